@@ -1,0 +1,38 @@
+// Package clock is the only source of time for the services, so that tests can step it. It stands at the bottom
+// of the tree and imports nothing of ours.
+package clock
+
+import "time"
+
+// Clock tells the time and makes timers.
+type Clock interface {
+	// Now is the current time in UTC, cut to microseconds as Postgres keeps it.
+	Now() time.Time
+	// NewTimer fires once after d.
+	NewTimer(d time.Duration) Timer
+}
+
+// Timer is the part of time.Timer that services use.
+type Timer interface {
+	// C delivers the time at which the timer fired.
+	C() <-chan time.Time
+	// Stop prevents the timer from firing and tells whether it did so.
+	Stop() bool
+	// Reset lets a stopped or fired timer fire again after d.
+	Reset(d time.Duration) bool
+}
+
+// System is the machine's clock.
+type System struct{}
+
+var _ Clock = System{}
+
+// Now implements Clock.
+func (System) Now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+// NewTimer implements Clock.
+func (System) NewTimer(d time.Duration) Timer { return systemTimer{time.NewTimer(d)} }
+
+type systemTimer struct{ *time.Timer }
+
+func (t systemTimer) C() <-chan time.Time { return t.Timer.C }

@@ -1,0 +1,89 @@
+package store
+
+import "time"
+
+// Action is a row of the actions table, without the columns that only a root has; see Root. Field names follow
+// the columns; the schema says what each means.
+type Action struct {
+	ID               int64      `db:"id"`
+	RunID            int64      `db:"run_id"`
+	Project          string     `db:"project"`
+	Domain           string     `db:"domain"`
+	RunName          string     `db:"run_name"`
+	Name             string     `db:"name"`
+	ParentName       *string    `db:"parent_name"`
+	ActionType       int16      `db:"action_type"`
+	ActionGroup      string     `db:"action_group"`
+	Phase            int16      `db:"phase"`
+	Attempt          int32      `db:"attempt"`
+	Version          int32      `db:"version"`
+	CacheStatus      int16      `db:"cache_status"`
+	AdmittedAt       *time.Time `db:"admitted_at"`
+	LastSeq          int64      `db:"last_seq"`
+	TaskProject      string     `db:"task_project"`
+	TaskDomain       string     `db:"task_domain"`
+	TaskName         string     `db:"task_name"`
+	TaskVersion      string     `db:"task_version"`
+	TaskType         string     `db:"task_type"`
+	ShortName        string     `db:"short_name"`
+	FunctionName     string     `db:"function_name"`
+	EnvironmentName  string     `db:"environment_name"`
+	SpecDigest       []byte     `db:"spec_digest"`
+	InputURI         string     `db:"input_uri"`
+	OutputURI        string     `db:"output_uri"`
+	ReportURI        string     `db:"report_uri"`
+	CacheKey         string     `db:"cache_key"`
+	Queue            string     `db:"queue"`
+	Error            []byte     `db:"error"`
+	AbortReason      string     `db:"abort_reason"`
+	AbortedBy        []byte     `db:"aborted_by"`
+	Signal           []byte     `db:"signal"`
+	RecoveredFrom    []byte     `db:"recovered_from"`
+	CreatedBy        []byte     `db:"created_by"`
+	CreatedBySubject string     `db:"created_by_subject"`
+	CreatedAt        time.Time  `db:"created_at"`
+	StartedAt        *time.Time `db:"started_at"`
+	EndedAt          *time.Time `db:"ended_at"`
+	UpdatedAt        time.Time  `db:"updated_at"`
+	Source           int16      `db:"source"`
+	TriggerName      string     `db:"trigger_name"`
+	TriggerTaskName  string     `db:"trigger_task_name"`
+	Relation         []byte     `db:"relation"`
+}
+
+// Root is what a root row has beside Action.
+type Root struct {
+	Action
+	RunSpecDigest   []byte            `db:"run_spec_digest"`
+	RequestDigest   []byte            `db:"request_digest"`
+	RunOutputBase   string            `db:"run_output_base"`
+	RunStartTime    *time.Time        `db:"run_start_time"`
+	Labels          map[string]string `db:"labels"`
+	MaxConcurrency  int32             `db:"max_concurrency"`
+	TriggerRevision int64             `db:"trigger_revision"`
+	PausedCount     int32             `db:"paused_count"`
+}
+
+// Event is a row of the action_events table.
+type Event struct {
+	RunID      int64     `db:"run_id"`
+	Seq        int64     `db:"seq"`
+	ActionID   int64     `db:"action_id"`
+	Attempt    int32     `db:"attempt"`
+	Phase      int16     `db:"phase"`
+	Version    int32     `db:"version"`
+	RecordedAt time.Time `db:"recorded_at"`
+	Event      []byte    `db:"event"`
+	Error      []byte    `db:"error"`
+}
+
+// SpecKind tells the messages of the specs table apart.
+type SpecKind int16
+
+// The kinds of spec.
+const (
+	SpecTask      SpecKind = 1 // task.TaskSpec
+	SpecTrace     SpecKind = 2 // task.TraceSpec
+	SpecCondition SpecKind = 3 // workflow.ConditionAction
+	SpecRun       SpecKind = 4 // task.RunSpec
+)
