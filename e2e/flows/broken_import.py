@@ -1,0 +1,15 @@
+"""A module that imports where it is launched and not where it runs."""
+
+import os
+
+import flyte
+
+env = flyte.TaskEnvironment(name="broken", resources=flyte.Resources(cpu="200m", memory="250Mi"))
+
+if os.environ.get("ACTION_NAME"):
+    import a_module_that_nobody_has  # noqa: F401
+
+
+@env.task
+async def unreachable() -> int:
+    return 1

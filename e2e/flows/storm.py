@@ -1,0 +1,21 @@
+"""A wide run for the fault tests. Each child appends to a ledger, so that executions can be counted from outside."""
+
+import asyncio
+import os
+import uuid
+
+import flyte
+
+env = flyte.TaskEnvironment(name="storm", resources=flyte.Resources(cpu="100m", memory="150Mi"))
+
+
+@env.task
+async def child(i: int, ledger: str) -> int:
+    with open(os.path.join(ledger, f"{i}.{uuid.uuid4().hex}"), "w") as out:
+        out.write(os.environ["ACTION_NAME"])
+    return i
+
+
+@env.task
+async def parent(n: int, ledger: str) -> list[int]:
+    return list(await asyncio.gather(*(child(i, ledger) for i in range(n))))

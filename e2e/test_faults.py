@@ -1,0 +1,126 @@
+"""The server, its database and its API server die in the middle of a wide run. Nothing is lost, nothing is done twice."""
+
+import collections
+import os
+import pathlib
+import signal
+import threading
+import urllib.request
+
+import flyte
+import flyte.remote as remote
+import pytest
+
+from conftest import connect
+from flows import basic, storm
+from server import Server, eventually
+
+CHILDREN = 200
+
+
+@pytest.fixture(scope="module")
+def fragile(tmp_path_factory: pytest.TempPathFactory, home):
+    instance = Server(tmp_path_factory.mktemp("fragile"))
+    instance.start()
+    yield instance
+    instance.stop()
+
+
+def launch(server: Server, ledger: pathlib.Path, n: int):
+    connect(server)
+    ledger.mkdir()
+    handle = flyte.run(storm.parent, n, str(ledger))
+    eventually(lambda: len(list(ledger.iterdir())) >= n // 4, timeout=300, what="a quarter of the children")
+    return handle
+
+
+def finish(handle, ledger: pathlib.Path, n: int) -> None:
+    eventually(lambda: remote.Run.get(handle.name).done(), timeout=600, what="the end of the run")
+    assert "succeeded" in str(remote.Run.get(handle.name).phase).lower(), remote.RunDetails.get(handle.name).action_details.error_info
+    assert remote.Run.get(handle.name).outputs()[0] == list(range(n))
+    found = list(remote.Action.listall(for_run_name=handle.name, limit=1000))
+    assert len(found) == n + 1
+    assert {str(a.phase).rsplit(".", 1)[-1].lower() for a in found} == {"succeeded"}
+    executions = collections.Counter(p.name.split(".")[0] for p in ledger.iterdir())
+    assert set(executions) == {str(i) for i in range(n)}
+    again = {i: c for i, c in executions.items() if c > 1}
+    attempts = {a.name: a.pb2.status.attempts for a in found}
+    assert len(again) <= sum(1 for c in attempts.values() if c > 1), f"executed again without a new attempt: {again}"
+
+
+def test_kill_server(fragile: Server, tmp_path: pathlib.Path):
+    handle = launch(fragile, tmp_path / "ledger", CHILDREN)
+    fragile.kill()
+    fragile.start()
+    finish(handle, tmp_path / "ledger", CHILDREN)
+
+
+def test_kill_postgres(fragile: Server, tmp_path: pathlib.Path):
+    handle = launch(fragile, tmp_path / "ledger", 40)
+    victims = fragile.children("postgres")
+    assert victims, "no Postgres child found"
+    for pid in victims:
+        os.kill(pid, signal.SIGKILL)
+    finish(handle, tmp_path / "ledger", 40)
+
+
+def test_kill_api_server(fragile: Server, tmp_path: pathlib.Path):
+    handle = launch(fragile, tmp_path / "ledger", 40)
+    victims = fragile.children("kube")
+    assert victims, "no API server child found"
+    for pid in victims:
+        os.kill(pid, signal.SIGKILL)
+    finish(handle, tmp_path / "ledger", 40)
+
+
+def test_duplicate_enqueue_storm(server: Server):
+    connect(server)
+    handle = flyte.run(basic.slow, 20.0)
+    run_id = {"project": "flytesnacks", "domain": "development", "name": handle.name}
+    details = remote.RunDetails.get(handle.name).action_details
+    from google.protobuf import json_format
+
+    spec = json_format.MessageToDict(details.pb2.task)
+    body = {"action": {
+        "actionId": {"run": run_id, "name": "twin"}, "parentActionName": "a0",
+        "inputUri": "/nowhere/inputs.pb", "runOutputBase": "/nowhere/", "task": {"spec": spec},
+    }}
+    answers: list[tuple[int, dict]] = []
+
+    def call() -> None:
+        for _ in range(10):
+            answers.append(server.call("flyteidl2.actions.ActionsService/Enqueue", body))
+
+    threads = [threading.Thread(target=call) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(answers) == 160
+    assert {status for status, _ in answers} <= {200, 409}, [a for a in answers if a[0] not in (200, 409)][:3]
+    assert [a.name for a in remote.Action.listall(for_run_name=handle.name)].count("twin") == 1
+    remote.Run.get(handle.name).abort("the storm is over")
+
+
+def test_stop_leaves_no_process(tmp_path: pathlib.Path, home):
+    instance = Server(tmp_path)
+    instance.start()
+    connect(instance)
+    flyte.run(basic.slow, 600.0)
+    run_dir = str(instance.data)
+    eventually(lambda: processes_naming(run_dir), what="processes of the demo")
+    instance.stop()
+    eventually(lambda: not processes_naming(run_dir), timeout=30, what="the end of every process")
+
+
+def processes_naming(text: str) -> list[str]:
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+            if text in line:
+                found.append(line)
+    return found
