@@ -1,0 +1,115 @@
+package v1
+
+import (
+	"maps"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+)
+
+// reservedPrefix is what labels and annotations of users may not begin with.
+const reservedPrefix = Group + "/"
+
+// FromAssignment is the TaskAction that an assignment asks for, the same whenever it is asked. Labels and annotations of
+// the run that Kubernetes would refuse are left out, so that they cannot keep an action from running.
+func FromAssignment(a *enginev1.Assignment, namespace string) *TaskAction {
+	action, uid := ident.ActionOf(a.GetRef().GetId()), a.GetRef().GetUid()
+	template := a.GetTask().GetSpec().GetTaskTemplate()
+	// Encoding a message that was just decoded cannot fail, and an empty template is refused by the reconciler.
+	encoded, _ := proto.MarshalOptions{Deterministic: true}.Marshal(template)
+
+	result := &TaskAction{
+		TypeMeta: metav1.TypeMeta{APIVersion: GroupVersion.String(), Kind: Kind},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:   namespace,
+			Name:        Name(action, uid),
+			Labels:      userLabels(a.GetRunSpec().GetLabels().GetValues()),
+			Annotations: userAnnotations(a.GetRunSpec().GetAnnotations().GetValues()),
+		},
+		Spec: TaskActionSpec{
+			UID:            uid,
+			Project:        action.Run.Project,
+			Domain:         action.Run.Domain,
+			Run:            action.Run.Name,
+			Action:         action.Name,
+			Parent:         a.GetParent(),
+			Group:          a.GetGroup(),
+			TaskType:       template.GetType(),
+			ShortName:      a.GetTask().GetSpec().GetShortName(),
+			TaskTemplate:   encoded,
+			Env:            environment(a.GetRunSpec()),
+			ServiceAccount: serviceAccount(a.GetRunSpec().GetSecurityContext(), template.GetSecurityContext()),
+			InputURI:       a.GetInputUri(),
+			RunOutputBase:  a.GetRunOutputBase(),
+			RawDataPrefix:  a.GetRunSpec().GetRawDataStorage().GetRawDataPrefix(),
+			CacheKey:       a.GetTask().GetCacheKey().GetValue(),
+			Attempt:        max(1, int32(a.GetAttempt())), //nolint:gosec // attempts are small
+			RunStartTime:   microTime(a.GetRunStartTime()),
+			QueuedAt:       microTime(a.GetQueuedAt()),
+		},
+	}
+	maps.Copy(result.Labels, IdentityLabels(action, uid))
+	if wanted := a.GetRunSpec().GetInterruptible(); wanted != nil {
+		result.Spec.Interruptible = &wanted.Value
+	}
+	return result
+}
+
+func environment(spec *task.RunSpec) []EnvVar {
+	var result []EnvVar
+	for _, pair := range spec.GetEnvs().GetValues() {
+		if len(validation.IsEnvVarName(pair.GetKey())) == 0 {
+			result = append(result, EnvVar{Name: pair.GetKey(), Value: pair.GetValue()})
+		}
+	}
+	return result
+}
+
+func serviceAccount(contexts ...*core.SecurityContext) string {
+	for _, context := range contexts {
+		if name := context.GetRunAs().GetK8SServiceAccount(); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+func userLabels(values map[string]string) map[string]string {
+	result := map[string]string{}
+	for key, value := range values {
+		if acceptableKey(key) && len(validation.IsValidLabelValue(value)) == 0 {
+			result[key] = value
+		}
+	}
+	return result
+}
+
+func userAnnotations(values map[string]string) map[string]string {
+	result := map[string]string{}
+	for key, value := range values {
+		if acceptableKey(key) {
+			result[key] = value
+		}
+	}
+	return result
+}
+
+func acceptableKey(key string) bool {
+	return len(validation.IsQualifiedName(key)) == 0 && !strings.HasPrefix(key, reservedPrefix)
+}
+
+func microTime(t *timestamppb.Timestamp) *metav1.MicroTime {
+	if t == nil {
+		return nil
+	}
+	result := metav1.NewMicroTime(t.AsTime())
+	return &result
+}

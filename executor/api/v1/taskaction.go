@@ -1,0 +1,117 @@
+package v1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// TaskAction is the intent to run one admitted action.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=ta,categories=flyte
+// +kubebuilder:printcolumn:name="Run",type=string,JSONPath=`.spec.run`
+// +kubebuilder:printcolumn:name="Action",type=string,JSONPath=`.spec.action`
+// +kubebuilder:printcolumn:name="Task",type=string,JSONPath=`.spec.shortName`
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Attempt",type=integer,JSONPath=`.status.attempt`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type TaskAction struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   TaskActionSpec   `json:"spec"`
+	Status TaskActionStatus `json:"status,omitempty"`
+}
+
+// TaskActionList is a list of TaskActions.
+//
+// +kubebuilder:object:root=true
+type TaskActionList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []TaskAction `json:"items"`
+}
+
+// TaskActionSpec is everything needed to run the action. It never changes.
+type TaskActionSpec struct {
+	// UID is the database id of the action; it tells a repeated name from its predecessor.
+	UID int64 `json:"uid"`
+	// Project of the run.
+	Project string `json:"project"`
+	// Domain of the run.
+	Domain string `json:"domain"`
+	// Run is the name of the run.
+	Run string `json:"run"`
+	// Action is the name of the action.
+	Action string `json:"action"`
+	// Parent is the name of the parent action; empty for the root action.
+	Parent string `json:"parent,omitempty"`
+	// Group is the display group.
+	Group string `json:"group,omitempty"`
+
+	// TaskType selects the plugin.
+	TaskType string `json:"taskType"`
+	// ShortName is the task's name for people.
+	ShortName string `json:"shortName,omitempty"`
+	// TaskTemplate is an encoded flyteidl2.core.TaskTemplate.
+	TaskTemplate []byte `json:"taskTemplate"`
+
+	// Env are the environment variables of the run, in order.
+	Env []EnvVar `json:"env,omitempty"`
+	// Interruptible, where set, overrides what the task says about preemptible nodes.
+	Interruptible *bool `json:"interruptible,omitempty"`
+	// ServiceAccount the pods run as; empty means the configured one.
+	ServiceAccount string `json:"serviceAccount,omitempty"`
+
+	// InputURI is where the inputs lie: a directory, or a path that ends in inputs.pb.
+	InputURI string `json:"inputUri,omitempty"`
+	// RunOutputBase is the run's base in the object store, with a trailing slash.
+	RunOutputBase string `json:"runOutputBase"`
+	// RawDataPrefix, where set, is where tasks put files and frames instead of the attempt's directory.
+	RawDataPrefix string `json:"rawDataPrefix,omitempty"`
+	// CacheKey is the key that the client computed, if the task is cacheable.
+	CacheKey string `json:"cacheKey,omitempty"`
+
+	// Attempt is the attempt to start with, from 1.
+	//
+	// +kubebuilder:validation:Minimum=1
+	Attempt int32 `json:"attempt"`
+	// RunStartTime is the start of the run as tasks see it, the same for every attempt.
+	RunStartTime *metav1.MicroTime `json:"runStartTime,omitempty"`
+	// QueuedAt is when the action was queued.
+	QueuedAt *metav1.MicroTime `json:"queuedAt,omitempty"`
+}
+
+// EnvVar is an environment variable.
+type EnvVar struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// TaskActionStatus is what the reconciler must not forget over a restart, and a line for people. It is bounded, and
+// written rarely: whenever an attempt was lost, and once for an action that takes its time.
+type TaskActionStatus struct {
+	// Attempt is the current attempt, from 1; 0 means that of the spec.
+	Attempt int32 `json:"attempt,omitempty"`
+	// UserFailures counts the attempts that the task itself lost; they consume the task's retries.
+	UserFailures int32 `json:"userFailures,omitempty"`
+	// SystemFailures counts the attempts that the system lost; they have a budget of their own.
+	SystemFailures int32 `json:"systemFailures,omitempty"`
+	// NotBefore is when the current attempt may start, after a lost one.
+	NotBefore *metav1.MicroTime `json:"notBefore,omitempty"`
+	// PodUID is the pod of the current attempt, once it is known.
+	PodUID types.UID `json:"podUid,omitempty"`
+	// Phase is the last phase seen, for people.
+	Phase string `json:"phase,omitempty"`
+	// Message explains the phase, for people.
+	//
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+}
+
+// CurrentAttempt is the attempt that is or will be running, from 1.
+func (t *TaskAction) CurrentAttempt() int32 {
+	return max(t.Status.Attempt, t.Spec.Attempt, 1)
+}
