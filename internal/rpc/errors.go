@@ -1,0 +1,116 @@
+package rpc
+
+import (
+	"fmt"
+)
+
+// Error is a failure with a kind. Message is meant for clients and never has text of the cause; the cause, Err, is
+// for logs.
+type Error struct {
+	Kind Kind
+	// Field is the path of the request's field that is to blame, such as run_id.name; empty when there is none.
+	Field string
+	// Message says what is wrong, for a person.
+	Message string
+	// Err is the cause; may be nil.
+	Err error
+}
+
+// Error implements error. It has the cause too, since it is written to logs.
+func (e *Error) Error() string {
+	text := e.Public()
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Public is the text for clients: the field and the message, without the cause.
+func (e *Error) Public() string {
+	message := e.Message
+	if message == "" {
+		message = e.Kind.String()
+	}
+	if e.Field != "" {
+		return e.Field + ": " + message
+	}
+	return message
+}
+
+// Unwrap gives the cause to errors.Is and errors.As.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is makes two errors without further content equal when their kinds are, so that errors.Is(err, &Error{Kind: k})
+// asks for a kind.
+func (e *Error) Is(target error) bool {
+	other, ok := target.(*Error)
+	return ok && other.Field == "" && other.Message == "" && other.Err == nil && other.Kind == e.Kind
+}
+
+// InvalidArgument blames a field of the request, given by its path in proto names.
+func InvalidArgument(field, format string, args ...any) error {
+	return &Error{Kind: KindInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// NotFound says that what was asked for does not exist.
+func NotFound(format string, args ...any) error { return newError(KindNotFound, nil, format, args) }
+
+// AlreadyExists says that the name is taken by something else.
+func AlreadyExists(format string, args ...any) error {
+	return newError(KindAlreadyExists, nil, format, args)
+}
+
+// Aborted says that a concurrent change won; the caller may start over.
+func Aborted(format string, args ...any) error { return newError(KindAborted, nil, format, args) }
+
+// FailedPrecondition says that the state forbids the operation and that repeating it alone does not help.
+func FailedPrecondition(format string, args ...any) error {
+	return newError(KindFailedPrecondition, nil, format, args)
+}
+
+// ResourceExhausted says that a limit is reached. Clients repeat such calls.
+func ResourceExhausted(format string, args ...any) error {
+	return newError(KindResourceExhausted, nil, format, args)
+}
+
+// Unavailable says that something this service needs does not answer. Clients repeat such calls. err may be nil.
+func Unavailable(err error, format string, args ...any) error {
+	return newError(KindUnavailable, err, format, args)
+}
+
+// Unimplemented says that the operation is not built.
+func Unimplemented(format string, args ...any) error {
+	return newError(KindUnimplemented, nil, format, args)
+}
+
+// PermissionDenied says that the caller may not do this.
+func PermissionDenied(format string, args ...any) error {
+	return newError(KindPermissionDenied, nil, format, args)
+}
+
+// Unauthenticated says that the caller must say who it is.
+func Unauthenticated(format string, args ...any) error {
+	return newError(KindUnauthenticated, nil, format, args)
+}
+
+// DeadlineExceeded says that the time given was not enough.
+func DeadlineExceeded(format string, args ...any) error {
+	return newError(KindDeadlineExceeded, nil, format, args)
+}
+
+// OutOfRange says that a position lies beyond the end, such as an old page token.
+func OutOfRange(format string, args ...any) error { return newError(KindOutOfRange, nil, format, args) }
+
+// DataLoss says that stored data are damaged. err may be nil.
+func DataLoss(err error, format string, args ...any) error {
+	return newError(KindDataLoss, err, format, args)
+}
+
+// Internal says that we are at fault. Clients see the message and an id; the cause goes to the log under that id.
+func Internal(err error, format string, args ...any) error {
+	return newError(KindInternal, err, format, args)
+}
+
+func newError(kind Kind, cause error, format string, args []any) error {
+	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...), Err: cause}
+}

@@ -1,0 +1,53 @@
+package rpc
+
+import (
+	"context"
+	"net/http"
+
+	"connectrpc.com/connect"
+)
+
+// around is an interceptor that treats unary calls and streams alike: it runs before and after next, and may replace
+// the context or the error.
+type around func(ctx context.Context, call call, next func(context.Context) error) error
+
+// call is what is known of a request before its messages.
+type call struct {
+	procedure string
+	header    http.Header
+}
+
+var _ connect.Interceptor = around(nil)
+
+// WrapUnary implements connect.Interceptor.
+func (a around) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
+		if request.Spec().IsClient {
+			return next(ctx, request)
+		}
+		var response connect.AnyResponse
+		err := a(ctx, call{request.Spec().Procedure, request.Header()}, func(ctx context.Context) error {
+			var err error
+			response, err = next(ctx, request)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		return response, nil
+	}
+}
+
+// WrapStreamingHandler implements connect.Interceptor.
+func (a around) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+		return a(ctx, call{conn.Spec().Procedure, conn.RequestHeader()}, func(ctx context.Context) error {
+			return next(ctx, conn)
+		})
+	}
+}
+
+// WrapStreamingClient implements connect.Interceptor.
+func (a around) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}

@@ -1,0 +1,58 @@
+package rpc
+
+import (
+	"errors"
+	"strings"
+
+	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+)
+
+// toConnect is the only place where an error of ours becomes one of the wire.
+func toConnect(err error) *connect.Error {
+	var theirs *connect.Error
+	var ours *Error
+	if errors.As(err, &ours) {
+		return oursToConnect(ours)
+	}
+	if errors.As(err, &theirs) {
+		return passOn(theirs)
+	}
+	return connect.NewError(KindOf(err).Code(), errors.New(publicText(err)))
+}
+
+func oursToConnect(err *Error) *connect.Error {
+	wire := connect.NewError(err.Kind.Code(), errors.New(err.Public()))
+	if err.Kind == KindInvalidArgument && err.Field != "" {
+		addDetail(wire, violation(err.Field, err.Message))
+	}
+	return wire
+}
+
+// passOn keeps code, message and details of what another service answered, but not its headers, and never the code
+// unknown.
+func passOn(err *connect.Error) *connect.Error {
+	code := kindOfCode(err.Code()).Code()
+	wire := connect.NewError(code, errors.New(err.Message()))
+	for _, detail := range err.Details() {
+		wire.AddDetail(detail)
+	}
+	return wire
+}
+
+// violation has the shape in which the validation interceptor names fields, so that clients need one parser.
+func violation(field, message string) *validate.Violations {
+	var path validate.FieldPath
+	for name := range strings.SplitSeq(field, ".") {
+		path.Elements = append(path.Elements, &validate.FieldPathElement{FieldName: proto.String(name)})
+	}
+	return &validate.Violations{Violations: []*validate.Violation{{Field: &path, Message: proto.String(message)}}}
+}
+
+func addDetail(wire *connect.Error, message proto.Message) {
+	// Only an unmarshallable message makes an error; ours are well formed, and a lost detail loses no meaning.
+	if detail, err := connect.NewErrorDetail(message); err == nil {
+		wire.AddDetail(detail)
+	}
+}

@@ -1,0 +1,102 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"buf.build/go/protovalidate"
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// validation refuses requests that break a rule of their proto file, with invalid_argument, a message that names each
+// field by its path, and buf.validate.Violations as detail.
+type validation struct{ validator protovalidate.Validator }
+
+var _ connect.Interceptor = validation{}
+
+func newValidation() (validation, error) {
+	validator, err := protovalidate.New()
+	if err != nil {
+		return validation{}, fmt.Errorf("make validator: %w", err)
+	}
+	return validation{validator}, nil
+}
+
+// WrapUnary implements connect.Interceptor.
+func (v validation) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
+		if err := v.check(request.Any()); err != nil {
+			return nil, err
+		}
+		return next(ctx, request)
+	}
+}
+
+// WrapStreamingHandler implements connect.Interceptor.
+func (v validation) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+		return next(ctx, validatingConn{conn, v})
+	}
+}
+
+// WrapStreamingClient implements connect.Interceptor.
+func (validation) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+type validatingConn struct {
+	connect.StreamingHandlerConn
+	validation validation
+}
+
+// Receive implements connect.StreamingHandlerConn.
+func (c validatingConn) Receive(message any) error {
+	if err := c.StreamingHandlerConn.Receive(message); err != nil {
+		return err
+	}
+	return c.validation.check(message)
+}
+
+func (v validation) check(message any) error {
+	request, ok := message.(proto.Message)
+	if !ok {
+		return nil
+	}
+	err := v.validator.Validate(request, protovalidate.WithFilter(exceptOrganisation{}))
+	if err == nil {
+		return nil
+	}
+	var broken *protovalidate.ValidationError
+	if !errors.As(err, &broken) {
+		// A rule that does not compile or cannot be evaluated is a fault of the contract.
+		return toConnect(Internal(err, "the rules of %s cannot be checked", request.ProtoReflect().Descriptor().FullName()))
+	}
+	wire := toConnect(InvalidArgument("", "%s", describe(broken)))
+	addDetail(wire, broken.ToProto())
+	return wire
+}
+
+// describe joins the violations into one line.
+func describe(broken *protovalidate.ValidationError) string {
+	text := ""
+	for i, violation := range broken.Violations {
+		if i > 0 {
+			text += "; "
+		}
+		text += violation.String()
+	}
+	return text
+}
+
+// exceptOrganisation skips every rule of fields that name an organisation: clients of a single installation send them
+// empty, and we identify nothing by them.
+type exceptOrganisation struct{}
+
+// ShouldValidate implements protovalidate.Filter.
+func (exceptOrganisation) ShouldValidate(_ protoreflect.Message, descriptor protoreflect.Descriptor) bool {
+	field, ok := descriptor.(protoreflect.FieldDescriptor)
+	return !ok || (field.Name() != "org" && field.Name() != "organization")
+}
