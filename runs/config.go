@@ -1,0 +1,87 @@
+package runs
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/runs/admission"
+	"github.com/flyte-binary/flyte-binary/runs/engine"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// Config configures the service.
+type Config struct {
+	// Domains are the domains that every project has. At least one.
+	Domains []string `mapstructure:"domains"`
+	// SeedProjects are the projects that are made at the start when they do not exist.
+	SeedProjects []string `mapstructure:"seedProjects"`
+	// Writer bounds the batched writes.
+	Writer store.WriterConfig `mapstructure:"writer"`
+	// Admission limits what may be under way.
+	Admission admission.Config `mapstructure:"admission"`
+	// Assignments configures the stream of assignments towards the executors' bridge.
+	Assignments engine.Config `mapstructure:"assignments"`
+	// Images answers ImageService.GetImage, so that clients start no image build.
+	Images ImageConfig `mapstructure:"images"`
+	// AuthMetadata is what clients learn about logging in.
+	AuthMetadata AuthMetadataConfig `mapstructure:"authMetadata"`
+	// MaxInlineInputs is the largest size of inputs sent inline with CreateRun, in bytes.
+	MaxInlineInputs int64 `mapstructure:"maxInlineInputs"`
+	// InputsTimeout bounds writing inline inputs to the object store.
+	InputsTimeout time.Duration `mapstructure:"inputsTimeout"`
+}
+
+// ImageConfig maps names of images to what is told to clients. The owner of handler_image.go extends it.
+type ImageConfig struct {
+	// Mapping maps an image's name to the full reference that GetImage answers.
+	Mapping map[string]string `mapstructure:"mapping"`
+}
+
+// AuthMetadataConfig is the part of AuthMetadataService. The owner of handler_auth_metadata.go extends it.
+type AuthMetadataConfig struct{}
+
+// DefaultConfig is what a laptop needs.
+func DefaultConfig() Config {
+	return Config{
+		Domains:         []string{"development", "staging", "production"},
+		SeedProjects:    []string{"flytesnacks"},
+		Writer:          store.DefaultWriterConfig(),
+		Admission:       admission.DefaultConfig(),
+		Assignments:     engine.DefaultConfig(),
+		MaxInlineInputs: 64 << 20,
+		InputsTimeout:   30 * time.Second,
+	}
+}
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	if len(c.Domains) == 0 {
+		return fmt.Errorf("domains: at least one is needed")
+	}
+	for i, domain := range c.Domains {
+		if domain == "" || len(domain) > 63 {
+			return fmt.Errorf("domains[%d]: a domain has 1 to 63 characters", i)
+		}
+	}
+	for i, project := range c.SeedProjects {
+		if project == "" || len(project) > 63 {
+			return fmt.Errorf("seedProjects[%d]: a project has 1 to 63 characters", i)
+		}
+	}
+	if c.MaxInlineInputs <= 0 {
+		return fmt.Errorf("maxInlineInputs: must be positive, got %d", c.MaxInlineInputs)
+	}
+	if c.InputsTimeout <= 0 {
+		return fmt.Errorf("inputsTimeout: must be positive, got %s", c.InputsTimeout)
+	}
+	if err := c.Writer.Validate(); err != nil {
+		return fmt.Errorf("writer.%w", err)
+	}
+	if err := c.Admission.Validate(); err != nil {
+		return fmt.Errorf("admission.%w", err)
+	}
+	if err := c.Assignments.Validate(); err != nil {
+		return fmt.Errorf("assignments.%w", err)
+	}
+	return nil
+}

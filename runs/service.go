@@ -1,0 +1,127 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth/authconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/imagebuilder/imagebuilderconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/admission"
+	"github.com/flyte-binary/flyte-binary/runs/engine"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// Blobs is what the service needs of the object store.
+type Blobs interface {
+	// Root is the URI below which everything lies, without a trailing slash.
+	Root() string
+	// ReadAll reads a whole object of at most limit bytes.
+	ReadAll(ctx context.Context, uri string, limit int64) ([]byte, error)
+	// WriteAll writes a whole object; it is there completely or not at all.
+	WriteAll(ctx context.Context, uri string, body []byte) error
+}
+
+// Deps are what the service stands on. The pool and the blobs are not closed by it.
+type Deps struct {
+	Pool   *pgxpool.Pool
+	Blobs  Blobs
+	Clock  clock.Clock
+	Logger zerolog.Logger
+}
+
+// Service is runs: the handlers of its Connect services and the loops behind them.
+type Service struct {
+	config    Config
+	pool      *pgxpool.Pool
+	blobs     Blobs
+	clock     clock.Clock
+	logger    zerolog.Logger
+	reader    *store.WriteReader // narrow reads of the write use cases
+	writer    *store.Writer
+	admission *admission.Loop
+	engine    *engine.Assignments
+	wakers    *wakers
+	parts     *lifecycle.Group
+}
+
+var _ lifecycle.Part = (*Service)(nil)
+
+// New puts the service together; nothing runs until Start.
+func New(config Config, deps Deps) (*Service, error) {
+	if err := config.Validate(); err != nil {
+		return nil, fmt.Errorf("runs: %w", err)
+	}
+	if deps.Pool == nil || deps.Blobs == nil {
+		return nil, errors.New("runs: the pool and the object store are needed")
+	}
+	if deps.Clock == nil {
+		deps.Clock = clock.System{}
+	}
+	s := &Service{
+		config: config,
+		pool:   deps.Pool,
+		blobs:  deps.Blobs,
+		clock:  deps.Clock,
+		logger: deps.Logger.With().Str("service", "runs").Logger(),
+		reader: store.NewWriteReader(deps.Pool),
+		wakers: &wakers{},
+	}
+	s.writer = store.NewWriter(config.Writer, store.WriterDeps{
+		Pool: deps.Pool, Clock: deps.Clock, Waker: s.wakers, Logger: s.logger,
+	})
+	s.admission = admission.New(config.Admission, admission.Deps{
+		Pool: deps.Pool, Writer: s.writer, Clock: deps.Clock, Logger: s.logger,
+	})
+	s.engine = engine.NewAssignments(config.Assignments, engine.Deps{
+		Pool: deps.Pool, Clock: deps.Clock, Logger: s.logger,
+	})
+	s.wakers.add(s.admission, s.engine)
+	s.parts = lifecycle.NewGroup(
+		lifecycle.Named{Name: "writer", Part: s.writer},
+		lifecycle.Named{Name: "admission", Part: s.admission},
+	)
+	return s, nil
+}
+
+// Mount registers every handler.
+func (s *Service) Mount(r rpc.Registrar) {
+	options := r.Options()
+	r.Handle(workflowconnect.NewRunServiceHandler(&runHandler{svc: s}, options...))
+	r.Handle(workflowconnect.NewInternalRunServiceHandler(&internalHandler{svc: s}, options...))
+	r.Handle(taskconnect.NewTaskServiceHandler(&taskHandler{svc: s}, options...))
+	r.Handle(projectconnect.NewProjectServiceHandler(&projectHandler{svc: s}, options...))
+	r.Handle(authconnect.NewIdentityServiceHandler(&identityHandler{svc: s}, options...))
+	r.Handle(authconnect.NewAuthMetadataServiceHandler(&authMetadataHandler{svc: s}, options...))
+	r.Handle(imagebuilderconnect.NewImageServiceHandler(&imageHandler{svc: s}, options...))
+	r.Handle(enginev1connect.NewEngineServiceHandler(&engineHandler{svc: s}, options...))
+}
+
+// Start starts the writer and the loops.
+func (s *Service) Start(ctx context.Context) error { return s.parts.Start(ctx) }
+
+// Stop stops them again; writes under way are committed first.
+func (s *Service) Stop(ctx context.Context) error { return s.parts.Stop(ctx) }
+
+// wakers hands the wake-up of a commit to everybody who waits for changes of runs.
+type wakers struct{ all []store.Waker }
+
+// add is called before Start only.
+func (w *wakers) add(more ...store.Waker) { w.all = append(w.all, more...) }
+
+// Wake implements store.Waker.
+func (w *wakers) Wake(runIDs ...int64) {
+	for _, waker := range w.all {
+		waker.Wake(runIDs...)
+	}
+}

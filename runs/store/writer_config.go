@@ -1,0 +1,47 @@
+package store
+
+import (
+	"fmt"
+	"time"
+)
+
+// WriterConfig bounds the batched writes.
+type WriterConfig struct {
+	// MaxBatch is the largest number of operations in one transaction.
+	MaxBatch int `mapstructure:"maxBatch"`
+	// MaxQueue is how many operations may wait; beyond it callers are told to come back later.
+	MaxQueue int `mapstructure:"maxQueue"`
+	// RetryMin and RetryMax bound the pause between two tries while Postgres does not answer.
+	RetryMin time.Duration `mapstructure:"retryMin"`
+	RetryMax time.Duration `mapstructure:"retryMax"`
+	// CommitTimeout bounds one try of one transaction.
+	CommitTimeout time.Duration `mapstructure:"commitTimeout"`
+}
+
+// DefaultWriterConfig suits one Postgres on a local disk.
+func DefaultWriterConfig() WriterConfig {
+	return WriterConfig{
+		MaxBatch:      1000,
+		MaxQueue:      50_000,
+		RetryMin:      20 * time.Millisecond,
+		RetryMax:      2 * time.Second,
+		CommitTimeout: 30 * time.Second,
+	}
+}
+
+// Validate names the first field that is wrong.
+func (c WriterConfig) Validate() error {
+	switch {
+	case c.MaxBatch < 1 || c.MaxBatch > 10_000:
+		return fmt.Errorf("maxBatch: must be from 1 to 10000, got %d", c.MaxBatch)
+	case c.MaxQueue < c.MaxBatch:
+		return fmt.Errorf("maxQueue: must be at least maxBatch, got %d", c.MaxQueue)
+	case c.RetryMin <= 0:
+		return fmt.Errorf("retryMin: must be positive, got %s", c.RetryMin)
+	case c.RetryMax < c.RetryMin:
+		return fmt.Errorf("retryMax: must be at least retryMin, got %s", c.RetryMax)
+	case c.CommitTimeout <= 0:
+		return fmt.Errorf("commitTimeout: must be positive, got %s", c.CommitTimeout)
+	}
+	return nil
+}
