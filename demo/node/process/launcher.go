@@ -1,0 +1,85 @@
+package process
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/demo/node/shim"
+)
+
+// Launcher starts containers.
+type Launcher struct {
+	// Executable is the binary that runs a shim when its first argument is shim.Command.
+	Executable string
+	// LogBytes is the size at which a container's log is turned over; 0 never does.
+	LogBytes int64
+	// MemoryInterval is how often memory limits are checked where the kernel does not enforce them.
+	MemoryInterval time.Duration
+	// Cgroups is where containers get a cgroup of their own, nil for nowhere.
+	Cgroups *Cgroups
+}
+
+// Command is one process to run.
+type Command struct {
+	ID          string // unique on this machine
+	Path        string // executable
+	Argv        []string
+	Env         []string
+	Dir         string
+	Mounts      []shim.Mount
+	MemoryBytes int64
+}
+
+// Start runs the command with dir, which must exist, as the place of its log and state. What the process does from then
+// on is told by the returned Process; an error means that no process was made.
+func (l *Launcher) Start(dir string, c Command) (*Process, error) {
+	spec := shim.Spec{
+		ID: c.ID, Path: c.Path, Argv: c.Argv, Env: append(c.Env[:len(c.Env):len(c.Env)], shim.Marker+"="+c.ID), Dir: c.Dir,
+		LogFile: filepath.Join(dir, LogFile), LogBytes: l.LogBytes, StateFile: filepath.Join(dir, stateFile),
+		Mounts: c.Mounts, MemoryBytes: c.MemoryBytes, MemoryInterval: l.MemoryInterval,
+	}
+	spec.Cgroup, spec.CgroupLimits = l.Cgroups.make(c.ID, c.MemoryBytes)
+	body, err := json.Marshal(spec)
+	if err != nil {
+		return nil, fmt.Errorf("encode container: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the container's lock: %w", err)
+	}
+	// The shim inherits the lock with the open file, so there is no moment at which a living shim does not hold it.
+	defer func() { _ = lock.Close() }()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, fmt.Errorf("lock the container: %w", err)
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("make the container's report: %w", err)
+	}
+	defer func() { _ = write.Close() }()
+	input, feed, err := os.Pipe()
+	if err != nil {
+		_ = read.Close()
+		return nil, fmt.Errorf("make the container's input: %w", err)
+	}
+	defer func() { _ = input.Close() }()
+
+	cmd := exec.Command(l.Executable, shim.Command) //nolint:gosec // our own binary
+	cmd.Stdin = input
+	cmd.ExtraFiles = []*os.File{write, lock}
+	cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=single"} // the shim needs nothing of ours
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}     // neither the terminal nor our end reaches it
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start the container's shim: %w", err), read.Close(), feed.Close())
+	}
+	p := newProcess(c.ID, dir, cmd.Process.Pid)
+	p.state.Cgroup = spec.Cgroup
+	go p.follow(cmd, read, feed, body)
+	return p, nil
+}

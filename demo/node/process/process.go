@@ -1,0 +1,123 @@
+package process
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/demo/node/shim"
+)
+
+// Process is one run of one container.
+type Process struct {
+	id      string
+	dir     string
+	started chan struct{}
+	done    chan struct{}
+
+	lock *os.File // of a process that an earlier node started, else nil
+
+	mu    sync.Mutex
+	shim  int        // GUARDED_BY(mu): process id of the shim, 0 when it is gone
+	state shim.State // GUARDED_BY(mu)
+}
+
+func newProcess(id, dir string, shimPID int) *Process {
+	return &Process{
+		id: id, dir: dir, shim: shimPID, started: make(chan struct{}), done: make(chan struct{}),
+		state: shim.State{ID: id, Phase: shim.Starting},
+	}
+}
+
+// Started is closed when the process runs, or when it ended without having been seen to run.
+func (p *Process) Started() <-chan struct{} { return p.started }
+
+// Done is closed when the process and everything it started are gone and its log is complete.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// State is what is known now. After Done its phase is Exited, or something else when the shim was killed: then how
+// the process ended is unknown, and what it left behind has been killed.
+func (p *Process) State() shim.State {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state
+}
+
+// Dir holds the log.
+func (p *Process) Dir() string { return p.dir }
+
+// Terminate asks the process group to end.
+func (p *Process) Terminate() { p.signal(shim.Terminate) }
+
+// Kill ends every process of the container.
+func (p *Process) Kill() { p.signal(shim.Kill) }
+
+func (p *Process) signal(sig syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.shim <= 0 || (p.lock != nil && tryLock(p.lock)) {
+		return // gone, and its id may be somebody else's
+	}
+	_ = syscall.Kill(p.shim, sig)
+}
+
+// follow feeds the shim and listens to it until it ends. The shim is our child and stays unreaped, so its id stays
+// its own, until Wait.
+func (p *Process) follow(cmd *exec.Cmd, report, feed *os.File, spec []byte) {
+	_, _ = feed.Write(spec) // a shim that died early shows as the end of the report
+	_ = feed.Close()
+	lines := bufio.NewScanner(report)
+	for lines.Scan() {
+		var state shim.State
+		if json.Unmarshal(lines.Bytes(), &state) == nil {
+			p.observe(state)
+		}
+	}
+	_ = report.Close()
+	p.mu.Lock()
+	p.shim = 0 // from here on the id may be reused
+	p.mu.Unlock()
+	_ = cmd.Wait()
+	p.conclude()
+}
+
+func (p *Process) observe(state shim.State) {
+	p.mu.Lock()
+	p.state = state
+	p.mu.Unlock()
+	if state.Phase == shim.Running {
+		close(p.started)
+	}
+}
+
+// conclude runs when the shim is gone.
+func (p *Process) conclude() {
+	p.mu.Lock()
+	p.shim = 0
+	if p.state.Phase != shim.Exited {
+		if state, err := shim.ReadState(filepath.Join(p.dir, stateFile)); err == nil {
+			p.state = state
+		}
+	}
+	state := p.state
+	p.mu.Unlock()
+	if state.Phase != shim.Exited {
+		killLeftovers(p.id, state.PID)
+	}
+	removeCgroup(state.Cgroup)
+	select {
+	case <-p.started:
+	default:
+		close(p.started)
+	}
+	close(p.done)
+}
+
+// attachInterval is how often the lock of a container that an earlier node started is tried. Its end is then known at
+// most this much later.
+const attachInterval = 50 * time.Millisecond

@@ -1,0 +1,20 @@
+// Package shim is the small process that stands between the local node and one run of one container. The node starts
+// its own binary again with Command as first argument; that process starts the container's process, writes its output
+// to the log, enforces the memory limit, reaps every descendant and leaves the end in a state file. It outlives the
+// node: after a crash of the server the next one finds the state file and a lock, and carries on.
+//
+// The package needs the standard library only, so that the process stays small although its executable is not: see
+// package early for how it runs before the rest of the binary is initialised.
+package shim
+
+// Command is the first argument that turns the binary into a shim.
+const Command = "internal-shim"
+
+// File descriptors that the node hands over beside the three standard ones.
+const (
+	ReportFD = 3 // pipe: one JSON State per line, at the start of the container and at its end
+	LockFD   = 4 // file with an exclusive flock: held for as long as the shim lives
+)
+
+// Marker is the environment variable by which a container's processes can be told even when their shim is gone.
+const Marker = "FLYTE_LOCAL_CONTAINER"

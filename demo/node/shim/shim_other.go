@@ -1,0 +1,47 @@
+//go:build !linux
+
+package shim
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+const canMeasure = false
+
+func adoptOrphans() {}
+
+func mountAll(mounts []Mount) error {
+	if len(mounts) > 0 {
+		return errors.New("this system has no mount namespaces")
+	}
+	return nil
+}
+
+func (s *supervisor) spawn(streams *streams) (int, error) {
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return 0, fmt.Errorf("open %s: %w", os.DevNull, err)
+	}
+	defer func() { _ = null.Close() }()
+	pid, err := syscall.ForkExec(s.spec.Path, s.spec.Argv, &syscall.ProcAttr{
+		Dir: s.spec.Dir, Env: s.spec.Env, Sys: &syscall.SysProcAttr{Setpgid: true},
+		Files: []uintptr{null.Fd(), streams.writers[0].Fd(), streams.writers[1].Fd()},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("start %s: %w", s.spec.Path, err)
+	}
+	return pid, nil
+}
+
+func (s *supervisor) members() []int { return nil }
+
+func descendants(int) []int { return nil }
+
+func residentBytes(int) int64 { return 0 }
+
+func proportionalBytes(int) int64 { return 0 }
+
+func cgroupOOM(string) bool { return false }
