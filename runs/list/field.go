@@ -64,8 +64,8 @@ type Schema struct {
 	Default []Order
 	// DefaultLimit and MaxLimit bound a page; zero means 50 and 200.
 	DefaultLimit, MaxLimit int
-	// Request is the name of the message in error texts; empty means "request".
-	Request string
+	// Prefix stands before the names of the request's fields in errors, such as "request.".
+	Prefix string
 }
 
 // Order is one sort key.
@@ -85,9 +85,4 @@ func (s Schema) limits() (standard, highest int) {
 	return standard, highest
 }
 
-func (s Schema) path(rest string) string {
-	if s.Request == "" {
-		return "request." + rest
-	}
-	return s.Request + rest
-}
+func (s Schema) path(rest string) string { return s.Prefix + rest }

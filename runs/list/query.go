@@ -1,6 +1,7 @@
 package list
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,6 +19,7 @@ type Query struct {
 	schema      Schema
 	order       []Order
 	fingerprint fingerprint
+	unpaged     Builder
 }
 
 // Compile checks a list request and builds its query. The builder b holds the conditions of the scope; scope names
@@ -42,6 +44,7 @@ func (s Schema) Compile(b Builder, scope []string, request *common.ListRequest) 
 		return nil, err
 	}
 	q.fingerprint = fingerprintOf(scope, request.GetFilters(), order)
+	q.unpaged = Builder{conditions: slices.Clip(q.conditions), args: slices.Clip(q.args)}
 	if request.GetToken() == "" {
 		return q, nil
 	}
@@ -80,6 +83,9 @@ func (q *Query) Keys() string {
 func (q *Query) Tail() string {
 	return " WHERE " + q.Conditions() + " ORDER BY " + q.OrderBy() + " LIMIT " + strconv.Itoa(q.Limit+1)
 }
+
+// Unpaged are the conditions and parameters of the whole list, wherever the page begins.
+func (q *Query) Unpaged() *Builder { return &q.unpaged }
 
 // OrderBy is the list of sort expressions.
 func (q *Query) OrderBy() string {

@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// Details is all that is stored about one action, of one moment.
+type Details struct {
+	Action
+	// Spec is the encoded spec of the action's type.
+	Spec []byte
+	// RunSpec is the encoded task.RunSpec of the run, as it was requested. Only RunDetails fills it in.
+	RunSpec []byte
+	// Events are all events of the action in order.
+	Events []Event
+}
+
+// ActionDetails reads an action with its spec and all its events. It answers not found when there is no such action.
+func (r *Reader) ActionDetails(ctx context.Context, id ident.Action) (*Details, error) {
+	return r.details(ctx, id, false)
+}
+
+// RunDetails reads the root action of a run likewise, with the run spec.
+func (r *Reader) RunDetails(ctx context.Context, run ident.Run) (*Details, error) {
+	return r.details(ctx, run.Root(), true)
+}
+
+// ActionRow reads an action without spec and events.
+func (r *Reader) ActionRow(ctx context.Context, id ident.Action) (*Action, error) {
+	d := &Details{}
+	if err := readDetails(ctx, r.pool, id, d); err != nil {
+		return nil, err
+	}
+	return &d.Action, nil
+}
+
+func (r *Reader) details(ctx context.Context, id ident.Action, withRunSpec bool) (*Details, error) {
+	d := &Details{}
+	err := r.snapshot(ctx, func(tx pgx.Tx) error {
+		if err := readDetails(ctx, tx, id, d); err != nil {
+			return err
+		}
+		if withRunSpec {
+			const query = `SELECT s.body FROM actions a JOIN specs s ON s.digest = a.run_spec_digest WHERE a.id = $1`
+			if err := tx.QueryRow(ctx, query, d.RunID).Scan(&d.RunSpec); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+				return fmt.Errorf("read run spec of %s: %w", id, err)
+			}
+		}
+		return readEvents(ctx, tx, d)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// querier is what a pool and a transaction have in common.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+func readDetails(ctx context.Context, db querier, id ident.Action, d *Details) error {
+	const query = `
+		SELECT ` + listedColumns + `, a.spec_digest, a.input_uri, a.output_uri, a.report_uri, a.error, a.abort_reason,
+			a.aborted_by, a.signal, s.body
+		FROM actions r JOIN actions a ON a.run_id = r.id AND a.name = $4 LEFT JOIN specs s ON s.digest = a.spec_digest
+		WHERE r.project = $1 AND r.domain = $2 AND r.run_name = $3 AND r.parent_name IS NULL`
+	targets := append(listedTargets(&d.Action), &d.SpecDigest, &d.InputURI, &d.OutputURI, &d.ReportURI, &d.Error,
+		&d.AbortReason, &d.AbortedBy, &d.Signal, &d.Spec)
+	err := db.QueryRow(ctx, query, id.Run.Project, id.Run.Domain, id.Run.Name, id.Name).Scan(targets...)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return rpc.NotFound("action %s does not exist", id)
+	}
+	if err != nil {
+		return fmt.Errorf("read action %s: %w", id, err)
+	}
+	return nil
+}
+
+func readEvents(ctx context.Context, db querier, d *Details) error {
+	const query = `
+		SELECT run_id, seq, action_id, attempt, phase, version, recorded_at, event, error
+		FROM action_events WHERE action_id = $1 ORDER BY seq`
+	rows, err := db.Query(ctx, query, d.ID)
+	if err != nil {
+		return fmt.Errorf("read events of action %d: %w", d.ID, err)
+	}
+	if d.Events, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Event]); err != nil {
+		return fmt.Errorf("read events of action %d: %w", d.ID, err)
+	}
+	return nil
+}

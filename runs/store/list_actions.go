@@ -1,0 +1,87 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/list"
+)
+
+// Listed is an action as lists show it: a row without what only details need.
+type Listed struct {
+	Action
+	// Labels of the run; only on roots.
+	Labels map[string]string
+	// Condition is the encoded workflow.ConditionAction of a condition in a list of actions.
+	Condition []byte
+	keys      []string
+}
+
+// listedColumns are the narrow columns of a list, in the order of listedTargets. Errors, signals and specs, which
+// may be large, are not among them.
+const listedColumns = `a.id, a.run_id, a.project, a.domain, a.run_name, a.name, a.parent_name, a.action_type,
+	a.action_group, a.phase, a.attempt, a.version, a.cache_status, a.last_seq, a.task_project, a.task_domain, a.task_name,
+	a.task_version, a.task_type, a.short_name, a.function_name, a.environment_name, a.recovered_from, a.created_by,
+	a.created_by_subject, a.created_at, a.started_at, a.ended_at, a.updated_at, a.source, a.trigger_name,
+	a.trigger_task_name, a.relation`
+
+func listedTargets(a *Action) []any {
+	return []any{
+		&a.ID, &a.RunID, &a.Project, &a.Domain, &a.RunName, &a.Name, &a.ParentName, &a.ActionType,
+		&a.ActionGroup, &a.Phase, &a.Attempt, &a.Version, &a.CacheStatus, &a.LastSeq, &a.TaskProject, &a.TaskDomain, &a.TaskName,
+		&a.TaskVersion, &a.TaskType, &a.ShortName, &a.FunctionName, &a.EnvironmentName, &a.RecoveredFrom, &a.CreatedBy,
+		&a.CreatedBySubject, &a.CreatedAt, &a.StartedAt, &a.EndedAt, &a.UpdatedAt, &a.Source, &a.TriggerName,
+		&a.TriggerTaskName, &a.Relation,
+	}
+}
+
+// ListActions reads a page of the actions of one run, by default oldest first, and the token of the next page. It
+// answers not found when there is no such run.
+func (r *Reader) ListActions(ctx context.Context, run ident.Run, request *common.ListRequest) ([]Listed, string, error) {
+	var runID int64
+	var found bool
+	const locate = `SELECT id FROM actions WHERE project = $1 AND domain = $2 AND run_name = $3 AND parent_name IS NULL`
+	rows, err := r.pool.Query(ctx, locate, run.Project, run.Domain, run.Name)
+	if err != nil {
+		return nil, "", fmt.Errorf("locate run %s: %w", run, err)
+	}
+	if _, err := pgx.ForEachRow(rows, []any{&runID}, func() error { found = true; return nil }); err != nil {
+		return nil, "", fmt.Errorf("locate run %s: %w", run, err)
+	}
+	if !found {
+		return nil, "", rpc.NotFound("run %s does not exist", run)
+	}
+
+	var b list.Builder
+	b.Where("a.run_id = " + b.Arg(runID, "bigint"))
+	q, err := actionFields.Compile(b, []string{"actions", run.String()}, request)
+	if err != nil {
+		return nil, "", err
+	}
+	// The specs of conditions are small and carry the type that clients show.
+	sql := `SELECT ` + listedColumns + `, s.body, ` + q.Keys() + `
+		FROM actions a LEFT JOIN specs s ON a.action_type = 3 AND s.digest = a.spec_digest` + q.Tail()
+	return r.listed(ctx, q, sql, func(l *Listed) any { return &l.Condition })
+}
+
+// listed runs a list whose columns are listedColumns, one more, and the sort values.
+func (r *Reader) listed(ctx context.Context, q *list.Query, sql string, extra func(*Listed) any) ([]Listed, string, error) {
+	rows, err := r.pool.Query(ctx, sql, append([]any{planned}, q.Args()...)...)
+	if err != nil {
+		return nil, "", fmt.Errorf("list actions: %w", err)
+	}
+	items, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Listed, error) {
+		var l Listed
+		return l, row.Scan(append(listedTargets(&l.Action), extra(&l), &l.keys)...)
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("list actions: %w", err)
+	}
+	items, token := list.Page(q, items, func(l Listed) []string { return l.keys })
+	return items, token, nil
+}

@@ -1,0 +1,50 @@
+package store
+
+import (
+	"context"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/runs/list"
+)
+
+// RunScope says whose runs are listed. Empty fields do not restrict.
+type RunScope struct {
+	Project, Domain string
+	// TaskName and TaskVersion restrict to runs of one task.
+	TaskName, TaskVersion string
+	// TriggerName and TriggerTaskName restrict to runs that one trigger started.
+	TriggerName, TriggerTaskName string
+	// PausedOnly restricts to runs that have an action in phase PAUSED.
+	PausedOnly bool
+}
+
+func (s RunScope) columns() [][2]string {
+	return [][2]string{
+		{"project", s.Project}, {"domain", s.Domain},
+		{"task_name", s.TaskName}, {"task_version", s.TaskVersion},
+		{"trigger_name", s.TriggerName}, {"trigger_task_name", s.TriggerTaskName},
+	}
+}
+
+// ListRuns reads a page of runs, by default newest first, and the token of the next page.
+func (r *Reader) ListRuns(ctx context.Context, scope RunScope, request *common.ListRequest) ([]Listed, string, error) {
+	var b list.Builder
+	tokenScope := []string{"runs"}
+	b.Where("a.parent_name IS NULL")
+	for _, column := range scope.columns() {
+		if column[1] != "" {
+			b.Equal("a."+column[0], column[1])
+		}
+		tokenScope = append(tokenScope, column[1])
+	}
+	if scope.PausedOnly {
+		b.Where("a.paused_count > 0")
+		tokenScope = append(tokenScope, "paused")
+	}
+	q, err := runFields.Compile(b, tokenScope, request)
+	if err != nil {
+		return nil, "", err
+	}
+	sql := `SELECT ` + listedColumns + `, a.labels, ` + q.Keys() + ` FROM actions a` + q.Tail()
+	return r.listed(ctx, q, sql, func(l *Listed) any { return &l.Labels })
+}
