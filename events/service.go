@@ -1,0 +1,57 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rs/zerolog"
+
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// Engine is the part of EngineService that takes transitions.
+type Engine interface {
+	RecordTransitions(ctx context.Context, r *enginev1.RecordTransitionsRequest) (*enginev1.RecordTransitionsResponse, error)
+}
+
+// Deps are what the service stands on.
+type Deps struct {
+	Engine Engine
+	// Clock times the pauses between attempts; nil means the system's.
+	Clock  clock.Clock
+	Logger zerolog.Logger
+}
+
+// Service serves EventsProxyService and has the sink for an executor in the same process.
+type Service struct{ sink *Sink }
+
+// New puts the service together. It has no loops: work is done only while callers wait.
+func New(config Config, deps Deps) (*Service, error) {
+	if err := config.Validate(); err != nil {
+		return nil, fmt.Errorf("events: %w", err)
+	}
+	if deps.Engine == nil {
+		return nil, errors.New("events: the engine is needed")
+	}
+	if deps.Clock == nil {
+		deps.Clock = clock.System{}
+	}
+	return &Service{sink: &Sink{
+		config: config,
+		engine: deps.Engine,
+		clock:  deps.Clock,
+		logger: deps.Logger.With().Str("service", "events").Logger(),
+	}}, nil
+}
+
+// Mount registers EventsProxyService.
+func (s *Service) Mount(r rpc.Registrar) {
+	r.Handle(workflowconnect.NewEventsProxyServiceHandler(&handler{sink: s.sink}, r.Options()...))
+}
+
+// Sink is the door for an executor in the same process.
+func (s *Service) Sink() *Sink { return s.sink }
