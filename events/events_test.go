@@ -189,8 +189,14 @@ func TestOutagesAreWaitedOut(t *testing.T) {
 
 func TestACallerThatGoesIsNotHeldUp(t *testing.T) {
 	e := &engine{
-		arrived: make(chan []*enginev1.Transition, 1),
-		answer:  func(ctx context.Context, _ []*enginev1.Transition) error { <-ctx.Done(); return ctx.Err() },
+		arrived: make(chan []*enginev1.Transition, 2),
+		answer: func(ctx context.Context, transitions []*enginev1.Transition) error {
+			if transitions[0].GetEvent().GetId().GetName() == "b" {
+				return nil
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		},
 	}
 	sink := newService(t, events.DefaultConfig(), e, nil).Sink()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -203,7 +209,6 @@ func TestACallerThatGoesIsNotHeldUp(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, <-done, context.Canceled, "and the call it waited for ends, or the next caller would hang")
 
-	e.answer = nil
 	_, err := sink.Record(t.Context(), []*enginev1.Transition{transition("b", 1)})
 	require.NoError(t, err)
 }

@@ -26,6 +26,10 @@ func (s *Sink) flush(batch []*entry) {
 			s.separate(batch, err)
 			return
 		}
+		if ctx.Err() != nil {
+			abandon(batch, err)
+			return
+		}
 		s.logger.Warn().Err(err).Int("callers", len(batch)).Dur("pause", backoff).Msg("transitions not recorded; trying again")
 		if !s.pause(ctx, backoff) {
 			abandon(batch, err)
