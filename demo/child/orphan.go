@@ -1,0 +1,18 @@
+package child
+
+import (
+	"context"
+	"io"
+	"os"
+)
+
+// UntilOrphaned is for the child's side: it returns a context that ends when the parent is gone, which closes the
+// child's standard input.
+func UntilOrphaned(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	return ctx, cancel
+}

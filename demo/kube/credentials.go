@@ -1,0 +1,123 @@
+package kube
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+type credentials struct {
+	authority []byte
+	token     string
+	node      NodeTLS
+}
+
+// NodeTLS lets a node serve the kubelet API to this cluster's API server and to nobody else.
+type NodeTLS struct {
+	// Certificate for 127.0.0.1 and localhost.
+	Certificate tls.Certificate
+	// Clients is the authority that the API server's own client certificate comes from.
+	Clients *x509.CertPool
+}
+
+// writeCredentials fills the directory.
+func writeCredentials(dir string) (*credentials, error) {
+	ca, err := newAuthority()
+	if err != nil {
+		return nil, err
+	}
+	server, err := ca.issue("kube-apiserver", nil, x509.ExtKeyUsageServerAuth)
+	if err != nil {
+		return nil, err
+	}
+	client, err := ca.issue("kube-apiserver-kubelet-client", []string{"system:masters"}, x509.ExtKeyUsageClientAuth)
+	if err != nil {
+		return nil, err
+	}
+	node, err := ca.issue("kubelet", nil, x509.ExtKeyUsageServerAuth)
+	if err != nil {
+		return nil, err
+	}
+	token, err := randomToken()
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{
+		AuthorityFile:   ca.pem,
+		ServerCertFile:  server.cert,
+		ServerKeyFile:   server.key,
+		KubeletCertFile: client.cert,
+		KubeletKeyFile:  client.key,
+		TokenFile:       []byte(token + ",flyte-binary,flyte-binary,system:masters\n"),
+	}
+	for name, content := range files {
+		if err := writePrivate(filepath.Join(dir, name), content); err != nil {
+			return nil, err
+		}
+	}
+	if err := ensureAccountKey(filepath.Join(dir, AccountKeyFile)); err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(node.cert, node.key)
+	if err != nil {
+		return nil, err
+	}
+	clients := x509.NewCertPool()
+	clients.AppendCertsFromPEM(ca.pem)
+	return &credentials{authority: ca.pem, token: token, node: NodeTLS{Certificate: pair, Clients: clients}}, nil
+}
+
+// ensureAccountKey makes the key that signs tokens of service accounts, once: tokens outlive a restart.
+func ensureAccountKey(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	encoded, err := encodeKey(key)
+	if err != nil {
+		return err
+	}
+	return writePrivate(path, encoded)
+}
+
+func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
+}
+
+func randomToken() (string, error) {
+	raw := make([]byte, 32)
+	if _, err := rand.Read(raw); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(raw), nil
+}
+
+// writePrivate replaces a file at once and never leaves it readable by others.
+func writePrivate(path string, content []byte) error {
+	temporary := path + ".new"
+	if err := os.WriteFile(temporary, content, 0o600); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	}
+	if err := os.Chmod(temporary, 0o600); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	}
+	return os.Rename(temporary, path)
+}

@@ -1,0 +1,101 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"github.com/spf13/pflag"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/client-go/rest"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
+
+	"github.com/flyte-binary/flyte-binary/demo/kube"
+)
+
+// apiServer is a prepared API server and the privileged connection that it has to itself.
+type apiServer struct {
+	prepared interface{ Run(context.Context) error }
+	loopback *rest.Config
+}
+
+// flags of the API server. Paths are relative to the child's working directory.
+func flags(endpoint string, port int) []string {
+	return []string{
+		"--etcd-servers=" + endpoint,
+		"--etcd-compaction-interval=2m",
+		"--bind-address=127.0.0.1",
+		"--secure-port=" + strconv.Itoa(port),
+		"--tls-cert-file=" + kube.ServerCertFile,
+		"--tls-private-key-file=" + kube.ServerKeyFile,
+		"--cert-dir=.",
+		// Nobody on this machine gets in without the token, not even to the health checks.
+		"--anonymous-auth=false",
+		"--token-auth-file=" + kube.TokenFile,
+		"--authorization-mode=RBAC",
+		"--service-account-issuer=https://flyte-binary.demo",
+		"--service-account-key-file=" + kube.AccountKeyFile,
+		"--service-account-signing-key-file=" + kube.AccountKeyFile,
+		"--service-cluster-ip-range=10.0.0.0/24",
+		// There is no address of this server that pods could reach through a service.
+		"--endpoint-reconciler-type=none",
+		"--kubelet-certificate-authority=" + kube.AuthorityFile,
+		"--kubelet-client-certificate=" + kube.KubeletCertFile,
+		"--kubelet-client-key=" + kube.KubeletKeyFile,
+		"--kubelet-preferred-address-types=InternalIP",
+		// ServiceAccount would mount a token volume into every pod and refuse pods in the first second of a namespace;
+		// the taints would wait for a controller that the demo does not have.
+		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+		"--event-ttl=15m",
+		"--shutdown-delay-duration=0s",
+		"--profiling=false",
+	}
+}
+
+// newAPIServer wires the upstream server, with our listener and a flag set of our own instead of the process's.
+func newAPIServer(ctx context.Context, endpoint string, listener net.Listener, port int) (*apiServer, error) {
+	opts := options.NewServerRunOptions()
+	set := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
+	named := opts.Flags()
+	for _, part := range named.FlagSets {
+		set.AddFlagSet(part)
+	}
+	if err := set.Parse(flags(endpoint, port)); err != nil {
+		return nil, fmt.Errorf("flags of the API server: %w", err)
+	}
+	opts.SecureServing.Listener = listener
+	if err := opts.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
+		return nil, fmt.Errorf("features of the API server: %w", err)
+	}
+	completed, err := opts.Complete(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("complete the API server's options: %w", err)
+	}
+	if failures := completed.Validate(); len(failures) > 0 {
+		return nil, fmt.Errorf("options of the API server: %w", utilerrors.NewAggregate(failures))
+	}
+	cfg, err := app.NewConfig(completed)
+	if err != nil {
+		return nil, fmt.Errorf("configure the API server: %w", err)
+	}
+	whole, err := cfg.Complete()
+	if err != nil {
+		return nil, fmt.Errorf("configure the API server: %w", err)
+	}
+	chain, err := app.CreateServerChain(whole)
+	if err != nil {
+		return nil, fmt.Errorf("build the API server: %w", err)
+	}
+	loopback := chain.GenericAPIServer.LoopbackClientConfig
+	if loopback == nil {
+		return nil, errors.New("build the API server: it has no connection to itself")
+	}
+	prepared, err := chain.PrepareRun()
+	if err != nil {
+		return nil, fmt.Errorf("prepare the API server: %w", err)
+	}
+	return &apiServer{prepared: prepared, loopback: loopback}, nil
+}

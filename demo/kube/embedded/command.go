@@ -1,0 +1,89 @@
+// Package embedded is the child's side of the demo's Kubernetes: etcd, the API server and the controllers in one process. It is the
+// only package that links them, apart from its parent, so that tests of everything else stay light.
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flyte-binary/flyte-binary/demo/child"
+	"github.com/flyte-binary/flyte-binary/demo/kube"
+)
+
+// Command is the child's side: a hidden subcommand that runs etcd, the API server and the controllers in the working
+// directory until it is told to stop or the parent is gone.
+func Command() *cobra.Command {
+	var port int
+	cmd := &cobra.Command{
+		Use:    kube.CommandName,
+		Short:  "Run the demo's Kubernetes API server (started by demo itself)",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGINT)
+			defer stop()
+			ctx, cancel := child.UntilOrphaned(ctx)
+			defer cancel()
+			listener, err := inherited()
+			if err != nil {
+				return err
+			}
+			return serve(ctx, listener, port)
+		},
+	}
+	cmd.Flags().IntVar(&port, "port", 0, "port of the inherited listener")
+	return cmd
+}
+
+func inherited() (net.Listener, error) {
+	file := os.NewFile(kube.InheritedListener, "listener")
+	if file == nil {
+		return nil, errors.New("no listener inherited: this command is started by demo")
+	}
+	defer file.Close()
+	listener, err := net.FileListener(file)
+	if err != nil {
+		return nil, fmt.Errorf("no listener inherited: this command is started by demo: %w", err)
+	}
+	return listener, nil
+}
+
+// serve runs the three parts. The API server stops first and storage last: the other way round its watches and leases
+// would wait for an etcd that is gone.
+func serve(ctx context.Context, listener net.Listener, port int) error {
+	store, err := startEtcd("etcd")
+	if err != nil {
+		return err
+	}
+	defer store.stop()
+	server, err := newAPIServer(ctx, store.endpoint, listener, port)
+	if err != nil {
+		return err
+	}
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- server.prepared.Run(running) }()
+	controllers, stopControllers := context.WithCancel(running)
+	defer stopControllers()
+	controllersEnded := startControllers(controllers, server.loopback)
+	select {
+	case err := <-ended:
+		return errors.Join(errors.New("the API server ended by itself"), err)
+	case err := <-store.failed():
+		return fmt.Errorf("etcd failed: %w", err)
+	case err := <-controllersEnded:
+		return fmt.Errorf("controllers: %w", err)
+	case <-ctx.Done():
+	}
+	stopControllers()
+	cancel()
+	return <-ended
+}

@@ -1,0 +1,61 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+)
+
+// socketName is relative to the child's working directory, which only its owner may enter: an absolute path could be
+// longer than a socket's name may be.
+const socketName = "etcd.sock"
+
+type etcd struct {
+	server   *embed.Etcd
+	endpoint string
+}
+
+// startEtcd opens the store in the directory and returns when it serves.
+func startEtcd(dir string) (*etcd, error) {
+	// The socket of a process that was killed stays behind.
+	if err := os.Remove(socketName); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("remove the old socket of etcd: %w", err)
+	}
+	endpoint := url.URL{Scheme: "unix", Host: socketName}
+	cfg := embed.NewConfig()
+	cfg.Dir = dir
+	cfg.ListenClientUrls = []url.URL{endpoint}
+	cfg.ListenPeerUrls = nil
+	cfg.LogLevel = "warn"
+	cfg.LogOutputs = []string{"stderr"}
+	// The demo promises that its state survives the death of any process, kill -9 included: what was written is then in
+	// the kernel's hands. It does not promise to survive a power cut, so it need not wait for the disk.
+	cfg.UnsafeNoFsync = true
+	// One member elects itself: short ticks make that quick.
+	cfg.TickMs, cfg.ElectionMs = 10, 100
+	// Finished work is deleted all the time; keep little of its history. The API server compacts.
+	cfg.SnapshotCount = 5000
+	cfg.MaxWalFiles, cfg.MaxSnapFiles = 2, 2
+	server, err := embed.StartEtcd(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("start etcd: %w", err)
+	}
+	select {
+	case <-server.Server.ReadyNotify():
+		return &etcd{server: server, endpoint: endpoint.String()}, nil
+	case err := <-server.Err():
+		server.Close()
+		return nil, fmt.Errorf("start etcd: %w", err)
+	case <-time.After(30 * time.Second):
+		server.Close()
+		return nil, errors.New("start etcd: not ready in 30 s")
+	}
+}
+
+func (e *etcd) failed() <-chan error { return e.server.Err() }
+
+func (e *etcd) stop() { e.server.Close() }

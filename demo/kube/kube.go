@@ -1,0 +1,188 @@
+// Package kube is the Kubernetes of the demo: a real API server on an embedded etcd, with the controllers that flyte-binary
+// relies on (garbage collection by owner references, namespace deletion, default service accounts). It runs as a
+// child of the demo process, from the same program file (package embedded), so that its death takes nothing else down.
+// Cluster is the parent's side: it makes the credentials, keeps the child alive and says how to connect.
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
+
+	"github.com/flyte-binary/flyte-binary/demo/child"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+)
+
+// Config says where the cluster lives.
+type Config struct {
+	// Dir holds the cluster's state and credentials. It is made with mode 0700.
+	Dir string
+	// LogFile takes what the API server and etcd say. Default: kubernetes.log in Dir.
+	LogFile string
+	// Program is the file to start as the child. Default: the running program.
+	Program string
+	// MemoryLimit is the soft limit of the child's Go heap, in the form of GOMEMLIMIT. Default 512MiB.
+	MemoryLimit string
+	// ReadyTimeout bounds one start of the API server. Default 60 s.
+	ReadyTimeout time.Duration
+}
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	if c.Dir == "" {
+		return errors.New("kube: dir: required")
+	}
+	return nil
+}
+
+// Cluster is the parent's side of the demo's Kubernetes.
+type Cluster struct {
+	cfg         Config
+	log         zerolog.Logger
+	listener    *os.File
+	child       *child.Process
+	credentials *credentials
+	port        int
+}
+
+var _ lifecycle.Part = (*Cluster)(nil)
+
+// New makes a cluster that is not started yet.
+func New(cfg Config, log zerolog.Logger) (*Cluster, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	var err error
+	if cfg.Dir, err = filepath.Abs(cfg.Dir); err != nil {
+		return nil, fmt.Errorf("kube: dir: %w", err)
+	}
+	if cfg.LogFile == "" {
+		cfg.LogFile = filepath.Join(cfg.Dir, "kubernetes.log")
+	}
+	if cfg.Program == "" {
+		if cfg.Program, err = os.Executable(); err != nil {
+			return nil, fmt.Errorf("kube: program: %w", err)
+		}
+	}
+	if cfg.MemoryLimit == "" {
+		cfg.MemoryLimit = "512MiB"
+	}
+	return &Cluster{cfg: cfg, log: log}, nil
+}
+
+// Start implements lifecycle.Part: when it returns, the API server answers.
+func (c *Cluster) Start(ctx context.Context) error {
+	if err := os.MkdirAll(c.cfg.Dir, 0o700); err != nil {
+		return fmt.Errorf("make the cluster's directory: %w", err)
+	}
+	if err := c.listen(); err != nil {
+		return err
+	}
+	var err error
+	if c.credentials, err = writeCredentials(c.cfg.Dir); err != nil {
+		return errors.Join(fmt.Errorf("make the cluster's credentials: %w", err), c.listener.Close())
+	}
+	if err := c.writeKubeconfig(); err != nil {
+		return errors.Join(err, c.listener.Close())
+	}
+	probe, err := c.probe()
+	if err != nil {
+		return errors.Join(err, c.listener.Close())
+	}
+	c.child = child.New(child.Config{
+		Name:         "kubernetes",
+		Path:         c.cfg.Program,
+		Args:         []string{CommandName, "--port", strconv.Itoa(c.port)},
+		Env:          append(os.Environ(), "GOMEMLIMIT="+c.cfg.MemoryLimit),
+		Dir:          c.cfg.Dir,
+		Files:        []*os.File{c.listener},
+		LogFile:      c.cfg.LogFile,
+		Ready:        probe,
+		ReadyTimeout: c.cfg.ReadyTimeout,
+		Log:          c.log,
+	})
+	if err := c.child.Start(ctx); err != nil {
+		return errors.Join(err, c.listener.Close())
+	}
+	return nil
+}
+
+// Stop implements lifecycle.Part.
+func (c *Cluster) Stop(ctx context.Context) error {
+	if c.child == nil {
+		return nil
+	}
+	err := c.child.Stop(ctx)
+	_ = c.listener.Close()
+	return err
+}
+
+// listen opens the API server's port here, not in the child: the port then outlives the child, clients keep their
+// address, and those that connect during a restart wait in the queue of the socket instead of being refused.
+func (c *Cluster) listen() error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen for the API server: %w", err)
+	}
+	defer listener.Close()
+	c.port = listener.Addr().(*net.TCPAddr).Port
+	if c.listener, err = listener.(*net.TCPListener).File(); err != nil {
+		return fmt.Errorf("listen for the API server: %w", err)
+	}
+	return nil
+}
+
+// RESTConfig is a connection with all rights, valid after Start. It has no limit of its own on the rate of requests:
+// the API server shares its time fairly.
+func (c *Cluster) RESTConfig() *rest.Config {
+	return &rest.Config{
+		Host:            "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(c.port)),
+		BearerToken:     c.credentials.token,
+		TLSClientConfig: rest.TLSClientConfig{CAData: c.credentials.authority},
+		QPS:             -1,
+	}
+}
+
+// Kubeconfig is the path of a file for kubectl, rewritten at each start.
+func (c *Cluster) Kubeconfig() string { return filepath.Join(c.cfg.Dir, kubeconfigFile) }
+
+// NodeTLS is what a kubelet of this cluster serves its own API with.
+func (c *Cluster) NodeTLS() NodeTLS { return c.credentials.node }
+
+// Pid is the API server's process id, 0 while it is down.
+func (c *Cluster) Pid() int { return c.child.Pid() }
+
+// probe asks the API server whether it is ready.
+func (c *Cluster) probe() (func(context.Context) error, error) {
+	cfg := c.RESTConfig()
+	client, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the API server: %w", err)
+	}
+	// One hung request must not be the last: the queue of the socket outlives the process that would have answered.
+	client.Timeout = 5 * time.Second
+	return func(ctx context.Context) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, cfg.Host+"/readyz", nil)
+		if err != nil {
+			return err
+		}
+		answer, err := client.Do(request)
+		if err != nil {
+			return err
+		}
+		defer answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			return fmt.Errorf("the API server answers %s", answer.Status)
+		}
+		return nil
+	}, nil
+}

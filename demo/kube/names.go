@@ -1,0 +1,21 @@
+package kube
+
+// CommandName is the hidden subcommand that runs the cluster in the child (package embedded).
+const CommandName = "internal-kube"
+
+// InheritedListener is the descriptor under which the child finds the API server's listener.
+const InheritedListener = 3
+
+// Names of the files in the cluster's directory, which is the child's working directory. All are readable by their owner
+// alone. Everything but the key of the service accounts is made anew at each start, so that nothing expires and no
+// old token keeps working.
+const (
+	AuthorityFile   = "ca.crt"
+	ServerCertFile  = "apiserver.crt"
+	ServerKeyFile   = "apiserver.key"
+	KubeletCertFile = "kubelet-client.crt"
+	KubeletKeyFile  = "kubelet-client.key"
+	TokenFile       = "tokens.csv"
+	AccountKeyFile  = "service-accounts.key"
+	kubeconfigFile  = "kubeconfig"
+)
