@@ -1,0 +1,128 @@
+package podvolume
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/flyte-binary/flyte-binary/demo/node/podenv"
+)
+
+// Tokens issues service account tokens bound to a pod.
+type Tokens interface {
+	Token(ctx context.Context, pod *corev1.Pod, audience string, seconds int64) (string, error)
+}
+
+// Maker makes volumes.
+type Maker struct {
+	Source podenv.Source
+	Node   podenv.Node
+	// Tokens may be nil. Then the token volume that the API server adds to pods by itself is left out, and one that was
+	// asked for is refused.
+	Tokens Tokens
+	// MemoryDir is a directory whose files live in memory, or nothing.
+	MemoryDir string
+}
+
+// ErrUnsupported says that a volume can never be had on this machine.
+var ErrUnsupported = errors.New("not supported by the local node")
+
+// automatic is the prefix of volumes that the API server adds to every pod for its service account.
+const automatic = "kube-api-access-"
+
+// Make puts the volumes below dir, which must exist, and returns the path of each. A volume that may be left out is not
+// among them. An error for which podenv.IsMissing holds may pass with time.
+func (m Maker) Make(ctx context.Context, pod *corev1.Pod, dir string) (map[string]string, error) {
+	paths := make(map[string]string, len(pod.Spec.Volumes))
+	for i := range pod.Spec.Volumes {
+		volume := &pod.Spec.Volumes[i]
+		path, err := m.volume(ctx, pod, volume, filepath.Join(dir, volume.Name))
+		if err != nil {
+			return nil, fmt.Errorf("volume %s: %w", volume.Name, err)
+		}
+		if path != "" {
+			paths[volume.Name] = path
+		}
+	}
+	return paths, nil
+}
+
+func (m Maker) volume(ctx context.Context, pod *corev1.Pod, v *corev1.Volume, path string) (string, error) {
+	switch {
+	case v.EmptyDir != nil:
+		if v.EmptyDir.Medium == corev1.StorageMediumMemory && m.MemoryDir != "" {
+			path = m.memoryPath(pod, v.Name)
+		}
+		return path, os.MkdirAll(path, 0o755) //nolint:gosec // other users of the volume are this user's processes
+	case v.HostPath != nil:
+		return hostPath(v.HostPath)
+	case v.ConfigMap != nil:
+		data, err := podenv.ConfigData(ctx, m.Source, pod.Namespace, v.ConfigMap.Name, v.ConfigMap.Optional)
+		if err != nil {
+			return "", err
+		}
+		missing := podenv.Missing{Kind: "ConfigMap", Namespace: pod.Namespace, Name: v.ConfigMap.Name}
+		files, err := choose(data, v.ConfigMap.Items, mode(v.ConfigMap.DefaultMode), missing, v.ConfigMap.Optional)
+		return path, errors.Join(err, write(path, files))
+	case v.Secret != nil:
+		data, err := podenv.SecretData(ctx, m.Source, pod.Namespace, v.Secret.SecretName, v.Secret.Optional)
+		if err != nil {
+			return "", err
+		}
+		missing := podenv.Missing{Kind: "Secret", Namespace: pod.Namespace, Name: v.Secret.SecretName}
+		files, err := choose(data, v.Secret.Items, mode(v.Secret.DefaultMode), missing, v.Secret.Optional)
+		return path, errors.Join(err, write(path, files))
+	case v.DownwardAPI != nil:
+		files, err := m.downward(pod, v.DownwardAPI.Items, mode(v.DownwardAPI.DefaultMode))
+		return path, errors.Join(err, write(path, files))
+	case v.Projected != nil:
+		if m.Tokens == nil && strings.HasPrefix(v.Name, automatic) {
+			return "", nil
+		}
+		files, err := m.projected(ctx, pod, v.Projected)
+		return path, errors.Join(err, write(path, files))
+	}
+	return "", fmt.Errorf("%w: it knows emptyDir, configMap, secret, downwardAPI, projected and hostPath", ErrUnsupported)
+}
+
+func (m Maker) memoryPath(pod *corev1.Pod, volume string) string {
+	return filepath.Join(m.MemoryDir, "flyte-"+string(pod.UID)+"-"+volume)
+}
+
+// Remove removes what Make may have put outside of dir. What is inside goes with dir.
+func (m Maker) Remove(pod *corev1.Pod) error {
+	var errs []error
+	for _, v := range pod.Spec.Volumes {
+		if v.EmptyDir != nil && v.EmptyDir.Medium == corev1.StorageMediumMemory && m.MemoryDir != "" {
+			errs = append(errs, os.RemoveAll(m.memoryPath(pod, v.Name)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// hostPath checks a path of the machine itself.
+func hostPath(source *corev1.HostPathVolumeSource) (string, error) {
+	kind := corev1.HostPathUnset
+	if source.Type != nil {
+		kind = *source.Type
+	}
+	switch kind {
+	case corev1.HostPathDirectoryOrCreate:
+		return source.Path, os.MkdirAll(source.Path, 0o755) //nolint:gosec // the mode that the Pod API promises
+	case corev1.HostPathFileOrCreate:
+		file, err := os.OpenFile(source.Path, os.O_CREATE|os.O_RDWR, 0o644) //nolint:gosec // as above
+		if err != nil {
+			return "", err
+		}
+		return source.Path, file.Close()
+	}
+	if _, err := os.Stat(source.Path); err != nil {
+		return "", fmt.Errorf("the path %s of this machine: %w", source.Path, err)
+	}
+	return source.Path, nil
+}

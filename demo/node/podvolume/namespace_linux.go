@@ -1,0 +1,21 @@
+package podvolume
+
+import (
+	"runtime"
+	"syscall"
+)
+
+// HaveNamespaces tells whether this process may make mount namespaces.
+func HaveNamespaces() bool {
+	result := make(chan bool)
+	go func() {
+		// The thread is given up with its namespace: a locked goroutine that ends takes its thread along.
+		runtime.LockOSThread()
+		err := syscall.Unshare(syscall.CLONE_NEWNS | syscall.CLONE_FS)
+		if err == nil {
+			err = syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "")
+		}
+		result <- err == nil
+	}()
+	return <-result
+}
