@@ -27,14 +27,10 @@ type Config struct {
 	AuthMetadata AuthMetadataConfig `mapstructure:"authMetadata"`
 	// MaxInlineInputs is the largest size of inputs sent inline with CreateRun, in bytes.
 	MaxInlineInputs int64 `mapstructure:"maxInlineInputs"`
+	// MaxInlineData is the largest size of inputs or outputs that RunService.GetActionData returns, in bytes.
+	MaxInlineData int64 `mapstructure:"maxInlineData"`
 	// InputsTimeout bounds writing inline inputs to the object store.
 	InputsTimeout time.Duration `mapstructure:"inputsTimeout"`
-}
-
-// ImageConfig maps names of images to what is told to clients. The owner of handler_image.go extends it.
-type ImageConfig struct {
-	// Mapping maps an image's name to the full reference that GetImage answers.
-	Mapping map[string]string `mapstructure:"mapping"`
 }
 
 // AuthMetadataConfig is the part of AuthMetadataService. The owner of handler_auth_metadata.go extends it.
@@ -48,7 +44,9 @@ func DefaultConfig() Config {
 		Writer:          store.DefaultWriterConfig(),
 		Admission:       admission.DefaultConfig(),
 		Assignments:     engine.DefaultConfig(),
+		Images:          DefaultImageConfig(),
 		MaxInlineInputs: 64 << 20,
+		MaxInlineData:   64 << 20,
 		InputsTimeout:   30 * time.Second,
 	}
 }
@@ -70,6 +68,12 @@ func (c Config) Validate() error {
 	}
 	if c.MaxInlineInputs <= 0 {
 		return fmt.Errorf("maxInlineInputs: must be positive, got %d", c.MaxInlineInputs)
+	}
+	if c.MaxInlineData <= 0 {
+		return fmt.Errorf("maxInlineData: must be positive, got %d", c.MaxInlineData)
+	}
+	if err := c.Images.Validate(); err != nil {
+		return fmt.Errorf("images.%w", err)
 	}
 	if c.InputsTimeout <= 0 {
 		return fmt.Errorf("inputsTimeout: must be positive, got %s", c.InputsTimeout)

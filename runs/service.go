@@ -11,6 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth/authconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/imagebuilder/imagebuilderconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/org/orgconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
@@ -48,6 +49,9 @@ type Service struct {
 	clock     clock.Clock
 	logger    zerolog.Logger
 	reader    *store.WriteReader // narrow reads of the write use cases
+	lists     *store.Reader      // lists and details
+	tasks     *store.TaskWriter
+	projects  *store.Projects
 	writer    *store.Writer
 	admission *admission.Loop
 	engine    *engine.Assignments
@@ -75,7 +79,11 @@ func New(config Config, deps Deps) (*Service, error) {
 		clock:  deps.Clock,
 		logger: deps.Logger.With().Str("service", "runs").Logger(),
 		reader: store.NewWriteReader(deps.Pool),
+		lists:  store.NewReader(deps.Pool),
+		tasks:  store.NewTaskWriter(deps.Pool),
 		wakers: &wakers{},
+
+		projects: store.NewProjects(deps.Pool),
 	}
 	s.writer = store.NewWriter(config.Writer, store.WriterDeps{
 		Pool: deps.Pool, Clock: deps.Clock, Waker: s.wakers, Logger: s.logger,
@@ -88,6 +96,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	})
 	s.wakers.add(s.admission, s.engine)
 	s.parts = lifecycle.NewGroup(
+		lifecycle.Named{Name: "projects", Part: seeder{svc: s}},
 		lifecycle.Named{Name: "writer", Part: s.writer},
 		lifecycle.Named{Name: "admission", Part: s.admission},
 	)
@@ -101,6 +110,7 @@ func (s *Service) Mount(r rpc.Registrar) {
 	r.Handle(workflowconnect.NewInternalRunServiceHandler(&internalHandler{svc: s}, options...))
 	r.Handle(taskconnect.NewTaskServiceHandler(&taskHandler{svc: s}, options...))
 	r.Handle(projectconnect.NewProjectServiceHandler(&projectHandler{svc: s}, options...))
+	r.Handle(orgconnect.NewDomainServiceHandler(&domainHandler{svc: s}, options...))
 	r.Handle(authconnect.NewIdentityServiceHandler(&identityHandler{svc: s}, options...))
 	r.Handle(authconnect.NewAuthMetadataServiceHandler(&authMetadataHandler{svc: s}, options...))
 	r.Handle(imagebuilderconnect.NewImageServiceHandler(&imageHandler{svc: s}, options...))

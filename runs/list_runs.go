@@ -1,0 +1,45 @@
+package runs
+
+import (
+	"context"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/view"
+)
+
+// ListRuns implements workflowconnect.RunServiceHandler.
+func (h *runHandler) ListRuns(ctx context.Context, request *workflow.ListRunsRequest) (*workflow.ListRunsResponse, error) {
+	rows, token, err := h.svc.lists.ListRuns(ctx, runScope(request), request.GetRequest())
+	if err != nil {
+		return nil, err
+	}
+	response := &workflow.ListRunsResponse{Token: token, Runs: make([]*workflow.Run, 0, len(rows))}
+	for i := range rows {
+		run, err := view.Run(&rows[i].Action, rows[i].Labels)
+		if err != nil {
+			return nil, err
+		}
+		response.Runs = append(response.Runs, run)
+	}
+	return response, nil
+}
+
+// runScope reads the scope. An organisation means all projects, since there is only one.
+func runScope(request *workflow.ListRunsRequest) store.RunScope {
+	scope := store.RunScope{PausedOnly: request.GetPausedActionsOnly()}
+	switch by := request.GetScopeBy().(type) {
+	case *workflow.ListRunsRequest_ProjectId:
+		scope.Project, scope.Domain = by.ProjectId.GetName(), by.ProjectId.GetDomain()
+	case *workflow.ListRunsRequest_TriggerName:
+		scope.Project, scope.Domain = by.TriggerName.GetProject(), by.TriggerName.GetDomain()
+		scope.TriggerName, scope.TriggerTaskName = by.TriggerName.GetName(), by.TriggerName.GetTaskName()
+	case *workflow.ListRunsRequest_TaskName:
+		scope.Project, scope.Domain = by.TaskName.GetProject(), by.TaskName.GetDomain()
+		scope.TaskName = by.TaskName.GetName()
+	case *workflow.ListRunsRequest_TaskId:
+		scope.Project, scope.Domain = by.TaskId.GetProject(), by.TaskId.GetDomain()
+		scope.TaskName, scope.TaskVersion = by.TaskId.GetName(), by.TaskId.GetVersion()
+	}
+	return scope
+}
