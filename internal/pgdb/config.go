@@ -1,0 +1,63 @@
+package pgdb
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Config says how to reach the database.
+type Config struct {
+	// URL is a libpq connection string or URL, such as postgres://flyte@db.example:5432/flyte. Required.
+	URL string `mapstructure:"url" sensitive:"true"`
+	// PasswordFile holds the password, for secrets that are mounted as files. It replaces the URL's password.
+	PasswordFile string `mapstructure:"passwordFile"`
+	// MaxConns bounds the connections of one process. Defaults to 20.
+	MaxConns int32 `mapstructure:"maxConns"`
+	// MinIdleConns are kept open so that a burst does not wait for handshakes. Defaults to 4.
+	MinIdleConns int32 `mapstructure:"minIdleConns"`
+	// ConnectTimeout bounds one attempt to connect. Defaults to 5s.
+	ConnectTimeout time.Duration `mapstructure:"connectTimeout"`
+	// MaxConnLifetime is after how long a connection is replaced. Defaults to 1h.
+	MaxConnLifetime time.Duration `mapstructure:"maxConnLifetime"`
+	// StatementTimeout makes the server end statements that take longer; 0 means never. Defaults to 30s.
+	StatementTimeout time.Duration `mapstructure:"statementTimeout"`
+	// Migrate applies pending migrations when the process starts. Defaults to true.
+	Migrate bool `mapstructure:"migrate"`
+}
+
+// DefaultConfig has every default; the URL is left empty.
+func DefaultConfig() Config {
+	return Config{
+		MaxConns:         20,
+		MinIdleConns:     4,
+		ConnectTimeout:   5 * time.Second,
+		MaxConnLifetime:  time.Hour,
+		StatementTimeout: 30 * time.Second,
+		Migrate:          true,
+	}
+}
+
+// Validate names the field that is wrong.
+func (c Config) Validate() error {
+	switch {
+	case c.URL == "":
+		return errors.New("url: required, such as postgres://flyte@localhost:5432/flyte")
+	case c.MaxConns < 0:
+		return errors.New("maxConns: must not be negative")
+	case c.MinIdleConns < 0:
+		return errors.New("minIdleConns: must not be negative")
+	case c.MaxConns > 0 && c.MinIdleConns > c.MaxConns:
+		return errors.New("minIdleConns: must not exceed maxConns")
+	case c.ConnectTimeout < 0:
+		return errors.New("connectTimeout: must not be negative")
+	case c.StatementTimeout < 0:
+		return errors.New("statementTimeout: must not be negative")
+	}
+	if _, err := pgxpool.ParseConfig(c.URL); err != nil {
+		return fmt.Errorf("url: %w", err)
+	}
+	return nil
+}

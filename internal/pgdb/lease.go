@@ -1,0 +1,142 @@
+package pgdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+)
+
+// Leases lets one of several processes run a loop: who holds the unexpired row of a name in the table leases. Holders
+// compare times of their own clocks, so a lease must be much longer than these may differ.
+type Leases struct {
+	pool   *pgxpool.Pool
+	clock  clock.Clock
+	holder string
+}
+
+// NewLeases makes the leases of one holder; its name must be unique among all processes.
+func NewLeases(pool *pgxpool.Pool, clk clock.Clock, holder string) *Leases {
+	return &Leases{pool: pool, clock: clk, holder: holder}
+}
+
+// Acquire takes or renews the lease for d and tells whether it is now ours.
+func (l *Leases) Acquire(ctx context.Context, name string, d time.Duration) (bool, error) {
+	now := l.clock.Now()
+	tag, err := l.pool.Exec(ctx, `
+		INSERT INTO leases AS held (name, holder, expires_at) VALUES ($1, $2, $3)
+		ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
+		WHERE held.holder = excluded.holder OR held.expires_at <= $4`,
+		name, l.holder, now.Add(d), now)
+	if err != nil {
+		return false, fmt.Errorf("acquire lease %s: %w", name, err)
+	}
+	return tag.RowsAffected() == 1, nil
+}
+
+// Renew prolongs a lease that is ours and tells whether it still was.
+func (l *Leases) Renew(ctx context.Context, name string, d time.Duration) (bool, error) {
+	now := l.clock.Now()
+	tag, err := l.pool.Exec(ctx, `UPDATE leases SET expires_at = $3 WHERE name = $1 AND holder = $2 AND expires_at > $4`,
+		name, l.holder, now.Add(d), now)
+	if err != nil {
+		return false, fmt.Errorf("renew lease %s: %w", name, err)
+	}
+	return tag.RowsAffected() == 1, nil
+}
+
+// Release gives the lease up, so that another need not wait for its end. It is no error when it was not ours.
+func (l *Leases) Release(ctx context.Context, name string) error {
+	if _, err := l.pool.Exec(ctx, `DELETE FROM leases WHERE name = $1 AND holder = $2`, name, l.holder); err != nil {
+		return fmt.Errorf("release lease %s: %w", name, err)
+	}
+	return nil
+}
+
+// ErrLeaseLost is the cause with which Hold ends the context of its work.
+var ErrLeaseLost = errors.New("lease lost")
+
+// Hold runs work whenever the lease is ours, until the context ends; it then returns nil. The context of the work
+// ends when the lease could not be renewed in time, and Hold waits for the work to return. Work that returns by
+// itself, for instance with an error, is started again after a pause. d is the length of the lease; it is renewed
+// three times as often.
+func (l *Leases) Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error {
+	for {
+		expires := l.clock.Now().Add(d)
+		ours, err := l.Acquire(ctx, name, d)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			zerolog.Ctx(ctx).Warn().Err(err).Msg("cannot take the lease")
+		case ours:
+			if err := l.run(ctx, name, d, expires, work); err != nil {
+				zerolog.Ctx(ctx).Warn().Err(err).Str("lease", name).Msg("work under lease ended")
+			}
+		}
+		if !l.pause(ctx, d/3) {
+			return nil
+		}
+	}
+}
+
+// run does the work and renews the lease beside it.
+func (l *Leases) run(
+	ctx context.Context, name string, d time.Duration, expires time.Time, work func(context.Context) error,
+) error {
+	working, cancel := context.WithCancelCause(ctx)
+	renewed := make(chan struct{})
+	go func() {
+		defer close(renewed)
+		l.keep(working, name, d, expires, cancel)
+	}()
+	err := work(working)
+	lost := errors.Is(context.Cause(working), ErrLeaseLost)
+	cancel(nil)
+	<-renewed
+	if lost {
+		return errors.Join(ErrLeaseLost, err)
+	}
+	releasing, done := context.WithTimeout(context.WithoutCancel(ctx), d/3)
+	defer done()
+	if releaseErr := l.Release(releasing, name); releaseErr != nil && ctx.Err() == nil {
+		err = errors.Join(err, releaseErr)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// keep renews until the context ends, and ends it when the lease is gone or may be: renewing failed up to its expiry.
+func (l *Leases) keep(
+	ctx context.Context, name string, d time.Duration, expires time.Time, cancel context.CancelCauseFunc,
+) {
+	for l.pause(ctx, d/3) {
+		now := l.clock.Now()
+		ours, err := l.Renew(ctx, name, d)
+		switch {
+		case err == nil && ours:
+			expires = now.Add(d)
+		case err == nil, !l.clock.Now().Add(d/3).Before(expires):
+			cancel(ErrLeaseLost)
+			return
+		}
+	}
+}
+
+func (l *Leases) pause(ctx context.Context, d time.Duration) bool {
+	timer := l.clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,123 @@
+package pgdb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+// Migrate applies what is pending of the SQL files in migrations: at its root, or in its only folder. Processes that
+// start together wait for each other, on a lock of one session.
+func Migrate(ctx context.Context, pool *pgxpool.Pool, migrations fs.FS) error {
+	return withProvider(pool, migrations, func(provider *goose.Provider) error {
+		_, err := provider.Up(ctx)
+		return err
+	})
+}
+
+// MigrateDown takes the newest applied migration back and returns its version; 0 when there was none.
+func MigrateDown(ctx context.Context, pool *pgxpool.Pool, migrations fs.FS) (int64, error) {
+	var version int64
+	err := withProvider(pool, migrations, func(provider *goose.Provider) error {
+		result, err := provider.Down(ctx)
+		if errors.Is(err, goose.ErrNoNextVersion) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		version = result.Source.Version
+		return nil
+	})
+	return version, err
+}
+
+// Migration is the state of one migration.
+type Migration struct {
+	Version int64
+	Name    string
+	// AppliedAt is zero while it is pending.
+	AppliedAt time.Time
+}
+
+// MigrationStatus lists all migrations, oldest first.
+func MigrationStatus(ctx context.Context, pool *pgxpool.Pool, migrations fs.FS) ([]Migration, error) {
+	var list []Migration
+	err := withProvider(pool, migrations, func(provider *goose.Provider) error {
+		states, err := provider.Status(ctx)
+		for _, state := range states {
+			list = append(list, Migration{
+				Version: state.Source.Version, Name: state.Source.Path, AppliedAt: state.AppliedAt.UTC(),
+			})
+		}
+		return err
+	})
+	return list, err
+}
+
+// CheckSchema returns an error that says what to do unless the database has exactly the schema of migrations or a
+// newer one, as it has for the older replicas while a new release rolls out.
+func CheckSchema(ctx context.Context, pool *pgxpool.Pool, migrations fs.FS) error {
+	return withProvider(pool, migrations, func(provider *goose.Provider) error {
+		current, target, err := provider.GetVersions(ctx)
+		if err != nil {
+			return err
+		}
+		if current < target {
+			return fmt.Errorf("the schema is at version %d and must be at %d: run `flyte-binary migrate up`", current, target)
+		}
+		return nil
+	})
+}
+
+// withProvider uses connections of its own, since the session lock must not take one of a small pool.
+func withProvider(pool *pgxpool.Pool, migrations fs.FS, use func(*goose.Provider) error) (failure error) {
+	files, err := migrationRoot(migrations)
+	if err != nil {
+		return err
+	}
+	config := pool.Config().ConnConfig.Copy()
+	delete(config.RuntimeParams, "statement_timeout") // a migration may rewrite a table
+	db := stdlib.OpenDB(*config)
+	defer func() { failure = errors.Join(failure, closeDB(db)) }()
+	locker, err := lock.NewPostgresSessionLocker()
+	if err != nil {
+		return fmt.Errorf("make migration lock: %w", err)
+	}
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, files,
+		goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return fmt.Errorf("read migrations: %w", err)
+	}
+	if err := use(provider); err != nil {
+		return fmt.Errorf("migrations: %w", err)
+	}
+	return nil
+}
+
+func closeDB(db *sql.DB) error {
+	if err := db.Close(); err != nil {
+		return fmt.Errorf("close migration connections: %w", err)
+	}
+	return nil
+}
+
+// migrationRoot finds the folder with the SQL files: embedding keeps the folder's name.
+func migrationRoot(migrations fs.FS) (fs.FS, error) {
+	entries, err := fs.ReadDir(migrations, ".")
+	if err != nil {
+		return nil, fmt.Errorf("read migrations: %w", err)
+	}
+	if len(entries) == 1 && entries[0].IsDir() {
+		return fs.Sub(migrations, entries[0].Name())
+	}
+	return migrations, nil
+}

@@ -1,0 +1,86 @@
+package pgdb
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/exaring/otelpgx"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Option changes how Open works.
+type Option func(*pgxpool.Config)
+
+// WithTracer makes a span of each statement.
+func WithTracer(provider trace.TracerProvider) Option {
+	return func(c *pgxpool.Config) {
+		c.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(provider), otelpgx.WithTrimSQLInSpanName())
+	}
+}
+
+// Open makes a pool and proves that it works with one round trip. Times that are read come in UTC.
+func Open(ctx context.Context, config Config, options ...Option) (*pgxpool.Pool, error) {
+	pool, err := pgxpool.ParseConfig(config.URL)
+	if err != nil {
+		return nil, fmt.Errorf("parse database url: %w", err)
+	}
+	if config.PasswordFile != "" {
+		password, err := os.ReadFile(config.PasswordFile)
+		if err != nil {
+			return nil, fmt.Errorf("read database password: %w", err)
+		}
+		pool.ConnConfig.Password = strings.TrimSpace(string(password))
+	}
+	if config.MaxConns > 0 {
+		pool.MaxConns = config.MaxConns
+	}
+	pool.MinIdleConns = min(config.MinIdleConns, pool.MaxConns)
+	if config.ConnectTimeout > 0 {
+		pool.ConnConfig.ConnectTimeout = config.ConnectTimeout
+	}
+	if config.MaxConnLifetime > 0 {
+		pool.MaxConnLifetime = config.MaxConnLifetime
+		pool.MaxConnLifetimeJitter = config.MaxConnLifetime / 10
+	}
+	parameters := pool.ConnConfig.RuntimeParams
+	parameters["timezone"] = "UTC"
+	if parameters["application_name"] == "" {
+		parameters["application_name"] = "flyte-binary"
+	}
+	if config.StatementTimeout > 0 {
+		parameters["statement_timeout"] = strconv.FormatInt(config.StatementTimeout.Milliseconds(), 10)
+	}
+	pool.AfterConnect = readTimesInUTC
+	for _, option := range options {
+		option(pool)
+	}
+	opened, err := pgxpool.NewWithConfig(ctx, pool)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	if err := opened.Ping(ctx); err != nil {
+		opened.Close()
+		return nil, fmt.Errorf("reach database: %w", err)
+	}
+	return opened, nil
+}
+
+// readTimesInUTC keeps the machine's zone out of what is read.
+func readTimesInUTC(_ context.Context, conn *pgx.Conn) error {
+	types := conn.TypeMap()
+	moment := &pgtype.Type{
+		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
+	}
+	types.RegisterType(moment)
+	types.RegisterType(&pgtype.Type{
+		Name: "_timestamptz", OID: pgtype.TimestamptzArrayOID, Codec: &pgtype.ArrayCodec{ElementType: moment},
+	})
+	return nil
+}

@@ -1,0 +1,110 @@
+package pgtest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/internal/pgembed"
+)
+
+// start brings the shared server up. release lets the watcher clean up at once.
+func start(ctx context.Context) (*pgembed.Server, func(), error) {
+	dir, err := os.MkdirTemp("/tmp", "flyte-pgtest-")
+	if err != nil {
+		return nil, nil, fmt.Errorf("make directory: %w", err)
+	}
+	if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // the server's account must get through
+		return nil, nil, fmt.Errorf("open directory: %w", err)
+	}
+	server, err := pgembed.New(pgembed.Config{
+		DataDir: filepath.Join(dir, "pg"), Ephemeral: true, MaxConnections: 300, Log: zerolog.Nop(),
+		Settings: map[string]string{"max_wal_senders": "0", "wal_level": "minimal", "shared_buffers": "64MB"},
+	})
+	if err == nil {
+		err = server.Start(ctx)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("postgres for tests: %w", err)
+	}
+	release, err := cleaner(server.Pid(), dir, server.SocketDir())
+	if err != nil {
+		return nil, nil, err
+	}
+	return server, release, nil
+}
+
+// cleanup waits for the end of its input, which is our end, stops the server and removes the directories.
+const cleanup = `
+cat >/dev/null
+kill -QUIT "$1" 2>/dev/null
+tries=0
+while kill -0 "$1" 2>/dev/null && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries+1)); done
+kill -KILL "$1" 2>/dev/null
+rm -rf "$2" "$3"
+`
+
+// cleaner starts a shell that outlives us just long enough: tests end by os.Exit, panic or kill, and no code of ours
+// would run then.
+func cleaner(pid int, dirs ...string) (func(), error) {
+	args := append([]string{"-c", cleanup, "flyte-pgtest-cleanup", strconv.Itoa(pid)}, dirs...)
+	cmd := exec.Command("/bin/sh", args...) //nolint:gosec // our own script
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("watcher: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("watcher: %w", err)
+	}
+	return func() {
+		_ = input.Close() // also happens by itself
+		_ = cmd.Wait()    // nothing depends on how it ends
+	}, nil
+}
+
+// Main is for TestMain of packages that look for leaked goroutines: it runs the tests and stops the server before it
+// returns the exit code, so that the server's goroutines are not taken for leaks.
+func Main(m *testing.M) int {
+	code := m.Run()
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.server != nil {
+		if err := shared.server.Stop(context.Background()); err != nil { //nolint:forbidigo // nothing bounds the end of a process
+			fmt.Fprintln(os.Stderr, "stop postgres:", err)
+			code = max(code, 1)
+		}
+		shared.release()
+	}
+	return code
+}
+
+// digest tells file systems with different migrations apart.
+func digest(t testing.TB, migrations fs.FS) string {
+	t.Helper()
+	hash := sha256.New()
+	require.NoError(t, fs.WalkDir(migrations, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		body, err := fs.ReadFile(migrations, path)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(hash, fmt.Sprintf("%s\x00%d\x00%s", path, len(body), body))
+		return err
+	}))
+	return hex.EncodeToString(hash.Sum(nil))[:16]
+}
