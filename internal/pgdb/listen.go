@@ -78,7 +78,7 @@ func listenOnce(ctx context.Context, config *pgx.ConnConfig, channel string, hea
 	}
 	heard(Notification{Resync: true})
 	for {
-		notification, err := wait(ctx, conn)
+		notification, err := wait(ctx, conn, keepAlive)
 		if err != nil {
 			return err
 		}
@@ -89,8 +89,8 @@ func listenOnce(ctx context.Context, config *pgx.ConnConfig, channel string, hea
 }
 
 // wait returns the next notification, or nil when there was none for a while and the connection still answers.
-func wait(ctx context.Context, conn *pgx.Conn) (*pgconn.Notification, error) {
-	quiet, cancel := context.WithTimeout(ctx, keepAlive)
+func wait(ctx context.Context, conn *pgx.Conn, patience time.Duration) (*pgconn.Notification, error) {
+	quiet, cancel := context.WithTimeout(ctx, patience)
 	notification, err := conn.WaitForNotification(quiet)
 	cancel()
 	if err == nil {

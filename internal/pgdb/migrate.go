@@ -88,7 +88,7 @@ func withProvider(pool *pgxpool.Pool, migrations fs.FS, use func(*goose.Provider
 	delete(config.RuntimeParams, "statement_timeout") // a migration may rewrite a table
 	db := stdlib.OpenDB(*config)
 	defer func() { failure = errors.Join(failure, closeDB(db)) }()
-	locker, err := lock.NewPostgresSessionLocker()
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 600)) // every second for ten minutes
 	if err != nil {
 		return fmt.Errorf("make migration lock: %w", err)
 	}
@@ -97,7 +97,12 @@ func withProvider(pool *pgxpool.Pool, migrations fs.FS, use func(*goose.Provider
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
 	}
-	if err := use(provider); err != nil {
+	err = use(provider)
+	var partial *goose.PartialError
+	switch {
+	case errors.As(err, &partial) && partial.Failed != nil:
+		return fmt.Errorf("migration %s: %w", partial.Failed.Source.Path, err)
+	case err != nil:
 		return fmt.Errorf("migrations: %w", err)
 	}
 	return nil
