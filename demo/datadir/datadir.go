@@ -1,0 +1,146 @@
+// Package datadir knows where the demo keeps its state, and keeps two demos from sharing one place.
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Dir is an opened data directory. Everything below it that others have no business with is closed to them.
+type Dir struct {
+	root      string
+	lock      *os.File
+	ephemeral bool
+}
+
+// Default is where the demo keeps its state unless told otherwise: below the data home of the XDG rules when that is
+// set, else in the home directory. Root's home is usually closed to the account that Postgres then runs as, so
+// root's demo lives below /var/lib.
+func Default() (string, error) {
+	base, err := Home()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(base, "demo"), nil
+}
+
+// Home is the folder for everything that demos of this user keep.
+func Home() (string, error) {
+	if home := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, "flyte-binary"), nil
+	}
+	if os.Geteuid() == 0 {
+		return "/var/lib/flyte-binary", nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("no home directory to keep the demo's data in (%w): use --data-dir", err)
+	}
+	return filepath.Join(home, ".flyte-binary"), nil
+}
+
+// Open makes the directory when it is missing and takes its lock, which the kernel drops with the process.
+func Open(root string) (*Dir, error) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	// Others may pass through, since Postgres runs as another account when we are root; they cannot list.
+	if err := os.MkdirAll(root, 0o711); err != nil {
+		return nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	d := &Dir{root: root}
+	if err := d.takeLock(); err != nil {
+		return nil, err
+	}
+	for _, private := range []string{d.Logs(), d.Secrets(), d.Blobs(), d.Node()} {
+		if err := os.MkdirAll(private, 0o700); err != nil {
+			return nil, errors.Join(fmt.Errorf("make %s: %w", private, err), d.Close())
+		}
+	}
+	return d, nil
+}
+
+// OpenTemporary makes a directory that Close removes.
+func OpenTemporary() (*Dir, error) {
+	root, err := os.MkdirTemp("", "flyte-binary-demo-")
+	if err != nil {
+		return nil, fmt.Errorf("make a temporary data directory: %w", err)
+	}
+	if err := os.Chmod(root, 0o711); err != nil { //nolint:gosec // Postgres must pass through, see Open
+		return nil, fmt.Errorf("make a temporary data directory: %w", err)
+	}
+	d, err := Open(root)
+	if err != nil {
+		return nil, err
+	}
+	d.ephemeral = true
+	return d, nil
+}
+
+func (d *Dir) takeLock() error {
+	lock, err := os.OpenFile(d.path("lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the lock of the data directory: %w", err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		holder, _ := os.ReadFile(lock.Name())
+		_ = lock.Close()
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return fmt.Errorf("lock the data directory %s: %w", d.root, err)
+		}
+		who := ""
+		if pid := strings.TrimSpace(string(holder)); pid != "" {
+			who = " (process " + pid + ")"
+		}
+		return fmt.Errorf("another demo%s uses %s: stop it, or give this one a place of its own with --data-dir or --ephemeral", who, d.root)
+	}
+	if err := errors.Join(lock.Truncate(0), write(lock, strconv.Itoa(os.Getpid())+"\n")); err != nil {
+		_ = lock.Close()
+		return fmt.Errorf("write the lock of the data directory: %w", err)
+	}
+	d.lock = lock
+	return nil
+}
+
+func write(file *os.File, text string) error {
+	_, err := file.WriteAt([]byte(text), 0)
+	return err
+}
+
+// Close drops the lock, and the whole directory when it is temporary.
+func (d *Dir) Close() error {
+	err := d.lock.Close()
+	if d.ephemeral {
+		err = errors.Join(err, os.RemoveAll(d.root))
+	}
+	return err
+}
+
+// Root is the directory itself.
+func (d *Dir) Root() string { return d.root }
+
+// Postgres is the database's place.
+func (d *Dir) Postgres() string { return d.path("postgres") }
+
+// Kubernetes is the API server's place.
+func (d *Dir) Kubernetes() string { return d.path("kubernetes") }
+
+// Node is where pods' files are.
+func (d *Dir) Node() string { return d.path("node") }
+
+// Blobs is the object store.
+func (d *Dir) Blobs() string { return d.path("blobs") }
+
+// Logs has one log file per component.
+func (d *Dir) Logs() string { return d.path("logs") }
+
+// Secrets has keys that must stay the same over restarts.
+func (d *Dir) Secrets() string { return d.path("secrets") }
+
+func (d *Dir) path(name string) string { return filepath.Join(d.root, name) }

@@ -1,0 +1,86 @@
+package datadir_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/demo/datadir"
+)
+
+func TestTwoDemosNeverShareADirectory(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "data")
+	first, err := datadir.Open(root)
+	require.NoError(t, err)
+
+	_, err = datadir.Open(root)
+	require.ErrorContains(t, err, "another demo (process "+strconv.Itoa(os.Getpid())+")")
+	require.ErrorContains(t, err, "--data-dir")
+
+	require.NoError(t, first.Close())
+	second, err := datadir.Open(root)
+	require.NoError(t, err)
+	require.NoError(t, second.Close())
+}
+
+func TestSecretsStayTheSameAndPrivate(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "data")
+	dir, err := datadir.Open(root)
+	require.NoError(t, err)
+	key, err := dir.Secret("key")
+	require.NoError(t, err)
+	other, err := dir.Secret("other")
+	require.NoError(t, err)
+	require.Len(t, key, 64)
+	require.NotEqual(t, key, other)
+	require.NoError(t, dir.Close())
+
+	dir, err = datadir.Open(root)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, dir.Close()) })
+	again, err := dir.Secret("key")
+	require.NoError(t, err)
+	require.Equal(t, key, again)
+	info, err := os.Stat(filepath.Join(dir.Secrets(), "key"))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	for _, private := range []string{dir.Secrets(), dir.Blobs(), dir.Logs(), dir.Node()} {
+		info, err := os.Stat(private)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o700), info.Mode().Perm(), private)
+	}
+}
+
+func TestTemporaryDirectoryGoesWithItsDemo(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	dir, err := datadir.OpenTemporary()
+	require.NoError(t, err)
+	require.DirExists(t, dir.Blobs())
+	require.NoError(t, dir.Close())
+	require.NoDirExists(t, dir.Root())
+}
+
+func TestDefaultFollowsTheDataHome(t *testing.T) {
+	t.Setenv("XDG_DATA_HOME", "/somewhere")
+	path, err := datadir.Default()
+	require.NoError(t, err)
+	require.Equal(t, "/somewhere/flyte-binary/demo", path)
+}
+
+func TestOverlongLogIsPutAside(t *testing.T) {
+	dir, err := datadir.Open(filepath.Join(t.TempDir(), "data"))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, dir.Close()) })
+	path, err := dir.LogFile("server")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	require.NoError(t, os.Truncate(path, 17<<20))
+	again, err := dir.LogFile("server")
+	require.NoError(t, err)
+	require.Equal(t, path, again)
+	require.NoFileExists(t, path)
+	require.FileExists(t, path+".1")
+}

@@ -1,0 +1,77 @@
+// Package pyenv finds or makes the Python environment in which the demo runs tasks: a virtual environment with the
+// released Flyte SDK, whose bin directory has the program a0.
+package pyenv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Requirement is what a new environment gets: the release that the tests of this version ran against.
+const Requirement = "flyte==2.12.1"
+
+// Check tells whether tasks can run in the environment.
+func Check(dir string) error {
+	if info, err := os.Stat(filepath.Join(dir, "bin", "a0")); err != nil || info.IsDir() {
+		return fmt.Errorf("%s is no Python environment with the Flyte SDK (it has no bin/a0): make one with "+
+			"`python3 -m venv %s && %s/bin/pip install flyte`", dir, dir, dir)
+	}
+	return nil
+}
+
+// Ensure makes the environment unless it is complete. progress takes the output of what it runs.
+func Ensure(ctx context.Context, dir string, progress io.Writer) error {
+	if Check(dir) == nil {
+		return nil
+	}
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		return errors.New("no python3 found: install Python 3.10 or newer (Debian and Ubuntu: " +
+			"`apt-get install python3 python3-venv`), or name an environment that has the Flyte SDK with --python")
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return fmt.Errorf("make %s: %w", filepath.Dir(dir), err)
+	}
+	if out, err := run(ctx, progress, python, "-m", "venv", "--clear", dir); err != nil {
+		if strings.Contains(out, "ensurepip") || strings.Contains(out, "No module named venv") {
+			return errors.New("python3 has no venv module: install it (Debian and Ubuntu: `apt-get install python3-venv`)")
+		}
+		return fmt.Errorf("make a Python environment in %s: %w: %s", dir, err, out)
+	}
+	out, err := run(ctx, progress, filepath.Join(dir, "bin", "python"), "-m", "pip", "install",
+		"--disable-pip-version-check", "--no-input", "--progress-bar", "off", Requirement)
+	if err != nil {
+		return fmt.Errorf("install %s into %s: %w: %s", Requirement, dir, err, out)
+	}
+	return Check(dir)
+}
+
+// run gives what the program said at the end, so that an error can carry it.
+func run(ctx context.Context, progress io.Writer, name string, args ...string) (string, error) {
+	var last lastLines
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Stdout = io.MultiWriter(progress, &last)
+	cmd.Stderr = cmd.Stdout
+	err := cmd.Run()
+	return last.String(), err
+}
+
+// lastLines keeps the end of a stream.
+type lastLines struct{ text []byte }
+
+func (l *lastLines) Write(p []byte) (int, error) {
+	const keep = 2 << 10
+	l.text = append(l.text, p...)
+	if over := len(l.text) - keep; over > 0 {
+		l.text = l.text[over:]
+	}
+	return len(p), nil
+}
+
+func (l *lastLines) String() string { return strings.TrimSpace(string(l.text)) }

@@ -1,0 +1,52 @@
+package pyenv_test
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/demo/pyenv"
+)
+
+func program(t *testing.T, path, script string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755))
+}
+
+func TestCheckSaysHowToGetTheSDK(t *testing.T) {
+	dir := t.TempDir()
+	require.ErrorContains(t, pyenv.Check(dir), "pip install flyte")
+	program(t, filepath.Join(dir, "bin", "a0"), "")
+	require.NoError(t, pyenv.Check(dir))
+	require.NoError(t, pyenv.Ensure(t.Context(), dir, io.Discard), "a complete environment is left alone")
+}
+
+func TestEnsureSaysWhatIsMissing(t *testing.T) {
+	path := t.TempDir()
+	t.Setenv("PATH", path)
+	target := filepath.Join(t.TempDir(), "env")
+	require.ErrorContains(t, pyenv.Ensure(t.Context(), target, io.Discard), "python3 python3-venv")
+
+	program(t, filepath.Join(path, "python3"), "echo 'ensurepip is not available' >&2\nexit 1\n")
+	require.ErrorContains(t, pyenv.Ensure(t.Context(), target, io.Discard), "apt-get install python3-venv")
+}
+
+func TestEnsureInstallsTheRelease(t *testing.T) {
+	path := t.TempDir()
+	target := filepath.Join(t.TempDir(), "env")
+	t.Setenv("PATH", path+":/bin:/usr/bin")
+	// A python3 whose venv is a script that "installs" a0 when asked for the pinned release.
+	program(t, filepath.Join(path, "python3"), `mkdir -p "$4/bin"
+cat > "$4/bin/python" <<'END'
+#!/bin/sh
+case "$*" in *`+pyenv.Requirement+`) touch "$(dirname "$0")/a0";; *) echo "$@"; exit 3;; esac
+END
+chmod +x "$4/bin/python"
+`)
+	require.NoError(t, pyenv.Ensure(t.Context(), target, io.Discard))
+	require.FileExists(t, filepath.Join(target, "bin", "a0"))
+}
