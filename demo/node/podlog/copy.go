@@ -1,0 +1,147 @@
+package podlog
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+)
+
+// pollInterval is how often a log that is followed is looked at.
+const pollInterval = 50 * time.Millisecond
+
+// older is what a log is called once it was turned over.
+func older(path string) string { return path + ".1" }
+
+// Copy writes a container's log to w. done is closed when the log is complete; when following, Copy ends once all was
+// written after that. It calls flush, which may be nil, whenever it would wait.
+func Copy(
+	ctx context.Context, w io.Writer, path string, o Options, done <-chan struct{}, clk clock.Clock, flush func(),
+) error {
+	out := &printer{w: w, options: o, left: o.Limit, lineStart: true}
+	skip, err := skipped(path, o)
+	if err != nil {
+		return err
+	}
+	out.skip = skip
+	if o.Tail == 0 {
+		out.skip = -1 // see below: nothing of what is there now
+	}
+	if file, err := os.Open(older(path)); err == nil {
+		_, err = drain(file, out, nil)
+		if err := errors.Join(err, file.Close()); err != nil {
+			return ended(err)
+		}
+	}
+	return ended(follow(ctx, path, out, o, done, clk, flush))
+}
+
+// errLimit ends a copy that has given as much as was asked for.
+var errLimit = errors.New("enough")
+
+func ended(err error) error {
+	if errors.Is(err, errLimit) {
+		return nil
+	}
+	return err
+}
+
+func follow(
+	ctx context.Context, path string, out *printer, o Options, done <-chan struct{}, clk clock.Clock, flush func(),
+) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	timer := clk.NewTimer(pollInterval)
+	defer timer.Stop()
+	var rest []byte
+	for first := true; ; first = false {
+		complete := closed(done)
+		rest, err = drain(file, out, rest)
+		if err != nil {
+			return err
+		}
+		if first && out.skip < 0 {
+			out.skip = 0
+		}
+		if turned, err := turnedOver(path, file); err == nil && turned {
+			next, err := os.Open(path)
+			if err != nil {
+				return err
+			}
+			rest, err = drain(file, out, rest) // what came between the end and the turn-over
+			_ = file.Close()
+			file = next
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if flush != nil {
+			flush()
+		}
+		if complete || !o.Follow {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-done:
+		case <-timer.C():
+			timer.Reset(pollInterval)
+		}
+	}
+}
+
+func closed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}
+
+// turnedOver tells whether path is another file by now.
+func turnedOver(path string, file *os.File) (bool, error) {
+	mine, err := file.Stat()
+	if err != nil {
+		return false, err
+	}
+	now, err := os.Stat(path)
+	if err != nil {
+		return false, err // in the middle of it, or the pod was removed
+	}
+	return !os.SameFile(mine, now), nil
+}
+
+// skipped is the number of wanted lines before the tail that is asked for.
+func skipped(path string, o Options) (int64, error) {
+	if o.Tail <= 0 {
+		return 0, nil
+	}
+	counter := &printer{options: o, lineStart: true}
+	for _, name := range []string{older(path), path} {
+		file, err := os.Open(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		_, err = drain(file, counter, nil)
+		if err := errors.Join(err, file.Close()); err != nil {
+			return 0, err
+		}
+	}
+	if !counter.lineStart {
+		counter.lines++ // the last line has not ended yet
+	}
+	return max(0, counter.lines-o.Tail), nil
+}

@@ -1,0 +1,22 @@
+// Package podlog reads the logs that package shim writes: one entry per line, `<time> <stdout|stderr> <F|P> <text>`,
+// where P marks a part of a line. A log that grew too large was turned over once, to a file of the same name with .1.
+// It stands below the local node, which serves logs over HTTP.
+package podlog
+
+import "time"
+
+// Options say which part of a log is wanted and in which form, as in the Pod API.
+type Options struct {
+	// Follow goes on until the container has ended.
+	Follow bool
+	// Tail is the number of last lines, negative for all.
+	Tail int64
+	// Since leaves out what was written before.
+	Since time.Time
+	// Limit is the most bytes that are given, 0 for no limit.
+	Limit int64
+	// Timestamps puts the time before each line.
+	Timestamps bool
+	// Stream is "stdout" or "stderr", or empty for both.
+	Stream string
+}

@@ -1,0 +1,37 @@
+package podlog
+
+import (
+	"bytes"
+	"time"
+)
+
+// entry is one line of the file.
+type entry struct {
+	stamp  []byte
+	stream []byte
+	whole  bool
+	text   []byte
+}
+
+// parse takes a line without its newline apart. What is not an entry is taken as text, so that nothing is lost.
+func parse(line []byte) entry {
+	stamp, rest, ok1 := bytes.Cut(line, []byte{' '})
+	stream, rest, ok2 := bytes.Cut(rest, []byte{' '})
+	tag, text, ok3 := bytes.Cut(rest, []byte{' '})
+	if !ok1 || !ok2 || !ok3 || len(tag) != 1 {
+		return entry{whole: true, text: line}
+	}
+	return entry{stamp: stamp, stream: stream, whole: tag[0] == 'F', text: text}
+}
+
+// wanted tells whether the options ask for the entry.
+func (o Options) wanted(e entry) bool {
+	if o.Stream != "" && string(e.stream) != o.Stream {
+		return false
+	}
+	if o.Since.IsZero() {
+		return true
+	}
+	at, err := time.Parse(time.RFC3339Nano, string(e.stamp))
+	return err != nil || !at.Before(o.Since)
+}
