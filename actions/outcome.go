@@ -1,0 +1,60 @@
+package actions
+
+import (
+	"connectrpc.com/connect"
+	"google.golang.org/genproto/googleapis/rpc/status"
+
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// outcome is what the state machine said to a call: in the status that its responses carry, or by failing the call.
+func outcome(body *status.Status, err error) error {
+	if err != nil {
+		return err
+	}
+	if body.GetCode() == 0 {
+		return nil
+	}
+	return &rpc.Error{Kind: kindOf(connect.Code(body.GetCode())), Message: body.GetMessage()} //nolint:gosec // a code is small
+}
+
+func kindOf(code connect.Code) rpc.Kind {
+	for kind := rpc.KindInternal; kind <= rpc.KindCanceled; kind++ {
+		if kind.Code() == code {
+			return kind
+		}
+	}
+	return rpc.KindInternal
+}
+
+// enqueueAnswer gives the outcome of recording an action the code by which the SDK acts rightly. It knows four: no error
+// and already_exists mean that the action is there, aborted that the run is over, and invalid_argument and not_found
+// that this action cannot be; everything else it repeats for many minutes.
+func enqueueAnswer(body *status.Status, err error) error {
+	failure := outcome(body, err)
+	if failure == nil {
+		return nil
+	}
+	kind := rpc.KindOf(failure)
+	switch {
+	case kind == rpc.KindAlreadyExists:
+		return nil
+	case err != nil && (kind == rpc.KindAborted || kind == rpc.KindFailedPrecondition):
+		// The call failed, which says nothing about the run.
+		return rpc.Unavailable(failure, "the action could not be recorded; try again")
+	case kind == rpc.KindAborted, kind == rpc.KindFailedPrecondition:
+		return rpc.Aborted("%s", message(failure, "the run or the parent action has ended"))
+	case kind == rpc.KindNotFound, kind == rpc.KindInvalidArgument, kind == rpc.KindPermissionDenied,
+		kind == rpc.KindUnauthenticated, kind == rpc.KindUnimplemented:
+		return failure
+	default:
+		return rpc.Unavailable(failure, "the action could not be recorded; try again")
+	}
+}
+
+func message(err error, fallback string) string {
+	if text := rpc.StatusOf(err).GetMessage(); text != "" {
+		return text
+	}
+	return fallback
+}

@@ -1,0 +1,61 @@
+package actions
+
+import (
+	"context"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// queueHandler serves QueueService, which clients use that were not told of ActionsService.
+type queueHandler struct{ svc *Service }
+
+var _ workflowconnect.QueueServiceHandler = (*queueHandler)(nil)
+
+// EnqueueAction implements QueueService as Enqueue of ActionsService.
+func (h *queueHandler) EnqueueAction(ctx context.Context, r *workflow.EnqueueActionRequest) (*workflow.EnqueueActionResponse, error) {
+	action := &actions.Action{
+		ActionId:         r.GetActionId(),
+		ParentActionName: r.ParentActionName, //nolint:protogetter // an absent parent stays absent
+		InputUri:         r.GetInputUri(),
+		RunOutputBase:    r.GetRunOutputBase(),
+		Group:            r.GetGroup(),
+		Subject:          r.GetSubject(),
+	}
+	switch spec := r.GetSpec().(type) {
+	case *workflow.EnqueueActionRequest_Task:
+		action.Spec = &actions.Action_Task{Task: spec.Task}
+	case *workflow.EnqueueActionRequest_Trace:
+		action.Spec = &actions.Action_Trace{Trace: spec.Trace}
+	case *workflow.EnqueueActionRequest_Condition:
+		action.Spec = &actions.Action_Condition{Condition: spec.Condition}
+	}
+	if err := h.svc.enqueue(ctx, action); err != nil {
+		return nil, err
+	}
+	return &workflow.EnqueueActionResponse{}, nil
+}
+
+// AbortQueuedAction implements QueueService as Abort of ActionsService.
+func (h *queueHandler) AbortQueuedAction(ctx context.Context, r *workflow.AbortQueuedActionRequest) (*workflow.AbortQueuedActionResponse, error) {
+	if err := h.svc.abort(ctx, r.GetActionId(), r.Reason, nil); err != nil { //nolint:protogetter // an absent reason stays absent
+		return nil, err
+	}
+	return &workflow.AbortQueuedActionResponse{}, nil
+}
+
+// AbortQueuedRun implements QueueService as AbortRun of RunService.
+func (h *queueHandler) AbortQueuedRun(ctx context.Context, r *workflow.AbortQueuedRunRequest) (*workflow.AbortQueuedRunResponse, error) {
+	if r.GetRunId() == nil {
+		return nil, rpc.InvalidArgument("run_id", "is needed")
+	}
+	ctx, cancel := context.WithTimeout(ctx, h.svc.config.CallTimeout)
+	defer cancel()
+	request := &workflow.AbortRunRequest{RunId: r.GetRunId(), Reason: r.Reason} //nolint:protogetter // an absent reason stays absent
+	if _, err := h.svc.runs.AbortRun(ctx, request); err != nil {
+		return nil, err
+	}
+	return &workflow.AbortQueuedRunResponse{}, nil
+}

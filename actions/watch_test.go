@@ -1,0 +1,225 @@
+package actions_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/actions"
+	actionspb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+const (
+	running   = common.ActionPhase_ACTION_PHASE_RUNNING
+	succeeded = common.ActionPhase_ACTION_PHASE_SUCCEEDED
+)
+
+type watchStream = connect.ServerStreamForClient[actionspb.WatchForUpdatesResponse]
+
+func (f *fixture) watch(t *testing.T, ctx context.Context, parent string) *watchStream { //nolint:revive // t first, as everywhere
+	t.Helper()
+	stream, err := f.actions.WatchForUpdates(ctx, &actionspb.WatchForUpdatesRequest{
+		Filter: &actionspb.WatchForUpdatesRequest_ParentActionId{ParentActionId: id(parent)},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = stream.Close() })
+	return stream
+}
+
+func expectUpdate(t *testing.T, stream *watchStream, name string, phase common.ActionPhase) {
+	t.Helper()
+	require.True(t, stream.Receive(), stream.Err())
+	require.Equal(t, name, stream.Msg().GetActionUpdate().GetActionId().GetName())
+	require.Equal(t, phase, stream.Msg().GetActionUpdate().GetPhase())
+}
+
+func expectSentinel(t *testing.T, stream *watchStream) {
+	t.Helper()
+	require.True(t, stream.Receive(), stream.Err())
+	require.True(t, stream.Msg().GetControlMessage().GetSentinel())
+}
+
+func hold(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+
+func TestWatchPassesOnInOrder(t *testing.T) {
+	f := newFixture(t, actions.DefaultConfig(), func(ctx context.Context, send func(*actionspb.WatchForUpdatesResponse)) error {
+		send(update("c1", running))
+		send(sentinel())
+		send(&actionspb.WatchForUpdatesResponse{}) // must not reach a client
+		send(nil)
+		send(update("c1", succeeded))
+		send(sentinel())
+		return hold(ctx)
+	})
+	stream := f.watch(t, t.Context(), "a0")
+	expectUpdate(t, stream, "c1", running)
+	expectSentinel(t, stream)
+	expectUpdate(t, stream, "c1", succeeded)
+	expectSentinel(t, stream)
+}
+
+func TestWatchReopensWhenTheStateMachineEndsOrBreaks(t *testing.T) {
+	f := newFixture(t, actions.DefaultConfig(),
+		func(_ context.Context, send func(*actionspb.WatchForUpdatesResponse)) error {
+			send(sentinel())
+			return nil // a clean end
+		},
+		func(_ context.Context, send func(*actionspb.WatchForUpdatesResponse)) error {
+			send(update("c1", running))
+			return rpc.Unavailable(nil, "restart")
+		},
+		func(_ context.Context, _ func(*actionspb.WatchForUpdatesResponse)) error {
+			return context.Canceled // the SDK would wait for ever if it saw this
+		},
+		func(ctx context.Context, send func(*actionspb.WatchForUpdatesResponse)) error {
+			send(update("c1", succeeded))
+			return hold(ctx)
+		},
+	)
+	stream := f.watch(t, t.Context(), "a0")
+	expectSentinel(t, stream)
+	go stepUntil(t, f, func() bool { return f.engine.count() == 4 })
+	expectUpdate(t, stream, "c1", running)
+	expectUpdate(t, stream, "c1", succeeded)
+}
+
+func (e *engine) count() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.subscriptions
+}
+
+// stepUntil lets time pass as long as done is false, one pause after the other.
+func stepUntil(t *testing.T, f *fixture, done func() bool) {
+	for !done() && t.Context().Err() == nil {
+		f.clock.Step(actions.DefaultConfig().Watch.FirstBackoff)
+		select {
+		case <-time.After(time.Millisecond):
+		case <-t.Context().Done():
+		}
+	}
+}
+
+func TestWatchEndsWithUnavailableWhenTheStateMachineStaysAway(t *testing.T) {
+	for name, failure := range map[string]error{
+		"away":     rpc.Unavailable(nil, "away"),
+		"canceled": context.Canceled,
+		"bug":      errors.New("nil map"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, actions.DefaultConfig(), func(context.Context, func(*actionspb.WatchForUpdatesResponse)) error { return failure })
+			go func() {
+				for t.Context().Err() == nil {
+					f.clock.Step(time.Second)
+					<-time.After(time.Millisecond)
+				}
+			}()
+			stream := f.watch(t, t.Context(), "a0")
+			require.False(t, stream.Receive())
+			require.Equal(t, connect.CodeUnavailable, connect.CodeOf(stream.Err()), stream.Err())
+		})
+	}
+}
+
+func TestWatchAsksAnewWhenNothingComes(t *testing.T) {
+	config := actions.DefaultConfig()
+	f := newFixture(t, config,
+		func(ctx context.Context, send func(*actionspb.WatchForUpdatesResponse)) error {
+			send(sentinel())
+			return hold(ctx) // half open: no heartbeat any more
+		},
+		func(ctx context.Context, send func(*actionspb.WatchForUpdatesResponse)) error {
+			send(update("c1", succeeded))
+			return hold(ctx)
+		},
+	)
+	stream := f.watch(t, t.Context(), "a0")
+	expectSentinel(t, stream)
+	f.clock.Step(config.Watch.MaxSilence)
+	go stepUntil(t, f, func() bool { return f.engine.count() == 2 })
+	expectUpdate(t, stream, "c1", succeeded)
+}
+
+func TestWatchEndsCleanlyWhenItIsOld(t *testing.T) {
+	f := newFixture(t, actions.DefaultConfig(), func(ctx context.Context, send func(*actionspb.WatchForUpdatesResponse)) error {
+		send(sentinel())
+		return hold(ctx)
+	})
+	stream := f.watch(t, t.Context(), "a0")
+	expectSentinel(t, stream)
+	go func() {
+		for t.Context().Err() == nil {
+			f.clock.Step(actions.DefaultConfig().Watch.MaxLifetime)
+			<-time.After(time.Millisecond)
+		}
+	}()
+	for stream.Receive() { //nolint:revive // snapshots after silence may come before the end
+	}
+	require.NoError(t, stream.Err())
+}
+
+func TestWatchOfAnUnknownParent(t *testing.T) {
+	f := newFixture(t, actions.DefaultConfig(), func(ctx context.Context, _ func(*actionspb.WatchForUpdatesResponse)) error { return hold(ctx) })
+	stream := f.watch(t, t.Context(), "unknown")
+	require.False(t, stream.Receive())
+	require.Equal(t, connect.CodeNotFound, connect.CodeOf(stream.Err()))
+
+	for _, request := range []*actionspb.WatchForUpdatesRequest{
+		{},
+		{Filter: &actionspb.WatchForUpdatesRequest_ParentActionId{}},
+		{Filter: &actionspb.WatchForUpdatesRequest_ParentActionId{ParentActionId: &common.ActionIdentifier{Name: "a0"}}},
+	} {
+		stream, err := f.actions.WatchForUpdates(t.Context(), request)
+		require.NoError(t, err)
+		require.False(t, stream.Receive())
+		require.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(stream.Err()), stream.Err())
+		require.NoError(t, stream.Close())
+	}
+}
+
+func TestStateServiceWatch(t *testing.T) {
+	f := newFixture(t, actions.DefaultConfig(), func(ctx context.Context, send func(*actionspb.WatchForUpdatesResponse)) error {
+		send(update("c1", running))
+		send(sentinel())
+		return hold(ctx)
+	})
+	stream, err := f.state.Watch(t.Context(), &workflow.WatchRequest{
+		Filter: &workflow.WatchRequest_ParentActionId{ParentActionId: id("a0")},
+	})
+	require.NoError(t, err)
+	defer stream.Close()
+	require.True(t, stream.Receive())
+	require.Equal(t, "c1", stream.Msg().GetActionUpdate().GetActionId().GetName())
+	require.True(t, stream.Receive())
+	require.True(t, stream.Msg().GetControlMessage().GetSentinel())
+
+	_, err = f.state.Put(t.Context(), &workflow.PutRequest{ActionId: id("c1"), State: "{}"})
+	require.Equal(t, connect.CodeUnimplemented, connect.CodeOf(err))
+	_, err = f.state.Get(t.Context(), &workflow.GetRequest{ActionId: id("c1")})
+	require.Equal(t, connect.CodeUnimplemented, connect.CodeOf(err))
+}
+
+func TestConfig(t *testing.T) {
+	require.NoError(t, actions.DefaultConfig().Validate())
+	for field, spoil := range map[string]func(*actions.Config){
+		"callTimeout":        func(c *actions.Config) { c.CallTimeout = 0 },
+		"watch.maxLifetime":  func(c *actions.Config) { c.Watch.MaxLifetime = 0 },
+		"watch.maxSilence":   func(c *actions.Config) { c.Watch.MaxSilence = 0 },
+		"watch.maxOutage":    func(c *actions.Config) { c.Watch.MaxOutage = 0 },
+		"watch.firstBackoff": func(c *actions.Config) { c.Watch.FirstBackoff = 0 },
+		"watch.maxBackoff":   func(c *actions.Config) { c.Watch.MaxBackoff = 0 },
+	} {
+		config := actions.DefaultConfig()
+		spoil(&config)
+		require.ErrorContains(t, config.Validate(), field)
+	}
+	_, err := actions.New(actions.DefaultConfig(), actions.Deps{})
+	require.Error(t, err)
+}
