@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// WatchReader has the reads of the watches. Each is served by an index and bounded in rows.
+type WatchReader struct {
+	pool *pgxpool.Pool
+}
+
+// NewWatchReader makes a reader on a pool that it does not own.
+func NewWatchReader(pool *pgxpool.Pool) *WatchReader { return &WatchReader{pool: pool} }
+
+// Located is where a watch of one action starts.
+type Located struct {
+	RunID    int64 // id of the root row
+	ActionID int64
+	Phase    int16
+	Attempt  int32
+	// LastSeq is the last event of the whole run at the time of the read.
+	LastSeq int64
+}
+
+// Locate finds an action by name. It answers a not-found domain error when there is none.
+func (w *WatchReader) Locate(ctx context.Context, id ident.Action) (Located, error) {
+	const query = `
+		SELECT r.id, a.id, a.phase, a.attempt, r.last_seq
+		FROM actions r JOIN actions a ON a.run_id = r.id AND a.name = $4
+		WHERE r.project = $1 AND r.domain = $2 AND r.run_name = $3 AND r.parent_name IS NULL`
+	var at Located
+	err := w.pool.QueryRow(ctx, query, id.Run.Project, id.Run.Domain, id.Run.Name, id.Name).
+		Scan(&at.RunID, &at.ActionID, &at.Phase, &at.Attempt, &at.LastSeq)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Located{}, rpc.NotFound("action %s does not exist", id)
+	}
+	if err != nil {
+		return Located{}, fmt.Errorf("locate action %s: %w", id, err)
+	}
+	return at, nil
+}
+
+// LocateRun finds a run's root action.
+func (w *WatchReader) LocateRun(ctx context.Context, id ident.Run) (Located, error) {
+	const query = `
+		SELECT id, id, phase, attempt, last_seq FROM actions
+		WHERE project = $1 AND domain = $2 AND run_name = $3 AND parent_name IS NULL`
+	var at Located
+	err := w.pool.QueryRow(ctx, query, id.Project, id.Domain, id.Name).
+		Scan(&at.RunID, &at.ActionID, &at.Phase, &at.Attempt, &at.LastSeq)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Located{}, rpc.NotFound("run %s does not exist", id)
+	}
+	if err != nil {
+		return Located{}, fmt.Errorf("locate run %s: %w", id, err)
+	}
+	return at, nil
+}
+
+// LastSeqs reads how far the logs of some runs have come.
+func (w *WatchReader) LastSeqs(ctx context.Context, runIDs []int64) (map[int64]int64, error) {
+	rows, err := w.pool.Query(ctx, `SELECT id, last_seq FROM actions WHERE id = ANY($1)`, runIDs)
+	if err != nil {
+		return nil, fmt.Errorf("read last events of runs: %w", err)
+	}
+	seqs := make(map[int64]int64, len(runIDs))
+	var id, seq int64
+	_, err = pgx.ForEachRow(rows, []any{&id, &seq}, func() error {
+		seqs[id] = seq
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read last events of runs: %w", err)
+	}
+	return seqs, nil
+}
+
+// watchedColumns are what a watch needs of an action: that of a list, and how the action ended.
+const watchedColumns = listedColumns + `, a.output_uri, a.error, a.signal, s.body`
+
+// conditionSpecs joins the specs of conditions, which are small and carry the type that clients show.
+const conditionSpecs = ` LEFT JOIN specs s ON a.action_type = 3 AND s.digest = a.spec_digest `
+
+func watchedTargets(l *Listed) []any {
+	return append(listedTargets(&l.Action), &l.OutputURI, &l.Error, &l.Signal, &l.Condition)
+}
+
+// ActionKey is a place in the listing order of a run's actions. The zero value is before the first.
+type ActionKey struct {
+	CreatedAt time.Time
+	ID        int64
+}

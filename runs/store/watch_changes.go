@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Change is an action that changed, with its row as it was when the change was read. The row may be newer than Seq,
+// never older.
+type Change struct {
+	// Seq is the last event of the action in the part of the log that was read.
+	Seq int64
+	// Row is shared between readers and must not be written to.
+	Row *Listed
+}
+
+// Changes reads up to limit events of a run after a place in its log and the rows of the actions that they
+// concern, in one statement, so that both are of one moment. It returns the changes in the order of their Seq, the
+// place up to which the log was read, and whether there may be more after it.
+func (w *WatchReader) Changes(ctx context.Context, runID, after int64, limit int) ([]Change, int64, bool, error) {
+	const query = `
+		WITH part AS MATERIALIZED (
+			SELECT seq, action_id FROM action_events WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
+		), latest AS MATERIALIZED (
+			SELECT action_id, max(seq) AS seq FROM part GROUP BY action_id
+		)
+		SELECT latest.seq, (SELECT max(seq) FROM part), (SELECT count(*) FROM part), ` + watchedColumns + `
+		FROM latest JOIN actions a ON a.id = latest.action_id` + conditionSpecs + `
+		ORDER BY latest.seq`
+	rows, err := w.pool.Query(ctx, query, runID, after, limit)
+	if err != nil {
+		return nil, after, false, fmt.Errorf("read changes of run %d: %w", runID, err)
+	}
+	var changes []Change
+	var read int
+	upTo := after
+	for rows.Next() {
+		change := Change{Row: &Listed{}}
+		if err := rows.Scan(append([]any{&change.Seq, &upTo, &read}, watchedTargets(change.Row)...)...); err != nil {
+			rows.Close()
+			return nil, after, false, fmt.Errorf("read changes of run %d: %w", runID, err)
+		}
+		changes = append(changes, change)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, after, false, fmt.Errorf("read changes of run %d: %w", runID, err)
+	}
+	return changes, upTo, read == limit, nil
+}
+
+// Children reads the direct children of an action that changed after a place in the run's log, by id, after one
+// child's id. Only what an ActionUpdate needs is filled in: ID, Name, ActionType, Phase, LastSeq, OutputURI, Error
+// and Signal.
+func (w *WatchReader) Children(ctx context.Context, runID int64, parent string, since, afterID int64, limit int) ([]*Action, error) {
+	const query = `
+		SELECT id, name, action_type, phase, last_seq, output_uri, error, signal FROM actions
+		WHERE run_id = $1 AND parent_name = $2 AND id > $3 AND last_seq > $4
+		ORDER BY id LIMIT $5`
+	rows, err := w.pool.Query(ctx, query, runID, parent, afterID, since, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read children of %s: %w", parent, err)
+	}
+	children, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (*Action, error) {
+		a := &Action{RunID: runID, ParentName: &parent}
+		return a, row.Scan(&a.ID, &a.Name, &a.ActionType, &a.Phase, &a.LastSeq, &a.OutputURI, &a.Error, &a.Signal)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read children of %s: %w", parent, err)
+	}
+	return children, nil
+}
+
+// RunActions reads the actions of a run that changed after a place in its log, in listing order, after a key. How they
+// ended is not filled in.
+func (w *WatchReader) RunActions(ctx context.Context, runID, since int64, after ActionKey, limit int) ([]*Listed, error) {
+	const query = `
+		SELECT ` + listedColumns + `, s.body FROM actions a` + conditionSpecs + `
+		WHERE a.run_id = $1 AND (a.created_at, a.id) > ($2, $3) AND a.last_seq > $4
+		ORDER BY a.created_at, a.id LIMIT $5`
+	return w.listed(ctx, query, runID, after.CreatedAt, after.ID, since, limit)
+}
+
+// ActionsByID reads rows by id, in no particular order; those that do not exist are left out. How they ended is not
+// filled in.
+func (w *WatchReader) ActionsByID(ctx context.Context, ids []int64) ([]*Listed, error) {
+	return w.listed(ctx, `SELECT `+listedColumns+`, s.body FROM actions a`+conditionSpecs+`WHERE a.id = ANY($1)`, ids)
+}
+
+func (w *WatchReader) listed(ctx context.Context, query string, args ...any) ([]*Listed, error) {
+	rows, err := w.pool.Query(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read actions: %w", err)
+	}
+	actions, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (*Listed, error) {
+		l := &Listed{}
+		return l, row.Scan(append(listedTargets(&l.Action), &l.Condition)...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read actions: %w", err)
+	}
+	return actions, nil
+}

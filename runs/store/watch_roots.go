@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// RunTarget says which runs a watch is about. Empty fields match everything; Domain needs Project, the task's
+// fields need both.
+type RunTarget struct {
+	Project, Domain       string
+	TaskName, TaskVersion string
+}
+
+// Matches tells whether a run belongs to the target.
+func (t RunTarget) Matches(root *Action) bool {
+	return (t.Project == "" || t.Project == root.Project && t.Domain == root.Domain) &&
+		(t.TaskName == "" || t.TaskName == root.TaskName) &&
+		(t.TaskVersion == "" || t.TaskVersion == root.TaskVersion)
+}
+
+// where is the target as a condition; its arguments are added to args.
+func (t RunTarget) where(args []any) (string, []any) {
+	conditions := []string{"a.parent_name IS NULL"}
+	add := func(column, value string) {
+		if value != "" {
+			args = append(args, value)
+			conditions = append(conditions, fmt.Sprintf("a.%s = $%d", column, len(args)))
+		}
+	}
+	add("project", t.Project)
+	add("domain", t.Domain)
+	add("task_name", t.TaskName)
+	add("task_version", t.TaskVersion)
+	return strings.Join(conditions, " AND "), args
+}
+
+// NewestRoots reads the newest runs of a target, newest first.
+func (w *WatchReader) NewestRoots(ctx context.Context, target RunTarget, limit int) ([]*Listed, error) {
+	where, args := target.where([]any{limit})
+	return w.roots(ctx, `SELECT `+listedColumns+`, a.labels FROM actions a WHERE `+where+`
+		ORDER BY a.created_at DESC, a.id DESC LIMIT $1`, args...)
+}
+
+// RootsByID reads runs by the ids of their root rows, in no particular order.
+func (w *WatchReader) RootsByID(ctx context.Context, ids []int64) ([]*Listed, error) {
+	return w.roots(ctx, `SELECT `+listedColumns+`, a.labels FROM actions a
+		WHERE a.id = ANY($1) AND a.parent_name IS NULL`, ids)
+}
+
+// UpdatedKey is a place in the order of a scope's runs by their last update.
+type UpdatedKey struct {
+	UpdatedAt time.Time
+	ID        int64
+}
+
+// Scope is a project and domain.
+type Scope struct {
+	Project, Domain string
+}
+
+// UpdatedRoots reads runs of a scope after a key, least recently updated first.
+func (w *WatchReader) UpdatedRoots(ctx context.Context, scope Scope, after UpdatedKey, limit int) ([]*Listed, error) {
+	return w.roots(ctx, `SELECT `+listedColumns+`, a.labels FROM actions a
+		WHERE a.parent_name IS NULL AND a.project = $1 AND a.domain = $2 AND (a.updated_at, a.id) > ($3, $4)
+		ORDER BY a.updated_at, a.id LIMIT $5`, scope.Project, scope.Domain, after.UpdatedAt, after.ID, limit)
+}
+
+// Scopes lists the projects and domains that have runs. It hops from one to the next in an index, so that its cost
+// is that of the scopes, not of the runs.
+func (w *WatchReader) Scopes(ctx context.Context) ([]Scope, error) {
+	const query = `
+		WITH RECURSIVE scopes AS (
+			(SELECT project, domain FROM actions WHERE parent_name IS NULL ORDER BY project, domain LIMIT 1)
+			UNION ALL
+			SELECT next.project, next.domain FROM scopes, LATERAL (
+				SELECT a.project, a.domain FROM actions a
+				WHERE a.parent_name IS NULL AND (a.project, a.domain) > (scopes.project, scopes.domain)
+				ORDER BY a.project, a.domain LIMIT 1) next
+		)
+		SELECT project, domain FROM scopes`
+	rows, err := w.pool.Query(ctx, query)
+	if err != nil {
+		return nil, fmt.Errorf("list scopes of runs: %w", err)
+	}
+	scopes, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Scope])
+	if err != nil {
+		return nil, fmt.Errorf("list scopes of runs: %w", err)
+	}
+	return scopes, nil
+}
+
+func (w *WatchReader) roots(ctx context.Context, query string, args ...any) ([]*Listed, error) {
+	rows, err := w.pool.Query(ctx, query, withPlan(args)...)
+	if err != nil {
+		return nil, fmt.Errorf("read runs: %w", err)
+	}
+	roots, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (*Listed, error) {
+		l := &Listed{}
+		return l, row.Scan(append(listedTargets(&l.Action), &l.Labels)...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read runs: %w", err)
+	}
+	return roots, nil
+}

@@ -1,0 +1,181 @@
+package watch
+
+import (
+	"context"
+	"slices"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/view"
+)
+
+// Actions streams the tree of a run's actions: pages of a snapshot, then changes, gathered over a window. Each action
+// comes with the phases of all its descendants. One that stops passing the filter is sent once more without meeting
+// it. The first message is sent even when nothing passes; empty messages are heartbeats.
+func (s *Streams) Actions(ctx context.Context, run ident.Run, filter treeFilter, send func(*workflow.WatchActionsResponse) error) error {
+	at, err := s.read.LocateRun(ctx, run)
+	if err != nil {
+		return err
+	}
+	sub, err := s.hub.Subscribe(at.RunID, at.LastSeq, WholeRun())
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	pace := s.pace()
+	defer pace.stop()
+
+	a := actionStream{streams: s, runID: at.RunID, tree: newTree(filter), rows: map[int32]*store.Listed{}, send: send}
+	if err := a.snapshot(ctx, 0); err != nil {
+		return err
+	}
+	if a.messages == 0 {
+		if err := a.message(nil); err != nil {
+			return err
+		}
+	}
+	timer := s.clock.NewTimer(s.cfg.Window)
+	defer timer.Stop()
+	ready := (<-chan struct{})(nil) // within a window changes wait in the ring
+	for {
+		pause := timer.C()
+		if ready != nil && !a.ended() {
+			pause = nil
+		}
+		pace.sent()
+		why, err := pace.wait(ctx, ready, pause)
+		switch {
+		case err != nil:
+			return err
+		case why == over, why == paused && ready != nil: // the run has ended and stayed quiet
+			return nil
+		case why == paused:
+			ready = sub.Ready()
+			timer.Reset(s.cfg.Linger)
+			if !a.tree.pending() {
+				continue
+			}
+			err = a.flush(ctx, true)
+		case why == beat:
+			err = a.message(nil)
+		default:
+			err = a.apply(ctx, sub.Take())
+			ready = nil
+			timer.Stop()
+			timer.Reset(s.cfg.Window)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// actionStream is one stream of Actions.
+type actionStream struct {
+	streams  *Streams
+	runID    int64
+	tree     *tree
+	rows     map[int32]*store.Listed // rows of changed nodes that are still to be sent
+	send     func(*workflow.WatchActionsResponse) error
+	messages int
+}
+
+// ended tells whether the root action has reached its end.
+func (a *actionStream) ended() bool {
+	return len(a.tree.nodes) > 0 && view.Terminal(common.ActionPhase(a.tree.nodes[0].phase))
+}
+
+func (a *actionStream) put(row *store.Listed) {
+	a.tree.put(row, func(index int32, row *store.Listed) { a.rows[index] = row })
+}
+
+// snapshot reads and sends the actions that changed after since, page by page. The numbers below an action are those of
+// the pages so far; when they grew later, the action is sent again at the end.
+func (a *actionStream) snapshot(ctx context.Context, since int64) error {
+	limit := a.streams.cfg.Page
+	var after store.ActionKey
+	for {
+		rows, err := a.streams.read.RunActions(ctx, a.runID, since, after, limit)
+		if err != nil {
+			return rpcUnavailable(err)
+		}
+		for _, row := range rows {
+			a.put(row)
+			after = store.ActionKey{CreatedAt: row.CreatedAt, ID: row.ID}
+		}
+		last := len(rows) < limit
+		if err := a.flush(ctx, last); err != nil || last {
+			return err
+		}
+	}
+}
+
+func (a *actionStream) apply(ctx context.Context, taken Taken) error {
+	if taken.Lagged {
+		return a.snapshot(ctx, taken.Since)
+	}
+	for _, change := range taken.Changes {
+		a.put(change.Row)
+	}
+	return a.flush(ctx, true)
+}
+
+// flush sends what is due, in messages of a page each.
+func (a *actionStream) flush(ctx context.Context, counts bool) error {
+	for part := range slices.Chunk(a.tree.due(counts), a.streams.cfg.Page) {
+		if err := a.fetch(ctx, part); err != nil {
+			return err
+		}
+		if err := a.message(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fetch reads the rows of nodes that are sent although they did not change themselves: ancestors, mostly. When such a
+// row turns out to be newer than what is known, the tree learns it here, so that the older change that is still on its
+// way is not taken for news.
+func (a *actionStream) fetch(ctx context.Context, part []int32) error {
+	var missing []int64
+	for _, index := range part {
+		if a.rows[index] == nil {
+			missing = append(missing, a.tree.nodes[index].id)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	rows, err := a.streams.read.ActionsByID(ctx, missing)
+	if err != nil {
+		return rpcUnavailable(err)
+	}
+	for _, row := range rows {
+		a.put(row)
+		a.rows[a.tree.byName[row.Name]] = row
+	}
+	return nil
+}
+
+func (a *actionStream) message(part []int32) error {
+	response := &workflow.WatchActionsResponse{}
+	for _, index := range part {
+		row := a.rows[index]
+		if row == nil {
+			continue // deleted meanwhile
+		}
+		delete(a.rows, index)
+		action, err := view.Action(&row.Action, row.Condition)
+		if err != nil {
+			return err
+		}
+		response.EnrichedActions = append(response.EnrichedActions, &workflow.EnrichedAction{
+			Action: action, MeetsFilter: a.tree.visible(index), ChildrenPhaseCounts: a.tree.countsBelow(index),
+		})
+		a.tree.told(index)
+	}
+	a.messages++
+	return a.send(response)
+}

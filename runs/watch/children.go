@@ -1,0 +1,165 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"google.golang.org/protobuf/proto"
+
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/view"
+)
+
+// Children streams the state of the direct children of an action: a snapshot, a sentinel, then changes in order. A
+// child's end is sent once and nothing about it after. The sentinel is repeated as heartbeat, and after the stream
+// had to read the database again because its client was slow.
+func (s *Streams) Children(ctx context.Context, parent ident.Action, send func(*enginev1.WatchChildrenResponse) error) error {
+	at, err := s.read.Locate(ctx, parent)
+	if err != nil {
+		return err
+	}
+	sub, err := s.hub.Subscribe(at.RunID, at.LastSeq, ChildrenOf(parent.Name))
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	pace := s.pace()
+	defer pace.stop()
+
+	c := childStream{streams: s, parent: parent, runID: at.RunID, send: send, sent: map[int64]int64{}}
+	if err := c.snapshot(ctx, 0); err != nil {
+		return err
+	}
+	for {
+		pace.sent()
+		why, err := pace.wait(ctx, sub.Ready(), nil)
+		switch {
+		case err != nil:
+			return err
+		case why == over:
+			return nil
+		case why == beat:
+			err = c.sentinel()
+		default:
+			err = c.forward(ctx, sub.Take())
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// childStream is one stream of Children.
+type childStream struct {
+	streams *Streams
+	parent  ident.Action
+	runID   int64
+	send    func(*enginev1.WatchChildrenResponse) error
+	// sent is the last event of each child that the client knows, or finished. A change that the snapshot had
+	// already is not sent again, and an end only once.
+	sent map[int64]int64
+}
+
+const finished = math.MaxInt64
+
+// snapshot sends the children that changed after since, then the sentinel.
+func (c *childStream) snapshot(ctx context.Context, since int64) error {
+	limit := c.streams.cfg.Page
+	var after int64
+	for {
+		rows, err := c.streams.read.Children(ctx, c.runID, c.parent.Name, since, after, limit)
+		if err != nil {
+			return rpcUnavailable(err)
+		}
+		for _, row := range rows {
+			if err := c.update(row); err != nil {
+				return err
+			}
+			after = row.ID
+		}
+		if len(rows) < limit {
+			return c.sentinel()
+		}
+	}
+}
+
+func (c *childStream) forward(ctx context.Context, taken Taken) error {
+	if taken.Lagged {
+		return c.snapshot(ctx, taken.Since)
+	}
+	for _, change := range taken.Changes {
+		if err := c.update(&change.Row.Action); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *childStream) update(row *store.Action) error {
+	if row.LastSeq <= c.sent[row.ID] {
+		return nil
+	}
+	message, err := actionUpdate(c.parent.Run, row)
+	if err != nil {
+		return err
+	}
+	c.sent[row.ID] = row.LastSeq
+	if view.Terminal(message.GetPhase()) {
+		c.sent[row.ID] = finished
+	}
+	return c.send(&enginev1.WatchChildrenResponse{Message: &actions.WatchForUpdatesResponse{
+		Message: &actions.WatchForUpdatesResponse_ActionUpdate{ActionUpdate: message},
+	}})
+}
+
+func (c *childStream) sentinel() error {
+	return c.send(&enginev1.WatchChildrenResponse{Message: &actions.WatchForUpdatesResponse{
+		Message: &actions.WatchForUpdatesResponse_ControlMessage{ControlMessage: &workflow.ControlMessage{Sentinel: true}},
+	}})
+}
+
+// actionUpdate is a row as a parent's controller wants it. Only an end carries results: the controller takes them from
+// the update that first has the terminal phase.
+func actionUpdate(run ident.Run, row *store.Action) (*workflow.ActionUpdate, error) {
+	update := &workflow.ActionUpdate{
+		ActionId: ident.Action{Run: run, Name: row.Name}.Proto(),
+		Phase:    common.ActionPhase(row.Phase),
+	}
+	if !view.Terminal(update.Phase) {
+		return update, nil
+	}
+	update.OutputUri = row.OutputURI
+	switch update.Phase {
+	case common.ActionPhase_ACTION_PHASE_FAILED, common.ActionPhase_ACTION_PHASE_TIMED_OUT:
+		if row.Error != nil {
+			update.Error = &core.ExecutionError{}
+			if err := proto.Unmarshal(row.Error, update.Error); err != nil {
+				return nil, rpc.DataLoss(err, "the stored error of action %s cannot be read", row.Name)
+			}
+		}
+	}
+	if row.Signal != nil {
+		signal := &workflow.SignalInfo{}
+		if err := proto.Unmarshal(row.Signal, signal); err != nil {
+			return nil, rpc.DataLoss(err, "the stored signal of action %s cannot be read", row.Name)
+		}
+		update.Value = signal.GetOutput()
+	}
+	return update, nil
+}
+
+// rpcUnavailable makes every failure to read the database in the middle of a stream one that clients repeat.
+func rpcUnavailable(err error) error {
+	if rpc.KindOf(err) == rpc.KindInternal {
+		return rpc.Unavailable(fmt.Errorf("read during a watch: %w", err), "the stream was interrupted, subscribe again")
+	}
+	return err
+}

@@ -1,0 +1,118 @@
+package watch
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/view"
+)
+
+// ClusterEvents streams what the cluster reported about one attempt, oldest first, until the attempt has ended. The
+// first message is sent even when there is nothing yet; empty messages are heartbeats.
+func (s *Streams) ClusterEvents(ctx context.Context, id ident.Action, attempt uint32, send func(*workflow.WatchClusterEventsResponse) error) error {
+	at, err := s.read.Locate(ctx, id)
+	if err != nil {
+		return err
+	}
+	sub, err := s.hub.Subscribe(at.RunID, at.LastSeq, OneAction(at.ActionID))
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	pace := s.pace()
+	defer pace.stop()
+
+	e := eventStream{streams: s, actionID: at.ActionID, attempt: int32(attempt), send: send}
+	// The state is read before the events, so that the end is not sent before the last of them.
+	done := e.over(at.Phase, at.Attempt)
+	if err := e.forward(ctx, true); err != nil {
+		return err
+	}
+	for !done {
+		pace.sent()
+		why, err := pace.wait(ctx, sub.Ready(), nil)
+		switch {
+		case err != nil:
+			return err
+		case why == over:
+			return nil
+		case why == beat:
+			if err := send(&workflow.WatchClusterEventsResponse{}); err != nil {
+				return err
+			}
+			continue
+		}
+		taken := sub.Take()
+		if taken.Lagged {
+			if at, err = s.read.Locate(ctx, id); err != nil {
+				return rpcUnavailable(err)
+			}
+			done = e.over(at.Phase, at.Attempt)
+		}
+		for _, change := range taken.Changes {
+			done = e.over(change.Row.Phase, change.Row.Attempt)
+		}
+		if err := e.forward(ctx, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type eventStream struct {
+	streams  *Streams
+	actionID int64
+	attempt  int32
+	cursor   int64
+	send     func(*workflow.WatchClusterEventsResponse) error
+}
+
+// over tells whether nothing more can be reported of the attempt.
+func (e *eventStream) over(phase int16, attempt int32) bool {
+	return view.Terminal(common.ActionPhase(phase)) || attempt > e.attempt
+}
+
+// eventsPerRead bounds one read and one message.
+const eventsPerRead = 500
+
+// forward sends what is new; with always, one message even when nothing is.
+func (e *eventStream) forward(ctx context.Context, always bool) error {
+	for {
+		rows, err := e.streams.read.AttemptEvents(ctx, e.actionID, e.attempt, e.cursor, eventsPerRead)
+		if err != nil {
+			return rpcUnavailable(err)
+		}
+		response, err := e.response(rows)
+		if err != nil {
+			return err
+		}
+		if len(response.ClusterEvents) > 0 || always {
+			if err := e.send(response); err != nil {
+				return err
+			}
+			always = false
+		}
+		if len(rows) < eventsPerRead {
+			return nil
+		}
+	}
+}
+
+func (e *eventStream) response(rows []store.ReportedEvent) (*workflow.WatchClusterEventsResponse, error) {
+	response := &workflow.WatchClusterEventsResponse{}
+	for _, row := range rows {
+		event := &workflow.ActionEvent{}
+		if err := proto.Unmarshal(row.Body, event); err != nil {
+			return nil, rpc.DataLoss(err, "a stored event of the action cannot be read")
+		}
+		response.ClusterEvents = append(response.ClusterEvents, event.GetClusterEvents()...)
+		e.cursor = row.Seq
+	}
+	return response, nil
+}

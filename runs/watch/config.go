@@ -1,0 +1,80 @@
+package watch
+
+import (
+	"fmt"
+	"time"
+)
+
+// Config tunes the watches. The defaults suit production.
+type Config struct {
+	// Heartbeat is the silence after which a stream sends a message without content, where its type has one.
+	Heartbeat time.Duration `mapstructure:"heartbeat"`
+	// MaxAge is when a stream is ended cleanly, so that clients spread over replicas again. Each stream's own
+	// limit lies up to a fifth below.
+	MaxAge time.Duration `mapstructure:"maxAge"`
+	// Poll is how often logs are read without any wake-up. It bounds the delay when a wake-up is lost.
+	Poll time.Duration `mapstructure:"poll"`
+	// Window is how long changes are gathered before they are sent to watchers of whole runs or of lists of runs.
+	// Parents and watchers of one action get theirs at once.
+	Window time.Duration `mapstructure:"window"`
+	// Linger is how long a stream of a run's actions goes on after the run has ended and gone quiet.
+	Linger time.Duration `mapstructure:"linger"`
+	// Ring is how many changes of one run are kept for subscribers that are behind. Who falls further behind reads
+	// the database again.
+	Ring int `mapstructure:"ring"`
+	// RingBytes bounds the same in bytes.
+	RingBytes int `mapstructure:"ringBytes"`
+	// Reads is how many feeds may read the database at the same time.
+	Reads int `mapstructure:"reads"`
+	// Page is how many rows a snapshot reads and sends at a time.
+	Page int `mapstructure:"page"`
+	// Overlap is how far the re-read of recently updated runs reaches back. It must exceed the longest transaction
+	// of a writer plus the difference between the clocks of replicas.
+	Overlap time.Duration `mapstructure:"overlap"`
+	// Groups bounds the number of tasks that a watch of groups tells about.
+	Groups int `mapstructure:"groups"`
+}
+
+// DefaultConfig has the defaults.
+func DefaultConfig() Config {
+	return Config{
+		Heartbeat: 15 * time.Second,
+		MaxAge:    10 * time.Minute,
+		Poll:      3 * time.Second,
+		Window:    100 * time.Millisecond,
+		Linger:    30 * time.Second,
+		Ring:      4096,
+		RingBytes: 4 << 20,
+		Reads:     4,
+		Page:      1000,
+		Overlap:   30 * time.Second,
+		Groups:    1000,
+	}
+}
+
+// Validate names the field that is wrong.
+func (c Config) Validate() error {
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"heartbeat", c.Heartbeat}, {"maxAge", c.MaxAge}, {"poll", c.Poll}, {"window", c.Window},
+		{"linger", c.Linger}, {"overlap", c.Overlap},
+	} {
+		if d.value <= 0 {
+			return fmt.Errorf("%s: must be positive, is %s", d.name, d.value)
+		}
+	}
+	for _, n := range []struct {
+		name       string
+		value, max int
+	}{
+		{"ring", c.Ring, 1 << 20}, {"ringBytes", c.RingBytes, 1 << 30}, {"reads", c.Reads, 1000},
+		{"page", c.Page, 1000}, {"groups", c.Groups, 10_000},
+	} {
+		if n.value < 1 || n.value > n.max {
+			return fmt.Errorf("%s: must be between 1 and %d, is %d", n.name, n.max, n.value)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package watch
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/view"
+)
+
+// ActionDetails streams an action's details: as they are, then after every change. The stream ends after the message
+// that has the terminal phase; the result is in it, since the store writes both in one transaction.
+func (s *Streams) ActionDetails(ctx context.Context, id ident.Action, send func(*workflow.WatchActionDetailsResponse) error) error {
+	at, err := s.read.Locate(ctx, id)
+	if err != nil {
+		return err
+	}
+	return s.followDetails(ctx, at, detailStream{
+		key: "action/" + id.Name,
+		read: func(ctx context.Context) (proto.Message, error) {
+			d, err := s.details.ActionDetails(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			return view.Details(&d.Action, d.Spec, d.Events)
+		},
+		send: func(m proto.Message) error {
+			return send(&workflow.WatchActionDetailsResponse{Details: m.(*workflow.ActionDetails)})
+		},
+		status: func(m proto.Message) *workflow.ActionStatus { return m.(*workflow.ActionDetails).GetStatus() },
+	})
+}
+
+// RunDetails is ActionDetails for a run: its run spec, and the details of its root action.
+func (s *Streams) RunDetails(ctx context.Context, id ident.Run, send func(*workflow.WatchRunDetailsResponse) error) error {
+	at, err := s.read.LocateRun(ctx, id)
+	if err != nil {
+		return err
+	}
+	return s.followDetails(ctx, at, detailStream{
+		key: "run",
+		read: func(ctx context.Context) (proto.Message, error) {
+			d, err := s.details.RunDetails(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			return runDetails(d)
+		},
+		send: func(m proto.Message) error {
+			return send(&workflow.WatchRunDetailsResponse{Details: m.(*workflow.RunDetails)})
+		},
+		status: func(m proto.Message) *workflow.ActionStatus { return m.(*workflow.RunDetails).GetAction().GetStatus() },
+	})
+}
+
+// detailStream is what differs between the two.
+type detailStream struct {
+	key    string
+	read   func(context.Context) (proto.Message, error)
+	send   func(proto.Message) error
+	status func(proto.Message) *workflow.ActionStatus
+}
+
+func (s *Streams) followDetails(ctx context.Context, at store.Located, d detailStream) error {
+	sub, err := s.hub.Subscribe(at.RunID, at.LastSeq, OneAction(at.ActionID))
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	pace := s.paceSilent()
+	defer pace.stop()
+
+	var last proto.Message
+	for {
+		details, err := sub.Share(ctx, d.key, d.read)
+		if err != nil {
+			return rpcUnavailable(err)
+		}
+		if last == nil || !proto.Equal(last, details) {
+			if err := d.send(details); err != nil {
+				return err
+			}
+			last = details
+		}
+		if view.Terminal(d.status(details).GetPhase()) {
+			return nil
+		}
+		if why, err := pace.wait(ctx, sub.Ready(), nil); why == over {
+			return err
+		}
+		sub.Take() // what has changed is read as a whole
+	}
+}
+
+func runDetails(d *store.Details) (*workflow.RunDetails, error) {
+	action, err := view.Details(&d.Action, d.Spec, d.Events)
+	if err != nil {
+		return nil, err
+	}
+	out := &workflow.RunDetails{RunSpec: &task.RunSpec{}, Action: action}
+	if err := proto.Unmarshal(d.RunSpec, out.RunSpec); err != nil {
+		return nil, rpc.DataLoss(err, "the stored run spec of run %s cannot be read", d.RunName)
+	}
+	return out, nil
+}

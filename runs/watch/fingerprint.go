@@ -1,0 +1,61 @@
+package watch
+
+import (
+	"context"
+	"encoding/binary"
+	"hash/fnv"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// fingerprint sums up what clients see change in an action; it is never 0. A root row changes with every event of its
+// run, mostly in nothing that is shown.
+func fingerprint(a *store.Action) uint64 {
+	hash := fnv.New64a()
+	var number [8]byte
+	put := func(n int64) {
+		binary.LittleEndian.PutUint64(number[:], uint64(n)) //nolint:gosec // any bits will do
+		hash.Write(number[:])
+	}
+	moment := func(t *time.Time) {
+		if t == nil {
+			put(0)
+			return
+		}
+		put(t.UnixMicro())
+	}
+	put(int64(a.Phase))
+	put(int64(a.Attempt))
+	put(int64(a.CacheStatus))
+	moment(a.StartedAt)
+	moment(a.EndedAt)
+	if sum := hash.Sum64(); sum != 0 {
+		return sum
+	}
+	return 1
+}
+
+// updatedReader reads runs by their last update.
+type updatedReader interface {
+	UpdatedRoots(ctx context.Context, scope store.Scope, after store.UpdatedKey, limit int) ([]*store.Listed, error)
+}
+
+// eachUpdated visits, in parts, the runs of a scope that were updated after a time.
+func eachUpdated(ctx context.Context, reader updatedReader, scope store.Scope, since time.Time, visit func([]*store.Listed) error) error {
+	after := store.UpdatedKey{UpdatedAt: since}
+	for {
+		rows, err := reader.UpdatedRoots(ctx, scope, after, rootsPerRead)
+		if err != nil {
+			return err
+		}
+		if err := visit(rows); err != nil {
+			return err
+		}
+		if len(rows) < rootsPerRead {
+			return nil
+		}
+		last := rows[len(rows)-1]
+		after = store.UpdatedKey{UpdatedAt: last.UpdatedAt, ID: last.ID}
+	}
+}

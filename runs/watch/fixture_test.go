@@ -1,0 +1,409 @@
+package watch_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/internal/pgtest"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/watch"
+)
+
+// The phases, short.
+const (
+	queued    = common.ActionPhase_ACTION_PHASE_QUEUED
+	running   = common.ActionPhase_ACTION_PHASE_RUNNING
+	succeeded = common.ActionPhase_ACTION_PHASE_SUCCEEDED
+	failed    = common.ActionPhase_ACTION_PHASE_FAILED
+	aborted   = common.ActionPhase_ACTION_PHASE_ABORTED
+	timedOut  = common.ActionPhase_ACTION_PHASE_TIMED_OUT
+	pausedNow = common.ActionPhase_ACTION_PHASE_PAUSED
+)
+
+// countingReader counts the reads of logs and details.
+type countingReader struct {
+	*store.WatchReader
+	changes, children, rows atomic.Int64
+	hold                    atomic.Pointer[chan struct{}] // when set, reads of logs wait for it
+}
+
+func (c *countingReader) Changes(ctx context.Context, runID, after int64, limit int) ([]store.Change, int64, bool, error) {
+	c.changes.Add(1)
+	if hold := c.hold.Load(); hold != nil {
+		select {
+		case <-*hold:
+		case <-ctx.Done():
+			return nil, after, false, ctx.Err()
+		}
+	}
+	return c.WatchReader.Changes(ctx, runID, after, limit)
+}
+
+func (c *countingReader) Children(ctx context.Context, runID int64, parent string, since, afterID int64, limit int) ([]*store.Action, error) {
+	c.children.Add(1)
+	return c.WatchReader.Children(ctx, runID, parent, since, afterID, limit)
+}
+
+func (c *countingReader) ActionsByID(ctx context.Context, ids []int64) ([]*store.Listed, error) {
+	c.rows.Add(int64(len(ids)))
+	return c.WatchReader.ActionsByID(ctx, ids)
+}
+
+type countingDetails struct {
+	*store.Reader
+	reads atomic.Int64
+}
+
+func (c *countingDetails) ActionDetails(ctx context.Context, id ident.Action) (*store.Details, error) {
+	c.reads.Add(1)
+	return c.Reader.ActionDetails(ctx, id)
+}
+
+// fixture is a hub with its streams on a database of its own.
+type fixture struct {
+	t       testing.TB
+	pool    *pgxpool.Pool
+	clock   clock.Clock
+	config  watch.Config
+	reader  *countingReader
+	details *countingDetails
+	hub     *watch.Hub
+	streams *watch.Streams
+
+	// How a commit is told: to the local hub, to Postgres.
+	wake, notify atomic.Bool
+}
+
+type option func(*fixture, *watch.HubDeps)
+
+func withClock(c clock.Clock) option {
+	return func(f *fixture, d *watch.HubDeps) { f.clock, d.Clock = c, c }
+}
+
+func withConfig(change func(*watch.Config)) option {
+	return func(f *fixture, _ *watch.HubDeps) { change(&f.config) }
+}
+
+// withListener lets the hub hear of commits from Postgres only.
+func withListener() option {
+	return func(f *fixture, d *watch.HubDeps) {
+		f.wake.Store(false)
+		f.notify.Store(true)
+		d.Listen = func(ctx context.Context, heard func(pgdb.Notification)) error {
+			return pgdb.Listen(ctx, f.pool, watch.Channel, clock.System{}, heard)
+		}
+	}
+}
+
+// newFixture starts a hub. Without options it is woken by the writer, and the poll is too rare to help.
+func newFixture(t testing.TB, options ...option) *fixture {
+	t.Helper()
+	f := &fixture{t: t, pool: pgtest.New(t, os.DirFS("../store/migrations")), clock: clock.System{}, config: watch.DefaultConfig()}
+	f.config.Poll = time.Hour
+	f.config.Window = 10 * time.Millisecond
+	f.wake.Store(true)
+	f.reader = &countingReader{WatchReader: store.NewWatchReader(f.pool)}
+	f.details = &countingDetails{Reader: store.NewReader(f.pool)}
+	deps := watch.HubDeps{Log: f.reader, Clock: f.clock, Logger: zerolog.Nop()}
+	for _, o := range options {
+		o(f, &deps)
+	}
+	require.NoError(t, f.config.Validate())
+	f.hub, f.streams = f.newHub(deps)
+	return f
+}
+
+func (f *fixture) newHub(deps watch.HubDeps) (*watch.Hub, *watch.Streams) {
+	hub := watch.NewHub(f.config, deps)
+	require.NoError(f.t, hub.Start(f.t.Context()))
+	f.t.Cleanup(func() {
+		require.NoError(f.t, hub.Stop(context.WithoutCancel(f.t.Context())))
+		require.Zero(f.t, hub.Feeds(), "every feed is freed with its last subscriber")
+	})
+	return hub, watch.NewStreams(f.config, watch.Deps{
+		Hub: hub, Reader: f.reader, Details: f.details, Clock: f.clock, Logger: zerolog.Nop(),
+	})
+}
+
+// run is a run in the database, with what the tests write through.
+type run struct {
+	f  *fixture
+	id int64
+	ident.Run
+}
+
+func (f *fixture) run(project, domain, name string) *run { return f.taskRun(project, domain, name, "env.main", "v1") }
+
+func (f *fixture) taskRun(project, domain, name, task, version string) *run {
+	f.t.Helper()
+	r := &run{f: f, Run: ident.Run{Project: project, Domain: domain, Name: name}}
+	spec, err := proto.Marshal(&workflow.ConditionAction{Name: "gate", Type: &core.LiteralType{
+		Type: &core.LiteralType_Simple{Simple: core.SimpleType_BOOLEAN},
+	}})
+	require.NoError(f.t, err)
+	f.exec(`INSERT INTO specs (digest, kind, body) VALUES ('condition', 3, $1) ON CONFLICT DO NOTHING`, spec)
+	f.exec(`INSERT INTO specs (digest, kind, body) VALUES ('run', 4, '') ON CONFLICT DO NOTHING`)
+	f.inTx(func(tx pgx.Tx) {
+		now := f.clock.Now()
+		require.NoError(f.t, tx.QueryRow(f.t.Context(), `SELECT nextval('actions_id_seq')`).Scan(&r.id))
+		f.execTx(tx, `INSERT INTO actions (id, run_id, project, domain, run_name, name, action_type, phase, task_project, task_domain,
+				task_name, task_version, short_name, created_at, updated_at, last_seq, run_spec_digest, labels)
+			VALUES ($1, $1, $2, $3, $4, 'a0', 1, 1, $2, $3, $5, $6, split_part($5, '.', 2), $7, $7, 1, 'run', '{"team": "x"}')`,
+			r.id, project, domain, name, task, version, now)
+		f.execTx(tx, `INSERT INTO action_events (run_id, seq, action_id, attempt, phase, version, recorded_at)
+			VALUES ($1, 1, $1, 1, 1, 0, $2)`, r.id, now)
+		f.tell(tx, r.id)
+	})
+	f.woken(r.id)
+	return r
+}
+
+// change is one write of one action, as the writer does it: an event and the row in one transaction.
+type change struct {
+	name   string
+	parent string              // set: the action is new
+	kind   workflow.ActionType // of a new action; a task by default
+	task   string              // of a new action
+	phase  common.ActionPhase
+	// attempt defaults to 1.
+	attempt int32
+	output  string
+	error   *core.ExecutionError
+	signal  *workflow.SignalInfo
+	event   *workflow.ActionEvent
+	created time.Time // defaults to now
+}
+
+func (r *run) child(name string) { r.apply(change{name: name, parent: "a0", phase: queued}) }
+
+func (r *run) move(name string, phase common.ActionPhase) { r.apply(change{name: name, phase: phase}) }
+
+// apply commits changes in one transaction, under the lock of the root row, and tells of it.
+func (r *run) apply(changes ...change) {
+	f := r.f
+	f.t.Helper()
+	f.inTx(func(tx pgx.Tx) {
+		var seq int64
+		require.NoError(f.t, tx.QueryRow(f.t.Context(), `SELECT last_seq FROM actions WHERE id = $1 FOR UPDATE`, r.id).Scan(&seq))
+		for _, c := range changes {
+			seq++
+			r.write(tx, seq, c)
+		}
+		f.execTx(tx, `UPDATE actions SET last_seq = $2 WHERE id = $1`, r.id, seq)
+		f.tell(tx, r.id)
+	})
+	f.woken(r.id)
+}
+
+func (r *run) write(tx pgx.Tx, seq int64, c change) {
+	f := r.f
+	f.t.Helper()
+	now := f.clock.Now()
+	if c.attempt == 0 {
+		c.attempt = 1
+	}
+	if c.created.IsZero() {
+		c.created = now
+	}
+	var ended *time.Time
+	if isEnd(c.phase) {
+		ended = &now
+	}
+	var id int64
+	if c.parent != "" {
+		kind := c.kind
+		if kind == 0 {
+			kind = workflow.ActionType_ACTION_TYPE_TASK
+		}
+		var spec []byte
+		if kind == workflow.ActionType_ACTION_TYPE_CONDITION {
+			spec = []byte("condition")
+		}
+		f.execTx(tx, `INSERT INTO actions (id, run_id, project, domain, run_name, name, parent_name, action_type, phase, task_name,
+				spec_digest, created_at, updated_at)
+			VALUES (nextval('actions_id_seq'), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+			r.id, r.Project, r.Domain, r.Name, c.name, c.parent, kind, c.phase, c.task, spec, c.created, now)
+	}
+	require.NoError(f.t, tx.QueryRow(f.t.Context(), `
+		UPDATE actions SET phase = $3::smallint, attempt = $4, last_seq = $5, updated_at = $6, ended_at = $7, output_uri = $8, error = $9, signal = $10,
+			started_at = CASE WHEN $3::smallint = 4 THEN coalesce(started_at, $6) ELSE started_at END
+		WHERE run_id = $1 AND name = $2 RETURNING id`,
+		r.id, c.name, int16(c.phase), c.attempt, seq, now, ended, c.output, encode(f.t, c.error), encode(f.t, c.signal)).Scan(&id))
+	f.execTx(tx, `INSERT INTO action_events (run_id, seq, action_id, attempt, phase, version, recorded_at, event, error)
+		VALUES ($1, $2, $3, $4, $5, 0, $6, $7, $8)`, r.id, seq, id, c.attempt, c.phase, now, encode(f.t, c.event), encode(f.t, c.error))
+}
+
+func isEnd(phase common.ActionPhase) bool {
+	switch phase {
+	case succeeded, failed, aborted, timedOut, common.ActionPhase_ACTION_PHASE_RECOVERED:
+		return true
+	default:
+		return false
+	}
+}
+
+func encode[M proto.Message](t testing.TB, message M) []byte {
+	t.Helper()
+	if !message.ProtoReflect().IsValid() {
+		return nil
+	}
+	body, err := proto.Marshal(message)
+	require.NoError(t, err)
+	return body
+}
+
+func (f *fixture) inTx(do func(pgx.Tx)) {
+	f.t.Helper()
+	require.NoError(f.t, pgx.BeginFunc(f.t.Context(), f.pool, func(tx pgx.Tx) error {
+		do(tx)
+		return nil
+	}))
+}
+
+func (f *fixture) exec(sql string, args ...any) {
+	f.t.Helper()
+	_, err := f.pool.Exec(f.t.Context(), sql, args...)
+	require.NoError(f.t, err)
+}
+
+func (f *fixture) execTx(tx pgx.Tx, sql string, args ...any) {
+	f.t.Helper()
+	_, err := tx.Exec(f.t.Context(), sql, args...)
+	require.NoError(f.t, err)
+}
+
+func (f *fixture) tell(tx pgx.Tx, id int64) {
+	if f.notify.Load() {
+		f.execTx(tx, `SELECT pg_notify($1, $2)`, watch.Channel, fmt.Sprint(id))
+	}
+}
+
+func (f *fixture) woken(id int64) {
+	if f.wake.Load() {
+		f.hub.Wake(id)
+	}
+}
+
+// stream collects what one stream sends.
+type stream[M proto.Message] struct {
+	t      testing.TB
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu       sync.Mutex
+	messages []M           // GUARDED_BY(mu)
+	err      error         // GUARDED_BY(mu): set before done is closed
+	gate     chan struct{} // GUARDED_BY(mu): when set, the client takes nothing until it is closed
+}
+
+// follow runs a stream until it ends or the test does.
+func follow[M proto.Message](t testing.TB, serve func(ctx context.Context, send func(M) error) error) *stream[M] {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &stream[M]{t: t, cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		err := serve(ctx, s.receive(ctx))
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.err = err
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-s.done
+	})
+	return s
+}
+
+// hold makes the client take nothing until release is called.
+func (s *stream[M]) hold() (release func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	gate := make(chan struct{})
+	s.gate = gate
+	return func() { close(gate) }
+}
+
+func (s *stream[M]) receive(ctx context.Context) func(M) error {
+	return func(message M) error {
+		s.mu.Lock()
+		gate := s.gate
+		s.mu.Unlock()
+		if gate != nil {
+			select {
+			case <-gate:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.messages = append(s.messages, proto.CloneOf(message))
+		return nil
+	}
+}
+
+func (s *stream[M]) all() []M {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.messages[:len(s.messages):len(s.messages)]
+}
+
+// until waits for the messages to meet a condition.
+func (s *stream[M]) until(met func(all []M) bool, what string) []M {
+	s.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !met(s.all()) {
+		select {
+		case <-s.done:
+			if met(s.all()) {
+				return s.all()
+			}
+			require.FailNow(s.t, "stream ended", "before %s: %v; messages: %v", what, s.result(), s.all())
+		case <-tick.C:
+			require.Less(s.t, time.Now(), deadline, "waiting for %s; messages: %v", what, s.all())
+		}
+	}
+	return s.all()
+}
+
+func (s *stream[M]) count(n int) []M {
+	s.t.Helper()
+	return s.until(func(all []M) bool { return len(all) >= n }, fmt.Sprintf("%d messages", n))
+}
+
+// end waits for the stream's end.
+func (s *stream[M]) end() error {
+	s.t.Helper()
+	select {
+	case <-s.done:
+	case <-time.After(20 * time.Second):
+		require.FailNow(s.t, "the stream does not end", "messages: %v", s.all())
+	}
+	return s.result()
+}
+
+func (s *stream[M]) result() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}

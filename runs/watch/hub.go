@@ -1,0 +1,205 @@
+package watch
+
+import (
+	"context"
+	"sync"
+
+	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// LogReader reads the logs of runs.
+type LogReader interface {
+	Changes(ctx context.Context, runID, after int64, limit int) (changes []store.Change, upTo int64, more bool, err error)
+	LastSeqs(ctx context.Context, runIDs []int64) (map[int64]int64, error)
+	RootsByID(ctx context.Context, ids []int64) ([]*store.Listed, error)
+	UpdatedRoots(ctx context.Context, scope store.Scope, after store.UpdatedKey, limit int) ([]*store.Listed, error)
+	Scopes(ctx context.Context) ([]store.Scope, error)
+}
+
+// Channel is the notification channel of Postgres on which commits are told to other replicas.
+const Channel = "flyte_runs"
+
+// Listen delivers what is notified on Channel until its context ends.
+type Listen func(ctx context.Context, heard func(pgdb.Notification)) error
+
+// HubDeps is what a Hub needs.
+type HubDeps struct {
+	Log    LogReader
+	Clock  clock.Clock
+	Logger zerolog.Logger
+	// Listen brings the wake-ups of other replicas; nil leaves those to the poll.
+	Listen Listen
+	// Replica is the name by which the local writer signs its notifications; they are not heard twice.
+	Replica string
+}
+
+// Hub hands changes of runs to subscribers. Work goes on only for runs that somebody watches.
+type Hub struct {
+	cfg   Config
+	deps  HubDeps
+	reads chan struct{} // a token for each read under way
+
+	mu     sync.Mutex
+	ctx    context.Context    // GUARDED_BY(mu): of the goroutines; nil before Start
+	cancel context.CancelFunc // GUARDED_BY(mu)
+	feeds  map[int64]*feed    // GUARDED_BY(mu): by run id
+	roots  *rootFeed          // GUARDED_BY(mu): nil while nobody watches lists of runs
+	closed bool               // GUARDED_BY(mu)
+
+	closing chan struct{} // closed by Stop: every stream ends
+	wg      sync.WaitGroup
+}
+
+var _ lifecycle.Part = (*Hub)(nil)
+
+// NewHub makes a hub that has yet to be started.
+func NewHub(cfg Config, deps HubDeps) *Hub {
+	return &Hub{
+		cfg:     cfg,
+		deps:    deps,
+		reads:   make(chan struct{}, cfg.Reads),
+		feeds:   map[int64]*feed{},
+		closing: make(chan struct{}),
+	}
+}
+
+// Start implements lifecycle.Part.
+func (h *Hub) Start(ctx context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed || h.ctx != nil {
+		return nil
+	}
+	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	h.spawn(h.poll)
+	if h.deps.Listen != nil {
+		h.spawn(h.listen)
+	}
+	return nil
+}
+
+// Stop implements lifecycle.Part. It ends every stream with unavailable, so that clients go to another replica. It
+// does not wait for those whose client takes nothing; their connections are the server's to close.
+func (h *Hub) Stop(ctx context.Context) error {
+	h.mu.Lock()
+	if !h.closed {
+		h.closed = true
+		close(h.closing)
+		if h.cancel != nil {
+			h.cancel()
+		}
+	}
+	h.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		h.wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// spawn runs a goroutine until the hub stops. The caller holds mu.
+func (h *Hub) spawn(run func(ctx context.Context)) {
+	ctx := h.ctx
+	h.wg.Go(func() { run(ctx) })
+}
+
+// Wake tells that the logs of runs have grown. It never blocks; the local writer calls it after each commit.
+func (h *Hub) Wake(runIDs ...int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, id := range runIDs {
+		if f := h.feeds[id]; f != nil {
+			poke(f.wake)
+		}
+	}
+	if h.roots != nil {
+		h.roots.changed(runIDs)
+	}
+}
+
+// WakeAll tells that any log may have grown.
+func (h *Hub) WakeAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, f := range h.feeds {
+		poke(f.wake)
+	}
+	if h.roots != nil {
+		h.roots.lookBack()
+	}
+}
+
+// Subscribe begins to follow a run. lastSeq is any place in the run's log that was read before the call; what the
+// subscriber reads after the call, together with what the subscription delivers, has no gap.
+func (h *Hub) Subscribe(runID, lastSeq int64, topic Topic) (*Subscription, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed || h.ctx == nil {
+		return nil, errClosing()
+	}
+	f := h.feeds[runID]
+	if f == nil {
+		f = newFeed(h, runID, lastSeq)
+		h.feeds[runID] = f
+		ctx, cancel := context.WithCancel(h.ctx)
+		f.cancel = cancel
+		h.wg.Go(func() { f.run(ctx) })
+		poke(f.wake) // what was committed between the read of lastSeq and now
+	}
+	f.users++
+	return f.subscribe(topic), nil
+}
+
+// release ends one use of a feed and frees it after the last.
+func (h *Hub) release(f *feed) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f.users--
+	if f.users == 0 {
+		delete(h.feeds, f.runID)
+		f.cancel()
+	}
+}
+
+// Feeds is the number of runs that are followed, for metrics and tests.
+func (h *Hub) Feeds() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.feeds)
+}
+
+// acquire waits for leave to read the database.
+func (h *Hub) acquire(ctx context.Context) error {
+	select {
+	case h.reads <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (h *Hub) free() { <-h.reads }
+
+// poke fills a channel of capacity one.
+func poke(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default: // a wake-up is pending already
+	}
+}
+
+func errClosing() error {
+	return rpc.Unavailable(rpc.ErrShuttingDown, "the server is shutting down, subscribe again")
+}

@@ -1,0 +1,268 @@
+package watch
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// rootFeed follows the root rows of all runs while somebody watches lists of runs. It reads the runs that it is told
+// have changed, and from time to time those that were updated recently, whether it was told or not.
+type rootFeed struct {
+	hub    *Hub
+	wake   chan struct{}
+	cancel context.CancelFunc
+	users  int // GUARDED_BY(hub.mu)
+
+	mu          sync.Mutex
+	ids         map[int64]struct{}             // GUARDED_BY(mu): runs to read
+	recent      bool                           // GUARDED_BY(mu): read those updated recently
+	subscribers map[*RootSubscription]struct{} // GUARDED_BY(mu)
+	ring        []rootChange                   // GUARDED_BY(mu): the newest changes, oldest first
+	count       int64                          // GUARDED_BY(mu): number of changes so far
+
+	// Only the reading goroutine uses these.
+	known    map[int64]uint64 // fingerprints of what was published
+	complete time.Time        // everything updated before is published
+}
+
+// rootChange is a run that changed. number counts from 1.
+type rootChange struct {
+	number int64
+	row    *store.Listed
+}
+
+const (
+	maxWaitingRoots = 10_000 // more wake-ups than these become one read of what was updated recently
+	maxKnownRoots   = 50_000 // then fingerprints are forgotten; unchanged runs are sent once more
+	rootRing        = 4096
+	rootsPerRead    = 1000
+)
+
+// RootSubscription is one subscriber's place in the feed of runs.
+type RootSubscription struct {
+	feed   *rootFeed
+	target store.RunTarget
+	wake   chan struct{}
+	once   sync.Once
+
+	pending int64     // GUARDED_BY(feed.mu): number of the first change not taken; 0 when there is none
+	taken   time.Time // GUARDED_BY(feed.mu): when everything before was taken
+}
+
+// SubscribeRoots begins to follow the runs of a target. What the subscriber reads after the call, together with
+// what the subscription delivers, has no gap.
+func (h *Hub) SubscribeRoots(target store.RunTarget) (*RootSubscription, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed || h.ctx == nil {
+		return nil, errClosing()
+	}
+	if h.roots == nil {
+		ctx, cancel := context.WithCancel(h.ctx)
+		f := &rootFeed{
+			hub:         h,
+			wake:        make(chan struct{}, 1),
+			cancel:      cancel,
+			ids:         map[int64]struct{}{},
+			subscribers: map[*RootSubscription]struct{}{},
+			known:       map[int64]uint64{},
+			complete:    h.deps.Clock.Now(),
+		}
+		h.roots = f
+		h.wg.Go(func() { f.run(ctx) })
+	}
+	h.roots.users++
+	s := &RootSubscription{feed: h.roots, target: target, wake: make(chan struct{}, 1), taken: h.deps.Clock.Now()}
+	h.roots.mu.Lock()
+	defer h.roots.mu.Unlock()
+	h.roots.subscribers[s] = struct{}{}
+	return s, nil
+}
+
+// Ready delivers when there is something to take.
+func (s *RootSubscription) Ready() <-chan struct{} { return s.wake }
+
+// Take returns the runs of the target that changed, in order. When the ring has dropped some, it returns none and
+// lagged: then the subscriber reads what was updated after since.
+func (s *RootSubscription) Take() (rows []*store.Listed, lagged bool, since time.Time) {
+	f := s.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	first := s.pending
+	since = s.taken.Add(-f.hub.cfg.Overlap)
+	s.pending, s.taken = 0, f.hub.deps.Clock.Now()
+	if first == 0 {
+		return nil, false, since
+	}
+	if len(f.ring) == 0 || f.ring[0].number > first {
+		return nil, true, since
+	}
+	for _, change := range f.ring[first-f.ring[0].number:] {
+		if s.target.Matches(&change.row.Action) {
+			rows = append(rows, change.row)
+		}
+	}
+	return rows, false, since
+}
+
+// Close ends the subscription. It may be called twice.
+func (s *RootSubscription) Close() {
+	s.once.Do(func() {
+		f := s.feed
+		f.mu.Lock()
+		delete(f.subscribers, s)
+		f.mu.Unlock()
+		f.hub.mu.Lock()
+		defer f.hub.mu.Unlock()
+		f.users--
+		if f.users == 0 {
+			f.cancel()
+			f.hub.roots = nil
+		}
+	})
+}
+
+// changed notes runs to read.
+func (f *rootFeed) changed(ids []int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, id := range ids {
+		f.ids[id] = struct{}{}
+	}
+	if len(f.ids) > maxWaitingRoots {
+		clear(f.ids)
+		f.recent = true
+	}
+	poke(f.wake)
+}
+
+// lookBack asks for a read of what was updated recently.
+func (f *rootFeed) lookBack() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.recent = true
+	poke(f.wake)
+}
+
+// run reads at most once in a window, so that many commits cost one read.
+func (f *rootFeed) run(ctx context.Context) {
+	pause := f.hub.cfg.Window
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.wake:
+		}
+		if err := f.read(ctx); err == nil {
+			pause = f.hub.cfg.Window
+		} else if ctx.Err() == nil {
+			f.hub.deps.Logger.Warn().Err(err).Dur("pause", pause).Msg("reading changed runs failed, trying again")
+			f.lookBack() // reaches back to the last success
+			pause = min(2*pause, maxPause)
+		}
+		if !f.hub.sleep(ctx, pause) {
+			return
+		}
+	}
+}
+
+func (f *rootFeed) read(ctx context.Context) error {
+	f.mu.Lock()
+	ids := make([]int64, 0, len(f.ids))
+	for id := range f.ids {
+		ids = append(ids, id)
+	}
+	clear(f.ids)
+	recent := f.recent
+	f.recent = false
+	f.mu.Unlock()
+
+	if err := f.hub.acquire(ctx); err != nil {
+		return err
+	}
+	defer f.hub.free()
+	slices.Sort(ids)
+	for part := range slices.Chunk(ids, rootsPerRead) {
+		rows, err := f.hub.deps.Log.RootsByID(ctx, part)
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(rows, func(a, b *store.Listed) int { return a.UpdatedAt.Compare(b.UpdatedAt) })
+		f.publish(rows)
+	}
+	if !recent {
+		return nil
+	}
+	now := f.hub.deps.Clock.Now()
+	if err := f.readRecent(ctx, f.complete.Add(-f.hub.cfg.Overlap)); err != nil {
+		return err
+	}
+	f.complete = now
+	return nil
+}
+
+// readRecent publishes what was updated after a time in the scopes that somebody watches.
+func (f *rootFeed) readRecent(ctx context.Context, since time.Time) error {
+	scopes, err := f.scopes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, scope := range scopes {
+		err := eachUpdated(ctx, f.hub.deps.Log, scope, since, func(rows []*store.Listed) error {
+			f.publish(rows)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *rootFeed) scopes(ctx context.Context) ([]store.Scope, error) {
+	f.mu.Lock()
+	watched := map[store.Scope]struct{}{}
+	for s := range f.subscribers {
+		watched[store.Scope{Project: s.target.Project, Domain: s.target.Domain}] = struct{}{}
+	}
+	f.mu.Unlock()
+	if _, all := watched[store.Scope{}]; all {
+		return f.hub.deps.Log.Scopes(ctx)
+	}
+	scopes := make([]store.Scope, 0, len(watched))
+	for scope := range watched {
+		scopes = append(scopes, scope)
+	}
+	return scopes, nil
+}
+
+// publish passes on the rows that differ from what was published before.
+func (f *rootFeed) publish(rows []*store.Listed) {
+	if len(f.known) > maxKnownRoots {
+		clear(f.known)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, row := range rows {
+		state := fingerprint(&row.Action)
+		if f.known[row.ID] == state {
+			continue
+		}
+		f.known[row.ID] = state
+		f.count++
+		f.ring = append(f.ring, rootChange{number: f.count, row: row})
+		for s := range f.subscribers {
+			if s.pending == 0 && s.target.Matches(&row.Action) {
+				s.pending = f.count
+				poke(s.wake)
+			}
+		}
+	}
+	if len(f.ring) > 2*rootRing {
+		f.ring = slices.Clone(f.ring[len(f.ring)-rootRing:])
+	}
+}

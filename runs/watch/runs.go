@@ -1,0 +1,131 @@
+package watch
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/view"
+)
+
+// newestRuns is the size of the first message of a watch of runs, and the limit of every other.
+const newestRuns = 100
+
+// targetOf says which runs a request means. An installation is one organisation and one cluster, so these two targets
+// mean every run.
+func targetOf(req *workflow.WatchRunsRequest) store.RunTarget {
+	switch target := req.GetTarget().(type) {
+	case *workflow.WatchRunsRequest_ProjectId:
+		return store.RunTarget{Project: target.ProjectId.GetName(), Domain: target.ProjectId.GetDomain()}
+	case *workflow.WatchRunsRequest_TaskId:
+		return store.RunTarget{
+			Project: target.TaskId.GetProject(), Domain: target.TaskId.GetDomain(),
+			TaskName: target.TaskId.GetName(), TaskVersion: target.TaskId.GetVersion(),
+		}
+	default:
+		return store.RunTarget{}
+	}
+}
+
+// Runs streams the newest runs of a target, newest first, then every run that is created or changes. The first message
+// is sent even when there is no run; empty messages are heartbeats.
+func (s *Streams) Runs(ctx context.Context, target store.RunTarget, send func(*workflow.WatchRunsResponse) error) error {
+	sub, err := s.hub.SubscribeRoots(target)
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	pace := s.pace()
+	defer pace.stop()
+
+	r := runStream{streams: s, target: target, send: send, floor: map[int64]int64{}}
+	rows, err := s.read.NewestRoots(ctx, target, newestRuns)
+	if err != nil {
+		return rpcUnavailable(err)
+	}
+	for _, row := range rows {
+		r.floor[row.ID] = row.LastSeq
+	}
+	if err := r.page(rows); err != nil {
+		return err
+	}
+	for {
+		pace.sent()
+		why, err := pace.wait(ctx, sub.Ready(), nil)
+		switch {
+		case err != nil:
+			return err
+		case why == over:
+			return nil
+		case why == beat:
+			err = send(&workflow.WatchRunsResponse{})
+		default:
+			rows, lagged, since := sub.Take()
+			if lagged {
+				err = r.resync(ctx, since)
+			} else {
+				err = r.forward(rows)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+type runStream struct {
+	streams *Streams
+	target  store.RunTarget
+	send    func(*workflow.WatchRunsResponse) error
+	// floor is the state of the runs that were read past the feed: what the feed read before is older.
+	floor map[int64]int64
+}
+
+func (r *runStream) forward(rows []*store.Listed) error {
+	rows = slices.DeleteFunc(rows, func(row *store.Listed) bool { return row.LastSeq < r.floor[row.ID] })
+	for part := range slices.Chunk(rows, newestRuns) {
+		if err := r.page(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resync sends everything that was updated after a time, since the feed went on without this subscriber.
+func (r *runStream) resync(ctx context.Context, since time.Time) error {
+	scopes := []store.Scope{{Project: r.target.Project, Domain: r.target.Domain}}
+	if scopes[0] == (store.Scope{}) {
+		var err error
+		if scopes, err = r.streams.read.Scopes(ctx); err != nil {
+			return rpcUnavailable(err)
+		}
+	}
+	clear(r.floor)
+	for _, scope := range scopes {
+		err := eachUpdated(ctx, r.streams.read, scope, since, func(rows []*store.Listed) error {
+			rows = slices.DeleteFunc(rows, func(row *store.Listed) bool { return !r.target.Matches(&row.Action) })
+			for _, row := range rows {
+				r.floor[row.ID] = row.LastSeq
+			}
+			return r.forward(rows)
+		})
+		if err != nil {
+			return rpcUnavailable(err)
+		}
+	}
+	return nil
+}
+
+func (r *runStream) page(rows []*store.Listed) error {
+	response := &workflow.WatchRunsResponse{Runs: make([]*workflow.Run, 0, len(rows))}
+	for _, row := range rows {
+		run, err := view.Run(&row.Action, row.Labels)
+		if err != nil {
+			return err
+		}
+		response.Runs = append(response.Runs, run)
+	}
+	return r.send(response)
+}

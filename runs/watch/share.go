@@ -1,0 +1,58 @@
+package watch
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// sharedRead is one read on behalf of several subscribers.
+type sharedRead struct {
+	seq   int64         // the read began when the log was read up to here
+	done  chan struct{} // closed when value and err are set
+	value proto.Message
+	err   error
+}
+
+// maxShared bounds what a feed keeps; who comes beyond reads again.
+const maxShared = 32
+
+// share returns a read that began after the subscriber's place, joining one or starting one.
+func (f *feed) share(ctx context.Context, key string, s *Subscription, read func(context.Context) (proto.Message, error)) (proto.Message, error) {
+	for {
+		f.mu.Lock()
+		current := f.shared[key]
+		if current == nil || current.seq < s.seen {
+			current = &sharedRead{seq: f.cursor, done: make(chan struct{})}
+			if _, known := f.shared[key]; !known && len(f.shared) >= maxShared {
+				clear(f.shared)
+			}
+			f.shared[key] = current
+			f.mu.Unlock()
+			current.value, current.err = read(ctx)
+			if current.err != nil {
+				f.forget(key, current)
+			}
+			close(current.done)
+			return current.value, current.err
+		}
+		f.mu.Unlock()
+		select {
+		case <-current.done:
+			if current.err == nil {
+				return current.value, nil
+			}
+			// It failed, perhaps only because its own subscriber left: read for ourselves.
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (f *feed) forget(key string, failed *sharedRead) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.shared[key] == failed {
+		delete(f.shared, key)
+	}
+}

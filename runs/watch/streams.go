@@ -1,0 +1,111 @@
+package watch
+
+import (
+	"context"
+
+	"connectrpc.com/connect"
+	"github.com/rs/zerolog"
+
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// Reader has what streams read besides the log. store.WatchReader implements it.
+type Reader interface {
+	Locate(ctx context.Context, id ident.Action) (store.Located, error)
+	LocateRun(ctx context.Context, id ident.Run) (store.Located, error)
+	Children(ctx context.Context, runID int64, parent string, since, afterID int64, limit int) ([]*store.Action, error)
+	RunActions(ctx context.Context, runID, since int64, after store.ActionKey, limit int) ([]*store.Listed, error)
+	ActionsByID(ctx context.Context, ids []int64) ([]*store.Listed, error)
+	AttemptEvents(ctx context.Context, actionID int64, attempt int32, after int64, limit int) ([]store.ReportedEvent, error)
+	NewestRoots(ctx context.Context, target store.RunTarget, limit int) ([]*store.Listed, error)
+	UpdatedRoots(ctx context.Context, scope store.Scope, after store.UpdatedKey, limit int) ([]*store.Listed, error)
+	Scopes(ctx context.Context) ([]store.Scope, error)
+	TaskGroups(ctx context.Context, scope store.GroupScope, limit int) ([]*store.TaskGroup, error)
+}
+
+// DetailsReader reads what details are made of. store.Reader implements it.
+type DetailsReader interface {
+	ActionDetails(ctx context.Context, id ident.Action) (*store.Details, error)
+	RunDetails(ctx context.Context, run ident.Run) (*store.Details, error)
+}
+
+// Deps is what Streams needs.
+type Deps struct {
+	Hub     *Hub
+	Reader  Reader
+	Details DetailsReader
+	Clock   clock.Clock
+	Logger  zerolog.Logger
+}
+
+// Streams has the handlers of the watch rpcs of RunService and EngineService; the services embed it.
+type Streams struct {
+	cfg     Config
+	hub     *Hub
+	read    Reader
+	details DetailsReader
+	clock   clock.Clock
+	log     zerolog.Logger
+}
+
+// NewStreams makes the handlers.
+func NewStreams(cfg Config, deps Deps) *Streams {
+	return &Streams{cfg: cfg, hub: deps.Hub, read: deps.Reader, details: deps.Details, clock: deps.Clock, log: deps.Logger}
+}
+
+// pace starts the timing of a stream with a heartbeat.
+func (s *Streams) pace() *pace {
+	return newPace(s.clock, s.hub.closing, s.cfg.Heartbeat, s.cfg.MaxAge)
+}
+
+// paceSilent is for streams whose message type has nothing to say in vain.
+func (s *Streams) paceSilent() *pace {
+	return newPace(s.clock, s.hub.closing, 0, s.cfg.MaxAge)
+}
+
+// WatchChildren implements EngineService.
+func (s *Streams) WatchChildren(ctx context.Context, req *enginev1.WatchChildrenRequest, stream *connect.ServerStream[enginev1.WatchChildrenResponse]) error {
+	return ended(s.Children(ctx, ident.ActionOf(req.GetParent()), stream.Send))
+}
+
+// WatchActionDetails implements RunService.
+func (s *Streams) WatchActionDetails(ctx context.Context, req *workflow.WatchActionDetailsRequest, stream *connect.ServerStream[workflow.WatchActionDetailsResponse]) error {
+	return ended(s.ActionDetails(ctx, ident.ActionOf(req.GetActionId()), stream.Send))
+}
+
+// WatchRunDetails implements RunService.
+func (s *Streams) WatchRunDetails(ctx context.Context, req *workflow.WatchRunDetailsRequest, stream *connect.ServerStream[workflow.WatchRunDetailsResponse]) error {
+	return ended(s.RunDetails(ctx, ident.RunOf(req.GetRunId()), stream.Send))
+}
+
+// WatchRuns implements RunService.
+func (s *Streams) WatchRuns(ctx context.Context, req *workflow.WatchRunsRequest, stream *connect.ServerStream[workflow.WatchRunsResponse]) error {
+	return ended(s.Runs(ctx, targetOf(req), stream.Send))
+}
+
+// WatchActions implements RunService.
+func (s *Streams) WatchActions(ctx context.Context, req *workflow.WatchActionsRequest, stream *connect.ServerStream[workflow.WatchActionsResponse]) error {
+	filter, err := parseTreeFilter(req.GetFilter())
+	if err != nil {
+		return err
+	}
+	return ended(s.Actions(ctx, ident.RunOf(req.GetRunId()), filter, stream.Send))
+}
+
+// WatchClusterEvents implements RunService.
+func (s *Streams) WatchClusterEvents(ctx context.Context, req *workflow.WatchClusterEventsRequest, stream *connect.ServerStream[workflow.WatchClusterEventsResponse]) error {
+	return ended(s.ClusterEvents(ctx, ident.ActionOf(req.GetId()), req.GetAttempt(), stream.Send))
+}
+
+// WatchGroups implements RunService.
+func (s *Streams) WatchGroups(ctx context.Context, req *workflow.WatchGroupsRequest, stream *connect.ServerStream[workflow.WatchGroupsResponse]) error {
+	query, err := parseGroups(req, s.cfg.Groups)
+	if err != nil {
+		return err
+	}
+	return ended(s.Groups(ctx, query, stream.Send))
+}

@@ -1,0 +1,96 @@
+package watch
+
+import (
+	"context"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// Topic says which changes of a run a subscriber wants. The zero value means all.
+type Topic struct {
+	parent string
+	action int64
+}
+
+// WholeRun is the topic of all changes.
+func WholeRun() Topic { return Topic{} }
+
+// ChildrenOf is the topic of the direct children of an action.
+func ChildrenOf(name string) Topic { return Topic{parent: name} }
+
+// OneAction is the topic of one action, by its id.
+func OneAction(id int64) Topic { return Topic{action: id} }
+
+func (t Topic) matches(row *store.Listed) bool {
+	switch {
+	case t.parent != "":
+		return row.ParentName != nil && *row.ParentName == t.parent
+	case t.action != 0:
+		return row.ID == t.action
+	default:
+		return true
+	}
+}
+
+// Subscription is one subscriber's place in a run's feed. It holds no changes of its own: those are in the feed's
+// ring, so a slow subscriber costs nothing and delays nobody.
+type Subscription struct {
+	feed  *feed
+	topic Topic
+	wake  chan struct{}
+	once  sync.Once
+
+	pending int64 // GUARDED_BY(feed.mu): seq of the first change not taken; 0 when there is none
+	seen    int64 // GUARDED_BY(feed.mu): everything up to here is taken or not of the topic
+}
+
+// Ready delivers when there is something to take.
+func (s *Subscription) Ready() <-chan struct{} { return s.wake }
+
+// Taken is what Take returns.
+type Taken struct {
+	Changes []store.Change
+	// Lagged tells that the ring has dropped changes before they were taken: the subscriber must read what has
+	// changed after Since. Changes is then empty.
+	Lagged bool
+	Since  int64
+}
+
+// Take returns what is new on the topic, in order.
+func (s *Subscription) Take() Taken {
+	f := s.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	taken := Taken{Since: s.seen}
+	first := s.pending
+	s.pending, s.seen = 0, f.cursor
+	switch {
+	case first == 0:
+	case first <= f.ring.dropped:
+		taken.Lagged = true
+	default:
+		f.ring.from(first, func(change store.Change) {
+			if s.topic.matches(change.Row) {
+				taken.Changes = append(taken.Changes, change)
+			}
+		})
+	}
+	return taken
+}
+
+// Close ends the subscription. It may be called twice.
+func (s *Subscription) Close() {
+	s.once.Do(func() {
+		s.feed.remove(s)
+		s.feed.hub.release(s.feed)
+	})
+}
+
+// Share reads something about the run once for all subscribers who want it at the same time. What it returns was read
+// after everything that this subscription has taken was committed, and must not be changed.
+func (s *Subscription) Share(ctx context.Context, key string, read func(context.Context) (proto.Message, error)) (proto.Message, error) {
+	return s.feed.share(ctx, key, s, read)
+}
