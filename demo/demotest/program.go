@@ -5,26 +5,31 @@ package demotest
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// Program is the path of the built demo program: FLYTE_BINARY_DEMO, or bin/flyte-binary in the repository.
+// Program is the path of the built demo program: FLYTE_BINARY_DEMO, or bin/flyte-binary of the repository.
 func Program(t testing.TB) string {
 	t.Helper()
-	path := os.Getenv("FLYTE_BINARY_DEMO")
-	if path == "" {
-		path = filepath.Join("..", "..", "bin", "flyte-binary")
-		if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) {
-			path = filepath.Join(filepath.Dir(file), "..", "..", "bin", "flyte-binary")
-		}
+	if path := os.Getenv("FLYTE_BINARY_DEMO"); path != "" {
+		require.FileExists(t, path, "FLYTE_BINARY_DEMO")
+		return path
 	}
-	path, err := filepath.Abs(path)
+	dir, err := os.Getwd()
 	require.NoError(t, err)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no demo program at %s: run `make build` first", path)
+	for dir != filepath.Dir(dir) {
+		if path := filepath.Join(dir, "bin", "flyte-binary"); exists(path) {
+			return path
+		}
+		dir = filepath.Dir(dir)
 	}
-	return path
+	t.Skip("no demo program: run `make build` first")
+	return ""
+}
+
+func exists(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
 }

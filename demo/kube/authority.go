@@ -46,8 +46,8 @@ func newAuthority() (*authority, error) {
 	return &authority{cert: cert, key: key, pem: encodeCert(der)}, nil
 }
 
-// issue makes a certificate for this machine's loopback address.
-func (a *authority) issue(name string, groups []string, usage x509.ExtKeyUsage) (keyPair, error) {
+// issue makes a server's certificate for this machine's loopback address.
+func (a *authority) issue(name string) (keyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return keyPair{}, err
@@ -56,9 +56,8 @@ func (a *authority) issue(name string, groups []string, usage x509.ExtKeyUsage) 
 	if err != nil {
 		return keyPair{}, err
 	}
-	template.Subject.Organization = groups
 	template.KeyUsage = x509.KeyUsageDigitalSignature
-	template.ExtKeyUsage = []x509.ExtKeyUsage{usage}
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	template.DNSNames = []string{"localhost"}
 	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)

@@ -4,7 +4,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/pem"
@@ -18,15 +17,6 @@ import (
 type credentials struct {
 	authority []byte
 	token     string
-	node      NodeTLS
-}
-
-// NodeTLS lets a node serve the kubelet API to this cluster's API server and to nobody else.
-type NodeTLS struct {
-	// Certificate for 127.0.0.1 and localhost.
-	Certificate tls.Certificate
-	// Clients is the authority that the API server's own client certificate comes from.
-	Clients *x509.CertPool
 }
 
 // writeCredentials fills the directory.
@@ -35,15 +25,7 @@ func writeCredentials(dir string) (*credentials, error) {
 	if err != nil {
 		return nil, err
 	}
-	server, err := ca.issue("kube-apiserver", nil, x509.ExtKeyUsageServerAuth)
-	if err != nil {
-		return nil, err
-	}
-	client, err := ca.issue("kube-apiserver-kubelet-client", []string{"system:masters"}, x509.ExtKeyUsageClientAuth)
-	if err != nil {
-		return nil, err
-	}
-	node, err := ca.issue("kubelet", nil, x509.ExtKeyUsageServerAuth)
+	server, err := ca.issue("kube-apiserver")
 	if err != nil {
 		return nil, err
 	}
@@ -52,12 +34,10 @@ func writeCredentials(dir string) (*credentials, error) {
 		return nil, err
 	}
 	files := map[string][]byte{
-		AuthorityFile:   ca.pem,
-		ServerCertFile:  server.cert,
-		ServerKeyFile:   server.key,
-		KubeletCertFile: client.cert,
-		KubeletKeyFile:  client.key,
-		TokenFile:       []byte(token + ",flyte-binary,flyte-binary,system:masters\n"),
+		AuthorityFile:  ca.pem,
+		ServerCertFile: server.cert,
+		ServerKeyFile:  server.key,
+		TokenFile:      []byte(token + ",flyte-binary,flyte-binary,system:masters\n"),
 	}
 	for name, content := range files {
 		if err := writePrivate(filepath.Join(dir, name), content); err != nil {
@@ -67,13 +47,7 @@ func writeCredentials(dir string) (*credentials, error) {
 	if err := ensureAccountKey(filepath.Join(dir, AccountKeyFile)); err != nil {
 		return nil, err
 	}
-	pair, err := tls.X509KeyPair(node.cert, node.key)
-	if err != nil {
-		return nil, err
-	}
-	clients := x509.NewCertPool()
-	clients.AppendCertsFromPEM(ca.pem)
-	return &credentials{authority: ca.pem, token: token, node: NodeTLS{Certificate: pair, Clients: clients}}, nil
+	return &credentials{authority: ca.pem, token: token}, nil
 }
 
 // ensureAccountKey makes the key that signs tokens of service accounts, once: tokens outlive a restart.

@@ -30,10 +30,20 @@ type Config struct {
 	LogFile string
 	// Program is the file to start as the child. Default: the running program.
 	Program string
+	// Kubelet is how the API server reaches the node for pods' logs. Without it, logs cannot be read through the API.
+	Kubelet KubeletAccess
 	// MemoryLimit is the soft limit of the child's Go heap, in the form of GOMEMLIMIT. Default 512MiB.
 	MemoryLimit string
 	// ReadyTimeout bounds one start of the API server. Default 60 s.
 	ReadyTimeout time.Duration
+}
+
+// KubeletAccess names certificate files. Paths are absolute.
+type KubeletAccess struct {
+	// Authority has signed the node's serving certificate.
+	Authority string
+	// ClientCertificate and ClientKey prove to the node that it is the API server who asks.
+	ClientCertificate, ClientKey string
 }
 
 // Validate names the first field that is wrong.
@@ -101,7 +111,7 @@ func (c *Cluster) Start(ctx context.Context) error {
 	c.child = child.New(child.Config{
 		Name:         "kubernetes",
 		Path:         c.cfg.Program,
-		Args:         []string{CommandName, "--port", strconv.Itoa(c.port)},
+		Args:         c.arguments(),
 		Env:          append(os.Environ(), "GOMEMLIMIT="+c.cfg.MemoryLimit),
 		Dir:          c.cfg.Dir,
 		Files:        []*os.File{c.listener},
@@ -124,6 +134,16 @@ func (c *Cluster) Stop(ctx context.Context) error {
 	err := c.child.Stop(ctx)
 	_ = c.listener.Close()
 	return err
+}
+
+// arguments of the child, see package embedded.
+func (c *Cluster) arguments() []string {
+	args := []string{CommandName, "--port", strconv.Itoa(c.port)}
+	if kubelet := c.cfg.Kubelet; kubelet != (KubeletAccess{}) {
+		args = append(args, "--kubelet-authority", kubelet.Authority,
+			"--kubelet-certificate", kubelet.ClientCertificate, "--kubelet-key", kubelet.ClientKey)
+	}
+	return args
 }
 
 // listen opens the API server's port here, not in the child: the port then outlives the child, clients keep their
@@ -154,9 +174,6 @@ func (c *Cluster) RESTConfig() *rest.Config {
 
 // Kubeconfig is the path of a file for kubectl, rewritten at each start.
 func (c *Cluster) Kubeconfig() string { return filepath.Join(c.cfg.Dir, kubeconfigFile) }
-
-// NodeTLS is what a kubelet of this cluster serves its own API with.
-func (c *Cluster) NodeTLS() NodeTLS { return c.credentials.node }
 
 // Pid is the API server's process id, 0 while it is down.
 func (c *Cluster) Pid() int { return c.child.Pid() }

@@ -10,12 +10,10 @@ const InheritedListener = 3
 // alone. Everything but the key of the service accounts is made anew at each start, so that nothing expires and no
 // old token keeps working.
 const (
-	AuthorityFile   = "ca.crt"
-	ServerCertFile  = "apiserver.crt"
-	ServerKeyFile   = "apiserver.key"
-	KubeletCertFile = "kubelet-client.crt"
-	KubeletKeyFile  = "kubelet-client.key"
-	TokenFile       = "tokens.csv"
-	AccountKeyFile  = "service-accounts.key"
-	kubeconfigFile  = "kubeconfig"
+	AuthorityFile  = "ca.crt"
+	ServerCertFile = "apiserver.crt"
+	ServerKeyFile  = "apiserver.key"
+	TokenFile      = "tokens.csv"
+	AccountKeyFile = "service-accounts.key"
+	kubeconfigFile = "kubeconfig"
 )

@@ -11,7 +11,7 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/client-go/rest"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
-	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
+	apioptions "k8s.io/kubernetes/cmd/kube-apiserver/app/options"
 
 	"github.com/flyte-binary/flyte-binary/demo/kube"
 )
@@ -23,12 +23,12 @@ type apiServer struct {
 }
 
 // flags of the API server. Paths are relative to the child's working directory.
-func flags(endpoint string, port int) []string {
-	return []string{
+func flags(endpoint string, opts options) []string {
+	args := []string{
 		"--etcd-servers=" + endpoint,
 		"--etcd-compaction-interval=2m",
 		"--bind-address=127.0.0.1",
-		"--secure-port=" + strconv.Itoa(port),
+		"--secure-port=" + strconv.Itoa(opts.port),
 		"--tls-cert-file=" + kube.ServerCertFile,
 		"--tls-private-key-file=" + kube.ServerKeyFile,
 		"--cert-dir=.",
@@ -42,9 +42,6 @@ func flags(endpoint string, port int) []string {
 		"--service-cluster-ip-range=10.0.0.0/24",
 		// There is no address of this server that pods could reach through a service.
 		"--endpoint-reconciler-type=none",
-		"--kubelet-certificate-authority=" + kube.AuthorityFile,
-		"--kubelet-client-certificate=" + kube.KubeletCertFile,
-		"--kubelet-client-key=" + kube.KubeletKeyFile,
 		"--kubelet-preferred-address-types=InternalIP",
 		// ServiceAccount would mount a token volume into every pod and refuse pods in the first second of a namespace;
 		// the taints would wait for a controller that the demo does not have.
@@ -53,17 +50,22 @@ func flags(endpoint string, port int) []string {
 		"--shutdown-delay-duration=0s",
 		"--profiling=false",
 	}
+	if kubelet := opts.kubelet; kubelet.Authority != "" {
+		args = append(args, "--kubelet-certificate-authority="+kubelet.Authority,
+			"--kubelet-client-certificate="+kubelet.ClientCertificate, "--kubelet-client-key="+kubelet.ClientKey)
+	}
+	return args
 }
 
 // newAPIServer wires the upstream server, with our listener and a flag set of our own instead of the process's.
-func newAPIServer(ctx context.Context, endpoint string, listener net.Listener, port int) (*apiServer, error) {
-	opts := options.NewServerRunOptions()
+func newAPIServer(ctx context.Context, endpoint string, listener net.Listener, cfg options) (*apiServer, error) {
+	opts := apioptions.NewServerRunOptions()
 	set := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
 	named := opts.Flags()
 	for _, part := range named.FlagSets {
 		set.AddFlagSet(part)
 	}
-	if err := set.Parse(flags(endpoint, port)); err != nil {
+	if err := set.Parse(flags(endpoint, cfg)); err != nil {
 		return nil, fmt.Errorf("flags of the API server: %w", err)
 	}
 	opts.SecureServing.Listener = listener
@@ -77,11 +79,11 @@ func newAPIServer(ctx context.Context, endpoint string, listener net.Listener, p
 	if failures := completed.Validate(); len(failures) > 0 {
 		return nil, fmt.Errorf("options of the API server: %w", utilerrors.NewAggregate(failures))
 	}
-	cfg, err := app.NewConfig(completed)
+	incomplete, err := app.NewConfig(completed)
 	if err != nil {
 		return nil, fmt.Errorf("configure the API server: %w", err)
 	}
-	whole, err := cfg.Complete()
+	whole, err := incomplete.Complete()
 	if err != nil {
 		return nil, fmt.Errorf("configure the API server: %w", err)
 	}

@@ -17,10 +17,16 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/kube"
 )
 
+// options are what the parent says on the command line; all else lies in the working directory.
+type options struct {
+	port    int
+	kubelet kube.KubeletAccess
+}
+
 // Command is the child's side: a hidden subcommand that runs etcd, the API server and the controllers in the working
 // directory until it is told to stop or the parent is gone.
 func Command() *cobra.Command {
-	var port int
+	var opts options
 	cmd := &cobra.Command{
 		Use:    kube.CommandName,
 		Short:  "Run the demo's Kubernetes API server (started by demo itself)",
@@ -35,10 +41,13 @@ func Command() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return serve(ctx, listener, port)
+			return serve(ctx, listener, opts)
 		},
 	}
-	cmd.Flags().IntVar(&port, "port", 0, "port of the inherited listener")
+	cmd.Flags().IntVar(&opts.port, "port", 0, "port of the inherited listener")
+	cmd.Flags().StringVar(&opts.kubelet.Authority, "kubelet-authority", "", "certificate of the node's authority")
+	cmd.Flags().StringVar(&opts.kubelet.ClientCertificate, "kubelet-certificate", "", "certificate to show to the node")
+	cmd.Flags().StringVar(&opts.kubelet.ClientKey, "kubelet-key", "", "key of that certificate")
 	return cmd
 }
 
@@ -57,13 +66,13 @@ func inherited() (net.Listener, error) {
 
 // serve runs the three parts. The API server stops first and storage last: the other way round its watches and leases
 // would wait for an etcd that is gone.
-func serve(ctx context.Context, listener net.Listener, port int) error {
+func serve(ctx context.Context, listener net.Listener, opts options) error {
 	store, err := startEtcd("etcd")
 	if err != nil {
 		return err
 	}
 	defer store.stop()
-	server, err := newAPIServer(ctx, store.endpoint, listener, port)
+	server, err := newAPIServer(ctx, store.endpoint, listener, opts)
 	if err != nil {
 		return err
 	}
