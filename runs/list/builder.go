@@ -1,6 +1,7 @@
 package list
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -37,3 +38,9 @@ func (b *Builder) Conditions() string {
 
 // Args are the parameters in order.
 func (b *Builder) Args() []any { return b.args }
+
+// Continue makes the builder number its parameters after those of another, which get them back by TakeArgs.
+func (b *Builder) Continue(other *Builder) { b.args = slices.Clone(other.args) }
+
+// TakeArgs takes over the parameters of a builder that continued this one; its conditions stay apart.
+func (b *Builder) TakeArgs(other *Builder) { b.args = other.args }

@@ -1,7 +1,7 @@
 package list
 
 import (
-	"fmt"
+	"encoding/json"
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
@@ -29,7 +29,12 @@ func (s Schema) labelFilter(b *Builder, at, key string, filter *common.Filter) e
 
 func (s Schema) labelCondition(b *Builder, key string, function common.Filter_Function, values []any) (string, bool) {
 	is := func(value any) string {
-		return fmt.Sprintf("%s @> jsonb_build_object(%s, %s)", s.Labels, b.Arg(key, "text"), b.Arg(value, "text"))
+		// Built here and not by SQL, so that the planner sees the value and knows how common it is.
+		pair, err := json.Marshal(map[string]any{key: value})
+		if err != nil {
+			panic(err) // texts always have a JSON form
+		}
+		return s.Labels + " @> " + b.Arg(string(pair), "jsonb")
 	}
 	in := func() string {
 		alternatives := make([]string, 0, len(values))

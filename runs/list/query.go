@@ -87,6 +87,9 @@ func (q *Query) Tail() string {
 // Unpaged are the conditions and parameters of the whole list, wherever the page begins.
 func (q *Query) Unpaged() *Builder { return &q.unpaged }
 
+// Order are the sort keys; the last is the unique one.
+func (q *Query) Order() []Order { return q.order }
+
 // OrderBy is the list of sort expressions.
 func (q *Query) OrderBy() string {
 	terms := make([]string, 0, len(q.order))

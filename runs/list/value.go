@@ -21,7 +21,7 @@ func (f Field) parse(text string) (any, error) {
 	case BigInt:
 		return f.parseInt(text, math.MinInt64, math.MaxInt64)
 	case Time:
-		return parseTime(text)
+		return ParseTime(text)
 	case Bool:
 		value, err := strconv.ParseBool(text)
 		if err != nil {
@@ -53,13 +53,14 @@ func (f Field) parseInt(text string, lowest, highest int64) (any, error) {
 	return number, nil
 }
 
-func parseTime(text string) (any, error) {
+// ParseTime reads a time as filters write it, in UTC and cut to microseconds.
+func ParseTime(text string) (time.Time, error) {
 	for _, layout := range layouts {
 		if value, err := time.Parse(layout, text); err == nil {
 			return value.UTC().Truncate(time.Microsecond), nil
 		}
 	}
-	return nil, fmt.Errorf("%q is not a time as RFC 3339 writes it", text)
+	return time.Time{}, fmt.Errorf("%q is not a time as RFC 3339 writes it", text)
 }
 
 // array makes a slice of one Go type, as a parameter of an array type wants it.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -63,10 +64,33 @@ func (r *Reader) ListActions(ctx context.Context, run ident.Run, request *common
 	if err != nil {
 		return nil, "", err
 	}
+	if wantsLiveOnly(request.GetFilters()) {
+		q.Where("a.ended_at IS NULL") // follows from the phases, and has an index of its own
+	}
 	// The specs of conditions are small and carry the type that clients show.
 	sql := `SELECT ` + listedColumns + `, s.body, ` + q.Keys() + `
 		FROM actions a LEFT JOIN specs s ON a.action_type = 3 AND s.digest = a.spec_digest` + q.Tail()
 	return r.listed(ctx, q, sql, func(l *Listed) any { return &l.Condition })
+}
+
+// wantsLiveOnly tells whether the filters admit only phases of actions that have not ended.
+func wantsLiveOnly(filters []*common.Filter) bool {
+	for _, filter := range filters {
+		one := filter.GetFunction() == common.Filter_EQUAL || filter.GetFunction() == common.Filter_VALUE_IN
+		if filter.GetField() == "phase" && one && !slices.ContainsFunc(filter.GetValues(), mayHaveEnded) {
+			return true
+		}
+	}
+	return false
+}
+
+func mayHaveEnded(phase string) bool {
+	switch phase {
+	case "1", "2", "3", "4", "9":
+		return false
+	default:
+		return true
+	}
 }
 
 // listed runs a list whose columns are listedColumns, one more, and the sort values.

@@ -28,23 +28,38 @@ func (s RunScope) columns() [][2]string {
 
 // ListRuns reads a page of runs, by default newest first, and the token of the next page.
 func (r *Reader) ListRuns(ctx context.Context, scope RunScope, request *common.ListRequest) ([]Listed, string, error) {
-	var b list.Builder
-	tokenScope := []string{"runs"}
-	b.Where("a.parent_name IS NULL")
-	for _, column := range scope.columns() {
-		if column[1] != "" {
-			b.Equal("a."+column[0], column[1])
-		}
-		tokenScope = append(tokenScope, column[1])
-	}
-	if scope.PausedOnly {
-		b.Where("a.paused_count > 0")
-		tokenScope = append(tokenScope, "paused")
-	}
-	q, err := runFields.Compile(b, tokenScope, request)
+	b, tokenScope := scope.conditions()
+	q, err := runFields.Compile(*b, tokenScope, request)
 	if err != nil {
 		return nil, "", err
 	}
-	sql := `SELECT ` + listedColumns + `, a.labels, ` + q.Keys() + ` FROM actions a` + q.Tail()
+	source, err := r.updatedSource(ctx, scope, q, request)
+	if err != nil {
+		return nil, "", err
+	}
+	sql := `SELECT ` + listedColumns + `, a.labels, ` + q.Keys() + ` FROM ` + source + ` a` + q.Tail()
 	return r.listed(ctx, q, sql, func(l *Listed) any { return &l.Labels })
+}
+
+func (s RunScope) conditions() (*list.Builder, []string) {
+	return s.conditionsAfter(&list.Builder{})
+}
+
+// conditionsAfter numbers its parameters after those of another builder.
+func (s RunScope) conditionsAfter(other *list.Builder) (*list.Builder, []string) {
+	b := &list.Builder{}
+	b.Continue(other)
+	names := []string{"runs"}
+	b.Where("a.parent_name IS NULL")
+	for _, column := range s.columns() {
+		if column[1] != "" {
+			b.Equal("a."+column[0], column[1])
+		}
+		names = append(names, column[1])
+	}
+	if s.PausedOnly {
+		b.Where("a.paused_count > 0")
+		names = append(names, "paused")
+	}
+	return b, names
 }

@@ -97,8 +97,9 @@ CREATE INDEX actions_root_scope_created  ON actions (project, domain, created_at
 CREATE INDEX actions_root_scope_updated  ON actions (project, domain, updated_at, id)                      WHERE parent_name IS NULL;
 CREATE INDEX actions_root_scope_phase    ON actions (project, domain, phase, created_at, id)               WHERE parent_name IS NULL;
 CREATE INDEX actions_root_scope_task     ON actions (project, domain, task_name, created_at, id)           WHERE parent_name IS NULL;
+CREATE INDEX actions_root_scope_version  ON actions (project, domain, task_version, created_at, id)        WHERE parent_name IS NULL;
 CREATE INDEX actions_root_scope_owner    ON actions (project, domain, created_by_subject, created_at, id)  WHERE parent_name IS NULL;
-CREATE INDEX actions_root_labels         ON actions USING gin (labels jsonb_path_ops)                      WHERE parent_name IS NULL;
+CREATE INDEX actions_root_labels         ON actions USING gin (labels)                                     WHERE parent_name IS NULL;
 CREATE INDEX actions_root_paused         ON actions (project, domain, created_at, id)                      WHERE parent_name IS NULL AND paused_count > 0;
 
 -- Actions of one run: listing order, and children of one parent.
@@ -106,8 +107,8 @@ CREATE INDEX actions_run_created         ON actions (run_id, created_at, id);
 CREATE INDEX actions_run_parent          ON actions (run_id, parent_name, id)                              WHERE parent_name IS NOT NULL;
 
 -- The queue: task actions that wait for admission. The live set: those admitted and unfinished.
-CREATE INDEX actions_queue               ON actions (id)     WHERE action_type = 1 AND phase = 1 AND admitted_at IS NULL;
-CREATE INDEX actions_live                ON actions (id)     WHERE admitted_at IS NOT NULL AND ended_at IS NULL;
+CREATE INDEX actions_queue               ON actions (run_id, id) WHERE action_type = 1 AND phase = 1 AND admitted_at IS NULL;
+CREATE INDEX actions_live                ON actions (run_id, id) WHERE admitted_at IS NOT NULL AND ended_at IS NULL;
 -- What an abort must stop.
 CREATE INDEX actions_unfinished          ON actions (run_id) WHERE ended_at IS NULL;
 

@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/runs/list"
+)
+
+const (
+	// allActions is what lists select from as a rule.
+	allActions = "actions"
+	// fewUpdated is how many runs are cheaper to fetch and sort than to look for in the order of their creation.
+	fewUpdated = 15_000
+	// clockSlack is how far the clocks of two servers may differ.
+	clockSlack = 10 * time.Minute
+)
+
+// updatedFence helps with filters on the last update in a list by creation. The planner believes that the two have
+// nothing to do with each other and walks through all of history. A run is never updated before it is created, so an
+// upper bound holds for both. With a lower bound, a few matches are fetched first and sorted. It returns what to select
+// from.
+func (r *Reader) updatedSource(ctx context.Context, scope RunScope, q *list.Query, request *common.ListRequest) (string, error) {
+	first := q.Order()[0]
+	if first.Field != "created_at" {
+		return allActions, nil
+	}
+	var updated []*common.Filter
+	var lower bool
+	for _, filter := range request.GetFilters() {
+		if filter.GetField() != "updated_at" {
+			continue
+		}
+		updated = append(updated, filter)
+		switch filter.GetFunction() {
+		case common.Filter_GREATER_THAN, common.Filter_GREATER_THAN_OR_EQUAL:
+			lower = true
+		case common.Filter_LESS_THAN, common.Filter_LESS_THAN_OR_EQUAL:
+			bound, err := list.ParseTime(filter.GetValues()[0])
+			if err != nil {
+				return allActions, err // Compile has read it before
+			}
+			q.Where("a.created_at < " + q.Arg(bound.Add(clockSlack), "timestamptz"))
+		}
+	}
+	if !lower || first.Desc || scope.Project == "" {
+		return allActions, nil
+	}
+	probe, _ := RunScope{Project: scope.Project, Domain: scope.Domain}.conditions()
+	if err := runFields.Filter(probe, updated); err != nil {
+		return allActions, err
+	}
+	var count int
+	sql := fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM actions a WHERE %s LIMIT %d) few`, probe.Conditions(), fewUpdated+1)
+	if err := r.pool.QueryRow(ctx, sql, append([]any{planned}, probe.Args()...)...).Scan(&count); err != nil {
+		return allActions, fmt.Errorf("count updated runs: %w", err)
+	}
+	if count > fewUpdated {
+		return allActions, nil
+	}
+	// The same conditions once more, among the statement's own parameters. OFFSET keeps the planner from undoing it.
+	hits, _ := RunScope{Project: scope.Project, Domain: scope.Domain}.conditionsAfter(&q.Builder)
+	if err := runFields.Filter(hits, updated); err != nil {
+		return allActions, err
+	}
+	q.TakeArgs(hits)
+	return "(SELECT * FROM actions a WHERE " + hits.Conditions() + " OFFSET 0)", nil
+}
