@@ -1,0 +1,268 @@
+package store
+
+import (
+	"slices"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/runs/state"
+)
+
+// operation is one change. It is planned and applied again when a transaction has to be repeated.
+type operation interface {
+	// plan says which rows apply wants to see.
+	plan(p *plan)
+	// apply changes rows of the batch. When it returns an error it has changed nothing.
+	apply(b *batch) error
+}
+
+// plan collects what the operations of a batch want loaded.
+type plan struct {
+	runs     map[ident.Run]struct{}
+	runIDs   map[int64]struct{}
+	rows     map[ident.Action]struct{}
+	subtrees map[ident.Action]struct{} // with everything unfinished below
+	ids      map[int64]struct{}        // of actions, with the runs in runIDs
+	newRows  int
+}
+
+func (p *plan) run(run ident.Run) { p.runs[run] = struct{}{} }
+
+func (p *plan) row(action ident.Action) {
+	p.run(action.Run)
+	p.rows[action] = struct{}{}
+}
+
+func (p *plan) subtree(action ident.Action) {
+	p.row(action)
+	p.subtrees[action] = struct{}{}
+}
+
+// batch is the state on which the operations of one transaction decide. Root rows are locked, so nothing else changes it.
+type batch struct {
+	now      time.Time
+	open     int64 // how many actions may be admitted at once
+	ids      []int64
+	runs     map[ident.Run]*run
+	byID     map[int64]*run
+	order    []*run // those that changed, in the order of their first change
+	newSpecs []spec
+	errs     []error
+}
+
+type spec struct {
+	digest, body []byte
+	kind         SpecKind
+}
+
+// run is what is loaded of one run.
+type run struct {
+	root     *row
+	rows     map[string]*row
+	children map[string][]*row
+	events   []Event
+	ended    []*row // reached an end in this batch; may have been reopened since
+	changed  []*row // in the order of their first change
+}
+
+// row is an action row with what the batch knows of it.
+type row struct {
+	Root
+	run     *run
+	isNew   bool
+	isDirty bool
+	wasLive bool
+}
+
+func (r *row) live() bool { return r.AdmittedAt != nil && r.EndedAt == nil }
+
+func (r *row) ident() ident.Action {
+	return ident.Action{Run: ident.Run{Project: r.Project, Domain: r.Domain, Name: r.RunName}, Name: r.Name}
+}
+
+func (r *row) position() state.Position {
+	return state.Position{Attempt: r.Attempt, Phase: r.Phase, Version: r.Version}
+}
+
+func (r *row) ref() Ref {
+	return Ref{ID: r.ID, RunID: r.RunID, Project: r.Project, Domain: r.Domain, RunName: r.RunName, Name: r.Name}
+}
+
+// decide lets every operation decide, then does what follows from ends.
+func (b *batch) decide(requests []*request) {
+	b.errs = make([]error, len(requests))
+	for i, r := range requests {
+		b.errs[i] = r.op.apply(b)
+	}
+	for _, run := range b.order {
+		b.abortOrphans(run)
+	}
+}
+
+// find returns a loaded or new row, or nil.
+func (b *batch) find(action ident.Action) *row {
+	run := b.runs[action.Run]
+	if run == nil {
+		return nil
+	}
+	return run.rows[action.Name]
+}
+
+// attach makes a row known; its run must be.
+func (run *run) attach(r *row) {
+	r.run = run
+	run.rows[r.Name] = r
+	if r.ParentName != nil {
+		run.children[*r.ParentName] = append(run.children[*r.ParentName], r)
+	}
+}
+
+func newRun(root *row) *run {
+	run := &run{root: root, rows: map[string]*row{}, children: map[string][]*row{}}
+	run.attach(root)
+	return run
+}
+
+// create adds a new row with its first event.
+func (b *batch) create(r *row) {
+	r.ID = b.ids[0]
+	b.ids = b.ids[1:]
+	r.isNew = true
+	if r.ParentName == nil {
+		r.RunID = r.ID
+		run := newRun(r)
+		b.runs[r.ident().Run] = run
+		b.byID[r.ID] = run
+	} else {
+		run := b.runs[r.ident().Run]
+		r.RunID = run.root.ID
+		run.attach(r)
+	}
+	if r.Phase == state.Paused {
+		r.run.root.PausedCount++
+	}
+	b.record(r, nil, nil)
+}
+
+// move puts an action to a new position; times and results are the caller's.
+func (b *batch) move(r *row, to state.Position) {
+	root := r.run.root
+	if r.Phase == state.Paused {
+		root.PausedCount--
+		b.touch(root)
+	}
+	if to.Phase == state.Paused {
+		root.PausedCount++
+		b.touch(root)
+	}
+	r.Attempt, r.Phase, r.Version = to.Attempt, to.Phase, to.Version
+	if state.Terminal(to.Phase) {
+		r.run.ended = append(r.run.ended, r)
+	} else {
+		r.EndedAt = nil
+	}
+}
+
+// record appends an event for the row as it is now.
+func (b *batch) record(r *row, event, failure []byte) {
+	root := r.run.root
+	root.LastSeq++
+	r.LastSeq = root.LastSeq
+	r.UpdatedAt = b.now
+	b.touch(root)
+	b.touch(r)
+	r.run.events = append(r.run.events, Event{
+		RunID: root.ID, Seq: root.LastSeq, ActionID: r.ID,
+		Attempt: r.Attempt, Phase: r.Phase, Version: r.Version,
+		RecordedAt: b.now, Event: event, Error: failure,
+	})
+}
+
+// touch marks a row to be written.
+func (b *batch) touch(r *row) {
+	if r.isDirty {
+		return
+	}
+	r.isDirty = true
+	if len(r.run.changed) == 0 {
+		b.order = append(b.order, r.run)
+	}
+	r.run.changed = append(r.run.changed, r)
+}
+
+// keep makes a spec be stored.
+func (b *batch) keep(s spec) {
+	if len(s.digest) > 0 {
+		b.newSpecs = append(b.newSpecs, s)
+	}
+}
+
+// admit makes a queued action live when the gate lets it.
+func (b *batch) admit(r *row) {
+	if b.open > 0 && r.run.root.MaxConcurrency == 0 {
+		b.open--
+		r.AdmittedAt = &b.now
+	}
+}
+
+// unfinished lists what is not finished below an action, parents first.
+func (run *run) unfinished(name string) []*row {
+	var found []*row
+	next := []string{name}
+	for len(next) > 0 {
+		for _, child := range run.children[next[0]] {
+			if !state.Terminal(child.Phase) {
+				found = append(found, child)
+				next = append(next, child.Name)
+			}
+		}
+		next = next[1:]
+	}
+	return found
+}
+
+func (b *batch) dirty() bool { return len(b.order) > 0 }
+
+func (b *batch) changedRuns() []int64 {
+	ids := make([]int64, len(b.order))
+	for i, run := range b.order {
+		ids[i] = run.root.ID
+	}
+	return ids
+}
+
+// liveChange compares the live set before and after.
+func (b *batch) liveChange() LiveChange {
+	var change LiveChange
+	for _, run := range b.order {
+		for _, r := range run.changed {
+			switch live := r.live(); {
+			case live && !r.wasLive:
+				change.Admitted = append(change.Admitted, r.ref())
+			case !live && r.wasLive:
+				change.Ended = append(change.Ended, r.ref())
+			}
+		}
+		if slices.ContainsFunc(run.changed, (*row).queued) || run.root.MaxConcurrency > 0 {
+			change.Queued = append(change.Queued, run.root.ID)
+		}
+	}
+	return change
+}
+
+// queued tells whether admission is to look at the row.
+func (r *row) queued() bool {
+	return r.ActionType == actionTask && r.Phase == state.Queued && r.AdmittedAt == nil
+}
+
+// notAfterNow keeps a reported time between a lower bound and now.
+func (b *batch) notAfterNow(reported *time.Time, notBefore time.Time) time.Time {
+	at := b.now
+	if reported != nil && reported.Before(at) {
+		at = *reported
+	}
+	if at.Before(notBefore) {
+		at = notBefore
+	}
+	return at
+}

@@ -1,0 +1,102 @@
+package store
+
+import "time"
+
+// insertRows has the columns in the order of insertArguments.
+const insertRows = `
+	INSERT INTO actions (id, run_id, project, domain, run_name, name, parent_name, action_type, action_group, phase, attempt,
+		version, cache_status, admitted_at, last_seq, task_project, task_domain, task_name, task_version, task_type, short_name,
+		function_name, environment_name, spec_digest, input_uri, output_uri, report_uri, cache_key, queue, error, abort_reason,
+		aborted_by, signal, recovered_from, created_by, created_by_subject, created_at, started_at, ended_at, updated_at, source,
+		run_spec_digest, request_digest, run_output_base, run_start_time, labels, max_concurrency, relation, trigger_name,
+		trigger_task_name, trigger_revision, paused_count)
+	SELECT id, run_id, project, domain, run_name, name, parent_name, action_type, action_group, phase, attempt,
+		version, cache_status, admitted_at, last_seq, task_project, task_domain, task_name, task_version, task_type, short_name,
+		function_name, environment_name, spec_digest, input_uri, output_uri, report_uri, cache_key, queue, error, abort_reason,
+		aborted_by, signal, recovered_from, created_by, created_by_subject, created_at, started_at, ended_at, updated_at, source,
+		run_spec_digest, request_digest, run_output_base, run_start_time, labels::jsonb, max_concurrency, relation, trigger_name,
+		trigger_task_name, trigger_revision, paused_count
+	FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::smallint[], $9::text[],
+		$10::smallint[], $11::integer[], $12::integer[], $13::smallint[], $14::timestamptz[], $15::bigint[], $16::text[],
+		$17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::bytea[], $25::text[],
+		$26::text[], $27::text[], $28::text[], $29::text[], $30::bytea[], $31::text[], $32::bytea[], $33::bytea[], $34::bytea[],
+		$35::bytea[], $36::text[], $37::timestamptz[], $38::timestamptz[], $39::timestamptz[], $40::timestamptz[],
+		$41::smallint[], $42::bytea[], $43::bytea[], $44::text[], $45::timestamptz[], $46::text[], $47::integer[], $48::bytea[],
+		$49::text[], $50::text[], $51::bigint[], $52::integer[])
+		AS u (id, run_id, project, domain, run_name, name, parent_name, action_type, action_group, phase, attempt,
+		version, cache_status, admitted_at, last_seq, task_project, task_domain, task_name, task_version, task_type, short_name,
+		function_name, environment_name, spec_digest, input_uri, output_uri, report_uri, cache_key, queue, error, abort_reason,
+		aborted_by, signal, recovered_from, created_by, created_by_subject, created_at, started_at, ended_at, updated_at, source,
+		run_spec_digest, request_digest, run_output_base, run_start_time, labels, max_concurrency, relation, trigger_name,
+		trigger_task_name, trigger_revision, paused_count)`
+
+func insertArguments(rows []*row) ([]any, error) {
+	labels := make([]string, len(rows))
+	for i, r := range rows {
+		text, err := labelsJSON(r.Labels)
+		if err != nil {
+			return nil, err
+		}
+		labels[i] = text
+	}
+	text := func(value func(*row) string) []string { return column(rows, value) }
+	blob := func(value func(*row) []byte) [][]byte { return column(rows, value) }
+	when := func(value func(*row) *time.Time) []*time.Time { return column(rows, value) }
+	big := func(value func(*row) int64) []int64 { return column(rows, value) }
+	whole := func(value func(*row) int32) []int32 { return column(rows, value) }
+	small := func(value func(*row) int16) []int16 { return column(rows, value) }
+	return []any{
+		big(func(r *row) int64 { return r.ID }),
+		big(func(r *row) int64 { return r.RunID }),
+		text(func(r *row) string { return r.Project }),
+		text(func(r *row) string { return r.Domain }),
+		text(func(r *row) string { return r.RunName }),
+		text(func(r *row) string { return r.Name }),
+		column(rows, func(r *row) *string { return r.ParentName }),
+		small(func(r *row) int16 { return r.ActionType }),
+		text(func(r *row) string { return r.ActionGroup }),
+		small(func(r *row) int16 { return r.Phase }),
+		whole(func(r *row) int32 { return r.Attempt }),
+		whole(func(r *row) int32 { return r.Version }),
+		small(func(r *row) int16 { return r.CacheStatus }),
+		when(func(r *row) *time.Time { return r.AdmittedAt }),
+		big(func(r *row) int64 { return r.LastSeq }),
+		text(func(r *row) string { return r.TaskProject }),
+		text(func(r *row) string { return r.TaskDomain }),
+		text(func(r *row) string { return r.TaskName }),
+		text(func(r *row) string { return r.TaskVersion }),
+		text(func(r *row) string { return r.TaskType }),
+		text(func(r *row) string { return r.ShortName }),
+		text(func(r *row) string { return r.FunctionName }),
+		text(func(r *row) string { return r.EnvironmentName }),
+		blob(func(r *row) []byte { return r.SpecDigest }),
+		text(func(r *row) string { return r.InputURI }),
+		text(func(r *row) string { return r.OutputURI }),
+		text(func(r *row) string { return r.ReportURI }),
+		text(func(r *row) string { return r.CacheKey }),
+		text(func(r *row) string { return r.Queue }),
+		blob(func(r *row) []byte { return r.Error }),
+		text(func(r *row) string { return r.AbortReason }),
+		blob(func(r *row) []byte { return r.AbortedBy }),
+		blob(func(r *row) []byte { return r.Signal }),
+		blob(func(r *row) []byte { return r.RecoveredFrom }),
+		blob(func(r *row) []byte { return r.CreatedBy }),
+		text(func(r *row) string { return r.CreatedBySubject }),
+		column(rows, func(r *row) time.Time { return r.CreatedAt }),
+		when(func(r *row) *time.Time { return r.StartedAt }),
+		when(func(r *row) *time.Time { return r.EndedAt }),
+		column(rows, func(r *row) time.Time { return r.UpdatedAt }),
+		small(func(r *row) int16 { return r.Source }),
+		blob(func(r *row) []byte { return r.RunSpecDigest }),
+		blob(func(r *row) []byte { return r.RequestDigest }),
+		text(func(r *row) string { return r.RunOutputBase }),
+		when(func(r *row) *time.Time { return r.RunStartTime }),
+		labels,
+		whole(func(r *row) int32 { return r.MaxConcurrency }),
+		blob(func(r *row) []byte { return r.Relation }),
+		text(func(r *row) string { return r.TriggerName }),
+		text(func(r *row) string { return r.TriggerTaskName }),
+		big(func(r *row) int64 { return r.TriggerRevision }),
+		whole(func(r *row) int32 { return r.PausedCount }),
+	}, nil
+}

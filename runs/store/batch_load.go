@@ -1,0 +1,169 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+)
+
+// decisionColumns are the columns that decisions read or that a write replaces.
+const decisionColumns = `a.id, a.run_id, a.project, a.domain, a.run_name, a.name, a.parent_name, a.action_type, a.phase, a.attempt,
+	a.version, a.cache_status, a.admitted_at, a.last_seq, a.output_uri, a.report_uri, a.error, a.abort_reason, a.aborted_by,
+	a.signal, a.created_at, a.started_at, a.ended_at, a.updated_at, a.created_by, a.created_by_subject, a.request_digest,
+	a.run_output_base, a.max_concurrency, a.paused_count`
+
+func scanDecision(rows pgx.Rows) (*row, error) {
+	r := &row{}
+	err := rows.Scan(&r.ID, &r.RunID, &r.Project, &r.Domain, &r.RunName, &r.Name, &r.ParentName, &r.ActionType, &r.Phase, &r.Attempt,
+		&r.Version, &r.CacheStatus, &r.AdmittedAt, &r.LastSeq, &r.OutputURI, &r.ReportURI, &r.Error, &r.AbortReason, &r.AbortedBy,
+		&r.Signal, &r.CreatedAt, &r.StartedAt, &r.EndedAt, &r.UpdatedAt, &r.CreatedBy, &r.CreatedBySubject, &r.RequestDigest,
+		&r.RunOutputBase, &r.MaxConcurrency, &r.PausedCount)
+	if err != nil {
+		return nil, err
+	}
+	r.wasLive = r.live()
+	return r, nil
+}
+
+// The statements reach rows through unnested keys. Sequential scans are off in these transactions, since plans are
+// kept from times when the tables were small.
+const (
+	indexOnly = `SET LOCAL enable_seqscan = off`
+
+	reserveIDs = `SELECT nextval('actions_id_seq') FROM generate_series(1, $1::integer)`
+
+	// Locks are taken in the order of ids, so that two writers cannot wait for each other.
+	lockRuns = `
+		SELECT ` + decisionColumns + `
+		FROM unnest($1::text[], $2::text[], $3::text[]) AS k (project, domain, run_name)
+		JOIN actions a ON a.project = k.project AND a.domain = k.domain AND a.run_name = k.run_name AND a.parent_name IS NULL
+		ORDER BY a.id FOR UPDATE OF a`
+
+	lockRunsByID = `
+		SELECT ` + decisionColumns + ` FROM actions a WHERE a.id = ANY($1) AND a.parent_name IS NULL ORDER BY a.id FOR UPDATE`
+
+	loadRows = `
+		SELECT ` + decisionColumns + `
+		FROM unnest($1::bigint[], $2::text[]) AS k (run_id, name)
+		JOIN actions a ON a.run_id = k.run_id AND a.name = k.name`
+
+	loadRowsByID = `SELECT ` + decisionColumns + ` FROM actions a WHERE a.id = ANY($1)`
+
+	// Below an action that has ended everything has, so the walk may stop there.
+	loadSubtrees = `
+		WITH RECURSIVE below AS (
+			SELECT a.* FROM unnest($1::bigint[], $2::text[]) AS k (run_id, name)
+			JOIN actions a ON a.run_id = k.run_id AND a.parent_name = k.name AND a.ended_at IS NULL
+			UNION
+			SELECT a.* FROM below JOIN actions a
+			ON a.run_id = below.run_id AND a.parent_name = below.name AND a.ended_at IS NULL
+		)
+		SELECT ` + decisionColumns + ` FROM below a`
+)
+
+// load locks the runs of a batch and reads the rows that its operations want.
+func (w *Writer) load(ctx context.Context, tx pgx.Tx, requests []*request) (*batch, error) {
+	p := &plan{
+		runs: map[ident.Run]struct{}{}, runIDs: map[int64]struct{}{},
+		rows: map[ident.Action]struct{}{}, subtrees: map[ident.Action]struct{}{}, ids: map[int64]struct{}{},
+	}
+	for _, r := range requests {
+		r.op.plan(p)
+	}
+	b := &batch{
+		now:  w.deps.Clock.Now(),
+		open: w.gate.Open(),
+		runs: make(map[ident.Run]*run, len(p.runs)),
+		byID: make(map[int64]*run, len(p.runs)),
+	}
+	if err := b.lock(ctx, tx, p); err != nil {
+		return nil, fmt.Errorf("lock runs: %w", err)
+	}
+	if err := b.read(ctx, tx, p); err != nil {
+		return nil, fmt.Errorf("load actions: %w", err)
+	}
+	return b, nil
+}
+
+func (b *batch) lock(ctx context.Context, tx pgx.Tx, p *plan) error {
+	var statements pgx.Batch
+	statements.Queue(indexOnly)
+	addRun := func(r *row) {
+		if b.byID[r.ID] == nil {
+			run := newRun(r)
+			b.runs[r.ident().Run] = run
+			b.byID[r.ID] = run
+		}
+	}
+	// Names before ids: admission alone uses ids, and when both are wanted the ids are locked with the names' order
+	// broken. A deadlock that this may cause between two replicas is found by Postgres and the batch is repeated.
+	if len(p.runs) > 0 {
+		projects, domains, names := make([]string, 0, len(p.runs)), make([]string, 0, len(p.runs)), make([]string, 0, len(p.runs))
+		for run := range p.runs {
+			projects, domains, names = append(projects, run.Project), append(domains, run.Domain), append(names, run.Name)
+		}
+		statements.Queue(lockRuns, projects, domains, names).Query(eachRow(addRun))
+	}
+	if len(p.runIDs) > 0 {
+		statements.Queue(lockRunsByID, slices.Collect(maps.Keys(p.runIDs))).Query(eachRow(addRun))
+	}
+	if p.newRows > 0 {
+		statements.Queue(reserveIDs, p.newRows).Query(func(rows pgx.Rows) error {
+			ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+			b.ids = ids
+			return err
+		})
+	}
+	return tx.SendBatch(ctx, &statements).Close()
+}
+
+func (b *batch) read(ctx context.Context, tx pgx.Tx, p *plan) error {
+	var statements pgx.Batch
+	addRow := func(r *row) {
+		if run := b.byID[r.RunID]; run != nil && run.rows[r.Name] == nil {
+			run.attach(r)
+		}
+	}
+	if ids, names := b.keys(p.rows); len(ids) > 0 {
+		statements.Queue(loadRows, ids, names).Query(eachRow(addRow))
+	}
+	if len(p.ids) > 0 {
+		statements.Queue(loadRowsByID, slices.Collect(maps.Keys(p.ids))).Query(eachRow(addRow))
+	}
+	if ids, names := b.keys(p.subtrees); len(ids) > 0 {
+		statements.Queue(loadSubtrees, ids, names).Query(eachRow(addRow))
+	}
+	if statements.Len() == 0 {
+		return nil
+	}
+	return tx.SendBatch(ctx, &statements).Close()
+}
+
+// keys turns names into pairs of run id and name, for the runs that exist.
+func (b *batch) keys(wanted map[ident.Action]struct{}) (runIDs []int64, names []string) {
+	for action := range wanted {
+		if run := b.runs[action.Run]; run != nil {
+			runIDs, names = append(runIDs, run.root.ID), append(names, action.Name)
+		}
+	}
+	return runIDs, names
+}
+
+func eachRow(add func(*row)) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		defer rows.Close()
+		for rows.Next() {
+			r, err := scanDecision(rows)
+			if err != nil {
+				return err
+			}
+			add(r)
+		}
+		return rows.Err()
+	}
+}

@@ -1,0 +1,194 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// The channels of notifications. ChannelRuns has the ids of runs that changed, separated by commas; ChannelLive has
+// the name of the replica that wrote, a space, and the ids of runs in which actions became live, ended or wait.
+const (
+	ChannelRuns = "flyte_runs"
+	ChannelLive = "flyte_live"
+
+	payloadLimit = 7900 // Postgres takes less than 8000 bytes
+)
+
+const (
+	insertSpecs = `
+		INSERT INTO specs (digest, kind, body) SELECT * FROM unnest($1::bytea[], $2::smallint[], $3::bytea[])
+		ON CONFLICT DO NOTHING`
+
+	updateRows = `
+		UPDATE actions a SET
+			phase = u.phase, attempt = u.attempt, version = u.version, cache_status = u.cache_status, admitted_at = u.admitted_at,
+			last_seq = u.last_seq, output_uri = u.output_uri, report_uri = u.report_uri, error = u.error,
+			abort_reason = u.abort_reason, aborted_by = u.aborted_by, signal = u.signal, started_at = u.started_at,
+			ended_at = u.ended_at, updated_at = u.updated_at, paused_count = u.paused_count
+		FROM unnest($1::bigint[], $2::smallint[], $3::integer[], $4::integer[], $5::smallint[], $6::timestamptz[], $7::bigint[],
+			$8::text[], $9::text[], $10::bytea[], $11::text[], $12::bytea[], $13::bytea[], $14::timestamptz[], $15::timestamptz[],
+			$16::timestamptz[], $17::integer[])
+			AS u (id, phase, attempt, version, cache_status, admitted_at, last_seq, output_uri, report_uri, error, abort_reason,
+				aborted_by, signal, started_at, ended_at, updated_at, paused_count)
+		WHERE a.id = u.id`
+
+	insertEvents = `
+		INSERT INTO action_events (run_id, seq, action_id, attempt, phase, version, recorded_at, event, error)
+		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::integer[], $5::smallint[], $6::integer[],
+			$7::timestamptz[], $8::bytea[], $9::bytea[])`
+
+	notify = `SELECT pg_notify($1, $2)`
+)
+
+// save writes everything that the operations changed, in one round trip.
+func (w *Writer) save(ctx context.Context, tx pgx.Tx, b *batch) error {
+	var created, changed []*row
+	var events []Event
+	for _, run := range b.order {
+		for _, r := range run.changed {
+			if r.isNew {
+				created = append(created, r)
+			} else {
+				changed = append(changed, r)
+			}
+		}
+		events = append(events, run.events...)
+	}
+	b.newSpecs = w.unknownSpecs(b.newSpecs)
+
+	var statements pgx.Batch
+	if len(b.newSpecs) > 0 {
+		statements.Queue(insertSpecs,
+			column(b.newSpecs, func(s spec) []byte { return s.digest }),
+			column(b.newSpecs, func(s spec) int16 { return int16(s.kind) }),
+			column(b.newSpecs, func(s spec) []byte { return s.body }))
+	}
+	if len(created) > 0 {
+		arguments, err := insertArguments(created)
+		if err != nil {
+			return err
+		}
+		statements.Queue(insertRows, arguments...)
+	}
+	if len(changed) > 0 {
+		statements.Queue(updateRows, updateArguments(changed)...)
+	}
+	if len(events) > 0 {
+		statements.Queue(insertEvents, eventArguments(events)...)
+	}
+	for _, payload := range payloads("", b.changedRuns()) {
+		statements.Queue(notify, ChannelRuns, payload)
+	}
+	for _, payload := range payloads(w.deps.Replica+" ", b.liveRuns()) {
+		statements.Queue(notify, ChannelLive, payload)
+	}
+	if err := tx.SendBatch(ctx, &statements).Close(); err != nil {
+		return fmt.Errorf("save changes: %w", err)
+	}
+	return nil
+}
+
+// unknownSpecs leaves out specs that are stored, and doubles. They are sorted, so that two writers that store the same
+// ones cannot wait for each other.
+func (w *Writer) unknownSpecs(specs []spec) []spec {
+	specs = slices.DeleteFunc(specs, func(s spec) bool { return w.specs.has(s.digest) })
+	slices.SortFunc(specs, func(a, b spec) int { return slices.Compare(a.digest, b.digest) })
+	return slices.CompactFunc(specs, func(a, b spec) bool { return slices.Equal(a.digest, b.digest) })
+}
+
+func updateArguments(rows []*row) []any {
+	return []any{
+		column(rows, func(r *row) int64 { return r.ID }),
+		column(rows, func(r *row) int16 { return r.Phase }),
+		column(rows, func(r *row) int32 { return r.Attempt }),
+		column(rows, func(r *row) int32 { return r.Version }),
+		column(rows, func(r *row) int16 { return r.CacheStatus }),
+		column(rows, func(r *row) *time.Time { return r.AdmittedAt }),
+		column(rows, func(r *row) int64 { return r.LastSeq }),
+		column(rows, func(r *row) string { return r.OutputURI }),
+		column(rows, func(r *row) string { return r.ReportURI }),
+		column(rows, func(r *row) []byte { return r.Error }),
+		column(rows, func(r *row) string { return r.AbortReason }),
+		column(rows, func(r *row) []byte { return r.AbortedBy }),
+		column(rows, func(r *row) []byte { return r.Signal }),
+		column(rows, func(r *row) *time.Time { return r.StartedAt }),
+		column(rows, func(r *row) *time.Time { return r.EndedAt }),
+		column(rows, func(r *row) time.Time { return r.UpdatedAt }),
+		column(rows, func(r *row) int32 { return r.PausedCount }),
+	}
+}
+
+func eventArguments(events []Event) []any {
+	return []any{
+		column(events, func(e Event) int64 { return e.RunID }),
+		column(events, func(e Event) int64 { return e.Seq }),
+		column(events, func(e Event) int64 { return e.ActionID }),
+		column(events, func(e Event) int32 { return e.Attempt }),
+		column(events, func(e Event) int16 { return e.Phase }),
+		column(events, func(e Event) int32 { return e.Version }),
+		column(events, func(e Event) time.Time { return e.RecordedAt }),
+		column(events, func(e Event) []byte { return e.Event }),
+		column(events, func(e Event) []byte { return e.Error }),
+	}
+}
+
+func column[R, T any](rows []R, value func(R) T) []T {
+	values := make([]T, len(rows))
+	for i, r := range rows {
+		values[i] = value(r)
+	}
+	return values
+}
+
+// liveRuns are the runs whose live or waiting actions changed.
+func (b *batch) liveRuns() []int64 {
+	change := b.liveChange()
+	ids := slices.Clone(change.Queued)
+	for _, ref := range slices.Concat(change.Admitted, change.Ended) {
+		ids = append(ids, ref.RunID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// payloads writes ids as few texts that a notification can carry.
+func payloads(prefix string, ids []int64) []string {
+	var texts []string
+	var text strings.Builder
+	for _, id := range ids {
+		digits := strconv.FormatInt(id, 10)
+		if text.Len() > 0 && text.Len()+1+len(digits) > payloadLimit {
+			texts = append(texts, text.String())
+			text.Reset()
+		}
+		if text.Len() == 0 {
+			text.WriteString(prefix)
+		} else {
+			text.WriteByte(',')
+		}
+		text.WriteString(digits)
+	}
+	if text.Len() > 0 {
+		texts = append(texts, text.String())
+	}
+	return texts
+}
+
+// labelsJSON encodes labels for a jsonb column.
+func labelsJSON(labels map[string]string) (string, error) {
+	if len(labels) == 0 {
+		return "{}", nil
+	}
+	body, err := json.Marshal(labels)
+	if err != nil {
+		return "", fmt.Errorf("encode labels: %w", err)
+	}
+	return string(body), nil
+}

@@ -1,0 +1,49 @@
+package store
+
+import "context"
+
+// Queued names an action that waits for admission.
+type Queued struct{ RunID, ID int64 }
+
+// Admit makes queued actions live, in one transaction. It skips those that are not queued any more, and answers how
+// many it admitted.
+func (w *Writer) Admit(ctx context.Context, queued []Queued) (int, error) {
+	if len(queued) == 0 {
+		return 0, nil
+	}
+	op := &admit{queued: queued}
+	if err := w.submit(ctx, op); err != nil {
+		return 0, err
+	}
+	return op.admitted, nil
+}
+
+type admit struct {
+	queued   []Queued
+	admitted int
+}
+
+func (op *admit) plan(p *plan) {
+	for _, q := range op.queued {
+		p.runIDs[q.RunID] = struct{}{}
+		p.ids[q.ID] = struct{}{}
+	}
+}
+
+func (op *admit) apply(b *batch) error {
+	op.admitted = 0
+	loaded := make(map[int64]*row, len(op.queued))
+	for _, run := range b.byID {
+		for _, r := range run.rows {
+			loaded[r.ID] = r
+		}
+	}
+	for _, q := range op.queued {
+		if r := loaded[q.ID]; r != nil && r.queued() {
+			r.AdmittedAt = &b.now
+			b.touch(r)
+			op.admitted++
+		}
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package store
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/state"
+)
+
+// NewSpec is an encoded message for the specs table; see EncodeSpec.
+type NewSpec struct {
+	Kind         SpecKind
+	Digest, Body []byte
+}
+
+// NewRun is a run to be created: its root row, without ids, times and state, and the specs that it refers to.
+type NewRun struct {
+	Root  Root
+	Specs []NewSpec
+}
+
+// CreateRun stores a run. When a run of that name exists with the same request digest it changes nothing and answers
+// false; with another digest it answers AlreadyExists. The root row is returned when it was created.
+func (w *Writer) CreateRun(ctx context.Context, run NewRun) (root *Root, created bool, err error) {
+	op := &createRun{NewRun: run}
+	if err := w.submit(ctx, op); err != nil {
+		return nil, false, err
+	}
+	return op.created, op.created != nil, nil
+}
+
+type createRun struct {
+	NewRun
+	created *Root
+}
+
+func (op *createRun) id() ident.Run {
+	return ident.Run{Project: op.Root.Project, Domain: op.Root.Domain, Name: op.Root.RunName}
+}
+
+func (op *createRun) plan(p *plan) {
+	p.run(op.id())
+	p.newRows++
+}
+
+func (op *createRun) apply(b *batch) error {
+	op.created = nil
+	if existing := b.runs[op.id()]; existing != nil {
+		if !bytes.Equal(existing.root.RequestDigest, op.Root.RequestDigest) {
+			return rpc.AlreadyExists("run %s exists with other content", op.id())
+		}
+		return nil
+	}
+	r := &row{Root: op.Root}
+	r.Name = ident.RootAction
+	r.ParentName = nil
+	r.ActionType = actionTask
+	r.Phase, r.Attempt = state.Queued, 1
+	r.CreatedAt = b.now
+	if r.RunStartTime == nil {
+		r.RunStartTime = &b.now
+	}
+	for _, s := range op.Specs {
+		b.keep(spec{digest: s.Digest, body: s.Body, kind: s.Kind})
+	}
+	b.create(r)
+	b.admit(r)
+	root := r.Root
+	op.created = &root
+	return nil
+}

@@ -1,0 +1,105 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/state"
+)
+
+// NewAction is a child action to be recorded: its row, without ids and state, and its spec. A trace brings its end:
+// Phase, StartedAt, EndedAt, OutputURI and Error.
+type NewAction struct {
+	Action Action
+	Spec   NewSpec
+}
+
+// RecordAction stores a child of an action. One that is stored already, under the same parent and of the same type, is
+// left as it is. It answers NotFound when the run or the parent does not exist, Aborted when one of them has ended.
+func (w *Writer) RecordAction(ctx context.Context, action NewAction) error {
+	return w.submit(ctx, &recordAction{NewAction: action})
+}
+
+type recordAction struct{ NewAction }
+
+func (op *recordAction) id() ident.Action {
+	a := &op.Action
+	return ident.Action{Run: ident.Run{Project: a.Project, Domain: a.Domain, Name: a.RunName}, Name: a.Name}
+}
+
+func (op *recordAction) parent() ident.Action {
+	return ident.Action{Run: op.id().Run, Name: *op.Action.ParentName}
+}
+
+func (op *recordAction) plan(p *plan) {
+	p.row(op.id())
+	p.row(op.parent())
+	p.newRows++
+}
+
+func (op *recordAction) apply(b *batch) error {
+	run := b.runs[op.id().Run]
+	if run == nil {
+		return rpc.NotFound("run %s does not exist", op.id().Run)
+	}
+	if state.Terminal(run.root.Phase) {
+		return rpc.Aborted("run %s has ended", op.id().Run)
+	}
+	parent := b.find(op.parent())
+	if parent == nil {
+		return rpc.NotFound("parent action %s does not exist", op.parent())
+	}
+	if existing := b.find(op.id()); existing != nil {
+		return op.same(existing)
+	}
+	if state.Terminal(parent.Phase) {
+		return rpc.Aborted("parent action %s has ended", op.parent())
+	}
+	if parent.ActionType != actionTask {
+		return rpc.InvalidArgument("parent_action_name", "action %s is no task and has no children", op.parent())
+	}
+	op.insert(b, parent)
+	return nil
+}
+
+// same accepts a repeated request. The name of a different action is refused in a way that clients take as final: they
+// understand "already exists" as success and would wait for ever.
+func (op *recordAction) same(existing *row) error {
+	if existing.ParentName == nil || *existing.ParentName != *op.Action.ParentName {
+		return rpc.InvalidArgument("action_id.name", "the name %s is taken by an action of another parent", op.Action.Name)
+	}
+	if existing.ActionType != op.Action.ActionType {
+		return rpc.InvalidArgument("action_id.name", "the name %s is taken by an action of another type", op.Action.Name)
+	}
+	return nil
+}
+
+func (op *recordAction) insert(b *batch, parent *row) {
+	root := parent.run.root
+	r := &row{Root: Root{Action: op.Action}}
+	r.Attempt = 1
+	r.CreatedBy = root.CreatedBy
+	if r.CreatedBySubject == "" {
+		r.CreatedBySubject = root.CreatedBySubject
+	}
+	// No child is older than its parent, so that the order of creation lists parents first.
+	r.CreatedAt = b.notAfterNow(nil, parent.CreatedAt)
+	switch r.ActionType {
+	case actionTrace:
+		r.CreatedAt = b.notAfterNow(op.Action.StartedAt, parent.CreatedAt)
+		ended := b.notAfterNow(op.Action.EndedAt, r.CreatedAt)
+		r.StartedAt, r.EndedAt = new(time.Time), &ended
+		*r.StartedAt = r.CreatedAt
+	case actionCondition:
+		r.Phase = state.Paused
+	default:
+		r.Phase = state.Queued
+	}
+	b.keep(spec{digest: op.Spec.Digest, body: op.Spec.Body, kind: op.Spec.Kind})
+	b.create(r)
+	if r.ActionType == actionTask {
+		b.admit(r)
+	}
+}

@@ -1,0 +1,68 @@
+package store
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/state"
+)
+
+// Signal is the value for a condition. Its type has been checked.
+type Signal struct {
+	Action ident.Action
+	Info   *workflow.SignalInfo
+}
+
+// Signal gives a paused condition its value, with which it succeeds. The same value again is no error; another value,
+// an ended condition and an action that is no condition are FailedPrecondition.
+func (w *Writer) Signal(ctx context.Context, signal Signal) error {
+	return w.submit(ctx, &signalOp{Signal: signal})
+}
+
+type signalOp struct{ Signal }
+
+func (op *signalOp) plan(p *plan) { p.row(op.Action) }
+
+func (op *signalOp) apply(b *batch) error {
+	r := b.find(op.Action)
+	if r == nil {
+		return rpc.NotFound("action %s does not exist", op.Action)
+	}
+	if r.ActionType != actionCondition {
+		return rpc.FailedPrecondition("action %s is no condition", op.Action)
+	}
+	if state.Terminal(r.Phase) {
+		return op.again(r)
+	}
+	info, err := proto.Marshal(op.Info)
+	if err != nil {
+		return rpc.Internal(err, "the value cannot be encoded")
+	}
+	r.Signal = info
+	b.move(r, state.Position{Attempt: r.Attempt, Phase: state.Succeeded, Version: r.Version})
+	ended := b.notAfterNow(nil, r.CreatedAt)
+	r.EndedAt = &ended
+	b.record(r, nil, nil)
+	return nil
+}
+
+func (op *signalOp) again(r *row) error {
+	if len(r.Signal) == 0 {
+		return rpc.FailedPrecondition("condition %s has ended without a value: %s", op.Action, phaseName(r.Phase))
+	}
+	var before workflow.SignalInfo
+	if err := proto.Unmarshal(r.Signal, &before); err != nil {
+		return rpc.DataLoss(err, "the stored value of %s cannot be read", op.Action)
+	}
+	if !sameLiteral(before.GetOutput(), op.Info.GetOutput()) {
+		return rpc.FailedPrecondition("condition %s has another value already", op.Action)
+	}
+	return nil
+}
+
+func sameLiteral(a, b *core.Literal) bool { return proto.Equal(a, b) }
