@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Sees to programs that come from the system: installs Debian packages where that is possible (root and apt-get), and says
+# what is missing and how to get it where it is not. Arguments: what is needed, of postgres venv browser.
+set -euo pipefail
+
+has_postgres() {
+	[ -n "${FLYTE_PG_BIN:-}" ] && [ -x "$FLYTE_PG_BIN/initdb" ] && return
+	command -v initdb >/dev/null && return
+	compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || compgen -G '/usr/pgsql-*/bin/initdb' >/dev/null
+}
+has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
+has_browser() { command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; }
+
+declare -A packages=([postgres]=postgresql [venv]=python3-venv [browser]=chromium)
+declare -A names=([postgres]='a Postgres server (initdb, postgres)' [venv]="Python's venv module" [browser]='Chromium')
+
+missing=()
+for need in "$@"; do
+	"has_$need" || missing+=("$need")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+wanted=()
+for need in "${missing[@]}"; do wanted+=("${packages[$need]}"); done
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+	echo "Installing ${wanted[*]} ..."
+	export DEBIAN_FRONTEND=noninteractive
+	apt-get update -qq
+	# A Postgres for the whole machine is not wanted, only its programs.
+	if [[ " ${missing[*]} " == *" postgres "* ]]; then
+		mkdir -p /etc/postgresql-common
+		[ -e /etc/postgresql-common/createcluster.conf ] || echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+	fi
+	apt-get install -y -qq --no-install-recommends "${wanted[@]}" >/dev/null
+fi
+
+failed=0
+for need in "${missing[@]}"; do
+	"has_$need" && continue
+	failed=1
+	echo "Missing: ${names[$need]}. On Debian and Ubuntu: sudo apt-get install ${packages[$need]}" >&2
+done
+exit $failed

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Runs all tests: the end-to-end tests through the released SDK, then the Go tests of both modules as one test run. The second
+# runs also when the first fails, so that one run tells everything.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+status=0
+.cache/e2e-python/bin/python -m pytest e2e -q "$@" || status=1
+# One reader for both modules: one summary, at the end.
+.bin/gotestsum --format pkgname-and-test-fails --hide-summary skipped --raw-command -- bash -c '
+	status=0
+	go test -json -p 2 -timeout 20m ./... || status=1
+	cd demo && go test -json -p 2 -timeout 20m ./... || status=1
+	exit $status' || status=1
+exit $status
