@@ -1,0 +1,69 @@
+package manager
+
+import (
+	"fmt"
+
+	"github.com/flyte-binary/flyte-binary/actions"
+	"github.com/flyte-binary/flyte-binary/events"
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/runs"
+)
+
+// Config is the configuration of one process: a section for each part.
+type Config struct {
+	// Server is the port.
+	Server ServerConfig `mapstructure:"server"`
+	// Auth says how callers are told apart.
+	Auth AuthConfig `mapstructure:"auth"`
+	// Logging is the log of the process.
+	Logging LoggingConfig `mapstructure:"logging"`
+	// Database is Postgres.
+	Database pgdb.Config `mapstructure:"database"`
+	// Storage is the object store.
+	Storage blobstore.Config `mapstructure:"storage"`
+	// Kubernetes is the cluster that runs the tasks.
+	Kubernetes KubernetesConfig `mapstructure:"kubernetes"`
+	// Runs is the state machine and what reads it.
+	Runs runs.Config `mapstructure:"runs"`
+	// Actions is what running tasks call.
+	Actions actions.Config `mapstructure:"actions"`
+	// Events batches what executors report.
+	Events events.Config `mapstructure:"events"`
+}
+
+// DefaultConfig is the configuration of a process that nothing was said to. Database and storage must be given.
+func DefaultConfig() Config {
+	return Config{
+		Server:     DefaultServerConfig(),
+		Logging:    DefaultLoggingConfig(),
+		Database:   pgdb.DefaultConfig(),
+		Storage:    blobstore.DefaultConfig(),
+		Kubernetes: DefaultKubernetesConfig(),
+		Runs:       runs.DefaultConfig(),
+		Actions:    actions.DefaultConfig(),
+		Events:     events.DefaultConfig(),
+	}
+}
+
+// Validate names the first field that is wrong, by its full path.
+func (c Config) Validate() error {
+	for _, section := range []struct {
+		name     string
+		validate func() error
+	}{
+		{"server", c.Server.Validate},
+		{"logging", c.Logging.Validate},
+		{"database", c.Database.Validate},
+		{"storage", c.Storage.Validate},
+		{"kubernetes", c.Kubernetes.Validate},
+		{"runs", c.Runs.Validate},
+		{"actions", c.Actions.Validate},
+		{"events", c.Events.Validate},
+	} {
+		if err := section.validate(); err != nil {
+			return fmt.Errorf("%s.%w", section.name, err)
+		}
+	}
+	return nil
+}

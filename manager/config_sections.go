@@ -1,0 +1,99 @@
+package manager
+
+import (
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// ServerConfig is the one port that serves everything.
+type ServerConfig struct {
+	// Listen is the address of the port, host:port. Defaults to 0.0.0.0:8090.
+	Listen string `mapstructure:"listen"`
+	// AllowedOrigins are the web origins whose pages may call the API, such as https://console.example. A * stands
+	// for one part, as in http://localhost:*. Defaults to pages served from this machine.
+	AllowedOrigins []string `mapstructure:"allowedOrigins"`
+	// MaxRequestBytes bounds one request message. Defaults to 64 MiB.
+	MaxRequestBytes int `mapstructure:"maxRequestBytes"`
+	// ShutdownGrace is how long requests under way may take when the process stops. Defaults to 20s.
+	ShutdownGrace time.Duration `mapstructure:"shutdownGrace"`
+}
+
+// DefaultServerConfig is what ServerConfig's fields say.
+func DefaultServerConfig() ServerConfig {
+	return ServerConfig{
+		Listen:          "0.0.0.0:8090",
+		AllowedOrigins:  []string{"http://localhost:*", "http://127.0.0.1:*"},
+		MaxRequestBytes: 64 << 20,
+		ShutdownGrace:   20 * time.Second,
+	}
+}
+
+// Validate names the first field that is wrong.
+func (c ServerConfig) Validate() error {
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		return fmt.Errorf("listen: want host:port, got %q", c.Listen)
+	}
+	for i, origin := range c.AllowedOrigins {
+		if origin == "*" {
+			return fmt.Errorf("allowedOrigins[%d]: name the origins; * would let any page call the API", i)
+		}
+	}
+	if c.MaxRequestBytes <= 0 {
+		return fmt.Errorf("maxRequestBytes: must be positive, got %d", c.MaxRequestBytes)
+	}
+	if c.ShutdownGrace <= 0 {
+		return fmt.Errorf("shutdownGrace: must be positive, got %s", c.ShutdownGrace)
+	}
+	return nil
+}
+
+// AuthConfig says how callers are told apart. Without an identity provider everybody is anonymous.
+type AuthConfig struct {
+	// InternalToken is the credential by which services in other processes reach the internal procedures. Empty
+	// means that only services in this process do.
+	InternalToken string `mapstructure:"internalToken" sensitive:"true"`
+}
+
+// LoggingConfig is the log of the process.
+type LoggingConfig struct {
+	// Level is trace, debug, info, warn or error. Defaults to info.
+	Level string `mapstructure:"level"`
+}
+
+// DefaultLoggingConfig is what LoggingConfig's fields say.
+func DefaultLoggingConfig() LoggingConfig { return LoggingConfig{Level: "info"} }
+
+// Validate names the first field that is wrong.
+func (c LoggingConfig) Validate() error {
+	if _, err := zerolog.ParseLevel(c.Level); err != nil || c.Level == "" {
+		return fmt.Errorf("level: want trace, debug, info, warn or error, got %q", c.Level)
+	}
+	return nil
+}
+
+// KubernetesConfig is the cluster that runs the tasks.
+type KubernetesConfig struct {
+	// Kubeconfig is a kubeconfig file; empty means the pod's own service account.
+	Kubeconfig string `mapstructure:"kubeconfig"`
+	// QPS bounds the requests a second to the API server, on average. Defaults to 500.
+	QPS float32 `mapstructure:"qps"`
+	// Burst is how far they may exceed QPS for a moment. Defaults to 1000.
+	Burst int `mapstructure:"burst"`
+}
+
+// DefaultKubernetesConfig is what KubernetesConfig's fields say.
+func DefaultKubernetesConfig() KubernetesConfig { return KubernetesConfig{QPS: 500, Burst: 1000} }
+
+// Validate names the first field that is wrong.
+func (c KubernetesConfig) Validate() error {
+	if c.QPS <= 0 {
+		return fmt.Errorf("qps: must be positive, got %v", c.QPS)
+	}
+	if c.Burst <= 0 {
+		return fmt.Errorf("burst: must be positive, got %d", c.Burst)
+	}
+	return nil
+}

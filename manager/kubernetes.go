@@ -1,0 +1,24 @@
+package manager
+
+import (
+	"fmt"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// rest is the way to the cluster: the one handed over, else the kubeconfig, else the pod's service account.
+func (c KubernetesConfig) rest(given *rest.Config) (*rest.Config, error) {
+	var config *rest.Config
+	if given != nil {
+		config = rest.CopyConfig(given)
+	} else {
+		var err error
+		if config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig); err != nil {
+			return nil, fmt.Errorf("kubernetes.kubeconfig: %w", err)
+		}
+	}
+	config.QPS, config.Burst = c.QPS, c.Burst
+	config.UserAgent = "flyte-binary"
+	return config, nil
+}

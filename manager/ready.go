@@ -1,0 +1,79 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// checkTimeout bounds one round of checks; a probe gives up after a few seconds, too.
+const checkTimeout = 3 * time.Second
+
+// checks are what must hold for the process to do its work.
+type checks []check
+
+type check struct {
+	name string
+	run  func(context.Context) error
+}
+
+func readiness(pool *pgxpool.Pool, blobs *blobstore.Store, cluster *rest.Config) checks {
+	return checks{
+		{"database", func(ctx context.Context) error { return pgdb.CheckSchema(ctx, pool, store.Migrations()) }},
+		{"storage", func(ctx context.Context) error {
+			_, err := blobs.Stat(ctx, blobs.Root()+"/.ready")
+			if errors.Is(err, blobstore.ErrNotExist) {
+				return nil // it answered
+			}
+			return err
+		}},
+		{"kubernetes", func(ctx context.Context) error { return pingCluster(ctx, cluster) }},
+	}
+}
+
+// check runs all of them and reports the first that fails.
+func (c checks) check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	for _, one := range c {
+		if err := one.run(ctx); err != nil {
+			return fmt.Errorf("%s: %w", one.name, err)
+		}
+	}
+	return nil
+}
+
+// ServeHTTP is /readyz: 200 or 503, with a line for each check.
+func (c checks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), checkTimeout)
+	defer cancel()
+	status, body := http.StatusOK, ""
+	for _, one := range c {
+		line := "ok"
+		if err := one.run(ctx); err != nil {
+			status, line = http.StatusServiceUnavailable, err.Error()
+		}
+		body += one.name + ": " + line + "\n"
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	fmt.Fprint(w, body)
+}
+
+func pingCluster(ctx context.Context, config *rest.Config) error {
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return err
+	}
+	return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+}
