@@ -1,0 +1,149 @@
+package blobstore
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// ReadAll reads an object of at most limit bytes; 0 means any size.
+func (s *Store) ReadAll(ctx context.Context, uri string, limit int64) ([]byte, error) {
+	r, err := s.NewReader(ctx, uri)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close() //nolint:errcheck // read-only
+	if limit <= 0 {
+		return io.ReadAll(r)
+	}
+	body, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", uri, err)
+	}
+	if int64(len(body)) > limit {
+		return nil, fmt.Errorf("read %s: %w: more than %d bytes", uri, ErrTooLarge, limit)
+	}
+	return body, nil
+}
+
+// NewReader opens an object. The caller closes it.
+func (s *Store) NewReader(ctx context.Context, uri string) (io.ReadCloser, error) {
+	b, key, err := s.resolve(uri)
+	if err != nil {
+		return nil, err
+	}
+	r, err := b.open(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", uri, err)
+	}
+	return r, nil
+}
+
+// WriteAll writes an object. Readers see the old one or the whole new one.
+func (s *Store) WriteAll(ctx context.Context, uri string, body []byte) error {
+	// The writer gives up when its context ends before Close, so that half an object never appears.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w, err := s.NewWriter(ctx, uri)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(w, bytes.NewReader(body)); err != nil {
+		cancel()
+		_ = w.Close() // reports the cancel
+		return fmt.Errorf("write %s: %w", uri, err)
+	}
+	return w.Close()
+}
+
+// NewWriter starts writing an object, which appears when Close succeeds and not before. To give up, end the context
+// and then Close.
+func (s *Store) NewWriter(ctx context.Context, uri string) (io.WriteCloser, error) {
+	b, key, err := s.resolve(uri)
+	if err != nil {
+		return nil, err
+	}
+	w, err := b.create(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("create %s: %w", uri, err)
+	}
+	return w, nil
+}
+
+// Stat describes an object without reading it.
+func (s *Store) Stat(ctx context.Context, uri string) (Info, error) {
+	b, key, err := s.resolve(uri)
+	if err != nil {
+		return Info{}, err
+	}
+	info, err := b.stat(ctx, key)
+	if err != nil {
+		return Info{}, fmt.Errorf("stat %s: %w", uri, err)
+	}
+	return info, nil
+}
+
+// Delete removes an object; that there is none is fine.
+func (s *Store) Delete(ctx context.Context, uri string) error {
+	b, key, err := s.resolve(uri)
+	if err != nil {
+		return err
+	}
+	if err := b.remove(ctx, key); err != nil && !errors.Is(err, ErrNotExist) {
+		return fmt.Errorf("delete %s: %w", uri, err)
+	}
+	return nil
+}
+
+// SignPut makes a URL by which one object can be written.
+func (s *Store) SignPut(ctx context.Context, uri string, o PutOptions) (Signed, error) {
+	b, key, err := s.resolve(uri)
+	if err != nil {
+		return Signed{}, err
+	}
+	signed, err := b.signPut(ctx, key, o)
+	if err != nil {
+		return Signed{}, fmt.Errorf("sign put of %s: %w", uri, err)
+	}
+	return signed, nil
+}
+
+// SignGet makes a URL by which one object can be read.
+func (s *Store) SignGet(ctx context.Context, uri string, expires time.Duration) (Signed, error) {
+	b, key, err := s.resolve(uri)
+	if err != nil {
+		return Signed{}, err
+	}
+	signed, err := b.signGet(ctx, key, expires)
+	if err != nil {
+		return Signed{}, fmt.Errorf("sign get of %s: %w", uri, err)
+	}
+	return signed, nil
+}
+
+// Ping tells whether the store answers; it writes nothing.
+func (s *Store) Ping(ctx context.Context) error {
+	_, err := s.Stat(ctx, s.Root()+"/.flyte-ping")
+	if errors.Is(err, ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Check writes, reads and deletes a small object of its own, and says which step failed.
+func (s *Store) Check(ctx context.Context) error {
+	uri := s.Root() + "/.flyte-check-" + rand.Text()
+	want := []byte("flyte")
+	if err := s.WriteAll(ctx, uri, want); err != nil {
+		return err
+	}
+	got, err := s.ReadAll(ctx, uri, 1024)
+	if err == nil && !bytes.Equal(got, want) {
+		err = fmt.Errorf("read %s: not what was written", uri)
+	}
+	return errors.Join(err, s.Delete(ctx, uri))
+}

@@ -1,0 +1,132 @@
+package blobstore
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// Config says where the data lie.
+type Config struct {
+	// URL is the root: file:///directory or a bare absolute path, s3://bucket/prefix, gs://bucket/prefix, or
+	// abfs://container@account.dfs.core.windows.net/prefix. Required.
+	URL string `mapstructure:"url"`
+	// ExtraPrefixes are further roots of the same forms, which requests may name too.
+	ExtraPrefixes []string `mapstructure:"extraPrefixes"`
+	// PublicURL is what signed URLs of a directory begin with: the address at which clients reach this server.
+	// Defaults to the address that the server listens on.
+	PublicURL string `mapstructure:"publicURL"`
+	// SigningKey signs the URLs of a directory. All replicas need the same. Empty means a random one, so that URLs
+	// end with the process.
+	SigningKey string `mapstructure:"signingKey" sensitive:"true"`
+	// MaxUploadBytes bounds one upload by a signed URL of a directory. Defaults to 5 GiB.
+	MaxUploadBytes int64 `mapstructure:"maxUploadBytes"`
+	// Sync makes a write to a directory survive a power cut. Defaults to true.
+	Sync bool `mapstructure:"sync"`
+	// S3 has what s3:// needs beyond the machine's own AWS configuration.
+	S3 S3Config `mapstructure:"s3"`
+}
+
+// S3Config says how to reach an S3 service. What is empty comes from the usual AWS environment and files.
+type S3Config struct {
+	// Endpoint is the URL of a service other than AWS.
+	Endpoint string `mapstructure:"endpoint"`
+	// PublicEndpoint is the endpoint that goes into signed URLs, when clients reach the service under another name.
+	PublicEndpoint string `mapstructure:"publicEndpoint"`
+	// Region defaults to us-east-1 when an endpoint is given.
+	Region string `mapstructure:"region"`
+	// PathStyle puts the bucket into the path, not into the host name. Defaults to true.
+	PathStyle bool `mapstructure:"pathStyle"`
+	// AccessKeyID and SecretAccessKey are static credentials.
+	AccessKeyID     string `mapstructure:"accessKeyID"`
+	SecretAccessKey string `mapstructure:"secretAccessKey" sensitive:"true"`
+}
+
+// DefaultConfig has every default; the URL is left empty.
+func DefaultConfig() Config {
+	return Config{MaxUploadBytes: 5 << 30, Sync: true, S3: S3Config{PathStyle: true}}
+}
+
+// Validate names the field that is wrong.
+func (c Config) Validate() error {
+	if c.URL == "" {
+		return errors.New("url: required, such as file:///var/lib/flyte or s3://bucket/prefix")
+	}
+	if _, err := parseRoot(c.URL); err != nil {
+		return fmt.Errorf("url: %w", err)
+	}
+	for i, prefix := range c.ExtraPrefixes {
+		if _, err := parseRoot(prefix); err != nil {
+			return fmt.Errorf("extraPrefixes[%d]: %w", i, err)
+		}
+	}
+	if c.MaxUploadBytes < 0 {
+		return errors.New("maxUploadBytes: must not be negative")
+	}
+	if (c.S3.AccessKeyID == "") != (c.S3.SecretAccessKey == "") {
+		return errors.New("s3.secretAccessKey: goes together with s3.accessKeyID")
+	}
+	for field, value := range map[string]string{
+		"publicURL": c.PublicURL, "s3.endpoint": c.S3.Endpoint, "s3.publicEndpoint": c.S3.PublicEndpoint,
+	} {
+		if u, err := url.Parse(value); value != "" && (err != nil || u.Host == "" || !strings.HasPrefix(u.Scheme, "http")) {
+			return fmt.Errorf("%s: must be an http or https URL", field)
+		}
+	}
+	return nil
+}
+
+// root is a parsed root URL.
+type root struct {
+	scheme string // file, s3, gs or abfs
+	bucket string // bucket or container
+	host   string // abfs: the account's host
+	prefix string // key prefix without slashes at its ends; for file the absolute path
+}
+
+// uri is the root as URIs begin, without a slash at the end.
+func (r root) uri() string {
+	switch {
+	case r.scheme == "file":
+		return r.prefix
+	case r.scheme == "abfs":
+		return strings.TrimSuffix("abfs://"+r.bucket+"@"+r.host+"/"+r.prefix, "/")
+	default:
+		return strings.TrimSuffix(r.scheme+"://"+r.bucket+"/"+r.prefix, "/")
+	}
+}
+
+func parseRoot(text string) (root, error) {
+	if strings.HasPrefix(text, "/") {
+		text = "file://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return root{}, fmt.Errorf("%q is no URL", text)
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		return root{}, errors.New("must not have a query or a fragment")
+	}
+	prefix := strings.Trim(path.Clean("/"+u.Path), "/")
+	switch u.Scheme {
+	case "file":
+		if u.Host != "" || prefix == "" {
+			return root{}, errors.New("a directory must be given as an absolute path other than /")
+		}
+		return root{scheme: "file", prefix: "/" + prefix}, nil
+	case "s3", "gs":
+		if u.Host == "" {
+			return root{}, errors.New("has no bucket")
+		}
+		return root{scheme: u.Scheme, bucket: u.Host, prefix: prefix}, nil
+	case "abfs", "abfss":
+		if u.User == nil || u.User.Username() == "" || u.Host == "" {
+			return root{}, errors.New("must look like abfs://container@account.dfs.core.windows.net/prefix")
+		}
+		return root{scheme: "abfs", bucket: u.User.Username(), host: u.Host, prefix: prefix}, nil
+	default:
+		return root{}, fmt.Errorf("scheme %q is not one of file, s3, gs, abfs", u.Scheme)
+	}
+}

@@ -1,0 +1,12 @@
+package blobstore
+
+import (
+	"strings"
+	"syscall"
+)
+
+// errNotDirectory is what the system says when a file stands where the path needs a directory.
+const errNotDirectory = syscall.ENOTDIR
+
+// isEscape recognises what os.Root says of a link that leads out of it; it has no exported error.
+func isEscape(err error) bool { return strings.Contains(err.Error(), "path escapes from parent") }

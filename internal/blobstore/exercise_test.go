@@ -1,0 +1,80 @@
+package blobstore_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+)
+
+// exercise is what every kind of store must do alike.
+func exercise(t *testing.T, store *blobstore.Store) {
+	ctx := t.Context()
+	uri := store.Root() + "/p/d/run/a0/1/outputs.pb"
+
+	t.Run("missing", func(t *testing.T) {
+		_, err := store.ReadAll(ctx, uri, 0)
+		require.ErrorIs(t, err, blobstore.ErrNotExist)
+		_, err = store.Stat(ctx, uri)
+		require.ErrorIs(t, err, blobstore.ErrNotExist)
+		require.NoError(t, store.Delete(ctx, uri))
+		require.NoError(t, store.Ping(ctx))
+	})
+	t.Run("write, read, overwrite", func(t *testing.T) {
+		for _, body := range [][]byte{[]byte("one"), {}, bytes.Repeat([]byte("large"), 1<<20)} {
+			require.NoError(t, store.WriteAll(ctx, uri, body))
+			got, err := store.ReadAll(ctx, uri, 0)
+			require.NoError(t, err)
+			require.Equal(t, len(body), len(got))
+			require.True(t, bytes.Equal(body, got))
+			info, err := store.Stat(ctx, uri)
+			require.NoError(t, err)
+			require.EqualValues(t, len(body), info.Size)
+			require.False(t, info.ModTime.IsZero())
+		}
+	})
+	t.Run("limit", func(t *testing.T) {
+		require.NoError(t, store.WriteAll(ctx, uri, []byte("12345")))
+		_, err := store.ReadAll(ctx, uri, 4)
+		require.ErrorIs(t, err, blobstore.ErrTooLarge)
+		_, err = store.ReadAll(ctx, uri, 5)
+		require.NoError(t, err)
+	})
+	t.Run("a file where a directory is needed", func(t *testing.T) {
+		_, err := store.ReadAll(ctx, uri+"/below", 0)
+		require.ErrorIs(t, err, blobstore.ErrNotExist)
+		_, err = store.ReadAll(ctx, store.Root()+"/p/d/run", 0)
+		require.ErrorIs(t, err, blobstore.ErrNotExist)
+	})
+	t.Run("giving up leaves the old object", func(t *testing.T) {
+		require.NoError(t, store.WriteAll(ctx, uri, []byte("old")))
+		writing, cancel := context.WithCancel(ctx)
+		w, err := store.NewWriter(writing, uri)
+		require.NoError(t, err)
+		_, err = io.WriteString(w, "new")
+		require.NoError(t, err)
+		cancel()
+		require.Error(t, w.Close())
+		got, err := store.ReadAll(ctx, uri, 0)
+		require.NoError(t, err)
+		require.Equal(t, "old", string(got))
+	})
+	t.Run("delete", func(t *testing.T) {
+		require.NoError(t, store.Delete(ctx, uri))
+		_, err := store.Stat(ctx, uri)
+		require.ErrorIs(t, err, blobstore.ErrNotExist)
+	})
+	t.Run("check", func(t *testing.T) { require.NoError(t, store.Check(ctx)) })
+	t.Run("foreign", func(t *testing.T) {
+		for _, foreign := range []string{"s3://other/x", "gs://other/x", "/etc/passwd", store.Root() + "-other/x", store.Root() + "/a/../../x"} {
+			_, err := store.SignGet(ctx, foreign, 1)
+			require.ErrorIs(t, err, blobstore.ErrForbiddenPath)
+			_, err = store.SignPut(ctx, foreign, blobstore.PutOptions{Expires: 1})
+			require.ErrorIs(t, err, blobstore.ErrForbiddenPath)
+		}
+	})
+}

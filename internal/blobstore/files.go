@@ -1,0 +1,190 @@
+package blobstore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+)
+
+// tempDir, below the root, holds what is being written: on the same file system, so that a rename is atomic, and out
+// of the sight of tasks that list directories.
+const tempDir = ".flyte-tmp"
+
+// abandonedAfter is when a file in tempDir has surely lost its writer.
+const abandonedAfter = 24 * time.Hour
+
+// files is a directory. It goes through os.Root, so that no symbolic link that a task made leads out of it. It is not
+// gocloud's fileblob, which reserves names, escapes others and writes files beside ours: tasks open the paths
+// themselves and must find exactly the bytes and names that were written.
+type files struct {
+	dir    *os.Root
+	server *fileServer
+	sync   bool
+}
+
+var _ backend = (*files)(nil)
+
+func (s *Store) openFiles(r root, config Config, o options) (backend, error) {
+	if err := os.MkdirAll(path.Join(r.prefix, tempDir), 0o755); err != nil { //nolint:gosec // tasks read here
+		return nil, fmt.Errorf("make directory: %w", err)
+	}
+	dir, err := os.OpenRoot(r.prefix)
+	if err != nil {
+		return nil, fmt.Errorf("open directory: %w", err)
+	}
+	if s.files == nil {
+		s.files = newFileServer(config, o.clock)
+	}
+	f := &files{dir: dir, server: s.files, sync: config.Sync}
+	s.files.roots = append(s.files.roots, servedRoot{prefix: r.prefix + "/", files: f})
+	f.sweep(o.clock)
+	return f, nil
+}
+
+// sweep removes what killed writers left.
+func (f *files) sweep(clk clock.Clock) {
+	entries, err := fs.ReadDir(f.dir.FS(), tempDir)
+	if err != nil {
+		return // it only saves space
+	}
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil && clk.Now().Sub(info.ModTime()) > abandonedAfter {
+			_ = f.dir.Remove(path.Join(tempDir, entry.Name()))
+		}
+	}
+}
+
+func (f *files) open(_ context.Context, key string) (io.ReadCloser, error) {
+	return f.openFile(key)
+}
+
+// openFile refuses directories, which would open but not read.
+func (f *files) openFile(key string) (*os.File, error) {
+	file, err := f.dir.Open(key)
+	if err != nil {
+		return nil, fileError(err)
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = ErrNotExist
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+func (f *files) create(ctx context.Context, key string) (io.WriteCloser, error) {
+	return f.createFile(ctx, key)
+}
+
+func (f *files) createFile(ctx context.Context, key string) (*pendingFile, error) {
+	temp := path.Join(tempDir, rand.Text())
+	file, err := f.dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrNotExist) { // somebody tidied up
+		if err = f.dir.Mkdir(tempDir, 0o755); err == nil || errors.Is(err, fs.ErrExist) {
+			file, err = f.dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &pendingFile{File: file, ctx: ctx, files: f, temp: temp, key: key}, nil
+}
+
+func (f *files) stat(_ context.Context, key string) (Info, error) {
+	info, err := f.dir.Stat(key)
+	if err != nil {
+		return Info{}, fileError(err)
+	}
+	if !info.Mode().IsRegular() {
+		return Info{}, ErrNotExist
+	}
+	return Info{Size: info.Size(), ModTime: info.ModTime().UTC()}, nil
+}
+
+func (f *files) remove(_ context.Context, key string) error { return fileError(f.dir.Remove(key)) }
+
+func (f *files) close() error { return f.dir.Close() }
+
+func (f *files) signPut(_ context.Context, key string, o PutOptions) (Signed, error) {
+	return f.server.signPut(f.path(key), o), nil
+}
+
+func (f *files) signGet(_ context.Context, key string, expires time.Duration) (Signed, error) {
+	return f.server.signGet(f.path(key), expires), nil
+}
+
+func (f *files) path(key string) string { return f.dir.Name() + "/" + key }
+
+// fileError turns the file system's words into ours. A file where the path needs a directory means that the object
+// cannot exist.
+func fileError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNotDirectory):
+		return fmt.Errorf("%w: %w", ErrNotExist, err)
+	case isEscape(err):
+		return fmt.Errorf("%w: %w", ErrForbiddenPath, err)
+	}
+	return err
+}
+
+// pendingFile becomes the object when it is closed in time.
+type pendingFile struct {
+	*os.File
+	ctx       context.Context //nolint:containedctx // its end means that the writer gave up
+	files     *files
+	temp, key string
+	closed    bool
+}
+
+// Close finishes the object, or removes every trace of it.
+func (p *pendingFile) Close() error {
+	if p.closed {
+		return fs.ErrClosed
+	}
+	p.closed = true
+	err := p.ctx.Err()
+	if err == nil && p.files.sync {
+		err = p.Sync()
+	}
+	err = errors.Join(err, p.File.Close())
+	if err == nil {
+		err = p.publish()
+	}
+	if err != nil {
+		_ = p.files.dir.Remove(p.temp) // the reason it failed matters more
+	}
+	return err
+}
+
+func (p *pendingFile) publish() error {
+	err := p.files.dir.Rename(p.temp, p.key)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return fileError(err)
+	}
+	if err := p.files.dir.MkdirAll(path.Dir(p.key), 0o755); err != nil { //nolint:gosec // tasks read here
+		return fileError(err)
+	}
+	return fileError(p.files.dir.Rename(p.temp, p.key))
+}
+
+// abandon removes what was written.
+func (p *pendingFile) abandon() {
+	if p.closed {
+		return
+	}
+	p.closed = true
+	_ = p.File.Close()
+	_ = p.files.dir.Remove(p.temp)
+}

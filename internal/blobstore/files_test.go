@@ -1,0 +1,147 @@
+package blobstore_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+}
+
+func openFiles(t *testing.T, change ...func(*blobstore.Config)) *blobstore.Store {
+	t.Helper()
+	config := blobstore.DefaultConfig()
+	config.URL, config.PublicURL = filepath.Join(t.TempDir(), "store"), "http://blobs.test"
+	for _, c := range change {
+		c(&config)
+	}
+	return open(t, config)
+}
+
+func open(t *testing.T, config blobstore.Config, options ...blobstore.Option) *blobstore.Store {
+	t.Helper()
+	store, err := blobstore.Open(t.Context(), config, options...)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	return store
+}
+
+func TestFiles(t *testing.T) {
+	exercise(t, openFiles(t))
+}
+
+func TestFilesAreWhatTasksExpect(t *testing.T) {
+	store := openFiles(t)
+	require.True(t, filepath.IsAbs(store.Root()))
+	require.NoError(t, store.WriteAll(t.Context(), store.Root()+"/p/d/r/a0/1/x.attrs", []byte("plain")))
+	entries, err := os.ReadDir(store.Root() + "/p/d/r/a0/1")
+	require.NoError(t, err)
+	require.Len(t, entries, 1, "no files beside the object")
+	body, err := os.ReadFile(store.Root() + "/p/d/r/a0/1/x.attrs")
+	require.NoError(t, err)
+	require.Equal(t, "plain", string(body))
+	// What a task wrote is read without any registration, and file:// means the same.
+	require.NoError(t, os.WriteFile(store.Root()+"/p/out", []byte("by a task"), 0o600))
+	body, err = store.ReadAll(t.Context(), "file://"+store.Root()+"/p/out", 100)
+	require.NoError(t, err)
+	require.Equal(t, "by a task", string(body))
+}
+
+func TestFilesRefuseWhatLeadsOut(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(outside, []byte("secret"), 0o600))
+	store := openFiles(t)
+	require.NoError(t, os.Symlink(outside, store.Root()+"/link"))
+	require.NoError(t, os.Symlink(filepath.Dir(outside), store.Root()+"/linkdir"))
+	for _, uri := range []string{
+		outside,
+		store.Root(),
+		store.Root() + "/",
+		store.Root() + "x/y",
+		store.Root() + "/../" + filepath.Base(outside),
+		store.Root() + "/a/../../b",
+		store.Root() + "/a/./b",
+		store.Root() + "/a//b",
+		store.Root() + "/a\x00b",
+		store.Root() + "/a\\..\\b",
+		store.Root() + "/link",
+		store.Root() + "/linkdir/secret",
+		store.Root() + "/linkdir/new",
+		store.Root() + "/.flyte-tmp/x",
+		"s3://bucket/key",
+		"",
+	} {
+		_, err := store.ReadAll(t.Context(), uri, 0)
+		if uri != store.Root()+"/linkdir/new" {
+			require.ErrorIs(t, err, blobstore.ErrForbiddenPath, "read %q", uri)
+		}
+		if uri != store.Root()+"/link" { // replacing the link itself harms nobody
+			require.ErrorIs(t, store.WriteAll(t.Context(), uri, nil), blobstore.ErrForbiddenPath, "write %q", uri)
+		}
+	}
+	entries, err := os.ReadDir(filepath.Dir(outside))
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+}
+
+func TestFileAppearsWholeOrNotAtAll(t *testing.T) {
+	store := openFiles(t)
+	uri := store.Root() + "/deep/er/file"
+	ctx, cancel := context.WithCancel(t.Context())
+	w, err := store.NewWriter(ctx, uri)
+	require.NoError(t, err)
+	_, err = io.WriteString(w, "half")
+	require.NoError(t, err)
+	_, err = store.Stat(t.Context(), uri)
+	require.ErrorIs(t, err, blobstore.ErrNotExist)
+	cancel()
+	require.ErrorIs(t, w.Close(), context.Canceled)
+	_, err = store.Stat(t.Context(), uri)
+	require.ErrorIs(t, err, blobstore.ErrNotExist)
+	requireNothingLeft(t, store)
+}
+
+func requireNothingLeft(t *testing.T, store *blobstore.Store) {
+	t.Helper()
+	entries, err := os.ReadDir(store.Root() + "/.flyte-tmp")
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}
+
+func TestExtraPrefixes(t *testing.T) {
+	extra := filepath.Join(t.TempDir(), "extra")
+	store := openFiles(t, func(c *blobstore.Config) { c.ExtraPrefixes = []string{"file://" + extra} })
+	require.NoError(t, store.WriteAll(t.Context(), extra+"/x", []byte("1")))
+	body, err := store.ReadAll(t.Context(), extra+"/x", 1)
+	require.NoError(t, err)
+	require.Equal(t, "1", string(body))
+}
+
+func TestConfigNamesTheField(t *testing.T) {
+	for field, change := range map[string]func(*blobstore.Config){
+		"url: required":      func(c *blobstore.Config) { c.URL = "" },
+		"url: scheme":        func(c *blobstore.Config) { c.URL = "ftp://x/y" },
+		"url: a directory":   func(c *blobstore.Config) { c.URL = "file:///" },
+		"url: has no bucket": func(c *blobstore.Config) { c.URL = "s3:///x" },
+		"url: must look":     func(c *blobstore.Config) { c.URL = "abfs://x/y" },
+		"extraPrefixes[0]":   func(c *blobstore.Config) { c.ExtraPrefixes = []string{"x"} },
+		"s3.secretAccessKey": func(c *blobstore.Config) { c.S3.AccessKeyID = "x" },
+		"publicURL":          func(c *blobstore.Config) { c.PublicURL = "localhost:1" },
+		"maxUploadBytes":     func(c *blobstore.Config) { c.MaxUploadBytes = -1 },
+	} {
+		config := blobstore.DefaultConfig()
+		config.URL = "/tmp/x"
+		require.NoError(t, config.Validate())
+		change(&config)
+		require.ErrorContains(t, config.Validate(), field)
+	}
+}

@@ -1,0 +1,174 @@
+package blobstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+)
+
+// Errors to ask for with errors.Is.
+var (
+	// ErrNotExist says that there is no such object.
+	ErrNotExist = errors.New("object does not exist")
+	// ErrTooLarge says that an object is larger than the caller wants to read.
+	ErrTooLarge = errors.New("object is too large")
+	// ErrForbiddenPath says that a URI lies outside the configured roots, or tries to get there.
+	ErrForbiddenPath = errors.New("path is outside the configured storage")
+)
+
+// Info describes an object.
+type Info struct {
+	// Size in bytes.
+	Size int64
+	// ModTime is when it was written, in UTC.
+	ModTime time.Time
+	// MD5 of the content when the store knows it.
+	MD5 []byte
+	// Metadata as it was given when the object was written.
+	Metadata map[string]string
+}
+
+// PutOptions is what a signed PUT allows.
+type PutOptions struct {
+	// Expires is how long the URL is good for. Required.
+	Expires time.Duration
+	// ContentMD5 is the digest that the content must have; empty means any content.
+	ContentMD5 []byte
+	// MaxBytes bounds the content; 0 means the store's own limit. Object stores cannot enforce it.
+	MaxBytes int64
+	// MD5Metadata keeps the digest with the object too, where the store can.
+	MD5Metadata bool
+}
+
+// Signed is a URL that stands for a permission.
+type Signed struct {
+	// URL to send the request to.
+	URL string
+	// Headers that the request must carry.
+	Headers map[string]string
+	// ExpiresAt is when the permission ends.
+	ExpiresAt time.Time
+}
+
+// backend is one root. Keys are relative to it, clean and never empty.
+type backend interface {
+	open(ctx context.Context, key string) (io.ReadCloser, error)
+	create(ctx context.Context, key string) (io.WriteCloser, error)
+	stat(ctx context.Context, key string) (Info, error)
+	remove(ctx context.Context, key string) error
+	signPut(ctx context.Context, key string, o PutOptions) (Signed, error)
+	signGet(ctx context.Context, key string, expires time.Duration) (Signed, error)
+	close() error
+}
+
+// Store is all roots. Its methods may be used concurrently.
+type Store struct {
+	roots []mounted
+	files *fileServer // nil when no root is a directory
+}
+
+type mounted struct {
+	uri     string
+	backend backend
+}
+
+// Option changes how Open works.
+type Option func(*options)
+
+type options struct{ clock clock.Clock }
+
+// WithClock makes expiry follow clk instead of the system's clock.
+func WithClock(clk clock.Clock) Option { return func(o *options) { o.clock = clk } }
+
+// Open connects to every root; a directory is made when it does not exist.
+func Open(ctx context.Context, config Config, opts ...Option) (*Store, error) {
+	if err := config.Validate(); err != nil {
+		return nil, fmt.Errorf("storage: %w", err)
+	}
+	o := options{clock: clock.System{}}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	s := &Store{}
+	for _, text := range append([]string{config.URL}, config.ExtraPrefixes...) {
+		parsed, err := parseRoot(text)
+		if err == nil {
+			err = s.mount(ctx, parsed, config, o)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("open storage %s: %w", text, err), s.Close())
+		}
+	}
+	return s, nil
+}
+
+func (s *Store) mount(ctx context.Context, r root, config Config, o options) error {
+	var (
+		b   backend
+		err error
+	)
+	switch r.scheme {
+	case "file":
+		b, err = s.openFiles(r, config, o)
+	case "s3":
+		b, err = openS3(ctx, r, config.S3, o.clock)
+	case "gs":
+		b, err = openGCS(ctx, r, o.clock)
+	default:
+		b, err = openAzure(ctx, r, o.clock)
+	}
+	if err != nil {
+		return err
+	}
+	s.roots = append(s.roots, mounted{uri: r.uri(), backend: b})
+	return nil
+}
+
+// Close releases connections and directories.
+func (s *Store) Close() error {
+	var failures []error
+	for _, m := range s.roots {
+		failures = append(failures, m.backend.close())
+	}
+	return errors.Join(failures...)
+}
+
+// Root is what URIs of this store begin with, without a slash at the end: a bare absolute path for a directory.
+func (s *Store) Root() string { return s.roots[0].uri }
+
+// resolve finds the root of a URI and the key below it.
+func (s *Store) resolve(uri string) (backend, string, error) {
+	if rest, ok := strings.CutPrefix(uri, "file://"); ok {
+		uri = rest
+	}
+	if rest, ok := strings.CutPrefix(uri, "abfss://"); ok {
+		uri = "abfs://" + rest
+	}
+	for _, m := range s.roots {
+		if key, ok := strings.CutPrefix(uri, m.uri+"/"); ok {
+			if err := checkKey(key); err != nil {
+				return nil, "", fmt.Errorf("%s: %w", uri, err)
+			}
+			return m.backend, key, nil
+		}
+	}
+	return nil, "", fmt.Errorf("%s: %w", uri, ErrForbiddenPath)
+}
+
+// checkKey refuses what could lead out of the root or means another object to somebody else.
+func checkKey(key string) error {
+	for segment := range strings.SplitSeq(key, "/") {
+		if segment == "" || segment == "." || segment == ".." || segment == tempDir {
+			return ErrForbiddenPath
+		}
+	}
+	if strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
+		return ErrForbiddenPath
+	}
+	return nil
+}
