@@ -16,7 +16,7 @@ export FLYTE_DISABLE_SENTRY := 1
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 KUBERNETES := 1.36.3
-LDFLAGS := -s -w -X github.com/flyte-binary/flyte-binary/manager/command.version=$(VERSION)
+LDFLAGS := -s -w -X github.com/flyte-binary/flyte-binary/manager/command.Version=$(VERSION)
 DEMO_LDFLAGS := $(LDFLAGS) -X k8s.io/component-base/version.gitVersion=v$(KUBERNETES) \
 	-X k8s.io/component-base/version.gitMajor=$(word 1,$(subst ., ,$(KUBERNETES))) \
 	-X k8s.io/component-base/version.gitMinor=$(word 2,$(subst ., ,$(KUBERNETES)))
