@@ -1,0 +1,69 @@
+package obs
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// LogConfig says what is logged.
+type LogConfig struct {
+	// Level is the least that is logged: trace, debug, info, warn or error. Defaults to info.
+	Level string `mapstructure:"level"`
+	// Format is json, pretty, or auto: pretty on a terminal, else json. Defaults to auto.
+	Format string `mapstructure:"format"`
+}
+
+// DefaultLogConfig has every default.
+func DefaultLogConfig() LogConfig { return LogConfig{Level: "info", Format: "auto"} }
+
+// Validate names the field that is wrong.
+func (c LogConfig) Validate() error {
+	switch c.Level {
+	case "trace", "debug", "info", "warn", "error":
+	default:
+		return fmt.Errorf("level: %q is not one of trace, debug, info, warn, error", c.Level)
+	}
+	switch c.Format {
+	case "json", "pretty", "auto":
+	default:
+		return fmt.Errorf("format: %q is not one of json, pretty, auto", c.Format)
+	}
+	return nil
+}
+
+// NewLogger makes the logger of the process. out is usually the standard error.
+func NewLogger(config LogConfig, out io.Writer) (zerolog.Logger, error) {
+	if err := config.Validate(); err != nil {
+		return zerolog.Nop(), fmt.Errorf("logging: %w", err)
+	}
+	level, err := zerolog.ParseLevel(config.Level)
+	if err != nil {
+		return zerolog.Nop(), fmt.Errorf("logging: level: %w", err)
+	}
+	if config.Format == "pretty" || (config.Format == "auto" && isTerminal(out)) {
+		out = zerolog.ConsoleWriter{Out: out, TimeFormat: time.TimeOnly}
+	}
+	return zerolog.New(out).Level(level).Hook(utcTime{}), nil
+}
+
+// utcTime stamps lines with the time in UTC. The time of a log line is the one thing that needs no injected clock:
+// nothing decides by it.
+type utcTime struct{}
+
+// Run implements zerolog.Hook.
+func (utcTime) Run(event *zerolog.Event, _ zerolog.Level, _ string) {
+	event.Time(zerolog.TimestampFieldName, time.Now().UTC())
+}
+
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

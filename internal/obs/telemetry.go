@@ -1,0 +1,139 @@
+package obs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	tracenoop "go.opentelemetry.io/otel/trace/noop"
+)
+
+// TelemetryConfig says where traces and metrics go. Metrics are always served at /metrics.
+type TelemetryConfig struct {
+	// OTLPEndpoint is host:port of an OpenTelemetry collector that speaks gRPC. Empty, the default, means that
+	// nothing is sent anywhere.
+	OTLPEndpoint string `mapstructure:"otlpEndpoint"`
+	// OTLPInsecure talks to the collector without TLS.
+	OTLPInsecure bool `mapstructure:"otlpInsecure"`
+	// TraceRatio is the share of traces that are recorded, from 0 to 1. Defaults to 1; it has no effect without an
+	// endpoint.
+	TraceRatio float64 `mapstructure:"traceRatio"`
+	// ServiceName names this process to the collector. Defaults to flyte-binary.
+	ServiceName string `mapstructure:"serviceName"`
+}
+
+// DefaultTelemetryConfig has every default.
+func DefaultTelemetryConfig() TelemetryConfig {
+	return TelemetryConfig{TraceRatio: 1, ServiceName: "flyte-binary"}
+}
+
+// Validate names the field that is wrong.
+func (c TelemetryConfig) Validate() error {
+	switch {
+	case c.TraceRatio < 0 || c.TraceRatio > 1:
+		return errors.New("traceRatio: must lie between 0 and 1")
+	case strings.Contains(c.OTLPEndpoint, "/"):
+		return errors.New("otlpEndpoint: must be host:port, without a scheme")
+	case c.ServiceName == "":
+		return errors.New("serviceName: required")
+	}
+	return nil
+}
+
+// Telemetry has the providers of the process.
+type Telemetry struct {
+	// Tracer makes spans; without an endpoint it makes none.
+	Tracer trace.TracerProvider
+	// Meter makes instruments that end up in Registry, and at the endpoint when there is one.
+	Meter metric.MeterProvider
+	// Registry is what /metrics serves.
+	Registry *prometheus.Registry
+
+	shutdown []func(context.Context) error
+}
+
+// NewTelemetry makes the providers. version is that of the program.
+func NewTelemetry(ctx context.Context, config TelemetryConfig, version string) (*Telemetry, error) {
+	if err := config.Validate(); err != nil {
+		return nil, fmt.Errorf("telemetry: %w", err)
+	}
+	t := &Telemetry{Tracer: tracenoop.NewTracerProvider(), Registry: prometheus.NewRegistry()}
+	t.Registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(t.Registry))
+	if err != nil {
+		return nil, fmt.Errorf("telemetry: make metrics: %w", err)
+	}
+	origin := resource.NewSchemaless(
+		attribute.String("service.name", config.ServiceName), attribute.String("service.version", version))
+	meters := []sdkmetric.Option{sdkmetric.WithReader(exporter), sdkmetric.WithResource(origin)}
+	if config.OTLPEndpoint != "" {
+		pushed, err := t.export(ctx, config, origin)
+		if err != nil {
+			return nil, errors.Join(err, t.Shutdown(ctx))
+		}
+		meters = append(meters, sdkmetric.WithReader(pushed))
+	}
+	provider := sdkmetric.NewMeterProvider(meters...)
+	t.Meter = provider
+	t.shutdown = append(t.shutdown, provider.Shutdown)
+	return t, nil
+}
+
+// export sets the tracer up and returns the reader that pushes metrics.
+func (t *Telemetry) export(
+	ctx context.Context, config TelemetryConfig, origin *resource.Resource,
+) (sdkmetric.Reader, error) {
+	traces := []otlptracegrpc.Option{otlptracegrpc.WithEndpoint(config.OTLPEndpoint)}
+	metrics := []otlpmetricgrpc.Option{otlpmetricgrpc.WithEndpoint(config.OTLPEndpoint)}
+	if config.OTLPInsecure {
+		traces, metrics = append(traces, otlptracegrpc.WithInsecure()), append(metrics, otlpmetricgrpc.WithInsecure())
+	}
+	traced, err := otlptracegrpc.New(ctx, traces...)
+	if err != nil {
+		return nil, fmt.Errorf("telemetry: export traces: %w", err)
+	}
+	provider := sdktrace.NewTracerProvider(
+		sdktrace.WithBatcher(traced), sdktrace.WithResource(origin),
+		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(config.TraceRatio))),
+	)
+	t.Tracer = provider
+	t.shutdown = append(t.shutdown, provider.Shutdown)
+	pushed, err := otlpmetricgrpc.New(ctx, metrics...)
+	if err != nil {
+		return nil, fmt.Errorf("telemetry: export metrics: %w", err)
+	}
+	return sdkmetric.NewPeriodicReader(pushed), nil
+}
+
+// Handler serves Registry and further gatherers, such as controller-runtime's, in the Prometheus format.
+func (t *Telemetry) Handler(further ...prometheus.Gatherer) http.Handler {
+	all := append(prometheus.Gatherers{t.Registry}, further...)
+	return promhttp.HandlerFor(all, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+}
+
+// Shutdown sends what is still buffered and ends the exporters, within the time of the context.
+func (t *Telemetry) Shutdown(ctx context.Context) error {
+	var failures []error
+	for _, shutdown := range t.shutdown {
+		failures = append(failures, shutdown(ctx))
+	}
+	t.shutdown = nil
+	return errors.Join(failures...)
+}
