@@ -66,7 +66,9 @@ func (m *Mux) Services() []string {
 type unknownRoute struct{ errors *connect.ErrorWriter }
 
 func (u unknownRoute) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !u.errors.IsSupported(r) {
+	// Every GET could be a call by its form; those of browsers and probes are not.
+	plain := r.Method != http.MethodPost && !r.URL.Query().Has("connect")
+	if plain || !u.errors.IsSupported(r) {
 		http.NotFound(w, r)
 		return
 	}
