@@ -1,0 +1,112 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+)
+
+// cluster writes to the API server.
+type cluster struct {
+	client client.Client
+
+	mu         sync.Mutex
+	namespaces map[string]bool // GUARDED_BY(mu): known to exist
+}
+
+func newCluster(config *rest.Config) (*cluster, error) {
+	scheme := runtime.NewScheme()
+	if err := corev1.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("add core kinds: %w", err)
+	}
+	if err := v1.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("add TaskAction: %w", err)
+	}
+	// A mapper of our own asks the API server nothing, which may be away now.
+	mapper := meta.NewDefaultRESTMapper(scheme.PreferredVersionAllGroups())
+	mapper.Add(v1.GroupVersion.WithKind(v1.Kind), meta.RESTScopeNamespace)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot)
+	c, err := client.New(config, client.Options{Scheme: scheme, Mapper: mapper})
+	if err != nil {
+		return nil, fmt.Errorf("make Kubernetes client: %w", err)
+	}
+	return &cluster{client: c, namespaces: map[string]bool{}}, nil
+}
+
+// create makes the object and, when needed, its namespace. An object that exists already is no error unless it is on
+// its way out; created tells the two apart.
+func (c *cluster) create(ctx context.Context, object *v1.TaskAction) (created bool, err error) {
+	if err := c.ensureNamespace(ctx, object.Namespace); err != nil {
+		return false, err
+	}
+	err = c.client.Create(ctx, object.DeepCopy())
+	switch {
+	case err == nil:
+		return true, nil
+	case apierrors.IsAlreadyExists(err):
+		return false, c.checkExisting(ctx, object)
+	case apierrors.IsNotFound(err):
+		c.forgetNamespace(object.Namespace)
+	}
+	return false, err
+}
+
+func (c *cluster) checkExisting(ctx context.Context, wanted *v1.TaskAction) error {
+	var existing v1.TaskAction
+	if err := c.client.Get(ctx, client.ObjectKeyFromObject(wanted), &existing); err != nil {
+		return fmt.Errorf("get the existing object: %w", err)
+	}
+	if existing.Spec.UID != wanted.Spec.UID {
+		return fmt.Errorf("object %s/%s belongs to another action, with uid %d", wanted.Namespace, wanted.Name, existing.Spec.UID)
+	}
+	if !existing.DeletionTimestamp.IsZero() {
+		return fmt.Errorf("object %s/%s is still being deleted", wanted.Namespace, wanted.Name)
+	}
+	return nil
+}
+
+func (c *cluster) ensureNamespace(ctx context.Context, name string) error {
+	c.mu.Lock()
+	known := c.namespaces[name]
+	c.mu.Unlock()
+	if known {
+		return nil
+	}
+	err := c.client.Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{})
+	if apierrors.IsNotFound(err) {
+		err = c.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("ensure namespace %s: %w", name, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.namespaces[name] = true
+	return nil
+}
+
+func (c *cluster) forgetNamespace(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.namespaces, name)
+}
+
+// remove deletes exactly this object, not another of the same name. One that is gone is no error.
+func (c *cluster) remove(ctx context.Context, object *metav1.PartialObjectMetadata) error {
+	target := &v1.TaskAction{ObjectMeta: metav1.ObjectMeta{Namespace: object.Namespace, Name: object.Name}}
+	err := c.client.Delete(ctx, target, client.Preconditions{UID: &object.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,72 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+)
+
+// Codes of the errors of actions that cannot become objects.
+const (
+	codeTooLarge = "TaskTooLarge"
+	codeInvalid  = "InvalidTaskAction"
+)
+
+// tooLarge are texts by which stores refuse large objects; they come without a code of their own.
+var tooLarge = []string{"request is too large", "Request entity too large", "larger than max", "string or blob too big"}
+
+// refusal is the code of a failure that no repetition heals, and empty for every other. That something is forbidden or
+// a quota is used up can pass.
+func refusal(err error) string {
+	if err == nil {
+		return ""
+	}
+	if apierrors.IsRequestEntityTooLargeError(err) {
+		return codeTooLarge
+	}
+	for _, text := range tooLarge {
+		if strings.Contains(err.Error(), text) {
+			return codeTooLarge
+		}
+	}
+	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+		return codeInvalid
+	}
+	return ""
+}
+
+// reject ends an action that cannot become an object, with an error that says why, so that it does not wait for ever.
+func (s *session) reject(ctx context.Context, a *enginev1.Assignment, code string, cause error) error {
+	attempt := max(1, a.GetAttempt())
+	now := timestamppb.New(s.clock.Now())
+	message := fmt.Sprintf("the action cannot be run: its TaskAction is refused: %s", cause)
+	if code == codeTooLarge {
+		message = fmt.Sprintf("the action cannot be run: its task is too large for Kubernetes; shorten what the task template carries, "+
+			"such as environment variables or inline configuration: %s", cause)
+	}
+	outcomes, err := s.events.Record(ctx, []*enginev1.Transition{{
+		Event: &workflow.ActionEvent{
+			Id: a.GetRef().GetId(), Attempt: attempt, Phase: common.ActionPhase_ACTION_PHASE_FAILED,
+			UpdatedTime: now, ReportedTime: now,
+			ErrorInfo: &workflow.ErrorInfo{Code: code, Message: message, Kind: workflow.ErrorInfo_KIND_USER},
+		},
+		Error: &core.ExecutionError{Code: code, Message: message, Kind: core.ExecutionError_USER, Timestamp: now},
+	}})
+	if err != nil {
+		return fmt.Errorf("report that the TaskAction is refused: %w", err)
+	}
+	s.metrics.rejected.Add(ctx, 1)
+	s.logger.Warn().Err(cause).Str("action", ident.ActionOf(a.GetRef().GetId()).String()).Stringer("outcome", outcomes[0]).
+		Msg("the TaskAction is refused; the action is failed")
+	s.desired.made(a.GetRef().GetUid())
+	return nil
+}

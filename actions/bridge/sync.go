@@ -1,0 +1,104 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+)
+
+// laterError is a failure for which the API server asked for a pause of its own.
+type laterError struct {
+	delay time.Duration
+	err   error
+}
+
+func (e *laterError) Error() string { return e.err.Error() }
+func (e *laterError) Unwrap() error { return e.err }
+
+// sync brings the object of one action in line with what is wanted now.
+func (s *session) sync(ctx context.Context, uid int64) error {
+	ctx, cancel := context.WithTimeout(ctx, s.config.CallTimeout)
+	defer cancel()
+	live, known := s.desired.isLive(uid)
+	objects := s.existing(uid)
+	switch {
+	case !known:
+		return nil // the next snapshot will tell
+	case live && len(objects) == 0:
+		return s.create(ctx, uid)
+	case live:
+		s.extra.Delete(uid)
+		s.desired.made(uid)
+		return nil
+	}
+	for _, object := range objects {
+		if !object.DeletionTimestamp.IsZero() {
+			continue
+		}
+		if err := s.cluster.remove(ctx, object); err != nil {
+			return throttled(fmt.Errorf("delete TaskAction %s/%s: %w", object.Namespace, object.Name, err))
+		}
+		s.metrics.deleted.Add(ctx, 1)
+		if _, found := s.extra.LoadAndDelete(uid); found {
+			count(ctx, s.metrics.mended, "extra")
+		}
+	}
+	return nil
+}
+
+func (s *session) create(ctx context.Context, uid int64) error {
+	assignment, err := s.assignment(ctx, uid)
+	if err != nil || assignment == nil {
+		return err
+	}
+	run := ident.RunOf(assignment.GetRef().GetId().GetRun())
+	namespace, err := s.namespace.namespace(run)
+	if err != nil {
+		return s.reject(ctx, assignment, "BadNamespace", err)
+	}
+	created, err := s.cluster.create(ctx, v1.FromAssignment(assignment, namespace))
+	if code := refusal(err); code != "" {
+		return s.reject(ctx, assignment, code, err)
+	}
+	if err != nil {
+		return throttled(fmt.Errorf("create TaskAction of %s/%s: %w", run, assignment.GetRef().GetId().GetName(), err))
+	}
+	wasMissing := s.desired.made(uid)
+	if created {
+		s.metrics.created.Add(ctx, 1)
+		if wasMissing {
+			count(ctx, s.metrics.mended, "missing")
+		}
+	}
+	return nil
+}
+
+// assignment is the whole assignment of a live action; nil when the state machine says that it is not live any more.
+func (s *session) assignment(ctx context.Context, uid int64) (*enginev1.Assignment, error) {
+	if a := s.desired.assignment(uid); a != nil {
+		return a, nil
+	}
+	response, err := s.engine.GetAssignments(ctx, &enginev1.GetAssignmentsRequest{Uids: []int64{uid}})
+	if err != nil {
+		return nil, fmt.Errorf("get assignment: %w", err)
+	}
+	if len(response.GetAssignments()) == 0 {
+		s.desired.release(uid)
+		return nil, nil
+	}
+	return response.GetAssignments()[0], nil
+}
+
+// throttled heeds the API server's wish for a pause.
+func throttled(err error) error {
+	if seconds, ok := apierrors.SuggestsClientDelay(err); ok && seconds > 0 {
+		return &laterError{delay: time.Duration(seconds) * time.Second, err: err}
+	}
+	return err
+}
