@@ -123,7 +123,7 @@ func (l *Leases) keep(
 		switch {
 		case err == nil && ours:
 			expires = now.Add(d)
-		case err == nil, !l.clock.Now().Add(d/3).Before(expires):
+		case err == nil, !l.clock.Now().Add(d / 3).Before(expires):
 			cancel(ErrLeaseLost)
 			return
 		}

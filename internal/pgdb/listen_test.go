@@ -52,7 +52,9 @@ func TestListenBacksOffWhileTheDatabaseIsAway(t *testing.T) {
 	fake := clock.NewFake(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- pgdb.Listen(ctx, gone, "c", fake, func(pgdb.Notification) { t.Error("heard something") }) }()
+	go func() {
+		ended <- pgdb.Listen(ctx, gone, "c", fake, func(pgdb.Notification) { t.Error("heard something") })
+	}()
 	for range 5 {
 		require.Eventually(t, func() bool { return fake.Timers() == 1 }, 10*time.Second, time.Millisecond)
 		fake.Step(time.Minute)
