@@ -7,6 +7,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/admission"
 	"github.com/flyte-binary/flyte-binary/runs/engine"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/watch"
 )
 
 // Config configures the service.
@@ -21,6 +22,8 @@ type Config struct {
 	Admission admission.Config `mapstructure:"admission"`
 	// Assignments configures the stream of assignments towards the executors' bridge.
 	Assignments engine.Config `mapstructure:"assignments"`
+	// Watch tunes the streams.
+	Watch watch.Config `mapstructure:"watch"`
 	// Images answers ImageService.GetImage, so that clients start no image build.
 	Images ImageConfig `mapstructure:"images"`
 	// AuthMetadata is what clients learn about logging in.
@@ -44,6 +47,7 @@ func DefaultConfig() Config {
 		Writer:          store.DefaultWriterConfig(),
 		Admission:       admission.DefaultConfig(),
 		Assignments:     engine.DefaultConfig(),
+		Watch:           watch.DefaultConfig(),
 		Images:          DefaultImageConfig(),
 		MaxInlineInputs: 64 << 20,
 		MaxInlineData:   64 << 20,
@@ -86,6 +90,9 @@ func (c Config) Validate() error {
 	}
 	if err := c.Assignments.Validate(); err != nil {
 		return fmt.Errorf("assignments.%w", err)
+	}
+	if err := c.Watch.Validate(); err != nil {
+		return fmt.Errorf("watch.%w", err)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/admission"
 	"github.com/flyte-binary/flyte-binary/runs/engine"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/watch"
 )
 
 // Blobs is what the service needs of the object store.
@@ -48,6 +50,7 @@ type Service struct {
 	blobs     Blobs
 	clock     clock.Clock
 	logger    zerolog.Logger
+	replica   string             // tells this process from others in notifications
 	reader    *store.WriteReader // narrow reads of the write use cases
 	lists     *store.Reader      // lists and details
 	tasks     *store.TaskWriter
@@ -55,6 +58,8 @@ type Service struct {
 	writer    *store.Writer
 	admission *admission.Loop
 	engine    *engine.Assignments
+	hub       *watch.Hub
+	streams   *watch.Streams
 	wakers    *wakers
 	parts     *lifecycle.Group
 }
@@ -79,14 +84,16 @@ func New(config Config, deps Deps) (*Service, error) {
 		clock:  deps.Clock,
 		logger: deps.Logger.With().Str("service", "runs").Logger(),
 		reader: store.NewWriteReader(deps.Pool),
-		lists:  store.NewReader(deps.Pool),
-		tasks:  store.NewTaskWriter(deps.Pool),
-		wakers: &wakers{},
+
+		replica: rand.Text(),
+		lists:   store.NewReader(deps.Pool),
+		tasks:   store.NewTaskWriter(deps.Pool),
+		wakers:  &wakers{},
 
 		projects: store.NewProjects(deps.Pool),
 	}
 	s.writer = store.NewWriter(config.Writer, store.WriterDeps{
-		Pool: deps.Pool, Clock: deps.Clock, Waker: s.wakers, Logger: s.logger,
+		Pool: deps.Pool, Clock: deps.Clock, Waker: s.wakers, Logger: s.logger, Replica: s.replica,
 	})
 	s.admission = admission.New(config.Admission, admission.Deps{
 		Pool: deps.Pool, Writer: s.writer, Clock: deps.Clock, Logger: s.logger,
@@ -94,11 +101,13 @@ func New(config Config, deps Deps) (*Service, error) {
 	s.engine = engine.NewAssignments(config.Assignments, engine.Deps{
 		Pool: deps.Pool, Clock: deps.Clock, Logger: s.logger,
 	})
-	s.wakers.add(s.admission, s.engine)
+	s.hub, s.streams = newWatches(s)
+	s.wakers.add(s.admission, s.engine, s.hub)
 	s.parts = lifecycle.NewGroup(
 		lifecycle.Named{Name: "projects", Part: seeder{svc: s}},
 		lifecycle.Named{Name: "writer", Part: s.writer},
 		lifecycle.Named{Name: "admission", Part: s.admission},
+		lifecycle.Named{Name: "watches", Part: s.hub},
 	)
 	return s, nil
 }

@@ -73,32 +73,43 @@ func (w *WatchReader) Children(ctx context.Context, runID int64, parent string, 
 }
 
 // RunActions reads the actions of a run that changed after a place in its log, in listing order, after a key. How they
-// ended is not filled in.
+// ended is not filled in. While a run is young the statistics know little of it, and the planner would sort the whole
+// run for each page; so it is told to walk the index, in the same round trip.
 func (w *WatchReader) RunActions(ctx context.Context, runID, since int64, after ActionKey, limit int) ([]*Listed, error) {
+	const walk = `SELECT set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true)`
 	const query = `
 		SELECT ` + listedColumns + `, s.body FROM actions a` + conditionSpecs + `
 		WHERE a.run_id = $1 AND (a.created_at, a.id) > ($2, $3) AND a.last_seq > $4
 		ORDER BY a.created_at, a.id LIMIT $5`
-	return w.listed(ctx, query, runID, after.CreatedAt, after.ID, since, limit)
+	var actions []*Listed
+	var batch pgx.Batch // one transaction, which is what the settings are local to
+	batch.Queue(walk)
+	batch.Queue(query, runID, after.CreatedAt, after.ID, since, limit).Query(func(rows pgx.Rows) (err error) {
+		actions, err = pgx.CollectRows(rows, scanListed)
+		return err
+	})
+	if err := w.pool.SendBatch(ctx, &batch).Close(); err != nil {
+		return nil, fmt.Errorf("read actions of run %d: %w", runID, err)
+	}
+	return actions, nil
 }
 
 // ActionsByID reads rows by id, in no particular order; those that do not exist are left out. How they ended is not
 // filled in.
 func (w *WatchReader) ActionsByID(ctx context.Context, ids []int64) ([]*Listed, error) {
-	return w.listed(ctx, `SELECT `+listedColumns+`, s.body FROM actions a`+conditionSpecs+`WHERE a.id = ANY($1)`, ids)
-}
-
-func (w *WatchReader) listed(ctx context.Context, query string, args ...any) ([]*Listed, error) {
-	rows, err := w.pool.Query(ctx, query, args...)
+	const query = `SELECT ` + listedColumns + `, s.body FROM actions a` + conditionSpecs + `WHERE a.id = ANY($1)`
+	rows, err := w.pool.Query(ctx, query, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read actions: %w", err)
 	}
-	actions, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (*Listed, error) {
-		l := &Listed{}
-		return l, row.Scan(append(listedTargets(&l.Action), &l.Condition)...)
-	})
+	actions, err := pgx.CollectRows(rows, scanListed)
 	if err != nil {
 		return nil, fmt.Errorf("read actions: %w", err)
 	}
 	return actions, nil
+}
+
+func scanListed(row pgx.CollectableRow) (*Listed, error) {
+	l := &Listed{}
+	return l, row.Scan(append(listedTargets(&l.Action), &l.Condition)...)
 }

@@ -72,6 +72,9 @@ func (s *Streams) Actions(ctx context.Context, run ident.Run, filter treeFilter,
 	}
 }
 
+// firstPage is the size of the first page of a snapshot: small, so that it is on the screen at once.
+const firstPage = 100
+
 // actionStream is one stream of Actions.
 type actionStream struct {
 	streams  *Streams
@@ -94,9 +97,9 @@ func (a *actionStream) put(row *store.Listed) {
 // snapshot reads and sends the actions that changed after since, page by page. The numbers below an action are those of
 // the pages so far; when they grew later, the action is sent again at the end.
 func (a *actionStream) snapshot(ctx context.Context, since int64) error {
-	limit := a.streams.cfg.Page
+	limit := min(a.streams.cfg.Page, firstPage)
 	var after store.ActionKey
-	for {
+	for ; ; limit = a.streams.cfg.Page {
 		rows, err := a.streams.read.RunActions(ctx, a.runID, since, after, limit)
 		if err != nil {
 			return rpcUnavailable(err)

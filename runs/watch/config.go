@@ -19,7 +19,7 @@ type Config struct {
 	Window time.Duration `mapstructure:"window"`
 	// Linger is how long a stream of a run's actions goes on after the run has ended and gone quiet.
 	Linger time.Duration `mapstructure:"linger"`
-	// Ring is how many changes of one run are kept for subscribers that are behind. Who falls further behind reads
+	// Ring is how many changes of one run, and of all runs' roots, are kept for subscribers that are behind. Who falls further behind reads
 	// the database again.
 	Ring int `mapstructure:"ring"`
 	// RingBytes bounds the same in bytes.

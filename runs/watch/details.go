@@ -5,10 +5,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
-	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/view"
 )
@@ -22,13 +20,7 @@ func (s *Streams) ActionDetails(ctx context.Context, id ident.Action, send func(
 	}
 	return s.followDetails(ctx, at, detailStream{
 		key: "action/" + id.Name,
-		read: func(ctx context.Context) (proto.Message, error) {
-			d, err := s.details.ActionDetails(ctx, id)
-			if err != nil {
-				return nil, err
-			}
-			return view.Details(&d.Action, d.Spec, d.Events)
-		},
+		read: func(ctx context.Context) (proto.Message, error) { return s.details.ActionDetails(ctx, id) },
 		send: func(m proto.Message) error {
 			return send(&workflow.WatchActionDetailsResponse{Details: m.(*workflow.ActionDetails)})
 		},
@@ -44,13 +36,7 @@ func (s *Streams) RunDetails(ctx context.Context, id ident.Run, send func(*workf
 	}
 	return s.followDetails(ctx, at, detailStream{
 		key: "run",
-		read: func(ctx context.Context) (proto.Message, error) {
-			d, err := s.details.RunDetails(ctx, id)
-			if err != nil {
-				return nil, err
-			}
-			return runDetails(d)
-		},
+		read: func(ctx context.Context) (proto.Message, error) { return s.details.RunDetails(ctx, id) },
 		send: func(m proto.Message) error {
 			return send(&workflow.WatchRunDetailsResponse{Details: m.(*workflow.RunDetails)})
 		},
@@ -95,16 +81,4 @@ func (s *Streams) followDetails(ctx context.Context, at store.Located, d detailS
 		}
 		sub.Take() // what has changed is read as a whole
 	}
-}
-
-func runDetails(d *store.Details) (*workflow.RunDetails, error) {
-	action, err := view.Details(&d.Action, d.Spec, d.Events)
-	if err != nil {
-		return nil, err
-	}
-	out := &workflow.RunDetails{RunSpec: &task.RunSpec{}, Action: action}
-	if err := proto.Unmarshal(d.RunSpec, out.RunSpec); err != nil {
-		return nil, rpc.DataLoss(err, "the stored run spec of run %s cannot be read", d.RunName)
-	}
-	return out, nil
 }

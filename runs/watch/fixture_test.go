@@ -17,12 +17,14 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/pgtest"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/view"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 )
 
@@ -66,14 +68,24 @@ func (c *countingReader) ActionsByID(ctx context.Context, ids []int64) ([]*store
 	return c.WatchReader.ActionsByID(ctx, ids)
 }
 
+// countingDetails makes details as the service does.
 type countingDetails struct {
-	*store.Reader
-	reads atomic.Int64
+	reader *store.Reader
+	reads  atomic.Int64
 }
 
-func (c *countingDetails) ActionDetails(ctx context.Context, id ident.Action) (*store.Details, error) {
+func (c *countingDetails) ActionDetails(ctx context.Context, id ident.Action) (*workflow.ActionDetails, error) {
 	c.reads.Add(1)
-	return c.Reader.ActionDetails(ctx, id)
+	d, err := c.reader.ActionDetails(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return view.Details(&d.Action, d.Spec, d.Events)
+}
+
+func (c *countingDetails) RunDetails(ctx context.Context, run ident.Run) (*workflow.RunDetails, error) {
+	action, err := c.ActionDetails(ctx, run.Root())
+	return &workflow.RunDetails{RunSpec: &task.RunSpec{}, Action: action}, err
 }
 
 // fixture is a hub with its streams on a database of its own.
@@ -120,7 +132,7 @@ func newFixture(t testing.TB, options ...option) *fixture {
 	f.config.Window = 10 * time.Millisecond
 	f.wake.Store(true)
 	f.reader = &countingReader{WatchReader: store.NewWatchReader(f.pool)}
-	f.details = &countingDetails{Reader: store.NewReader(f.pool)}
+	f.details = &countingDetails{reader: store.NewReader(f.pool)}
 	deps := watch.HubDeps{Log: f.reader, Clock: f.clock, Logger: zerolog.Nop()}
 	for _, o := range options {
 		o(f, &deps)
@@ -149,7 +161,9 @@ type run struct {
 	ident.Run
 }
 
-func (f *fixture) run(project, domain, name string) *run { return f.taskRun(project, domain, name, "env.main", "v1") }
+func (f *fixture) run(project, domain, name string) *run {
+	return f.taskRun(project, domain, name, "env.main", "v1")
+}
 
 func (f *fixture) taskRun(project, domain, name, task, version string) *run {
 	f.t.Helper()

@@ -38,7 +38,6 @@ type rootChange struct {
 const (
 	maxWaitingRoots = 10_000 // more wake-ups than these become one read of what was updated recently
 	maxKnownRoots   = 50_000 // then fingerprints are forgotten; unchanged runs are sent once more
-	rootRing        = 4096
 	rootsPerRead    = 1000
 )
 
@@ -262,7 +261,7 @@ func (f *rootFeed) publish(rows []*store.Listed) {
 			}
 		}
 	}
-	if len(f.ring) > 2*rootRing {
-		f.ring = slices.Clone(f.ring[len(f.ring)-rootRing:])
+	if keep := f.hub.cfg.Ring; len(f.ring) > 2*keep {
+		f.ring = slices.Clone(f.ring[len(f.ring)-keep:])
 	}
 }

@@ -27,17 +27,17 @@ type Reader interface {
 	TaskGroups(ctx context.Context, scope store.GroupScope, limit int) ([]*store.TaskGroup, error)
 }
 
-// DetailsReader reads what details are made of. store.Reader implements it.
-type DetailsReader interface {
-	ActionDetails(ctx context.Context, id ident.Action) (*store.Details, error)
-	RunDetails(ctx context.Context, run ident.Run) (*store.Details, error)
+// Details makes the messages of details, as the unary calls answer them.
+type Details interface {
+	ActionDetails(ctx context.Context, id ident.Action) (*workflow.ActionDetails, error)
+	RunDetails(ctx context.Context, run ident.Run) (*workflow.RunDetails, error)
 }
 
 // Deps is what Streams needs.
 type Deps struct {
 	Hub     *Hub
 	Reader  Reader
-	Details DetailsReader
+	Details Details
 	Clock   clock.Clock
 	Logger  zerolog.Logger
 }
@@ -47,7 +47,7 @@ type Streams struct {
 	cfg     Config
 	hub     *Hub
 	read    Reader
-	details DetailsReader
+	details Details
 	clock   clock.Clock
 	log     zerolog.Logger
 }

@@ -32,7 +32,7 @@ func (h *Hub) heard(n pgdb.Notification) {
 	}
 	payload := n.Payload
 	if replica, rest, signed := strings.Cut(payload, " "); signed {
-		if replica == h.deps.Replica {
+		if replica == h.deps.Replica && replica != "" {
 			return // the local writer wakes us itself
 		}
 		payload = rest
