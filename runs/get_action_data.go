@@ -1,5 +1,3 @@
-//go:build blobstore_pending
-
 package runs
 
 import (

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // layouts are the spellings of times that clients send. Without a zone a time is UTC.
@@ -31,6 +32,9 @@ func (f Field) parse(text string) (any, error) {
 	default:
 		if strings.ContainsRune(text, 0) {
 			return nil, fmt.Errorf("a text may not contain the character NUL")
+		}
+		if !utf8.ValidString(text) {
+			return nil, fmt.Errorf("a text must be UTF-8")
 		}
 		return text, nil
 	}
