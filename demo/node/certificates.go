@@ -1,0 +1,164 @@
+package node
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+)
+
+// Certificates are files by which the node and the API server know each other. Other users of the machine have neither
+// and so read no logs.
+type Certificates struct {
+	// Authority has signed the other two; the API server may use it as --kubelet-certificate-authority.
+	Authority string
+	// ClientCertificate and ClientKey are for the API server: --kubelet-client-certificate, --kubelet-client-key.
+	ClientCertificate, ClientKey string
+
+	servingCertificate, servingKey string
+}
+
+// How long certificates are good for, and how long before their end they are made anew.
+const (
+	certificateLife    = 365 * 24 * time.Hour
+	certificateRenewal = 30 * 24 * time.Hour
+)
+
+// EnsureCertificates makes the certificates in dir unless good ones are there. The authority's key is not kept.
+func EnsureCertificates(dir, address string, clk clock.Clock) (Certificates, error) {
+	c := Certificates{
+		Authority:          filepath.Join(dir, "authority.crt"),
+		ClientCertificate:  filepath.Join(dir, "client.crt"),
+		ClientKey:          filepath.Join(dir, "client.key"),
+		servingCertificate: filepath.Join(dir, "serving.crt"),
+		servingKey:         filepath.Join(dir, "serving.key"),
+	}
+	if c.good(address, clk.Now()) {
+		return c, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return c, fmt.Errorf("make the directory of certificates: %w", err)
+	}
+	return c, c.make(address, clk.Now())
+}
+
+// good tells whether all files are there and valid for long enough.
+func (c Certificates) good(address string, now time.Time) bool {
+	pool, err := c.pool()
+	if err != nil {
+		return false
+	}
+	for _, pair := range []struct {
+		cert, key string
+		usage     x509.ExtKeyUsage
+		host      string
+	}{
+		{c.servingCertificate, c.servingKey, x509.ExtKeyUsageServerAuth, address},
+		{c.ClientCertificate, c.ClientKey, x509.ExtKeyUsageClientAuth, ""},
+	} {
+		loaded, err := tls.LoadX509KeyPair(pair.cert, pair.key)
+		if err != nil {
+			return false
+		}
+		_, err = loaded.Leaf.Verify(x509.VerifyOptions{
+			Roots: pool, KeyUsages: []x509.ExtKeyUsage{pair.usage}, DNSName: pair.host, CurrentTime: now.Add(certificateRenewal),
+		})
+		if err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func (c Certificates) pool() (*x509.CertPool, error) {
+	raw, err := os.ReadFile(c.Authority)
+	if err != nil {
+		return nil, fmt.Errorf("read the authority's certificate: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(raw) {
+		return nil, fmt.Errorf("read the authority's certificate: no certificate in %s", c.Authority)
+	}
+	return pool, nil
+}
+
+func (c Certificates) make(address string, now time.Time) error {
+	authority := &x509.Certificate{
+		Subject: pkix.Name{CommonName: "flyte-binary local node"}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign,
+	}
+	authorityKey, err := sign(authority, nil, nil, now, c.Authority, "")
+	if err != nil {
+		return err
+	}
+	serving := &x509.Certificate{
+		Subject: pkix.Name{CommonName: "local node"}, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, DNSNames: []string{"localhost"},
+	}
+	if ip := net.ParseIP(address); ip != nil {
+		serving.IPAddresses = []net.IP{ip}
+	} else {
+		serving.DNSNames = append(serving.DNSNames, address)
+	}
+	client := &x509.Certificate{
+		Subject: pkix.Name{CommonName: "kube-apiserver-kubelet-client"}, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	_, servingErr := sign(serving, authority, authorityKey, now, c.servingCertificate, c.servingKey)
+	_, clientErr := sign(client, authority, authorityKey, now, c.ClientCertificate, c.ClientKey)
+	return errors.Join(servingErr, clientErr)
+}
+
+// sign makes a key and a certificate, signed by the authority or by itself, and writes what has a file name.
+func sign(
+	cert, authority *x509.Certificate, authorityKey *ecdsa.PrivateKey, now time.Time, certFile, keyFile string,
+) (*ecdsa.PrivateKey, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make a key: %w", err)
+	}
+	cert.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, fmt.Errorf("make a serial number: %w", err)
+	}
+	cert.NotBefore, cert.NotAfter = now.Add(-time.Hour), now.Add(certificateLife)
+	if authority == nil {
+		authority, authorityKey = cert, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, cert, authority, &key.PublicKey, authorityKey)
+	if err != nil {
+		return nil, fmt.Errorf("make the certificate of %s: %w", cert.Subject.CommonName, err)
+	}
+	if err := writePEM(certFile, "CERTIFICATE", der); err != nil {
+		return nil, err
+	}
+	if keyFile == "" {
+		return key, nil
+	}
+	raw, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("encode a key: %w", err)
+	}
+	return key, writePEM(keyFile, "PRIVATE KEY", raw)
+}
+
+func writePEM(path, kind string, der []byte) error {
+	raw := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+	next := path + ".next"
+	if err := os.WriteFile(next, raw, 0o600); err != nil {
+		return fmt.Errorf("write a certificate: %w", err)
+	}
+	return os.Rename(next, path)
+}

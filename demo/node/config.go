@@ -1,0 +1,159 @@
+package node
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// Config says how the node runs pods.
+type Config struct {
+	// Name is the node's name in the API. Default "local".
+	Name string `mapstructure:"name"`
+	// DataDir keeps pods' files, working directories and logs. It must be absolute and has no default. A short path is
+	// better: sockets in temporary directories below it may not be longer than about 100 characters.
+	DataDir string `mapstructure:"dataDir"`
+	// Address is where the node serves logs to the API server, and the address of node and pods. Default 127.0.0.1.
+	Address string `mapstructure:"address"`
+	// CPUs is how many CPUs pods may ask for together, before Overcommit. Default: as many as the machine has.
+	CPUs float64 `mapstructure:"cpus"`
+	// CPUOvercommit multiplies CPUs. Default 1.
+	CPUOvercommit float64 `mapstructure:"cpuOvercommit"`
+	// MemoryBytes is how much memory pods may ask for together. Default: all that the machine has.
+	MemoryBytes int64 `mapstructure:"memoryBytes"`
+	// Pods is how many pods may run at a time. Default 250.
+	Pods int64 `mapstructure:"pods"`
+	// Relief lets the oldest waiting pod start in spite of what running pods have asked for, once per this interval, as
+	// long as the machine's processors are mostly idle and its memory is free: tasks that wait for their children hold
+	// their CPUs without using them, and nested runs would stand still for ever. 0 turns it off. Default 250ms.
+	Relief time.Duration `mapstructure:"relief"`
+	// Environment is the directory, such as a Python virtual environment, that stands in for images that no entry of
+	// Images matches. Its bin directory comes first in PATH. Empty: the machine's own PATH alone.
+	Environment string `mapstructure:"environment"`
+	// Images maps images to other environments; the longest pattern that matches wins.
+	Images []Image `mapstructure:"images"`
+	// InheritEnv names variables of this process that containers get too, if it has them. A trailing * stands for any
+	// ending. Default: language, time zone, proxies, certificates and library paths.
+	InheritEnv []string `mapstructure:"inheritEnv"`
+	// Env are further variables for every container. The container's own win.
+	Env map[string]string `mapstructure:"env"`
+	// Heartbeat is how often the node renews its lease. Default 10s.
+	Heartbeat time.Duration `mapstructure:"heartbeat"`
+	// RunningDelay is how long a change other than the end of a pod waits before it is written; a pod that ends
+	// meanwhile costs one write less. Default 50ms.
+	RunningDelay time.Duration `mapstructure:"runningDelay"`
+	// UnschedulableAfter is how long a pod waits for room before its condition says so. Default 1s.
+	UnschedulableAfter time.Duration `mapstructure:"unschedulableAfter"`
+	// RestartBackoff is the pause before a container is started again, doubled each time up to 30 times as much.
+	// Default 10s.
+	RestartBackoff time.Duration `mapstructure:"restartBackoff"`
+	// LogBytes is the size at which a container's log is turned over, one older part being kept. Default 64 MiB.
+	LogBytes int64 `mapstructure:"logBytes"`
+	// MemoryInterval is how often memory limits are checked where the kernel does not enforce them. Default 250ms.
+	MemoryInterval time.Duration `mapstructure:"memoryInterval"`
+	// StopGrace bounds how long processes may take to end when the node stops, whatever their pods allow. Default 5s.
+	StopGrace time.Duration `mapstructure:"stopGrace"`
+	// Executable is the binary that runs shims (see package shim/early). Default: this process's own.
+	Executable string `mapstructure:"executable"`
+	// Certificates is the directory of EnsureCertificates. Default: pki below DataDir.
+	Certificates string `mapstructure:"certificates"`
+	// PortableMounts does without mount namespaces even where they could be had.
+	PortableMounts bool `mapstructure:"portableMounts"`
+	// NoCgroups does without cgroups even where they could be had.
+	NoCgroups bool `mapstructure:"noCgroups"`
+	// ServiceAccountTokens gives pods the token of their service account, at the cost of one more API call per pod.
+	ServiceAccountTokens bool `mapstructure:"serviceAccountTokens"`
+}
+
+// Image maps images to an environment.
+type Image struct {
+	// Pattern is compared with the whole image name; * stands for any text.
+	Pattern string `mapstructure:"pattern"`
+	// Environment is the directory that stands in for the image.
+	Environment string `mapstructure:"environment"`
+}
+
+// DefaultConfig is the configuration but for DataDir.
+func DefaultConfig() Config {
+	return Config{
+		Name: "local", Address: "127.0.0.1", CPUs: float64(runtime.NumCPU()), CPUOvercommit: 1, MemoryBytes: machineMemory(),
+		Pods: 250, Relief: 250 * time.Millisecond, Heartbeat: 10 * time.Second, RunningDelay: 50 * time.Millisecond,
+		UnschedulableAfter: time.Second, RestartBackoff: 10 * time.Second, LogBytes: 64 << 20,
+		MemoryInterval: 250 * time.Millisecond, StopGrace: 5 * time.Second,
+		InheritEnv: []string{
+			"LANG", "LC_*", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "LD_LIBRARY_PATH",
+			"CUDA_VISIBLE_DEVICES", "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY",
+			"ALL_PROXY", "NO_PROXY",
+		},
+	}
+}
+
+// Validate names the first field that makes no sense.
+func (c Config) Validate() error {
+	switch {
+	case c.Name == "":
+		return fmt.Errorf("name: must be set")
+	case !filepath.IsAbs(c.DataDir):
+		return fmt.Errorf("dataDir: %q is not an absolute path", c.DataDir)
+	case c.Address == "":
+		return fmt.Errorf("address: must be set")
+	case c.CPUs <= 0:
+		return fmt.Errorf("cpus: must be more than 0")
+	case c.CPUOvercommit <= 0:
+		return fmt.Errorf("cpuOvercommit: must be more than 0")
+	case c.MemoryBytes <= 0:
+		return fmt.Errorf("memoryBytes: must be more than 0")
+	case c.Pods <= 0:
+		return fmt.Errorf("pods: must be more than 0")
+	case c.Relief < 0:
+		return fmt.Errorf("relief: must not be negative")
+	case c.Heartbeat <= 0:
+		return fmt.Errorf("heartbeat: must be more than 0")
+	case c.RunningDelay < 0:
+		return fmt.Errorf("runningDelay: must not be negative")
+	case c.UnschedulableAfter < 0:
+		return fmt.Errorf("unschedulableAfter: must not be negative")
+	case c.RestartBackoff <= 0:
+		return fmt.Errorf("restartBackoff: must be more than 0")
+	case c.LogBytes < 0:
+		return fmt.Errorf("logBytes: must not be negative")
+	case c.MemoryInterval <= 0:
+		return fmt.Errorf("memoryInterval: must be more than 0")
+	case c.StopGrace < 0:
+		return fmt.Errorf("stopGrace: must not be negative")
+	}
+	if err := environment(c.Environment); err != nil {
+		return fmt.Errorf("environment: %w", err)
+	}
+	for i, image := range c.Images {
+		if image.Pattern == "" {
+			return fmt.Errorf("images[%d].pattern: must be set", i)
+		}
+		if err := environment(image.Environment); err != nil {
+			return fmt.Errorf("images[%d].environment: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// environment checks a directory of executables; one that does not exist yet is found out when a container needs it.
+func environment(dir string) error {
+	if dir != "" && !filepath.IsAbs(dir) {
+		return fmt.Errorf("%q is not an absolute path", dir)
+	}
+	return nil
+}
+
+// executable is the configured shim or this binary.
+func (c Config) executable() (string, error) {
+	if c.Executable != "" {
+		return c.Executable, nil
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find the own executable: %w", err)
+	}
+	return path, nil
+}

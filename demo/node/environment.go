@@ -1,0 +1,122 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/flyte-binary/flyte-binary/demo/node/podenv"
+)
+
+// environment completes the container's own variables with those that a process of this machine needs. Nothing else of
+// this process's environment gets through: a laptop's shell is full of settings that would lead tasks astray.
+func (l *launch) environment(cfg Config, image string, place place) {
+	base := &podenv.Environment{}
+	proxied := false
+	for _, variable := range os.Environ() {
+		name, value, _ := strings.Cut(variable, "=")
+		if inherited(cfg.InheritEnv, name) {
+			base.Set(name, value)
+			proxied = proxied || strings.HasSuffix(strings.ToLower(name), "s_proxy") || strings.ToLower(name) == "http_proxy"
+		}
+	}
+	for name, value := range cfg.Env {
+		base.Set(name, value)
+	}
+	for _, variable := range l.env.List() {
+		name, value, _ := strings.Cut(variable, "=")
+		base.Set(name, value)
+	}
+	if proxied {
+		for _, name := range []string{"NO_PROXY", "no_proxy"} {
+			value, _ := base.Get(name)
+			base.Set(name, withLocal(value))
+		}
+	}
+	base.Default("HOME", place.home)
+	base.Default("TMPDIR", place.temp)
+	base.Default("HOSTNAME", l.pod.Name)
+	base.Default("LANG", "C.UTF-8")
+	base.Default("PYTHONUNBUFFERED", "1")
+	path, ok := base.Get("PATH")
+	if !ok {
+		path = os.Getenv("PATH")
+	}
+	if image != "" {
+		path = filepath.Join(image, "bin") + string(os.PathListSeparator) + path
+		base.Default("VIRTUAL_ENV", image)
+	}
+	base.Set("PATH", path)
+	if host, port, ok := l.w.n.apiAddress(); ok {
+		base.Set("KUBERNETES_SERVICE_HOST", host)
+		base.Set("KUBERNETES_SERVICE_PORT", port)
+	} else {
+		// An address that only exists in a cluster's network would make clients wait instead of fail.
+		base.Unset("KUBERNETES_SERVICE_HOST")
+		base.Unset("KUBERNETES_SERVICE_PORT")
+	}
+	l.env = base
+}
+
+// inherited tells whether a variable is among the patterns.
+func inherited(patterns []string, name string) bool {
+	for _, pattern := range patterns {
+		if prefix, star := strings.CutSuffix(pattern, "*"); pattern == name || (star && strings.HasPrefix(name, prefix)) {
+			return true
+		}
+	}
+	return false
+}
+
+// withLocal makes sure that this machine is not reached through a proxy.
+func withLocal(list string) string {
+	for _, host := range []string{"localhost", "127.0.0.1"} {
+		if !strings.Contains(","+list+",", ","+host+",") {
+			if list != "" {
+				list += ","
+			}
+			list += host
+		}
+	}
+	return list
+}
+
+// look finds the executable of a command as the process would: by PATH, or relative to its directory. The path is the
+// one that the process sees.
+func (l *launch) look(name, work string) (string, error) {
+	if name == "" {
+		return "", errors.New("the name is empty")
+	}
+	if strings.Contains(name, "/") {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(work, name)
+		}
+		return name, l.executable(name)
+	}
+	path, _ := l.env.Get("PATH")
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(work, dir)
+		}
+		if candidate := filepath.Join(dir, name); l.executable(candidate) == nil {
+			return candidate, nil
+		}
+	}
+	return "", fmt.Errorf("no such file in PATH %s", path)
+}
+
+func (l *launch) executable(path string) error {
+	info, err := os.Stat(l.seen(path))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s does not exist", path)
+	case err != nil:
+		return err
+	case info.IsDir() || info.Mode()&0o111 == 0:
+		return fmt.Errorf("%s is not an executable file", path)
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// reasons say why a pod does not fit.
+type reasons struct {
+	lacking  []corev1.ResourceName
+	selector bool   // the pod wants a node with other labels
+	never    bool   // it would not fit on the empty node either
+	detail   string // numbers, for a pod that never fits
+}
+
+func (r reasons) none() bool { return len(r.lacking) == 0 && !r.selector }
+
+// only tells whether there is something lacking, and nothing but these.
+func (r reasons) only(names ...corev1.ResourceName) bool {
+	if r.none() || r.selector {
+		return false
+	}
+	return !slices.ContainsFunc(r.lacking, func(name corev1.ResourceName) bool { return !slices.Contains(names, name) })
+}
+
+// message is in the words that people know from schedulers. It holds no number that changes from moment to moment.
+func (r reasons) message() string {
+	var parts []string
+	if r.selector {
+		parts = append(parts, "1 node(s) didn't match Pod's node affinity/selector")
+	}
+	for _, name := range r.lacking {
+		if name == corev1.ResourcePods {
+			parts = append(parts, "1 Too many pods")
+		} else {
+			parts = append(parts, "1 Insufficient "+string(name))
+		}
+	}
+	text := "0/1 nodes are available: " + strings.Join(parts, ", ") + "."
+	if r.detail != "" {
+		text += " " + r.detail
+	}
+	return text
+}
+
+// why compares a pod with the room there is. Called with the lock held.
+func (b *binder) why(c *candidate) reasons {
+	var r reasons
+	labels := b.n.labels()
+	for key, value := range c.pod.Spec.NodeSelector {
+		if labels[key] != value {
+			r.selector, r.never = true, true
+		}
+	}
+	var details []string
+	for name, wanted := range c.request {
+		if wanted.IsZero() {
+			continue
+		}
+		offered := b.n.capacity[name]
+		free := offered.DeepCopy()
+		free.Sub(b.used[name])
+		if wanted.Cmp(free) <= 0 {
+			continue
+		}
+		r.lacking = append(r.lacking, name)
+		if wanted.Cmp(offered) > 0 {
+			r.never = true
+			details = append(details, larger(name, wanted, offered))
+		}
+	}
+	slices.Sort(r.lacking)
+	slices.Sort(details)
+	r.detail = strings.Join(details, " ")
+	return r
+}
+
+// larger explains a pod that asks for more than there is.
+func larger(name corev1.ResourceName, wanted, offered resource.Quantity) string {
+	if offered.IsZero() {
+		return fmt.Sprintf("The pod asks for %s of %s, which this machine does not have.", wanted.String(), name)
+	}
+	return fmt.Sprintf("The pod asks for %s of %s and this machine offers %s in all, so it will never start here.",
+		wanted.String(), name, offered.String())
+}
+
+// reserve is the part of free memory that relief leaves alone.
+const reserve = 256 << 20
+
+// enoughMemory tells whether a pod's memory is there in fact. Where that cannot be known, nobody is let in on trust.
+func enoughMemory(request corev1.ResourceList) bool {
+	free, ok := freeMemory()
+	return ok && free-reserve > request.Memory().Value()
+}
+
+// idleness watches the processors of the machine.
+type idleness struct {
+	idle, total uint64
+}
+
+// look tells whether more than half of the processors' time since the last look went unused.
+func (i *idleness) look() bool {
+	idle, total, ok := cpuTimes()
+	if !ok {
+		return false
+	}
+	sinceIdle, since := idle-i.idle, total-i.total
+	first := i.total == 0
+	i.idle, i.total = idle, total
+	return !first && since > 0 && 2*sinceIdle >= since
+}

@@ -1,0 +1,284 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/flyte-binary/flyte-binary/demo/node/podenv"
+	"github.com/flyte-binary/flyte-binary/demo/node/podvolume"
+	"github.com/flyte-binary/flyte-binary/demo/node/process"
+	"github.com/flyte-binary/flyte-binary/demo/node/shim"
+)
+
+// messageFile is where a container may write why it ended, in the directory of its run.
+const messageFile = "message"
+
+// waitError says that a container cannot be started yet.
+type waitError struct {
+	reason string // of the waiting state
+	event  string
+	err    error
+}
+
+// Error implements error.
+func (e *waitError) Error() string { return e.err.Error() }
+
+// Unwrap makes the cause visible.
+func (e *waitError) Unwrap() error { return e.err }
+
+// later makes what may pass by itself a reason to wait: something missing, or an API that does not answer.
+func later(err error, reason, event string) error {
+	if err == nil || errors.Is(err, podvolume.ErrUnsupported) {
+		return err
+	}
+	if podenv.IsMissing(err) || isAPI(err) {
+		return &waitError{reason: reason, event: event, err: err}
+	}
+	return err
+}
+
+// start makes a container's process.
+func (w *worker) start(ctx context.Context, c *container) (*process.Process, error) {
+	volumes, err := w.makeVolumes(ctx)
+	if err != nil {
+		return nil, later(err, "ContainerCreating", "FailedMount")
+	}
+	pod := w.pod()
+	env, err := w.n.resolver.Container(ctx, pod, c.spec)
+	if err != nil {
+		return nil, later(err, "CreateContainerConfigError", "Failed")
+	}
+	w.mu.Lock()
+	run := c.restarts
+	w.mu.Unlock()
+	dir := w.runDir(c, run)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the container's directory: %w", err)
+	}
+	l := &launch{w: w, pod: pod, c: c.spec, env: env, dir: dir, line: podenv.CommandLine(c.spec, env), volumes: volumes}
+	command, err := l.command()
+	if err != nil {
+		l.plan.release()
+		return nil, err
+	}
+	command.ID = string(w.uid) + "/" + c.spec.Name + "/" + filepath.Base(dir)
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stop != nil {
+		l.plan.release()
+		return nil, &waitError{reason: "ContainerCreating", event: "Killing", err: errors.New("the pod is being stopped")}
+	}
+	p, err := w.n.launcher.Start(dir, command)
+	if err != nil {
+		l.plan.release()
+		return nil, err
+	}
+	c.proc, c.plan = p, l.plan.Plan
+	return p, nil
+}
+
+// makeVolumes makes the pod's volumes before the first container that starts.
+func (w *worker) makeVolumes(ctx context.Context) (map[string]string, error) {
+	w.prepare.Lock()
+	defer w.prepare.Unlock()
+	if w.volumes != nil {
+		return w.volumes, nil
+	}
+	dir := filepath.Join(w.dir, "volumes")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the pod's directory: %w", err)
+	}
+	volumes, err := w.n.volumes.Make(ctx, w.pod(), dir)
+	if err != nil {
+		return nil, err
+	}
+	w.volumes = volumes
+	return volumes, nil
+}
+
+// launch gathers what a process is started with.
+type launch struct {
+	w       *worker
+	pod     *corev1.Pod
+	c       *corev1.Container
+	env     *podenv.Environment // the container's own, then the whole
+	line    []string
+	dir     string
+	volumes map[string]string
+	plan    heldPlan
+}
+
+// heldPlan is a plan or none.
+type heldPlan struct{ *podvolume.Plan }
+
+func (h heldPlan) release() {
+	if h.Plan != nil {
+		h.Plan.Release()
+	}
+}
+
+// command computes the whole command. Its errors are for the person who wrote the pod.
+func (l *launch) command() (process.Command, error) {
+	var none process.Command
+	cfg := l.w.n.cfg
+	image := cfg.environmentFor(l.c.Image)
+	if len(l.line) == 0 {
+		return none, fmt.Errorf("the container has no command and no arguments. What image %q would run by itself is not known here, "+
+			"because containers run as processes of this machine", l.c.Image)
+	}
+	place, err := l.w.n.place(l.pod, l.c)
+	if err != nil {
+		return none, err
+	}
+	l.environment(cfg, image, place)
+	if err := l.mounts(place, image); err != nil {
+		return none, err
+	}
+	work, err := l.workDir(place)
+	if err != nil {
+		return none, err
+	}
+	path, err := l.look(l.line[0], work)
+	if err != nil {
+		return none, l.notFound(image, err)
+	}
+	var memory resource.Quantity
+	if limit, ok := l.c.Resources.Limits[corev1.ResourceMemory]; ok {
+		memory = limit
+	}
+	return process.Command{
+		Path: path, Argv: l.line, Env: l.env.List(), Dir: work, MemoryBytes: memory.Value(), Mounts: l.binds(),
+	}, nil
+}
+
+// notFound explains a command that is not there.
+func (l *launch) notFound(image string, err error) error {
+	if image == "" {
+		return fmt.Errorf("the command %q of image %q was not found in the PATH of this machine (%w). Containers run as processes here: "+
+			"install the command, or map the image to a directory whose bin has it, with an entry of node.images in the configuration",
+			l.line[0], l.c.Image, err)
+	}
+	return fmt.Errorf("the command %q of image %q was not found (%w). Containers run as processes of this machine and the "+
+		"environment %s stands in for this image: install the command there, or map the image to another environment with an "+
+		"entry of node.images in the configuration", l.line[0], l.c.Image, err, image)
+}
+
+func (l *launch) binds() []shim.Mount {
+	if l.plan.Plan == nil {
+		return nil
+	}
+	return l.plan.Binds
+}
+
+// mounts makes the container's volumes visible, in one way or another, and rewrites what can be told only in words.
+func (l *launch) mounts(place place, image string) error {
+	message := podvolume.Rewrite{From: l.c.TerminationMessagePath, To: filepath.Join(l.dir, messageFile)}
+	if message.From != "" {
+		l.rewrite(message)
+	}
+	var mounts []podvolume.Mount
+	for _, m := range l.c.VolumeMounts {
+		source, ok := l.volumes[m.Name]
+		if !ok {
+			continue // a volume that may be left out
+		}
+		source, err := l.subPath(source, m)
+		if err != nil {
+			return err
+		}
+		mounts = append(mounts, podvolume.Mount{Source: source, Target: m.MountPath, ReadOnly: m.ReadOnly, Scratch: l.scratch(m)})
+	}
+	if len(mounts) == 0 {
+		return nil
+	}
+	protect := []string{place.work, place.temp, place.home, l.w.dir}
+	if image != "" {
+		protect = append(protect, image)
+	}
+	plan, err := l.w.n.mounter.Plan(mounts, protect...)
+	if err != nil {
+		return err
+	}
+	l.plan = heldPlan{plan}
+	mentioned := map[podvolume.Rewrite]bool{}
+	for _, rewrite := range plan.Rewrites {
+		mentioned[rewrite] = l.rewrite(rewrite)
+	}
+	for _, unseen := range plan.Unseen {
+		if !mentioned[unseen.Rewrite] {
+			return fmt.Errorf("the volume at %s cannot be shown to the process: %w. The path may be created by running as root on "+
+				"Linux, or be named in the container's command, arguments or environment, where it is replaced by the volume's real place %s",
+				unseen.Rewrite.From, unseen.Why, unseen.Rewrite.To)
+		}
+	}
+	return nil
+}
+
+// rewrite replaces a path wherever the container mentions it, and tells whether it does.
+func (l *launch) rewrite(r podvolume.Rewrite) bool {
+	found := false
+	apply := func(text string) string {
+		changed := r.Apply(text)
+		found = found || changed != text
+		return changed
+	}
+	for i := range l.line {
+		l.line[i] = apply(l.line[i])
+	}
+	l.env.Map(apply)
+	return found
+}
+
+// scratch tells whether a mount is of an empty directory of this container's own.
+func (l *launch) scratch(m corev1.VolumeMount) bool {
+	for _, v := range l.pod.Spec.Volumes {
+		if v.Name == m.Name {
+			return v.EmptyDir != nil && m.SubPath == "" && len(l.pod.Spec.Containers)+len(l.pod.Spec.InitContainers) == 1
+		}
+	}
+	return false
+}
+
+// subPath goes down into a volume, and never out of it.
+func (l *launch) subPath(source string, m corev1.VolumeMount) (string, error) {
+	sub := m.SubPath
+	if m.SubPathExpr != "" {
+		sub = podenv.Expand(m.SubPathExpr, l.env.Get)
+	}
+	if sub == "" {
+		return source, nil
+	}
+	root, err := os.OpenRoot(source)
+	if err != nil {
+		return "", fmt.Errorf("the volume %s: %w", m.Name, err)
+	}
+	defer func() { _ = root.Close() }()
+	if _, err := root.Stat(sub); errors.Is(err, os.ErrNotExist) {
+		err = root.MkdirAll(sub, 0o755)
+		if err != nil {
+			return "", fmt.Errorf("the path %q of volume %s: %w", sub, m.Name, err)
+		}
+	} else if err != nil {
+		return "", fmt.Errorf("the path %q of volume %s: %w", sub, m.Name, err)
+	}
+	return filepath.Join(source, sub), nil
+}
+
+// seen is where a path of the process lies on this machine.
+func (l *launch) seen(path string) string {
+	best, source := "", ""
+	for _, m := range l.binds() {
+		if (path == m.Target || strings.HasPrefix(path, m.Target+"/")) && len(m.Target) > len(best) {
+			best, source = m.Target, m.Source
+		}
+	}
+	return source + strings.TrimPrefix(path, best)
+}

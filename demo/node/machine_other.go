@@ -1,0 +1,32 @@
+//go:build !linux
+
+package node
+
+import (
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// memoryDir is where files live in memory: nowhere.
+const memoryDir = ""
+
+// fallbackMemory is assumed where the machine does not tell.
+const fallbackMemory = 8 << 30
+
+// machineMemory is the memory of the machine in bytes.
+func machineMemory() int64 {
+	out, err := exec.Command("sysctl", "-n", "hw.memsize").Output()
+	if err != nil {
+		return fallbackMemory
+	}
+	bytes, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
+	if err != nil || bytes <= 0 {
+		return fallbackMemory
+	}
+	return bytes
+}
+
+func freeMemory() (bytes int64, ok bool) { return 0, false }
+
+func cpuTimes() (idle, total uint64, ok bool) { return 0, 0, false }

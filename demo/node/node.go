@@ -1,0 +1,264 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/flyte-binary/flyte-binary/demo/node/podenv"
+	"github.com/flyte-binary/flyte-binary/demo/node/podvolume"
+	"github.com/flyte-binary/flyte-binary/demo/node/process"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+)
+
+// Node is the local node.
+type Node struct {
+	cfg      Config
+	log      zerolog.Logger
+	clk      clock.Clock
+	client   kubernetes.Interface
+	launcher process.Launcher
+	mounter  *podvolume.Mounter
+	volumes  podvolume.Maker
+	resolver podenv.Resolver
+	capacity corev1.ResourceList
+	apiURL   string
+	binder   *binder
+	server   *server
+	recorder record.EventRecorder
+	events   record.EventBroadcaster
+
+	ctx    context.Context // of the goroutines; ends with Stop
+	cancel context.CancelFunc
+	loops  sync.WaitGroup
+
+	mu       sync.Mutex
+	workers  map[types.UID]*worker // GUARDED_BY(mu)
+	live     sync.WaitGroup        // workers
+	stopping bool                  // GUARDED_BY(mu): no more workers
+}
+
+var _ lifecycle.Part = (*Node)(nil)
+
+// New makes a node for the cluster that config leads to; Start brings it up.
+func New(cfg Config, config *rest.Config, log zerolog.Logger, clk clock.Clock) (*Node, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("local node: %w", err)
+	}
+	executable, err := cfg.executable()
+	if err != nil {
+		return nil, fmt.Errorf("local node: %w", err)
+	}
+	if cfg.Certificates == "" {
+		cfg.Certificates = filepath.Join(cfg.DataDir, "pki")
+	}
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // the node makes few calls for each pod, and the pods are what they are
+	config.ContentType, config.AcceptContentTypes = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf,application/json"
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("local node: %w", err)
+	}
+	n := &Node{
+		cfg: cfg, clk: clk, client: client, apiURL: config.Host, log: log.With().Str("node", cfg.Name).Logger(), workers: map[types.UID]*worker{},
+		launcher: process.Launcher{Executable: executable, LogBytes: cfg.LogBytes, MemoryInterval: cfg.MemoryInterval},
+		capacity: corev1.ResourceList{
+			corev1.ResourceCPU:    *resource.NewMilliQuantity(int64(cfg.CPUs*cfg.CPUOvercommit*1000), resource.DecimalSI),
+			corev1.ResourceMemory: *resource.NewQuantity(cfg.MemoryBytes, resource.BinarySI),
+			corev1.ResourcePods:   *resource.NewQuantity(cfg.Pods, resource.DecimalSI),
+		},
+	}
+	source := objects{client}
+	about := podenv.Node{Name: cfg.Name, IP: cfg.Address, Allocatable: n.capacity}
+	n.resolver = podenv.Resolver{Source: source, Node: about}
+	n.volumes = podvolume.Maker{Source: source, Node: about, MemoryDir: memoryVolumes()}
+	if cfg.ServiceAccountTokens {
+		n.volumes.Tokens = source
+	}
+	n.binder = newBinder(n)
+	return n, nil
+}
+
+// Start implements lifecycle.Part: afterwards the node is registered, has found the processes of an earlier node and
+// takes pods.
+func (n *Node) Start(ctx context.Context) error {
+	if err := os.MkdirAll(n.podsDir(), 0o700); err != nil {
+		return fmt.Errorf("make the node's data directory: %w", err)
+	}
+	var err error
+	namespaces := !n.cfg.PortableMounts && podvolume.HaveNamespaces()
+	if n.mounter, err = podvolume.NewMounter(filepath.Join(n.cfg.DataDir, "mounts.json"), namespaces); err != nil {
+		return err
+	}
+	if !n.cfg.NoCgroups {
+		n.launcher.Cgroups = process.FindCgroups("flyte-node-" + n.cfg.Name)
+	}
+	certificates, err := EnsureCertificates(n.cfg.Certificates, n.cfg.Address, n.clk)
+	if err != nil {
+		return err
+	}
+	n.ctx, n.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	n.events = record.NewBroadcaster(record.WithContext(n.ctx))
+	n.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: n.client.CoreV1().Events("")})
+	n.recorder = n.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "local-node", Host: n.cfg.Name})
+	if n.server, err = startServer(n, certificates); err != nil {
+		n.cancel()
+		return err
+	}
+	if err := n.register(ctx); err != nil {
+		return errors.Join(err, n.Detach(ctx))
+	}
+	if err := n.watch(ctx); err != nil {
+		return errors.Join(err, n.Detach(ctx))
+	}
+	n.loops.Go(n.heartbeat)
+	n.loops.Go(n.binder.run)
+	return nil
+}
+
+// Stop implements lifecycle.Part: it ends every process and reports each pod as ended by the node, which is no fault of
+// what ran in it.
+func (n *Node) Stop(ctx context.Context) error {
+	for _, w := range n.close() {
+		w.requestStop(stopShutdown, n.cfg.StopGrace)
+	}
+	return n.finish(ctx)
+}
+
+// Detach ends the node and leaves processes alone, for the next one on the same data directory.
+func (n *Node) Detach(ctx context.Context) error {
+	n.close()
+	if n.cancel != nil {
+		n.cancel()
+	}
+	return n.finish(ctx)
+}
+
+// close lets no more workers begin and returns those that are there.
+func (n *Node) close() []*worker {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.stopping = true
+	workers := make([]*worker, 0, len(n.workers))
+	for _, w := range n.workers {
+		workers = append(workers, w)
+		w.letGo()
+	}
+	return workers
+}
+
+// finish waits for everything.
+func (n *Node) finish(ctx context.Context) error {
+	if n.cancel == nil {
+		return nil // was never started
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		n.live.Wait()
+		n.cancel()
+		n.loops.Wait()
+		n.server.stop()
+		n.events.Shutdown()
+	}()
+	select {
+	case <-done:
+		n.launcher.Cgroups.Remove()
+		return nil
+	case <-ctx.Done():
+		n.cancel()
+		return fmt.Errorf("stop the local node: %w", ctx.Err())
+	}
+}
+
+func (n *Node) podsDir() string { return filepath.Join(n.cfg.DataDir, "pods") }
+
+// observe takes news of a pod of this node.
+func (n *Node) observe(pod *corev1.Pod) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	w := n.workers[pod.UID]
+	if w == nil {
+		if n.stopping {
+			return
+		}
+		w = newWorker(n, pod)
+		n.workers[pod.UID] = w
+		n.live.Go(w.run)
+	}
+	w.observe(pod)
+}
+
+// forget takes the news that a pod is gone from the API.
+func (n *Node) forget(uid types.UID) {
+	n.mu.Lock()
+	w := n.workers[uid]
+	delete(n.workers, uid)
+	n.mu.Unlock()
+	if w != nil {
+		w.vanish()
+	}
+}
+
+// find is the worker of a pod by its name, nil when there is none.
+func (n *Node) find(namespace, name string) *worker {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, w := range n.workers {
+		if pod := w.pod(); pod.Namespace == namespace && pod.Name == name {
+			return w
+		}
+	}
+	return nil
+}
+
+// after waits and tells whether the time passed before one of the channels closed.
+func (n *Node) after(d time.Duration, stop ...<-chan struct{}) bool {
+	timer := n.clk.NewTimer(d)
+	defer timer.Stop()
+	var other <-chan struct{}
+	if len(stop) > 0 {
+		other = stop[0]
+	}
+	select {
+	case <-timer.C():
+		return true
+	case <-n.ctx.Done():
+		return false
+	case <-other:
+		return false
+	}
+}
+
+// memoryVolumes is where volumes in memory go, if anywhere.
+func memoryVolumes() string {
+	if info, err := os.Stat(memoryDir); err != nil || !info.IsDir() {
+		return ""
+	}
+	return memoryDir
+}
+
+// tombstone takes a deleted object out of what an informer says.
+func tombstone(object any) (*corev1.Pod, bool) {
+	if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = unknown.Obj
+	}
+	pod, ok := object.(*corev1.Pod)
+	return pod, ok
+}

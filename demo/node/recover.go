@@ -1,0 +1,137 @@
+package node
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/flyte-binary/flyte-binary/demo/node/process"
+	"github.com/flyte-binary/flyte-binary/demo/node/shim"
+)
+
+// recover finds what an earlier node started of this pod. A container that the API has as started and of which nothing
+// is found is lost, and said to be.
+func (w *worker) recover() {
+	pod := w.pod()
+	reported := map[string]corev1.ContainerStatus{}
+	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for _, status := range list {
+			reported[status.Name] = status
+		}
+	}
+	for _, c := range w.containers {
+		status, known := reported[c.spec.Name]
+		run, exists := w.lastRun(c)
+		if !exists {
+			if known && (status.State.Running != nil || status.State.Terminated != nil) {
+				w.presumeLost(c, status)
+			}
+			continue
+		}
+		w.attach(c, run)
+	}
+}
+
+// lastRun is the number of a container's last run on this machine.
+func (w *worker) lastRun(c *container) (run int32, exists bool) {
+	entries, err := os.ReadDir(filepath.Dir(w.runDir(c, 0)))
+	if err != nil {
+		return 0, false
+	}
+	for _, entry := range entries {
+		if number, err := strconv.ParseInt(entry.Name(), 10, 32); err == nil {
+			run, exists = max(run, int32(number)), true
+		}
+	}
+	return run, exists
+}
+
+func (w *worker) attach(c *container, run int32) {
+	dir := w.runDir(c, run)
+	p, err := process.Attach(dir)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c.restarts = run
+	switch {
+	case errors.Is(err, process.ErrNeverStarted):
+		_ = os.RemoveAll(dir) // the run is made again
+		return
+	case err != nil:
+		w.log.Error().Err(err).Str("container", c.spec.Name).Msg("an earlier run cannot be read; it counts as lost")
+		w.lose(c, metav1.Time{})
+		return
+	}
+	c.proc, c.found = p, true
+	if p.State().Phase == shim.Running && !closed(p.Done()) {
+		c.plan = w.n.mounter.Hold(mountPaths(c.spec))
+		w.log.Info().Str("container", c.spec.Name).Int("pid", p.State().PID).Msg("found a process of the node before")
+	}
+}
+
+// presumeLost takes over the end that was reported, or reports that there is none to be known.
+func (w *worker) presumeLost(c *container, status corev1.ContainerStatus) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c.restarts = status.RestartCount
+	if status.State.Terminated != nil {
+		c.state = status.State
+		c.markUp()
+		return
+	}
+	w.lose(c, status.State.Running.StartedAt)
+}
+
+// lose ends a container about which nothing is known. Called with the lock held.
+func (w *worker) lose(c *container, startedAt metav1.Time) {
+	c.lost = true
+	c.state = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		ExitCode: 137, Reason: "ContainerStatusUnknown", ContainerID: w.containerID(c), StartedAt: startedAt,
+		FinishedAt: metav1.NewTime(w.n.clk.Now()),
+		Message:    "the node was restarted and found no trace of the process",
+	}}
+	c.markUp()
+}
+
+// recall finds the logs of a pod that had ended before this node began.
+func (w *worker) recall() {
+	for _, c := range w.containers {
+		run, exists := w.lastRun(c)
+		if !exists {
+			continue
+		}
+		p, err := process.Attach(w.runDir(c, run))
+		if err != nil {
+			continue
+		}
+		w.mu.Lock()
+		c.proc, c.restarts = p, run
+		w.mu.Unlock()
+	}
+}
+
+// endOrphan ends what is left of a pod that left the API while no node was there, and removes its files.
+func (n *Node) endOrphan(dir string) {
+	runs, err := filepath.Glob(filepath.Join(dir, "containers", "*", "*"))
+	if err != nil {
+		return
+	}
+	for _, run := range runs {
+		p, err := process.Attach(run)
+		if err != nil {
+			continue
+		}
+		p.Kill()
+		select {
+		case <-p.Done():
+		case <-n.ctx.Done():
+			return
+		}
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		n.log.Warn().Err(err).Msg("the files of an earlier pod were not removed")
+	}
+}

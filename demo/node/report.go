@@ -1,0 +1,93 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// changed says that the status is another. It never blocks.
+func (w *worker) changed() {
+	select {
+	case w.dirty <- struct{}{}:
+	default:
+	}
+}
+
+// report writes the pod's status whenever it has changed. Changes wait a moment for others, the end does not. It returns
+// when the end is written, however long that takes, or when there is nobody to tell.
+func (w *worker) report(ctx context.Context) {
+	var written corev1.PodStatus
+	for {
+		select {
+		case <-w.dirty:
+			if !w.settled(ctx) {
+				return
+			}
+		case <-w.decided:
+		case <-ctx.Done():
+			return
+		}
+		status, final := w.status()
+		if !reflect.DeepEqual(status, written) && !w.write(ctx, &status, &final) {
+			return
+		}
+		if final {
+			return
+		}
+		written = status
+	}
+}
+
+// settled waits for the delay or the end, and returns false when the node goes.
+func (w *worker) settled(ctx context.Context) bool {
+	timer := w.n.clk.NewTimer(w.n.cfg.RunningDelay)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+	case <-w.decided:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+// write writes a status, and a newer one when that takes several tries. It returns false when the pod is gone.
+func (w *worker) write(ctx context.Context, status *corev1.PodStatus, final *bool) bool {
+	pod := w.pod()
+	for pause := retryPause(0); ; pause = retryPause(pause) {
+		err := w.patch(ctx, pod, status)
+		switch {
+		case err == nil:
+			return true
+		case apierrors.IsNotFound(err), apierrors.IsConflict(err), ctx.Err() != nil:
+			return false // a pod of another uid has its name by now, or the node goes
+		}
+		w.log.Warn().Err(err).Bool("final", *final).Msg("a pod's status was not written; it is tried again")
+		if !w.n.after(pause, w.gone) {
+			return false
+		}
+		*status, *final = w.status()
+	}
+}
+
+// statusTimeout bounds one try.
+const statusTimeout = 10 * time.Second
+
+func (w *worker) patch(ctx context.Context, pod *corev1.Pod, status *corev1.PodStatus) error {
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": status})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	_, err = w.n.client.CoreV1().Pods(pod.Namespace).Patch(
+		ctx, pod.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{}, "status")
+	return err
+}

@@ -1,0 +1,64 @@
+package node
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// request is what a pod asks for: all that its containers need at a time.
+func request(pod *corev1.Pod) corev1.ResourceList {
+	sidecars := corev1.ResourceList{}
+	peak := corev1.ResourceList{}
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		if isSidecar(c) {
+			add(sidecars, c.Resources.Requests)
+			raise(peak, sidecars)
+			continue
+		}
+		during := sidecars.DeepCopy()
+		add(during, c.Resources.Requests)
+		raise(peak, during)
+	}
+	total := sidecars
+	for i := range pod.Spec.Containers {
+		add(total, pod.Spec.Containers[i].Resources.Requests)
+	}
+	raise(total, peak)
+	if pod.Spec.Resources != nil {
+		for name, quantity := range pod.Spec.Resources.Requests {
+			total[name] = quantity.DeepCopy()
+		}
+	}
+	add(total, pod.Spec.Overhead)
+	total[corev1.ResourcePods] = resource.MustParse("1")
+	return total
+}
+
+func add(sum, more corev1.ResourceList) {
+	for name, quantity := range more {
+		value := sum[name]
+		value.Add(quantity)
+		sum[name] = value
+	}
+}
+
+func subtract(sum, less corev1.ResourceList) {
+	for name, quantity := range less {
+		value := sum[name]
+		value.Sub(quantity)
+		sum[name] = value
+	}
+}
+
+func raise(sum, to corev1.ResourceList) {
+	for name, quantity := range to {
+		if value := sum[name]; value.Cmp(quantity) < 0 {
+			sum[name] = quantity.DeepCopy()
+		}
+	}
+}
+
+func isSidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}

@@ -1,0 +1,176 @@
+package node
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/flyte-binary/flyte-binary/demo/node/podlog"
+	"github.com/flyte-binary/flyte-binary/demo/node/process"
+)
+
+// server is the part of a kubelet's API that the API server needs: logs of containers. Callers must have a certificate.
+type server struct {
+	n    *Node
+	http *http.Server
+	port int32
+}
+
+// startServer listens on a port that is free.
+func startServer(n *Node, certificates Certificates) (*server, error) {
+	pair, err := tls.LoadX509KeyPair(certificates.servingCertificate, certificates.servingKey)
+	if err != nil {
+		return nil, fmt.Errorf("load the node's certificate: %w", err)
+	}
+	clients, err := certificates.pool()
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(n.cfg.Address, "0"))
+	if err != nil {
+		return nil, fmt.Errorf("listen for the API server: %w", err)
+	}
+	address, ok := listener.Addr().(*net.TCPAddr)
+	if !ok {
+		return nil, errors.Join(errors.New("listen for the API server: no TCP address"), listener.Close())
+	}
+	s := &server{n: n, port: int32(address.Port)} //nolint:gosec // a port
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", s.containerLogs)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) })
+	s.http = &http.Server{
+		Handler: mux, ReadHeaderTimeout: 10 * time.Second,
+		BaseContext: func(net.Listener) context.Context { return n.ctx },
+		TLSConfig: &tls.Config{
+			Certificates: []tls.Certificate{pair}, ClientCAs: clients, ClientAuth: tls.RequireAndVerifyClientCert,
+			MinVersion: tls.VersionTLS12,
+		},
+	}
+	n.loops.Go(func() {
+		if err := s.http.ServeTLS(listener, "", ""); !errors.Is(err, http.ErrServerClosed) {
+			n.log.Error().Err(err).Msg("logs are no longer served")
+		}
+	})
+	return s, nil
+}
+
+func (s *server) stop() { _ = s.http.Close() }
+
+// containerLogs answers with the log of a container.
+func (s *server) containerLogs(w http.ResponseWriter, r *http.Request) {
+	options, previous, err := logOptions(r.URL.Query(), s.n.clk.Now())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	pod, name := r.PathValue("pod"), r.PathValue("container")
+	worker := s.n.find(r.PathValue("namespace"), pod)
+	if worker == nil {
+		http.Error(w, fmt.Sprintf("pod %q is not on this node", pod), http.StatusNotFound)
+		return
+	}
+	p, err := worker.logOf(name, previous)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	// A log that is followed is sent line by line, and its header before the first line.
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	flusher, _ := w.(http.Flusher)
+	flush := func() {}
+	if options.Follow && flusher != nil {
+		flush = flusher.Flush
+		flush()
+	}
+	log := filepath.Join(p.Dir(), process.LogFile)
+	if err := podlog.Copy(r.Context(), w, log, options, p.Done(), s.n.clk, flush); err != nil && r.Context().Err() == nil {
+		s.n.log.Warn().Err(err).Str("pod", pod).Str("container", name).Msg("a log was not read to its end")
+	}
+}
+
+// logOf is the run whose log is wanted.
+func (w *worker) logOf(name string, previous bool) (*process.Process, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.containers {
+		if c.spec.Name != name {
+			continue
+		}
+		if previous {
+			if c.restarts > 0 {
+				if p, err := process.Attach(w.runDir(c, c.restarts-1)); err == nil {
+					return p, nil
+				}
+			}
+			return nil, fmt.Errorf("previous terminated container %q in pod %q not found", name, w.latest.Name)
+		}
+		if c.proc != nil {
+			return c.proc, nil
+		}
+		state := "is not started"
+		if c.state.Waiting != nil {
+			state = "is waiting to start: " + c.state.Waiting.Reason
+		} else if c.state.Terminated != nil {
+			state = "could not be started: " + c.state.Terminated.Message
+		}
+		return nil, fmt.Errorf("container %q in pod %q %s", name, w.latest.Name, state)
+	}
+	return nil, fmt.Errorf("container %q is not one of pod %q", name, w.latest.Name)
+}
+
+// logOptions reads the query of the Pod API.
+func logOptions(query url.Values, now time.Time) (o podlog.Options, previous bool, err error) {
+
+	if o.Tail, err = number(query, "tailLines", -1); err != nil {
+		return o, false, err
+	}
+	if o.Limit, err = number(query, "limitBytes", 0); err != nil {
+		return o, false, err
+	}
+	seconds, err := number(query, "sinceSeconds", 0)
+	if err != nil {
+		return o, false, err
+	}
+	if seconds > 0 {
+		o.Since = now.Add(-time.Duration(seconds) * time.Second)
+	}
+	if text := query.Get("sinceTime"); text != "" {
+		var since metav1.Time
+		if err := since.UnmarshalQueryParameter(text); err != nil {
+			return o, false, fmt.Errorf("sinceTime: %w", err)
+		}
+		o.Since = since.Time
+	}
+	switch stream := query.Get("stream"); stream {
+	case "", "All":
+	case "Stdout":
+		o.Stream = "stdout"
+	case "Stderr":
+		o.Stream = "stderr"
+	default:
+		return o, false, fmt.Errorf("stream: %q is not All, Stdout or Stderr", stream)
+	}
+	o.Follow, o.Timestamps = query.Get("follow") == "true", query.Get("timestamps") == "true"
+	return o, query.Get("previous") == "true", nil
+}
+
+func number(query url.Values, name string, fallback int64) (int64, error) {
+	text := query.Get(name)
+	if text == "" {
+		return fallback, nil
+	}
+	value, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || value < 0 {
+		return 0, fmt.Errorf("%s: %q is not a number of 0 or more", name, text)
+	}
+	return value, nil
+}
