@@ -30,10 +30,10 @@ func scanDecision(rows pgx.Rows) (*row, error) {
 	return r, nil
 }
 
-// The statements reach rows through unnested keys. Sequential scans are off in these transactions, since plans are
-// kept from times when the tables were small.
+// The statements reach rows through unnested keys. They are planned each time, for the size that the tables have now:
+// a plan kept from when they were small picks any index, and reads whole runs for each key.
 const (
-	indexOnly = `SET LOCAL enable_seqscan = off`
+	planning = `SELECT set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true)`
 
 	reserveIDs = `SELECT nextval('actions_id_seq') FROM generate_series(1, $1::integer)`
 
@@ -92,7 +92,7 @@ func (w *Writer) load(ctx context.Context, tx pgx.Tx, requests []*request) (*bat
 
 func (b *batch) lock(ctx context.Context, tx pgx.Tx, p *plan) error {
 	var statements pgx.Batch
-	statements.Queue(indexOnly)
+	statements.Queue(planning)
 	addRun := func(r *row) {
 		if b.byID[r.ID] == nil {
 			run := newRun(r)

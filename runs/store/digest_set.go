@@ -2,7 +2,7 @@ package store
 
 // digestSet remembers digests, at most about twice a bound, the ones used lately. It belongs to one goroutine.
 type digestSet struct {
-	bound         int
+	bound        int
 	newer, older map[string]struct{}
 }
 

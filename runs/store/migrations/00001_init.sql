@@ -109,8 +109,8 @@ CREATE INDEX actions_run_parent          ON actions (run_id, parent_name, id)   
 -- The queue: task actions that wait for admission. The live set: those admitted and unfinished.
 CREATE INDEX actions_queue               ON actions (run_id, id) WHERE action_type = 1 AND phase = 1 AND admitted_at IS NULL;
 CREATE INDEX actions_live                ON actions (run_id, id) WHERE admitted_at IS NOT NULL AND ended_at IS NULL;
--- What an abort must stop.
-CREATE INDEX actions_unfinished          ON actions (run_id) WHERE ended_at IS NULL;
+-- What an abort must stop, by parent; and whether a parent waits for children.
+CREATE INDEX actions_unfinished          ON actions (run_id, parent_name) WHERE ended_at IS NULL;
 
 -- The ordered log. seq counts from 1 within a run, in commit order.
 CREATE TABLE action_events (

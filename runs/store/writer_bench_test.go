@@ -1,0 +1,80 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/runs/state"
+)
+
+// BenchmarkBurst is a parent that enqueues 1,000 children at once, each answered on its own, on a Postgres that syncs:
+// the longest waits count, not the mean.
+func BenchmarkBurst(b *testing.B) {
+	const children = 1000
+	_, w := durable(b)
+	w.create("warm", "up")
+	var waits []time.Duration
+	var total time.Duration
+	for round := 0; b.Loop(); round++ {
+		run := fmt.Sprint("r", round)
+		w.create(run)
+		took := make([]time.Duration, children)
+		var wg sync.WaitGroup
+		began := time.Now()
+		for i := range children {
+			wg.Go(func() {
+				at := time.Now()
+				require.NoError(b, w.RecordAction(b.Context(), newChild(run, "a0", fmt.Sprint("c", i))))
+				took[i] = time.Since(at)
+			})
+		}
+		wg.Wait()
+		total += time.Since(began)
+		waits = append(waits, took...)
+	}
+	report(b, waits, total)
+}
+
+// BenchmarkLife records, runs and finishes actions from 64 callers.
+func BenchmarkLife(b *testing.B) {
+	_, w := durable(b)
+	w.create("r")
+	const callers, each = 64, 20
+	var waits []time.Duration
+	var total time.Duration
+	for round := 0; b.Loop(); round++ {
+		took := make([]time.Duration, callers*each)
+		var wg sync.WaitGroup
+		began := time.Now()
+		for caller := range callers {
+			wg.Go(func() {
+				for i := range each {
+					name := fmt.Sprintf("c-%d-%d-%d", round, caller, i)
+					at := time.Now()
+					w.child("r", "a0", name)
+					w.report(to("r", name, 1, state.Initializing), to("r", name, 1, state.Running))
+					w.report(to("r", name, 1, state.Succeeded))
+					took[caller*each+i] = time.Since(at)
+				}
+			})
+		}
+		wg.Wait()
+		total += time.Since(began)
+		waits = append(waits, took...)
+	}
+	report(b, waits, total)
+}
+
+func report(b *testing.B, waits []time.Duration, total time.Duration) {
+	slices.Sort(waits)
+	at := func(q float64) float64 { return float64(waits[int(q*float64(len(waits)-1))]) / float64(time.Millisecond) }
+	b.ReportMetric(at(0.5), "ms-p50")
+	b.ReportMetric(at(0.99), "ms-p99")
+	b.ReportMetric(float64(len(waits))/total.Seconds(), "actions/s")
+	b.ReportMetric(0, "ns/op")
+}
