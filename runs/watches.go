@@ -22,7 +22,7 @@ func newWatches(s *Service) (*watch.Hub, *watch.Streams) {
 		Logger:  s.logger,
 		Replica: s.replica,
 		Listen: func(ctx context.Context, heard func(pgdb.Notification)) error {
-			return pgdb.Listen(ctx, s.pool, watch.Channel, s.clock, heard)
+			return pgdb.Listen(ctx, s.pool, store.ChannelRuns, s.clock, heard)
 		},
 	})
 	return hub, watch.NewStreams(s.config.Watch, watch.Deps{

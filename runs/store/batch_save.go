@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The channels of notifications. ChannelRuns has the ids of runs that changed, separated by commas; ChannelLive has
-// the name of the replica that wrote, a space, and the ids of runs in which actions became live, ended or wait.
+// The channels of notifications. Both have the name of the replica that wrote, a space, and ids separated by commas:
+// ChannelRuns those of runs that changed, ChannelLive those of runs in which actions became live, ended or wait.
 const (
 	ChannelRuns = "flyte_runs"
 	ChannelLive = "flyte_live"
@@ -83,7 +83,7 @@ func (w *Writer) save(ctx context.Context, tx pgx.Tx, b *batch) error {
 	if len(events) > 0 {
 		statements.Queue(insertEvents, eventArguments(events)...)
 	}
-	for _, payload := range payloads("", b.changedRuns()) {
+	for _, payload := range payloads(w.deps.Replica+" ", b.changedRuns()) {
 		statements.Queue(notify, ChannelRuns, payload)
 	}
 	for _, payload := range payloads(w.deps.Replica+" ", b.liveRuns()) {

@@ -3,7 +3,6 @@ package watch
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"google.golang.org/protobuf/proto"
 
@@ -34,7 +33,7 @@ func (s *Streams) Children(ctx context.Context, parent ident.Action, send func(*
 	pace := s.pace()
 	defer pace.stop()
 
-	c := childStream{streams: s, parent: parent, runID: at.RunID, send: send, sent: map[int64]int64{}}
+	c := childStream{streams: s, parent: parent, runID: at.RunID, send: send, sent: map[int64]sentChild{}}
 	if err := c.snapshot(ctx, 0); err != nil {
 		return err
 	}
@@ -63,12 +62,15 @@ type childStream struct {
 	parent  ident.Action
 	runID   int64
 	send    func(*enginev1.WatchChildrenResponse) error
-	// sent is the last event of each child that the client knows, or finished. A change that the snapshot had
-	// already is not sent again, and an end only once.
-	sent map[int64]int64
+	sent    map[int64]sentChild
 }
 
-const finished = math.MaxInt64
+// sentChild is what the client knows of a child. A change that the snapshot had already is not sent again, nor one
+// that leaves the phase as it is; after the end nothing is.
+type sentChild struct {
+	seq   int64
+	phase common.ActionPhase
+}
 
 // snapshot sends the children that changed after since, then the sentinel.
 func (c *childStream) snapshot(ctx context.Context, since int64) error {
@@ -104,16 +106,18 @@ func (c *childStream) forward(ctx context.Context, taken Taken) error {
 }
 
 func (c *childStream) update(row *store.Action) error {
-	if row.LastSeq <= c.sent[row.ID] {
+	known := c.sent[row.ID]
+	if row.LastSeq <= known.seq || view.Terminal(known.phase) {
+		return nil
+	}
+	phase := common.ActionPhase(row.Phase)
+	c.sent[row.ID] = sentChild{seq: row.LastSeq, phase: phase}
+	if phase == known.phase {
 		return nil
 	}
 	message, err := actionUpdate(c.parent.Run, row)
 	if err != nil {
 		return err
-	}
-	c.sent[row.ID] = row.LastSeq
-	if view.Terminal(message.GetPhase()) {
-		c.sent[row.ID] = finished
 	}
 	return c.send(&enginev1.WatchChildrenResponse{Message: &actions.WatchForUpdatesResponse{
 		Message: &actions.WatchForUpdatesResponse_ActionUpdate{ActionUpdate: message},

@@ -19,7 +19,7 @@ func (s *Streams) ActionDetails(ctx context.Context, id ident.Action, send func(
 		return err
 	}
 	return s.followDetails(ctx, at, detailStream{
-		key: "action/" + id.Name,
+		key:  "action/" + id.Name,
 		read: func(ctx context.Context) (proto.Message, error) { return s.details.ActionDetails(ctx, id) },
 		send: func(m proto.Message) error {
 			return send(&workflow.WatchActionDetailsResponse{Details: m.(*workflow.ActionDetails)})
@@ -35,7 +35,7 @@ func (s *Streams) RunDetails(ctx context.Context, id ident.Run, send func(*workf
 		return err
 	}
 	return s.followDetails(ctx, at, detailStream{
-		key: "run",
+		key:  "run",
 		read: func(ctx context.Context) (proto.Message, error) { return s.details.RunDetails(ctx, id) },
 		send: func(m proto.Message) error {
 			return send(&workflow.WatchRunDetailsResponse{Details: m.(*workflow.RunDetails)})

@@ -119,7 +119,7 @@ func withListener() option {
 		f.wake.Store(false)
 		f.notify.Store(true)
 		d.Listen = func(ctx context.Context, heard func(pgdb.Notification)) error {
-			return pgdb.Listen(ctx, f.pool, watch.Channel, clock.System{}, heard)
+			return pgdb.Listen(ctx, f.pool, store.ChannelRuns, clock.System{}, heard)
 		}
 	}
 }
@@ -305,7 +305,7 @@ func (f *fixture) execTx(tx pgx.Tx, sql string, args ...any) {
 
 func (f *fixture) tell(tx pgx.Tx, id int64) {
 	if f.notify.Load() {
-		f.execTx(tx, `SELECT pg_notify($1, $2)`, watch.Channel, fmt.Sprint(id))
+		f.execTx(tx, `SELECT pg_notify($1, $2)`, store.ChannelRuns, fmt.Sprint(id))
 	}
 }
 

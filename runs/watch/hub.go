@@ -22,10 +22,7 @@ type LogReader interface {
 	Scopes(ctx context.Context) ([]store.Scope, error)
 }
 
-// Channel is the notification channel of Postgres on which commits are told to other replicas.
-const Channel = "flyte_runs"
-
-// Listen delivers what is notified on Channel until its context ends.
+// Listen delivers what is notified on store.ChannelRuns until its context ends.
 type Listen func(ctx context.Context, heard func(pgdb.Notification)) error
 
 // HubDeps is what a Hub needs.
