@@ -1,0 +1,51 @@
+package store_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// recorder keeps the statements that a pool runs.
+type recorder struct{ last []pgx.TraceQueryStartData }
+
+func (r *recorder) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	r.last = append(r.last, data)
+	return ctx
+}
+
+func (r *recorder) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// TestListsUseIndexes asks the planner how it would run the lists that clients ask for, and wants no walk through the
+// whole table. Wide runs are left out: their own index range is walked when a filter matches hardly anything.
+func TestListsUseIndexes(t *testing.T) {
+	pool, config := seeded(t, 20)
+	recorded := &recorder{}
+	traced := pool.Config()
+	traced.ConnConfig.Tracer = recorded
+	tracedPool, err := pgxpool.NewWithConfig(t.Context(), traced)
+	require.NoError(t, err)
+	t.Cleanup(tracedPool.Close)
+	reader := store.NewReader(tracedPool)
+	for _, c := range listCases(config) {
+		t.Run(c.name, func(t *testing.T) {
+			recorded.last = nil
+			require.NoError(t, c.run(t.Context(), reader))
+			require.NotEmpty(t, recorded.last)
+			for _, statement := range recorded.last {
+				rows, err := pool.Query(t.Context(), "EXPLAIN "+statement.SQL, statement.Args...)
+				require.NoError(t, err)
+				lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+				require.NoError(t, err)
+				plan := strings.Join(lines, "\n")
+				require.NotContains(t, plan, "Seq Scan on actions", "%s\n%s", statement.SQL, plan)
+			}
+		})
+	}
+}
