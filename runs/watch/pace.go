@@ -82,13 +82,19 @@ func (p *pace) wait(ctx context.Context, ready <-chan struct{}, pause <-chan tim
 }
 
 // ended is how a handler reports the end of its stream. The code canceled must never reach a client, which would take
-// it for its own wish and not subscribe again; when the client really has gone, nobody reads the answer.
-func ended(err error) error {
-	if err != nil && rpc.KindOf(err) == rpc.KindCanceled {
+// it for its own wish and not subscribe again. When the client has gone nobody reads the answer, and its going is no
+// failure.
+func ended(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(context.Cause(ctx), rpc.ErrShuttingDown):
+		return errClosing()
+	case errors.Is(ctx.Err(), context.Canceled):
+		return nil
+	case rpc.KindOf(err) == rpc.KindCanceled:
 		return rpc.Unavailable(err, "the stream was interrupted, subscribe again")
+	default:
+		return err
 	}
-	if errors.Is(err, context.Canceled) {
-		return rpc.Unavailable(err, "the stream was interrupted, subscribe again")
-	}
-	return err
 }

@@ -69,22 +69,22 @@ func (s *Streams) paceSilent() *pace {
 
 // WatchChildren implements EngineService.
 func (s *Streams) WatchChildren(ctx context.Context, req *enginev1.WatchChildrenRequest, stream *connect.ServerStream[enginev1.WatchChildrenResponse]) error {
-	return ended(s.Children(ctx, ident.ActionOf(req.GetParent()), stream.Send))
+	return ended(ctx, s.Children(ctx, ident.ActionOf(req.GetParent()), stream.Send))
 }
 
 // WatchActionDetails implements RunService.
 func (s *Streams) WatchActionDetails(ctx context.Context, req *workflow.WatchActionDetailsRequest, stream *connect.ServerStream[workflow.WatchActionDetailsResponse]) error {
-	return ended(s.ActionDetails(ctx, ident.ActionOf(req.GetActionId()), stream.Send))
+	return ended(ctx, s.ActionDetails(ctx, ident.ActionOf(req.GetActionId()), stream.Send))
 }
 
 // WatchRunDetails implements RunService.
 func (s *Streams) WatchRunDetails(ctx context.Context, req *workflow.WatchRunDetailsRequest, stream *connect.ServerStream[workflow.WatchRunDetailsResponse]) error {
-	return ended(s.RunDetails(ctx, ident.RunOf(req.GetRunId()), stream.Send))
+	return ended(ctx, s.RunDetails(ctx, ident.RunOf(req.GetRunId()), stream.Send))
 }
 
 // WatchRuns implements RunService.
 func (s *Streams) WatchRuns(ctx context.Context, req *workflow.WatchRunsRequest, stream *connect.ServerStream[workflow.WatchRunsResponse]) error {
-	return ended(s.Runs(ctx, targetOf(req), stream.Send))
+	return ended(ctx, s.Runs(ctx, targetOf(req), stream.Send))
 }
 
 // WatchActions implements RunService.
@@ -93,12 +93,12 @@ func (s *Streams) WatchActions(ctx context.Context, req *workflow.WatchActionsRe
 	if err != nil {
 		return err
 	}
-	return ended(s.Actions(ctx, ident.RunOf(req.GetRunId()), filter, stream.Send))
+	return ended(ctx, s.Actions(ctx, ident.RunOf(req.GetRunId()), filter, stream.Send))
 }
 
 // WatchClusterEvents implements RunService.
 func (s *Streams) WatchClusterEvents(ctx context.Context, req *workflow.WatchClusterEventsRequest, stream *connect.ServerStream[workflow.WatchClusterEventsResponse]) error {
-	return ended(s.ClusterEvents(ctx, ident.ActionOf(req.GetId()), req.GetAttempt(), stream.Send))
+	return ended(ctx, s.ClusterEvents(ctx, ident.ActionOf(req.GetId()), req.GetAttempt(), stream.Send))
 }
 
 // WatchGroups implements RunService.
@@ -107,5 +107,5 @@ func (s *Streams) WatchGroups(ctx context.Context, req *workflow.WatchGroupsRequ
 	if err != nil {
 		return err
 	}
-	return ended(s.Groups(ctx, query, stream.Send))
+	return ended(ctx, s.Groups(ctx, query, stream.Send))
 }

@@ -187,6 +187,18 @@ func TestServedWhatTheWriterCreates(t *testing.T) {
 	})
 	require.NoError(t, s.end())
 	require.Equal(t, "enough", s.all()[0].GetDetails().GetAbortInfo().GetReason())
-	require.True(t, rpc.IsUnavailable(watch.Ended(context.Canceled)), "canceled never reaches a client")
-	require.Equal(t, rpc.KindDeadlineExceeded, rpc.KindOf(watch.Ended(context.DeadlineExceeded)))
+}
+
+func TestCanceledNeverReachesAClient(t *testing.T) {
+	canceled := fmt.Errorf("send: %w", context.Canceled)
+	require.True(t, rpc.IsUnavailable(watch.Ended(t.Context(), canceled)), "something of ours was cancelled")
+	require.Equal(t, rpc.KindDeadlineExceeded, rpc.KindOf(watch.Ended(t.Context(), context.DeadlineExceeded)))
+
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	require.NoError(t, watch.Ended(gone, canceled), "the client has gone")
+
+	stopping, stop := context.WithCancelCause(t.Context())
+	stop(rpc.ErrShuttingDown)
+	require.True(t, rpc.IsUnavailable(watch.Ended(stopping, canceled)))
 }
