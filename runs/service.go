@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/admission"
 	"github.com/flyte-binary/flyte-binary/runs/engine"
@@ -57,6 +58,8 @@ type Service struct {
 	projects  *store.Projects
 	writer    *store.Writer
 	admission *admission.Loop
+	feed      *engine.Feed
+	live      *store.LiveReader
 	engine    *engine.Assignments
 	hub       *watch.Hub
 	streams   *watch.Streams
@@ -92,20 +95,24 @@ func New(config Config, deps Deps) (*Service, error) {
 
 		projects: store.NewProjects(deps.Pool),
 	}
+	s.feed = engine.NewFeed(deps.Pool, deps.Clock, s.logger, s.replica)
 	s.writer = store.NewWriter(config.Writer, store.WriterDeps{
-		Pool: deps.Pool, Clock: deps.Clock, Waker: s.wakers, Logger: s.logger, Replica: s.replica,
+		Pool: deps.Pool, Clock: deps.Clock, Waker: s.wakers, Live: s.feed, Logger: s.logger, Replica: s.replica,
 	})
 	s.admission = admission.New(config.Admission, admission.Deps{
-		Pool: deps.Pool, Writer: s.writer, Clock: deps.Clock, Logger: s.logger,
+		Queue: store.NewQueueReader(deps.Pool), Admit: s.writer, Gate: s.writer.Gate(), Signals: admissionSignals{s.feed.Subscribe()},
+		Leases: pgdb.NewLeases(deps.Pool, deps.Clock, s.replica), Clock: deps.Clock, Logger: s.logger,
 	})
+	s.live = store.NewLiveReader(deps.Pool)
 	s.engine = engine.NewAssignments(config.Assignments, engine.Deps{
-		Pool: deps.Pool, Clock: deps.Clock, Logger: s.logger,
+		Reader: s.live, Feed: s.feed, Clock: deps.Clock, Logger: s.logger,
 	})
 	s.hub, s.streams = newWatches(s)
-	s.wakers.add(s.admission, s.engine, s.hub)
+	s.wakers.add(s.hub)
 	s.parts = lifecycle.NewGroup(
 		lifecycle.Named{Name: "projects", Part: seeder{svc: s}},
 		lifecycle.Named{Name: "writer", Part: s.writer},
+		lifecycle.Named{Name: "live feed", Part: s.feed},
 		lifecycle.Named{Name: "admission", Part: s.admission},
 		lifecycle.Named{Name: "watches", Part: s.hub},
 	)
@@ -143,4 +150,14 @@ func (w *wakers) Wake(runIDs ...int64) {
 	for _, waker := range w.all {
 		waker.Wake(runIDs...)
 	}
+}
+
+// admissionSignals shows the live feed as admission wants to see it.
+type admissionSignals struct{ *engine.Subscription }
+
+// Take implements admission.Signals.
+func (a admissionSignals) Take() (queued, moved bool) {
+	changes := a.Subscription.Take()
+	elsewhere := changes.Resync || len(changes.Runs) > 0
+	return changes.Queued || elsewhere, elsewhere || len(changes.Live) > 0
 }

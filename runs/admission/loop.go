@@ -1,39 +1,185 @@
 // Package admission decides which queued actions may start. One replica runs the loop, the holder of a lease; its
-// decisions are operations of runs/store.Writer.
+// decisions are operations of runs/store.Writer. While nothing is scarce it says so to every writer's gate, and actions
+// are admitted in the transaction that records them, without this loop.
 package admission
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
+	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
+// LeaseName is the lease of the loop.
+const LeaseName = "admission"
+
+// Queue is what the loop reads; store.QueueReader is one.
+type Queue interface {
+	Waiting(ctx context.Context, limit int) ([]store.WaitingRun, error)
+	Next(ctx context.Context, shares []store.Share, limit int) ([]store.Queued, error)
+	Leaves(ctx context.Context, runIDs []int64) (map[int64]int, error)
+	LiveCount(ctx context.Context) (int, error)
+	LeafCount(ctx context.Context) (int, error)
+}
+
+// Admitter makes queued actions live; store.Writer is one.
+type Admitter interface {
+	Admit(ctx context.Context, queued []store.Queued) (int, error)
+}
+
+// Gate is where the loop says how many actions may be admitted without it; store.Gate is one.
+type Gate interface {
+	Set(n int64)
+}
+
+// Leases runs work while a lease is held; pgdb.Leases is one.
+type Leases interface {
+	Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error
+}
+
+// Signals tell that something happened to the queue or the live set.
+type Signals interface {
+	// Ready has a token when there is something to Take; the loop is its only reader.
+	Ready() <-chan struct{}
+	// Take tells what happened since the last call: whether there may be something to admit, and whether anything
+	// became live or ended.
+	Take() (queued, moved bool)
+}
+
 // Deps are what the loop stands on.
 type Deps struct {
-	Pool   *pgxpool.Pool
-	Writer *store.Writer
-	Clock  clock.Clock
-	Logger zerolog.Logger
+	Queue   Queue
+	Admit   Admitter
+	Gate    Gate
+	Leases  Leases
+	Signals Signals
+	Clock   clock.Clock
+	Logger  zerolog.Logger
 }
 
 // Loop is the admission loop.
 type Loop struct {
 	config Config
 	deps   Deps
+
+	mu     sync.Mutex
+	cancel context.CancelFunc // GUARDED_BY(mu)
+	wg     sync.WaitGroup
+
+	backlog atomic.Bool // the last look found actions that wait
 }
+
+var _ lifecycle.Part = (*Loop)(nil)
 
 // New makes the loop; it does nothing before Start.
 func New(config Config, deps Deps) *Loop { return &Loop{config: config, deps: deps} }
 
-// Wake implements store.Waker.
-func (l *Loop) Wake(...int64) {}
-
 // Start implements lifecycle.Part.
-func (l *Loop) Start(context.Context) error { return nil }
+func (l *Loop) Start(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cancel != nil {
+		return nil
+	}
+	ctx, l.cancel = context.WithCancel(l.deps.Logger.WithContext(context.WithoutCancel(ctx)))
+	l.wg.Go(func() { l.keepGate(ctx) })
+	l.wg.Go(func() {
+		if err := l.deps.Leases.Hold(ctx, LeaseName, l.config.Lease, l.work); err != nil {
+			l.deps.Logger.Error().Err(err).Msg("admission ended")
+		}
+	})
+	return nil
+}
 
 // Stop implements lifecycle.Part.
-func (l *Loop) Stop(context.Context) error { return nil }
+func (l *Loop) Stop(ctx context.Context) error {
+	l.mu.Lock()
+	cancel := l.cancel
+	l.mu.Unlock()
+	if cancel == nil {
+		return nil
+	}
+	cancel()
+	done := make(chan struct{})
+	go func() {
+		l.wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// keepGate measures from time to time on every replica, holder or not.
+func (l *Loop) keepGate(ctx context.Context) {
+	for {
+		if err := l.measure(ctx); err != nil && ctx.Err() == nil {
+			l.deps.Logger.Warn().Err(err).Msg("measuring the live set failed")
+		}
+		if !l.pause(ctx, func(timer <-chan time.Time) {
+			select {
+			case <-timer:
+			case <-ctx.Done():
+			}
+		}) {
+			return
+		}
+	}
+}
+
+// work admits until the lease or the process ends. Errors are logged and tried again: what waits is still there.
+func (l *Loop) work(ctx context.Context) error {
+	for {
+		again := true
+		for again {
+			var err error
+			if again, err = l.Pass(ctx); err != nil && ctx.Err() == nil {
+				l.deps.Logger.Warn().Err(err).Msg("admitting queued actions failed, trying again soon")
+			}
+		}
+		if !l.awaitReason(ctx) {
+			return nil
+		}
+	}
+}
+
+// awaitReason waits until another pass may admit something: there is more in the queue, or there was and something
+// moved, or the poll is due.
+func (l *Loop) awaitReason(ctx context.Context) bool {
+	for {
+		woken := false
+		if !l.pause(ctx, func(timer <-chan time.Time) {
+			select {
+			case <-l.deps.Signals.Ready():
+				woken = true
+			case <-timer:
+			case <-ctx.Done():
+			}
+		}) {
+			return false
+		}
+		if !woken {
+			return true
+		}
+		if queued, moved := l.deps.Signals.Take(); queued || moved && l.backlog.Load() {
+			return true
+		}
+	}
+}
+
+// pause waits, at most for the poll, and tells whether to go on.
+func (l *Loop) pause(ctx context.Context, wait func(timer <-chan time.Time)) bool {
+	timer := l.deps.Clock.NewTimer(l.config.Poll)
+	defer timer.Stop()
+	wait(timer.C())
+	return ctx.Err() == nil
+}

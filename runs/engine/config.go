@@ -11,7 +11,7 @@ type Config struct {
 	Heartbeat time.Duration `mapstructure:"heartbeat"`
 	// MaxAge is after how long a stream ends cleanly; the client subscribes again.
 	MaxAge time.Duration `mapstructure:"maxAge"`
-	// Poll is how often changes are looked for when nobody wakes the stream.
+	// Poll is how often a stream compares what its client knows with everything that is live.
 	Poll time.Duration `mapstructure:"poll"`
 	// PageSize is the number of references in one message of the snapshot.
 	PageSize int `mapstructure:"pageSize"`
@@ -19,7 +19,7 @@ type Config struct {
 
 // DefaultConfig suits every installation.
 func DefaultConfig() Config {
-	return Config{Heartbeat: 15 * time.Second, MaxAge: 10 * time.Minute, Poll: 2 * time.Second, PageSize: 1000}
+	return Config{Heartbeat: 15 * time.Second, MaxAge: 10 * time.Minute, Poll: 30 * time.Second, PageSize: 1000}
 }
 
 // Validate names the first field that is wrong.

@@ -72,7 +72,9 @@ func BenchmarkLife(b *testing.B) {
 
 func report(b *testing.B, waits []time.Duration, total time.Duration) {
 	slices.Sort(waits)
-	at := func(q float64) float64 { return float64(waits[int(q*float64(len(waits)-1))]) / float64(time.Millisecond) }
+	at := func(q float64) float64 {
+		return float64(waits[int(q*float64(len(waits)-1))]) / float64(time.Millisecond)
+	}
 	b.ReportMetric(at(0.5), "ms-p50")
 	b.ReportMetric(at(0.99), "ms-p99")
 	b.ReportMetric(float64(len(waits))/total.Seconds(), "actions/s")

@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// LiveReader reads the live set, the actions that are admitted and unfinished, and what executors need of them.
+type LiveReader struct{ pool *pgxpool.Pool }
+
+// NewLiveReader makes a reader on a pool that it does not own.
+func NewLiveReader(pool *pgxpool.Pool) *LiveReader { return &LiveReader{pool: pool} }
+
+const refColumns = `id, run_id, project, domain, run_name, name`
+
+// Live reads a page of the live set in the order (run, id), after one entry of it; the zero Ref is before the first.
+func (l *LiveReader) Live(ctx context.Context, after Ref, limit int) ([]Ref, error) {
+	const query = `
+		SELECT ` + refColumns + ` FROM actions
+		WHERE admitted_at IS NOT NULL AND ended_at IS NULL AND (run_id, id) > ($1, $2)
+		ORDER BY run_id, id LIMIT $3`
+	return l.refs(ctx, query, after.RunID, after.ID, limit)
+}
+
+// LiveOfRuns reads the live actions of some runs.
+func (l *LiveReader) LiveOfRuns(ctx context.Context, runIDs []int64) ([]Ref, error) {
+	const query = `
+		SELECT ` + refColumns + ` FROM actions
+		WHERE admitted_at IS NOT NULL AND ended_at IS NULL AND run_id = ANY($1)`
+	return l.refs(ctx, query, runIDs)
+}
+
+func (l *LiveReader) refs(ctx context.Context, query string, args ...any) ([]Ref, error) {
+	rows, err := l.pool.Query(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read live actions: %w", err)
+	}
+	refs, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Ref])
+	if err != nil {
+		return nil, fmt.Errorf("read live actions: %w", err)
+	}
+	return refs, nil
+}
+
+// LiveAction is a live action with what its executor needs from its row and its root's.
+type LiveAction struct {
+	Ref
+	Parent        *string
+	Group         string
+	TaskProject   string
+	TaskDomain    string
+	TaskName      string
+	TaskVersion   string
+	SpecDigest    []byte
+	CacheKey      string
+	Queue         string
+	InputURI      string
+	Attempt       int32
+	CreatedAt     time.Time
+	RunSpecDigest []byte
+	RunOutputBase string
+	RunStartTime  *time.Time
+}
+
+// LiveByID reads live actions; those that are not live are left out.
+func (l *LiveReader) LiveByID(ctx context.Context, ids []int64) ([]LiveAction, error) {
+	const query = `
+		SELECT a.id, a.run_id, a.project, a.domain, a.run_name, a.name, a.parent_name, a.action_group, a.task_project, a.task_domain,
+			a.task_name, a.task_version, a.spec_digest, a.cache_key, a.queue, a.input_uri, a.attempt, a.created_at,
+			r.run_spec_digest, r.run_output_base, r.run_start_time
+		FROM actions a JOIN actions r ON r.id = a.run_id
+		WHERE a.id = ANY($1) AND a.admitted_at IS NOT NULL AND a.ended_at IS NULL
+		ORDER BY a.id`
+	rows, err := l.pool.Query(ctx, query, planned, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read assignments: %w", err)
+	}
+	actions, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (LiveAction, error) {
+		var a LiveAction
+		return a, row.Scan(&a.ID, &a.RunID, &a.Project, &a.Domain, &a.RunName, &a.Name, &a.Parent, &a.Group, &a.TaskProject, &a.TaskDomain,
+			&a.TaskName, &a.TaskVersion, &a.SpecDigest, &a.CacheKey, &a.Queue, &a.InputURI, &a.Attempt, &a.CreatedAt,
+			&a.RunSpecDigest, &a.RunOutputBase, &a.RunStartTime)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read assignments: %w", err)
+	}
+	return actions, nil
+}
+
+// Specs reads encoded specs by digest.
+func (l *LiveReader) Specs(ctx context.Context, digests [][]byte) (map[string][]byte, error) {
+	rows, err := l.pool.Query(ctx, `SELECT digest, body FROM specs WHERE digest = ANY($1)`, digests)
+	if err != nil {
+		return nil, fmt.Errorf("read specs: %w", err)
+	}
+	specs := make(map[string][]byte, len(digests))
+	for rows.Next() {
+		var digest, body []byte
+		if err := rows.Scan(&digest, &body); err != nil {
+			rows.Close()
+			return nil, fmt.Errorf("read specs: %w", err)
+		}
+		specs[string(digest)] = body
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read specs: %w", err)
+	}
+	return specs, nil
+}
+
+// Storage is where the data of an action lie.
+type Storage struct {
+	InputURI      string
+	RunOutputBase string
+	Attempt       int32
+	Phase         int16
+	ActionType    int16
+	SpecDigest    []byte
+}
+
+// Storage reads where the data of an action lie; NotFound when there is none.
+func (l *LiveReader) Storage(ctx context.Context, id ident.Action) (Storage, error) {
+	const query = `
+		SELECT a.input_uri, r.run_output_base, a.attempt, a.phase, a.action_type, a.spec_digest
+		FROM actions r JOIN actions a ON a.run_id = r.id AND a.name = $4
+		WHERE r.project = $1 AND r.domain = $2 AND r.run_name = $3 AND r.parent_name IS NULL`
+	var s Storage
+	err := l.pool.QueryRow(ctx, query, id.Run.Project, id.Run.Domain, id.Run.Name, id.Name).
+		Scan(&s.InputURI, &s.RunOutputBase, &s.Attempt, &s.Phase, &s.ActionType, &s.SpecDigest)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Storage{}, rpc.NotFound("action %s does not exist", id)
+	}
+	if err != nil {
+		return Storage{}, fmt.Errorf("read storage of %s: %w", id, err)
+	}
+	return s, nil
+}

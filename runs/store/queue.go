@@ -1,0 +1,142 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// QueueReader reads what admission decides on: the queued task actions and how much is under way.
+type QueueReader struct{ pool *pgxpool.Pool }
+
+// NewQueueReader makes a reader on a pool that it does not own.
+func NewQueueReader(pool *pgxpool.Pool) *QueueReader { return &QueueReader{pool: pool} }
+
+const (
+	// isQueued and isLive are the predicates of the partial indexes.
+	isQueued = `a.action_type = 1 AND a.phase = 1 AND a.admitted_at IS NULL`
+	isLive   = `a.admitted_at IS NOT NULL AND a.ended_at IS NULL`
+	// isLeaf: it waits for no task of its own.
+	isLeaf = `NOT EXISTS (
+		SELECT 1 FROM actions c WHERE c.run_id = a.run_id AND c.parent_name = a.name AND c.ended_at IS NULL AND c.action_type = 1)`
+)
+
+// WaitingRun is a run with queued actions.
+type WaitingRun struct {
+	RunID          int64
+	MaxConcurrency int32 // 0 means no limit
+}
+
+// Waiting reads up to limit runs with queued actions, oldest first. It hops from run to run, whatever their size.
+func (q *QueueReader) Waiting(ctx context.Context, limit int) ([]WaitingRun, error) {
+	const query = `
+		WITH RECURSIVE waiting AS (
+			(SELECT a.run_id FROM actions a WHERE ` + isQueued + ` ORDER BY a.run_id LIMIT 1)
+			UNION ALL
+			SELECT (SELECT a.run_id FROM actions a WHERE ` + isQueued + ` AND a.run_id > waiting.run_id ORDER BY a.run_id LIMIT 1)
+			FROM waiting WHERE waiting.run_id IS NOT NULL
+		)
+		SELECT r.id, r.max_concurrency
+		FROM (SELECT run_id FROM waiting WHERE run_id IS NOT NULL LIMIT $1) w JOIN actions r ON r.id = w.run_id
+		ORDER BY r.id`
+	var runs []WaitingRun
+	err := q.indexed(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, query, limit)
+		if err != nil {
+			return err
+		}
+		runs, err = pgx.CollectRows(rows, pgx.RowToStructByPos[WaitingRun])
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read runs that wait: %w", err)
+	}
+	return runs, nil
+}
+
+// Share is how many actions of a run may be admitted now.
+type Share struct {
+	RunID int64
+	Take  int32
+}
+
+// Next reads up to limit queued actions, at most its share of each run: first the oldest of every run, then the
+// second of every run, and so on.
+func (q *QueueReader) Next(ctx context.Context, shares []Share, limit int) ([]Queued, error) {
+	const query = `
+		SELECT s.run_id, n.id
+		FROM unnest($1::bigint[], $2::integer[]) AS s (run_id, take)
+		CROSS JOIN LATERAL (
+			SELECT o.id, row_number() OVER (ORDER BY o.id) AS place
+			FROM (SELECT a.id FROM actions a WHERE ` + isQueued + ` AND a.run_id = s.run_id ORDER BY a.id LIMIT $3) o
+		) n
+		WHERE n.place <= s.take
+		ORDER BY n.place, n.id LIMIT $3`
+	var queued []Queued
+	err := q.indexed(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, query,
+			column(shares, func(s Share) int64 { return s.RunID }), column(shares, func(s Share) int32 { return s.Take }), limit)
+		if err != nil {
+			return err
+		}
+		queued, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Queued])
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the queue: %w", err)
+	}
+	return queued, nil
+}
+
+// Leaves counts the live actions of runs that wait for no task of their own.
+func (q *QueueReader) Leaves(ctx context.Context, runIDs []int64) (map[int64]int, error) {
+	const query = `SELECT a.run_id, count(*) FROM actions a WHERE a.run_id = ANY($1) AND ` + isLive + ` AND ` + isLeaf + ` GROUP BY a.run_id`
+	counts := make(map[int64]int, len(runIDs))
+	err := q.indexed(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, query, runIDs)
+		if err != nil {
+			return err
+		}
+		var id int64
+		var n int
+		_, err = pgx.ForEachRow(rows, []any{&id, &n}, func() error {
+			counts[id] = n
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count live actions of runs: %w", err)
+	}
+	return counts, nil
+}
+
+// LiveCount counts the live set.
+func (q *QueueReader) LiveCount(ctx context.Context) (int, error) {
+	return q.count(ctx, `SELECT count(*) FROM actions a WHERE `+isLive)
+}
+
+// LeafCount counts the live actions that wait for no task of their own.
+func (q *QueueReader) LeafCount(ctx context.Context) (int, error) {
+	return q.count(ctx, `SELECT count(*) FROM actions a WHERE `+isLive+` AND `+isLeaf)
+}
+
+func (q *QueueReader) count(ctx context.Context, query string) (n int, err error) {
+	err = q.indexed(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, query).Scan(&n) })
+	if err != nil {
+		return 0, fmt.Errorf("count live actions: %w", err)
+	}
+	return n, nil
+}
+
+// indexed runs reads that must use the partial indexes, whatever the planner knows of the tables.
+func (q *QueueReader) indexed(ctx context.Context, read func(pgx.Tx) error) error {
+	return pgx.BeginTxFunc(ctx, q.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, planning); err != nil {
+			return err
+		}
+		return read(tx)
+	})
+}
