@@ -1,0 +1,43 @@
+package executor_test
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+)
+
+func durationOf(d time.Duration) *durationpb.Duration { return durationpb.New(d) }
+
+// withoutPhases drops the entries of a history that end with one of the phases.
+func withoutPhases(history []string, phases ...string) []string {
+	return slices.DeleteFunc(slices.Clone(history), func(entry string) bool {
+		return slices.ContainsFunc(phases, func(phase string) bool { return strings.HasSuffix(entry, " "+phase) })
+	})
+}
+
+// requirePairsAreAtomic checks that no attempt was told to be lost without its successor in the same batch.
+func (h *harness) requirePairsAreAtomic() {
+	h.t.Helper()
+	h.record.mu.Lock()
+	defer h.record.mu.Unlock()
+	lost := 0
+	for _, batch := range h.record.batches {
+		for i, transition := range batch {
+			if transition.GetEvent().GetPhase() != common.ActionPhase_ACTION_PHASE_FAILED {
+				continue
+			}
+			lost++
+			if i+1 < len(batch) {
+				next := batch[i+1].GetEvent()
+				require.Equal(h.t, common.ActionPhase_ACTION_PHASE_QUEUED, next.GetPhase())
+				require.Equal(h.t, transition.GetEvent().GetAttempt()+1, next.GetAttempt())
+			}
+		}
+	}
+	require.NotZero(h.t, lost)
+}

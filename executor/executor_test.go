@@ -1,0 +1,320 @@
+package executor_test
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/flyte-binary/flyte-binary/executor"
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/kubetest"
+	"github.com/flyte-binary/flyte-binary/internal/layout"
+	"github.com/flyte-binary/flyte-binary/runs/state"
+)
+
+func TestActionRunsToItsEnd(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{
+		Program: succeeds,
+		Log:     func(_, container string) string { return "2026-01-02T03:04:05.000000006Z hello from " + container + "\n" },
+	})
+	action, task := h.submit(taskTemplate())
+	h.record.awaitPhase(t, action, 1, state.Succeeded)
+	h.awaitGone(task)
+
+	history := h.record.history(action)
+	require.Equal(t, []string{"1 RUNNING", "1 SUCCEEDED"}, history[len(history)-2:])
+	end := h.record.last(action).GetEvent()
+	dir := layout.AttemptDir(task.Spec.RunOutputBase, "a0", 1)
+	require.Equal(t, dir+"/outputs.pb", end.GetOutputs().GetOutputUri())
+	pod := end.GetLogContext().GetPods()[0]
+	require.Equal(t, v1.PodName(task.Name, 1), pod.GetPodName())
+	require.Equal(t, "primary", pod.GetPrimaryContainerName())
+	require.NotNil(t, pod.GetContainers()[0].GetProcess().GetContainerEndTime())
+
+	sealed, err := os.ReadFile(layout.SealedLog(dir, "primary"))
+	require.NoError(t, err)
+	require.Equal(t, "2026-01-02T03:04:05.000000006Z hello from primary\n", string(sealed))
+
+	require.Equal(t, 1, h.node.Started())
+	writes := h.counter.Writes("taskactions") + 1 // the bridge's creation
+	require.LessOrEqual(t, writes, 4, h.counter.Snapshot())
+	require.Equal(t, 2, h.counter.Writes("pods"), "created and deleted once: %v", h.counter.Snapshot())
+}
+
+func TestTimesOfAnActionNeverGoBack(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{Program: succeeds})
+	action, _ := h.submit(taskTemplate())
+	h.record.awaitPhase(t, action, 1, state.Succeeded)
+	var last time.Time
+	for _, transition := range h.record.events(action) {
+		when := transition.GetEvent().GetUpdatedTime().AsTime()
+		require.False(t, when.Before(last))
+		require.WithinDuration(t, time.Now(), when, patience)
+		last = when
+	}
+}
+
+func TestTaskWithoutOutputsMayWriteNone(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{SkipRunning: true})
+	action, task := h.submit(taskTemplate(withoutOutputs))
+	h.record.awaitPhase(t, action, 1, state.Succeeded)
+	h.awaitGone(task)
+	_, err := os.Stat(layout.AttemptDir(task.Spec.RunOutputBase, "a0", 1) + "/" + layout.ErrorFile)
+	require.ErrorIs(t, err, os.ErrNotExist, "the executor writes no verdict of its own")
+	require.Contains(t, h.record.history(action), "1 RUNNING", "a start that was missed is told with the end")
+}
+
+func TestMissingOutputsAreTriedAgainThenExplained(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{SkipRunning: true})
+	action, task := h.submit(taskTemplate(withRetries(5)))
+	h.record.awaitPhase(t, action, 4, state.Failed)
+	h.awaitGone(task)
+	failed := h.record.last(action).GetError()
+	require.Equal(t, core.ExecutionError_SYSTEM, failed.GetKind())
+	require.Contains(t, failed.GetCode(), "MaxSystemFailuresExceeded")
+	require.Contains(t, failed.GetMessage(), "outputs that the task declares were not written")
+	require.Equal(t, 4, h.node.Started(), "one and three more, whatever the task's own retries")
+}
+
+func TestRecoverableErrorConsumesRetries(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{
+		SkipRunning: true,
+		Program:     fails("ValueError", "it is odd", core.ContainerError_RECOVERABLE, core.ExecutionError_USER),
+	})
+	action, task := h.submit(taskTemplate(withRetries(2)))
+	h.record.awaitPhase(t, action, 3, state.Failed)
+	h.awaitGone(task)
+	require.Equal(t, []string{
+		"1 RUNNING", "1 FAILED", "2 QUEUED", "2 RUNNING", "2 FAILED", "3 QUEUED", "3 RUNNING", "3 FAILED",
+	}, withoutPhases(h.record.history(action), "INITIALIZING", "WAITING_FOR_RESOURCES"))
+	failed := h.record.last(action).GetError()
+	require.Equal(t, "ValueError", failed.GetCode())
+	require.Equal(t, "it is odd", failed.GetMessage())
+	require.Equal(t, core.ExecutionError_USER, failed.GetKind())
+	require.Equal(t, core.ContainerError_RECOVERABLE, failed.GetRecoverability())
+	h.requirePairsAreAtomic()
+}
+
+func TestUnrecoverableErrorFailsAtOnce(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{
+		Program: fails("Fatal", "no", core.ContainerError_NON_RECOVERABLE, core.ExecutionError_USER),
+	})
+	action, task := h.submit(taskTemplate(withRetries(5)))
+	h.record.awaitPhase(t, action, 1, state.Failed)
+	h.awaitGone(task)
+	require.Equal(t, core.ContainerError_NON_RECOVERABLE, h.record.last(action).GetError().GetRecoverability())
+	require.Equal(t, 1, h.node.Started())
+}
+
+func TestSystemFaultsLeaveTheTasksRetriesAlone(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{Program: func(_ context.Context, pod *corev1.Pod) kubetest.Result {
+		switch pod.Labels["flyte.org/attempt"] {
+		case "1", "2":
+			return kubetest.Result{ExitCode: 137} // killed from outside
+		default:
+			return succeeds(context.Background(), pod)
+		}
+	}})
+	action, task := h.submit(taskTemplate())
+	h.record.awaitPhase(t, action, 3, state.Succeeded)
+	h.awaitGone(task)
+	h.requirePairsAreAtomic()
+}
+
+func TestAttemptsSeeTheirNumberAndTheirDirectory(t *testing.T) {
+	numbers := make(chan string, 10)
+	h := newHarness(t, kubetest.NodeOptions{Program: func(_ context.Context, pod *corev1.Pod) kubetest.Result {
+		for _, variable := range pod.Spec.Containers[0].Env {
+			if variable.Name == "FLYTE_ATTEMPT_NUMBER" {
+				numbers <- variable.Value + " " + outputDir(pod)
+			}
+		}
+		return kubetest.Result{ExitCode: 1}
+	}})
+	action, task := h.submit(taskTemplate(withRetries(1)))
+	h.record.awaitPhase(t, action, 2, state.Failed)
+	require.Equal(t, "0 "+layout.AttemptDir(task.Spec.RunOutputBase, "a0", 1), <-numbers)
+	require.Equal(t, "1 "+layout.AttemptDir(task.Spec.RunOutputBase, "a0", 2), <-numbers)
+}
+
+func TestDeletedTaskActionStopsItsPod(t *testing.T) {
+	stopped := make(chan struct{})
+	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, _ *corev1.Pod) kubetest.Result {
+		<-ctx.Done()
+		close(stopped)
+		return kubetest.Result{Leave: true}
+	}})
+	action, task := h.submit(taskTemplate())
+	h.record.awaitPhase(t, action, 1, state.Running)
+	require.NoError(t, h.Client.Delete(context.Background(), task))
+	h.awaitGone(task)
+	<-stopped
+	require.Equal(t, "1 RUNNING", h.record.history(action)[len(h.record.history(action))-1], "who aborts tells the record")
+}
+
+func TestActionThatTheRecordGaveUpIsDeleted(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, _ *corev1.Pod) kubetest.Result {
+		<-ctx.Done()
+		return kubetest.Result{Leave: true}
+	}}, func(c *executor.Config) { c.Reconciler.Resync = 100 * time.Millisecond })
+	action, task := h.submit(taskTemplate())
+	h.record.awaitPhase(t, action, 1, state.Running)
+	h.record.end(action, state.Aborted)
+	h.awaitGone(task)
+}
+
+func TestActionThatTheRecordNeverHadIsDeleted(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{Program: succeeds})
+	_, task := h.submit(taskTemplate())
+	stranger := task.DeepCopy()
+	stranger.ObjectMeta = metav1.ObjectMeta{Namespace: task.Namespace, Name: "stranger", Labels: task.Labels}
+	stranger.Spec.Run = "never-recorded"
+	require.NoError(t, h.Client.Create(context.Background(), stranger))
+	h.awaitGone(stranger)
+}
+
+func TestRestartMidwayMakesNoSecondPod(t *testing.T) {
+	release := make(chan struct{})
+	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
+		<-release
+		return succeeds(ctx, pod)
+	}})
+	action, task := h.submit(taskTemplate())
+	h.record.awaitPhase(t, action, 1, state.Running)
+	h.stop(h.service)
+	h.start()
+	close(release)
+	h.record.awaitPhase(t, action, 1, state.Succeeded)
+	h.awaitGone(task)
+	require.Equal(t, 1, h.node.Started())
+}
+
+func TestRestartAfterTheEndMakesNoSecondPod(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, _ *corev1.Pod) kubetest.Result {
+		<-ctx.Done()
+		return kubetest.Result{Leave: true}
+	}})
+	action, task := h.submit(taskTemplate())
+	h.record.awaitPhase(t, action, 1, state.Running)
+	h.stop(h.service)
+	// The end is known to the record and the pod was collected, but the TaskAction is still there.
+	h.record.end(action, state.Succeeded)
+	require.NoError(t, h.Clientset.CoreV1().Pods(h.Namespace).Delete(context.Background(), h.pods()[0].Name, metav1.DeleteOptions{}))
+	h.awaitPods(0)
+	h.start()
+	h.awaitGone(task)
+	require.Equal(t, 1, h.node.Started())
+}
+
+func TestOutageOfTheRecordIsRiddenOut(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{Program: succeeds}, func(c *executor.Config) {
+		c.Reconciler.ErrorBackoff, c.Reconciler.MaxErrorBackoff = 10*time.Millisecond, 50*time.Millisecond
+	})
+	h.record.setDown(true)
+	first, one := h.submit(taskTemplate())
+	second, two := h.submit(taskTemplate())
+	require.Eventually(t, func() bool { return h.node.Started() == 2 }, patience, 5*time.Millisecond, "work goes on")
+	h.record.setDown(false)
+	for _, action := range []struct {
+		task *v1.TaskAction
+	}{{one}, {two}} {
+		h.awaitGone(action.task)
+	}
+	h.record.awaitPhase(t, first, 1, state.Succeeded)
+	h.record.awaitPhase(t, second, 1, state.Succeeded)
+	require.Equal(t, 2, h.node.Started())
+}
+
+func TestPodThatDisappearsIsALostAttempt(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
+		if pod.Labels["flyte.org/attempt"] == "1" {
+			<-ctx.Done()
+			return kubetest.Result{Leave: true}
+		}
+		return succeeds(ctx, pod)
+	}})
+	action, task := h.submit(taskTemplate())
+	h.record.awaitPhase(t, action, 1, state.Running)
+	require.NoError(t, h.Clientset.CoreV1().Pods(h.Namespace).Delete(context.Background(), v1.PodName(task.Name, 1), metav1.DeleteOptions{}))
+	h.record.awaitPhase(t, action, 2, state.Succeeded)
+	var lost *core.ExecutionError
+	for _, transition := range h.record.events(action) {
+		if transition.GetError() != nil {
+			lost = transition.GetError()
+		}
+	}
+	require.Equal(t, core.ExecutionError_SYSTEM, lost.GetKind())
+	require.Equal(t, "ResourceDeletedExternally", lost.GetCode())
+	h.awaitGone(task)
+}
+
+func TestInvalidTaskFailsWithWords(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{})
+	action, task := h.submit(&core.TaskTemplate{Type: "python"})
+	h.record.awaitPhase(t, action, 1, state.Failed)
+	h.awaitGone(task)
+	failed := h.record.last(action)
+	require.Equal(t, "BadTaskSpecification", failed.GetError().GetCode())
+	require.Contains(t, failed.GetEvent().GetErrorInfo().GetMessage(), "needs a container or a pod")
+
+	action, task = h.submit(taskTemplate(func(t *core.TaskTemplate) { t.GetContainer().Image = "image with spaces" }))
+	_ = action
+	require.NoError(t, h.Client.Delete(context.Background(), task))
+}
+
+func TestUnschedulablePodWaitsWithTheSchedulersWords(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{SkipBinding: true, SkipRunning: true, Program: func(context.Context, *corev1.Pod) kubetest.Result {
+		return kubetest.Result{Leave: true}
+	}})
+	action, _ := h.submit(taskTemplate())
+	pod := h.awaitPods(1)[0]
+	require.NoError(t, kubetest.PatchPodStatus(context.Background(), h.Clientset, &pod, corev1.PodStatus{
+		Phase: corev1.PodPending,
+		Conditions: []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes have enough memory",
+		}},
+	}))
+	h.record.await(t, "the scheduler's words are recorded", func() bool {
+		events := h.record.last(action).GetEvent().GetClusterEvents()
+		return len(events) == 1 && events[0].GetMessage() == "0/3 nodes have enough memory" && events[0].GetReason() == "Unschedulable"
+	})
+	h.record.awaitPhase(t, action, 1, state.WaitingForResources)
+}
+
+func TestTimeoutEndsTheAttempt(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, _ *corev1.Pod) kubetest.Result {
+		<-ctx.Done()
+		return kubetest.Result{Leave: true}
+	}})
+	action, task := h.submit(taskTemplate(func(t *core.TaskTemplate) {
+		t.Metadata = &core.TaskMetadata{Timeout: durationOf(time.Second)}
+	}))
+	h.record.awaitPhase(t, action, 1, state.TimedOut)
+	h.awaitGone(task)
+	require.Equal(t, "TimedOut", h.record.last(action).GetError().GetCode())
+}
+
+func TestLongActionTellsItsStatusOnce(t *testing.T) {
+	release := make(chan struct{})
+	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
+		<-release
+		return succeeds(ctx, pod)
+	}}, func(c *executor.Config) { c.Reconciler.StatusDelay = 50 * time.Millisecond })
+	action, task := h.submit(taskTemplate())
+	require.Eventually(t, func() bool {
+		read := &v1.TaskAction{}
+		require.NoError(t, h.Client.Get(context.Background(), client.ObjectKeyFromObject(task), read))
+		return read.Status.Phase == "RUNNING" && read.Status.Attempt == 1 && read.Status.PodUID != ""
+	}, patience, 10*time.Millisecond)
+	close(release)
+	h.record.awaitPhase(t, action, 1, state.Succeeded)
+	h.awaitGone(task)
+	require.LessOrEqual(t, h.counter.Writes("taskactions")+1, 4, h.counter.Snapshot())
+}

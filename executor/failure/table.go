@@ -1,0 +1,110 @@
+// Package failure knows every way in which an attempt can be lost: one closed table that says who is at fault, whether
+// another attempt makes sense, and how to say it to people. It stands below the plugins and the reconciler, and reads
+// nothing but what Kubernetes reports.
+package failure
+
+// Class says who lost an attempt. Only the class User consumes the retries of the task.
+type Class uint8
+
+// The classes.
+const (
+	// User is the task itself: its code, its image, its resources.
+	User Class = iota + 1
+	// System is this installation or its cluster.
+	System
+	// Preempted is a node that was taken away in favour of something else.
+	Preempted
+	// Infra is a machine that went away or refused the pod.
+	Infra
+)
+
+// String is for logs.
+func (c Class) String() string {
+	return [...]string{"none", "user", "system", "preempted", "infra"}[c]
+}
+
+// Reason is one row of the table.
+type Reason string
+
+// The reasons. They are the codes that clients see; those the SDK knows have exceptions of their own.
+const (
+	OOMKilled                 Reason = "OOMKilled"
+	ContainerFailed           Reason = "ContainerFailed"
+	SegmentationFault         Reason = "SegmentationFault"
+	Signalled                 Reason = "Signalled"
+	Killed                    Reason = "Killed"
+	Terminated                Reason = "Interrupted"
+	StartError                Reason = "ContainerStartError"
+	StorageExceeded           Reason = "StorageExceeded"
+	Evicted                   Reason = "Evicted"
+	Preemption                Reason = "Preempted"
+	NodeLost                  Reason = "NodeLost"
+	NodeRefused               Reason = "NodeRefusedPod"
+	UnknownError              Reason = "UnknownError"
+	TimedOut                  Reason = "TimedOut"
+	DeletedExternally         Reason = "ResourceDeletedExternally"
+	UnexpectedDeletion        Reason = "UnexpectedObjectDeletion"
+	PrimaryContainerNotFound  Reason = "PrimaryContainerNotFound"
+	ImagePullBackOff          Reason = "ImagePullBackOff"
+	ImageRegistryBusy         Reason = "ImageRegistryBusy"
+	InvalidImageName          Reason = "InvalidImageName"
+	ImageNeverPull            Reason = "ErrImageNeverPull"
+	CreateContainerError      Reason = "CreateContainerError"
+	CreateContainerConfig     Reason = "CreateContainerConfigError"
+	ContainerStuck            Reason = "ContainerStuck"
+	PodRefused                Reason = "PodRefused"
+	PodForbidden              Reason = "PodForbidden"
+	PodTooLarge               Reason = "PodTooLarge"
+	BadTaskSpecification      Reason = "BadTaskSpecification"
+	OutputsMissing            Reason = "OutputsMissing"
+	ErrorUnreadable           Reason = "ErrorUnreadable"
+	TaskFailed                Reason = "TaskFailed"
+	MaxSystemFailuresExceeded Reason = "MaxSystemFailuresExceeded"
+)
+
+// Row is what the table says of a reason.
+type Row struct {
+	Class Class
+	// Recoverable says that another attempt may go better.
+	Recoverable bool
+	// Words explain the reason to the person whose task it was, before any detail.
+	Words string
+}
+
+// Table has a row for every reason.
+func Table() map[Reason]Row {
+	return map[Reason]Row{
+		OOMKilled:                 {User, true, "the task used more memory than its limit and was killed; ask for more memory"},
+		ContainerFailed:           {User, true, "the task's process ended with an error"},
+		SegmentationFault:         {User, true, "the task's process crashed with a segmentation fault (SIGSEGV), usually in native code"},
+		Signalled:                 {User, true, "the task's process was ended by a signal"},
+		Killed:                    {System, true, "the task's process was killed from outside (SIGKILL), often since its machine ran out of memory or went away"},
+		Terminated:                {System, true, "the task's process was asked to stop from outside (SIGTERM) before it was done"},
+		StartError:                {User, false, "the container could not start its command; check the image, the command and its permissions"},
+		StorageExceeded:           {User, true, "the task wrote more to its local disk than its limit; ask for more ephemeral storage"},
+		Evicted:                   {System, true, "the node ran short of resources and evicted the pod"},
+		Preemption:                {Preempted, true, "the pod was removed from its node in favour of other work"},
+		NodeLost:                  {Infra, true, "the node of the pod shut down or was lost"},
+		NodeRefused:               {Infra, true, "the node refused the pod"},
+		UnknownError:              {Infra, true, "the pod failed and the cluster does not say why"},
+		TimedOut:                  {User, true, "the attempt ran longer than the task's timeout"},
+		DeletedExternally:         {System, true, "the pod disappeared before it was done"},
+		UnexpectedDeletion:        {System, true, "the pod was deleted by somebody else before it was done"},
+		PrimaryContainerNotFound:  {User, false, "the pod has no container of the primary container's name"},
+		ImagePullBackOff:          {User, true, "the image could not be pulled; check its name and the credentials of the registry"},
+		ImageRegistryBusy:         {System, true, "the registry refuses to serve the image for now (too many requests)"},
+		InvalidImageName:          {User, false, "the image name is not valid"},
+		ImageNeverPull:            {User, false, "the image is not on the node and its pull policy forbids to pull it"},
+		CreateContainerError:      {User, true, "the container could not be created"},
+		CreateContainerConfig:     {User, true, "the container's configuration refers to something that does not exist, such as a secret"},
+		ContainerStuck:            {System, true, "the container does not start"},
+		PodRefused:                {User, false, "the cluster refused the pod as invalid"},
+		PodForbidden:              {User, false, "the cluster forbids this pod"},
+		PodTooLarge:               {User, false, "the pod is too large for the cluster; make arguments and environment smaller"},
+		BadTaskSpecification:      {User, false, "the task cannot be run as it is specified"},
+		OutputsMissing:            {System, true, "the process ended well, but the outputs that the task declares were not written"},
+		ErrorUnreadable:           {System, true, "the task reported an error that cannot be read"},
+		TaskFailed:                {User, true, "the task reported an error"},
+		MaxSystemFailuresExceeded: {System, false, "the system lost too many attempts"},
+	}
+}

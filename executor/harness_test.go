@@ -1,0 +1,313 @@
+package executor_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/flyte-binary/flyte-binary/executor"
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/kubetest"
+	"github.com/flyte-binary/flyte-binary/internal/layout"
+	"github.com/flyte-binary/flyte-binary/runs/state"
+)
+
+const patience = 20 * time.Second
+
+// record is a sink that applies the real state machine in memory.
+type record struct {
+	mu      sync.Mutex
+	actions map[ident.Action]*recorded // GUARDED_BY(mu)
+	down    bool                       // GUARDED_BY(mu): calls fail
+	batches [][]*enginev1.Transition   // GUARDED_BY(mu)
+	changed chan struct{}              // GUARDED_BY(mu): closed at the next change
+}
+
+type recorded struct {
+	at     state.Position
+	events []*enginev1.Transition // those that advanced it
+}
+
+func newRecord() *record {
+	return &record{actions: map[ident.Action]*recorded{}, changed: make(chan struct{})}
+}
+
+func (r *record) Record(_ context.Context, transitions []*enginev1.Transition) ([]enginev1.TransitionOutcome, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.down {
+		return nil, fmt.Errorf("the record is down")
+	}
+	r.batches = append(r.batches, transitions)
+	outcomes := make([]enginev1.TransitionOutcome, len(transitions))
+	for i, transition := range transitions {
+		outcomes[i] = r.apply(transition)
+	}
+	close(r.changed)
+	r.changed = make(chan struct{})
+	return outcomes, nil
+}
+
+func (r *record) apply(transition *enginev1.Transition) enginev1.TransitionOutcome {
+	event := transition.GetEvent()
+	found := r.actions[ident.ActionOf(event.GetId())]
+	if found == nil {
+		return enginev1.TransitionOutcome_TRANSITION_OUTCOME_UNKNOWN_ACTION
+	}
+	next := state.Position{Attempt: int32(event.GetAttempt()), Phase: int16(event.GetPhase()), Version: int32(event.GetVersion())}
+	switch state.Next(found.at, next) {
+	case state.Advance:
+		found.at = next
+		found.events = append(found.events, transition)
+		return enginev1.TransitionOutcome_TRANSITION_OUTCOME_APPLIED
+	case state.Ended:
+		return enginev1.TransitionOutcome_TRANSITION_OUTCOME_TERMINAL
+	default:
+		return enginev1.TransitionOutcome_TRANSITION_OUTCOME_STALE
+	}
+}
+
+func (r *record) add(action ident.Action) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.actions[action] = &recorded{at: state.Position{Attempt: 1, Phase: state.Queued}}
+}
+
+func (r *record) setDown(down bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.down = down
+}
+
+func (r *record) end(action ident.Action, phase state.Phase) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.actions[action].at.Phase = phase
+}
+
+// history is what was recorded of an action, as "attempt PHASE".
+func (r *record) history(action ident.Action) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var result []string
+	for _, transition := range r.actions[action].events {
+		result = append(result, fmt.Sprintf("%d %s", transition.GetEvent().GetAttempt(),
+			transition.GetEvent().GetPhase().String()[len("ACTION_PHASE_"):]))
+	}
+	return slices.Compact(result)
+}
+
+func (r *record) events(action ident.Action) []*enginev1.Transition {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.actions[action].events)
+}
+
+func (r *record) last(action ident.Action) *enginev1.Transition {
+	events := r.events(action)
+	if len(events) == 0 {
+		return &enginev1.Transition{}
+	}
+	return events[len(events)-1]
+}
+
+// await waits until something holds of what is recorded.
+func (r *record) await(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	timeout := time.After(patience)
+	for {
+		r.mu.Lock()
+		changed := r.changed
+		r.mu.Unlock()
+		if holds() {
+			return
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			t.Fatalf("in vain waited until %s", what)
+		}
+	}
+}
+
+func (r *record) awaitPhase(t testing.TB, action ident.Action, attempt int32, phase state.Phase) {
+	t.Helper()
+	r.await(t, fmt.Sprintf("%s is in phase %d of attempt %d", action, phase, attempt), func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		at := r.actions[action].at
+		return at.Attempt == attempt && at.Phase == phase
+	})
+}
+
+// harness is a cluster with an executor and a node for one test.
+type harness struct {
+	*kubetest.Cluster
+	t       testing.TB
+	config  executor.Config
+	record  *record
+	store   *blobstore.Store
+	root    string
+	node    *kubetest.Node
+	counter *kubetest.Counter
+	service *executor.Service
+	uid     int64
+}
+
+func newHarness(t testing.TB, node kubetest.NodeOptions, change ...func(*executor.Config)) *harness {
+	h := &harness{Cluster: kubetest.New(t), t: t, record: newRecord(), root: t.TempDir()}
+	config := blobstore.DefaultConfig()
+	config.Root = h.root
+	var err error
+	h.store, err = blobstore.Open(context.Background(), config)
+	require.NoError(t, err)
+	h.config = executor.DefaultConfig()
+	h.config.Namespaces = []string{h.Namespace}
+	h.config.InstallCRD = false
+	h.config.Reconciler.SystemBackoff = 10 * time.Millisecond
+	h.config.Reconciler.MaxSystemBackoff = 20 * time.Millisecond
+	for _, c := range change {
+		c(&h.config)
+	}
+	h.node = kubetest.StartNode(t, h.Cluster, node)
+	h.start()
+	return h
+}
+
+func (h *harness) start() {
+	kube, counter := kubetest.Counted(h.Config)
+	h.counter = counter
+	service, err := executor.New(h.config, executor.Deps{
+		Kube: kube, Sink: h.record, Store: h.store, Logger: zerolog.New(zerolog.NewTestWriter(h.t)).Level(zerolog.WarnLevel),
+	})
+	require.NoError(h.t, err)
+	require.NoError(h.t, service.Start(context.Background()))
+	h.service = service
+	h.t.Cleanup(func() { h.stop(service) })
+}
+
+func (h *harness) stop(service *executor.Service) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	require.NoError(h.t, service.Stop(ctx))
+}
+
+func taskTemplate(change ...func(*core.TaskTemplate)) *core.TaskTemplate {
+	template := &core.TaskTemplate{
+		Id:   &core.Identifier{Project: "p", Domain: "d", Name: "env.main", Version: "v1"},
+		Type: "python",
+		Interface: &core.TypedInterface{Outputs: &core.VariableMap{Variables: []*core.VariableEntry{
+			{Key: "o0", Value: &core.Variable{Type: &core.LiteralType{Type: &core.LiteralType_Simple{Simple: core.SimpleType_INTEGER}}}},
+		}}},
+		Target: &core.TaskTemplate_Container{Container: &core.Container{
+			Image: "image", Args: []string{"a0", "--inputs", "{{.input}}", "--outputs-path", "{{.outputPrefix}}"},
+		}},
+	}
+	for _, c := range change {
+		c(template)
+	}
+	return template
+}
+
+func withRetries(n uint32) func(*core.TaskTemplate) {
+	return func(t *core.TaskTemplate) {
+		t.Metadata = &core.TaskMetadata{Retries: &core.RetryStrategy{Retries: n}}
+	}
+}
+
+func withoutOutputs(t *core.TaskTemplate) { t.Interface = nil }
+
+// submit records an action and creates its TaskAction, as the bridge does.
+func (h *harness) submit(template *core.TaskTemplate) (ident.Action, *v1.TaskAction) {
+	h.t.Helper()
+	h.uid++
+	action := ident.Run{Project: "p", Domain: "d", Name: "r" + strconv.FormatInt(h.uid, 10)}.Root()
+	h.record.add(action)
+	made := v1.FromAssignment(&enginev1.Assignment{
+		Ref:           &enginev1.ActionRef{Uid: h.uid, Id: action.Proto()},
+		Task:          &workflow.TaskAction{Spec: &task.TaskSpec{TaskTemplate: template, ShortName: "main"}},
+		InputUri:      h.root + "/in",
+		RunOutputBase: layout.RunBase(h.root, "p", "d", action.Run.Name),
+		Attempt:       1,
+		RunStartTime:  timestamppb.Now(),
+		QueuedAt:      timestamppb.Now(),
+	}, h.Namespace)
+	require.NoError(h.t, h.Client.Create(context.Background(), made))
+	return action, made
+}
+
+// awaitGone waits until nothing of an action is left in the cluster.
+func (h *harness) awaitGone(task *v1.TaskAction) {
+	h.t.Helper()
+	require.Eventually(h.t, func() bool {
+		err := h.Client.Get(context.Background(), client.ObjectKeyFromObject(task), &v1.TaskAction{})
+		return apierrors.IsNotFound(err) && len(h.pods()) == 0
+	}, patience, 5*time.Millisecond, "the task action and its pods must go")
+}
+
+func (h *harness) pods() []corev1.Pod {
+	h.t.Helper()
+	list, err := h.Clientset.CoreV1().Pods(h.Namespace).List(context.Background(), metav1.ListOptions{})
+	require.NoError(h.t, err)
+	return list.Items
+}
+
+func (h *harness) awaitPods(n int) []corev1.Pod {
+	h.t.Helper()
+	require.Eventually(h.t, func() bool { return len(h.pods()) == n }, patience, 5*time.Millisecond)
+	return h.pods()
+}
+
+// outputDir is the attempt directory that a pod was told.
+func outputDir(pod *corev1.Pod) string {
+	args := pod.Spec.Containers[0].Args
+	return args[slices.Index(args, "--outputs-path")+1]
+}
+
+func write(pod *corev1.Pod, name string, message proto.Message) {
+	body, err := proto.Marshal(message)
+	if err == nil {
+		err = os.MkdirAll(outputDir(pod), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(outputDir(pod), name), body, 0o644)
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+
+// succeeds writes empty outputs, as a task without a result does.
+func succeeds(_ context.Context, pod *corev1.Pod) kubetest.Result {
+	write(pod, layout.OutputsFile, &task.Outputs{})
+	return kubetest.Result{}
+}
+
+func fails(code, message string, kind core.ContainerError_Kind, origin core.ExecutionError_ErrorKind) kubetest.Program {
+	return func(_ context.Context, pod *corev1.Pod) kubetest.Result {
+		write(pod, layout.ErrorFile, &core.ErrorDocument{Error: &core.ContainerError{Code: code, Message: message, Kind: kind, Origin: origin}})
+		return kubetest.Result{}
+	}
+}
+

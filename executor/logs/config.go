@@ -1,0 +1,36 @@
+package logs
+
+import (
+	"fmt"
+	"time"
+)
+
+// Config configures how logs are kept.
+type Config struct {
+	// Seal keeps the log of every container in the object store when its action has ended. Default true.
+	Seal bool `mapstructure:"seal"`
+	// SealTimeout bounds the reading of one log. Default 1 m.
+	SealTimeout time.Duration `mapstructure:"sealTimeout"`
+	// MaxBytes is how much of one log is kept, from its beginning, in bytes. Default 256 MiB.
+	MaxBytes int64 `mapstructure:"maxBytes"`
+	// WaitForStart is how long a follower waits for a container that has not started. Default 10 m.
+	WaitForStart time.Duration `mapstructure:"waitForStart"`
+}
+
+// DefaultConfig keeps logs.
+func DefaultConfig() Config {
+	return Config{Seal: true, SealTimeout: time.Minute, MaxBytes: 256 << 20, WaitForStart: 10 * time.Minute}
+}
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	switch {
+	case c.SealTimeout <= 0:
+		return fmt.Errorf("sealTimeout: must be positive, got %s", c.SealTimeout)
+	case c.MaxBytes <= 0:
+		return fmt.Errorf("maxBytes: must be positive, got %d", c.MaxBytes)
+	case c.WaitForStart < 0:
+		return fmt.Errorf("waitForStart: must not be negative, got %s", c.WaitForStart)
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package logs
+
+import (
+	"bufio"
+	"io"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/logs/dataplane"
+)
+
+// maxLine is where a line without end is cut, in bytes.
+const maxLine = 256 << 10
+
+// read sends every line of a log until its end; the channel is closed then.
+func read(log io.Reader, lines chan<- *dataplane.LogLine, done <-chan struct{}) error {
+	defer close(lines)
+	reader := bufio.NewReaderSize(log, maxLine)
+	for {
+		text, err := reader.ReadSlice('\n')
+		if len(text) > 0 {
+			select {
+			case lines <- parse(strings.TrimSuffix(string(text), "\n")):
+			case <-done:
+				return nil
+			}
+		}
+		switch err {
+		case nil, bufio.ErrBufferFull:
+		case io.EOF:
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+// parse divides a line into its time and its text. What is cut off from a long line has no time.
+func parse(text string) *dataplane.LogLine {
+	line := &dataplane.LogLine{Originator: dataplane.LogLineOriginator_USER}
+	stamp, rest, found := strings.Cut(text, " ")
+	when, err := time.Parse(time.RFC3339Nano, stamp)
+	if err != nil {
+		line.Message = strings.ToValidUTF8(text, "\uFFFD")
+		return line
+	}
+	if found {
+		line.Message = strings.ToValidUTF8(strings.TrimSuffix(rest, "\r"), "\uFFFD")
+	}
+	line.Timestamp = timestamppb.New(when)
+	return line
+}

@@ -1,0 +1,61 @@
+package logs
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
+)
+
+// Store is where logs are kept. Ending the context before Close gives an object up.
+type Store interface {
+	NewWriter(ctx context.Context, uri string) (io.WriteCloser, error)
+}
+
+// Sealer copies logs into the object store: each line as the kubelet gives it, a time in RFC 3339 with nanoseconds, a
+// space, the text.
+type Sealer struct {
+	config Config
+	pods   corev1client.PodsGetter
+	store  Store
+}
+
+// NewSealer makes a sealer.
+func NewSealer(config Config, pods corev1client.PodsGetter, store Store) *Sealer {
+	return &Sealer{config: config, pods: pods, store: store}
+}
+
+// Seal keeps the log of a container as an object. It is no error when the pod is gone.
+func (s *Sealer) Seal(ctx context.Context, log plugin.Log, uri string) error {
+	ctx, cancel := context.WithTimeout(ctx, s.config.SealTimeout)
+	defer cancel()
+	options := &corev1.PodLogOptions{Container: log.Container, Timestamps: true, LimitBytes: &s.config.MaxBytes}
+	stream, err := s.pods.Pods(log.Namespace).GetLogs(log.Pod, options).Stream(ctx)
+	if err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("read log of %s/%s: %w", log.Pod, log.Container, err)
+	}
+	defer stream.Close() //nolint:errcheck // read-only
+	writing, abandon := context.WithCancel(ctx)
+	defer abandon()
+	object, err := s.store.NewWriter(writing, uri)
+	if err != nil {
+		return fmt.Errorf("keep log: %w", err)
+	}
+	if _, err := io.Copy(object, stream); err != nil {
+		abandon()
+		_ = object.Close() // It reports that it was given up.
+		return fmt.Errorf("keep log of %s/%s: %w", log.Pod, log.Container, err)
+	}
+	if err := object.Close(); err != nil {
+		return fmt.Errorf("keep log: %w", err)
+	}
+	return nil
+}

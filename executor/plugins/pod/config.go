@@ -1,0 +1,108 @@
+package pod
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/flyte-binary/flyte-binary/executor/failure"
+)
+
+// Config says what pods look like beyond what the task asks for.
+type Config struct {
+	// Endpoint is where tasks reach this installation, as host:port. Tasks get it as _U_EP_OVERRIDE.
+	Endpoint string `mapstructure:"endpoint"`
+	// Insecure lets tasks speak plain HTTP to Endpoint.
+	Insecure bool `mapstructure:"insecure"`
+	// Organization is the name that tasks see as their organisation; the SDK wants any. Default "local".
+	Organization string `mapstructure:"organization"`
+	// DefaultEnv are variables for every container, as NAME=value since names keep their case. Those of the task and
+	// of the run win over them.
+	DefaultEnv []string `mapstructure:"defaultEnv"`
+
+	// DefaultCPU is the request of a container that names neither request nor limit. Default 1.
+	DefaultCPU string `mapstructure:"defaultCpu"`
+	// DefaultMemory is likewise. Default 1Gi.
+	DefaultMemory string `mapstructure:"defaultMemory"`
+	// DefaultServiceAccount is for tasks and runs that name none; empty leaves it to the namespace.
+	DefaultServiceAccount string `mapstructure:"defaultServiceAccount"`
+	// DefaultLabels are on every pod; those of the run win.
+	DefaultLabels map[string]string `mapstructure:"defaultLabels"`
+	// DefaultAnnotations are likewise. By default the cluster autoscaler is told not to evict tasks.
+	DefaultAnnotations map[string]string `mapstructure:"defaultAnnotations"`
+	// ImagePullPolicy of all containers that name none: Always, IfNotPresent, Never, or empty for the cluster's rule.
+	ImagePullPolicy string `mapstructure:"imagePullPolicy"`
+	// TerminationGracePeriod is how long a process may take to stop, in whole seconds; 0 leaves the cluster's 30 s.
+	TerminationGracePeriod time.Duration `mapstructure:"terminationGracePeriod"`
+
+	// InterruptibleNodeSelector is added to interruptible pods.
+	InterruptibleNodeSelector map[string]string `mapstructure:"interruptibleNodeSelector"`
+	// InterruptibleTolerations are likewise.
+	InterruptibleTolerations []corev1.Toleration `mapstructure:"interruptibleTolerations"`
+	// GPUResource is what a task's resource "gpu" means without an accelerator. Default nvidia.com/gpu.
+	GPUResource string `mapstructure:"gpuResource"`
+	// AcceleratorNodeLabel is the node label whose value is the accelerator's device.
+	AcceleratorNodeLabel string `mapstructure:"acceleratorNodeLabel"`
+	// PartitionNodeLabel is the node label whose value is the partition size of a divided accelerator.
+	PartitionNodeLabel string `mapstructure:"partitionNodeLabel"`
+
+	// SecretName is the Kubernetes secret that has the secrets without a group. Default flyte-secrets.
+	SecretName string `mapstructure:"secretName"`
+
+	// Grace says how long containers may fail to start.
+	Grace failure.Grace `mapstructure:"grace"`
+}
+
+// DefaultConfig suits a cluster without accelerators or preemptible nodes.
+func DefaultConfig() Config {
+	return Config{
+		Organization:         "local",
+		DefaultCPU:           "1",
+		DefaultMemory:        "1Gi",
+		DefaultAnnotations:   map[string]string{"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"},
+		GPUResource:          "nvidia.com/gpu",
+		AcceleratorNodeLabel: "k8s.amazonaws.com/accelerator",
+		PartitionNodeLabel:   "k8s.amazonaws.com/gpu-partition-size",
+		SecretName:           "flyte-secrets",
+		Grace:                failure.DefaultGrace(),
+	}
+}
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	if c.Organization == "" {
+		return fmt.Errorf("organization: must not be empty")
+	}
+	if c.SecretName == "" {
+		return fmt.Errorf("secretName: must not be empty")
+	}
+	for field, quantity := range map[string]string{"defaultCpu": c.DefaultCPU, "defaultMemory": c.DefaultMemory} {
+		if _, err := resource.ParseQuantity(quantity); err != nil {
+			return fmt.Errorf("%s: %q is no quantity: %w", field, quantity, err)
+		}
+	}
+	switch corev1.PullPolicy(c.ImagePullPolicy) {
+	case "", corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever:
+	default:
+		return fmt.Errorf("imagePullPolicy: %q is not Always, IfNotPresent or Never", c.ImagePullPolicy)
+	}
+	for _, pair := range c.DefaultEnv {
+		if name, _, found := cutEnv(pair); !found || len(validation.IsEnvVarName(name)) > 0 {
+			return fmt.Errorf("defaultEnv: %q is not NAME=value", pair)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.DefaultLabels)) {
+		if len(validation.IsQualifiedName(key)) > 0 || len(validation.IsValidLabelValue(c.DefaultLabels[key])) > 0 {
+			return fmt.Errorf("defaultLabels: %s=%s is no valid label", key, c.DefaultLabels[key])
+		}
+	}
+	if c.TerminationGracePeriod < 0 {
+		return fmt.Errorf("terminationGracePeriod: must not be negative, got %s", c.TerminationGracePeriod)
+	}
+	return nil
+}

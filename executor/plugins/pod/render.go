@@ -1,0 +1,83 @@
+package pod
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/internal/layout"
+)
+
+// startTimeFormat is ISO 8601 with exactly six fractional digits, which every Python reads.
+const startTimeFormat = "2006-01-02T15:04:05.000000+00:00"
+
+// renderer replaces templates in arguments.
+type renderer struct {
+	pattern *regexp.Regexp
+	values  map[string]string // by name in lower case
+}
+
+func newRenderer(attempt *plugin.Attempt, podName string) renderer {
+	spec := attempt.Task.Spec
+	raw := rawDataPrefix(attempt)
+	values := map[string]string{
+		"outputprefix":           attempt.Dir,
+		"rawoutputdataprefix":    raw,
+		"checkpointoutputprefix": layout.Checkpoints(attempt.Dir),
+		"prevcheckpointprefix":   "",
+		"runname":                spec.Run,
+		"actionname":             spec.Action,
+		"perretryuniquekey":      uniqueKey(podName),
+		"namespace":              attempt.Task.Namespace,
+	}
+	if spec.InputURI != "" {
+		inputs := layout.InputsPath(spec.InputURI)
+		values["input"] = inputs
+		values["inputprefix"] = strings.TrimSuffix(inputs, "/"+layout.InputsFile)
+	} else {
+		values["input"], values["inputprefix"] = "", ""
+	}
+	if attempt.PreviousDir != "" {
+		values["prevcheckpointprefix"] = layout.Checkpoints(attempt.PreviousDir)
+	}
+	if spec.RunStartTime != nil {
+		values["runstarttime"] = spec.RunStartTime.UTC().Format(startTimeFormat)
+	}
+	return renderer{pattern: regexp.MustCompile(`\{\{\s*[.$]([A-Za-z][A-Za-z0-9_]*)\s*\}\}`), values: values}
+}
+
+// all renders every element. Templates that nobody knows stay as they are.
+func (r renderer) all(texts []string) []string {
+	if texts == nil {
+		return nil
+	}
+	result := make([]string, len(texts))
+	for i, text := range texts {
+		result[i] = r.pattern.ReplaceAllStringFunc(text, func(found string) string {
+			name := strings.ToLower(r.pattern.FindStringSubmatch(found)[1])
+			if value, known := r.values[name]; known {
+				return value
+			}
+			return found
+		})
+	}
+	return result
+}
+
+// rawDataPrefix is where the attempt puts files and frames: its directory, or one of its own below the run's prefix.
+func rawDataPrefix(attempt *plugin.Attempt) string {
+	spec := attempt.Task.Spec
+	if spec.RawDataPrefix == "" {
+		return attempt.Dir
+	}
+	return layout.AttemptDir(layout.RunBase(spec.RawDataPrefix, spec.Project, spec.Domain, spec.Run), spec.Action, uint32(attempt.Number)) //nolint:gosec // from 1
+}
+
+func uniqueKey(podName string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, podName)
+}

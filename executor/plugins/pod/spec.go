@@ -1,0 +1,119 @@
+package pod
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/flyte-binary/flyte-binary/executor/failure"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+)
+
+// primaryContainer is the name of the container of a task that brings no pod of its own.
+const primaryContainer = "primary"
+
+// primaryKey is where older clients put the name of the primary container.
+const primaryKey = "primary_container_name"
+
+// PrimaryName is the name of the container whose end is the end of the attempt; empty when the template names none.
+func PrimaryName(template *core.TaskTemplate) string {
+	if template.GetK8SPod() == nil {
+		return primaryContainer
+	}
+	if name := template.GetK8SPod().GetPrimaryContainerName(); name != "" {
+		return name
+	}
+	return template.GetConfig()[primaryKey]
+}
+
+// specOf is the pod that the task asks for, before anything of ours.
+func (p *Plugin) specOf(template *core.TaskTemplate) (*corev1.PodSpec, *failure.Failure) {
+	accelerator := p.acceleratorResource(template.GetExtendedResources())
+	switch target := template.GetTarget().(type) {
+	case *core.TaskTemplate_Container:
+		return p.specOfContainer(target.Container, accelerator)
+	case *core.TaskTemplate_K8SPod:
+		return p.specOfPod(template, accelerator)
+	default:
+		return nil, failure.New(failure.BadTaskSpecification, "a task of type %q needs a container or a pod", template.GetType())
+	}
+}
+
+func (p *Plugin) specOfContainer(wanted *core.Container, accelerator corev1.ResourceName) (*corev1.PodSpec, *failure.Failure) {
+	if strings.TrimSpace(wanted.GetImage()) == "" {
+		return nil, failure.New(failure.BadTaskSpecification, "the container has no image")
+	}
+	resources, bad := p.resourcesOf(wanted.GetResources(), accelerator)
+	if bad != nil {
+		return nil, bad
+	}
+	container := corev1.Container{
+		Name: primaryContainer, Image: wanted.GetImage(), Command: wanted.GetCommand(), Args: wanted.GetArgs(), Resources: resources,
+	}
+	for _, pair := range wanted.GetEnv() {
+		container.Env = append(container.Env, corev1.EnvVar{Name: pair.GetKey(), Value: pair.GetValue()})
+	}
+	for _, port := range wanted.GetPorts() {
+		container.Ports = append(container.Ports, corev1.ContainerPort{
+			Name: port.GetName(), ContainerPort: int32(port.GetContainerPort()), //nolint:gosec // the API server checks it
+		})
+	}
+	return &corev1.PodSpec{Containers: []corev1.Container{container}}, nil
+}
+
+// specOfPod reads the pod of the template strictly: a misspelt field is an error and not silence.
+func (p *Plugin) specOfPod(template *core.TaskTemplate, accelerator corev1.ResourceName) (*corev1.PodSpec, *failure.Failure) {
+	primary := PrimaryName(template)
+	if primary == "" {
+		return nil, failure.New(failure.BadTaskSpecification, "the pod names no primary container")
+	}
+	encoded, err := json.Marshal(withoutNulls(template.GetK8SPod().GetPodSpec().AsMap()))
+	if err != nil {
+		return nil, failure.New(failure.BadTaskSpecification, "pod spec: %v", err)
+	}
+	spec := &corev1.PodSpec{}
+	unknown, err := kjson.UnmarshalStrict(bytes.TrimSpace(encoded), spec)
+	if err == nil && len(unknown) > 0 {
+		err = unknown[0]
+	}
+	if err != nil {
+		return nil, failure.New(failure.BadTaskSpecification, "pod spec: %v", err)
+	}
+	found := find(spec, primary)
+	if found == nil {
+		return nil, failure.New(failure.PrimaryContainerNotFound, "%q", primary)
+	}
+	found.Resources = p.complete(found.Resources, accelerator)
+	return spec, nil
+}
+
+func find(spec *corev1.PodSpec, name string) *corev1.Container {
+	for i := range spec.Containers {
+		if spec.Containers[i].Name == name {
+			return &spec.Containers[i]
+		}
+	}
+	return nil
+}
+
+// withoutNulls drops fields that clients send without a value.
+func withoutNulls(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, inner := range value {
+			if inner == nil {
+				delete(value, name)
+			} else {
+				value[name] = withoutNulls(inner)
+			}
+		}
+	case []any:
+		for i := range value {
+			value[i] = withoutNulls(value[i])
+		}
+	}
+	return value
+}

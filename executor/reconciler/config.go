@@ -1,0 +1,76 @@
+package reconciler
+
+import (
+	"fmt"
+	"time"
+)
+
+// Config configures the reconciler.
+type Config struct {
+	// Cluster is the name of this cluster in reports; may be empty.
+	Cluster string `mapstructure:"cluster"`
+	// Workers is how many TaskActions are worked on at once. Default 32.
+	Workers int `mapstructure:"workers"`
+	// MaxSystemFailures is how many attempts the system may lose of one action, beside the task's own retries.
+	// Default 3.
+	MaxSystemFailures int32 `mapstructure:"maxSystemFailures"`
+	// SystemBackoff is the pause before the first attempt that follows a fault of the system. It doubles with each
+	// further one, up to MaxSystemBackoff, and varies by a quarter. Default 1 s.
+	SystemBackoff time.Duration `mapstructure:"systemBackoff"`
+	// MaxSystemBackoff is the longest such pause. Default 1 m.
+	MaxSystemBackoff time.Duration `mapstructure:"maxSystemBackoff"`
+	// StatusDelay is the age at which a TaskAction's status is written for people; most are gone before. Default 2 s.
+	StatusDelay time.Duration `mapstructure:"statusDelay"`
+	// Resync is how often the record is asked again about an action of which there is no news. Default 10 m.
+	Resync time.Duration `mapstructure:"resync"`
+	// Sweep is how often pods without a TaskAction are looked for. Default 5 m.
+	Sweep time.Duration `mapstructure:"sweep"`
+	// ErrorBackoff is the pause after the first error of the API server or the object store; it doubles up to
+	// MaxErrorBackoff. Default 100 ms.
+	ErrorBackoff time.Duration `mapstructure:"errorBackoff"`
+	// MaxErrorBackoff is the longest such pause. Default 30 s.
+	MaxErrorBackoff time.Duration `mapstructure:"maxErrorBackoff"`
+}
+
+// DefaultConfig suits one cluster.
+func DefaultConfig() Config {
+	return Config{
+		Workers:           32,
+		MaxSystemFailures: 3,
+		SystemBackoff:     time.Second,
+		MaxSystemBackoff:  time.Minute,
+		StatusDelay:       2 * time.Second,
+		Resync:            10 * time.Minute,
+		Sweep:             5 * time.Minute,
+		ErrorBackoff:      100 * time.Millisecond,
+		MaxErrorBackoff:   30 * time.Second,
+	}
+}
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	if c.Workers <= 0 {
+		return fmt.Errorf("workers: must be positive, got %d", c.Workers)
+	}
+	if c.MaxSystemFailures < 0 {
+		return fmt.Errorf("maxSystemFailures: must not be negative, got %d", c.MaxSystemFailures)
+	}
+	for _, field := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"systemBackoff", c.SystemBackoff}, {"statusDelay", c.StatusDelay}, {"resync", c.Resync}, {"sweep", c.Sweep},
+		{"errorBackoff", c.ErrorBackoff},
+	} {
+		if field.value <= 0 {
+			return fmt.Errorf("%s: must be positive, got %s", field.name, field.value)
+		}
+	}
+	if c.MaxSystemBackoff < c.SystemBackoff {
+		return fmt.Errorf("maxSystemBackoff: must not be less than systemBackoff, got %s", c.MaxSystemBackoff)
+	}
+	if c.MaxErrorBackoff < c.ErrorBackoff {
+		return fmt.Errorf("maxErrorBackoff: must not be less than errorBackoff, got %s", c.MaxErrorBackoff)
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package reconciler
+
+import (
+	"hash/fnv"
+	"strconv"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/failure"
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+)
+
+// event is the bare event of a position.
+func (r *Reconciler) event(task *v1.TaskAction, at position, when time.Time) *workflow.ActionEvent {
+	return &workflow.ActionEvent{
+		Id:           actionOf(task).Proto(),
+		Attempt:      uint32(at.attempt), //nolint:gosec // from 1
+		Phase:        at.phase,
+		Version:      at.version,
+		UpdatedTime:  timestamppb.New(when),
+		ReportedTime: timestamppb.New(r.deps.Clock.Now()),
+		Cluster:      r.config.Cluster,
+	}
+}
+
+// observed is the event of a state, with what people want to see of it.
+func (r *Reconciler) observed(task *v1.TaskAction, at position, when time.Time, state plugin.State) *workflow.ActionEvent {
+	event := r.event(task, at, when)
+	event.LogContext, event.LogInfo = state.LogContext, state.LogLinks
+	if state.Message != "" || state.Reason != "" {
+		kind := workflow.ClusterEvent_TYPE_NORMAL
+		if at.phase == common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES || state.Recheck > 0 {
+			kind = workflow.ClusterEvent_TYPE_WARNING
+		}
+		event.ClusterEvents = []*workflow.ClusterEvent{{
+			OccurredAt: event.GetUpdatedTime(), Message: line(state), Reason: state.Reason, Type: kind, SourceComponent: "executor", Count: 1,
+		}}
+	}
+	return event
+}
+
+// failureTransition adds why an attempt was lost.
+func failureTransition(event *workflow.ActionEvent, f *failure.Failure) *enginev1.Transition {
+	kind := workflow.ErrorInfo_KIND_SYSTEM
+	if f.IsUsers() {
+		kind = workflow.ErrorInfo_KIND_USER
+	}
+	event.ErrorInfo = &workflow.ErrorInfo{Message: f.Message, Kind: kind, Code: f.Code}
+	whole := f.Proto()
+	whole.Timestamp = event.GetUpdatedTime()
+	if pod := event.GetLogContext().GetPrimaryPodName(); pod != "" {
+		whole.Worker = pod
+	}
+	return &enginev1.Transition{Event: event, Error: whole}
+}
+
+// news is a fingerprint of what clients see of a state within one phase.
+func news(state plugin.State) string {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(state.Reason + "\x00" + state.Message + "\x00"))
+	encoded, _ := proto.MarshalOptions{Deterministic: true}.Marshal(state.LogContext)
+	_, _ = hash.Write(encoded)
+	return strconv.FormatUint(hash.Sum64(), 16)
+}
+
+// line is a state's message, or its reason.
+func line(state plugin.State) string {
+	if state.Message != "" {
+		return state.Message
+	}
+	return state.Reason
+}
+
+// precise makes the best of a time that the cluster cut to seconds: if we look within that second, it is now. Times of
+// one action never go back.
+func (r *Reconciler) precise(entry *entry, seen time.Time) time.Time {
+	now := r.deps.Clock.Now()
+	result := seen.UTC()
+	if seen.IsZero() || (!now.Before(result) && now.Sub(result) < time.Second) {
+		result = now
+	}
+	if result.Before(entry.lastTime) {
+		result = entry.lastTime
+	}
+	entry.lastTime = result
+	return result
+}
+
+func actionOf(task *v1.TaskAction) ident.Action {
+	return ident.Action{
+		Run:  ident.Run{Project: task.Spec.Project, Domain: task.Spec.Domain, Name: task.Spec.Run},
+		Name: task.Spec.Action,
+	}
+}

@@ -1,0 +1,88 @@
+package reconciler
+
+import (
+	"math"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/failure"
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+)
+
+// lose tells of a lost attempt: together with the next one, so that nobody sees an end that is none, or as the end.
+func (r *Reconciler) lose(task *v1.TaskAction, entry *entry, attempt *plugin.Attempt, state plugin.State) {
+	transitions := r.missedStart(task, entry, attempt, state)
+	next, lost := r.decide(entry, attempt, state.Failure)
+
+	at := position{attempt: attempt.Number, phase: common.ActionPhase_ACTION_PHASE_FAILED}
+	if lost.Reason == failure.TimedOut {
+		at.phase = common.ActionPhase_ACTION_PHASE_TIMED_OUT
+	}
+	transitions = append(transitions, failureTransition(r.observed(task, at, r.precise(entry, state.EndedAt), state), lost))
+	if next == nil {
+		if lost.Reason != failure.TimedOut { // Then the process still runs.
+			r.end(entry)
+		}
+		r.tell(task, entry, &plan{told: at, end: true}, transitions...)
+		return
+	}
+	queued := position{attempt: next.Attempt, phase: common.ActionPhase_ACTION_PHASE_QUEUED}
+	transitions = append(transitions, &enginev1.Transition{Event: r.event(task, queued, r.precise(entry, r.deps.Clock.Now()))})
+	r.tell(task, entry, &plan{told: queued, status: next}, transitions...)
+}
+
+// decide says what follows a lost attempt: the status of the next attempt, or none, and the failure as it is to be told.
+// The task's retries are for its own failures; what the system lost has a budget of its own. The number of an attempt
+// is bounded by both together, also when the counters were lost with their TaskAction.
+func (r *Reconciler) decide(entry *entry, attempt *plugin.Attempt, lost *failure.Failure) (*v1.TaskActionStatus, *failure.Failure) {
+	status := *entry.status.DeepCopy()
+	retries := attempt.Template.GetMetadata().GetRetries()
+	allowed := int32(min(retries.GetRetries(), math.MaxInt32/2)) //nolint:gosec // bounded
+	var pause time.Duration
+	switch {
+	case !lost.Recoverable:
+		return nil, lost
+	case lost.IsUsers():
+		if status.UserFailures++; status.UserFailures > allowed {
+			return nil, lost
+		}
+		pause = userPause(retries.GetBackoff(), status.UserFailures)
+	default:
+		if status.SystemFailures++; status.SystemFailures > r.config.MaxSystemFailures {
+			return nil, lost.GivenUp(status.SystemFailures)
+		}
+		pause = backoff(r.config.SystemBackoff, r.config.MaxSystemBackoff, int(status.SystemFailures))
+	}
+	if attempt.Number > allowed+r.config.MaxSystemFailures {
+		return nil, lost
+	}
+	next := &v1.TaskActionStatus{
+		Attempt:        attempt.Number + 1,
+		UserFailures:   status.UserFailures,
+		SystemFailures: status.SystemFailures,
+		Phase:          phaseName(common.ActionPhase_ACTION_PHASE_QUEUED),
+		Message:        clip("attempt lost: " + lost.Message),
+	}
+	if pause > 0 {
+		until := metav1.NewMicroTime(r.deps.Clock.Now().Add(pause))
+		next.NotBefore = &until
+	}
+	return next, lost
+}
+
+// userPause is the pause that the task wants before its nth retry, counted from 1.
+func userPause(wanted *core.Backoff, n int32) time.Duration {
+	pause := float64(wanted.GetBase().AsDuration())
+	if wanted.Factor != nil {
+		pause *= math.Pow(wanted.GetFactor(), float64(n-1))
+	}
+	if limit := wanted.GetCap(); limit != nil {
+		pause = min(pause, float64(limit.AsDuration()))
+	}
+	return time.Duration(min(pause, float64(24*time.Hour)))
+}

@@ -1,0 +1,114 @@
+package reconciler
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/failure"
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+)
+
+// memory is what this process knows of live TaskActions beyond the cluster. It may be lost at any time.
+type memory struct {
+	mu      sync.Mutex
+	entries map[types.NamespacedName]*entry // GUARDED_BY(mu)
+}
+
+// entry is the memory of one TaskAction. Its fields belong to the one reconcile of its key that may run at a time;
+// only answer crosses over from the goroutine that reports.
+type entry struct {
+	uid      types.UID
+	template *core.TaskTemplate
+	invalid  *failure.Failure // why there is no template
+	attempt  *plugin.Attempt  // the last that a plugin was asked about
+
+	status v1.TaskActionStatus // as it is or shall be in the cluster
+	dirty  bool                // status is to be written
+
+	told     position  // the last position that was acknowledged
+	toldAt   time.Time // when it was
+	lastTime time.Time // the time of the last observation, which never goes back
+	vetted   bool      // the record knows the action as live, so a missing pod may be made
+	plan     *plan     // what to do when the report under way is acknowledged
+	errors   int       // failed reports in a row
+
+	dismissed bool          // nothing of it has to run any more
+	sealed    chan struct{} // set when its last process ended: closed when the logs are kept
+
+	mu        sync.Mutex
+	reporting bool    // GUARDED_BY(mu): a report is under way
+	answer    *answer // GUARDED_BY(mu): the answer to the last report, until it is taken
+	finishing bool    // GUARDED_BY(mu): its end is being carried out
+}
+
+// position is where the record stands as far as we know.
+type position struct {
+	attempt int32
+	phase   common.ActionPhase
+	version uint32
+	// news tells apart observations of one phase.
+	news string
+}
+
+// plan is what follows from a report.
+type plan struct {
+	// told is the position that the report leads to.
+	told position
+	// end says that the action is over.
+	end bool
+	// status, where set, begins the next attempt.
+	status *v1.TaskActionStatus
+}
+
+// enter finds the entry of a TaskAction, or begins one.
+func (m *memory) enter(key types.NamespacedName, task *v1.TaskAction) *entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found := m.entries[key]
+	if found == nil || found.uid != task.UID {
+		found = &entry{uid: task.UID, status: *task.Status.DeepCopy()}
+		m.entries[key] = found
+	}
+	return found
+}
+
+// leave removes the entry of a TaskAction that is gone; nil if there was none.
+func (m *memory) leave(key types.NamespacedName) *entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found := m.entries[key]
+	delete(m.entries, key)
+	return found
+}
+
+// size is the number of entries.
+func (m *memory) size() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.entries)
+}
+
+// busy says that a report or the end is under way; its completion wakes the reconciler.
+func (e *entry) busy() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.reporting || e.finishing
+}
+
+func (e *entry) takeAnswer() *answer {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	taken := e.answer
+	e.answer = nil
+	return taken
+}
+
+// current is the attempt that is or will be running. The cache may be behind our own writes.
+func (e *entry) current(task *v1.TaskAction) int32 {
+	return max(e.status.Attempt, task.CurrentAttempt())
+}

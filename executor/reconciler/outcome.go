@@ -1,0 +1,90 @@
+package reconciler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/executor/failure"
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/layout"
+)
+
+// maxErrorDocument is the largest error document that is read, in bytes.
+const maxErrorDocument = 10 << 20
+
+// outcome judges the end of an attempt's process by what it wrote. The error document counts first: a process that
+// failed may exit with 0, and one that exits otherwise may have said why. Where the cluster took the process away,
+// what it wrote on its way out does not matter.
+func (r *Reconciler) outcome(ctx context.Context, attempt *plugin.Attempt, state plugin.State) (plugin.State, error) {
+	succeeded := state.Phase == common.ActionPhase_ACTION_PHASE_SUCCEEDED
+	if !succeeded && !explainsItself(state.Failure) {
+		return state, nil
+	}
+	reported, err := r.reportedError(ctx, attempt)
+	switch {
+	case err != nil:
+		return state, err
+	case reported != nil:
+		state.Phase, state.Failure = common.ActionPhase_ACTION_PHASE_FAILED, reported
+		return state, nil
+	case !succeeded || len(attempt.Template.GetInterface().GetOutputs().GetVariables()) == 0:
+		return state, nil
+	}
+	outputs := attempt.Dir + "/" + layout.OutputsFile
+	written, err := r.exists(ctx, outputs)
+	if err != nil {
+		return state, err
+	}
+	if !written {
+		state.Phase = common.ActionPhase_ACTION_PHASE_FAILED
+		state.Failure = failure.New(failure.OutputsMissing, "there is no %s", outputs)
+	}
+	return state, nil
+}
+
+// explainsItself says that the process itself failed and may have told why.
+func explainsItself(f *failure.Failure) bool {
+	if f == nil {
+		return false
+	}
+	switch f.Reason {
+	case failure.ContainerFailed, failure.Signalled, failure.SegmentationFault:
+		return true
+	}
+	return false
+}
+
+// reportedError is the failure that the task reported; nil if it reported none.
+func (r *Reconciler) reportedError(ctx context.Context, attempt *plugin.Attempt) (*failure.Failure, error) {
+	uri := attempt.Dir + "/" + layout.ErrorFile
+	body, err := r.deps.Store.ReadAll(ctx, uri, maxErrorDocument)
+	switch {
+	case errors.Is(err, blobstore.ErrNotExist):
+		return nil, nil
+	case errors.Is(err, blobstore.ErrForbiddenPath):
+		return failure.New(failure.BadTaskSpecification, "%s lies outside the configured storage", attempt.Dir), nil
+	case errors.Is(err, blobstore.ErrTooLarge):
+		return failure.New(failure.ErrorUnreadable, "%s is larger than %d bytes", uri, maxErrorDocument), nil
+	case err != nil:
+		return nil, fmt.Errorf("read error document: %w", err)
+	}
+	document := &core.ErrorDocument{}
+	if err := proto.Unmarshal(body, document); err != nil || document.GetError() == nil {
+		return failure.New(failure.ErrorUnreadable, "%s is no error document", uri), nil
+	}
+	return failure.FromTask(document.GetError()), nil
+}
+
+func (r *Reconciler) exists(ctx context.Context, uri string) (bool, error) {
+	_, err := r.deps.Store.Stat(ctx, uri)
+	if err != nil && !errors.Is(err, blobstore.ErrNotExist) {
+		return false, fmt.Errorf("look for %s: %w", uri, err)
+	}
+	return err == nil, nil
+}

@@ -1,0 +1,192 @@
+package reconciler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/rs/zerolog"
+	"google.golang.org/protobuf/proto"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/failure"
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/layout"
+)
+
+// clockSlack is how far the API server's clock, which cuts to seconds, may differ from ours.
+const clockSlack = 2 * time.Second
+
+// Reconciler brings TaskActions to their end.
+type Reconciler struct {
+	config   Config
+	deps     Deps
+	memory   memory
+	wake     func(types.NamespacedName)
+	finishes chan struct{} // a slot for each end that may be carried out at once
+	started  time.Time
+	lifetime context.Context
+	work     background
+}
+
+// New makes a reconciler. Attach connects it to a manager.
+func New(config Config, deps Deps) (*Reconciler, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	return &Reconciler{
+		config:   config,
+		deps:     deps,
+		memory:   memory{entries: map[types.NamespacedName]*entry{}},
+		finishes: make(chan struct{}, maxFinishes),
+		started:  deps.Clock.Now(),
+		lifetime: context.Background(),
+		wake:     func(types.NamespacedName) {},
+	}, nil
+}
+
+// Live is the number of TaskActions in memory.
+func (r *Reconciler) Live() int { return r.memory.size() }
+
+// Reconcile implements reconcile.Reconciler.
+func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
+	task := &v1.TaskAction{}
+	if err := r.deps.Cache.Get(ctx, request.NamespacedName, task); err != nil {
+		if apierrors.IsNotFound(err) {
+			return reconcile.Result{}, r.gone(ctx, request.NamespacedName)
+		}
+		return reconcile.Result{}, fmt.Errorf("read task action: %w", err)
+	}
+	if task.DeletionTimestamp != nil {
+		return reconcile.Result{}, r.gone(ctx, request.NamespacedName)
+	}
+	entry := r.memory.enter(request.NamespacedName, task)
+	ctx = r.logger(task).WithContext(ctx)
+	defer func() {
+		if entry.dirty {
+			err = errors.Join(err, r.writeStatus(ctx, task, entry))
+		}
+	}()
+	return r.step(ctx, task, entry)
+}
+
+// step is the guard ladder: what has to be settled before an attempt is worked on.
+func (r *Reconciler) step(ctx context.Context, task *v1.TaskAction, entry *entry) (reconcile.Result, error) {
+	if entry.busy() {
+		return reconcile.Result{}, nil
+	}
+	if pause := r.settle(ctx, task, entry); pause > 0 {
+		return reconcile.Result{RequeueAfter: pause}, nil
+	}
+	if entry.dismissed {
+		r.finish(task, entry)
+		return reconcile.Result{}, nil
+	}
+	if entry.dirty {
+		return reconcile.Result{}, nil // Written next; then the new attempt begins.
+	}
+	if wait := entry.waitFor(r.deps.Clock.Now()); wait > 0 {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
+	return r.advance(ctx, task, entry)
+}
+
+// advance works on the current attempt: what a plugin knows of it, what that means, and whom to tell.
+func (r *Reconciler) advance(ctx context.Context, task *v1.TaskAction, entry *entry) (reconcile.Result, error) {
+	attempt := r.attempt(task, entry)
+	var state plugin.State
+	if entry.invalid != nil {
+		state = plugin.State{Phase: common.ActionPhase_ACTION_PHASE_FAILED, Failure: entry.invalid}
+	} else {
+		var err error
+		if state, err = r.deps.Plugins.For(task.Spec.TaskType).Advance(ctx, attempt); err != nil {
+			return reconcile.Result{}, err
+		}
+		if state, err = r.outcome(ctx, attempt, r.withTimeouts(attempt, state)); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	switch state.Phase {
+	case common.ActionPhase_ACTION_PHASE_UNSPECIFIED:
+		r.probe(task, entry, attempt.Number)
+		return reconcile.Result{}, nil
+	case common.ActionPhase_ACTION_PHASE_FAILED:
+		r.lose(task, entry, attempt, state)
+		return reconcile.Result{}, nil
+	case common.ActionPhase_ACTION_PHASE_SUCCEEDED:
+		r.succeed(ctx, task, entry, attempt, state)
+		return reconcile.Result{}, nil
+	default:
+		r.progress(task, entry, attempt, state)
+		return reconcile.Result{RequeueAfter: r.nextLook(task, entry, state)}, nil
+	}
+}
+
+// attempt describes the current attempt to plugins.
+func (r *Reconciler) attempt(task *v1.TaskAction, entry *entry) *plugin.Attempt {
+	if entry.template == nil && entry.invalid == nil {
+		entry.template, entry.invalid = decode(task)
+	}
+	number := entry.current(task)
+	// A TaskAction from before our start is checked against the record before anything is made for it: its pod may
+	// have done its work and be gone.
+	young := task.CreationTimestamp.Add(clockSlack).After(r.started)
+	result := &plugin.Attempt{
+		Task: task, Template: entry.template, Number: number,
+		Dir:       layout.AttemptDir(task.Spec.RunOutputBase, task.Spec.Action, uint32(number)), //nolint:gosec // from 1
+		MayLaunch: entry.vetted || young || entry.told.attempt == number,
+	}
+	if number > 1 {
+		result.PreviousDir = layout.AttemptDir(task.Spec.RunOutputBase, task.Spec.Action, uint32(number-1)) //nolint:gosec // from 1
+	}
+	if entry.status.Attempt == number {
+		result.Known = entry.status.PodUID
+	}
+	entry.attempt = result
+	return result
+}
+
+func decode(task *v1.TaskAction) (*core.TaskTemplate, *failure.Failure) {
+	template := &core.TaskTemplate{}
+	switch err := proto.Unmarshal(task.Spec.TaskTemplate, template); {
+	case err != nil:
+		return nil, failure.New(failure.BadTaskSpecification, "task template: %v", err)
+	case len(task.Spec.TaskTemplate) == 0:
+		return nil, failure.New(failure.BadTaskSpecification, "the task template is empty")
+	case task.Spec.RunOutputBase == "":
+		return nil, failure.New(failure.BadTaskSpecification, "the run has no place for outputs")
+	}
+	return template, nil
+}
+
+// nextLook is when to look again though nothing changes.
+func (r *Reconciler) nextLook(task *v1.TaskAction, entry *entry, state plugin.State) time.Duration {
+	next := r.config.Resync - r.config.Resync/8 + rand.N(r.config.Resync/4) //nolint:gosec // spreads load
+	if state.Recheck > 0 {
+		next = min(next, state.Recheck)
+	}
+	if due := r.statusDue(task, entry, state); due > 0 {
+		next = min(next, due)
+	}
+	return next
+}
+
+// waitFor is how long the current attempt must not begin yet.
+func (e *entry) waitFor(now time.Time) time.Duration {
+	if e.status.NotBefore == nil {
+		return 0
+	}
+	return e.status.NotBefore.Sub(now)
+}
+
+func (r *Reconciler) logger(task *v1.TaskAction) zerolog.Logger {
+	return r.deps.Logger.With().Str("project", task.Spec.Project).Str("domain", task.Spec.Domain).
+		Str("run", task.Spec.Run).Str("action", task.Spec.Action).Logger()
+}

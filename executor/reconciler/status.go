@@ -1,0 +1,97 @@
+package reconciler
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+)
+
+// maxStatusMessage is what the definition admits, in bytes.
+const maxStatusMessage = 1024
+
+// waitDelays is how many times StatusDelay a TaskAction that does not run yet waits before its status says so.
+const waitDelays = 10
+
+// noteStatus has the status written once for an action that takes its time: that it runs, or, later, what it waits for.
+// The short ones, which are most, cost no write.
+func (r *Reconciler) noteStatus(task *v1.TaskAction, entry *entry, attempt *plugin.Attempt, state plugin.State) {
+	if state.Object == "" || r.statusDue(task, entry, state) != 0 || !statusDiffers(entry, state) {
+		return
+	}
+	entry.status.Attempt, entry.status.PodUID = attempt.Number, state.Object
+	entry.status.Phase, entry.status.Message = phaseName(state.Phase), clip(line(state))
+	entry.status.NotBefore = nil
+	entry.dirty = true
+}
+
+// statusDue is in how long the status should be written; 0 means now, or that it says everything.
+func (r *Reconciler) statusDue(task *v1.TaskAction, entry *entry, state plugin.State) time.Duration {
+	if !statusDiffers(entry, state) {
+		return 0
+	}
+	delay := r.config.StatusDelay
+	if state.Phase != common.ActionPhase_ACTION_PHASE_RUNNING {
+		delay *= waitDelays
+	}
+	return max(0, task.CreationTimestamp.Add(delay).Sub(r.deps.Clock.Now()))
+}
+
+func statusDiffers(entry *entry, state plugin.State) bool {
+	return state.Object != "" && (entry.status.PodUID != state.Object || entry.status.Phase != phaseName(state.Phase))
+}
+
+// writeStatus writes the status whole. There is one writer, so it depends on no version and never conflicts.
+func (r *Reconciler) writeStatus(ctx context.Context, task *v1.TaskAction, entry *entry) error {
+	body, err := json.Marshal(map[string]any{"status": statusFields(entry.status)})
+	if err != nil {
+		return fmt.Errorf("encode status: %w", err)
+	}
+	target := &v1.TaskAction{}
+	target.Namespace, target.Name = task.Namespace, task.Name
+	err = r.deps.Writer.Status().Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("write status: %w", err)
+	}
+	entry.dirty = false
+	r.wake(client.ObjectKeyFromObject(task))
+	return nil
+}
+
+// statusFields has every field, so that a merge also clears.
+func statusFields(status v1.TaskActionStatus) map[string]any {
+	fields := map[string]any{
+		"attempt": status.Attempt, "userFailures": status.UserFailures, "systemFailures": status.SystemFailures,
+		"notBefore": nil, "podUid": nil, "phase": status.Phase, "message": nil,
+	}
+	if status.NotBefore != nil {
+		fields["notBefore"] = status.NotBefore
+	}
+	if status.PodUID != "" {
+		fields["podUid"] = status.PodUID
+	}
+	if status.Message != "" {
+		fields["message"] = status.Message
+	}
+	return fields
+}
+
+func phaseName(phase common.ActionPhase) string {
+	return strings.TrimPrefix(phase.String(), "ACTION_PHASE_")
+}
+
+func clip(text string) string {
+	if len(text) > maxStatusMessage {
+		return strings.ToValidUTF8(text[:maxStatusMessage], "")
+	}
+	return text
+}

@@ -1,0 +1,75 @@
+package reconciler
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+)
+
+// orphanAge is how old a pod must be to count as one that nobody wants: younger ones may be ahead of our caches.
+const orphanAge = time.Minute
+
+// sweepForever deletes orphans at once and from time to time, until the context ends.
+func (r *Reconciler) sweepForever(ctx context.Context) error {
+	for {
+		if removed, err := r.SweepOrphans(ctx); err != nil {
+			r.deps.Logger.Warn().Err(err).Msg("sweep orphans")
+		} else if removed > 0 {
+			r.deps.Logger.Info().Int("pods", removed).Msg("deleted pods without a task action")
+		}
+		if !r.pause(ctx, r.config.Sweep) {
+			return nil
+		}
+	}
+}
+
+// SweepOrphans deletes pods of ours whose TaskAction is gone, as a cluster's garbage collector does, and tells how many.
+func (r *Reconciler) SweepOrphans(ctx context.Context) (int, error) {
+	pods := &corev1.PodList{}
+	if err := r.deps.Cache.List(ctx, pods, client.MatchingLabels{v1.LabelManaged: v1.ManagedValue}); err != nil {
+		return 0, fmt.Errorf("list pods: %w", err)
+	}
+	removed := 0
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		owner := metav1.GetControllerOf(pod)
+		if owner == nil || owner.Kind != v1.Kind || pod.DeletionTimestamp != nil ||
+			r.deps.Clock.Now().Sub(pod.CreationTimestamp.Time) < orphanAge {
+			continue
+		}
+		orphan, err := r.isGone(ctx, types.NamespacedName{Namespace: pod.Namespace, Name: owner.Name}, owner.UID)
+		if err != nil {
+			return removed, err
+		}
+		if !orphan {
+			continue
+		}
+		if err := r.deps.Writer.Delete(ctx, pod, client.Preconditions{UID: &pod.UID}); client.IgnoreNotFound(err) != nil {
+			return removed, fmt.Errorf("delete pod %s: %w", pod.Name, err)
+		}
+		removed++
+	}
+	return removed, nil
+}
+
+// isGone says that a TaskAction does not exist any more; the API server has the last word.
+func (r *Reconciler) isGone(ctx context.Context, key types.NamespacedName, uid types.UID) (bool, error) {
+	for _, reader := range []client.Reader{r.deps.Cache, r.deps.Live} {
+		task := &v1.TaskAction{}
+		switch err := reader.Get(ctx, key, task); {
+		case err == nil && task.UID == uid:
+			return false, nil
+		case err != nil && !apierrors.IsNotFound(err):
+			return false, fmt.Errorf("read task action: %w", err)
+		}
+	}
+	return true, nil
+}

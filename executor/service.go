@@ -1,0 +1,135 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/flyte-binary/flyte-binary/executor/logs"
+	"github.com/flyte-binary/flyte-binary/executor/reconciler"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// Store is the object store as the executor needs it.
+type Store interface {
+	reconciler.Store
+	logs.Store
+}
+
+// Deps are what the service stands on.
+type Deps struct {
+	// Kube reaches the cluster whose pods run tasks.
+	Kube *rest.Config
+	// Sink takes transitions.
+	Sink reconciler.Sink
+	// Store has what tasks write, and the logs that are kept.
+	Store Store
+	// Clock tells the time; nil means the system's.
+	Clock  clock.Clock
+	Logger zerolog.Logger
+}
+
+// Service runs the reconciler and serves PodLogService.
+type Service struct {
+	config    Config
+	deps      Deps
+	kube      *rest.Config
+	clientset kubernetes.Interface
+
+	mu     sync.Mutex
+	cancel context.CancelFunc // GUARDED_BY(mu): ends the running service
+	done   chan struct{}      // GUARDED_BY(mu): closed when it has ended
+}
+
+var _ lifecycle.Part = (*Service)(nil)
+
+// New puts the service together. It does not reach for the cluster yet.
+func New(config Config, deps Deps) (*Service, error) {
+	if err := config.Validate(); err != nil {
+		return nil, fmt.Errorf("executor: %w", err)
+	}
+	switch {
+	case deps.Kube == nil:
+		return nil, errors.New("executor: the configuration of the cluster is needed")
+	case deps.Sink == nil:
+		return nil, errors.New("executor: the sink is needed")
+	case deps.Store == nil:
+		return nil, errors.New("executor: the object store is needed")
+	}
+	if deps.Clock == nil {
+		deps.Clock = clock.System{}
+	}
+	deps.Logger = deps.Logger.With().Str("service", "executor").Logger()
+	kube := rest.CopyConfig(deps.Kube)
+	if kube.QPS == 0 {
+		kube.QPS = -1 // The server's own fairness limits us, and the number of workers.
+	}
+	kube.UserAgent = "flyte-binary/executor"
+	clientset, err := kubernetes.NewForConfig(kube)
+	if err != nil {
+		return nil, fmt.Errorf("executor: client of the cluster: %w", err)
+	}
+	return &Service{config: config, deps: deps, kube: kube, clientset: clientset}, nil
+}
+
+// Mount registers PodLogService.
+func (s *Service) Mount(r rpc.Registrar) {
+	service := logs.NewService(s.config.Logs, s.clientset.CoreV1(), s.deps.Clock)
+	r.Handle(enginev1connect.NewPodLogServiceHandler(service, r.Options()...))
+}
+
+// Start begins to reconcile. It waits a while for the cluster; one that does not answer is no error, for it may come back.
+func (s *Service) Start(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cancel != nil {
+		return errors.New("executor: started already")
+	}
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s.cancel, s.done = cancel, make(chan struct{})
+	ready := make(chan struct{})
+	go func(done chan struct{}) {
+		defer close(done)
+		s.supervise(running, sync.OnceFunc(func() { close(ready) }))
+	}(s.done)
+
+	timer := s.deps.Clock.NewTimer(s.config.StartupWait)
+	defer timer.Stop()
+	select {
+	case <-ready:
+	case <-timer.C():
+		s.deps.Logger.Warn().Msg("the cluster does not answer yet")
+	case <-ctx.Done():
+		cancel()
+		<-s.done
+		s.cancel = nil
+		return fmt.Errorf("executor: %w", ctx.Err())
+	}
+	return nil
+}
+
+// Stop implements lifecycle.Part. Pods go on.
+func (s *Service) Stop(ctx context.Context) error {
+	s.mu.Lock()
+	cancel, done := s.cancel, s.done
+	s.cancel = nil
+	s.mu.Unlock()
+	if cancel == nil {
+		return nil
+	}
+	cancel()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("executor: %w", ctx.Err())
+	}
+}
