@@ -10,14 +10,18 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
 	"k8s.io/client-go/rest"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/flyte-binary/flyte-binary/actions"
+	"github.com/flyte-binary/flyte-binary/actions/bridge"
 	"github.com/flyte-binary/flyte-binary/events"
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs"
@@ -32,94 +36,126 @@ type Options struct {
 	Clock clock.Clock
 	// REST reaches the cluster; nil means Config.Kubernetes.
 	REST *rest.Config
-	// Listener is the port; nil means Config.Server.Listen.
+	// Listener is the port; nil means Config.Server.Listen. The server closes it.
 	Listener net.Listener
+	// Version is that of the program, for telemetry.
+	Version string
 }
 
 // Complete opens what the configuration names and puts the services together. Nothing runs until Start. When it
-// fails, what was opened is closed again.
+// fails, what was opened is closed again. It reads from top to bottom: what the services stand on, how they reach each
+// other, the services, the port.
 func (c Config) Complete(ctx context.Context, options Options) (server *Server, failure error) {
 	if err := c.Validate(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("configuration: %w", err)
 	}
-	if options.Clock == nil {
-		options.Clock = clock.System{}
+	log, clk := options.Logger, options.Clock
+	if clk == nil {
+		clk = clock.System{}
 	}
-	log := options.Logger
-	s := &Server{config: c, log: log, clock: options.Clock}
+	s := &Server{config: c, log: log, parts: lifecycle.NewGroup()}
 	defer func() {
 		if failure != nil {
-			failure = errors.Join(failure, s.close())
+			failure = errors.Join(failure, s.close(context.WithoutCancel(ctx)))
 		}
 	}()
 
 	// What the services stand on.
-	pool, err := openDatabase(ctx, c.Database)
+	listener, err := listen(c.Server, options.Listener)
 	if err != nil {
 		return nil, err
 	}
-	s.onClose(func() error { pool.Close(); return nil })
-	blobs, err := blobstore.Open(ctx, c.Storage, blobstore.WithClock(options.Clock))
+	s.onClose(func(context.Context) error { return closeListener(listener) })
+	c.fillAddresses(listener.Addr())
+	telemetry, err := obs.NewTelemetry(ctx, c.Telemetry, options.Version)
 	if err != nil {
-		return nil, fmt.Errorf("open storage: %w", err)
+		return nil, err
 	}
-	s.onClose(blobs.Close)
+	s.onClose(telemetry.Shutdown)
+	pool, err := openDatabase(ctx, c, telemetry)
+	if err != nil {
+		return nil, err
+	}
+	s.onClose(func(context.Context) error { pool.Close(); return nil })
+	blobs, err := blobstore.Open(ctx, c.Storage, blobstore.WithClock(clk))
+	if err != nil {
+		return nil, err
+	}
+	s.onClose(func(context.Context) error { return blobs.Close() })
 	cluster, err := c.Kubernetes.rest(options.REST)
 	if err != nil {
 		return nil, err
 	}
 
-	// The port, and the way on which services of this process reach each other.
-	interceptors, err := rpc.NewInterceptors(rpc.Chain{Log: log, InternalToken: c.Auth.InternalToken})
+	// How calls come in, and how services of this process reach each other.
+	stopping, beginStop := context.WithCancel(log.WithContext(context.WithoutCancel(ctx)))
+	s.onClose(func(context.Context) error { beginStop(); return nil })
+	interceptors, err := rpc.NewInterceptors(rpc.Chain{
+		Log: log, Tracer: telemetry.Tracer, Meter: telemetry.Meter, Stopping: stopping, InternalToken: c.Auth.InternalToken,
+	})
 	if err != nil {
 		return nil, err
 	}
 	mux := rpc.NewMux(connect.WithHandlerOptions(interceptors, connect.WithReadMaxBytes(c.Server.MaxRequestBytes)))
 	inProcess := rpc.InProcess(mux)
-	engine := enginev1connect.NewEngineServiceClient(inProcess, rpc.InProcessURL)
-	runService := workflowconnect.NewRunServiceClient(inProcess, rpc.InProcessURL)
-	internalRuns := workflowconnect.NewInternalRunServiceClient(inProcess, rpc.InProcessURL)
+	engineClient := enginev1connect.NewEngineServiceClient(inProcess, rpc.InProcessURL)
+	runClient := workflowconnect.NewRunServiceClient(inProcess, rpc.InProcessURL)
+	internalRunClient := workflowconnect.NewInternalRunServiceClient(inProcess, rpc.InProcessURL)
 
 	// The services, in the order of the data.
-	runsService, err := runs.New(c.Runs, runs.Deps{Pool: pool, Blobs: blobs, Clock: options.Clock, Logger: log})
+	runsService, err := runs.New(c.Runs, runs.Deps{Pool: pool, Blobs: blobs, Clock: clk, Logger: log})
 	if err != nil {
 		return nil, err
 	}
-	eventsService, err := events.New(c.Events, events.Deps{Engine: engine, Clock: options.Clock, Logger: log})
+	runsService.Mount(mux)
+	eventsService, err := events.New(c.Events, events.Deps{Engine: engineClient, Clock: clk, Logger: log})
 	if err != nil {
 		return nil, err
 	}
+	eventsService.Mount(mux)
 	actionsService, err := actions.New(c.Actions, actions.Deps{
-		Recorder: internalRuns, Children: engine, Runs: runService, Clock: options.Clock, Logger: log,
+		Recorder: internalRunClient, Children: engineClient, Runs: runClient, Clock: clk, Logger: log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, service := range []interface{ Mount(rpc.Registrar) }{runsService, eventsService, actionsService} {
-		service.Mount(mux)
-	}
-
-	s.ready = readiness(pool, blobs, cluster)
-	rpc.Health{Ready: s.ready.check, Serves: mux.Has, Clock: options.Clock}.Mount(mux)
-	rpc.MountReflection(mux, mux.Services)
-	port, err := newPort(c.Server, options.Listener, s.routes(mux, blobs), log)
+	actionsService.Mount(mux)
+	assignments, err := bridge.New(c.Bridge, bridge.Deps{
+		Kubernetes: cluster, Engine: engineClient, Events: eventsService.Sink(), Clock: clk, Logger: log, Meter: telemetry.Meter,
+	})
 	if err != nil {
 		return nil, err
 	}
-	s.port = port
+
+	// The port, with everything on it.
+	ready := readiness(pool, blobs, cluster)
+	rpc.Health{Ready: ready.check, Serves: mux.Has, Clock: clk}.Mount(mux)
+	rpc.MountReflection(mux, mux.Services)
+	mountUnbuilt(mux)
+	s.port = newPort(c.Server, listener, routes{
+		api: mux, files: blobs.Handler(), ready: ready, metrics: telemetry.Handler(ctrlmetrics.Registry),
+	}.handler(), beginStop, log)
+
+	// Dependencies first; the port answers only when all of it works.
 	s.parts = lifecycle.NewGroup(
+		lifecycle.Named{Name: "definition", Part: definition{config: c.Kubernetes, cluster: cluster}},
 		lifecycle.Named{Name: "runs", Part: runsService},
-		lifecycle.Named{Name: "port", Part: port},
+		lifecycle.Named{Name: "bridge", Part: assignments},
+		lifecycle.Named{Name: "port", Part: s.port},
 	)
 	return s, nil
 }
 
-func openDatabase(ctx context.Context, config pgdb.Config) (*pgxpool.Pool, error) {
-	pool, err := pgdb.Open(ctx, config)
-	if err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
+func openDatabase(ctx context.Context, c Config, telemetry *obs.Telemetry) (*pgxpool.Pool, error) {
+	var options []pgdb.Option
+	if c.Telemetry.OTLPEndpoint != "" {
+		options = append(options, pgdb.WithTracer(telemetry.Tracer))
 	}
-	if config.Migrate {
+	pool, err := pgdb.Open(ctx, c.Database, options...)
+	if err != nil {
+		return nil, err
+	}
+	if c.Database.Migrate {
 		if err := pgdb.Migrate(ctx, pool, store.Migrations()); err != nil {
 			pool.Close()
 			return nil, fmt.Errorf("migrate database: %w", err)
@@ -127,3 +163,20 @@ func openDatabase(ctx context.Context, config pgdb.Config) (*pgxpool.Pool, error
 	}
 	return pool, nil
 }
+
+// definition installs the kind TaskAction before anything uses it.
+type definition struct {
+	config  KubernetesConfig
+	cluster *rest.Config
+}
+
+// Start implements lifecycle.Part.
+func (d definition) Start(ctx context.Context) error {
+	if !d.config.InstallCRD {
+		return nil
+	}
+	return v1.EnsureCRD(ctx, d.cluster)
+}
+
+// Stop implements lifecycle.Part.
+func (definition) Stop(context.Context) error { return nil }

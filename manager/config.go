@@ -4,8 +4,10 @@ import (
 	"fmt"
 
 	"github.com/flyte-binary/flyte-binary/actions"
+	"github.com/flyte-binary/flyte-binary/actions/bridge"
 	"github.com/flyte-binary/flyte-binary/events"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/runs"
 )
@@ -17,7 +19,9 @@ type Config struct {
 	// Auth says how callers are told apart.
 	Auth AuthConfig `mapstructure:"auth"`
 	// Logging is the log of the process.
-	Logging LoggingConfig `mapstructure:"logging"`
+	Logging obs.LogConfig `mapstructure:"logging"`
+	// Telemetry is traces and metrics.
+	Telemetry obs.TelemetryConfig `mapstructure:"telemetry"`
 	// Database is Postgres.
 	Database pgdb.Config `mapstructure:"database"`
 	// Storage is the object store.
@@ -28,6 +32,8 @@ type Config struct {
 	Runs runs.Config `mapstructure:"runs"`
 	// Actions is what running tasks call.
 	Actions actions.Config `mapstructure:"actions"`
+	// Bridge turns what is admitted into TaskAction objects.
+	Bridge bridge.Config `mapstructure:"bridge"`
 	// Events batches what executors report.
 	Events events.Config `mapstructure:"events"`
 }
@@ -36,12 +42,14 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Server:     DefaultServerConfig(),
-		Logging:    DefaultLoggingConfig(),
+		Logging:    obs.DefaultLogConfig(),
+		Telemetry:  obs.DefaultTelemetryConfig(),
 		Database:   pgdb.DefaultConfig(),
 		Storage:    blobstore.DefaultConfig(),
 		Kubernetes: DefaultKubernetesConfig(),
 		Runs:       runs.DefaultConfig(),
 		Actions:    actions.DefaultConfig(),
+		Bridge:     bridge.DefaultConfig(),
 		Events:     events.DefaultConfig(),
 	}
 }
@@ -54,11 +62,13 @@ func (c Config) Validate() error {
 	}{
 		{"server", c.Server.Validate},
 		{"logging", c.Logging.Validate},
+		{"telemetry", c.Telemetry.Validate},
 		{"database", c.Database.Validate},
 		{"storage", c.Storage.Validate},
 		{"kubernetes", c.Kubernetes.Validate},
 		{"runs", c.Runs.Validate},
 		{"actions", c.Actions.Validate},
+		{"bridge", c.Bridge.Validate},
 		{"events", c.Events.Validate},
 	} {
 		if err := section.validate(); err != nil {

@@ -3,9 +3,8 @@ package manager
 import (
 	"fmt"
 	"net"
+	"strings"
 	"time"
-
-	"github.com/rs/zerolog"
 )
 
 // ServerConfig is the one port that serves everything.
@@ -37,8 +36,8 @@ func (c ServerConfig) Validate() error {
 		return fmt.Errorf("listen: want host:port, got %q", c.Listen)
 	}
 	for i, origin := range c.AllowedOrigins {
-		if origin == "*" {
-			return fmt.Errorf("allowedOrigins[%d]: name the origins; * would let any page call the API", i)
+		if origin == "*" || strings.HasPrefix(origin, "*") || strings.Count(origin, "*") > 1 {
+			return fmt.Errorf("allowedOrigins[%d]: name the origins; %q would let any page call the API", i, origin)
 		}
 	}
 	if c.MaxRequestBytes <= 0 {
@@ -57,23 +56,6 @@ type AuthConfig struct {
 	InternalToken string `mapstructure:"internalToken" sensitive:"true"`
 }
 
-// LoggingConfig is the log of the process.
-type LoggingConfig struct {
-	// Level is trace, debug, info, warn or error. Defaults to info.
-	Level string `mapstructure:"level"`
-}
-
-// DefaultLoggingConfig is what LoggingConfig's fields say.
-func DefaultLoggingConfig() LoggingConfig { return LoggingConfig{Level: "info"} }
-
-// Validate names the first field that is wrong.
-func (c LoggingConfig) Validate() error {
-	if _, err := zerolog.ParseLevel(c.Level); err != nil || c.Level == "" {
-		return fmt.Errorf("level: want trace, debug, info, warn or error, got %q", c.Level)
-	}
-	return nil
-}
-
 // KubernetesConfig is the cluster that runs the tasks.
 type KubernetesConfig struct {
 	// Kubeconfig is a kubeconfig file; empty means the pod's own service account.
@@ -82,10 +64,15 @@ type KubernetesConfig struct {
 	QPS float32 `mapstructure:"qps"`
 	// Burst is how far they may exceed QPS for a moment. Defaults to 1000.
 	Burst int `mapstructure:"burst"`
+	// InstallCRD installs or updates the definition of TaskActions at the start. Switch it off where another hand does
+	// so and this process may not. Defaults to true.
+	InstallCRD bool `mapstructure:"installCRD"`
 }
 
 // DefaultKubernetesConfig is what KubernetesConfig's fields say.
-func DefaultKubernetesConfig() KubernetesConfig { return KubernetesConfig{QPS: 500, Burst: 1000} }
+func DefaultKubernetesConfig() KubernetesConfig {
+	return KubernetesConfig{QPS: 500, Burst: 1000, InstallCRD: true}
+}
 
 // Validate names the first field that is wrong.
 func (c KubernetesConfig) Validate() error {

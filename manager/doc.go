@@ -1,4 +1,5 @@
-// Package manager composes one process from the services: configuration, wiring, the one port, and the order of
-// start and stop. It is the only package that imports all services, and none of them knows it. Commands that use it
-// are in manager/command.
+// Package manager composes one process from the services: its configuration, its port, the order in which parts start
+// and stop. It is the only package that knows all services; it stands above them, below the command tree and the demo.
 package manager
+
+//go:generate go run ./cmd/configdoc ../docs/configuration.md

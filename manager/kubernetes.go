@@ -15,7 +15,7 @@ func (c KubernetesConfig) rest(given *rest.Config) (*rest.Config, error) {
 	} else {
 		var err error
 		if config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig); err != nil {
-			return nil, fmt.Errorf("kubernetes.kubeconfig: %w", err)
+			return nil, fmt.Errorf("kubernetes.kubeconfig: give a file, or run in a pod with a service account: %w", err)
 		}
 	}
 	config.QPS, config.Burst = c.QPS, c.Burst

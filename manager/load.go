@@ -3,6 +3,7 @@ package manager
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/go-viper/mapstructure/v2"
@@ -12,11 +13,30 @@ import (
 // EnvPrefix starts the environment variables that override the file: FLYTE_SERVER_LISTEN sets server.listen.
 const EnvPrefix = "FLYTE"
 
+// separator divides the keys inside viper. It is not a dot, since names of labels have dots.
+const separator = "::"
+
 // Load reads the configuration: defaults, then the file (none when path is empty), then the environment, then
-// overrides of the form section.key=value. A key that does not exist is refused by its name.
+// overrides of the form section.key=value. A key that does not exist is refused by its name. Lists in the environment
+// and in overrides are separated by commas.
 func Load(path string, overrides []string) (Config, error) {
+	config, err := Read(path, overrides)
+	if err != nil {
+		return Config{}, err
+	}
+	if err := config.Validate(); err != nil {
+		return Config{}, fmt.Errorf("configuration: %w", err)
+	}
+	return config, nil
+}
+
+// Read is Load without looking at the values.
+func Read(path string, overrides []string) (Config, error) {
 	// With BindStruct the environment reaches keys that the file does not have.
-	v := viper.NewWithOptions(viper.ExperimentalBindStruct(), viper.EnvKeyReplacer(strings.NewReplacer(".", "_")))
+	v := viper.NewWithOptions(
+		viper.KeyDelimiter(separator), viper.ExperimentalBindStruct(),
+		viper.EnvKeyReplacer(strings.NewReplacer(separator, "_")),
+	)
 	v.SetEnvPrefix(EnvPrefix)
 	v.AutomaticEnv()
 	if path != "" {
@@ -30,40 +50,45 @@ func Load(path string, overrides []string) (Config, error) {
 		if !found || key == "" {
 			return Config{}, fmt.Errorf("override %q: want section.key=value", override)
 		}
-		v.Set(key, value)
+		v.Set(strings.ReplaceAll(key, ".", separator), value)
 	}
 	config := DefaultConfig()
-	if err := v.UnmarshalExact(&config, func(d *mapstructure.DecoderConfig) {
-		d.DecodeHook = mapstructure.ComposeDecodeHookFunc(
-			mapstructure.StringToTimeDurationHookFunc(), mapstructure.StringToSliceHookFunc(","))
-		d.ZeroFields = false
-	}); err != nil {
-		return Config{}, fmt.Errorf("configuration: %w", err)
+	if err := v.UnmarshalExact(&config, decode); err != nil {
+		return Config{}, fmt.Errorf("configuration: %w", explain(err))
 	}
-	return config, config.Validate()
+	if path != "" {
+		if err := restoreKeys(path, &config); err != nil {
+			return Config{}, err
+		}
+	}
+	return config, nil
 }
 
-// Redacted is the configuration as it may be logged: fields tagged sensitive are masked, and the passwords in URLs.
-func Redacted(config any) map[string]any {
-	out := map[string]any{}
-	value, kind := reflect.ValueOf(config), reflect.TypeOf(config)
-	for i := range kind.NumField() {
-		field := kind.Field(i)
-		name := field.Tag.Get("mapstructure")
-		if name == "" || !field.IsExported() {
-			continue
-		}
-		item := value.Field(i)
-		switch {
-		case field.Tag.Get("sensitive") == "true":
-			if !item.IsZero() {
-				out[name] = "(hidden)"
-			}
-		case item.Kind() == reflect.Struct:
-			out[name] = Redacted(item.Interface())
-		default:
-			out[name] = item.Interface()
-		}
+func decode(d *mapstructure.DecoderConfig) {
+	d.DecodeHook = mapstructure.ComposeDecodeHookFunc(
+		mapstructure.StringToTimeDurationHookFunc(), trimmedList,
+	)
+	d.ZeroFields = false // what is not mentioned keeps its default
+}
+
+// trimmedList reads "a, b" as a list; nothing is an empty list.
+func trimmedList(from, to reflect.Type, value any) (any, error) {
+	if from.Kind() != reflect.String || to.Kind() != reflect.Slice || to.Elem().Kind() == reflect.Uint8 {
+		return value, nil
 	}
-	return out
+	text, _ := value.(string)
+	list := strings.Split(text, ",")
+	for i := range list {
+		list[i] = strings.TrimSpace(list[i])
+	}
+	return slices.DeleteFunc(list, func(item string) bool { return item == "" }), nil
+}
+
+// explain turns the decoder's account of unknown keys into one that says where to look.
+func explain(err error) error {
+	text := err.Error()
+	if !strings.Contains(text, "invalid keys") {
+		return err
+	}
+	return fmt.Errorf("unknown key: %s; `flyte-binary config show` lists what there is", strings.ReplaceAll(text, "\n", " "))
 }

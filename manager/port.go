@@ -11,36 +11,53 @@ import (
 	connectcors "connectrpc.com/cors"
 	"github.com/rs/cors"
 	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
 // maxStreams is how many calls one HTTP/2 connection may carry at once. A parent with a thousand children in flight
 // and its watches must fit; the library's 250 would make the rest wait.
 const maxStreams = 10_000
 
-// port is the listener with everything behind it.
+// port is the listener with everything behind it: Connect, gRPC, gRPC-Web and JSON over HTTP/1.1 and unencrypted
+// HTTP/2. There is no write timeout, since streams live for long.
 type port struct {
 	listener net.Listener
 	server   *http.Server
-	log      zerolog.Logger
-	cancel   context.CancelFunc
+	// beginStop ends the streams; cut ends every request.
+	beginStop context.CancelFunc
+	cut       context.CancelCauseFunc
+	failed    chan error // gets the error when serving ends unasked
+	served    chan struct{}
 }
 
-func newPort(config ServerConfig, listener net.Listener, handler http.Handler, log zerolog.Logger) (*port, error) {
-	if listener == nil {
-		var err error
-		if listener, err = net.Listen("tcp", config.Listen); err != nil { //nolint:noctx // binding does not wait
-			return nil, fmt.Errorf("server.listen: %w", err)
-		}
+var _ lifecycle.Part = (*port)(nil)
+
+// listen binds the port, so that a port in use is known before anything starts.
+func listen(config ServerConfig, given net.Listener) (net.Listener, error) {
+	if given != nil {
+		return given, nil
 	}
+	listener, err := net.Listen("tcp", config.Listen) //nolint:noctx // binding does not wait
+	if err != nil {
+		return nil, fmt.Errorf("server.listen: %w", err)
+	}
+	return listener, nil
+}
+
+func newPort(
+	config ServerConfig, listener net.Listener, handler http.Handler, beginStop context.CancelFunc, log zerolog.Logger,
+) *port {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
-	// Streams end with unavailable, not with a cut connection, when the process stops.
-	base, cancel := context.WithCancel(context.Background())
+	base, cut := context.WithCancelCause(log.WithContext(context.Background())) //nolint:forbidigo // the root of all requests
 	return &port{
-		listener: listener,
-		log:      log,
-		cancel:   cancel,
+		listener:  listener,
+		beginStop: beginStop,
+		cut:       cut,
+		failed:    make(chan error, 1),
 		server: &http.Server{
 			Handler:           allowOrigins(config.AllowedOrigins, handler),
 			Protocols:         protocols,
@@ -49,38 +66,45 @@ func newPort(config ServerConfig, listener net.Listener, handler http.Handler, l
 			IdleTimeout:       5 * time.Minute,
 			BaseContext:       func(net.Listener) context.Context { return base },
 		},
-	}, nil
+	}
 }
 
-// allowOrigins answers browsers of the given origins, and of no others.
+// allowOrigins answers browsers of the given origins, and of no others. Cookies and the like are not allowed along: the
+// API does not use them.
 func allowOrigins(origins []string, next http.Handler) http.Handler {
 	return cors.New(cors.Options{
 		AllowedOrigins: origins,
 		AllowedMethods: append(connectcors.AllowedMethods(), http.MethodPut, http.MethodHead),
-		AllowedHeaders: append(connectcors.AllowedHeaders(), "Authorization", "X-Request-Id", "Content-Md5"),
-		ExposedHeaders: connectcors.ExposedHeaders(),
+		AllowedHeaders: append(connectcors.AllowedHeaders(), "Authorization", "X-Request-Id", "Content-Md5", "Content-Encoding"),
+		ExposedHeaders: append(connectcors.ExposedHeaders(), "Etag", "Content-Range"),
 		MaxAge:         int((2 * time.Hour).Seconds()),
 	}).Handler(next)
 }
 
-func (p *port) addr() string { return p.listener.Addr().String() }
-
 // Start implements lifecycle.Part.
 func (p *port) Start(context.Context) error {
+	p.served = make(chan struct{})
 	go func() {
-		if err := p.server.Serve(p.listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			p.log.Error().Err(err).Msg("the port failed")
+		defer close(p.served)
+		if err := p.server.Serve(p.listener); !errors.Is(err, http.ErrServerClosed) {
+			p.failed <- fmt.Errorf("the port failed: %w", err)
 		}
 	}()
 	return nil
 }
 
-// Stop implements lifecycle.Part: unary calls finish, streams are told to end.
+// Stop implements lifecycle.Part: nothing new is taken, streams end, single calls finish. What is still under way when
+// the context ends is cut.
 func (p *port) Stop(ctx context.Context) error {
-	p.server.SetKeepAlivesEnabled(false)
-	p.cancel()
-	if err := p.server.Shutdown(ctx); err != nil {
-		return errors.Join(err, p.server.Close())
+	if p.served == nil {
+		return nil
 	}
-	return nil
+	p.beginStop()
+	err := p.server.Shutdown(ctx)
+	p.cut(rpc.ErrShuttingDown)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("requests were cut: %w", err), p.server.Close())
+	}
+	<-p.served
+	return err
 }

@@ -2,7 +2,7 @@ package manager
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -30,13 +30,7 @@ type check struct {
 func readiness(pool *pgxpool.Pool, blobs *blobstore.Store, cluster *rest.Config) checks {
 	return checks{
 		{"database", func(ctx context.Context) error { return pgdb.CheckSchema(ctx, pool, store.Migrations()) }},
-		{"storage", func(ctx context.Context) error {
-			_, err := blobs.Stat(ctx, blobs.Root()+"/.ready")
-			if errors.Is(err, blobstore.ErrNotExist) {
-				return nil // it answered
-			}
-			return err
-		}},
+		{"storage", blobs.Ping},
 		{"kubernetes", func(ctx context.Context) error { return pingCluster(ctx, cluster) }},
 	}
 }
@@ -71,9 +65,25 @@ func (c checks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func pingCluster(ctx context.Context, config *rest.Config) error {
+	_, err := serverVersion(ctx, config)
+	return err
+}
+
+// serverVersion asks the API server for its version, which every account may.
+func serverVersion(ctx context.Context, config *rest.Config) (string, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
-		return err
+		return "", fmt.Errorf("make client: %w", err)
 	}
-	return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+	body, err := client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
+	if err != nil {
+		return "", fmt.Errorf("ask the API server for its version: %w", err)
+	}
+	var answer struct {
+		GitVersion string `json:"gitVersion"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return "", fmt.Errorf("the API server's version: %w", err)
+	}
+	return answer.GitVersion, nil
 }

@@ -39,8 +39,9 @@ type S3Config struct {
 	Region string `mapstructure:"region"`
 	// PathStyle puts the bucket into the path, not into the host name. Defaults to true.
 	PathStyle bool `mapstructure:"pathStyle"`
-	// AccessKeyID and SecretAccessKey are static credentials.
-	AccessKeyID     string `mapstructure:"accessKeyID"`
+	// AccessKeyID is the name of a static credential.
+	AccessKeyID string `mapstructure:"accessKeyID"`
+	// SecretAccessKey is its secret.
 	SecretAccessKey string `mapstructure:"secretAccessKey" sensitive:"true"`
 }
 

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"fmt"
 
 	"connectrpc.com/connect"
@@ -24,6 +25,8 @@ type Chain struct {
 	Authenticator Authenticator
 	// Authoriser says who may; nil means AllowAll.
 	Authoriser Authoriser
+	// Stopping ends the streams of clients when it ends, before the server itself does; nil means never.
+	Stopping context.Context //nolint:containedctx // it is the signal
 	// InternalToken is the internal credential; empty means that no caller from the network is internal.
 	InternalToken string
 }
@@ -57,6 +60,7 @@ func NewInterceptors(chain Chain) (connect.Option, error) {
 	return connect.WithInterceptors(
 		recoverPanics(chain.Log),
 		telemetry,
+		endStreams{chain.Stopping},
 		authenticate(chain.Authenticator, chain.InternalToken),
 		authorise(chain.Authoriser),
 		validation,

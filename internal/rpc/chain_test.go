@@ -235,6 +235,42 @@ func TestShutdownAnswersUnavailable(t *testing.T) {
 	require.Equal(t, connect.CodeUnavailable, connect.CodeOf(<-answered))
 }
 
+func TestStreamsEndWhenTheProcessBeginsToStop(t *testing.T) {
+	stopping, stop := context.WithCancel(t.Context())
+	started := make(chan struct{}, 2)
+	finish := make(chan struct{})
+	h := mux(rpc.Chain{Stopping: stopping}, behaviour{details: func(ctx context.Context) error {
+		started <- struct{}{}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-finish:
+			return nil
+		}
+	}})
+	client := workflowconnect.NewRunServiceClient(http.DefaultClient, serve(t, h))
+	unary := make(chan error)
+	go func() {
+		_, err := client.GetRunDetails(t.Context(), someRun)
+		unary <- err
+	}()
+	streamed := make(chan error)
+	go func() {
+		stream, err := client.WatchRunDetails(t.Context(), &workflow.WatchRunDetailsRequest{RunId: someRun.RunId})
+		if err == nil {
+			stream.Receive()
+			err = errors.Join(stream.Err(), stream.Close())
+		}
+		streamed <- err
+	}()
+	<-started
+	<-started
+	stop()
+	require.Equal(t, connect.CodeUnavailable, connect.CodeOf(<-streamed))
+	close(finish)
+	require.NoError(t, <-unary)
+}
+
 func TestUnknownProcedureIsUnimplemented(t *testing.T) {
 	h := rpc.NewMux()
 	client := workflowconnect.NewRunServiceClient(rpc.InProcess(h), rpc.InProcessURL)

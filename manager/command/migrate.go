@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
@@ -19,7 +20,9 @@ func migrate() *cobra.Command {
 		}),
 		onDatabase("down", "Take the last migration back; its data are lost", func(c *cobra.Command, pool *pgxpool.Pool) error {
 			version, err := pgdb.MigrateDown(c.Context(), pool, store.Migrations())
-			if err == nil {
+			if err == nil && version == 0 {
+				fmt.Fprintln(c.OutOrStdout(), "there is nothing to take back")
+			} else if err == nil {
 				fmt.Fprintf(c.OutOrStdout(), "took back %d\n", version)
 			}
 			return err
@@ -27,7 +30,11 @@ func migrate() *cobra.Command {
 		onDatabase("status", "List the migrations and which are applied", func(c *cobra.Command, pool *pgxpool.Pool) error {
 			all, err := pgdb.MigrationStatus(c.Context(), pool, store.Migrations())
 			for _, migration := range all {
-				fmt.Fprintf(c.OutOrStdout(), "%+v\n", migration)
+				state := "pending"
+				if !migration.AppliedAt.IsZero() {
+					state = "applied " + migration.AppliedAt.Format(time.RFC3339)
+				}
+				fmt.Fprintf(c.OutOrStdout(), "%-30s %s\n", migration.Name, state)
 			}
 			return err
 		}),
@@ -41,9 +48,13 @@ func onDatabase(use, short string, run func(*cobra.Command, *pgxpool.Pool) error
 	command := &cobra.Command{
 		Use: use, Short: short, Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			config, err := manager.Load(from.path, from.set)
+			// Only the database must be right here.
+			config, err := manager.Read(from.path, from.set)
 			if err != nil {
 				return err
+			}
+			if err := config.Database.Validate(); err != nil {
+				return fmt.Errorf("configuration: database.%w", err)
 			}
 			pool, err := pgdb.Open(command.Context(), config.Database)
 			if err != nil {

@@ -6,9 +6,10 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"github.com/flyte-binary/flyte-binary/internal/obs"
+	"github.com/flyte-binary/flyte-binary/internal/obs/klogs"
 	"github.com/flyte-binary/flyte-binary/manager"
 )
 
@@ -23,14 +24,14 @@ func serve() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			level, err := zerolog.ParseLevel(config.Logging.Level)
+			log, err := obs.NewLogger(config.Logging, command.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			log := zerolog.New(os.Stderr).Level(level).With().Timestamp().Logger()
+			klogs.Install(log)
 			ctx, stop := Interruptible(command.Context())
 			defer stop()
-			server, err := config.Complete(ctx, manager.Options{Logger: log})
+			server, err := config.Complete(ctx, manager.Options{Logger: log, Version: Version})
 			if err != nil {
 				return err
 			}
@@ -45,15 +46,21 @@ func serve() *cobra.Command {
 func Interruptible(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	finished := make(chan struct{})
 	go func() {
-		select {
-		case <-signals:
+		defer signal.Stop(signals)
+		for range 2 {
+			select {
+			case <-signals:
+			case <-finished:
+				return
+			}
+			if ctx.Err() != nil {
+				os.Exit(1)
+			}
 			cancel()
-		case <-ctx.Done():
 		}
-		<-signals
-		os.Exit(1)
 	}()
-	return ctx, cancel
+	return ctx, func() { cancel(); close(finished) }
 }

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/manager"
+)
+
+const preamble = `# Configuration
+
+<!-- Written by manager/cmd/configdoc from the structs. Do not edit; run ` + "`go generate ./manager/...`" + `. -->
+
+` + "`flyte-binary serve --config FILE`" + ` reads a YAML file with the keys below. An environment variable overrides a
+key: ` + "`" + manager.EnvPrefix + "_SERVER_LISTEN`" + ` sets ` + "`server.listen`" + `. A flag overrides both: ` + "`--set server.listen=127.0.0.1:8090`" + `.
+Lists are separated by commas in the environment and in flags. Unknown keys are refused by name. Durations are written
+like ` + "`1m30s`" + `. ` + "`flyte-binary config show`" + ` prints what would be used, with secrets hidden.
+`
+
+// render walks the configuration and writes a table for each struct.
+func render(config any, root string) (string, error) {
+	r := &renderer{comments: newComments(root)}
+	r.text.WriteString(preamble)
+	if err := r.section("", "", reflect.ValueOf(config)); err != nil {
+		return "", err
+	}
+	return r.text.String(), nil
+}
+
+type renderer struct {
+	comments *comments
+	text     strings.Builder
+}
+
+// section writes the plain fields of a struct, then its structs as sections of their own. about is what the field that
+// holds the struct says of it.
+func (r *renderer) section(path, about string, value reflect.Value) error {
+	docs, err := r.comments.of(value.Type())
+	if err != nil {
+		return err
+	}
+	var rows []string
+	var below []int
+	for i := range value.NumField() {
+		field := value.Type().Field(i)
+		key := field.Tag.Get("mapstructure")
+		if key == "" || key == "-" {
+			continue
+		}
+		if isSection(field.Type) {
+			below = append(below, i)
+			continue
+		}
+		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s |",
+			join(path, key), kind(field.Type), fallback(value.Field(i)), cell(docs.fields[field.Name])))
+	}
+	if len(rows) > 0 {
+		fmt.Fprintf(&r.text, "\n## %s\n\n%s\n\n| key | type | default | meaning |\n|---|---|---|---|\n%s\n",
+			path, about, strings.Join(rows, "\n"))
+	}
+	for _, i := range below {
+		field := value.Type().Field(i)
+		err := r.section(join(path, field.Tag.Get("mapstructure")), docs.fields[field.Name], value.Field(i))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isSection tells the structs of this house from values that only look like structs.
+func isSection(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && strings.HasPrefix(t.PkgPath(), module)
+}
+
+func join(path, key string) string { return strings.TrimPrefix(path+"."+key, ".") }
+
+func kind(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[time.Duration]():
+		return "duration"
+	case t.Kind() == reflect.Slice:
+		return "list of " + kind(t.Elem())
+	case t.Kind() == reflect.Map:
+		return "map"
+	case t.Kind() == reflect.Struct:
+		return t.Name()
+	case t.Kind() == reflect.Pointer:
+		return kind(t.Elem())
+	case t.ConvertibleTo(reflect.TypeFor[float64]()) && t.Kind() != reflect.String:
+		return "number"
+	default:
+		return t.Kind().String()
+	}
+}
+
+// fallback is the default, written as in YAML.
+func fallback(value reflect.Value) string {
+	switch {
+	case value.IsZero() && value.Kind() != reflect.Bool && value.Kind() != reflect.Int:
+		return ""
+	case value.Type() == reflect.TypeFor[time.Duration]():
+		return "`" + short(time.Duration(value.Int())) + "`"
+	case value.Kind() == reflect.Slice:
+		var items []string
+		for i := range value.Len() {
+			items = append(items, fmt.Sprint(value.Index(i).Interface()))
+		}
+		return "`[" + strings.Join(items, ", ") + "]`"
+	default:
+		return "`" + fmt.Sprint(value.Interface()) + "`"
+	}
+}
+
+// short is 1m rather than 1m0s.
+func short(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// cell makes a comment fit into a table.
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }

@@ -1,0 +1,58 @@
+package manager
+
+import (
+	"net/url"
+	"reflect"
+	"time"
+)
+
+// hidden stands for a secret that is set.
+const hidden = "(hidden)"
+
+// Redacted is the configuration as it may be logged or printed: a tree by key, with what is tagged sensitive masked,
+// and the password of every URL.
+func Redacted(config any) map[string]any {
+	out := map[string]any{}
+	value := reflect.ValueOf(config)
+	for i := range value.NumField() {
+		field := value.Type().Field(i)
+		name := field.Tag.Get("mapstructure")
+		if name == "" || !field.IsExported() {
+			continue
+		}
+		out[name] = redactedValue(value.Field(i), field.Tag.Get("sensitive") == "true")
+	}
+	return out
+}
+
+func redactedValue(value reflect.Value, sensitive bool) any {
+	if sensitive {
+		if value.IsZero() {
+			return ""
+		}
+		if text, ok := withoutPassword(value.String()); ok {
+			return text
+		}
+		return hidden
+	}
+	if duration, ok := value.Interface().(time.Duration); ok {
+		return duration.String()
+	}
+	if value.Kind() == reflect.Struct {
+		return Redacted(value.Interface())
+	}
+	return value.Interface()
+}
+
+// withoutPassword is a URL without its password and its query, which may hold one too.
+func withoutPassword(text string) (string, bool) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme == "" || u.Host == "" && u.Path == "" {
+		return "", false
+	}
+	if _, has := u.User.Password(); has {
+		u.User = url.UserPassword(u.User.Username(), "xxxxx")
+	}
+	u.RawQuery = ""
+	return u.String(), true
+}
