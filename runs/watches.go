@@ -26,7 +26,7 @@ func newWatches(s *Service) (*watch.Hub, *watch.Streams) {
 		},
 	})
 	return hub, watch.NewStreams(s.config.Watch, watch.Deps{
-		Hub: hub, Reader: reader, Details: detailsOf{s}, Clock: s.clock, Logger: s.logger,
+		Hub: hub, Reader: reader, Details: detailsOf{s}, Clock: s.clock,
 	})
 }
 

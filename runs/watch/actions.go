@@ -15,7 +15,7 @@ import (
 // comes with the phases of all its descendants. One that stops passing the filter is sent once more without meeting
 // it. The first message is sent even when nothing passes; empty messages are heartbeats.
 func (s *Streams) Actions(ctx context.Context, run ident.Run, filter treeFilter, send func(*workflow.WatchActionsResponse) error) error {
-	at, err := s.read.LocateRun(ctx, run)
+	at, err := s.read.locateRun(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -100,9 +100,9 @@ func (a *actionStream) snapshot(ctx context.Context, since int64) error {
 	limit := min(a.streams.cfg.Page, firstPage)
 	var after store.ActionKey
 	for ; ; limit = a.streams.cfg.Page {
-		rows, err := a.streams.read.RunActions(ctx, a.runID, since, after, limit)
+		rows, err := a.streams.read.runActions(ctx, a.runID, since, after, limit)
 		if err != nil {
-			return rpcUnavailable(err)
+			return err
 		}
 		for _, row := range rows {
 			a.put(row)
@@ -151,9 +151,9 @@ func (a *actionStream) fetch(ctx context.Context, part []int32) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	rows, err := a.streams.read.ActionsByID(ctx, missing)
+	rows, err := a.streams.read.actionsByID(ctx, missing)
 	if err != nil {
-		return rpcUnavailable(err)
+		return err
 	}
 	for _, row := range rows {
 		a.put(row)

@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"fmt"
 
 	"google.golang.org/protobuf/proto"
 
@@ -21,7 +20,7 @@ import (
 // child's end is sent once and nothing about it after. The sentinel is repeated as heartbeat, and after the stream
 // had to read the database again because its client was slow.
 func (s *Streams) Children(ctx context.Context, parent ident.Action, send func(*enginev1.WatchChildrenResponse) error) error {
-	at, err := s.read.Locate(ctx, parent)
+	at, err := s.read.locate(ctx, parent)
 	if err != nil {
 		return err
 	}
@@ -77,9 +76,9 @@ func (c *childStream) snapshot(ctx context.Context, since int64) error {
 	limit := c.streams.cfg.Page
 	var after int64
 	for {
-		rows, err := c.streams.read.Children(ctx, c.runID, c.parent.Name, since, after, limit)
+		rows, err := c.streams.read.children(ctx, c.runID, c.parent.Name, since, after, limit)
 		if err != nil {
-			return rpcUnavailable(err)
+			return err
 		}
 		for _, row := range rows {
 			if err := c.update(row); err != nil {
@@ -158,12 +157,4 @@ func actionUpdate(run ident.Run, row *store.Action) (*workflow.ActionUpdate, err
 		update.Value = signal.GetOutput()
 	}
 	return update, nil
-}
-
-// rpcUnavailable makes every failure to read the database in the middle of a stream one that clients repeat.
-func rpcUnavailable(err error) error {
-	if rpc.KindOf(err) == rpc.KindInternal {
-		return rpc.Unavailable(fmt.Errorf("read during a watch: %w", err), "the stream was interrupted, subscribe again")
-	}
-	return err
 }

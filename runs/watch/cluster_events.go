@@ -16,7 +16,7 @@ import (
 // ClusterEvents streams what the cluster reported about one attempt, oldest first, until the attempt has ended. The
 // first message is sent even when there is nothing yet; empty messages are heartbeats.
 func (s *Streams) ClusterEvents(ctx context.Context, id ident.Action, attempt uint32, send func(*workflow.WatchClusterEventsResponse) error) error {
-	at, err := s.read.Locate(ctx, id)
+	at, err := s.read.locate(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -50,8 +50,8 @@ func (s *Streams) ClusterEvents(ctx context.Context, id ident.Action, attempt ui
 		}
 		taken := sub.Take()
 		if taken.Lagged {
-			if at, err = s.read.Locate(ctx, id); err != nil {
-				return rpcUnavailable(err)
+			if at, err = s.read.locate(ctx, id); err != nil {
+				return err
 			}
 			done = e.over(at.Phase, at.Attempt)
 		}
@@ -84,9 +84,9 @@ const eventsPerRead = 500
 // forward sends what is new; with always, one message even when nothing is.
 func (e *eventStream) forward(ctx context.Context, always bool) error {
 	for {
-		rows, err := e.streams.read.AttemptEvents(ctx, e.actionID, e.attempt, e.cursor, eventsPerRead)
+		rows, err := e.streams.read.attemptEvents(ctx, e.actionID, e.attempt, e.cursor, eventsPerRead)
 		if err != nil {
-			return rpcUnavailable(err)
+			return err
 		}
 		response, err := e.response(rows)
 		if err != nil {

@@ -24,7 +24,7 @@ type Config struct {
 	Ring int `mapstructure:"ring"`
 	// RingBytes bounds the same in bytes.
 	RingBytes int `mapstructure:"ringBytes"`
-	// Reads is how many feeds may read the database at the same time.
+	// Reads is how many feeds may read the database at the same time, and how many streams besides.
 	Reads int `mapstructure:"reads"`
 	// Page is how many rows a snapshot reads and sends at a time.
 	Page int `mapstructure:"page"`

@@ -14,13 +14,13 @@ import (
 // ActionDetails streams an action's details: as they are, then after every change. The stream ends after the message
 // that has the terminal phase; the result is in it, since the store writes both in one transaction.
 func (s *Streams) ActionDetails(ctx context.Context, id ident.Action, send func(*workflow.WatchActionDetailsResponse) error) error {
-	at, err := s.read.Locate(ctx, id)
+	at, err := s.read.locate(ctx, id)
 	if err != nil {
 		return err
 	}
 	return s.followDetails(ctx, at, detailStream{
 		key:  "action/" + id.Name,
-		read: func(ctx context.Context) (proto.Message, error) { return s.details.ActionDetails(ctx, id) },
+		read: func(ctx context.Context) (proto.Message, error) { return s.read.actionDetails(ctx, id) },
 		send: func(m proto.Message) error {
 			return send(&workflow.WatchActionDetailsResponse{Details: m.(*workflow.ActionDetails)})
 		},
@@ -30,13 +30,13 @@ func (s *Streams) ActionDetails(ctx context.Context, id ident.Action, send func(
 
 // RunDetails is ActionDetails for a run: its run spec, and the details of its root action.
 func (s *Streams) RunDetails(ctx context.Context, id ident.Run, send func(*workflow.WatchRunDetailsResponse) error) error {
-	at, err := s.read.LocateRun(ctx, id)
+	at, err := s.read.locateRun(ctx, id)
 	if err != nil {
 		return err
 	}
 	return s.followDetails(ctx, at, detailStream{
 		key:  "run",
-		read: func(ctx context.Context) (proto.Message, error) { return s.details.RunDetails(ctx, id) },
+		read: func(ctx context.Context) (proto.Message, error) { return s.read.runDetails(ctx, id) },
 		send: func(m proto.Message) error {
 			return send(&workflow.WatchRunDetailsResponse{Details: m.(*workflow.RunDetails)})
 		},
@@ -65,7 +65,7 @@ func (s *Streams) followDetails(ctx context.Context, at store.Located, d detailS
 	for {
 		details, err := sub.Share(ctx, d.key, d.read)
 		if err != nil {
-			return rpcUnavailable(err)
+			return err
 		}
 		if last == nil || !proto.Equal(last, details) {
 			if err := d.send(details); err != nil {

@@ -150,7 +150,7 @@ func (f *fixture) newHub(deps watch.HubDeps) (*watch.Hub, *watch.Streams) {
 		require.Zero(f.t, hub.Feeds(), "every feed is freed with its last subscriber")
 	})
 	return hub, watch.NewStreams(f.config, watch.Deps{
-		Hub: hub, Reader: f.reader, Details: f.details, Clock: f.clock, Logger: zerolog.Nop(),
+		Hub: hub, Reader: f.reader, Details: f.details, Clock: f.clock,
 	})
 }
 

@@ -121,9 +121,9 @@ func (g *groupStream) snapshot(ctx context.Context) error {
 func (g *groupStream) read(ctx context.Context, names []string) ([]*workflow.TaskGroup, error) {
 	scope := g.query.scope
 	scope.Tasks = names
-	rows, err := g.streams.read.TaskGroups(ctx, scope, g.query.limit)
+	rows, err := g.streams.read.taskGroups(ctx, scope, g.query.limit)
 	if err != nil {
-		return nil, rpcUnavailable(err)
+		return nil, err
 	}
 	groups := make([]*workflow.TaskGroup, 0, len(rows))
 	for _, row := range rows {

@@ -41,9 +41,9 @@ func (s *Streams) Runs(ctx context.Context, target store.RunTarget, send func(*w
 	defer pace.stop()
 
 	r := runStream{streams: s, target: target, send: send, floor: map[int64]int64{}}
-	rows, err := s.read.NewestRoots(ctx, target, newestRuns)
+	rows, err := s.read.newestRoots(ctx, target, newestRuns)
 	if err != nil {
-		return rpcUnavailable(err)
+		return err
 	}
 	for _, row := range rows {
 		r.floor[row.ID] = row.LastSeq
@@ -98,8 +98,8 @@ func (r *runStream) resync(ctx context.Context, since time.Time) error {
 	scopes := []store.Scope{{Project: r.target.Project, Domain: r.target.Domain}}
 	if scopes[0] == (store.Scope{}) {
 		var err error
-		if scopes, err = r.streams.read.Scopes(ctx); err != nil {
-			return rpcUnavailable(err)
+		if scopes, err = r.streams.read.scopes(ctx); err != nil {
+			return err
 		}
 	}
 	clear(r.floor)
@@ -112,7 +112,7 @@ func (r *runStream) resync(ctx context.Context, since time.Time) error {
 			return r.forward(rows)
 		})
 		if err != nil {
-			return rpcUnavailable(err)
+			return err
 		}
 	}
 	return nil

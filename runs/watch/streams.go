@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"connectrpc.com/connect"
-	"github.com/rs/zerolog"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
@@ -39,22 +38,19 @@ type Deps struct {
 	Reader  Reader
 	Details Details
 	Clock   clock.Clock
-	Logger  zerolog.Logger
 }
 
 // Streams has the handlers of the watch rpcs of RunService and EngineService; the services embed it.
 type Streams struct {
-	cfg     Config
-	hub     *Hub
-	read    Reader
-	details Details
-	clock   clock.Clock
-	log     zerolog.Logger
+	cfg   Config
+	hub   *Hub
+	read  *reads
+	clock clock.Clock
 }
 
 // NewStreams makes the handlers.
 func NewStreams(cfg Config, deps Deps) *Streams {
-	return &Streams{cfg: cfg, hub: deps.Hub, read: deps.Reader, details: deps.Details, clock: deps.Clock, log: deps.Logger}
+	return &Streams{cfg: cfg, hub: deps.Hub, read: newReads(deps.Reader, deps.Details, cfg.Reads), clock: deps.Clock}
 }
 
 // pace starts the timing of a stream with a heartbeat.

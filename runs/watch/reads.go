@@ -1,0 +1,91 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// reads bounds what streams read at the same time, so that thousands of clients who come back together leave
+// connections to the writer. Its failures are ones that clients repeat.
+type reads struct {
+	from    Reader
+	details Details
+	tokens  chan struct{}
+}
+
+func newReads(from Reader, details Details, limit int) *reads {
+	return &reads{from: from, details: details, tokens: make(chan struct{}, limit)}
+}
+
+func limited[T any](ctx context.Context, r *reads, read func() (T, error)) (T, error) {
+	select {
+	case r.tokens <- struct{}{}:
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+	defer func() { <-r.tokens }()
+	value, err := read()
+	if err != nil && rpc.KindOf(err) == rpc.KindInternal {
+		err = rpc.Unavailable(fmt.Errorf("read for a watch: %w", err), "the stream was interrupted, subscribe again")
+	}
+	return value, err
+}
+
+func (r *reads) locate(ctx context.Context, id ident.Action) (store.Located, error) {
+	return limited(ctx, r, func() (store.Located, error) { return r.from.Locate(ctx, id) })
+}
+
+func (r *reads) locateRun(ctx context.Context, id ident.Run) (store.Located, error) {
+	return limited(ctx, r, func() (store.Located, error) { return r.from.LocateRun(ctx, id) })
+}
+
+func (r *reads) children(ctx context.Context, runID int64, parent string, since, afterID int64, limit int) ([]*store.Action, error) {
+	return limited(ctx, r, func() ([]*store.Action, error) {
+		return r.from.Children(ctx, runID, parent, since, afterID, limit)
+	})
+}
+
+func (r *reads) runActions(ctx context.Context, runID, since int64, after store.ActionKey, limit int) ([]*store.Listed, error) {
+	return limited(ctx, r, func() ([]*store.Listed, error) { return r.from.RunActions(ctx, runID, since, after, limit) })
+}
+
+func (r *reads) actionsByID(ctx context.Context, ids []int64) ([]*store.Listed, error) {
+	return limited(ctx, r, func() ([]*store.Listed, error) { return r.from.ActionsByID(ctx, ids) })
+}
+
+func (r *reads) attemptEvents(ctx context.Context, actionID int64, attempt int32, after int64, limit int) ([]store.ReportedEvent, error) {
+	return limited(ctx, r, func() ([]store.ReportedEvent, error) {
+		return r.from.AttemptEvents(ctx, actionID, attempt, after, limit)
+	})
+}
+
+func (r *reads) newestRoots(ctx context.Context, target store.RunTarget, limit int) ([]*store.Listed, error) {
+	return limited(ctx, r, func() ([]*store.Listed, error) { return r.from.NewestRoots(ctx, target, limit) })
+}
+
+// UpdatedRoots implements updatedReader.
+func (r *reads) UpdatedRoots(ctx context.Context, scope store.Scope, after store.UpdatedKey, limit int) ([]*store.Listed, error) {
+	return limited(ctx, r, func() ([]*store.Listed, error) { return r.from.UpdatedRoots(ctx, scope, after, limit) })
+}
+
+func (r *reads) scopes(ctx context.Context) ([]store.Scope, error) {
+	return limited(ctx, r, func() ([]store.Scope, error) { return r.from.Scopes(ctx) })
+}
+
+func (r *reads) taskGroups(ctx context.Context, scope store.GroupScope, limit int) ([]*store.TaskGroup, error) {
+	return limited(ctx, r, func() ([]*store.TaskGroup, error) { return r.from.TaskGroups(ctx, scope, limit) })
+}
+
+func (r *reads) actionDetails(ctx context.Context, id ident.Action) (*workflow.ActionDetails, error) {
+	return limited(ctx, r, func() (*workflow.ActionDetails, error) { return r.details.ActionDetails(ctx, id) })
+}
+
+func (r *reads) runDetails(ctx context.Context, id ident.Run) (*workflow.RunDetails, error) {
+	return limited(ctx, r, func() (*workflow.RunDetails, error) { return r.details.RunDetails(ctx, id) })
+}
