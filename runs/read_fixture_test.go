@@ -1,0 +1,108 @@
+package runs_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth/authconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/imagebuilder/imagebuilderconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/org/orgconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/pgtest"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// reading is the service over HTTP, as an anonymous client sees it, on a fresh database with the default project. Its
+// loops do not run.
+type reading struct {
+	pool     *pgxpool.Pool
+	clock    *clock.Fake
+	blobs    *memoryBlobs
+	runs     workflowconnect.RunServiceClient
+	tasks    taskconnect.TaskServiceClient
+	projects projectconnect.ProjectServiceClient
+	domains  orgconnect.DomainServiceClient
+	identity authconnect.IdentityServiceClient
+	metadata authconnect.AuthMetadataServiceClient
+	images   imagebuilderconnect.ImageServiceClient
+}
+
+func newReading(t *testing.T, change func(*runs.Config)) *reading {
+	t.Helper()
+	config := runs.DefaultConfig()
+	if change != nil {
+		change(&config)
+	}
+	r := &reading{
+		pool:  pgtest.New(t, store.Migrations()),
+		clock: clock.NewFake(time.Date(2026, time.July, 1, 0, 0, 0, 1000, time.UTC)),
+		blobs: &memoryBlobs{objects: map[string][]byte{}},
+	}
+	service, err := runs.New(config, runs.Deps{Pool: r.pool, Blobs: r.blobs, Clock: r.clock, Logger: zerolog.Nop()})
+	require.NoError(t, err)
+	require.NoError(t, store.NewProjects(r.pool).Seed(t.Context(), config.SeedProjects, r.clock.Now()))
+	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}).(connect.HandlerOption))
+	service.Mount(mux)
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	client := &http.Client{Transport: &http.Transport{}}
+	t.Cleanup(client.CloseIdleConnections)
+	r.runs = workflowconnect.NewRunServiceClient(client, server.URL)
+	r.tasks = taskconnect.NewTaskServiceClient(client, server.URL)
+	r.projects = projectconnect.NewProjectServiceClient(client, server.URL)
+	r.domains = orgconnect.NewDomainServiceClient(client, server.URL)
+	r.identity = authconnect.NewIdentityServiceClient(client, server.URL)
+	r.metadata = authconnect.NewAuthMetadataServiceClient(client, server.URL)
+	r.images = imagebuilderconnect.NewImageServiceClient(client, server.URL)
+	return r
+}
+
+// memoryBlobs is an object store in memory.
+type memoryBlobs struct {
+	mu      sync.Mutex
+	objects map[string][]byte // GUARDED_BY(mu)
+}
+
+func (*memoryBlobs) Root() string { return "/data" }
+
+func (m *memoryBlobs) ReadAll(_ context.Context, uri string, limit int64) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	body, ok := m.objects[uri]
+	if !ok {
+		return nil, blobstore.ErrNotExist
+	}
+	if int64(len(body)) > limit {
+		return nil, blobstore.ErrTooLarge
+	}
+	return body, nil
+}
+
+func (m *memoryBlobs) WriteAll(_ context.Context, uri string, body []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.objects[uri] = body
+	return nil
+}
+
+// refused asserts the code of an error and a part of its message.
+func refused(t *testing.T, err error, code connect.Code, text string) {
+	t.Helper()
+	require.Equal(t, code, connect.CodeOf(err), "%v", err)
+	require.ErrorContains(t, err, text)
+}

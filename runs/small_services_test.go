@@ -1,0 +1,53 @@
+package runs_test
+
+import (
+	"testing"
+
+	"connectrpc.com/connect"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/imagebuilder"
+	"github.com/flyte-binary/flyte-binary/runs"
+)
+
+func TestAnonymousIdentity(t *testing.T) {
+	r := newReading(t, nil)
+	who, err := r.identity.UserInfo(t.Context(), &auth.UserInfoRequest{})
+	require.NoError(t, err)
+	require.Equal(t, runs.AnonymousSubject, who.GetSubject())
+	require.Equal(t, "anonymous", who.GetName())
+	metadata, err := r.metadata.GetOAuth2Metadata(t.Context(), &auth.GetOAuth2MetadataRequest{})
+	require.NoError(t, err)
+	require.True(t, proto.Equal(&auth.GetOAuth2MetadataResponse{}, metadata))
+	client, err := r.metadata.GetPublicClientConfig(t.Context(), &auth.GetPublicClientConfigRequest{})
+	require.NoError(t, err)
+	require.True(t, proto.Equal(&auth.GetPublicClientConfigResponse{}, client))
+}
+
+func TestGetImage(t *testing.T) {
+	r := newReading(t, func(c *runs.Config) {
+		c.Images.Mapping = []runs.ImageMapping{{Name: "torch:1", Image: "example.com/torch:one"}, {Name: "torch", Image: "example.com/torch:any"}}
+	})
+	for name, want := range map[string]string{
+		"torch:1": "example.com/torch:one", "torch:2": "example.com/torch:any", "torch": "example.com/torch:any", "other:3": "other:3",
+	} {
+		response, err := r.images.GetImage(t.Context(), &imagebuilder.GetImageRequest{Id: &imagebuilder.ImageIdentifier{Name: name}})
+		require.NoError(t, err)
+		require.Equal(t, want, response.GetImage().GetFqin())
+		require.Equal(t, name, response.GetImage().GetId().GetName())
+	}
+	_, err := r.images.GetImage(t.Context(), &imagebuilder.GetImageRequest{Id: &imagebuilder.ImageIdentifier{}})
+	refused(t, err, connect.CodeInvalidArgument, "id.name")
+
+	strict := newReading(t, func(c *runs.Config) { c.Images.Default = "" })
+	_, err = strict.images.GetImage(t.Context(), &imagebuilder.GetImageRequest{Id: &imagebuilder.ImageIdentifier{Name: "x"}})
+	refused(t, err, connect.CodeNotFound, "image x")
+}
+
+func TestImageConfigNamesTheField(t *testing.T) {
+	config := runs.DefaultConfig()
+	config.Images.Mapping = []runs.ImageMapping{{Name: "a", Image: "b"}, {Name: "a"}}
+	require.ErrorContains(t, config.Validate(), "images.mapping[1].image")
+}
