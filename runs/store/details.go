@@ -35,7 +35,7 @@ func (r *Reader) RunDetails(ctx context.Context, run ident.Run) (*Details, error
 // ActionRow reads an action without spec and events.
 func (r *Reader) ActionRow(ctx context.Context, id ident.Action) (*Action, error) {
 	d := &Details{}
-	if err := readDetails(ctx, r.pool, id, d); err != nil {
+	if err := readDetails(ctx, r.pool, id, d, false); err != nil {
 		return nil, err
 	}
 	return &d.Action, nil
@@ -44,7 +44,7 @@ func (r *Reader) ActionRow(ctx context.Context, id ident.Action) (*Action, error
 func (r *Reader) details(ctx context.Context, id ident.Action, withRunSpec bool) (*Details, error) {
 	d := &Details{}
 	err := r.snapshot(ctx, func(tx pgx.Tx) error {
-		if err := readDetails(ctx, tx, id, d); err != nil {
+		if err := readDetails(ctx, tx, id, d, true); err != nil {
 			return err
 		}
 		if withRunSpec {
@@ -67,15 +67,15 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-func readDetails(ctx context.Context, db querier, id ident.Action, d *Details) error {
+func readDetails(ctx context.Context, db querier, id ident.Action, d *Details, withSpec bool) error {
 	const query = `
 		SELECT ` + listedColumns + `, a.spec_digest, a.input_uri, a.output_uri, a.report_uri, a.error, a.abort_reason,
 			a.aborted_by, a.signal, s.body
-		FROM actions r JOIN actions a ON a.run_id = r.id AND a.name = $4 LEFT JOIN specs s ON s.digest = a.spec_digest
+		FROM actions r JOIN actions a ON a.run_id = r.id AND a.name = $4 LEFT JOIN specs s ON $5 AND s.digest = a.spec_digest
 		WHERE r.project = $1 AND r.domain = $2 AND r.run_name = $3 AND r.parent_name IS NULL`
 	targets := append(listedTargets(&d.Action), &d.SpecDigest, &d.InputURI, &d.OutputURI, &d.ReportURI, &d.Error,
 		&d.AbortReason, &d.AbortedBy, &d.Signal, &d.Spec)
-	err := db.QueryRow(ctx, query, id.Run.Project, id.Run.Domain, id.Run.Name, id.Name).Scan(targets...)
+	err := db.QueryRow(ctx, query, id.Run.Project, id.Run.Domain, id.Run.Name, id.Name, withSpec).Scan(targets...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return rpc.NotFound("action %s does not exist", id)
 	}

@@ -78,7 +78,9 @@ func TestListRunsFilters(t *testing.T) {
 		}
 	})
 	reader := store.NewReader(pool)
-	at := func(n int) string { return listStart.Add(time.Duration(n) * time.Minute).Format("2006-01-02T15:04:05-07:00") }
+	at := func(n int) string {
+		return listStart.Add(time.Duration(n) * time.Minute).Format("2006-01-02T15:04:05-07:00")
+	}
 	here := store.RunScope{Project: "p", Domain: "d"}
 	for _, test := range []struct {
 		name    string
