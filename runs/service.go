@@ -51,9 +51,8 @@ type Service struct {
 	blobs     Blobs
 	clock     clock.Clock
 	logger    zerolog.Logger
-	replica   string             // tells this process from others in notifications
-	reader    *store.WriteReader // narrow reads of the write use cases
-	lists     *store.Reader      // lists and details
+	replica   string        // tells this process from others in notifications
+	lists     *store.Reader // lists and details
 	tasks     *store.TaskWriter
 	projects  *store.Projects
 	writer    *store.Writer
@@ -86,7 +85,6 @@ func New(config Config, deps Deps) (*Service, error) {
 		blobs:  deps.Blobs,
 		clock:  deps.Clock,
 		logger: deps.Logger.With().Str("service", "runs").Logger(),
-		reader: store.NewWriteReader(deps.Pool),
 
 		replica: rand.Text(),
 		lists:   store.NewReader(deps.Pool),

@@ -56,3 +56,8 @@ func SealedLog(attemptDir, container string) string {
 func Uploads(root, project, domain string) string {
 	return strings.TrimRight(root, "/") + "/uploads/" + project + "/" + domain
 }
+
+// TraceError is where a trace that raised leaves its error.
+func TraceError(runBase, action string) string {
+	return strings.TrimRight(runBase, "/") + "/" + action + "/" + ErrorFile
+}

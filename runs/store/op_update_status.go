@@ -13,7 +13,7 @@ import (
 )
 
 // StatusUpdate is a status that somebody other than the executor sets: a transition, an abort when its phase says so,
-// and with Output the value of a condition. An attempt of 0 means the one under way.
+// or, with Output, the value of a condition. An attempt of 0 means the one under way.
 type StatusUpdate struct {
 	Transition
 	Output      *core.Literal
@@ -37,7 +37,7 @@ func (op *updateStatus) apply(b *batch) error {
 		return rpc.NotFound("action %s does not exist", op.Action)
 	}
 	switch {
-	case op.Output != nil && r.ActionType == actionCondition && op.To.Phase == state.Succeeded:
+	case op.Output != nil:
 		info := &workflow.SignalInfo{SignalledBy: op.Principal, Output: op.Output}
 		return (&signalOp{Signal: Signal{Action: op.Action, Info: info}}).apply(b)
 	case op.To.Phase == state.Aborted:

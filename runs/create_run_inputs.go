@@ -1,0 +1,95 @@
+package runs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/layout"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// storeInputs puts the inputs where the task will read them, and returns a hash of them for the cache key. Inline
+// inputs go to a path that has their hash: a request under the name of an existing run cannot change what that run
+// reads, and the same request twice writes the same bytes.
+func (s *Service) storeInputs(ctx context.Context, root *store.Root, spec *task.TaskSpec, request *workflow.CreateRunRequest) (string, error) {
+	if offloaded := request.GetOffloadedInputData(); offloaded != nil {
+		if err := s.checkReachable(ctx, "offloaded_input_data.uri", layout.InputsPath(offloaded.GetUri())); err != nil {
+			return "", err
+		}
+		root.InputURI = offloaded.GetUri()
+		return offloaded.GetInputsHash(), nil
+	}
+	inputs := withDefaults(request.GetInputs(), spec.GetDefaultInputs())
+	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(inputs)
+	if err != nil {
+		return "", rpc.InvalidArgument("inputs", "cannot be encoded: %s", err.Error())
+	}
+	if int64(len(body)) > s.config.MaxInlineInputs {
+		return "", rpc.InvalidArgument("inputs", "inputs of %d bytes are too large to be sent inline; upload them", len(body))
+	}
+	sum := sha256.Sum256(body)
+	root.InputURI = layout.RootInputs(root.RunOutputBase) + "/" + hex.EncodeToString(sum[:])
+	ctx, cancel := context.WithTimeout(ctx, s.config.InputsTimeout)
+	defer cancel()
+	if err := s.blobs.WriteAll(ctx, layout.InputsPath(root.InputURI), body); err != nil {
+		if errors.Is(err, blobstore.ErrForbiddenPath) {
+			return "", rpc.InvalidArgument("run_spec.run_base_dir", "is outside of the storage of this installation")
+		}
+		return "", rpc.Unavailable(err, "the inputs could not be stored")
+	}
+	return hashForCache(inputs, spec.GetTaskTemplate().GetMetadata().GetCacheIgnoreInputVars())
+}
+
+// withDefaults adds the task's defaults for inputs that the request leaves out.
+func withDefaults(given *task.Inputs, defaults []*task.NamedParameter) *task.Inputs {
+	inputs := &task.Inputs{Literals: slices.Clone(given.GetLiterals()), Context: given.GetContext()}
+	present := make(map[string]bool, len(inputs.GetLiterals()))
+	for _, literal := range inputs.GetLiterals() {
+		present[literal.GetName()] = true
+	}
+	for _, parameter := range defaults {
+		value := parameter.GetParameter().GetDefault()
+		if value != nil && !present[parameter.GetName()] {
+			inputs.Literals = append(inputs.Literals, &task.NamedLiteral{Name: parameter.GetName(), Value: value})
+		}
+	}
+	return inputs
+}
+
+func hashForCache(inputs *task.Inputs, ignored []string) (string, error) {
+	counted := &task.Inputs{}
+	for _, literal := range inputs.GetLiterals() {
+		if !slices.Contains(ignored, literal.GetName()) {
+			counted.Literals = append(counted.Literals, literal)
+		}
+	}
+	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(counted)
+	if err != nil {
+		return "", rpc.InvalidArgument("inputs", "cannot be encoded: %s", err.Error())
+	}
+	sum := sha256.Sum256(body)
+	return base64.StdEncoding.EncodeToString(sum[:]), nil
+}
+
+// checkReachable refuses URIs outside of our storage. What is plainly below the root costs no request to the store.
+func (s *Service) checkReachable(ctx context.Context, field, uri string) error {
+	if strings.HasPrefix(uri, s.blobs.Root()+"/") && !slices.Contains(strings.Split(uri, "/"), "..") {
+		return nil
+	}
+	_, err := s.blobs.ReadAll(ctx, uri, 1)
+	if errors.Is(err, blobstore.ErrForbiddenPath) {
+		return rpc.InvalidArgument(field, "is outside of the storage of this installation")
+	}
+	return nil // whether it can be read is seen when it is
+}

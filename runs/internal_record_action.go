@@ -1,0 +1,162 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/layout"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// maxActionName is the length of an action's name in characters.
+const maxActionName = 30
+
+// RecordAction implements workflowconnect.InternalRunServiceHandler. The outcome is in the answer's body.
+func (h *internalHandler) RecordAction(ctx context.Context, request *workflow.RecordActionRequest) (*workflow.RecordActionResponse, error) {
+	err := h.svc.recordAction(ctx, request)
+	return &workflow.RecordActionResponse{ActionId: request.GetActionId(), Status: rpc.StatusOf(err)}, nil
+}
+
+func (s *Service) recordAction(ctx context.Context, request *workflow.RecordActionRequest) error {
+	id := ident.ActionOf(request.GetActionId())
+	switch {
+	case id.Name == "" || len(id.Name) > maxActionName:
+		return rpc.InvalidArgument("action_id.name", "an action's name has 1 to %d characters", maxActionName)
+	case id.Name == ident.RootAction:
+		return rpc.InvalidArgument("action_id.name", "%s is the name of the root action", ident.RootAction)
+	case request.GetParent() == "":
+		return rpc.InvalidArgument("parent", "the name of the parent action is needed")
+	}
+	parent := request.GetParent()
+	action := store.NewAction{Action: store.Action{
+		Project: id.Run.Project, Domain: id.Run.Domain, RunName: id.Run.Name, Name: id.Name, ParentName: &parent,
+		ActionGroup: request.GetGroup(), InputURI: request.GetInputUri(), CreatedBySubject: request.GetSubject(),
+	}}
+	if recovered := request.GetRecoveredFrom(); recovered != nil {
+		body, err := proto.Marshal(recovered)
+		if err != nil {
+			return rpc.InvalidArgument("recovered_from", "cannot be encoded")
+		}
+		action.Action.RecoveredFrom = body
+	}
+	if err := s.describeChild(ctx, id, request, &action); err != nil {
+		return err
+	}
+	return s.writer.RecordAction(ctx, action)
+}
+
+func (s *Service) describeChild(ctx context.Context, id ident.Action, request *workflow.RecordActionRequest, action *store.NewAction) error {
+	switch spec := request.GetSpec().(type) {
+	case *workflow.RecordActionRequest_Task:
+		planned, err := newPlannedTask("task.spec", id.Run, spec.Task.GetId(), spec.Task.GetSpec())
+		if err != nil {
+			return err
+		}
+		planned.describe(&action.Action)
+		action.Action.CacheKey = spec.Task.GetCacheKey().GetValue()
+		action.Action.Queue = spec.Task.GetQueue()
+		action.Spec = store.NewSpec{Kind: store.SpecTask, Digest: planned.digest, Body: planned.body}
+		return nil
+	case *workflow.RecordActionRequest_Trace:
+		return s.describeTrace(ctx, id, spec.Trace, action)
+	case *workflow.RecordActionRequest_Condition:
+		return describeCondition(spec.Condition, action)
+	default:
+		return rpc.InvalidArgument("spec", "a task, a trace or a condition is needed")
+	}
+}
+
+func describeCondition(condition *workflow.ConditionAction, action *store.NewAction) (err error) {
+	switch condition.GetType().GetSimple() {
+	case core.SimpleType_BOOLEAN, core.SimpleType_INTEGER, core.SimpleType_FLOAT, core.SimpleType_STRING:
+	default:
+		return rpc.InvalidArgument("condition.type", "a condition's value is a boolean, an integer, a float or a string")
+	}
+	a := &action.Action
+	a.ActionType = int16(workflow.ActionType_ACTION_TYPE_CONDITION)
+	a.TaskName, a.FunctionName, a.ShortName = condition.GetName(), condition.GetName(), condition.GetName()
+	action.Spec, err = encodeSpec(store.SpecCondition, "condition", condition)
+	a.SpecDigest = action.Spec.Digest
+	return err
+}
+
+// describeTrace takes a trace as it ended. Its error, which the request has no field for, is in the object store.
+func (s *Service) describeTrace(ctx context.Context, id ident.Action, trace *workflow.TraceAction, action *store.NewAction) (err error) {
+	a := &action.Action
+	a.ActionType = int16(workflow.ActionType_ACTION_TYPE_TRACE)
+	a.TaskName, a.FunctionName, a.ShortName = trace.GetName(), trace.GetName(), trace.GetName()
+	a.StartedAt, a.EndedAt = timeOf(trace.GetStartTime()), timeOf(trace.GetEndTime())
+	a.OutputURI, a.ReportURI = trace.GetOutputs().GetOutputUri(), trace.GetOutputs().GetReportUri()
+	switch phase := state.Phase(trace.GetPhase()); {
+	case phase == state.Failed || phase == state.TimedOut || phase == state.Aborted:
+		a.Phase = phase
+	case phase == 0 || phase == state.Succeeded || phase == state.Recovered:
+		a.Phase = state.Succeeded
+	default:
+		return rpc.InvalidArgument("trace.phase", "a trace is recorded when it has ended")
+	}
+	if a.Phase == state.Failed {
+		if a.Error, err = s.traceError(ctx, id); err != nil {
+			return err
+		}
+	}
+	action.Spec, err = encodeSpec(store.SpecTrace, "trace.spec", trace.GetSpec())
+	a.SpecDigest = action.Spec.Digest
+	return err
+}
+
+// maxErrorFile is the largest error file that is read, in bytes.
+const maxErrorFile = 1 << 20
+
+// traceError reads what a failed trace left in the object store; nil when there is nothing.
+func (s *Service) traceError(ctx context.Context, id ident.Action) ([]byte, error) {
+	root, err := s.live.Storage(ctx, id.Run.Root())
+	if err != nil {
+		return nil, err
+	}
+	body, err := s.blobs.ReadAll(ctx, layout.TraceError(root.RunOutputBase, id.Name), maxErrorFile)
+	switch {
+	case errors.Is(err, blobstore.ErrNotExist), errors.Is(err, blobstore.ErrTooLarge), errors.Is(err, blobstore.ErrForbiddenPath):
+		return nil, nil
+	case err != nil:
+		return nil, rpc.Unavailable(err, "the error of trace %s could not be read", id)
+	}
+	var document core.ErrorDocument
+	if err := proto.Unmarshal(body, &document); err != nil || document.GetError() == nil {
+		return nil, nil //nolint:nilerr // a damaged file explains nothing; the client runs the function again
+	}
+	failure := document.GetError()
+	encoded, err := proto.Marshal(&core.ExecutionError{
+		Code: failure.GetCode(), Message: failure.GetMessage(), Kind: failure.GetOrigin(), Recoverability: failure.GetKind(),
+	})
+	if err != nil {
+		return nil, rpc.Internal(err, "the error of trace %s cannot be encoded", id)
+	}
+	return encoded, nil
+}
+
+func encodeSpec(kind store.SpecKind, field string, message proto.Message) (store.NewSpec, error) {
+	digest, body, err := store.EncodeSpec(kind, message)
+	if err != nil {
+		return store.NewSpec{}, rpc.InvalidArgument(field, "cannot be encoded: %s", err.Error())
+	}
+	return store.NewSpec{Kind: kind, Digest: digest, Body: body}, nil
+}
+
+func timeOf(stamp *timestamppb.Timestamp) *time.Time {
+	if stamp == nil {
+		return nil
+	}
+	at := stamp.AsTime().Truncate(time.Microsecond)
+	return &at
+}
