@@ -52,7 +52,7 @@ func DefaultConfig() Config {
 		Workers:       16,
 		Resync:        5 * time.Minute,
 		MaxSilence:    time.Minute,
-		ReleaseGrace:  2 * time.Second,
+		ReleaseGrace:  time.Second,
 		RecreateDelay: 2 * time.Second,
 		MaxPending:    2000,
 		CallTimeout:   30 * time.Second,

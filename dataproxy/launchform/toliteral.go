@@ -1,0 +1,207 @@
+package launchform
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+)
+
+// literalOf makes a literal of a type from a JSON value.
+func literalOf(path string, t *core.LiteralType, value any, depth int) (*core.Literal, error) {
+	if depth > maxDepth {
+		return nil, wrong(path, "the value is nested too deep")
+	}
+	switch kind := t.GetType().(type) {
+	case *core.LiteralType_Simple:
+		return simpleLiteral(path, kind.Simple, value)
+	case *core.LiteralType_EnumType:
+		chosen, ok := value.(string)
+		if !ok || !slices.Contains(kind.EnumType.GetValues(), chosen) {
+			return nil, wrong(path, "must be one of %q", kind.EnumType.GetValues())
+		}
+		return primitive(&core.Primitive{Value: &core.Primitive_StringValue{StringValue: chosen}}), nil
+	case *core.LiteralType_CollectionType:
+		return collectionLiteral(path, kind.CollectionType, value, depth)
+	case *core.LiteralType_MapValueType:
+		return mapLiteral(path, kind.MapValueType, value, depth)
+	case *core.LiteralType_Blob:
+		return blobLiteral(path, kind.Blob, value)
+	case *core.LiteralType_StructuredDatasetType:
+		return datasetLiteral(path, kind.StructuredDatasetType, value)
+	case *core.LiteralType_UnionType:
+		return unionLiteral(path, kind.UnionType, value, depth)
+	case *core.LiteralType_Schema:
+		return nil, unsupported(path, "a schema")
+	default:
+		return nil, wrong(path, "the type is missing")
+	}
+}
+
+func collectionLiteral(path string, t *core.LiteralType, value any, depth int) (*core.Literal, error) {
+	items, ok := value.([]any)
+	if !ok {
+		return nil, wrong(path, "must be a list")
+	}
+	collection := &core.LiteralCollection{Literals: make([]*core.Literal, len(items))}
+	for i, item := range items {
+		var err error
+		if collection.Literals[i], err = literalOf(fmt.Sprintf("%s[%d]", path, i), t, item, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	return &core.Literal{Value: &core.Literal_Collection{Collection: collection}}, nil
+}
+
+func mapLiteral(path string, t *core.LiteralType, value any, depth int) (*core.Literal, error) {
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return nil, wrong(path, "must be an object")
+	}
+	literals := make(map[string]*core.Literal, len(fields))
+	for _, key := range sortedKeys(fields) {
+		var err error
+		if literals[key], err = literalOf(path+"."+key, t, fields[key], depth+1); err != nil {
+			return nil, err
+		}
+	}
+	return &core.Literal{Value: &core.Literal_Map{Map: &core.LiteralMap{Literals: literals}}}, nil
+}
+
+func blobLiteral(path string, t *core.BlobType, value any) (*core.Literal, error) {
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return nil, wrong(path, "must be an object with uri, format and dimensionality")
+	}
+	uri, ok := fields["uri"].(string)
+	if !ok || uri == "" {
+		return nil, wrong(path+".uri", "is needed")
+	}
+	result := &core.BlobType{Format: t.GetFormat(), Dimensionality: t.GetDimensionality()}
+	if given, ok := fields["format"]; ok && given != nil {
+		if result.Format, ok = given.(string); !ok {
+			return nil, wrong(path+".format", "must be a string")
+		}
+	}
+	if given, ok := fields["dimensionality"]; ok && given != nil {
+		name, _ := given.(string)
+		number, known := core.BlobType_BlobDimensionality_value[name]
+		if !known {
+			return nil, wrong(path+".dimensionality", "must be SINGLE or MULTIPART")
+		}
+		result.Dimensionality = core.BlobType_BlobDimensionality(number)
+	}
+	return scalar(&core.Scalar{Value: &core.Scalar_Blob{Blob: &core.Blob{
+		Uri: uri, Metadata: &core.BlobMetadata{Type: result},
+	}}}), nil
+}
+
+func datasetLiteral(path string, t *core.StructuredDatasetType, value any) (*core.Literal, error) {
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return nil, wrong(path, "must be an object with uri and format")
+	}
+	uri, hasURI := fields["uri"].(string)
+	format, hasFormat := fields["format"].(string)
+	switch {
+	case !hasURI || uri == "":
+		return nil, wrong(path+".uri", "is needed")
+	case !hasFormat:
+		return nil, wrong(path+".format", "is needed")
+	}
+	return scalar(&core.Scalar{Value: &core.Scalar_StructuredDataset{StructuredDataset: &core.StructuredDataset{
+		Uri: uri, Metadata: &core.StructuredDatasetMetadata{StructuredDatasetType: &core.StructuredDatasetType{
+			Columns: t.GetColumns(), Format: format,
+			ExternalSchemaType: t.GetExternalSchemaType(), ExternalSchemaBytes: t.GetExternalSchemaBytes(),
+		}},
+	}}}), nil
+}
+
+// unionLiteral takes the first variant that fits, those first that the value fits as it is. null is none where the union
+// has it.
+func unionLiteral(path string, t *core.UnionType, value any, depth int) (*core.Literal, error) {
+	var reasons []error
+	for _, loose := range []bool{false, true} {
+		for _, variant := range t.GetVariants() {
+			if value == nil && !isNone(variant) || fitsLoosely(variant, value) != loose {
+				continue
+			}
+			inner, err := literalOf(path, variant, value, depth+1)
+			if err == nil {
+				return union(inner, variant), nil
+			}
+			reasons = append(reasons, err)
+		}
+	}
+	if len(reasons) == 1 {
+		return nil, reasons[0]
+	}
+	return nil, wrong(path, "the value fits none of the %d variants", len(t.GetVariants()))
+}
+
+// fitsLoosely tells of values that a type accepts for convenience but that, in a union, rather belong to another: text
+// for a number, and a dataset's object for a blob.
+func fitsLoosely(t *core.LiteralType, value any) bool {
+	switch kind := t.GetType().(type) {
+	case *core.LiteralType_Simple:
+		_, isText := value.(string)
+		return isText && (kind.Simple == core.SimpleType_INTEGER || kind.Simple == core.SimpleType_FLOAT)
+	case *core.LiteralType_Blob:
+		fields, _ := value.(map[string]any)
+		_, ok := fields["dimensionality"]
+		return !ok
+	default:
+		return false
+	}
+}
+
+// structLiteral keeps the JSON as it is.
+func structLiteral(path string, value any) (*core.Literal, error) {
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return nil, wrong(path, "must be an object")
+	}
+	generic, err := structpb.NewStruct(fields)
+	if err != nil {
+		return nil, wrong(path, "%v", err)
+	}
+	return scalar(&core.Scalar{Value: &core.Scalar_Generic{Generic: generic}}), nil
+}
+
+// binaryLiteral takes base64; anything else is a value to be packed.
+func binaryLiteral(path string, value any) (*core.Literal, error) {
+	if encoded, ok := value.(string); ok {
+		if decoded, err := base64.StdEncoding.DecodeString(encoded); err == nil {
+			return scalar(&core.Scalar{Value: &core.Scalar_Binary{Binary: &core.Binary{Value: decoded}}}), nil
+		}
+	}
+	packed, err := packMsgpack(path, value)
+	if err != nil {
+		return nil, err
+	}
+	return scalar(&core.Scalar{Value: &core.Scalar_Binary{Binary: &core.Binary{Value: packed, Tag: msgpackTag}}}), nil
+}
+
+func isNone(t *core.LiteralType) bool {
+	kind, ok := t.GetType().(*core.LiteralType_Simple)
+	return ok && kind.Simple == core.SimpleType_NONE
+}
+
+func scalar(s *core.Scalar) *core.Literal {
+	return &core.Literal{Value: &core.Literal_Scalar{Scalar: s}}
+}
+
+func primitive(p *core.Primitive) *core.Literal {
+	return scalar(&core.Scalar{Value: &core.Scalar_Primitive{Primitive: p}})
+}
+
+func union(value *core.Literal, t *core.LiteralType) *core.Literal {
+	return scalar(&core.Scalar{Value: &core.Scalar_Union{Union: &core.Union{Value: value, Type: t}}})
+}
+
+func none() *core.Literal {
+	return scalar(&core.Scalar{Value: &core.Scalar_NoneType{NoneType: &core.Void{}}})
+}
