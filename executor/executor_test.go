@@ -22,7 +22,9 @@ import (
 func TestActionRunsToItsEnd(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{
 		Program: succeeds,
-		Log:     func(_, container string) string { return "2026-01-02T03:04:05.000000006Z hello from " + container + "\n" },
+		Log: func(_, container string) string {
+			return "2026-01-02T03:04:05.000000006Z hello from " + container + "\n"
+		},
 	})
 	action, task := h.submit(taskTemplate())
 	h.record.awaitPhase(t, action, 1, state.Succeeded)
@@ -217,10 +219,13 @@ func TestOutageOfTheRecordIsRiddenOut(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: succeeds}, func(c *executor.Config) {
 		c.Reconciler.ErrorBackoff, c.Reconciler.MaxErrorBackoff = 10*time.Millisecond, 50*time.Millisecond
 	})
+	warm, task := h.submit(taskTemplate())
+	h.record.awaitPhase(t, warm, 1, state.Succeeded)
+	h.awaitGone(task)
 	h.record.setDown(true)
 	first, one := h.submit(taskTemplate())
 	second, two := h.submit(taskTemplate())
-	require.Eventually(t, func() bool { return h.node.Started() == 2 }, patience, 5*time.Millisecond, "work goes on")
+	require.Eventually(t, func() bool { return h.node.Started() == 3 }, patience, 5*time.Millisecond, "work goes on")
 	h.record.setDown(false)
 	for _, action := range []struct {
 		task *v1.TaskAction
@@ -229,7 +234,7 @@ func TestOutageOfTheRecordIsRiddenOut(t *testing.T) {
 	}
 	h.record.awaitPhase(t, first, 1, state.Succeeded)
 	h.record.awaitPhase(t, second, 1, state.Succeeded)
-	require.Equal(t, 2, h.node.Started())
+	require.Equal(t, 3, h.node.Started())
 }
 
 func TestPodThatDisappearsIsALostAttempt(t *testing.T) {

@@ -178,7 +178,7 @@ type harness struct {
 func newHarness(t testing.TB, node kubetest.NodeOptions, change ...func(*executor.Config)) *harness {
 	h := &harness{Cluster: kubetest.New(t), t: t, record: newRecord(), root: t.TempDir()}
 	config := blobstore.DefaultConfig()
-	config.Root = h.root
+	config.URL, config.Sync = h.root, false
 	var err error
 	h.store, err = blobstore.Open(context.Background(), config)
 	require.NoError(t, err)
@@ -310,4 +310,3 @@ func fails(code, message string, kind core.ContainerError_Kind, origin core.Exec
 		return kubetest.Result{}
 	}
 }
-

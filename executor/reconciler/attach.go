@@ -8,7 +8,10 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -25,7 +28,7 @@ func (r *Reconciler) Attach(mgr manager.Manager) error {
 	skipName := true // Tests run several in one process.
 	build := ctrl.NewControllerManagedBy(mgr).Named("taskaction").
 		// What only changes the status comes from ourselves.
-		For(&v1.TaskAction{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1.TaskAction{}, r.taskHandler(), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(r.wakeSource()).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: r.config.Workers,
@@ -33,13 +36,14 @@ func (r *Reconciler) Attach(mgr manager.Manager) error {
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
 				r.config.ErrorBackoff, r.config.MaxErrorBackoff),
 		})
+	owner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.TaskAction{}, handler.OnlyControllerOwner())
 	for _, one := range r.deps.Plugins.All() {
 		watcher, ok := one.(plugin.Watcher)
 		if !ok {
 			continue
 		}
 		for _, object := range watcher.Watches() {
-			build = build.Owns(object)
+			build = build.Watches(object, owner)
 		}
 	}
 	if err := build.Complete(r); err != nil {
@@ -51,6 +55,24 @@ func (r *Reconciler) Attach(mgr manager.Manager) error {
 		defer cancel()
 		return r.sweepForever(ctx)
 	}))
+}
+
+// taskHandler queues TaskActions, and notes those that were there before.
+func (r *Reconciler) taskHandler() handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	add := func(object client.Object, q queue) {
+		q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(object)})
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) {
+			if task, ok := e.Object.(*v1.TaskAction); ok && e.IsInInitialList {
+				r.memory.inherit(task)
+			}
+			add(e.Object, q)
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { add(e.ObjectNew, q) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { add(e.Object, q) },
+	}
 }
 
 // wakeSource hands the controller's queue to what happens in the background.

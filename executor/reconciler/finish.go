@@ -52,8 +52,8 @@ func (r *Reconciler) finish(task *v1.TaskAction, entry *entry) {
 		r.limited(func(ctx context.Context) {
 			err = errors.Join(r.deleteTask(ctx, task), r.remove(ctx, attempt))
 		})
-		if err == nil {
-			return // The deletion of the TaskAction wakes us.
+		if err == nil || r.lifetime.Err() != nil {
+			return // The deletion of the TaskAction wakes us, or our successor does it.
 		}
 		r.deps.Logger.Warn().Err(err).Str("taskAction", task.Name).Msg("finish action")
 		entry.mu.Lock()

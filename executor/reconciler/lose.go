@@ -78,7 +78,7 @@ func (r *Reconciler) decide(entry *entry, attempt *plugin.Attempt, lost *failure
 // userPause is the pause that the task wants before its nth retry, counted from 1.
 func userPause(wanted *core.Backoff, n int32) time.Duration {
 	pause := float64(wanted.GetBase().AsDuration())
-	if wanted.Factor != nil {
+	if wanted.GetFactor() > 1 {
 		pause *= math.Pow(wanted.GetFactor(), float64(n-1))
 	}
 	if limit := wanted.GetCap(); limit != nil {

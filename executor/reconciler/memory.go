@@ -17,15 +17,27 @@ import (
 type memory struct {
 	mu      sync.Mutex
 	entries map[types.NamespacedName]*entry // GUARDED_BY(mu)
+	// inherited are TaskActions from before our time that have no entry yet.
+	inherited map[types.UID]struct{} // GUARDED_BY(mu)
+}
+
+// inherit notes a TaskAction that was there when we began.
+func (m *memory) inherit(task *v1.TaskAction) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.inherited[task.UID] = struct{}{}
 }
 
 // entry is the memory of one TaskAction. Its fields belong to the one reconcile of its key that may run at a time;
 // only answer crosses over from the goroutine that reports.
 type entry struct {
-	uid      types.UID
-	template *core.TaskTemplate
-	invalid  *failure.Failure // why there is no template
-	attempt  *plugin.Attempt  // the last that a plugin was asked about
+	uid types.UID
+	// inherited says that the TaskAction is from before our time. Its pod may have done its work and be gone, so the
+	// record is asked before one is made.
+	inherited bool
+	template  *core.TaskTemplate
+	invalid   *failure.Failure // why there is no template
+	attempt   *plugin.Attempt  // the last that a plugin was asked about
 
 	status v1.TaskActionStatus // as it is or shall be in the cluster
 	dirty  bool                // status is to be written
@@ -33,7 +45,7 @@ type entry struct {
 	told     position  // the last position that was acknowledged
 	toldAt   time.Time // when it was
 	lastTime time.Time // the time of the last observation, which never goes back
-	vetted   bool      // the record knows the action as live, so a missing pod may be made
+	vetted   bool      // the record knows the action as live
 	plan     *plan     // what to do when the report under way is acknowledged
 	errors   int       // failed reports in a row
 
@@ -71,7 +83,9 @@ func (m *memory) enter(key types.NamespacedName, task *v1.TaskAction) *entry {
 	defer m.mu.Unlock()
 	found := m.entries[key]
 	if found == nil || found.uid != task.UID {
-		found = &entry{uid: task.UID, status: *task.Status.DeepCopy()}
+		_, inherited := m.inherited[task.UID]
+		delete(m.inherited, task.UID)
+		found = &entry{uid: task.UID, inherited: inherited, status: *task.Status.DeepCopy()}
 		m.entries[key] = found
 	}
 	return found

@@ -21,9 +21,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/layout"
 )
 
-// clockSlack is how far the API server's clock, which cuts to seconds, may differ from ours.
-const clockSlack = 2 * time.Second
-
 // Reconciler brings TaskActions to their end.
 type Reconciler struct {
 	config   Config
@@ -31,7 +28,6 @@ type Reconciler struct {
 	memory   memory
 	wake     func(types.NamespacedName)
 	finishes chan struct{} // a slot for each end that may be carried out at once
-	started  time.Time
 	lifetime context.Context
 	work     background
 }
@@ -44,9 +40,8 @@ func New(config Config, deps Deps) (*Reconciler, error) {
 	return &Reconciler{
 		config:   config,
 		deps:     deps,
-		memory:   memory{entries: map[types.NamespacedName]*entry{}},
+		memory:   memory{entries: map[types.NamespacedName]*entry{}, inherited: map[types.UID]struct{}{}},
 		finishes: make(chan struct{}, maxFinishes),
-		started:  deps.Clock.Now(),
 		lifetime: context.Background(),
 		wake:     func(types.NamespacedName) {},
 	}, nil
@@ -135,13 +130,10 @@ func (r *Reconciler) attempt(task *v1.TaskAction, entry *entry) *plugin.Attempt 
 		entry.template, entry.invalid = decode(task)
 	}
 	number := entry.current(task)
-	// A TaskAction from before our start is checked against the record before anything is made for it: its pod may
-	// have done its work and be gone.
-	young := task.CreationTimestamp.Add(clockSlack).After(r.started)
 	result := &plugin.Attempt{
 		Task: task, Template: entry.template, Number: number,
 		Dir:       layout.AttemptDir(task.Spec.RunOutputBase, task.Spec.Action, uint32(number)), //nolint:gosec // from 1
-		MayLaunch: entry.vetted || young || entry.told.attempt == number,
+		MayLaunch: !entry.inherited || entry.vetted || entry.told.attempt == number,
 	}
 	if number > 1 {
 		result.PreviousDir = layout.AttemptDir(task.Spec.RunOutputBase, task.Spec.Action, uint32(number-1)) //nolint:gosec // from 1

@@ -18,6 +18,7 @@ type birth struct {
 	owner types.UID
 	pod   types.UID
 	at    time.Time
+	seen  bool // in a cache or at the API server, after it was made
 }
 
 func (c *created) get(key types.NamespacedName, owner types.UID) (birth, bool) {
@@ -32,6 +33,12 @@ func (c *created) add(key types.NamespacedName, owner types.UID, born birth) {
 	defer c.mu.Unlock()
 	born.owner = owner
 	c.pods[key] = born
+}
+
+func (c *created) see(key types.NamespacedName, owner, pod types.UID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pods[key] = birth{owner: owner, pod: pod, seen: true}
 }
 
 func (c *created) remove(key types.NamespacedName, owner types.UID) {

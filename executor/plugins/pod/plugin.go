@@ -79,7 +79,7 @@ func (p *Plugin) Advance(ctx context.Context, attempt *plugin.Attempt) (plugin.S
 	}
 	born, made := p.created.get(key, attempt.Task.UID)
 	switch {
-	case made && p.deps.Clock.Now().Sub(born.at) < cacheLag:
+	case made && !born.seen && p.deps.Clock.Now().Sub(born.at) < cacheLag:
 		// The cache has not seen it yet.
 		return plugin.State{Phase: common.ActionPhase_ACTION_PHASE_QUEUED, Object: born.pod, Recheck: cacheLag}, nil
 	case made || attempt.Known != "":
@@ -138,9 +138,7 @@ func (p *Plugin) adopt(ctx context.Context, attempt *plugin.Attempt) (plugin.Sta
 // judge tells the state of a pod that has the attempt's name, if it is the attempt's pod.
 func (p *Plugin) judge(ctx context.Context, attempt *plugin.Attempt, pod *corev1.Pod) (plugin.State, error) {
 	if owns(attempt.Task, pod) {
-		if _, made := p.created.get(podKey(attempt), attempt.Task.UID); !made {
-			p.created.add(podKey(attempt), attempt.Task.UID, birth{pod: pod.UID, at: pod.CreationTimestamp.Time})
-		}
+		p.created.see(podKey(attempt), attempt.Task.UID, pod.UID)
 		return p.observe(attempt, pod), nil
 	}
 	// The pod belonged to a predecessor of the TaskAction, or to a stranger. Ours are removed; for others we wait.
