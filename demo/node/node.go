@@ -173,8 +173,8 @@ func (n *Node) finish(ctx context.Context) error {
 		defer close(done)
 		n.live.Wait()
 		n.cancel()
+		n.server.stop() // its goroutine is one of the loops
 		n.loops.Wait()
-		n.server.stop()
 		n.events.Shutdown()
 	}()
 	select {

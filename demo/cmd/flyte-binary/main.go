@@ -1,21 +1,24 @@
-// Command flyte-binary is the whole product with the demo mode.
+// Command flyte-binary is the product with the demo mode, as people download it.
 package main
 
 import (
+	"context"
+	"fmt"
 	"os"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/flyte-binary/flyte-binary/demo"
 	"github.com/flyte-binary/flyte-binary/demo/kube/embedded"
+	_ "github.com/flyte-binary/flyte-binary/demo/node/shim/early" // runs containers; must come before everything else
+	"github.com/flyte-binary/flyte-binary/manager/command"
 )
 
 func main() {
 	// Kubernetes registers a --version of its own with the flags of the process; they are not ours.
 	pflag.CommandLine = pflag.NewFlagSet("flyte-binary", pflag.ExitOnError)
-	root := &cobra.Command{Use: "flyte-binary"}
-	root.AddCommand(embedded.Command())
-	if root.Execute() != nil {
+	if err := command.New(demo.Command(), embedded.Command()).ExecuteContext(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "flyte-binary:", err)
 		os.Exit(1)
 	}
 }

@@ -1,0 +1,202 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/flyte-binary/flyte-binary/demo/datadir"
+	"github.com/flyte-binary/flyte-binary/demo/kube"
+	"github.com/flyte-binary/flyte-binary/demo/node"
+	"github.com/flyte-binary/flyte-binary/demo/pyenv"
+	"github.com/flyte-binary/flyte-binary/demo/terminal"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/pgembed"
+	"github.com/flyte-binary/flyte-binary/manager"
+)
+
+// stopLimit bounds the orderly stop of one part.
+const stopLimit = 20 * time.Second
+
+// demo is one running demo.
+type demo struct {
+	opts     Options
+	dir      *datadir.Dir
+	listener net.Listener
+	clock    clock.Clock
+	log      zerolog.Logger // of the server, which knows its level
+	parts    zerolog.Logger // of everything else
+	screen   *terminal.Terminal
+
+	postgres *pgembed.Server
+	cluster  *kube.Cluster
+	node     *node.Node
+	server   *manager.Server
+}
+
+// run brings everything up, waits until the context ends and takes everything down.
+func run(ctx context.Context, opts Options, out io.Writer) (failure error) {
+	d := &demo{opts: opts, clock: clock.System{}, screen: terminal.New(out, clock.System{})}
+	began := d.clock.Now()
+	closeFiles, err := d.open()
+	if err != nil {
+		return err
+	}
+	defer func() { failure = errors.Join(failure, closeFiles()) }()
+	d.screen.Line("flyte-binary demo, data in %s", d.dir.Root())
+	if err := d.preparePython(ctx); err != nil {
+		return err
+	}
+	defer func() { failure = errors.Join(failure, d.stop(ctx)) }()
+	if err := d.start(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // told to stop while starting
+		}
+		return err
+	}
+	if err := d.writeClientConfig(); err != nil {
+		return err
+	}
+	d.announce(d.clock.Now().Sub(began))
+	if opts.sample != "" {
+		d.runSample(ctx)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// open takes the directory, the port and the log: whatever may be in somebody else's hands, before anything starts.
+func (d *demo) open() (func() error, error) {
+	var err error
+	if d.opts.Ephemeral {
+		d.dir, err = datadir.OpenTemporary()
+	} else {
+		d.dir, err = datadir.Open(d.opts.DataDir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d.listener, err = listen(d.opts.Listen); err != nil {
+		return nil, errors.Join(err, d.dir.Close())
+	}
+	path, err := d.dir.LogFile("server")
+	if err != nil {
+		return nil, errors.Join(err, d.listener.Close(), d.dir.Close())
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the log: %w", err), d.listener.Close(), d.dir.Close())
+	}
+	d.log = zerolog.New(file).With().Timestamp().Logger()
+	d.parts = d.log.Level(zerolog.InfoLevel)
+	return func() error {
+		_ = d.listener.Close() // the server has closed it already when it ran
+		return errors.Join(file.Close(), d.dir.Close())
+	}, nil
+}
+
+// preparePython makes the demo's own environment, which takes a while, or checks the user's.
+func (d *demo) preparePython(ctx context.Context) error {
+	if !d.opts.ownPython {
+		return pyenv.Check(d.opts.Python)
+	}
+	if pyenv.Check(d.opts.Python) == nil {
+		return nil
+	}
+	d.screen.Line("Preparing Python in %s (once; needs the network) ...", d.opts.Python)
+	return pyenv.Ensure(ctx, d.opts.Python, d.screen)
+}
+
+// start brings the parts up: the database beside the API server and its node, the server on top of both.
+func (d *demo) start(ctx context.Context) error {
+	if err := d.build(); err != nil {
+		return err
+	}
+	group, starting := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		return d.screen.Step("postgres", "", func() error { return d.postgres.Start(starting) })
+	})
+	group.Go(func() error {
+		if err := d.screen.Step("kubernetes", "", func() error { return d.cluster.Start(starting) }); err != nil {
+			return err
+		}
+		return d.startNode(starting)
+	})
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return d.screen.Step("server", "", func() error { return d.startServer(ctx) })
+}
+
+// build makes the children that need nothing of each other.
+func (d *demo) build() error {
+	certificates, err := node.EnsureCertificates(d.certificates(), nodeAddress, d.clock)
+	if err != nil {
+		return err
+	}
+	kubeLog, err := d.dir.LogFile("kubernetes")
+	if err != nil {
+		return err
+	}
+	d.cluster, err = kube.New(kube.Config{
+		Dir: d.dir.Kubernetes(), LogFile: kubeLog,
+		Kubelet: kube.KubeletAccess{
+			Authority: certificates.Authority, ClientCertificate: certificates.ClientCertificate, ClientKey: certificates.ClientKey,
+		},
+	}, d.parts)
+	if err != nil {
+		return err
+	}
+	d.postgres, err = pgembed.New(pgembed.Config{
+		DataDir: d.dir.Postgres(), Ephemeral: d.opts.Ephemeral, Restart: true, Clock: d.clock,
+		Log:    d.parts.With().Str("child", "postgres").Logger(),
+		OnExit: func(err error) { d.parts.Error().Err(err).Msg("postgres died; starting it again") },
+	})
+	return err
+}
+
+// stop takes everything down in the order of dependence: nobody loses what it stands on before it has ended.
+func (d *demo) stop(ctx context.Context) error {
+	d.screen.Line("Stopping ...")
+	var failures []error
+	stop := func(name string, part lifecycle.Part) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
+		defer cancel()
+		if err := part.Stop(ctx); err != nil {
+			failures = append(failures, fmt.Errorf("stop %s: %w", name, err))
+		}
+	}
+	if d.server != nil {
+		stop("server", d.server)
+	}
+	if d.node != nil {
+		stop("node", d.node)
+	}
+	if d.cluster != nil {
+		stop("kubernetes", d.cluster)
+	}
+	if d.postgres != nil {
+		stop("postgres", d.postgres)
+	}
+	d.screen.Line("Stopped.")
+	return errors.Join(failures...)
+}
+
+func (d *demo) announce(took time.Duration) {
+	d.screen.Line("Ready in %.1fs: %s", took.Seconds(), d.url())
+	if host, _, _ := net.SplitHostPort(d.opts.Listen); !isLoopback(host) {
+		d.screen.Line("  Everyone who reaches %s can run code here: the demo has no sign-in.", d.listener.Addr())
+	}
+	d.screen.Line("  clients     flyte --config %s ...", d.clientConfig())
+	d.screen.Line("  kubectl     --kubeconfig %s", d.cluster.Kubeconfig())
+	d.screen.Line("  logs        %s", d.dir.Logs())
+	d.screen.Line("  Ctrl-C stops everything; the data stay.")
+}

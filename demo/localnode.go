@@ -1,0 +1,34 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/flyte-binary/flyte-binary/demo/node"
+)
+
+// nodeAddress is where the node serves logs to the API server.
+const nodeAddress = "127.0.0.1"
+
+// certificates is where the node keeps those by which it and the API server know each other.
+func (d *demo) certificates() string { return filepath.Join(d.dir.Node(), "pki") }
+
+func (d *demo) startNode(ctx context.Context) error {
+	cfg := node.DefaultConfig()
+	cfg.DataDir, cfg.Address, cfg.Certificates = d.dir.Node(), nodeAddress, d.certificates()
+	cfg.Environment = d.opts.Python
+	if d.opts.CPUs > 0 {
+		cfg.CPUs = d.opts.CPUs
+	}
+	var err error
+	if cfg.Images, err = d.opts.images(); err != nil {
+		return err
+	}
+	made, err := node.New(cfg, d.cluster.RESTConfig(), d.parts, d.clock)
+	if err != nil {
+		return err
+	}
+	d.node = made
+	return d.screen.Step("node", fmt.Sprintf("%g CPUs, tasks in %s", cfg.CPUs, d.opts.Python), func() error { return made.Start(ctx) })
+}

@@ -1,0 +1,126 @@
+package demo
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/flyte-binary/flyte-binary/demo/datadir"
+	"github.com/flyte-binary/flyte-binary/demo/node"
+)
+
+// Options are what the user of the demo may choose.
+type Options struct {
+	// DataDir keeps everything. Default: demo below datadir.Home.
+	DataDir string `json:"dataDir,omitempty"`
+	// Listen is the address of the one port, host:port. Port 0 takes a free one. Default 127.0.0.1:8090.
+	Listen string `json:"listen,omitempty"`
+	// Ephemeral keeps everything in a temporary directory that goes with the demo.
+	Ephemeral bool `json:"ephemeral,omitempty"`
+	// Python is the environment in which tasks run. Default: one made for the demo, python below datadir.Home.
+	Python string `json:"python,omitempty"`
+	// Images maps images to environments other than Python. A * in the image's name stands for any text.
+	Images map[string]string `json:"images,omitempty"`
+	// CPUs is how many processors pods may ask for together. Default: as many as the machine has.
+	CPUs float64 `json:"cpus,omitempty"`
+	// Set overrides keys of the server's configuration, as section.key=value.
+	Set []string `json:"set,omitempty"`
+
+	// sample is a Python file whose task main is run when the demo is up.
+	sample string
+	// ownPython says that Python is ours to make when it is missing.
+	ownPython bool
+}
+
+const defaultListen = "127.0.0.1:8090"
+
+// readFile takes the section demo of a configuration file.
+func readFile(path string) (Options, error) {
+	var file struct {
+		Demo Options `json:"demo"`
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return Options{}, fmt.Errorf("read the configuration: %w", err)
+	}
+	if err := yaml.UnmarshalStrict(content, &file); err != nil {
+		return Options{}, fmt.Errorf("configuration %s: %w", path, err)
+	}
+	return file.Demo, nil
+}
+
+// complete fills in defaults and makes paths absolute.
+func (o Options) complete() (Options, error) {
+	if o.Ephemeral && o.DataDir != "" {
+		return o, errors.New("--ephemeral and --data-dir exclude each other: one drops the data, the other keeps it")
+	}
+	var err error
+	if o.DataDir == "" && !o.Ephemeral {
+		if o.DataDir, err = datadir.Default(); err != nil {
+			return o, err
+		}
+	}
+	if o.Listen == "" {
+		o.Listen = defaultListen
+	}
+	if _, _, err := net.SplitHostPort(o.Listen); err != nil {
+		return o, fmt.Errorf("--listen: want host:port such as %s, got %q", defaultListen, o.Listen)
+	}
+	if o.Python == "" {
+		home, err := datadir.Home()
+		if err != nil {
+			return o, err
+		}
+		o.Python, o.ownPython = filepath.Join(home, "python"), true
+	}
+	if o.Python, err = filepath.Abs(o.Python); err != nil {
+		return o, fmt.Errorf("--python: %w", err)
+	}
+	if o.CPUs < 0 {
+		return o, fmt.Errorf("--cpus: must not be negative, got %v", o.CPUs)
+	}
+	if o.sample != "" {
+		if _, err := os.Stat(o.sample); err != nil {
+			return o, fmt.Errorf("--sample: %w", err)
+		}
+	}
+	return o, nil
+}
+
+// addImages takes the words of --image, name=directory.
+func (o *Options) addImages(words []string) error {
+	for _, word := range words {
+		name, dir, found := strings.Cut(word, "=")
+		if !found || name == "" || dir == "" {
+			return fmt.Errorf("--image %s: want name=directory", word)
+		}
+		if o.Images == nil {
+			o.Images = map[string]string{}
+		}
+		o.Images[name] = dir
+	}
+	return nil
+}
+
+// images is the mapping in the node's form. Each directory has to be there now, not only when a task needs it.
+func (o Options) images() ([]node.Image, error) {
+	var images []node.Image
+	for name, dir := range o.Images {
+		dir, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, fmt.Errorf("--image %s: %w", name, err)
+		}
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("--image %s: %s is no directory", name, dir)
+		}
+		images = append(images, node.Image{Pattern: name, Environment: dir})
+	}
+	slices.SortFunc(images, func(a, b node.Image) int { return strings.Compare(a.Pattern, b.Pattern) })
+	return images, nil
+}

@@ -1,0 +1,56 @@
+package demo
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"syscall"
+)
+
+// listen opens the port, and says in words what may be wrong with it.
+func listen(address string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	switch {
+	case err == nil:
+		return listener, nil
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("%s is in use, by another demo or another program: choose another port with --listen %s, or any free one with port 0",
+			address, nextPort(address))
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("%s needs more rights: choose a port above 1023 with --listen %s", address, defaultListen)
+	default:
+		return nil, fmt.Errorf("--listen %s: %w", address, err)
+	}
+}
+
+func nextPort(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return defaultListen
+	}
+	number, err := strconv.Atoi(port)
+	if err != nil || number >= 65535 {
+		return net.JoinHostPort(host, "0")
+	}
+	return net.JoinHostPort(host, strconv.Itoa(number+1))
+}
+
+// isLoopback tells whether only this machine reaches the host.
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// authority is host:port as clients on this machine and its tasks say it. A loopback address is called localhost: the
+// SDK takes plain text for granted there, and reads an organisation out of the first part of other names.
+func (d *demo) authority() string {
+	host, _, _ := net.SplitHostPort(d.opts.Listen)
+	ip := net.ParseIP(host)
+	if host == "" || isLoopback(host) || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return net.JoinHostPort(host, strconv.Itoa(d.listener.Addr().(*net.TCPAddr).Port))
+}
+
+func (d *demo) url() string { return "http://" + d.authority() }

@@ -1,0 +1,48 @@
+package demo
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+)
+
+// runSample runs a Python file through the SDK's command line as a newcomer would, and says what to try next.
+func (d *demo) runSample(ctx context.Context) {
+	file, err := filepath.Abs(d.opts.sample)
+	if err != nil {
+		d.screen.Line("sample: %v", err)
+		return
+	}
+	run := "sample" + strconv.FormatInt(d.clock.Now().Unix(), 36)
+	d.screen.Line("\nRunning %s through the SDK:\n  flyte run --follow %s main", d.opts.sample, filepath.Base(file))
+	if !d.flyte(ctx, filepath.Dir(file), "run", "--name", run, "--follow", filepath.Base(file), "main") {
+		return
+	}
+	d.screen.Line("\nResult of %s:", run)
+	if !d.flyte(ctx, filepath.Dir(file), "get", "io", "--outputs-only", run) {
+		return
+	}
+	flyte := filepath.Join(d.opts.Python, "bin", "flyte") + " --config " + d.clientConfig()
+	d.screen.Line("\nRun %s: %s/v2/domain/development/project/flytesnacks/runs/%s\n\nTry next, in another terminal:", run, d.url(), run)
+	d.screen.Line("  %s get action %s", flyte, run)
+	d.screen.Line("  %s get logs %s", flyte, run)
+	d.screen.Line("  %s run --follow %s main --name you", flyte, filepath.Join(filepath.Dir(d.opts.sample), "hello.py"))
+	d.screen.Line("\nThe demo stays up until Ctrl-C.")
+}
+
+// flyte runs the SDK's command line and tells whether it succeeded.
+func (d *demo) flyte(ctx context.Context, dir string, args ...string) bool {
+	cmd := exec.CommandContext(ctx, filepath.Join(d.opts.Python, "bin", "flyte"), append([]string{"--config", d.clientConfig()}, args...)...)
+	cmd.Dir = dir
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // a screen of its own lets the command draw its progress
+	cmd.Env = append(os.Environ(), "FLYTE_DISABLE_SENTRY=1")
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() == nil {
+			d.screen.Line("The sample did not work (%v). The server's log is in %s.", err, d.dir.Logs())
+		}
+		return false
+	}
+	return true
+}
