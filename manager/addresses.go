@@ -12,6 +12,9 @@ func (c *Config) fillAddresses(bound net.Addr) {
 	if c.Storage.PublicURL == "" {
 		c.Storage.PublicURL = "http://" + authority
 	}
+	if c.Executor.Pod.Endpoint == "" {
+		c.Executor.Pod.Endpoint, c.Executor.Pod.Insecure = authority, true
+	}
 }
 
 // authority is the host and port at which processes on this machine reach us. The SDK makes an organisation of an

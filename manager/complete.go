@@ -15,7 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/actions"
 	"github.com/flyte-binary/flyte-binary/actions/bridge"
 	"github.com/flyte-binary/flyte-binary/events"
-	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
@@ -120,12 +120,19 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 		return nil, err
 	}
 	actionsService.Mount(mux)
-	assignments, err := bridge.New(c.Bridge, bridge.Deps{
+	bridgeService, err := bridge.New(c.Bridge, bridge.Deps{
 		Kubernetes: cluster, Engine: engineClient, Events: eventsService.Sink(), Clock: clk, Logger: log, Meter: telemetry.Meter,
 	})
 	if err != nil {
 		return nil, err
 	}
+	executorService, err := executor.New(c.Executor, executor.Deps{
+		Kube: cluster, Sink: eventsService.Sink(), Store: blobs, Clock: clk, Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	executorService.Mount(mux)
 
 	// The port, with everything on it.
 	ready := readiness(pool, blobs, cluster)
@@ -138,9 +145,9 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 
 	// Dependencies first; the port answers only when all of it works.
 	s.parts = lifecycle.NewGroup(
-		lifecycle.Named{Name: "definition", Part: definition{config: c.Kubernetes, cluster: cluster}},
 		lifecycle.Named{Name: "runs", Part: runsService},
-		lifecycle.Named{Name: "bridge", Part: assignments},
+		lifecycle.Named{Name: "executor", Part: executorService},
+		lifecycle.Named{Name: "bridge", Part: bridgeService},
 		lifecycle.Named{Name: "port", Part: s.port},
 	)
 	return s, nil
@@ -163,20 +170,3 @@ func openDatabase(ctx context.Context, c Config, telemetry *obs.Telemetry) (*pgx
 	}
 	return pool, nil
 }
-
-// definition installs the kind TaskAction before anything uses it.
-type definition struct {
-	config  KubernetesConfig
-	cluster *rest.Config
-}
-
-// Start implements lifecycle.Part.
-func (d definition) Start(ctx context.Context) error {
-	if !d.config.InstallCRD {
-		return nil
-	}
-	return v1.EnsureCRD(ctx, d.cluster)
-}
-
-// Stop implements lifecycle.Part.
-func (definition) Stop(context.Context) error { return nil }

@@ -6,6 +6,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/actions"
 	"github.com/flyte-binary/flyte-binary/actions/bridge"
 	"github.com/flyte-binary/flyte-binary/events"
+	"github.com/flyte-binary/flyte-binary/executor"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
@@ -34,6 +35,8 @@ type Config struct {
 	Actions actions.Config `mapstructure:"actions"`
 	// Bridge turns what is admitted into TaskAction objects.
 	Bridge bridge.Config `mapstructure:"bridge"`
+	// Executor makes pods of TaskAction objects and reports what becomes of them.
+	Executor executor.Config `mapstructure:"executor"`
 	// Events batches what executors report.
 	Events events.Config `mapstructure:"events"`
 }
@@ -50,6 +53,7 @@ func DefaultConfig() Config {
 		Runs:       runs.DefaultConfig(),
 		Actions:    actions.DefaultConfig(),
 		Bridge:     bridge.DefaultConfig(),
+		Executor:   executor.DefaultConfig(),
 		Events:     events.DefaultConfig(),
 	}
 }
@@ -69,6 +73,7 @@ func (c Config) Validate() error {
 		{"runs", c.Runs.Validate},
 		{"actions", c.Actions.Validate},
 		{"bridge", c.Bridge.Validate},
+		{"executor", c.Executor.Validate},
 		{"events", c.Events.Validate},
 	} {
 		if err := section.validate(); err != nil {

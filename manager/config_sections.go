@@ -64,14 +64,11 @@ type KubernetesConfig struct {
 	QPS float32 `mapstructure:"qps"`
 	// Burst is how far they may exceed QPS for a moment. Defaults to 1000.
 	Burst int `mapstructure:"burst"`
-	// InstallCRD installs or updates the definition of TaskActions at the start. Switch it off where another hand does
-	// so and this process may not. Defaults to true.
-	InstallCRD bool `mapstructure:"installCRD"`
 }
 
 // DefaultKubernetesConfig is what KubernetesConfig's fields say.
 func DefaultKubernetesConfig() KubernetesConfig {
-	return KubernetesConfig{QPS: 500, Burst: 1000, InstallCRD: true}
+	return KubernetesConfig{QPS: 500, Burst: 1000}
 }
 
 // Validate names the first field that is wrong.

@@ -42,7 +42,7 @@ func Examine(ctx context.Context, c Config, given *rest.Config) []Finding {
 			What: "API server", Err: err, Mend: "set kubernetes.kubeconfig to a kubeconfig file",
 		})
 	} else {
-		findings = append(findings, examineCluster(ctx, cluster), examineDefinition(ctx, cluster, c.Kubernetes))
+		findings = append(findings, examineCluster(ctx, cluster), examineDefinition(ctx, cluster, c.Executor.InstallCRD))
 	}
 	return append(findings, examineStorage(ctx, c.Storage))
 }
@@ -85,10 +85,10 @@ func examineCluster(ctx context.Context, cluster *rest.Config) Finding {
 	return f
 }
 
-func examineDefinition(ctx context.Context, cluster *rest.Config, config KubernetesConfig) Finding {
+func examineDefinition(ctx context.Context, cluster *rest.Config, installs bool) Finding {
 	f := Finding{What: "TaskAction definition", Mend: "apply executor/api/v1/crds/flyte.org_taskactions.yaml"}
-	if config.InstallCRD {
-		f.Mend = "start the server, which installs it since kubernetes.installCRD is on"
+	if installs {
+		f.Mend = "start the server, which installs it since executor.installCrd is on"
 	}
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()

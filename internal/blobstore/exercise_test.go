@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"io/fs"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,6 +20,7 @@ func exercise(t *testing.T, store *blobstore.Store) {
 	t.Run("missing", func(t *testing.T) {
 		_, err := store.ReadAll(ctx, uri, 0)
 		require.ErrorIs(t, err, blobstore.ErrNotExist)
+		require.ErrorIs(t, err, fs.ErrNotExist)
 		_, err = store.Stat(ctx, uri)
 		require.ErrorIs(t, err, blobstore.ErrNotExist)
 		require.NoError(t, store.Delete(ctx, uri))

@@ -1,0 +1,60 @@
+package manager_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"k8s.io/client-go/rest"
+
+	"github.com/flyte-binary/flyte-binary/internal/pgtest"
+	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+func TestMain(m *testing.M) {
+	pgtest.VerifyMain(m,
+		goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"),
+		// Clients of the API server keep their connections in a cache of the process.
+		goleak.IgnoreAnyFunction("golang.org/x/net/http2.(*clientConnReadLoop).run"),
+		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"),
+		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
+	)
+}
+
+// testConfig stands on a database and a directory of the test's own, and on no cluster.
+func testConfig(t *testing.T) manager.Config {
+	t.Helper()
+	config := manager.DefaultConfig()
+	config.Server.Listen = "127.0.0.1:0"
+	config.Database.URL = pgtest.URL(pgtest.New(t, store.Migrations()))
+	config.Database.MinIdleConns = 0
+	config.Storage.URL = t.TempDir()
+	config.Executor.StartupWait = 0 // for a cluster that is away
+	return config
+}
+
+// nowhere is an API server that does not answer.
+func nowhere(t *testing.T) *rest.Config {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	return &rest.Config{Host: "http://" + listener.Addr().String()}
+}
+
+// startServer runs a server for the test and returns its URL.
+func startServer(t *testing.T, config manager.Config, cluster *rest.Config) string {
+	t.Helper()
+	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel)
+	server, err := config.Complete(t.Context(), manager.Options{Logger: log, REST: cluster})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	require.NoError(t, server.Start(t.Context()))
+	return "http://" + server.Addr()
+}

@@ -1,0 +1,114 @@
+package manager_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/manager"
+)
+
+// required is what every configuration must have.
+const required = "database: {url: postgres://flyte:hunter2@localhost/flyte}\nstorage: {url: /data}\n"
+
+func file(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+func TestLoad(t *testing.T) {
+	config, err := manager.Load(file(t, required+"server: {listen: 127.0.0.1:1}\nruns: {writer: {maxBatch: 7}}\n"), nil)
+	require.NoError(t, err)
+	require.Equal(t, "127.0.0.1:1", config.Server.Listen)
+	require.Equal(t, 7, config.Runs.Writer.MaxBatch)
+	require.Equal(t, manager.DefaultConfig().Server.ShutdownGrace, config.Server.ShutdownGrace, "what is not mentioned keeps its default")
+	require.Equal(t, manager.DefaultConfig().Runs.Writer.MaxQueue, config.Runs.Writer.MaxQueue)
+}
+
+func TestTyposAreRefusedByName(t *testing.T) {
+	for name, load := range map[string]func() (manager.Config, error){
+		"file":    func() (manager.Config, error) { return manager.Load(file(t, required+"server: {lisen: x}\n"), nil) },
+		"section": func() (manager.Config, error) { return manager.Load(file(t, required+"lisen: {x: 1}\n"), nil) },
+		"deep": func() (manager.Config, error) {
+			return manager.Load(file(t, required+"runs: {writer: {lisen: x}}\n"), nil)
+		},
+		"override": func() (manager.Config, error) { return manager.Load(file(t, required), []string{"server.lisen=x"}) },
+	} {
+		_, err := load()
+		require.ErrorContains(t, err, "unknown key", name)
+		require.ErrorContains(t, err, "lisen", name)
+	}
+	_, err := manager.Load("", []string{"server.listen"})
+	require.ErrorContains(t, err, "want section.key=value")
+	_, err = manager.Load(filepath.Join(t.TempDir(), "none.yaml"), nil)
+	require.ErrorContains(t, err, "none.yaml")
+}
+
+func TestPrecedence(t *testing.T) {
+	path := file(t, required+"server: {shutdownGrace: 1s, listen: \"a:1\"}\n")
+	t.Setenv("FLYTE_SERVER_SHUTDOWNGRACE", "2s")
+	t.Setenv("FLYTE_SERVER_MAXREQUESTBYTES", "17") // a key that the file does not have
+	t.Setenv("FLYTE_STORAGE_SYNC", "false")
+	t.Setenv("FLYTE_STORAGE_S3_REGION", "there")
+	config, err := manager.Load(path, []string{"server.maxRequestBytes=18"})
+	require.NoError(t, err)
+	require.Equal(t, "a:1", config.Server.Listen, "file")
+	require.Equal(t, 2*time.Second, config.Server.ShutdownGrace, "environment over file")
+	require.Equal(t, 18, config.Server.MaxRequestBytes, "flag over environment")
+	require.False(t, config.Storage.Sync)
+	require.Equal(t, "there", config.Storage.S3.Region)
+}
+
+func TestEnvironmentAlone(t *testing.T) {
+	t.Setenv("FLYTE_DATABASE_URL", "postgres://localhost/flyte")
+	t.Setenv("FLYTE_STORAGE_URL", "s3://bucket/prefix")
+	t.Setenv("FLYTE_SERVER_ALLOWEDORIGINS", "https://a.example, https://b.example")
+	config, err := manager.Load("", nil)
+	require.NoError(t, err)
+	require.Equal(t, "s3://bucket/prefix", config.Storage.URL)
+	require.Equal(t, []string{"https://a.example", "https://b.example"}, config.Server.AllowedOrigins)
+}
+
+func TestListsReplaceTheirDefault(t *testing.T) {
+	config, err := manager.Load(file(t, required+"runs: {domains: [one]}\nserver: {allowedOrigins: []}\n"), []string{"runs.seedProjects=a,b"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"one"}, config.Runs.Domains)
+	require.Equal(t, []string{"a", "b"}, config.Runs.SeedProjects)
+	require.Empty(t, config.Server.AllowedOrigins)
+}
+
+func TestValuesAreCheckedByFullPath(t *testing.T) {
+	for path, override := range map[string]string{
+		"database.url":             "database.url=",
+		"storage.url":              "storage.url=ftp://x",
+		"server.listen":            "server.listen=8090",
+		"server.allowedOrigins[0]": "server.allowedOrigins=*",
+		"logging.level":            "logging.level=loud",
+		"telemetry.traceRatio":     "telemetry.traceRatio=2",
+		"runs.writer.maxBatch":     "runs.writer.maxBatch=0",
+		"bridge.workers":           "bridge.workers=0",
+		"kubernetes.qps":           "kubernetes.qps=0",
+	} {
+		_, err := manager.Load(file(t, required), []string{override})
+		require.ErrorContains(t, err, path)
+	}
+}
+
+func TestSecretsAreHidden(t *testing.T) {
+	config, err := manager.Load(file(t, required), []string{
+		"auth.internalToken=hunter2", "storage.signingKey=hunter2",
+		"storage.s3.accessKeyID=id", "storage.s3.secretAccessKey=hunter2",
+	})
+	require.NoError(t, err)
+	text, err := json.Marshal(manager.Redacted(config))
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "hunter2")
+	require.Contains(t, string(text), "postgres://flyte:xxxxx@localhost/flyte")
+	require.Contains(t, string(text), `"shutdownGrace":"20s"`)
+}
