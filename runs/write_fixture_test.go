@@ -1,0 +1,151 @@
+package runs_test
+
+import (
+	"context"
+	"testing"
+
+	"connectrpc.com/connect"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/pgtest"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// changing is the running service as other services of the process see it, on files and a fresh database.
+type changing struct {
+	t        testing.TB
+	pool     *pgxpool.Pool
+	blobs    *blobstore.Store
+	service  *runs.Service
+	runs     workflowconnect.RunServiceClient
+	internal workflowconnect.InternalRunServiceClient
+	engine   enginev1connect.EngineServiceClient
+}
+
+func newChanging(t testing.TB, change func(*runs.Config)) *changing {
+	t.Helper()
+	return changingOn(t, pgtest.New(t, store.Migrations()), change)
+}
+
+func changingOn(t testing.TB, pool *pgxpool.Pool, change func(*runs.Config)) *changing {
+	t.Helper()
+	config := runs.DefaultConfig()
+	if change != nil {
+		change(&config)
+	}
+	c := &changing{t: t, pool: pool}
+	blobs := blobstore.DefaultConfig()
+	blobs.URL, blobs.PublicURL, blobs.Sync = t.TempDir(), "http://localhost", false
+	var err error
+	c.blobs, err = blobstore.Open(t.Context(), blobs)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.blobs.Close()) })
+	c.service, err = runs.New(config, runs.Deps{Pool: c.pool, Blobs: c.blobs, Logger: zerolog.Nop()})
+	require.NoError(t, err)
+	require.NoError(t, c.service.Start(t.Context()))
+	t.Cleanup(func() { require.NoError(t, c.service.Stop(context.WithoutCancel(t.Context()))) })
+	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}).(connect.HandlerOption))
+	c.service.Mount(mux)
+	client := rpc.InProcess(mux)
+	c.runs = workflowconnect.NewRunServiceClient(client, rpc.InProcessURL)
+	c.internal = workflowconnect.NewInternalRunServiceClient(client, rpc.InProcessURL)
+	c.engine = enginev1connect.NewEngineServiceClient(client, rpc.InProcessURL)
+	return c
+}
+
+func taskSpec(name string) *task.TaskSpec {
+	return &task.TaskSpec{
+		ShortName:    name,
+		Environment:  &task.Environment{Name: "env"},
+		TaskTemplate: &core.TaskTemplate{Id: &core.Identifier{Name: "env." + name, Version: "v1"}, Type: "python"},
+	}
+}
+
+func runID(name string) *common.RunIdentifier {
+	return &common.RunIdentifier{Project: "flytesnacks", Domain: "development", Name: name}
+}
+
+func actionID(run, name string) *common.ActionIdentifier {
+	return &common.ActionIdentifier{Run: runID(run), Name: name}
+}
+
+func namedRun(name string) *workflow.CreateRunRequest {
+	return &workflow.CreateRunRequest{
+		Id:   &workflow.CreateRunRequest_RunId{RunId: runID(name)},
+		Task: &workflow.CreateRunRequest_TaskSpec{TaskSpec: taskSpec("main")},
+	}
+}
+
+func text(value string) *core.Literal {
+	return &core.Literal{Value: &core.Literal_Scalar{Scalar: &core.Scalar{Value: &core.Scalar_Primitive{
+		Primitive: &core.Primitive{Value: &core.Primitive_StringValue{StringValue: value}},
+	}}}}
+}
+
+func (c *changing) create(request *workflow.CreateRunRequest) *workflow.Run {
+	c.t.Helper()
+	response, err := c.runs.CreateRun(c.t.Context(), request)
+	require.NoError(c.t, err)
+	return response.GetRun()
+}
+
+func (c *changing) record(request *workflow.RecordActionRequest) connect.Code {
+	c.t.Helper()
+	response, err := c.internal.RecordAction(c.t.Context(), request)
+	require.NoError(c.t, err)
+	return connect.Code(response.GetStatus().GetCode()) //nolint:gosec // a code
+}
+
+func childTask(run, parent, name string) *workflow.RecordActionRequest {
+	return &workflow.RecordActionRequest{
+		ActionId: actionID(run, name), Parent: parent, InputUri: "/inputs/" + name + "/inputs.pb",
+		Spec: &workflow.RecordActionRequest_Task{Task: &workflow.TaskAction{Spec: taskSpec("child")}},
+	}
+}
+
+func (c *changing) child(run, parent, name string) {
+	c.t.Helper()
+	require.Zero(c.t, c.record(childTask(run, parent, name)))
+}
+
+func transition(run, action string, attempt uint32, phase common.ActionPhase) *enginev1.Transition {
+	return &enginev1.Transition{Event: &workflow.ActionEvent{Id: actionID(run, action), Attempt: attempt, Phase: phase}}
+}
+
+func (c *changing) report(transitions ...*enginev1.Transition) []enginev1.TransitionOutcome {
+	c.t.Helper()
+	response, err := c.engine.RecordTransitions(c.t.Context(), &enginev1.RecordTransitionsRequest{Transitions: transitions})
+	require.NoError(c.t, err)
+	return response.GetOutcomes()
+}
+
+func (c *changing) details(run, action string) *workflow.ActionDetails {
+	c.t.Helper()
+	response, err := c.runs.GetActionDetails(c.t.Context(), &workflow.GetActionDetailsRequest{ActionId: actionID(run, action)})
+	require.NoError(c.t, err)
+	return response.GetDetails()
+}
+
+func (c *changing) phase(run, action string) common.ActionPhase {
+	c.t.Helper()
+	return c.details(run, action).GetStatus().GetPhase()
+}
+
+func (c *changing) storage(run, action string) *enginev1.GetActionStorageResponse {
+	c.t.Helper()
+	response, err := c.engine.GetActionStorage(c.t.Context(), &enginev1.GetActionStorageRequest{ActionId: actionID(run, action)})
+	require.NoError(c.t, err)
+	return response
+}
