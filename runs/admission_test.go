@@ -1,0 +1,123 @@
+package runs_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert" // for the collector of EventuallyWithT
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/runs"
+)
+
+func limitedRun(name string, limit uint32) *workflow.CreateRunRequest {
+	request := namedRun(name)
+	request.RunSpec = &task.RunSpec{MaxActionConcurrency: limit}
+	return request
+}
+
+// live lists the live actions as run/name.
+func (c *changing) live() []string {
+	c.t.Helper()
+	rows, err := c.pool.Query(c.t.Context(),
+		`SELECT run_name || '/' || name FROM actions WHERE admitted_at IS NOT NULL AND ended_at IS NULL ORDER BY id`)
+	require.NoError(c.t, err)
+	var names []string
+	for rows.Next() {
+		var name string
+		require.NoError(c.t, rows.Scan(&name))
+		names = append(names, name)
+	}
+	require.NoError(c.t, rows.Err())
+	return names
+}
+
+func (c *changing) eventuallyLive(names ...string) {
+	c.t.Helper()
+	require.EventuallyWithT(c.t, func(collect *assert.CollectT) {
+		require.Equal(collect, names, c.live())
+	}, 5*time.Second, 5*time.Millisecond)
+}
+
+func TestConcurrencyLimitOfARun(t *testing.T) {
+	c := newChanging(t, nil)
+	c.create(limitedRun("r", 2))
+	c.eventuallyLive("r/a0")
+	for i := range 4 {
+		c.child("r", "a0", fmt.Sprint("c", i))
+	}
+	// The root waits for children and takes no place.
+	c.eventuallyLive("r/a0", "r/c0", "r/c1")
+	c.report(transition("r", "c0", 1, succeeded))
+	c.eventuallyLive("r/a0", "r/c1", "r/c2")
+	c.report(transition("r", "c1", 1, failed), transition("r", "c1", 2, queued))
+	c.eventuallyLive("r/a0", "r/c1", "r/c2") // a retry keeps its place
+	c.report(transition("r", "c1", 2, succeeded), transition("r", "c2", 1, succeeded))
+	c.eventuallyLive("r/a0", "r/c3")
+	c.create(namedRun("free"))
+	c.eventuallyLive("r/a0", "r/c3", "free/a0")
+}
+
+func TestNestedParentsDoNotDeadlock(t *testing.T) {
+	c := newChanging(t, nil)
+	c.create(limitedRun("r", 2))
+	c.eventuallyLive("r/a0")
+	for _, parent := range []string{"p0", "p1", "p2"} {
+		c.child("r", "a0", parent)
+	}
+	c.eventuallyLive("r/a0", "r/p0", "r/p1")
+	// Both places are taken by parents; each wants a child before it goes on.
+	c.child("r", "p0", "p0c")
+	c.child("r", "p1", "p1c")
+	require.Eventually(t, func() bool {
+		live := c.live()
+		// Their places are free while they wait: for what is oldest, which is p2, then for the children.
+		return slices.Contains(live, "r/p2") && slices.Contains(live, "r/p0c")
+	}, 5*time.Second, 5*time.Millisecond, "%v", c.live())
+	c.report(transition("r", "p2", 1, succeeded))
+	c.eventuallyLive("r/a0", "r/p0", "r/p1", "r/p0c", "r/p1c")
+	for _, name := range []string{"p0c", "p1c", "p0", "p1"} {
+		c.report(transition("r", name, 1, succeeded))
+	}
+	c.eventuallyLive("r/a0")
+}
+
+func TestLimitOfTheInstallationIsFairBetweenRuns(t *testing.T) {
+	c := newChanging(t, func(config *runs.Config) {
+		config.Admission.MaxLive, config.Admission.Batch, config.Admission.Poll = 4, 2, 20*time.Millisecond
+	})
+	c.create(namedRun("wide"))
+	c.eventuallyLive("wide/a0")
+	for i := range 10 {
+		c.child("wide", "a0", fmt.Sprint("c", i))
+	}
+	c.eventuallyLive("wide/a0", "wide/c0", "wide/c1", "wide/c2", "wide/c3")
+	c.create(namedRun("late"))
+	require.NotContains(t, c.live(), "late/a0", "the limit is reached")
+	c.report(transition("wide", "c0", 1, succeeded), transition("wide", "c1", 1, succeeded))
+	c.eventuallyLive("wide/a0", "wide/c2", "wide/c3", "wide/c4", "late/a0")
+	for i := range 10 {
+		require.Eventually(t, func() bool { return slices.Contains(c.live(), fmt.Sprint("wide/c", i)) || i < 2 },
+			5*time.Second, 5*time.Millisecond, "c%d", i)
+		c.report(transition("wide", fmt.Sprint("c", i), 1, succeeded))
+	}
+}
+
+func TestIdleSystemAdmitsAtOnce(t *testing.T) {
+	c := newChanging(t, nil)
+	c.create(namedRun("warm"))
+	c.eventuallyLive("warm/a0")
+	require.Eventually(t, func() bool { // the first count has opened the gate
+		name := fmt.Sprint("r", time.Now().UnixNano())
+		c.create(namedRun(name))
+		return slices.Contains(c.live(), name+"/a0")
+	}, 5*time.Second, time.Millisecond)
+	for i := range 20 {
+		c.child("warm", "a0", fmt.Sprint("c", i))
+		require.Contains(t, c.live(), fmt.Sprint("warm/c", i), "admitted by the transaction that recorded it")
+	}
+}

@@ -1,0 +1,145 @@
+package runs_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/runs"
+)
+
+// assignments is a stream of assignments, read one element at a time.
+type assignments struct {
+	t      testing.TB
+	stream *connect.ServerStreamForClient[enginev1.WatchAssignmentsResponse]
+}
+
+func (c *changing) watchAssignments() *assignments {
+	c.t.Helper()
+	stream, err := c.engine.WatchAssignments(c.t.Context(), &enginev1.WatchAssignmentsRequest{})
+	require.NoError(c.t, err)
+	c.t.Cleanup(func() { _ = stream.Close() })
+	return &assignments{t: c.t, stream: stream}
+}
+
+// next describes the next element in a few words.
+func (a *assignments) next() string {
+	a.t.Helper()
+	require.True(a.t, a.stream.Receive(), "%v", a.stream.Err())
+	switch m := a.stream.Msg().GetMessage().(type) {
+	case *enginev1.WatchAssignmentsResponse_Live:
+		text := "live"
+		for _, ref := range m.Live.GetRefs() {
+			text += " " + ref.GetId().GetRun().GetName() + "/" + ref.GetId().GetName()
+		}
+		return text
+	case *enginev1.WatchAssignmentsResponse_Assignment:
+		return "assign " + m.Assignment.GetRef().GetId().GetRun().GetName() + "/" + m.Assignment.GetRef().GetId().GetName()
+	case *enginev1.WatchAssignmentsResponse_Release:
+		return "release " + m.Release.GetRef().GetId().GetRun().GetName() + "/" + m.Release.GetRef().GetId().GetName()
+	default:
+		return "sentinel"
+	}
+}
+
+// past skips heartbeats.
+func (a *assignments) past(text string) string {
+	a.t.Helper()
+	for {
+		if next := a.next(); next != text {
+			return next
+		}
+	}
+}
+
+func TestAssignmentsFollowTheLiveSet(t *testing.T) {
+	c := newChanging(t, nil)
+	c.create(namedRun("r1"))
+	w := c.watchAssignments()
+	require.Equal(t, "live r1/a0", w.next())
+	require.Equal(t, "sentinel", w.next())
+
+	c.child("r1", "a0", "c")
+	require.Equal(t, "assign r1/c", w.next())
+	c.report(transition("r1", "c", 1, running)) // no news for the bridge
+	c.report(transition("r1", "c", 1, failed), transition("r1", "c", 2, queued))
+	c.create(namedRun("r2"))
+	require.Equal(t, "assign r2/a0", w.next())
+	c.report(transition("r1", "c", 2, succeeded))
+	require.Equal(t, "release r1/c", w.next())
+	c.report(transition("r1", "a0", 1, succeeded))
+	require.Equal(t, "release r1/a0", w.next())
+
+	second := c.watchAssignments()
+	require.Equal(t, "live r2/a0", second.next())
+	require.Equal(t, "sentinel", second.next())
+}
+
+func TestAssignmentsOfAnotherReplica(t *testing.T) {
+	c := newChanging(t, nil)
+	w := c.watchAssignments()
+	require.Equal(t, "sentinel", w.next())
+	other := changingOn(t, c.pool, nil)
+	other.create(namedRun("r"))
+	require.Equal(t, "assign r/a0", w.next())
+	other.report(transition("r", "a0", 1, succeeded))
+	require.Equal(t, "release r/a0", w.next())
+}
+
+func TestAssignmentIsWhole(t *testing.T) {
+	c := newChanging(t, nil)
+	request := namedRun("r")
+	request.RunSpec = &task.RunSpec{Envs: &task.Envs{Values: []*core.KeyValuePair{{Key: "K", Value: "V"}}}}
+	c.create(request)
+	child := childTask("r", "a0", "c")
+	child.Group = "g"
+	require.Zero(t, c.record(child))
+	w := c.watchAssignments()
+	require.Equal(t, "live r/a0 r/c", w.next())
+	refs := w.stream.Msg().GetLive().GetRefs()
+	uids := []int64{refs[0].GetUid(), refs[1].GetUid(), 1 << 40}
+	response, err := c.engine.GetAssignments(t.Context(), &enginev1.GetAssignmentsRequest{Uids: uids})
+	require.NoError(t, err)
+	require.Len(t, response.GetAssignments(), 2)
+	root, got := response.GetAssignments()[0], response.GetAssignments()[1]
+	require.True(t, proto.Equal(request.GetRunSpec(), got.GetRunSpec()), "inherited from the root")
+	require.True(t, proto.Equal(child.GetTask().GetSpec(), got.GetTask().GetSpec()))
+	require.Equal(t, "a0", got.GetParent())
+	require.Equal(t, "g", got.GetGroup())
+	require.Equal(t, "/inputs/c/inputs.pb", got.GetInputUri())
+	require.Equal(t, c.blobs.Root()+"/flytesnacks/development/r/", got.GetRunOutputBase())
+	require.EqualValues(t, 1, got.GetAttempt())
+	require.True(t, proto.Equal(root.GetRunStartTime(), got.GetRunStartTime()))
+	require.NotZero(t, got.GetRunStartTime().GetSeconds())
+
+	c.report(transition("r", "c", 1, succeeded))
+	response, err = c.engine.GetAssignments(t.Context(), &enginev1.GetAssignmentsRequest{Uids: uids})
+	require.NoError(t, err)
+	require.Len(t, response.GetAssignments(), 1)
+}
+
+func TestAssignmentStreamHeartbeatsAndEnds(t *testing.T) {
+	c := newChanging(t, func(config *runs.Config) {
+		config.Assignments.Heartbeat = 20 * time.Millisecond
+		config.Assignments.MaxAge = 500 * time.Millisecond
+		config.Assignments.PageSize = 2
+	})
+	for i := range 5 {
+		c.create(namedRun(fmt.Sprint("r", i)))
+	}
+	w := c.watchAssignments()
+	for _, page := range []string{"live r0/a0 r1/a0", "live r2/a0 r3/a0", "live r4/a0", "sentinel", "sentinel", "sentinel"} {
+		require.Equal(t, page, w.next())
+	}
+	for w.stream.Receive() {
+		require.NotNil(t, w.stream.Msg().GetSentinel())
+	}
+	require.NoError(t, w.stream.Err(), "a clean end")
+}
