@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -172,7 +173,7 @@ type harness struct {
 	node    *kubetest.Node
 	counter *kubetest.Counter
 	service *executor.Service
-	uid     int64
+	uid     atomic.Int64
 }
 
 func newHarness(t testing.TB, node kubetest.NodeOptions, change ...func(*executor.Config)) *harness {
@@ -241,11 +242,11 @@ func withoutOutputs(t *core.TaskTemplate) { t.Interface = nil }
 // submit records an action and creates its TaskAction, as the bridge does.
 func (h *harness) submit(template *core.TaskTemplate) (ident.Action, *v1.TaskAction) {
 	h.t.Helper()
-	h.uid++
-	action := ident.Run{Project: "p", Domain: "d", Name: "r" + strconv.FormatInt(h.uid, 10)}.Root()
+	uid := h.uid.Add(1)
+	action := ident.Run{Project: "p", Domain: "d", Name: "r" + strconv.FormatInt(uid, 10)}.Root()
 	h.record.add(action)
 	made := v1.FromAssignment(&enginev1.Assignment{
-		Ref:           &enginev1.ActionRef{Uid: h.uid, Id: action.Proto()},
+		Ref:           &enginev1.ActionRef{Uid: uid, Id: action.Proto()},
 		Task:          &workflow.TaskAction{Spec: &task.TaskSpec{TaskTemplate: template, ShortName: "main"}},
 		InputUri:      h.root + "/in",
 		RunOutputBase: layout.RunBase(h.root, "p", "d", action.Run.Name),

@@ -1,0 +1,150 @@
+package pod_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/failure"
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+)
+
+func (b *bench) advance(t *testing.T, attempt *plugin.Attempt) plugin.State {
+	t.Helper()
+	state, err := b.plugin.Advance(context.Background(), attempt)
+	require.NoError(t, err)
+	return state
+}
+
+// sync fills the cache with what the API server has.
+func (b *bench) sync() {
+	for name, pod := range b.pods {
+		b.cache[name] = pod
+	}
+}
+
+func TestCacheThatIsBehindMakesNoSecondPod(t *testing.T) {
+	b := newBench(t)
+	attempt := attemptOf(containerTask())
+	first := b.advance(t, attempt)
+	require.NotEmpty(t, first.Object)
+	for range 5 {
+		state := b.advance(t, attempt)
+		require.Nil(t, state.Failure)
+		require.Equal(t, first.Object, state.Object)
+	}
+	require.Zero(t, b.reads, "what was just made need not be read")
+	b.clock.Step(time.Minute)
+	state := b.advance(t, attempt)
+	require.Nil(t, state.Failure, "a cache that is far behind is no loss either")
+	require.Equal(t, 1, b.reads)
+	require.Equal(t, 1, b.created)
+}
+
+func TestPodThatIsGoneIsLostAtOnce(t *testing.T) {
+	b := newBench(t)
+	attempt := attemptOf(containerTask())
+	b.advance(t, attempt)
+	b.sync()
+	b.advance(t, attempt)
+	clear(b.pods)
+	clear(b.cache)
+	state := b.advance(t, attempt)
+	require.Equal(t, failure.DeletedExternally, state.Failure.Reason)
+	require.Equal(t, 1, b.created, "it is not made again")
+}
+
+func TestKnownPodIsNotMadeAgainByAnotherProcess(t *testing.T) {
+	b := newBench(t)
+	attempt := attemptOf(containerTask())
+	attempt.Known = "pod-uid"
+	state := b.advance(t, attempt)
+	require.Equal(t, failure.DeletedExternally, state.Failure.Reason)
+	require.Zero(t, b.created)
+}
+
+func TestNothingIsMadeWithoutLeave(t *testing.T) {
+	b := newBench(t)
+	attempt := attemptOf(containerTask())
+	attempt.MayLaunch = false
+	require.Equal(t, common.ActionPhase_ACTION_PHASE_UNSPECIFIED, b.advance(t, attempt).Phase)
+	require.Zero(t, b.created)
+}
+
+func TestPodOfAnotherProcessIsAdopted(t *testing.T) {
+	b := newBench(t)
+	attempt := attemptOf(containerTask())
+	made := b.build(t, attempt)
+	successor := newBench(t)
+	successor.pods = b.pods // its cache is empty
+	state := successor.advance(t, attempt)
+	require.Equal(t, made.UID, state.Object)
+	require.Zero(t, successor.created)
+}
+
+func TestPodOfAPredecessorIsReplaced(t *testing.T) {
+	b := newBench(t)
+	attempt := attemptOf(containerTask())
+	old := b.build(t, attempt)
+	next := attemptOf(containerTask())
+	next.Task.UID = "another-task"
+	successor := newBench(t)
+	successor.pods = b.pods
+	state := successor.advance(t, next)
+	require.Equal(t, common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES, state.Phase)
+	require.Contains(t, successor.deleted, old.UID)
+	require.Positive(t, state.Recheck)
+	require.NotEmpty(t, successor.advance(t, next).Object)
+	require.Equal(t, 1, successor.created)
+}
+
+func TestStrangersPodIsLeftAlone(t *testing.T) {
+	b := newBench(t)
+	attempt := attemptOf(containerTask())
+	name := v1.PodName(attempt.Task.Name, 1)
+	b.pods[name] = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "strange"}}
+	state := b.advance(t, attempt)
+	require.Contains(t, state.Message, "has to go first")
+	require.Empty(t, b.deleted)
+}
+
+func TestRefusals(t *testing.T) {
+	b := newBench(t)
+	attempt := attemptOf(containerTask())
+
+	b.refuse = apierrors.NewForbidden(pods(), "x", errors.New("exceeded quota: cpu"))
+	state := b.advance(t, attempt)
+	require.Nil(t, state.Failure)
+	require.Equal(t, common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES, state.Phase)
+	require.Contains(t, state.Message, "exceeded quota")
+
+	b.refuse = errors.New("connection refused")
+	_, err := b.plugin.Advance(context.Background(), attempt)
+	require.Error(t, err, "an outage costs no attempt")
+
+	b.refuse = apierrors.NewForbidden(pods(), "x", errors.New("violates PodSecurity"))
+	require.Equal(t, failure.PodForbidden, b.advance(t, attempt).Failure.Reason)
+}
+
+func TestRemove(t *testing.T) {
+	b := newBench(t)
+	attempt := attemptOf(containerTask())
+	require.NoError(t, b.plugin.Remove(context.Background(), attempt), "there is nothing")
+	made := b.build(t, attempt)
+	require.NoError(t, b.plugin.Remove(context.Background(), attempt))
+	require.Equal(t, made.UID, b.deleted[0], "though no cache has seen it")
+
+	b.pods[made.Name], b.cache[made.Name] = made, made
+	other := attemptOf(containerTask())
+	other.Task.UID = "another-task"
+	require.NoError(t, b.plugin.Remove(context.Background(), other))
+	require.Len(t, b.deleted, 1, "the pod of another TaskAction stays")
+}
