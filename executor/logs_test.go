@@ -1,0 +1,120 @@
+package executor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/flyte-binary/flyte-binary/executor/logs"
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/logs/dataplane"
+	"github.com/flyte-binary/flyte-binary/internal/kubetest"
+	"github.com/flyte-binary/flyte-binary/internal/layout"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/state"
+)
+
+func (h *harness) tail(request *enginev1.TailContainerRequest) ([]*dataplane.LogLine, error) {
+	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{Log: zerolog.Nop()}))
+	h.service.Mount(mux)
+	client := enginev1connect.NewPodLogServiceClient(rpc.InProcess(mux), rpc.InProcessURL)
+	stream, err := client.TailContainer(context.Background(), request)
+	require.NoError(h.t, err)
+	defer stream.Close()
+	var lines []*dataplane.LogLine
+	for stream.Receive() {
+		lines = append(lines, stream.Msg().GetLines()...)
+	}
+	return lines, stream.Err()
+}
+
+func TestTailContainer(t *testing.T) {
+	var text strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&text, "2026-01-02T03:04:05.%09dZ line %d\n", i, i)
+	}
+	text.WriteString("2026-01-02T03:04:06Z \xff\n2026-01-02T03:04:07Z without end")
+	stay := make(chan struct{})
+	h := newHarness(t, kubetest.NodeOptions{
+		Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
+			<-stay
+			return succeeds(ctx, pod)
+		},
+		Log: func(string, string) string { return text.String() },
+	})
+	action, _ := h.submit(taskTemplate())
+	h.record.awaitPhase(t, action, 1, state.Running)
+	pod := h.pods()[0].Name
+	lines, err := h.tail(&enginev1.TailContainerRequest{Namespace: h.Namespace, Pod: pod, Container: "primary", Follow: true})
+	require.NoError(t, err)
+	require.Len(t, lines, 1002)
+	require.Equal(t, "line 7", lines[7].GetMessage())
+	require.Equal(t, int32(7), lines[7].GetTimestamp().GetNanos())
+	require.Equal(t, "\uFFFD", lines[1000].GetMessage())
+	require.Equal(t, "without end", lines[1001].GetMessage())
+	close(stay)
+	h.record.awaitPhase(t, action, 1, state.Succeeded)
+}
+
+func TestTailAnswersNotFound(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{})
+	_, err := h.tail(&enginev1.TailContainerRequest{Namespace: h.Namespace, Pod: "nobody"})
+	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err))
+
+	_, err = h.Clientset.CoreV1().Pods(h.Namespace).Create(context.Background(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "theirs"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = h.tail(&enginev1.TailContainerRequest{Namespace: h.Namespace, Pod: "theirs"})
+	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err), "pods of others are none of ours")
+}
+
+func TestLogOfAContainerThatHasNotStartedIsEmpty(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{SkipBinding: true, SkipRunning: true, Program: func(context.Context, *corev1.Pod) kubetest.Result {
+		return kubetest.Result{Leave: true}
+	}})
+	h.submit(taskTemplate())
+	pod := h.awaitPods(1)[0].Name
+	lines, err := h.tail(&enginev1.TailContainerRequest{Namespace: h.Namespace, Pod: pod})
+	require.NoError(t, err)
+	require.Empty(t, lines)
+}
+
+func TestLogsOfEveryAttemptAreKept(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{
+		Program: func(context.Context, *corev1.Pod) kubetest.Result { return kubetest.Result{ExitCode: 1} },
+		Log:     func(pod, _ string) string { return "2026-01-02T03:04:05Z I am " + pod + "\n" },
+	})
+	action, task := h.submit(taskTemplate(withRetries(1)))
+	h.record.awaitPhase(t, action, 2, state.Failed)
+	h.awaitGone(task)
+	for attempt := range uint32(2) {
+		log := layout.SealedLog(layout.AttemptDir(task.Spec.RunOutputBase, "a0", attempt+1), "primary")
+		require.Eventually(t, func() bool {
+			body, err := os.ReadFile(log)
+			return err == nil && string(body) == fmt.Sprintf("2026-01-02T03:04:05Z I am %s-%d\n", task.Name, attempt)
+		}, patience, 5*time.Millisecond, log)
+	}
+}
+
+func TestSealingAPodThatIsGoneIsNoError(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{})
+	sealer := logs.NewSealer(logs.DefaultConfig(), h.Clientset.CoreV1(), h.store)
+	uri := filepath.Join(h.root, "some.log")
+	require.NoError(t, sealer.Seal(context.Background(), plugin.Log{Namespace: h.Namespace, Pod: "gone", Container: "c"}, uri))
+	_, err := os.Stat(uri)
+	require.True(t, errors.Is(err, os.ErrNotExist))
+}
