@@ -19,7 +19,7 @@ type Config struct {
 
 // DefaultConfig suits a laptop and a small cluster.
 func DefaultConfig() Config {
-	return Config{MaxLive: 10_000, Batch: 500, Poll: 2 * time.Second, Lease: 10 * time.Second}
+	return Config{MaxLive: 10_000, Batch: 500, Poll: 2 * time.Second, Lease: 6 * time.Second}
 }
 
 // Validate names the first field that is wrong.

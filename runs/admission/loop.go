@@ -25,7 +25,7 @@ type Queue interface {
 	Next(ctx context.Context, shares []store.Share, limit int) ([]store.Queued, error)
 	Leaves(ctx context.Context, runIDs []int64) (map[int64]int, error)
 	LiveCount(ctx context.Context) (int, error)
-	LeafCount(ctx context.Context) (int, error)
+	AllLeaves(ctx context.Context) (map[int64]int, error)
 }
 
 // Admitter makes queued actions live; store.Writer is one.
@@ -72,7 +72,8 @@ type Loop struct {
 	cancel context.CancelFunc // GUARDED_BY(mu)
 	wg     sync.WaitGroup
 
-	backlog atomic.Bool // the last look found actions that wait
+	backlog   atomic.Bool // the last look found actions that wait
+	saturated atomic.Bool // the last pass found the installation's limit reached
 }
 
 var _ lifecycle.Part = (*Loop)(nil)
@@ -80,12 +81,15 @@ var _ lifecycle.Part = (*Loop)(nil)
 // New makes the loop; it does nothing before Start.
 func New(config Config, deps Deps) *Loop { return &Loop{config: config, deps: deps} }
 
-// Start implements lifecycle.Part.
+// Start implements lifecycle.Part. When it returns, the gate is open as far as the limit allows.
 func (l *Loop) Start(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.cancel != nil {
 		return nil
+	}
+	if err := l.measure(ctx); err != nil {
+		l.deps.Logger.Warn().Err(err).Msg("measuring the live set failed, trying again soon")
 	}
 	ctx, l.cancel = context.WithCancel(l.deps.Logger.WithContext(context.WithoutCancel(ctx)))
 	l.wg.Go(func() { l.keepGate(ctx) })
@@ -121,17 +125,9 @@ func (l *Loop) Stop(ctx context.Context) error {
 
 // keepGate measures from time to time on every replica, holder or not.
 func (l *Loop) keepGate(ctx context.Context) {
-	for {
+	for l.sleep(ctx, l.config.Poll) {
 		if err := l.measure(ctx); err != nil && ctx.Err() == nil {
 			l.deps.Logger.Warn().Err(err).Msg("measuring the live set failed")
-		}
-		if !l.pause(ctx, func(timer <-chan time.Time) {
-			select {
-			case <-timer:
-			case <-ctx.Done():
-			}
-		}) {
-			return
 		}
 	}
 }
@@ -139,47 +135,63 @@ func (l *Loop) keepGate(ctx context.Context) {
 // work admits until the lease or the process ends. Errors are logged and tried again: what waits is still there.
 func (l *Loop) work(ctx context.Context) error {
 	for {
-		again := true
-		for again {
-			var err error
-			if again, err = l.Pass(ctx); err != nil && ctx.Err() == nil {
-				l.deps.Logger.Warn().Err(err).Msg("admitting queued actions failed, trying again soon")
-			}
+		if err := l.drain(ctx); err != nil && ctx.Err() == nil {
+			l.deps.Logger.Warn().Err(err).Msg("admitting queued actions failed, trying again soon")
 		}
-		if !l.awaitReason(ctx) {
+		if l.saturated.Load() && !l.sleep(ctx, saturatedPause) || !l.awaitReason(ctx) {
 			return nil
 		}
+	}
+}
+
+// saturatedPause spares the database while the installation's limit is reached, when every end of an action would
+// make us count again.
+const saturatedPause = 50 * time.Millisecond
+
+// drain admits until nothing more may start.
+func (l *Loop) drain(ctx context.Context) error {
+	for total := 0; ; {
+		admitted, err := l.Pass(ctx)
+		if err != nil {
+			return err
+		}
+		if total += admitted; admitted > 0 {
+			continue
+		}
+		if total > 0 {
+			return l.measure(ctx)
+		}
+		return nil
 	}
 }
 
 // awaitReason waits until another pass may admit something: there is more in the queue, or there was and something
 // moved, or the poll is due.
 func (l *Loop) awaitReason(ctx context.Context) bool {
+	timer := l.deps.Clock.NewTimer(l.config.Poll)
+	defer timer.Stop()
 	for {
-		woken := false
-		if !l.pause(ctx, func(timer <-chan time.Time) {
-			select {
-			case <-l.deps.Signals.Ready():
-				woken = true
-			case <-timer:
-			case <-ctx.Done():
+		select {
+		case <-l.deps.Signals.Ready():
+			if queued, moved := l.deps.Signals.Take(); queued || moved && l.backlog.Load() {
+				return true
 			}
-		}) {
+		case <-timer.C():
+			return true
+		case <-ctx.Done():
 			return false
-		}
-		if !woken {
-			return true
-		}
-		if queued, moved := l.deps.Signals.Take(); queued || moved && l.backlog.Load() {
-			return true
 		}
 	}
 }
 
-// pause waits, at most for the poll, and tells whether to go on.
-func (l *Loop) pause(ctx context.Context, wait func(timer <-chan time.Time)) bool {
-	timer := l.deps.Clock.NewTimer(l.config.Poll)
+// sleep tells whether to go on.
+func (l *Loop) sleep(ctx context.Context, d time.Duration) bool {
+	timer := l.deps.Clock.NewTimer(d)
 	defer timer.Stop()
-	wait(timer.C())
-	return ctx.Err() == nil
+	select {
+	case <-timer.C():
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }

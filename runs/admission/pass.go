@@ -9,79 +9,81 @@ import (
 // maxRuns bounds how many waiting runs one pass looks at.
 const maxRuns = 5000
 
-// Pass admits one batch of what may start now, and tells whether another pass may find more.
-func (l *Loop) Pass(ctx context.Context) (again bool, err error) {
+// Pass admits one batch of what may start now and answers how many that were. When it is 0 nothing more may start.
+func (l *Loop) Pass(ctx context.Context) (admitted int, err error) {
+	l.saturated.Store(false)
 	waiting, err := l.deps.Queue.Waiting(ctx, maxRuns)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	l.backlog.Store(len(waiting) > 0)
 	if len(waiting) == 0 {
-		return false, nil
+		return 0, nil
 	}
-	free, err := l.free(ctx)
-	if err != nil || free <= 0 {
-		return false, err
+	free, leaves, err := l.free(ctx)
+	if err != nil {
+		return 0, err
 	}
-	shares, err := l.shares(ctx, waiting)
+	if free <= 0 {
+		l.saturated.Store(true)
+		return 0, nil
+	}
+	shares, err := l.shares(ctx, waiting, leaves)
 	if err != nil || len(shares) == 0 {
-		return false, err
+		return 0, err
 	}
-	limit := min(free, l.config.Batch)
-	queued, err := l.deps.Queue.Next(ctx, shares, limit)
+	queued, err := l.deps.Queue.Next(ctx, shares, min(free, l.config.Batch))
 	if err != nil {
-		return false, err
+		return 0, err
 	}
-	admitted, err := l.deps.Admit.Admit(ctx, queued)
-	if err != nil {
-		return false, err
-	}
-	if len(queued) == limit && admitted > 0 {
-		return true, nil
-	}
-	return false, l.measure(ctx)
+	return l.deps.Admit.Admit(ctx, queued)
 }
 
-// free is how many more actions the installation may have under way. Parents that wait for children count only while
-// that makes no difference, since counting them is cheaper.
-func (l *Loop) free(ctx context.Context) (int, error) {
+// free is how many more actions the installation may have under way. Parents that wait for children are told apart
+// only when that matters, since it costs more; then the places that each run has taken are returned too.
+func (l *Loop) free(ctx context.Context) (free int, leaves map[int64]int, err error) {
 	live, err := l.deps.Queue.LiveCount(ctx)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	if live+l.config.Batch <= l.config.MaxLive {
-		return l.config.MaxLive - live, nil
+		return l.config.MaxLive - live, nil, nil
 	}
-	leaves, err := l.deps.Queue.LeafCount(ctx)
-	if err != nil {
-		return 0, err
+	if leaves, err = l.deps.Queue.AllLeaves(ctx); err != nil {
+		return 0, nil, err
 	}
-	return l.config.MaxLive - leaves, nil
+	free = l.config.MaxLive
+	for _, n := range leaves {
+		free -= n
+	}
+	return free, leaves, nil
 }
 
-// shares is how many actions of each waiting run may start. Runs at their limit are left out.
-func (l *Loop) shares(ctx context.Context, waiting []store.WaitingRun) ([]store.Share, error) {
+// shares is how many actions of each waiting run may start, and after how many of others it is its turn. Runs at their
+// own limit are left out.
+func (l *Loop) shares(ctx context.Context, waiting []store.WaitingRun, leaves map[int64]int) ([]store.Share, error) {
 	var limited []int64
 	for _, run := range waiting {
 		if run.MaxConcurrency > 0 {
 			limited = append(limited, run.RunID)
 		}
 	}
-	leaves := map[int64]int{}
-	if len(limited) > 0 {
+	if leaves == nil && len(limited) > 0 {
 		var err error
 		if leaves, err = l.deps.Queue.Leaves(ctx, limited); err != nil {
 			return nil, err
 		}
 	}
+	// Of many runs only the first actions can have their turn in this pass; there is no need to read more.
+	depth := min(l.config.Batch, max(8, 2*l.config.Batch/len(waiting)))
 	shares := make([]store.Share, 0, len(waiting))
 	for _, run := range waiting {
-		take := l.config.Batch
+		take, taken := depth, leaves[run.RunID]
 		if run.MaxConcurrency > 0 {
-			take = min(take, int(run.MaxConcurrency)-leaves[run.RunID])
+			take = min(take, int(run.MaxConcurrency)-taken)
 		}
 		if take > 0 {
-			shares = append(shares, store.Share{RunID: run.RunID, Take: int32(take)}) //nolint:gosec // at most a batch
+			shares = append(shares, store.Share{RunID: run.RunID, Take: int32(take), Taken: int32(taken)}) //nolint:gosec // small
 		}
 	}
 	return shares, nil

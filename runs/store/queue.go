@@ -56,28 +56,33 @@ func (q *QueueReader) Waiting(ctx context.Context, limit int) ([]WaitingRun, err
 	return runs, nil
 }
 
-// Share is how many actions of a run may be admitted now.
+// Share is how many actions of a run may be admitted now, and how many places it has taken.
 type Share struct {
 	RunID int64
 	Take  int32
+	Taken int32
 }
 
-// Next reads up to limit queued actions, at most its share of each run: first the oldest of every run, then the
-// second of every run, and so on.
+// Next reads up to limit queued actions, at most its share of each run: those first whose run would have the fewest
+// places, then the oldest. So runs get equal numbers of places, as far as they want them.
 func (q *QueueReader) Next(ctx context.Context, shares []Share, limit int) ([]Queued, error) {
 	const query = `
 		SELECT s.run_id, n.id
-		FROM unnest($1::bigint[], $2::integer[]) AS s (run_id, take)
+		FROM unnest($1::bigint[], $2::integer[], $5::integer[]) AS s (run_id, take, taken)
 		CROSS JOIN LATERAL (
 			SELECT o.id, row_number() OVER (ORDER BY o.id) AS place
-			FROM (SELECT a.id FROM actions a WHERE ` + isQueued + ` AND a.run_id = s.run_id ORDER BY a.id LIMIT $3) o
+			FROM (SELECT a.id FROM actions a WHERE ` + isQueued + ` AND a.run_id = s.run_id ORDER BY a.id LIMIT $4) o
 		) n
 		WHERE n.place <= s.take
-		ORDER BY n.place, n.id LIMIT $3`
+		ORDER BY s.taken + n.place, n.id LIMIT $3`
 	var queued []Queued
+	depth := int32(0)
+	for _, share := range shares {
+		depth = max(depth, share.Take)
+	}
 	err := q.indexed(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, query,
-			column(shares, func(s Share) int64 { return s.RunID }), column(shares, func(s Share) int32 { return s.Take }), limit)
+			column(shares, func(s Share) int64 { return s.RunID }), column(shares, func(s Share) int32 { return s.Take }), limit, depth, column(shares, func(s Share) int32 { return s.Taken }))
 		if err != nil {
 			return err
 		}
@@ -90,12 +95,21 @@ func (q *QueueReader) Next(ctx context.Context, shares []Share, limit int) ([]Qu
 	return queued, nil
 }
 
-// Leaves counts the live actions of runs that wait for no task of their own.
+// Leaves counts, for some runs, the live actions that wait for no task of their own.
 func (q *QueueReader) Leaves(ctx context.Context, runIDs []int64) (map[int64]int, error) {
 	const query = `SELECT a.run_id, count(*) FROM actions a WHERE a.run_id = ANY($1) AND ` + isLive + ` AND ` + isLeaf + ` GROUP BY a.run_id`
-	counts := make(map[int64]int, len(runIDs))
+	return q.counts(ctx, query, runIDs)
+}
+
+// AllLeaves is Leaves for every run that has any.
+func (q *QueueReader) AllLeaves(ctx context.Context) (map[int64]int, error) {
+	return q.counts(ctx, `SELECT a.run_id, count(*) FROM actions a WHERE `+isLive+` AND `+isLeaf+` GROUP BY a.run_id`)
+}
+
+func (q *QueueReader) counts(ctx context.Context, query string, args ...any) (map[int64]int, error) {
+	counts := map[int64]int{}
 	err := q.indexed(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, query, runIDs)
+		rows, err := tx.Query(ctx, query, args...)
 		if err != nil {
 			return err
 		}
@@ -114,16 +128,8 @@ func (q *QueueReader) Leaves(ctx context.Context, runIDs []int64) (map[int64]int
 }
 
 // LiveCount counts the live set.
-func (q *QueueReader) LiveCount(ctx context.Context) (int, error) {
-	return q.count(ctx, `SELECT count(*) FROM actions a WHERE `+isLive)
-}
-
-// LeafCount counts the live actions that wait for no task of their own.
-func (q *QueueReader) LeafCount(ctx context.Context) (int, error) {
-	return q.count(ctx, `SELECT count(*) FROM actions a WHERE `+isLive+` AND `+isLeaf)
-}
-
-func (q *QueueReader) count(ctx context.Context, query string) (n int, err error) {
+func (q *QueueReader) LiveCount(ctx context.Context) (n int, err error) {
+	const query = `SELECT count(*) FROM actions a WHERE ` + isLive
 	err = q.indexed(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, query).Scan(&n) })
 	if err != nil {
 		return 0, fmt.Errorf("count live actions: %w", err)
