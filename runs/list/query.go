@@ -20,6 +20,7 @@ type Query struct {
 	order       []Order
 	fingerprint fingerprint
 	unpaged     Builder
+	after       string
 }
 
 // Compile checks a list request and builds its query. The builder b holds the conditions of the scope; scope names
@@ -52,7 +53,8 @@ func (s Schema) Compile(b Builder, scope []string, request *common.ListRequest) 
 	if err != nil {
 		return nil, rpc.InvalidArgument(s.path("token"), "%s", err.Error())
 	}
-	q.Where(s.after(&q.Builder, order, values))
+	q.after = s.after(&q.Builder, order, values)
+	q.Where(q.after)
 	return q, nil
 }
 
@@ -86,6 +88,9 @@ func (q *Query) Tail() string {
 
 // Unpaged are the conditions and parameters of the whole list, wherever the page begins.
 func (q *Query) Unpaged() *Builder { return &q.unpaged }
+
+// After is the condition that rows come after the last page; empty on the first.
+func (q *Query) After() string { return q.after }
 
 // Order are the sort keys; the last is the unique one.
 func (q *Query) Order() []Order { return q.order }

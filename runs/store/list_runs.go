@@ -33,10 +33,21 @@ func (r *Reader) ListRuns(ctx context.Context, scope RunScope, request *common.L
 	if err != nil {
 		return nil, "", err
 	}
+	if walkFirst(request.GetFilters()) {
+		walking := *q // with parameters of its own
+		rows, token, err := r.selectRuns(ctx, &walking, scope.walk(&walking))
+		if err != nil || token != "" {
+			return rows, token, err
+		}
+	}
 	source, err := r.updatedSource(ctx, scope, q, request)
 	if err != nil {
 		return nil, "", err
 	}
+	return r.selectRuns(ctx, q, source)
+}
+
+func (r *Reader) selectRuns(ctx context.Context, q *list.Query, source string) ([]Listed, string, error) {
 	sql := `SELECT ` + listedColumns + `, a.labels, ` + q.Keys() + ` FROM ` + source + ` a` + q.Tail()
 	return r.listed(ctx, q, sql, func(l *Listed) any { return &l.Labels })
 }

@@ -104,6 +104,7 @@ CREATE INDEX actions_root_paused         ON actions (project, domain, created_at
 
 -- Actions of one run: listing order, and children of one parent.
 CREATE INDEX actions_run_created         ON actions (run_id, created_at, id);
+CREATE INDEX actions_run_conditions      ON actions (run_id, created_at, id)                                        WHERE action_type = 3;
 CREATE INDEX actions_run_parent          ON actions (run_id, parent_name, id)                              WHERE parent_name IS NOT NULL;
 
 -- The queue: task actions that wait for admission. The live set: those admitted and unfinished.
