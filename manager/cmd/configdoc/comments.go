@@ -77,10 +77,16 @@ func readTypes(declaration *ast.GenDecl, types map[string]described) {
 			continue
 		}
 		d := described{fields: map[string]string{}}
+		previous := ""
 		for _, field := range body.Fields.List {
+			text := oneLine(field.Doc)
 			for _, name := range field.Names {
-				d.fields[name.Name] = oneLine(field.Doc)
+				if text == "" && strings.Contains(previous, name.Name) {
+					text = previous // one comment for a pair of fields
+				}
+				d.fields[name.Name] = text
 			}
+			previous = text
 		}
 		types[named.Name.Name] = d
 	}

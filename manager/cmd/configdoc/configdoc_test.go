@@ -1,0 +1,29 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/manager"
+)
+
+func TestPageIsCurrent(t *testing.T) {
+	want, err := render(manager.DefaultConfig(), "../../..")
+	require.NoError(t, err)
+	got, err := os.ReadFile("../../../docs/configuration.md")
+	require.NoError(t, err)
+	require.Equal(t, want, string(got), "run `go generate ./manager/...`")
+}
+
+func TestEveryKeyIsExplained(t *testing.T) {
+	text, err := render(manager.DefaultConfig(), "../../..")
+	require.NoError(t, err)
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "| `") {
+			require.NotRegexp(t, `\|\s*\|$`, strings.TrimSpace(line), "a field without a comment")
+		}
+	}
+}
