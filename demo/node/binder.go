@@ -46,6 +46,7 @@ func newBinder(n *Node) *binder {
 	return &binder{
 		n: n, wake: make(chan struct{}, 1), calls: make(chan struct{}, maxBindings), waiting: map[types.UID]*candidate{},
 		claims: map[types.UID]corev1.ResourceList{}, used: corev1.ResourceList{}, ended: map[types.UID]struct{}{},
+		idle: idleness{cpus: n.cfg.CPUs, clk: n.clk},
 	}
 }
 
@@ -167,7 +168,7 @@ func (b *binder) run() {
 
 // bindAll binds what fits. On ticks it also relieves a standstill and explains why pods wait.
 func (b *binder) bindAll(tick bool) {
-	bored := tick && b.idle.look() && b.n.cfg.Relief > 0
+	bored := tick && b.idle.look(b.n.launcher.Cgroups) && b.n.cfg.Relief > 0
 	var chosen []*candidate
 	var explain []*candidate
 	b.mu.Lock()

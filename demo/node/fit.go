@@ -96,20 +96,3 @@ func enoughMemory(request corev1.ResourceList) bool {
 	free, ok := freeMemory()
 	return ok && free-reserve > request.Memory().Value()
 }
-
-// idleness watches the processors of the machine.
-type idleness struct {
-	idle, total uint64
-}
-
-// look tells whether more than half of the processors' time since the last look went unused.
-func (i *idleness) look() bool {
-	idle, total, ok := cpuTimes()
-	if !ok {
-		return false
-	}
-	sinceIdle, since := idle-i.idle, total-i.total
-	first := i.total == 0
-	i.idle, i.total = idle, total
-	return !first && since > 0 && 2*sinceIdle >= since
-}

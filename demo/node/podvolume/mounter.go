@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,7 +57,7 @@ type Mounter struct {
 // point is a path that was made for mounts.
 type point struct {
 	Link    string   `json:"link,omitempty"`    // for a symbolic link: where it leads
-	Parents []string `json:"parents,omitempty"` // directories made on the way, outermost first
+	Parents []string `json:"parents,omitempty"` // directories on the way that were made for mounts, outermost first
 	refs    int
 }
 
@@ -143,6 +144,23 @@ func (m *Mounter) release(paths []string) {
 			m.remove(path, p)
 		}
 	}
+}
+
+// parents are the directories that were just made for a path and those that were made for others before: the last user
+// takes them away. Called with the lock held.
+func (m *Mounter) parents(target string, made []string) []string {
+	all := map[string]bool{}
+	for _, dir := range made {
+		all[dir] = true
+	}
+	for _, other := range m.created {
+		for _, dir := range other.Parents {
+			if strings.HasPrefix(target, dir+"/") {
+				all[dir] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
 }
 
 // remove takes a path away again. Only empty directories and files and links that are still ours go.

@@ -28,11 +28,11 @@ func (m *Mounter) add(plan *Plan, outer []Mount, mount Mount, protect []string) 
 	if why == nil {
 		return nil
 	}
-	if existing, err := os.Stat(target); mount.Scratch && err == nil && existing.IsDir() && writable(target) {
-		return nil
-	}
 	rewrite := Rewrite{From: target, To: mount.Source}
 	plan.Rewrites = append(plan.Rewrites, rewrite)
+	if existing, err := os.Lstat(target); mount.Scratch && err == nil && existing.IsDir() && writable(target) {
+		return nil // such as /tmp
+	}
 	plan.Unseen = append(plan.Unseen, Unseen{rewrite, why})
 	return nil
 }
@@ -63,7 +63,7 @@ func (m *Mounter) bind(plan *Plan, outer []Mount, mount Mount, target string, di
 	if err != nil {
 		return fmt.Errorf("the mount path %s cannot be made on this machine: %w", target, err)
 	}
-	m.created[target] = &point{Parents: parents}
+	m.created[target] = &point{Parents: m.parents(target, parents)}
 	m.use(plan, target)
 	return nil
 }
@@ -95,7 +95,7 @@ func (m *Mounter) link(plan *Plan, mount Mount, target string) error {
 		}
 		return err
 	}
-	m.created[target] = &point{Link: mount.Source, Parents: parents}
+	m.created[target] = &point{Link: mount.Source, Parents: m.parents(target, parents)}
 	m.use(plan, target)
 	return nil
 }

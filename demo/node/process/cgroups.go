@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Cgroups is a cgroup v2 directory below which containers get their own. A nil *Cgroups gives none.
@@ -49,6 +50,35 @@ func (c *Cgroups) Remove() {
 	if c != nil {
 		removeCgroup(c.dir)
 	}
+}
+
+// CPU is the time that containers have spent on processors, summed over them, and the time in which one of them had to
+// wait for one. ok is false where that is not known.
+func (c *Cgroups) CPU() (used, waited time.Duration, ok bool) {
+	if c == nil {
+		return 0, 0, false
+	}
+	used, ok = microseconds(filepath.Join(c.dir, "cpu.stat"), "usage_usec ")
+	if !ok {
+		return 0, 0, false
+	}
+	waited, ok = microseconds(filepath.Join(c.dir, "cpu.pressure"), "total=")
+	return used, waited, ok
+}
+
+// microseconds reads the number after the first occurrence of a name.
+func microseconds(path, name string) (time.Duration, bool) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return 0, false
+	}
+	_, rest, found := strings.Cut(string(raw), name)
+	fields := strings.Fields(rest)
+	if !found || len(fields) == 0 {
+		return 0, false
+	}
+	value, err := strconv.ParseInt(fields[0], 10, 64)
+	return time.Duration(value) * time.Microsecond, err == nil
 }
 
 // make gives a container its cgroup and tells whether the kernel enforces the limit there.

@@ -101,7 +101,7 @@ func TestExitCodeAndOutput(t *testing.T) {
 		require.NoError(t, err)
 		seen = append(seen, rest)
 	}
-	require.ElementsMatch(t, []string{"stdout F out", "stderr F err", "stdout P tail"}, seen)
+	require.ElementsMatch(t, []string{"stdout F out", "stderr F err", "stdout F tail"}, seen)
 }
 
 func TestSignalOfTheProcess(t *testing.T) {
@@ -274,7 +274,7 @@ func TestMountsInANamespace(t *testing.T) {
 	})
 	wait(t, p.Done())
 	require.NotZero(t, p.State().ExitCode, "the mount is read-only")
-	require.Contains(t, strings.Join(b.log(t), "\n"), "stdout P value")
+	require.Contains(t, strings.Join(b.log(t), "\n"), "stdout F value")
 	entries, err := os.ReadDir(target)
 	require.NoError(t, err)
 	require.Empty(t, entries, "nobody else sees the mount")

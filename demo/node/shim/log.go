@@ -105,13 +105,13 @@ func (w *lineWriter) add(chunk []byte) {
 	}
 }
 
-// end writes a last line that has no newline.
+// end writes a last line that has no newline, as a whole one: the other stream may still go on.
 func (w *lineWriter) end() {
 	if len(w.rest) == 0 {
 		return
 	}
 	w.out = w.out[:0]
-	w.entry(time.Now().UTC(), 'P')
+	w.entry(time.Now().UTC(), 'F')
 	w.log.write(w.out)
 }
 

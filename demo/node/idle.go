@@ -1,0 +1,53 @@
+package node
+
+import (
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/demo/node/process"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+)
+
+// Thresholds of idleness: pods use less than half of what they may, and rarely have to wait for a processor.
+const (
+	idleUse  = 0.5
+	idleWait = 0.4
+)
+
+// idleness watches whether the running pods are at rest. Asked of the pods themselves where the kernel tells, the answer
+// does not depend on what else the machine does; otherwise the machine as a whole has to be at rest.
+type idleness struct {
+	cpus float64
+	clk  clock.Clock
+
+	at           time.Time
+	used, waited time.Duration
+	idle, total  uint64
+}
+
+// look tells whether the pods were idle since the last look.
+func (i *idleness) look(groups *process.Cgroups) bool {
+	if used, waited, ok := groups.CPU(); ok {
+		return i.pods(used, waited)
+	}
+	return i.machine()
+}
+
+func (i *idleness) pods(used, waited time.Duration) bool {
+	now := i.clk.Now()
+	window := float64(now.Sub(i.at))
+	first := i.at.IsZero()
+	use, wait := float64(used-i.used)/(window*i.cpus), float64(waited-i.waited)/window
+	i.at, i.used, i.waited = now, used, waited
+	return !first && window > 0 && use < idleUse && wait < idleWait
+}
+
+func (i *idleness) machine() bool {
+	idle, total, ok := cpuTimes()
+	if !ok {
+		return false
+	}
+	sinceIdle, since := idle-i.idle, total-i.total
+	first := i.total == 0
+	i.idle, i.total = idle, total
+	return !first && since > 0 && float64(sinceIdle) >= (1-idleUse)*float64(since)
+}
