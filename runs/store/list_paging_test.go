@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/pgtest"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/seed"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
@@ -113,6 +114,48 @@ func TestTamperedTokens(t *testing.T) {
 			if _, _, err := reader.ListRuns(t.Context(), store.RunScope{}, request); err != nil {
 				require.Equal(t, rpc.KindInvalidArgument, rpc.KindOf(err), "%s: %v", key, err)
 			}
+		}
+	}
+}
+
+// TestPagesOfLabels pages by labels, common and rare ones, over more runs than are looked through in order.
+func TestPagesOfLabels(t *testing.T) {
+	pool := pgtest.New(t, store.Migrations())
+	config := seed.DefaultConfig()
+	config.Runs, config.Children, config.Wide = 5000, 0, 0
+	require.NoError(t, seed.Fill(t.Context(), pool, config))
+	reader := store.NewReader(pool)
+	for name, test := range map[string]struct {
+		filter *common.Filter
+		want   int
+	}{
+		"common": {filter(common.Filter_EQUAL, "labels.team", "t3"), 5000 / seed.Teams},
+		"rare":   {filter(common.Filter_EXISTS, "labels.rare"), 5000/seed.Rare + 1},
+		"none":   {filter(common.Filter_EQUAL, "labels.team", "nobody"), 0},
+	} {
+		for _, direction := range []common.Sort_Direction{common.Sort_ASCENDING, common.Sort_DESCENDING} {
+			t.Run(name+" "+direction.String(), func(t *testing.T) {
+				request := &common.ListRequest{
+					Limit: 4, Filters: []*common.Filter{test.filter}, SortBy: &common.Sort{Key: "created_at", Direction: direction},
+				}
+				var ids []int64
+				for {
+					rows, token, err := reader.ListRuns(t.Context(), store.RunScope{Project: config.Project, Domain: config.Domain}, request)
+					require.NoError(t, err)
+					for _, row := range rows {
+						ids = append(ids, row.ID)
+					}
+					if request.Token = token; token == "" {
+						break
+					}
+				}
+				require.Len(t, ids, test.want)
+				if direction == common.Sort_DESCENDING {
+					slices.Reverse(ids)
+				}
+				require.True(t, slices.IsSorted(ids))
+				require.Len(t, slices.Compact(ids), test.want)
+			})
 		}
 	}
 }
