@@ -14,7 +14,7 @@ import (
 )
 
 // BenchmarkFanOut measures finished actions per second, with the API server, its store, the node and the executor on this
-// machine, logs kept. ACTIONS sets how many; 16 creators stand for the bridge.
+// machine, logs kept. ACTIONS sets how many; 64 creators stand for the bridge.
 func BenchmarkFanOut(b *testing.B) {
 	zerolog.SetGlobalLevel(zerolog.ErrorLevel)
 	actions := 500
@@ -27,7 +27,7 @@ func BenchmarkFanOut(b *testing.B) {
 		start := time.Now()
 		var group sync.WaitGroup
 		queue := make(chan int64)
-		for range 16 {
+		for range 64 {
 			group.Go(func() {
 				for range queue {
 					action, _ := h.submit(template)

@@ -118,3 +118,21 @@ func TestSealingAPodThatIsGoneIsNoError(t *testing.T) {
 	_, err := os.Stat(uri)
 	require.True(t, errors.Is(err, os.ErrNotExist))
 }
+
+func TestLogOfAnAbortedActionIsKept(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{
+		Program: func(ctx context.Context, _ *corev1.Pod) kubetest.Result {
+			<-ctx.Done()
+			return kubetest.Result{Leave: true}
+		},
+		Log:       func(string, string) string { return "2026-01-02T03:04:05Z so far\n" },
+		StopDelay: 300 * time.Millisecond,
+	})
+	action, task := h.submit(taskTemplate())
+	h.record.awaitPhase(t, action, 1, state.Running)
+	require.NoError(t, h.Client.Delete(context.Background(), task))
+	h.awaitGone(task)
+	body, err := os.ReadFile(layout.SealedLog(layout.AttemptDir(task.Spec.RunOutputBase, "a0", 1), "primary"))
+	require.NoError(t, err)
+	require.Equal(t, "2026-01-02T03:04:05Z so far\n", string(body))
+}

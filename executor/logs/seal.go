@@ -30,11 +30,12 @@ func NewSealer(config Config, pods corev1client.PodsGetter, store Store) *Sealer
 	return &Sealer{config: config, pods: pods, store: store}
 }
 
-// Seal keeps the log of a container as an object. It is no error when the pod is gone.
+// Seal keeps the log of a container as an object. It is no error when the pod is gone. A log that is followed is kept as
+// far as it came, whatever ends it.
 func (s *Sealer) Seal(ctx context.Context, log plugin.Log, uri string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.config.SealTimeout)
 	defer cancel()
-	options := &corev1.PodLogOptions{Container: log.Container, Timestamps: true, LimitBytes: &s.config.MaxBytes}
+	options := &corev1.PodLogOptions{Container: log.Container, Timestamps: true, Follow: log.Follow, LimitBytes: &s.config.MaxBytes}
 	stream, err := s.pods.Pods(log.Namespace).GetLogs(log.Pod, options).Stream(ctx)
 	if err != nil {
 		if apierrors.IsNotFound(err) {
@@ -49,7 +50,7 @@ func (s *Sealer) Seal(ctx context.Context, log plugin.Log, uri string) error {
 	if err != nil {
 		return fmt.Errorf("keep log: %w", err)
 	}
-	if _, err := io.Copy(object, stream); err != nil {
+	if _, err := io.Copy(object, stream); err != nil && (!log.Follow || ctx.Err() != nil) {
 		abandon()
 		_ = object.Close() // It reports that it was given up.
 		return fmt.Errorf("keep log of %s/%s: %w", log.Pod, log.Container, err)

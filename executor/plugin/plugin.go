@@ -43,6 +43,8 @@ type Logged interface {
 // Log is the log of one container.
 type Log struct {
 	Namespace, Pod, Container string
+	// Follow reads on until the container ends.
+	Follow bool
 }
 
 // Attempt is one try to run an action. It is read only.

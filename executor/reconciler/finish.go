@@ -19,6 +19,8 @@ import (
 const (
 	// maxFinishes is how many ends are carried out at once.
 	maxFinishes = 16
+	// maxFollows is how many logs of pods that are being stopped are read at once.
+	maxFollows = 32
 	// sealTries is how often a log is read before it is given up, as long as its pod is there.
 	sealTries = 3
 	// sealPause is the pause between two tries.
@@ -50,7 +52,12 @@ func (r *Reconciler) finish(task *v1.TaskAction, entry *entry) {
 		await(sealed)
 		var err error
 		r.limited(func(ctx context.Context) {
-			err = errors.Join(r.deleteTask(ctx, task), r.remove(ctx, attempt))
+			err = r.deleteTask(ctx, task)
+			if sealed == nil {
+				err = errors.Join(err, r.interrupt(ctx, attempt))
+			} else {
+				err = errors.Join(err, r.remove(ctx, attempt))
+			}
 		})
 		if err == nil || r.lifetime.Err() != nil {
 			return // The deletion of the TaskAction wakes us, or our successor does it.
@@ -103,6 +110,26 @@ func (r *Reconciler) remove(ctx context.Context, attempt *plugin.Attempt) error 
 	return r.deps.Plugins.For(attempt.Task.Spec.TaskType).Remove(ctx, attempt)
 }
 
+// interrupt deletes what an attempt left that has not ended, and keeps its log while it stops, as far as it can be read.
+func (r *Reconciler) interrupt(ctx context.Context, attempt *plugin.Attempt) error {
+	logs := r.logs(ctx, attempt)
+	if err := r.remove(ctx, attempt); err != nil {
+		return err
+	}
+	for _, log := range logs {
+		log.Follow = true
+		r.work.Go(func() {
+			select {
+			case r.follows <- struct{}{}:
+				defer func() { <-r.follows }()
+				r.sealOne(r.lifetime, log, layout.SealedLog(attempt.Dir, log.Container))
+			case <-r.lifetime.Done():
+			}
+		})
+	}
+	return nil
+}
+
 // gone deletes what an action left whose TaskAction was deleted by somebody else, as the bridge does on an abort. What
 // this process never saw is left to the garbage collector and to the sweep.
 func (r *Reconciler) gone(ctx context.Context, key types.NamespacedName) error {
@@ -117,7 +144,7 @@ func (r *Reconciler) gone(ctx context.Context, key types.NamespacedName) error {
 	case finishing:
 		return nil // It is being done.
 	case entry.sealed == nil:
-		return r.remove(ctx, entry.attempt)
+		return r.interrupt(ctx, entry.attempt)
 	}
 	// Its end is known to the record, and somebody cleans up; our part is the log.
 	r.work.Go(func() {
@@ -133,21 +160,25 @@ func (r *Reconciler) gone(ctx context.Context, key types.NamespacedName) error {
 
 // seal keeps the logs of an attempt. A log that cannot be read does not keep an action from ending.
 func (r *Reconciler) seal(ctx context.Context, attempt *plugin.Attempt) {
+	for _, log := range r.logs(ctx, attempt) {
+		r.sealOne(ctx, log, layout.SealedLog(attempt.Dir, log.Container))
+	}
+}
+
+// logs names the logs that can and shall be kept.
+func (r *Reconciler) logs(ctx context.Context, attempt *plugin.Attempt) []plugin.Log {
 	if r.deps.Sealer == nil || attempt == nil || attempt.Template == nil {
-		return
+		return nil
 	}
 	logged, ok := r.deps.Plugins.For(attempt.Task.Spec.TaskType).(plugin.Logged)
 	if !ok {
-		return
+		return nil
 	}
 	logs, err := logged.Logs(ctx, attempt)
 	if err != nil {
 		r.deps.Logger.Warn().Err(err).Str("taskAction", attempt.Task.Name).Msg("list logs")
-		return
 	}
-	for _, log := range logs {
-		r.sealOne(ctx, log, layout.SealedLog(attempt.Dir, log.Container))
-	}
+	return logs
 }
 
 func (r *Reconciler) sealOne(ctx context.Context, log plugin.Log, uri string) {

@@ -28,6 +28,7 @@ type Reconciler struct {
 	memory   memory
 	wake     func(types.NamespacedName)
 	finishes chan struct{} // a slot for each end that may be carried out at once
+	follows  chan struct{} // likewise for logs that are read to their end
 	lifetime context.Context
 	work     background
 }
@@ -42,6 +43,7 @@ func New(config Config, deps Deps) (*Reconciler, error) {
 		deps:     deps,
 		memory:   memory{entries: map[types.NamespacedName]*entry{}, inherited: map[types.UID]struct{}{}},
 		finishes: make(chan struct{}, maxFinishes),
+		follows:  make(chan struct{}, maxFollows),
 		lifetime: context.Background(),
 		wake:     func(types.NamespacedName) {},
 	}, nil

@@ -57,6 +57,8 @@ type NodeOptions struct {
 	SkipBinding bool
 	// Log is what a container wrote; nil means nothing.
 	Log func(pod, container string) string
+	// StopDelay is how long a pod takes to stop when it is deleted.
+	StopDelay time.Duration
 	// AllNamespaces widens the node beyond the test's namespace.
 	AllNamespaces bool
 }
@@ -151,6 +153,11 @@ func (n *Node) forget(uid types.UID) {
 
 // remove ends a graceful deletion, as a kubelet does when the processes are gone.
 func (n *Node) remove(ctx context.Context, pod *corev1.Pod) {
+	select {
+	case <-time.After(n.options.StopDelay):
+	case <-ctx.Done():
+		return
+	}
 	options := metav1.DeleteOptions{GracePeriodSeconds: new(int64), Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}
 	_ = n.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, options)
 }

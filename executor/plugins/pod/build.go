@@ -22,6 +22,9 @@ const (
 
 // build makes the pod of an attempt. The same attempt always gets the same pod.
 func (p *Plugin) build(attempt *plugin.Attempt) (*corev1.Pod, *failure.Failure) {
+	if name := attempt.Template.GetMetadata().GetPodTemplateName(); name != "" {
+		return nil, failure.New(failure.BadTaskSpecification, "pod templates of the cluster are not supported; put %q into the task", name)
+	}
 	spec, bad := p.specOf(attempt.Template)
 	if bad != nil {
 		return nil, bad

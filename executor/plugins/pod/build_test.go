@@ -189,12 +189,15 @@ func TestWrongTasksAreRefusedWithWords(t *testing.T) {
 		template.SecurityContext = &core.SecurityContext{Secrets: []*core.Secret{s}}
 		return template
 	}
+	named := containerTask()
+	named.Metadata = &core.TaskMetadata{PodTemplateName: "gpu-template"}
 	for _, tc := range []struct {
 		name     string
 		template *core.TaskTemplate
 		reason   failure.Reason
 		words    string
 	}{
+		{"pod template by name", named, failure.BadTaskSpecification, "gpu-template"},
 		{"no target", &core.TaskTemplate{Type: "sql"}, failure.BadTaskSpecification, "needs a container or a pod"},
 		{"no image", containerTask(func(c *core.Container) { c.Image = " " }), failure.BadTaskSpecification, "no image"},
 		{"misspelt", podTask(t, map[string]any{"containers": []any{map[string]any{"name": "main", "imagee": "x"}}}), failure.BadTaskSpecification, "imagee"},
@@ -278,6 +281,7 @@ func TestConfigNamesTheWrongField(t *testing.T) {
 		"imagePullPolicy":        func(c *pod.Config) { c.ImagePullPolicy = "Sometimes" },
 		"defaultEnv":             func(c *pod.Config) { c.DefaultEnv = []string{"NOVALUE"} },
 		"defaultLabels":          func(c *pod.Config) { c.DefaultLabels = map[string]string{"a b": "c"} },
+		"logLinks[0]":            func(c *pod.Config) { c.LogLinks = []pod.LogLink{{Name: "x"}} },
 		"secretName":             func(c *pod.Config) { c.SecretName = "" },
 		"terminationGracePeriod": func(c *pod.Config) { c.TerminationGracePeriod = -1 },
 	} {

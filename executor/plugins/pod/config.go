@@ -54,8 +54,19 @@ type Config struct {
 	// SecretName is the Kubernetes secret that has the secrets without a group. Default flyte-secrets.
 	SecretName string `mapstructure:"secretName"`
 
+	// LogLinks are shown with every attempt that has a pod. Templates as in the task's own links.
+	LogLinks []LogLink `mapstructure:"logLinks"`
+
 	// Grace says how long containers may fail to start.
 	Grace failure.Grace `mapstructure:"grace"`
+}
+
+// LogLink is an address of logs for people.
+type LogLink struct {
+	// Name to show.
+	Name string `mapstructure:"name"`
+	// URI with templates such as {{ .podName }}; the names are in the documentation of links.go.
+	URI string `mapstructure:"uri"`
 }
 
 // DefaultConfig suits a cluster without accelerators or preemptible nodes.
@@ -99,6 +110,11 @@ func (c Config) Validate() error {
 	for _, key := range slices.Sorted(maps.Keys(c.DefaultLabels)) {
 		if len(validation.IsQualifiedName(key)) > 0 || len(validation.IsValidLabelValue(c.DefaultLabels[key])) > 0 {
 			return fmt.Errorf("defaultLabels: %s=%s is no valid label", key, c.DefaultLabels[key])
+		}
+	}
+	for i, link := range c.LogLinks {
+		if link.Name == "" || link.URI == "" {
+			return fmt.Errorf("logLinks[%d]: must have a name and a uri", i)
 		}
 	}
 	if c.TerminationGracePeriod < 0 {

@@ -46,6 +46,9 @@ func (p *Plugin) observe(attempt *plugin.Attempt, pod *corev1.Pod) plugin.State 
 		state.Recheck = max(time.Second, pod.DeletionTimestamp.Add(terminatingSlack).Sub(now)+time.Second)
 	}
 	state.LogContext = logContext(pod, PrimaryName(attempt.Template))
+	if state.Phase != common.ActionPhase_ACTION_PHASE_QUEUED {
+		state.LogLinks = p.logLinks(attempt, pod, state)
+	}
 	return state
 }
 

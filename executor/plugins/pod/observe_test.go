@@ -10,7 +10,9 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/executor/failure"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/executor/plugins/pod"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
 const (
@@ -172,4 +174,30 @@ func TestLogContextNamesContainersAndTimes(t *testing.T) {
 	require.Equal(t, int64(100), pod.GetContainers()[0].GetProcess().GetContainerStartTime().GetSeconds())
 	require.Equal(t, int64(200), pod.GetContainers()[0].GetProcess().GetContainerEndTime().GetSeconds())
 	require.Equal(t, time.Unix(200, 0).UTC(), state.EndedAt.UTC())
+}
+
+func TestLogLinks(t *testing.T) {
+	b := newBench(t, func(c *pod.Config) {
+		c.LogLinks = []pod.LogLink{
+			{Name: "cluster", URI: "https://logs/{{ .namespace }}/{{.PODNAME}}?node={{.hostname}}"},
+			{Name: "window", URI: "https://logs/?from={{.podUnixStartTime}}&to={{.podUnixFinishTime}}"},
+		}
+	})
+	template := containerTask()
+	template.Metadata = &core.TaskMetadata{LogLinks: []*core.TaskLog{{Name: "board", Uri: "https://board/{{.runName}}/{{.actionName}}", LinkType: core.TaskLog_DASHBOARD}}}
+	attempt := attemptOf(template)
+	made := b.build(t, attempt)
+	made.Spec.NodeName = "n"
+	made.Status.ContainerStatuses = container(corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(time.Unix(100, 0))}})
+	b.sync()
+	links := b.advance(t, attempt).LogLinks
+	require.Len(t, links, 2, "the end is not known yet")
+	require.Equal(t, "https://board/r1/a0", links[0].GetUri())
+	require.Equal(t, core.TaskLog_DASHBOARD, links[0].GetLinkType())
+	require.Equal(t, "https://logs/ns/r1-a0-0123abcd-0?node=n", links[1].GetUri())
+
+	made.Status.ContainerStatuses = container(exits(0))
+	links = b.advance(t, attempt).LogLinks
+	require.Equal(t, "https://logs/?from=100&to=200", links[2].GetUri())
+	require.Equal(t, "https://board/{{.runName}}/{{.actionName}}", template.GetMetadata().GetLogLinks()[0].GetUri(), "the task stays as it is")
 }
