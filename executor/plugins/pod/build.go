@@ -52,6 +52,7 @@ func (p *Plugin) finish(attempt *plugin.Attempt, spec *corev1.PodSpec, podName s
 	eachContainer(spec, func(container *corev1.Container) {
 		container.Command, container.Args = render.all(container.Command), render.all(container.Args)
 		container.Env = p.environment(attempt, container.Env)
+		container.EnvFrom = append(p.environmentFrom(), container.EnvFrom...)
 		if container.ImagePullPolicy == "" {
 			container.ImagePullPolicy = corev1.PullPolicy(p.config.ImagePullPolicy)
 		}

@@ -77,6 +77,16 @@ func TestEnvironment(t *testing.T) {
 	}).build(t, second(attempt)).Spec.Containers[0].Env, "always in the same order")
 }
 
+func TestEnvironmentFromSecrets(t *testing.T) {
+	made := newBench(t, func(c *pod.Config) {
+		c.EnvFromSecrets, c.EnvFromConfigMaps = []string{"store-credentials"}, []string{"site"}
+	}).build(t, attemptOf(containerTask()))
+	sources := made.Spec.Containers[0].EnvFrom
+	require.Equal(t, "store-credentials", sources[0].SecretRef.Name)
+	require.True(t, *sources[0].SecretRef.Optional)
+	require.Equal(t, "site", sources[1].ConfigMapRef.Name)
+}
+
 func TestIdentityOfPods(t *testing.T) {
 	template := containerTask()
 	template.Metadata = &core.TaskMetadata{Metadata: &core.K8SObjectMetadata{

@@ -25,6 +25,12 @@ type Config struct {
 	// of the run win over them.
 	DefaultEnv []string `mapstructure:"defaultEnv"`
 
+	// EnvFromSecrets are Kubernetes secrets whose entries become variables of every container, such as the credentials
+	// of the object store. They have to be in the namespace of the pods; missing ones are ignored.
+	EnvFromSecrets []string `mapstructure:"envFromSecrets"`
+	// EnvFromConfigMaps are likewise.
+	EnvFromConfigMaps []string `mapstructure:"envFromConfigMaps"`
+
 	// DefaultCPU is the request of a container that names neither request nor limit. Default 1.
 	DefaultCPU string `mapstructure:"defaultCpu"`
 	// DefaultMemory is likewise. Default 1Gi.

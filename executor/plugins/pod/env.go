@@ -25,6 +25,23 @@ func (p *Plugin) environment(attempt *plugin.Attempt, own []corev1.EnvVar) []cor
 	return merge(defaults, own, run, p.platformEnv(attempt))
 }
 
+// environmentFrom are the sources of variables for every container. Whatever is set by name wins over them.
+func (p *Plugin) environmentFrom() []corev1.EnvFromSource {
+	var result []corev1.EnvFromSource
+	optional := true
+	for _, name := range p.config.EnvFromSecrets {
+		result = append(result, corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: name}, Optional: &optional,
+		}})
+	}
+	for _, name := range p.config.EnvFromConfigMaps {
+		result = append(result, corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: name}, Optional: &optional,
+		}})
+	}
+	return result
+}
+
 // merge puts later groups over earlier ones, and the last group first.
 func merge(groups ...[]corev1.EnvVar) []corev1.EnvVar {
 	strongest := map[string]corev1.EnvVar{}
