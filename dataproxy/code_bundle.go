@@ -1,0 +1,60 @@
+package dataproxy
+
+import (
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+)
+
+// bundleURI is where the code of a task lies: what the arguments of its container say, else the template itself. Empty
+// when the code is in the image.
+func bundleURI(template *core.TaskTemplate) string {
+	if uri := bundleOf(template.GetContainer().GetArgs()); uri != "" {
+		return uri
+	}
+	if uri := bundleOf(podArgs(template)); uri != "" {
+		return uri
+	}
+	return template.GetMetadata().GetCodeBundleUri()
+}
+
+func bundleOf(args []string) string {
+	pickled := ""
+	for i := range len(args) - 1 {
+		switch args[i] {
+		case "--tgz":
+			return args[i+1]
+		case "--pkl":
+			pickled = args[i+1]
+		}
+	}
+	return pickled
+}
+
+// podArgs are the arguments of the primary container of a pod template.
+func podArgs(template *core.TaskTemplate) []string {
+	primary := template.GetK8SPod().GetPrimaryContainerName()
+	if primary == "" {
+		primary = template.GetConfig()["primary_container_name"]
+	}
+	containers := template.GetK8SPod().GetPodSpec().GetFields()["containers"].GetListValue().GetValues()
+	if len(containers) == 0 {
+		return nil
+	}
+	chosen := containers[0].GetStructValue()
+	for _, container := range containers {
+		if primary != "" && container.GetStructValue().GetFields()["name"].GetStringValue() == primary {
+			chosen = container.GetStructValue()
+			break
+		}
+	}
+	return texts(chosen.GetFields()["args"].GetListValue())
+}
+
+func texts(values *structpb.ListValue) []string {
+	result := make([]string, len(values.GetValues()))
+	for i, value := range values.GetValues() {
+		result[i] = value.GetStringValue()
+	}
+	return result
+}

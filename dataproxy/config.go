@@ -1,0 +1,72 @@
+package dataproxy
+
+import (
+	"fmt"
+	"time"
+)
+
+// Config configures the service.
+type Config struct {
+	// MaxUploadBytes bounds one upload by a signed URL.
+	MaxUploadBytes int64 `mapstructure:"maxUploadBytes"`
+	// MaxUploadExpiry is how long a signed URL for an upload is good at most, and when the client does not say.
+	MaxUploadExpiry time.Duration `mapstructure:"maxUploadExpiry"`
+	// MaxDownloadExpiry is how long a signed URL for a download is good at most, and when the client does not say.
+	MaxDownloadExpiry time.Duration `mapstructure:"maxDownloadExpiry"`
+	// MaxInlineBytes bounds the inputs that a client sends, and the inputs and the outputs that it gets, in a message.
+	MaxInlineBytes int64 `mapstructure:"maxInlineBytes"`
+	// Logs configures TailLogs.
+	Logs LogsConfig `mapstructure:"logs"`
+}
+
+// LogsConfig configures TailLogs.
+type LogsConfig struct {
+	// BatchLines is how many lines one message carries at most.
+	BatchLines int `mapstructure:"batchLines"`
+	// Heartbeat is how often a stream with nothing to say sends an empty message: clients and proxies give up streams
+	// that are silent.
+	Heartbeat time.Duration `mapstructure:"heartbeat"`
+	// SealWait is how long the stored log is waited for when the pod vanishes while its log is followed.
+	SealWait time.Duration `mapstructure:"sealWait"`
+	// SealPoll is how often it is looked for meanwhile.
+	SealPoll time.Duration `mapstructure:"sealPoll"`
+}
+
+// DefaultConfig suits the released SDK.
+func DefaultConfig() Config {
+	return Config{
+		MaxUploadBytes:    5 << 30,
+		MaxUploadExpiry:   time.Hour,
+		MaxDownloadExpiry: time.Hour,
+		MaxInlineBytes:    64 << 20,
+		Logs: LogsConfig{
+			BatchLines: 200,
+			Heartbeat:  10 * time.Second,
+			SealWait:   20 * time.Second,
+			SealPoll:   500 * time.Millisecond,
+		},
+	}
+}
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	switch {
+	case c.MaxUploadBytes <= 0:
+		return fmt.Errorf("maxUploadBytes: must be positive, got %d", c.MaxUploadBytes)
+	case c.MaxUploadExpiry <= 0:
+		return fmt.Errorf("maxUploadExpiry: must be positive, got %s", c.MaxUploadExpiry)
+	case c.MaxDownloadExpiry <= 0:
+		return fmt.Errorf("maxDownloadExpiry: must be positive, got %s", c.MaxDownloadExpiry)
+	case c.MaxInlineBytes <= 0:
+		return fmt.Errorf("maxInlineBytes: must be positive, got %d", c.MaxInlineBytes)
+	case c.Logs.BatchLines <= 0:
+		return fmt.Errorf("logs.batchLines: must be positive, got %d", c.Logs.BatchLines)
+	case c.Logs.Heartbeat <= 0:
+		return fmt.Errorf("logs.heartbeat: must be positive, got %s", c.Logs.Heartbeat)
+	case c.Logs.SealWait < 0:
+		return fmt.Errorf("logs.sealWait: must not be negative, got %s", c.Logs.SealWait)
+	case c.Logs.SealPoll <= 0:
+		return fmt.Errorf("logs.sealPoll: must be positive, got %s", c.Logs.SealPoll)
+	}
+	return nil
+}

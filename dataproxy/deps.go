@@ -1,0 +1,89 @@
+package dataproxy
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/rs/zerolog"
+
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+)
+
+// Store is what the service needs of the object store.
+type Store interface {
+	// Root is what URIs begin with, without a slash at the end.
+	Root() string
+	ReadAll(ctx context.Context, uri string, limit int64) ([]byte, error)
+	NewReader(ctx context.Context, uri string) (io.ReadCloser, error)
+	WriteAll(ctx context.Context, uri string, body []byte) error
+	Stat(ctx context.Context, uri string) (blobstore.Info, error)
+	SignPut(ctx context.Context, uri string, o blobstore.PutOptions) (blobstore.Signed, error)
+	SignGet(ctx context.Context, uri string, expires time.Duration) (blobstore.Signed, error)
+}
+
+// Runs is the part of RunService that knows where data are.
+type Runs interface {
+	GetActionDataURIs(ctx context.Context, r *workflow.GetActionDataURIsRequest) (*workflow.GetActionDataURIsResponse, error)
+	GetActionDetails(ctx context.Context, r *workflow.GetActionDetailsRequest) (*workflow.GetActionDetailsResponse, error)
+	GetActionLogContext(ctx context.Context, r *workflow.GetActionLogContextRequest) (*workflow.GetActionLogContextResponse, error)
+}
+
+// Tasks is the part of TaskService that reads tasks.
+type Tasks interface {
+	GetTaskDetails(ctx context.Context, r *task.GetTaskDetailsRequest) (*task.GetTaskDetailsResponse, error)
+}
+
+// Projects is the part of ProjectService that reads projects.
+type Projects interface {
+	GetProject(ctx context.Context, r *project.GetProjectRequest) (*project.GetProjectResponse, error)
+}
+
+// Triggers is the part of TriggerService that reads triggers.
+type Triggers interface {
+	GetTriggerDetails(ctx context.Context, r *trigger.GetTriggerDetailsRequest) (*trigger.GetTriggerDetailsResponse, error)
+}
+
+// Engine is the part of EngineService that knows the layout of runs.
+type Engine interface {
+	GetActionStorage(ctx context.Context, r *enginev1.GetActionStorageRequest) (*enginev1.GetActionStorageResponse, error)
+}
+
+// PodLogs is PodLogService, next to the cluster.
+type PodLogs interface {
+	TailContainer(ctx context.Context, r *enginev1.TailContainerRequest) (*connect.ServerStreamForClient[enginev1.TailContainerResponse], error)
+}
+
+// Deps are what the service stands on.
+type Deps struct {
+	Store    Store
+	Runs     Runs
+	Tasks    Tasks
+	Projects Projects
+	Engine   Engine
+	PodLogs  PodLogs
+	// Triggers may be nil: what needs a trigger is then unimplemented, and clients go on without.
+	Triggers Triggers
+	// Clock times heartbeats and pauses; nil means the system's.
+	Clock  clock.Clock
+	Logger zerolog.Logger
+}
+
+func (d Deps) missing() string {
+	for name, absent := range map[string]bool{
+		"Store": d.Store == nil, "Runs": d.Runs == nil, "Tasks": d.Tasks == nil, "Projects": d.Projects == nil,
+		"Engine": d.Engine == nil, "PodLogs": d.PodLogs == nil,
+	} {
+		if absent {
+			return name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,90 @@
+package dataproxy
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// maxPath bounds a path that a client chooses; object stores take a little over a thousand bytes in all.
+const maxPath = 700
+
+// segment is what projects and domains may be called where they become part of a path.
+var segment = regexp.MustCompile(`^[A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?$`)
+
+// checkSegment refuses names that could lead elsewhere.
+func checkSegment(field, name string) error {
+	if !segment.MatchString(name) || strings.Contains(name, "..") {
+		return rpc.InvalidArgument(field, "%q cannot be part of a path", name)
+	}
+	return nil
+}
+
+// checkRelative refuses what is not a plain relative path: of at least one part, none of them empty or made of dots, and
+// without characters that mean something to somebody.
+func checkRelative(field, path string) error {
+	switch {
+	case len(path) > maxPath:
+		return rpc.InvalidArgument(field, "is longer than %d bytes", maxPath)
+	case !utf8.ValidString(path):
+		return rpc.InvalidArgument(field, "is not UTF-8")
+	case strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }):
+		return rpc.InvalidArgument(field, "has a character that paths must not have")
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		if part == "" || part == "." || part == ".." {
+			return rpc.InvalidArgument(field, "must be a relative path without empty parts, . and ..")
+		}
+	}
+	return nil
+}
+
+// checkBase refuses base directories that contain steps out of themselves. Whether they are ours is for the store to
+// say.
+func checkBase(field, base string) error {
+	for part := range strings.SplitSeq(base, "/") {
+		if part == "." || part == ".." {
+			return rpc.InvalidArgument(field, "must not have . or .. in it")
+		}
+	}
+	return nil
+}
+
+// expiry is how long a URL is to be good: what the client wants, but no longer than the limit.
+func expiry(field string, wanted *durationpb.Duration, limit time.Duration) (time.Duration, error) {
+	if wanted == nil {
+		return limit, nil
+	}
+	if err := wanted.CheckValid(); err != nil || wanted.AsDuration() < 0 {
+		return 0, rpc.InvalidArgument(field, "must be a duration that is not negative")
+	}
+	if wanted.AsDuration() == 0 {
+		return limit, nil
+	}
+	return min(wanted.AsDuration(), limit), nil
+}
+
+// storeError tells a client what the object store said. field is what led there, if the client gave it.
+func storeError(err error, field, uri string) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, blobstore.ErrForbiddenPath) && field != "":
+		return rpc.InvalidArgument(field, "%s is outside the storage of this server", uri)
+	case errors.Is(err, blobstore.ErrForbiddenPath):
+		return rpc.FailedPrecondition("%s is outside the storage of this server", uri)
+	case errors.Is(err, blobstore.ErrNotExist):
+		return rpc.NotFound("%s is not in storage", uri)
+	case errors.Is(err, blobstore.ErrTooLarge):
+		return rpc.FailedPrecondition("%s is too large for a message; read it from the object store", uri)
+	default:
+		return rpc.Unavailable(err, "the object store failed for %s", uri)
+	}
+}

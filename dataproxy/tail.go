@@ -1,0 +1,142 @@
+package dataproxy
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/logs/dataplane"
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// tail sends the log of one container, each line once. Both sources of the log, the pod and the stored copy, begin with
+// the same first line, so that a position is the number of lines sent.
+type tail struct {
+	svc       *Service
+	container container
+	cluster   string
+	sealed    string // the stored copy; empty when there is none for this container
+	out       *logSink
+
+	delivered int
+}
+
+// run sends until the log has ended. When the pod vanishes it goes on with the stored copy, which appears a moment later.
+func (t *tail) run(ctx context.Context) error {
+	patience := t.svc.config.Logs.SealWait
+	var deadline time.Time
+	for {
+		before, began := t.delivered, t.svc.clock.Now()
+		liveErr := t.live(ctx)
+		if liveErr == nil || ctx.Err() != nil || !gone(liveErr) {
+			return liveErr
+		}
+		if now := t.svc.clock.Now(); deadline.IsZero() || t.delivered > before || now.Sub(began) > patience {
+			deadline = now.Add(patience) // it worked until now
+		}
+		found, err := t.stored(ctx)
+		switch {
+		case err != nil || found:
+			return err
+		case t.delivered == 0 && rpc.IsNotFound(liveErr):
+			// The client asks again by itself.
+			return rpc.NotFound("the log of container %s is not available yet, or was not kept", t.container.name)
+		case t.svc.clock.Now().After(deadline):
+			return rpc.Unavailable(liveErr, "the log broke off after %d lines and was not kept", t.delivered)
+		case !t.pause(ctx):
+			return ctx.Err()
+		}
+	}
+}
+
+// gone tells whether the log may be had elsewhere or later.
+func gone(err error) bool {
+	switch rpc.KindOf(err) {
+	case rpc.KindNotFound, rpc.KindUnavailable, rpc.KindCanceled, rpc.KindInternal, rpc.KindDeadlineExceeded, rpc.KindUnimplemented:
+		return true
+	default:
+		return false
+	}
+}
+
+// live follows the pod's log. nil means that the container has ended and all was sent.
+func (t *tail) live(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := t.svc.deps.PodLogs.TailContainer(ctx, &enginev1.TailContainerRequest{
+		Namespace: t.container.namespace, Pod: t.container.pod, Container: t.container.name, Follow: true,
+	})
+	if err != nil {
+		return err
+	}
+	defer stream.Close() //nolint:errcheck // nothing is written
+	skip := t.delivered
+	for stream.Receive() {
+		lines := stream.Msg().GetLines()
+		known := min(skip, len(lines))
+		skip -= known
+		if err := t.deliver(lines[known:]); err != nil {
+			return err
+		}
+	}
+	return stream.Err()
+}
+
+// errClient marks a failure of the client's end, after which no source helps.
+var errClient = errors.New("the client does not read")
+
+func (t *tail) deliver(lines []*dataplane.LogLine) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	for _, line := range lines {
+		line.Message += "\n" // clients print messages one after the other as they are
+		if line.GetOriginator() == dataplane.LogLineOriginator_UNKNOWN {
+			line.Originator = dataplane.LogLineOriginator_USER
+		}
+	}
+	err := t.out.lines(lines, &dataplane.ContainerIdentifier{
+		ClusterName: t.cluster, KubernetesNamespace: t.container.namespace,
+		KubernetesPodName: t.container.pod, KubernetesContainerName: t.container.name,
+	})
+	if err != nil {
+		return &rpc.Error{Kind: rpc.KindAborted, Message: errClient.Error(), Err: err}
+	}
+	t.delivered += len(lines)
+	return nil
+}
+
+// stored sends what is left from the stored copy; false when there is none yet.
+func (t *tail) stored(ctx context.Context) (bool, error) {
+	if t.sealed == "" {
+		return false, nil
+	}
+	object, err := t.svc.deps.Store.NewReader(ctx, t.sealed)
+	switch {
+	case errors.Is(err, blobstore.ErrNotExist), errors.Is(err, blobstore.ErrForbiddenPath):
+		return false, nil
+	case err != nil:
+		return false, storeError(err, "", t.sealed)
+	}
+	defer object.Close() //nolint:errcheck // read-only
+	skip := t.delivered
+	err = readLog(object, t.svc.config.Logs.BatchLines, func(lines []*dataplane.LogLine) error {
+		known := min(skip, len(lines))
+		skip -= known
+		return t.deliver(lines[known:])
+	})
+	return true, err
+}
+
+func (t *tail) pause(ctx context.Context) bool {
+	timer := t.svc.clock.NewTimer(t.svc.config.Logs.SealPoll)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,134 @@
+package dataproxy
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/dataproxy"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
+	"github.com/flyte-binary/flyte-binary/internal/layout"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// UploadInputs implements DataProxyService. Inputs lie at a path made of all their content, so that no two requests can
+// overwrite each other's; the hash, which feeds the cache, leaves out what the task ignores.
+func (s *Service) UploadInputs(ctx context.Context, r *dataproxy.UploadInputsRequest) (*dataproxy.UploadInputsResponse, error) {
+	project, domain, err := s.inputsScope(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkBase("base_dir", r.GetBaseDir()); err != nil {
+		return nil, err
+	}
+	ignored, err := s.ignoredInputs(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	inputs := r.GetInputs()
+	if inputs == nil {
+		inputs = &task.Inputs{}
+	}
+	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(inputs)
+	if err != nil {
+		return nil, rpc.InvalidArgument("inputs", "cannot be encoded")
+	}
+	if int64(len(body)) > s.config.MaxInlineBytes {
+		return nil, rpc.InvalidArgument("inputs", "have %d bytes, more than the %d that are allowed", len(body), s.config.MaxInlineBytes)
+	}
+	hash, err := inputsHash(inputs, ignored)
+	if err != nil {
+		return nil, err
+	}
+	uri := s.inputsDir(r.GetBaseDir(), project, domain) + digestOf(body)
+	if err := s.deps.Store.WriteAll(ctx, layout.InputsPath(uri), body); err != nil {
+		return nil, storeError(err, "base_dir", uri)
+	}
+	return &dataproxy.UploadInputsResponse{
+		OffloadedInputData: &common.OffloadedInputData{Uri: uri, InputsHash: hash},
+	}, nil
+}
+
+func digestOf(body []byte) string {
+	digest := sha256.Sum256(body)
+	return hex.EncodeToString(digest[:])
+}
+
+// inputsDir is the directory of the inputs of a project and domain, with a trailing slash.
+func (s *Service) inputsDir(base, project, domain string) string {
+	if base == "" {
+		return layout.Uploads(s.deps.Store.Root(), project, domain) + "/offloaded-inputs/"
+	}
+	return strings.TrimRight(base, "/") + "/" + project + "/" + domain + "/offloaded-inputs/"
+}
+
+func (s *Service) inputsScope(ctx context.Context, r *dataproxy.UploadInputsRequest) (project, domain string, err error) {
+	switch id := r.GetId().(type) {
+	case *dataproxy.UploadInputsRequest_RunId:
+		project, domain = id.RunId.GetProject(), id.RunId.GetDomain()
+		return project, domain, s.checkScope(ctx, "run_id.project", project, "run_id.domain", domain)
+	case *dataproxy.UploadInputsRequest_ProjectId:
+		project, domain = id.ProjectId.GetName(), id.ProjectId.GetDomain()
+		return project, domain, s.checkScope(ctx, "project_id.name", project, "project_id.domain", domain)
+	default:
+		return "", "", rpc.InvalidArgument("id", "one of run_id and project_id is needed")
+	}
+}
+
+// ignoredInputs are the names of the inputs that the task's cache key leaves out.
+func (s *Service) ignoredInputs(ctx context.Context, r *dataproxy.UploadInputsRequest) ([]string, error) {
+	var spec *task.TaskSpec
+	var err error
+	switch t := r.GetTask().(type) {
+	case *dataproxy.UploadInputsRequest_TaskSpec:
+		spec = t.TaskSpec
+	case *dataproxy.UploadInputsRequest_TaskId:
+		spec, err = s.taskSpec(ctx, t.TaskId)
+	case *dataproxy.UploadInputsRequest_TriggerName:
+		spec, err = s.triggerSpec(ctx, t.TriggerName)
+	default:
+		return nil, rpc.InvalidArgument("task", "one of task_id, task_spec and trigger_name is needed")
+	}
+	return spec.GetTaskTemplate().GetMetadata().GetCacheIgnoreInputVars(), err
+}
+
+func (s *Service) taskSpec(ctx context.Context, id *task.TaskIdentifier) (*task.TaskSpec, error) {
+	if id == nil {
+		return nil, rpc.InvalidArgument("task_id", "is needed")
+	}
+	response, err := s.deps.Tasks.GetTaskDetails(ctx, &task.GetTaskDetailsRequest{TaskId: id})
+	if err != nil {
+		return nil, err
+	}
+	return response.GetDetails().GetSpec(), nil
+}
+
+func (s *Service) triggerSpec(ctx context.Context, name *common.TriggerName) (*task.TaskSpec, error) {
+	details, err := s.trigger(ctx, "trigger_name", name)
+	if err != nil {
+		return nil, err
+	}
+	return s.taskSpec(ctx, &task.TaskIdentifier{
+		Org: name.GetOrg(), Project: name.GetProject(), Domain: name.GetDomain(), Name: name.GetTaskName(),
+		Version: details.GetSpec().GetTaskVersion(),
+	})
+}
+
+func (s *Service) trigger(ctx context.Context, field string, name *common.TriggerName) (*trigger.TriggerDetails, error) {
+	if s.deps.Triggers == nil {
+		return nil, rpc.Unimplemented("triggers are not served here")
+	}
+	if name == nil {
+		return nil, rpc.InvalidArgument(field, "is needed")
+	}
+	response, err := s.deps.Triggers.GetTriggerDetails(ctx, &trigger.GetTriggerDetailsRequest{Name: name})
+	if err != nil {
+		return nil, err
+	}
+	return response.GetTrigger(), nil
+}

@@ -1,0 +1,79 @@
+package dataproxy
+
+import (
+	"context"
+	"crypto/md5" //nolint:gosec // the length of the protocol's digest
+	"encoding/base32"
+	"encoding/hex"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/dataproxy"
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/layout"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// CreateUploadLocation implements DataProxyService: a URL by which one file can be put, and the URI under which tasks
+// will find it. The URI has the root that the client chose, or one made of the digest, and then the file's name, as they
+// are: clients take it apart again. Uploading again is allowed.
+func (s *Service) CreateUploadLocation(ctx context.Context, r *dataproxy.CreateUploadLocationRequest) (*dataproxy.CreateUploadLocationResponse, error) {
+	path, err := uploadPath(r)
+	if err != nil {
+		return nil, err
+	}
+	expires, err := expiry("expires_in", r.GetExpiresIn(), s.config.MaxUploadExpiry)
+	if err != nil {
+		return nil, err
+	}
+	limit := s.config.MaxUploadBytes
+	switch length := r.GetContentLength(); {
+	case length < 0:
+		return nil, rpc.InvalidArgument("content_length", "must not be negative")
+	case length > limit:
+		return nil, rpc.InvalidArgument("content_length", "must not be more than %d bytes", limit)
+	case length > 0:
+		limit = length
+	}
+	if err := s.checkScope(ctx, "project", r.GetProject(), "domain", r.GetDomain()); err != nil {
+		return nil, err
+	}
+	uri := layout.Uploads(s.deps.Store.Root(), r.GetProject(), r.GetDomain()) + "/" + path
+	signed, err := s.deps.Store.SignPut(ctx, uri, blobstore.PutOptions{
+		Expires: expires, ContentMD5: r.GetContentMd5(), MaxBytes: limit, MD5Metadata: r.GetAddContentMd5Metadata(),
+	})
+	if err != nil {
+		return nil, storeError(err, "filename", uri)
+	}
+	return &dataproxy.CreateUploadLocationResponse{
+		SignedUrl: signed.URL, NativeUrl: uri, ExpiresAt: timestamppb.New(signed.ExpiresAt), Headers: signed.Headers,
+	}, nil
+}
+
+// uploadPath is where the file goes within the uploads of its project and domain.
+func uploadPath(r *dataproxy.CreateUploadLocationRequest) (string, error) {
+	digest, root, name := r.GetContentMd5(), r.GetFilenameRoot(), r.GetFilename()
+	if len(digest) != 0 && len(digest) != md5.Size {
+		return "", rpc.InvalidArgument("content_md5", "must have %d bytes", md5.Size)
+	}
+	if len(digest) == 0 && root == "" {
+		return "", rpc.InvalidArgument("content_md5", "is needed, or filename_root")
+	}
+	if root == "" {
+		root = strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(digest))
+	}
+	if name == "" {
+		if len(digest) == 0 {
+			return "", rpc.InvalidArgument("filename", "is needed, or content_md5")
+		}
+		name = hex.EncodeToString(digest)
+	}
+	if err := checkRelative("filename_root", root); err != nil {
+		return "", err
+	}
+	if err := checkRelative("filename", name); err != nil {
+		return "", err
+	}
+	return root + "/" + name, nil
+}
