@@ -237,6 +237,65 @@ func TestActionsHeartbeat(t *testing.T) {
 	require.Empty(t, s.count(2)[1].GetEnrichedActions())
 }
 
+// An ancestor's row that is read for its sums may be newer than a change of it that is still to come.
+func TestActionsDoNotGoBack(t *testing.T) {
+	f := newFixture(t)
+	r := f.run("p", "development", "r1")
+	r.child("x")
+	r.apply(change{name: "c", parent: "x", phase: queued})
+	parent := f.children(r.Root())
+	s := f.actions(r.Run)
+	s.count(1)
+	hold := make(chan struct{})
+	before := func() {
+		r.move("x", running)
+		parent.until(endsWith("x:4"), "the feed has the change")
+		f.reader.hold.Store(&hold)
+		r.move("x", succeeded)
+	}
+	f.reader.beforeRows.Store(&before)
+	r.move("c", succeeded)
+	s.until(func(all []*workflow.WatchActionsResponse) bool { return strings.HasPrefix(console(t, all)["x"], "5") }, "the newer row")
+	require.Never(t, func() bool { return !strings.HasPrefix(console(t, s.all())["x"], "5") }, 100*time.Millisecond, 5*time.Millisecond)
+	f.reader.hold.Store(nil)
+	close(hold)
+	r.child("last")
+	s.until(func(all []*workflow.WatchActionsResponse) bool { return console(t, all)["last"] != "" }, "what comes after")
+	s.until(sees(t, map[string]string{"a0": "1 map[1:1 5:2]", "x": "5 map[5:1]", "c": "5 map[]", "last": "1 map[]"}), "the right sums")
+	ended := false
+	for _, response := range s.all() {
+		for _, enriched := range response.GetEnrichedActions() {
+			if enriched.GetAction().GetId().GetName() == "x" {
+				end := isEnd(enriched.GetAction().GetStatus().GetPhase())
+				require.False(t, ended && !end, "x goes back")
+				ended = ended || end
+			}
+		}
+	}
+}
+
+func TestActionsGatherChanges(t *testing.T) {
+	fake := clock.NewFake(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	f := newFixture(t, withClock(fake))
+	r := f.run("p", "development", "r1")
+	s := f.actions(r.Run)
+	s.count(1)
+	windowIsOver := func() {
+		t.Helper()
+		require.Eventually(t, func() bool { return fake.Timers() == 4 }, wait, tick, "the poll, the age, the heartbeat, the window")
+		fake.Step(f.config.Window)
+	}
+	windowIsOver()
+	r.child("c0")
+	s.count(2) // at once
+	for i := range 20 {
+		r.child(fmt.Sprintf("d%d", i))
+	}
+	require.Never(t, func() bool { return len(s.all()) > 2 }, 50*time.Millisecond, 10*time.Millisecond)
+	windowIsOver()
+	require.Len(t, s.count(3)[2].GetEnrichedActions(), 21, "the children, and the root once")
+}
+
 func TestTreeFilterRefusesTheUnknown(t *testing.T) {
 	for name, c := range map[string]struct {
 		filter *common.Filter

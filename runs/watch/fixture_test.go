@@ -42,8 +42,21 @@ const (
 // countingReader counts the reads of logs and details.
 type countingReader struct {
 	*store.WatchReader
-	changes, children, rows atomic.Int64
-	hold                    atomic.Pointer[chan struct{}] // when set, reads of logs wait for it
+	changes, children atomic.Int64
+	hold              atomic.Pointer[chan struct{}] // when set, reads of logs wait for it
+	holdRoots         atomic.Pointer[chan struct{}] // when set, what was read of changed runs waits for it
+	heldRoots         atomic.Int64                  // how many wait
+	beforeRows        atomic.Pointer[func()]        // called once, before rows are read by id
+}
+
+// RootsByID reads, and may wait before it hands over what is old by then.
+func (c *countingReader) RootsByID(ctx context.Context, ids []int64) ([]*store.Listed, error) {
+	rows, err := c.WatchReader.RootsByID(ctx, ids)
+	if hold := c.holdRoots.Load(); hold != nil {
+		c.heldRoots.Add(1)
+		<-*hold
+	}
+	return rows, err
 }
 
 func (c *countingReader) Changes(ctx context.Context, runID, after int64, limit int) ([]store.Change, int64, bool, error) {
@@ -64,7 +77,9 @@ func (c *countingReader) Children(ctx context.Context, runID int64, parent strin
 }
 
 func (c *countingReader) ActionsByID(ctx context.Context, ids []int64) ([]*store.Listed, error) {
-	c.rows.Add(int64(len(ids)))
+	if before := c.beforeRows.Swap(nil); before != nil {
+		(*before)()
+	}
 	return c.WatchReader.ActionsByID(ctx, ids)
 }
 

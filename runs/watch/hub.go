@@ -138,8 +138,9 @@ func (h *Hub) WakeAll() {
 	}
 }
 
-// Subscribe begins to follow a run. lastSeq is any place in the run's log that was read before the call; what the
-// subscriber reads after the call, together with what the subscription delivers, has no gap.
+// Subscribe begins to follow a run. lastSeq is any place in the run's log that was read before the call. What the
+// subscriber reads after the call, together with what the subscription delivers, has no gap: a commit whose wake-up
+// came before the call is in what is read after it.
 func (h *Hub) Subscribe(runID, lastSeq int64, topic Topic) (*Subscription, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -153,7 +154,6 @@ func (h *Hub) Subscribe(runID, lastSeq int64, topic Topic) (*Subscription, error
 		ctx, cancel := context.WithCancel(h.ctx)
 		f.cancel = cancel
 		h.wg.Go(func() { f.run(ctx) })
-		poke(f.wake) // what was committed between the read of lastSeq and now
 	}
 	f.users++
 	return f.subscribe(topic), nil

@@ -148,3 +148,25 @@ func TestRunsHeartbeat(t *testing.T) {
 	fake.Step(f.config.MaxAge)
 	require.NoError(t, s.end())
 }
+
+// What the feed read before a client's first message, and tells after it, is old.
+func TestRunsDoNotGoBack(t *testing.T) {
+	f := newFixture(t)
+	r := f.run("p", "development", "r1")
+	early := f.runs(store.RunTarget{})
+	early.count(1)
+	hold := make(chan struct{})
+	f.reader.holdRoots.Store(&hold)
+	r.move("a0", running)
+	require.Eventually(t, func() bool { return f.reader.heldRoots.Load() == 1 }, wait, tick)
+	r.move("a0", succeeded)
+	late := f.runs(store.RunTarget{})
+	require.Equal(t, []string{"r1:5"}, runsTold(late.count(1)))
+	f.reader.holdRoots.Store(nil)
+	close(hold)
+	early.until(has("r1:5"), "the end")
+	require.Contains(t, runsTold(early.all()), "r1:4")
+	f.run("p", "development", "r2")
+	late.until(has("r2:1"), "the next run")
+	require.NotContains(t, runsTold(late.all()), "r1:4")
+}
