@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/kubetest"
 	"github.com/flyte-binary/flyte-binary/internal/layout"
 	"github.com/flyte-binary/flyte-binary/runs/state"
@@ -269,9 +270,14 @@ func TestInvalidTaskFailsWithWords(t *testing.T) {
 	require.Equal(t, "BadTaskSpecification", failed.GetError().GetCode())
 	require.Contains(t, failed.GetEvent().GetErrorInfo().GetMessage(), "needs a container or a pod")
 
-	action, task = h.submit(taskTemplate(func(t *core.TaskTemplate) { t.GetContainer().Image = "image with spaces" }))
-	_ = action
-	require.NoError(t, h.Client.Delete(context.Background(), task))
+	action, task = h.submit(taskTemplate(func(t *core.TaskTemplate) {
+		t.GetContainer().Ports = []*core.ContainerPort{{Name: "Not A Port", ContainerPort: 1}}
+	}))
+	h.record.awaitPhase(t, action, 1, state.Failed)
+	h.awaitGone(task)
+	failed = h.record.last(action)
+	require.Equal(t, "PodRefused", failed.GetError().GetCode())
+	require.Contains(t, failed.GetError().GetMessage(), "Not A Port", "in the API server's words")
 }
 
 func TestUnschedulablePodWaitsWithTheSchedulersWords(t *testing.T) {
@@ -291,6 +297,18 @@ func TestUnschedulablePodWaitsWithTheSchedulersWords(t *testing.T) {
 		return len(events) == 1 && events[0].GetMessage() == "0/3 nodes have enough memory" && events[0].GetReason() == "Unschedulable"
 	})
 	h.record.awaitPhase(t, action, 1, state.WaitingForResources)
+
+	// Other words are news, though the phase is the same.
+	require.NoError(t, kubetest.PatchPodStatus(context.Background(), h.Clientset, &pod, corev1.PodStatus{
+		Phase: corev1.PodPending,
+		Conditions: []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/4 nodes have enough memory",
+		}},
+	}))
+	h.record.await(t, "the new words are recorded", func() bool {
+		events := h.record.last(action).GetEvent().GetClusterEvents()
+		return len(events) == 1 && events[0].GetMessage() == "0/4 nodes have enough memory"
+	})
 }
 
 func TestTimeoutEndsTheAttempt(t *testing.T) {
@@ -322,4 +340,46 @@ func TestLongActionTellsItsStatusOnce(t *testing.T) {
 	h.record.awaitPhase(t, action, 1, state.Succeeded)
 	h.awaitGone(task)
 	require.LessOrEqual(t, h.counter.Writes("taskactions")+1, 4, h.counter.Snapshot())
+}
+
+func TestOutageOfTheClusterIsRiddenOut(t *testing.T) {
+	release := make(chan struct{})
+	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
+		<-release
+		return succeeds(ctx, pod)
+	}})
+	action, task := h.submit(taskTemplate())
+	h.record.awaitPhase(t, action, 1, state.Running)
+	h.cut.Store(true)
+	later, another := h.submit(taskTemplate())
+	close(release)
+	h.record.awaitPhase(t, action, 1, state.Succeeded) // its informers still hear
+	h.cut.Store(false)
+	h.record.awaitPhase(t, later, 1, state.Succeeded)
+	h.awaitGone(task)
+	h.awaitGone(another)
+	require.Equal(t, 2, h.node.Started())
+}
+
+// ahead is a clock that is some minutes ahead of the cluster's.
+type ahead struct{ clock.System }
+
+func (ahead) Now() time.Time { return clock.System{}.Now().Add(5 * time.Minute) }
+
+func TestPodsWithoutATaskActionAreSwept(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, _ *corev1.Pod) kubetest.Result {
+		<-ctx.Done()
+		return kubetest.Result{Leave: true}
+	}})
+	action, task := h.submit(taskTemplate())
+	h.record.awaitPhase(t, action, 1, state.Running)
+	h.stop(h.service)
+	require.NoError(t, h.Client.Delete(context.Background(), task))
+	_, err := h.Clientset.CoreV1().Pods(h.Namespace).Create(context.Background(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "theirs"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	h.clock = ahead{}
+	h.start()
+	require.Equal(t, "theirs", h.awaitPods(1)[0].Name)
 }

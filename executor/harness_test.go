@@ -3,6 +3,7 @@ package executor_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,6 +29,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/kubetest"
 	"github.com/flyte-binary/flyte-binary/internal/layout"
@@ -174,6 +176,8 @@ type harness struct {
 	counter *kubetest.Counter
 	service *executor.Service
 	uid     atomic.Int64
+	cut     atomic.Bool // the executor does not reach the API server
+	clock   clock.Clock
 }
 
 func newHarness(t testing.TB, node kubetest.NodeOptions, change ...func(*executor.Config)) *harness {
@@ -199,8 +203,9 @@ func newHarness(t testing.TB, node kubetest.NodeOptions, change ...func(*executo
 func (h *harness) start() {
 	kube, counter := kubetest.Counted(h.Config)
 	h.counter = counter
+	kube.Wrap(func(next http.RoundTripper) http.RoundTripper { return breakable{h, next} })
 	service, err := executor.New(h.config, executor.Deps{
-		Kube: kube, Sink: h.record, Store: h.store, Logger: zerolog.New(zerolog.NewTestWriter(h.t)).Level(zerolog.WarnLevel),
+		Kube: kube, Sink: h.record, Store: h.store, Clock: h.clock, Logger: zerolog.New(zerolog.NewTestWriter(h.t)).Level(zerolog.WarnLevel),
 	})
 	require.NoError(h.t, err)
 	require.NoError(h.t, service.Start(context.Background()))
@@ -212,6 +217,19 @@ func (h *harness) stop(service *executor.Service) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	require.NoError(h.t, service.Stop(ctx))
+}
+
+// breakable is a connection to the API server that can be cut.
+type breakable struct {
+	h    *harness
+	next http.RoundTripper
+}
+
+func (b breakable) RoundTrip(request *http.Request) (*http.Response, error) {
+	if b.h.cut.Load() {
+		return nil, fmt.Errorf("the API server is away")
+	}
+	return b.next.RoundTrip(request)
 }
 
 func taskTemplate(change ...func(*core.TaskTemplate)) *core.TaskTemplate {

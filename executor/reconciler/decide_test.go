@@ -1,0 +1,138 @@
+package reconciler
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"pgregory.net/rapid"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/failure"
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+)
+
+func deciding(t require.TestingT, maxSystem int32) *Reconciler {
+	config := DefaultConfig()
+	config.MaxSystemFailures = maxSystem
+	r, err := New(config, Deps{Clock: clock.NewFake(time.Unix(1000, 0))})
+	require.NoError(t, err)
+	return r
+}
+
+func withBudget(retries uint32) *core.TaskTemplate {
+	return &core.TaskTemplate{Metadata: &core.TaskMetadata{Retries: &core.RetryStrategy{Retries: retries}}}
+}
+
+// TestBudgetsAreKept is the promise that attempts never exceed the budget, and that faults of the system never consume
+// the task's retries.
+func TestBudgetsAreKept(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		retries := rapid.Uint32Range(0, 4).Draw(t, "retries")
+		maxSystem := rapid.Int32Range(0, 4).Draw(t, "maxSystem")
+		r := deciding(t, maxSystem)
+		e := &entry{}
+		users, systems := int32(0), int32(0)
+		for number := int32(1); ; number++ {
+			reason := rapid.SampledFrom([]failure.Reason{failure.ContainerFailed, failure.NodeLost, failure.Preemption}).Draw(t, "reason")
+			lost := failure.New(reason, "")
+			if lost.IsUsers() {
+				users++
+			} else {
+				systems++
+			}
+			next, told := r.decide(e, &plugin.Attempt{Template: withBudget(retries), Number: number}, lost)
+			if next == nil {
+				if users <= int32(retries) && systems <= maxSystem {
+					t.Fatalf("given up after %d of %d user and %d of %d system failures", users, retries, systems, maxSystem)
+				}
+				if users <= int32(retries) && told.IsUsers() {
+					t.Fatalf("the task is blamed for %v", told)
+				}
+				return
+			}
+			if next.Attempt != number+1 || next.UserFailures != users || next.SystemFailures != systems {
+				t.Fatalf("after attempt %d: %+v", number, next)
+			}
+			if next.UserFailures > int32(retries) || next.SystemFailures > maxSystem {
+				t.Fatalf("budget exceeded: %+v", next)
+			}
+			e.status = *next
+		}
+	})
+}
+
+func TestNumberOfAttemptsIsBoundedThoughCountersAreLost(t *testing.T) {
+	r := deciding(t, 3)
+	next, _ := r.decide(&entry{}, &plugin.Attempt{Template: withBudget(2), Number: 6}, failure.New(failure.ContainerFailed, ""))
+	require.Nil(t, next, "one, two retries and three faults of the system make six")
+	next, _ = r.decide(&entry{}, &plugin.Attempt{Template: withBudget(2), Number: 5}, failure.New(failure.ContainerFailed, ""))
+	require.NotNil(t, next)
+}
+
+func TestSystemFailuresBackOffAndUsersDoNot(t *testing.T) {
+	r := deciding(t, 10)
+	now := r.deps.Clock.Now()
+	e := &entry{}
+	var last time.Duration
+	for n := range int32(5) {
+		next, _ := r.decide(e, &plugin.Attempt{Template: withBudget(0), Number: n + 1}, failure.New(failure.NodeLost, ""))
+		pause := next.NotBefore.Sub(now)
+		require.Greater(t, pause, last)
+		last, e.status = pause, *next
+	}
+	next, _ := r.decide(&entry{}, &plugin.Attempt{Template: withBudget(1), Number: 1}, failure.New(failure.ContainerFailed, ""))
+	require.Nil(t, next.NotBefore)
+}
+
+func TestRetriesBackOffAsTheTaskWants(t *testing.T) {
+	wanted := &core.Backoff{Base: durationpb.New(time.Second), Factor: proto.Float64(3), Cap: durationpb.New(5 * time.Second)}
+	require.Equal(t, time.Second, userPause(wanted, 1))
+	require.Equal(t, 3*time.Second, userPause(wanted, 2))
+	require.Equal(t, 5*time.Second, userPause(wanted, 3))
+	require.Equal(t, 2*time.Second, userPause(&core.Backoff{Base: durationpb.New(2 * time.Second)}, 7))
+	require.Zero(t, userPause(nil, 3))
+}
+
+func TestVersionsGrowOverRestarts(t *testing.T) {
+	r := deciding(t, 0)
+	task := &v1.TaskAction{}
+	task.CreationTimestamp.Time = r.deps.Clock.Now().Add(-90 * time.Second)
+	require.Equal(t, uint32(90), r.nextVersion(0, task), "as old as the action, so later than what a predecessor told")
+	require.Equal(t, uint32(91), r.nextVersion(90, task))
+}
+
+func TestPreciseTimes(t *testing.T) {
+	r := deciding(t, 0)
+	now := r.deps.Clock.Now().Add(300 * time.Millisecond)
+	fake, _ := r.deps.Clock.(*clock.Fake)
+	fake.Step(300 * time.Millisecond)
+	e := &entry{}
+	require.Equal(t, now, r.precise(e, time.Unix(1000, 0)), "cut to this second: now is better")
+	require.Equal(t, now, r.precise(e, time.Unix(900, 0)), "never before what was told")
+	require.Equal(t, time.Unix(900, 0).UTC(), r.precise(&entry{}, time.Unix(900, 0)), "seen late: what the cluster says")
+	require.Equal(t, now, r.precise(&entry{}, time.Time{}))
+}
+
+func TestConfigNamesTheWrongField(t *testing.T) {
+	for field, change := range map[string]func(*Config){
+		"workers":           func(c *Config) { c.Workers = 0 },
+		"maxSystemFailures": func(c *Config) { c.MaxSystemFailures = -1 },
+		"systemBackoff":     func(c *Config) { c.SystemBackoff = 0 },
+		"maxSystemBackoff":  func(c *Config) { c.MaxSystemBackoff = 0 },
+		"statusDelay":       func(c *Config) { c.StatusDelay = 0 },
+		"resync":            func(c *Config) { c.Resync = 0 },
+		"sweep":             func(c *Config) { c.Sweep = 0 },
+		"errorBackoff":      func(c *Config) { c.ErrorBackoff = 0 },
+		"maxErrorBackoff":   func(c *Config) { c.MaxErrorBackoff = 0 },
+	} {
+		config := DefaultConfig()
+		require.NoError(t, config.Validate())
+		change(&config)
+		require.ErrorContains(t, config.Validate(), field)
+	}
+}
