@@ -2,6 +2,8 @@ package node
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -107,7 +109,7 @@ func (n *Node) Start(ctx context.Context) error {
 		return err
 	}
 	if !n.cfg.NoCgroups {
-		n.launcher.Cgroups = process.FindCgroups("flyte-node-" + n.cfg.Name)
+		n.launcher.Cgroups = process.FindCgroups("flyte-node-" + shortHash(n.cfg.DataDir))
 	}
 	certificates, err := EnsureCertificates(n.cfg.Certificates, n.cfg.Address, n.clk)
 	if err != nil {
@@ -261,4 +263,10 @@ func tombstone(object any) (*corev1.Pod, bool) {
 	}
 	pod, ok := object.(*corev1.Pod)
 	return pod, ok
+}
+
+// shortHash tells the nodes of a machine apart.
+func shortHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:4])
 }

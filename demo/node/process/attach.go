@@ -32,31 +32,32 @@ func Attach(dir string) (*Process, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, errors.Join(err, lock.Close())
 	}
-	p := newProcess(state.ID, dir, state.ShimPID)
+	p := newProcess(state.ID, dir, nil)
 	p.state = state
 	if free {
 		_ = lock.Close()
 		p.conclude()
 		return p, nil
 	}
+	// The shim has the other end, unless it ends just now.
+	if control, err := os.OpenFile(filepath.Join(dir, pipeFile), os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+		p.control = control
+	}
 	if state.Phase == shim.Running {
 		close(p.started)
 	}
-	p.lock = lock
-	go p.watch()
+	go p.watch(lock)
 	return p, nil
 }
 
 // watch waits for the shim to let go of its lock.
-func (p *Process) watch() {
+func (p *Process) watch(lock *os.File) {
+	defer func() { _ = lock.Close() }()
 	ticker := time.NewTicker(attachInterval)
 	defer ticker.Stop()
 	for range ticker.C {
-		if tryLock(p.lock) {
+		if tryLock(lock) {
 			p.conclude()
-			p.mu.Lock() // signal uses the lock
-			_ = p.lock.Close()
-			p.mu.Unlock()
 			return
 		}
 		if p.State().Phase == shim.Running {
@@ -68,7 +69,7 @@ func (p *Process) watch() {
 			continue
 		}
 		p.mu.Lock()
-		p.id, p.shim = state.ID, state.ShimPID
+		p.id = state.ID
 		p.mu.Unlock()
 		if state.Phase == shim.Running {
 			p.observe(state)

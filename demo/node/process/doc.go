@@ -6,5 +6,6 @@ package process
 const (
 	LogFile   = "log"   // see package podlog
 	stateFile = "state" // shim.State
+	pipeFile  = "pipe"  // named pipe of the node's wishes
 	lockFile  = "lock"  // locked for as long as the shim lives
 )

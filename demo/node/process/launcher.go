@@ -58,28 +58,39 @@ func (l *Launcher) Start(dir string, c Command) (*Process, error) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return nil, fmt.Errorf("lock the container: %w", err)
 	}
+	control, err := makeControl(filepath.Join(dir, pipeFile))
+	if err != nil {
+		return nil, fmt.Errorf("make the container's control: %w", err)
+	}
 	read, write, err := os.Pipe()
 	if err != nil {
-		return nil, fmt.Errorf("make the container's report: %w", err)
+		return nil, errors.Join(fmt.Errorf("make the container's report: %w", err), control.Close())
 	}
 	defer func() { _ = write.Close() }()
 	input, feed, err := os.Pipe()
 	if err != nil {
-		_ = read.Close()
-		return nil, fmt.Errorf("make the container's input: %w", err)
+		return nil, errors.Join(fmt.Errorf("make the container's input: %w", err), control.Close(), read.Close())
 	}
 	defer func() { _ = input.Close() }()
 
 	cmd := exec.Command(l.Executable, shim.Command) //nolint:gosec // our own binary
 	cmd.Stdin = input
-	cmd.ExtraFiles = []*os.File{write, lock}
+	cmd.ExtraFiles = []*os.File{write, lock, control}
 	cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=single"} // the shim needs nothing of ours
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}     // neither the terminal nor our end reaches it
 	if err := cmd.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start the container's shim: %w", err), read.Close(), feed.Close())
+		return nil, errors.Join(fmt.Errorf("start the container's shim: %w", err), control.Close(), read.Close(), feed.Close())
 	}
-	p := newProcess(c.ID, dir, cmd.Process.Pid)
+	p := newProcess(c.ID, dir, control)
 	p.state.Cgroup = spec.Cgroup
 	go p.follow(cmd, read, feed, body)
 	return p, nil
+}
+
+// makeControl makes the pipe of wishes. Opened for reading, too, it keeps a wish until the shim is ready for it.
+func makeControl(path string) (*os.File, error) {
+	if err := syscall.Mkfifo(path, 0o600); err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, err
+	}
+	return os.OpenFile(path, os.O_RDWR, 0)
 }

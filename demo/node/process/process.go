@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
@@ -20,16 +19,14 @@ type Process struct {
 	started chan struct{}
 	done    chan struct{}
 
-	lock *os.File // of a process that an earlier node started, else nil
-
-	mu    sync.Mutex
-	shim  int        // GUARDED_BY(mu): process id of the shim, 0 when it is gone
-	state shim.State // GUARDED_BY(mu)
+	mu      sync.Mutex
+	control *os.File   // GUARDED_BY(mu): takes wishes, nil when the shim is gone
+	state   shim.State // GUARDED_BY(mu)
 }
 
-func newProcess(id, dir string, shimPID int) *Process {
+func newProcess(id, dir string, control *os.File) *Process {
 	return &Process{
-		id: id, dir: dir, shim: shimPID, started: make(chan struct{}), done: make(chan struct{}),
+		id: id, dir: dir, control: control, started: make(chan struct{}), done: make(chan struct{}),
 		state: shim.State{ID: id, Phase: shim.Starting},
 	}
 }
@@ -52,22 +49,20 @@ func (p *Process) State() shim.State {
 func (p *Process) Dir() string { return p.dir }
 
 // Terminate asks the process group to end.
-func (p *Process) Terminate() { p.signal(shim.Terminate) }
+func (p *Process) Terminate() { p.wish(shim.Terminate) }
 
 // Kill ends every process of the container.
-func (p *Process) Kill() { p.signal(shim.Kill) }
+func (p *Process) Kill() { p.wish(shim.Kill) }
 
-func (p *Process) signal(sig syscall.Signal) {
+func (p *Process) wish(wish byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.shim <= 0 || (p.lock != nil && tryLock(p.lock)) {
-		return // gone, and its id may be somebody else's
+	if p.control != nil {
+		_, _ = p.control.Write([]byte{wish}) // a shim that is ending needs no wishes
 	}
-	_ = syscall.Kill(p.shim, sig)
 }
 
-// follow feeds the shim and listens to it until it ends. The shim is our child and stays unreaped, so its id stays
-// its own, until Wait.
+// follow feeds the shim and listens to it until it ends.
 func (p *Process) follow(cmd *exec.Cmd, report, feed *os.File, spec []byte) {
 	_, _ = feed.Write(spec) // a shim that died early shows as the end of the report
 	_ = feed.Close()
@@ -79,9 +74,6 @@ func (p *Process) follow(cmd *exec.Cmd, report, feed *os.File, spec []byte) {
 		}
 	}
 	_ = report.Close()
-	p.mu.Lock()
-	p.shim = 0 // from here on the id may be reused
-	p.mu.Unlock()
 	_ = cmd.Wait()
 	p.conclude()
 }
@@ -98,7 +90,10 @@ func (p *Process) observe(state shim.State) {
 // conclude runs when the shim is gone.
 func (p *Process) conclude() {
 	p.mu.Lock()
-	p.shim = 0
+	if p.control != nil {
+		_ = p.control.Close()
+		p.control = nil
+	}
 	if p.state.Phase != shim.Exited {
 		if state, err := shim.ReadState(filepath.Join(p.dir, stateFile)); err == nil {
 			p.state = state

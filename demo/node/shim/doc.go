@@ -14,6 +14,15 @@ const Command = "internal-shim"
 const (
 	ReportFD = 3 // pipe: one JSON State per line, at the start of the container and at its end
 	LockFD   = 4 // file with an exclusive flock: held for as long as the shim lives
+	// ControlFD is a named pipe of wishes, one byte each. It is no signal, so that a wish can never reach another process
+	// that has got the shim's id by now, and so that the shim needs no package that would be initialised late.
+	ControlFD = 5
+)
+
+// Wishes of the node.
+const (
+	Terminate byte = 'T' // ask the container's process group to end
+	Kill      byte = 'K' // end every process of the container now
 )
 
 // Marker is the environment variable by which a container's processes can be told even when their shim is gone.

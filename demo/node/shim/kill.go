@@ -2,7 +2,6 @@ package shim
 
 import (
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -13,7 +12,7 @@ const killPatience = 5 * time.Second
 // killEach ends every process of the container without waiting.
 func (s *supervisor) killEach(pid int) {
 	if s.spec.Cgroup != "" {
-		_ = os.WriteFile(filepath.Join(s.spec.Cgroup, "cgroup.kill"), []byte("1"), 0o600)
+		_ = os.WriteFile(s.spec.Cgroup+"/cgroup.kill", []byte("1"), 0o600)
 	}
 	_ = syscall.Kill(-pid, syscall.SIGKILL)
 	for _, each := range descendants(os.Getpid()) {

@@ -4,17 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/signal"
 	"runtime"
 	"sync/atomic"
 	"syscall"
 	"time"
-)
-
-// Signals that the node sends to a shim.
-const (
-	Terminate = syscall.SIGTERM // ask the container's process group to end
-	Kill      = syscall.SIGUSR1 // end every process of the container now
 )
 
 // Exit codes of the shim itself. The container's own end is in the state file.
@@ -32,8 +25,9 @@ func Main() int {
 	runtime.LockOSThread()
 	syscall.CloseOnExec(ReportFD)
 	syscall.CloseOnExec(LockFD)
-	report := os.NewFile(ReportFD, "report")
-	if report == nil {
+	syscall.CloseOnExec(ControlFD)
+	report, control := os.NewFile(ReportFD, "report"), os.NewFile(ControlFD, "control")
+	if report == nil || control == nil {
 		return exitBadSpec
 	}
 	var spec Spec
@@ -42,7 +36,7 @@ func Main() int {
 	}
 	_ = os.Stdin.Close()
 
-	s := &supervisor{spec: spec, report: report}
+	s := &supervisor{spec: spec, report: report, control: control}
 	s.state = State{ID: spec.ID, ShimPID: os.Getpid(), Phase: Starting, Cgroup: spec.Cgroup}
 	if err := writeState(spec.StateFile, report, s.state); err != nil {
 		return exitNoState // without a record nobody could learn of the process
@@ -56,16 +50,15 @@ func Main() int {
 
 // supervisor runs one container.
 type supervisor struct {
-	spec   Spec
-	report *os.File
-	state  State
-	oom    atomic.Bool // the memory watcher has ended the container
+	spec    Spec
+	report  *os.File
+	control *os.File
+	state   State
+	oom     atomic.Bool // the memory watcher has ended the container
 }
 
 // run starts the container and returns when nothing of it is left and its log is complete.
 func (s *supervisor) run() {
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, Terminate, Kill, syscall.SIGINT, syscall.SIGHUP)
 	adoptOrphans()
 
 	logs, err := openLog(s.spec.LogFile, s.spec.LogBytes)
@@ -96,7 +89,7 @@ func (s *supervisor) run() {
 	_ = writeState(s.spec.StateFile, s.report, s.state)
 
 	ended := make(chan struct{})
-	go s.obey(signals, pid)
+	go s.obey(pid)
 	go s.watchMemory(pid, ended)
 	status := s.reap(pid)
 	close(ended)
@@ -127,11 +120,14 @@ func (s *supervisor) finish(status syscall.WaitStatus) {
 	}
 }
 
-// obey passes the node's wishes on. The shim leads a session of its own, so that the terminal's Ctrl-C does not get here
-// by itself; should one be sent, it is the node's business.
-func (s *supervisor) obey(signals <-chan os.Signal, pid int) {
-	for sig := range signals {
-		switch sig {
+// obey passes the node's wishes on.
+func (s *supervisor) obey(pid int) {
+	wish := make([]byte, 1)
+	for {
+		if _, err := s.control.Read(wish); err != nil {
+			return
+		}
+		switch wish[0] {
 		case Terminate:
 			_ = syscall.Kill(-pid, syscall.SIGTERM)
 		case Kill:

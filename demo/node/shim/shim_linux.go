@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -82,7 +81,7 @@ func (s *supervisor) members() []int {
 	if s.spec.Cgroup == "" {
 		return descendants(os.Getpid())
 	}
-	raw, err := os.ReadFile(filepath.Join(s.spec.Cgroup, "cgroup.procs"))
+	raw, err := os.ReadFile(s.spec.Cgroup + "/cgroup.procs")
 	if err != nil {
 		return descendants(os.Getpid())
 	}
@@ -190,7 +189,7 @@ func proportionalBytes(pid int) int64 {
 
 // cgroupOOM tells whether the kernel has killed a process of the cgroup for memory.
 func cgroupOOM(dir string) bool {
-	raw, err := os.ReadFile(filepath.Join(dir, "memory.events"))
+	raw, err := os.ReadFile(dir + "/memory.events")
 	if err != nil {
 		return false
 	}

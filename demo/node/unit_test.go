@@ -1,0 +1,149 @@
+package node
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+)
+
+func TestPatternsOfImages(t *testing.T) {
+	for _, tc := range []struct {
+		pattern, image string
+		want           bool
+	}{
+		{"a", "a", true},
+		{"a", "ab", false},
+		{"*", "", true},
+		{"ghcr.io/*", "ghcr.io/x/y:1", true},
+		{"ghcr.io/*", "docker.io/ghcr.io/x", false},
+		{"*:gpu", "x/y:gpu", true},
+		{"*:gpu", "x/y:gpu2", false},
+		{"a*b*c", "a-b-b-c", true},
+		{"a*b*c", "a-c-b", false},
+		{"aa*aa", "aaa", false},
+	} {
+		require.Equal(t, tc.want, matches(tc.pattern, tc.image), "%s %s", tc.pattern, tc.image)
+	}
+}
+
+func TestTheLongestPatternWins(t *testing.T) {
+	cfg := Config{Environment: "/default", Images: []Image{{"ghcr.io/*", "/short"}, {"ghcr.io/team/*", "/long"}, {"*", "/any"}}}
+	for image, want := range map[string]string{"ghcr.io/x": "/short", "ghcr.io/team/x": "/long", "x": "/any"} {
+		require.Equal(t, want, cfg.environmentFor(image))
+	}
+	require.Equal(t, "/default", Config{Environment: "/default"}.environmentFor("x"))
+}
+
+func TestConfigNamesTheField(t *testing.T) {
+	good := DefaultConfig()
+	good.DataDir = "/data"
+	require.NoError(t, good.Validate())
+	for field, change := range map[string]func(*Config){
+		"name":                  func(c *Config) { c.Name = "" },
+		"dataDir":               func(c *Config) { c.DataDir = "relative" },
+		"address":               func(c *Config) { c.Address = "" },
+		"cpus":                  func(c *Config) { c.CPUs = 0 },
+		"cpuOvercommit":         func(c *Config) { c.CPUOvercommit = -1 },
+		"memoryBytes":           func(c *Config) { c.MemoryBytes = 0 },
+		"pods":                  func(c *Config) { c.Pods = 0 },
+		"relief":                func(c *Config) { c.Relief = -1 },
+		"heartbeat":             func(c *Config) { c.Heartbeat = 0 },
+		"runningDelay":          func(c *Config) { c.RunningDelay = -1 },
+		"unschedulableAfter":    func(c *Config) { c.UnschedulableAfter = -1 },
+		"restartBackoff":        func(c *Config) { c.RestartBackoff = 0 },
+		"logBytes":              func(c *Config) { c.LogBytes = -1 },
+		"memoryInterval":        func(c *Config) { c.MemoryInterval = 0 },
+		"stopGrace":             func(c *Config) { c.StopGrace = -1 },
+		"environment":           func(c *Config) { c.Environment = "venv" },
+		"images[0].pattern":     func(c *Config) { c.Images = []Image{{Environment: "/x"}} },
+		"images[0].environment": func(c *Config) { c.Images = []Image{{Pattern: "x", Environment: "venv"}} },
+	} {
+		bad := good
+		change(&bad)
+		require.ErrorContains(t, bad.Validate(), field+":")
+	}
+}
+
+func TestRequestOfAPod(t *testing.T) {
+	always := corev1.ContainerRestartPolicyAlways
+	container := func(cpu string, sidecar bool) corev1.Container {
+		c := corev1.Container{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}}}
+		if sidecar {
+			c.RestartPolicy = &always
+		}
+		return c
+	}
+	for name, tc := range map[string]struct {
+		spec corev1.PodSpec
+		want string
+	}{
+		"sum":     {corev1.PodSpec{Containers: []corev1.Container{container("1", false), container("500m", false)}}, "1500m"},
+		"init":    {corev1.PodSpec{InitContainers: []corev1.Container{container("3", false)}, Containers: []corev1.Container{container("1", false)}}, "3"},
+		"sidecar": {corev1.PodSpec{InitContainers: []corev1.Container{container("1", true), container("3", false)}, Containers: []corev1.Container{container("1", false)}}, "4"},
+		"beside":  {corev1.PodSpec{InitContainers: []corev1.Container{container("1", true)}, Containers: []corev1.Container{container("1", false)}}, "2"},
+		"pod": {corev1.PodSpec{
+			Containers: []corev1.Container{container("1", false)},
+			Resources:  &corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("5")}},
+			Overhead:   corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")},
+		}, "6"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := request(&corev1.Pod{Spec: tc.spec})
+			want := resource.MustParse(tc.want)
+			require.Zero(t, got.Cpu().Cmp(want), got.Cpu().String())
+			require.Equal(t, int64(1), got.Pods().Value())
+		})
+	}
+}
+
+func TestCertificates(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "pki")
+	clk := clock.NewFake(time.Now())
+	read := func() string {
+		c, err := EnsureCertificates(dir, "127.0.0.1", clk)
+		require.NoError(t, err)
+		for _, path := range []string{c.ClientKey, c.servingKey} {
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+		}
+		raw, err := os.ReadFile(c.ClientCertificate)
+		require.NoError(t, err)
+		return string(raw)
+	}
+	first := read()
+	require.Equal(t, first, read(), "good ones are kept")
+	clk.Step(certificateLife - certificateRenewal + time.Hour)
+	second := read()
+	require.NotEqual(t, first, second, "old ones are renewed")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "serving.key"), []byte("broken"), 0o600))
+	require.NotEqual(t, second, read())
+	_, err := EnsureCertificates(dir, "127.0.0.2", clk)
+	require.NoError(t, err)
+	require.NotEqual(t, second, read(), "they name the address")
+}
+
+func TestIdleness(t *testing.T) {
+	clk := clock.NewFake(time.Unix(1000, 0))
+	i := idleness{cpus: 2, clk: clk}
+	require.False(t, i.pods(0, 0), "nothing is known yet")
+	for _, tc := range []struct {
+		used, waited time.Duration
+		idle         bool
+	}{
+		{10 * time.Millisecond, 0, true},
+		{1900 * time.Millisecond, 0, false},
+		{100 * time.Millisecond, 900 * time.Millisecond, false}, // others have the processors
+		{0, 0, true},
+	} {
+		clk.Step(time.Second)
+		require.Equal(t, tc.idle, i.pods(i.used+tc.used, i.waited+tc.waited))
+	}
+}
