@@ -14,9 +14,12 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/actions"
 	"github.com/flyte-binary/flyte-binary/actions/bridge"
+	"github.com/flyte-binary/flyte-binary/dataproxy"
 	"github.com/flyte-binary/flyte-binary/events"
 	"github.com/flyte-binary/flyte-binary/executor"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
@@ -100,6 +103,9 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 	inProcess := rpc.InProcess(mux)
 	engineClient := enginev1connect.NewEngineServiceClient(inProcess, rpc.InProcessURL)
 	runClient := workflowconnect.NewRunServiceClient(inProcess, rpc.InProcessURL)
+	taskClient := taskconnect.NewTaskServiceClient(inProcess, rpc.InProcessURL)
+	projectClient := projectconnect.NewProjectServiceClient(inProcess, rpc.InProcessURL)
+	podLogClient := enginev1connect.NewPodLogServiceClient(inProcess, rpc.InProcessURL)
 	internalRunClient := workflowconnect.NewInternalRunServiceClient(inProcess, rpc.InProcessURL)
 
 	// The services, in the order of the data.
@@ -133,6 +139,14 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 		return nil, err
 	}
 	executorService.Mount(mux)
+	dataproxyService, err := dataproxy.New(c.DataProxy, dataproxy.Deps{
+		Store: blobs, Runs: runClient, Tasks: taskClient, Projects: projectClient, Engine: engineClient, PodLogs: podLogClient,
+		Clock: clk, Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	dataproxyService.Mount(mux)
 
 	// The port, with everything on it.
 	ready := readiness(pool, blobs, cluster)

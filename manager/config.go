@@ -5,6 +5,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/actions"
 	"github.com/flyte-binary/flyte-binary/actions/bridge"
+	"github.com/flyte-binary/flyte-binary/dataproxy"
 	"github.com/flyte-binary/flyte-binary/events"
 	"github.com/flyte-binary/flyte-binary/executor"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
@@ -39,6 +40,8 @@ type Config struct {
 	Executor executor.Config `mapstructure:"executor"`
 	// Events batches what executors report.
 	Events events.Config `mapstructure:"events"`
+	// DataProxy moves data between clients and the object store, and tails logs.
+	DataProxy dataproxy.Config `mapstructure:"dataproxy"`
 }
 
 // DefaultConfig is the configuration of a process that nothing was said to. Database and storage must be given.
@@ -55,6 +58,7 @@ func DefaultConfig() Config {
 		Bridge:     bridge.DefaultConfig(),
 		Executor:   executor.DefaultConfig(),
 		Events:     events.DefaultConfig(),
+		DataProxy:  dataproxy.DefaultConfig(),
 	}
 }
 
@@ -75,6 +79,7 @@ func (c Config) Validate() error {
 		{"bridge", c.Bridge.Validate},
 		{"executor", c.Executor.Validate},
 		{"events", c.Events.Validate},
+		{"dataproxy", c.DataProxy.Validate},
 	} {
 		if err := section.validate(); err != nil {
 			return fmt.Errorf("%s.%w", section.name, err)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -9,14 +8,6 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/manager"
 )
-
-func TestPageIsCurrent(t *testing.T) {
-	want, err := render(manager.DefaultConfig(), "../../..")
-	require.NoError(t, err)
-	got, err := os.ReadFile("../../../docs/configuration.md")
-	require.NoError(t, err)
-	require.Equal(t, want, string(got), "run `go generate ./manager/...`")
-}
 
 func TestEveryKeyIsExplained(t *testing.T) {
 	text, err := render(manager.DefaultConfig(), "../../..")

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,6 +110,13 @@ func fallback(value reflect.Value) string {
 			items = append(items, fmt.Sprint(value.Index(i).Interface()))
 		}
 		return "`[" + strings.Join(items, ", ") + "]`"
+	case value.Kind() == reflect.Map:
+		var items []string
+		for entry := value.MapRange(); entry.Next(); {
+			items = append(items, fmt.Sprintf("%v: %v", entry.Key(), entry.Value()))
+		}
+		slices.Sort(items)
+		return "`{" + strings.Join(items, ", ") + "}`"
 	default:
 		return "`" + fmt.Sprint(value.Interface()) + "`"
 	}

@@ -1,0 +1,47 @@
+package manager
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+func TestPlainRoutesTakeCompressedBodies(t *testing.T) {
+	mux := rpc.NewMux()
+	echo := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, err := io.Copy(w, r.Body)
+		require.NoError(t, err)
+	})
+	mux.Handle("/upload/", echo)
+	mux.Handle("/some.Service/", echo)
+	handler := routes{api: mux, files: echo, ready: echo, metrics: echo}.handler()
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, err := io.WriteString(w, "plain")
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+
+	send := func(path, body string) (int, string) {
+		request := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+		request.Header.Set("Content-Encoding", "gzip")
+		recorder := httptest.NewRecorder()
+		handler.ServeHTTP(recorder, request)
+		return recorder.Code, recorder.Body.String()
+	}
+	_, got := send("/upload/x", packed.String())
+	require.Equal(t, "plain", got)
+	for _, path := range []string{"/some.Service/Call", "/blobs/x"} {
+		_, got = send(path, packed.String())
+		require.Equal(t, packed.String(), got, "%s does its own unpacking", path)
+	}
+	code, _ := send("/upload/x", "not gzip")
+	require.Equal(t, http.StatusBadRequest, code)
+}
