@@ -80,3 +80,17 @@ func report(b *testing.B, waits []time.Duration, total time.Duration) {
 	b.ReportMetric(float64(len(waits))/total.Seconds(), "actions/s")
 	b.ReportMetric(0, "ns/op")
 }
+
+// BenchmarkOneByOne is the time of a single change when nothing else goes on.
+func BenchmarkOneByOne(b *testing.B) {
+	_, w := durable(b)
+	w.create("r")
+	var waits []time.Duration
+	began := time.Now()
+	for i := 0; b.Loop(); i++ {
+		at := time.Now()
+		w.child("r", "a0", fmt.Sprint("c", i))
+		waits = append(waits, time.Since(at))
+	}
+	report(b, waits, time.Since(began))
+}
