@@ -2,24 +2,20 @@ package demo
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
-	"github.com/rs/zerolog"
-
+	"github.com/flyte-binary/flyte-binary/internal/obs"
+	"github.com/flyte-binary/flyte-binary/internal/obs/klogs"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/command"
 )
 
 // startServer puts the product together as serve does; only what stands behind it is ours.
 func (d *demo) startServer(ctx context.Context) error {
-	config, err := d.serverConfig()
-	if err != nil {
-		return err
-	}
-	level, err := zerolog.ParseLevel(config.Logging.Level)
-	if err != nil {
-		return err
-	}
-	server, err := config.Complete(ctx, manager.Options{
-		Logger: d.log.Level(level), Clock: d.clock, REST: d.cluster.RESTConfig(), Listener: d.listener,
+	d.config.Database.URL = d.postgres.DSN()
+	server, err := d.config.Complete(ctx, manager.Options{
+		Logger: d.log, Clock: d.clock, REST: d.cluster.RESTConfig(), Listener: d.listener, Version: command.Version,
 	})
 	if err != nil {
 		return err
@@ -28,28 +24,54 @@ func (d *demo) startServer(ctx context.Context) error {
 	return server.Start(ctx)
 }
 
-func (d *demo) serverConfig() (manager.Config, error) {
+// configure reads the server's configuration before anything runs, so that a mistake in it is known at once. Only the
+// database's address is not known yet.
+func (d *demo) configure() error {
 	signing, err := d.dir.Secret("signing-key")
 	if err != nil {
-		return manager.Config{}, err
+		return err
 	}
 	internal, err := d.dir.Secret("internal-token")
 	if err != nil {
-		return manager.Config{}, err
+		return err
 	}
-	// What the demo stands on comes last: neither the environment nor --set may point it elsewhere.
-	overrides := append(append([]string{}, d.opts.Set...),
-		"server.listen="+d.opts.Listen,
-		"database.url="+d.postgres.DSN(),
-		"storage.url=file://"+d.dir.Blobs(),
-		"storage.publicURL="+d.url(),
-		"storage.signingKey="+signing,
-		"storage.sync=false", // as with etcd: the demo survives the death of processes, not of the machine
-		"auth.internalToken="+internal,
-	)
-	config, err := manager.Load("", overrides)
+	config, err := manager.Load("", slices.Concat(
+		// Tasks on a laptop are small unless they say otherwise.
+		[]string{"executor.pod.defaultCpu=250m", "executor.pod.defaultMemory=256Mi", "logging.format=json"},
+		d.opts.Set,
+		// What the demo stands on comes last: neither the environment nor --set may point it elsewhere.
+		[]string{
+			"server.listen=" + d.opts.Listen,
+			"database.url=postgres:///not-started-yet",
+			"storage.url=file://" + d.dir.Blobs(),
+			"storage.publicURL=" + d.url(),
+			"storage.signingKey=" + signing,
+			"storage.sync=false", // as with etcd: the demo survives the death of processes, not of the machine
+			"auth.internalToken=" + internal,
+			"executor.pod.endpoint=" + d.authority(),
+			"executor.pod.insecure=true",
+		},
+	))
 	if err != nil {
-		return manager.Config{}, err
+		return err
 	}
-	return config, nil
+	config.Executor.Pod.DefaultEnv = append(config.Executor.Pod.DefaultEnv,
+		// Parents write the inputs of their children into directories that nobody has made.
+		`FSSPEC_FILE={"auto_mkdir": true}`,
+		// Nothing phones home.
+		"FLYTE_DISABLE_SENTRY=1",
+	)
+	d.config = config
+	return nil
+}
+
+// openLog makes the loggers of the process; everything goes to one file.
+func (d *demo) openLog() error {
+	log, err := obs.NewLogger(d.config.Logging, d.logFile)
+	if err != nil {
+		return fmt.Errorf("open the log: %w", err)
+	}
+	klogs.Install(log)
+	d.log = log
+	return nil
 }

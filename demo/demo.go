@@ -32,8 +32,9 @@ type demo struct {
 	dir      *datadir.Dir
 	listener net.Listener
 	clock    clock.Clock
-	log      zerolog.Logger // of the server, which knows its level
-	parts    zerolog.Logger // of everything else
+	config   manager.Config
+	logFile  *os.File
+	log      zerolog.Logger
 	screen   *terminal.Terminal
 
 	postgres *pgembed.Server
@@ -87,20 +88,27 @@ func (d *demo) open() (func() error, error) {
 	if d.listener, err = listen(d.opts.Listen); err != nil {
 		return nil, errors.Join(err, d.dir.Close())
 	}
-	path, err := d.dir.LogFile("server")
-	if err != nil {
+	if err := d.openFiles(); err != nil {
 		return nil, errors.Join(err, d.listener.Close(), d.dir.Close())
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the log: %w", err), d.listener.Close(), d.dir.Close())
-	}
-	d.log = zerolog.New(file).With().Timestamp().Logger()
-	d.parts = d.log.Level(zerolog.InfoLevel)
 	return func() error {
 		_ = d.listener.Close() // the server has closed it already when it ran
-		return errors.Join(file.Close(), d.dir.Close())
+		return errors.Join(d.logFile.Close(), d.dir.Close())
 	}, nil
+}
+
+func (d *demo) openFiles() error {
+	if err := d.configure(); err != nil {
+		return err
+	}
+	path, err := d.dir.LogFile("server")
+	if err != nil {
+		return err
+	}
+	if d.logFile, err = os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+		return fmt.Errorf("open the log: %w", err)
+	}
+	return d.openLog()
 }
 
 // preparePython makes the demo's own environment, which takes a while, or checks the user's.
@@ -151,14 +159,14 @@ func (d *demo) build() error {
 		Kubelet: kube.KubeletAccess{
 			Authority: certificates.Authority, ClientCertificate: certificates.ClientCertificate, ClientKey: certificates.ClientKey,
 		},
-	}, d.parts)
+	}, d.log)
 	if err != nil {
 		return err
 	}
 	d.postgres, err = pgembed.New(pgembed.Config{
 		DataDir: d.dir.Postgres(), Ephemeral: d.opts.Ephemeral, Restart: true, Clock: d.clock,
-		Log:    d.parts.With().Str("child", "postgres").Logger(),
-		OnExit: func(err error) { d.parts.Error().Err(err).Msg("postgres died; starting it again") },
+		Log:    d.log.With().Str("child", "postgres").Logger(),
+		OnExit: func(err error) { d.log.Error().Err(err).Msg("postgres died; starting it again") },
 	})
 	return err
 }

@@ -21,11 +21,8 @@ func (d *demo) startNode(ctx context.Context) error {
 	if d.opts.CPUs > 0 {
 		cfg.CPUs = d.opts.CPUs
 	}
-	var err error
-	if cfg.Images, err = d.opts.images(); err != nil {
-		return err
-	}
-	made, err := node.New(cfg, d.cluster.RESTConfig(), d.parts, d.clock)
+	cfg.Images = d.opts.images
+	made, err := node.New(cfg, d.cluster.RESTConfig(), d.log, d.clock)
 	if err != nil {
 		return err
 	}

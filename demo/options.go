@@ -34,6 +34,8 @@ type Options struct {
 
 	// sample is a Python file whose task main is run when the demo is up.
 	sample string
+	// images is Images in the node's form.
+	images []node.Image
 	// ownPython says that Python is ours to make when it is missing.
 	ownPython bool
 }
@@ -82,6 +84,9 @@ func (o Options) complete() (Options, error) {
 	if o.Python, err = filepath.Abs(o.Python); err != nil {
 		return o, fmt.Errorf("--python: %w", err)
 	}
+	if o.images, err = o.nodeImages(); err != nil {
+		return o, err
+	}
 	if o.CPUs < 0 {
 		return o, fmt.Errorf("--cpus: must not be negative, got %v", o.CPUs)
 	}
@@ -108,8 +113,8 @@ func (o *Options) addImages(words []string) error {
 	return nil
 }
 
-// images is the mapping in the node's form. Each directory has to be there now, not only when a task needs it.
-func (o Options) images() ([]node.Image, error) {
+// nodeImages is the mapping in the node's form. Each directory has to be there now, not only when a task needs it.
+func (o Options) nodeImages() ([]node.Image, error) {
 	var images []node.Image
 	for name, dir := range o.Images {
 		dir, err := filepath.Abs(dir)

@@ -2,6 +2,7 @@ package demotest
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -145,7 +146,9 @@ func stat(pid int) (state string, parent int) {
 // Run runs the program to its end.
 func Run(t testing.TB, args ...string) (string, error) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), Program(t), args...).CombinedOutput()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, Program(t), args...).CombinedOutput()
 	return string(out), err
 }
 

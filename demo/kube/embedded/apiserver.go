@@ -28,6 +28,9 @@ func flags(endpoint string, opts options) []string {
 		"--etcd-servers=" + endpoint,
 		"--etcd-compaction-interval=2m",
 		"--bind-address=127.0.0.1",
+		// Otherwise it looks for a default route, which a laptop without network does not have.
+		"--advertise-address=127.0.0.1",
+		"--external-hostname=localhost",
 		"--secure-port=" + strconv.Itoa(opts.port),
 		"--tls-cert-file=" + kube.ServerCertFile,
 		"--tls-private-key-file=" + kube.ServerKeyFile,
