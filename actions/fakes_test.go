@@ -9,7 +9,6 @@ import (
 	"connectrpc.com/connect"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"google.golang.org/genproto/googleapis/rpc/status"
 
 	"github.com/flyte-binary/flyte-binary/actions"
@@ -22,10 +21,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/pgtest"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { pgtest.VerifyMain(m) }
 
 var run = ident.Run{Project: "p", Domain: "d", Name: "r"}
 
@@ -68,10 +68,10 @@ func (r *recorder) UpdateActionStatus(_ context.Context, request *workflow.Updat
 	return &workflow.UpdateActionStatusResponse{ActionId: request.GetActionId(), Status: r.body}, nil
 }
 
-// runs remembers the runs that were aborted.
-type runs struct{ aborted []*workflow.AbortRunRequest }
+// runService remembers the runs that were aborted.
+type runService struct{ aborted []*workflow.AbortRunRequest }
 
-func (r *runs) AbortRun(_ context.Context, request *workflow.AbortRunRequest) (*workflow.AbortRunResponse, error) {
+func (r *runService) AbortRun(_ context.Context, request *workflow.AbortRunRequest) (*workflow.AbortRunResponse, error) {
 	r.aborted = append(r.aborted, request)
 	return &workflow.AbortRunResponse{}, nil
 }
@@ -115,7 +115,7 @@ func sentinel() *actionspb.WatchForUpdatesResponse {
 // fixture is the service over fakes, and its clients.
 type fixture struct {
 	recorder *recorder
-	runs     *runs
+	runs     *runService
 	engine   *engine
 	clock    *clock.Fake
 	actions  actionsconnect.ActionsServiceClient
@@ -126,7 +126,7 @@ type fixture struct {
 func newFixture(t *testing.T, config actions.Config, scripts ...script) *fixture {
 	t.Helper()
 	f := &fixture{
-		recorder: &recorder{}, runs: &runs{}, engine: &engine{scripts: scripts}, clock: clock.NewFake(time.Unix(0, 0)),
+		recorder: &recorder{}, runs: &runService{}, engine: &engine{scripts: scripts}, clock: clock.NewFake(time.Unix(0, 0)),
 	}
 	chain := rpc.Interceptors(rpc.Chain{Log: zerolog.New(zerolog.NewTestWriter(t))})
 	upstream := rpc.NewMux(chain)
