@@ -82,6 +82,11 @@ func TestActionsTree(t *testing.T) {
 	r.move("y", succeeded)
 	r.move("a0", running)
 	s.until(sees(t, map[string]string{"a0": "4 map[1:2 5:1]", "x": "1 map[1:1 5:1]", "y": "5 map[1:1]", "z": "1 map[]"}), "the changes")
+	for range f.pool.Config().MaxConns {
+		var sort string
+		require.NoError(t, f.pool.QueryRow(t.Context(), `SHOW enable_sort`).Scan(&sort))
+		require.Equal(t, "on", sort, "how a snapshot is planned stays within its transaction")
+	}
 	meta := s.all()[0].GetEnrichedActions()[0].GetAction().GetMetadata()
 	require.Equal(t, "env.main", meta.GetTask().GetId().GetName())
 

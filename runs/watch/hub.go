@@ -43,7 +43,7 @@ type Hub struct {
 	reads chan struct{} // a token for each read under way
 
 	mu     sync.Mutex
-	ctx    context.Context    // GUARDED_BY(mu): of the goroutines; nil before Start
+	ctx    context.Context    //nolint:containedctx // GUARDED_BY(mu): of goroutines that outlive Start; nil before it
 	cancel context.CancelFunc // GUARDED_BY(mu)
 	feeds  map[int64]*feed    // GUARDED_BY(mu): by run id
 	roots  *rootFeed          // GUARDED_BY(mu): nil while nobody watches lists of runs

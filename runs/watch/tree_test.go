@@ -20,10 +20,9 @@ type known struct {
 
 // client keeps what a stream tells.
 type client struct {
-	tree  *tree
-	phase map[string]int16
-	seen  map[string]known
-	t     require.TestingT
+	tree *tree
+	seen map[string]known
+	t    require.TestingT
 }
 
 // take is what actionStream does with what is due, without a database.
