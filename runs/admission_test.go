@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert" // for the collector of EventuallyWithT
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
@@ -38,9 +37,23 @@ func (c *changing) live() []string {
 
 func (c *changing) eventuallyLive(names ...string) {
 	c.t.Helper()
-	require.EventuallyWithT(c.t, func(collect *assert.CollectT) {
-		require.Equal(collect, names, c.live())
-	}, 5*time.Second, 5*time.Millisecond)
+	var live []string
+	if !eventually(func() bool {
+		live = c.live()
+		return slices.Equal(names, live)
+	}) {
+		require.Equal(c.t, names, live)
+	}
+}
+
+// eventually tries until it holds, for some seconds.
+func eventually(holds func() bool) bool {
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
+		if holds() {
+			return true
+		}
+	}
+	return false
 }
 
 func TestConcurrencyLimitOfARun(t *testing.T) {

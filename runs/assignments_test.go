@@ -49,16 +49,6 @@ func (a *assignments) next() string {
 	}
 }
 
-// past skips heartbeats.
-func (a *assignments) past(text string) string {
-	a.t.Helper()
-	for {
-		if next := a.next(); next != text {
-			return next
-		}
-	}
-}
-
 func TestAssignmentsFollowTheLiveSet(t *testing.T) {
 	c := newChanging(t, nil)
 	c.create(namedRun("r1"))

@@ -97,10 +97,10 @@ func (s *Service) describeTrace(ctx context.Context, id ident.Action, trace *wor
 	a.TaskName, a.FunctionName, a.ShortName = trace.GetName(), trace.GetName(), trace.GetName()
 	a.StartedAt, a.EndedAt = timeOf(trace.GetStartTime()), timeOf(trace.GetEndTime())
 	a.OutputURI, a.ReportURI = trace.GetOutputs().GetOutputUri(), trace.GetOutputs().GetReportUri()
-	switch phase := state.Phase(trace.GetPhase()); {
-	case phase == state.Failed || phase == state.TimedOut || phase == state.Aborted:
+	switch phase := state.Phase(trace.GetPhase()); phase {
+	case state.Failed, state.TimedOut, state.Aborted:
 		a.Phase = phase
-	case phase == 0 || phase == state.Succeeded || phase == state.Recovered:
+	case 0, state.Succeeded, state.Recovered:
 		a.Phase = state.Succeeded
 	default:
 		return rpc.InvalidArgument("trace.phase", "a trace is recorded when it has ended")

@@ -63,7 +63,7 @@ type Writer struct {
 
 // request is an operation that waits for its commit.
 type request struct {
-	ctx  context.Context
+	ctx  context.Context //nolint:containedctx // the caller's patience, which ends apart from the commit
 	op   operation
 	done chan error
 }
