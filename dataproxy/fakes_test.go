@@ -13,7 +13,6 @@ import (
 	"connectrpc.com/connect"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/flyte-binary/flyte-binary/dataproxy"
@@ -31,10 +30,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/pgtest"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { pgtest.VerifyMain(m) }
 
 var run = ident.Run{Project: "flytesnacks", Domain: "development", Name: "r"}
 
@@ -155,7 +155,11 @@ func (f *fixture) openStore() {
 	config := blobstore.DefaultConfig()
 	config.URL, config.PublicURL, config.Sync = f.t.TempDir(), server.URL, false
 	var err error
-	f.store, err = blobstore.Open(f.t.Context(), config, blobstore.WithClock(f.clock))
+	var options []blobstore.Option
+	if f.clock != nil {
+		options = append(options, blobstore.WithClock(f.clock))
+	}
+	f.store, err = blobstore.Open(f.t.Context(), config, options...)
 	require.NoError(f.t, err)
 	f.t.Cleanup(func() { _ = f.store.Close() })
 	blobs = f.store.Handler()
