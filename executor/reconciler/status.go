@@ -46,8 +46,16 @@ func (r *Reconciler) statusDue(task *v1.TaskAction, entry *entry, state plugin.S
 	return max(0, task.CreationTimestamp.Add(delay).Sub(r.deps.Clock.Now()))
 }
 
+// statusDiffers says whether the status lacks something that it should have: what the attempt waits for, once, and that
+// it runs. With the creation and the deletion that makes four writes at most.
 func statusDiffers(entry *entry, state plugin.State) bool {
-	return state.Object != "" && (entry.status.PodUID != state.Object || entry.status.Phase != phaseName(state.Phase))
+	switch {
+	case state.Object == "":
+		return false
+	case entry.status.PodUID != state.Object:
+		return true
+	}
+	return state.Phase == common.ActionPhase_ACTION_PHASE_RUNNING && entry.status.Phase != phaseName(state.Phase)
 }
 
 // writeStatus writes the status whole. There is one writer, so it depends on no version and never conflicts.
