@@ -22,6 +22,7 @@ type plan struct {
 	runIDs   map[int64]struct{}
 	rows     map[ident.Action]struct{}
 	subtrees map[ident.Action]struct{} // with everything unfinished below
+	parents  map[ident.Action]struct{} // of these actions, when they ended in a way that another attempt may reopen
 	ids      map[int64]struct{}        // of actions, with the runs in runIDs
 	newRows  int
 }

@@ -52,6 +52,12 @@ const (
 		FROM unnest($1::bigint[], $2::text[]) AS k (run_id, name)
 		JOIN actions a ON a.run_id = k.run_id AND a.name = k.name`
 
+	loadParents = `
+		SELECT ` + decisionColumns + `
+		FROM unnest($1::bigint[], $2::text[]) AS k (run_id, name)
+		JOIN actions child ON child.run_id = k.run_id AND child.name = k.name AND child.phase IN (6, 8)
+		JOIN actions a ON a.run_id = child.run_id AND a.name = child.parent_name`
+
 	loadRowsByID = `SELECT ` + decisionColumns + ` FROM actions a WHERE a.id = ANY($1)`
 
 	// Below an action that has ended everything has, so the walk may stop there.
@@ -70,7 +76,8 @@ const (
 func (w *Writer) load(ctx context.Context, tx pgx.Tx, requests []*request) (*batch, error) {
 	p := &plan{
 		runs: map[ident.Run]struct{}{}, runIDs: map[int64]struct{}{},
-		rows: map[ident.Action]struct{}{}, subtrees: map[ident.Action]struct{}{}, ids: map[int64]struct{}{},
+		rows: map[ident.Action]struct{}{}, subtrees: map[ident.Action]struct{}{},
+		parents: map[ident.Action]struct{}{}, ids: map[int64]struct{}{},
 	}
 	for _, r := range requests {
 		r.op.plan(p)
@@ -131,6 +138,9 @@ func (b *batch) read(ctx context.Context, tx pgx.Tx, p *plan) error {
 	}
 	if ids, names := b.keys(p.rows); len(ids) > 0 {
 		statements.Queue(loadRows, ids, names).Query(eachRow(addRow))
+	}
+	if ids, names := b.keys(p.parents); len(ids) > 0 {
+		statements.Queue(loadParents, ids, names).Query(eachRow(addRow))
 	}
 	if len(p.ids) > 0 {
 		statements.Queue(loadRowsByID, slices.Collect(maps.Keys(p.ids))).Query(eachRow(addRow))

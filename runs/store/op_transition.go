@@ -70,6 +70,9 @@ func (t *Transition) plan(p *plan) {
 	} else {
 		p.row(t.Action)
 	}
+	if t.To.Attempt > 1 {
+		p.parents[t.Action] = struct{}{}
+	}
 }
 
 func (t *Transition) apply(b *batch) Outcome {
@@ -82,6 +85,9 @@ func (t *Transition) apply(b *batch) Outcome {
 		return OutcomeTerminal
 	case state.Stale:
 		return OutcomeStale
+	}
+	if state.Terminal(r.Phase) && r.parentEnded() {
+		return OutcomeTerminal // nobody waits for another attempt
 	}
 	if t.To.Attempt > r.Attempt {
 		r.OutputURI, r.ReportURI, r.Error = "", "", nil
@@ -123,4 +129,14 @@ func (t *Transition) project(b *batch, r *row) {
 	case state.Failed, state.TimedOut:
 		r.Error = t.Error
 	}
+}
+
+// parentEnded tells whether the parent is known to have ended. One that is not loaded has not: below an end nothing is
+// unfinished, and the parents of what had ended before this batch are loaded.
+func (r *row) parentEnded() bool {
+	if r.ParentName == nil {
+		return false
+	}
+	parent := r.run.rows[*r.ParentName]
+	return parent != nil && state.Terminal(parent.Phase)
 }

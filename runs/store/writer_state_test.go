@@ -127,6 +127,23 @@ func TestEndOfAParentAbortsWhatItLeavesBehind(t *testing.T) {
 	require.Empty(t, w.live.names())
 }
 
+func TestNoFurtherAttemptBelowAnEnd(t *testing.T) {
+	w := newWriting(t)
+	w.create("r", "parent")
+	w.child("r", "parent", "child")
+	w.report(to("r", "child", 1, state.Failed))
+	w.report(to("r", "parent", 1, state.Failed))
+	require.Equal(t, []store.Outcome{store.OutcomeTerminal}, w.report(to("r", "child", 2, state.Queued)))
+	require.Equal(t, state.Failed, w.phase("r", "child"))
+	w.report(to("r", "parent", 2, state.Queued))
+	require.Equal(t, []store.Outcome{store.OutcomeApplied}, w.report(to("r", "child", 2, state.Queued)))
+
+	require.Equal(t,
+		[]store.Outcome{store.OutcomeApplied, store.OutcomeApplied, store.OutcomeTerminal},
+		w.report(to("r", "parent", 2, state.Succeeded), to("r", "child", 2, state.Failed), to("r", "child", 3, state.Queued)))
+	require.Equal(t, state.Failed, w.phase("r", "child"))
+}
+
 func TestAbortKeepsWhatHasFinished(t *testing.T) {
 	w := newWriting(t)
 	w.create("r", "done", "failed", "open")
