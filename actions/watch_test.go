@@ -194,7 +194,7 @@ func TestStateServiceWatch(t *testing.T) {
 		Filter: &workflow.WatchRequest_ParentActionId{ParentActionId: id("a0")},
 	})
 	require.NoError(t, err)
-	defer stream.Close()
+	defer stream.Close() //nolint:errcheck // nothing is written
 	require.True(t, stream.Receive())
 	require.Equal(t, "c1", stream.Msg().GetActionUpdate().GetActionId().GetName())
 	require.True(t, stream.Receive())

@@ -62,7 +62,7 @@ func (f *fixture) tail(r *dataproxy.TailLogsRequest) (text string, empty int, er
 	f.t.Helper()
 	stream, err := f.data.TailLogs(f.t.Context(), r)
 	require.NoError(f.t, err)
-	defer stream.Close()
+	defer stream.Close() //nolint:errcheck // nothing is written
 	for stream.Receive() {
 		if len(stream.Msg().GetLogs()) == 0 {
 			empty++
@@ -92,7 +92,7 @@ func TestLogsOfALivingPod(t *testing.T) {
 	}
 	stream, err := f.data.TailLogs(t.Context(), logsOf("a0"))
 	require.NoError(t, err)
-	defer stream.Close()
+	defer stream.Close() //nolint:errcheck // nothing is written
 	require.True(t, stream.Receive())
 	logs := stream.Msg().GetLogs()[0]
 	require.Equal(t, "one\n", logs.GetLines()[0].GetMessage(), "clients print messages without a newline of their own")
@@ -120,9 +120,9 @@ func TestLogsOfAPodThatIsGone(t *testing.T) {
 	require.Equal(t, "six", lines[6])
 	require.Len(t, lines, 8)
 
-	stream, err := f.runLogs.TailLogs(t.Context(), &workflow.TailLogsRequest{ActionId: id("a0"), Attempt: 1})
+	stream, err := f.runLogs.TailLogs(t.Context(), &workflow.TailLogsRequest{ActionId: id("a0"), Attempt: 1}) //nolint:staticcheck // deprecated, and still served
 	require.NoError(t, err)
-	defer stream.Close()
+	defer stream.Close() //nolint:errcheck // nothing is written
 	require.True(t, stream.Receive())
 	require.Equal(t, "one\n", stream.Msg().GetLogs()[0].GetLines()[0].GetMessage())
 }
@@ -196,7 +196,7 @@ func TestSilentLogsHaveHeartbeats(t *testing.T) {
 	go f.stepClock()
 	stream, err := f.data.TailLogs(t.Context(), logsOf("a0"))
 	require.NoError(t, err)
-	defer stream.Close()
+	defer stream.Close() //nolint:errcheck // nothing is written
 	for range 2 {
 		require.True(t, stream.Receive())
 		require.Empty(t, stream.Msg().GetLogs())
@@ -262,9 +262,9 @@ func TestLogRefusals(t *testing.T) {
 		_, _, err := f.tail(test.request)
 		require.Equal(t, test.code, connect.CodeOf(err), "%s: %v", name, err)
 	}
-	stream, err := f.runLogs.TailLogs(t.Context(), &workflow.TailLogsRequest{})
+	stream, err := f.runLogs.TailLogs(t.Context(), &workflow.TailLogsRequest{}) //nolint:staticcheck // deprecated, and still served
 	require.NoError(t, err)
-	defer stream.Close()
+	defer stream.Close() //nolint:errcheck // nothing is written
 	require.False(t, stream.Receive())
 	require.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(stream.Err()))
 }

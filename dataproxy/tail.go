@@ -120,7 +120,7 @@ func (t *tail) stored(ctx context.Context) (bool, error) {
 	case err != nil:
 		return false, storeError(err, "", t.sealed)
 	}
-	defer object.Close() //nolint:errcheck // read-only
+	defer object.Close()
 	skip := t.delivered
 	err = readLog(object, t.svc.config.Logs.BatchLines, func(lines []*dataplane.LogLine) error {
 		known := min(skip, len(lines))

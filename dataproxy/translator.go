@@ -18,7 +18,7 @@ type translatorHandler struct{ svc *Service }
 var _ workflowconnect.TranslatorServiceHandler = (*translatorHandler)(nil)
 
 // TaskSpecToLaunchFormJson implements TranslatorService.
-func (h *translatorHandler) TaskSpecToLaunchFormJson(_ context.Context, r *workflow.TaskSpecToLaunchFormJsonRequest) (*workflow.TaskSpecToLaunchFormJsonResponse, error) {
+func (h *translatorHandler) TaskSpecToLaunchFormJson(_ context.Context, r *workflow.TaskSpecToLaunchFormJsonRequest) (*workflow.TaskSpecToLaunchFormJsonResponse, error) { //nolint:staticcheck // the contract spells it so
 	if r.GetTaskSpec().GetTaskTemplate() == nil {
 		return nil, rpc.InvalidArgument("task_spec.task_template", "is needed")
 	}
@@ -30,7 +30,7 @@ func (h *translatorHandler) TaskSpecToLaunchFormJson(_ context.Context, r *workf
 }
 
 // LiteralsToLaunchFormJson implements TranslatorService. Literals come with the request or from the data of an action.
-func (h *translatorHandler) LiteralsToLaunchFormJson(ctx context.Context, r *workflow.LiteralsToLaunchFormJsonRequest) (*workflow.LiteralsToLaunchFormJsonResponse, error) {
+func (h *translatorHandler) LiteralsToLaunchFormJson(ctx context.Context, r *workflow.LiteralsToLaunchFormJsonRequest) (*workflow.LiteralsToLaunchFormJsonResponse, error) { //nolint:staticcheck // the contract spells it so
 	literals := r.GetLiterals()
 	if r.GetLiteralsUri() != "" {
 		var err error
@@ -50,7 +50,7 @@ func (h *translatorHandler) LiteralsToLaunchFormJson(ctx context.Context, r *wor
 }
 
 // LaunchFormJsonToLiterals implements TranslatorService.
-func (h *translatorHandler) LaunchFormJsonToLiterals(_ context.Context, r *workflow.LaunchFormJsonToLiteralsRequest) (*workflow.LaunchFormJsonToLiteralsResponse, error) {
+func (h *translatorHandler) LaunchFormJsonToLiterals(_ context.Context, r *workflow.LaunchFormJsonToLiteralsRequest) (*workflow.LaunchFormJsonToLiteralsResponse, error) { //nolint:staticcheck // the contract spells it so
 	if r.GetJson() == nil {
 		return nil, rpc.InvalidArgument("json", "is needed")
 	}
@@ -62,7 +62,7 @@ func (h *translatorHandler) LaunchFormJsonToLiterals(_ context.Context, r *workf
 }
 
 // JsonValuesToLiterals implements TranslatorService.
-func (h *translatorHandler) JsonValuesToLiterals(_ context.Context, r *workflow.JsonValuesToLiteralsRequest) (*workflow.JsonValuesToLiteralsResponse, error) {
+func (h *translatorHandler) JsonValuesToLiterals(_ context.Context, r *workflow.JsonValuesToLiteralsRequest) (*workflow.JsonValuesToLiteralsResponse, error) { //nolint:staticcheck // the contract spells it so
 	if r.GetVariables() == nil {
 		return nil, rpc.InvalidArgument("variables", "are needed")
 	}

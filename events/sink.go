@@ -26,7 +26,7 @@ type Sink struct {
 
 // entry is what one caller reports and waits for.
 type entry struct {
-	ctx         context.Context
+	ctx         context.Context //nolint:containedctx // its end is what the flush watches
 	transitions []*enginev1.Transition
 	done        chan struct{} // closed when outcomes and err are set
 	outcomes    []enginev1.TransitionOutcome

@@ -95,7 +95,7 @@ func structSchema(metadata *structpb.Struct) schema {
 	if len(metadata.GetFields()) == 0 {
 		return schema{"type": "object"}
 	}
-	s := schema(metadata.AsMap())
+	s := metadata.AsMap()
 	delete(s, "additionalProperties")
 	delete(s, "default")
 	delete(s, "format")
