@@ -39,7 +39,7 @@ async def overridden() -> dict[str, str]:
 
 @env.task(report=True)
 async def reporting(text: str) -> str:
-    await flyte.report.log(f"<h1>{text}</h1>", do_flush=True)
+    await flyte.report.log.aio(f"<h1>{text}</h1>", do_flush=True)
     return text
 
 
