@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
 // Command is the subcommand demo.
@@ -49,7 +51,7 @@ other machines unless --listen says so. Ctrl-C stops everything in order, a seco
 			if err != nil {
 				return err
 			}
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := interruptible(cmd.Context(), clock.System{})
 			defer stop()
 			return run(ctx, opts, cmd.OutOrStdout())
 		},

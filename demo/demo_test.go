@@ -89,9 +89,8 @@ func TestCtrlCLeavesNothingBehind(t *testing.T) {
 func TestSecondCtrlCStopsAtOnce(t *testing.T) {
 	demo := demotest.Start(t, "--ephemeral")
 	children := demo.Children()
-	demo.Interrupt()
-	demo.Interrupt()
-	demo.Wait()
+	require.Eventually(t, func() bool { demo.Interrupt(); return demo.Exited() }, time.Minute, 50*time.Millisecond)
+	require.Equal(t, 130, demo.Wait(), "it does not wait for an orderly stop")
 	require.Eventually(t, func() bool {
 		for _, pid := range children {
 			if demotest.Alive(pid) {

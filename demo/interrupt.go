@@ -7,11 +7,18 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
+
+// sameSignal is the time within which a second signal is taken for an echo of the first: a wrapper that passes on what
+// the terminal has sent already sends it twice.
+const sameSignal = 300 * time.Millisecond
 
 // interruptible is a context that ends at the first SIGINT, SIGTERM or SIGHUP. The second one kills what was started and
 // ends the process at once.
-func interruptible(parent context.Context) (context.Context, context.CancelFunc) {
+func interruptible(parent context.Context, clk clock.Clock) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -21,7 +28,9 @@ func interruptible(parent context.Context) (context.Context, context.CancelFunc)
 			cancel()
 		case <-ctx.Done():
 		}
-		<-signals
+		for first := clk.Now(); clk.Now().Sub(first) < sameSignal; {
+			<-signals
+		}
 		killChildren()
 		os.Exit(130)
 	}()
