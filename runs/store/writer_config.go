@@ -21,7 +21,7 @@ type WriterConfig struct {
 // DefaultWriterConfig suits one Postgres on a local disk.
 func DefaultWriterConfig() WriterConfig {
 	return WriterConfig{
-		MaxBatch:      1000,
+		MaxBatch:      250,
 		MaxQueue:      50_000,
 		RetryMin:      20 * time.Millisecond,
 		RetryMax:      2 * time.Second,
