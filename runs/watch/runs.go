@@ -79,12 +79,15 @@ type runStream struct {
 	streams *Streams
 	target  store.RunTarget
 	send    func(*workflow.WatchRunsResponse) error
-	// floor is the state of the runs that were read past the feed: what the feed read before is older.
+	// floor is the state of the runs that were read past the feed: what the feed read before is not newer.
 	floor map[int64]int64
 }
 
 func (r *runStream) forward(rows []*store.Listed) error {
-	rows = slices.DeleteFunc(rows, func(row *store.Listed) bool { return row.LastSeq < r.floor[row.ID] })
+	return r.pages(slices.DeleteFunc(rows, func(row *store.Listed) bool { return row.LastSeq <= r.floor[row.ID] }))
+}
+
+func (r *runStream) pages(rows []*store.Listed) error {
 	for part := range slices.Chunk(rows, newestRuns) {
 		if err := r.page(part); err != nil {
 			return err
@@ -109,7 +112,7 @@ func (r *runStream) resync(ctx context.Context, since time.Time) error {
 			for _, row := range rows {
 				r.floor[row.ID] = row.LastSeq
 			}
-			return r.forward(rows)
+			return r.pages(rows)
 		})
 		if err != nil {
 			return err
