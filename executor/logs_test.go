@@ -33,7 +33,7 @@ func (h *harness) tail(request *enginev1.TailContainerRequest) ([]*dataplane.Log
 	client := enginev1connect.NewPodLogServiceClient(rpc.InProcess(mux), rpc.InProcessURL)
 	stream, err := client.TailContainer(context.Background(), request)
 	require.NoError(h.t, err)
-	defer stream.Close()
+	defer func() { require.NoError(h.t, stream.Close()) }()
 	var lines []*dataplane.LogLine
 	for stream.Receive() {
 		lines = append(lines, stream.Msg().GetLines()...)

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"strings"
 	"time"
@@ -27,9 +28,9 @@ func read(log io.Reader, lines chan<- *dataplane.LogLine, done <-chan struct{}) 
 				return nil
 			}
 		}
-		switch err {
-		case nil, bufio.ErrBufferFull:
-		case io.EOF:
+		switch {
+		case err == nil, errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF):
 			return nil
 		default:
 			return err

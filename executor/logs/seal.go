@@ -43,7 +43,7 @@ func (s *Sealer) Seal(ctx context.Context, log plugin.Log, uri string) error {
 		}
 		return fmt.Errorf("read log of %s/%s: %w", log.Pod, log.Container, err)
 	}
-	defer stream.Close() //nolint:errcheck // read-only
+	defer stream.Close()
 	writing, abandon := context.WithCancel(ctx)
 	defer abandon()
 	object, err := s.store.NewWriter(writing, uri)

@@ -59,7 +59,7 @@ func (s *Service) TailContainer(
 	if err != nil || log == nil {
 		return err
 	}
-	defer log.Close() //nolint:errcheck // read-only
+	defer log.Close()
 	return s.copy(ctx, log, out)
 }
 

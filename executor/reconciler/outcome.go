@@ -74,11 +74,15 @@ func (r *Reconciler) reportedError(ctx context.Context, attempt *plugin.Attempt)
 	case err != nil:
 		return nil, fmt.Errorf("read error document: %w", err)
 	}
+	return ofDocument(body, uri), nil
+}
+
+func ofDocument(body []byte, uri string) *failure.Failure {
 	document := &core.ErrorDocument{}
 	if err := proto.Unmarshal(body, document); err != nil || document.GetError() == nil {
-		return failure.New(failure.ErrorUnreadable, "%s is no error document", uri), nil
+		return failure.New(failure.ErrorUnreadable, "%s is no error document", uri)
 	}
-	return failure.FromTask(document.GetError()), nil
+	return failure.FromTask(document.GetError())
 }
 
 func (r *Reconciler) exists(ctx context.Context, uri string) (bool, error) {

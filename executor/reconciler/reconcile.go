@@ -27,9 +27,9 @@ type Reconciler struct {
 	deps     Deps
 	memory   memory
 	wake     func(types.NamespacedName)
-	finishes chan struct{} // a slot for each end that may be carried out at once
-	follows  chan struct{} // likewise for logs that are read to their end
-	lifetime context.Context
+	finishes chan struct{}   // a slot for each end that may be carried out at once
+	follows  chan struct{}   // likewise for logs that are read to their end
+	lifetime context.Context //nolint:containedctx // of what goes on in the background
 	work     background
 }
 

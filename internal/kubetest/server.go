@@ -122,7 +122,7 @@ func spawn(dir, remove, program string, args ...string) error {
 		return err
 	}
 	defer out.Close()
-	command := exec.Command("/bin/sh", append([]string{"-c", supervise, "sh", remove, program}, args...)...)
+	command := exec.CommandContext(context.Background(), "/bin/sh", append([]string{"-c", supervise, "sh", remove, program}, args...)...)
 	command.Dir, command.Stdout, command.Stderr = dir, out, out
 	pipe, err := command.StdinPipe()
 	if err != nil {
@@ -161,7 +161,7 @@ func awaitReady(ctx context.Context, config *rest.Config) error {
 
 // freePort finds a port that was free a moment ago: the API server takes no listener from outside.
 func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, err
 	}
