@@ -81,6 +81,9 @@ func (s *Server) arguments() []string {
 // may need a moment to let go of the data, so such a refusal is tried again until the context ends.
 func (s *Server) launchUntilReady(ctx context.Context) (*child, error) {
 	for {
+		if err := s.clearStaleLock(); err != nil {
+			return nil, err
+		}
 		c, err := s.launch()
 		if err != nil {
 			return nil, err

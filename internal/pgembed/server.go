@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
@@ -142,14 +143,24 @@ func (s *Server) port() int {
 	return 5432
 }
 
-// makeSocketDir makes a short path: sockets' paths are limited to about 100 bytes, data directories are not.
+// maxSocketDir keeps a socket's whole path below the limit of the system, about 100 bytes.
+const maxSocketDir = 85
+
+// makeSocketDir makes an empty directory beside the data, or a short one elsewhere when that path is too long.
 func (s *Server) makeSocketDir() error {
-	dir, err := os.MkdirTemp("/tmp", "flyte-pg-")
-	if err != nil {
-		return fmt.Errorf("make socket directory: %w", err)
+	s.socket = filepath.Join(s.config.DataDir, "socket")
+	if len(s.socket) > maxSocketDir {
+		dir, err := os.MkdirTemp("/tmp", "flyte-pg-")
+		if err != nil {
+			return fmt.Errorf("make socket directory: %w", err)
+		}
+		s.socket = dir
 	}
-	s.socket = dir
-	return s.account.ownDir(dir)
+	// What a killed predecessor left would be taken for its lock.
+	if err := os.RemoveAll(s.socket); err != nil {
+		return fmt.Errorf("clear socket directory: %w", err)
+	}
+	return s.account.ownDir(s.socket)
 }
 
 func (s *Server) ensureDatabase(ctx context.Context) error {

@@ -2,8 +2,11 @@ package pgembed_test
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -85,6 +88,38 @@ func TestCrashIsReportedAndRepaired(t *testing.T) {
 	require.NoError(t, syscall.Kill(before, syscall.SIGKILL))
 	require.ErrorContains(t, <-exits, "postgres died")
 	require.Eventually(t, func() bool { return server.Pid() != 0 && server.Pid() != before }, time.Minute, 10*time.Millisecond)
+	require.Equal(t, "1", query(t, server.DSN(), "SELECT '1'"))
+}
+
+// TestLockOfAnotherProcessIsNoObstacle is what a container meets that was killed and started again: the number in the
+// lock is that of somebody else of the same account.
+func TestLockOfAnotherProcessIsNoObstacle(t *testing.T) {
+	dir := dataDir(t)
+	first := newServer(t, pgembed.Config{DataDir: dir, Ephemeral: true})
+	require.NoError(t, first.Start(t.Context()))
+	require.NoError(t, first.Stop(t.Context()))
+
+	info, err := os.Stat(dir)
+	require.NoError(t, err)
+	owner := info.Sys().(*syscall.Stat_t)
+	other := exec.Command("sleep", "600")
+	if os.Geteuid() == 0 {
+		other.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: owner.Uid, Gid: owner.Gid}}
+	}
+	require.NoError(t, other.Start())
+	t.Cleanup(func() { _ = other.Process.Kill(); _ = other.Wait() })
+
+	lock := filepath.Join(dir, "data", "postmaster.pid")
+	content := fmt.Sprintf("%d\n%s/data\n1\n5432\n%s/socket\n\n\nready\n", other.Process.Pid, dir, dir)
+	require.NoError(t, os.WriteFile(lock, []byte(content), 0o600))
+	require.NoError(t, os.Chown(lock, int(owner.Uid), int(owner.Gid)))
+	second := newServer(t, pgembed.Config{DataDir: dir, Ephemeral: true})
+	require.NoError(t, second.Start(t.Context()))
+}
+
+func TestLongDataDirectory(t *testing.T) {
+	server := newServer(t, pgembed.Config{DataDir: filepath.Join(dataDir(t), strings.Repeat("long", 30)), Ephemeral: true})
+	require.NoError(t, server.Start(t.Context()))
 	require.Equal(t, "1", query(t, server.DSN(), "SELECT '1'"))
 }
 
