@@ -6,6 +6,7 @@ import (
 	"connectrpc.com/connect"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
@@ -37,5 +38,6 @@ func (h *engineHandler) GetActionStorage(ctx context.Context, request *enginev1.
 		RunOutputBase: at.RunOutputBase,
 		Attempts:      uint32(at.Attempt), //nolint:gosec // counts from 1
 		Finished:      state.Terminal(at.Phase),
+		Phase:         common.ActionPhase(at.Phase),
 	}, nil
 }

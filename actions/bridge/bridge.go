@@ -20,6 +20,7 @@ import (
 type Engine interface {
 	WatchAssignments(ctx context.Context, r *enginev1.WatchAssignmentsRequest) (*connect.ServerStreamForClient[enginev1.WatchAssignmentsResponse], error)
 	GetAssignments(ctx context.Context, r *enginev1.GetAssignmentsRequest) (*enginev1.GetAssignmentsResponse, error)
+	GetActionStorage(ctx context.Context, r *enginev1.GetActionStorageRequest) (*enginev1.GetActionStorageResponse, error)
 }
 
 // Events takes the end of actions that cannot become objects.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/actions/bridge"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
@@ -36,6 +37,38 @@ func TestAssignmentsBecomeObjectsUntilTheyAreReleased(t *testing.T) {
 	f.engine.release(second, true)
 	f.eventually("")
 	require.Empty(t, f.events.all())
+}
+
+func TestWhatTheExecutorEndedIsLeftToIt(t *testing.T) {
+	f := newFixture(t)
+	f.config.SealGrace = time.Hour
+	f.engine.phases = map[string]common.ActionPhase{
+		"aborted": common.ActionPhase_ACTION_PHASE_ABORTED,
+		"ended":   common.ActionPhase_ACTION_PHASE_SUCCEEDED,
+		"failed":  common.ActionPhase_ACTION_PHASE_FAILED,
+	}
+	all := []*enginev1.Assignment{assignment(1, "aborted"), assignment(2, "ended"), assignment(3, "failed"), assignment(4, "unknown")}
+	for _, a := range all {
+		f.engine.assign(a, true)
+	}
+	f.start()
+	f.eventually("aborted ended failed unknown")
+	for _, a := range all {
+		f.engine.release(a, true)
+	}
+	f.eventually("ended failed")
+	require.Never(t, func() bool { return f.actions(f.cluster.Namespace) != "ended failed" }, 200*time.Millisecond, 10*time.Millisecond)
+}
+
+func TestWhatTheExecutorForgotIsDeletedInTheEnd(t *testing.T) {
+	f := newFixture(t)
+	f.config.SealGrace = 50 * time.Millisecond
+	f.engine.phases = map[string]common.ActionPhase{"ended": common.ActionPhase_ACTION_PHASE_SUCCEEDED}
+	f.engine.assign(assignment(1, "ended"), true)
+	f.start()
+	f.eventually("ended")
+	f.engine.release(assignment(1, "ended"), true)
+	f.eventually("")
 }
 
 func TestOnConnectingTheWholeSetIsCompared(t *testing.T) {
@@ -293,6 +326,7 @@ func TestConfig(t *testing.T) {
 		"resync":             func(c *bridge.Config) { c.Resync = 0 },
 		"maxSilence":         func(c *bridge.Config) { c.MaxSilence = 0 },
 		"releaseGrace":       func(c *bridge.Config) { c.ReleaseGrace = -1 },
+		"sealGrace":          func(c *bridge.Config) { c.SealGrace = -1 },
 		"recreateDelay":      func(c *bridge.Config) { c.RecreateDelay = -1 },
 		"maxPending":         func(c *bridge.Config) { c.MaxPending = 0 },
 		"callTimeout":        func(c *bridge.Config) { c.CallTimeout = 0 },

@@ -16,9 +16,12 @@ type Config struct {
 	Resync time.Duration `mapstructure:"resync"`
 	// MaxSilence is how long the state machine may send nothing, not even a heartbeat, before it is asked anew.
 	MaxSilence time.Duration `mapstructure:"maxSilence"`
-	// ReleaseGrace is how long the object of an action that ended is left to the executor, which deletes it once the
-	// logs are stored.
+	// ReleaseGrace is how long the object of an action that is over is left alone: the executor deletes it itself
+	// when it reported the end.
 	ReleaseGrace time.Duration `mapstructure:"releaseGrace"`
+	// SealGrace is how much longer, when the executor reported the end: it still stores the logs. Objects of aborted
+	// actions are deleted without it.
+	SealGrace time.Duration `mapstructure:"sealGrace"`
 	// RecreateDelay is how long an object that vanished is left alone: most belong to actions that have just ended.
 	RecreateDelay time.Duration `mapstructure:"recreateDelay"`
 	// MaxPending is how many assignments are held in memory until their objects are made.
@@ -53,6 +56,7 @@ func DefaultConfig() Config {
 		Resync:        5 * time.Minute,
 		MaxSilence:    time.Minute,
 		ReleaseGrace:  time.Second,
+		SealGrace:     90 * time.Second,
 		RecreateDelay: 2 * time.Second,
 		MaxPending:    2000,
 		CallTimeout:   30 * time.Second,
@@ -73,6 +77,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("maxSilence: must be positive, got %s", c.MaxSilence)
 	case c.ReleaseGrace < 0:
 		return fmt.Errorf("releaseGrace: must not be negative, got %s", c.ReleaseGrace)
+	case c.SealGrace < 0:
+		return fmt.Errorf("sealGrace: must not be negative, got %s", c.SealGrace)
 	case c.RecreateDelay < 0:
 		return fmt.Errorf("recreateDelay: must not be negative, got %s", c.RecreateDelay)
 	case c.MaxPending <= 0:

@@ -19,6 +19,7 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
@@ -36,6 +37,7 @@ type engine struct {
 	subscribers map[chan *enginev1.WatchAssignmentsResponse]struct{} // GUARDED_BY(mu)
 	subscribed  int                                                  // GUARDED_BY(mu)
 	asked       [][]int64                                            // GUARDED_BY(mu): uids of each GetAssignments
+	phases      map[string]common.ActionPhase                        // GUARDED_BY(mu): by name; unknown actions are not found
 	away        bool                                                 // GUARDED_BY(mu)
 }
 
@@ -89,6 +91,17 @@ func (e *engine) GetAssignments(_ context.Context, r *enginev1.GetAssignmentsReq
 		}
 	}
 	return response, nil
+}
+
+func (e *engine) GetActionStorage(_ context.Context, r *enginev1.GetActionStorageRequest) (*enginev1.GetActionStorageResponse, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	id := ident.ActionOf(r.GetActionId())
+	phase, ok := e.phases[id.Name]
+	if !ok || id.Run != (ident.Run{Project: "proj", Domain: "dev", Name: "r"}) {
+		return nil, rpc.NotFound("no action %s", id)
+	}
+	return &enginev1.GetActionStorageResponse{Phase: phase}, nil
 }
 
 // assign makes an action live; told says whether the subscribers learn of it.

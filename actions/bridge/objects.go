@@ -62,7 +62,11 @@ func strip(object any) (any, error) {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: full.Namespace, Name: full.Name, UID: full.UID, ResourceVersion: full.ResourceVersion,
 			DeletionTimestamp: full.DeletionTimestamp,
-			Labels:            map[string]string{v1.LabelUID: full.Labels[v1.LabelUID]},
+			Labels: map[string]string{
+				v1.LabelUID: full.Labels[v1.LabelUID], v1.LabelProject: full.Labels[v1.LabelProject],
+				v1.LabelDomain: full.Labels[v1.LabelDomain], v1.LabelRun: full.Labels[v1.LabelRun],
+				v1.LabelAction: full.Labels[v1.LabelAction],
+			},
 		},
 	}, nil
 }

@@ -20,6 +20,7 @@ type session struct {
 	queue   workqueue.TypedRateLimitingInterface[int64]
 	indexer cache.Indexer
 	extra   sync.Map // uids of objects found superfluous by comparison
+	spared  sync.Map // uids of objects that are left to the executor until SealGrace is over
 }
 
 func newSession(b *Bridge) *session {
@@ -74,6 +75,7 @@ func (s *session) appeared(object any) {
 // vanished looks again, a little later, at live actions whose object is gone. Most have just ended.
 func (s *session) vanished(object any) {
 	if uid, ok := uidOf(object); ok {
+		s.spared.Delete(uid)
 		if live, _ := s.desired.isLive(uid); live {
 			s.queue.AddAfter(uid, s.config.RecreateDelay)
 		}

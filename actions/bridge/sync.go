@@ -6,10 +6,13 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
 // laterError is a failure for which the API server asked for a pause of its own.
@@ -41,15 +44,55 @@ func (s *session) sync(ctx context.Context, uid int64) error {
 		if !object.DeletionTimestamp.IsZero() {
 			continue
 		}
-		if err := s.cluster.remove(ctx, object); err != nil {
-			return throttled(fmt.Errorf("delete TaskAction %s/%s: %w", object.Namespace, object.Name, err))
-		}
-		s.metrics.deleted.Add(ctx, 1)
-		if _, found := s.extra.LoadAndDelete(uid); found {
-			count(ctx, s.metrics.mended, "extra")
+		if err := s.remove(ctx, uid, object); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// remove deletes an object that nobody wants, unless the executor is about to do so.
+func (s *session) remove(ctx context.Context, uid int64, object *metav1.PartialObjectMetadata) error {
+	if _, spared := s.spared.LoadAndDelete(uid); !spared {
+		leave, err := s.leftToExecutor(ctx, object)
+		if err != nil {
+			return err
+		}
+		if leave {
+			s.spared.Store(uid, nil)
+			s.queue.AddAfter(uid, s.config.SealGrace)
+			return nil
+		}
+	}
+	if err := s.cluster.remove(ctx, object); err != nil {
+		return throttled(fmt.Errorf("delete TaskAction %s/%s: %w", object.Namespace, object.Name, err))
+	}
+	s.metrics.deleted.Add(ctx, 1)
+	if _, found := s.extra.LoadAndDelete(uid); found {
+		count(ctx, s.metrics.mended, "extra")
+	}
+	return nil
+}
+
+// leftToExecutor tells whether the executor reported how the action ended: then it still has its logs to store, and
+// deletes the object when it has. Of an abort it does not know, and what is unknown belongs to nobody.
+func (s *session) leftToExecutor(ctx context.Context, object *metav1.PartialObjectMetadata) (bool, error) {
+	id := ident.Action{Name: object.Labels[v1.LabelAction], Run: ident.Run{
+		Project: object.Labels[v1.LabelProject], Domain: object.Labels[v1.LabelDomain], Name: object.Labels[v1.LabelRun],
+	}}
+	found, err := s.engine.GetActionStorage(ctx, &enginev1.GetActionStorageRequest{ActionId: id.Proto()})
+	if kind := rpc.KindOf(err); err != nil && (kind == rpc.KindNotFound || kind == rpc.KindInvalidArgument) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("ask how %s ended: %w", id, err)
+	}
+	switch found.GetPhase() {
+	case common.ActionPhase_ACTION_PHASE_SUCCEEDED, common.ActionPhase_ACTION_PHASE_FAILED, common.ActionPhase_ACTION_PHASE_TIMED_OUT:
+		return true, nil
+	default:
+		return false, nil
+	}
 }
 
 func (s *session) create(ctx context.Context, uid int64) error {

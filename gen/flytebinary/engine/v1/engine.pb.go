@@ -950,7 +950,9 @@ type GetActionStorageResponse struct {
 	// How many attempts were started.
 	Attempts uint32 `protobuf:"varint,3,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	// The phase's number is terminal.
-	Finished      bool `protobuf:"varint,4,opt,name=finished,proto3" json:"finished,omitempty"`
+	Finished bool `protobuf:"varint,4,opt,name=finished,proto3" json:"finished,omitempty"`
+	// The phase of the action.
+	Phase         common.ActionPhase `protobuf:"varint,5,opt,name=phase,proto3,enum=flyteidl2.common.ActionPhase" json:"phase,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1011,6 +1013,13 @@ func (x *GetActionStorageResponse) GetFinished() bool {
 		return x.Finished
 	}
 	return false
+}
+
+func (x *GetActionStorageResponse) GetPhase() common.ActionPhase {
+	if x != nil {
+		return x.Phase
+	}
+	return common.ActionPhase(0)
 }
 
 // TailContainerRequest names a container of a pod.
@@ -1145,7 +1154,7 @@ var File_flytebinary_engine_v1_engine_proto protoreflect.FileDescriptor
 
 const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\n" +
-	"\"flytebinary/engine/v1/engine.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a'flyteidl2/actions/actions_service.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1eflyteidl2/core/execution.proto\x1a&flyteidl2/logs/dataplane/payload.proto\x1a\x18flyteidl2/task/run.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x81\x01\n" +
+	"\"flytebinary/engine/v1/engine.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a'flyteidl2/actions/actions_service.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1eflyteidl2/core/execution.proto\x1a&flyteidl2/logs/dataplane/payload.proto\x1a\x18flyteidl2/task/run.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x81\x01\n" +
 	"\n" +
 	"Transition\x12=\n" +
 	"\x05event\x18\x01 \x01(\v2\x1f.flyteidl2.workflow.ActionEventB\x06\xbaH\x03\xc8\x01\x01R\x05event\x124\n" +
@@ -1194,12 +1203,13 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\x16GetAssignmentsResponse\x12C\n" +
 	"\vassignments\x18\x01 \x03(\v2!.flytebinary.engine.v1.AssignmentR\vassignments\"b\n" +
 	"\x17GetActionStorageRequest\x12G\n" +
-	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\"\x97\x01\n" +
+	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\"\xcc\x01\n" +
 	"\x18GetActionStorageResponse\x12\x1b\n" +
 	"\tinput_uri\x18\x01 \x01(\tR\binputUri\x12&\n" +
 	"\x0frun_output_base\x18\x02 \x01(\tR\rrunOutputBase\x12\x1a\n" +
 	"\battempts\x18\x03 \x01(\rR\battempts\x12\x1a\n" +
-	"\bfinished\x18\x04 \x01(\bR\bfinished\"\xad\x01\n" +
+	"\bfinished\x18\x04 \x01(\bR\bfinished\x123\n" +
+	"\x05phase\x18\x05 \x01(\x0e2\x1d.flyteidl2.common.ActionPhaseR\x05phase\"\xad\x01\n" +
 	"\x14TailContainerRequest\x12%\n" +
 	"\tnamespace\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\tnamespace\x12\x19\n" +
 	"\x03pod\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x03pod\x12\x1c\n" +
@@ -1265,7 +1275,8 @@ var file_flytebinary_engine_v1_engine_proto_goTypes = []any{
 	(*workflow.TaskAction)(nil),             // 23: flyteidl2.workflow.TaskAction
 	(*task.RunSpec)(nil),                    // 24: flyteidl2.task.RunSpec
 	(*timestamppb.Timestamp)(nil),           // 25: google.protobuf.Timestamp
-	(*dataplane.LogLine)(nil),               // 26: flyteidl2.logs.dataplane.LogLine
+	(common.ActionPhase)(0),                 // 26: flyteidl2.common.ActionPhase
+	(*dataplane.LogLine)(nil),               // 27: flyteidl2.logs.dataplane.LogLine
 }
 var file_flytebinary_engine_v1_engine_proto_depIdxs = []int32{
 	19, // 0: flytebinary.engine.v1.Transition.event:type_name -> flyteidl2.workflow.ActionEvent
@@ -1288,24 +1299,25 @@ var file_flytebinary_engine_v1_engine_proto_depIdxs = []int32{
 	8,  // 17: flytebinary.engine.v1.WatchAssignmentsResponse.release:type_name -> flytebinary.engine.v1.Release
 	7,  // 18: flytebinary.engine.v1.GetAssignmentsResponse.assignments:type_name -> flytebinary.engine.v1.Assignment
 	21, // 19: flytebinary.engine.v1.GetActionStorageRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	26, // 20: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
-	2,  // 21: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
-	4,  // 22: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
-	9,  // 23: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
-	13, // 24: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
-	15, // 25: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
-	17, // 26: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
-	3,  // 27: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
-	5,  // 28: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
-	12, // 29: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
-	14, // 30: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
-	16, // 31: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
-	18, // 32: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
-	27, // [27:33] is the sub-list for method output_type
-	21, // [21:27] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	26, // 20: flytebinary.engine.v1.GetActionStorageResponse.phase:type_name -> flyteidl2.common.ActionPhase
+	27, // 21: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
+	2,  // 22: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
+	4,  // 23: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
+	9,  // 24: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
+	13, // 25: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
+	15, // 26: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
+	17, // 27: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
+	3,  // 28: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
+	5,  // 29: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
+	12, // 30: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
+	14, // 31: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
+	16, // 32: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
+	18, // 33: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
+	28, // [28:34] is the sub-list for method output_type
+	22, // [22:28] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_engine_proto_init() }
