@@ -249,6 +249,7 @@ func TestActionsDoNotGoBack(t *testing.T) {
 	r.child("x")
 	r.apply(change{name: "c", parent: "x", phase: queued})
 	parent := f.children(r.Root())
+	parent.count(2)
 	s := f.actions(r.Run)
 	s.count(1)
 	hold := make(chan struct{})
