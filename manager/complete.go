@@ -159,6 +159,7 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 
 	// Dependencies first; the port answers only when all of it works.
 	s.parts = lifecycle.NewGroup(
+		lifecycle.Named{Name: "profiles", Part: &profiles{address: c.Telemetry.DebugListen}},
 		lifecycle.Named{Name: "runs", Part: runsService},
 		lifecycle.Named{Name: "executor", Part: executorService},
 		lifecycle.Named{Name: "bridge", Part: bridgeService},

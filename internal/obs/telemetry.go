@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 
@@ -34,6 +35,9 @@ type TelemetryConfig struct {
 	TraceRatio float64 `mapstructure:"traceRatio"`
 	// ServiceName names this process to the collector. Defaults to flyte-binary.
 	ServiceName string `mapstructure:"serviceName"`
+	// DebugListen serves profiles of the process (pprof) at this address, host:port. Nobody is asked who he is, so it
+	// belongs on loopback. Empty, the default, means nowhere.
+	DebugListen string `mapstructure:"debugListen"`
 }
 
 // DefaultTelemetryConfig has every default.
@@ -50,6 +54,11 @@ func (c TelemetryConfig) Validate() error {
 		return errors.New("otlpEndpoint: must be host:port, without a scheme")
 	case c.ServiceName == "":
 		return errors.New("serviceName: required")
+	}
+	if c.DebugListen != "" {
+		if _, _, err := net.SplitHostPort(c.DebugListen); err != nil {
+			return fmt.Errorf("debugListen: want host:port, got %q", c.DebugListen)
+		}
 	}
 	return nil
 }
