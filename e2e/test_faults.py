@@ -38,7 +38,7 @@ def finish(handle, ledger: pathlib.Path, n: int) -> None:
     eventually(lambda: remote.Run.get(handle.name).done(), timeout=600, what="the end of the run")
     assert "succeeded" in str(remote.Run.get(handle.name).phase).lower(), remote.RunDetails.get(handle.name).action_details.error_info
     assert remote.Run.get(handle.name).outputs()[0] == list(range(n))
-    found = list(remote.Action.listall(for_run_name=handle.name, limit=1000))
+    found = list(remote.Action.listall(for_run_name=handle.name))
     assert len(found) == n + 1
     assert {str(a.phase).rsplit(".", 1)[-1].lower() for a in found} == {"succeeded"}
     executions = collections.Counter(p.name.split(".")[0] for p in ledger.iterdir())
