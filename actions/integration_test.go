@@ -131,7 +131,7 @@ func until(t *testing.T, stream *watchStream, name string, phase common.ActionPh
 func TestAStormOfEnqueuesMakesEachActionOnce(t *testing.T) {
 	s := newSystem(t)
 	stream := s.watch(t)
-	const children, repeats, workers = 500, 3, 60
+	const children, repeats, workers = 200, 3, 60
 	work := make(chan string)
 	var group sync.WaitGroup
 	for range workers {
