@@ -3,9 +3,10 @@
 import collections
 import os
 import pathlib
+import shutil
 import signal
+import subprocess
 import threading
-import urllib.request
 
 import flyte
 import flyte.remote as remote
@@ -100,6 +101,47 @@ def test_duplicate_enqueue_storm(server: Server):
     assert {status for status, _ in answers} <= {200, 409}, [a for a in answers if a[0] not in (200, 409)][:3]
     assert [a.name for a in remote.Action.listall(for_run_name=handle.name)].count("twin") == 1
     remote.Run.get(handle.name).abort("the storm is over")
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("iptables"), reason="cutting a connection silently needs root and iptables")
+def test_half_open_watch_does_not_hang_a_parent(server: Server, tmp_path: pathlib.Path):
+    """The packets of a waiting parent's connections vanish, in both directions and for good, without any reset."""
+    connect(server)
+    handle = flyte.run(storm.waits_for_file, str(tmp_path / "go"))
+    pid = int(eventually(lambda: (tmp_path / "go.parent").exists() and (tmp_path / "go.parent").read_text(), what="the parent"))
+    eventually(lambda: (tmp_path / "go.child").exists(), what="the child")
+    cut = connections(pid, server.port)
+    assert cut, "the parent has no connection to the server"
+    rules = [["INPUT", "-i", "lo", "-p", "tcp", way, str(port), other, str(server.port), "-j", "DROP"]
+             for port in cut for way, other in (("--sport", "--dport"), ("--dport", "--sport"))]
+    for rule in rules:
+        subprocess.run(["iptables", "-A", *rule], check=True)
+    try:
+        (tmp_path / "go").write_text("now")
+        eventually(lambda: remote.Run.get(handle.name).done(), timeout=300, what="the end of the run")
+    finally:
+        for rule in rules:
+            subprocess.run(["iptables", "-D", *rule], check=True)
+    assert remote.Run.get(handle.name).outputs()[0] == 1
+
+
+def connections(pid: int, port: int) -> list[int]:
+    """The local ports of a process's connections to a port of this machine."""
+    inodes = set()
+    for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            target = os.readlink(fd)
+        except OSError:
+            continue
+        if target.startswith("socket:["):
+            inodes.add(target[8:-1])
+    found = []
+    for table in ("tcp", "tcp6"):
+        for line in pathlib.Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[9] in inodes and int(fields[2].rsplit(":", 1)[1], 16) == port:
+                found.append(int(fields[1].rsplit(":", 1)[1], 16))
+    return found
 
 
 def test_stop_leaves_no_process(tmp_path: pathlib.Path, home):

@@ -19,3 +19,18 @@ async def child(i: int, ledger: str) -> int:
 @env.task
 async def parent(n: int, ledger: str) -> list[int]:
     return list(await asyncio.gather(*(child(i, ledger) for i in range(n))))
+
+
+@env.task
+async def waits(path: str) -> int:
+    open(path + ".child", "w").close()
+    while not os.path.exists(path):
+        await asyncio.sleep(0.2)
+    return 1
+
+
+@env.task
+async def waits_for_file(path: str) -> int:
+    with open(path + ".parent", "w") as out:
+        out.write(str(os.getpid()))
+    return await waits(path)
