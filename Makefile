@@ -106,7 +106,7 @@ verify: ## Prove that generated files and module files are current
 .PHONY: setup
 setup: tools ## Install all that tests need on a fresh machine
 	@scripts/toolchain.sh go node python
-	@scripts/system-packages.sh postgres venv browser
+	@scripts/system-packages.sh postgres venv browser iptables
 
 .PHONY: tools
 tools: $(BIN)/gotestsum-$(GOTESTSUM) $(BIN)/protoc-gen-go buf ## Install the pinned tools into .bin/ and tools/node_modules/

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sees to programs that come from the system: installs Debian packages where that is possible (root and apt-get), and says
-# what is missing and how to get it where it is not. Arguments: what is needed, of postgres venv browser.
+# what is missing and how to get it where it is not. Arguments: what is needed, of postgres venv browser iptables.
 set -euo pipefail
 
 has_postgres() {
@@ -9,10 +9,11 @@ has_postgres() {
 	compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || compgen -G '/usr/pgsql-*/bin/initdb' >/dev/null
 }
 has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
+has_iptables() { command -v iptables >/dev/null || [ -x /usr/sbin/iptables ]; }
 has_browser() { command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; }
 
-declare -A packages=([postgres]=postgresql [venv]=python3-venv [browser]=chromium)
-declare -A names=([postgres]='a Postgres server (initdb, postgres)' [venv]="Python's venv module" [browser]='Chromium')
+declare -A packages=([postgres]=postgresql [venv]=python3-venv [browser]=chromium [iptables]=iptables)
+declare -A names=([postgres]='a Postgres server (initdb, postgres)' [venv]="Python's venv module" [browser]='Chromium' [iptables]='iptables (for one fault test)')
 
 missing=()
 for need in "$@"; do
