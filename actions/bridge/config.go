@@ -55,7 +55,7 @@ func DefaultConfig() Config {
 		Workers:       16,
 		Resync:        5 * time.Minute,
 		MaxSilence:    time.Minute,
-		ReleaseGrace:  time.Second,
+		ReleaseGrace:  500 * time.Millisecond,
 		SealGrace:     90 * time.Second,
 		RecreateDelay: 2 * time.Second,
 		MaxPending:    2000,
