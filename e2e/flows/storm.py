@@ -6,7 +6,7 @@ import uuid
 
 import flyte
 
-env = flyte.TaskEnvironment(name="storm", resources=flyte.Resources(cpu="100m", memory="150Mi"))
+env = flyte.TaskEnvironment(name="storm", resources=flyte.Resources(cpu="250m", memory="150Mi"))
 
 
 @env.task
