@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"sync"
 	"time"
@@ -169,17 +168,29 @@ func freePort() (int, error) {
 	return listener.Addr().(*net.TCPAddr).Port, nil
 }
 
+// binaries finds the programs where KUBEBUILDER_ASSETS says, or in .bin at the root of the repository, above the
+// directory in which the test runs.
 func binaries() (etcd, apiserver string, err error) {
-	_, file, _, _ := runtime.Caller(0)
-	bin := filepath.Join(filepath.Dir(file), "..", "..", ".bin")
-	if assets := os.Getenv("KUBEBUILDER_ASSETS"); assets != "" {
-		bin = assets
-	}
-	etcd, apiserver = filepath.Join(bin, "etcd"), filepath.Join(bin, "kube-apiserver")
-	for _, path := range []string{etcd, apiserver} {
-		if _, err := os.Stat(path); err != nil {
-			return "", "", errMissing
+	candidates := []string{os.Getenv("KUBEBUILDER_ASSETS")}
+	if candidates[0] == "" {
+		dir, err := os.Getwd()
+		if err != nil {
+			return "", "", err
+		}
+		for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+			candidates = append(candidates, filepath.Join(dir, ".bin"))
 		}
 	}
-	return etcd, apiserver, nil
+	for _, bin := range candidates {
+		etcd, apiserver = filepath.Join(bin, "etcd"), filepath.Join(bin, "kube-apiserver")
+		if isFile(etcd) && isFile(apiserver) {
+			return etcd, apiserver, nil
+		}
+	}
+	return "", "", errMissing
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }

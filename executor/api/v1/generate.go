@@ -1,3 +1,4 @@
 package v1
 
-//go:generate sh -c "cd ../../../tools && go tool controller-gen object paths=../executor/api/v1 && go tool controller-gen crd:maxDescLen=400 paths=../executor/api/v1 output:crd:dir=../executor/api/v1/crds"
+//go:generate go tool -modfile=../../../tools/go.mod controller-gen object paths=.
+//go:generate go tool -modfile=../../../tools/go.mod controller-gen crd:maxDescLen=400 paths=. output:crd:dir=crds
