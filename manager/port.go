@@ -52,7 +52,7 @@ func newPort(
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
-	base, cut := context.WithCancelCause(log.WithContext(context.Background())) //nolint:forbidigo // the root of all requests
+	base, cut := context.WithCancelCause(log.WithContext(context.Background()))
 	return &port{
 		listener:  listener,
 		beginStop: beginStop,

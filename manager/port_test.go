@@ -54,7 +54,7 @@ func do(t *testing.T, method, url string, body io.Reader, header map[string]stri
 	}
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
-	defer response.Body.Close() //nolint:errcheck // read to its end
+	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	return response.StatusCode, response.Header, string(text)

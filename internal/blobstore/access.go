@@ -16,7 +16,7 @@ func (s *Store) ReadAll(ctx context.Context, uri string, limit int64) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close() //nolint:errcheck // read-only
+	defer r.Close()
 	if limit <= 0 {
 		return io.ReadAll(r)
 	}

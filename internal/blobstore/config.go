@@ -89,10 +89,10 @@ type root struct {
 
 // uri is the root as URIs begin, without a slash at the end.
 func (r root) uri() string {
-	switch {
-	case r.scheme == "file":
+	switch r.scheme {
+	case "file":
 		return r.prefix
-	case r.scheme == "abfs":
+	case "abfs":
 		return strings.TrimSuffix("abfs://"+r.bucket+"@"+r.host+"/"+r.prefix, "/")
 	default:
 		return strings.TrimSuffix(r.scheme+"://"+r.bucket+"/"+r.prefix, "/")

@@ -69,7 +69,7 @@ func (s *fileServer) get(w http.ResponseWriter, r *http.Request, f *files, key s
 		s.fail(w, r, err)
 		return
 	}
-	defer file.Close() //nolint:errcheck // read-only
+	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
 		s.fail(w, r, err)

@@ -15,21 +15,21 @@ import (
 // Errors to ask for with errors.Is.
 var (
 	// ErrNotExist says that there is no such object. It is fs.ErrNotExist as well.
-	ErrNotExist error = notExist{}
+	ErrNotExist error = notExistError{}
 	// ErrTooLarge says that an object is larger than the caller wants to read.
 	ErrTooLarge = errors.New("object is too large")
 	// ErrForbiddenPath says that a URI lies outside the configured roots, or tries to get there.
 	ErrForbiddenPath = errors.New("path is outside the configured storage")
 )
 
-// notExist equals fs.ErrNotExist too, for callers that know no store.
-type notExist struct{}
+// notExistError equals fs.ErrNotExist too, for callers that know no store.
+type notExistError struct{}
 
 // Error implements error.
-func (notExist) Error() string { return "object does not exist" }
+func (notExistError) Error() string { return "object does not exist" }
 
 // Is is for errors.Is.
-func (notExist) Is(target error) bool { return target == fs.ErrNotExist } //nolint:errorlint // a sentinel
+func (notExistError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // Info describes an object.
 type Info struct {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 
@@ -50,7 +51,7 @@ func TestTelemetry(t *testing.T) {
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{Name: "of_another_registry"})
 	further.MustRegister(gauge)
 	recorder := httptest.NewRecorder()
-	telemetry.Handler(further).ServeHTTP(recorder, httptest.NewRequest("GET", "/metrics", nil))
+	telemetry.Handler(further).ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	for _, want := range []string{"flyte_things_total", "go_goroutines", "of_another_registry"} {
 		require.Contains(t, recorder.Body.String(), want)
 	}

@@ -71,7 +71,7 @@ func (l *Leases) Hold(ctx context.Context, name string, d time.Duration, work fu
 		ours, err := l.Acquire(ctx, name, d)
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // told to end
 		case err != nil:
 			zerolog.Ctx(ctx).Warn().Err(err).Msg("cannot take the lease")
 		case ours:

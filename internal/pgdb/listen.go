@@ -47,7 +47,7 @@ func Listen(
 			heard(n)
 		})
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // told to end
 		}
 		zerolog.Ctx(ctx).Warn().Err(err).Str("channel", channel).Msg("lost the listening connection")
 		timer := clk.NewTimer(pause + rand.N(pause)) //nolint:gosec // only spreads reconnections

@@ -21,7 +21,7 @@ type Option func(*pgxpool.Config)
 // WithTracer makes a span of each statement.
 func WithTracer(provider trace.TracerProvider) Option {
 	return func(c *pgxpool.Config) {
-		c.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(provider), otelpgx.WithTrimSQLInSpanName())
+		c.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(provider))
 	}
 }
 

@@ -26,12 +26,20 @@ type child struct {
 	err  error         // how it ended; read after done
 }
 
+// ending says how it ended, in words even when it went in peace.
+func (c *child) ending() error {
+	if c.err == nil {
+		return errors.New("exit status 0")
+	}
+	return c.err
+}
+
 // launch starts the program. The goroutine that starts it stays for as long as it runs: the kernel ties the signal
 // on our death to the thread that forked.
 func (s *Server) launch() (*child, error) {
 	c := &child{tail: &logTail{log: s.config.Log}, done: make(chan struct{})}
 	started := make(chan error)
-	cmd := exec.Command(filepath.Join(s.binDir, "postgres"), s.arguments()...) //nolint:gosec // our own arguments
+	cmd := exec.Command(filepath.Join(s.binDir, "postgres"), s.arguments()...) //nolint:noctx // it outlives the start
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = s.config.DataDir, c.tail, c.tail, environment()
 	detach(cmd, s.account)
 	go func() {
@@ -114,7 +122,7 @@ func (s *Server) awaitReady(ctx context.Context, c *child) error {
 		}
 		select {
 		case <-c.done:
-			return fmt.Errorf("postgres ended while it started: %v: %s", c.err, c.tail)
+			return fmt.Errorf("postgres ended while it started: %w: %s", c.ending(), c.tail)
 		default:
 		}
 		if !s.pause(ctx, readyInterval) {

@@ -21,7 +21,7 @@ func (s *Server) watch(c *child) {
 		if stopping {
 			return
 		}
-		err := fmt.Errorf("postgres died: %v: %s", c.err, c.tail)
+		err := fmt.Errorf("postgres died: %w: %s", c.ending(), c.tail)
 		s.config.Log.Error().Err(err).Msg("postgres died")
 		if s.config.OnExit != nil {
 			s.config.OnExit(err)
@@ -37,7 +37,7 @@ func (s *Server) watch(c *child) {
 
 // relaunch tries until the server runs again; nil when Stop came first.
 func (s *Server) relaunch() *child {
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // nobody's request: it ends with Stop
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
 		select {
@@ -67,7 +67,7 @@ func (s *Server) adopt(c *child) *child {
 	}
 	s.mu.Unlock()
 	if stopping {
-		c.stop(context.Background()) //nolint:forbidigo // must end whatever else happens
+		c.stop(context.Background())
 		return nil
 	}
 	s.config.Log.Info().Int("pid", c.pid).Msg("postgres runs again")

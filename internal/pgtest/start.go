@@ -60,7 +60,7 @@ rm -rf "$2" "$3"
 // would run then.
 func cleaner(pid int, dirs ...string) (func(), error) {
 	args := append([]string{"-c", cleanup, "flyte-pgtest-cleanup", strconv.Itoa(pid)}, dirs...)
-	cmd := exec.Command("/bin/sh", args...) //nolint:gosec // our own script
+	cmd := exec.Command("/bin/sh", args...) //nolint:noctx // it outlives every test
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	input, err := cmd.StdinPipe()
 	if err != nil {
@@ -82,7 +82,7 @@ func Main(m *testing.M) int {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.server != nil {
-		if err := shared.server.Stop(context.Background()); err != nil { //nolint:forbidigo // nothing bounds the end of a process
+		if err := shared.server.Stop(context.Background()); err != nil {
 			fmt.Fprintln(os.Stderr, "stop postgres:", err)
 			code = max(code, 1)
 		}

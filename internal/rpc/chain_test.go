@@ -79,10 +79,10 @@ func call(t *testing.T, chain rpc.Chain, details func(context.Context) error) *c
 	return wire
 }
 
-type sqlState string
+type stateError string
 
-func (s sqlState) Error() string    { return "sql " + string(s) }
-func (s sqlState) SQLState() string { return string(s) }
+func (s stateError) Error() string    { return "sql " + string(s) }
+func (s stateError) SQLState() string { return string(s) }
 
 func TestErrorsBecomeCodes(t *testing.T) {
 	cause := errors.New("password=hunter2")
@@ -108,11 +108,11 @@ func TestErrorsBecomeCodes(t *testing.T) {
 		{fmt.Errorf("wrapped: %w", rpc.NotFound("run x")), connect.CodeNotFound, "run x"},
 		{cause, connect.CodeInternal, "internal"},
 		{sql.ErrNoRows, connect.CodeNotFound, ""},
-		{sqlState("23505"), connect.CodeAlreadyExists, ""},
-		{sqlState("40001"), connect.CodeAborted, ""},
-		{sqlState("57P03"), connect.CodeUnavailable, ""},
-		{sqlState("53300"), connect.CodeUnavailable, ""},
-		{sqlState("42601"), connect.CodeInternal, ""},
+		{stateError("23505"), connect.CodeAlreadyExists, ""},
+		{stateError("40001"), connect.CodeAborted, ""},
+		{stateError("57P03"), connect.CodeUnavailable, ""},
+		{stateError("53300"), connect.CodeUnavailable, ""},
+		{stateError("42601"), connect.CodeInternal, ""},
 		{context.DeadlineExceeded, connect.CodeDeadlineExceeded, ""},
 		{context.Canceled, connect.CodeUnavailable, ""}, // the request was not cancelled, something of ours was
 		{connect.NewError(connect.CodeUnknown, errors.New("x")), connect.CodeInternal, "x"},
@@ -165,12 +165,16 @@ func TestFailuresAreLoggedUnderTheirID(t *testing.T) {
 	require.Contains(t, log.String(), "/flyteidl2.workflow.RunService/GetRunDetails")
 }
 
+// crash does what a careless handler does with a missing message.
+func crash(id *common.RunIdentifier) error {
+	id.Name = "x"
+	return nil
+}
+
 func TestPanicBecomesInternalWithAnID(t *testing.T) {
 	var log bytes.Buffer
 	wire := call(t, rpc.Chain{Log: zerolog.New(&log)}, func(context.Context) error {
-		var none *common.RunIdentifier
-		none.Name = "x"
-		return nil
+		return crash(nil)
 	})
 	require.Equal(t, connect.CodeInternal, wire.Code())
 	require.NotContains(t, wire.Message(), "nil pointer")

@@ -72,8 +72,8 @@ func serverContext(caller context.Context) (context.Context, context.CancelFunc)
 
 // callContext has the end of one context and the values of another.
 type callContext struct {
-	context.Context
-	values context.Context
+	context.Context                 //nolint:containedctx // it is one itself
+	values          context.Context //nolint:containedctx // as above
 }
 
 // Value implements context.Context.
