@@ -5,7 +5,9 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -172,5 +174,23 @@ func TestServicesDoNotAskTheMachineForTime(t *testing.T) {
 				"%s uses time.%s; take a clock.Clock", s.path, selector.Sel.Name)
 			return true
 		})
+	}
+}
+
+func TestFaultsNotInheritedNamesRealTests(t *testing.T) {
+	names := map[string]bool{}
+	for _, s := range sources(t) {
+		for _, decl := range s.file.Decls {
+			if function, ok := decl.(*ast.FuncDecl); ok {
+				names[function.Name.Name] = true
+			}
+		}
+	}
+	page, err := os.ReadFile("../../docs/faults-not-inherited.md")
+	require.NoError(t, err)
+	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(page), -1)
+	require.Greater(t, len(named), 20)
+	for _, match := range named {
+		require.True(t, names[match[1]], "docs/faults-not-inherited.md names %s, which is not there", match[1])
 	}
 }
