@@ -51,11 +51,11 @@ func (w *WatchReader) Changes(ctx context.Context, runID, after int64, limit int
 }
 
 // Children reads the direct children of an action that changed after a place in the run's log, by id, after one
-// child's id. Only what an ActionUpdate needs is filled in: ID, Name, ActionType, Phase, LastSeq, OutputURI, Error
-// and Signal.
+// child's id. Only what an ActionUpdate needs is filled in: ID, Name, ActionType, Phase, Attempt, LastSeq,
+// OutputURI, Error and Signal.
 func (w *WatchReader) Children(ctx context.Context, runID int64, parent string, since, afterID int64, limit int) ([]*Action, error) {
 	const query = `
-		SELECT id, name, action_type, phase, last_seq, output_uri, error, signal FROM actions
+		SELECT id, name, action_type, phase, attempt, last_seq, output_uri, error, signal FROM actions
 		WHERE run_id = $1 AND parent_name = $2 AND id > $3 AND last_seq > $4
 		ORDER BY id LIMIT $5`
 	rows, err := w.pool.Query(ctx, query, runID, parent, afterID, since, limit)
@@ -64,7 +64,7 @@ func (w *WatchReader) Children(ctx context.Context, runID int64, parent string, 
 	}
 	children, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (*Action, error) {
 		a := &Action{RunID: runID, ParentName: &parent}
-		return a, row.Scan(&a.ID, &a.Name, &a.ActionType, &a.Phase, &a.LastSeq, &a.OutputURI, &a.Error, &a.Signal)
+		return a, row.Scan(&a.ID, &a.Name, &a.ActionType, &a.Phase, &a.Attempt, &a.LastSeq, &a.OutputURI, &a.Error, &a.Signal)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read children of %s: %w", parent, err)

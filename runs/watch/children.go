@@ -11,6 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/layout"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/view"
@@ -32,7 +33,7 @@ func (s *Streams) Children(ctx context.Context, parent ident.Action, send func(*
 	pace := s.pace()
 	defer pace.stop()
 
-	c := childStream{streams: s, parent: parent, runID: at.RunID, send: send, sent: map[int64]sentChild{}}
+	c := childStream{streams: s, parent: parent, runID: at.RunID, base: at.OutputBase, send: send, sent: map[int64]sentChild{}}
 	if err := c.snapshot(ctx, 0); err != nil {
 		return err
 	}
@@ -60,6 +61,7 @@ type childStream struct {
 	streams *Streams
 	parent  ident.Action
 	runID   int64
+	base    string // where attempts of the run write
 	send    func(*enginev1.WatchChildrenResponse) error
 	sent    map[int64]sentChild
 }
@@ -114,7 +116,7 @@ func (c *childStream) update(row *store.Action) error {
 	if phase == known.phase {
 		return nil
 	}
-	message, err := actionUpdate(c.parent.Run, row)
+	message, err := actionUpdate(c.parent.Run, c.base, row)
 	if err != nil {
 		return err
 	}
@@ -130,13 +132,17 @@ func (c *childStream) sentinel() error {
 }
 
 // actionUpdate is a row as a parent's controller wants it. Only an end carries results: the controller takes them from
-// the update that first has the terminal phase.
-func actionUpdate(run ident.Run, row *store.Action) (*workflow.ActionUpdate, error) {
+// the update that first has the terminal phase. Before it, a task's update names the directory where its attempt will
+// write, since the controller warns in the user's log about each update that names none.
+func actionUpdate(run ident.Run, base string, row *store.Action) (*workflow.ActionUpdate, error) {
 	update := &workflow.ActionUpdate{
 		ActionId: ident.Action{Run: run, Name: row.Name}.Proto(),
 		Phase:    common.ActionPhase(row.Phase),
 	}
 	if !view.Terminal(update.Phase) {
+		if workflow.ActionType(row.ActionType) == workflow.ActionType_ACTION_TYPE_TASK {
+			update.OutputUri = layout.AttemptDir(base, row.Name, uint32(row.Attempt))
+		}
 		return update, nil
 	}
 	update.OutputUri = row.OutputURI
