@@ -6,6 +6,7 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -17,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -349,14 +351,21 @@ func alive(t testing.TB, pid string) bool {
 	return err == nil
 }
 
-// counter counts writes of a node.
+// counter counts writes of a node, and can cut it off from the API server.
 type counter struct {
+	down atomic.Bool  // every call fails
+	hits atomic.Int64 // calls that failed so
+
 	mu   sync.Mutex
 	made map[string]int // GUARDED_BY(mu): by method and resource, of pods
 }
 
 func (c *counter) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if c.down.Load() {
+			c.hits.Add(1)
+			return nil, errors.New("no route to the API server")
+		}
 		if r.Method != http.MethodGet && strings.Contains(r.URL.Path, "/pods/") {
 			c.mu.Lock()
 			if c.made == nil {

@@ -92,6 +92,10 @@ func (w *worker) makeVolumes(ctx context.Context) (map[string]string, error) {
 	if w.volumes != nil {
 		return w.volumes, nil
 	}
+	if len(w.pod().Spec.Volumes) == 0 {
+		w.volumes = map[string]string{}
+		return w.volumes, nil
+	}
 	dir := filepath.Join(w.dir, "volumes")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the pod's directory: %w", err)

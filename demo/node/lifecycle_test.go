@@ -216,6 +216,18 @@ func TestWritesOfAShortPod(t *testing.T) {
 	require.Equal(t, map[string]int{"POST binding": 1, "PATCH status": 1}, b.writes.take())
 }
 
+// The end of a pod is reported when the API server comes back, however long that takes.
+func TestTheEndIsNotLostWhileTheAPIIsAway(t *testing.T) {
+	b := setup(t)
+	dir := t.TempDir()
+	pod := b.running(t, b.create(t, b.shell("while [ ! -e "+dir+"/go ]; do sleep 0.01; done; exit 9")))
+	b.writes.down.Store(true)
+	touch(t, dir+"/go")
+	require.Eventually(t, func() bool { return b.writes.hits.Load() >= 3 }, 10*time.Second, 5*time.Millisecond)
+	b.writes.down.Store(false)
+	require.Equal(t, int32(9), terminated(b.ended(t, pod)).ExitCode)
+}
+
 func TestCommandNotFound(t *testing.T) {
 	b := setup(t)
 	pod := b.run(t, b.shell("", func(p *corev1.Pod) {

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
@@ -131,7 +132,8 @@ func (n *Node) endOrphan(dir string) {
 			return
 		}
 	}
-	if err := os.RemoveAll(dir); err != nil {
+	errs := []error{n.volumes.RemoveAll(types.UID(filepath.Base(dir))), os.RemoveAll(dir)}
+	if err := errors.Join(errs...); err != nil {
 		n.log.Warn().Err(err).Msg("the files of an earlier pod were not removed")
 	}
 }

@@ -120,7 +120,10 @@ func (w *worker) run() {
 		}
 		reports.Wait()
 	}
-	if err := w.n.volumes.Remove(w.pod()); err != nil && ctx.Err() == nil {
+	if ctx.Err() != nil {
+		return // the processes go on, and so does what they use
+	}
+	if err := w.n.volumes.Remove(w.pod()); err != nil {
 		w.log.Warn().Err(err).Msg("volumes in memory were not removed")
 	}
 	w.part(ctx)

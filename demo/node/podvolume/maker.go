@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/flyte-binary/flyte-binary/demo/node/podenv"
 )
@@ -56,7 +57,7 @@ func (m Maker) volume(ctx context.Context, pod *corev1.Pod, v *corev1.Volume, pa
 	switch {
 	case v.EmptyDir != nil:
 		if v.EmptyDir.Medium == corev1.StorageMediumMemory && m.MemoryDir != "" {
-			path = m.memoryPath(pod, v.Name)
+			path = m.memoryPath(pod.UID, v.Name)
 		}
 		return path, os.MkdirAll(path, 0o755) //nolint:gosec // other users of the volume are this user's processes
 	case v.HostPath != nil:
@@ -90,8 +91,24 @@ func (m Maker) volume(ctx context.Context, pod *corev1.Pod, v *corev1.Volume, pa
 	return "", fmt.Errorf("%w: it knows emptyDir, configMap, secret, downwardAPI, projected and hostPath", ErrUnsupported)
 }
 
-func (m Maker) memoryPath(pod *corev1.Pod, volume string) string {
-	return filepath.Join(m.MemoryDir, "flyte-"+string(pod.UID)+"-"+volume)
+func (m Maker) memoryPath(uid types.UID, volume string) string {
+	return filepath.Join(m.MemoryDir, "flyte-"+string(uid)+"-"+volume)
+}
+
+// RemoveAll does what Remove does for a pod of which only the uid is known.
+func (m Maker) RemoveAll(uid types.UID) error {
+	if m.MemoryDir == "" || uid == "" {
+		return nil
+	}
+	paths, err := filepath.Glob(m.memoryPath(uid, "*"))
+	if err != nil {
+		return err
+	}
+	errs := make([]error, 0, len(paths))
+	for _, path := range paths {
+		errs = append(errs, os.RemoveAll(path))
+	}
+	return errors.Join(errs...)
 }
 
 // Remove removes what Make may have put outside of dir. What is inside goes with dir.
@@ -99,7 +116,7 @@ func (m Maker) Remove(pod *corev1.Pod) error {
 	var errs []error
 	for _, v := range pod.Spec.Volumes {
 		if v.EmptyDir != nil && v.EmptyDir.Medium == corev1.StorageMediumMemory && m.MemoryDir != "" {
-			errs = append(errs, os.RemoveAll(m.memoryPath(pod, v.Name)))
+			errs = append(errs, os.RemoveAll(m.memoryPath(pod.UID, v.Name)))
 		}
 	}
 	return errors.Join(errs...)

@@ -105,7 +105,13 @@ func TestMake(t *testing.T) {
 		"all/a": "-rw-r--r-- 1", "all/b": "-rw-r--r-- 2", "some/deep/er/b.txt": "-r-------- 2", "secret/key": "-rw------- \x00\x01",
 		"down/labels": "-rw-r--r-- x=\"y\"", "many/a": "-rw-r--r-- 1", "many/key": "-rw-r--r-- \x00\x01", "many/token": "-rw------- p@me",
 	}, tree(t, dir))
+	require.NoError(t, maker.RemoveAll("another"))
+	require.DirExists(t, filepath.Join(memory, "flyte-u-memory"))
 	require.NoError(t, maker.Remove(pod))
+	require.NoDirExists(t, filepath.Join(memory, "flyte-u-memory"))
+	_, err := maker.Make(t.Context(), pod, dir)
+	require.NoError(t, err)
+	require.NoError(t, maker.RemoveAll(pod.UID))
 	require.NoDirExists(t, filepath.Join(memory, "flyte-u-memory"))
 }
 
