@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// requests counts what the API server was asked, by verb and resource, such as "POST pods" or "PATCH pods/status".
+type requests map[string]float64
+
+var label = regexp.MustCompile(`(\w+)="([^"]*)"`)
+
+// requests reads the API server's own count.
+func (c *cluster) requests(ctx context.Context) (requests, error) {
+	body, err := c.client.RESTClient().Get().AbsPath("/metrics").SetHeader("Accept", "text/plain").DoRaw(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read metrics of the API server: %w", err)
+	}
+	counts := requests{}
+	lines := bufio.NewScanner(bytes.NewReader(body))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		rest, found := strings.CutPrefix(lines.Text(), "apiserver_request_total{")
+		if !found {
+			continue
+		}
+		labels, value, _ := strings.Cut(rest, "} ")
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return nil, fmt.Errorf("metrics of the API server: %q: %w", lines.Text(), err)
+		}
+		named := map[string]string{}
+		for _, match := range label.FindAllStringSubmatch(labels, -1) {
+			named[match[1]] = match[2]
+		}
+		key := named["verb"] + " " + named["resource"]
+		if named["subresource"] != "" {
+			key += "/" + named["subresource"]
+		}
+		counts[key] += n
+	}
+	return counts, lines.Err()
+}
+
+// writes are the verbs that change something.
+var writes = []string{"POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION"}
+
+// since is what was written after another count.
+func (r requests) since(before requests) requests {
+	written := requests{}
+	for key, n := range r {
+		verb, _, _ := strings.Cut(key, " ")
+		if slices.Contains(writes, verb) && n > before[key] {
+			written[key] = n - before[key]
+		}
+	}
+	return written
+}
+
+// of sums up what concerns a resource and its subresources.
+func (r requests) of(resource string) float64 {
+	var total float64
+	for key, n := range r {
+		_, path, _ := strings.Cut(key, " ")
+		if name, _, _ := strings.Cut(path, "/"); name == resource {
+			total += n
+		}
+	}
+	return total
+}
+
+func (r requests) sum() float64 {
+	var total float64
+	for _, n := range r {
+		total += n
+	}
+	return total
+}

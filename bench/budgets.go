@@ -1,0 +1,31 @@
+package main
+
+// budgets are the limits that the design sets, by case and figure. They are shown beside the figures, never enforced.
+var budgets = map[string]string{
+	"idle/memory of the server":                       "120",
+	"pod/CreateRun to pod p50":                        "30",
+	"pod/CreateRun to pod p99":                        "100",
+	"child-end/from its status stored p50":            "10",
+	"child-end/from its status stored p99":            "50",
+	"chain-engine/per link":                           "30",
+	"chain-traces/per link":                           "30",
+	"fan-out-engine/finished actions":                 "at least 300",
+	"fan-out-traces/finished actions":                 "at least 300",
+	"fan-out-engine/writes of TaskActions":            "4",
+	"fan-out-1000/finished actions":                   "at least 120",
+	"fan-out-5000/finished actions":                   "at least 120",
+	"fan-out-1000/writes of TaskActions":              "4",
+	"fan-out-5000/writes of TaskActions":              "4",
+	"fan-out-1000/extra pods":                         "0",
+	"fan-out-5000/extra pods":                         "0",
+	"reads/ListRuns default p99":                      "20",
+	"reads/ListRuns newest first p99":                 "20",
+	"reads/ListRuns of 200 p99":                       "20",
+	"reads/ListRuns failed, newest first p99":         "20",
+	"reads/ListRuns of a task p99":                    "20",
+	"reads/ListRuns page after 20000 rows p99":        "20",
+	"reads/ListActions of a run of 10 p99":            "20",
+	"reads/ListActions of the wide run p99":           "20",
+	"reads/WatchActions of a run of 10, snapshot p99": "20",
+	"reads/WatchActions of the wide run, first p99":   "20",
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// measureFanOut enqueues n children of one parent, as fast as they are taken by so many callers.
+func measureFanOut(n, concurrency int, k kind) func(context.Context, *stack, *Result) error {
+	return func(ctx context.Context, s *stack, r *Result) error {
+		if err := s.writeSleepInputs(); err != nil {
+			return err
+		}
+		p, err := s.startParent(ctx)
+		if err != nil {
+			return err
+		}
+		if err := s.resetPeaks(); err != nil {
+			return err
+		}
+		before, err := s.cluster.requests(ctx)
+		if err != nil {
+			return err
+		}
+		usage, err := s.usage()
+		if err != nil {
+			return err
+		}
+		pods := s.node.startedPods()
+
+		began := time.Now()
+		taken, err := each(n, concurrency, childName, func(name string) error { return s.enqueue(ctx, p.action, name, k) })
+		if err != nil {
+			return fmt.Errorf("enqueue: %w", err)
+		}
+		enqueued := time.Since(began)
+		last, err := p.awaitAll(ctx, n)
+		if err != nil {
+			return err
+		}
+		if err := s.settled(ctx, 1); err != nil {
+			return err
+		}
+		used, err := s.usage()
+		if err != nil {
+			return err
+		}
+		after, err := s.cluster.requests(ctx)
+		if err != nil {
+			return err
+		}
+
+		r.add("finished actions", float64(n)/last.Sub(began).Seconds(), "/s")
+		r.add("all ends seen after", last.Sub(began).Seconds(), "s")
+		r.add("Enqueue", float64(n)/enqueued.Seconds(), "/s")
+		r.latency("Enqueue", taken)
+		if k == withPod {
+			r.add("extra pods", float64(s.node.startedPods()-pods-n), "")
+		}
+		if k != asTrace {
+			addWrites(r, after.since(before), n)
+		}
+		used.since(usage).perAction(r, n)
+		if err := s.addMemory(r, "", true); err != nil {
+			return err
+		}
+		return p.finish(ctx)
+	}
+}
+
+func childName(i int) string { return fmt.Sprintf("c%d", i) }
+
+// settled waits until only some TaskActions and their pods are left.
+func (s *stack) settled(ctx context.Context, but int) error {
+	for {
+		left, err := s.cluster.taskActions(ctx)
+		if err != nil {
+			return err
+		}
+		if left <= but {
+			return s.node.drained(ctx, but)
+		}
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return fmt.Errorf("%d TaskActions are left over: %w", left-but, err)
+		}
+	}
+}
+
+// addWrites notes what the API server was asked to write for each of n actions. The pod's own writes are its creation, its
+// deletion and the one of the node.
+func addWrites(r *Result, written requests, n int) {
+	for _, key := range sortedKeys(written) {
+		if written[key] >= float64(n)/20 {
+			r.add("API writes, "+key, written[key]/float64(n), "/action")
+		}
+	}
+	r.add("writes of TaskActions", written.of("taskactions")/float64(n), "/action")
+	r.add("writes of anything but pods", (written.sum()-written.of("pods"))/float64(n), "/action")
+}
+
+func sortedKeys(r requests) []string {
+	keys := make([]string, 0, len(r))
+	for key := range r {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b string) int {
+		_, x, _ := strings.Cut(a, " ")
+		_, y, _ := strings.Cut(b, " ")
+		return strings.Compare(x+a, y+b)
+	})
+	return keys
+}

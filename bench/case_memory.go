@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// settleTime is given to a process to return memory that it does not need any more.
+const settleTime = 5 * time.Second
+
+// measureMemory does many actions under five parents, without pods so that it takes seconds instead of minutes.
+func measureMemory(n, concurrency int) func(context.Context, *stack, *Result) error {
+	return func(ctx context.Context, s *stack, r *Result) error {
+		if err := s.addMemory(r, "at the start", false); err != nil {
+			return err
+		}
+		if err := s.resetPeaks(); err != nil {
+			return err
+		}
+		const parents = 5
+		part := max(1, n/parents)
+		began := time.Now()
+		for i := range parents {
+			p, err := s.startParent(ctx)
+			if err != nil {
+				return err
+			}
+			if _, err := each(part, concurrency, childName, func(name string) error { return s.enqueue(ctx, p.action, name, asTrace) }); err != nil {
+				return fmt.Errorf("enqueue: %w", err)
+			}
+			if _, err := p.awaitAll(ctx, part); err != nil {
+				return err
+			}
+			if err := p.finish(ctx); err != nil {
+				return err
+			}
+			if i == 0 || i == parents-1 {
+				if err := s.addMemory(r, fmt.Sprintf("after %d actions", (i+1)*part), false); err != nil {
+					return err
+				}
+			}
+		}
+		r.add("done", float64(parents*part)/time.Since(began).Seconds(), "actions/s")
+		if err := pause(ctx, settleTime); err != nil {
+			return err
+		}
+		return s.addMemory(r, fmt.Sprintf("%s later", settleTime), true)
+	}
+}
+
+// addMemory notes the memory of server and API server, and their peaks if wanted.
+func (s *stack) addMemory(r *Result, when string, peaks bool) error {
+	if when != "" {
+		when = ", " + when
+	}
+	for _, p := range []struct {
+		name string
+		pid  int
+	}{{serverName, s.server.pid}, {apiserverName, s.cluster.apiserver.pid}} {
+		now, peak, err := memoryOf(p.pid)
+		if err != nil {
+			return err
+		}
+		r.add("memory of the "+p.name+when, now, "MiB")
+		if peaks {
+			r.add("peak memory of the "+p.name+when, peak, "MiB")
+		}
+	}
+	return nil
+}
+
+func (s *stack) resetPeaks() error {
+	return errors.Join(resetPeak(s.server.pid), resetPeak(s.cluster.apiserver.pid))
+}

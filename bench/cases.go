@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// benchCase is one measurement.
+type benchCase struct {
+	name, about string
+	// fresh says that it wants processes that have done nothing yet, for what they have done shows in its figures.
+	fresh bool
+	run   func(context.Context, *stack, *Result) error
+}
+
+// cases are all, in the order in which they are best run.
+func cases(o options) []benchCase {
+	all := []benchCase{
+		{"idle", "time to ready, memory and CPU of a server with nothing to do", true, measureIdle},
+		{"pod", "CreateRun to its pod, and to its end, on an idle system", false, measurePod(o.samples)},
+		{"child-end", "end of a child's pod to the parent's watch", false, measureChildEnd(o.samples)},
+		{"create", "CreateRun at concurrency 1, 8 and 32", false, measureCreate(o.creates)},
+		{"chain-pods", "actions with pods, one after the other", false, measureChain(o.chain, withPod)},
+		{"chain-engine", "the same, done by the executor itself", false, measureChain(o.chain, inEngine)},
+		{"chain-traces", "the same, of traces", false, measureChain(o.chain, asTrace)},
+		{"fan-out-traces", fmt.Sprintf("%d traces enqueued by one parent", o.plain), true, measureFanOut(o.plain, o.concurrency, asTrace)},
+		{"fan-out-engine", fmt.Sprintf("%d children that the executor does itself", o.plain), true, measureFanOut(o.plain, o.concurrency, inEngine)},
+	}
+	for _, n := range o.fanOut {
+		all = append(all, benchCase{
+			fmt.Sprintf("fan-out-%d", n), fmt.Sprintf("%d children with pods that end at once", n), true,
+			measureFanOut(n, o.concurrency, withPod),
+		})
+	}
+	return append(all,
+		benchCase{"memory", fmt.Sprintf("memory while %d actions (traces) are done", o.memory), true, measureMemory(o.memory, o.concurrency)},
+		benchCase{"reads", fmt.Sprintf("lists and first snapshots with %d actions stored", o.stored), true, measureReads(o.stored, o.samples)},
+	)
+}
+
+// bench runs cases, each on a stack of its own or on the one before it.
+type bench struct {
+	options  options
+	dir      string
+	progress io.Writer
+	stack    *stack
+	started  int
+}
+
+// measure runs one case. A failure is part of its result, and the next case gets a new stack.
+func (b *bench) measure(ctx context.Context, c benchCase) Result {
+	fmt.Fprintf(b.progress, "%s: %s\n", c.name, c.about)
+	ctx, cancel := context.WithTimeout(ctx, b.options.timeout)
+	defer cancel()
+	result := Result{Case: c.name, About: c.about}
+	if c.fresh || b.stack == nil {
+		b.close()
+		b.started++
+		var err error
+		if b.stack, err = startStack(ctx, b.options, filepath.Join(b.dir, fmt.Sprint(b.started))); err != nil {
+			result.Error = err.Error()
+			return result
+		}
+	}
+	before, err := b.stack.usage()
+	if err != nil {
+		result.Error = err.Error()
+		return result
+	}
+	finish := b.stack.profile(ctx, b.options.profile, c.name)
+	began := time.Now()
+	err = c.run(ctx, b.stack, &result)
+	result.Seconds = time.Since(began).Seconds()
+	finish()
+	if after, failure := b.stack.usage(); failure == nil {
+		result.OthersCores = after.since(before).others
+	}
+	if err != nil {
+		result.Error = err.Error()
+		fmt.Fprintf(b.progress, "%s: %v; see the logs in %s\n", c.name, err, b.stack.dir)
+		b.close()
+	}
+	result.printRows(b.progress)
+	return result
+}
+
+func (b *bench) close() {
+	if b.stack != nil {
+		b.stack.stop()
+		if !b.options.keep {
+			os.RemoveAll(b.stack.dir) //nolint:errcheck // a temporary directory
+		}
+		b.stack = nil
+		runtime.GC() // so that this process starts each case alike
+	}
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// each does something n times, a number of them at once, and tells how long each took. The first failure ends it.
+func each[T any](n, concurrency int, argument func(int) T, do func(T) error) ([]time.Duration, error) {
+	var (
+		mu       sync.Mutex
+		taken    = make([]time.Duration, 0, n)
+		failures []error
+		next     int
+		group    sync.WaitGroup
+	)
+	take := func() (int, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if next >= n || len(failures) > 0 {
+			return 0, false
+		}
+		next++
+		return next - 1, true
+	}
+	for range min(n, concurrency) {
+		group.Go(func() {
+			for i, more := take(); more; i, more = take() {
+				a := argument(i)
+				began := time.Now()
+				err := do(a)
+				elapsed := time.Since(began)
+				mu.Lock()
+				if err != nil {
+					failures = append(failures, err)
+				}
+				taken = append(taken, elapsed)
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	return taken, errors.Join(failures...)
+}
+
+// pause waits, unless the context ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

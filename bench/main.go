@@ -1,0 +1,81 @@
+// Command bench measures the product as a user meets it: the server, a Postgres, an API server and its store are
+// processes of their own, pods are ended by a node that runs nothing, and this process is the client, over HTTP. It prints a
+// table and, with -json, a file. docs/performance.md says what the figures mean.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures the chosen cases and prints their table to out; progress goes to progress.
+func run(ctx context.Context, args []string, out, progress io.Writer) error {
+	o, err := parseOptions(args, progress)
+	if err != nil {
+		return err
+	}
+	if o.list {
+		for _, c := range cases(o) {
+			fmt.Fprintf(out, "%-14s %s\n", c.name, c.about)
+		}
+		return nil
+	}
+	chosen, err := choose(cases(o), o.cases)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(o.dir, "flyte-bench-")
+	if err != nil {
+		return fmt.Errorf("make directory: %w", err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // Postgres runs as another user when we are root
+		return err
+	}
+	defer func() {
+		if !o.keep {
+			os.RemoveAll(dir) //nolint:errcheck // a temporary directory
+		}
+	}()
+	if o.server == "" {
+		if o.server, err = buildServer(ctx, dir); err != nil {
+			return err
+		}
+	}
+	apiserver, err := apiserverProgram(o)
+	if err != nil {
+		return err
+	}
+	machine, err := describeMachine(ctx, dir, apiserver)
+	if err != nil {
+		return err
+	}
+	b := &bench{options: o, dir: dir, progress: progress}
+	report := Report{Machine: machine}
+	for _, c := range chosen {
+		report.Cases = append(report.Cases, b.measure(ctx, c))
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	b.close()
+	report.print(out)
+	if o.json != "" {
+		if err := report.write(o.json); err != nil {
+			return err
+		}
+	}
+	return report.err()
+}

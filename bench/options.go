@@ -1,0 +1,90 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	cases    string
+	list     bool
+	json     string
+	dir      string
+	server   string
+	binaries string
+	keep     bool
+	profile  string
+
+	timeout     time.Duration
+	samples     int
+	creates     int
+	fanOut      []int
+	plain       int
+	concurrency int
+	chain       int
+	stored      int
+	memory      int
+}
+
+func parseOptions(args []string, progress io.Writer) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(progress)
+	flags.StringVar(&o.cases, "cases", "all", "names of cases, separated by commas; -list shows them")
+	flags.BoolVar(&o.list, "list", false, "list the cases")
+	flags.StringVar(&o.json, "json", "", "also write the results to this file")
+	flags.StringVar(&o.dir, "dir", "", "where to keep the data meanwhile; its disk matters (default: the system's temporary directory)")
+	flags.StringVar(&o.server, "server", "", "the program to measure (default: built from manager/cmd/flyte-binary)")
+	flags.StringVar(&o.binaries, "binaries", "", "directory of kube-apiserver and etcd (default: $KUBEBUILDER_ASSETS, else .bin)")
+	flags.BoolVar(&o.keep, "keep", false, "keep data and logs")
+	flags.StringVar(&o.profile, "profile", "", "write CPU and heap profiles of the server during each case into this directory")
+	flags.DurationVar(&o.timeout, "timeout", 10*time.Minute, "the most that one case may take, with its set-up")
+	flags.IntVar(&o.samples, "samples", 100, "how often single latencies are measured")
+	flags.IntVar(&o.creates, "creates", 300, "runs created at each concurrency")
+	fanOut := flags.String("fanout", "1000,5000", "children of the fan-outs of pods, separated by commas")
+	flags.IntVar(&o.plain, "plain", 5000, "children of the fan-outs without pods")
+	flags.IntVar(&o.concurrency, "concurrency", 32, "Enqueue calls at the same time")
+	flags.IntVar(&o.chain, "chain", 200, "links of the chains")
+	flags.IntVar(&o.stored, "stored", 1_000_000, "actions stored for the reads")
+	flags.IntVar(&o.memory, "memory", 50_000, "actions done for the memory case")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	for _, text := range strings.Split(*fanOut, ",") {
+		var n int
+		if _, err := fmt.Sscanf(text, "%d", &n); err != nil || n <= 0 {
+			return o, fmt.Errorf("-fanout: %q is no positive number", text)
+		}
+		o.fanOut = append(o.fanOut, n)
+	}
+	for name, n := range map[string]int{
+		"samples": o.samples, "creates": o.creates, "plain": o.plain, "concurrency": o.concurrency, "chain": o.chain,
+		"stored": o.stored, "memory": o.memory,
+	} {
+		if n <= 0 {
+			return o, fmt.Errorf("-%s: must be positive, got %d", name, n)
+		}
+	}
+	return o, nil
+}
+
+// choose picks cases by name.
+func choose(all []benchCase, names string) ([]benchCase, error) {
+	if names == "all" {
+		return all, nil
+	}
+	var chosen []benchCase
+	for _, name := range strings.Split(names, ",") {
+		i := slices.IndexFunc(all, func(c benchCase) bool { return c.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("-cases: there is no case %q; -list shows them", name)
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}

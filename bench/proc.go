@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tick is the unit of CPU times in /proc; Linux has had it at a hundredth of a second for ever.
+const tick = 10 * time.Millisecond
+
+// cpuOf is the CPU time that a process has taken, without its children.
+func cpuOf(pid int) (time.Duration, error) { return times(pid, 11, 13) }
+
+// times adds up CPU times: 11 and 12 are the process's own, 13 and 14 those of its children that have ended.
+func times(pid, from, to int) (time.Duration, error) {
+	fields, err := statOf(pid)
+	if err != nil {
+		return 0, err
+	}
+	var total time.Duration
+	for _, field := range fields[from:to] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("CPU time of process %d: %w", pid, err)
+		}
+		total += time.Duration(n) * tick
+	}
+	return total, nil
+}
+
+// cpuOfTree is cpuOf with the children, as Postgres has them: those that run and those that have ended.
+func cpuOfTree(parent int) (time.Duration, error) {
+	total, err := times(parent, 11, 15)
+	if err != nil {
+		return 0, err
+	}
+	entries, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return 0, err
+	}
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(filepath.Base(entry))
+		if err != nil {
+			continue
+		}
+		fields, err := statOf(pid)
+		if err != nil || fields[1] != strconv.Itoa(parent) {
+			continue // it may have ended meanwhile
+		}
+		if own, err := cpuOf(pid); err == nil {
+			total += own
+		}
+	}
+	return total, nil
+}
+
+// statOf reads /proc/PID/stat from its third field, the state, on; the second, a name, may have spaces.
+func statOf(pid int) ([]string, error) {
+	body, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil, err
+	}
+	_, rest, found := strings.Cut(string(body), ") ")
+	fields := strings.Fields(rest)
+	if !found || len(fields) < 15 {
+		return nil, fmt.Errorf("process %d: /proc has another form than we know", pid)
+	}
+	return fields, nil
+}
+
+// busy is the CPU time that the whole machine has spent on anything.
+func busy() (time.Duration, error) {
+	body, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, err
+	}
+	line, _, _ := strings.Cut(string(body), "\n")
+	fields := strings.Fields(line)
+	if len(fields) < 8 {
+		return 0, fmt.Errorf("/proc/stat has another form than we know")
+	}
+	var total time.Duration
+	for i, field := range fields[1:8] { // user nice system idle iowait irq softirq
+		if i == 3 || i == 4 {
+			continue
+		}
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("/proc/stat: %w", err)
+		}
+		total += time.Duration(n) * tick
+	}
+	return total, nil
+}
+
+// memoryOf is the resident memory of a process now and at its highest since resetPeak, in MiB.
+func memoryOf(pid int) (now, peak float64, err error) {
+	body, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	for line := range strings.Lines(string(body)) {
+		var kib float64
+		switch name, rest, _ := strings.Cut(line, ":"); name {
+		case "VmRSS", "VmHWM":
+			if _, err := fmt.Sscanf(rest, "%g kB", &kib); err != nil {
+				return 0, 0, fmt.Errorf("memory of process %d: %w", pid, err)
+			}
+			if name == "VmRSS" {
+				now = kib / 1024
+			} else {
+				peak = kib / 1024
+			}
+		}
+	}
+	return now, peak, nil
+}
+
+// resetPeak lets the highest memory be measured from now on.
+func resetPeak(pid int) error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
+}

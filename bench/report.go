@@ -1,0 +1,114 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+	"time"
+)
+
+// Report is everything that was measured.
+type Report struct {
+	Machine Machine  `json:"machine"`
+	Cases   []Result `json:"cases"`
+}
+
+// Result is one case.
+type Result struct {
+	Case    string  `json:"case"`
+	About   string  `json:"about"`
+	Seconds float64 `json:"seconds"`
+	// OthersCores is how much of the machine processes outside the measurement took meanwhile, in cores.
+	OthersCores float64   `json:"othersCores"`
+	Measures    []Measure `json:"measures"`
+	Error       string    `json:"error,omitempty"`
+}
+
+// Measure is one figure.
+type Measure struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+	// Budget is the limit that the design sets; empty where it sets none.
+	Budget string `json:"budget,omitempty"`
+}
+
+// add notes a figure.
+func (r *Result) add(name string, value float64, unit string) {
+	r.Measures = append(r.Measures, Measure{Name: name, Value: value, Unit: unit, Budget: budgets[r.Case+"/"+name]})
+}
+
+// latency notes the middle and the upper end of latencies, in milliseconds.
+func (r *Result) latency(name string, taken []time.Duration) {
+	if len(taken) == 0 {
+		return
+	}
+	slices.Sort(taken)
+	for _, p := range []int{50, 95, 99} {
+		// The nearest rank: with 100 samples p99 is the 99th of them.
+		at := int(math.Ceil(float64(len(taken))*float64(p)/100)) - 1
+		r.add(fmt.Sprintf("%s p%d", name, p), milliseconds(taken[at]), "ms")
+	}
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// err tells which cases failed.
+func (r Report) err() error {
+	var failures []error
+	for _, c := range r.Cases {
+		if c.Error != "" {
+			failures = append(failures, fmt.Errorf("%s: %s", c.Case, c.Error))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+func (r Report) write(path string) error {
+	body, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(body, '\n'), 0o644) //nolint:gosec // meant to be read
+}
+
+func (r Report) print(out io.Writer) {
+	r.Machine.print(out)
+	for _, c := range r.Cases {
+		fmt.Fprintf(out, "\n%s: %s (%.0f s; others %.2f cores)\n", c.Case, c.About, c.Seconds, c.OthersCores)
+		if c.Error != "" {
+			fmt.Fprintf(out, "  FAILED: %s\n", c.Error)
+		}
+		c.printRows(out)
+	}
+}
+
+func (r Result) printRows(out io.Writer) {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, m := range r.Measures {
+		line := fmt.Sprintf("  %s\t%s\t%s", m.Name, digits(m.Value), m.Unit)
+		if m.Budget != "" {
+			line += "\tbudget " + m.Budget
+		}
+		fmt.Fprintln(table, line)
+	}
+	table.Flush() //nolint:errcheck // a terminal
+}
+
+// digits shows three significant digits.
+func digits(v float64) string {
+	switch {
+	case math.Abs(v) >= 100 || v == math.Trunc(v):
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case math.Abs(v) >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	default:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+}

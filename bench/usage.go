@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"time"
+)
+
+// usage is what the processes have taken up to a moment.
+type usage struct {
+	at   time.Time
+	busy time.Duration
+	cpu  map[string]time.Duration
+}
+
+// spent is what they took between two moments.
+type spent struct {
+	elapsed time.Duration
+	cpu     map[string]time.Duration
+	// others is what everything else on the machine took, in cores.
+	others float64
+}
+
+// The processes, in the order in which they are shown.
+const (
+	serverName    = "server"
+	apiserverName = "API server"
+	etcdName      = "etcd"
+	postgresName  = "Postgres"
+	clientName    = "client and node"
+)
+
+var processNames = []string{serverName, apiserverName, etcdName, postgresName, clientName}
+
+func (s *stack) usage() (usage, error) {
+	u := usage{at: time.Now(), cpu: map[string]time.Duration{}}
+	var failures []error
+	read := func(name string, of func(int) (time.Duration, error), pid int) {
+		cpu, err := of(pid)
+		failures = append(failures, err)
+		u.cpu[name] = cpu
+	}
+	read(serverName, cpuOf, s.server.pid)
+	read(apiserverName, cpuOf, s.cluster.apiserver.pid)
+	read(etcdName, cpuOf, s.cluster.etcd.pid)
+	read(postgresName, cpuOfTree, s.postgres.Pid())
+	read(clientName, cpuOf, os.Getpid())
+	var err error
+	u.busy, err = busy()
+	return u, errors.Join(append(failures, err)...)
+}
+
+func (u usage) since(before usage) spent {
+	s := spent{elapsed: u.at.Sub(before.at), cpu: map[string]time.Duration{}}
+	rest := u.busy - before.busy
+	for name, cpu := range u.cpu {
+		s.cpu[name] = cpu - before.cpu[name]
+		rest -= s.cpu[name]
+	}
+	s.others = max(0, rest.Seconds()/s.elapsed.Seconds())
+	return s
+}
+
+// perAction notes the CPU time of each process for one of n actions.
+func (s spent) perAction(r *Result, n int) {
+	for _, name := range processNames {
+		r.add("CPU per action, "+name, milliseconds(s.cpu[name])/float64(n), "ms")
+	}
+	r.add("others meanwhile", s.others, "cores")
+}
