@@ -46,7 +46,7 @@ type Node struct {
 	recorder record.EventRecorder
 	events   record.EventBroadcaster
 
-	ctx    context.Context // of the goroutines; ends with Stop
+	ctx    context.Context //nolint:containedctx // of the goroutines, which outlive Start; ends with Stop
 	cancel context.CancelFunc
 	loops  sync.WaitGroup
 

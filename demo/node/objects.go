@@ -53,7 +53,7 @@ func (o objects) Token(ctx context.Context, pod *corev1.Pod, audience string, se
 
 func missing(err error, kind, namespace, name string) error {
 	if apierrors.IsNotFound(err) {
-		return &podenv.Missing{Kind: kind, Namespace: namespace, Name: name}
+		return &podenv.MissingError{Kind: kind, Namespace: namespace, Name: name}
 	}
 	return err
 }

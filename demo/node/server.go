@@ -35,7 +35,7 @@ func startServer(n *Node, certificates Certificates) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", net.JoinHostPort(n.cfg.Address, "0"))
+	listener, err := (&net.ListenConfig{}).Listen(n.ctx, "tcp", net.JoinHostPort(n.cfg.Address, "0"))
 	if err != nil {
 		return nil, fmt.Errorf("listen for the API server: %w", err)
 	}

@@ -113,16 +113,16 @@ func (r Resolver) valueFrom(
 	case from.ConfigMapKeyRef != nil:
 		ref := from.ConfigMapKeyRef
 		data, err := ConfigData(ctx, r.Source, pod.Namespace, ref.Name, ref.Optional)
-		return pick(data, err, &Missing{Kind: "ConfigMap", Namespace: pod.Namespace, Name: ref.Name, Key: ref.Key}, ref.Optional)
+		return pick(data, err, &MissingError{Kind: "ConfigMap", Namespace: pod.Namespace, Name: ref.Name, Key: ref.Key}, ref.Optional)
 	case from.SecretKeyRef != nil:
 		ref := from.SecretKeyRef
 		data, err := SecretData(ctx, r.Source, pod.Namespace, ref.Name, ref.Optional)
-		return pick(data, err, &Missing{Kind: "Secret", Namespace: pod.Namespace, Name: ref.Name, Key: ref.Key}, ref.Optional)
+		return pick(data, err, &MissingError{Kind: "Secret", Namespace: pod.Namespace, Name: ref.Name, Key: ref.Key}, ref.Optional)
 	}
 	return "", false, fmt.Errorf("the local node does not know this kind of source")
 }
 
-func pick(data map[string][]byte, err error, missing *Missing, mayMiss *bool) (string, bool, error) {
+func pick(data map[string][]byte, err error, missing *MissingError, mayMiss *bool) (string, bool, error) {
 	if err != nil {
 		return "", false, err
 	}

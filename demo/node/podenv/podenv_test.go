@@ -47,14 +47,14 @@ func (f fake) ConfigMap(_ context.Context, namespace, name string) (*corev1.Conf
 	if object, ok := f.configMaps[namespace+"/"+name]; ok {
 		return object, nil
 	}
-	return nil, &podenv.Missing{Kind: "ConfigMap", Namespace: namespace, Name: name}
+	return nil, &podenv.MissingError{Kind: "ConfigMap", Namespace: namespace, Name: name}
 }
 
 func (f fake) Secret(_ context.Context, namespace, name string) (*corev1.Secret, error) {
 	if object, ok := f.secrets[namespace+"/"+name]; ok {
 		return object, nil
 	}
-	return nil, &podenv.Missing{Kind: "Secret", Namespace: namespace, Name: name}
+	return nil, &podenv.MissingError{Kind: "Secret", Namespace: namespace, Name: name}
 }
 
 func resolver() podenv.Resolver {

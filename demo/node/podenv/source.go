@@ -15,13 +15,13 @@ type Source interface {
 	Secret(ctx context.Context, namespace, name string) (*corev1.Secret, error)
 }
 
-// Missing says that an object or a key of it does not exist (yet). Such a container waits; it is not broken.
-type Missing struct {
+// MissingError says that an object or a key of it does not exist (yet). Such a container waits; it is not broken.
+type MissingError struct {
 	Kind, Namespace, Name, Key string
 }
 
 // Error implements error.
-func (m *Missing) Error() string {
+func (m *MissingError) Error() string {
 	if m.Key != "" {
 		return fmt.Sprintf("%s %s/%s has no key %q", m.Kind, m.Namespace, m.Name, m.Key)
 	}
@@ -30,7 +30,7 @@ func (m *Missing) Error() string {
 
 // IsMissing tells whether something may appear later that is not there now.
 func IsMissing(err error) bool {
-	var missing *Missing
+	var missing *MissingError
 	return errors.As(err, &missing)
 }
 

@@ -79,7 +79,7 @@ func drain(r io.Reader, p *printer, rest []byte) ([]byte, error) {
 			data = after
 		}
 		rest = append([]byte(nil), data...)
-		if err == io.EOF { //nolint:errorlint // files return it as it is
+		if err == io.EOF {
 			return rest, nil
 		}
 		if err != nil {

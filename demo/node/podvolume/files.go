@@ -31,7 +31,7 @@ func mode(given *int32) fs.FileMode {
 
 // choose picks the files of a ConfigMap or Secret: all keys, or the listed ones under their own paths.
 func choose(
-	data map[string][]byte, items []corev1.KeyToPath, mask fs.FileMode, missing podenv.Missing, mayMiss *bool,
+	data map[string][]byte, items []corev1.KeyToPath, mask fs.FileMode, missing podenv.MissingError, mayMiss *bool,
 ) ([]file, error) {
 	var files []file
 	if len(items) == 0 {
@@ -117,14 +117,14 @@ func (m Maker) projection(
 		if err != nil {
 			return nil, err
 		}
-		return choose(data, ref.Items, mask, podenv.Missing{Kind: "ConfigMap", Namespace: pod.Namespace, Name: ref.Name}, ref.Optional)
+		return choose(data, ref.Items, mask, podenv.MissingError{Kind: "ConfigMap", Namespace: pod.Namespace, Name: ref.Name}, ref.Optional)
 	case source.Secret != nil:
 		ref := source.Secret
 		data, err := podenv.SecretData(ctx, m.Source, pod.Namespace, ref.Name, ref.Optional)
 		if err != nil {
 			return nil, err
 		}
-		return choose(data, ref.Items, mask, podenv.Missing{Kind: "Secret", Namespace: pod.Namespace, Name: ref.Name}, ref.Optional)
+		return choose(data, ref.Items, mask, podenv.MissingError{Kind: "Secret", Namespace: pod.Namespace, Name: ref.Name}, ref.Optional)
 	case source.DownwardAPI != nil:
 		return m.downward(pod, source.DownwardAPI.Items, mask)
 	case source.ServiceAccountToken != nil:

@@ -67,7 +67,7 @@ func (m Maker) volume(ctx context.Context, pod *corev1.Pod, v *corev1.Volume, pa
 		if err != nil {
 			return "", err
 		}
-		missing := podenv.Missing{Kind: "ConfigMap", Namespace: pod.Namespace, Name: v.ConfigMap.Name}
+		missing := podenv.MissingError{Kind: "ConfigMap", Namespace: pod.Namespace, Name: v.ConfigMap.Name}
 		files, err := choose(data, v.ConfigMap.Items, mode(v.ConfigMap.DefaultMode), missing, v.ConfigMap.Optional)
 		return path, errors.Join(err, write(path, files))
 	case v.Secret != nil:
@@ -75,7 +75,7 @@ func (m Maker) volume(ctx context.Context, pod *corev1.Pod, v *corev1.Volume, pa
 		if err != nil {
 			return "", err
 		}
-		missing := podenv.Missing{Kind: "Secret", Namespace: pod.Namespace, Name: v.Secret.SecretName}
+		missing := podenv.MissingError{Kind: "Secret", Namespace: pod.Namespace, Name: v.Secret.SecretName}
 		files, err := choose(data, v.Secret.Items, mode(v.Secret.DefaultMode), missing, v.Secret.Optional)
 		return path, errors.Join(err, write(path, files))
 	case v.DownwardAPI != nil:

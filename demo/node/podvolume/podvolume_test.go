@@ -22,14 +22,14 @@ func (fake) ConfigMap(_ context.Context, namespace, name string) (*corev1.Config
 	if name == "cm" {
 		return &corev1.ConfigMap{Data: map[string]string{"a": "1", "b": "2"}}, nil
 	}
-	return nil, &podenv.Missing{Kind: "ConfigMap", Namespace: namespace, Name: name}
+	return nil, &podenv.MissingError{Kind: "ConfigMap", Namespace: namespace, Name: name}
 }
 
 func (fake) Secret(_ context.Context, namespace, name string) (*corev1.Secret, error) {
 	if name == "s" {
 		return &corev1.Secret{Data: map[string][]byte{"key": {0, 1}}}, nil
 	}
-	return nil, &podenv.Missing{Kind: "Secret", Namespace: namespace, Name: name}
+	return nil, &podenv.MissingError{Kind: "Secret", Namespace: namespace, Name: name}
 }
 
 func (fake) Token(_ context.Context, pod *corev1.Pod, audience string, _ int64) (string, error) {

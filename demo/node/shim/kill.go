@@ -29,13 +29,13 @@ func (s *supervisor) killAll(pid int) {
 		var status syscall.WaitStatus
 		got, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
 		switch {
-		case err == syscall.EINTR, got > 0: //nolint:errorlint // an errno, never wrapped
+		case err == syscall.EINTR, got > 0:
 			continue
 		case err != nil, time.Now().After(deadline):
 			return // no child is left, or it does not react
 		}
 		s.killEach(pid)
-		time.Sleep(pause)
+		<-time.After(pause)
 		pause = min(2*pause, 20*time.Millisecond)
 	}
 }

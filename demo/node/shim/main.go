@@ -142,7 +142,7 @@ func (s *supervisor) reap(pid int) syscall.WaitStatus {
 		var status syscall.WaitStatus
 		got, err := syscall.Wait4(-1, &status, 0, nil)
 		switch {
-		case err == syscall.EINTR: //nolint:errorlint // an errno, never wrapped
+		case err == syscall.EINTR:
 		case err != nil:
 			return status // no child is left: cannot be before pid was seen
 		case got == pid && (status.Exited() || status.Signaled()):
