@@ -47,7 +47,7 @@ type demo struct {
 func run(ctx context.Context, opts Options, out io.Writer) (failure error) {
 	d := &demo{opts: opts, clock: clock.System{}, screen: terminal.New(out, clock.System{})}
 	began := d.clock.Now()
-	closeFiles, err := d.open()
+	closeFiles, err := d.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func run(ctx context.Context, opts Options, out io.Writer) (failure error) {
 }
 
 // open takes the directory, the port and the log: whatever may be in somebody else's hands, before anything starts.
-func (d *demo) open() (func() error, error) {
+func (d *demo) open(ctx context.Context) (func() error, error) {
 	var err error
 	if d.opts.Ephemeral {
 		d.dir, err = datadir.OpenTemporary()
@@ -85,7 +85,7 @@ func (d *demo) open() (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.listener, err = listen(d.opts.Listen); err != nil {
+	if d.listener, err = listen(ctx, d.opts.Listen); err != nil {
 		return nil, errors.Join(err, d.dir.Close())
 	}
 	if err := d.openFiles(); err != nil {

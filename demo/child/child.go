@@ -139,7 +139,7 @@ func (p *Process) launch() (*running, error) {
 		return nil, fmt.Errorf("start %s: %w", p.cfg.Name, err)
 	}
 	defer read.Close()
-	cmd := exec.Command(p.cfg.Path, p.cfg.Args...)
+	cmd := exec.Command(p.cfg.Path, p.cfg.Args...) //nolint:noctx // it outlives the start; Stop ends it
 	cmd.Env, cmd.Dir = p.cfg.Env, p.cfg.Dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = read, out, out
 	cmd.ExtraFiles = p.cfg.Files

@@ -62,10 +62,10 @@ func serve() {
 func parent() {
 	process, address := start(os.Args[len(os.Args)-1], "serve")
 	if err := process.Start(context.Background()); err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Println(process.Pid(), address)
+	fmt.Fprintln(os.Stdout, process.Pid(), address)
 	select {}
 }
 

@@ -41,7 +41,7 @@ var (
 func Start(t testing.TB, args ...string) *Demo {
 	t.Helper()
 	d := &Demo{t: t, output: &output{}, exited: make(chan struct{})}
-	d.cmd = exec.Command(Program(t), append([]string{"demo", "--listen", "127.0.0.1:0", "--python", Python(t)}, args...)...)
+	d.cmd = exec.Command(Program(t), append([]string{"demo", "--listen", "127.0.0.1:0", "--python", Python(t)}, args...)...) //nolint:noctx // the test ends it politely
 	d.cmd.Stdout, d.cmd.Stderr = d.output, d.output
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, d.cmd.Start())

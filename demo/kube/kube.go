@@ -94,7 +94,7 @@ func (c *Cluster) Start(ctx context.Context) error {
 	if err := os.MkdirAll(c.cfg.Dir, 0o700); err != nil {
 		return fmt.Errorf("make the cluster's directory: %w", err)
 	}
-	if err := c.listen(); err != nil {
+	if err := c.listen(ctx); err != nil {
 		return err
 	}
 	var err error
@@ -148,8 +148,8 @@ func (c *Cluster) arguments() []string {
 
 // listen opens the API server's port here, not in the child: the port then outlives the child, clients keep their
 // address, and those that connect during a restart wait in the queue of the socket instead of being refused.
-func (c *Cluster) listen() error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func (c *Cluster) listen(ctx context.Context) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("listen for the API server: %w", err)
 	}
