@@ -29,6 +29,9 @@ func (r routes) handler() http.Handler {
 	if r.files != nil {
 		mux.Handle(blobstore.BlobsPath, r.files) // the digest of an upload is that of its bytes as sent
 	}
+	mux.HandleFunc("GET /{$}", landing)
+	mux.HandleFunc("GET /v2/{$}", landing)
+	mux.HandleFunc("GET /v2/domain/{domain}/project/{project}/{kind}/{name}", landing)
 	plain := gunzip(r.api)
 	mux.HandleFunc("/", func(w http.ResponseWriter, request *http.Request) {
 		if isProcedure(request.URL.Path) {
