@@ -99,7 +99,9 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 	if err != nil {
 		return nil, err
 	}
-	mux := rpc.NewMux(connect.WithHandlerOptions(interceptors, connect.WithReadMaxBytes(c.Server.MaxRequestBytes)))
+	mux := rpc.NewMux(connect.WithHandlerOptions(
+		interceptors, connect.WithReadMaxBytes(c.Server.MaxRequestBytes), connect.WithCompressMinBytes(compressFrom),
+	))
 	inProcess := rpc.InProcess(mux)
 	engineClient := enginev1connect.NewEngineServiceClient(inProcess, rpc.InProcessURL)
 	runClient := workflowconnect.NewRunServiceClient(inProcess, rpc.InProcessURL)

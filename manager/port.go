@@ -20,6 +20,10 @@ import (
 // and its watches must fit; the library's 250 would make the rest wait.
 const maxStreams = 10_000
 
+// compressFrom is the size in bytes below which answers are sent as they are. Most are far smaller; compressing them costs
+// more than all else that an answer takes, and saves nothing.
+const compressFrom = 1 << 10
+
 // port is the listener with everything behind it: Connect, gRPC, gRPC-Web and JSON over HTTP/1.1 and unencrypted
 // HTTP/2. There is no write timeout, since streams live for long.
 type port struct {

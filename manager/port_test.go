@@ -87,6 +87,20 @@ func gzipCalls(t *testing.T, url string) {
 		"Content-Type": "application/json", "Content-Encoding": "gzip",
 	})
 	require.Equal(t, http.StatusOK, code, text)
+
+	list := func() string {
+		code, header, _ := do(t, http.MethodPost, url+listProjects, strings.NewReader("{}"), map[string]string{
+			"Content-Type": "application/json", "Accept-Encoding": "gzip",
+		})
+		require.Equal(t, http.StatusOK, code)
+		return header.Get("Content-Encoding")
+	}
+	require.Empty(t, list(), "small answers are sent as they are")
+	_, err = projectconnect.NewProjectServiceClient(http.DefaultClient, url).CreateProject(t.Context(), &project.CreateProjectRequest{
+		Project: &project.Project{Id: "long", Name: "long", Description: strings.Repeat("words ", 300)},
+	})
+	require.NoError(t, err)
+	require.Equal(t, "gzip", list())
 }
 
 func grpcCalls(t *testing.T, url string) {
