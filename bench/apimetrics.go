@@ -18,7 +18,7 @@ var label = regexp.MustCompile(`(\w+)="([^"]*)"`)
 
 // requests reads the API server's own count.
 func (c *cluster) requests(ctx context.Context) (requests, error) {
-	body, err := c.client.RESTClient().Get().AbsPath("/metrics").SetHeader("Accept", "text/plain").DoRaw(ctx)
+	body, err := c.get(ctx, "/metrics")
 	if err != nil {
 		return nil, fmt.Errorf("read metrics of the API server: %w", err)
 	}
@@ -46,6 +46,16 @@ func (c *cluster) requests(ctx context.Context) (requests, error) {
 		counts[key] += n
 	}
 	return counts, lines.Err()
+}
+
+// get reads one of the API server's pages about itself.
+func (c *cluster) get(ctx context.Context, path string) ([]byte, error) {
+	path, query, _ := strings.Cut(path, "?")
+	request := c.client.RESTClient().Get().AbsPath(path).SetHeader("Accept", "*/*")
+	if name, value, found := strings.Cut(query, "="); found {
+		request.Param(name, value)
+	}
+	return request.DoRaw(ctx)
 }
 
 // writes are the verbs that change something.

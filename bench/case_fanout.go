@@ -44,6 +44,7 @@ func measureFanOut(n, concurrency int, k kind) func(context.Context, *stack, *Re
 		if err := s.settled(ctx, 1); err != nil {
 			return err
 		}
+		gone := time.Now()
 		used, err := s.usage()
 		if err != nil {
 			return err
@@ -55,6 +56,7 @@ func measureFanOut(n, concurrency int, k kind) func(context.Context, *stack, *Re
 
 		r.add("finished actions", float64(n)/last.Sub(began).Seconds(), "/s")
 		r.add("all ends seen after", last.Sub(began).Seconds(), "s")
+		r.add("nothing left after", gone.Sub(began).Seconds(), "s")
 		r.add("Enqueue", float64(n)/enqueued.Seconds(), "/s")
 		r.latency("Enqueue", taken)
 		if k == withPod {

@@ -7,59 +7,64 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
 const (
 	// profileAfter skips the set-up of a case.
 	profileAfter = time.Second
-	profileFor   = 15 * time.Second
+	profileFor   = 30 * time.Second
 )
 
-// profile records the server's CPU during a case and its heap at the end, when a directory is given. The function that
-// it returns waits for that.
+// profile records the CPU of the server and of the API server during a case, and the server's heap at the end, when a
+// directory is given. The function that it returns waits for that.
 func (s *stack) profile(ctx context.Context, dir, name string) func() {
 	if dir == "" {
 		return func() {}
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	file := func(suffix string) string { return filepath.Join(dir, name+"."+suffix) }
+	cpu := fmt.Sprintf("/debug/pprof/profile?seconds=%d", profileFor/time.Second)
+	var recording sync.WaitGroup
+	recording.Go(func() {
 		if pause(ctx, profileAfter) == nil {
-			s.save(ctx, fmt.Sprintf("/profile?seconds=%d", profileFor/time.Second), filepath.Join(dir, name+".cpu"))
+			save(file("server.cpu"), func() ([]byte, error) { return fetch(ctx, s.debug+cpu) })
 		}
-	}()
+	})
+	recording.Go(func() {
+		if pause(ctx, profileAfter) == nil {
+			save(file("apiserver.cpu"), func() ([]byte, error) { return s.cluster.get(ctx, cpu) })
+		}
+	})
 	return func() {
-		<-done
-		s.save(ctx, "/heap", filepath.Join(dir, name+".heap"))
+		recording.Wait()
+		save(file("server.heap"), func() ([]byte, error) { return fetch(ctx, s.debug+"/debug/pprof/heap") })
 	}
 }
 
 // save writes a profile to a file. A failure is only told: the figures do not depend on it.
-func (s *stack) save(ctx context.Context, path, file string) {
-	if err := s.fetch(ctx, s.debug+path, file); err != nil {
+func save(file string, read func() ([]byte, error)) {
+	body, err := read()
+	if err == nil {
+		err = os.WriteFile(file, body, 0o644) //nolint:gosec // meant to be read
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "profile:", err)
 	}
 }
 
-func (s *stack) fetch(ctx context.Context, url, file string) error {
+func fetch(ctx context.Context, url string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", url, response.Status)
+		return nil, fmt.Errorf("%s: %s", url, response.Status)
 	}
-	out, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	defer out.Close()
-	_, err = io.Copy(out, response.Body)
-	return err
+	return io.ReadAll(response.Body)
 }

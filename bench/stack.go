@@ -85,7 +85,7 @@ func (s *stack) startServer(ctx context.Context) error {
 	if s.server, err = spawn(s.dir, "server", s.options.server, []string{servingEnv + "=1"}, "serve", "--config", path); err != nil {
 		return err
 	}
-	s.debug = fmt.Sprintf("http://127.0.0.1:%d/debug/pprof", debugPort)
+	s.debug = fmt.Sprintf("http://127.0.0.1:%d", debugPort)
 	s.client = newClient(fmt.Sprintf("http://127.0.0.1:%d", port), storage)
 	return s.server.await(ctx, s.client.ready)
 }
