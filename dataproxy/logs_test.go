@@ -120,7 +120,7 @@ func TestLogsOfAPodThatIsGone(t *testing.T) {
 	require.Equal(t, "six", lines[6])
 	require.Len(t, lines, 8)
 
-	stream, err := f.runLogs.TailLogs(t.Context(), &workflow.TailLogsRequest{ActionId: id("a0"), Attempt: 1}) //nolint:staticcheck // deprecated, and still served
+	stream, err := f.runLogs.TailLogs(t.Context(), &workflow.TailLogsRequest{ActionId: id("a0"), Attempt: 1})
 	require.NoError(t, err)
 	defer stream.Close() //nolint:errcheck // nothing is written
 	require.True(t, stream.Receive())
@@ -262,7 +262,7 @@ func TestLogRefusals(t *testing.T) {
 		_, _, err := f.tail(test.request)
 		require.Equal(t, test.code, connect.CodeOf(err), "%s: %v", name, err)
 	}
-	stream, err := f.runLogs.TailLogs(t.Context(), &workflow.TailLogsRequest{}) //nolint:staticcheck // deprecated, and still served
+	stream, err := f.runLogs.TailLogs(t.Context(), &workflow.TailLogsRequest{})
 	require.NoError(t, err)
 	defer stream.Close() //nolint:errcheck // nothing is written
 	require.False(t, stream.Receive())
