@@ -57,21 +57,21 @@ build-slim: ## Build bin/flyte-binary-slim, what the container image has
 ##@ Test
 
 .PHONY: test
-test: setup build-demo cluster-tools e2e-python ## Run all tests
+test: setup build cluster-tools s3-server e2e-python ## Run all tests
 	scripts/test.sh
 
 .PHONY: test-go
-test-go: $(BIN)/gotestsum-$(GOTESTSUM) build-demo cluster-tools ## Run the Go tests alone; PKG=./runs/... for some of them
+test-go: $(BIN)/gotestsum-$(GOTESTSUM) build-demo cluster-tools s3-server ## Run the Go tests alone; PKG=./runs/... for some of them
 	$(BIN)/gotestsum --format pkgname-and-test-fails -- -p 2 $(or $(PKG),./...)
 	$(if $(PKG),,cd demo && ../$(BIN)/gotestsum --format pkgname-and-test-fails -- -p 2 ./...)
 
 .PHONY: test-race
-test-race: build-demo cluster-tools ## Run the Go tests with the race detector (needs a C compiler)
+test-race: build-demo cluster-tools s3-server ## Run the Go tests with the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -p 2 $(or $(PKG),./...)
 	$(if $(PKG),,cd demo && CGO_ENABLED=1 go test -race -p 2 ./...)
 
 .PHONY: e2e
-e2e: setup build-demo e2e-python ## Run the end-to-end tests through the released SDK; ARGS='-k name' for some of them
+e2e: setup build cluster-tools s3-server e2e-python ## Run the end-to-end tests through the released SDK; ARGS='-k name' for some of them
 	.cache/e2e-python/bin/python -m pytest e2e $(ARGS)
 
 .PHONY: bench
@@ -114,6 +114,13 @@ tools: $(BIN)/gotestsum-$(GOTESTSUM) $(BIN)/protoc-gen-go buf ## Install the pin
 .PHONY: cluster-tools
 cluster-tools: build-demo
 	@tools/kube/build.sh
+
+.PHONY: s3-server
+s3-server: $(BIN)/versitygw
+
+$(BIN)/versitygw: tools/s3server/go.mod tools/s3server/go.sum
+	cd tools/s3server && GOBIN=$(CURDIR)/$(BIN) go install -ldflags '-s -w' tool
+	@touch $@
 
 .PHONY: e2e-python
 e2e-python:

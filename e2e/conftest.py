@@ -55,7 +55,12 @@ def sdk(server: Server):
 @pytest.fixture
 def cli(server: Server, tmp_path: pathlib.Path, home: pathlib.Path):
     """Runs the flyte command line and returns its output; it fails the test on a non-zero exit."""
-    config = tmp_path / "config.yaml"
+    return command_line(server, tmp_path)
+
+
+def command_line(server: Server, folder: pathlib.Path):
+    """The flyte command line pointed at a server. Its configuration goes into the folder."""
+    config = folder / "config.yaml"
     config.write_text(
         f"admin: {{endpoint: 'dns:///{server.endpoint}', insecure: true}}\n"
         "task: {project: flytesnacks, domain: development}\n"

@@ -54,13 +54,15 @@ class Server:
     def url(self) -> str:
         return f"http://{self.endpoint}"
 
-    def start(self, timeout: float = 120) -> None:
+    def command(self) -> list[str]:
         env_dir = pathlib.Path(sys.executable).parent.parent
+        return [str(BINARY), "demo", "--data-dir", str(self.data), "--listen", f"127.0.0.1:{self.port}",
+                "--python", str(env_dir), *self.flags]
+
+    def start(self, timeout: float = 120) -> None:
         out = self.log.open("ab")
         self.process = subprocess.Popen(
-            [str(BINARY), "demo", "--data-dir", str(self.data), "--listen", f"127.0.0.1:{self.port}",
-             "--python", str(env_dir), *self.flags],
-            stdout=out, stderr=out, stdin=subprocess.DEVNULL, start_new_session=True,
+            self.command(), stdout=out, stderr=out, stdin=subprocess.DEVNULL, start_new_session=True,
         )
         self.wait_ready(timeout)
 

@@ -11,13 +11,14 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo"
 	"github.com/flyte-binary/flyte-binary/demo/kube/embedded"
 	_ "github.com/flyte-binary/flyte-binary/demo/node/shim/early" // runs containers; must come before everything else
+	"github.com/flyte-binary/flyte-binary/demo/node/standalone"
 	"github.com/flyte-binary/flyte-binary/manager/command"
 )
 
 func main() {
 	// Kubernetes registers a --version of its own with the flags of the process; they are not ours.
 	pflag.CommandLine = pflag.NewFlagSet("flyte-binary", pflag.ExitOnError)
-	if err := command.New(demo.Command(), embedded.Command()).ExecuteContext(context.Background()); err != nil {
+	if err := command.New(demo.Command(), embedded.Command(), embedded.ControllersCommand(), standalone.Command()).ExecuteContext(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "flyte-binary:", err)
 		os.Exit(1)
 	}
