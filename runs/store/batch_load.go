@@ -73,7 +73,7 @@ const (
 )
 
 // load locks the runs of a batch and reads the rows that its operations want.
-func (w *Writer) load(ctx context.Context, tx pgx.Tx, requests []*request) (*batch, error) {
+func (w *Writer) load(ctx context.Context, tx sender, requests []*request) (*batch, error) {
 	p := &plan{
 		runs: map[ident.Run]struct{}{}, runIDs: map[int64]struct{}{},
 		rows: map[ident.Action]struct{}{}, subtrees: map[ident.Action]struct{}{},
@@ -97,8 +97,9 @@ func (w *Writer) load(ctx context.Context, tx pgx.Tx, requests []*request) (*bat
 	return b, nil
 }
 
-func (b *batch) lock(ctx context.Context, tx pgx.Tx, p *plan) error {
+func (b *batch) lock(ctx context.Context, tx sender, p *plan) error {
 	var statements pgx.Batch
+	statements.Queue(begin)
 	statements.Queue(planning)
 	addRun := func(r *row) {
 		if b.byID[r.ID] == nil {
@@ -129,7 +130,7 @@ func (b *batch) lock(ctx context.Context, tx pgx.Tx, p *plan) error {
 	return tx.SendBatch(ctx, &statements).Close()
 }
 
-func (b *batch) read(ctx context.Context, tx pgx.Tx, p *plan) error {
+func (b *batch) read(ctx context.Context, tx sender, p *plan) error {
 	var statements pgx.Batch
 	addRow := func(r *row) {
 		if run := b.byID[r.RunID]; run != nil && run.rows[r.Name] == nil {

@@ -47,8 +47,8 @@ const (
 	notify = `SELECT pg_notify($1, $2)`
 )
 
-// save writes everything that the operations changed, in one round trip.
-func (w *Writer) save(ctx context.Context, tx pgx.Tx, b *batch) error {
+// save writes everything that the operations changed and commits it, in one round trip.
+func (w *Writer) save(ctx context.Context, tx sender, b *batch) error {
 	var created, changed []*row
 	var events []Event
 	for _, run := range b.order {
@@ -89,6 +89,7 @@ func (w *Writer) save(ctx context.Context, tx pgx.Tx, b *batch) error {
 	for _, payload := range payloads(w.deps.Replica+" ", b.liveRuns()) {
 		statements.Queue(notify, ChannelLive, payload)
 	}
+	statements.Queue(commit)
 	if err := tx.SendBatch(ctx, &statements).Close(); err != nil {
 		return fmt.Errorf("save changes: %w", err)
 	}

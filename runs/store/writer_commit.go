@@ -7,7 +7,9 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
@@ -55,21 +57,16 @@ func (w *Writer) commit(ctx context.Context, requests []*request) {
 	}
 }
 
-// try is one transaction.
+// try is one transaction, in three round trips: it begins with the locks and is committed with the writes.
 func (w *Writer) try(ctx context.Context, requests []*request) (*batch, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.config.CommitTimeout)
 	defer cancel()
-	tx, err := w.deps.Pool.Begin(ctx)
+	conn, err := w.deps.Pool.Acquire(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("begin: %w", err)
+		return nil, fmt.Errorf("connect: %w", err)
 	}
-	// After a commit this does nothing. The context may have ended, which is why the rollback has none of it.
-	defer func() {
-		ending, done := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer done()
-		_ = tx.Rollback(ending)
-	}()
-	b, err := w.load(ctx, tx, requests)
+	defer release(ctx, conn)
+	b, err := w.load(ctx, conn, requests)
 	if err != nil {
 		return nil, err
 	}
@@ -77,13 +74,34 @@ func (w *Writer) try(ctx context.Context, requests []*request) (*batch, error) {
 	if !b.dirty() {
 		return b, nil
 	}
-	if err := w.save(ctx, tx, b); err != nil {
+	if err := w.save(ctx, conn, b); err != nil {
 		return nil, err
 	}
-	if err := tx.Commit(ctx); err != nil {
-		return nil, fmt.Errorf("commit: %w", err)
-	}
 	return b, nil
+}
+
+// What surrounds a transaction, as statements of its first and its last round trip. When a statement fails Postgres
+// leaves out those after it, so that nothing is committed then.
+const (
+	begin  = "BEGIN"
+	commit = "COMMIT"
+)
+
+// sender is the part of a connection that a transaction needs.
+type sender interface {
+	SendBatch(ctx context.Context, statements *pgx.Batch) pgx.BatchResults
+}
+
+// release gives a connection back to the pool, without a transaction that was not committed. The context may have
+// ended, which is why the rollback has none of it. A connection that cannot roll back is closed by the pool.
+func release(ctx context.Context, conn *pgxpool.Conn) {
+	defer conn.Release()
+	if status := conn.Conn().PgConn().TxStatus(); status == 'I' || conn.Conn().IsClosed() {
+		return
+	}
+	ending, done := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer done()
+	_, _ = conn.Exec(ending, "ROLLBACK")
 }
 
 // committed tells the process what a commit did.
