@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 status=0
 .cache/e2e-python/bin/python -m pytest e2e -q "$@" || status=1
 # One reader for both modules: one summary, at the end.
-.bin/gotestsum --format pkgname-and-test-fails --hide-summary skipped --raw-command -- bash -c '
+.bin/gotestsum --format pkgname-and-test-fails --raw-command -- bash -c '
 	status=0
 	go test -json -p 2 -timeout 20m ./... || status=1
 	cd demo && go test -json -p 2 -timeout 20m ./... || status=1

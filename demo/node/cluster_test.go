@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -45,6 +44,9 @@ type cluster struct {
 
 var shared = sync.OnceValues(startCluster)
 
+// binaries is where the API server is, seen from the folder in which the package's tests run.
+const binaries = "../../.bin"
+
 // supervise ends a server with the test process, however that one ends: its standard input closes then.
 const supervise = `"$@" </dev/null & child=$!; read -r _; kill -9 $child; rm -rf "$PWD"`
 
@@ -52,8 +54,10 @@ const supervise = `"$@" </dev/null & child=$!; read -r _; kill -9 $child; rm -rf
 var pipes []io.Closer
 
 func startCluster() (*cluster, error) {
-	_, file, _, _ := runtime.Caller(0)
-	bin := filepath.Join(filepath.Dir(file), "..", "..", ".bin")
+	bin, err := filepath.Abs(binaries)
+	if err != nil {
+		return nil, err
+	}
 	dir, err := os.MkdirTemp("", "nodetest")
 	if err != nil {
 		return nil, err
@@ -149,8 +153,7 @@ type bundle struct {
 // setup starts a node. Tests do not run at the same time: each node takes all waiting pods.
 func setup(t testing.TB, change ...func(*node.Config)) *bundle {
 	t.Helper()
-	_, file, _, _ := runtime.Caller(0)
-	if _, err := os.Stat(filepath.Join(filepath.Dir(file), "..", "..", ".bin", "kube-apiserver")); err != nil {
+	if _, err := os.Stat(filepath.Join(binaries, "kube-apiserver")); err != nil {
 		t.Skip("kube-apiserver and etcd are not built: run tools/kube/build.sh")
 	}
 	c, err := shared()
