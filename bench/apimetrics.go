@@ -22,6 +22,10 @@ func (c *cluster) requests(ctx context.Context) (requests, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read metrics of the API server: %w", err)
 	}
+	return parseRequests(body)
+}
+
+func parseRequests(body []byte) (requests, error) {
 	counts := requests{}
 	lines := bufio.NewScanner(bytes.NewReader(body))
 	lines.Buffer(nil, 1<<20)

@@ -11,25 +11,26 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
-// measureIdle looks at a server that has just started.
-func measureIdle(ctx context.Context, s *stack, r *Result) error {
-	if err := s.restartServer(ctx, r); err != nil {
-		return err
+// measureIdle looks at a server that has just started, for a while.
+func measureIdle(quiet time.Duration) func(context.Context, *stack, *Result) error {
+	return func(ctx context.Context, s *stack, r *Result) error {
+		if err := s.restartServer(ctx, r); err != nil {
+			return err
+		}
+		before, err := s.usage()
+		if err != nil {
+			return err
+		}
+		if err := pause(ctx, quiet); err != nil {
+			return err
+		}
+		after, err := s.usage()
+		if err != nil {
+			return err
+		}
+		r.add("CPU of the server", milliseconds(after.since(before).cpu[serverName])/quiet.Seconds(), "ms/s")
+		return s.addMemory(r, "", false)
 	}
-	before, err := s.usage()
-	if err != nil {
-		return err
-	}
-	const quiet = 10 * time.Second
-	if err := pause(ctx, quiet); err != nil {
-		return err
-	}
-	after, err := s.usage()
-	if err != nil {
-		return err
-	}
-	r.add("CPU of the server", milliseconds(after.since(before).cpu[serverName])/quiet.Seconds(), "ms/s")
-	return s.addMemory(r, "", false)
 }
 
 // measurePod creates runs one after the other, each when the one before it has left nothing behind.

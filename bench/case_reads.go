@@ -77,7 +77,8 @@ func (s *stack) readCases(c seed.Config) []readCase {
 	lists := func(request *common.ListRequest) func(context.Context) error {
 		return func(ctx context.Context) error { _, err := s.listRuns(ctx, request); return err }
 	}
-	var deep string // the token of a page far behind
+	var deep string // the token of a page far behind, once it is known
+	behind := min(20_000, c.Runs/2)
 	return []readCase{
 		{"ListRuns default", 0, lists(&common.ListRequest{Limit: 50})},
 		{"ListRuns newest first", 0, lists(&common.ListRequest{Limit: 50, SortByFields: newest})},
@@ -89,13 +90,10 @@ func (s *stack) readCases(c seed.Config) []readCase {
 			Limit: 50, SortByFields: newest, Filters: []*common.Filter{equal("task_name", "env.task-7")},
 		})},
 		{"ListRuns page after 20000 rows", 0, func(ctx context.Context) error {
-			for rows := 0; deep == "" && rows < min(20_000, c.Runs/2); {
-				page, err := s.listRuns(ctx, &common.ListRequest{Limit: 1000, SortByFields: newest, Token: deep})
-				if err != nil {
+			if deep == "" {
+				var err error
+				if deep, err = s.tokenAfter(ctx, behind, newest); err != nil {
 					return err
-				}
-				if rows += len(page.GetRuns()); rows >= min(20_000, c.Runs/2) {
-					deep = page.GetToken()
 				}
 			}
 			_, err := s.listRuns(ctx, &common.ListRequest{Limit: 50, SortByFields: newest, Token: deep})
@@ -119,6 +117,21 @@ func (s *stack) listRuns(ctx context.Context, request *common.ListRequest) (*wor
 		err = errors.New("no runs were listed")
 	}
 	return page, err
+}
+
+// tokenAfter pages through the runs and gives the token that follows a number of them.
+func (s *stack) tokenAfter(ctx context.Context, rows int, order []*common.Sort) (string, error) {
+	token := ""
+	for read := 0; read < rows; {
+		page, err := s.listRuns(ctx, &common.ListRequest{Limit: uint32(min(rows-read, 1000)), SortByFields: order, Token: token}) //nolint:gosec // small
+		if err != nil {
+			return "", err
+		}
+		if read, token = read+len(page.GetRuns()), page.GetToken(); token == "" {
+			return "", errors.New("there are fewer runs than were stored")
+		}
+	}
+	return token, nil
 }
 
 func (s *stack) listActions(run ident.Run, order []*common.Sort) func(context.Context) error {

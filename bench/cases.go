@@ -21,7 +21,7 @@ type benchCase struct {
 // cases are all, in the order in which they are best run.
 func cases(o options) []benchCase {
 	all := []benchCase{
-		{"idle", "time to ready, memory and CPU of a server with nothing to do", true, measureIdle},
+		{"idle", "time to ready, memory and CPU of a server with nothing to do", true, measureIdle(o.quiet)},
 		{"pod", "CreateRun to its pod, and to its end, on an idle system", false, measurePod(o.samples)},
 		{"child-end", "end of a child's pod to the parent's watch", false, measureChildEnd(o.samples)},
 		{"create", "CreateRun at concurrency 1, 8 and 32", false, measureCreate(o.creates)},
@@ -58,7 +58,7 @@ func (b *bench) measure(ctx context.Context, c benchCase) Result {
 	ctx, cancel := context.WithTimeout(ctx, b.options.timeout)
 	defer cancel()
 	result := Result{Case: c.name, About: c.about}
-	if c.fresh || b.stack == nil {
+	if b.stack == nil || c.fresh && !b.options.reuse {
 		b.close()
 		b.started++
 		var err error

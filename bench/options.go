@@ -29,6 +29,8 @@ type options struct {
 	chain       int
 	stored      int
 	memory      int
+	quiet       time.Duration
+	reuse       bool
 }
 
 func parseOptions(args []string, progress io.Writer) (options, error) {
@@ -52,6 +54,8 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.IntVar(&o.chain, "chain", 200, "links of the chains")
 	flags.IntVar(&o.stored, "stored", 1_000_000, "actions stored for the reads")
 	flags.IntVar(&o.memory, "memory", 50_000, "actions done for the memory case")
+	flags.DurationVar(&o.quiet, "quiet", 10*time.Second, "how long the idle server is watched")
+	flags.BoolVar(&o.reuse, "reuse", false, "run all cases on the same processes: quicker, but each sees what the others left")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

@@ -41,7 +41,7 @@ type Measure struct {
 
 // add notes a figure.
 func (r *Result) add(name string, value float64, unit string) {
-	r.Measures = append(r.Measures, Measure{Name: name, Value: value, Unit: unit, Budget: budgets[r.Case+"/"+name]})
+	r.Measures = append(r.Measures, Measure{Name: name, Value: value, Unit: unit, Budget: budgetOf(r.Case, name)})
 }
 
 // latency notes the middle and the upper end of latencies, in milliseconds.

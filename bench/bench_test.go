@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/manager/command"
+)
+
+// TestMain makes this binary the server when it is started as one, so that the test needs no build.
+func TestMain(m *testing.M) {
+	if os.Getenv(servingEnv) != "" {
+		if err := command.New().ExecuteContext(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// TestEveryCaseMeasures runs all cases with small numbers: it says nothing about speed, but that everything is still there.
+func TestEveryCaseMeasures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts the whole product")
+	}
+	dir, err := os.MkdirTemp("", "bench-") // t.TempDir is closed to the database's user when we are root
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // see above
+	self, err := os.Executable()
+	require.NoError(t, err)
+	binaries := os.Getenv("KUBEBUILDER_ASSETS")
+	if binaries == "" {
+		binaries = filepath.Join("..", ".bin")
+	}
+	if _, err := os.Stat(filepath.Join(binaries, "kube-apiserver")); err != nil {
+		t.Skip("kube-apiserver is not built: run tools/kube/build.sh")
+	}
+	var out bytes.Buffer
+	path := filepath.Join(dir, "results.json")
+	require.NoError(t, run(t.Context(), []string{
+		"-server", self, "-binaries", binaries, "-dir", dir, "-json", path, "-reuse", "-timeout", "3m", "-quiet", "10ms",
+		"-samples", "5", "-creates", "5", "-fanout", "5", "-plain", "5", "-concurrency", "3", "-chain", "5", "-stored", "1000", "-memory", "25",
+	}, &out, testWriter{t}))
+	body, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var report Report
+	require.NoError(t, json.Unmarshal(body, &report))
+	require.Positive(t, report.Machine.SyncsPerSecond)
+	require.Contains(t, out.String(), "CreateRun to pod p50")
+
+	measured := map[string]float64{}
+	for _, c := range report.Cases {
+		require.NotEmpty(t, c.Measures, c.Case)
+		for _, m := range c.Measures {
+			measured[strings.Replace(c.Case, "fan-out-5", "fan-out-pods", 1)+"/"+m.Name] = m.Value
+		}
+	}
+	for name := range budgets {
+		require.Contains(t, measured, name, "a budget for what nobody measures")
+	}
+	require.Zero(t, measured["fan-out-pods/extra pods"])
+	require.InDelta(t, 2, measured["fan-out-pods/writes of TaskActions"], 2, "one to create it, one to delete it")
+	require.Equal(t, 1.0, measured["fan-out-pods/API writes, POST pods"])
+	require.Positive(t, measured["idle/memory of the server"])
+}
+
+func TestLatencyTakesTheNearestRank(t *testing.T) {
+	var taken []time.Duration
+	for i := range 200 {
+		taken = append(taken, time.Duration(200-i)*time.Millisecond)
+	}
+	r := &Result{Case: "none"}
+	r.latency("call", taken)
+	require.Equal(t, []Measure{
+		{Name: "call p50", Value: 100, Unit: "ms"}, {Name: "call p95", Value: 190, Unit: "ms"}, {Name: "call p99", Value: 198, Unit: "ms"},
+	}, r.Measures)
+	r.latency("nothing", nil)
+	require.Len(t, r.Measures, 3)
+}
+
+func TestWritesAreTakenFromMetrics(t *testing.T) {
+	counts, err := parseRequests([]byte(`# HELP apiserver_request_total x
+apiserver_request_total{code="201",group="",resource="pods",subresource="",verb="POST",version="v1"} 7
+apiserver_request_total{code="409",group="",resource="pods",subresource="",verb="POST",version="v1"} 1
+apiserver_request_total{code="200",group="",resource="pods",subresource="status",verb="PATCH",version="v1"} 2
+apiserver_request_total{code="200",group="",resource="pods",subresource="",verb="LIST",version="v1"} 100
+apiserver_request_total{code="200",group="flyte.org",resource="taskactions",subresource="",verb="DELETE",version="v1"} 3
+other_total{verb="POST"} 9
+`))
+	require.NoError(t, err)
+	written := counts.since(requests{"POST pods": 5})
+	require.Equal(t, requests{"POST pods": 3, "PATCH pods/status": 2, "DELETE taskactions": 3}, written)
+	require.Equal(t, 5.0, written.of("pods"))
+	require.Equal(t, 8.0, written.sum())
+	_, err = parseRequests([]byte(`apiserver_request_total{verb="POST"} many`))
+	require.ErrorContains(t, err, "many")
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	for _, args := range [][]string{{"-fanout", "0"}, {"-fanout", "5,x"}, {"-samples", "0"}, {"-no-such"}} {
+		_, err := parseOptions(args, testWriter{t})
+		require.Error(t, err, args)
+	}
+	o, err := parseOptions([]string{"-fanout", "10,20"}, testWriter{t})
+	require.NoError(t, err)
+	_, err = choose(cases(o), "create,fan-out-30")
+	require.ErrorContains(t, err, "fan-out-30")
+	chosen, err := choose(cases(o), "fan-out-20")
+	require.NoError(t, err)
+	require.Len(t, chosen, 1)
+}
+
+// testWriter shows progress in the test's log.
+type testWriter struct{ t *testing.T }
+
+func (w testWriter) Write(p []byte) (int, error) {
+	w.t.Log(strings.TrimRight(string(p), "\n"))
+	return len(p), nil
+}
