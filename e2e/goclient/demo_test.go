@@ -62,7 +62,10 @@ func startDemo(t *testing.T) string {
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGINT)
 		select {
-		case <-ended:
+		case err := <-ended:
+			if t.Failed() {
+				t.Log(err)
+			}
 		case <-time.After(time.Minute):
 			_ = cmd.Process.Kill()
 			t.Error("the demo does not end")
