@@ -123,7 +123,7 @@ func (s *stack) listRuns(ctx context.Context, request *common.ListRequest) (*wor
 func (s *stack) tokenAfter(ctx context.Context, rows int, order []*common.Sort) (string, error) {
 	token := ""
 	for read := 0; read < rows; {
-		page, err := s.listRuns(ctx, &common.ListRequest{Limit: uint32(min(rows-read, 1000)), SortByFields: order, Token: token}) //nolint:gosec // small
+		page, err := s.listRuns(ctx, &common.ListRequest{Limit: uint32(min(rows-read, 200)), SortByFields: order, Token: token}) //nolint:gosec // small
 		if err != nil {
 			return "", err
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -79,7 +80,7 @@ func (p *process) await(ctx context.Context, ready func(context.Context) error) 
 		}
 		select {
 		case <-p.done:
-			return fmt.Errorf("%s ended (%v); its log is %s", p.name, p.err, p.log)
+			return fmt.Errorf("%s ended early; its log is %s: %w", p.name, p.log, errors.Join(err, p.err))
 		case <-ctx.Done():
 			return fmt.Errorf("%s is not ready (%w); its log is %s", p.name, err, p.log)
 		case <-tick.C:

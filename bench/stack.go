@@ -118,7 +118,7 @@ func (s *stack) stop() {
 		s.cluster.stop()
 	}
 	if s.postgres != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), stopPatience) //nolint:forbidigo // also after an interrupt
+		ctx, cancel := context.WithTimeout(context.Background(), stopPatience) // also after an interrupt
 		defer cancel()
 		_ = s.postgres.Stop(ctx) // its data are thrown away
 	}
