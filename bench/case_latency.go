@@ -135,6 +135,10 @@ func measureCreate(n int) func(context.Context, *stack, *Result) error {
 	return func(ctx context.Context, s *stack, r *Result) error {
 		for _, concurrency := range []int{1, 8, 32} {
 			started := s.node.startedPods()
+			before, err := s.usage()
+			if err != nil {
+				return err
+			}
 			began := time.Now()
 			taken, err := each(n, concurrency, s.namer("many"), func(run ident.Run) error { return s.createRun(ctx, run) })
 			if err != nil {
@@ -151,7 +155,14 @@ func measureCreate(n int) func(context.Context, *stack, *Result) error {
 			name := fmt.Sprintf("concurrency %d", concurrency)
 			r.add(name+", accepted", float64(n)/elapsed.Seconds(), "runs/s")
 			r.latency(name, taken)
+			after, err := s.usage()
+			if err != nil {
+				return err
+			}
 			r.add(name+", done", float64(n)/all.Seconds(), "runs/s")
+			used := after.since(before)
+			r.add(name+", CPU per run of all processes", milliseconds(used.total())/float64(n), "ms")
+			r.add(name+", others meanwhile", used.others, "cores")
 			r.add(name+", extra pods", float64(s.node.startedPods()-started-n), "")
 		}
 		return nil

@@ -61,6 +61,15 @@ func (u usage) since(before usage) spent {
 	return s
 }
 
+// total is the CPU time of all processes together.
+func (s spent) total() time.Duration {
+	var total time.Duration
+	for _, cpu := range s.cpu {
+		total += cpu
+	}
+	return total
+}
+
 // perAction notes the CPU time of each process for one of n actions.
 func (s spent) perAction(r *Result, n int) {
 	for _, name := range processNames {
