@@ -35,6 +35,9 @@ func answer(ctx context.Context, err error) error {
 		log.Error().Err(err).Str("errorId", id).Msg("call failed")
 		wire := toConnect(err)
 		return connect.NewError(wire.Code(), errors.New(wire.Message()+" (error id "+id+")"))
+	case kind == KindUnavailable && errors.Is(context.Cause(ctx), context.Canceled):
+		// Nobody listens any more; the end of a client is no failure of ours.
+		log.Debug().Err(err).Msg("the caller has gone")
 	case kind == KindUnavailable:
 		log.Warn().Err(err).Msg("call failed")
 	default:
