@@ -65,7 +65,7 @@ func TestTerminationMessage(t *testing.T) {
 	b := setup(t)
 	own := b.run(t, b.shell("echo noise; echo my words >/dev/termination-log; exit 1"))
 	require.Equal(t, "my words\n", terminated(own).Message)
-	fallback := b.run(t, b.shell("echo first; echo last >&2; exit 1", func(p *corev1.Pod) {
+	fallback := b.run(t, b.shell("echo first >&2; echo last >&2; exit 1", func(p *corev1.Pod) {
 		p.Spec.Containers[0].TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
 	}))
 	require.Equal(t, "first\nlast", terminated(fallback).Message)
