@@ -30,18 +30,26 @@ func scanDecision(rows pgx.Rows) (*row, error) {
 	return r, nil
 }
 
-// The statements reach rows through unnested keys. They are planned each time, for the size that the tables have now:
-// a plan kept from when they were small picks any index, and reads whole runs for each key.
+// The statements reach rows key by key, each through the one index that is made for it. Statistics that are behind let
+// any index look as good, and reading all of a run once look cheaper than its keys: a fan-out would read its run again
+// for each batch. So statements are planned each time, for the size that the tables have now, with nothing but loops
+// over indexes; and each asks for an order that only the right index has.
 const (
-	planning = `SELECT set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true)`
+	planning = `SELECT set_config(name, 'off', true) FROM unnest(ARRAY[
+			'enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin', 'enable_sort', 'jit']) AS name
+		UNION ALL SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`
 
 	reserveIDs = `SELECT nextval('actions_id_seq') FROM generate_series(1, $1::integer)`
 
 	// Locks are taken in the order of ids, so that two writers cannot wait for each other.
 	lockRuns = `
-		SELECT ` + decisionColumns + `
-		FROM unnest($1::text[], $2::text[], $3::text[]) AS k (project, domain, run_name)
-		JOIN actions a ON a.project = k.project AND a.domain = k.domain AND a.run_name = k.run_name AND a.parent_name IS NULL
+		SELECT ` + decisionColumns + ` FROM actions a
+		WHERE a.parent_name IS NULL AND a.id = ANY(ARRAY(
+			SELECT root.id FROM unnest($1::text[], $2::text[], $3::text[]) AS k (project, domain, run_name)
+			CROSS JOIN LATERAL (
+				SELECT r.id FROM actions r
+				WHERE r.project = k.project AND r.domain = k.domain AND r.run_name BETWEEN k.run_name AND k.run_name AND r.parent_name IS NULL
+				ORDER BY r.run_name LIMIT 1) AS root))
 		ORDER BY a.id FOR UPDATE OF a`
 
 	lockRunsByID = `
@@ -50,13 +58,18 @@ const (
 	loadRows = `
 		SELECT ` + decisionColumns + `
 		FROM unnest($1::bigint[], $2::text[]) AS k (run_id, name)
-		JOIN actions a ON a.run_id = k.run_id AND a.name = k.name`
+		CROSS JOIN LATERAL (
+			SELECT * FROM actions WHERE run_id = k.run_id AND name BETWEEN k.name AND k.name ORDER BY name LIMIT 1) AS a`
 
 	loadParents = `
 		SELECT ` + decisionColumns + `
 		FROM unnest($1::bigint[], $2::text[]) AS k (run_id, name)
-		JOIN actions child ON child.run_id = k.run_id AND child.name = k.name AND child.phase IN (6, 8)
-		JOIN actions a ON a.run_id = child.run_id AND a.name = child.parent_name`
+		CROSS JOIN LATERAL (
+			SELECT * FROM actions WHERE run_id = k.run_id AND name BETWEEN k.name AND k.name ORDER BY name LIMIT 1) AS child
+		CROSS JOIN LATERAL (
+			SELECT * FROM actions WHERE run_id = child.run_id AND name BETWEEN child.parent_name AND child.parent_name
+			ORDER BY name LIMIT 1) AS a
+		WHERE child.phase IN (6, 8)`
 
 	loadRowsByID = `SELECT ` + decisionColumns + ` FROM actions a WHERE a.id = ANY($1)`
 
@@ -64,10 +77,14 @@ const (
 	loadSubtrees = `
 		WITH RECURSIVE below AS (
 			SELECT a.* FROM unnest($1::bigint[], $2::text[]) AS k (run_id, name)
-			JOIN actions a ON a.run_id = k.run_id AND a.parent_name = k.name AND a.ended_at IS NULL
+			CROSS JOIN LATERAL (
+				SELECT * FROM actions WHERE run_id = k.run_id AND parent_name BETWEEN k.name AND k.name AND ended_at IS NULL
+				ORDER BY parent_name OFFSET 0) AS a
 			UNION
-			SELECT a.* FROM below JOIN actions a
-			ON a.run_id = below.run_id AND a.parent_name = below.name AND a.ended_at IS NULL
+			SELECT a.* FROM below
+			CROSS JOIN LATERAL (
+				SELECT * FROM actions WHERE run_id = below.run_id AND parent_name BETWEEN below.name AND below.name AND ended_at IS NULL
+				ORDER BY parent_name OFFSET 0) AS a
 		)
 		SELECT ` + decisionColumns + ` FROM below a`
 )
