@@ -18,9 +18,10 @@ const (
 	// isQueued and isLive are the predicates of the partial indexes.
 	isQueued = `a.action_type = 1 AND a.phase = 1 AND a.admitted_at IS NULL`
 	isLive   = `a.admitted_at IS NOT NULL AND a.ended_at IS NULL`
-	// isLeaf: it waits for no task of its own.
-	isLeaf = `NOT EXISTS (
-		SELECT 1 FROM actions c WHERE c.run_id = a.run_id AND c.parent_name = a.name AND c.ended_at IS NULL AND c.action_type = 1)`
+	// isLeaf: it waits for no task of its own. The order asks for the index that has the parent.
+	isLeaf = `(SELECT c.id FROM actions c
+		WHERE c.run_id = a.run_id AND c.parent_name BETWEEN a.name AND a.name AND c.ended_at IS NULL AND c.action_type = 1
+		ORDER BY c.parent_name LIMIT 1) IS NULL`
 )
 
 // WaitingRun is a run with queued actions.
@@ -137,10 +138,13 @@ func (q *QueueReader) LiveCount(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
+// reading lets the partial indexes of the queue and of the live set look as cheap as they are, and plans each time.
+const reading = `SELECT set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true)`
+
 // indexed runs reads that must use the partial indexes, whatever the planner knows of the tables.
 func (q *QueueReader) indexed(ctx context.Context, read func(pgx.Tx) error) error {
 	return pgx.BeginTxFunc(ctx, q.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, planning); err != nil {
+		if _, err := tx.Exec(ctx, reading); err != nil {
 			return err
 		}
 		return read(tx)

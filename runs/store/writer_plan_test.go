@@ -3,6 +3,8 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -33,8 +35,7 @@ func TestTheWriterReadsWhatItConcerns(t *testing.T) {
 			if runs > 0 {
 				require.NoError(t, seed.Fill(t.Context(), pool, config))
 			}
-			writers, err := pgxpool.New(t.Context(), pgtest.URL(pool))
-			require.NoError(t, err)
+			writers := counted(t, pool)
 			const children, callers = 1500, 50
 			before := tuplesRead(t, pool)
 			w := writingOn(t, writers)
@@ -47,18 +48,71 @@ func TestTheWriterReadsWhatItConcerns(t *testing.T) {
 			forEach(callers, children, func(i int) { w.report(to("wide", fmt.Sprint("c", i), 1, state.Succeeded)) })
 			forEach(callers, 200, func(i int) { w.create(fmt.Sprint("single", i)) })
 			require.NoError(t, w.Stop(context.WithoutCancel(t.Context())))
-			writers.Close() // whose connections report their statistics with their end
-			require.Eventually(t, func() bool {
-				var left int
-				require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()`).Scan(&left))
-				return left <= 1
-			}, 10*time.Second, 10*time.Millisecond)
+			closeAndCount(t, writers, pool)
 			const operations = 2*children + 200
 			perOperation := float64(tuplesRead(t, pool)-before) / operations
 			t.Logf("%.1f index entries read for each operation", perOperation)
 			require.Less(t, perOperation, 30.0)
 		})
 	}
+}
+
+// TestTheQueueReadsWhatWaits looks at a short queue beside many runs that have ended.
+func TestTheQueueReadsWhatWaits(t *testing.T) {
+	pool := pgtest.New(t, store.Migrations())
+	config := seed.DefaultConfig()
+	config.Project, config.Domain, config.Runs, config.Children, config.Wide = "p", "d", 900, 9, 0 // without live ones
+	require.NoError(t, seed.Fill(t.Context(), pool, config))
+	w := writingOn(t, pool)
+	w.create("live")
+	for i := range 300 {
+		w.child("live", "a0", fmt.Sprint("c", i))
+	}
+	w.Gate().Set(0)
+	w.create("waits")
+	w.create("too", "c1")
+	require.NoError(t, w.Stop(context.WithoutCancel(t.Context())))
+	readers := counted(t, pool)
+	before := tuplesRead(t, pool)
+	queue := store.NewQueueReader(readers)
+	waiting, err := queue.Waiting(t.Context(), 100)
+	require.NoError(t, err)
+	require.Len(t, waiting, 2)
+	queued, err := queue.Next(t.Context(), []store.Share{{RunID: waiting[0].RunID, Take: 5}, {RunID: waiting[1].RunID, Take: 5}}, 10)
+	require.NoError(t, err)
+	require.Len(t, queued, 3)
+	live, err := queue.LiveCount(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 301, live)
+	leaves, err := queue.AllLeaves(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []int{300}, slices.Collect(maps.Values(leaves)))
+	closeAndCount(t, readers, pool)
+	require.Less(t, tuplesRead(t, pool)-before, int64(1500), "the live ones twice, and whether each has children")
+}
+
+// counted is another pool on the same database.
+func counted(t *testing.T, pool *pgxpool.Pool) *pgxpool.Pool {
+	t.Helper()
+	config, err := pgxpool.ParseConfig(pgtest.URL(pool))
+	require.NoError(t, err)
+	config.ConnConfig.RuntimeParams["application_name"] = "counted"
+	other, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(other.Close)
+	return other
+}
+
+// closeAndCount closes a pool and waits until its connections are gone: they report their statistics with their end.
+func closeAndCount(t *testing.T, closing, pool *pgxpool.Pool) {
+	t.Helper()
+	closing.Close()
+	require.Eventually(t, func() bool {
+		var left int
+		const query = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'counted'`
+		require.NoError(t, pool.QueryRow(t.Context(), query).Scan(&left))
+		return left == 0
+	}, 10*time.Second, 10*time.Millisecond)
 }
 
 // tuplesRead is how many entries of the indexes of actions were read.
