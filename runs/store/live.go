@@ -76,8 +76,9 @@ func (l *LiveReader) LiveByID(ctx context.Context, ids []int64) ([]LiveAction, e
 		SELECT a.id, a.run_id, a.project, a.domain, a.run_name, a.name, a.parent_name, a.action_group, a.task_project, a.task_domain,
 			a.task_name, a.task_version, a.spec_digest, a.cache_key, a.queue, a.input_uri, a.attempt, a.created_at,
 			r.run_spec_digest, r.run_output_base, r.run_start_time
-		FROM actions a JOIN actions r ON r.id = a.run_id
-		WHERE a.id = ANY($1) AND a.admitted_at IS NOT NULL AND a.ended_at IS NULL
+		FROM (SELECT * FROM actions WHERE id = ANY($1) OFFSET 0) a -- apart, or the whole live set might be read for a few ids
+		JOIN actions r ON r.id = a.run_id
+		WHERE a.admitted_at IS NOT NULL AND a.ended_at IS NULL
 		ORDER BY a.id`
 	rows, err := l.pool.Query(ctx, query, planned, ids)
 	if err != nil {
