@@ -35,15 +35,19 @@ func (s *Service) createRun(ctx context.Context, request *workflow.CreateRunRequ
 	if err := checkRunSpec(request.GetRunSpec()); err != nil {
 		return nil, err
 	}
+	spec, err := s.effectiveRunSpec(ctx, id, request.GetRunSpec())
+	if err != nil {
+		return nil, err
+	}
 	planned, err := s.plannedTask(ctx, id, request)
 	if err != nil {
 		return nil, err
 	}
-	root := store.Root{Labels: request.GetRunSpec().GetLabels().GetValues()}
+	root := store.Root{Labels: spec.GetLabels().GetValues()}
 	root.Project, root.Domain, root.RunName = id.Project, id.Domain, id.Name
 	root.Source = int16(request.GetSource()) //nolint:gosec // an enum of few values
 	planned.describe(&root.Action)
-	if err := s.describeRun(ctx, &root, request); err != nil {
+	if err := s.describeRun(ctx, &root, request, spec); err != nil {
 		return nil, err
 	}
 	inputsHash, err := s.storeInputs(ctx, &root, planned.spec, request)
@@ -53,9 +57,13 @@ func (s *Service) createRun(ctx context.Context, request *workflow.CreateRunRequ
 	if root.CacheKey, err = cacheKey(planned.spec, planned.id.GetName(), inputsHash); err != nil {
 		return nil, err
 	}
+	run := &runContext{ID: id, Spec: spec, OutputBase: root.RunOutputBase, Queue: root.Queue}
+	if err := s.planAction(ctx, &root.Action, planned, run); err != nil {
+		return nil, err
+	}
 	specs := []store.NewSpec{{Kind: store.SpecTask, Digest: planned.digest, Body: planned.body}}
-	if request.GetRunSpec() != nil {
-		digest, body, err := store.EncodeSpec(store.SpecRun, request.GetRunSpec())
+	if proto.Size(spec) > 0 {
+		digest, body, err := store.EncodeSpec(store.SpecRun, spec)
 		if err != nil {
 			return nil, rpc.InvalidArgument("run_spec", "cannot be encoded: %s", err.Error())
 		}
@@ -129,8 +137,7 @@ func checkRunSpec(spec *task.RunSpec) error {
 }
 
 // describeRun fills in what only a root has.
-func (s *Service) describeRun(ctx context.Context, root *store.Root, request *workflow.CreateRunRequest) (err error) {
-	spec := request.GetRunSpec()
+func (s *Service) describeRun(ctx context.Context, root *store.Root, request *workflow.CreateRunRequest, spec *task.RunSpec) (err error) {
 	root.MaxConcurrency = int32(spec.GetMaxActionConcurrency()) //nolint:gosec // checked
 	root.Queue = spec.GetQueue()
 	if root.RunStartTime = timeOf(spec.GetRunStartTime()); root.RunStartTime == nil {

@@ -66,7 +66,11 @@ func (s *Service) describeChild(ctx context.Context, id ident.Action, request *w
 		action.Action.CacheKey = spec.Task.GetCacheKey().GetValue()
 		action.Action.Queue = spec.Task.GetQueue()
 		action.Spec = store.NewSpec{Kind: store.SpecTask, Digest: planned.digest, Body: planned.body}
-		return nil
+		run, err := s.contexts.get(ctx, id.Run)
+		if err != nil {
+			return err
+		}
+		return s.planAction(ctx, &action.Action, planned, run)
 	case *workflow.RecordActionRequest_Trace:
 		return s.describeTrace(ctx, id, spec.Trace, action)
 	case *workflow.RecordActionRequest_Condition:

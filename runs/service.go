@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth/authconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/imagebuilder/imagebuilderconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/org/orgconnect"
@@ -63,6 +64,7 @@ type Service struct {
 	hub       *watch.Hub
 	streams   *watch.Streams
 	wakers    *wakers
+	contexts  *runContexts
 	parts     *lifecycle.Group
 }
 
@@ -93,6 +95,7 @@ func New(config Config, deps Deps) (*Service, error) {
 
 		projects: store.NewProjects(deps.Pool),
 	}
+	s.contexts = &runContexts{svc: s}
 	s.feed = engine.NewFeed(deps.Pool, deps.Clock, s.logger, s.replica)
 	s.writer = store.NewWriter(config.Writer, store.WriterDeps{
 		Pool: deps.Pool, Clock: deps.Clock, Waker: s.wakers, Live: s.feed, Logger: s.logger, Replica: s.replica,
@@ -129,6 +132,7 @@ func (s *Service) Mount(r rpc.Registrar) {
 	r.Handle(authconnect.NewAuthMetadataServiceHandler(&authMetadataHandler{svc: s}, options...))
 	r.Handle(imagebuilderconnect.NewImageServiceHandler(&imageHandler{svc: s}, options...))
 	r.Handle(enginev1connect.NewEngineServiceHandler(&engineHandler{svc: s}, options...))
+	r.Handle(insightv1connect.NewInsightServiceHandler(&insightHandler{svc: s}, options...))
 }
 
 // Start starts the writer and the loops.

@@ -13,6 +13,12 @@ var rules = map[string]map[string]Rule{
 	"flytebinary.engine.v1.PodLogService": {
 		"TailContainer": {ClassInternal, "log.view"},
 	},
+	"flytebinary.insight.v1.InsightService": {
+		"ExplainAction":    {ClassUser, "action.view"},
+		"ListQueues":       {ClassUser, "queue.view"},
+		"PreviewRecovery":  {ClassUser, "run.view"},
+		"PreviewRetention": {ClassUser, "retention.view"},
+	},
 	"flyteidl2.actions.ActionsService": {
 		"Abort":           {ClassTask, "action.abort"},
 		"Enqueue":         {ClassTask, "action.enqueue"},

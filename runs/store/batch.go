@@ -159,6 +159,7 @@ func (b *batch) move(r *row, to state.Position) {
 	r.Attempt, r.Phase, r.Version = to.Attempt, to.Phase, to.Version
 	if state.Terminal(to.Phase) {
 		r.run.ended = append(r.run.ended, r)
+		r.WakeAt, r.Hold = nil, HoldNone
 	} else {
 		r.EndedAt = nil
 	}
@@ -200,7 +201,7 @@ func (b *batch) keep(s spec) {
 
 // admit makes a queued action live when the gate lets it.
 func (b *batch) admit(r *row) {
-	if b.open > 0 && r.run.root.MaxConcurrency == 0 {
+	if r.queued() && b.open > 0 && r.run.root.MaxConcurrency == 0 {
 		b.open--
 		r.AdmittedAt = &b.now
 	}
@@ -253,7 +254,7 @@ func (b *batch) liveChange() LiveChange {
 
 // queued tells whether admission is to look at the row.
 func (r *row) queued() bool {
-	return r.ActionType == actionTask && r.Phase == state.Queued && r.AdmittedAt == nil
+	return r.ActionType == actionTask && r.Phase == state.Queued && r.AdmittedAt == nil && r.Hold == HoldNone
 }
 
 // notAfterNow keeps a reported time between a lower bound and now.

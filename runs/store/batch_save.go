@@ -31,12 +31,13 @@ const (
 			phase = u.phase, attempt = u.attempt, version = u.version, cache_status = u.cache_status, admitted_at = u.admitted_at,
 			last_seq = u.last_seq, output_uri = u.output_uri, report_uri = u.report_uri, error = u.error,
 			abort_reason = u.abort_reason, aborted_by = u.aborted_by, signal = u.signal, started_at = u.started_at,
-			ended_at = u.ended_at, updated_at = u.updated_at, paused_count = u.paused_count
+			ended_at = u.ended_at, updated_at = u.updated_at, paused_count = u.paused_count,
+			hold = u.hold, wake_at = u.wake_at, cache_reason = u.cache_reason
 		FROM unnest($1::bigint[], $2::smallint[], $3::integer[], $4::integer[], $5::smallint[], $6::timestamptz[], $7::bigint[],
 			$8::text[], $9::text[], $10::bytea[], $11::text[], $12::bytea[], $13::bytea[], $14::timestamptz[], $15::timestamptz[],
-			$16::timestamptz[], $17::integer[])
+			$16::timestamptz[], $17::integer[], $18::smallint[], $19::timestamptz[], $20::text[])
 			AS u (id, phase, attempt, version, cache_status, admitted_at, last_seq, output_uri, report_uri, error, abort_reason,
-				aborted_by, signal, started_at, ended_at, updated_at, paused_count)
+				aborted_by, signal, started_at, ended_at, updated_at, paused_count, hold, wake_at, cache_reason)
 		WHERE a.id = u.id`
 
 	insertEvents = `
@@ -123,6 +124,9 @@ func updateArguments(rows []*row) []any {
 		column(rows, func(r *row) *time.Time { return r.EndedAt }),
 		column(rows, func(r *row) time.Time { return r.UpdatedAt }),
 		column(rows, func(r *row) int32 { return r.PausedCount }),
+		column(rows, func(r *row) int16 { return int16(r.Hold) }),
+		column(rows, func(r *row) *time.Time { return r.WakeAt }),
+		column(rows, func(r *row) string { return r.CacheReason }),
 	}
 }
 

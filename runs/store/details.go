@@ -41,6 +41,22 @@ func (r *Reader) ActionRow(ctx context.Context, id ident.Action) (*Action, error
 	return &d.Action, nil
 }
 
+// RunContext reads what the actions of a run inherit: the root's id, queue and output base, and the encoded task.RunSpec,
+// empty when the run has none. It answers NotFound when there is no such run.
+func (r *Reader) RunContext(ctx context.Context, run ident.Run) (root Root, runSpec []byte, err error) {
+	const query = `
+		SELECT a.id, a.queue, a.run_output_base, s.body FROM actions a LEFT JOIN specs s ON s.digest = a.run_spec_digest
+		WHERE a.project = $1 AND a.domain = $2 AND a.run_name = $3 AND a.parent_name IS NULL`
+	err = r.pool.QueryRow(ctx, query, run.Project, run.Domain, run.Name).Scan(&root.ID, &root.Queue, &root.RunOutputBase, &runSpec)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return root, nil, rpc.NotFound("run %s does not exist", run)
+	}
+	if err != nil {
+		return root, nil, fmt.Errorf("read context of run %s: %w", run, err)
+	}
+	return root, runSpec, nil
+}
+
 func (r *Reader) details(ctx context.Context, id ident.Action, withRunSpec bool) (*Details, error) {
 	d := &Details{}
 	err := r.snapshot(ctx, func(tx pgx.Tx) error {

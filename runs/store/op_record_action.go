@@ -81,6 +81,12 @@ func (op *recordAction) insert(b *batch, parent *row) {
 	r := &row{Root: Root{Action: op.Action}}
 	r.Attempt = 1
 	r.CreatedBy = root.CreatedBy
+	if r.Queue == "" {
+		r.Queue = root.Queue
+	}
+	if r.Priority == 0 {
+		r.Priority = root.Priority
+	}
 	if r.CreatedBySubject == "" {
 		r.CreatedBySubject = root.CreatedBySubject
 	}

@@ -16,7 +16,7 @@ func NewQueueReader(pool *pgxpool.Pool) *QueueReader { return &QueueReader{pool:
 
 const (
 	// isQueued and isLive are the predicates of the partial indexes.
-	isQueued = `a.action_type = 1 AND a.phase = 1 AND a.admitted_at IS NULL`
+	isQueued = `a.action_type = 1 AND a.phase = 1 AND a.admitted_at IS NULL AND a.hold = 0`
 	isLive   = `a.admitted_at IS NOT NULL AND a.ended_at IS NULL`
 	// isLeaf: it waits for no task of its own. The order asks for the index that has the parent.
 	isLeaf = `(SELECT c.id FROM actions c

@@ -34,6 +34,13 @@ type Action struct {
 	ReportURI        string     `db:"report_uri"`
 	CacheKey         string     `db:"cache_key"`
 	Queue            string     `db:"queue"`
+	Priority         int32      `db:"priority"`
+	Runner           Runner     `db:"runner"`
+	Hold             Hold       `db:"hold"`
+	QueuedUntil      *time.Time `db:"queued_until"`
+	DeadlineAt       *time.Time `db:"deadline_at"`
+	WakeAt           *time.Time `db:"wake_at"`
+	CacheReason      string     `db:"cache_reason"`
 	Error            []byte     `db:"error"`
 	AbortReason      string     `db:"abort_reason"`
 	AbortedBy        []byte     `db:"aborted_by"`
@@ -62,7 +69,28 @@ type Root struct {
 	MaxConcurrency  int32             `db:"max_concurrency"`
 	TriggerRevision int64             `db:"trigger_revision"`
 	PausedCount     int32             `db:"paused_count"`
+	RelationType    int16             `db:"relation_type"`
+	RelationRun     string            `db:"relation_run"`
 }
+
+// Runner says who runs a task action.
+type Runner int16
+
+// The runners.
+const (
+	RunnerExecutor Runner = 0 // an executor, through a TaskAction
+	RunnerEngine   Runner = 1 // the engine itself, without any object in the cluster
+)
+
+// Hold says what has to be settled before a queued task action may be admitted.
+type Hold int16
+
+// The holds.
+const (
+	HoldNone        Hold = 0
+	HoldCache       Hold = 1 // its key is to be looked up in the cache
+	HoldReservation Hold = 2 // another action computes the same key
+)
 
 // Event is a row of the action_events table.
 type Event struct {
