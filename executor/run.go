@@ -99,7 +99,7 @@ func (s *Service) newManager() (manager.Manager, error) {
 
 func (s *Service) newReconciler(mgr manager.Manager) (*reconciler.Reconciler, error) {
 	pods, err := pod.New(s.config.Pod, pod.Deps{
-		Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Clock: s.deps.Clock,
+		Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Store: s.deps.Store, Clock: s.deps.Clock,
 	})
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"context"
 	"maps"
 	"strconv"
 	"time"
@@ -20,18 +21,23 @@ const (
 	labelTask    = v1.Group + "/task"
 )
 
-// build makes the pod of an attempt. The same attempt always gets the same pod.
-func (p *Plugin) build(attempt *plugin.Attempt) (*corev1.Pod, *failure.Failure) {
+// build makes the pod of an attempt. The same attempt always gets the same pod. An error means that something that it
+// depends on cannot be read now.
+func (p *Plugin) build(ctx context.Context, attempt *plugin.Attempt) (*corev1.Pod, *failure.Failure, error) {
 	if name := attempt.Template.GetMetadata().GetPodTemplateName(); name != "" {
-		return nil, failure.New(failure.BadTaskSpecification, "pod templates of the cluster are not supported; put %q into the task", name)
+		return nil, failure.New(failure.BadTaskSpecification, "pod templates of the cluster are not supported; put %q into the task", name), nil
 	}
 	spec, bad := p.specOf(attempt.Template)
 	if bad != nil {
-		return nil, bad
+		return nil, bad, nil
 	}
 	name := v1.PodName(attempt.Task.Name, attempt.Number)
-	if bad := p.finish(attempt, spec, name); bad != nil {
-		return nil, bad
+	render, bad, err := p.rendererFor(ctx, attempt, spec, name)
+	if bad != nil || err != nil {
+		return nil, bad, err
+	}
+	if bad := p.finish(attempt, spec, render); bad != nil {
+		return nil, bad, nil
 	}
 	return &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
@@ -43,12 +49,29 @@ func (p *Plugin) build(attempt *plugin.Attempt) (*corev1.Pod, *failure.Failure) 
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(attempt.Task, v1.GroupVersion.WithKind(v1.Kind))},
 		},
 		Spec: *spec,
-	}, nil
+	}, nil, nil
+}
+
+// rendererFor has everything that the arguments of the pod refer to; what none refers to is not looked for.
+func (p *Plugin) rendererFor(
+	ctx context.Context, attempt *plugin.Attempt, spec *corev1.PodSpec, podName string,
+) (renderer, *failure.Failure, error) {
+	render, mentioned := newRenderer(attempt, podName), mentionsOf(spec)
+	var bad *failure.Failure
+	var err error
+	if render.inputs, bad, err = p.inputValues(ctx, attempt, mentioned.inputs); bad != nil || err != nil {
+		return renderer{}, bad, err
+	}
+	if mentioned.values["prevcheckpointprefix"] {
+		if render.values["prevcheckpointprefix"], err = p.lastCheckpoint(ctx, attempt); err != nil {
+			return renderer{}, nil, err
+		}
+	}
+	return render, nil, nil
 }
 
 // finish adds what every pod of ours has.
-func (p *Plugin) finish(attempt *plugin.Attempt, spec *corev1.PodSpec, podName string) *failure.Failure {
-	render := newRenderer(attempt, podName)
+func (p *Plugin) finish(attempt *plugin.Attempt, spec *corev1.PodSpec, render renderer) *failure.Failure {
 	eachContainer(spec, func(container *corev1.Container) {
 		container.Command, container.Args = render.all(container.Command), render.all(container.Args)
 		container.Env = p.environment(attempt, container.Env)

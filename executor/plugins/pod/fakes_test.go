@@ -2,6 +2,7 @@ package pod_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/executor/plugins/pod"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
@@ -74,9 +76,36 @@ func (c *cluster) Delete(_ context.Context, object client.Object, _ ...client.De
 	return nil
 }
 
+// blobs is an object store in memory.
+type blobs struct {
+	objects map[string][]byte
+	asked   int
+	down    error
+}
+
+func (b *blobs) ReadAll(_ context.Context, uri string, limit int64) ([]byte, error) {
+	b.asked++
+	body, found := b.objects[uri]
+	switch {
+	case b.down != nil:
+		return nil, b.down
+	case !found:
+		return nil, fmt.Errorf("%s: %w", uri, blobstore.ErrNotExist)
+	case int64(len(body)) > limit:
+		return nil, fmt.Errorf("%s: %w", uri, blobstore.ErrTooLarge)
+	}
+	return body, nil
+}
+
+func (b *blobs) Stat(ctx context.Context, uri string) (blobstore.Info, error) {
+	body, err := b.ReadAll(ctx, uri, 1<<40)
+	return blobstore.Info{Size: int64(len(body))}, err
+}
+
 // bench is a plugin in front of a fake cluster.
 type bench struct {
 	*cluster
+	blobs  *blobs
 	cache  map[string]*corev1.Pod
 	clock  *clock.Fake
 	plugin *pod.Plugin
@@ -89,12 +118,13 @@ func newBench(t *testing.T, change ...func(*pod.Config)) *bench {
 	}
 	b := &bench{
 		cluster: &cluster{pods: map[string]*corev1.Pod{}},
+		blobs:   &blobs{objects: map[string][]byte{}},
 		cache:   map[string]*corev1.Pod{},
 		clock:   clock.NewFake(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)),
 	}
 	var err error
 	b.plugin, err = pod.New(config, pod.Deps{
-		Cache: view{read: func(name string) *corev1.Pod { return b.cache[name] }}, Live: b.live(), Writer: b.cluster, Clock: b.clock,
+		Cache: view{read: func(name string) *corev1.Pod { return b.cache[name] }}, Live: b.live(), Writer: b.cluster, Store: b.blobs, Clock: b.clock,
 	})
 	require.NoError(t, err)
 	return b

@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/failure"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
@@ -35,8 +36,16 @@ type Deps struct {
 	Live client.Reader
 	// Writer makes and deletes pods.
 	Writer client.Writer
+	// Store has what arguments refer to: the inputs and earlier checkpoints.
+	Store Store
 	// Clock tells the time.
 	Clock clock.Clock
+}
+
+// Store reads the object store, with the errors of blobstore.
+type Store interface {
+	ReadAll(ctx context.Context, uri string, limit int64) ([]byte, error)
+	Stat(ctx context.Context, uri string) (blobstore.Info, error)
 }
 
 // Plugin runs attempts as pods.
@@ -104,11 +113,14 @@ func (p *Plugin) missing(ctx context.Context, attempt *plugin.Attempt) (plugin.S
 }
 
 func (p *Plugin) make(ctx context.Context, attempt *plugin.Attempt) (plugin.State, error) {
-	pod, bad := p.build(attempt)
-	if bad != nil {
+	pod, bad, err := p.build(ctx, attempt)
+	switch {
+	case err != nil:
+		return plugin.State{}, err
+	case bad != nil:
 		return failed(bad), nil
 	}
-	err := p.deps.Writer.Create(ctx, pod)
+	err = p.deps.Writer.Create(ctx, pod)
 	switch {
 	case err == nil:
 		p.created.add(podKey(attempt), attempt.Task.UID, birth{pod: pod.UID, at: p.deps.Clock.Now()})

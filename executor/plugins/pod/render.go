@@ -2,7 +2,10 @@ package pod
 
 import (
 	"regexp"
+	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/internal/layout"
@@ -13,8 +16,8 @@ const startTimeFormat = "2006-01-02T15:04:05.000000+00:00"
 
 // renderer replaces templates in arguments.
 type renderer struct {
-	pattern *regexp.Regexp
-	values  map[string]string // by name in lower case
+	values map[string]string // by name in lower case
+	inputs map[string]string // by name as it is; those that the arguments mention
 }
 
 func newRenderer(attempt *plugin.Attempt, podName string) renderer {
@@ -43,8 +46,11 @@ func newRenderer(attempt *plugin.Attempt, podName string) renderer {
 	if spec.RunStartTime != nil {
 		values["runstarttime"] = spec.RunStartTime.UTC().Format(startTimeFormat)
 	}
-	return renderer{pattern: regexp.MustCompile(`\{\{\s*[.$]([A-Za-z][A-Za-z0-9_]*)\s*\}\}`), values: values}
+	return renderer{values: values}
 }
+
+// templatePattern finds {{.name}}, {{$name}} and {{.inputs.name}}: the name, and that of the input where it is one.
+var templatePattern = regexp.MustCompile(`\{\{\s*[.$](?:([A-Za-z][A-Za-z0-9_]*)|(?i:inputs)\.([^}\s]+))\s*\}\}`)
 
 // all renders every element. Templates that nobody knows stay as they are.
 func (r renderer) all(texts []string) []string {
@@ -53,15 +59,41 @@ func (r renderer) all(texts []string) []string {
 	}
 	result := make([]string, len(texts))
 	for i, text := range texts {
-		result[i] = r.pattern.ReplaceAllStringFunc(text, func(found string) string {
-			name := strings.ToLower(r.pattern.FindStringSubmatch(found)[1])
-			if value, known := r.values[name]; known {
+		result[i] = templatePattern.ReplaceAllStringFunc(text, func(found string) string {
+			names := templatePattern.FindStringSubmatch(found)
+			value, known := r.inputs[names[2]]
+			if names[2] == "" {
+				value, known = r.values[strings.ToLower(names[1])]
+			}
+			if known {
 				return value
 			}
 			return found
 		})
 	}
 	return result
+}
+
+// mentions are what the templates in the arguments of a pod refer to.
+type mentions struct {
+	values map[string]bool // in lower case
+	inputs []string        // each once, in order
+}
+
+func mentionsOf(spec *corev1.PodSpec) mentions {
+	found := mentions{values: map[string]bool{}}
+	eachContainer(spec, func(container *corev1.Container) {
+		for _, text := range slices.Concat(container.Command, container.Args) {
+			for _, names := range templatePattern.FindAllStringSubmatch(text, -1) {
+				if input := names[2]; input == "" {
+					found.values[strings.ToLower(names[1])] = true
+				} else if !slices.Contains(found.inputs, input) {
+					found.inputs = append(found.inputs, input)
+				}
+			}
+		}
+	})
+	return found
 }
 
 // rawDataPrefix is where the attempt puts files and frames: its directory, or one of its own below the run's prefix.
