@@ -133,7 +133,7 @@ func fileError(err error) error {
 		return nil
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNotDirectory):
 		return fmt.Errorf("%w: %w", ErrNotExist, err)
-	case isEscape(err):
+	case isEscape(err), errors.Is(err, errNameTooLong):
 		return fmt.Errorf("%w: %w", ErrForbiddenPath, err)
 	}
 	return err
