@@ -58,7 +58,14 @@ func (s *Service) createRun(ctx context.Context, request *workflow.CreateRunRequ
 		return nil, err
 	}
 	run := &runContext{ID: id, Spec: spec, OutputBase: root.RunOutputBase, Queue: root.Queue}
+	if run.Recovery, err = s.recoveryOf(ctx, id, notCreated, spec); err != nil {
+		return nil, err
+	}
 	if err := s.planAction(ctx, &root.Action, planned, run); err != nil {
+		return nil, err
+	}
+	traces, err := s.recoverTraces(ctx, run, &root.Action)
+	if err != nil {
 		return nil, err
 	}
 	specs := []store.NewSpec{{Kind: store.SpecTask, Digest: planned.digest, Body: planned.body}}
@@ -70,7 +77,7 @@ func (s *Service) createRun(ctx context.Context, request *workflow.CreateRunRequ
 		root.RunSpecDigest = digest
 		specs = append(specs, store.NewSpec{Kind: store.SpecRun, Digest: digest, Body: body})
 	}
-	created, isNew, err := s.writer.CreateRun(ctx, store.NewRun{Root: root, Specs: specs})
+	created, isNew, err := s.writer.CreateRun(ctx, store.NewRun{Root: root, Specs: specs, Traces: traces})
 	if err != nil {
 		return nil, err
 	}
@@ -143,10 +150,8 @@ func (s *Service) describeRun(ctx context.Context, root *store.Root, request *wo
 	if root.RunStartTime = timeOf(spec.GetRunStartTime()); root.RunStartTime == nil {
 		root.RunStartTime = timeOf(request.GetRunStartTime())
 	}
-	if relation := spec.GetRelation(); relation != nil {
-		if root.Relation, err = proto.Marshal(relation); err != nil {
-			return rpc.InvalidArgument("run_spec.relation", "cannot be encoded")
-		}
+	if err := s.describeRelation(ctx, root, spec); err != nil {
+		return err
 	}
 	base := s.blobs.Root()
 	if own := spec.GetRunBaseDir(); own != "" {

@@ -33,6 +33,7 @@ func (c *changing) inputs(run string) *task.Inputs {
 
 func TestCreateRunAnswersTheWholeAction(t *testing.T) {
 	c := newChanging(t, nil)
+	c.create(namedRun("other"))
 	request := namedRun("first")
 	request.Source = workflow.RunSource_RUN_SOURCE_CLI
 	request.RunSpec = &task.RunSpec{

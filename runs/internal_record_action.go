@@ -70,11 +70,18 @@ func (s *Service) describeChild(ctx context.Context, id ident.Action, request *w
 		if err != nil {
 			return err
 		}
-		return s.planAction(ctx, &action.Action, planned, run)
+		if err := s.planAction(ctx, &action.Action, planned, run); err != nil {
+			return err
+		}
+		action.Traces, err = s.recoverTraces(ctx, run, &action.Action)
+		return err
 	case *workflow.RecordActionRequest_Trace:
 		return s.describeTrace(ctx, id, spec.Trace, action)
 	case *workflow.RecordActionRequest_Condition:
-		return describeCondition(spec.Condition, action)
+		if err := describeCondition(spec.Condition, action); err != nil {
+			return err
+		}
+		return s.recoverCondition(ctx, id, spec.Condition, &action.Action)
 	default:
 		return rpc.InvalidArgument("spec", "a task, a trace or a condition is needed")
 	}
@@ -97,6 +104,7 @@ func describeCondition(condition *workflow.ConditionAction, action *store.NewAct
 // describeTrace takes a trace as it ended. Its error, which the request has no field for, is in the object store.
 func (s *Service) describeTrace(ctx context.Context, id ident.Action, trace *workflow.TraceAction, action *store.NewAction) (err error) {
 	a := &action.Action
+	a.RecoveredFrom = nil // only the engine recovers traces
 	a.ActionType = int16(workflow.ActionType_ACTION_TYPE_TRACE)
 	a.TaskName, a.FunctionName, a.ShortName = trace.GetName(), trace.GetName(), trace.GetName()
 	a.StartedAt, a.EndedAt = timeOf(trace.GetStartTime()), timeOf(trace.GetEndTime())

@@ -3,10 +3,89 @@ package runs
 import (
 	"context"
 
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/layout"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/view"
 )
 
-// planRecovery says whether the action's result is taken from the run that is recovered.
-func (s *Service) planRecovery(_ context.Context, _ *store.Action, _ *plannedTask, _ *runContext) error {
+// planRecovery takes the action's result from the run that is recovered, when that run has one of the same task and its
+// outputs are still there. A client that names an action to recover from itself is served alike.
+func (s *Service) planRecovery(ctx context.Context, a *store.Action, planned *plannedTask, run *runContext) error {
+	found, err := s.recoverable(ctx, a, run)
+	a.RecoveredFrom = nil // what a client claims is no fact
+	if err != nil || found == nil || found.ActionType != a.ActionType || found.TaskName != a.TaskName || found.TaskType != a.TaskType {
+		return err
+	}
+	if a.ParentName == nil {
+		same, err := s.sameRoot(ctx, a, found)
+		if err != nil || !same {
+			return err
+		}
+	}
+	if declaresOutputs(planned.spec) {
+		there, err := s.there(ctx, outputsOf(found))
+		if err != nil || !there {
+			return err
+		}
+	}
+	if a.RecoveredFrom, err = origin(run.ID, found); err != nil {
+		return err
+	}
+	a.Phase = state.Recovered
+	a.OutputURI, a.ReportURI = found.OutputURI, found.ReportURI
 	return nil
+}
+
+func (s *Service) recoverable(ctx context.Context, a *store.Action, run *runContext) (*store.Result, error) {
+	if len(a.RecoveredFrom) == 0 {
+		return s.result(ctx, run.Recovery, firstOf(a.Name, ident.RootAction), a.ParentName)
+	}
+	var given common.ActionIdentifier
+	if err := proto.Unmarshal(a.RecoveredFrom, &given); err != nil {
+		return nil, rpc.InvalidArgument("recovered_from", "cannot be read")
+	}
+	from := ident.ActionOf(&given)
+	if from.Run.Project != run.ID.Project || from.Run.Domain != run.ID.Domain {
+		return nil, rpc.InvalidArgument("recovered_from", "action %s is in another project or domain", from)
+	}
+	younger := run.RootID
+	if younger == 0 {
+		younger = notCreated
+	}
+	sources, err := s.newRecovery(ctx, from.Run, younger, nil)
+	if err != nil || sources == nil {
+		return nil, err
+	}
+	sources.sources = sources.sources[:1]
+	results, err := s.lists.Results(ctx, sources.runIDs(), from.Name)
+	if err != nil || len(results) == 0 || !good(results[0].Phase) {
+		return nil, err
+	}
+	return &results[0], nil
+}
+
+// sameRoot tells whether a new run is the same call as the one it recovers: a run that succeeded has nothing left to
+// recover, unless the inputs or the task are others now.
+func (s *Service) sameRoot(ctx context.Context, a *store.Action, found *store.Result) (bool, error) {
+	if string(a.SpecDigest) != string(found.SpecDigest) {
+		return false, nil
+	}
+	return s.sameInputs(ctx, layout.InputsPath(a.InputURI), layout.InputsPath(found.InputURI))
+}
+
+// outputsOf is the file with the outputs of a result.
+func outputsOf(found *store.Result) string {
+	return view.OutputsURI(&store.Action{ActionType: found.ActionType, Phase: found.Phase, OutputURI: found.OutputURI})
+}
+
+// declaresOutputs tells whether a success of the task leaves an outputs file in any case.
+func declaresOutputs(spec *task.TaskSpec) bool {
+	return len(spec.GetTaskTemplate().GetInterface().GetOutputs().GetVariables()) > 0
 }

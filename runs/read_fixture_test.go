@@ -93,6 +93,16 @@ func (m *memoryBlobs) ReadAll(_ context.Context, uri string, limit int64) ([]byt
 	return body, nil
 }
 
+func (m *memoryBlobs) Stat(_ context.Context, uri string) (blobstore.Info, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	body, ok := m.objects[uri]
+	if !ok {
+		return blobstore.Info{}, blobstore.ErrNotExist
+	}
+	return blobstore.Info{Size: int64(len(body))}, nil
+}
+
 func (m *memoryBlobs) WriteAll(_ context.Context, uri string, body []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

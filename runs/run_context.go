@@ -19,6 +19,8 @@ type runContext struct {
 	Spec       *task.RunSpec
 	OutputBase string
 	Queue      string
+	// Recovery is where results of the run's actions may come from; nil when it recovers no run.
+	Recovery *recovery
 }
 
 // runContexts remembers contexts, since every child asks for that of its run.
@@ -60,6 +62,9 @@ func (c *runContexts) get(ctx context.Context, run ident.Run) (*runContext, erro
 	read := &runContext{ID: run, RootID: root.ID, Spec: &task.RunSpec{}, OutputBase: root.RunOutputBase, Queue: root.Queue}
 	if err := proto.Unmarshal(body, read.Spec); err != nil {
 		return nil, rpc.DataLoss(err, "the stored run spec of run %s cannot be read", run)
+	}
+	if read.Recovery, err = c.svc.recoveryOf(ctx, run, root.ID, read.Spec); err != nil {
+		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
@@ -33,6 +34,8 @@ type Blobs interface {
 	Root() string
 	// ReadAll reads a whole object of at most limit bytes.
 	ReadAll(ctx context.Context, uri string, limit int64) ([]byte, error)
+	// Stat describes an object without reading it.
+	Stat(ctx context.Context, uri string) (blobstore.Info, error)
 	// WriteAll writes a whole object; it is there completely or not at all.
 	WriteAll(ctx context.Context, uri string, body []byte) error
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/pgtest"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
@@ -70,6 +71,10 @@ type noBlobs struct{}
 func (noBlobs) Root() string { return "/none" }
 
 func (noBlobs) ReadAll(context.Context, string, int64) ([]byte, error) { return nil, context.Canceled }
+
+func (noBlobs) Stat(context.Context, string) (blobstore.Info, error) {
+	return blobstore.Info{}, blobstore.ErrNotExist
+}
 
 func (noBlobs) WriteAll(context.Context, string, []byte) error { return nil }
 

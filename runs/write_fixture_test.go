@@ -11,6 +11,7 @@ import (
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
@@ -32,6 +33,7 @@ type changing struct {
 	runs     workflowconnect.RunServiceClient
 	internal workflowconnect.InternalRunServiceClient
 	engine   enginev1connect.EngineServiceClient
+	insight  insightv1connect.InsightServiceClient
 }
 
 func newChanging(t testing.TB, change func(*runs.Config)) *changing {
@@ -62,6 +64,7 @@ func changingOn(t testing.TB, pool *pgxpool.Pool, change func(*runs.Config)) *ch
 	c.runs = workflowconnect.NewRunServiceClient(client, rpc.InProcessURL)
 	c.internal = workflowconnect.NewInternalRunServiceClient(client, rpc.InProcessURL)
 	c.engine = enginev1connect.NewEngineServiceClient(client, rpc.InProcessURL)
+	c.insight = insightv1connect.NewInsightServiceClient(client, rpc.InProcessURL)
 	return c
 }
 

@@ -81,6 +81,12 @@ func rootFields() map[string]list.Field {
 		"trigger_name":      {Expr: "a.trigger_name", Type: list.Text},
 		"trigger_task_name": {Expr: "a.trigger_task_name", Type: list.Text},
 		"trigger_revision":  {Expr: "a.trigger_revision", Type: list.BigInt},
+		// The runs made from a run: its name here, in its own project and domain.
+		"related_to": {Expr: "a.relation_run", Type: list.Text},
+		"relation_type": {
+			Expr: "a.relation_type", Type: list.Small,
+			Names: list.EnumNames(common.RelationType_value, "RELATION_TYPE_"),
+		},
 	})
 	return fields
 }

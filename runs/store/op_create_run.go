@@ -15,10 +15,13 @@ type NewSpec struct {
 	Digest, Body []byte
 }
 
-// NewRun is a run to be created: its root row, without ids, times and state, and the specs that it refers to.
+// NewRun is a run to be created: its root row, without ids, times and state, and the specs that it refers to. A root
+// whose result comes from another run brings the phase RECOVERED and the result.
 type NewRun struct {
 	Root  Root
 	Specs []NewSpec
+	// Traces are traces of another run, whose results the root may reuse.
+	Traces []RecoveredTrace
 }
 
 // CreateRun stores a run. When a run of that name exists with the same request digest it changes nothing and answers
@@ -42,7 +45,7 @@ func (op *createRun) id() ident.Run {
 
 func (op *createRun) plan(p *plan) {
 	p.run(op.id())
-	p.newRows++
+	p.newRows += 1 + len(op.Traces)
 }
 
 func (op *createRun) apply(b *batch) error {
@@ -57,8 +60,13 @@ func (op *createRun) apply(b *batch) error {
 	r.Name = ident.RootAction
 	r.ParentName = nil
 	r.ActionType = actionTask
-	r.Phase, r.Attempt = state.Queued, 1
+	r.Attempt = 1
 	r.CreatedAt = b.now
+	if r.Phase == state.Recovered {
+		r.EndedAt = &b.now
+	} else {
+		r.Phase = state.Queued
+	}
 	if r.RunStartTime == nil {
 		r.RunStartTime = &b.now
 	}
@@ -67,6 +75,7 @@ func (op *createRun) apply(b *batch) error {
 	}
 	b.create(r)
 	b.admit(r)
+	b.createTraces(r, op.Traces)
 	root := r.Root
 	op.created = &root
 	return nil

@@ -10,10 +10,13 @@ import (
 )
 
 // NewAction is a child action to be recorded: its row, without ids and state, and its spec. A trace brings its end:
-// Phase, StartedAt, EndedAt, OutputURI and Error.
+// Phase, StartedAt, EndedAt, OutputURI and Error. A task or condition whose result comes from another run brings the
+// phase RECOVERED and the result.
 type NewAction struct {
 	Action Action
 	Spec   NewSpec
+	// Traces are traces of another run, whose results this action may reuse.
+	Traces []RecoveredTrace
 }
 
 // RecordAction stores a child of an action. One that is stored already, under the same parent and of the same type, is
@@ -36,7 +39,10 @@ func (op *recordAction) parent() ident.Action {
 func (op *recordAction) plan(p *plan) {
 	p.row(op.id())
 	p.row(op.parent())
-	p.newRows++
+	for i := range op.Traces {
+		p.row(ident.Action{Run: op.id().Run, Name: op.Traces[i].Name}) // its name may be taken
+	}
+	p.newRows += 1 + len(op.Traces)
 }
 
 func (op *recordAction) apply(b *batch) error {
@@ -52,7 +58,7 @@ func (op *recordAction) apply(b *batch) error {
 		return rpc.NotFound("parent action %s does not exist", op.parent())
 	}
 	if existing := b.find(op.id()); existing != nil {
-		return op.same(existing)
+		return op.same(b, existing)
 	}
 	if state.Terminal(parent.Phase) {
 		return rpc.Aborted("parent action %s has ended", op.parent())
@@ -66,12 +72,15 @@ func (op *recordAction) apply(b *batch) error {
 
 // same accepts a repeated request. The name of a different action is refused in a way that clients take as final: they
 // understand "already exists" as success and would wait for ever.
-func (op *recordAction) same(existing *row) error {
+func (op *recordAction) same(b *batch, existing *row) error {
 	if existing.ParentName == nil || *existing.ParentName != *op.Action.ParentName {
 		return rpc.InvalidArgument("action_id.name", "the name %s is taken by an action of another parent", op.Action.Name)
 	}
 	if existing.ActionType != op.Action.ActionType {
 		return rpc.InvalidArgument("action_id.name", "the name %s is taken by an action of another type", op.Action.Name)
+	}
+	if existing.ActionType == actionTrace {
+		b.retrace(existing, &op.Action)
 	}
 	return nil
 }
@@ -99,13 +108,21 @@ func (op *recordAction) insert(b *batch, parent *row) {
 		r.StartedAt, r.EndedAt = new(time.Time), &ended
 		*r.StartedAt = r.CreatedAt
 	case actionCondition:
-		r.Phase = state.Paused
+		if r.Phase != state.Recovered {
+			r.Phase = state.Paused
+		}
 	default:
-		r.Phase = state.Queued
+		if r.Phase != state.Recovered {
+			r.Phase = state.Queued
+		}
+	}
+	if r.Phase == state.Recovered {
+		r.EndedAt = &r.CreatedAt
 	}
 	b.keep(spec{digest: op.Spec.Digest, body: op.Spec.Body, kind: op.Spec.Kind})
 	b.create(r)
 	if r.ActionType == actionTask {
 		b.admit(r)
 	}
+	b.createTraces(r, op.Traces)
 }
