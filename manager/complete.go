@@ -14,6 +14,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/actions"
 	"github.com/flyte-binary/flyte-binary/actions/bridge"
+	cacheservice "github.com/flyte-binary/flyte-binary/cache_service"
 	"github.com/flyte-binary/flyte-binary/dataproxy"
 	"github.com/flyte-binary/flyte-binary/events"
 	"github.com/flyte-binary/flyte-binary/executor"
@@ -28,7 +29,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs"
-	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
 // Options are what a caller hands over beside the configuration. The zero value works.
@@ -111,6 +111,11 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 	internalRunClient := workflowconnect.NewInternalRunServiceClient(inProcess, rpc.InProcessURL)
 
 	// The services, in the order of the data.
+	cacheService, err := cacheservice.New(c.Cache, cacheservice.Deps{Pool: pool, Blobs: blobs, Clock: clk, Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	cacheService.Mount(mux)
 	runsService, err := runs.New(c.Runs, runs.Deps{Pool: pool, Blobs: blobs, Clock: clk, Logger: log})
 	if err != nil {
 		return nil, err
@@ -162,6 +167,7 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 	// Dependencies first; the port answers only when all of it works.
 	s.parts = lifecycle.NewGroup(
 		lifecycle.Named{Name: "profiles", Part: &profiles{address: c.Telemetry.DebugListen}},
+		lifecycle.Named{Name: "cache", Part: cacheService},
 		lifecycle.Named{Name: "runs", Part: runsService},
 		lifecycle.Named{Name: "executor", Part: executorService},
 		lifecycle.Named{Name: "bridge", Part: bridgeService},
@@ -180,7 +186,7 @@ func openDatabase(ctx context.Context, c Config, telemetry *obs.Telemetry) (*pgx
 		return nil, err
 	}
 	if c.Database.Migrate {
-		if err := pgdb.Migrate(ctx, pool, store.Migrations()); err != nil {
+		if err := pgdb.Migrate(ctx, pool, Schemas()...); err != nil {
 			pool.Close()
 			return nil, fmt.Errorf("migrate database: %w", err)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/actions"
 	"github.com/flyte-binary/flyte-binary/actions/bridge"
+	cacheservice "github.com/flyte-binary/flyte-binary/cache_service"
 	"github.com/flyte-binary/flyte-binary/dataproxy"
 	"github.com/flyte-binary/flyte-binary/events"
 	"github.com/flyte-binary/flyte-binary/executor"
@@ -32,6 +33,8 @@ type Config struct {
 	Kubernetes KubernetesConfig `mapstructure:"kubernetes"`
 	// Runs is the state machine and what reads it.
 	Runs runs.Config `mapstructure:"runs"`
+	// Cache keeps which outputs tasks have computed.
+	Cache cacheservice.Config `mapstructure:"cache"`
 	// Actions is what running tasks call.
 	Actions actions.Config `mapstructure:"actions"`
 	// Bridge turns what is admitted into TaskAction objects.
@@ -54,6 +57,7 @@ func DefaultConfig() Config {
 		Storage:    blobstore.DefaultConfig(),
 		Kubernetes: DefaultKubernetesConfig(),
 		Runs:       runs.DefaultConfig(),
+		Cache:      cacheservice.DefaultConfig(),
 		Actions:    actions.DefaultConfig(),
 		Bridge:     bridge.DefaultConfig(),
 		Executor:   executor.DefaultConfig(),
@@ -75,6 +79,7 @@ func (c Config) Validate() error {
 		{"storage", c.Storage.Validate},
 		{"kubernetes", c.Kubernetes.Validate},
 		{"runs", c.Runs.Validate},
+		{"cache", c.Cache.Validate},
 		{"actions", c.Actions.Validate},
 		{"bridge", c.Bridge.Validate},
 		{"executor", c.Executor.Validate},

@@ -14,7 +14,6 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
-	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
 // Finding is what the doctor found out about one thing.
@@ -61,7 +60,7 @@ func examineDatabase(ctx context.Context, config pgdb.Config) Finding {
 		f.Err, f.Mend = err, "look into the log of the database"
 		return f
 	}
-	if err := pgdb.CheckSchema(ctx, pool, store.Migrations()); err != nil {
+	if err := pgdb.CheckSchema(ctx, pool, Schemas()...); err != nil {
 		f.Err, f.Mend = err, "run `flyte-binary migrate up`"
 		if config.Migrate {
 			f.Mend += ", or start the server, which does so since database.migrate is on"

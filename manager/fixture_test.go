@@ -13,7 +13,6 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/pgtest"
 	"github.com/flyte-binary/flyte-binary/manager"
-	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
 func TestMain(m *testing.M) {
@@ -31,7 +30,7 @@ func testConfig(t *testing.T) manager.Config {
 	t.Helper()
 	config := manager.DefaultConfig()
 	config.Server.Listen = "127.0.0.1:0"
-	config.Database.URL = pgtest.URL(pgtest.New(t, store.Migrations()))
+	config.Database.URL = pgtest.URL(pgtest.Schemas(t, manager.Schemas()...))
 	config.Database.MinIdleConns = 0
 	config.Storage.URL = t.TempDir()
 	config.Executor.StartupWait = 0 // for a cluster that is away

@@ -13,7 +13,6 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
-	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
 // checkTimeout bounds one round of checks; a probe gives up after a few seconds, too.
@@ -29,7 +28,7 @@ type check struct {
 
 func readiness(pool *pgxpool.Pool, blobs *blobstore.Store, cluster *rest.Config) checks {
 	return checks{
-		{"database", func(ctx context.Context) error { return pgdb.CheckSchema(ctx, pool, store.Migrations()) }},
+		{"database", func(ctx context.Context) error { return pgdb.CheckSchema(ctx, pool, Schemas()...) }},
 		{"storage", blobs.Ping},
 		{"kubernetes", func(ctx context.Context) error { return pingCluster(ctx, cluster) }},
 	}

@@ -44,6 +44,14 @@ func InputsPath(inputURI string) string {
 	return strings.TrimRight(inputURI, "/") + "/" + InputsFile
 }
 
+// OutputsPath is the outputs.pb that an output URI means: the URI itself when it names the file, else the file below it.
+func OutputsPath(outputURI string) string {
+	if strings.HasSuffix(outputURI, "/"+OutputsFile) {
+		return outputURI
+	}
+	return strings.TrimRight(outputURI, "/") + "/" + OutputsFile
+}
+
 // Checkpoints is the checkpoint prefix of an attempt directory.
 func Checkpoints(attemptDir string) string { return attemptDir + "/_flytecheckpoints" }
 

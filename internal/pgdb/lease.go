@@ -18,18 +18,27 @@ type Leases struct {
 	pool   *pgxpool.Pool
 	clock  clock.Clock
 	holder string
+	table  string
 }
 
 // NewLeases makes the leases of one holder; its name must be unique among all processes.
 func NewLeases(pool *pgxpool.Pool, clk clock.Clock, holder string) *Leases {
-	return &Leases{pool: pool, clock: clk, holder: holder}
+	return &Leases{pool: pool, clock: clk, holder: holder, table: "leases"}
+}
+
+// In is the same holder with leases in another table, for services that may have a database of their own. The name is
+// the caller's constant; it is part of statements.
+func (l *Leases) In(table string) *Leases {
+	other := *l
+	other.table = table
+	return &other
 }
 
 // Acquire takes or renews the lease for d and tells whether it is now ours.
 func (l *Leases) Acquire(ctx context.Context, name string, d time.Duration) (bool, error) {
 	now := l.clock.Now()
 	tag, err := l.pool.Exec(ctx, `
-		INSERT INTO leases AS held (name, holder, expires_at) VALUES ($1, $2, $3)
+		INSERT INTO `+l.table+` AS held (name, holder, expires_at) VALUES ($1, $2, $3)
 		ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
 		WHERE held.holder = excluded.holder OR held.expires_at <= $4`,
 		name, l.holder, now.Add(d), now)
@@ -42,7 +51,7 @@ func (l *Leases) Acquire(ctx context.Context, name string, d time.Duration) (boo
 // Renew prolongs a lease that is ours and tells whether it still was.
 func (l *Leases) Renew(ctx context.Context, name string, d time.Duration) (bool, error) {
 	now := l.clock.Now()
-	tag, err := l.pool.Exec(ctx, `UPDATE leases SET expires_at = $3 WHERE name = $1 AND holder = $2 AND expires_at > $4`,
+	tag, err := l.pool.Exec(ctx, `UPDATE `+l.table+` SET expires_at = $3 WHERE name = $1 AND holder = $2 AND expires_at > $4`,
 		name, l.holder, now.Add(d), now)
 	if err != nil {
 		return false, fmt.Errorf("renew lease %s: %w", name, err)
@@ -52,7 +61,7 @@ func (l *Leases) Renew(ctx context.Context, name string, d time.Duration) (bool,
 
 // Release gives the lease up, so that another need not wait for its end. It is no error when it was not ours.
 func (l *Leases) Release(ctx context.Context, name string) error {
-	if _, err := l.pool.Exec(ctx, `DELETE FROM leases WHERE name = $1 AND holder = $2`, name, l.holder); err != nil {
+	if _, err := l.pool.Exec(ctx, `DELETE FROM `+l.table+` WHERE name = $1 AND holder = $2`, name, l.holder); err != nil {
 		return fmt.Errorf("release lease %s: %w", name, err)
 	}
 	return nil

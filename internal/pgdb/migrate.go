@@ -14,19 +14,19 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// Migrate applies what is pending of the SQL files in migrations: at its root, or in its only folder. Processes that
-// start together wait for each other, on a lock of one session.
-func Migrate(ctx context.Context, pool *pgxpool.Pool, migrations fs.FS) error {
-	return withProvider(pool, migrations, func(provider *goose.Provider) error {
+// Migrate applies what is pending of each schema, in the order given. Processes that start together wait for each other,
+// on a lock of one session.
+func Migrate(ctx context.Context, pool *pgxpool.Pool, schemas ...Schema) error {
+	return withProviders(pool, schemas, func(_ Schema, provider *goose.Provider) error {
 		_, err := provider.Up(ctx)
 		return err
 	})
 }
 
-// MigrateDown takes the newest applied migration back and returns its version; 0 when there was none.
-func MigrateDown(ctx context.Context, pool *pgxpool.Pool, migrations fs.FS) (int64, error) {
+// MigrateDown takes the newest applied migration of a schema back and returns its version; 0 when there was none.
+func MigrateDown(ctx context.Context, pool *pgxpool.Pool, schema Schema) (int64, error) {
 	var version int64
-	err := withProvider(pool, migrations, func(provider *goose.Provider) error {
+	err := withProviders(pool, []Schema{schema}, func(_ Schema, provider *goose.Provider) error {
 		result, err := provider.Down(ctx)
 		if errors.Is(err, goose.ErrNoNextVersion) {
 			return nil
@@ -42,20 +42,22 @@ func MigrateDown(ctx context.Context, pool *pgxpool.Pool, migrations fs.FS) (int
 
 // Migration is the state of one migration.
 type Migration struct {
+	// Schema is the name of its schema.
+	Schema  string
 	Version int64
 	Name    string
 	// AppliedAt is zero while it is pending.
 	AppliedAt time.Time
 }
 
-// MigrationStatus lists all migrations, oldest first.
-func MigrationStatus(ctx context.Context, pool *pgxpool.Pool, migrations fs.FS) ([]Migration, error) {
+// MigrationStatus lists all migrations by schema, oldest first.
+func MigrationStatus(ctx context.Context, pool *pgxpool.Pool, schemas ...Schema) ([]Migration, error) {
 	var list []Migration
-	err := withProvider(pool, migrations, func(provider *goose.Provider) error {
+	err := withProviders(pool, schemas, func(schema Schema, provider *goose.Provider) error {
 		states, err := provider.Status(ctx)
 		for _, state := range states {
 			list = append(list, Migration{
-				Version: state.Source.Version, Name: state.Source.Path, AppliedAt: state.AppliedAt.UTC(),
+				Schema: schema.Name, Version: state.Source.Version, Name: state.Source.Path, AppliedAt: state.AppliedAt.UTC(),
 			})
 		}
 		return err
@@ -63,41 +65,50 @@ func MigrationStatus(ctx context.Context, pool *pgxpool.Pool, migrations fs.FS) 
 	return list, err
 }
 
-// CheckSchema returns an error that says what to do unless the database has exactly the schema of migrations or a
-// newer one, as it has for the older replicas while a new release rolls out.
-func CheckSchema(ctx context.Context, pool *pgxpool.Pool, migrations fs.FS) error {
-	return withProvider(pool, migrations, func(provider *goose.Provider) error {
+// CheckSchema returns an error that says what to do unless the database has every schema, exactly or a newer one, as it
+// has for the older replicas while a new release rolls out.
+func CheckSchema(ctx context.Context, pool *pgxpool.Pool, schemas ...Schema) error {
+	return withProviders(pool, schemas, func(schema Schema, provider *goose.Provider) error {
 		current, target, err := provider.GetVersions(ctx)
 		if err != nil {
 			return err
 		}
 		if current < target {
-			return fmt.Errorf("the schema is at version %d and must be at %d: run `flyte-binary migrate up`", current, target)
+			return fmt.Errorf("the schema %s is at version %d and must be at %d: run `flyte-binary migrate up`", schema.Name, current, target)
 		}
 		return nil
 	})
 }
 
-// withProvider uses connections of its own, since the session lock must not take one of a small pool.
-func withProvider(pool *pgxpool.Pool, migrations fs.FS, use func(*goose.Provider) error) (failure error) {
-	files, err := migrationRoot(migrations)
-	if err != nil {
-		return err
-	}
+// withProviders uses connections of its own, since the session lock must not take one of a small pool.
+func withProviders(pool *pgxpool.Pool, schemas []Schema, use func(Schema, *goose.Provider) error) (failure error) {
 	config := pool.Config().ConnConfig.Copy()
 	delete(config.RuntimeParams, "statement_timeout") // a migration may rewrite a table
 	db := stdlib.OpenDB(*config)
 	defer func() { failure = errors.Join(failure, closeDB(db)) }()
+	for _, schema := range schemas {
+		if err := withProvider(db, schema, use); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func withProvider(db *sql.DB, schema Schema, use func(Schema, *goose.Provider) error) error {
+	files, err := migrationRoot(schema.Files)
+	if err != nil {
+		return err
+	}
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 600)) // every second for ten minutes
 	if err != nil {
 		return fmt.Errorf("make migration lock: %w", err)
 	}
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, files,
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithTableName(schema.table()),
 		goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
+		return fmt.Errorf("read migrations of %s: %w", schema.Name, err)
 	}
-	err = use(provider)
+	err = use(schema, provider)
 	var partial *goose.PartialError
 	switch {
 	case errors.As(err, &partial) && partial.Failed != nil:

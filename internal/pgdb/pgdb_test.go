@@ -36,8 +36,9 @@ DROP TABLE more;
 
 func TestMigrate(t *testing.T) {
 	pool := pgtest.Empty(t)
-	require.ErrorContains(t, pgdb.CheckSchema(t.Context(), pool, migrations), "migrate up")
-	status, err := pgdb.MigrationStatus(t.Context(), pool, migrations)
+	schema := pgdb.Schema{Name: "first", Files: migrations}
+	require.ErrorContains(t, pgdb.CheckSchema(t.Context(), pool, schema), "migrate up")
+	status, err := pgdb.MigrationStatus(t.Context(), pool, schema)
 	require.NoError(t, err)
 	require.Len(t, status, 2)
 	require.Zero(t, status[0].AppliedAt)
@@ -45,27 +46,48 @@ func TestMigrate(t *testing.T) {
 	// Processes that start together do not disturb each other.
 	failures := make(chan error)
 	for range 3 {
-		go func() { failures <- pgdb.Migrate(t.Context(), pool, migrations) }()
+		go func() { failures <- pgdb.Migrate(t.Context(), pool, schema) }()
 	}
 	for range 3 {
 		require.NoError(t, <-failures)
 	}
-	require.NoError(t, pgdb.CheckSchema(t.Context(), pool, migrations))
+	require.NoError(t, pgdb.CheckSchema(t.Context(), pool, schema))
 
-	version, err := pgdb.MigrateDown(t.Context(), pool, migrations)
+	version, err := pgdb.MigrateDown(t.Context(), pool, schema)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, version)
-	require.Error(t, pgdb.CheckSchema(t.Context(), pool, migrations))
+	require.Error(t, pgdb.CheckSchema(t.Context(), pool, schema))
 	for _, want := range []int64{1, 0} {
-		version, err = pgdb.MigrateDown(t.Context(), pool, migrations)
+		version, err = pgdb.MigrateDown(t.Context(), pool, schema)
 		require.NoError(t, err)
 		require.Equal(t, want, version)
 	}
 }
 
+func TestSchemasKeepToThemselves(t *testing.T) {
+	pool := pgtest.Empty(t)
+	first := pgdb.Schema{Name: "first", Files: migrations}
+	second := pgdb.Schema{Name: "second", Table: "second_version", Files: fstest.MapFS{
+		"00001_other.sql": {Data: []byte("-- +goose Up\nCREATE TABLE other (id int);\n-- +goose Down\nDROP TABLE other;\n")},
+	}}
+	require.NoError(t, pgdb.Migrate(t.Context(), pool, first))
+	require.ErrorContains(t, pgdb.CheckSchema(t.Context(), pool, first, second), "schema second")
+	require.NoError(t, pgdb.Migrate(t.Context(), pool, first, second))
+	require.NoError(t, pgdb.CheckSchema(t.Context(), pool, first, second))
+	status, err := pgdb.MigrationStatus(t.Context(), pool, first, second)
+	require.NoError(t, err)
+	require.Len(t, status, 3)
+	require.Equal(t, "second", status[2].Schema)
+
+	version, err := pgdb.MigrateDown(t.Context(), pool, second)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, version)
+	require.NoError(t, pgdb.CheckSchema(t.Context(), pool, first))
+}
+
 func TestBrokenMigrationIsNamed(t *testing.T) {
 	broken := fstest.MapFS{"00001_broken.sql": {Data: []byte("-- +goose Up\nCREATE TABEL x;\n")}}
-	require.ErrorContains(t, pgdb.Migrate(t.Context(), pgtest.Empty(t), broken), "00001_broken.sql")
+	require.ErrorContains(t, pgdb.Migrate(t.Context(), pgtest.Empty(t), pgdb.Schema{Name: "broken", Files: broken}), "00001_broken.sql")
 }
 
 func TestOpen(t *testing.T) {

@@ -34,8 +34,17 @@ var databases atomic.Int64
 // test and says what to install.
 func New(t testing.TB, migrations fs.FS) *pgxpool.Pool {
 	t.Helper()
+	if migrations == nil {
+		return Schemas(t)
+	}
+	return Schemas(t, pgdb.Schema{Files: migrations})
+}
+
+// Schemas is New for several schemas in one database.
+func Schemas(t testing.TB, schemas ...pgdb.Schema) *pgxpool.Pool {
+	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
-	server, template := prepare(ctx, t, migrations)
+	server, template := prepare(ctx, t, schemas)
 	name := fmt.Sprintf("test_%d", databases.Add(1))
 	execute(ctx, t, server, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", name, template))
 	t.Cleanup(func() { execute(ctx, t, server, fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name)) })
@@ -53,11 +62,11 @@ func URL(pool *pgxpool.Pool) string { return pool.Config().ConnString() }
 // Empty is New without any migration.
 func Empty(t testing.TB) *pgxpool.Pool {
 	t.Helper()
-	return New(t, nil)
+	return Schemas(t)
 }
 
 // prepare returns the server and the name of a database that has the migrations and no connection.
-func prepare(ctx context.Context, t testing.TB, migrations fs.FS) (*pgembed.Server, string) {
+func prepare(ctx context.Context, t testing.TB, schemas []pgdb.Schema) (*pgembed.Server, string) {
 	t.Helper()
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
@@ -66,10 +75,10 @@ func prepare(ctx context.Context, t testing.TB, migrations fs.FS) (*pgembed.Serv
 		shared.templates = map[string]string{}
 	}
 	require.NoError(t, shared.failure)
-	if migrations == nil {
+	if len(schemas) == 0 {
 		return shared.server, "template1"
 	}
-	hash := digest(t, migrations)
+	hash := digest(t, schemas)
 	if template, ok := shared.templates[hash]; ok {
 		return shared.server, template
 	}
@@ -80,7 +89,7 @@ func prepare(ctx context.Context, t testing.TB, migrations fs.FS) (*pgembed.Serv
 	pool, err := pgdb.Open(ctx, config)
 	require.NoError(t, err)
 	defer pool.Close() // a template must have no connection when it is copied
-	require.NoError(t, pgdb.Migrate(ctx, pool, migrations))
+	require.NoError(t, pgdb.Migrate(ctx, pool, schemas...))
 	shared.templates[hash] = template
 	return shared.server, template
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/pgembed"
 )
 
@@ -91,20 +92,22 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// digest tells file systems with different migrations apart.
-func digest(t testing.TB, migrations fs.FS) string {
+// digest tells schemas with different migrations apart.
+func digest(t testing.TB, schemas []pgdb.Schema) string {
 	t.Helper()
 	hash := sha256.New()
-	require.NoError(t, fs.WalkDir(migrations, ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+	for _, schema := range schemas {
+		require.NoError(t, fs.WalkDir(schema.Files, ".", func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			body, err := fs.ReadFile(schema.Files, path)
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(hash, fmt.Sprintf("%s\x00%s\x00%d\x00%s", schema.Table, path, len(body), body))
 			return err
-		}
-		body, err := fs.ReadFile(migrations, path)
-		if err != nil {
-			return err
-		}
-		_, err = io.WriteString(hash, fmt.Sprintf("%s\x00%d\x00%s", path, len(body), body))
-		return err
-	}))
+		}))
+	}
 	return hex.EncodeToString(hash.Sum(nil))[:16]
 }

@@ -59,7 +59,12 @@ func TestMigrate(t *testing.T) {
 	require.NotContains(t, out, "pending")
 	out, err = run(t, "migrate", "down", "--set", database)
 	require.NoError(t, err)
-	require.Contains(t, out, "took back")
+	require.Contains(t, out, "of runs")
+	out, err = run(t, "migrate", "down", "--schema", "cache", "--set", database)
+	require.NoError(t, err)
+	require.Contains(t, out, "of cache")
+	_, err = run(t, "migrate", "down", "--schema", "attic", "--set", database)
+	require.ErrorContains(t, err, "attic")
 	_, err = run(t, "migrate", "up")
 	require.ErrorContains(t, err, "database.url")
 }

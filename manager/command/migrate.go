@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -9,37 +10,51 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/manager"
-	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
 func migrate() *cobra.Command {
 	command := &cobra.Command{Use: "migrate", Short: "Change the database schema, or tell how it stands"}
+	schema := manager.Schemas()[0].Name
+	down := onDatabase("down", "Take the last migration of a service back; its data are lost", func(c *cobra.Command, pool *pgxpool.Pool) error {
+		return migrateDown(c, pool, schema)
+	})
+	down.Flags().StringVar(&schema, "schema", schema, "the service whose migration is taken back")
 	command.AddCommand(
+		down,
 		onDatabase("up", "Apply every pending migration", func(c *cobra.Command, pool *pgxpool.Pool) error {
-			return pgdb.Migrate(c.Context(), pool, store.Migrations())
-		}),
-		onDatabase("down", "Take the last migration back; its data are lost", func(c *cobra.Command, pool *pgxpool.Pool) error {
-			version, err := pgdb.MigrateDown(c.Context(), pool, store.Migrations())
-			if err == nil && version == 0 {
-				fmt.Fprintln(c.OutOrStdout(), "there is nothing to take back")
-			} else if err == nil {
-				fmt.Fprintf(c.OutOrStdout(), "took back %d\n", version)
-			}
-			return err
+			return pgdb.Migrate(c.Context(), pool, manager.Schemas()...)
 		}),
 		onDatabase("status", "List the migrations and which are applied", func(c *cobra.Command, pool *pgxpool.Pool) error {
-			all, err := pgdb.MigrationStatus(c.Context(), pool, store.Migrations())
+			all, err := pgdb.MigrationStatus(c.Context(), pool, manager.Schemas()...)
 			for _, migration := range all {
 				state := "pending"
 				if !migration.AppliedAt.IsZero() {
 					state = "applied " + migration.AppliedAt.Format(time.RFC3339)
 				}
-				fmt.Fprintf(c.OutOrStdout(), "%-30s %s\n", migration.Name, state)
+				fmt.Fprintf(c.OutOrStdout(), "%-6s %-30s %s\n", migration.Schema, migration.Name, state)
 			}
 			return err
 		}),
 	)
 	return command
+}
+
+func migrateDown(c *cobra.Command, pool *pgxpool.Pool, name string) error {
+	var names []string
+	for _, schema := range manager.Schemas() {
+		names = append(names, schema.Name)
+		if schema.Name != name {
+			continue
+		}
+		version, err := pgdb.MigrateDown(c.Context(), pool, schema)
+		if err == nil && version == 0 {
+			fmt.Fprintln(c.OutOrStdout(), "there is nothing to take back")
+		} else if err == nil {
+			fmt.Fprintf(c.OutOrStdout(), "took back %d of %s\n", version, name)
+		}
+		return err
+	}
+	return fmt.Errorf("--schema: there is no %q, only %s", name, strings.Join(names, " and "))
 }
 
 // onDatabase is a command that needs nothing but the database.

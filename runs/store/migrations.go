@@ -3,10 +3,15 @@ package store
 import (
 	"embed"
 	"io/fs"
+
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
+
+// Schema is the service's tables.
+func Schema() pgdb.Schema { return pgdb.Schema{Name: "runs", Files: Migrations()} }
 
 // Migrations are the goose files of the service's tables, at the root of the file system.
 func Migrations() fs.FS {

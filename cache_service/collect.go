@@ -1,0 +1,113 @@
+package cacheservice
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/cache_service/store"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+)
+
+// leaseName is the lease of the collector.
+const leaseName = "collect"
+
+// collectBatch is how many rows one statement deletes.
+const collectBatch = 1000
+
+// leases runs work while a lease is held; pgdb.Leases is one.
+type leases interface {
+	Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error
+}
+
+// collector deletes what has expired, on one replica.
+type collector struct {
+	config Config
+	store  *store.Store
+	leases leases
+	clock  clock.Clock
+	logger zerolog.Logger
+
+	mu     sync.Mutex
+	cancel context.CancelFunc // GUARDED_BY(mu)
+	done   chan struct{}
+}
+
+// Start implements lifecycle.Part.
+func (c *collector) Start(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cancel != nil {
+		return nil
+	}
+	ctx, c.cancel = context.WithCancel(c.logger.WithContext(context.WithoutCancel(ctx)))
+	c.done = make(chan struct{})
+	go func() {
+		defer close(c.done)
+		if err := c.leases.Hold(ctx, leaseName, c.config.Lease, c.work); err != nil {
+			c.logger.Error().Err(err).Msg("collecting expired reservations ended")
+		}
+	}()
+	return nil
+}
+
+// Stop implements lifecycle.Part.
+func (c *collector) Stop(ctx context.Context) error {
+	c.mu.Lock()
+	cancel, done := c.cancel, c.done
+	c.mu.Unlock()
+	if cancel == nil {
+		return nil
+	}
+	cancel()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// work collects until the lease or the process ends. What could not be deleted now is there the next time.
+func (c *collector) work(ctx context.Context) error {
+	for {
+		reservations, err := drain(func() (int, error) { return c.store.CollectReservations(ctx, collectBatch) })
+		outputs := 0
+		if err == nil && c.config.KeepOutputs > 0 {
+			outputs, err = drain(func() (int, error) { return c.store.CollectOutputs(ctx, c.config.KeepOutputs, collectBatch) })
+		}
+		if err != nil && ctx.Err() == nil {
+			c.logger.Warn().Err(err).Msg("deleting expired reservations and old entries failed, trying again later")
+		}
+		if reservations+outputs > 0 {
+			c.logger.Info().Int("reservations", reservations).Int("entries", outputs).Msg("deleted what had expired in the cache")
+		}
+		if !c.pause(ctx) {
+			return nil
+		}
+	}
+}
+
+func (c *collector) pause(ctx context.Context) bool {
+	timer := c.clock.NewTimer(c.config.CollectEvery)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// drain repeats until a batch is not full.
+func drain(batch func() (int, error)) (total int, err error) {
+	for {
+		n, err := batch()
+		total += n
+		if err != nil || n < collectBatch {
+			return total, err
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package cacheservice
+
+import (
+	"fmt"
+	"time"
+)
+
+// Config configures the service.
+type Config struct {
+	// MaxHeartbeat is the longest heartbeat that the owner of a reservation may ask for, and the one of those that ask
+	// for none. Defaults to 10s.
+	MaxHeartbeat time.Duration `mapstructure:"maxHeartbeat"`
+	// HeartbeatGrace is after how many heartbeats without a sign of its owner a reservation expires. Defaults to 3.
+	HeartbeatGrace int `mapstructure:"heartbeatGrace"`
+	// KeepOutputs is how long entries are kept after they were put; the outputs themselves belong to their runs and
+	// are not deleted. Defaults to 0: for ever.
+	KeepOutputs time.Duration `mapstructure:"keepOutputs"`
+	// CollectEvery is how often expired reservations and old entries are deleted. Defaults to 1m.
+	CollectEvery time.Duration `mapstructure:"collectEvery"`
+	// Lease is how long the replica that collects may be silent before another takes over. Defaults to 15s.
+	Lease time.Duration `mapstructure:"lease"`
+}
+
+// DefaultConfig is what Config's fields say.
+func DefaultConfig() Config {
+	return Config{MaxHeartbeat: 10 * time.Second, HeartbeatGrace: 3, CollectEvery: time.Minute, Lease: 15 * time.Second}
+}
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	switch {
+	case c.MaxHeartbeat < 100*time.Millisecond:
+		return fmt.Errorf("maxHeartbeat: must be at least 100ms, got %s", c.MaxHeartbeat)
+	case c.HeartbeatGrace < 2:
+		return fmt.Errorf("heartbeatGrace: must be at least 2, got %d", c.HeartbeatGrace)
+	case c.KeepOutputs < 0:
+		return fmt.Errorf("keepOutputs: must not be negative, got %s", c.KeepOutputs)
+	case c.CollectEvery <= 0:
+		return fmt.Errorf("collectEvery: must be positive, got %s", c.CollectEvery)
+	case c.Lease < 3*time.Second:
+		return fmt.Errorf("lease: must be at least 3s, got %s", c.Lease)
+	}
+	return nil
+}

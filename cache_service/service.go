@@ -1,0 +1,81 @@
+// Package cacheservice keeps which outputs tasks have computed for which key, and who computes those of a key just now.
+// It serves CacheService in both versions over one store: the second has a scope of project and domain in each request,
+// the first has none and is the global scope. It stands on Postgres and the object store and knows no runs.
+package cacheservice
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/cache_service/store"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/cacheserviceconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/v2/v2connect"
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// Blobs is what the service needs of the object store: it never answers outputs that are not there.
+type Blobs interface {
+	// Stat fails with blobstore.ErrNotExist when there is no object, and with blobstore.ErrForbiddenPath when the URI
+	// is outside of the storage.
+	Stat(ctx context.Context, uri string) (blobstore.Info, error)
+}
+
+// Deps are what the service stands on. The pool and the blobs are not closed by it.
+type Deps struct {
+	Pool   *pgxpool.Pool
+	Blobs  Blobs
+	Clock  clock.Clock
+	Logger zerolog.Logger
+}
+
+// Service is the cache.
+type Service struct {
+	config  Config
+	store   *store.Store
+	blobs   Blobs
+	collect *collector
+}
+
+var _ lifecycle.Part = (*Service)(nil)
+
+// New puts the service together; nothing runs until Start.
+func New(config Config, deps Deps) (*Service, error) {
+	if err := config.Validate(); err != nil {
+		return nil, fmt.Errorf("cache: %w", err)
+	}
+	if deps.Pool == nil || deps.Blobs == nil {
+		return nil, errors.New("cache: the pool and the object store are needed")
+	}
+	if deps.Clock == nil {
+		deps.Clock = clock.System{}
+	}
+	s := &Service{config: config, store: store.New(deps.Pool, deps.Clock), blobs: deps.Blobs}
+	s.collect = &collector{
+		config: config, store: s.store, clock: deps.Clock,
+		leases: pgdb.NewLeases(deps.Pool, deps.Clock, rand.Text()).In(store.LeaseTable),
+		logger: deps.Logger.With().Str("service", "cache").Logger(),
+	}
+	return s, nil
+}
+
+// Mount registers the handlers.
+func (s *Service) Mount(r rpc.Registrar) {
+	options := r.Options()
+	r.Handle(cacheserviceconnect.NewCacheServiceHandler(&handlerV1{svc: s}, options...))
+	r.Handle(v2connect.NewCacheServiceHandler(&handlerV2{svc: s}, options...))
+}
+
+// Start starts the loop that collects what has expired.
+func (s *Service) Start(ctx context.Context) error { return s.collect.Start(ctx) }
+
+// Stop ends it.
+func (s *Service) Stop(ctx context.Context) error { return s.collect.Stop(ctx) }

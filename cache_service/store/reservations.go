@@ -1,0 +1,65 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Reservation says who computes the outputs of a key, and until when nobody else may.
+type Reservation struct {
+	Owner     string
+	Heartbeat time.Duration
+	ExpiresAt time.Time
+}
+
+// errVanished says that what held the key was gone before it could be read.
+var errVanished = errors.New("the reservation changed hands too often")
+
+// Reserve claims a key that is free or expired, or extends a reservation that is the owner's already, for some time
+// from now. It answers the reservation that holds then, which may be another's.
+func (s *Store) Reserve(ctx context.Context, key Key, owner string, heartbeat, holds time.Duration) (Reservation, error) {
+	const (
+		claim = `
+			INSERT INTO cache_reservations AS had (project, domain, key, owner, heartbeat, expires_at)
+			VALUES ($1, $2, $3, $4, $5, $6)
+			ON CONFLICT (project, domain, key) DO UPDATE SET
+				owner = excluded.owner, heartbeat = excluded.heartbeat, expires_at = excluded.expires_at
+			WHERE had.owner = excluded.owner OR had.expires_at <= $7
+			RETURNING owner, heartbeat, expires_at`
+		look  = `SELECT owner, heartbeat, expires_at FROM cache_reservations WHERE project = $1 AND domain = $2 AND key = $3`
+		tries = 5
+	)
+	for range tries {
+		now := s.clock.Now()
+		held, err := scanReservation(s.pool.QueryRow(ctx, claim, key.Project, key.Domain, key.Key, owner, heartbeat, now.Add(holds), now))
+		if errors.Is(err, pgx.ErrNoRows) { // another's
+			held, err = scanReservation(s.pool.QueryRow(ctx, look, key.Project, key.Domain, key.Key))
+		}
+		switch {
+		case errors.Is(err, pgx.ErrNoRows): // released in between
+		case err != nil:
+			return Reservation{}, fmt.Errorf("reserve cache key: %w", err)
+		default:
+			return held, nil
+		}
+	}
+	return Reservation{}, errVanished
+}
+
+func scanReservation(row pgx.Row) (r Reservation, err error) {
+	err = row.Scan(&r.Owner, &r.Heartbeat, &r.ExpiresAt)
+	return r, err
+}
+
+// Release gives a key up. It is no error when the owner did not have it.
+func (s *Store) Release(ctx context.Context, key Key, owner string) error {
+	const query = `DELETE FROM cache_reservations WHERE project = $1 AND domain = $2 AND key = $3 AND owner = $4`
+	if _, err := s.pool.Exec(ctx, query, key.Project, key.Domain, key.Key, owner); err != nil {
+		return fmt.Errorf("release cache key: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,21 @@
+// Package store keeps cache entries and reservations in Postgres. Each change is one statement, so that callers that
+// meet at a key cannot both win. It stands below cache_service and knows nothing of blobs or messages.
+package store
+
+import (
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+)
+
+// Key names an entry. Without project and domain it is global.
+type Key struct{ Project, Domain, Key string }
+
+// Store reads and writes entries and reservations.
+type Store struct {
+	pool  *pgxpool.Pool
+	clock clock.Clock
+}
+
+// New makes a store on a pool that it does not own.
+func New(pool *pgxpool.Pool, clk clock.Clock) *Store { return &Store{pool: pool, clock: clk} }

@@ -1,0 +1,22 @@
+package pgdb
+
+import "io/fs"
+
+// Schema is one service's set of migrations. Several live in one database, each with a version table of its own.
+type Schema struct {
+	// Name is that of the service, for messages and commands.
+	Name string
+	// Files are goose's SQL files: at the root of the file system, or in its only folder.
+	Files fs.FS
+	// Table remembers which of them are applied; empty means goose_db_version.
+	Table string
+}
+
+const defaultVersionTable = "goose_db_version"
+
+func (s Schema) table() string {
+	if s.Table == "" {
+		return defaultVersionTable
+	}
+	return s.Table
+}
