@@ -38,7 +38,7 @@ func durable(t testing.TB) (*pgembed.Server, *writing) {
 	pool, err := pgdb.Open(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	require.NoError(t, pgdb.Migrate(t.Context(), pool, store.Migrations()))
+	require.NoError(t, pgdb.Migrate(t.Context(), pool, store.Schema()))
 	return server, writingOn(t, pool)
 }
 
