@@ -78,6 +78,10 @@ e2e: setup build cluster-tools s3-server e2e-python ## Run the end-to-end tests 
 bench: build-demo cluster-tools ## Measure, and print tables
 	go run ./bench $(ARGS)
 
+.PHONY: soak
+soak: build-demo cluster-tools ## Work for ten minutes and show that nothing grows; ARGS='-soakfor 0 -soak 200000' for more
+	go run ./bench -cases soak -soakfor 10m -timeout 3h $(ARGS)
+
 ##@ Check
 
 .PHONY: lint

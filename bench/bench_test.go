@@ -51,6 +51,7 @@ func TestEveryCaseMeasures(t *testing.T) {
 	require.NoError(t, run(t.Context(), []string{
 		"-server", self, "-binaries", binaries, "-dir", dir, "-json", path, "-reuse", "-timeout", "3m", "-quiet", "10ms",
 		"-samples", "5", "-creates", "5", "-fanout", "5", "-plain", "5", "-concurrency", "3", "-chain", "5", "-stored", "1000", "-memory", "25",
+		"-retried", "5", "-aborted", "5", "-soak", "40", "-soakround", "8", "-cases", "all,soak",
 	}, &out, testWriter{t}))
 	body, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -70,6 +71,8 @@ func TestEveryCaseMeasures(t *testing.T) {
 		require.Contains(t, measured, name, "a budget for what nobody measures")
 	}
 	require.Zero(t, measured["fan-out-pods/extra pods"])
+	require.Zero(t, measured["fan-out-retries/extra pods"])
+	require.Zero(t, measured["soak/objects left in the API server"])
 	require.InDelta(t, 2, measured["fan-out-pods/writes of TaskActions"], 2, "one to create it, one to delete it")
 	require.Equal(t, 1.0, measured["fan-out-pods/API writes, POST pods"])
 	require.Positive(t, measured["idle/memory of the server"])

@@ -30,6 +30,7 @@ var budgets = map[string]string{
 	"fan-out-pods/finished actions":                   "at least 120",
 	"fan-out-pods/writes of TaskActions":              "4",
 	"fan-out-pods/extra pods":                         "0",
+	"fan-out-retries/extra pods":                      "0",
 	"reads/ListRuns default p99":                      "20",
 	"reads/ListRuns newest first p99":                 "20",
 	"reads/ListRuns of 200 p99":                       "20",

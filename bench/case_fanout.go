@@ -59,8 +59,12 @@ func measureFanOut(n, concurrency int, k kind) func(context.Context, *stack, *Re
 		r.add("nothing left after", gone.Sub(began).Seconds(), "s")
 		r.add("Enqueue", float64(n)/enqueued.Seconds(), "/s")
 		r.latency("Enqueue", taken)
-		if k == withPod {
-			r.add("extra pods", float64(s.node.startedPods()-pods-n), "")
+		if k == withPod || k == withRetry {
+			wanted := n
+			if k == withRetry {
+				wanted *= 2
+			}
+			r.add("extra pods", float64(s.node.startedPods()-pods-wanted), "")
 		}
 		if k != asTrace {
 			addWrites(r, after.since(before), n)

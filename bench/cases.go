@@ -15,31 +15,39 @@ type benchCase struct {
 	name, about string
 	// fresh says that it wants processes that have done nothing yet, for what they have done shows in its figures.
 	fresh bool
-	run   func(context.Context, *stack, *Result) error
+	// long says that it runs only when it is named.
+	long bool
+	run  func(context.Context, *stack, *Result) error
 }
 
 // cases are all, in the order in which they are best run.
 func cases(o options) []benchCase {
 	all := []benchCase{
-		{"idle", "time to ready, memory and CPU of a server with nothing to do", true, measureIdle(o.quiet)},
-		{"pod", "CreateRun to its pod, and to its end, on an idle system", false, measurePod(o.samples)},
-		{"child-end", "end of a child's pod to the parent's watch", false, measureChildEnd(o.samples)},
-		{"create", "CreateRun at concurrency 1, 8 and 32", false, measureCreate(o.creates)},
-		{"chain-pods", "actions with pods, one after the other", false, measureChain(o.chain, withPod)},
-		{"chain-engine", "the same, done by the executor itself", false, measureChain(o.chain, inEngine)},
-		{"chain-traces", "the same, of traces", false, measureChain(o.chain, asTrace)},
-		{"fan-out-traces", fmt.Sprintf("%d traces enqueued by one parent", o.plain), true, measureFanOut(o.plain, o.concurrency, asTrace)},
-		{"fan-out-engine", fmt.Sprintf("%d children that the executor does itself", o.plain), true, measureFanOut(o.plain, o.concurrency, inEngine)},
+		{"idle", "time to ready, memory and CPU of a server with nothing to do", true, false, measureIdle(o.quiet)},
+		{"pod", "CreateRun to its pod, and to its end, on an idle system", false, false, measurePod(o.samples)},
+		{"child-end", "end of a child's pod to the parent's watch", false, false, measureChildEnd(o.samples)},
+		{"create", "CreateRun at concurrency 1, 8 and 32", false, false, measureCreate(o.creates)},
+		{"chain-pods", "actions with pods, one after the other", false, false, measureChain(o.chain, withPod)},
+		{"chain-engine", "the same, done by the executor itself", false, false, measureChain(o.chain, inEngine)},
+		{"chain-traces", "the same, of traces", false, false, measureChain(o.chain, asTrace)},
+		{"fan-out-traces", fmt.Sprintf("%d traces enqueued by one parent", o.plain), true, false, measureFanOut(o.plain, o.concurrency, asTrace)},
+		{"fan-out-engine", fmt.Sprintf("%d children that the executor does itself", o.plain), true, false, measureFanOut(o.plain, o.concurrency, inEngine)},
 	}
 	for _, n := range o.fanOut {
 		all = append(all, benchCase{
-			fmt.Sprintf("fan-out-%d", n), fmt.Sprintf("%d children with pods that end at once", n), true,
+			fmt.Sprintf("fan-out-%d", n), fmt.Sprintf("%d children with pods that end at once", n), true, false,
 			measureFanOut(n, o.concurrency, withPod),
 		})
 	}
 	return append(all,
-		benchCase{"memory", fmt.Sprintf("memory while %d actions (traces) are done", o.memory), true, measureMemory(o.memory, o.concurrency)},
-		benchCase{"reads", fmt.Sprintf("lists and first snapshots with %d actions stored", o.stored), true, measureReads(o.stored, o.samples)},
+		benchCase{
+			"fan-out-retries", fmt.Sprintf("%d children with pods whose first attempt fails", o.retried), true, false,
+			measureFanOut(o.retried, o.concurrency, withRetry),
+		},
+		benchCase{"abort", fmt.Sprintf("abort of a run with %d children whose pods run", o.aborted), true, false, measureAbort(o.aborted, o.concurrency)},
+		benchCase{"memory", fmt.Sprintf("memory while %d actions (traces) are done", o.memory), true, false, measureMemory(o.memory, o.concurrency)},
+		benchCase{"reads", fmt.Sprintf("lists and first snapshots with %d actions stored", o.stored), true, false, measureReads(o.stored, o.samples)},
+		benchCase{"soak", "actions of all kinds for a long time: nothing may grow", true, true, measureSoak(o.soak, o.soakFor, o.soakRound, o.concurrency)},
 	)
 }
 

@@ -76,6 +76,10 @@ type kind int
 const (
 	// withPod is a pod that ends at once.
 	withPod kind = iota
+	// withRetry is a pod whose first attempt fails and whose second ends well.
+	withRetry
+	// untilAborted is a pod that runs until it is deleted.
+	untilAborted
 	// inEngine is a TaskAction that the executor does itself: a sleep of no time.
 	inEngine
 	// asTrace is done when it is recorded.
@@ -111,6 +115,12 @@ func (c *client) enqueue(ctx context.Context, parent ident.Action, name string, 
 	switch k {
 	case withPod:
 		action.Spec = &actions.Action_Task{Task: &workflow.TaskAction{Spec: pythonTask("child")}}
+	case withRetry:
+		spec := pythonTask(retriedTask)
+		spec.TaskTemplate.Metadata.Retries = &core.RetryStrategy{Retries: 1}
+		action.Spec = &actions.Action_Task{Task: &workflow.TaskAction{Spec: spec}}
+	case untilAborted:
+		action.Spec = &actions.Action_Task{Task: &workflow.TaskAction{Spec: pythonTask(endlessTask)}}
 	case inEngine:
 		action.InputUri = c.sleepInputs()
 		action.Spec = &actions.Action_Task{Task: &workflow.TaskAction{Spec: sleepTask()}}
@@ -126,6 +136,12 @@ func (c *client) enqueue(ctx context.Context, parent ident.Action, name string, 
 	_, err := c.actions.Enqueue(ctx, &actions.EnqueueRequest{Action: action})
 	return err
 }
+
+// Tasks whose pods the node treats in another way; it knows them by their label.
+const (
+	retriedTask = "retried"
+	endlessTask = "endless"
+)
 
 // pythonTask is as large as what the SDK sends.
 func pythonTask(name string) *task.TaskSpec {

@@ -85,7 +85,14 @@ func (n *node) see(object any) {
 		wanted <- appearance{pod: pod, at: now}
 		return
 	}
-	n.working.Go(func() { _ = n.end(n.ctx, pod) }) // it fails only when the pod or we are gone
+	play := n.end
+	switch task, attempt := pod.Labels[v1.Group+"/task"], pod.Labels[v1.Group+"/attempt"]; {
+	case task == retriedTask && attempt == "1":
+		play = n.fail
+	case task == endlessTask:
+		play = n.run
+	}
+	n.working.Go(func() { _ = play(n.ctx, pod) }) // it fails only when the pod or we are gone
 }
 
 func (n *node) forget(object any) {
@@ -143,6 +150,15 @@ func (n *node) run(ctx context.Context, pod *corev1.Pod) error {
 func (n *node) end(ctx context.Context, pod *corev1.Pod) error {
 	return n.write(ctx, pod, corev1.PodSucceeded, func(now metav1.Time) corev1.ContainerState {
 		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: now, FinishedAt: now}}
+	})
+}
+
+// fail says that a pod's process has ended with an error of its own.
+func (n *node) fail(ctx context.Context, pod *corev1.Pod) error {
+	return n.write(ctx, pod, corev1.PodFailed, func(now metav1.Time) corev1.ContainerState {
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			Reason: "Error", ExitCode: 1, Message: "the first attempt fails", StartedAt: now, FinishedAt: now,
+		}}
 	})
 }
 

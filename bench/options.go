@@ -29,6 +29,11 @@ type options struct {
 	chain       int
 	stored      int
 	memory      int
+	retried     int
+	aborted     int
+	soak        int
+	soakFor     time.Duration
+	soakRound   int
 	quiet       time.Duration
 	reuse       bool
 }
@@ -37,7 +42,7 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(progress)
-	flags.StringVar(&o.cases, "cases", "all", "names of cases, separated by commas; -list shows them")
+	flags.StringVar(&o.cases, "cases", "all", "names of cases, separated by commas; all means all but the long ones; -list shows them")
 	flags.BoolVar(&o.list, "list", false, "list the cases")
 	flags.StringVar(&o.json, "json", "", "also write the results to this file")
 	flags.StringVar(&o.dir, "dir", "", "where to keep the data meanwhile; its disk matters (default: the system's temporary directory)")
@@ -54,6 +59,11 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.IntVar(&o.chain, "chain", 200, "links of the chains")
 	flags.IntVar(&o.stored, "stored", 1_000_000, "actions stored for the reads")
 	flags.IntVar(&o.memory, "memory", 50_000, "actions done for the memory case")
+	flags.IntVar(&o.retried, "retried", 1000, "children of the fan-out with retries")
+	flags.IntVar(&o.aborted, "aborted", 5000, "children of the run that is aborted")
+	flags.IntVar(&o.soak, "soak", 200_000, "actions of the soak")
+	flags.DurationVar(&o.soakFor, "soakfor", 0, "end the soak after this time, however many actions were done; 0 means never")
+	flags.IntVar(&o.soakRound, "soakround", 1000, "children of each run of the soak")
 	flags.DurationVar(&o.quiet, "quiet", 10*time.Second, "how long the idle server is watched")
 	flags.BoolVar(&o.reuse, "reuse", false, "run all cases on the same processes: quicker, but each sees what the others left")
 	if err := flags.Parse(args); err != nil {
@@ -68,7 +78,7 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	}
 	for name, n := range map[string]int{
 		"samples": o.samples, "creates": o.creates, "plain": o.plain, "concurrency": o.concurrency, "chain": o.chain,
-		"stored": o.stored, "memory": o.memory,
+		"stored": o.stored, "memory": o.memory, "retried": o.retried, "aborted": o.aborted, "soak": o.soak, "soakround": o.soakRound,
 	} {
 		if n <= 0 {
 			return o, fmt.Errorf("-%s: must be positive, got %d", name, n)
@@ -79,11 +89,12 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 
 // choose picks cases by name.
 func choose(all []benchCase, names string) ([]benchCase, error) {
-	if names == "all" {
-		return all, nil
-	}
 	var chosen []benchCase
 	for _, name := range strings.Split(names, ",") {
+		if name == "all" {
+			chosen = append(chosen, slices.DeleteFunc(slices.Clone(all), func(c benchCase) bool { return c.long })...)
+			continue
+		}
 		i := slices.IndexFunc(all, func(c benchCase) bool { return c.name == name })
 		if i < 0 {
 			return nil, fmt.Errorf("-cases: there is no case %q; -list shows them", name)

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// measureSoak does run after run, half of their children with pods, a quarter in the engine, a quarter traces, until n
+// actions are done or the time is over, and shows what has grown since the first tenth: memory of the server and of the API
+// server, the store of the API server, and what is left in it.
+func measureSoak(n int, limit time.Duration, round, concurrency int) func(context.Context, *stack, *Result) error {
+	return func(ctx context.Context, s *stack, r *Result) error {
+		if err := s.writeSleepInputs(); err != nil {
+			return err
+		}
+		kinds := []kind{withPod, inEngine, withPod, asTrace}
+		began, done := time.Now(), 0
+		var warm sample
+		over := func() bool { return done >= n || limit > 0 && time.Since(began) > limit }
+		for !over() {
+			p, err := s.startParent(ctx)
+			if err != nil {
+				return err
+			}
+			_, err = each(round, concurrency, func(i int) int { return i }, func(i int) error {
+				return s.enqueue(ctx, p.action, childName(i), kinds[i%len(kinds)])
+			})
+			if err != nil {
+				return fmt.Errorf("enqueue: %w", err)
+			}
+			if _, err := p.awaitAll(ctx, round); err != nil {
+				return err
+			}
+			if err := p.finish(ctx); err != nil {
+				return err
+			}
+			done += round
+			isWarm := done >= n/10 || limit > 0 && time.Since(began) > limit/10
+			if warm.actions == 0 && isWarm {
+				if warm, err = s.sample(ctx, done); err != nil {
+					return err
+				}
+			}
+		}
+		elapsed := time.Since(began)
+		if err := s.settled(ctx, 0); err != nil {
+			return err
+		}
+		if err := pause(ctx, min(settleTime, elapsed)); err != nil {
+			return err
+		}
+		end, err := s.sample(ctx, done)
+		if err != nil {
+			return err
+		}
+		r.add("done", float64(done), "actions")
+		r.add("done per second", float64(done)/elapsed.Seconds(), "actions/s")
+		for _, c := range []struct {
+			name     string
+			from, to float64
+			unit     string
+		}{
+			{"memory of the server", warm.server, end.server, "MiB"},
+			{"goroutines of the server", warm.goroutines, end.goroutines, ""},
+			{"memory of the API server", warm.apiserver, end.apiserver, "MiB"},
+			{"store of the API server", warm.etcd, end.etcd, "MiB"},
+		} {
+			r.add(fmt.Sprintf("%s after %d actions", c.name, warm.actions), c.from, c.unit)
+			r.add(fmt.Sprintf("%s after %d actions", c.name, end.actions), c.to, c.unit)
+		}
+		r.add("objects left in the API server", float64(end.objects), "")
+		return nil
+	}
+}
+
+// sample is what must not grow.
+type sample struct {
+	actions                             int
+	server, apiserver, etcd, goroutines float64 // MiB, and a number
+	objects                             int
+}
+
+func (s *stack) sample(ctx context.Context, actions int) (sample, error) {
+	x := sample{actions: actions}
+	var err error
+	if x.server, _, err = memoryOf(s.server.pid); err != nil {
+		return x, err
+	}
+	if x.apiserver, _, err = memoryOf(s.cluster.apiserver.pid); err != nil {
+		return x, err
+	}
+	file, err := os.Stat(filepath.Join(s.dir, "etcd", "member", "snap", "db"))
+	if err != nil {
+		return x, err
+	}
+	x.etcd = float64(file.Size()) / (1 << 20)
+	if x.goroutines, err = s.goroutines(ctx); err != nil {
+		return x, err
+	}
+	if x.objects, err = s.cluster.taskActions(ctx); err != nil {
+		return x, err
+	}
+	x.objects += len(s.node.pods.ListKeys())
+	return x, nil
+}
+
+// goroutines is how many the server has, as its own metrics tell.
+func (s *stack) goroutines(ctx context.Context) (float64, error) {
+	body, err := s.get(ctx, "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(body)) {
+		if value, found := strings.CutPrefix(line, "go_goroutines "); found {
+			return strconv.ParseFloat(strings.TrimSpace(value), 64)
+		}
+	}
+	return 0, fmt.Errorf("the server's metrics do not tell its goroutines")
+}
