@@ -66,7 +66,7 @@ func Read(path string, overrides []string) (Config, error) {
 
 func decode(d *mapstructure.DecoderConfig) {
 	d.DecodeHook = mapstructure.ComposeDecodeHookFunc(
-		mapstructure.StringToTimeDurationHookFunc(), trimmedList,
+		mapstructure.StringToTimeDurationHookFunc(), trimmedList, mapstructure.TextUnmarshallerHookFunc(),
 	)
 	d.ZeroFields = false // what is not mentioned keeps its default
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/runs/queues"
 )
 
 // required is what every configuration must have.
@@ -81,6 +82,24 @@ func TestListsReplaceTheirDefault(t *testing.T) {
 	require.Equal(t, []string{"one"}, config.Runs.Domains)
 	require.Equal(t, []string{"a", "b"}, config.Runs.SeedProjects)
 	require.Empty(t, config.Server.AllowedOrigins)
+}
+
+func TestQueuesInFilesAndInOneLine(t *testing.T) {
+	want := []queues.Queue{{Name: "gpu", MaxActions: 4, Priority: 10}, {Name: "slow", MaxDepth: 7, Projects: []string{"a", "b/production"}}}
+	config, err := manager.Load(file(t, required+"runs: {queues: [{name: gpu, maxActions: 4, priority: 10}, {name: slow, maxDepth: 7, projects: [a, b/production]}]}\n"), nil)
+	require.NoError(t, err)
+	require.Equal(t, want, config.Runs.Queues)
+	config, err = manager.Load(file(t, required), []string{"runs.queues=gpu maxActions=4 priority=10, slow maxDepth=7 projects=a;b/production"})
+	require.NoError(t, err)
+	require.Equal(t, want, config.Runs.Queues)
+	for text, complaint := range map[string]string{
+		"gpu maxActions=x": "maxActions", "gpu maxAction=1": "maxAction", "gpu maxDepth=-1": "runs.queues[0].maxDepth", "a,a": "runs.queues[1].name",
+	} {
+		_, err = manager.Load(file(t, required), []string{"runs.queues=" + text})
+		require.ErrorContains(t, err, complaint)
+	}
+	_, err = manager.Load(file(t, required+"runs: {queues: [{name: gpu, maxAction: 4}]}\n"), nil)
+	require.ErrorContains(t, err, "maxaction")
 }
 
 func TestValuesAreCheckedByFullPath(t *testing.T) {

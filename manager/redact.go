@@ -41,6 +41,13 @@ func redactedValue(value reflect.Value, sensitive bool) any {
 	if value.Kind() == reflect.Struct {
 		return Redacted(value.Interface())
 	}
+	if value.Kind() == reflect.Slice && value.Type().Elem().Kind() == reflect.Struct {
+		list := make([]map[string]any, value.Len())
+		for i := range list {
+			list[i] = Redacted(value.Index(i).Interface())
+		}
+		return list
+	}
 	return value.Interface()
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/runs/admission"
 	"github.com/flyte-binary/flyte-binary/runs/engine"
+	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 )
@@ -20,6 +21,9 @@ type Config struct {
 	Writer store.WriterConfig `mapstructure:"writer"`
 	// Admission limits what may be under way.
 	Admission admission.Config `mapstructure:"admission"`
+	// Queues are the queues beside the one named default, which always exists and has limits only when it is listed too. In
+	// the environment and in overrides a queue is one line, as in "gpu maxActions=4 priority=10". Their fields are in queues.md.
+	Queues []queues.Queue `mapstructure:"queues"`
 	// Assignments configures the stream of assignments towards the executors' bridge.
 	Assignments engine.Config `mapstructure:"assignments"`
 	// Watch tunes the streams.
@@ -87,6 +91,9 @@ func (c Config) Validate() error {
 	}
 	if err := c.Admission.Validate(); err != nil {
 		return fmt.Errorf("admission.%w", err)
+	}
+	if err := queues.Validate(c.Queues); err != nil {
+		return fmt.Errorf("queues%w", err)
 	}
 	if err := c.Assignments.Validate(); err != nil {
 		return fmt.Errorf("assignments.%w", err)

@@ -24,6 +24,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/admission"
 	"github.com/flyte-binary/flyte-binary/runs/engine"
+	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 )
@@ -60,6 +61,8 @@ type Service struct {
 	tasks     *store.TaskWriter
 	projects  *store.Projects
 	writer    *store.Writer
+	queues    *queues.Set
+	queue     *store.QueueReader
 	admission *admission.Loop
 	feed      *engine.Feed
 	live      *store.LiveReader
@@ -97,14 +100,16 @@ func New(config Config, deps Deps) (*Service, error) {
 		wakers:  &wakers{},
 
 		projects: store.NewProjects(deps.Pool),
+		queues:   queues.New(config.Queues),
+		queue:    store.NewQueueReader(deps.Pool),
 	}
 	s.contexts = &runContexts{svc: s}
 	s.feed = engine.NewFeed(deps.Pool, deps.Clock, s.logger, s.replica)
 	s.writer = store.NewWriter(config.Writer, store.WriterDeps{
-		Pool: deps.Pool, Clock: deps.Clock, Waker: s.wakers, Live: s.feed, Logger: s.logger, Replica: s.replica,
+		Pool: deps.Pool, Clock: deps.Clock, Waker: s.wakers, Live: s.feed, Queues: s.queues, Logger: s.logger, Replica: s.replica,
 	})
 	s.admission = admission.New(config.Admission, admission.Deps{
-		Queue: store.NewQueueReader(deps.Pool), Admit: s.writer, Gate: s.writer.Gate(), Signals: admissionSignals{s.feed.Subscribe()},
+		Queue: s.queue, Queues: s.queues, Admit: s.writer, Gate: s.writer.Gate(), Signals: admissionSignals{s.feed.Subscribe()},
 		Leases: pgdb.NewLeases(deps.Pool, deps.Clock, s.replica), Clock: deps.Clock, Logger: s.logger,
 	})
 	s.live = store.NewLiveReader(deps.Pool)

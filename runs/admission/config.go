@@ -7,7 +7,8 @@ import (
 
 // Config limits what may be under way.
 type Config struct {
-	// MaxLive is how many actions may be admitted and unfinished in the whole installation.
+	// MaxLive is how many actions may be admitted and unfinished in the whole installation, apart from those that the engine
+	// runs itself. Parents that wait for children do not count.
 	MaxLive int `mapstructure:"maxLive"`
 	// Batch is how many actions are admitted in one operation.
 	Batch int `mapstructure:"batch"`

@@ -13,6 +13,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
@@ -21,16 +22,14 @@ const LeaseName = "admission"
 
 // Queue is what the loop reads; store.QueueReader is one.
 type Queue interface {
-	Waiting(ctx context.Context, limit int) ([]store.WaitingRun, error)
-	Next(ctx context.Context, shares []store.Share, limit int) ([]store.Queued, error)
-	Leaves(ctx context.Context, runIDs []int64) (map[int64]int, error)
-	LiveCount(ctx context.Context) (int, error)
-	AllLeaves(ctx context.Context) (map[int64]int, error)
+	Backlog(ctx context.Context, limit int) (*store.Backlog, error)
+	Load(ctx context.Context, scope store.LoadScope, groups []*store.Waiting, depth int) (*store.Load, error)
+	Members(ctx context.Context, groups []*store.Waiting, depth int) error
 }
 
-// Admitter makes queued actions live; store.Writer is one.
+// Admitter makes queued actions live, as long as this replica holds the lease; store.Writer is one.
 type Admitter interface {
-	Admit(ctx context.Context, queued []store.Queued) (int, error)
+	Admit(ctx context.Context, lease string, queued []store.Queued) (int, error)
 }
 
 // Gate is where the loop says how many actions may be admitted without it; store.Gate is one.
@@ -55,6 +54,7 @@ type Signals interface {
 // Deps are what the loop stands on.
 type Deps struct {
 	Queue   Queue
+	Queues  *queues.Set // nil means the default queue alone
 	Admit   Admitter
 	Gate    Gate
 	Leases  Leases
@@ -79,7 +79,12 @@ type Loop struct {
 var _ lifecycle.Part = (*Loop)(nil)
 
 // New makes the loop; it does nothing before Start.
-func New(config Config, deps Deps) *Loop { return &Loop{config: config, deps: deps} }
+func New(config Config, deps Deps) *Loop {
+	if deps.Queues == nil {
+		deps.Queues = queues.New(nil)
+	}
+	return &Loop{config: config, deps: deps}
+}
 
 // Start implements lifecycle.Part. When it returns, the gate is open as far as the limit allows.
 func (l *Loop) Start(ctx context.Context) error {
@@ -151,11 +156,11 @@ const saturatedPause = 50 * time.Millisecond
 // drain admits until nothing more may start.
 func (l *Loop) drain(ctx context.Context) error {
 	for total := 0; ; {
-		admitted, err := l.Pass(ctx)
+		chosen, err := l.pass(ctx, LeaseName)
 		if err != nil {
 			return err
 		}
-		if total += admitted; admitted > 0 {
+		if total += chosen; chosen > 0 {
 			continue
 		}
 		if total > 0 {

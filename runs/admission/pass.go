@@ -3,110 +3,152 @@ package admission
 import (
 	"context"
 
+	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// maxRuns bounds how many waiting runs one pass looks at.
-const maxRuns = 5000
+// maxGroups bounds how many waiting roots, and runs with waiting children, of each queue a pass looks at first. It looks
+// further only when none of them may start.
+const maxGroups = 5000
 
-// Pass admits one batch of what may start now and answers how many that were. When it is 0 nothing more may start.
-func (l *Loop) Pass(ctx context.Context) (admitted int, err error) {
+// Pass admits one batch of what may start now and answers how many it chose. When that is 0 nothing more may start.
+func (l *Loop) Pass(ctx context.Context) (chosen int, err error) { return l.pass(ctx, "") }
+
+// pass is Pass under a lease, unless its name is empty.
+func (l *Loop) pass(ctx context.Context, lease string) (chosen int, err error) {
 	l.saturated.Store(false)
-	waiting, err := l.deps.Queue.Waiting(ctx, maxRuns)
-	if err != nil {
-		return 0, err
-	}
-	l.backlog.Store(len(waiting) > 0)
-	if len(waiting) == 0 {
-		return 0, nil
-	}
-	free, leaves, err := l.free(ctx)
-	if err != nil {
-		return 0, err
-	}
-	if free <= 0 {
-		l.saturated.Store(true)
-		return 0, nil
-	}
-	shares, err := l.shares(ctx, waiting, leaves)
-	if err != nil || len(shares) == 0 {
-		return 0, err
-	}
-	queued, err := l.deps.Queue.Next(ctx, shares, min(free, l.config.Batch))
-	if err != nil {
-		return 0, err
-	}
-	return l.deps.Admit.Admit(ctx, queued)
-}
-
-// free is how many more actions the installation may have under way. Parents that wait for children are told apart
-// only when that matters, since it costs more; then the places that each run has taken are returned too.
-func (l *Loop) free(ctx context.Context) (free int, leaves map[int64]int, err error) {
-	live, err := l.deps.Queue.LiveCount(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
-	if live+l.config.Batch <= l.config.MaxLive {
-		return l.config.MaxLive - live, nil, nil
-	}
-	if leaves, err = l.deps.Queue.AllLeaves(ctx); err != nil {
-		return 0, nil, err
-	}
-	free = l.config.MaxLive
-	for _, n := range leaves {
-		free -= n
-	}
-	return free, leaves, nil
-}
-
-// shares is how many actions of each waiting run may start, and after how many of others it is its turn. Runs at their
-// own limit are left out.
-func (l *Loop) shares(ctx context.Context, waiting []store.WaitingRun, leaves map[int64]int) ([]store.Share, error) {
-	var limited []int64
-	for _, run := range waiting {
-		if run.MaxConcurrency > 0 {
-			limited = append(limited, run.RunID)
+	for limit := maxGroups; ; limit *= 4 {
+		backlog, err := l.deps.Queue.Backlog(ctx, limit)
+		if err != nil {
+			return 0, err
+		}
+		l.backlog.Store(len(backlog.Waiting) > 0)
+		if len(backlog.Waiting) == 0 {
+			return 0, nil
+		}
+		use, err := l.usage(ctx, backlog)
+		if err != nil {
+			return 0, err
+		}
+		found := choose(l.deps.Queues, backlog.Waiting, use, l.config.Batch)
+		l.saturated.Store(found.starved)
+		if len(found.picks) > 0 {
+			return l.admit(ctx, lease, found.picks)
+		}
+		if found.starved || !backlog.Truncated {
+			return 0, nil
 		}
 	}
-	if leaves == nil && len(limited) > 0 {
-		var err error
-		if leaves, err = l.deps.Queue.Leaves(ctx, limited); err != nil {
-			return nil, err
+}
+
+// admit makes what was picked live. Of groups of which more was picked than is known, the rest is read first.
+func (l *Loop) admit(ctx context.Context, lease string, picks []pick) (chosen int, err error) {
+	var unknown []*store.Waiting
+	depth := 0
+	for _, p := range picks {
+		if p.n > len(p.group.IDs) {
+			unknown = append(unknown, p.group)
+			depth = max(depth, p.n)
+		}
+	}
+	if len(unknown) > 0 {
+		if err := l.deps.Queue.Members(ctx, unknown, depth); err != nil {
+			return 0, err
+		}
+	}
+	var queued []store.Queued
+	for _, p := range picks {
+		for _, id := range p.group.IDs[:min(p.n, len(p.group.IDs))] {
+			queued = append(queued, store.Queued{RunID: p.group.RunID, ID: id})
+		}
+	}
+	_, err = l.deps.Admit.Admit(ctx, lease, queued)
+	return len(queued), err
+}
+
+// usage counts what is under way, as far as it matters for those that wait, and reads the oldest of each group.
+func (l *Loop) usage(ctx context.Context, backlog *store.Backlog) (*usage, error) {
+	scope := l.scope(backlog)
+	var children []*store.Waiting
+	for i := range backlog.Waiting {
+		if group := &backlog.Waiting[i]; !group.Root {
+			children = append(children, group)
 		}
 	}
 	// Of many runs only the first actions can have their turn in this pass; there is no need to read more.
-	depth := min(l.config.Batch, max(8, 2*l.config.Batch/len(waiting)))
-	shares := make([]store.Share, 0, len(waiting))
-	for _, run := range waiting {
-		take, taken := depth, leaves[run.RunID]
-		if run.MaxConcurrency > 0 {
-			take = min(take, int(run.MaxConcurrency)-taken)
+	depth := min(l.config.Batch, max(8, 2*l.config.Batch/len(backlog.Waiting)))
+	load, err := l.deps.Queue.Load(ctx, scope, children, depth)
+	if err != nil {
+		return nil, err
+	}
+	use := &usage{free: l.config.MaxLive - backlog.Live, scarce: scope.All, queues: map[*queues.Queue]*queueUse{}, runs: load.Runs}
+	if scope.All {
+		use.free = l.config.MaxLive
+	}
+	whole := map[int64]bool{} // runs that are counted in all queues
+	for _, id := range scope.Runs {
+		whole[id] = true
+	}
+	for _, part := range load.Parts {
+		q := use.of(l.deps.Queues.Of(part.Queue))
+		q.actions += part.Actions
+		if part.Root {
+			q.runs++
 		}
-		if take > 0 {
-			shares = append(shares, store.Share{RunID: run.RunID, Take: int32(take), Taken: int32(taken)}) //nolint:gosec // small
+		if scope.All {
+			use.free -= part.Executor
+		} else if !whole[part.RunID] {
+			use.runs[part.RunID] += part.Actions
 		}
 	}
-	return shares, nil
+	return use, nil
 }
 
-// measure opens the writers' gate as far as the installation's limit allows, and shuts it while actions wait for
-// that limit, so that nothing overtakes them.
-func (l *Loop) measure(ctx context.Context) error {
-	waiting, err := l.deps.Queue.Waiting(ctx, maxRuns)
-	if err != nil {
-		return err
-	}
-	l.backlog.Store(len(waiting) > 0)
-	for _, run := range waiting {
-		if run.MaxConcurrency == 0 {
-			l.deps.Gate.Set(0)
-			return nil
+// scope says what has to be counted. Parents that wait for children are told apart only when that matters, since it
+// costs more: in queues with limits, in runs with limits, and everywhere when the installation is nearly full.
+func (l *Loop) scope(backlog *store.Backlog) store.LoadScope {
+	scope := store.LoadScope{All: backlog.Live+l.config.Batch > l.config.MaxLive}
+	counted := map[string]bool{}
+	for _, group := range backlog.Waiting {
+		q := l.deps.Queues.Of(group.Queue)
+		if q.MaxActions > 0 || q.MaxRuns > 0 && group.Root {
+			if q == l.deps.Queues.Default() {
+				scope.All = true // it has every name that is no other's
+			} else if !counted[q.Name] {
+				counted[q.Name] = true
+				scope.Queues = append(scope.Queues, q.Name)
+			}
+		}
+		if group.RunLimit > 0 {
+			scope.Runs = append(scope.Runs, group.RunID)
 		}
 	}
-	live, err := l.deps.Queue.LiveCount(ctx)
+	return scope
+}
+
+// measure opens the writers' gate as far as the installation's limit allows, and shuts it while actions wait for that
+// limit, so that nothing overtakes them.
+func (l *Loop) measure(ctx context.Context) error {
+	backlog, err := l.deps.Queue.Backlog(ctx, maxGroups)
 	if err != nil {
 		return err
 	}
-	l.deps.Gate.Set(int64(l.config.MaxLive - live))
+	l.backlog.Store(len(backlog.Waiting) > 0)
+	open := l.config.MaxLive - backlog.Live
+	switch {
+	case len(backlog.Waiting) == 0:
+	case open > l.config.Batch:
+		open -= l.config.Batch // which is for those that wait
+	default:
+		use, err := l.usage(ctx, backlog)
+		if err != nil {
+			return err
+		}
+		use.free = 1
+		if found := choose(l.deps.Queues, backlog.Waiting, use, 1); len(found.picks) > 0 {
+			open = 0
+		}
+	}
+	l.deps.Gate.Set(int64(open))
 	return nil
 }

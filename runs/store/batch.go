@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
@@ -24,6 +25,8 @@ type plan struct {
 	subtrees map[ident.Action]struct{} // with everything unfinished below
 	parents  map[ident.Action]struct{} // of these actions, when they ended in a way that another attempt may reopen
 	ids      map[int64]struct{}        // of actions, with the runs in runIDs
+	queues   map[string]struct{}       // that actions are added to
+	lease    string                    // that must be ours; empty for none
 	newRows  int
 }
 
@@ -43,6 +46,9 @@ func (p *plan) subtree(action ident.Action) {
 type batch struct {
 	now      time.Time
 	open     int64 // how many actions may be admitted at once
+	queues   *queues.Set
+	depths   map[*queues.Queue]int // how many wait, of the queues that are added to and have a limit
+	leased   bool                  // the lease that was asked for is ours
 	ids      []int64
 	runs     map[ident.Run]*run
 	byID     map[int64]*run
@@ -201,10 +207,13 @@ func (b *batch) keep(s spec) {
 
 // admit makes a queued action live when the gate lets it.
 func (b *batch) admit(r *row) {
-	if r.queued() && b.open > 0 && r.run.root.MaxConcurrency == 0 {
-		b.open--
-		r.AdmittedAt = &b.now
+	if !r.queued() || !b.direct(r, r.run.root) {
+		return
 	}
+	if r.Runner == RunnerExecutor {
+		b.open--
+	}
+	r.AdmittedAt = &b.now
 }
 
 // unfinished lists what is not finished below an action, parents first.
@@ -250,6 +259,22 @@ func (b *batch) liveChange() LiveChange {
 		}
 	}
 	return change
+}
+
+// placesFreed is by how many the places of the installation that are free have grown; it may be negative.
+func (b *batch) placesFreed() (n int64) {
+	for _, run := range b.order {
+		for _, r := range run.changed {
+			switch live := r.live(); {
+			case r.Runner != RunnerExecutor:
+			case live && !r.wasLive:
+				n--
+			case !live && r.wasLive:
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // queued tells whether admission is to look at the row.

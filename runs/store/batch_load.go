@@ -57,6 +57,9 @@ const (
 	lockRunsByID = `
 		SELECT ` + decisionColumns + ` FROM actions a WHERE a.id = ANY($1) AND a.parent_name IS NULL ORDER BY a.id FOR UPDATE`
 
+	// Who holds the lease keeps it until the transaction ends, even when its time is over.
+	lockLease = `SELECT count(*) > 0 FROM (SELECT 1 FROM leases WHERE name = $1 AND holder = $2 FOR SHARE) AS held`
+
 	loadRows = `
 		SELECT ` + decisionColumns + `
 		FROM unnest($1::bigint[], $2::text[]) AS k (run_id, name)
@@ -96,18 +99,19 @@ func (w *Writer) load(ctx context.Context, tx sender, requests []*request) (*bat
 	p := &plan{
 		runs: map[ident.Run]struct{}{}, runIDs: map[int64]struct{}{},
 		rows: map[ident.Action]struct{}{}, subtrees: map[ident.Action]struct{}{},
-		parents: map[ident.Action]struct{}{}, ids: map[int64]struct{}{},
+		parents: map[ident.Action]struct{}{}, ids: map[int64]struct{}{}, queues: map[string]struct{}{},
 	}
 	for _, r := range requests {
 		r.op.plan(p)
 	}
 	b := &batch{
-		now:  w.deps.Clock.Now(),
-		open: w.gate.Open(),
-		runs: make(map[ident.Run]*run, len(p.runs)),
-		byID: make(map[int64]*run, len(p.runs)),
+		now:    w.deps.Clock.Now(),
+		open:   w.gate.Open(),
+		queues: w.deps.Queues,
+		runs:   make(map[ident.Run]*run, len(p.runs)),
+		byID:   make(map[int64]*run, len(p.runs)),
 	}
-	if err := b.lock(ctx, tx, p); err != nil {
+	if err := b.lock(ctx, tx, p, w.deps.Replica); err != nil {
 		return nil, fmt.Errorf("lock runs: %w", err)
 	}
 	if err := b.read(ctx, tx, p); err != nil {
@@ -116,10 +120,14 @@ func (w *Writer) load(ctx context.Context, tx sender, requests []*request) (*bat
 	return b, nil
 }
 
-func (b *batch) lock(ctx context.Context, tx sender, p *plan) error {
+func (b *batch) lock(ctx context.Context, tx sender, p *plan, replica string) error {
 	var statements pgx.Batch
 	statements.Queue(begin)
 	statements.Queue(planning)
+	if p.lease != "" {
+		statements.Queue(lockLease, p.lease, replica).QueryRow(func(row pgx.Row) error { return row.Scan(&b.leased) })
+	}
+	b.queueDepths(&statements, p.queues)
 	addRun := func(r *row) {
 		if b.byID[r.ID] == nil {
 			run := newRun(r)

@@ -1,17 +1,22 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
 
 // Queued names an action that waits for admission.
 type Queued struct{ RunID, ID int64 }
 
 // Admit makes queued actions live, in one transaction. It skips those that are not queued any more, and answers how
-// many it admitted.
-func (w *Writer) Admit(ctx context.Context, queued []Queued) (int, error) {
+// many it admitted. Unless the name of the lease is empty, it answers Aborted when this replica does not hold it any
+// more: two that decide at the same time would exceed limits.
+func (w *Writer) Admit(ctx context.Context, lease string, queued []Queued) (int, error) {
 	if len(queued) == 0 {
 		return 0, nil
 	}
-	op := &admit{queued: queued}
+	op := &admit{lease: lease, queued: queued}
 	if err := w.submit(ctx, op); err != nil {
 		return 0, err
 	}
@@ -19,11 +24,15 @@ func (w *Writer) Admit(ctx context.Context, queued []Queued) (int, error) {
 }
 
 type admit struct {
+	lease    string
 	queued   []Queued
 	admitted int
 }
 
 func (op *admit) plan(p *plan) {
+	if op.lease != "" {
+		p.lease = op.lease // there is one loop, and so one lease
+	}
 	for _, q := range op.queued {
 		p.runIDs[q.RunID] = struct{}{}
 		p.ids[q.ID] = struct{}{}
@@ -32,6 +41,9 @@ func (op *admit) plan(p *plan) {
 
 func (op *admit) apply(b *batch) error {
 	op.admitted = 0
+	if op.lease != "" && !b.leased {
+		return rpc.Aborted("the lease %s is not ours any more", op.lease)
+	}
 	loaded := make(map[int64]*row, len(op.queued))
 	for _, run := range b.byID {
 		for _, r := range run.rows {

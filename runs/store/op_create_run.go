@@ -45,6 +45,7 @@ func (op *createRun) id() ident.Run {
 
 func (op *createRun) plan(p *plan) {
 	p.run(op.id())
+	p.queues[op.Root.Queue] = struct{}{}
 	p.newRows += 1 + len(op.Traces)
 }
 
@@ -69,6 +70,9 @@ func (op *createRun) apply(b *batch) error {
 	}
 	if r.RunStartTime == nil {
 		r.RunStartTime = &b.now
+	}
+	if err := b.enter(r, r); err != nil {
+		return err
 	}
 	for _, s := range op.Specs {
 		b.keep(spec{digest: s.Digest, body: s.Body, kind: s.Kind})

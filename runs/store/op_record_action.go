@@ -39,6 +39,9 @@ func (op *recordAction) parent() ident.Action {
 func (op *recordAction) plan(p *plan) {
 	p.row(op.id())
 	p.row(op.parent())
+	if op.Action.ActionType == actionTask {
+		p.queues[op.Action.Queue] = struct{}{}
+	}
 	for i := range op.Traces {
 		p.row(ident.Action{Run: op.id().Run, Name: op.Traces[i].Name}) // its name may be taken
 	}
@@ -66,8 +69,7 @@ func (op *recordAction) apply(b *batch) error {
 	if parent.ActionType != actionTask {
 		return rpc.InvalidArgument("parent_action_name", "action %s is no task and has no children", op.parent())
 	}
-	op.insert(b, parent)
-	return nil
+	return op.insert(b, parent)
 }
 
 // same accepts a repeated request. The name of a different action is refused in a way that clients take as final: they
@@ -85,7 +87,7 @@ func (op *recordAction) same(b *batch, existing *row) error {
 	return nil
 }
 
-func (op *recordAction) insert(b *batch, parent *row) {
+func (op *recordAction) insert(b *batch, parent *row) error {
 	root := parent.run.root
 	r := &row{Root: Root{Action: op.Action}}
 	r.Attempt = 1
@@ -116,6 +118,9 @@ func (op *recordAction) insert(b *batch, parent *row) {
 			r.Phase = state.Queued
 		}
 	}
+	if err := b.enter(r, root); err != nil {
+		return err
+	}
 	if r.Phase == state.Recovered {
 		r.EndedAt = &r.CreatedAt
 	}
@@ -125,4 +130,5 @@ func (op *recordAction) insert(b *batch, parent *row) {
 		b.admit(r)
 	}
 	b.createTraces(r, op.Traces)
+	return nil
 }

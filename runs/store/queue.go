@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -14,139 +15,168 @@ type QueueReader struct{ pool *pgxpool.Pool }
 // NewQueueReader makes a reader on a pool that it does not own.
 func NewQueueReader(pool *pgxpool.Pool) *QueueReader { return &QueueReader{pool: pool} }
 
+// The predicates of the partial indexes, and the orders that only these indexes have.
 const (
-	// isQueued and isLive are the predicates of the partial indexes.
-	isQueued = `a.action_type = 1 AND a.phase = 1 AND a.admitted_at IS NULL AND a.hold = 0`
-	isLive   = `a.admitted_at IS NOT NULL AND a.ended_at IS NULL`
-	// isLeaf: it waits for no task of its own. The order asks for the index that has the parent.
-	isLeaf = `(SELECT c.id FROM actions c
-		WHERE c.run_id = a.run_id AND c.parent_name BETWEEN a.name AND a.name AND c.ended_at IS NULL AND c.action_type = 1
-		ORDER BY c.parent_name LIMIT 1) IS NULL`
+	isQueued      = `a.action_type = 1 AND a.phase = 1 AND a.admitted_at IS NULL AND a.hold = 0`
+	isQueuedChild = isQueued + ` AND a.parent_name IS NOT NULL`
+	isQueuedRoot  = isQueued + ` AND a.parent_name IS NULL`
+	isHeld        = `a.hold <> 0 AND a.ended_at IS NULL`
+	isLive        = `a.admitted_at IS NOT NULL AND a.ended_at IS NULL`
+
+	childrenInOrder = ` ORDER BY a.queue, a.runner, (-a.priority), a.run_id, a.id `
+	rootsInOrder    = ` ORDER BY a.queue, a.runner, (-a.priority), a.id `
 )
 
-// WaitingRun is a run with queued actions.
-type WaitingRun struct {
-	RunID          int64
-	MaxConcurrency int32 // 0 means no limit
+// Waiting is a group of queued actions that differ in nothing but their age: children of one run, or one root.
+type Waiting struct {
+	Queue    string // as it is stored, which may be no name of a queue
+	Root     bool
+	Runner   Runner
+	Priority int32
+	RunID    int64
+	RunLimit int32 // the run's largest number of concurrent actions; 0 means no limit
+	// IDs are the oldest actions of the group, oldest first. Backlog fills them in for roots, Members for children.
+	IDs []int64
+	// More tells that the group has more than IDs.
+	More bool
 }
 
-// Waiting reads up to limit runs with queued actions, oldest first. It hops from run to run, whatever their size.
-func (q *QueueReader) Waiting(ctx context.Context, limit int) ([]WaitingRun, error) {
-	const query = `
-		WITH RECURSIVE waiting AS (
-			(SELECT a.run_id FROM actions a WHERE ` + isQueued + ` ORDER BY a.run_id LIMIT 1)
+// Backlog is what waits, and the size of the live set.
+type Backlog struct {
+	Waiting []Waiting
+	// Live counts the live actions that an executor runs.
+	Live int
+	// Truncated tells that more waits than was read.
+	Truncated bool
+}
+
+const (
+	// What waits in each queue is read apart, so that a long queue hides no other.
+	waitingRoots = `
+		WITH RECURSIVE names AS (
+			(SELECT a.queue FROM actions a WHERE ` + isQueuedRoot + rootsInOrder + `LIMIT 1)
 			UNION ALL
-			SELECT (SELECT a.run_id FROM actions a WHERE ` + isQueued + ` AND a.run_id > waiting.run_id ORDER BY a.run_id LIMIT 1)
-			FROM waiting WHERE waiting.run_id IS NOT NULL
+			SELECT (SELECT a.queue FROM actions a WHERE ` + isQueuedRoot + ` AND a.queue > names.queue` + rootsInOrder + `LIMIT 1)
+			FROM names WHERE names.queue IS NOT NULL
 		)
-		SELECT r.id, r.max_concurrency
-		FROM (SELECT run_id FROM waiting WHERE run_id IS NOT NULL LIMIT $1) w JOIN actions r ON r.id = w.run_id
-		ORDER BY r.id`
-	var runs []WaitingRun
-	err := q.indexed(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, query, limit)
-		if err != nil {
-			return err
-		}
-		runs, err = pgx.CollectRows(rows, pgx.RowToStructByPos[WaitingRun])
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read runs that wait: %w", err)
-	}
-	return runs, nil
-}
-
-// Share is how many actions of a run may be admitted now, and how many places it has taken.
-type Share struct {
-	RunID int64
-	Take  int32
-	Taken int32
-}
-
-// Next reads up to limit queued actions, at most its share of each run: those first whose run would have the fewest
-// places, then the oldest. So runs get equal numbers of places, as far as they want them.
-func (q *QueueReader) Next(ctx context.Context, shares []Share, limit int) ([]Queued, error) {
-	const query = `
-		SELECT s.run_id, n.id
-		FROM unnest($1::bigint[], $2::integer[], $5::integer[]) AS s (run_id, take, taken)
+		SELECT names.queue, w.runner, w.priority, w.id
+		FROM names CROSS JOIN (VALUES (0::smallint), (1::smallint)) AS by (runner)
 		CROSS JOIN LATERAL (
-			SELECT o.id, row_number() OVER (ORDER BY o.id) AS place
-			FROM (SELECT a.id FROM actions a WHERE ` + isQueued + ` AND a.run_id = s.run_id ORDER BY a.id LIMIT $4) o
-		) n
-		WHERE n.place <= s.take
-		ORDER BY s.taken + n.place, n.id LIMIT $3`
-	var queued []Queued
-	depth := int32(0)
-	for _, share := range shares {
-		depth = max(depth, share.Take)
-	}
-	err := q.indexed(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, query,
-			column(shares, func(s Share) int64 { return s.RunID }), column(shares, func(s Share) int32 { return s.Take }), limit, depth, column(shares, func(s Share) int32 { return s.Taken }))
-		if err != nil {
+			SELECT a.runner, a.priority, a.id FROM actions a
+			WHERE ` + isQueuedRoot + ` AND a.queue = names.queue AND a.runner = by.runner` + rootsInOrder + `LIMIT $1) AS w
+		WHERE names.queue IS NOT NULL`
+
+	// It hops from run to run, however much of each waits.
+	waitingChildren = `
+		WITH RECURSIVE names AS (
+			(SELECT a.queue FROM actions a WHERE ` + isQueuedChild + childrenInOrder + `LIMIT 1)
+			UNION ALL
+			SELECT (SELECT a.queue FROM actions a WHERE ` + isQueuedChild + ` AND a.queue > names.queue` + childrenInOrder + `LIMIT 1)
+			FROM names WHERE names.queue IS NOT NULL
+		)
+		SELECT names.queue, w.runner, -w.behind, w.run_id, r.max_concurrency
+		FROM names CROSS JOIN LATERAL (
+			WITH RECURSIVE hops AS (
+				(SELECT a.runner, -a.priority AS behind, a.run_id FROM actions a
+				WHERE ` + isQueuedChild + ` AND a.queue = names.queue` + childrenInOrder + `LIMIT 1)
+				UNION ALL
+				SELECT next.* FROM hops CROSS JOIN LATERAL (
+					SELECT a.runner, -a.priority AS behind, a.run_id FROM actions a
+					WHERE ` + isQueuedChild + ` AND a.queue = names.queue
+						AND (a.runner, -a.priority, a.run_id) > (hops.runner, hops.behind, hops.run_id)` + childrenInOrder + `LIMIT 1) AS next
+			)
+			SELECT * FROM hops LIMIT $1) AS w
+		JOIN actions r ON r.id = w.run_id
+		WHERE names.queue IS NOT NULL`
+
+	liveCount = `SELECT count(*) FROM actions a WHERE ` + isLive + ` AND a.runner = 0`
+)
+
+// Backlog reads up to limit waiting roots and up to limit runs with waiting children of each queue, in the order of
+// priority and age, in one round trip.
+func (q *QueueReader) Backlog(ctx context.Context, limit int) (*Backlog, error) {
+	b := &Backlog{}
+	err := q.send(ctx, func(statements *pgx.Batch) {
+		perQueue := map[string]int{}
+		statements.Queue(waitingRoots, limit).Query(func(rows pgx.Rows) error {
+			w := Waiting{Root: true}
+			_, err := pgx.ForEachRow(rows, []any{&w.Queue, &w.Runner, &w.Priority, &w.RunID}, func() error {
+				root := w
+				root.IDs = []int64{w.RunID}
+				b.Waiting = append(b.Waiting, root)
+				perQueue[w.Queue]++
+				b.Truncated = b.Truncated || perQueue[w.Queue] >= limit
+				return nil
+			})
 			return err
-		}
-		queued, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Queued])
-		return err
+		})
+		statements.Queue(waitingChildren, limit).Query(func(rows pgx.Rows) error {
+			clear(perQueue)
+			var w Waiting
+			_, err := pgx.ForEachRow(rows, []any{&w.Queue, &w.Runner, &w.Priority, &w.RunID, &w.RunLimit}, func() error {
+				b.Waiting = append(b.Waiting, w)
+				perQueue[w.Queue]++
+				b.Truncated = b.Truncated || perQueue[w.Queue] >= limit
+				return nil
+			})
+			return err
+		})
+		statements.Queue(liveCount).QueryRow(func(row pgx.Row) error { return row.Scan(&b.Live) })
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the queue: %w", err)
 	}
-	return queued, nil
+	return b, nil
 }
 
-// Leaves counts, for some runs, the live actions that wait for no task of their own.
-func (q *QueueReader) Leaves(ctx context.Context, runIDs []int64) (map[int64]int, error) {
-	const query = `SELECT a.run_id, count(*) FROM actions a WHERE a.run_id = ANY($1) AND ` + isLive + ` AND ` + isLeaf + ` GROUP BY a.run_id`
-	return q.counts(ctx, query, runIDs)
-}
+// members reads the oldest of some groups of children.
+const members = `
+	SELECT g.n, w.id
+	FROM unnest($1::text[], $2::smallint[], $3::integer[], $4::bigint[]) WITH ORDINALITY AS g (queue, runner, behind, run_id, n)
+	CROSS JOIN LATERAL (
+		SELECT a.id FROM actions a
+		WHERE ` + isQueuedChild + ` AND a.queue = g.queue
+			AND (a.runner, -a.priority, a.run_id, a.id) > (g.runner, g.behind, g.run_id, 0)
+			AND (a.runner, -a.priority, a.run_id, a.id) < (g.runner, g.behind, g.run_id, $6)` + childrenInOrder + `LIMIT $5) AS w
+	ORDER BY g.n, w.id`
 
-// AllLeaves is Leaves for every run that has any.
-func (q *QueueReader) AllLeaves(ctx context.Context) (map[int64]int, error) {
-	return q.counts(ctx, `SELECT a.run_id, count(*) FROM actions a WHERE `+isLive+` AND `+isLeaf+` GROUP BY a.run_id`)
-}
-
-func (q *QueueReader) counts(ctx context.Context, query string, args ...any) (map[int64]int, error) {
-	counts := map[int64]int{}
-	err := q.indexed(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, query, args...)
-		if err != nil {
-			return err
+// queueMembers fills in the oldest actions of groups of children, at most depth of each.
+func queueMembers(statements *pgx.Batch, groups []*Waiting, depth int) {
+	if len(groups) == 0 {
+		return
+	}
+	statements.Queue(members,
+		column(groups, func(g *Waiting) string { return g.Queue }), column(groups, func(g *Waiting) int16 { return int16(g.Runner) }),
+		column(groups, func(g *Waiting) int32 { return -g.Priority }), column(groups, func(g *Waiting) int64 { return g.RunID }),
+		depth, int64(math.MaxInt64),
+	).Query(func(rows pgx.Rows) error {
+		for _, g := range groups {
+			g.IDs = nil
 		}
-		var id int64
-		var n int
-		_, err = pgx.ForEachRow(rows, []any{&id, &n}, func() error {
-			counts[id] = n
+		var n, id int64
+		_, err := pgx.ForEachRow(rows, []any{&n, &id}, func() error {
+			g := groups[n-1]
+			g.IDs = append(g.IDs, id)
+			g.More = len(g.IDs) >= depth
 			return nil
 		})
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("count live actions of runs: %w", err)
-	}
-	return counts, nil
 }
 
-// LiveCount counts the live set.
-func (q *QueueReader) LiveCount(ctx context.Context) (n int, err error) {
-	const query = `SELECT count(*) FROM actions a WHERE ` + isLive
-	err = q.indexed(ctx, func(tx pgx.Tx) error { return tx.QueryRow(ctx, query).Scan(&n) })
-	if err != nil {
-		return 0, fmt.Errorf("count live actions: %w", err)
+// Members reads the oldest actions of groups of children, at most depth of each.
+func (q *QueueReader) Members(ctx context.Context, groups []*Waiting, depth int) error {
+	if err := q.send(ctx, func(statements *pgx.Batch) { queueMembers(statements, groups, depth) }); err != nil {
+		return fmt.Errorf("read the queue: %w", err)
 	}
-	return n, nil
+	return nil
 }
 
-// reading lets the partial indexes of the queue and of the live set look as cheap as they are, and plans each time.
-const reading = `SELECT set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true)`
-
-// indexed runs reads that must use the partial indexes, whatever the planner knows of the tables.
-func (q *QueueReader) indexed(ctx context.Context, read func(pgx.Tx) error) error {
-	return pgx.BeginTxFunc(ctx, q.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, reading); err != nil {
-			return err
-		}
-		return read(tx)
-	})
+// send reads in one round trip, in one transaction whose statements must use the partial indexes, whatever the planner
+// knows of the tables.
+func (q *QueueReader) send(ctx context.Context, queue func(*pgx.Batch)) error {
+	var statements pgx.Batch
+	statements.Queue(planning)
+	queue(&statements)
+	return q.pool.SendBatch(ctx, &statements).Close()
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/queues"
 )
 
 // Waker is told after each commit which runs changed. It must not block.
@@ -41,6 +42,8 @@ type WriterDeps struct {
 	Waker  Waker
 	Live   LiveObserver
 	Logger zerolog.Logger
+	// Queues are the queues of the installation; nil means the default queue alone.
+	Queues *queues.Set
 	// Replica tells this process from others in notifications; at most 64 characters without a space.
 	Replica string
 }
@@ -72,6 +75,9 @@ type request struct {
 func NewWriter(config WriterConfig, deps WriterDeps) *Writer {
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
+	}
+	if deps.Queues == nil {
+		deps.Queues = queues.New(nil)
 	}
 	return &Writer{
 		config: config,

@@ -110,7 +110,7 @@ func (w *Writer) committed(b *batch) {
 		w.specs.add(digest.digest)
 	}
 	change := b.liveChange()
-	w.gate.add(int64(len(change.Ended) - len(change.Admitted)))
+	w.gate.add(b.placesFreed())
 	if ids := b.changedRuns(); len(ids) > 0 && w.deps.Waker != nil {
 		w.deps.Waker.Wake(ids...)
 	}

@@ -1,0 +1,115 @@
+// Package queues says which queues an installation has and what each allows. It knows nothing of the database: the
+// store's writer and admission ask it, so that both mean the same by a name.
+package queues
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Default is the name of the queue of everything that names none. It always exists, without limits unless it is
+// configured.
+const Default = "default"
+
+// Queue is a queue as it is configured. A limit of 0 is none.
+type Queue struct {
+	// Name is what RunSpec.queue and TaskAction.queue say.
+	Name string `mapstructure:"name"`
+	// MaxActions is how many actions of the queue may be under way at once. Parents that wait for children do not count.
+	MaxActions int `mapstructure:"maxActions"`
+	// MaxRuns is how many runs of the queue may be under way at once, from the admission of the root action to its end.
+	MaxRuns int `mapstructure:"maxRuns"`
+	// MaxDepth is how many actions may wait in the queue; beyond it new ones are refused with resource_exhausted.
+	MaxDepth int `mapstructure:"maxDepth"`
+	// Priority says which queue goes first where they compete for places of the installation; higher goes first.
+	Priority int `mapstructure:"priority"`
+	// MinActions is how many actions the queue may have under way before priorities of queues count; 0 means 1.
+	MinActions int `mapstructure:"minActions"`
+	// Projects are those that may use the queue, as "project" or "project/domain"; empty means all.
+	Projects []string `mapstructure:"projects"`
+}
+
+var queueName = regexp.MustCompile(`^[A-Za-z0-9]([-._/A-Za-z0-9]*[A-Za-z0-9])?$`)
+
+// Validate names the first field that is wrong.
+func (q Queue) Validate() error {
+	if len(q.Name) > 63 || !queueName.MatchString(q.Name) {
+		return fmt.Errorf("name: has 1 to 63 letters, digits and -._/ between them, got %q", q.Name)
+	}
+	for _, field := range []struct {
+		name  string
+		value int
+	}{{"maxActions", q.MaxActions}, {"maxRuns", q.MaxRuns}, {"maxDepth", q.MaxDepth}, {"minActions", q.MinActions}} {
+		if field.value < 0 {
+			return fmt.Errorf("%s: must not be negative, got %d", field.name, field.value)
+		}
+	}
+	if q.MaxActions > 0 && q.MinActions > q.MaxActions {
+		return fmt.Errorf("minActions: must not exceed maxActions, %d, got %d", q.MaxActions, q.MinActions)
+	}
+	if i := slices.Index(q.Projects, ""); i >= 0 {
+		return fmt.Errorf("projects[%d]: must not be empty", i)
+	}
+	return nil
+}
+
+// UnmarshalText reads a queue in one line: its name, then fields, as in "gpu maxActions=4 priority=10". It is the form
+// of the environment and of overrides; projects are separated by semicolons there.
+func (q *Queue) UnmarshalText(text []byte) error {
+	words := strings.Fields(string(text))
+	if len(words) == 0 {
+		return fmt.Errorf("a queue has a name")
+	}
+	*q = Queue{Name: words[0]}
+	numbers := map[string]*int{
+		"maxActions": &q.MaxActions, "maxRuns": &q.MaxRuns, "maxDepth": &q.MaxDepth, "priority": &q.Priority, "minActions": &q.MinActions,
+	}
+	for _, word := range words[1:] {
+		field, value, _ := strings.Cut(word, "=")
+		if field == "projects" {
+			q.Projects = strings.Split(value, ";")
+			continue
+		}
+		number := numbers[field]
+		if number == nil {
+			return fmt.Errorf("queue %s has no field %q", q.Name, field)
+		}
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			return fmt.Errorf("queue %s: %s is a number, got %q", q.Name, field, value)
+		}
+		*number = n
+	}
+	return nil
+}
+
+// Direct tells whether an action of the queue may be admitted without a look at what else is under way in it.
+func (q *Queue) Direct(root bool) bool {
+	return q.MaxActions == 0 && (!root || q.MaxRuns == 0)
+}
+
+// Guaranteed is how many actions the queue may have under way before priorities of queues count.
+func (q *Queue) Guaranteed() int { return max(1, q.MinActions) }
+
+// Serves tells whether a project and domain may use the queue.
+func (q *Queue) Serves(project, domain string) bool {
+	return len(q.Projects) == 0 || slices.Contains(q.Projects, project) || slices.Contains(q.Projects, project+"/"+domain)
+}
+
+// Validate checks a list of queues and names the first field that is wrong.
+func Validate(list []Queue) error {
+	seen := map[string]bool{}
+	for i, q := range list {
+		if err := q.Validate(); err != nil {
+			return fmt.Errorf("[%d].%w", i, err)
+		}
+		if seen[q.Name] {
+			return fmt.Errorf("[%d].name: there are two queues %s", i, q.Name)
+		}
+		seen[q.Name] = true
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/queues"
+	"github.com/flyte-binary/flyte-binary/runs/state"
+)
+
+// The depth of a queue with a limit is counted in the transaction that adds to it, under a lock of the queue, so that no
+// two writers fill the same place. The locks come before those of runs, in the order of names.
+const (
+	lockQueues = `SELECT count(pg_advisory_xact_lock(hashtextextended('flyte queue ' || name, 0))) FROM unnest($1::text[]) AS name`
+
+	countDepth = `SELECT count(*) FROM (
+		SELECT a.id FROM actions a WHERE ` + isQueuedRoot + ` AND a.queue = $1
+		UNION ALL SELECT a.id FROM actions a WHERE ` + isQueuedChild + ` AND a.queue = $1
+		UNION ALL SELECT a.id FROM actions a WHERE ` + isHeld + ` AND a.queue = $1
+		LIMIT $2) AS w`
+
+	countDefaultDepth = `SELECT count(*) FROM (
+		SELECT a.id FROM actions a WHERE ` + isQueuedRoot + ` AND a.queue <> ALL($1)
+		UNION ALL SELECT a.id FROM actions a WHERE ` + isQueuedChild + ` AND a.queue <> ALL($1)
+		UNION ALL SELECT a.id FROM actions a WHERE ` + isHeld + ` AND a.queue <> ALL($1)
+		LIMIT $2) AS w`
+)
+
+// queueDepths adds what a batch must know of the queues that it adds actions to, as far as their depth is limited.
+func (b *batch) queueDepths(statements *pgx.Batch, names map[string]struct{}) {
+	var limited []*queues.Queue
+	for name := range names {
+		if q := b.queues.Of(name); q.MaxDepth > 0 && !slices.Contains(limited, q) {
+			limited = append(limited, q)
+		}
+	}
+	if len(limited) == 0 {
+		return
+	}
+	locks := column(limited, func(q *queues.Queue) string { return q.Name })
+	slices.Sort(locks)
+	statements.Queue(lockQueues, locks)
+	b.depths = make(map[*queues.Queue]int, len(limited))
+	for _, q := range limited {
+		count := func(row pgx.Row) error {
+			var n int
+			err := row.Scan(&n)
+			b.depths[q] = n
+			return err
+		}
+		if q == b.queues.Default() {
+			statements.Queue(countDefaultDepth, b.queues.Others(), q.MaxDepth).QueryRow(count)
+		} else {
+			statements.Queue(countDepth, q.Name, q.MaxDepth).QueryRow(count)
+		}
+	}
+}
+
+// enter takes a place in the queue for a new action that is going to wait, or says that the queue is full.
+func (b *batch) enter(r, root *row) error {
+	q := b.queues.Of(r.Queue)
+	if q.MaxDepth == 0 || r.ActionType != actionTask || r.Phase != state.Queued || b.direct(r, root) {
+		return nil
+	}
+	depth, counted := b.depths[q]
+	if !counted {
+		return nil // operations that make actions say which queues they add to
+	}
+	if depth >= q.MaxDepth {
+		return rpc.ResourceExhausted("queue %s is full: %d actions wait in it and its limit is %d, try again later", q.Name, depth, q.MaxDepth)
+	}
+	b.depths[q]++
+	return nil
+}
+
+// direct tells whether a new action may be admitted by the transaction that records it: the gate lets it, and no limit of
+// its run or its queue concerns it. What the engine itself runs takes no place of the installation.
+func (b *batch) direct(r, root *row) bool {
+	return r.ActionType == actionTask && r.Hold == HoldNone && root.MaxConcurrency == 0 &&
+		(b.open > 0 || r.Runner == RunnerEngine) && b.queues.Of(r.Queue).Direct(r.ParentName == nil)
+}

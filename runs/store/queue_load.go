@@ -1,0 +1,123 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// isLeaf: it waits for no task of its own. The order asks for the index that has the parent.
+const isLeaf = `(SELECT c.id FROM actions c
+	WHERE c.run_id = a.run_id AND c.parent_name BETWEEN a.name AND a.name AND c.ended_at IS NULL AND c.action_type = 1
+	ORDER BY c.parent_name LIMIT 1) IS NULL`
+
+// LoadScope says of what to count the load: of everything, or of some queues as they are stored and of some runs.
+type LoadScope struct {
+	All    bool
+	Queues []string
+	Runs   []int64
+}
+
+// Load is how much is under way. Actions that wait for a task of their own count for nothing.
+type Load struct {
+	// Parts has what is under way by queue and run, of the queues in the scope.
+	Parts []LoadPart
+	// Runs counts the actions of the runs in the scope; with All, of every run.
+	Runs map[int64]int
+}
+
+// LoadPart is what a run has under way in a queue.
+type LoadPart struct {
+	Queue string
+	RunID int64
+	// Actions counts the places taken, Executor those of them that an executor runs.
+	Actions, Executor int
+	// Root tells that the root action is among them, or waits for its children.
+	Root bool
+}
+
+const (
+	loadParts = `
+		SELECT a.queue, a.run_id, count(*) FILTER (WHERE l.leaf), count(*) FILTER (WHERE l.leaf AND a.runner = 0),
+			bool_or(a.parent_name IS NULL)
+		FROM actions a CROSS JOIN LATERAL (SELECT ` + isLeaf + ` AS leaf OFFSET 0) AS l
+		WHERE ` + isLive
+	loadByQueue  = ` GROUP BY a.queue, a.run_id`
+	loadOfQueues = ` AND a.queue = ANY($1) AND a.queue <> ''` // the second is the predicate of the index
+
+	loadOfRuns = `SELECT a.run_id, count(*) FROM actions a WHERE a.run_id = ANY($1) AND ` + isLive + ` AND ` + isLeaf + ` GROUP BY a.run_id`
+)
+
+// Load counts what is under way and reads the oldest actions of groups of children, at most depth of each, in one
+// round trip.
+func (q *QueueReader) Load(ctx context.Context, scope LoadScope, groups []*Waiting, depth int) (*Load, error) {
+	load := &Load{Runs: map[int64]int{}}
+	err := q.send(ctx, func(statements *pgx.Batch) {
+		switch {
+		case scope.All:
+			statements.Queue(loadParts + loadByQueue).Query(load.addParts(true))
+		case len(scope.Queues) > 0:
+			statements.Queue(loadParts+loadOfQueues+loadByQueue, scope.Queues).Query(load.addParts(false))
+		}
+		if !scope.All && len(scope.Runs) > 0 {
+			statements.Queue(loadOfRuns, scope.Runs).Query(func(rows pgx.Rows) error {
+				var id int64
+				var n int
+				_, err := pgx.ForEachRow(rows, []any{&id, &n}, func() error {
+					load.Runs[id] = n
+					return nil
+				})
+				return err
+			})
+		}
+		queueMembers(statements, groups, depth)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count what is under way: %w", err)
+	}
+	return load, nil
+}
+
+func (l *Load) addParts(all bool) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		var part LoadPart
+		_, err := pgx.ForEachRow(rows, []any{&part.Queue, &part.RunID, &part.Actions, &part.Executor, &part.Root}, func() error {
+			l.Parts = append(l.Parts, part)
+			if all {
+				l.Runs[part.RunID] += part.Actions
+			}
+			return nil
+		})
+		return err
+	}
+}
+
+// Depth is how much waits in a queue as it is stored.
+type Depth struct {
+	Queue  string
+	Waits  int
+	Oldest time.Time // when the one was created that has waited longest
+}
+
+// Depths counts what waits, held actions too, by queue as it is stored.
+func (q *QueueReader) Depths(ctx context.Context) ([]Depth, error) {
+	const query = `
+		SELECT w.queue, count(*), min(w.created_at) FROM (
+			SELECT a.queue, a.created_at FROM actions a WHERE ` + isQueuedRoot + `
+			UNION ALL SELECT a.queue, a.created_at FROM actions a WHERE ` + isQueuedChild + `
+			UNION ALL SELECT a.queue, a.created_at FROM actions a WHERE ` + isHeld + `) AS w
+		GROUP BY w.queue ORDER BY w.queue`
+	var depths []Depth
+	err := q.send(ctx, func(statements *pgx.Batch) {
+		statements.Queue(query).Query(func(rows pgx.Rows) (err error) {
+			depths, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Depth])
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count what waits: %w", err)
+	}
+	return depths, nil
+}
