@@ -106,6 +106,7 @@ func listCases(c seed.Config) []listCase {
 		runs("label key rare", scope, oldest, filter(common.Filter_EXISTS, "labels.rare")),
 		runs("label key unknown", scope, oldest, filter(common.Filter_EXISTS, "labels.nothing")),
 		runs("paused", paused, oldest),
+		runs("made from a run", scope, nil, filter(common.Filter_EQUAL, "related_to", "r5")),
 		actions("run of ten", "r77", oldest),
 		actions("wide", "wide", oldest),
 		actions("wide newest", "wide", newest),

@@ -50,9 +50,13 @@ func (r *Reader) RecoverySources(ctx context.Context, source ident.Run, younger 
 func (r *Reader) WithAncestors(ctx context.Context, runIDs []int64, names []string) ([]string, error) {
 	const query = `
 		WITH RECURSIVE up AS (
-			SELECT name, parent_name FROM actions WHERE run_id = ANY($1) AND name = ANY($2)
+			SELECT a.name, a.parent_name FROM unnest($1::bigint[]) AS r (run) CROSS JOIN unnest($2::text[]) AS k (name)
+			CROSS JOIN LATERAL (
+				SELECT * FROM actions WHERE run_id = r.run AND name BETWEEN k.name AND k.name ORDER BY name LIMIT 1) AS a
 			UNION
-			SELECT a.name, a.parent_name FROM up JOIN actions a ON a.run_id = ANY($1) AND a.name = up.parent_name
+			SELECT a.name, a.parent_name FROM up CROSS JOIN unnest($1::bigint[]) AS r (run)
+			CROSS JOIN LATERAL (
+				SELECT * FROM actions WHERE run_id = r.run AND name BETWEEN up.parent_name AND up.parent_name ORDER BY name LIMIT 1) AS a
 		)
 		SELECT DISTINCT name FROM up`
 	var found []string
