@@ -70,6 +70,7 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 	}
 	s.onClose(func(context.Context) error { return closeListener(listener) })
 	c.fillAddresses(listener.Addr())
+	c.fillCopilot()
 	telemetry, err := obs.NewTelemetry(ctx, c.Telemetry, options.Version)
 	if err != nil {
 		return nil, err

@@ -58,6 +58,7 @@ const (
 	BadTaskSpecification      Reason = "BadTaskSpecification"
 	OutputsMissing            Reason = "OutputsMissing"
 	ErrorUnreadable           Reason = "ErrorUnreadable"
+	CopilotFailed             Reason = "CopilotFailed"
 	TaskFailed                Reason = "TaskFailed"
 	MaxSystemFailuresExceeded Reason = "MaxSystemFailuresExceeded"
 )
@@ -103,6 +104,7 @@ func Table() map[Reason]Row {
 		PodTooLarge:               {User, false, "the pod is too large for the cluster; make arguments and environment smaller"},
 		BadTaskSpecification:      {User, false, "the task cannot be run as it is specified"},
 		OutputsMissing:            {System, true, "the process ended well, but the outputs that the task declares were not written"},
+		CopilotFailed:             {System, true, "the data of the container could not be carried"},
 		ErrorUnreadable:           {System, true, "the task reported an error that cannot be read"},
 		TaskFailed:                {User, true, "the task reported an error"},
 		MaxSystemFailuresExceeded: {System, false, "the system lost too many attempts"},

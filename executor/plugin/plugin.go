@@ -74,6 +74,9 @@ type State struct {
 	Phase common.ActionPhase
 	// Failure is why the phase is FAILED.
 	Failure *failure.Failure
+	// Settled says that Failure is the whole truth: an error document that lies in the attempt's directory is not of the
+	// process that ended.
+	Settled bool
 	// Message says in a line what the attempt waits for; empty when there is nothing to say.
 	Message string
 	// Reason is the cluster's keyword for Message.

@@ -23,7 +23,7 @@ const maxErrorDocument = 10 << 20
 // what it wrote on its way out does not matter.
 func (r *Reconciler) outcome(ctx context.Context, attempt *plugin.Attempt, state plugin.State) (plugin.State, error) {
 	succeeded := state.Phase == common.ActionPhase_ACTION_PHASE_SUCCEEDED
-	if !succeeded && !explainsItself(state.Failure) {
+	if !succeeded && (state.Settled || !explainsItself(state.Failure)) {
 		return state, nil
 	}
 	reported, err := r.reportedError(ctx, attempt)
@@ -54,7 +54,7 @@ func explainsItself(f *failure.Failure) bool {
 		return false
 	}
 	switch f.Reason {
-	case failure.ContainerFailed, failure.Signalled, failure.SegmentationFault:
+	case failure.ContainerFailed, failure.Signalled, failure.SegmentationFault, failure.CopilotFailed:
 		return true
 	}
 	return false

@@ -71,6 +71,7 @@ type backend interface {
 	create(ctx context.Context, key string) (io.WriteCloser, error)
 	stat(ctx context.Context, key string) (Info, error)
 	remove(ctx context.Context, key string) error
+	list(ctx context.Context, key string, visit func(Object) error) error
 	signPut(ctx context.Context, key string, o PutOptions) (Signed, error)
 	signGet(ctx context.Context, key string, expires time.Duration) (Signed, error)
 	close() error

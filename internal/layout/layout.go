@@ -7,6 +7,7 @@
 //	{base}{action}/{attempt}/                               attempt directory: outputs.pb, error.pb, report.html
 //	{base}{action}/{attempt}/_flytecheckpoints              checkpoints
 //	{base}{action}/{attempt}/_logs/{container}.log          the sealed log of a container
+//	{base}{action}/{attempt}/_files/{output}                files that a raw container left
 //	{root}/uploads/{project}/{domain}/…                     uploads by clients
 package layout
 
@@ -59,6 +60,9 @@ func Checkpoints(attemptDir string) string { return attemptDir + "/_flytecheckpo
 func SealedLog(attemptDir, container string) string {
 	return attemptDir + "/_logs/" + container + ".log"
 }
+
+// Files is the prefix of the files that the raw container of an attempt left. rawPrefix has no trailing slash.
+func Files(rawPrefix string) string { return strings.TrimRight(rawPrefix, "/") + "/_files" }
 
 // Uploads is the prefix of what clients upload for a project and domain.
 func Uploads(root, project, domain string) string {

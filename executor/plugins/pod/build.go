@@ -99,7 +99,7 @@ func (p *Plugin) finish(attempt *plugin.Attempt, spec *corev1.PodSpec, render re
 		return bad
 	}
 	p.place(attempt, spec)
-	return nil
+	return p.addCopilot(attempt, spec)
 }
 
 // serviceAccount is the run's or the task's choice, else that of the pod, else the configured one.

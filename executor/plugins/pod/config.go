@@ -60,6 +60,9 @@ type Config struct {
 	// SecretName is the Kubernetes secret that has the secrets without a group. Default flyte-secrets.
 	SecretName string `mapstructure:"secretName"`
 
+	// Copilot carries the data of raw containers.
+	Copilot Copilot `mapstructure:"copilot"`
+
 	// LogLinks are shown with every attempt that has a pod. Templates as in the task's own links.
 	LogLinks []LogLink `mapstructure:"logLinks"`
 
@@ -86,6 +89,7 @@ func DefaultConfig() Config {
 		AcceleratorNodeLabel: "k8s.amazonaws.com/accelerator",
 		PartitionNodeLabel:   "k8s.amazonaws.com/gpu-partition-size",
 		SecretName:           "flyte-secrets",
+		Copilot:              defaultCopilot(),
 		Grace:                failure.DefaultGrace(),
 	}
 }
@@ -122,6 +126,9 @@ func (c Config) Validate() error {
 		if link.Name == "" || link.URI == "" {
 			return fmt.Errorf("logLinks[%d]: must have a name and a uri", i)
 		}
+	}
+	if err := c.Copilot.validate(); err != nil {
+		return err
 	}
 	if c.TerminationGracePeriod < 0 {
 		return fmt.Errorf("terminationGracePeriod: must not be negative, got %s", c.TerminationGracePeriod)

@@ -27,8 +27,9 @@ func (p *Plugin) observe(attempt *plugin.Attempt, pod *corev1.Pod) plugin.State 
 		state.StartedAt, state.EndedAt = span(primary)
 	}
 	switch {
-	case primary != nil && primary.State.Terminated != nil && !awaitsSidecars(pod):
+	case primary != nil && primary.State.Terminated != nil && (failedByItself(primary) || !awaitsSidecars(pod)):
 		ofEnd(&state, pod, primary)
+		state.Settled = uploads(attempt.Template)
 	case pod.Status.Phase == corev1.PodFailed:
 		fail(&state, ofFailedPod(pod))
 	case pod.Status.Phase == corev1.PodSucceeded && primary == nil && find(&pod.Spec, PrimaryName(attempt.Template)) == nil:
@@ -37,7 +38,10 @@ func (p *Plugin) observe(attempt *plugin.Attempt, pod *corev1.Pod) plugin.State 
 		state.Phase = common.ActionPhase_ACTION_PHASE_SUCCEEDED
 	case pod.DeletionTimestamp != nil && now.After(pod.DeletionTimestamp.Add(terminatingSlack)):
 		fail(&state, failure.New(failure.NodeLost, "the pod's deletion is overdue"))
-	case primary != nil && (primary.State.Running != nil || primary.State.Terminated != nil):
+	case primary != nil && primary.State.Terminated != nil:
+		state.Phase = common.ActionPhase_ACTION_PHASE_RUNNING
+		state.Reason, state.Message = "Finishing", "the container has ended; helpers of the pod carry its outputs away"
+	case primary != nil && primary.State.Running != nil:
 		state.Phase = common.ActionPhase_ACTION_PHASE_RUNNING
 	default:
 		p.ofPending(&state, pod, now)
@@ -73,11 +77,18 @@ func ofFailedPod(pod *corev1.Pod) *failure.Failure {
 	if cluster := failure.OfPod(pod); cluster != nil {
 		return cluster
 	}
-	for _, status := range append(append([]corev1.ContainerStatus{}, pod.Status.InitContainerStatuses...), pod.Status.ContainerStatuses...) {
-		if end := status.State.Terminated; end != nil {
-			if own := failure.OfContainer(status.Name, end); own != nil {
-				return own
-			}
+	for _, status := range byBlame(pod) {
+		end := status.State.Terminated
+		if end == nil {
+			continue
+		}
+		own := failure.OfContainer(status.Name, end)
+		switch {
+		case own == nil:
+		case status.Name == downloaderName, status.Name == uploaderName:
+			return failure.New(failure.CopilotFailed, own.Message)
+		default:
+			return own
 		}
 	}
 	return failure.New(failure.UnknownError, "%s %s", pod.Status.Reason, pod.Status.Message)
@@ -141,14 +152,40 @@ func fail(state *plugin.State, f *failure.Failure) {
 	state.Phase, state.Failure = common.ActionPhase_ACTION_PHASE_FAILED, f
 }
 
+// byBlame orders containers by who may have made the pod fail: sidecars are ended with the others and come last.
+func byBlame(pod *corev1.Pod) []corev1.ContainerStatus {
+	var first, last []corev1.ContainerStatus
+	for _, status := range pod.Status.InitContainerStatuses {
+		if isSidecar(pod, status.Name) {
+			last = append(last, status)
+		} else {
+			first = append(first, status)
+		}
+	}
+	return append(append(first, pod.Status.ContainerStatuses...), last...)
+}
+
+// failedByItself says that a container's own end decides: nothing that helpers still do can mend it.
+func failedByItself(primary *corev1.ContainerStatus) bool { return primary.State.Terminated.ExitCode != 0 }
+
 // awaitsSidecars says that helpers of the pod still work after the primary container, such as an upload of its outputs.
 func awaitsSidecars(pod *corev1.Pod) bool {
 	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return false
 	}
 	for _, container := range pod.Spec.InitContainers {
-		if container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+		if isSidecar(pod, container.Name) {
 			return true
+		}
+	}
+	return false
+}
+
+// isSidecar tells of an init container whether it runs beside the others.
+func isSidecar(pod *corev1.Pod, name string) bool {
+	for _, container := range pod.Spec.InitContainers {
+		if container.Name == name {
+			return container.RestartPolicy != nil && *container.RestartPolicy == corev1.ContainerRestartPolicyAlways
 		}
 	}
 	return false

@@ -155,7 +155,7 @@ func (p *Plugin) judge(ctx context.Context, attempt *plugin.Attempt, pod *corev1
 	}
 	// The pod belonged to a predecessor of the TaskAction, or to a stranger. Ours are removed; for others we wait.
 	if pod.Labels[v1.LabelManaged] == v1.ManagedValue && pod.DeletionTimestamp == nil {
-		if err := p.delete(ctx, pod); err != nil {
+		if err := p.delete(ctx, pod, isSidecar(pod, uploaderName)); err != nil {
 			return plugin.State{}, err
 		}
 	}
@@ -186,15 +186,28 @@ func (p *Plugin) Remove(ctx context.Context, attempt *plugin.Attempt) error {
 	default:
 		return nil
 	}
-	return p.delete(ctx, pod)
+	return p.delete(ctx, pod, uploads(attempt.Template))
 }
 
-func (p *Plugin) delete(ctx context.Context, pod *corev1.Pod) error {
-	err := p.deps.Writer.Delete(ctx, pod, client.Preconditions{UID: &pod.UID})
+// delete stops a pod. One with a sidecar that carries outputs may take long to end by itself, but not when it is stopped.
+func (p *Plugin) delete(ctx context.Context, pod *corev1.Pod, uploads bool) error {
+	options := []client.DeleteOption{client.Preconditions{UID: &pod.UID}}
+	if uploads {
+		options = append(options, client.GracePeriodSeconds(p.stopGrace().Seconds()))
+	}
+	err := p.deps.Writer.Delete(ctx, pod, options...)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete pod %s: %w", pod.Name, err)
 	}
 	return nil
+}
+
+// stopGrace is how long a process may take to stop: the configured time, or Kubernetes' own.
+func (p *Plugin) stopGrace() time.Duration {
+	if p.config.TerminationGracePeriod > 0 {
+		return p.config.TerminationGracePeriod
+	}
+	return corev1.DefaultTerminationGracePeriodSeconds * time.Second
 }
 
 func podKey(attempt *plugin.Attempt) types.NamespacedName {

@@ -1,0 +1,56 @@
+package copilot
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+)
+
+// Codes of the errors that the co-pilot reports.
+const (
+	CodeInput         = "InputUnavailable"
+	CodeMissingOutput = "OutputMissing"
+	CodeBadOutput     = "OutputMalformed"
+	CodeSystem        = "CopilotFailed"
+)
+
+// problem is a fault of the task, to be told to the person who wrote it.
+type problem struct {
+	code        string
+	recoverable bool // another attempt may go better
+	text        string
+}
+
+// Error implements error.
+func (p *problem) Error() string { return p.text }
+
+// badInput is about inputs: another attempt would get the same.
+func badInput(format string, args ...any) error {
+	return &problem{code: CodeInput, text: fmt.Sprintf(format, args...)}
+}
+
+// missing and malformed are about outputs: the program may do better when it is run again.
+func missing(format string, args ...any) error {
+	return &problem{code: CodeMissingOutput, recoverable: true, text: fmt.Sprintf(format, args...)}
+}
+
+func malformed(format string, args ...any) error {
+	return &problem{code: CodeBadOutput, recoverable: true, text: fmt.Sprintf(format, args...)}
+}
+
+// document is an error as the executor reads it from error.pb. What is nobody's fault known to us is the system's.
+func document(err error) ([]byte, error) {
+	reported := &core.ContainerError{
+		Code: CodeSystem, Message: "co-pilot: " + err.Error(), Kind: core.ContainerError_RECOVERABLE, Origin: core.ExecutionError_SYSTEM,
+	}
+	if p := (*problem)(nil); errors.As(err, &p) {
+		reported.Code, reported.Message, reported.Origin = p.code, err.Error(), core.ExecutionError_USER
+		if !p.recoverable {
+			reported.Kind = core.ContainerError_NON_RECOVERABLE
+		}
+	}
+	return proto.Marshal(&core.ErrorDocument{Error: reported})
+}

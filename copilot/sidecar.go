@@ -1,0 +1,87 @@
+package copilot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/layout"
+)
+
+// Sidecar takes the outputs of a container away when it has ended.
+type Sidecar struct {
+	// Dir is the directory that the container writes into.
+	Dir string
+	// Outputs are declared by the task.
+	Outputs []*core.VariableEntry
+	// Attempt is the attempt's directory in the object store, without a trailing slash: outputs.pb goes there.
+	Attempt string
+	// Raw is the prefix of files, without a trailing slash.
+	Raw string
+	// Timeout bounds the transport.
+	Timeout time.Duration
+	// Blobs is the object store.
+	Blobs Blobs
+	// Clock tells the time.
+	Clock clock.Clock
+}
+
+// Collect reads the outputs and carries them away; outputs.pb comes last, and at once, so that nobody ever sees a part.
+// Whatever it does it may do again.
+func (s Sidecar) Collect(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timer := s.Clock.NewTimer(s.Timeout)
+	defer timer.Stop()
+	go func() {
+		select {
+		case <-timer.C():
+			cancel(fmt.Errorf("the outputs were not carried away in %s", s.Timeout))
+		case <-ctx.Done():
+		}
+	}()
+	err := s.collect(ctx)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+func (s Sidecar) collect(ctx context.Context) error {
+	root, err := os.OpenRoot(s.Dir)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errLocal, err)
+	}
+	defer root.Close()
+	group, transferring := errgroup.WithContext(ctx)
+	group.SetLimit(transfers)
+	c := &collector{
+		ctx: transferring, group: group, root: root, dir: s.Dir, prefix: layout.Files(s.Raw), blobs: s.Blobs, clock: s.Clock,
+	}
+	literals, err := c.collectAll(s.Outputs)
+	if err = errors.Join(err, group.Wait()); err != nil {
+		return err
+	}
+	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(&task.Outputs{Literals: literals})
+	if err != nil {
+		return fmt.Errorf("encode outputs: %w", err)
+	}
+	return again(ctx, s.Clock, func() error { return s.Blobs.WriteAll(ctx, s.Attempt+"/"+layout.OutputsFile, body) })
+}
+
+// Report leaves an error where the executor finds it.
+func Report(ctx context.Context, blobs Blobs, clk clock.Clock, attempt string, failure error) error {
+	body, err := document(failure)
+	if err != nil {
+		return fmt.Errorf("encode error: %w", err)
+	}
+	return again(ctx, clk, func() error { return blobs.WriteAll(ctx, attempt+"/"+layout.ErrorFile, body) })
+}

@@ -1,0 +1,86 @@
+package copilot
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+)
+
+func (c *collector) collectBlob(at string, kind *core.BlobType, info fs.FileInfo) (*core.Literal, error) {
+	if multipart := kind.GetDimensionality() == core.BlobType_MULTIPART; multipart != info.IsDir() {
+		if multipart {
+			return nil, malformed("%s is a file, but the output is declared as directory", c.seen(at))
+		}
+		return nil, malformed("%s is a directory, but the output is declared as file", c.seen(at))
+	}
+	uri, err := c.upload(at, info)
+	return ofScalar(&core.Scalar{Value: &core.Scalar_Blob{Blob: &core.Blob{Uri: uri, Metadata: &core.BlobMetadata{Type: kind}}}}), err
+}
+
+// collectDataset takes a file or a directory of files.
+func (c *collector) collectDataset(at string, kind *core.StructuredDatasetType, info fs.FileInfo) (*core.Literal, error) {
+	uri, err := c.upload(at, info)
+	return ofScalar(&core.Scalar{Value: &core.Scalar_StructuredDataset{StructuredDataset: &core.StructuredDataset{
+		Uri: uri, Metadata: &core.StructuredDatasetMetadata{StructuredDatasetType: kind},
+	}}}), err
+}
+
+// upload carries a file or everything below a directory away, in the background, and returns where it will be.
+func (c *collector) upload(at string, info fs.FileInfo) (string, error) {
+	uri := c.prefix + "/" + at
+	if !info.IsDir() {
+		c.send(at, uri)
+		return uri, nil
+	}
+	return uri, fs.WalkDir(c.root.FS(), at, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return malformed("%s cannot be read: %v", c.seen(path), reason(err))
+		}
+		if entry.IsDir() {
+			return nil
+		}
+		// A link counts as what it leads to, as long as that is an output, too.
+		if found, err := c.root.Stat(path); err != nil || !found.Mode().IsRegular() {
+			return malformed("%s is no file, or a link to none in the directory of outputs", c.seen(path))
+		}
+		c.send(path, c.prefix+"/"+path)
+		return nil
+	})
+}
+
+func (c *collector) send(at, uri string) {
+	c.group.Go(func() error {
+		if err := again(c.ctx, c.clock, func() error { return c.copyFile(at, uri) }); err != nil {
+			return fmt.Errorf("upload %s: %w", c.seen(at), err)
+		}
+		return nil
+	})
+}
+
+func (c *collector) copyFile(at, uri string) error {
+	if strings.ContainsAny(at, "\\") || strings.ContainsFunc(at, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return malformed("%s has a character in its name that no object store takes", c.seen(at))
+	}
+	file, err := c.root.Open(at)
+	if err != nil {
+		return malformed("%s cannot be read: %v", c.seen(at), reason(err))
+	}
+	defer file.Close()
+	// The object appears when the writer is closed, unless the context has ended before.
+	ctx, abandon := context.WithCancel(c.ctx)
+	defer abandon()
+	object, err := c.blobs.NewWriter(ctx, uri)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(object, file); err != nil {
+		abandon()
+		_ = object.Close() // it reports that it was given up
+		return err
+	}
+	return object.Close()
+}
