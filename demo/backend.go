@@ -37,7 +37,7 @@ func (d *demo) configure() error {
 	}
 	config, err := manager.Load("", slices.Concat(
 		// Tasks on a laptop are small unless they say otherwise.
-		[]string{"executor.pod.defaultCpu=250m", "executor.pod.defaultMemory=256Mi", "logging.format=json"},
+		[]string{"executor.pod.defaultCpu=250m", "executor.pod.defaultMemory=256Mi", "executor.pod.copilot.cpu=50m", "logging.format=json"},
 		d.opts.Set,
 		// What the demo stands on comes last: neither the environment nor --set may point it elsewhere.
 		[]string{
@@ -50,6 +50,7 @@ func (d *demo) configure() error {
 			"auth.internalToken=" + internal,
 			"executor.pod.endpoint=" + d.authority(),
 			"executor.pod.insecure=true",
+			"executor.pod.copilot.image=" + ownImage,
 		},
 	))
 	if err != nil {

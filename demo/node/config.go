@@ -34,6 +34,9 @@ type Config struct {
 	Environment string `mapstructure:"environment"`
 	// Images maps images to other environments; the longest pattern that matches wins.
 	Images []Image `mapstructure:"images"`
+	// OwnImage is the image that stands for the very binary of Executable: the command flyte-binary of it is that binary.
+	// Empty: there is none.
+	OwnImage string `mapstructure:"ownImage"`
 	// InheritEnv names variables of this process that containers get too, if it has them. A trailing * stands for any
 	// ending. Default: language, time zone, proxies, certificates and library paths.
 	InheritEnv []string `mapstructure:"inheritEnv"`

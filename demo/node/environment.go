@@ -61,6 +61,9 @@ func (l *launch) environment(cfg Config, image string, place place) {
 	l.env = base
 }
 
+// ownCommand is the name of this binary in its own image.
+const ownCommand = "flyte-binary"
+
 // inherited tells whether a variable is among the patterns.
 func inherited(patterns []string, name string) bool {
 	for _, pattern := range patterns {
@@ -89,6 +92,9 @@ func withLocal(list string) string {
 func (l *launch) look(name, work string) (string, error) {
 	if name == "" {
 		return "", errors.New("the name is empty")
+	}
+	if cfg := l.w.n.cfg; name == ownCommand && cfg.OwnImage != "" && l.c.Image == cfg.OwnImage {
+		return cfg.executable()
 	}
 	if strings.Contains(name, "/") {
 		if !filepath.IsAbs(name) {

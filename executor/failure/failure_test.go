@@ -131,6 +131,7 @@ func elsewhere() []failure.Reason {
 	return []failure.Reason{
 		failure.UnknownError, failure.DeletedExternally, failure.UnexpectedDeletion, failure.PrimaryContainerNotFound,
 		failure.BadTaskSpecification, failure.OutputsMissing, failure.ErrorUnreadable, failure.MaxSystemFailuresExceeded,
+		failure.CopilotFailed,
 	}
 }
 

@@ -17,6 +17,9 @@ import (
 // orphanAge is how old a pod must be to count as one that nobody wants: younger ones may be ahead of our caches.
 const orphanAge = time.Minute
 
+// longGrace is how long a pod that nobody wants may take to stop at most.
+const longGrace = 5 * time.Minute
+
 // sweepForever deletes orphans at once and from time to time, until the context ends.
 func (r *Reconciler) sweepForever(ctx context.Context) error {
 	for {
@@ -41,7 +44,7 @@ func (r *Reconciler) SweepOrphans(ctx context.Context) (int, error) {
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		owner := metav1.GetControllerOf(pod)
-		if owner == nil || owner.Kind != v1.Kind || pod.DeletionTimestamp != nil ||
+		if owner == nil || owner.Kind != v1.Kind || (pod.DeletionTimestamp != nil && !r.lingers(pod)) ||
 			r.deps.Clock.Now().Sub(pod.CreationTimestamp.Time) < orphanAge {
 			continue
 		}
@@ -52,12 +55,26 @@ func (r *Reconciler) SweepOrphans(ctx context.Context) (int, error) {
 		if !orphan {
 			continue
 		}
-		if err := r.deps.Writer.Delete(ctx, pod, client.Preconditions{UID: &pod.UID}); client.IgnoreNotFound(err) != nil {
+		options := []client.DeleteOption{client.Preconditions{UID: &pod.UID}}
+		if r.lingers(pod) {
+			options = append(options, client.GracePeriodSeconds(corev1.DefaultTerminationGracePeriodSeconds))
+		}
+		if err := r.deps.Writer.Delete(ctx, pod, options...); client.IgnoreNotFound(err) != nil {
 			return removed, fmt.Errorf("delete pod %s: %w", pod.Name, err)
 		}
 		removed++
 	}
 	return removed, nil
+}
+
+// lingers tells of a pod that it may take, or takes, much longer to stop than usual: it has a sidecar that carries outputs,
+// which nobody wants when the action is gone.
+func (r *Reconciler) lingers(pod *corev1.Pod) bool {
+	grace := pod.Spec.TerminationGracePeriodSeconds
+	if pod.DeletionTimestamp != nil {
+		grace = pod.DeletionGracePeriodSeconds
+	}
+	return grace != nil && time.Duration(*grace)*time.Second > longGrace
 }
 
 // isGone says that a TaskAction does not exist any more; the API server has the last word.
