@@ -37,7 +37,7 @@ def failure(task, *args, **kwargs):
 
 def test_scalars_in_and_out():
     got = result(raw.scalars, i=41, s="grüße", f=2.5, b=True)
-    assert tuple(got) == (42, "grüße!", 2.5, False)
+    assert (got.i, got.s, got.f, got.b) == (42, "grüße!", 2.5, False)
 
 
 def test_inputs_in_the_command():

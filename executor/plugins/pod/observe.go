@@ -166,7 +166,9 @@ func byBlame(pod *corev1.Pod) []corev1.ContainerStatus {
 }
 
 // failedByItself says that a container's own end decides: nothing that helpers still do can mend it.
-func failedByItself(primary *corev1.ContainerStatus) bool { return primary.State.Terminated.ExitCode != 0 }
+func failedByItself(primary *corev1.ContainerStatus) bool {
+	return primary.State.Terminated.ExitCode != 0
+}
 
 // awaitsSidecars says that helpers of the pod still work after the primary container, such as an upload of its outputs.
 func awaitsSidecars(pod *corev1.Pod) bool {
