@@ -10,6 +10,7 @@ import (
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
@@ -51,6 +52,11 @@ type Triggers interface {
 	GetTriggerDetails(ctx context.Context, r *trigger.GetTriggerDetailsRequest) (*trigger.GetTriggerDetailsResponse, error)
 }
 
+// Settings is the part of SettingsService that says what a project has in the end.
+type Settings interface {
+	GetSettings(ctx context.Context, r *settings.GetSettingsRequest) (*settings.GetSettingsResponse, error)
+}
+
 // Engine is the part of EngineService that knows the layout of runs.
 type Engine interface {
 	GetActionStorage(ctx context.Context, r *enginev1.GetActionStorageRequest) (*enginev1.GetActionStorageResponse, error)
@@ -69,6 +75,8 @@ type Deps struct {
 	Projects Projects
 	Engine   Engine
 	PodLogs  PodLogs
+	// Settings may be nil: then inputs go where the client or the store says.
+	Settings Settings
 	// Triggers may be nil: what needs a trigger is then unimplemented, and clients go on without.
 	Triggers Triggers
 	// Clock times heartbeats and pauses; nil means the system's.

@@ -23,6 +23,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/dataproxy/dataproxyconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
@@ -50,6 +51,15 @@ type state struct {
 	storage  map[string]*enginev1.GetActionStorageResponse
 	tasks    map[string]*task.TaskSpec
 	triggers map[string]*trigger.TriggerSpec
+	base     *settings.StringSetting // the setting run.run_base_dir of the project
+}
+
+func (s *state) GetSettings(_ context.Context, r *settings.GetSettingsRequest) (*settings.GetSettingsResponse, error) {
+	if r.GetKey().GetProject() != run.Project || r.GetKey().GetDomain() != run.Domain {
+		return nil, rpc.NotFound("no project %s", r.GetKey().GetProject())
+	}
+	resolved := &settings.Settings{Run: &settings.RunSettings{RunBaseDir: s.base}}
+	return &settings.GetSettingsResponse{SettingsRecord: &settings.SettingsRecord{Settings: resolved}}, nil
 }
 
 func (s *state) GetActionDataURIs(_ context.Context, r *workflow.GetActionDataURIsRequest) (*workflow.GetActionDataURIsResponse, error) {
@@ -175,7 +185,7 @@ func (f *fixture) serve(change ...func(*dataproxy.Config)) *fixture {
 	upstream := rpc.NewMux(chain)
 	upstream.Handle(enginev1connect.NewPodLogServiceHandler(f.pods, upstream.Options()...))
 	service, err := dataproxy.New(config, dataproxy.Deps{
-		Store: f.store, Runs: f.state, Tasks: f.state, Projects: f.state, Engine: f.state, Triggers: f.state,
+		Store: f.store, Runs: f.state, Tasks: f.state, Projects: f.state, Engine: f.state, Triggers: f.state, Settings: f.state,
 		PodLogs: enginev1connect.NewPodLogServiceClient(rpc.InProcess(upstream), rpc.InProcessURL),
 		Clock:   f.clock, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
 	})

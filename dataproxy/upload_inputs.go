@@ -10,6 +10,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/dataproxy"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
 	"github.com/flyte-binary/flyte-binary/internal/layout"
@@ -45,7 +46,11 @@ func (s *Service) UploadInputs(ctx context.Context, r *dataproxy.UploadInputsReq
 	if err != nil {
 		return nil, err
 	}
-	uri := s.inputsDir(r.GetBaseDir(), project, domain) + digestOf(body)
+	base, err := s.baseDir(ctx, r.GetBaseDir(), project, domain)
+	if err != nil {
+		return nil, err
+	}
+	uri := s.inputsDir(base, project, domain) + digestOf(body)
 	if err := s.deps.Store.WriteAll(ctx, layout.InputsPath(uri), body); err != nil {
 		return nil, storeError(err, "base_dir", uri)
 	}
@@ -57,6 +62,23 @@ func (s *Service) UploadInputs(ctx context.Context, r *dataproxy.UploadInputsReq
 func digestOf(body []byte) string {
 	digest := sha256.Sum256(body)
 	return hex.EncodeToString(digest[:])
+}
+
+// baseDir is the base of the client's own run, else that of its project's settings; empty where neither says.
+func (s *Service) baseDir(ctx context.Context, own, projectName, domain string) (string, error) {
+	if own != "" || s.deps.Settings == nil {
+		return own, nil
+	}
+	response, err := s.deps.Settings.GetSettings(ctx, &settings.GetSettingsRequest{
+		Key: &settings.SettingsKey{Domain: domain, Project: projectName},
+	})
+	if err != nil {
+		return "", err
+	}
+	if base := response.GetSettingsRecord().GetSettings().GetRun().GetRunBaseDir(); base.GetState() == settings.SettingState_SETTING_STATE_VALUE {
+		return base.GetStringValue(), nil
+	}
+	return "", nil
 }
 
 // inputsDir is the directory of the inputs of a project and domain, with a trailing slash.

@@ -20,6 +20,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings/settingsconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
@@ -108,6 +109,7 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 	runClient := workflowconnect.NewRunServiceClient(inProcess, rpc.InProcessURL)
 	taskClient := taskconnect.NewTaskServiceClient(inProcess, rpc.InProcessURL)
 	projectClient := projectconnect.NewProjectServiceClient(inProcess, rpc.InProcessURL)
+	settingsClient := settingsconnect.NewSettingsServiceClient(inProcess, rpc.InProcessURL)
 	podLogClient := enginev1connect.NewPodLogServiceClient(inProcess, rpc.InProcessURL)
 	internalRunClient := workflowconnect.NewInternalRunServiceClient(inProcess, rpc.InProcessURL)
 
@@ -149,7 +151,8 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 	executorService.Mount(mux)
 	dataproxyService, err := dataproxy.New(c.DataProxy, dataproxy.Deps{
 		Store: blobs, Runs: runClient, Tasks: taskClient, Projects: projectClient, Engine: engineClient, PodLogs: podLogClient,
-		Clock: clk, Logger: log,
+		Settings: settingsClient,
+		Clock:    clk, Logger: log,
 	})
 	if err != nil {
 		return nil, err

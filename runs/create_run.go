@@ -43,7 +43,8 @@ func (s *Service) createRun(ctx context.Context, request *workflow.CreateRunRequ
 	if err != nil {
 		return nil, err
 	}
-	root := store.Root{Labels: spec.GetLabels().GetValues()}
+	// People find runs by the labels that they gave; those of settings are for the cluster.
+	root := store.Root{Labels: request.GetRunSpec().GetLabels().GetValues()}
 	root.Project, root.Domain, root.RunName = id.Project, id.Domain, id.Name
 	root.Source = int16(request.GetSource()) //nolint:gosec // an enum of few values
 	planned.describe(&root.Action)

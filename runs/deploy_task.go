@@ -53,11 +53,18 @@ func (h *taskHandler) DeployTask(ctx context.Context, request *task.DeployTaskRe
 
 // checkPlace answers not found when the project or the domain does not exist.
 func (s *Service) checkPlace(ctx context.Context, field, project, domain string) error {
-	if !slices.Contains(s.config.Domains, domain) {
-		return rpc.NotFound("%s.domain: domain %q does not exist; there are %s", field, domain, strings.Join(s.config.Domains, ", "))
+	if err := s.checkDomain(field, domain); err != nil {
+		return err
 	}
 	_, err := s.projects.Get(ctx, project)
 	return err
+}
+
+func (s *Service) checkDomain(field, domain string) error {
+	if !slices.Contains(s.config.Domains, domain) {
+		return rpc.NotFound("%s.domain: domain %q does not exist; there are %s", field, domain, strings.Join(s.config.Domains, ", "))
+	}
+	return nil
 }
 
 // functionName is the task's name without its environment, else its last part.

@@ -17,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/imagebuilder/imagebuilderconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/org/orgconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings/settingsconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
@@ -40,6 +41,7 @@ type reading struct {
 	identity authconnect.IdentityServiceClient
 	metadata authconnect.AuthMetadataServiceClient
 	images   imagebuilderconnect.ImageServiceClient
+	settings settingsconnect.SettingsServiceClient
 }
 
 func newReading(t *testing.T, change func(*runs.Config)) *reading {
@@ -69,6 +71,7 @@ func newReading(t *testing.T, change func(*runs.Config)) *reading {
 	r.identity = authconnect.NewIdentityServiceClient(client, server.URL)
 	r.metadata = authconnect.NewAuthMetadataServiceClient(client, server.URL)
 	r.images = imagebuilderconnect.NewImageServiceClient(client, server.URL)
+	r.settings = settingsconnect.NewSettingsServiceClient(client, server.URL)
 	return r
 }
 

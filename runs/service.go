@@ -15,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/imagebuilder/imagebuilderconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/org/orgconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings/settingsconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
@@ -60,6 +61,7 @@ type Service struct {
 	lists     *store.Reader // lists and details
 	tasks     *store.TaskWriter
 	projects  *store.Projects
+	settings  *settingsResolver
 	writer    *store.Writer
 	queues    *queues.Set
 	queue     *store.QueueReader
@@ -104,6 +106,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		queue:    store.NewQueueReader(deps.Pool),
 	}
 	s.contexts = &runContexts{svc: s}
+	s.settings = newSettingsResolver(store.NewSettings(deps.Pool), deps.Clock)
 	s.feed = engine.NewFeed(deps.Pool, deps.Clock, s.logger, s.replica)
 	s.writer = store.NewWriter(config.Writer, store.WriterDeps{
 		Pool: deps.Pool, Clock: deps.Clock, Waker: s.wakers, Live: s.feed, Queues: s.queues, Logger: s.logger, Replica: s.replica,
@@ -136,6 +139,7 @@ func (s *Service) Mount(r rpc.Registrar) {
 	r.Handle(taskconnect.NewTaskServiceHandler(&taskHandler{svc: s}, options...))
 	r.Handle(projectconnect.NewProjectServiceHandler(&projectHandler{svc: s}, options...))
 	r.Handle(orgconnect.NewDomainServiceHandler(&domainHandler{svc: s}, options...))
+	r.Handle(settingsconnect.NewSettingsServiceHandler(&settingsHandler{svc: s}, options...))
 	r.Handle(authconnect.NewIdentityServiceHandler(&identityHandler{svc: s}, options...))
 	r.Handle(authconnect.NewAuthMetadataServiceHandler(&authMetadataHandler{svc: s}, options...))
 	r.Handle(imagebuilderconnect.NewImageServiceHandler(&imageHandler{svc: s}, options...))

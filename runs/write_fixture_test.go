@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings/settingsconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
@@ -34,6 +35,7 @@ type changing struct {
 	internal workflowconnect.InternalRunServiceClient
 	engine   enginev1connect.EngineServiceClient
 	insight  insightv1connect.InsightServiceClient
+	settings settingsconnect.SettingsServiceClient
 }
 
 func newChanging(t testing.TB, change func(*runs.Config)) *changing {
@@ -65,6 +67,7 @@ func changingOn(t testing.TB, pool *pgxpool.Pool, change func(*runs.Config)) *ch
 	c.internal = workflowconnect.NewInternalRunServiceClient(client, rpc.InProcessURL)
 	c.engine = enginev1connect.NewEngineServiceClient(client, rpc.InProcessURL)
 	c.insight = insightv1connect.NewInsightServiceClient(client, rpc.InProcessURL)
+	c.settings = settingsconnect.NewSettingsServiceClient(client, rpc.InProcessURL)
 	return c
 }
 
