@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,7 +14,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/kubetest"
 	"github.com/flyte-binary/flyte-binary/internal/layout"
@@ -361,31 +359,6 @@ func TestOutageOfTheClusterIsRiddenOut(t *testing.T) {
 	h.awaitGone(task)
 	h.awaitGone(another)
 	require.Equal(t, 2, h.node.Started())
-}
-
-func sleepTask(h *harness, duration time.Duration) *core.TaskTemplate {
-	h.t.Helper()
-	body, err := proto.Marshal(&task.Inputs{Literals: []*task.NamedLiteral{{Name: "duration", Value: &core.Literal{
-		Value: &core.Literal_Scalar{Scalar: &core.Scalar{Value: &core.Scalar_Primitive{Primitive: &core.Primitive{
-			Value: &core.Primitive_Duration{Duration: durationOf(duration)},
-		}}}},
-	}}}})
-	require.NoError(h.t, err)
-	require.NoError(h.t, h.store.WriteAll(context.Background(), h.root+"/in/inputs.pb", body))
-	return &core.TaskTemplate{Type: "core-sleep"}
-}
-
-func TestSleepNeedsNoPod(t *testing.T) {
-	h := newHarness(t, kubetest.NodeOptions{})
-	action, made := h.submit(sleepTask(h, 200*time.Millisecond))
-	h.record.awaitPhase(t, action, 1, state.Succeeded)
-	h.awaitGone(made)
-	require.Equal(t, []string{"1 RUNNING", "1 SUCCEEDED"}, h.record.history(action))
-	events := h.record.events(action)
-	slept := events[1].GetEvent().GetUpdatedTime().AsTime().Sub(events[0].GetEvent().GetUpdatedTime().AsTime())
-	require.GreaterOrEqual(t, slept, 200*time.Millisecond)
-	require.Zero(t, h.counter.Writes("pods"))
-	require.LessOrEqual(t, h.counter.Writes("taskactions"), 1, "only deleted")
 }
 
 // ahead is a clock that is some minutes ahead of the cluster's.

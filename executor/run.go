@@ -18,7 +18,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/logs"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/executor/plugins/pod"
-	"github.com/flyte-binary/flyte-binary/executor/plugins/sleep"
 	"github.com/flyte-binary/flyte-binary/executor/reconciler"
 )
 
@@ -104,13 +103,9 @@ func (s *Service) newReconciler(mgr manager.Manager) (*reconciler.Reconciler, er
 	if err != nil {
 		return nil, err
 	}
-	plugins := plugin.NewRegistry(pods)
-	if err := plugins.Add(sleep.New(s.deps.Store, s.deps.Clock), sleep.TaskType); err != nil {
-		return nil, err
-	}
 	deps := reconciler.Deps{
 		Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: mgr.GetClient(),
-		Plugins: plugins,
+		Plugins: plugin.NewRegistry(pods),
 		Sink:    s.deps.Sink, Store: s.deps.Store, Clock: s.deps.Clock, Logger: s.deps.Logger,
 	}
 	if s.config.Logs.Seal {

@@ -8,6 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/engine"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/timers"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 )
 
@@ -26,6 +27,8 @@ type Config struct {
 	Queues []queues.Queue `mapstructure:"queues"`
 	// Assignments configures the stream of assignments towards the executors' bridge.
 	Assignments engine.Config `mapstructure:"assignments"`
+	// Timers does what is due because time passes.
+	Timers timers.Config `mapstructure:"timers"`
 	// Watch tunes the streams.
 	Watch watch.Config `mapstructure:"watch"`
 	// Images answers ImageService.GetImage, so that clients start no image build.
@@ -51,6 +54,7 @@ func DefaultConfig() Config {
 		Writer:          store.DefaultWriterConfig(),
 		Admission:       admission.DefaultConfig(),
 		Assignments:     engine.DefaultConfig(),
+		Timers:          timers.DefaultConfig(),
 		Watch:           watch.DefaultConfig(),
 		Images:          DefaultImageConfig(),
 		MaxInlineInputs: 64 << 20,
@@ -97,6 +101,9 @@ func (c Config) Validate() error {
 	}
 	if err := c.Assignments.Validate(); err != nil {
 		return fmt.Errorf("assignments.%w", err)
+	}
+	if err := c.Timers.Validate(); err != nil {
+		return fmt.Errorf("timers.%w", err)
 	}
 	if err := c.Watch.Validate(); err != nil {
 		return fmt.Errorf("watch.%w", err)

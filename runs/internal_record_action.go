@@ -96,6 +96,15 @@ func describeCondition(condition *workflow.ConditionAction, action *store.NewAct
 	a := &action.Action
 	a.ActionType = int16(workflow.ActionType_ACTION_TYPE_CONDITION)
 	a.TaskName, a.FunctionName, a.ShortName = condition.GetName(), condition.GetName(), condition.GetName()
+	if err := checkWebhook(condition.GetWebhook()); err != nil {
+		return err
+	}
+	if condition.GetTimeout() != nil {
+		if a.Limits.Deadline = condition.GetTimeout().AsDuration(); a.Limits.Deadline <= 0 {
+			return rpc.InvalidArgument("condition.timeout", "must be positive, or left out for no limit")
+		}
+	}
+	action.Webhook = condition.GetWebhook() != nil
 	action.Spec, err = encodeSpec(store.SpecCondition, "condition", condition)
 	a.SpecDigest = action.Spec.Digest
 	return err

@@ -24,6 +24,7 @@ func (h *engineHandler) RecordTransitions(ctx context.Context, request *enginev1
 		if transitions[i], err = engine.Transition(t.GetEvent(), t.GetError()); err != nil {
 			return nil, err
 		}
+		transitions[i].NotBefore = timeOf(t.GetNotBefore())
 	}
 	applied, err := h.svc.writer.RecordTransitions(ctx, transitions)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
@@ -24,9 +25,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/admission"
+	"github.com/flyte-binary/flyte-binary/runs/builtin"
 	"github.com/flyte-binary/flyte-binary/runs/engine"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/timers"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 )
 
@@ -67,6 +70,7 @@ type Service struct {
 	queue     *store.QueueReader
 	admission *admission.Loop
 	feed      *engine.Feed
+	timers    *timers.Loop
 	live      *store.LiveReader
 	engine    *engine.Assignments
 	hub       *watch.Hub
@@ -119,6 +123,11 @@ func New(config Config, deps Deps) (*Service, error) {
 	s.engine = engine.NewAssignments(config.Assignments, engine.Deps{
 		Reader: s.live, Feed: s.feed, Clock: deps.Clock, Logger: s.logger,
 	})
+	s.timers = timers.New(config.Timers, timers.Deps{
+		Reader: store.NewDueReader(deps.Pool), Writer: s.writer, Starter: builtin.New(deps.Blobs, s.live, s.logger),
+		Leases: pgdb.NewLeases(deps.Pool, deps.Clock, s.replica), Signals: timerSignals{s.feed.Subscribe(), deps.Clock},
+		Clock: deps.Clock, Logger: s.logger,
+	})
 	s.hub, s.streams = newWatches(s)
 	s.wakers.add(s.hub)
 	s.parts = lifecycle.NewGroup(
@@ -126,6 +135,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		lifecycle.Named{Name: "writer", Part: s.writer},
 		lifecycle.Named{Name: "live feed", Part: s.feed},
 		lifecycle.Named{Name: "admission", Part: s.admission},
+		lifecycle.Named{Name: "timers", Part: s.timers},
 		lifecycle.Named{Name: "watches", Part: s.hub},
 	)
 	return s, nil
@@ -174,4 +184,19 @@ func (a admissionSignals) Take() (queued, moved bool) {
 	changes := a.Subscription.Take()
 	elsewhere := changes.Resync || len(changes.Runs) > 0
 	return changes.Queued || elsewhere, elsewhere || len(changes.Live) > 0
+}
+
+// timerSignals shows the live feed as the timers want to see it.
+type timerSignals struct {
+	*engine.Subscription
+	clock clock.Clock
+}
+
+// Take implements timers.Signals. What another replica changed may be due at once.
+func (t timerSignals) Take() time.Time {
+	changes := t.Subscription.Take()
+	if changes.Resync || len(changes.Runs) > 0 {
+		return t.clock.Now()
+	}
+	return changes.Due
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
@@ -45,6 +46,8 @@ type Changes struct {
 	Live map[int64]LiveRef
 	// Runs are those in which another replica changed something.
 	Runs map[int64]struct{}
+	// Due is the earliest time at which an action that changed is due; zero when none is.
+	Due time.Time
 	// Queued says that there may be something to admit.
 	Queued bool
 	// Resync says that anything may have changed.
@@ -126,6 +129,9 @@ func (f *Feed) LiveChanged(change store.LiveChange) {
 			c.Live[ref.ID] = LiveRef{Ref: ref}
 		}
 		c.Queued = c.Queued || len(change.Queued) > 0
+		if !change.Due.IsZero() && (c.Due.IsZero() || change.Due.Before(c.Due)) {
+			c.Due = change.Due
+		}
 	})
 }
 

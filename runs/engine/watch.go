@@ -94,6 +94,9 @@ func (w *watcher) follow(ctx context.Context, changes Changes) error {
 	var admitted []store.Ref
 	for _, id := range sortedIDs(changes.Live) {
 		ref := changes.Live[id]
+		if ref.Runner == store.RunnerEngine {
+			continue
+		}
 		_, known := w.known[id]
 		switch {
 		case ref.Live && !known:

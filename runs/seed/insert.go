@@ -73,6 +73,8 @@ func columns(value reflect.Value, args pgx.NamedArgs) {
 			columns(value.Field(i), args)
 			continue
 		}
-		args[field.Tag.Get("db")] = value.Field(i).Interface()
+		if name := field.Tag.Get("db"); name != "-" {
+			args[name] = value.Field(i).Interface()
+		}
 	}
 }

@@ -54,6 +54,7 @@ type batch struct {
 	byID     map[int64]*run
 	order    []*run // those that changed, in the order of their first change
 	newSpecs []spec
+	webhooks []*row // new conditions with a webhook
 	errs     []error
 }
 
@@ -79,6 +80,10 @@ type row struct {
 	isNew   bool
 	isDirty bool
 	wasLive bool
+	was     stand      // before this batch; zero for a new row
+	begins  *time.Time // of a new attempt, when it does not at once
+	ends    *time.Time // of what the engine has just started
+	endsBy  Due        // and what it is then
 }
 
 func (r *row) live() bool { return r.AdmittedAt != nil && r.EndedAt == nil }
@@ -92,7 +97,7 @@ func (r *row) position() state.Position {
 }
 
 func (r *row) ref() Ref {
-	return Ref{ID: r.ID, RunID: r.RunID, Project: r.Project, Domain: r.Domain, RunName: r.RunName, Name: r.Name}
+	return Ref{ID: r.ID, RunID: r.RunID, Project: r.Project, Domain: r.Domain, RunName: r.RunName, Name: r.Name, Runner: r.Runner}
 }
 
 // decide lets every operation decide, then does what follows from ends.
@@ -104,6 +109,7 @@ func (b *batch) decide(requests []*request) {
 	for _, run := range b.order {
 		b.abortOrphans(run)
 	}
+	b.scheduleAll()
 }
 
 // find returns a loaded or new row, or nil.
@@ -165,7 +171,7 @@ func (b *batch) move(r *row, to state.Position) {
 	r.Attempt, r.Phase, r.Version = to.Attempt, to.Phase, to.Version
 	if state.Terminal(to.Phase) {
 		r.run.ended = append(r.run.ended, r)
-		r.WakeAt, r.Hold = nil, HoldNone
+		r.WakeAt, r.Due, r.Hold = nil, DueNothing, HoldNone
 	} else {
 		r.EndedAt = nil
 	}
@@ -252,6 +258,9 @@ func (b *batch) liveChange() LiveChange {
 				change.Admitted = append(change.Admitted, r.ref())
 			case !live && r.wasLive:
 				change.Ended = append(change.Ended, r.ref())
+			}
+			if at := r.WakeAt; at != nil && (change.Due.IsZero() || at.Before(change.Due)) {
+				change.Due = *at
 			}
 		}
 		if slices.ContainsFunc(run.changed, (*row).queued) || run.root.MaxConcurrency > 0 {

@@ -32,18 +32,20 @@ const (
 			last_seq = u.last_seq, output_uri = u.output_uri, report_uri = u.report_uri, error = u.error,
 			abort_reason = u.abort_reason, aborted_by = u.aborted_by, signal = u.signal, started_at = u.started_at,
 			ended_at = u.ended_at, updated_at = u.updated_at, paused_count = u.paused_count,
-			hold = u.hold, wake_at = u.wake_at, cache_reason = u.cache_reason
+			hold = u.hold, wake_at = u.wake_at, due = u.due, cache_reason = u.cache_reason
 		FROM unnest($1::bigint[], $2::smallint[], $3::integer[], $4::integer[], $5::smallint[], $6::timestamptz[], $7::bigint[],
 			$8::text[], $9::text[], $10::bytea[], $11::text[], $12::bytea[], $13::bytea[], $14::timestamptz[], $15::timestamptz[],
-			$16::timestamptz[], $17::integer[], $18::smallint[], $19::timestamptz[], $20::text[])
+			$16::timestamptz[], $17::integer[], $18::smallint[], $19::timestamptz[], $20::text[], $21::smallint[])
 			AS u (id, phase, attempt, version, cache_status, admitted_at, last_seq, output_uri, report_uri, error, abort_reason,
-				aborted_by, signal, started_at, ended_at, updated_at, paused_count, hold, wake_at, cache_reason)
+				aborted_by, signal, started_at, ended_at, updated_at, paused_count, hold, wake_at, cache_reason, due)
 		WHERE a.id = u.id`
 
 	insertEvents = `
 		INSERT INTO action_events (run_id, seq, action_id, attempt, phase, version, recorded_at, event, error)
 		SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::integer[], $5::smallint[], $6::integer[],
 			$7::timestamptz[], $8::bytea[], $9::bytea[])`
+
+	insertWebhooks = `INSERT INTO webhooks (action_id, run_id, next_at) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::timestamptz[])`
 
 	notify = `SELECT pg_notify($1, $2)`
 )
@@ -83,6 +85,12 @@ func (w *Writer) save(ctx context.Context, tx sender, b *batch) error {
 	}
 	if len(events) > 0 {
 		statements.Queue(insertEvents, eventArguments(events)...)
+	}
+	if len(b.webhooks) > 0 {
+		statements.Queue(insertWebhooks,
+			column(b.webhooks, func(r *row) int64 { return r.ID }),
+			column(b.webhooks, func(r *row) int64 { return r.RunID }),
+			column(b.webhooks, func(r *row) time.Time { return b.now }))
 	}
 	for _, payload := range payloads(w.deps.Replica+" ", b.changedRuns()) {
 		statements.Queue(notify, ChannelRuns, payload)
@@ -127,6 +135,7 @@ func updateArguments(rows []*row) []any {
 		column(rows, func(r *row) int16 { return int16(r.Hold) }),
 		column(rows, func(r *row) *time.Time { return r.WakeAt }),
 		column(rows, func(r *row) string { return r.CacheReason }),
+		column(rows, func(r *row) int16 { return int16(r.Due) }),
 	}
 }
 

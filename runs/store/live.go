@@ -13,7 +13,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// LiveReader reads the live set, the actions that are admitted and unfinished, and what executors need of them.
+// LiveReader reads the live set of the executors, the actions that are admitted and unfinished, and what executors need
+// of them. What the engine runs itself is left out.
 type LiveReader struct{ pool *pgxpool.Pool }
 
 // NewLiveReader makes a reader on a pool that it does not own.
@@ -25,7 +26,7 @@ const refColumns = `id, run_id, project, domain, run_name, name`
 func (l *LiveReader) Live(ctx context.Context, after Ref, limit int) ([]Ref, error) {
 	const query = `
 		SELECT ` + refColumns + ` FROM actions
-		WHERE admitted_at IS NOT NULL AND ended_at IS NULL AND (run_id, id) > ($1, $2)
+		WHERE admitted_at IS NOT NULL AND ended_at IS NULL AND runner = 0 AND (run_id, id) > ($1, $2)
 		ORDER BY run_id, id LIMIT $3`
 	return l.refs(ctx, query, after.RunID, after.ID, limit)
 }
@@ -34,7 +35,7 @@ func (l *LiveReader) Live(ctx context.Context, after Ref, limit int) ([]Ref, err
 func (l *LiveReader) LiveOfRuns(ctx context.Context, runIDs []int64) ([]Ref, error) {
 	const query = `
 		SELECT ` + refColumns + ` FROM actions
-		WHERE admitted_at IS NOT NULL AND ended_at IS NULL AND run_id = ANY($1)`
+		WHERE admitted_at IS NOT NULL AND ended_at IS NULL AND runner = 0 AND run_id = ANY($1)`
 	return l.refs(ctx, query, runIDs)
 }
 
@@ -78,7 +79,7 @@ func (l *LiveReader) LiveByID(ctx context.Context, ids []int64) ([]LiveAction, e
 			r.run_spec_digest, r.run_output_base, r.run_start_time
 		FROM (SELECT * FROM actions WHERE id = ANY($1) OFFSET 0) a -- apart, or the whole live set might be read for a few ids
 		JOIN actions r ON r.id = a.run_id
-		WHERE a.admitted_at IS NOT NULL AND a.ended_at IS NULL
+		WHERE a.admitted_at IS NOT NULL AND a.ended_at IS NULL AND a.runner = 0
 		ORDER BY a.id`
 	rows, err := l.pool.Query(ctx, query, planned, ids)
 	if err != nil {

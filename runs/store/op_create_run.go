@@ -68,6 +68,7 @@ func (op *createRun) apply(b *batch) error {
 	} else {
 		r.Phase = state.Queued
 	}
+	r.limit()
 	if r.RunStartTime == nil {
 		r.RunStartTime = &b.now
 	}

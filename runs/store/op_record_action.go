@@ -17,6 +17,8 @@ type NewAction struct {
 	Spec   NewSpec
 	// Traces are traces of another run, whose results this action may reuse.
 	Traces []RecoveredTrace
+	// Webhook says that a condition has a webhook that is to be called.
+	Webhook bool
 }
 
 // RecordAction stores a child of an action. One that is stored already, under the same parent and of the same type, is
@@ -124,8 +126,12 @@ func (op *recordAction) insert(b *batch, parent *row) error {
 	if r.Phase == state.Recovered {
 		r.EndedAt = &r.CreatedAt
 	}
+	r.limit()
 	b.keep(spec{digest: op.Spec.Digest, body: op.Spec.Body, kind: op.Spec.Kind})
 	b.create(r)
+	if op.Webhook && r.Phase == state.Paused {
+		b.webhooks = append(b.webhooks, r)
+	}
 	if r.ActionType == actionTask {
 		b.admit(r)
 	}

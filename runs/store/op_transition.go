@@ -13,6 +13,8 @@ import (
 type Transition struct {
 	Action ident.Action
 	To     state.Position
+	// NotBefore is when a new attempt begins to wait for its start; nil means now.
+	NotBefore *time.Time
 	// At is when it was observed; nil means now.
 	At *time.Time
 	// Event is the encoded workflow.ActionEvent; nil when nobody reported one.
@@ -90,7 +92,7 @@ func (t *Transition) apply(b *batch) Outcome {
 		return OutcomeTerminal // nobody waits for another attempt
 	}
 	if t.To.Attempt > r.Attempt {
-		r.OutputURI, r.ReportURI, r.Error = "", "", nil
+		r.OutputURI, r.ReportURI, r.Error, r.begins = "", "", nil, t.NotBefore
 	}
 	b.move(r, t.To)
 	t.project(b, r)

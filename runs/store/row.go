@@ -40,6 +40,7 @@ type Action struct {
 	QueuedUntil      *time.Time `db:"queued_until"`
 	DeadlineAt       *time.Time `db:"deadline_at"`
 	WakeAt           *time.Time `db:"wake_at"`
+	Due              Due        `db:"due"`
 	CacheReason      string     `db:"cache_reason"`
 	Error            []byte     `db:"error"`
 	AbortReason      string     `db:"abort_reason"`
@@ -56,6 +57,9 @@ type Action struct {
 	TriggerName      string     `db:"trigger_name"`
 	TriggerTaskName  string     `db:"trigger_task_name"`
 	Relation         []byte     `db:"relation"`
+
+	// Limits become times when the action is recorded.
+	Limits Limits `db:"-"`
 }
 
 // Root is what a root row has beside Action.

@@ -3,11 +3,13 @@ package store
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 )
@@ -24,15 +26,21 @@ type LiveObserver interface {
 
 // LiveChange is what one commit did to the set of actions that are admitted and unfinished.
 type LiveChange struct {
-	Admitted []Ref   // became live
-	Ended    []Ref   // are no longer live
-	Queued   []int64 // runs that have actions to admit since this commit
+	Admitted []Ref     // became live
+	Ended    []Ref     // are no longer live
+	Queued   []int64   // runs that have actions to admit since this commit
+	Due      time.Time // the earliest time at which one of the actions that changed is due; zero when none is
 }
 
 // Ref names an action by id and name.
 type Ref struct {
 	ID, RunID                      int64
 	Project, Domain, RunName, Name string
+	Runner                         Runner `db:"-"` // in changes only
+}
+
+func (r Ref) ident() ident.Action {
+	return ident.Action{Run: ident.Run{Project: r.Project, Domain: r.Domain, Name: r.RunName}, Name: r.Name}
 }
 
 // WriterDeps are what a Writer stands on. Waker and Live may be nil.

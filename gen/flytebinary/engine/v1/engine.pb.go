@@ -100,7 +100,9 @@ type Transition struct {
 	// The observation as the public contract has it. Its attempt counts from 1.
 	Event *workflow.ActionEvent `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
 	// The whole error of a FAILED or TIMED_OUT attempt; the event's error_info has no code.
-	Error         *core.ExecutionError `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	Error *core.ExecutionError `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	// Of a QUEUED attempt: when it begins to wait for its start, after a pause; unset means at once.
+	NotBefore     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -145,6 +147,13 @@ func (x *Transition) GetEvent() *workflow.ActionEvent {
 func (x *Transition) GetError() *core.ExecutionError {
 	if x != nil {
 		return x.Error
+	}
+	return nil
+}
+
+func (x *Transition) GetNotBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.NotBefore
 	}
 	return nil
 }
@@ -1154,11 +1163,13 @@ var File_flytebinary_engine_v1_engine_proto protoreflect.FileDescriptor
 
 const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\n" +
-	"\"flytebinary/engine/v1/engine.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a'flyteidl2/actions/actions_service.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1eflyteidl2/core/execution.proto\x1a&flyteidl2/logs/dataplane/payload.proto\x1a\x18flyteidl2/task/run.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x81\x01\n" +
+	"\"flytebinary/engine/v1/engine.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a'flyteidl2/actions/actions_service.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1eflyteidl2/core/execution.proto\x1a&flyteidl2/logs/dataplane/payload.proto\x1a\x18flyteidl2/task/run.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xbc\x01\n" +
 	"\n" +
 	"Transition\x12=\n" +
 	"\x05event\x18\x01 \x01(\v2\x1f.flyteidl2.workflow.ActionEventB\x06\xbaH\x03\xc8\x01\x01R\x05event\x124\n" +
-	"\x05error\x18\x02 \x01(\v2\x1e.flyteidl2.core.ExecutionErrorR\x05error\"i\n" +
+	"\x05error\x18\x02 \x01(\v2\x1e.flyteidl2.core.ExecutionErrorR\x05error\x129\n" +
+	"\n" +
+	"not_before\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tnotBefore\"i\n" +
 	"\x18RecordTransitionsRequest\x12M\n" +
 	"\vtransitions\x18\x01 \x03(\v2!.flytebinary.engine.v1.TransitionB\b\xbaH\x05\x92\x01\x02\b\x01R\vtransitions\"a\n" +
 	"\x19RecordTransitionsResponse\x12D\n" +
@@ -1270,54 +1281,55 @@ var file_flytebinary_engine_v1_engine_proto_goTypes = []any{
 	(*TailContainerResponse)(nil),           // 18: flytebinary.engine.v1.TailContainerResponse
 	(*workflow.ActionEvent)(nil),            // 19: flyteidl2.workflow.ActionEvent
 	(*core.ExecutionError)(nil),             // 20: flyteidl2.core.ExecutionError
-	(*common.ActionIdentifier)(nil),         // 21: flyteidl2.common.ActionIdentifier
-	(*actions.WatchForUpdatesResponse)(nil), // 22: flyteidl2.actions.WatchForUpdatesResponse
-	(*workflow.TaskAction)(nil),             // 23: flyteidl2.workflow.TaskAction
-	(*task.RunSpec)(nil),                    // 24: flyteidl2.task.RunSpec
-	(*timestamppb.Timestamp)(nil),           // 25: google.protobuf.Timestamp
+	(*timestamppb.Timestamp)(nil),           // 21: google.protobuf.Timestamp
+	(*common.ActionIdentifier)(nil),         // 22: flyteidl2.common.ActionIdentifier
+	(*actions.WatchForUpdatesResponse)(nil), // 23: flyteidl2.actions.WatchForUpdatesResponse
+	(*workflow.TaskAction)(nil),             // 24: flyteidl2.workflow.TaskAction
+	(*task.RunSpec)(nil),                    // 25: flyteidl2.task.RunSpec
 	(common.ActionPhase)(0),                 // 26: flyteidl2.common.ActionPhase
 	(*dataplane.LogLine)(nil),               // 27: flyteidl2.logs.dataplane.LogLine
 }
 var file_flytebinary_engine_v1_engine_proto_depIdxs = []int32{
 	19, // 0: flytebinary.engine.v1.Transition.event:type_name -> flyteidl2.workflow.ActionEvent
 	20, // 1: flytebinary.engine.v1.Transition.error:type_name -> flyteidl2.core.ExecutionError
-	1,  // 2: flytebinary.engine.v1.RecordTransitionsRequest.transitions:type_name -> flytebinary.engine.v1.Transition
-	0,  // 3: flytebinary.engine.v1.RecordTransitionsResponse.outcomes:type_name -> flytebinary.engine.v1.TransitionOutcome
-	21, // 4: flytebinary.engine.v1.WatchChildrenRequest.parent:type_name -> flyteidl2.common.ActionIdentifier
-	22, // 5: flytebinary.engine.v1.WatchChildrenResponse.message:type_name -> flyteidl2.actions.WatchForUpdatesResponse
-	21, // 6: flytebinary.engine.v1.ActionRef.id:type_name -> flyteidl2.common.ActionIdentifier
-	6,  // 7: flytebinary.engine.v1.Assignment.ref:type_name -> flytebinary.engine.v1.ActionRef
-	23, // 8: flytebinary.engine.v1.Assignment.task:type_name -> flyteidl2.workflow.TaskAction
-	24, // 9: flytebinary.engine.v1.Assignment.run_spec:type_name -> flyteidl2.task.RunSpec
-	25, // 10: flytebinary.engine.v1.Assignment.run_start_time:type_name -> google.protobuf.Timestamp
-	25, // 11: flytebinary.engine.v1.Assignment.queued_at:type_name -> google.protobuf.Timestamp
-	6,  // 12: flytebinary.engine.v1.Release.ref:type_name -> flytebinary.engine.v1.ActionRef
-	6,  // 13: flytebinary.engine.v1.LiveActions.refs:type_name -> flytebinary.engine.v1.ActionRef
-	10, // 14: flytebinary.engine.v1.WatchAssignmentsResponse.live:type_name -> flytebinary.engine.v1.LiveActions
-	11, // 15: flytebinary.engine.v1.WatchAssignmentsResponse.sentinel:type_name -> flytebinary.engine.v1.Sentinel
-	7,  // 16: flytebinary.engine.v1.WatchAssignmentsResponse.assignment:type_name -> flytebinary.engine.v1.Assignment
-	8,  // 17: flytebinary.engine.v1.WatchAssignmentsResponse.release:type_name -> flytebinary.engine.v1.Release
-	7,  // 18: flytebinary.engine.v1.GetAssignmentsResponse.assignments:type_name -> flytebinary.engine.v1.Assignment
-	21, // 19: flytebinary.engine.v1.GetActionStorageRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	26, // 20: flytebinary.engine.v1.GetActionStorageResponse.phase:type_name -> flyteidl2.common.ActionPhase
-	27, // 21: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
-	2,  // 22: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
-	4,  // 23: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
-	9,  // 24: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
-	13, // 25: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
-	15, // 26: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
-	17, // 27: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
-	3,  // 28: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
-	5,  // 29: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
-	12, // 30: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
-	14, // 31: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
-	16, // 32: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
-	18, // 33: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
-	28, // [28:34] is the sub-list for method output_type
-	22, // [22:28] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	21, // 2: flytebinary.engine.v1.Transition.not_before:type_name -> google.protobuf.Timestamp
+	1,  // 3: flytebinary.engine.v1.RecordTransitionsRequest.transitions:type_name -> flytebinary.engine.v1.Transition
+	0,  // 4: flytebinary.engine.v1.RecordTransitionsResponse.outcomes:type_name -> flytebinary.engine.v1.TransitionOutcome
+	22, // 5: flytebinary.engine.v1.WatchChildrenRequest.parent:type_name -> flyteidl2.common.ActionIdentifier
+	23, // 6: flytebinary.engine.v1.WatchChildrenResponse.message:type_name -> flyteidl2.actions.WatchForUpdatesResponse
+	22, // 7: flytebinary.engine.v1.ActionRef.id:type_name -> flyteidl2.common.ActionIdentifier
+	6,  // 8: flytebinary.engine.v1.Assignment.ref:type_name -> flytebinary.engine.v1.ActionRef
+	24, // 9: flytebinary.engine.v1.Assignment.task:type_name -> flyteidl2.workflow.TaskAction
+	25, // 10: flytebinary.engine.v1.Assignment.run_spec:type_name -> flyteidl2.task.RunSpec
+	21, // 11: flytebinary.engine.v1.Assignment.run_start_time:type_name -> google.protobuf.Timestamp
+	21, // 12: flytebinary.engine.v1.Assignment.queued_at:type_name -> google.protobuf.Timestamp
+	6,  // 13: flytebinary.engine.v1.Release.ref:type_name -> flytebinary.engine.v1.ActionRef
+	6,  // 14: flytebinary.engine.v1.LiveActions.refs:type_name -> flytebinary.engine.v1.ActionRef
+	10, // 15: flytebinary.engine.v1.WatchAssignmentsResponse.live:type_name -> flytebinary.engine.v1.LiveActions
+	11, // 16: flytebinary.engine.v1.WatchAssignmentsResponse.sentinel:type_name -> flytebinary.engine.v1.Sentinel
+	7,  // 17: flytebinary.engine.v1.WatchAssignmentsResponse.assignment:type_name -> flytebinary.engine.v1.Assignment
+	8,  // 18: flytebinary.engine.v1.WatchAssignmentsResponse.release:type_name -> flytebinary.engine.v1.Release
+	7,  // 19: flytebinary.engine.v1.GetAssignmentsResponse.assignments:type_name -> flytebinary.engine.v1.Assignment
+	22, // 20: flytebinary.engine.v1.GetActionStorageRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	26, // 21: flytebinary.engine.v1.GetActionStorageResponse.phase:type_name -> flyteidl2.common.ActionPhase
+	27, // 22: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
+	2,  // 23: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
+	4,  // 24: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
+	9,  // 25: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
+	13, // 26: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
+	15, // 27: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
+	17, // 28: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
+	3,  // 29: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
+	5,  // 30: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
+	12, // 31: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
+	14, // 32: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
+	16, // 33: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
+	18, // 34: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
+	29, // [29:35] is the sub-list for method output_type
+	23, // [23:29] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_engine_proto_init() }

@@ -1,0 +1,52 @@
+package builtin
+
+import (
+	"math"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// maxSleep keeps a sum with any time of today within what times can hold.
+const maxSleep = 100 * 365 * 24 * time.Hour
+
+// sleep takes the task's only input.
+func sleep(inputs *task.Inputs, template *core.TaskTemplate) (*store.Start, error) {
+	if n := len(inputs.GetLiterals()); n != 1 {
+		return nil, bad("a task of type %s takes one duration, got %d inputs", Sleep, n)
+	}
+	if n := len(template.GetInterface().GetOutputs().GetVariables()); n > 0 {
+		return nil, bad("a task of type %s has no outputs, and this one declares %d", Sleep, n)
+	}
+	lasts, err := duration(inputs.GetLiterals()[0])
+	if err != nil {
+		return nil, err
+	}
+	return &store.Start{Lasts: lasts}, nil
+}
+
+// duration takes a duration, or a number of seconds.
+func duration(input *task.NamedLiteral) (time.Duration, error) {
+	var seconds float64
+	switch value := input.GetValue().GetScalar().GetPrimitive().GetValue().(type) {
+	case *core.Primitive_Duration:
+		return min(max(value.Duration.AsDuration(), 0), maxSleep), nil
+	case *core.Primitive_Integer:
+		seconds = float64(value.Integer)
+	case *core.Primitive_FloatValue:
+		seconds = value.FloatValue
+	default:
+		return 0, bad("the input %s is no duration and no number of seconds", input.GetName())
+	}
+	switch {
+	case math.IsNaN(seconds):
+		return 0, bad("the input %s is not a number", input.GetName())
+	case seconds <= 0:
+		return 0, nil
+	case seconds >= maxSleep.Seconds():
+		return maxSleep, nil
+	}
+	return time.Duration(seconds * float64(time.Second)), nil
+}

@@ -1,0 +1,322 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/pgtest"
+	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// timed is a writer whose clock the test steps.
+type timed struct {
+	*writing
+	clock *clock.Fake
+	due   *store.DueReader
+}
+
+func newTimed(t *testing.T) *timed {
+	t.Helper()
+	pool := pgtest.New(t, store.Migrations())
+	clk := clock.NewFake(time.Now())
+	w := &writing{t: t, pool: pool, live: &liveRecorder{}}
+	w.Writer = store.NewWriter(store.DefaultWriterConfig(), store.WriterDeps{
+		Pool: pool, Clock: clk, Live: w.live, Logger: zerolog.Nop(), Replica: "test",
+	})
+	w.Gate().Set(1_000_000)
+	require.NoError(t, w.Start(t.Context()))
+	t.Cleanup(func() { require.NoError(t, w.Stop(context.WithoutCancel(t.Context()))) })
+	return &timed{writing: w, clock: clk, due: store.NewDueReader(pool)}
+}
+
+// limited records a child of a0 with limits.
+func (w *timed) limited(run, name string, limits store.Limits, change ...func(*store.NewAction)) {
+	w.t.Helper()
+	action := newChild(run, "a0", name)
+	action.Action.Limits = limits
+	for _, f := range change {
+		f(&action)
+	}
+	require.NoError(w.t, w.RecordAction(w.t.Context(), action))
+}
+
+func engineRun(a *store.NewAction) { a.Action.Runner = store.RunnerEngine }
+
+func condition(a *store.NewAction) { a.Action.ActionType = 3 }
+
+// pass does what is due now, without any patience unless the test wants some.
+func (w *timed) pass(start *store.Start, patience ...store.Patience) int {
+	w.t.Helper()
+	now := w.clock.Now()
+	due, err := w.due.Due(w.t.Context(), now, 100)
+	require.NoError(w.t, err)
+	starts, err := w.due.Starts(w.t.Context(), now, 100)
+	require.NoError(w.t, err)
+	var wakes []store.Wake
+	for _, action := range append(due, starts...) {
+		wake := store.Wake{Ref: action.Ref, Due: action.Due}
+		if action.Due == store.DueStart {
+			wake.Start = start
+		}
+		wakes = append(wakes, wake)
+	}
+	n, err := w.Wake(w.t.Context(), wakes, append(patience, store.Patience{})[0])
+	require.NoError(w.t, err)
+	return n
+}
+
+func (w *timed) failure(run, name string) *core.ExecutionError {
+	w.t.Helper()
+	failure := &core.ExecutionError{}
+	require.NoError(w.t, proto.Unmarshal(w.row(run, name).Error, failure))
+	return failure
+}
+
+func TestDeadlineOfWhatWaitsForAdmission(t *testing.T) {
+	w := newTimed(t)
+	w.create("r")
+	w.Gate().Set(0)
+	w.limited("r", "a", store.Limits{Deadline: 5 * time.Second})
+	w.clock.Step(5*time.Second - time.Microsecond)
+	require.Zero(t, w.pass(nil))
+	w.clock.Step(time.Microsecond)
+	require.Equal(t, 1, w.pass(nil))
+	row := w.row("r", "a")
+	require.Equal(t, state.TimedOut, row.Phase)
+	require.Equal(t, w.clock.Now(), row.EndedAt.UTC())
+	require.Nil(t, row.WakeAt)
+	require.Equal(t, "DEADLINE_EXCEEDED", w.failure("r", "a").GetCode())
+	require.Contains(t, w.failure("r", "a").GetMessage(), "deadline of 5s over all attempts")
+	require.Zero(t, w.pass(nil), "an end is an end")
+}
+
+func TestQueuedTimeoutOfWhatWaitsForAdmission(t *testing.T) {
+	w := newTimed(t)
+	w.create("r")
+	w.Gate().Set(0)
+	w.limited("r", "a", store.Limits{Queued: time.Second, Deadline: time.Minute})
+	w.clock.Step(time.Second)
+	require.Equal(t, 1, w.pass(nil))
+	require.Equal(t, state.TimedOut, w.phase("r", "a"))
+	require.Equal(t, "QUEUED_TIMEOUT_EXCEEDED", w.failure("r", "a").GetCode())
+	require.Contains(t, w.failure("r", "a").GetMessage(), "queued timeout of 1s")
+}
+
+// TestExecutorsHaveTheFirstWord: what an executor has is ended by the engine only when the executor says nothing.
+func TestExecutorsHaveTheFirstWord(t *testing.T) {
+	w := newTimed(t)
+	w.create("r")
+	patience := store.Patience{Grace: 2 * time.Second, Until: w.clock.Now().Add(10 * time.Second)}
+	w.limited("r", "silent", store.Limits{Queued: time.Second})
+	w.limited("r", "started", store.Limits{Queued: time.Second})
+	w.limited("r", "late", store.Limits{Deadline: time.Second})
+	w.clock.Step(time.Second)
+	require.Equal(t, 3, w.pass(nil, patience))
+	require.Equal(t, state.Queued, w.phase("r", "silent"))
+	require.Zero(t, w.pass(nil, patience))
+
+	// The news of a start before the limit comes during the grace.
+	w.report(to("r", "started", 1, state.Running))
+	w.report(to("r", "late", 1, state.Succeeded))
+	require.Nil(t, w.row("r", "started").WakeAt)
+	w.clock.Step(9 * time.Second)
+	require.Equal(t, 1, w.pass(nil, patience))
+	require.Equal(t, state.TimedOut, w.phase("r", "silent"))
+	require.Equal(t, state.Running, w.phase("r", "started"))
+	require.Equal(t, state.Succeeded, w.phase("r", "late"))
+	require.NotContains(t, w.live.names(), "r/silent", "its TaskAction is released")
+}
+
+func TestStartLeavesOnlyTheDeadline(t *testing.T) {
+	w := newTimed(t)
+	w.create("r")
+	w.limited("r", "a", store.Limits{Queued: time.Second, Deadline: time.Minute})
+	row := w.row("r", "a")
+	require.Equal(t, store.DueQueued, row.Due)
+	w.report(to("r", "a", 1, state.WaitingForResources))
+	require.Equal(t, store.DueQueued, w.row("r", "a").Due, "it waits on")
+	w.report(to("r", "a", 1, state.Initializing))
+	row = w.row("r", "a")
+	require.Equal(t, store.DueDeadline, row.Due)
+	require.Equal(t, row.CreatedAt.Add(time.Minute), *row.WakeAt)
+}
+
+// TestQueuedTimeoutIsPerAttempt: it counts anew for every attempt, from the end of the pause before it.
+func TestQueuedTimeoutIsPerAttempt(t *testing.T) {
+	w := newTimed(t)
+	w.create("r")
+	w.limited("r", "a", store.Limits{Queued: 10 * time.Second, Deadline: time.Hour})
+	w.report(to("r", "a", 1, state.Running))
+	w.clock.Step(time.Minute)
+	begins := w.clock.Now().Add(30 * time.Second)
+	next := to("r", "a", 2, state.Queued)
+	next.NotBefore = &begins
+	w.report(to("r", "a", 1, state.Failed), next)
+	require.Equal(t, begins.Add(10*time.Second), w.row("r", "a").WakeAt.UTC())
+	w.clock.Step(35 * time.Second)
+	w.report(to("r", "a", 2, state.WaitingForResources))
+	require.Equal(t, begins.Add(10*time.Second), w.row("r", "a").WakeAt.UTC(), "waiting on does not begin anew")
+	w.clock.Step(5 * time.Second)
+	require.Equal(t, 1, w.pass(nil))
+	require.Equal(t, 1, w.pass(nil))
+	require.Equal(t, state.TimedOut, w.phase("r", "a"))
+	require.Equal(t, "QUEUED_TIMEOUT_EXCEEDED", w.failure("r", "a").GetCode())
+}
+
+func TestTimeOutAbortsWhatIsBelow(t *testing.T) {
+	w := newTimed(t)
+	w.create("r")
+	w.limited("r", "a", store.Limits{Deadline: time.Second})
+	w.report(to("r", "a", 1, state.Running))
+	w.child("r", "a", "b")
+	w.child("r", "b", "c")
+	w.report(to("r", "c", 1, state.Succeeded))
+	w.clock.Step(time.Second)
+	w.pass(nil)
+	w.pass(nil)
+	require.Equal(t, state.TimedOut, w.phase("r", "a"))
+	require.Equal(t, state.Aborted, w.phase("r", "b"))
+	require.Contains(t, w.row("r", "b").AbortReason, "parent action a ended: TIMED_OUT")
+	require.Equal(t, state.Succeeded, w.phase("r", "c"))
+	require.Equal(t, state.Queued, w.phase("r", "a0"))
+}
+
+func TestConditionTimesOut(t *testing.T) {
+	w := newTimed(t)
+	w.create("r")
+	w.limited("r", "c", store.Limits{Deadline: 3 * time.Second}, condition)
+	w.limited("r", "for-ever", store.Limits{}, condition)
+	w.clock.Step(10 * time.Second) // an outage
+	require.Equal(t, 1, w.pass(nil))
+	row := w.row("r", "c")
+	require.Equal(t, state.TimedOut, row.Phase)
+	require.Equal(t, row.CreatedAt.Add(3*time.Second), *row.EndedAt, "it ended when its time was over")
+	require.Equal(t, "ConditionTimedOut", w.failure("r", "c").GetCode())
+	require.Contains(t, w.failure("r", "c").GetMessage(), "timeout of 3s")
+	require.Equal(t, state.Paused, w.phase("r", "for-ever"))
+	require.Equal(t, int64(1), w.number(`SELECT paused_count FROM actions WHERE run_name = 'r' AND name = 'a0'`))
+}
+
+func TestSignalBeatsTheTimeout(t *testing.T) {
+	w := newTimed(t)
+	w.create("r")
+	w.limited("r", "c", store.Limits{Deadline: time.Second}, condition)
+	w.clock.Step(time.Second)
+	due, err := w.due.Due(t.Context(), w.clock.Now(), 10)
+	require.NoError(t, err)
+	require.Len(t, due, 1)
+	require.NoError(t, w.Signal(t.Context(), store.Signal{Action: actionID("r", "c"), Info: &workflow.SignalInfo{Output: &core.Literal{}}}))
+	n, err := w.Wake(t.Context(), []store.Wake{{Ref: due[0].Ref, Due: due[0].Due}}, store.Patience{})
+	require.NoError(t, err)
+	require.Zero(t, n)
+	require.Equal(t, state.Succeeded, w.phase("r", "c"))
+}
+
+func TestEngineRunActionFromStartToEnd(t *testing.T) {
+	w := newTimed(t)
+	w.create("r")
+	w.limited("r", "s", store.Limits{}, engineRun)
+	live := store.NewLiveReader(w.pool)
+	refs, err := live.Live(t.Context(), store.Ref{}, 10)
+	require.NoError(t, err)
+	require.Len(t, refs, 1, "only the root is an executor's business")
+	require.Equal(t, 1, w.pass(&store.Start{Lasts: 2 * time.Second}))
+	row := w.row("r", "s")
+	require.Equal(t, state.Running, row.Phase)
+	require.Equal(t, w.clock.Now(), row.StartedAt.UTC())
+	w.clock.Step(time.Second)
+	require.Zero(t, w.pass(nil))
+	w.clock.Step(time.Minute) // nobody looked for a while
+	require.Equal(t, 1, w.pass(nil))
+	ended := w.row("r", "s")
+	require.Equal(t, state.Succeeded, ended.Phase)
+	require.Equal(t, row.StartedAt.Add(2*time.Second), *ended.EndedAt, "the end is in the row, however late it is seen")
+	var phases []int16
+	require.NoError(t, w.pool.QueryRow(t.Context(), `SELECT array_agg(phase ORDER BY seq) FROM action_events WHERE action_id = $1 AND event IS NOT NULL`, ended.ID).Scan(&phases))
+	require.Equal(t, []int16{state.Running, state.Succeeded}, phases)
+}
+
+func TestEngineRunActionInItsQueue(t *testing.T) {
+	w := newTimed(t)
+	run := newRun(runID("r"))
+	run.Root.MaxConcurrency = 2 // so that admission decides
+	_, _, err := w.CreateRun(t.Context(), run)
+	require.NoError(t, err)
+	w.limited("r", "s", store.Limits{}, engineRun)
+	require.Zero(t, w.pass(&store.Start{}))
+	row := w.row("r", "s")
+	n, err := w.Admit(t.Context(), "", []store.Queued{{RunID: row.RunID, ID: row.ID}})
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.Equal(t, 1, w.pass(&store.Start{Outputs: true}))
+	row = w.row("r", "s")
+	require.Equal(t, state.Succeeded, row.Phase, "one that lasts no time ends as it begins")
+	require.Equal(t, "/data/p/d/r/s/1", row.OutputURI)
+	require.NotContains(t, w.live.names(), "r/s")
+}
+
+func TestEngineRunLimits(t *testing.T) {
+	w := newTimed(t)
+	w.create("r")
+	w.limited("r", "long", store.Limits{}, engineRun)
+	w.limited("r", "bad", store.Limits{}, engineRun)
+	w.limited("r", "dead", store.Limits{Deadline: 3 * time.Second}, engineRun)
+	w.limited("r", "store", store.Limits{Queued: 5 * time.Second}, engineRun)
+	due, err := w.due.Starts(t.Context(), w.clock.Now(), 10)
+	require.NoError(t, err)
+	starts := map[string]*store.Start{
+		"long":  {Lasts: time.Hour, Limit: 2 * time.Second},
+		"bad":   {Failure: &core.ExecutionError{Code: "BadTaskInputs", Message: "odd", Kind: core.ExecutionError_USER}},
+		"dead":  {Lasts: time.Hour},
+		"store": {Postpone: time.Minute},
+	}
+	var wakes []store.Wake
+	for _, action := range due {
+		wakes = append(wakes, store.Wake{Ref: action.Ref, Due: action.Due, Start: starts[action.Name]})
+	}
+	n, err := w.Wake(t.Context(), wakes, store.Patience{})
+	require.NoError(t, err)
+	require.Equal(t, 4, n)
+	require.Equal(t, state.Failed, w.phase("r", "bad"))
+	require.Equal(t, "odd", w.failure("r", "bad").GetMessage())
+	w.clock.Step(10 * time.Second)
+	require.Equal(t, 3, w.pass(nil))
+	for name, code := range map[string]string{"long": "MAX_RUNTIME_EXCEEDED", "dead": "DEADLINE_EXCEEDED", "store": "QUEUED_TIMEOUT_EXCEEDED"} {
+		require.Equal(t, state.TimedOut, w.phase("r", name), name)
+		require.Equal(t, code, w.failure("r", name).GetCode())
+	}
+	require.Contains(t, w.failure("r", "long").GetMessage(), "timeout of 2s")
+}
+
+func TestClockThatStepsBackOnlyDelays(t *testing.T) {
+	w := newTimed(t)
+	w.create("r")
+	w.limited("r", "c", store.Limits{Deadline: time.Second}, condition)
+	w.clock.Step(2 * time.Second)
+	due, err := w.due.Due(t.Context(), w.clock.Now(), 10)
+	require.NoError(t, err)
+	w.clock.Step(-time.Hour)
+	n, err := w.Wake(t.Context(), []store.Wake{{Ref: due[0].Ref, Due: due[0].Due}}, store.Patience{})
+	require.NoError(t, err)
+	require.Zero(t, n)
+	w.clock.Step(time.Hour)
+	require.Equal(t, 1, w.pass(nil))
+}
+
+func TestWebhookIsWrittenWithItsCondition(t *testing.T) {
+	w := newTimed(t)
+	w.create("r")
+	hooked := func(a *store.NewAction) { a.Webhook = true }
+	w.limited("r", "c", store.Limits{}, condition, hooked)
+	w.limited("r", "c", store.Limits{}, condition, hooked)
+	require.Equal(t, int64(1), w.number(`SELECT count(*) FROM webhooks`))
+}

@@ -1,0 +1,45 @@
+package timers
+
+import (
+	"fmt"
+	"time"
+)
+
+// Config tunes the loop that does what is due.
+type Config struct {
+	// Poll is how often the engine looks what is due when nothing wakes it; what comes due in between is done on
+	// time. It bounds how late a change of another replica is noticed. Default 250 ms.
+	Poll time.Duration `mapstructure:"poll"`
+	// Batch is how many actions are done in one operation. Default 500.
+	Batch int `mapstructure:"batch"`
+	// Lease is how long a holder may be silent before another replica takes over. Default 4 s.
+	Lease time.Duration `mapstructure:"lease"`
+	// Grace is how long after a deadline or a queued timeout an action may live that an executor has: the executor
+	// ends it in time, and knows better whether it started or ended before. Default 2 s.
+	Grace time.Duration `mapstructure:"grace"`
+	// Settle is how long after its start the loop leaves such actions to their executors in any case, since these
+	// may have to report first what happened during an outage. Default 15 s.
+	Settle time.Duration `mapstructure:"settle"`
+}
+
+// DefaultConfig suits every size.
+func DefaultConfig() Config {
+	return Config{Poll: 250 * time.Millisecond, Batch: 500, Lease: 4 * time.Second, Grace: 2 * time.Second, Settle: 15 * time.Second}
+}
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	switch {
+	case c.Poll <= 0 || c.Poll > time.Minute:
+		return fmt.Errorf("poll: must be positive and at most 1m, got %s", c.Poll)
+	case c.Batch < 1 || c.Batch > 5000:
+		return fmt.Errorf("batch: must be from 1 to 5000, got %d", c.Batch)
+	case c.Lease < 3*time.Second:
+		return fmt.Errorf("lease: must be at least 3s, got %s", c.Lease)
+	case c.Grace < 0:
+		return fmt.Errorf("grace: must not be negative, got %s", c.Grace)
+	case c.Settle < 0:
+		return fmt.Errorf("settle: must not be negative, got %s", c.Settle)
+	}
+	return nil
+}

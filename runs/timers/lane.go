@@ -1,0 +1,129 @@
+package timers
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// lane does one kind of what is due, over and over.
+type lane struct {
+	loop    *Loop
+	name    string
+	read    func(ctx context.Context, until time.Time, limit int) ([]store.DueAction, error)
+	prepare func(ctx context.Context, due []store.DueAction) []*store.Start // nil where nothing is to be prepared
+
+	wake chan struct{} // of capacity one: look again
+
+	mu   sync.Mutex
+	next time.Time // GUARDED_BY(mu): when the lane looks again by itself
+}
+
+// expect tells that something is due at a time.
+func (l *lane) expect(at time.Time) {
+	l.mu.Lock()
+	sooner := at.Before(l.next)
+	if sooner {
+		l.next = at
+	}
+	l.mu.Unlock()
+	if !sooner {
+		return
+	}
+	select {
+	case l.wake <- struct{}{}:
+	default: // a token is there already
+	}
+}
+
+// run never gives up: what is due stays due until it is done.
+func (l *lane) run(ctx context.Context, patience store.Patience) {
+	for ctx.Err() == nil {
+		if err := l.drain(ctx, patience); err != nil && ctx.Err() == nil {
+			l.loop.deps.Logger.Warn().Err(err).Str("lane", l.name).Msg("doing what is due failed, trying again soon")
+		}
+		l.await(ctx)
+	}
+}
+
+// drain does everything that is due now, and notes when something more will be.
+func (l *lane) drain(ctx context.Context, patience store.Patience) error {
+	for {
+		now := l.loop.deps.Clock.Now()
+		l.lookAgain(now.Add(l.loop.config.Poll)) // before reading: what is committed from here on is heard of
+		found, err := l.read(ctx, now.Add(l.loop.config.Poll), l.loop.config.Batch)
+		if err != nil {
+			return err
+		}
+		due := found
+		for i := range found {
+			if found[i].WakeAt.After(now) {
+				l.sooner(found[i].WakeAt)
+				due = found[:i]
+				break
+			}
+		}
+		if len(due) == 0 {
+			return nil
+		}
+		done, err := l.do(ctx, due, patience)
+		if err != nil || done == 0 {
+			return err
+		}
+	}
+}
+
+func (l *lane) do(ctx context.Context, due []store.DueAction, patience store.Patience) (int, error) {
+	var starts []*store.Start
+	if l.prepare != nil {
+		starts = l.prepare(ctx, due)
+	}
+	wakes := make([]store.Wake, len(due))
+	for i := range due {
+		wakes[i] = store.Wake{Ref: due[i].Ref, Due: due[i].Due}
+		if starts != nil {
+			wakes[i].Start = starts[i]
+		}
+	}
+	return l.loop.deps.Writer.Wake(ctx, wakes, patience)
+}
+
+func (l *lane) lookAgain(at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.next = at
+}
+
+func (l *lane) sooner(at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if at.Before(l.next) {
+		l.next = at
+	}
+}
+
+// await waits until something is due, or the poll. The timer is no longer than the poll, so that a clock that jumps
+// costs no more than that.
+func (l *lane) await(ctx context.Context) {
+	for {
+		l.mu.Lock()
+		left := l.next.Sub(l.loop.deps.Clock.Now())
+		l.mu.Unlock()
+		if left <= 0 {
+			return
+		}
+		timer := l.loop.deps.Clock.NewTimer(min(left, l.loop.config.Poll))
+		select {
+		case <-timer.C():
+			timer.Stop()
+			return
+		case <-l.wake:
+			timer.Stop()
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
