@@ -82,6 +82,10 @@ bench: build-demo cluster-tools ## Measure, and print tables
 soak: build-demo cluster-tools ## Work for ten minutes and show that nothing grows; ARGS='-soakfor 0 -soak 200000' for more
 	go run ./bench -cases soak -soakfor 10m -timeout 3h $(ARGS)
 
+.PHONY: faults
+faults: build-demo cluster-tools ## Break everything while it works, and check what is promised; ARGS='-seeds 200 -first 1 -minutes 60'
+	go run ./faults $(ARGS)
+
 ##@ Check
 
 .PHONY: lint

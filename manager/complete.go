@@ -25,6 +25,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/failpoint"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
@@ -55,7 +56,7 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 	}
 	log, clk := options.Logger, options.Clock
 	if clk == nil {
-		clk = clock.System{}
+		clk = failpoint.Clock(clock.System{})
 	}
 	s := &Server{config: c, log: log, parts: lifecycle.NewGroup()}
 	defer func() {

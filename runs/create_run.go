@@ -10,6 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/failpoint"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/layout"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
@@ -55,6 +56,7 @@ func (s *Service) createRun(ctx context.Context, request *workflow.CreateRunRequ
 	if err != nil {
 		return nil, err
 	}
+	failpoint.Here("create-run.after-inputs")
 	if root.CacheKey, err = cacheKey(planned.spec, planned.id.GetName(), inputsHash); err != nil {
 		return nil, err
 	}

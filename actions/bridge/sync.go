@@ -11,6 +11,7 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/failpoint"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
@@ -67,6 +68,7 @@ func (s *session) remove(ctx context.Context, uid int64, object *metav1.PartialO
 	if err := s.cluster.remove(ctx, object); err != nil {
 		return throttled(fmt.Errorf("delete TaskAction %s/%s: %w", object.Namespace, object.Name, err))
 	}
+	failpoint.Here("bridge.after-delete")
 	s.metrics.deleted.Add(ctx, 1)
 	if _, found := s.extra.LoadAndDelete(uid); found {
 		count(ctx, s.metrics.mended, "extra")
@@ -105,7 +107,9 @@ func (s *session) create(ctx context.Context, uid int64) error {
 	if err != nil {
 		return s.reject(ctx, assignment, "BadNamespace", err)
 	}
+	failpoint.Here("bridge.before-create")
 	created, err := s.cluster.create(ctx, v1.FromAssignment(assignment, namespace))
+	failpoint.Here("bridge.after-create")
 	if code := refusal(err); code != "" {
 		return s.reject(ctx, assignment, code, err)
 	}

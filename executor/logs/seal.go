@@ -10,6 +10,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/internal/failpoint"
 )
 
 // Store is where logs are kept. Ending the context before Close gives an object up.
@@ -46,6 +47,7 @@ func (s *Sealer) Seal(ctx context.Context, log plugin.Log, uri string) error {
 	defer stream.Close()
 	writing, abandon := context.WithCancel(ctx)
 	defer abandon()
+	failpoint.Here("seal.before-write")
 	object, err := s.store.NewWriter(writing, uri)
 	if err != nil {
 		return fmt.Errorf("keep log: %w", err)
@@ -58,5 +60,6 @@ func (s *Sealer) Seal(ctx context.Context, log plugin.Log, uri string) error {
 	if err := object.Close(); err != nil {
 		return fmt.Errorf("keep log: %w", err)
 	}
+	failpoint.Here("seal.after-write")
 	return nil
 }

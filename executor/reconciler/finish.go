@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/internal/failpoint"
 	"github.com/flyte-binary/flyte-binary/internal/layout"
 )
 
@@ -94,8 +95,10 @@ func (r *Reconciler) deleteTask(ctx context.Context, task *v1.TaskAction) error 
 		return nil // The bridge was faster.
 	}
 	target.Namespace, target.Name = task.Namespace, task.Name
+	failpoint.Here("reconciler.before-delete")
 	err := r.deps.Writer.Delete(ctx, target,
 		client.Preconditions{UID: &task.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	failpoint.Here("reconciler.after-delete")
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete task action: %w", err)
 	}

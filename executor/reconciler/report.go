@@ -11,6 +11,7 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/failpoint"
 )
 
 // answer is what the record said to a report.
@@ -32,6 +33,7 @@ func (r *Reconciler) tell(task *v1.TaskAction, entry *entry, next *plan, transit
 
 func (r *Reconciler) report(key types.NamespacedName, entry *entry, transitions []*enginev1.Transition) {
 	outcomes, err := r.deps.Sink.Record(r.lifetime, transitions)
+	failpoint.Here("reconciler.after-report")
 	entry.mu.Lock()
 	entry.reporting, entry.answer = false, &answer{outcomes: outcomes, err: err}
 	entry.mu.Unlock()

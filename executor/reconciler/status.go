@@ -14,6 +14,7 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/failpoint"
 )
 
 // maxStatusMessage is what the definition admits, in bytes.
@@ -66,7 +67,9 @@ func (r *Reconciler) writeStatus(ctx context.Context, task *v1.TaskAction, entry
 	}
 	target := &v1.TaskAction{}
 	target.Namespace, target.Name = task.Namespace, task.Name
+	failpoint.Here("reconciler.before-status")
 	err = r.deps.Writer.Status().Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
+	failpoint.Here("reconciler.after-status")
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("write status: %w", err)
 	}

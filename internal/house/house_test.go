@@ -94,16 +94,16 @@ type seam struct {
 func seams() []seam {
 	return []seam{
 		{module + "manager", []string{"manager", "demo", "bench"}, "manager composes the services; none of them knows it"},
-		{module + "executor/api", []string{"executor", "actions", "manager", "demo", "internal/kubetest", "bench"}, "the TaskAction type is what actions and executor share"},
+		{module + "executor/api", []string{"executor", "actions", "manager", "demo", "internal/kubetest", "bench", "faults"}, "the TaskAction type is what actions and executor share"},
 		{module + "runs/", []string{"runs", "manager", "bench", "demo"}, "services meet through Connect clients"},
 		{module + "actions", []string{"actions", "manager", "bench"}, "services meet through Connect clients"},
 		{module + "executor", []string{"executor", "manager", "bench"}, "services meet through Connect clients"},
 		{module + "dataproxy", []string{"dataproxy", "manager", "bench"}, "services meet through Connect clients"},
 		{module + "events", []string{"events", "manager", "bench"}, "services meet through Connect clients"},
 		{"k8s.io/kubernetes", []string{"demo"}, "the API server is linked into the demo binary only"},
-		{"k8s.io/", []string{"actions", "executor", "secret", "demo", "manager", "internal/kubetest", "internal/obs/klogs", "tools", "bench"}, "the other services build without Kubernetes"},
-		{"sigs.k8s.io/", []string{"actions", "executor", "secret", "demo", "manager", "internal/kubetest", "internal/obs/klogs", "tools", "bench"}, "the other services build without Kubernetes"},
-		{"github.com/jackc/pgx", []string{"runs", "internal/pgdb", "internal/pgtest", "internal/pgembed", "internal/rpc", "demo", "manager", "bench"}, "SQL stays in stores"},
+		{"k8s.io/", []string{"actions", "executor", "secret", "demo", "manager", "internal/kubetest", "internal/obs/klogs", "tools", "bench", "faults"}, "the other services build without Kubernetes"},
+		{"sigs.k8s.io/", []string{"actions", "executor", "secret", "demo", "manager", "internal/kubetest", "internal/obs/klogs", "tools", "bench", "faults"}, "the other services build without Kubernetes"},
+		{"github.com/jackc/pgx", []string{"runs", "internal/pgdb", "internal/pgtest", "internal/pgembed", "internal/rpc", "demo", "manager", "bench", "faults"}, "SQL stays in stores"},
 		{"gocloud.dev", []string{"internal/blobstore"}, "one package speaks to object stores"},
 		{"github.com/spf13/viper", []string{"manager"}, "configuration is read in one place"},
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/flyte-binary/flyte-binary/internal/failpoint"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
@@ -74,9 +75,11 @@ func (w *Writer) try(ctx context.Context, requests []*request) (*batch, error) {
 	if !b.dirty() {
 		return b, nil
 	}
+	failpoint.Here("writer.before-commit")
 	if err := w.save(ctx, conn, b); err != nil {
 		return nil, err
 	}
+	failpoint.Here("writer.after-commit")
 	return b, nil
 }
 

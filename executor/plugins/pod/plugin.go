@@ -16,6 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/failpoint"
 )
 
 // How long to wait before looking again.
@@ -121,6 +122,7 @@ func (p *Plugin) make(ctx context.Context, attempt *plugin.Attempt) (plugin.Stat
 		return failed(bad), nil
 	}
 	err = p.deps.Writer.Create(ctx, pod)
+	failpoint.Here("pod.after-create")
 	switch {
 	case err == nil:
 		p.created.add(podKey(attempt), attempt.Task.UID, birth{pod: pod.UID, at: p.deps.Clock.Now()})

@@ -1,0 +1,78 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Violation is a promise that was not kept.
+type Violation struct {
+	Promise string // such as I2
+	Text    string
+}
+
+func (v Violation) String() string { return v.Promise + ": " + v.Text }
+
+// findings gathers violations of one promise.
+type findings struct {
+	promise string
+	list    []Violation
+}
+
+func (f *findings) add(format string, args ...any) {
+	f.list = append(f.list, Violation{Promise: f.promise, Text: fmt.Sprintf(format, args...)})
+}
+
+// maxFindings of each promise are told; the rest is counted.
+const maxFindings = 20
+
+// Check judges the evidence against every promise.
+func Check(e *Evidence) []Violation {
+	var all []Violation
+	for _, promise := range []struct {
+		name  string
+		judge func(*Evidence, *findings)
+	}{
+		{"I1", nothingLost}, {"I2", terminalAbsorbs}, {"I3", oneLivePod}, {"I4", budgets}, {"I5", abortsStop}, {"I6", parentsSee},
+		{"I7", watchesInOrder}, {"I8", cacheServes}, {"I10", noOrphans}, {"I11", bounded}, {"outcome", asWritten},
+	} {
+		f := &findings{promise: promise.name}
+		promise.judge(e, f)
+		if len(f.list) > maxFindings {
+			left := len(f.list) - maxFindings
+			f.list = f.list[:maxFindings]
+			f.add("... and %d more", left)
+		}
+		all = append(all, f.list...)
+	}
+	return all
+}
+
+func (r *Run) row(name string) *Row {
+	i := slices.IndexFunc(r.Rows, func(row Row) bool { return row.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &r.Rows[i]
+}
+
+func (r *Run) byID(id int64) *Row {
+	i := slices.IndexFunc(r.Rows, func(row Row) bool { return row.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &r.Rows[i]
+}
+
+// stopped tells whether an action, or something above it, was aborted or ended before it.
+func (r *Run) stopped(name string) bool {
+	for row := r.row(name); row != nil; row = r.row(row.Parent) {
+		if slices.ContainsFunc(r.Aborts, func(a Abort) bool { return a.Action == row.Name }) {
+			return true
+		}
+		if row.Parent == "" {
+			return false
+		}
+	}
+	return false
+}

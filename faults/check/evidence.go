@@ -1,0 +1,131 @@
+// Package check judges a storm by what was left: the database, the cluster, the processes' own notes, the object store and
+// what clients were told. It asserts the promises of docs/promises.md and is pure: it gets evidence and gives violations.
+package check
+
+import (
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/faults/ledger"
+	"github.com/flyte-binary/flyte-binary/faults/script"
+)
+
+// Phases as the contract numbers them.
+const (
+	Queued    = 1
+	Running   = 4
+	Succeeded = 5
+	Failed    = 6
+	Aborted   = 7
+	TimedOut  = 8
+	Paused    = 9
+	Recovered = 10
+)
+
+// Terminal tells whether a phase is an end.
+func Terminal(phase int32) bool {
+	return phase == Succeeded || phase == Failed || phase == Aborted || phase == TimedOut || phase == Recovered
+}
+
+// rank orders phases within an attempt.
+func rank(phase int32) int32 {
+	switch {
+	case Terminal(phase):
+		return 6
+	case phase == Paused:
+		return 5
+	default:
+		return phase
+	}
+}
+
+// Evidence is everything that is known of a storm after it.
+type Evidence struct {
+	Runs []Run
+	// TaskActions and Pods are what is left in the cluster, by name.
+	TaskActions, Pods []string
+	// Processes are the tasks' processes that are still alive.
+	Processes []int
+	// Cached are the entries of the cache.
+	Cached []CacheEntry
+	// Memory is the server's, in bytes.
+	Memory int64
+	// MemoryLimit is what it may have; 0 means that it is not judged.
+	MemoryLimit int64
+	// Clashes are moments at which more than one pod of an attempt was alive.
+	Clashes []string
+}
+
+// Run is what is known of one run.
+type Run struct {
+	Name string
+	// Acknowledged says that the client was told that the run exists.
+	Acknowledged bool
+	// Script is what the run was to do.
+	Script script.Node
+	// Rows and Events are the database's.
+	Rows   []Row
+	Events []Event
+	// LastSeq is the number of the last event, as the root row has it.
+	LastSeq int64
+	// Notes are the processes'.
+	Notes []ledger.Line
+	// Watched is what each watcher saw of each action, in order.
+	Watched []Watcher
+	// Aborts are the acknowledged aborts.
+	Aborts []Abort
+}
+
+// Row is an action in the database.
+type Row struct {
+	ID             int64
+	Name, Parent   string // Parent is empty for the root
+	Kind           int16  // workflow.ActionType
+	Phase          int32
+	Attempt        int32
+	Version        int32
+	EndedAt        *time.Time
+	OutputExists   bool   // what a success points to is there
+	LivePods       int    // of it, after everything
+	PausedChildren int    // root: the count that the row keeps
+	Hold           int16  // what it still waits for before admission
+	ErrorKind      string // USER, SYSTEM or nothing
+	ErrorMessage   string
+}
+
+// Event is an entry of the log.
+type Event struct {
+	Action    int64
+	Seq       int64
+	Attempt   int32
+	Phase     int32
+	Version   int32
+	ErrorKind string // USER, SYSTEM or nothing
+}
+
+// Watcher is one client that followed a run over all its streams.
+type Watcher struct {
+	Name string
+	// Seen are the positions of each action, in the order in which they came.
+	Seen map[string][]Position
+	// Whole says that the watcher follows every action of the run.
+	Whole bool
+}
+
+// Position is where an action was said to be.
+type Position struct {
+	Attempt int32
+	Phase   int32
+}
+
+// Abort is a subtree that was aborted.
+type Abort struct {
+	Action string
+	At     time.Time
+}
+
+// CacheEntry is one entry of the cache.
+type CacheEntry struct {
+	Key    string
+	URI    string
+	Exists bool // what it points to is there
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// fault is something that breaks.
+type fault struct {
+	kind   string
+	at     time.Duration // from the beginning of the storm
+	length time.Duration // until it is mended
+	point  string        // for kindPoint: where the server dies
+	turn   int           // at its nth passage
+	number int           // how many, how much
+}
+
+func (f fault) String() string {
+	text := fmt.Sprintf("%s at %s", f.kind, f.at)
+	if f.point != "" {
+		return fmt.Sprintf("%s %s (passage %d)", text, f.point, f.turn)
+	}
+	if f.length > 0 {
+		text += fmt.Sprintf(" for %s", f.length)
+	}
+	return text
+}
+
+// The kinds of faults.
+const (
+	kindKill          = "server-kill"
+	kindPoint         = "server-dies-at"
+	kindPostgresFast  = "postgres-fast-restart"
+	kindPostgresCrash = "postgres-crash"
+	kindPostgresCut   = "postgres-connections-cut"
+	kindPostgresHang  = "postgres-connections-frozen"
+	kindAPIKill       = "apiserver-kill"
+	kindAPIStop       = "apiserver-stopped"
+	kindCompact       = "etcd-compacted"
+	kindThrottle      = "apiserver-429"
+	kindConflict      = "apiserver-409"
+	kindHalfOpen      = "streams-half-open"
+	kindCut           = "streams-cut"
+	kindSlow          = "streams-slow"
+	kindDisk          = "store-full"
+	kindClock         = "clock-step"
+	kindReplay        = "events-replayed"
+	kindPods          = "pods-deleted"
+	kindTaskActions   = "taskactions-deleted"
+	kindNode          = "node-kill"
+)
+
+func allKinds() []string {
+	return []string{
+		kindKill, kindPoint, kindPoint, kindPoint, kindPostgresFast, kindPostgresCrash, kindPostgresCut, kindPostgresHang, kindAPIKill,
+		kindAPIStop, kindCompact, kindThrottle, kindConflict, kindHalfOpen, kindCut, kindSlow, kindDisk, kindClock, kindReplay,
+		kindPods, kindTaskActions, kindNode,
+	}
+}
+
+// points are the places in the code where the server may die.
+func points() []string {
+	return []string{
+		"create-run.after-inputs", "writer.before-commit", "writer.after-commit", "bridge.before-create", "bridge.after-create",
+		"bridge.after-delete", "pod.after-create", "reconciler.after-report", "reconciler.before-status", "reconciler.after-status",
+		"reconciler.before-delete", "reconciler.after-delete", "seal.before-write", "seal.after-write", "caching.after-put",
+	}
+}
+
+// newFaults picks two to five faults of the given kinds.
+func newFaults(r *rand.Rand, kinds []string) []fault {
+	var faults []fault
+	for range 2 + r.IntN(4) {
+		f := fault{
+			kind: kinds[r.IntN(len(kinds))], at: time.Duration(200+r.IntN(3500)) * time.Millisecond,
+			length: time.Duration(200+r.IntN(2000)) * time.Millisecond, number: 1 + r.IntN(5),
+		}
+		switch f.kind {
+		case kindPoint:
+			f.point, f.turn = points()[r.IntN(len(points()))], 1+r.IntN(20)
+			f.at = time.Duration(r.IntN(2000)) * time.Millisecond
+		case kindClock:
+			f.number = []int{-600, -30, 30, 600, 3600}[r.IntN(5)] // seconds
+		case kindAPIStop:
+			f.length += 2 * time.Second
+		}
+		faults = append(faults, f)
+	}
+	slices.SortStableFunc(faults, func(a, b fault) int { return cmp.Compare(a.at, b.at) })
+	return faults
+}
+
+// chooseKinds takes the kinds that are named, separated by commas.
+func chooseKinds(names string) ([]string, error) {
+	if names == "" {
+		return allKinds(), nil
+	}
+	chosen := strings.Split(names, ",")
+	for _, name := range chosen {
+		if !slices.Contains(allKinds(), name) {
+			return nil, fmt.Errorf("-kinds: there is no kind %q; there are %s", name, strings.Join(slices.Compact(allKinds()), ", "))
+		}
+	}
+	return chosen, nil
+}

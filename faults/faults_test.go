@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestAFewStorms is the short form of `make faults`: each of its seeds is a storm over the whole product. What it says when one
+// fails tells how to see it again.
+func TestAFewStorms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("storms take a minute")
+	}
+	o, err := parseOptions([]string{"-seeds", "4", "-first", "1", "-minutes", "4"}, os.Stderr)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	out := &bytes.Buffer{}
+	s, err := newSuite(ctx, o, out)
+	if errors.Is(err, errMissing) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	failed, err := s.run(ctx)
+	t.Logf("%s", out)
+	require.NoError(t, err)
+	require.Empty(t, failed, "seeds")
+}
+
+func TestASeedIsAlwaysTheSamePlan(t *testing.T) {
+	for seed := range uint64(50) {
+		one, again := newPlan(seed, allKinds()), newPlan(seed, allKinds())
+		require.Equal(t, one, again)
+		require.NotEmpty(t, one.faults)
+		require.Greater(t, one.actions(), 40)
+		require.Less(t, one.actions(), 160)
+		names := map[string]bool{}
+		for _, run := range one.runs {
+			require.False(t, names[run.name])
+			names[run.name] = true
+			inner := map[string]bool{}
+			for _, node := range run.root.All() {
+				require.False(t, inner[node.Name], "%s/%s", run.name, node.Name)
+				inner[node.Name] = true
+			}
+		}
+	}
+}
+
+func TestEveryKindOfFaultComes(t *testing.T) {
+	kinds, places := map[string]bool{}, map[string]bool{}
+	for seed := range uint64(200) {
+		for _, f := range newPlan(seed, allKinds()).faults {
+			kinds[f.kind] = true
+			if f.point != "" {
+				places[f.point] = true
+			}
+		}
+	}
+	for _, kind := range allKinds() {
+		require.True(t, kinds[kind], kind)
+	}
+	for _, point := range points() {
+		require.True(t, places[point], point)
+	}
+}
+
+func TestOptionsNameWhatIsWrong(t *testing.T) {
+	_, err := parseOptions([]string{"-kinds", "earthquake"}, &bytes.Buffer{})
+	require.ErrorContains(t, err, "earthquake")
+	_, err = parseOptions([]string{"-seeds", "0"}, &bytes.Buffer{})
+	require.ErrorContains(t, err, "-seeds")
+	o, err := parseOptions([]string{"-seed", "17", "-kinds", kindKill}, &bytes.Buffer{})
+	require.NoError(t, err)
+	require.Equal(t, uint64(17), o.first)
+	require.Equal(t, 1, o.seeds)
+	require.Equal(t, []string{kindKill}, o.chosen)
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"google.golang.org/protobuf/proto"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/faults/stack"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+)
+
+// namespace is where the server makes its objects.
+const namespace = "flyte"
+
+// harm is what strangers do: delete what is not theirs, cut the database off, tell old news again.
+type harm struct {
+	stack  *stack.Stack
+	client *client
+	seed   uint64
+}
+
+func (h *harm) connect(ctx context.Context) (*pgx.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return pgx.Connect(ctx, h.stack.DSN())
+}
+
+func (h *harm) terminateBackends(ctx context.Context) error {
+	conn, err := h.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it served one statement
+	_, err = conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()`)
+	return err
+}
+
+// replay tells the server again what executors told it, some of it twice and none of it in order.
+func (h *harm) replay(ctx context.Context, n int) error {
+	conn, err := h.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it served one statement
+	rows, err := conn.Query(ctx, `SELECT e.event FROM action_events e JOIN actions a ON a.id = e.run_id
+		WHERE a.run_name LIKE $1 AND e.event IS NOT NULL ORDER BY random() LIMIT $2`, runsOf(h.seed), n)
+	if err != nil {
+		return err
+	}
+	bodies, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	if err != nil || len(bodies) == 0 {
+		return err
+	}
+	request := &workflow.RecordRequest{}
+	for _, body := range bodies {
+		event := &workflow.ActionEvent{}
+		if err := proto.Unmarshal(body, event); err != nil {
+			return err
+		}
+		for range 1 + rand.N(2) { //nolint:gosec // chance
+			request.Events = append(request.Events, event)
+		}
+	}
+	rand.Shuffle(len(request.Events), func(i, j int) {
+		request.Events[i], request.Events[j] = request.Events[j], request.Events[i]
+	})
+	return insist(ctx, func(ctx context.Context) error {
+		_, err := h.client.events.Record(ctx, request)
+		return err
+	})
+}
+
+func (h *harm) deletePods(ctx context.Context, n int) error {
+	pods, err := h.stack.Client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, i := range some(len(pods.Items), n) {
+		errs = append(errs, h.stack.Client.CoreV1().Pods(namespace).Delete(ctx, pods.Items[i].Name, metav1.DeleteOptions{}))
+	}
+	return errors.Join(errs...)
+}
+
+func (h *harm) deleteTaskActions(ctx context.Context, n int) error {
+	found, err := h.stack.Metadata.Resource(v1.Resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, i := range some(len(found.Items), n) {
+		errs = append(errs, h.stack.Metadata.Resource(v1.Resource).Namespace(namespace).Delete(ctx, found.Items[i].Name, metav1.DeleteOptions{}))
+	}
+	return errors.Join(errs...)
+}
+
+// some picks up to n indexes below a limit.
+func some(limit, n int) []int {
+	picked := rand.Perm(limit) //nolint:gosec // chance
+	return slices.Clone(picked[:min(n, limit)])
+}
+
+// runsOf is the pattern of the names of a seed's runs.
+func runsOf(seed uint64) string { return fmt.Sprintf("s%d-%%", seed) }

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+)
+
+// options are the flags.
+type options struct {
+	seeds    int
+	first    uint64
+	minutes  int
+	kinds    string
+	chosen   []string // kinds of faults, from kinds
+	dir      string
+	demo     string
+	server   string
+	tools    string
+	keep     bool
+	failFast bool
+	verbose  bool
+}
+
+func parseOptions(args []string, errors io.Writer) (options, error) {
+	var o options
+	var seed uint64
+	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
+	flags.SetOutput(errors)
+	flags.IntVar(&o.seeds, "seeds", 20, "how many storms")
+	flags.Uint64Var(&o.first, "first", 1, "the seed of the first storm; the others follow")
+	flags.Uint64Var(&seed, "seed", 0, "only the storm of this seed, as to see it again")
+	flags.IntVar(&o.minutes, "minutes", 0, "begin no storm after so many minutes; 0: never stop for that")
+	flags.StringVar(&o.kinds, "kinds", "", "only these kinds of faults, separated by commas; seeds mean other storms then")
+	flags.StringVar(&o.dir, "dir", "", "where to keep the data meanwhile (default: the system's temporary directory)")
+	flags.StringVar(&o.demo, "demo", "", "the built demo program, for its node (default: $FLYTE_BINARY_DEMO, else bin/flyte-binary)")
+	flags.StringVar(&o.server, "server", "", "the server, built with -tags failpoints (default: built from manager/cmd/flyte-binary)")
+	flags.StringVar(&o.tools, "tools", "", "directory of kube-apiserver and etcd (default: $KUBEBUILDER_ASSETS, else .bin)")
+	flags.BoolVar(&o.keep, "keep", false, "keep data and logs of storms that went well too")
+	flags.BoolVar(&o.failFast, "fail-fast", false, "stop at the first storm that fails")
+	flags.BoolVar(&o.verbose, "v", false, "tell the faults of each storm before it begins")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if seed != 0 {
+		o.first, o.seeds, o.verbose = seed, 1, true
+	}
+	if o.seeds <= 0 {
+		return o, fmt.Errorf("-seeds: must be positive, got %d", o.seeds)
+	}
+	var err error
+	o.chosen, err = chooseKinds(o.kinds)
+	return o, err
+}
+
+// replayFlags are those that decide what a seed means.
+func (o options) replayFlags() string {
+	if o.kinds == "" {
+		return ""
+	}
+	return " -kinds " + o.kinds
+}

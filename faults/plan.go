@@ -1,0 +1,166 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/faults/script"
+)
+
+// plan is what a seed stands for: the runs of a storm, and what breaks when. When things happen in the processes is not in
+// the seed's power, so that a replay is the same storm over the same sea, not the same waves.
+type plan struct {
+	seed   uint64
+	runs   []plannedRun
+	faults []fault
+}
+
+// plannedRun is one run.
+type plannedRun struct {
+	name  string
+	after time.Duration // from the beginning of the storm
+	twice bool          // created twice, at the same time
+	root  script.Node
+}
+
+// newPlan makes the plan of a seed.
+func newPlan(seed uint64, kinds []string) plan {
+	r := rand.New(rand.NewPCG(seed, 0x5707)) //nolint:gosec // repeatable is what is wanted
+	p := plan{seed: seed}
+	g := &generator{Rand: r, seed: seed}
+	size := 40 + r.IntN(50)
+	for size > 0 {
+		root := g.run()
+		size -= len(root.All())
+		p.runs = append(p.runs, plannedRun{
+			name: fmt.Sprintf("s%d-%d", seed, len(p.runs)), after: time.Duration(r.IntN(1500)) * time.Millisecond,
+			twice: r.IntN(3) == 0, root: root,
+		})
+	}
+	p.faults = newFaults(r, kinds)
+	return p
+}
+
+// actions counts those that the scripts name.
+func (p plan) actions() int {
+	n := 0
+	for _, run := range p.runs {
+		n += len(run.root.All())
+	}
+	return n
+}
+
+// generator invents scripts.
+type generator struct {
+	*rand.Rand
+	seed  uint64
+	count int
+}
+
+func (g *generator) name() string {
+	g.count++
+	return fmt.Sprintf("n%d", g.count)
+}
+
+// run invents a run. Its shape is one of those that people have.
+func (g *generator) run() script.Node {
+	g.count = 0
+	root := script.Node{Name: "a0", Kind: script.Task, Twice: g.IntN(4) == 0}
+	switch g.IntN(7) {
+	case 0, 1: // a fan-out
+		for range 5 + g.IntN(14) {
+			root.Children = append(root.Children, g.leaf())
+		}
+	case 2: // a chain
+		root.Chain = true
+		for range 3 + g.IntN(5) {
+			root.Children = append(root.Children, g.leaf())
+		}
+	case 3: // a tree
+		for range 2 + g.IntN(2) {
+			root.Children = append(root.Children, g.tree(2))
+		}
+	case 4: // people are asked
+		for range 1 + g.IntN(4) {
+			root.Children = append(root.Children, g.condition(), g.leaf())
+		}
+	case 5: // something is stopped
+		if g.IntN(2) == 0 {
+			root.AbortMillis = 200 + g.IntN(3000)
+		}
+		for range 2 + g.IntN(3) {
+			child := g.tree(1)
+			if g.IntN(2) == 0 {
+				child.AbortMillis = 1 + g.IntN(1500)
+				child.Millis += 500
+			}
+			root.Children = append(root.Children, child)
+		}
+		root.Leave = g.IntN(4) == 0
+	default: // the same work again and again
+		version := fmt.Sprintf("v%d-%d", g.seed, g.IntN(2))
+		serialized := g.IntN(2) == 0
+		for range 3 + g.IntN(6) {
+			child := g.plain()
+			child.Millis, child.Cache, child.Serialized = 50, version, serialized
+			root.Children = append(root.Children, child)
+		}
+	}
+	if g.IntN(5) == 0 {
+		g.troubled(&root)
+	}
+	return root
+}
+
+func (g *generator) plain() script.Node {
+	return script.Node{Name: g.name(), Kind: script.Task, Millis: g.IntN(400)}
+}
+
+// leaf is an action without children, mostly one that succeeds.
+func (g *generator) leaf() script.Node {
+	n := g.plain()
+	switch g.IntN(12) {
+	case 0, 1, 2:
+		g.troubled(&n)
+	case 3:
+		n.Fatal = true
+	case 4:
+		n.Kind = script.Trace
+	case 5, 6:
+		n.Kind = script.Sleep
+	}
+	return n
+}
+
+// troubled lets an action fail by itself before it succeeds, or too often.
+func (g *generator) troubled(n *script.Node) {
+	n.Retries, n.Failures = 1+g.IntN(2), 1+g.IntN(2)
+	if g.IntN(5) == 0 {
+		n.Failures = n.Retries + 1
+	}
+}
+
+func (g *generator) tree(depth int) script.Node {
+	n := g.plain()
+	if depth == 0 {
+		return n
+	}
+	n.Twice = g.IntN(4) == 0
+	for range 2 + g.IntN(2) {
+		if g.IntN(3) == 0 {
+			n.Children = append(n.Children, g.leaf())
+		} else {
+			n.Children = append(n.Children, g.tree(depth-1))
+		}
+	}
+	if g.IntN(4) == 0 {
+		g.troubled(&n)
+	}
+	return n
+}
+
+func (g *generator) condition() script.Node {
+	answers := []string{script.AnswerSignal, script.AnswerSignal, script.AnswerAbort}
+	return script.Node{Name: g.name(), Kind: script.Condition, Answer: answers[g.IntN(len(answers))]}
+}

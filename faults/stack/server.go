@@ -1,0 +1,115 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/faults/proxy"
+)
+
+// InternalToken is by which the suite reaches what only services reach.
+const InternalToken = "of-the-storm"
+
+// serverConfig shortens the pauses after which the server looks again by itself, so that a storm of seconds shows what
+// takes minutes elsewhere. No fault of the system may end an action: the budget for them is wide.
+const serverConfig = `
+server: {listen: %q, shutdownGrace: 5s}
+auth: {internalToken: %q}
+database: {url: %q, connectTimeout: 2s}
+storage: {url: %q, sync: false, publicURL: %q}
+kubernetes: {kubeconfig: %q}
+logging: {level: debug, format: json}
+runs:
+  writer: {retryMax: 500ms, commitTimeout: 5s}
+  admission: {poll: 500ms, lease: 3s}
+  assignments: {heartbeat: 1s, poll: 2s}
+  watch: {heartbeat: 1s, poll: 500ms}
+actions: {watch: {maxSilence: 5s, maxOutage: 5s}}
+bridge: {resync: 3s, maxSilence: 5s, sealGrace: 8s, recreateDelay: 500ms, callTimeout: 5s, maxBackoff: 1s}
+executor:
+  pod: {endpoint: %q, insecure: true, defaultCpu: 10m, defaultMemory: 128Mi, terminationGracePeriod: 1s}
+  logs: {sealTimeout: 5s}
+  reconciler:
+    {maxSystemFailures: 40, systemBackoff: 100ms, maxSystemBackoff: 1s, statusDelay: 500ms, resync: 5s, sweep: 5s, maxErrorBackoff: 1s}
+`
+
+func (s *Stack) prepareServer() error {
+	ports, err := freePorts(1)
+	if err != nil {
+		return err
+	}
+	s.address = fmt.Sprintf("127.0.0.1:%d", ports[0])
+	if s.Front, err = proxy.NewTCP(s.address); err != nil {
+		return err
+	}
+	database, err := s.throughProxy()
+	if err != nil {
+		return err
+	}
+	kubeconfig, err := writeKubeconfig(s.Dir, "server-kubeconfig", s.API.URL())
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(s.Dir, "server.yaml")
+	body := fmt.Appendf(nil, serverConfig, s.address, InternalToken, database, s.Storage, s.URL(), kubeconfig, s.Front.Addr())
+	if err := os.WriteFile(path, body, 0o600); err != nil {
+		return err
+	}
+	env := []string{"FLYTE_FAILPOINTS=" + s.failpoints(), "FLYTE_CLOCK_OFFSET=" + s.clockOffset()}
+	s.Server = newProcess(s.Dir, "server", s.Programs.Server, env, "serve", "--config", path)
+	return nil
+}
+
+// URL leads to the server through the proxy.
+func (s *Stack) URL() string { return "http://" + s.Front.Addr() }
+
+// Direct leads to the server past the proxy.
+func (s *Stack) Direct() string { return "http://" + s.address }
+
+func (s *Stack) failpoints() string  { return filepath.Join(s.Dir, "failpoint") }
+func (s *Stack) clockOffset() string { return filepath.Join(s.Dir, "clock-offset") }
+
+// Arm lets the server die when it passes a point for the nth time from now.
+func (s *Stack) Arm(point string, turn int) error {
+	return os.WriteFile(s.failpoints(), fmt.Appendf(nil, "%s %d", point, turn), 0o600)
+}
+
+// Disarm takes back what Arm did.
+func (s *Stack) Disarm() error {
+	err := os.Remove(s.failpoints())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// StepClock sets how far the server's time of day is off.
+func (s *Stack) StepClock(offset time.Duration) error {
+	return os.WriteFile(s.clockOffset(), []byte(offset.String()), 0o600)
+}
+
+// Ready asks the server whether everything that it stands on works.
+func (s *Stack) Ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Direct()+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", response.Status, body)
+	}
+	return err
+}

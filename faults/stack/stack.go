@@ -1,0 +1,172 @@
+// Package stack starts everything that a storm rages in, each part a process that can be killed alone: Postgres, etcd, an API
+// server with its controllers, a node that runs pods as processes, and the server as the container image has it, built
+// so that it can be made to die at named points. Proxies stand before the server, before Postgres and before the API
+// server. It stands below the fault suite.
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/faults/proxy"
+	"github.com/flyte-binary/flyte-binary/internal/pgembed"
+)
+
+// Programs are the programs that a stack starts.
+type Programs struct {
+	Demo   string // the product with the demo mode, for its node and controllers
+	Server string // the product, built with failpoints
+	Task   string // the task program
+	Tools  string // directory of kube-apiserver and etcd
+}
+
+// Stack is everything that runs.
+type Stack struct {
+	Dir      string
+	Programs Programs
+
+	Postgres *pgembed.Server
+	*Cluster
+	Node   *Process
+	Server *Process
+
+	// Front stands before the server, for tasks and clients alike; Database before Postgres and API before the API server,
+	// for the server alone.
+	Front, Database *proxy.TCP
+	API             *proxy.API
+
+	// Storage is the object store, Ledger where the tasks keep their notes.
+	Storage, Ledger string
+
+	address string // of the server, behind Front
+	mounted bool
+}
+
+// New starts everything on empty data below a directory.
+func New(ctx context.Context, programs Programs, dir string) (s *Stack, err error) {
+	s = &Stack{Dir: dir, Programs: programs, Storage: filepath.Join(dir, "storage"), Ledger: filepath.Join(dir, "ledger")}
+	defer func() {
+		if err != nil {
+			s.Stop()
+		}
+	}()
+	for _, path := range []string{dir, s.Storage, s.Ledger} {
+		if err := os.MkdirAll(path, 0o755); err != nil { //nolint:gosec // Postgres runs as another user when we are root
+			return s, err
+		}
+	}
+	s.mounted = mountSmall(s.Storage)
+	if err := s.startPostgres(ctx); err != nil {
+		return s, err
+	}
+	if s.Cluster, err = startCluster(ctx, programs, dir); err != nil {
+		return s, err
+	}
+	s.Node = newProcess(dir, "node", programs.Demo, nil,
+		"internal-node", "--kubeconfig", s.kubeconfig, "--data-dir", filepath.Join(dir, "node"), "--cpus", "1000")
+	if err := s.Node.Start(); err != nil {
+		return s, err
+	}
+	if s.API, err = proxy.NewAPI(s.url, token); err != nil {
+		return s, err
+	}
+	if err := s.prepareServer(); err != nil {
+		return s, err
+	}
+	_, err = s.StartServer(ctx)
+	return s, err
+}
+
+func (s *Stack) startPostgres(ctx context.Context) error {
+	ports, err := freePorts(1)
+	if err != nil {
+		return err
+	}
+	s.Postgres, err = pgembed.New(pgembed.Config{
+		DataDir: filepath.Join(s.Dir, "postgres"), Port: ports[0], Restart: true, Log: zerolog.Nop(),
+		// Processes die here, the machine does not. Commits are written before they are acknowledged all the same.
+		Settings: map[string]string{"fsync": "off", "full_page_writes": "off"},
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.Postgres.Start(ctx); err != nil {
+		s.Postgres = nil
+		return err
+	}
+	s.Database, err = proxy.NewTCP(fmt.Sprintf("127.0.0.1:%d", ports[0]))
+	return err
+}
+
+// DSN leads to the database past the proxy.
+func (s *Stack) DSN() string { return s.Postgres.DSN() }
+
+// throughProxy leads to the database through the proxy.
+func (s *Stack) throughProxy() (string, error) {
+	direct, err := url.Parse(s.Postgres.DSN())
+	if err != nil {
+		return "", err
+	}
+	direct.Host, direct.RawQuery = s.Database.Addr(), "sslmode=disable"
+	return direct.String(), nil
+}
+
+// Stop ends everything, in reverse, and processes of pods that are left.
+func (s *Stack) Stop() {
+	s.Server.Kill()
+	if s.Node.current() != nil {
+		s.Node.Stop()
+	}
+	for _, pid := range s.TaskProcesses() {
+		end(pid)
+	}
+	s.Cluster.stop()
+	if s.Front != nil {
+		s.Front.Close()
+	}
+	if s.API != nil {
+		s.API.Close()
+	}
+	if s.Database != nil {
+		s.Database.Close()
+	}
+	if s.Postgres != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), stopPatience) // also after an interrupt
+		defer cancel()
+		_ = s.Postgres.Stop(ctx) // its data are thrown away
+	}
+	if s.mounted {
+		unmount(s.Storage)
+		s.mounted = false
+	}
+}
+
+// TaskProcesses are the processes of pods that are alive.
+func (s *Stack) TaskProcesses() []int { return processesOf(s.Programs.Task) }
+
+// StartServer starts the server and tells how long it took to be ready.
+func (s *Stack) StartServer(ctx context.Context) (time.Duration, error) {
+	began := time.Now()
+	if err := s.Server.Start(); err != nil {
+		return 0, err
+	}
+	err := s.Server.await(ctx, s.Ready)
+	if err == nil && s.Front == nil {
+		return 0, errors.New("no proxy before the server")
+	}
+	return time.Since(began), err
+}
+
+// Said tells whether a process of the stack said something in any of its lives.
+func Said(p *Process, words string) bool {
+	body, err := os.ReadFile(p.Log)
+	return err == nil && strings.Contains(string(body), words)
+}

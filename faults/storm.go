@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/faults/check"
+	"github.com/flyte-binary/flyte-binary/faults/stack"
+)
+
+// result is how a storm went.
+type result struct {
+	seed       uint64
+	runs       int
+	actions    int // in the database
+	lost       int // attempts that were tried again
+	faults     []fault
+	restarts   []time.Duration
+	took       time.Duration
+	violations []check.Violation
+	memory     int64
+	err        error
+}
+
+func (r result) failed() bool { return r.err != nil || len(r.violations) > 0 }
+
+// stormLimit bounds one storm with its settling.
+const stormLimit = 5 * time.Minute
+
+// storm lets one seed rage on a stack and judges what is left.
+func storm(ctx context.Context, s *stack.Stack, k *keeper, p plan, w *weather) (r result) {
+	began := time.Now()
+	r = result{seed: p.seed, runs: len(p.runs), faults: p.faults}
+	defer func() { r.took, r.restarts = time.Since(began), k.restarts() }()
+	ctx, cancel := context.WithTimeout(ctx, stormLimit)
+	defer cancel()
+
+	d := newDriver(s, p)
+	defer d.close()
+	driving, stopDriving := context.WithCancel(ctx)
+	defer d.work.Wait()
+	defer stopDriving()
+	look := lookOut(s)
+	defer look.close()
+	w.harm = &harm{stack: s, client: d.client, seed: p.seed}
+
+	d.start(driving)
+	w.rage(ctx, p.faults)
+	if r.err = w.mend(ctx); r.err != nil {
+		return r
+	}
+	c := &collector{stack: s, driver: d, look: look, healed: time.Now()}
+	if r.err = c.settle(ctx); r.err != nil && ctx.Err() == nil {
+		return r
+	}
+	evidence, err := c.collect(context.WithoutCancel(ctx))
+	if err != nil {
+		r.err = errors.Join(r.err, err)
+		return r
+	}
+	r.memory = evidence.Memory
+	for _, run := range evidence.Runs {
+		r.actions += len(run.Rows)
+		for _, row := range run.Rows {
+			r.lost += int(row.Attempt) - 1
+		}
+	}
+	r.violations = check.Check(evidence)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, problem := range d.problems {
+		r.violations = append(r.violations, check.Violation{Promise: "client", Text: problem})
+	}
+	if !r.failed() {
+		forget(s, p)
+	}
+	return r
+}
+
+// forget removes the files of a storm that went well.
+func forget(s *stack.Stack, p plan) {
+	for _, run := range p.runs {
+		_ = os.RemoveAll(filepath.Join(s.Ledger, run.name)) // only to save room
+	}
+}
+
+// line is the result in one line.
+func (r result) line() string {
+	verdict := "ok    "
+	if r.failed() {
+		verdict = "FAILED"
+	}
+	var kinds []string
+	for _, f := range r.faults {
+		if f.kind == kindPoint {
+			kinds = append(kinds, "dies-at:"+f.point)
+		} else {
+			kinds = append(kinds, f.kind)
+		}
+	}
+	text := fmt.Sprintf("seed %-4d %s %5.1fs  %2d runs %3d actions %3d lost attempts  %3d MiB  %s", r.seed, verdict,
+		r.took.Seconds(), r.runs, r.actions, r.lost, r.memory>>20, strings.Join(kinds, " "))
+	if len(r.restarts) > 0 {
+		var took []string
+		for _, one := range r.restarts {
+			took = append(took, fmt.Sprintf("%.1fs", one.Seconds()))
+		}
+		text += "  ready after " + strings.Join(took, " ")
+	}
+	return text
+}
