@@ -33,10 +33,10 @@ func (r result) failed() bool { return r.err != nil || len(r.violations) > 0 }
 const stormLimit = 5 * time.Minute
 
 // storm lets one seed rage on a stack and judges what is left.
-func storm(ctx context.Context, s *stack.Stack, k *keeper, p plan, w *weather) (r result) {
+func storm(ctx context.Context, s *stack.Stack, p plan, w *weather) (r result) {
 	began := time.Now()
 	r = result{seed: p.seed, runs: len(p.runs), faults: p.faults}
-	defer func() { r.took, r.restarts = time.Since(began), k.restarts() }()
+	defer func() { r.took, r.restarts = time.Since(began), w.server.restarts() }()
 	ctx, cancel := context.WithTimeout(ctx, stormLimit)
 	defer cancel()
 

@@ -23,7 +23,7 @@ type suite struct {
 
 	stacks  int
 	stack   *stack.Stack
-	keeper  *keeper
+	keepers []*keeper
 	weather *weather
 }
 
@@ -83,7 +83,7 @@ func (s *suite) one(ctx context.Context, seed uint64) (result, error) {
 			s.say("  %s", f)
 		}
 	}
-	return storm(ctx, s.stack, s.keeper, p, s.weather), nil
+	return storm(ctx, s.stack, p, s.weather), nil
 }
 
 // startLimit bounds the start of everything.
@@ -99,8 +99,9 @@ func (s *suite) start(ctx context.Context) error {
 		s.stack = nil
 		return fmt.Errorf("start the stack in %s: %w", s.dir, err)
 	}
-	s.keeper = keep(s.stack, s.say)
-	s.weather = &weather{stack: s.stack, keeper: s.keeper, say: s.say}
+	server, node := keep(s.stack.Server, s.stack.StartServer), keepRunning(s.stack.Node)
+	s.keepers = []*keeper{server, node, keepRunning(s.stack.Controllers)}
+	s.weather = &weather{stack: s.stack, server: server, node: node, say: s.say}
 	return nil
 }
 
@@ -128,7 +129,9 @@ func (s *suite) stop() {
 	if s.stack == nil {
 		return
 	}
-	s.keeper.close()
+	for _, k := range s.keepers {
+		k.close()
+	}
 	s.stack.Stop()
 	s.stack = nil
 }

@@ -14,11 +14,11 @@ import (
 // weather makes the faults of a storm happen, and mends them.
 type weather struct {
 	stack   *stack.Stack
-	keeper  *keeper
+	server  *keeper
+	node    *keeper
 	harm    *harm
 	say     func(format string, args ...any)
-	cluster sync.Mutex // one fault at a time of the API server
-	node    sync.Mutex
+	cluster sync.Mutex    // one fault at a time of the API server
 	offset  time.Duration // of the clock, from all storms on this stack
 }
 
@@ -63,7 +63,7 @@ func (w *weather) strike(ctx context.Context, f fault) error {
 	s := w.stack
 	switch f.kind {
 	case kindKill:
-		s.Server.Signal(syscall.SIGKILL)
+		w.server.down(ctx, f.length/4)
 	case kindPoint:
 		return s.Arm(f.point, f.turn)
 	case kindPostgresFast:
@@ -116,11 +116,7 @@ func (w *weather) strike(ctx context.Context, f fault) error {
 	case kindTaskActions:
 		return w.harm.deleteTaskActions(ctx, f.number)
 	case kindNode:
-		w.node.Lock()
-		defer w.node.Unlock()
-		s.Node.Kill()
-		sleep(ctx, f.length)
-		return s.Node.Start()
+		w.node.down(ctx, f.length)
 	}
 	return nil
 }
