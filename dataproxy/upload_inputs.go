@@ -13,12 +13,14 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
+	"github.com/flyte-binary/flyte-binary/internal/cachekey"
 	"github.com/flyte-binary/flyte-binary/internal/layout"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
 // UploadInputs implements DataProxyService. Inputs lie at a path made of all their content, so that no two requests can
-// overwrite each other's; the hash, which feeds the cache, leaves out what the task ignores.
+// overwrite each other's. The hash, which feeds the cache, is the one that the SDK computes: it leaves out what the task
+// ignores, and the context.
 func (s *Service) UploadInputs(ctx context.Context, r *dataproxy.UploadInputsRequest) (*dataproxy.UploadInputsResponse, error) {
 	project, domain, err := s.inputsScope(ctx, r)
 	if err != nil {
@@ -42,10 +44,6 @@ func (s *Service) UploadInputs(ctx context.Context, r *dataproxy.UploadInputsReq
 	if int64(len(body)) > s.config.MaxInlineBytes {
 		return nil, rpc.InvalidArgument("inputs", "have %d bytes, more than the %d that are allowed", len(body), s.config.MaxInlineBytes)
 	}
-	hash, err := inputsHash(inputs, ignored)
-	if err != nil {
-		return nil, err
-	}
 	base, err := s.baseDir(ctx, r.GetBaseDir(), project, domain)
 	if err != nil {
 		return nil, err
@@ -55,7 +53,7 @@ func (s *Service) UploadInputs(ctx context.Context, r *dataproxy.UploadInputsReq
 		return nil, storeError(err, "base_dir", uri)
 	}
 	return &dataproxy.UploadInputsResponse{
-		OffloadedInputData: &common.OffloadedInputData{Uri: uri, InputsHash: hash},
+		OffloadedInputData: &common.OffloadedInputData{Uri: uri, InputsHash: cachekey.OffloadedHash(inputs, ignored)},
 	}, nil
 }
 

@@ -3,7 +3,6 @@ package dataproxy_test
 import (
 	"crypto/md5" //nolint:gosec // the protocol's digest
 	"encoding/base64"
-	"hash/fnv"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -22,6 +21,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/dataproxy"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
+	"github.com/flyte-binary/flyte-binary/internal/cachekey"
 )
 
 func upload(body []byte) *dataproxy.CreateUploadLocationRequest {
@@ -187,11 +187,11 @@ func TestUploadInputs(t *testing.T) {
 	require.NoError(t, proto.Unmarshal(body, &stored))
 	require.True(t, proto.Equal(inputs, &stored), "the context travels with the inputs")
 
-	plain, err := proto.MarshalOptions{Deterministic: true}.Marshal(&task.Inputs{Literals: inputs.GetLiterals()})
+	hash := response.GetOffloadedInputData().GetInputsHash()
+	require.Equal(t, cachekey.InputsHash(inputs, nil), hash, "the SDK's hash")
+	sum, err := base64.StdEncoding.DecodeString(hash)
 	require.NoError(t, err)
-	hash := fnv.New64a()
-	_, _ = hash.Write(plain)
-	require.Equal(t, base64.RawURLEncoding.EncodeToString(hash.Sum(nil)), response.GetOffloadedInputData().GetInputsHash())
+	require.Len(t, sum, 32)
 }
 
 func TestInputsThatDifferNeverShareAPlace(t *testing.T) {

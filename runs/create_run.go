@@ -57,9 +57,7 @@ func (s *Service) createRun(ctx context.Context, request *workflow.CreateRunRequ
 		return nil, err
 	}
 	failpoint.Here("create-run.after-inputs")
-	if root.CacheKey, err = cacheKey(planned.spec, planned.id.GetName(), inputsHash); err != nil {
-		return nil, err
-	}
+	root.CacheKey = rootCacheKey(planned, inputsHash)
 	run := &runContext{ID: id, Spec: spec, OutputBase: root.RunOutputBase, Queue: root.Queue}
 	if run.Recovery, err = s.recoveryOf(ctx, id, notCreated, spec); err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package runs
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/cachekey"
 	"github.com/flyte-binary/flyte-binary/internal/layout"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/store"
@@ -48,7 +48,7 @@ func (s *Service) storeInputs(ctx context.Context, root *store.Root, spec *task.
 		}
 		return "", rpc.Unavailable(err, "the inputs could not be stored")
 	}
-	return hashForCache(inputs, spec.GetTaskTemplate().GetMetadata().GetCacheIgnoreInputVars())
+	return cachekey.InputsHash(inputs, spec.GetTaskTemplate().GetMetadata().GetCacheIgnoreInputVars()), nil
 }
 
 // withDefaults adds the task's defaults for inputs that the request leaves out.
@@ -65,21 +65,6 @@ func withDefaults(given *task.Inputs, defaults []*task.NamedParameter) *task.Inp
 		}
 	}
 	return inputs
-}
-
-func hashForCache(inputs *task.Inputs, ignored []string) (string, error) {
-	counted := &task.Inputs{}
-	for _, literal := range inputs.GetLiterals() {
-		if !slices.Contains(ignored, literal.GetName()) {
-			counted.Literals = append(counted.Literals, literal)
-		}
-	}
-	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(counted)
-	if err != nil {
-		return "", rpc.InvalidArgument("inputs", "cannot be encoded: %s", err.Error())
-	}
-	sum := sha256.Sum256(body)
-	return base64.StdEncoding.EncodeToString(sum[:]), nil
 }
 
 // checkReachable refuses URIs outside of our storage. What is plainly below the root costs no request to the store.

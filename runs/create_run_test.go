@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/cachekey"
 	"github.com/flyte-binary/flyte-binary/internal/layout"
 )
 
@@ -165,4 +166,31 @@ func TestCacheKeyOfARoot(t *testing.T) {
 	require.NotEmpty(t, key("one", "h", true))
 	require.Equal(t, key("two", "h", true), key("three", "h", true))
 	require.NotEqual(t, key("four", "h", true), key("five", "other", true))
+}
+
+// The same inputs have the same key however they come, inline or uploaded.
+func TestCacheKeyDoesNotDependOnTheWay(t *testing.T) {
+	c := newChanging(t, nil)
+	inputs := &task.Inputs{
+		Literals: []*task.NamedLiteral{{Name: "x", Value: text("1")}, {Name: "when", Value: text("now")}},
+		Context:  []*core.KeyValuePair{{Key: "k", Value: "v"}},
+	}
+	uri := c.blobs.Root() + "/uploads/x"
+	key := func(run string, change func(*workflow.CreateRunRequest)) string {
+		request := namedRun(run)
+		request.GetTaskSpec().TaskTemplate.Metadata = &core.TaskMetadata{Discoverable: true, DiscoveryVersion: "1", CacheIgnoreInputVars: []string{"when"}}
+		change(request)
+		c.create(request)
+		var key string
+		require.NoError(t, c.pool.QueryRow(t.Context(), `SELECT cache_key FROM actions WHERE run_name = $1`, run).Scan(&key))
+		return key
+	}
+	offloaded := func(hash string) func(*workflow.CreateRunRequest) {
+		return func(r *workflow.CreateRunRequest) {
+			r.InputWrapper = &workflow.CreateRunRequest_OffloadedInputData{OffloadedInputData: &common.OffloadedInputData{Uri: uri, InputsHash: hash}}
+		}
+	}
+	want := cachekey.Key("env.main", cachekey.InputsHash(&task.Inputs{Literals: inputs.GetLiterals()[:1]}, nil), nil, "1")
+	require.Equal(t, want, key("inline", func(r *workflow.CreateRunRequest) { r.InputWrapper = &workflow.CreateRunRequest_Inputs{Inputs: inputs} }))
+	require.Equal(t, want, key("uploaded", offloaded(cachekey.OffloadedHash(inputs, []string{"when"}))))
 }

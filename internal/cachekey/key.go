@@ -1,0 +1,41 @@
+// Package cachekey computes the keys under which outputs of tasks are cached, exactly as the Python SDK does for the
+// children of a task. So a task that is started by CreateRun shares its entries with the same task called by another.
+// The golden values in testdata come from the SDK itself. The package is pure and stands on the generated messages only.
+package cachekey
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+)
+
+// Key is the key of a task's outputs. inputsHash is that of the inputs that count, version the cache version that the
+// task declares.
+func Key(taskName, inputsHash string, declared *core.TypedInterface, version string) string {
+	if inputsHash == noInputs {
+		inputsHash = ""
+	}
+	return digest([]byte(inputsHash + taskName + interfaceHash(declared) + version))
+}
+
+// interfaceHash does not depend on the order in which variables are declared.
+func interfaceHash(declared *core.TypedInterface) string {
+	sorted := &core.TypedInterface{}
+	if declared != nil {
+		sorted = proto.CloneOf(declared)
+	}
+	byName := func(a, b *core.VariableEntry) int { return strings.Compare(a.GetKey(), b.GetKey()) }
+	slices.SortStableFunc(sorted.GetInputs().GetVariables(), byName)
+	slices.SortStableFunc(sorted.GetOutputs().GetVariables(), byName)
+	return digest(appendMessage(nil, sorted.ProtoReflect()))
+}
+
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
