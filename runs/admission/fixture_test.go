@@ -1,0 +1,158 @@
+package admission_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/pgtest"
+	"github.com/flyte-binary/flyte-binary/runs/admission"
+	"github.com/flyte-binary/flyte-binary/runs/queues"
+	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// fixture is the real writer and the loop, which runs only as the test asks, on a fresh database.
+type fixture struct {
+	*store.Writer
+	t     testing.TB
+	pool  *pgxpool.Pool
+	queue *store.QueueReader
+	loop  *admission.Loop
+	set   *queues.Set
+}
+
+func newFixture(t testing.TB, maxLive, batch int, configured ...queues.Queue) *fixture {
+	t.Helper()
+	return fixtureOn(t, pgtest.New(t, store.Migrations()), maxLive, batch, configured...)
+}
+
+func fixtureOn(t testing.TB, pool *pgxpool.Pool, maxLive, batch int, configured ...queues.Queue) *fixture {
+	t.Helper()
+	f := &fixture{t: t, pool: pool, queue: store.NewQueueReader(pool)}
+	f.configure(maxLive, batch, configured...)
+	return f
+}
+
+// configure starts again with another configuration.
+func (f *fixture) configure(maxLive, batch int, configured ...queues.Queue) {
+	f.t.Helper()
+	require.NoError(f.t, queues.Validate(configured))
+	f.set = queues.New(configured)
+	writer := store.NewWriter(store.DefaultWriterConfig(), store.WriterDeps{
+		Pool: f.pool, Clock: clock.System{}, Queues: f.set, Logger: zerolog.Nop(), Replica: "test",
+	})
+	require.NoError(f.t, writer.Start(f.t.Context()))
+	f.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(f.t.Context()), 10*time.Second)
+		defer cancel()
+		require.NoError(f.t, writer.Stop(ctx))
+	})
+	f.Writer = writer
+	config := admission.DefaultConfig()
+	config.MaxLive, config.Batch = maxLive, batch
+	f.loop = admission.New(config, admission.Deps{
+		Queue: f.queue, Queues: f.set, Admit: writer, Gate: writer.Gate(), Clock: clock.System{}, Logger: zerolog.Nop(),
+	})
+}
+
+// drain admits until nothing more may start.
+func (f *fixture) drain() {
+	f.t.Helper()
+	for {
+		n, err := f.loop.Pass(f.t.Context())
+		require.NoError(f.t, err)
+		if n == 0 {
+			return
+		}
+	}
+}
+
+// pass admits one batch.
+func (f *fixture) pass() {
+	f.t.Helper()
+	_, err := f.loop.Pass(f.t.Context())
+	require.NoError(f.t, err)
+}
+
+func runID(name string) ident.Run { return ident.Run{Project: "p", Domain: "d", Name: name} }
+
+// run creates a run; change may be nil.
+func (f *fixture) run(name, queue string, change func(*store.Root)) {
+	f.t.Helper()
+	require.NoError(f.t, f.tryRun(name, queue, change))
+}
+
+func (f *fixture) tryRun(name, queue string, change func(*store.Root)) error {
+	run := store.NewRun{Root: store.Root{
+		Action:        store.Action{Project: "p", Domain: "d", RunName: name, TaskName: "t", Queue: queue},
+		RequestDigest: []byte("digest"), RunOutputBase: "/data/" + name + "/",
+	}}
+	if change != nil {
+		change(&run.Root)
+	}
+	_, _, err := f.CreateRun(f.t.Context(), run)
+	return err
+}
+
+func (f *fixture) child(run, parent, name, queue string) {
+	f.t.Helper()
+	require.NoError(f.t, f.tryChild(run, parent, name, queue, nil))
+}
+
+func (f *fixture) tryChild(run, parent, name, queue string, change func(*store.Action)) error {
+	spec := []byte("spec")
+	digest := store.SpecDigest(store.SpecTask, spec)
+	a := store.NewAction{
+		Action: store.Action{
+			Project: "p", Domain: "d", RunName: run, Name: name, ParentName: &parent, ActionType: 1,
+			TaskName: "child", SpecDigest: digest, Queue: queue,
+		},
+		Spec: store.NewSpec{Kind: store.SpecTask, Digest: digest, Body: spec},
+	}
+	if change != nil {
+		change(&a.Action)
+	}
+	return f.RecordAction(f.t.Context(), a)
+}
+
+func (f *fixture) children(run, parent string, n int, queue string) {
+	f.t.Helper()
+	for i := range n {
+		f.child(run, parent, fmt.Sprintf("%s-%d", parent, i), queue)
+	}
+}
+
+// end lets an action succeed.
+func (f *fixture) end(run string, names ...string) {
+	f.t.Helper()
+	for _, name := range names {
+		_, err := f.RecordTransitions(f.t.Context(), []store.Transition{{
+			Action: ident.Action{Run: runID(run), Name: name}, To: state.Position{Attempt: 1, Phase: state.Succeeded},
+		}})
+		require.NoError(f.t, err)
+	}
+}
+
+// live lists the live actions as run/name, in the order of their admission.
+func (f *fixture) live() []string {
+	f.t.Helper()
+	rows, err := f.pool.Query(f.t.Context(),
+		`SELECT run_name || '/' || name FROM actions WHERE admitted_at IS NOT NULL AND ended_at IS NULL ORDER BY admitted_at, id`)
+	require.NoError(f.t, err)
+	names := []string{}
+	for rows.Next() {
+		var name string
+		require.NoError(f.t, rows.Scan(&name))
+		names = append(names, name)
+	}
+	require.NoError(f.t, rows.Err())
+	return names
+}
