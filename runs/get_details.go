@@ -36,7 +36,11 @@ func (s *Service) actionDetails(ctx context.Context, id ident.Action) (*workflow
 	if err != nil {
 		return nil, err
 	}
-	return view.Details(&stored.Action, stored.Spec, stored.Events)
+	details, err := view.Details(&stored.Action, stored.Spec, stored.Events)
+	if err != nil {
+		return nil, err
+	}
+	return details, s.tellWait(ctx, &stored.Action, details)
 }
 
 // runDetails reads the details of a run: those of its root action, and the run spec as it was requested.
@@ -47,6 +51,9 @@ func (s *Service) runDetails(ctx context.Context, run ident.Run) (*workflow.RunD
 	}
 	action, err := view.Details(&stored.Action, stored.Spec, stored.Events)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.tellWait(ctx, &stored.Action, action); err != nil {
 		return nil, err
 	}
 	var spec task.RunSpec

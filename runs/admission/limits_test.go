@@ -181,7 +181,7 @@ func TestDepth(t *testing.T) {
 	require.NoError(t, f.tryChild("r", root, "held", "short", func(a *store.Action) { a.Hold = store.HoldCache }), "one that the cache holds waits too")
 	err := f.tryChild("r", root, "late", "short", nil)
 	require.Equal(t, rpc.KindResourceExhausted, rpc.KindOf(err))
-	require.ErrorContains(t, err, "queue short is full: 3 actions wait in it and its limit is 3")
+	require.ErrorContains(t, err, "queue short is full: it has 3 of the 3 actions that may wait in it")
 	require.Equal(t, rpc.KindResourceExhausted, rpc.KindOf(f.tryRun("s", "short", nil)))
 	require.NoError(t, f.tryChild("r", root, "a0-0", "short", nil), "one that is there already is no new one")
 	f.run("elsewhere", "", nil)

@@ -47,6 +47,9 @@ func (q Queue) Validate() error {
 			return fmt.Errorf("%s: must not be negative, got %d", field.name, field.value)
 		}
 	}
+	if q.Priority < -1_000_000 || q.Priority > 1_000_000 {
+		return fmt.Errorf("priority: must be from -1000000 to 1000000, got %d", q.Priority)
+	}
 	if q.MaxActions > 0 && q.MinActions > q.MaxActions {
 		return fmt.Errorf("minActions: must not exceed maxActions, %d, got %d", q.MaxActions, q.MinActions)
 	}

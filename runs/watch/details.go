@@ -2,10 +2,13 @@ package watch
 
 import (
 	"context"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/view"
@@ -62,8 +65,9 @@ func (s *Streams) followDetails(ctx context.Context, at store.Located, d detailS
 	defer pace.stop()
 
 	var last proto.Message
-	for {
-		details, err := sub.Share(ctx, d.key, d.read)
+	share := func() (proto.Message, error) { return sub.Share(ctx, d.key, d.read) }
+	for next := share; ; {
+		details, err := next()
 		if err != nil {
 			return err
 		}
@@ -76,9 +80,28 @@ func (s *Streams) followDetails(ctx context.Context, at store.Located, d detailS
 		if view.Terminal(d.status(details).GetPhase()) {
 			return nil
 		}
-		if why, err := pace.wait(ctx, sub.Ready(), nil); why == over {
-			return err
+		// Why an action waits changes without any event of its run.
+		var pause <-chan time.Time
+		refresh := clock.Timer(nil)
+		if d.status(details).GetPhase() == common.ActionPhase_ACTION_PHASE_QUEUED {
+			refresh = s.clock.NewTimer(waitRefresh)
+			pause = refresh.C()
 		}
-		sub.Take() // what has changed is read as a whole
+		why, err := pace.wait(ctx, sub.Ready(), pause)
+		if refresh != nil {
+			refresh.Stop()
+		}
+		switch why {
+		case over:
+			return err
+		case paused:
+			next = func() (proto.Message, error) { return d.read(ctx) }
+		default:
+			next = share
+			sub.Take() // what has changed is read as a whole
+		}
 	}
 }
+
+// waitRefresh is how often the details of a queued action are read again while nothing happens to its run.
+const waitRefresh = 10 * time.Second

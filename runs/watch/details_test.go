@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -105,7 +106,11 @@ func TestActionDetailsAge(t *testing.T) {
 	r := f.run("p", "development", "r1")
 	s := f.actionDetails(r.Root())
 	s.count(1)
-	require.Eventually(t, func() bool { return fake.Timers() == 2 }, wait, tick, "the poll and the age, no heartbeat")
+	require.Eventually(t, func() bool { return fake.Timers() == 3 }, wait, tick, "the poll, the age and the refresh, no heartbeat")
+	before := f.details.reads.Load()
+	fake.Step(10 * time.Second)
+	require.Eventually(t, func() bool { return f.details.reads.Load() > before }, wait, tick, "why it waits may have changed")
+	require.Eventually(t, func() bool { return fake.Timers() == 3 }, wait, tick)
 	fake.Step(f.config.MaxAge)
 	require.NoError(t, s.end())
 	require.Len(t, s.all(), 1)

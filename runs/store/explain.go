@@ -1,0 +1,80 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// Standing is what explains why an action waits.
+type Standing struct {
+	// Action has what decisions about it read; nothing else is filled in.
+	Action
+	// RunLimit is the run's largest number of concurrent actions; 0 means no limit.
+	RunLimit int32
+	// Events are its last events, the newest first.
+	Events []Event
+}
+
+// Standing reads where an action stands. It answers NotFound when there is no such action.
+func (r *Reader) Standing(ctx context.Context, id ident.Action) (*Standing, error) {
+	const query = `
+		SELECT a.id, a.run_id, a.project, a.domain, a.run_name, a.name, a.parent_name, a.action_type, a.phase, a.attempt,
+			a.admitted_at, a.hold, a.queue, a.priority, a.runner, a.wake_at, a.deadline_at, a.created_at, a.started_at, a.task_name,
+			a.cache_status, a.cache_key, a.cache_reason, r.max_concurrency
+		FROM actions r JOIN actions a ON a.run_id = r.id AND a.name = $4
+		WHERE r.project = $1 AND r.domain = $2 AND r.run_name = $3 AND r.parent_name IS NULL`
+	const events = `
+		SELECT run_id, seq, action_id, attempt, phase, version, recorded_at, event, error
+		FROM action_events WHERE action_id = $1 ORDER BY seq DESC LIMIT 3`
+	s := &Standing{}
+	err := r.pool.QueryRow(ctx, query, id.Run.Project, id.Run.Domain, id.Run.Name, id.Name).Scan(
+		&s.ID, &s.RunID, &s.Project, &s.Domain, &s.RunName, &s.Name, &s.ParentName, &s.ActionType, &s.Phase, &s.Attempt,
+		&s.AdmittedAt, &s.Hold, &s.Queue, &s.Priority, &s.Runner, &s.WakeAt, &s.DeadlineAt, &s.CreatedAt, &s.StartedAt, &s.TaskName,
+		&s.CacheStatus, &s.CacheKey, &s.CacheReason, &s.RunLimit)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, rpc.NotFound("action %s does not exist", id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read action %s: %w", id, err)
+	}
+	rows, err := r.pool.Query(ctx, events, s.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read events of action %s: %w", id, err)
+	}
+	if s.Events, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Event]); err != nil {
+		return nil, fmt.Errorf("read events of action %s: %w", id, err)
+	}
+	return s, nil
+}
+
+// MaxAhead is how far Ahead counts.
+const MaxAhead = 10_000
+
+// Ahead counts, up to MaxAhead, the queued actions of a queue with a higher priority, or the same and more age, and the
+// live actions that an executor runs. others names all queues but the default one, when that is meant; then the name
+// does not count.
+func (q *QueueReader) Ahead(ctx context.Context, queue string, others []string, a *Action) (ahead, live int, err error) {
+	const count = `SELECT count(*) FROM (
+		SELECT a.id FROM actions a WHERE ` + isQueuedRoot + ` AND (-a.priority, a.id) < ($2::integer, $3::bigint) AND %[1]s
+		UNION ALL
+		SELECT a.id FROM actions a WHERE ` + isQueuedChild + ` AND (-a.priority, a.id) < ($2::integer, $3::bigint) AND %[1]s
+		LIMIT $4) AS w`
+	query, argument := fmt.Sprintf(count, `a.queue = $1`), any(queue)
+	if others != nil {
+		query, argument = fmt.Sprintf(count, `a.queue <> ALL($1)`), others
+	}
+	err = q.send(ctx, func(statements *pgx.Batch) {
+		statements.Queue(query, argument, -a.Priority, a.ID, MaxAhead).QueryRow(func(row pgx.Row) error { return row.Scan(&ahead) })
+		statements.Queue(liveCount).QueryRow(func(row pgx.Row) error { return row.Scan(&live) })
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("count what goes before: %w", err)
+	}
+	return ahead, live, nil
+}
