@@ -70,6 +70,26 @@ func exercise(t *testing.T, store *blobstore.Store) {
 		_, err := store.Stat(ctx, uri)
 		require.ErrorIs(t, err, blobstore.ErrNotExist)
 	})
+	t.Run("delete a prefix", func(t *testing.T) {
+		base := store.Root() + "/p/d/gone"
+		for _, name := range []string{"/a0/1/outputs.pb", "/a0/1/_logs/main.log", "/inputs/inputs.pb", "-not/a0/1/outputs.pb"} {
+			require.NoError(t, store.WriteAll(ctx, base+name, []byte("x")))
+		}
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		require.Error(t, store.DeletePrefix(ended, base+"/"))
+		require.NoError(t, store.DeletePrefix(ctx, base+"/"))
+		for _, name := range []string{"/a0/1/outputs.pb", "/a0/1/_logs/main.log", "/inputs/inputs.pb"} {
+			_, err := store.Stat(ctx, base+name)
+			require.ErrorIs(t, err, blobstore.ErrNotExist, name)
+		}
+		_, err := store.Stat(ctx, base+"-not/a0/1/outputs.pb")
+		require.NoError(t, err, "a name that only begins alike")
+		require.NoError(t, store.DeletePrefix(ctx, base+"/"), "nothing there any more")
+		for _, forbidden := range []string{base, store.Root() + "/", "/etc/", store.Root() + "/p/../../x/", store.Root() + "/p//"} {
+			require.ErrorIs(t, store.DeletePrefix(ctx, forbidden), blobstore.ErrForbiddenPath, forbidden)
+		}
+	})
 	t.Run("check", func(t *testing.T) { require.NoError(t, store.Check(ctx)) })
 	t.Run("foreign", func(t *testing.T) {
 		for _, foreign := range []string{"s3://other/x", "gs://other/x", "/etc/passwd", store.Root() + "-other/x", store.Root() + "/a/../../x"} {

@@ -145,3 +145,18 @@ func TestConfigNamesTheField(t *testing.T) {
 		require.ErrorContains(t, config.Validate(), field)
 	}
 }
+
+func TestDeletePrefixFollowsNoLink(t *testing.T) {
+	store := openFiles(t)
+	dir := store.Root()
+	require.NoError(t, store.WriteAll(t.Context(), dir+"/p/d/kept/outputs.pb", []byte("x")))
+	require.NoError(t, os.MkdirAll(dir+"/p/d/gone/a0", 0o755))
+	require.NoError(t, os.Symlink("../../kept", dir+"/p/d/gone/a0/inside"))
+	require.NoError(t, os.Symlink("../kept", dir+"/p/d/gone/link"))
+	require.NoError(t, os.Symlink("kept", dir+"/p/d/linked"))
+	require.NoError(t, store.DeletePrefix(t.Context(), dir+"/p/d/gone/"))
+	require.NoFileExists(t, dir+"/p/d/gone")
+	require.ErrorIs(t, store.DeletePrefix(t.Context(), dir+"/p/d/linked/"), blobstore.ErrForbiddenPath)
+	require.ErrorIs(t, store.DeletePrefix(t.Context(), dir+"/p/d/kept/outputs.pb/"), blobstore.ErrForbiddenPath)
+	require.FileExists(t, dir+"/p/d/kept/outputs.pb")
+}

@@ -72,6 +72,7 @@ type backend interface {
 	stat(ctx context.Context, key string) (Info, error)
 	remove(ctx context.Context, key string) error
 	list(ctx context.Context, key string, visit func(Object) error) error
+	removePrefix(ctx context.Context, key string) error
 	signPut(ctx context.Context, key string, o PutOptions) (Signed, error)
 	signGet(ctx context.Context, key string, expires time.Duration) (Signed, error)
 	close() error

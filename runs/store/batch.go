@@ -27,6 +27,7 @@ type plan struct {
 	ids      map[int64]struct{}        // of actions, with the runs in runIDs
 	queues   map[string]struct{}       // that actions are added to
 	lease    string                    // that must be ours; empty for none
+	created  map[ident.Run]struct{}    // runs that are to be made
 	newRows  int
 }
 
@@ -56,6 +57,10 @@ type batch struct {
 	newSpecs []spec
 	webhooks []*row // new conditions with a webhook
 	errs     []error
+	// specs is the generation of the stored specs, read when rows are to be made.
+	specs int64
+	// going are runs that are being deleted, whose names are not free yet.
+	going map[ident.Run]struct{}
 }
 
 type spec struct {

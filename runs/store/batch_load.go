@@ -60,6 +60,10 @@ const (
 	// Who holds the lease keeps it until the transaction ends, even when its time is over.
 	lockLease = `SELECT count(*) > 0 FROM (SELECT 1 FROM leases WHERE name = $1 AND holder = $2 FOR SHARE) AS held`
 
+	goingRuns = `
+		SELECT d.project, d.domain, d.run_name FROM unnest($1::text[], $2::text[], $3::text[]) AS k (project, domain, run_name)
+		JOIN run_deletions d ON d.project = k.project AND d.domain = k.domain AND d.run_name = k.run_name`
+
 	loadRows = `
 		SELECT ` + decisionColumns + `
 		FROM unnest($1::bigint[], $2::text[]) AS k (run_id, name)
@@ -100,6 +104,7 @@ func (w *Writer) load(ctx context.Context, tx sender, requests []*request) (*bat
 		runs: map[ident.Run]struct{}{}, runIDs: map[int64]struct{}{},
 		rows: map[ident.Action]struct{}{}, subtrees: map[ident.Action]struct{}{},
 		parents: map[ident.Action]struct{}{}, ids: map[int64]struct{}{}, queues: map[string]struct{}{},
+		created: map[ident.Run]struct{}{},
 	}
 	for _, r := range requests {
 		r.op.plan(p)
@@ -110,6 +115,7 @@ func (w *Writer) load(ctx context.Context, tx sender, requests []*request) (*bat
 		queues: w.deps.Queues,
 		runs:   make(map[ident.Run]*run, len(p.runs)),
 		byID:   make(map[int64]*run, len(p.runs)),
+		going:  map[ident.Run]struct{}{},
 	}
 	if err := b.lock(ctx, tx, p, w.deps.Replica); err != nil {
 		return nil, fmt.Errorf("lock runs: %w", err)
@@ -124,6 +130,10 @@ func (b *batch) lock(ctx context.Context, tx sender, p *plan, replica string) er
 	var statements pgx.Batch
 	statements.Queue(begin)
 	statements.Queue(planning)
+	if p.newRows > 0 {
+		statements.Queue(keepSpecs)
+		statements.Queue(specGeneration).QueryRow(func(row pgx.Row) error { return row.Scan(&b.specs) })
+	}
 	if p.lease != "" {
 		statements.Queue(lockLease, p.lease, replica).QueryRow(func(row pgx.Row) error { return row.Scan(&b.leased) })
 	}
@@ -138,11 +148,12 @@ func (b *batch) lock(ctx context.Context, tx sender, p *plan, replica string) er
 	// Names before ids: admission alone uses ids, and when both are wanted the ids are locked with the names' order
 	// broken. A deadlock that this may cause between two replicas is found by Postgres and the batch is repeated.
 	if len(p.runs) > 0 {
-		projects, domains, names := make([]string, 0, len(p.runs)), make([]string, 0, len(p.runs)), make([]string, 0, len(p.runs))
-		for run := range p.runs {
-			projects, domains, names = append(projects, run.Project), append(domains, run.Domain), append(names, run.Name)
-		}
+		projects, domains, names := columnsOf(p.runs)
 		statements.Queue(lockRuns, projects, domains, names).Query(eachRow(addRun))
+	}
+	if len(p.created) > 0 { // after the locks: a run that was there then is not looked for in vain
+		projects, domains, names := columnsOf(p.created)
+		statements.Queue(goingRuns, projects, domains, names).Query(b.addGoing)
 	}
 	if len(p.runIDs) > 0 {
 		statements.Queue(lockRunsByID, slices.Collect(maps.Keys(p.runIDs))).Query(eachRow(addRun))
@@ -155,6 +166,22 @@ func (b *batch) lock(ctx context.Context, tx sender, p *plan, replica string) er
 		})
 	}
 	return tx.SendBatch(ctx, &statements).Close()
+}
+
+func columnsOf(runs map[ident.Run]struct{}) (projects, domains, names []string) {
+	for run := range runs {
+		projects, domains, names = append(projects, run.Project), append(domains, run.Domain), append(names, run.Name)
+	}
+	return projects, domains, names
+}
+
+func (b *batch) addGoing(rows pgx.Rows) error {
+	var run ident.Run
+	_, err := pgx.ForEachRow(rows, []any{&run.Project, &run.Domain, &run.Name}, func() error {
+		b.going[run] = struct{}{}
+		return nil
+	})
+	return err
 }
 
 func (b *batch) read(ctx context.Context, tx sender, p *plan) error {

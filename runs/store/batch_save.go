@@ -64,7 +64,10 @@ func (w *Writer) save(ctx context.Context, tx sender, b *batch) error {
 		}
 		events = append(events, run.events...)
 	}
-	b.newSpecs = w.unknownSpecs(b.newSpecs)
+	if len(b.newSpecs) > 0 {
+		w.specs.begin(b.specs)
+		b.newSpecs = w.unknownSpecs(b.newSpecs)
+	}
 
 	var statements pgx.Batch
 	if len(b.newSpecs) > 0 {

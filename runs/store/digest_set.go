@@ -1,8 +1,10 @@
 package store
 
-// digestSet remembers digests, at most about twice a bound, the ones used lately. It belongs to one goroutine.
+// digestSet remembers digests of one generation, at most about twice a bound, the ones used lately. It belongs to one
+// goroutine.
 type digestSet struct {
 	bound        int
+	generation   int64
 	newer, older map[string]struct{}
 }
 
@@ -26,4 +28,11 @@ func (s *digestSet) add(digest []byte) {
 		s.older, s.newer = s.newer, map[string]struct{}{}
 	}
 	s.newer[string(digest)] = struct{}{}
+}
+
+// begin forgets everything when another generation has begun.
+func (s *digestSet) begin(generation int64) {
+	if s.generation != generation {
+		s.generation, s.newer, s.older = generation, map[string]struct{}{}, nil
+	}
 }

@@ -47,6 +47,7 @@ func (op *createRun) plan(p *plan) {
 	p.run(op.id())
 	p.queues[op.Root.Queue] = struct{}{}
 	p.newRows += 1 + len(op.Traces)
+	p.created[op.id()] = struct{}{}
 }
 
 func (op *createRun) apply(b *batch) error {
@@ -56,6 +57,9 @@ func (op *createRun) apply(b *batch) error {
 			return rpc.AlreadyExists("run %s exists with other content", op.id())
 		}
 		return nil
+	}
+	if _, going := b.going[op.id()]; going {
+		return rpc.Aborted("a run named %s was deleted a moment ago; its name is free again in some minutes", op.id())
 	}
 	r := &row{Root: op.Root}
 	r.Name = ident.RootAction

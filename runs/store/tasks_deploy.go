@@ -74,6 +74,7 @@ func lockText(key string) string { return fmt.Sprintf("%q", key) }
 
 func insertTask(ctx context.Context, tx pgx.Tx, task *Task, digest, spec []byte) error {
 	batch := &pgx.Batch{}
+	batch.Queue(keepSpecs)
 	batch.Queue(`INSERT INTO specs (digest, kind, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, digest, SpecTask, spec)
 	batch.Queue(`UPDATE tasks SET is_latest = false, updated_at = $4 WHERE project = $1 AND domain = $2 AND name = $3 AND is_latest`,
 		task.Project, task.Domain, task.Name, task.CreatedAt)

@@ -1,0 +1,270 @@
+// Package retention deletes old runs: their blobs, their rows, and specs that nobody else uses. A run goes in three
+// steps, each of which may be repeated: it is taken out of sight, its directory in the object store is emptied, its rows
+// are deleted. It stands beside runs/store.Writer, which never sees a run that is on its way out.
+package retention
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/layout"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// LeaseName is the lease of those who delete.
+const LeaseName = "retention"
+
+const (
+	// nameFree is how long the name of a deleted run stays taken: longer than any request that might still write
+	// under it.
+	nameFree = 10 * time.Minute
+	// page is how many runs are looked at in one statement.
+	page = 100
+)
+
+// Store is what the keeper needs of the database; store.Retention is one.
+type Store interface {
+	Scopes(ctx context.Context) ([]store.Scope, error)
+	Cut(ctx context.Context, scope store.Scope, keep int) (store.Cut, error)
+	Expired(ctx context.Context, scope store.Scope, e store.Expiry, cut, after store.Cut, limit int) ([]store.ExpiredRun, error)
+	CountExpired(ctx context.Context, scope store.Scope, e store.Expiry, cut store.Cut) (runs, actions int64, err error)
+	Mark(ctx context.Context, runID int64, now time.Time) (bool, error)
+	Unfinished(ctx context.Context, after int64, limit int) ([]store.Deletion, error)
+	BlobsGone(ctx context.Context, runID int64, now time.Time) error
+	DeleteRows(ctx context.Context, runID int64, limit int) (int, error)
+	RowsGone(ctx context.Context, runID int64, now time.Time) error
+	FreeNames(ctx context.Context, before time.Time) error
+	SweepSpecs(ctx context.Context, limit int) (int, error)
+}
+
+// Blobs deletes what lies below a directory of the object store. What lies outside of it is ErrForbiddenPath.
+type Blobs interface {
+	DeletePrefix(ctx context.Context, uri string) error
+}
+
+// Leases runs work while a lease is held; pgdb.Leases is one.
+type Leases interface {
+	Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error
+}
+
+// Deps are what the keeper stands on.
+type Deps struct {
+	Store  Store
+	Blobs  Blobs
+	Leases Leases
+	// Forbidden tells that an error of Blobs means a place that this installation does not own.
+	Forbidden func(error) bool
+	// Forget, where set, is told of each run whose blobs are gone, to clean up what lies elsewhere. It may be told
+	// twice. An error makes it be told again.
+	Forget func(ctx context.Context, run ident.Run) error
+	Clock  clock.Clock
+	Logger zerolog.Logger
+	// Meter gets the metrics; nil means none.
+	Meter metric.MeterProvider
+}
+
+// Keeper deletes what has outlived its use.
+type Keeper struct {
+	config  Config
+	deps    Deps
+	deleted metric.Int64Counter
+	failed  metric.Int64Counter
+	loop    loop
+}
+
+// New makes a keeper; it does nothing by itself before Start.
+func New(config Config, deps Deps) (*Keeper, error) {
+	if deps.Meter == nil {
+		deps.Meter = noop.NewMeterProvider()
+	}
+	k := &Keeper{config: config, deps: deps}
+	meter := deps.Meter.Meter("github.com/flyte-binary/flyte-binary/runs/retention")
+	var err error
+	if k.deleted, err = meter.Int64Counter("flyte.retention.deleted", metric.WithDescription("runs that were deleted")); err != nil {
+		return nil, fmt.Errorf("make metric: %w", err)
+	}
+	if k.failed, err = meter.Int64Counter("flyte.retention.failures", metric.WithDescription("steps that failed and are repeated")); err != nil {
+		return nil, fmt.Errorf("make metric: %w", err)
+	}
+	return k, nil
+}
+
+func (k *Keeper) expiry() store.Expiry {
+	now := k.deps.Clock.Now()
+	e := store.Expiry{Keep: k.config.MaxRuns, Settled: now.Add(-k.config.Grace)}
+	if k.config.MaxAge > 0 {
+		e.EndedBefore = now.Add(-k.config.MaxAge)
+	}
+	return e
+}
+
+// Sweep goes on with what was interrupted, then deletes every run that the limits do not keep, and answers how many. A
+// run that cannot be deleted now holds up no other; it is the next sweep's.
+func (k *Keeper) Sweep(ctx context.Context) (deleted int, err error) {
+	if err := k.deps.Store.FreeNames(ctx, k.deps.Clock.Now().Add(-nameFree)); err != nil {
+		return 0, err
+	}
+	var failures []error
+	if err := k.resume(ctx, &failures); err != nil {
+		return 0, err
+	}
+	if k.config.limited() {
+		// A run that others used is free when they are gone, so it takes as many walks as they build on each other.
+		for more := true; more; {
+			n, err := k.walk(ctx, &failures)
+			deleted += n
+			if err != nil {
+				return deleted, errors.Join(append(failures, err)...)
+			}
+			more = n > 0
+		}
+	}
+	for {
+		looked, err := k.deps.Store.SweepSpecs(ctx, page)
+		if err != nil || looked == 0 || !k.pause(ctx, k.config.Pause) {
+			return deleted, errors.Join(append(failures, err, ctx.Err())...)
+		}
+	}
+}
+
+// resume finishes what was begun.
+func (k *Keeper) resume(ctx context.Context, failures *[]error) error {
+	for after := int64(0); ; {
+		begun, err := k.deps.Store.Unfinished(ctx, after, page)
+		if err != nil || len(begun) == 0 {
+			return err
+		}
+		for _, d := range begun {
+			after = d.RunID
+			k.finish(ctx, d, failures)
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// walk deletes what has expired now, scope by scope, oldest first.
+func (k *Keeper) walk(ctx context.Context, failures *[]error) (deleted int, err error) {
+	err = k.each(ctx, func(run store.ExpiredRun) error {
+		marked, err := k.deps.Store.Mark(ctx, run.ID, k.deps.Clock.Now())
+		if err != nil || !marked {
+			return err
+		}
+		k.finish(ctx, store.Deletion{RunID: run.ID, Run: run.Run, OutputBase: run.OutputBase}, failures)
+		deleted++
+		return ctx.Err()
+	})
+	return deleted, err
+}
+
+// each calls do for every run that has expired and is in nobody's use.
+func (k *Keeper) each(ctx context.Context, do func(store.ExpiredRun) error) error {
+	scopes, err := k.deps.Store.Scopes(ctx)
+	if err != nil {
+		return err
+	}
+	expiry := k.expiry()
+	for _, scope := range scopes {
+		cut, err := k.deps.Store.Cut(ctx, scope, expiry.Keep)
+		if err != nil {
+			return err
+		}
+		for after := (store.Cut{}); ; {
+			runs, err := k.deps.Store.Expired(ctx, scope, expiry, cut, after, page)
+			if err != nil {
+				return err
+			}
+			for _, run := range runs {
+				after = store.Cut{CreatedAt: run.CreatedAt, ID: run.ID}
+				if err := do(run); err != nil {
+					return err
+				}
+			}
+			if len(runs) < page {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// finish deletes what is left of a run that is out of sight. The rows stay until the blobs are gone, since nothing else
+// tells where those are.
+func (k *Keeper) finish(ctx context.Context, d store.Deletion, failures *[]error) {
+	if err := k.tryFinish(ctx, d); err != nil {
+		k.failed.Add(ctx, 1)
+		*failures = append(*failures, fmt.Errorf("delete run %s: %w", d.Run, err))
+		return
+	}
+	k.deleted.Add(ctx, 1)
+	k.deps.Logger.Info().Stringer("run", d.Run).Int64("uid", d.RunID).Msg("deleted a run")
+}
+
+func (k *Keeper) tryFinish(ctx context.Context, d store.Deletion) error {
+	if !d.BlobsGone {
+		if err := k.deleteBlobs(ctx, d); err != nil {
+			return err
+		}
+		if k.deps.Forget != nil {
+			if err := k.deps.Forget(ctx, d.Run); err != nil {
+				return fmt.Errorf("clean up: %w", err)
+			}
+		}
+		if err := k.deps.Store.BlobsGone(ctx, d.RunID, k.deps.Clock.Now()); err != nil {
+			return err
+		}
+	}
+	for {
+		deleted, err := k.deps.Store.DeleteRows(ctx, d.RunID, k.config.Batch)
+		if err != nil {
+			return err
+		}
+		if deleted == 0 {
+			break
+		}
+		if !k.pause(ctx, k.config.Pause) {
+			return ctx.Err()
+		}
+	}
+	return k.deps.Store.RowsGone(ctx, d.RunID, k.deps.Clock.Now())
+}
+
+// deleteBlobs empties the run's own directory, and no other: a place that does not end in the names of the run is not
+// touched, nor one outside of the storage.
+func (k *Keeper) deleteBlobs(ctx context.Context, d store.Deletion) error {
+	if d.OutputBase == "" {
+		return nil
+	}
+	if own := layout.RunBase("", d.Run.Project, d.Run.Domain, d.Run.Name); !strings.HasSuffix(d.OutputBase, own) {
+		k.deps.Logger.Warn().Stringer("run", d.Run).Str("place", d.OutputBase).Msg("the blobs of a deleted run are left: their place is not the run's own")
+		return nil
+	}
+	err := k.deps.Blobs.DeletePrefix(ctx, d.OutputBase)
+	if err != nil && k.deps.Forbidden(err) {
+		k.deps.Logger.Warn().Err(err).Stringer("run", d.Run).Msg("the blobs of a deleted run are left: they lie outside of the storage")
+		return nil
+	}
+	return err
+}
+
+// pause tells whether to go on.
+func (k *Keeper) pause(ctx context.Context, d time.Duration) bool {
+	timer := k.deps.Clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+)
+
+// Retention finds runs that have outlived their use and deletes their rows. It is the one writer of actions beside
+// Writer, and touches only what Writer has no more to do with: a run that has ended is taken out of sight under the lock
+// of its root, after which no operation finds it.
+type Retention struct {
+	pool    *pgxpool.Pool
+	replica string
+}
+
+// NewRetention makes it on a pool that it does not own. replica is the name that notifications carry.
+func NewRetention(pool *pgxpool.Pool, replica string) *Retention {
+	return &Retention{pool: pool, replica: replica}
+}
+
+// Expiry says which runs have outlived their use.
+type Expiry struct {
+	// EndedBefore is the age limit; zero means none.
+	EndedBefore time.Time
+	// Keep is how many of the newest runs of each project and domain are kept; 0 means all.
+	Keep int
+	// Settled is the end of the time in which a run that has just ended is left alone, whatever the limits say.
+	Settled time.Time
+}
+
+// ExpiredRun is a run that may be deleted.
+type ExpiredRun struct {
+	ID         int64
+	Run        ident.Run
+	OutputBase string
+	CreatedAt  time.Time
+	EndedAt    time.Time
+	// Surplus says that there are as many younger runs as are kept; else the run is too old.
+	Surplus bool
+}
+
+// Cut is the place among the runs of a scope from which on they are surplus.
+type Cut struct {
+	CreatedAt time.Time
+	ID        int64
+}
+
+// Scopes lists the projects and domains that have runs.
+func (r *Retention) Scopes(ctx context.Context) ([]Scope, error) { return NewWatchReader(r.pool).Scopes(ctx) }
+
+// Cut finds the newest run that is surplus; the zero Cut when none is.
+func (r *Retention) Cut(ctx context.Context, scope Scope, keep int) (Cut, error) {
+	if keep <= 0 {
+		return Cut{}, nil
+	}
+	var cut Cut
+	err := r.pool.QueryRow(ctx, `
+		SELECT created_at, id FROM actions WHERE parent_name IS NULL AND project = $1 AND domain = $2
+		ORDER BY created_at DESC, id DESC OFFSET $3 LIMIT 1`, planned, scope.Project, scope.Domain, keep).Scan(&cut.CreatedAt, &cut.ID)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return Cut{}, fmt.Errorf("find surplus runs: %w", err)
+	}
+	return cut, nil
+}
+
+const (
+	// isFree: nothing of the run is under way, and no other run uses what lies below its directory or recovers from it.
+	// The bounds are the first text that begins with the directory, and the first behind all of those: '0' follows '/'.
+	isFree = `NOT EXISTS (SELECT FROM actions u WHERE u.run_id = a.run_id AND u.ended_at IS NULL)
+		AND NOT EXISTS (SELECT FROM actions s WHERE s.project = a.project AND s.domain = a.domain AND s.relation_run = a.run_name
+			AND s.relation_run <> '' AND (s.relation_type = 2 OR s.ended_at IS NULL))
+		AND (a.run_output_base = '' OR (
+			NOT EXISTS (SELECT FROM actions i WHERE i.parent_name IS NULL AND i.run_id <> a.id
+				AND i.input_uri ~>=~ a.run_output_base AND i.input_uri ~<~ (left(a.run_output_base, -1) || '0'))
+			AND NOT EXISTS (SELECT FROM actions w WHERE w.parent_name IS NULL AND w.run_id <> a.id
+				AND w.run_output_base ~>=~ a.run_output_base AND w.run_output_base ~<~ (left(a.run_output_base, -1) || '0'))
+			AND NOT EXISTS (SELECT FROM actions o WHERE (o.phase = 10 OR o.cache_status = 2) AND o.run_id <> a.id
+				AND o.output_uri ~>=~ a.run_output_base AND o.output_uri ~<~ (left(a.run_output_base, -1) || '0'))))`
+
+	// isExpired has the scope in $1 and $2, the limits in $3 to $6. What has ended before the age limit was created before.
+	isExpired = `a.parent_name IS NULL AND a.project = $1 AND a.domain = $2 AND a.created_at <= greatest($3::timestamptz, $5::timestamptz)
+		AND a.ended_at < $4 AND (a.ended_at < $3 OR (a.created_at, a.id) <= ($5::timestamptz, $6::bigint))`
+)
+
+func (e Expiry) arguments(scope Scope, cut Cut) []any {
+	return []any{planned, scope.Project, scope.Domain, e.EndedBefore, e.Settled, cut.CreatedAt, cut.ID}
+}
+
+// Expired reads the next runs of a scope that may be deleted, oldest first, after one of them; the zero Cut is before
+// the first.
+func (r *Retention) Expired(ctx context.Context, scope Scope, e Expiry, cut, after Cut, limit int) ([]ExpiredRun, error) {
+	rows, err := r.pool.Query(ctx, `
+		SELECT a.id, a.project, a.domain, a.run_name, a.run_output_base, a.created_at, a.ended_at, (a.created_at, a.id) <= ($5::timestamptz, $6::bigint)
+		FROM actions a WHERE `+isExpired+` AND (a.created_at, a.id) > ($7::timestamptz, $8::bigint) AND `+isFree+`
+		ORDER BY a.created_at, a.id LIMIT $9`, append(e.arguments(scope, cut), after.CreatedAt, after.ID, limit)...)
+	if err != nil {
+		return nil, fmt.Errorf("find expired runs: %w", err)
+	}
+	runs, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (ExpiredRun, error) {
+		var found ExpiredRun
+		return found, row.Scan(&found.ID, &found.Run.Project, &found.Run.Domain, &found.Run.Name, &found.OutputBase,
+			&found.CreatedAt, &found.EndedAt, &found.Surplus)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find expired runs: %w", err)
+	}
+	return runs, nil
+}
+
+// CountExpired counts the runs of a scope that may be deleted, and their actions.
+func (r *Retention) CountExpired(ctx context.Context, scope Scope, e Expiry, cut Cut) (runs, actions int64, err error) {
+	err = r.pool.QueryRow(ctx, `
+		SELECT count(*), coalesce(sum((SELECT count(*) FROM actions c WHERE c.run_id = a.id)), 0)::bigint
+		FROM actions a WHERE `+isExpired+` AND `+isFree, e.arguments(scope, cut)...).Scan(&runs, &actions)
+	if err != nil {
+		return 0, 0, fmt.Errorf("count expired runs: %w", err)
+	}
+	return runs, actions, nil
+}

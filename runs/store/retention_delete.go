@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+)
+
+// Deletion is a run that is being deleted.
+type Deletion struct {
+	RunID      int64
+	Run        ident.Run
+	OutputBase string
+	BlobsGone  bool
+}
+
+// Mark takes a run out of everybody's sight, if it still has ended and is in nobody's use; else it answers false. What
+// is left of it is unreachable from then on, and waits to be deleted.
+func (r *Retention) Mark(ctx context.Context, runID int64, now time.Time) (marked bool, err error) {
+	err = pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
+		// Whoever writes to the run holds this lock, and finds nothing after us.
+		const lock = `SELECT id FROM actions WHERE id = $1 AND parent_name IS NULL AND ended_at IS NOT NULL FOR UPDATE`
+		var id int64
+		err := tx.QueryRow(ctx, lock, runID).Scan(&id)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, `
+			INSERT INTO run_deletions (run_id, project, domain, run_name, output_base, marked_at)
+			SELECT a.id, a.project, a.domain, a.run_name, a.run_output_base, $2 FROM actions a WHERE a.id = $1 AND `+isFree, runID, now)
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		var statements pgx.Batch
+		statements.Queue(`
+			INSERT INTO spec_candidates SELECT DISTINCT digest FROM actions, unnest(ARRAY[spec_digest, run_spec_digest]) AS digest
+			WHERE id = $1 AND digest IS NOT NULL ON CONFLICT DO NOTHING`, runID)
+		statements.Queue(`DELETE FROM actions WHERE id = $1`, runID)
+		for _, payload := range payloads(r.replica+" ", []int64{runID}) {
+			statements.Queue(notify, ChannelRuns, payload)
+		}
+		marked = true
+		return tx.SendBatch(ctx, &statements).Close()
+	})
+	if err != nil {
+		return false, fmt.Errorf("mark run %d for deletion: %w", runID, err)
+	}
+	return marked, nil
+}
+
+// Unfinished reads deletions that are not complete, oldest first, after one of them; 0 is before the first.
+func (r *Retention) Unfinished(ctx context.Context, after int64, limit int) ([]Deletion, error) {
+	rows, err := r.pool.Query(ctx, `
+		SELECT run_id, project, domain, run_name, output_base, blobs_gone_at IS NOT NULL FROM run_deletions
+		WHERE rows_gone_at IS NULL AND run_id > $1 ORDER BY run_id LIMIT $2`, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read deletions: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Deletion, error) {
+		var d Deletion
+		return d, row.Scan(&d.RunID, &d.Run.Project, &d.Run.Domain, &d.Run.Name, &d.OutputBase, &d.BlobsGone)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read deletions: %w", err)
+	}
+	return found, nil
+}
+
+// BlobsGone notes that the blobs of a run are deleted.
+func (r *Retention) BlobsGone(ctx context.Context, runID int64, now time.Time) error {
+	if _, err := r.pool.Exec(ctx, `UPDATE run_deletions SET blobs_gone_at = $2 WHERE run_id = $1`, runID, now); err != nil {
+		return fmt.Errorf("note that the blobs of run %d are gone: %w", runID, err)
+	}
+	return nil
+}
+
+// DeleteRows deletes some of the rows of a run that is marked, and tells how many; 0 means that none is left.
+func (r *Retention) DeleteRows(ctx context.Context, runID int64, limit int) (int, error) {
+	tag, err := r.pool.Exec(ctx, `
+		DELETE FROM action_events WHERE run_id = $1 AND EXISTS (SELECT FROM run_deletions WHERE run_id = $1)
+		AND seq = ANY(ARRAY(SELECT seq FROM action_events WHERE run_id = $1 ORDER BY seq LIMIT $2))`, runID, limit)
+	if err != nil {
+		return 0, fmt.Errorf("delete events of run %d: %w", runID, err)
+	}
+	if deleted := int(tag.RowsAffected()); deleted > 0 {
+		return deleted, nil
+	}
+	var deleted int
+	err = r.pool.QueryRow(ctx, `
+		WITH gone AS (
+			DELETE FROM actions WHERE parent_name IS NOT NULL AND EXISTS (SELECT FROM run_deletions WHERE run_id = $1)
+			AND id = ANY(ARRAY(SELECT id FROM actions WHERE run_id = $1 ORDER BY created_at, id LIMIT $2))
+			RETURNING spec_digest
+		), noted AS (
+			INSERT INTO spec_candidates SELECT DISTINCT spec_digest FROM gone WHERE spec_digest IS NOT NULL ON CONFLICT DO NOTHING
+		)
+		SELECT count(*) FROM gone`, runID, limit).Scan(&deleted)
+	if err != nil {
+		return 0, fmt.Errorf("delete actions of run %d: %w", runID, err)
+	}
+	return deleted, nil
+}
+
+// RowsGone notes that nothing is left of a run.
+func (r *Retention) RowsGone(ctx context.Context, runID int64, now time.Time) error {
+	if _, err := r.pool.Exec(ctx, `UPDATE run_deletions SET rows_gone_at = $2 WHERE run_id = $1`, runID, now); err != nil {
+		return fmt.Errorf("note that the rows of run %d are gone: %w", runID, err)
+	}
+	return nil
+}
+
+// FreeNames lets names be used again whose runs were gone before a time.
+func (r *Retention) FreeNames(ctx context.Context, before time.Time) error {
+	if _, err := r.pool.Exec(ctx, `DELETE FROM run_deletions WHERE rows_gone_at < $1`, before); err != nil {
+		return fmt.Errorf("free the names of deleted runs: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Specs are shared by all that refer to them, and stored once. Whoever stores one, or a row that refers to one, holds
+// keepSpecs until its transaction ends; the sweep holds dropSpecs, so that no spec vanishes between the two. A memory
+// of what is stored is good for one generation of spec_sweeps, read under the lock.
+const (
+	keepSpecs      = `SELECT pg_advisory_xact_lock_shared(7421850001)`
+	dropSpecs      = `SELECT pg_advisory_xact_lock(7421850001)`
+	specGeneration = `SELECT generation FROM spec_sweeps WHERE only_one`
+
+	// specWait is how long the sweep waits for the writers, who wait behind it meanwhile.
+	specWait = `SET LOCAL lock_timeout = '200ms'`
+
+	// isUnused names every column that refers to specs; a test holds it against the schema.
+	isUnused = `NOT EXISTS (SELECT FROM actions WHERE spec_digest = c.digest)
+		AND NOT EXISTS (SELECT FROM actions WHERE run_spec_digest = c.digest)
+		AND NOT EXISTS (SELECT FROM tasks WHERE spec_digest = c.digest)`
+)
+
+// SweepSpecs deletes specs to which deleted rows were the last to refer, and tells how many candidates it looked at; 0
+// means that none is left, or that writers were in the way.
+func (r *Retention) SweepSpecs(ctx context.Context, limit int) (looked int, err error) {
+	// Those in use are told apart without anybody waiting for it.
+	rows, err := r.pool.Query(ctx, `
+		SELECT c.digest, `+isUnused+` FROM (SELECT digest FROM spec_candidates ORDER BY digest LIMIT $1) AS c`, limit)
+	if err != nil {
+		return 0, fmt.Errorf("read unused specs: %w", err)
+	}
+	var all, unused [][]byte
+	var digest []byte
+	var free bool
+	_, err = pgx.ForEachRow(rows, []any{&digest, &free}, func() error {
+		all = append(all, digest)
+		if free {
+			unused = append(unused, digest)
+		}
+		digest = nil
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read unused specs: %w", err)
+	}
+	if len(all) == 0 {
+		return 0, nil
+	}
+	err = pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error { return dropUnused(ctx, tx, all, unused) })
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == "55P03" {
+		return 0, nil // lock not available: the next sweep comes
+	}
+	if err != nil {
+		return 0, fmt.Errorf("delete unused specs: %w", err)
+	}
+	return len(all), nil
+}
+
+func dropUnused(ctx context.Context, tx pgx.Tx, looked, unused [][]byte) error {
+	if len(unused) > 0 {
+		for _, statement := range []string{specWait, dropSpecs} {
+			if _, err := tx.Exec(ctx, statement); err != nil {
+				return err
+			}
+		}
+		tag, err := tx.Exec(ctx, `DELETE FROM specs c WHERE c.digest = ANY($1) AND `+isUnused, unused)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() > 0 {
+			if _, err := tx.Exec(ctx, `UPDATE spec_sweeps SET generation = generation + 1`); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := tx.Exec(ctx, `DELETE FROM spec_candidates WHERE digest = ANY($1)`, looked)
+	return err
+}
