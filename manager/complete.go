@@ -26,6 +26,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/failpoint"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
@@ -45,6 +46,16 @@ type Options struct {
 	Listener net.Listener
 	// Version is that of the program, for telemetry.
 	Version string
+	// RunDeleted, where set, is told of each run that retention deletes, to clean up what lies elsewhere. It may be
+	// told twice; an error makes it be told again.
+	RunDeleted func(ctx context.Context, project, domain, run string) error
+}
+
+func (o Options) runDeleted(ctx context.Context, run ident.Run) error {
+	if o.RunDeleted == nil {
+		return nil
+	}
+	return o.RunDeleted(ctx, run.Project, run.Domain, run.Name)
 }
 
 // Complete opens what the configuration names and puts the services together. Nothing runs until Start. When it
@@ -120,7 +131,9 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 		return nil, err
 	}
 	cacheService.Mount(mux)
-	runsService, err := runs.New(c.Runs, runs.Deps{Pool: pool, Blobs: blobs, Clock: clk, Logger: log})
+	runsService, err := runs.New(c.Runs, runs.Deps{
+		Pool: pool, Blobs: blobs, Clock: clk, Logger: log, Meter: telemetry.Meter, RunDeleted: options.runDeleted,
+	})
 	if err != nil {
 		return nil, err
 	}

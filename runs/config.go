@@ -7,6 +7,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/admission"
 	"github.com/flyte-binary/flyte-binary/runs/engine"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
+	"github.com/flyte-binary/flyte-binary/runs/retention"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
@@ -31,6 +32,8 @@ type Config struct {
 	Timers timers.Config `mapstructure:"timers"`
 	// Watch tunes the streams.
 	Watch watch.Config `mapstructure:"watch"`
+	// Retention deletes old runs.
+	Retention retention.Config `mapstructure:"retention"`
 	// Images answers ImageService.GetImage, so that clients start no image build.
 	Images ImageConfig `mapstructure:"images"`
 	// AuthMetadata is what clients learn about logging in.
@@ -56,6 +59,7 @@ func DefaultConfig() Config {
 		Assignments:     engine.DefaultConfig(),
 		Timers:          timers.DefaultConfig(),
 		Watch:           watch.DefaultConfig(),
+		Retention:       retention.DefaultConfig(),
 		Images:          DefaultImageConfig(),
 		MaxInlineInputs: 64 << 20,
 		MaxInlineData:   64 << 20,
@@ -104,6 +108,9 @@ func (c Config) Validate() error {
 	}
 	if err := c.Timers.Validate(); err != nil {
 		return fmt.Errorf("timers.%w", err)
+	}
+	if err := c.Retention.Validate(); err != nil {
+		return fmt.Errorf("retention.%w", err)
 	}
 	if err := c.Watch.Validate(); err != nil {
 		return fmt.Errorf("watch.%w", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -118,4 +119,15 @@ func refused(t *testing.T, err error, code connect.Code, text string) {
 	t.Helper()
 	require.Equal(t, code, connect.CodeOf(err), "%v", err)
 	require.ErrorContains(t, err, text)
+}
+
+func (m *memoryBlobs) DeletePrefix(_ context.Context, uri string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for stored := range m.objects {
+		if strings.HasPrefix(stored, uri) {
+			delete(m.objects, stored)
+		}
+	}
+	return nil
 }

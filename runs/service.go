@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
 
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
@@ -21,6 +22,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
@@ -28,6 +30,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/builtin"
 	"github.com/flyte-binary/flyte-binary/runs/engine"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
+	"github.com/flyte-binary/flyte-binary/runs/retention"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
@@ -43,6 +46,8 @@ type Blobs interface {
 	Stat(ctx context.Context, uri string) (blobstore.Info, error)
 	// WriteAll writes a whole object; it is there completely or not at all.
 	WriteAll(ctx context.Context, uri string, body []byte) error
+	// DeletePrefix deletes every object below a directory, which ends with a slash.
+	DeletePrefix(ctx context.Context, uri string) error
 }
 
 // Deps are what the service stands on. The pool and the blobs are not closed by it.
@@ -51,6 +56,11 @@ type Deps struct {
 	Blobs  Blobs
 	Clock  clock.Clock
 	Logger zerolog.Logger
+	// Meter gets the metrics; nil means none.
+	Meter metric.MeterProvider
+	// RunDeleted, where set, is told of each run that retention deletes, to clean up what lies elsewhere. It may be
+	// told twice; an error makes it be told again.
+	RunDeleted func(ctx context.Context, run ident.Run) error
 }
 
 // Service is runs: the handlers of its Connect services and the loops behind them.
@@ -73,6 +83,7 @@ type Service struct {
 	timers    *timers.Loop
 	live      *store.LiveReader
 	engine    *engine.Assignments
+	retention *retention.Keeper
 	hub       *watch.Hub
 	streams   *watch.Streams
 	wakers    *wakers
@@ -128,6 +139,11 @@ func New(config Config, deps Deps) (*Service, error) {
 		Leases: pgdb.NewLeases(deps.Pool, deps.Clock, s.replica), Signals: timerSignals{s.feed.Subscribe(), deps.Clock},
 		Clock: deps.Clock, Logger: s.logger,
 	})
+	keeper, err := newRetention(config.Retention, deps, s.replica)
+	if err != nil {
+		return nil, fmt.Errorf("runs: %w", err)
+	}
+	s.retention = keeper
 	s.hub, s.streams = newWatches(s)
 	s.wakers.add(s.hub)
 	s.parts = lifecycle.NewGroup(
@@ -137,6 +153,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		lifecycle.Named{Name: "admission", Part: s.admission},
 		lifecycle.Named{Name: "timers", Part: s.timers},
 		lifecycle.Named{Name: "watches", Part: s.hub},
+		lifecycle.Named{Name: "retention", Part: s.retention},
 	)
 	return s, nil
 }

@@ -78,6 +78,8 @@ func (noBlobs) Stat(context.Context, string) (blobstore.Info, error) {
 
 func (noBlobs) WriteAll(context.Context, string, []byte) error { return nil }
 
+func (noBlobs) DeletePrefix(context.Context, string) error { return nil }
+
 var watched = ident.Run{Project: "flytesnacks", Domain: "development", Name: "r1"}
 
 func (w *watching) create(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/layout"
@@ -46,7 +47,7 @@ type Store interface {
 	SweepSpecs(ctx context.Context, limit int) (int, error)
 }
 
-// Blobs deletes what lies below a directory of the object store. What lies outside of it is ErrForbiddenPath.
+// Blobs deletes what lies below a directory of the object store, with the errors of blobstore.
 type Blobs interface {
 	DeletePrefix(ctx context.Context, uri string) error
 }
@@ -61,8 +62,6 @@ type Deps struct {
 	Store  Store
 	Blobs  Blobs
 	Leases Leases
-	// Forbidden tells that an error of Blobs means a place that this installation does not own.
-	Forbidden func(error) bool
 	// Forget, where set, is told of each run whose blobs are gone, to clean up what lies elsewhere. It may be told
 	// twice. An error makes it be told again.
 	Forget func(ctx context.Context, run ident.Run) error
@@ -250,7 +249,7 @@ func (k *Keeper) deleteBlobs(ctx context.Context, d store.Deletion) error {
 		return nil
 	}
 	err := k.deps.Blobs.DeletePrefix(ctx, d.OutputBase)
-	if err != nil && k.deps.Forbidden(err) {
+	if errors.Is(err, blobstore.ErrForbiddenPath) {
 		k.deps.Logger.Warn().Err(err).Stringer("run", d.Run).Msg("the blobs of a deleted run are left: they lie outside of the storage")
 		return nil
 	}

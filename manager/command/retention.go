@@ -1,0 +1,75 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flyte-binary/flyte-binary/internal/obs"
+	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/runs/retention"
+)
+
+// listed is how many runs a dry run prints.
+const listed = 1000
+
+func retain() *cobra.Command {
+	from := &source{}
+	var dry, now bool
+	command := &cobra.Command{
+		Use:   "retention",
+		Short: "Delete runs that the configured limits do not keep, or tell which",
+		Long: `Deletes runs that runs.retention.maxAge and runs.retention.maxRuns do not keep, whether retention is enabled for the
+servers or not, and beside servers that run. --dry-run only tells which runs would go. Deleted runs cannot be brought back.`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			config, err := manager.Read(from.path, from.set)
+			if err != nil {
+				return err
+			}
+			log, err := obs.NewLogger(config.Logging, command.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			ctx, stop := Interruptible(command.Context())
+			defer stop()
+			keeper, closing, err := manager.OpenRetention(ctx, config, log)
+			if err != nil {
+				return err
+			}
+			defer closing()
+			if dry {
+				return preview(ctx, command, keeper)
+			}
+			var deleted int
+			err = keeper.Exclusively(ctx, func(ctx context.Context) error {
+				deleted, err = keeper.Sweep(ctx)
+				return err
+			})
+			command.Printf("deleted %d runs\n", deleted)
+			return err
+		},
+	}
+	from.flags(command)
+	command.Flags().BoolVar(&dry, "dry-run", false, "tell which runs would be deleted, and delete none")
+	command.Flags().BoolVar(&now, "now", false, "delete them now")
+	command.MarkFlagsMutuallyExclusive("dry-run", "now")
+	command.MarkFlagsOneRequired("dry-run", "now")
+	return command
+}
+
+func preview(ctx context.Context, command *cobra.Command, keeper *retention.Keeper) error {
+	found, err := keeper.Preview(ctx, listed)
+	if err != nil {
+		return err
+	}
+	for _, run := range found.First {
+		command.Printf("%s  ended %s  %s\n", run.Run, run.EndedAt.UTC().Format(time.RFC3339), keeper.Reason(run))
+	}
+	if more := found.Runs - int64(len(found.First)); more > 0 {
+		command.Printf("and %d more\n", more)
+	}
+	command.Printf("%d runs with %d actions would be deleted\n", found.Runs, found.Actions)
+	return nil
+}

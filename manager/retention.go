@@ -1,0 +1,49 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/runs"
+	"github.com/flyte-binary/flyte-binary/runs/retention"
+)
+
+// OpenRetention opens the part that deletes old runs, by itself: it needs the database and the object store only, and
+// may be used beside running servers. Whether retention is enabled does not matter here. close must be called.
+func OpenRetention(ctx context.Context, c Config, log zerolog.Logger) (keeper *retention.Keeper, closing func(), failure error) {
+	for _, section := range []struct {
+		name     string
+		validate func() error
+	}{{"database", c.Database.Validate}, {"storage", c.Storage.Validate}, {"runs.retention", c.Runs.Retention.Validate}} {
+		if err := section.validate(); err != nil {
+			return nil, nil, fmt.Errorf("configuration: %s.%w", section.name, err)
+		}
+	}
+	if c.Runs.Retention.MaxAge == 0 && c.Runs.Retention.MaxRuns == 0 {
+		return nil, nil, errors.New("configuration: runs.retention.maxAge: give it or maxRuns; without a limit everything is kept")
+	}
+	pool, err := pgdb.Open(ctx, c.Database)
+	if err != nil {
+		return nil, nil, err
+	}
+	blobs, err := blobstore.Open(ctx, c.Storage)
+	if err != nil {
+		pool.Close()
+		return nil, nil, err
+	}
+	closing = func() {
+		_ = blobs.Close() // nothing is written
+		pool.Close()
+	}
+	keeper, err = runs.NewRetention(c.Runs.Retention, runs.Deps{Pool: pool, Blobs: blobs, Logger: log})
+	if err != nil {
+		closing()
+		return nil, nil, err
+	}
+	return keeper, closing, nil
+}
