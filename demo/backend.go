@@ -16,7 +16,9 @@ func (d *demo) startServer(ctx context.Context) error {
 	d.config.Database.URL = d.postgres.DSN()
 	server, err := d.config.Complete(ctx, manager.Options{
 		Logger: d.log, Clock: d.clock, REST: d.cluster.RESTConfig(), Listener: d.listener, Version: command.Version,
-		RunDeleted: func(_ context.Context, project, domain, run string) error { return d.node.RemoveRun(project, domain, run) },
+		RunDeleted: func(_ context.Context, project, domain, run string) error {
+			return d.node.RemoveRun(project, domain, run)
+		},
 	})
 	if err != nil {
 		return err

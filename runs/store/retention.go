@@ -53,7 +53,9 @@ type Cut struct {
 }
 
 // Scopes lists the projects and domains that have runs.
-func (r *Retention) Scopes(ctx context.Context) ([]Scope, error) { return NewWatchReader(r.pool).Scopes(ctx) }
+func (r *Retention) Scopes(ctx context.Context) ([]Scope, error) {
+	return NewWatchReader(r.pool).Scopes(ctx)
+}
 
 // Cut finds the newest run that is surplus; the zero Cut when none is.
 func (r *Retention) Cut(ctx context.Context, scope Scope, keep int) (Cut, error) {
