@@ -321,7 +321,7 @@ func TestTimeoutEndsTheAttempt(t *testing.T) {
 	}))
 	h.record.awaitPhase(t, action, 1, state.TimedOut)
 	h.awaitGone(task)
-	require.Equal(t, "TimedOut", h.record.last(action).GetError().GetCode())
+	require.Equal(t, "MAX_RUNTIME_EXCEEDED", h.record.last(action).GetError().GetCode())
 }
 
 func TestLongActionTellsItsStatusOnce(t *testing.T) {

@@ -20,6 +20,8 @@ type Failure struct {
 	Code string
 	// Message explains it.
 	Message string
+	// Origin is whose fault the task itself says it is, where that is not what the class says.
+	Origin core.ExecutionError_ErrorKind
 }
 
 // New is the failure of a row, with a detail in the words of whoever observed it. The detail may be empty.
@@ -35,7 +37,8 @@ func New(reason Reason, detail string, args ...any) *Failure {
 	return &Failure{Reason: reason, Class: row.Class, Recoverable: row.Recoverable, Code: string(reason), Message: clip(message)}
 }
 
-// FromTask is the failure that the task reported in its error document.
+// FromTask is the failure that the task reported in its error document. Whomever it blames, it is the task that failed,
+// and its own retries are what it has against that.
 func FromTask(reported *core.ContainerError) *Failure {
 	result := &Failure{
 		Reason:      TaskFailed,
@@ -50,10 +53,26 @@ func FromTask(reported *core.ContainerError) *Failure {
 	if result.Message == "" {
 		result.Message = Table()[TaskFailed].Words
 	}
-	if reported.GetOrigin() == core.ExecutionError_SYSTEM {
-		result.Class = System
-	}
+	result.Origin = reported.GetOrigin()
 	return result
+}
+
+// OverTime is the failure of an attempt whose time is over, in the words of that limit.
+func OverTime(reason Reason, words string) *Failure {
+	row := Table()[reason]
+	return &Failure{Reason: reason, Class: row.Class, Recoverable: row.Recoverable, Code: string(reason), Message: words}
+}
+
+// TimedOut says that the attempt was lost because its time was over.
+func (f *Failure) TimedOut() bool {
+	return f.Reason == RuntimeExceeded || f.Reason == DeadlineExceeded || f.Reason == QueuedTooLong
+}
+
+// With adds a detail to the message.
+func (f *Failure) With(detail string) *Failure {
+	result := *f
+	result.Message = clip(f.Message + "; " + detail)
+	return &result
 }
 
 // GivenUp is the last failure of an action whose system budget is used up.
@@ -76,7 +95,7 @@ func (f *Failure) Proto() *core.ExecutionError {
 		Kind:           core.ExecutionError_SYSTEM,
 		Recoverability: core.ContainerError_NON_RECOVERABLE,
 	}
-	if f.IsUsers() {
+	if f.IsUsers() && f.Origin != core.ExecutionError_SYSTEM {
 		result.Kind = core.ExecutionError_USER
 	}
 	if f.Recoverable {

@@ -62,7 +62,7 @@ func rows() []row {
 
 		{"evicted", failure.Evicted, failure.System, "low on resource: memory", pod("Evicted", "The node was low on resource: memory.")},
 		{"disk limit", failure.StorageExceeded, failure.User, "ephemeral", pod("Evicted", "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi.")},
-		{"deadline", failure.TimedOut, failure.User, "timeout", pod("DeadlineExceeded", "Pod was active too long")},
+		{"deadline", failure.RuntimeExceeded, failure.User, "timeout", pod("DeadlineExceeded", "Pod was active too long")},
 		{"preempting", failure.Preemption, failure.Preempted, "in favour of", pod("Preempting", "")},
 		{"preempted by the scheduler", failure.Preemption, failure.Preempted, "PreemptionByScheduler", pod("", "", disrupted("PreemptionByScheduler"))},
 		{"node shut down", failure.NodeLost, failure.Infra, "shut down", pod("NodeShutdown", "")},
@@ -79,6 +79,10 @@ func rows() []row {
 
 		{"image", failure.ImagePullBackOff, failure.User, "not found", waiting("ImagePullBackOff", "manifest not found")},
 		{"image, first try", failure.ImagePullBackOff, failure.User, "could not be pulled", waiting("ErrImagePull", "")},
+		{"registry does not answer", failure.ImageRegistryBusy, failure.System, "i/o timeout", waiting("ErrImagePull", "dial tcp: i/o timeout")},
+		{"registry is broken", failure.ImageRegistryBusy, failure.System, "503", waiting("ImagePullBackOff", "unexpected status: 503 Service Unavailable")},
+		{"deadline of the action", failure.DeadlineExceeded, failure.User, "1m", failure.OverTime(failure.DeadlineExceeded, "a deadline of 1m")},
+		{"queued timeout", failure.QueuedTooLong, failure.User, "1m", failure.OverTime(failure.QueuedTooLong, "a queued timeout of 1m")},
 		{"registry limits", failure.ImageRegistryBusy, failure.System, "429", waiting("ImagePullBackOff", "429 Too Many Requests")},
 		{"image name", failure.InvalidImageName, failure.User, "not valid", waiting("InvalidImageName", "")},
 		{"image must be there", failure.ImageNeverPull, failure.User, "forbids", waiting("ErrImageNeverPull", "")},
@@ -99,7 +103,7 @@ func rows() []row {
 		{"task says so", failure.TaskFailed, failure.User, "it is odd", failure.FromTask(&core.ContainerError{
 			Code: "ValueError", Message: "it is odd", Kind: core.ContainerError_RECOVERABLE, Origin: core.ExecutionError_USER,
 		})},
-		{"task blames the system", failure.TaskFailed, failure.System, "no network", failure.FromTask(&core.ContainerError{
+		{"task blames the system", failure.TaskFailed, failure.User, "no network", failure.FromTask(&core.ContainerError{
 			Code: "SystemError", Message: "no network", Kind: core.ContainerError_RECOVERABLE, Origin: core.ExecutionError_SYSTEM,
 		})},
 	}
@@ -118,7 +122,7 @@ func TestEveryObservation(t *testing.T) {
 			require.Contains(t, tc.got.Message, tc.words)
 			require.NotEmpty(t, tc.got.Code)
 			kind := core.ExecutionError_SYSTEM
-			if tc.class == failure.User {
+			if tc.class == failure.User && tc.got.Origin != core.ExecutionError_SYSTEM {
 				kind = core.ExecutionError_USER
 			}
 			require.Equal(t, kind, tc.got.Proto().GetKind())

@@ -21,7 +21,7 @@ func OfPod(pod *corev1.Pod) *Failure {
 		}
 		return New(Evicted, detail)
 	case "DeadlineExceeded":
-		return New(TimedOut, detail)
+		return New(RuntimeExceeded, detail)
 	case "Preempting", "Preempted":
 		return New(Preemption, detail)
 	case "Shutdown", "NodeShutdown", "Terminated", "NodeLost":

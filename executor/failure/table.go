@@ -41,7 +41,9 @@ const (
 	NodeLost                  Reason = "NodeLost"
 	NodeRefused               Reason = "NodeRefusedPod"
 	UnknownError              Reason = "UnknownError"
-	TimedOut                  Reason = "TimedOut"
+	RuntimeExceeded           Reason = "MAX_RUNTIME_EXCEEDED"
+	DeadlineExceeded          Reason = "DEADLINE_EXCEEDED"
+	QueuedTooLong             Reason = "QUEUED_TIMEOUT_EXCEEDED"
 	DeletedExternally         Reason = "ResourceDeletedExternally"
 	UnexpectedDeletion        Reason = "UnexpectedObjectDeletion"
 	PrimaryContainerNotFound  Reason = "PrimaryContainerNotFound"
@@ -88,12 +90,14 @@ func Table() map[Reason]Row {
 		NodeLost:                  {Infra, true, "the node of the pod shut down or was lost"},
 		NodeRefused:               {Infra, true, "the node refused the pod"},
 		UnknownError:              {Infra, true, "the pod failed and the cluster does not say why"},
-		TimedOut:                  {User, true, "the attempt ran longer than the task's timeout"},
+		RuntimeExceeded:           {User, true, "the attempt ran longer than its timeout"},
+		DeadlineExceeded:          {User, false, "the action did not end within its deadline over all attempts"},
+		QueuedTooLong:             {User, false, "the attempt did not begin to start within its queued timeout"},
 		DeletedExternally:         {System, true, "the pod disappeared before it was done"},
 		UnexpectedDeletion:        {System, true, "the pod was deleted by somebody else before it was done"},
 		PrimaryContainerNotFound:  {User, false, "the pod has no container of the primary container's name"},
 		ImagePullBackOff:          {User, true, "the image could not be pulled; check its name and the credentials of the registry"},
-		ImageRegistryBusy:         {System, true, "the registry refuses to serve the image for now (too many requests)"},
+		ImageRegistryBusy:         {System, true, "the registry cannot serve the image for now"},
 		InvalidImageName:          {User, false, "the image name is not valid"},
 		ImageNeverPull:            {User, false, "the image is not on the node and its pull policy forbids to pull it"},
 		CreateContainerError:      {User, true, "the container could not be created"},

@@ -35,7 +35,7 @@ func OfWaiting(name string, waiting *corev1.ContainerStateWaiting, grace Grace) 
 	case "", "ContainerCreating", "PodInitializing":
 		return nil, 0
 	case "ErrImagePull", "ImagePullBackOff", "ImageInspectError", "RegistryUnavailable":
-		if strings.Contains(waiting.Message, "429") || strings.Contains(strings.ToLower(waiting.Message), "too many requests") {
+		if hiccup(waiting.Message) {
 			return New(ImageRegistryBusy, detail), grace.ImagePull
 		}
 		return New(ImagePullBackOff, detail), grace.ImagePull
@@ -50,4 +50,19 @@ func OfWaiting(name string, waiting *corev1.ContainerStateWaiting, grace Grace) 
 	default:
 		return New(ContainerStuck, detail), grace.Other
 	}
+}
+
+// hiccup tells that a registry did not serve an image for a reason of its own or of the network.
+func hiccup(message string) bool {
+	message = strings.ToLower(message)
+	for _, sign := range []string{
+		"429", "too many requests", "toomanyrequests", "i/o timeout", "tls handshake timeout", "connection refused", "connection reset",
+		"context deadline exceeded", "unexpected eof", "no such host", "server misbehaving", "500 internal server error", "502 bad gateway",
+		"503 service unavailable", "504 gateway time",
+	} {
+		if strings.Contains(message, sign) {
+			return true
+		}
+	}
+	return false
 }

@@ -40,6 +40,13 @@ func TestBudgetsAreKept(t *testing.T) {
 		for number := int32(1); ; number++ {
 			reason := rapid.SampledFrom([]failure.Reason{failure.ContainerFailed, failure.NodeLost, failure.Preemption}).Draw(t, "reason")
 			lost := failure.New(reason, "")
+			if rapid.Bool().Draw(t, "told by the task") {
+				// Whomever the task blames, it has used one of its own retries.
+				lost = failure.FromTask(&core.ContainerError{Kind: core.ContainerError_RECOVERABLE, Origin: core.ExecutionError_SYSTEM})
+			}
+			if number > 1+int32(retries)+maxSystem {
+				t.Fatalf("attempt %d of %d and %d", number, retries, maxSystem)
+			}
 			if lost.IsUsers() {
 				users++
 			} else {
@@ -62,6 +69,9 @@ func TestBudgetsAreKept(t *testing.T) {
 				t.Fatalf("budget exceeded: %+v", next)
 			}
 			e.status = *next
+			if rapid.Bool().Draw(t, "restart") {
+				e = &entry{status: *next.DeepCopy()} // what is in the cluster is all that is left
+			}
 		}
 	})
 }
@@ -86,7 +96,7 @@ func TestSystemFailuresBackOffAndUsersDoNot(t *testing.T) {
 		last, e.status = pause, *next
 	}
 	next, _ := r.decide(&entry{}, &plugin.Attempt{Template: withBudget(1), Number: 1}, failure.New(failure.ContainerFailed, ""))
-	require.Nil(t, next.NotBefore)
+	require.Equal(t, now, next.NotBefore.Time, "a retry of the task's own begins at once")
 }
 
 func TestRetriesBackOffAsTheTaskWants(t *testing.T) {

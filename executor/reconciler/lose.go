@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
@@ -12,27 +13,30 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 )
 
 // lose tells of a lost attempt: together with the next one, so that nobody sees an end that is none, or as the end.
 func (r *Reconciler) lose(task *v1.TaskAction, entry *entry, attempt *plugin.Attempt, state plugin.State) {
 	transitions := r.missedStart(task, entry, attempt, state)
-	next, lost := r.decide(entry, attempt, state.Failure)
+	next, lost := r.decide(entry, attempt, explainMemory(attempt.Template, state.Failure))
 
 	at := position{attempt: attempt.Number, phase: common.ActionPhase_ACTION_PHASE_FAILED}
-	if lost.Reason == failure.TimedOut {
+	if lost.TimedOut() {
 		at.phase = common.ActionPhase_ACTION_PHASE_TIMED_OUT
 	}
 	transitions = append(transitions, failureTransition(r.observed(task, at, r.precise(entry, state.EndedAt), state), lost))
 	if next == nil {
-		if lost.Reason != failure.TimedOut { // Then the process still runs.
+		if !lost.TimedOut() { // Then the process still runs.
 			r.end(entry)
 		}
 		r.tell(task, entry, &plan{told: at, end: true}, transitions...)
 		return
 	}
 	queued := position{attempt: next.Attempt, phase: common.ActionPhase_ACTION_PHASE_QUEUED}
-	transitions = append(transitions, &enginev1.Transition{Event: r.event(task, queued, r.precise(entry, r.deps.Clock.Now()))})
+	event := r.event(task, queued, r.precise(entry, r.deps.Clock.Now()))
+	event.ClusterEvents = []*workflow.ClusterEvent{happening(event.GetUpdatedTime().AsTime(), lost.Code, next.Message)}
+	transitions = append(transitions, &enginev1.Transition{Event: event, NotBefore: timestamppb.New(next.NotBefore.Time)})
 	r.tell(task, entry, &plan{told: queued, status: next}, transitions...)
 }
 
@@ -44,6 +48,7 @@ func (r *Reconciler) decide(entry *entry, attempt *plugin.Attempt, lost *failure
 	retries := attempt.Template.GetMetadata().GetRetries()
 	allowed := int32(min(retries.GetRetries(), math.MaxInt32/2)) //nolint:gosec // bounded
 	var pause time.Duration
+	var used, budget int32
 	switch {
 	case !lost.Recoverable:
 		return nil, lost
@@ -52,11 +57,13 @@ func (r *Reconciler) decide(entry *entry, attempt *plugin.Attempt, lost *failure
 			return nil, lost
 		}
 		pause = userPause(retries.GetBackoff(), status.UserFailures)
+		used, budget = status.UserFailures, allowed
 	default:
 		if status.SystemFailures++; status.SystemFailures > r.config.MaxSystemFailures {
 			return nil, lost.GivenUp(status.SystemFailures)
 		}
 		pause = backoff(r.config.SystemBackoff, r.config.MaxSystemBackoff, int(status.SystemFailures))
+		used, budget = status.SystemFailures, r.config.MaxSystemFailures
 	}
 	if attempt.Number > allowed+r.config.MaxSystemFailures {
 		return nil, lost
@@ -66,12 +73,10 @@ func (r *Reconciler) decide(entry *entry, attempt *plugin.Attempt, lost *failure
 		UserFailures:   status.UserFailures,
 		SystemFailures: status.SystemFailures,
 		Phase:          phaseName(common.ActionPhase_ACTION_PHASE_QUEUED),
-		Message:        clip("attempt lost: " + lost.Message),
+		Message:        clip(retryWords(lost, pause, used, budget)),
 	}
-	if pause > 0 {
-		until := metav1.NewMicroTime(r.deps.Clock.Now().Add(pause))
-		next.NotBefore = &until
-	}
+	until := metav1.NewMicroTime(r.deps.Clock.Now().Add(pause))
+	next.NotBefore = &until
 	return next, lost
 }
 
@@ -85,4 +90,20 @@ func userPause(wanted *core.Backoff, n int32) time.Duration {
 		pause = min(pause, float64(limit.AsDuration()))
 	}
 	return time.Duration(min(pause, float64(24*time.Hour)))
+}
+
+// explainMemory adds the limit that the task asked for.
+func explainMemory(template *core.TaskTemplate, lost *failure.Failure) *failure.Failure {
+	if lost.Reason != failure.OOMKilled {
+		return lost
+	}
+	resources := template.GetContainer().GetResources()
+	for _, entries := range [][]*core.Resources_ResourceEntry{resources.GetLimits(), resources.GetRequests()} {
+		for _, entry := range entries {
+			if entry.GetName() == core.Resources_MEMORY && entry.GetValue() != "" {
+				return lost.With("it asked for " + entry.GetValue())
+			}
+		}
+	}
+	return lost
 }

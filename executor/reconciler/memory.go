@@ -45,6 +45,8 @@ type entry struct {
 	told     position  // the last position that was acknowledged
 	toldAt   time.Time // when it was
 	lastTime time.Time // the time of the last observation, which never goes back
+	running  running   // the start of the last process
+	stumbles int       // errors of the cluster in a row
 	vetted   bool      // the record knows the action as live
 	plan     *plan     // what to do when the report under way is acknowledged
 	errors   int       // failed reports in a row

@@ -90,7 +90,7 @@ func (r *Reconciler) step(ctx context.Context, task *v1.TaskAction, entry *entry
 		return reconcile.Result{}, nil // Written next; then the new attempt begins.
 	}
 	if wait := entry.waitFor(r.deps.Clock.Now()); wait > 0 {
-		return reconcile.Result{RequeueAfter: wait}, nil
+		return r.rest(task, entry, wait), nil
 	}
 	return r.advance(ctx, task, entry)
 }
@@ -103,12 +103,13 @@ func (r *Reconciler) advance(ctx context.Context, task *v1.TaskAction, entry *en
 		state = plugin.State{Phase: common.ActionPhase_ACTION_PHASE_FAILED, Failure: entry.invalid}
 	} else {
 		var err error
-		if state, err = r.deps.Plugins.For(task.Spec.TaskType).Advance(ctx, attempt); err != nil {
-			return reconcile.Result{}, err
+		if state, err = r.deps.Plugins.For(task.Spec.TaskType).Advance(ctx, attempt); err == nil {
+			state, err = r.outcome(ctx, attempt, r.withTimeouts(entry, attempt, state))
 		}
-		if state, err = r.outcome(ctx, attempt, r.withTimeouts(attempt, state)); err != nil {
-			return reconcile.Result{}, err
+		if err != nil {
+			return r.blind(ctx, task, entry, attempt, err), nil
 		}
+		entry.stumbles = 0
 	}
 	switch state.Phase {
 	case common.ActionPhase_ACTION_PHASE_UNSPECIFIED:
@@ -124,6 +125,38 @@ func (r *Reconciler) advance(ctx context.Context, task *v1.TaskAction, entry *en
 		r.progress(task, entry, attempt, state)
 		return reconcile.Result{RequeueAfter: r.nextLook(task, entry, state)}, nil
 	}
+}
+
+// rest waits out the pause before an attempt, in which nothing can happen but that the time of the action is over.
+func (r *Reconciler) rest(task *v1.TaskAction, entry *entry, wait time.Duration) reconcile.Result {
+	attempt := r.attempt(task, entry)
+	state := r.withTimeouts(entry, attempt, plugin.State{Phase: common.ActionPhase_ACTION_PHASE_QUEUED})
+	if state.Failure != nil {
+		r.lose(task, entry, attempt, state)
+		return reconcile.Result{}
+	}
+	if state.Recheck > 0 {
+		wait = min(wait, state.Recheck)
+	}
+	return reconcile.Result{RequeueAfter: wait}
+}
+
+// blind is what to do when nothing is known of the attempt: its time may be over nevertheless.
+func (r *Reconciler) blind(ctx context.Context, task *v1.TaskAction, entry *entry, attempt *plugin.Attempt, err error) reconcile.Result {
+	wait := r.stumble(ctx, task, entry, attempt, err)
+	if entry.busy() {
+		return reconcile.Result{RequeueAfter: wait}
+	}
+	// Of the limits only the deadline counts whatever happens in the meantime.
+	state := r.withTimeouts(entry, attempt, plugin.State{Phase: common.ActionPhase_ACTION_PHASE_INITIALIZING})
+	if state.Failure != nil {
+		r.lose(task, entry, attempt, state)
+		return reconcile.Result{}
+	}
+	if state.Recheck > 0 {
+		wait = min(wait, state.Recheck)
+	}
+	return reconcile.Result{RequeueAfter: wait}
 }
 
 // attempt describes the current attempt to plugins.

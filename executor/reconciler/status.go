@@ -29,9 +29,11 @@ func (r *Reconciler) noteStatus(task *v1.TaskAction, entry *entry, attempt *plug
 	if state.Object == "" || r.statusDue(task, entry, state) != 0 || !statusDiffers(entry, state) {
 		return
 	}
+	if entry.status.Attempt != attempt.Number {
+		entry.status.NotBefore = nil
+	}
 	entry.status.Attempt, entry.status.PodUID = attempt.Number, state.Object
 	entry.status.Phase, entry.status.Message = phaseName(state.Phase), clip(line(state))
-	entry.status.NotBefore = nil
 	entry.dirty = true
 }
 

@@ -3,47 +3,86 @@ package reconciler
 import (
 	"time"
 
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/failure"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/timelimit"
 )
 
-// withTimeouts turns a live attempt that has outlived its time into a lost one: the attempt's own time, the time that the
-// action may wait for its start, the time of the action with all its attempts.
-func (r *Reconciler) withTimeouts(attempt *plugin.Attempt, state plugin.State) plugin.State {
-	switch state.Phase {
-	case common.ActionPhase_ACTION_PHASE_QUEUED, common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES,
-		common.ActionPhase_ACTION_PHASE_INITIALIZING, common.ActionPhase_ACTION_PHASE_RUNNING:
-	default:
-		return state
-	}
+// withTimeouts turns a live attempt whose time is over into a lost one: the time of the action with all its attempts, the
+// time that the attempt may wait until something is prepared for its start, the time that it may run. The engine looks
+// at the first two as well, from the row, and ends what we do not end.
+func (r *Reconciler) withTimeouts(entry *entry, attempt *plugin.Attempt, state plugin.State) plugin.State {
 	metadata, now := attempt.Template.GetMetadata(), r.deps.Clock.Now()
-	check := func(from time.Time, limit time.Duration, recoverable bool, what string) bool {
-		if limit <= 0 || from.IsZero() || state.Failure != nil {
-			return false
+	check := func(limit timelimit.Limit, from time.Time, d time.Duration, reason failure.Reason) {
+		if d <= 0 || from.IsZero() || state.Failure != nil {
+			return
 		}
-		left := from.Add(limit).Sub(now)
-		if left > 0 {
+		if left := from.Add(d).Sub(now); left > 0 {
 			if state.Recheck == 0 || left < state.Recheck {
 				state.Recheck = left
 			}
-			return false
+			return
 		}
 		state.Phase = common.ActionPhase_ACTION_PHASE_FAILED
-		state.Failure = failure.New(failure.TimedOut, "%s of %s is over", what, limit)
-		state.Failure.Recoverable = recoverable
+		state.Failure = failure.OverTime(reason, limit.Message(d))
 		state.EndedAt = now
-		return true
 	}
-	var queued time.Time
-	if attempt.Task.Spec.QueuedAt != nil {
-		queued = attempt.Task.Spec.QueuedAt.Time
+	deadline := func() {
+		check(timelimit.Deadline, recordedAt(attempt.Task), metadata.GetTimeouts().GetDeadline().AsDuration(), failure.DeadlineExceeded)
 	}
-	check(queued, metadata.GetTimeouts().GetDeadline().AsDuration(), false, "the deadline")
-	if state.Phase == common.ActionPhase_ACTION_PHASE_RUNNING {
-		check(state.StartedAt, metadata.GetTimeout().AsDuration(), true, "the timeout")
-	} else {
-		check(queued, metadata.GetTimeouts().GetQueuedTimeout().AsDuration(), false, "the time to wait for a start")
+	switch state.Phase {
+	case common.ActionPhase_ACTION_PHASE_QUEUED, common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES:
+		deadline()
+		check(timelimit.Queued, entry.waitsSince(attempt), metadata.GetTimeouts().GetQueuedTimeout().AsDuration(), failure.QueuedTooLong)
+	case common.ActionPhase_ACTION_PHASE_INITIALIZING:
+		deadline()
+	case common.ActionPhase_ACTION_PHASE_RUNNING:
+		deadline()
+		check(timelimit.Runtime, entry.runsSince(attempt.Number, state.StartedAt, now), metadata.GetTimeout().AsDuration(), failure.RuntimeExceeded)
 	}
 	return state
+}
+
+// recordedAt is when the action was recorded, from which its deadline counts.
+func recordedAt(task *v1.TaskAction) time.Time {
+	if task.Spec.QueuedAt == nil {
+		return time.Time{}
+	}
+	return task.Spec.QueuedAt.Time
+}
+
+// waitsSince is when the attempt began to wait: the first when the action was recorded, another at the end of the pause
+// before it.
+func (e *entry) waitsSince(attempt *plugin.Attempt) time.Time {
+	switch {
+	case e.status.NotBefore != nil && e.status.Attempt == attempt.Number:
+		return e.status.NotBefore.Time
+	case attempt.Number == 1:
+		return recordedAt(attempt.Task)
+	}
+	return attempt.Task.CreationTimestamp.Time
+}
+
+// runsSince is when the process of an attempt started. The cluster cuts that to seconds; if we saw it start it is known
+// better, and else it counts from the end of that second, since nobody's time is to be cut short.
+func (e *entry) runsSince(attempt int32, started, now time.Time) time.Time {
+	if e.running.attempt != attempt || !e.running.started.Equal(started) {
+		since := started
+		if started.Nanosecond() == 0 && !started.IsZero() {
+			since = started.Add(time.Second)
+			if now.Before(since) && now.After(started) {
+				since = now
+			}
+		}
+		e.running = running{attempt: attempt, started: started, since: since}
+	}
+	return e.running.since
+}
+
+// running is what is known of the start of an attempt's process.
+type running struct {
+	attempt        int32
+	started, since time.Time
 }

@@ -125,6 +125,15 @@ func TestRefusals(t *testing.T) {
 	require.Nil(t, state.Failure)
 	require.Equal(t, common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES, state.Phase)
 	require.Contains(t, state.Message, "exceeded quota")
+	require.Contains(t, state.Message, "next try in about 1 s")
+	pause := state.Recheck
+	for range 4 {
+		state = b.advance(t, attempt)
+	}
+	require.Contains(t, state.Message, "next try in about 16 s")
+	require.Greater(t, state.Recheck, pause)
+	b.advance(t, attempt)
+	require.Equal(t, b.advance(t, attempt).Message, b.advance(t, attempt).Message, "waiting for long is no news")
 
 	b.refuse = errors.New("connection refused")
 	_, err := b.plugin.Advance(context.Background(), attempt)

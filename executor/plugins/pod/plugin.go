@@ -23,8 +23,6 @@ import (
 const (
 	// cacheLag is how long a cache may take to show a pod that was just made.
 	cacheLag = 2 * time.Second
-	// quotaPause is how long a pod waits for its namespace's quota.
-	quotaPause = 5 * time.Second
 	// namePause is how long a pod waits for its name to become free.
 	namePause = 500 * time.Millisecond
 )
@@ -54,6 +52,7 @@ type Plugin struct {
 	config  Config
 	deps    Deps
 	created created
+	refused refusals
 }
 
 var (
@@ -67,7 +66,7 @@ func New(config Config, deps Deps) (*Plugin, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	return &Plugin{config: config, deps: deps, created: created{pods: map[types.NamespacedName]birth{}}}, nil
+	return &Plugin{config: config, deps: deps, created: created{pods: map[types.NamespacedName]birth{}}, refused: refusals{tries: map[types.NamespacedName]int{}}}, nil
 }
 
 // Name implements plugin.Plugin.
@@ -125,14 +124,13 @@ func (p *Plugin) make(ctx context.Context, attempt *plugin.Attempt) (plugin.Stat
 	failpoint.Here("pod.after-create")
 	switch {
 	case err == nil:
+		p.refused.forget(podKey(attempt))
 		p.created.add(podKey(attempt), attempt.Task.UID, birth{pod: pod.UID, at: p.deps.Clock.Now()})
 		return p.observe(attempt, pod), nil
 	case apierrors.IsAlreadyExists(err):
 		return p.adopt(ctx, attempt)
 	case failure.IsQuota(err):
-		return plugin.State{
-			Phase: common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES, Reason: "QuotaExceeded", Message: err.Error(), Recheck: quotaPause,
-		}, nil
+		return p.awaitQuota(attempt, err), nil
 	}
 	if bad := failure.OfCreate(err); bad != nil {
 		return failed(bad), nil
@@ -175,6 +173,7 @@ func (p *Plugin) Remove(ctx context.Context, attempt *plugin.Attempt) error {
 	pod := &corev1.Pod{}
 	born, made := p.created.get(key, attempt.Task.UID)
 	p.created.remove(key, attempt.Task.UID)
+	p.refused.forget(key)
 	switch err := p.deps.Cache.Get(ctx, key, pod); {
 	case err == nil:
 		if !owns(attempt.Task, pod) {
