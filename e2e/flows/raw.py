@@ -57,7 +57,7 @@ named = shell(
 )
 
 folders = shell(
-    "folders", "cp -r /var/inputs/folder /var/outputs/folder; echo more > /var/outputs/folder/new.txt",
+    "folders", "cp -r /var/inputs/folder /var/outputs/folder; mkdir /var/outputs/folder/deep; echo more > /var/outputs/folder/deep/new.txt",
     inputs={"folder": flyte.io.Dir}, outputs={"folder": flyte.io.Dir},
 )
 
@@ -88,8 +88,8 @@ as_json = container(
 )
 
 as_yaml = shell(
-    "as_yaml", "grep '^n: 5$' /var/inputs/inputs.yaml; grep -c -- '- ' /var/inputs/inputs.yaml > /var/outputs/total",
-    inputs={"n": int, "l": list[int]}, outputs={"total": int}, metadata_format="YAML",
+    "as_yaml", "grep '^count: 5$' /var/inputs/inputs.yaml; grep -c -- '- ' /var/inputs/inputs.yaml > /var/outputs/total",
+    inputs={"count": int, "l": list[int]}, outputs={"total": int}, metadata_format="YAML",
 )
 
 own_folders = shell(
@@ -98,6 +98,8 @@ own_folders = shell(
 )
 
 silent = shell("silent", "echo nothing to carry")
+
+scripted = shell("scripted", "echo words of the container; cp /var/inputs/x /var/outputs/x", inputs={"x": int}, outputs={"x": int})
 
 exits = shell("exits", "echo about to fail; exit 3", outputs={"x": int}, retries=1)
 
@@ -110,7 +112,7 @@ unknown = container("unknown", "no-such-tool-anywhere", "--version", outputs={"x
 sleeps = shell("sleeps", "echo $$ > $PID_FILE; sleep 300", outputs={"x": int})
 
 containers = flyte.TaskEnvironment.from_task(
-    "raw", scalars, templated, upper, named, folders, lists, structs, optional, as_json, as_yaml, own_folders, silent, exits,
+    "raw", scalars, templated, upper, named, folders, lists, structs, optional, as_json, as_yaml, own_folders, silent, scripted, exits,
     forgets, babbles, unknown, sleeps,
 )
 

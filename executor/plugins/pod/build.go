@@ -72,6 +72,9 @@ func (p *Plugin) rendererFor(
 
 // finish adds what every pod of ours has.
 func (p *Plugin) finish(attempt *plugin.Attempt, spec *corev1.PodSpec, render renderer) *failure.Failure {
+	if primary := find(spec, PrimaryName(attempt.Template)); dataConfig(attempt.Template) != nil {
+		primary.Command, primary.Args = verbatim(primary.Command), verbatim(primary.Args)
+	}
 	eachContainer(spec, func(container *corev1.Container) {
 		container.Command, container.Args = render.all(container.Command), render.all(container.Args)
 		container.Env = p.environment(attempt, container.Env)

@@ -106,6 +106,26 @@ func (p *Plugin) addCopilot(attempt *plugin.Attempt, spec *corev1.PodSpec) *fail
 	return nil
 }
 
+// verbatim keeps what scripts mean by $$, which the cluster would make a single $. A variable is still $(NAME), and the text
+// $(NAME) is $$(NAME).
+func verbatim(texts []string) []string {
+	result := make([]string, len(texts))
+	for i, text := range texts {
+		var kept strings.Builder
+		for rest := text; rest != ""; {
+			size := 1
+			if strings.HasPrefix(rest, "$$") && !strings.HasPrefix(rest, "$$(") {
+				size = 2
+				kept.WriteString("$$")
+			}
+			kept.WriteString(rest[:size])
+			rest = rest[size:]
+		}
+		result[i] = kept.String()
+	}
+	return result
+}
+
 // directories are those of inputs and outputs in the container.
 func directories(config *core.DataLoadingConfig) (inputs, outputs string, bad *failure.Failure) {
 	inputs, outputs = defaultInputsDir, defaultOutputsDir

@@ -256,3 +256,10 @@ func TestStatesOfRawContainers(t *testing.T) {
 	state = observedRaw(t, func(p *corev1.Pod) { statuses(exits(0), exits(0), exits(139))(p); p.Status.Phase = corev1.PodFailed })
 	require.Equal(t, failure.SegmentationFault, state.Failure.Reason)
 }
+
+func TestDollarsOfScriptsAreKept(t *testing.T) {
+	made := newBench(t, withCopilot).build(t, attemptOf(rawTask(func(t *core.TaskTemplate) {
+		t.GetContainer().Args = []string{"sh", "-c", "echo $$ > pid; kill $$$(ONE) $((1)) $x", "$$(ONE)", "$$"}
+	})))
+	require.Equal(t, []string{"sh", "-c", "echo $$$$ > pid; kill $$$$$(ONE) $((1)) $x", "$$(ONE)", "$$$$"}, made.Spec.Containers[0].Args)
+}

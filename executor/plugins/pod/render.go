@@ -62,6 +62,7 @@ func (r renderer) all(texts []string) []string {
 		result[i] = templatePattern.ReplaceAllStringFunc(text, func(found string) string {
 			names := templatePattern.FindStringSubmatch(found)
 			value, known := r.inputs[names[2]]
+			value = strings.ReplaceAll(value, "$", "$$") // the cluster would take $(NAME) for a variable and $$ for $
 			if names[2] == "" {
 				value, known = r.values[strings.ToLower(names[1])]
 			}
