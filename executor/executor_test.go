@@ -162,6 +162,40 @@ func TestDeletedTaskActionStopsItsPod(t *testing.T) {
 	require.Equal(t, "1 RUNNING", h.record.history(action)[len(h.record.history(action))-1], "who aborts tells the record")
 }
 
+// The abort of an action reaches its process also when the executor cannot reach the cluster at that time, or is not
+// there at all.
+func TestAbortDuringAnOutageStopsThePodWhenItEnds(t *testing.T) {
+	for name, outage := range map[string]func(h *harness) (end func()){
+		"the cluster is away": func(h *harness) func() {
+			h.cut.Store(true)
+			return func() { h.cut.Store(false) }
+		},
+		"the executor is away": func(h *harness) func() {
+			h.stop(h.service)
+			h.clock = ahead{} // pods that nobody wants are swept, but not the youngest
+			return h.start
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stopped := make(chan struct{})
+			h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, _ *corev1.Pod) kubetest.Result {
+				<-ctx.Done()
+				close(stopped)
+				return kubetest.Result{Leave: true}
+			}})
+			action, task := h.submit(taskTemplate())
+			h.record.awaitPhase(t, action, 1, state.Running)
+			end := outage(h)
+			h.record.end(action, state.Aborted)
+			require.NoError(t, h.Client.Delete(context.Background(), task))
+			end()
+			h.awaitGone(task)
+			<-stopped
+			require.Equal(t, 1, h.node.Started())
+		})
+	}
+}
+
 func TestActionThatTheRecordGaveUpIsDeleted(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, _ *corev1.Pod) kubetest.Result {
 		<-ctx.Done()

@@ -30,6 +30,16 @@ func callerIdentity(ctx context.Context) *common.EnrichedIdentity {
 	}}}
 }
 
+// actor is who did what a request tells of: the caller, or whom a caller names that has no identity of its own or is
+// another service of the installation.
+func actor(ctx context.Context, named *common.EnrichedIdentity) *common.EnrichedIdentity {
+	identity := rpc.IdentityFrom(ctx)
+	if named != nil && (identity.Subject == "" || identity.Caller == rpc.CallerInternal) {
+		return named
+	}
+	return callerIdentity(ctx)
+}
+
 // encodedCaller is callerIdentity as it is stored.
 func encodedCaller(ctx context.Context) ([]byte, error) {
 	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(callerIdentity(ctx))

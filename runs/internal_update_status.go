@@ -31,7 +31,7 @@ func (s *Service) updateActionStatus(ctx context.Context, request *workflow.Upda
 			CacheStatus: int16(status.GetCacheStatus()), //nolint:gosec // an enum of few values
 		},
 		Output:      request.GetOutput(),
-		Principal:   request.GetPrincipal(),
+		Principal:   actor(ctx, request.GetPrincipal()),
 		AbortReason: firstOf(request.GetAbortReason(), defaultAbortReason),
 	}
 	if !state.Known(update.To.Phase) {

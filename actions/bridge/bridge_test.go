@@ -234,6 +234,40 @@ func TestAnAPIServerThatIsAwayOrThrottles(t *testing.T) {
 	}
 }
 
+// What is aborted while the API server is away is deleted when it is back, and nothing is made that was never wanted.
+func TestAbortsDuringAnOutageAreDoneWhenItEnds(t *testing.T) {
+	f := newFixture(t)
+	var away atomic.Bool
+	var refused atomic.Int64
+	f.kube = rest.CopyConfig(f.kube)
+	f.kube.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if away.Load() {
+				refused.Add(1)
+				return nil, errors.New("connection refused")
+			}
+			return next.RoundTrip(r)
+		})
+	})
+	f.engine.phases = map[string]common.ActionPhase{
+		"child": common.ActionPhase_ACTION_PHASE_ABORTED, "late": common.ActionPhase_ACTION_PHASE_ABORTED,
+	}
+	root, child, late := assignment(1, "a0"), assignment(2, "child"), assignment(3, "late")
+	f.engine.assign(root, true)
+	f.engine.assign(child, true)
+	f.start()
+	f.eventually("a0 child")
+	away.Store(true)
+	f.engine.release(child, true)
+	f.engine.assign(late, true)
+	f.engine.release(late, true)
+	require.Eventually(t, func() bool { return refused.Load() > 3 }, 20*time.Second, 5*time.Millisecond)
+	require.Equal(t, "a0 child", f.actions(f.cluster.Namespace))
+	away.Store(false)
+	f.eventually("a0")
+	require.Empty(t, f.events.all(), "no action fails for that")
+}
+
 func TestOneBridgeIsActiveAtATime(t *testing.T) {
 	f := newFixture(t)
 	f.config.Election = bridge.ElectionConfig{Enabled: true, Namespace: f.cluster.Namespace, Name: "bridge", Duration: 3 * time.Second}

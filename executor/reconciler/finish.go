@@ -147,7 +147,11 @@ func (r *Reconciler) gone(ctx context.Context, key types.NamespacedName) error {
 	case finishing:
 		return nil // It is being done.
 	case entry.sealed == nil:
-		return r.interrupt(ctx, entry.attempt)
+		if err := r.interrupt(ctx, entry.attempt); err != nil {
+			r.memory.back(key, entry) // and once more, when the API server is there again
+			return err
+		}
+		return nil
 	}
 	// Its end is known to the record, and somebody cleans up; our part is the log.
 	r.work.Go(func() {

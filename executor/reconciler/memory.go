@@ -102,6 +102,15 @@ func (m *memory) leave(key types.NamespacedName) *entry {
 	return found
 }
 
+// back takes back that an entry was removed, unless there is another one.
+func (m *memory) back(key types.NamespacedName, e *entry) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.entries[key] == nil {
+		m.entries[key] = e
+	}
+}
+
 // size is the number of entries.
 func (m *memory) size() int {
 	m.mu.Lock()
