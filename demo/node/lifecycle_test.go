@@ -149,6 +149,17 @@ func TestDeletionIsGracefulThenHard(t *testing.T) {
 		require.False(t, alive(t, pid))
 		require.False(t, alive(t, child), "also what left the process group")
 	})
+	t.Run("hard, after the grace of the pod itself", func(t *testing.T) {
+		pod := b.create(t, b.shell(`trap "" TERM; echo $$ >`+dir+`/own; while :; do sleep 1; done`, func(p *corev1.Pod) {
+			p.Spec.TerminationGracePeriodSeconds = ptr(int64(1))
+		}))
+		pid := content(t, dir+"/own")
+		start := time.Now()
+		require.NoError(t, b.client.CoreV1().Pods(b.namespace).Delete(t.Context(), pod.Name, metav1.DeleteOptions{}))
+		b.goneFromAPI(t, pod)
+		require.GreaterOrEqual(t, time.Since(start), time.Second)
+		require.False(t, alive(t, pid))
+	})
 	t.Run("by force", func(t *testing.T) {
 		pod := b.create(t, b.shell(`trap "" TERM; echo $$ >`+dir+`/forced; while :; do sleep 1; done`))
 		pid := content(t, dir+"/forced")

@@ -3,6 +3,7 @@ package pod_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -193,6 +194,16 @@ func TestPodOfTheTask(t *testing.T) {
 	require.Contains(t, made.Spec.Tolerations, corev1.Toleration{Key: "nvidia.com/gpu", Operator: "Exists", Effect: "NoSchedule"})
 }
 
+func TestProcessesGetTimeToStop(t *testing.T) {
+	require.Nil(t, newBench(t).build(t, attemptOf(containerTask())).Spec.TerminationGracePeriodSeconds, "the cluster's own")
+	patient := func(c *pod.Config) { c.TerminationGracePeriod = 90 * time.Second }
+	require.EqualValues(t, 90, *newBench(t, patient).build(t, attemptOf(containerTask())).Spec.TerminationGracePeriodSeconds)
+	theirs := podTask(t, map[string]any{
+		"terminationGracePeriodSeconds": 5.0, "containers": []any{map[string]any{"name": "main", "image": "m"}},
+	})
+	require.EqualValues(t, 5, *newBench(t, patient).build(t, attemptOf(theirs)).Spec.TerminationGracePeriodSeconds)
+}
+
 func TestWrongTasksAreRefusedWithWords(t *testing.T) {
 	secretWith := func(s *core.Secret) *core.TaskTemplate {
 		template := containerTask()
@@ -293,7 +304,7 @@ func TestConfigNamesTheWrongField(t *testing.T) {
 		"defaultLabels":          func(c *pod.Config) { c.DefaultLabels = map[string]string{"a b": "c"} },
 		"logLinks[0]":            func(c *pod.Config) { c.LogLinks = []pod.LogLink{{Name: "x"}} },
 		"secretName":             func(c *pod.Config) { c.SecretName = "" },
-		"terminationGracePeriod": func(c *pod.Config) { c.TerminationGracePeriod = -1 },
+		"terminationGracePeriod": func(c *pod.Config) { c.TerminationGracePeriod = -time.Second },
 	} {
 		config := pod.DefaultConfig()
 		require.NoError(t, config.Validate())

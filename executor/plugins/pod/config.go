@@ -130,8 +130,8 @@ func (c Config) Validate() error {
 	if err := c.Copilot.validate(); err != nil {
 		return err
 	}
-	if c.TerminationGracePeriod < 0 {
-		return fmt.Errorf("terminationGracePeriod: must not be negative, got %s", c.TerminationGracePeriod)
+	if c.TerminationGracePeriod < 0 || c.TerminationGracePeriod%time.Second != 0 { // a fraction would become 0: killed at once
+		return fmt.Errorf("terminationGracePeriod: must be whole seconds and not negative, got %s", c.TerminationGracePeriod)
 	}
 	return nil
 }
