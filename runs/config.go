@@ -11,6 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
+	"github.com/flyte-binary/flyte-binary/runs/webhook"
 )
 
 // Config configures the service.
@@ -30,6 +31,8 @@ type Config struct {
 	Assignments engine.Config `mapstructure:"assignments"`
 	// Timers does what is due because time passes.
 	Timers timers.Config `mapstructure:"timers"`
+	// Webhooks calls the webhooks of conditions and serves their callbacks.
+	Webhooks webhook.Config `mapstructure:"webhooks"`
 	// Watch tunes the streams.
 	Watch watch.Config `mapstructure:"watch"`
 	// Retention deletes old runs.
@@ -58,6 +61,7 @@ func DefaultConfig() Config {
 		Admission:       admission.DefaultConfig(),
 		Assignments:     engine.DefaultConfig(),
 		Timers:          timers.DefaultConfig(),
+		Webhooks:        webhook.DefaultConfig(),
 		Watch:           watch.DefaultConfig(),
 		Retention:       retention.DefaultConfig(),
 		Images:          DefaultImageConfig(),
@@ -111,6 +115,9 @@ func (c Config) Validate() error {
 	}
 	if err := c.Retention.Validate(); err != nil {
 		return fmt.Errorf("retention.%w", err)
+	}
+	if err := c.Webhooks.Validate(); err != nil {
+		return fmt.Errorf("webhooks.%w", err)
 	}
 	if err := c.Watch.Validate(); err != nil {
 		return fmt.Errorf("watch.%w", err)
