@@ -1,0 +1,49 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// TestListsOfAYoungRunReadAPage pages through a wide run that the statistics do not know yet. A planner that believes the
+// run to be small would read and sort all of it for each page.
+func TestListsOfAYoungRunReadAPage(t *testing.T) {
+	for _, analyzed := range []string{"nothing", "another run"} {
+		t.Run(analyzed, func(t *testing.T) {
+			w := newWriting(t)
+			if analyzed != "nothing" {
+				w.create("before", "c1", "c2", "c3")
+				_, err := w.pool.Exec(t.Context(), `ANALYZE actions`)
+				require.NoError(t, err)
+			}
+			w.create("wide")
+			const children, page = 3000, 100
+			forEach(50, children, func(i int) { w.child("wide", "a0", fmt.Sprint("c", i)) })
+			require.NoError(t, w.Stop(context.WithoutCancel(t.Context())))
+			for _, direction := range []common.Sort_Direction{common.Sort_ASCENDING, common.Sort_DESCENDING} {
+				readers := counted(t, w.pool)
+				before := tuplesRead(t, w.pool)
+				reader := store.NewReader(readers)
+				listed, token := 0, ""
+				for {
+					request := &common.ListRequest{Limit: page, Token: token, SortByFields: []*common.Sort{{Key: "created_at", Direction: direction}}}
+					items, next, err := reader.ListActions(t.Context(), runID("wide"), request)
+					require.NoError(t, err)
+					if listed += len(items); next == "" {
+						break
+					}
+					token = next
+				}
+				require.Equal(t, children+1, listed)
+				closeAndCount(t, readers, w.pool)
+				require.LessOrEqual(t, tuplesRead(t, w.pool)-before, int64(children+children/2), "about each row once")
+			}
+		})
+	}
+}
