@@ -258,12 +258,12 @@ func withRetries(n uint32) func(*core.TaskTemplate) {
 func withoutOutputs(t *core.TaskTemplate) { t.Interface = nil }
 
 // submit records an action and creates its TaskAction, as the bridge does.
-func (h *harness) submit(template *core.TaskTemplate, change ...func(*enginev1.Assignment)) (ident.Action, *v1.TaskAction) {
+func (h *harness) submit(template *core.TaskTemplate) (ident.Action, *v1.TaskAction) {
 	h.t.Helper()
 	uid := h.uid.Add(1)
 	action := ident.Run{Project: "p", Domain: "d", Name: "r" + strconv.FormatInt(uid, 10)}.Root()
 	h.record.add(action)
-	assignment := &enginev1.Assignment{
+	made := v1.FromAssignment(&enginev1.Assignment{
 		Ref:           &enginev1.ActionRef{Uid: uid, Id: action.Proto()},
 		Task:          &workflow.TaskAction{Spec: &task.TaskSpec{TaskTemplate: template, ShortName: "main"}},
 		InputUri:      h.root + "/in",
@@ -271,11 +271,7 @@ func (h *harness) submit(template *core.TaskTemplate, change ...func(*enginev1.A
 		Attempt:       1,
 		RunStartTime:  timestamppb.Now(),
 		QueuedAt:      timestamppb.Now(),
-	}
-	for _, f := range change {
-		f(assignment)
-	}
-	made := v1.FromAssignment(assignment, h.Namespace)
+	}, h.Namespace)
 	require.NoError(h.t, h.Client.Create(context.Background(), made))
 	return action, made
 }

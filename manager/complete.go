@@ -19,6 +19,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/events"
 	"github.com/flyte-binary/flyte-binary/executor"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/cacheserviceconnect"
+	cachev2connect "github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/v2/v2connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings/settingsconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
@@ -123,6 +125,8 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 	projectClient := projectconnect.NewProjectServiceClient(inProcess, rpc.InProcessURL)
 	settingsClient := settingsconnect.NewSettingsServiceClient(inProcess, rpc.InProcessURL)
 	podLogClient := enginev1connect.NewPodLogServiceClient(inProcess, rpc.InProcessURL)
+	cacheClient := cachev2connect.NewCacheServiceClient(inProcess, rpc.InProcessURL)
+	globalCacheClient := cacheserviceconnect.NewCacheServiceClient(inProcess, rpc.InProcessURL)
 	internalRunClient := workflowconnect.NewInternalRunServiceClient(inProcess, rpc.InProcessURL)
 
 	// The services, in the order of the data.
@@ -133,6 +137,7 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 	cacheService.Mount(mux)
 	runsService, err := runs.New(c.Runs, runs.Deps{
 		Pool: pool, Blobs: blobs, Clock: clk, Logger: log, Meter: telemetry.Meter, RunDeleted: options.runDeleted,
+		Cache: cacheClient, GlobalCache: globalCacheClient,
 	})
 	if err != nil {
 		return nil, err

@@ -5,13 +5,13 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/runs/admission"
+	"github.com/flyte-binary/flyte-binary/runs/caching"
 	"github.com/flyte-binary/flyte-binary/runs/engine"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/retention"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
-	"github.com/flyte-binary/flyte-binary/runs/webhook"
 )
 
 // Config configures the service.
@@ -31,8 +31,8 @@ type Config struct {
 	Assignments engine.Config `mapstructure:"assignments"`
 	// Timers does what is due because time passes.
 	Timers timers.Config `mapstructure:"timers"`
-	// Webhooks calls the webhooks of conditions and serves their callbacks.
-	Webhooks webhook.Config `mapstructure:"webhooks"`
+	// Cache says how tasks use the cache of outputs.
+	Cache caching.Config `mapstructure:"cache"`
 	// Watch tunes the streams.
 	Watch watch.Config `mapstructure:"watch"`
 	// Retention deletes old runs.
@@ -61,7 +61,7 @@ func DefaultConfig() Config {
 		Admission:       admission.DefaultConfig(),
 		Assignments:     engine.DefaultConfig(),
 		Timers:          timers.DefaultConfig(),
-		Webhooks:        webhook.DefaultConfig(),
+		Cache:           caching.DefaultConfig(),
 		Watch:           watch.DefaultConfig(),
 		Retention:       retention.DefaultConfig(),
 		Images:          DefaultImageConfig(),
@@ -116,8 +116,8 @@ func (c Config) Validate() error {
 	if err := c.Retention.Validate(); err != nil {
 		return fmt.Errorf("retention.%w", err)
 	}
-	if err := c.Webhooks.Validate(); err != nil {
-		return fmt.Errorf("webhooks.%w", err)
+	if err := c.Cache.Validate(); err != nil {
+		return fmt.Errorf("cache.%w", err)
 	}
 	if err := c.Watch.Validate(); err != nil {
 		return fmt.Errorf("watch.%w", err)

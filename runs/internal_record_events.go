@@ -28,6 +28,6 @@ func (s *Service) recordEvents(ctx context.Context, events []*workflow.ActionEve
 	if len(transitions) == 0 {
 		return nil
 	}
-	_, err := s.writer.RecordTransitions(ctx, transitions)
+	_, err := s.recordTransitions(ctx, transitions)
 	return err
 }

@@ -42,5 +42,12 @@ func (s *Service) updateActionStatus(ctx context.Context, request *workflow.Upda
 			return err
 		}
 	}
+	if update.Output == nil {
+		own := []store.Transition{update.Transition}
+		if err := s.publish(ctx, own); err != nil {
+			return err
+		}
+		update.Transition = own[0]
+	}
 	return s.writer.UpdateStatus(ctx, update)
 }

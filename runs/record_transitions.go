@@ -26,7 +26,7 @@ func (h *engineHandler) RecordTransitions(ctx context.Context, request *enginev1
 		}
 		transitions[i].NotBefore = timeOf(t.GetNotBefore())
 	}
-	applied, err := h.svc.writer.RecordTransitions(ctx, transitions)
+	applied, err := h.svc.recordTransitions(ctx, transitions)
 	if err != nil {
 		return nil, err
 	}

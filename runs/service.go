@@ -14,6 +14,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth/authconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/cacheserviceconnect"
+	cachev2connect "github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/v2/v2connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/imagebuilder/imagebuilderconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/org/orgconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
@@ -28,13 +30,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/admission"
 	"github.com/flyte-binary/flyte-binary/runs/builtin"
+	"github.com/flyte-binary/flyte-binary/runs/caching"
 	"github.com/flyte-binary/flyte-binary/runs/engine"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/retention"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
-	"github.com/flyte-binary/flyte-binary/runs/webhook"
 )
 
 // Blobs is what the service needs of the object store.
@@ -57,6 +59,9 @@ type Deps struct {
 	Blobs  Blobs
 	Clock  clock.Clock
 	Logger zerolog.Logger
+	// Cache and GlobalCache reach the cache of outputs, by project and domain and for all; without them it is off.
+	Cache       cachev2connect.CacheServiceClient
+	GlobalCache cacheserviceconnect.CacheServiceClient
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
 	// RunDeleted, where set, is told of each run that retention deletes, to clean up what lies elsewhere. It may be
@@ -82,8 +87,7 @@ type Service struct {
 	admission *admission.Loop
 	feed      *engine.Feed
 	timers    *timers.Loop
-	webhooks  *webhook.Loop
-	callbacks *webhook.Callbacks
+	cache     *caching.Cache
 	live      *store.LiveReader
 	engine    *engine.Assignments
 	retention *retention.Keeper
@@ -137,8 +141,9 @@ func New(config Config, deps Deps) (*Service, error) {
 	s.engine = engine.NewAssignments(config.Assignments, engine.Deps{
 		Reader: s.live, Feed: s.feed, Clock: deps.Clock, Logger: s.logger,
 	})
+	s.cache = newCache(s, deps)
 	s.timers = timers.New(config.Timers, timers.Deps{
-		Reader: store.NewDueReader(deps.Pool), Writer: s.writer, Starter: builtin.New(deps.Blobs, s.live, s.logger),
+		Reader: store.NewDueReader(deps.Pool), Writer: ownEnds{s}, Starter: builtin.New(deps.Blobs, s.live, s.logger),
 		Leases: pgdb.NewLeases(deps.Pool, deps.Clock, s.replica), Signals: timerSignals{s.feed.Subscribe(), deps.Clock},
 		Clock: deps.Clock, Logger: s.logger,
 	})
@@ -147,9 +152,6 @@ func New(config Config, deps Deps) (*Service, error) {
 		return nil, fmt.Errorf("runs: %w", err)
 	}
 	s.retention = keeper
-	if err := s.newWebhooks(); err != nil {
-		return nil, fmt.Errorf("runs: webhooks: %w", err)
-	}
 	s.hub, s.streams = newWatches(s)
 	s.wakers.add(s.hub)
 	s.parts = lifecycle.NewGroup(
@@ -157,8 +159,8 @@ func New(config Config, deps Deps) (*Service, error) {
 		lifecycle.Named{Name: "writer", Part: s.writer},
 		lifecycle.Named{Name: "live feed", Part: s.feed},
 		lifecycle.Named{Name: "admission", Part: s.admission},
+		lifecycle.Named{Name: "cache", Part: s.cache},
 		lifecycle.Named{Name: "timers", Part: s.timers},
-		lifecycle.Named{Name: "webhooks", Part: s.webhooks},
 		lifecycle.Named{Name: "watches", Part: s.hub},
 		lifecycle.Named{Name: "retention", Part: s.retention},
 	)
@@ -178,7 +180,6 @@ func (s *Service) Mount(r rpc.Registrar) {
 	r.Handle(authconnect.NewAuthMetadataServiceHandler(&authMetadataHandler{svc: s}, options...))
 	r.Handle(imagebuilderconnect.NewImageServiceHandler(&imageHandler{svc: s}, options...))
 	r.Handle(enginev1connect.NewEngineServiceHandler(&engineHandler{svc: s}, options...))
-	r.Handle(webhook.Path, s.callbacks)
 	r.Handle(insightv1connect.NewInsightServiceHandler(&insightHandler{svc: s}, options...))
 }
 

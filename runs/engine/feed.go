@@ -50,6 +50,8 @@ type Changes struct {
 	Due time.Time
 	// Queued says that there may be something to admit.
 	Queued bool
+	// Held says that actions got a hold.
+	Held bool
 	// Resync says that anything may have changed.
 	Resync bool
 }
@@ -129,6 +131,7 @@ func (f *Feed) LiveChanged(change store.LiveChange) {
 			c.Live[ref.ID] = LiveRef{Ref: ref}
 		}
 		c.Queued = c.Queued || len(change.Queued) > 0
+		c.Held = c.Held || len(change.Held) > 0
 		if !change.Due.IsZero() && (c.Due.IsZero() || change.Due.Before(c.Due)) {
 			c.Due = change.Due
 		}

@@ -85,6 +85,7 @@ type row struct {
 	isNew   bool
 	isDirty bool
 	wasLive bool
+	wasHold Hold
 	was     stand      // before this batch; zero for a new row
 	begins  *time.Time // of a new attempt, when it does not at once
 	ends    *time.Time // of what the engine has just started
@@ -267,6 +268,9 @@ func (b *batch) liveChange() LiveChange {
 			if at := r.WakeAt; at != nil && (change.Due.IsZero() || at.Before(change.Due)) {
 				change.Due = *at
 			}
+		}
+		if slices.ContainsFunc(run.changed, func(r *row) bool { return r.Hold != HoldNone && r.Hold != r.wasHold }) {
+			change.Held = append(change.Held, run.root.ID)
 		}
 		if slices.ContainsFunc(run.changed, (*row).queued) || run.root.MaxConcurrency > 0 {
 			change.Queued = append(change.Queued, run.root.ID)

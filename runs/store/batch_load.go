@@ -28,7 +28,7 @@ func scanDecision(rows pgx.Rows) (*row, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.wasLive, r.was = r.live(), r.stand()
+	r.wasLive, r.wasHold, r.was = r.live(), r.Hold, r.stand()
 	return r, nil
 }
 

@@ -167,7 +167,7 @@ func column[R, T any](rows []R, value func(R) T) []T {
 // liveRuns are the runs whose live or waiting actions changed.
 func (b *batch) liveRuns() []int64 {
 	change := b.liveChange()
-	ids := slices.Clone(change.Queued)
+	ids := slices.Concat(change.Queued, change.Held)
 	for _, ref := range slices.Concat(change.Admitted, change.Ended) {
 		ids = append(ids, ref.RunID)
 	}

@@ -22,9 +22,12 @@ type Transition struct {
 	// Error is the encoded core.ExecutionError of a FAILED or TIMED_OUT attempt.
 	Error []byte
 	// OutputURI is the attempt directory of a success; empty means the one of the layout.
-	OutputURI   string
-	ReportURI   string
+	OutputURI string
+	ReportURI string
+	// CacheStatus is a core.CatalogCacheStatus; 0 leaves what is known.
 	CacheStatus int16
+	// CacheReason replaces what is known about the cache unless it is empty.
+	CacheReason string
 }
 
 // Outcome says what became of a transition.
@@ -102,7 +105,12 @@ func (t *Transition) apply(b *batch) Outcome {
 
 // project writes into the row what the observation says beside the phase.
 func (t *Transition) project(b *batch, r *row) {
-	r.CacheStatus = t.CacheStatus
+	if t.CacheStatus != 0 {
+		r.CacheStatus = t.CacheStatus
+	}
+	if t.CacheReason != "" {
+		r.CacheReason = t.CacheReason
+	}
 	if t.ReportURI != "" {
 		r.ReportURI = t.ReportURI
 	}

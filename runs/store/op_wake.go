@@ -22,6 +22,9 @@ type Wake struct {
 	Due Due
 	// Start is how to begin when that is what is due.
 	Start *Start
+	// CacheStatus and CacheReason say what became of the outputs in the cache, where the action succeeds by this.
+	CacheStatus int16
+	CacheReason string
 }
 
 // Start says how an action begins that the engine runs itself.
@@ -93,6 +96,9 @@ func (op *wakeOp) apply(b *batch) error {
 }
 
 func (op *wakeOp) wake(b *batch, r *row, w *Wake) {
+	if w.CacheStatus != 0 {
+		r.CacheStatus, r.CacheReason = w.CacheStatus, w.CacheReason
+	}
 	switch r.Due {
 	case DueStart:
 		op.start(b, r, w.Start)
@@ -220,6 +226,7 @@ func (b *batch) ownEvent(r *row, at time.Time, failure *core.ExecutionError) []b
 		Version:      uint32(r.Version), //nolint:gosec // counts observations
 		UpdatedTime:  timestamppb.New(at),
 		ReportedTime: timestamppb.New(b.now),
+		CacheStatus:  core.CatalogCacheStatus(r.CacheStatus),
 	}
 	if failure != nil {
 		event.ErrorInfo = &workflow.ErrorInfo{Code: failure.GetCode(), Message: failure.GetMessage(), Kind: workflow.ErrorInfo_KIND_USER}

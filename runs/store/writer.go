@@ -29,6 +29,7 @@ type LiveChange struct {
 	Admitted []Ref     // became live
 	Ended    []Ref     // are no longer live
 	Queued   []int64   // runs that have actions to admit since this commit
+	Held     []int64   // runs in which actions got a hold
 	Due      time.Time // the earliest time at which one of the actions that changed is due; zero when none is
 }
 
@@ -42,6 +43,9 @@ type Ref struct {
 func (r Ref) ident() ident.Action {
 	return ident.Action{Run: ident.Run{Project: r.Project, Domain: r.Domain, Name: r.RunName}, Name: r.Name}
 }
+
+// Ident is the public name of the action.
+func (r Ref) Ident() ident.Action { return r.ident() }
 
 // WriterDeps are what a Writer stands on. Waker and Live may be nil.
 type WriterDeps struct {

@@ -117,7 +117,7 @@ func (w *Writer) committed(b *batch) {
 	if ids := b.changedRuns(); len(ids) > 0 && w.deps.Waker != nil {
 		w.deps.Waker.Wake(ids...)
 	}
-	if w.deps.Live != nil && (len(change.Admitted)+len(change.Ended)+len(change.Queued) > 0 || !change.Due.IsZero()) {
+	if w.deps.Live != nil && (len(change.Admitted)+len(change.Ended)+len(change.Queued)+len(change.Held) > 0 || !change.Due.IsZero()) {
 		w.deps.Live.LiveChanged(change)
 	}
 }

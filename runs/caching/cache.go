@@ -1,0 +1,172 @@
+package caching
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/cacheserviceconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/v2/v2connect"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// LeaseName is the lease of what keeps reservations.
+const LeaseName = "cache reservations"
+
+// Reader finds held and finished actions; store.CacheReader is one.
+type Reader interface {
+	Held(ctx context.Context, hold store.Hold, after int64, limit int) ([]store.Cacheable, error)
+	Publishable(ctx context.Context, actions []ident.Action) ([]store.Cacheable, error)
+}
+
+// Settler settles holds; store.Writer is one.
+type Settler interface {
+	Settle(ctx context.Context, settlements []store.Settlement) (int, error)
+}
+
+// Reservations remembers who holds keys; store.ReservedKeys is one.
+type Reservations interface {
+	Remember(ctx context.Context, key store.ReservedKey) error
+	Forget(ctx context.Context, actionID int64) error
+	List(ctx context.Context, after int64, limit int) ([]store.ReservedKey, error)
+}
+
+// Leases runs work while a lease is held; pgdb.Leases is one.
+type Leases interface {
+	Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error
+}
+
+// Signals tell what happened to actions.
+type Signals interface {
+	// Ready has a token when there is something to Take; a loop is its only reader.
+	Ready() <-chan struct{}
+	// Take tells what happened since the last call.
+	Take() Happened
+}
+
+// Happened is what a loop has to know of commits.
+type Happened struct {
+	// Held says that this process has put holds on actions.
+	Held bool
+	// Elsewhere says that another replica has changed something, or that anything may have changed.
+	Elsewhere bool
+	// Ended are the ids of actions of this process's commits that ended.
+	Ended []int64
+}
+
+// Blobs is what publishing needs of the object store.
+type Blobs interface {
+	WriteAll(ctx context.Context, uri string, body []byte) error
+}
+
+// Deps are what the package stands on. Without clients the cache is off.
+type Deps struct {
+	Scoped  v2connect.CacheServiceClient
+	Global  cacheserviceconnect.CacheServiceClient
+	Reader  Reader
+	Settler Settler
+	Keys    Reservations
+	Specs   Specs
+	Blobs   Blobs
+	Leases  Leases
+	// Lookups and Waits wake the two loops; each has its own, since each takes what it was told.
+	Lookups Signals
+	Waits   Signals
+	Clock   clock.Clock
+	Logger  zerolog.Logger
+}
+
+// Cache is the engine's side of the cache.
+type Cache struct {
+	config  Config
+	deps    Deps
+	catalog *catalog
+	wishes  *wishes
+
+	mu     sync.Mutex
+	cancel context.CancelFunc // GUARDED_BY(mu)
+	wg     sync.WaitGroup
+}
+
+var _ lifecycle.Part = (*Cache)(nil)
+
+// New makes the part; it does nothing before Start, except publishing.
+func New(config Config, deps Deps) *Cache {
+	return &Cache{
+		config: config, deps: deps, wishes: newWishes(config, deps.Specs),
+		catalog: &catalog{config: config, clock: deps.Clock, scoped: deps.Scoped, global: deps.Global},
+	}
+}
+
+// On tells whether tasks use the cache.
+func (c *Cache) On() bool { return c.config.Enabled && c.deps.Scoped != nil && c.deps.Global != nil }
+
+// Start implements lifecycle.Part. Also with the cache off there may be holds from before, which are settled.
+func (c *Cache) Start(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cancel != nil {
+		return nil
+	}
+	ctx, c.cancel = context.WithCancel(c.deps.Logger.WithContext(context.WithoutCancel(ctx)))
+	c.wg.Go(func() { c.lookUp(ctx) })
+	c.wg.Go(func() {
+		err := c.deps.Leases.Hold(ctx, LeaseName, c.config.Lease, func(ctx context.Context) error {
+			newKeeper(c).run(ctx)
+			return nil
+		})
+		if err != nil {
+			c.deps.Logger.Error().Err(err).Msg("keeping reservations ended")
+		}
+	})
+	return nil
+}
+
+// Stop implements lifecycle.Part.
+func (c *Cache) Stop(ctx context.Context) error {
+	c.mu.Lock()
+	cancel := c.cancel
+	c.mu.Unlock()
+	if cancel == nil {
+		return nil
+	}
+	cancel()
+	done := make(chan struct{})
+	go func() {
+		c.wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// each works on items with bounded concurrency and joins what went wrong.
+func each[T any](items []T, concurrency int, work func(T) error) error {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var failures []error
+	slots := make(chan struct{}, concurrency)
+	for _, item := range items {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			if err := work(item); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failures = append(failures, err)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(failures...)
+}

@@ -1,0 +1,59 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// ReservedKeys remembers which actions hold a reservation in the cache, so that reservations outlive this process.
+type ReservedKeys struct{ pool *pgxpool.Pool }
+
+// NewReservedKeys works on a pool that it does not own.
+func NewReservedKeys(pool *pgxpool.Pool) *ReservedKeys { return &ReservedKeys{pool: pool} }
+
+// ReservedKey is a reservation that an action holds or is about to ask for. Without project and domain the key is global.
+type ReservedKey struct {
+	ActionID, RunID      int64
+	Project, Domain, Key string
+	Owner                string
+	// Held says that the action waits itself, Ended that it is over or gone. They are read only.
+	Held, Ended bool
+}
+
+// Remember stores a reservation before it is asked for.
+func (k *ReservedKeys) Remember(ctx context.Context, key ReservedKey) error {
+	const query = `INSERT INTO reserved_keys (action_id, run_id, project, domain, key, owner) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`
+	if _, err := k.pool.Exec(ctx, query, key.ActionID, key.RunID, key.Project, key.Domain, key.Key, key.Owner); err != nil {
+		return fmt.Errorf("remember reservation: %w", err)
+	}
+	return nil
+}
+
+// Forget is the end of a reservation.
+func (k *ReservedKeys) Forget(ctx context.Context, actionID int64) error {
+	if _, err := k.pool.Exec(ctx, `DELETE FROM reserved_keys WHERE action_id = $1`, actionID); err != nil {
+		return fmt.Errorf("forget reservation: %w", err)
+	}
+	return nil
+}
+
+// List reads a page of reservations in the order of actions, after one of them.
+func (k *ReservedKeys) List(ctx context.Context, after int64, limit int) ([]ReservedKey, error) {
+	const query = `
+		SELECT k.action_id, k.run_id, k.project, k.domain, k.key, k.owner, coalesce(a.hold <> 0, false), a.id IS NULL OR a.ended_at IS NOT NULL
+		FROM (SELECT * FROM reserved_keys WHERE action_id > $1 ORDER BY action_id LIMIT $2) k
+		LEFT JOIN actions a ON a.id = k.action_id
+		ORDER BY k.action_id`
+	rows, err := k.pool.Query(ctx, query, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read reservations: %w", err)
+	}
+	keys, err := pgx.CollectRows(rows, pgx.RowToStructByPos[ReservedKey])
+	if err != nil {
+		return nil, fmt.Errorf("read reservations: %w", err)
+	}
+	return keys, nil
+}
