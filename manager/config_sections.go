@@ -18,6 +18,14 @@ type ServerConfig struct {
 	MaxRequestBytes int `mapstructure:"maxRequestBytes"`
 	// ShutdownGrace is how long requests under way may take when the process stops. Defaults to 20s.
 	ShutdownGrace time.Duration `mapstructure:"shutdownGrace"`
+	// PingAfter is how long an HTTP/2 connection may be silent before the peer is asked whether it is there. Defaults
+	// to 30s.
+	PingAfter time.Duration `mapstructure:"pingAfter"`
+	// PingTimeout is how long it may take to answer; then the connection and all its streams end. Defaults to 15s.
+	PingTimeout time.Duration `mapstructure:"pingTimeout"`
+	// WriteTimeout is how long an HTTP/2 peer may take nothing of what is sent to it; then its connection ends.
+	// Defaults to 30s.
+	WriteTimeout time.Duration `mapstructure:"writeTimeout"`
 }
 
 // DefaultServerConfig is what ServerConfig's fields say.
@@ -27,6 +35,9 @@ func DefaultServerConfig() ServerConfig {
 		AllowedOrigins:  []string{"http://localhost:*", "http://127.0.0.1:*"},
 		MaxRequestBytes: 64 << 20,
 		ShutdownGrace:   20 * time.Second,
+		PingAfter:       30 * time.Second,
+		PingTimeout:     15 * time.Second,
+		WriteTimeout:    30 * time.Second,
 	}
 }
 
@@ -45,6 +56,15 @@ func (c ServerConfig) Validate() error {
 	}
 	if c.ShutdownGrace <= 0 {
 		return fmt.Errorf("shutdownGrace: must be positive, got %s", c.ShutdownGrace)
+	}
+	if c.PingAfter <= 0 {
+		return fmt.Errorf("pingAfter: must be positive, got %s", c.PingAfter)
+	}
+	if c.PingTimeout <= 0 {
+		return fmt.Errorf("pingTimeout: must be positive, got %s", c.PingTimeout)
+	}
+	if c.WriteTimeout <= 0 {
+		return fmt.Errorf("writeTimeout: must be positive, got %s", c.WriteTimeout)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ const maxStreams = 10_000
 const compressFrom = 1 << 10
 
 // port is the listener with everything behind it: Connect, gRPC, gRPC-Web and JSON over HTTP/1.1 and unencrypted
-// HTTP/2. There is no write timeout, since streams live for long.
+// HTTP/2. There is no timeout for a whole answer, since streams live for long.
 type port struct {
 	listener net.Listener
 	server   *http.Server
@@ -65,7 +65,11 @@ func newPort(
 		server: &http.Server{
 			Handler:           allowOrigins(config.AllowedOrigins, handler),
 			Protocols:         protocols,
-			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+			// A peer that vanished without a word would otherwise hold its streams for ever.
+			HTTP2: &http.HTTP2Config{
+				MaxConcurrentStreams: maxStreams,
+				SendPingTimeout:      config.PingAfter, PingTimeout: config.PingTimeout, WriteByteTimeout: config.WriteTimeout,
+			},
 			ReadHeaderTimeout: 10 * time.Second,
 			IdleTimeout:       5 * time.Minute,
 			BaseContext:       func(net.Listener) context.Context { return base },
