@@ -12,8 +12,12 @@ import (
 
 // cacheOptions let informers see what is ours and keep what is needed, so that memory grows with live work only, and
 // little. Cached objects are shared: nobody changes them.
-func cacheOptions(namespaces []string) cache.Options {
-	ours := labels.SelectorFromSet(labels.Set{v1.LabelManaged: v1.ManagedValue})
+func cacheOptions(namespaces []string, installation string) cache.Options {
+	marks := labels.Set{v1.LabelManaged: v1.ManagedValue}
+	if installation != "" {
+		marks[v1.LabelInstallation] = installation
+	}
+	ours := labels.SelectorFromSet(marks)
 	shared := true
 	only := map[string]cache.Config{}
 	for _, namespace := range namespaces {

@@ -34,7 +34,7 @@ type LeaderElection struct {
 	Enabled bool `mapstructure:"enabled"`
 	// Namespace of the lease. Required when enabled.
 	Namespace string `mapstructure:"namespace"`
-	// Name of the lease. Default flyte-executor.
+	// Name of the lease; the id of the installation is appended. Default flyte-executor.
 	Name string `mapstructure:"name"`
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/sdk/metric"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	corev1 "k8s.io/api/core/v1"
@@ -178,6 +179,9 @@ type harness struct {
 	uid     atomic.Int64
 	cut     atomic.Bool // the executor does not reach the API server
 	clock   clock.Clock
+	reader  *metric.ManualReader
+
+	installation string
 }
 
 func newHarness(t testing.TB, node kubetest.NodeOptions, change ...func(*executor.Config)) *harness {
@@ -204,7 +208,9 @@ func (h *harness) start() {
 	kube, counter := kubetest.Counted(h.Config)
 	h.counter = counter
 	kube.Wrap(func(next http.RoundTripper) http.RoundTripper { return breakable{h, next} })
+	h.reader = metric.NewManualReader()
 	service, err := executor.New(h.config, executor.Deps{
+		Installation: h.installation, Meter: metric.NewMeterProvider(metric.WithReader(h.reader)),
 		Kube: kube, Sink: h.record, Store: h.store, Clock: h.clock, Logger: zerolog.New(zerolog.NewTestWriter(h.t)).Level(zerolog.WarnLevel),
 	})
 	require.NoError(h.t, err)
@@ -260,6 +266,14 @@ func withoutOutputs(t *core.TaskTemplate) { t.Interface = nil }
 // submit records an action and creates its TaskAction, as the bridge does.
 func (h *harness) submit(template *core.TaskTemplate) (ident.Action, *v1.TaskAction) {
 	h.t.Helper()
+	return h.submitAs(template, h.installation)
+}
+
+func clientKey(object client.Object) client.ObjectKey { return client.ObjectKeyFromObject(object) }
+
+// submitAs is submit by the bridge of an installation.
+func (h *harness) submitAs(template *core.TaskTemplate, installation string) (ident.Action, *v1.TaskAction) {
+	h.t.Helper()
 	uid := h.uid.Add(1)
 	action := ident.Run{Project: "p", Domain: "d", Name: "r" + strconv.FormatInt(uid, 10)}.Root()
 	h.record.add(action)
@@ -272,6 +286,9 @@ func (h *harness) submit(template *core.TaskTemplate) (ident.Action, *v1.TaskAct
 		RunStartTime:  timestamppb.Now(),
 		QueuedAt:      timestamppb.Now(),
 	}, h.Namespace)
+	if installation != "" {
+		made.Labels[v1.LabelInstallation] = installation
+	}
 	require.NoError(h.t, h.Client.Create(context.Background(), made))
 	return action, made
 }

@@ -83,14 +83,14 @@ func (s *Service) newManager() (manager.Manager, error) {
 	stop := stopTimeout
 	return ctrl.NewManager(s.kube, ctrl.Options{
 		Scheme:                        scheme,
-		Cache:                         cacheOptions(s.config.Namespaces),
+		Cache:                         cacheOptions(s.config.Namespaces, s.deps.Installation),
 		Client:                        client.Options{Cache: &client.CacheOptions{}},
 		Metrics:                       server.Options{BindAddress: "0"}, // The process serves the registry itself.
 		HealthProbeBindAddress:        "0",
 		Logger:                        s.logr(),
 		LeaderElection:                s.config.LeaderElection.Enabled,
 		LeaderElectionNamespace:       s.config.LeaderElection.Namespace,
-		LeaderElectionID:              s.config.LeaderElection.Name,
+		LeaderElectionID:              s.leaseName(),
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       &stop,
 	})
@@ -106,12 +106,20 @@ func (s *Service) newReconciler(mgr manager.Manager) (*reconciler.Reconciler, er
 	deps := reconciler.Deps{
 		Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: mgr.GetClient(),
 		Plugins: plugin.NewRegistry(pods),
-		Sink:    s.deps.Sink, Store: s.deps.Store, Clock: s.deps.Clock, Logger: s.deps.Logger,
+		Sink:    s.deps.Sink, Store: s.deps.Store, Clock: s.deps.Clock, Logger: s.deps.Logger, Meter: s.deps.Meter,
 	}
 	if s.config.Logs.Seal {
 		deps.Sealer = logs.NewSealer(s.config.Logs, s.clientset.CoreV1(), s.deps.Store)
 	}
 	return reconciler.New(s.config.Reconciler, deps)
+}
+
+// leaseName is this installation's own, so that another one in the same namespace has another.
+func (s *Service) leaseName() string {
+	if s.deps.Installation == "" {
+		return s.config.LeaderElection.Name
+	}
+	return s.config.LeaderElection.Name + "-" + s.deps.Installation
 }
 
 // logr hands warnings and errors of the Kubernetes libraries to our logger.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -35,6 +36,11 @@ type Deps struct {
 	// Clock tells the time; nil means the system's.
 	Clock  clock.Clock
 	Logger zerolog.Logger
+	// Installation is the id of this installation; objects of others in the same cluster are not seen. Empty means
+	// that all objects in the cluster are ours.
+	Installation string
+	// Meter gets the metrics; nil means none.
+	Meter metric.MeterProvider
 }
 
 // Service runs the reconciler and serves PodLogService.

@@ -34,6 +34,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs"
+	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
 // Options are what a caller hands over beside the configuration. The zero value works.
@@ -67,6 +68,7 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
+	c.elect()
 	log, clk := options.Logger, options.Clock
 	if clk == nil {
 		clk = failpoint.Clock(clock.System{})
@@ -96,6 +98,12 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 		return nil, err
 	}
 	s.onClose(func(context.Context) error { pool.Close(); return nil })
+	installation := c.Replicas.Installation
+	if installation == "" {
+		if installation, err = store.Installation(ctx, pool); err != nil {
+			return nil, err
+		}
+	}
 	blobs, err := blobstore.Open(ctx, c.Storage, blobstore.WithClock(clk))
 	if err != nil {
 		return nil, err
@@ -157,12 +165,13 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 	actionsService.Mount(mux)
 	bridgeService, err := bridge.New(c.Bridge, bridge.Deps{
 		Kubernetes: cluster, Engine: engineClient, Events: eventsService.Sink(), Clock: clk, Logger: log, Meter: telemetry.Meter,
+		Installation: installation,
 	})
 	if err != nil {
 		return nil, err
 	}
 	executorService, err := executor.New(c.Executor, executor.Deps{
-		Kube: cluster, Sink: eventsService.Sink(), Store: blobs, Clock: clk, Logger: log,
+		Kube: cluster, Sink: eventsService.Sink(), Store: blobs, Clock: clk, Logger: log, Installation: installation, Meter: telemetry.Meter,
 	})
 	if err != nil {
 		return nil, err

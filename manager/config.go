@@ -31,6 +31,8 @@ type Config struct {
 	Storage blobstore.Config `mapstructure:"storage"`
 	// Kubernetes is the cluster that runs the tasks.
 	Kubernetes KubernetesConfig `mapstructure:"kubernetes"`
+	// Replicas says whether several processes serve one installation.
+	Replicas ReplicasConfig `mapstructure:"replicas"`
 	// Runs is the state machine and what reads it.
 	Runs runs.Config `mapstructure:"runs"`
 	// Cache keeps which outputs tasks have computed.
@@ -78,6 +80,7 @@ func (c Config) Validate() error {
 		{"database", c.Database.Validate},
 		{"storage", c.Storage.Validate},
 		{"kubernetes", c.Kubernetes.Validate},
+		{"replicas", c.Replicas.Validate},
 		{"runs", c.Runs.Validate},
 		{"cache", c.Cache.Validate},
 		{"actions", c.Actions.Validate},

@@ -34,6 +34,9 @@ type Deps struct {
 	Kubernetes *rest.Config
 	Engine     Engine
 	Events     Events
+	// Installation is the id of this installation; objects of others in the same cluster are left alone. Empty means
+	// that all objects in the cluster are ours.
+	Installation string
 	// Identity tells this replica from others in the election; empty means the host's name and a random part.
 	Identity string
 	// Clock times pauses and the comparison; nil means the system's.
@@ -47,6 +50,7 @@ type Deps struct {
 type Bridge struct {
 	config    Config
 	namespace template
+	owner     string // the id of this installation
 	engine    Engine
 	events    Events
 	cluster   *cluster
@@ -79,16 +83,16 @@ func New(config Config, deps Deps) (*Bridge, error) {
 		return nil, fmt.Errorf("bridge: namespace: %w", err)
 	}
 	b := &Bridge{
-		config: config, namespace: namespace, engine: deps.Engine, events: deps.Events, clock: deps.Clock,
+		config: config, namespace: namespace, owner: deps.Installation, engine: deps.Engine, events: deps.Events, clock: deps.Clock,
 		logger: deps.Logger.With().Str("service", "bridge").Logger(),
 	}
-	if b.cluster, err = newCluster(deps.Kubernetes); err != nil {
+	if b.cluster, err = newCluster(deps.Kubernetes, deps.Installation); err != nil {
 		return nil, fmt.Errorf("bridge: %w", err)
 	}
-	if b.objects, err = newObjects(deps.Kubernetes, namespace); err != nil {
+	if b.objects, err = newObjects(deps.Kubernetes, namespace, deps.Installation); err != nil {
 		return nil, fmt.Errorf("bridge: %w", err)
 	}
-	if b.lock, err = newElection(config.Election, deps.Identity, deps.Kubernetes, b.logger); err != nil {
+	if b.lock, err = newElection(config.Election.of(deps.Installation), deps.Identity, deps.Kubernetes, b.logger); err != nil {
 		return nil, fmt.Errorf("bridge: %w", err)
 	}
 	if b.metrics, err = newMetrics(deps.Meter); err != nil {

@@ -313,7 +313,7 @@ func TestMetrics(t *testing.T) {
 	f.engine.assign(assignment(1, "a0"), false)
 	f.start()
 	f.eventually("a0")
-	want := map[string]int64{"flyte.bridge.created": 1, "flyte.bridge.deleted": 1, "flyte.bridge.mended": 2}
+	want := map[string]int64{"flyte.bridge.created": 1, "flyte.bridge.deleted": 1, "flyte.mended": 2}
 	require.Eventually(t, func() bool {
 		var data metricdata.ResourceMetrics
 		require.NoError(t, reader.Collect(context.Background(), &data))

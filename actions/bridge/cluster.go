@@ -19,12 +19,13 @@ import (
 // cluster writes to the API server.
 type cluster struct {
 	client client.Client
+	owner  string // the id of this installation; empty where objects carry none
 
 	mu         sync.Mutex
 	namespaces map[string]bool // GUARDED_BY(mu): known to exist
 }
 
-func newCluster(config *rest.Config) (*cluster, error) {
+func newCluster(config *rest.Config, owner string) (*cluster, error) {
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("add core kinds: %w", err)
@@ -36,11 +37,12 @@ func newCluster(config *rest.Config) (*cluster, error) {
 	mapper := meta.NewDefaultRESTMapper(scheme.PreferredVersionAllGroups())
 	mapper.Add(v1.GroupVersion.WithKind(v1.Kind), meta.RESTScopeNamespace)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Pod"), meta.RESTScopeNamespace)
 	c, err := client.New(config, client.Options{Scheme: scheme, Mapper: mapper})
 	if err != nil {
 		return nil, fmt.Errorf("make Kubernetes client: %w", err)
 	}
-	return &cluster{client: c, namespaces: map[string]bool{}}, nil
+	return &cluster{client: c, owner: owner, namespaces: map[string]bool{}}, nil
 }
 
 // create makes the object and, when needed, its namespace. An object that exists already is no error unless it is on
@@ -66,11 +68,17 @@ func (c *cluster) checkExisting(ctx context.Context, wanted *v1.TaskAction) erro
 	if err := c.client.Get(ctx, client.ObjectKeyFromObject(wanted), &existing); err != nil {
 		return fmt.Errorf("get the existing object: %w", err)
 	}
+	if owner := existing.Labels[v1.LabelInstallation]; owner != c.owner && owner != "" {
+		return fmt.Errorf("object %s/%s belongs to another installation, %s", wanted.Namespace, wanted.Name, owner)
+	}
 	if existing.Spec.UID != wanted.Spec.UID {
 		return fmt.Errorf("object %s/%s belongs to another action, with uid %d", wanted.Namespace, wanted.Name, existing.Spec.UID)
 	}
 	if !existing.DeletionTimestamp.IsZero() {
 		return fmt.Errorf("object %s/%s is still being deleted", wanted.Namespace, wanted.Name)
+	}
+	if existing.Labels[v1.LabelInstallation] != c.owner {
+		return c.adopt(ctx, &existing)
 	}
 	return nil
 }

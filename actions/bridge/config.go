@@ -40,9 +40,9 @@ type Config struct {
 type ElectionConfig struct {
 	// Enabled is off where there is only one replica; then the bridge is always active.
 	Enabled bool `mapstructure:"enabled"`
-	// Namespace has the Lease. It must exist.
+	// Namespace has the Lease. It is made when it does not exist.
 	Namespace string `mapstructure:"namespace"`
-	// Name is the name of the Lease.
+	// Name is the name of the Lease; the id of the installation is appended.
 	Name string `mapstructure:"name"`
 	// Duration is how long the Lease holds without renewal, and so how long nobody may be active after a crash.
 	Duration time.Duration `mapstructure:"duration"`
@@ -97,6 +97,14 @@ func (c Config) Validate() error {
 		return fmt.Errorf("election.%w", err)
 	}
 	return nil
+}
+
+// of makes the Lease that of one installation, so that another one in the same namespace has its own.
+func (c ElectionConfig) of(installation string) ElectionConfig {
+	if installation != "" {
+		c.Name += "-" + installation
+	}
+	return c
 }
 
 // minLease keeps renewals, three in a lease, from being a load of their own.

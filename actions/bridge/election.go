@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/rs/zerolog"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -61,6 +63,7 @@ func (e *election) once(ctx context.Context, work func(context.Context)) {
 		Client:     e.client.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: e.identity},
 	}}
+	e.ensureNamespace(ctx)
 	done := make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Name:            e.config.Name,
@@ -87,6 +90,18 @@ func (e *election) once(ctx context.Context, work func(context.Context)) {
 	elector.Run(ctx)
 	if lock.held.Load() {
 		<-done // the elector starts the work without waiting for it
+	}
+}
+
+// ensureNamespace makes the namespace of the Lease. A failure shows when the Lease cannot be taken.
+func (e *election) ensureNamespace(ctx context.Context) {
+	namespaces := e.client.CoreV1().Namespaces()
+	if _, err := namespaces.Get(ctx, e.config.Namespace, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		return
+	}
+	_, err := namespaces.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.config.Namespace}}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		e.logger.Warn().Err(err).Str("namespace", e.config.Namespace).Msg("the namespace of the lease could not be made")
 	}
 }
 

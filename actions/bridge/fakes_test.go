@@ -181,6 +181,8 @@ type fixture struct {
 	config  bridge.Config
 	kube    *rest.Config
 	meter   metric.MeterProvider
+
+	installation string
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -198,7 +200,7 @@ func (f *fixture) start() *bridge.Bridge {
 	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}))
 	mux.Handle(enginev1connect.NewEngineServiceHandler(f.engine, mux.Options()...))
 	b, err := bridge.New(f.config, bridge.Deps{
-		Kubernetes: f.kube, Events: f.events, Meter: f.meter, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
+		Kubernetes: f.kube, Events: f.events, Meter: f.meter, Installation: f.installation, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
 		Engine: enginev1connect.NewEngineServiceClient(rpc.InProcess(mux), rpc.InProcessURL),
 	})
 	require.NoError(f.t, err)

@@ -12,6 +12,7 @@ const maxUIDs = 500
 
 // mend compares all live actions with all objects: what nobody wants is deleted, what is missing is created.
 func (s *session) mend(ctx context.Context) {
+	s.unmarked(ctx)
 	for _, object := range s.indexer.List() {
 		uid, ok := uidOf(object)
 		if !ok {

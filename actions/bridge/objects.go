@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
 // uidIndex finds objects by the database id of their action.
@@ -20,14 +22,15 @@ const uidIndex = "uid"
 type objects struct {
 	client    metadata.Interface
 	namespace string
+	owner     string
 }
 
-func newObjects(config *rest.Config, namespace template) (*objects, error) {
+func newObjects(config *rest.Config, namespace template, owner string) (*objects, error) {
 	c, err := metadata.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make Kubernetes metadata client: %w", err)
 	}
-	o := &objects{client: c}
+	o := &objects{client: c, owner: owner}
 	if namespace.fixed() {
 		o.namespace = string(namespace)
 	}
@@ -43,12 +46,44 @@ func (o *objects) informer() (cache.SharedIndexInformer, error) {
 			}
 			return nil, nil
 		}},
-		func(options *metav1.ListOptions) { options.LabelSelector = v1.LabelManaged + "=" + v1.ManagedValue },
+		func(options *metav1.ListOptions) { options.LabelSelector = o.selector() },
 	).Informer()
 	if err := informer.SetTransform(strip); err != nil {
 		return nil, fmt.Errorf("set transform: %w", err)
 	}
 	return informer, nil
+}
+
+// selector chooses the objects of this installation.
+func (o *objects) selector() string {
+	ours := v1.LabelManaged + "=" + v1.ManagedValue
+	if o.owner != "" {
+		ours += "," + v1.LabelInstallation + "=" + o.owner
+	}
+	return ours
+}
+
+// unmarked lists objects that carry no installation's mark.
+func (o *objects) unmarked(ctx context.Context) ([]metav1.PartialObjectMetadata, error) {
+	var found []metav1.PartialObjectMetadata
+	options := metav1.ListOptions{LabelSelector: v1.LabelManaged + "=" + v1.ManagedValue + ",!" + v1.LabelInstallation, Limit: 500}
+	for {
+		page, err := o.client.Resource(v1.Resource).Namespace(o.namespace).List(ctx, options)
+		if err != nil {
+			return nil, fmt.Errorf("list TaskActions: %w", err)
+		}
+		found = append(found, page.Items...)
+		if options.Continue = page.Continue; options.Continue == "" {
+			return found, nil
+		}
+	}
+}
+
+// labelledAction is the action that an object's labels name.
+func labelledAction(object *metav1.PartialObjectMetadata) ident.Action {
+	return ident.Action{Name: object.Labels[v1.LabelAction], Run: ident.Run{
+		Project: object.Labels[v1.LabelProject], Domain: object.Labels[v1.LabelDomain], Name: object.Labels[v1.LabelRun],
+	}}
 }
 
 // strip keeps of an object what the bridge reads.

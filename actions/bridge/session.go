@@ -20,6 +20,7 @@ type session struct {
 	queue   workqueue.TypedRateLimitingInterface[int64]
 	indexer cache.Indexer
 	extra   sync.Map // uids of objects found superfluous by comparison
+	lost    sync.Map // uids of live actions whose object vanished
 	spared  sync.Map // uids of objects that are left to the executor until SealGrace is over
 }
 
@@ -77,6 +78,7 @@ func (s *session) vanished(object any) {
 	if uid, ok := uidOf(object); ok {
 		s.spared.Delete(uid)
 		if live, _ := s.desired.isLive(uid); live {
+			s.lost.Store(uid, nil)
 			s.queue.AddAfter(uid, s.config.RecreateDelay)
 		}
 	}

@@ -38,9 +38,11 @@ func (s *session) sync(ctx context.Context, uid int64) error {
 		return s.create(ctx, uid)
 	case live:
 		s.extra.Delete(uid)
+		s.lost.Delete(uid)
 		s.desired.made(uid)
 		return nil
 	}
+	s.lost.Delete(uid)
 	for _, object := range objects {
 		if !object.DeletionTimestamp.IsZero() {
 			continue
@@ -54,8 +56,12 @@ func (s *session) sync(ctx context.Context, uid int64) error {
 
 // remove deletes an object that nobody wants, unless the executor is about to do so.
 func (s *session) remove(ctx context.Context, uid int64, object *metav1.PartialObjectMetadata) error {
-	if _, spared := s.spared.LoadAndDelete(uid); !spared {
-		leave, err := s.leftToExecutor(ctx, object)
+	_, found := s.extra.Load(uid)
+	kind := mendedUnknown
+	if _, spared := s.spared.LoadAndDelete(uid); spared {
+		kind, found = mendedFinished, true // the executor should have deleted it
+	} else {
+		leave, known, err := s.leftToExecutor(ctx, object)
 		if err != nil {
 			return err
 		}
@@ -64,37 +70,43 @@ func (s *session) remove(ctx context.Context, uid int64, object *metav1.PartialO
 			s.queue.AddAfter(uid, s.config.SealGrace)
 			return nil
 		}
+		if known {
+			kind = mendedFinished
+		}
 	}
 	if err := s.cluster.remove(ctx, object); err != nil {
 		return throttled(fmt.Errorf("delete TaskAction %s/%s: %w", object.Namespace, object.Name, err))
 	}
 	failpoint.Here("bridge.after-delete")
 	s.metrics.deleted.Add(ctx, 1)
-	if _, found := s.extra.LoadAndDelete(uid); found {
-		count(ctx, s.metrics.mended, "extra")
+	s.extra.Delete(uid)
+	if found {
+		s.mended(ctx, kind, uid, object)
 	}
 	return nil
 }
 
 // leftToExecutor tells whether the executor reported how the action ended: then it still has its logs to store, and
 // deletes the object when it has. Of an abort it does not know, and what is unknown belongs to nobody.
-func (s *session) leftToExecutor(ctx context.Context, object *metav1.PartialObjectMetadata) (bool, error) {
-	id := ident.Action{Name: object.Labels[v1.LabelAction], Run: ident.Run{
-		Project: object.Labels[v1.LabelProject], Domain: object.Labels[v1.LabelDomain], Name: object.Labels[v1.LabelRun],
-	}}
-	found, err := s.engine.GetActionStorage(ctx, &enginev1.GetActionStorageRequest{ActionId: id.Proto()})
+func (s *session) leftToExecutor(ctx context.Context, object *metav1.PartialObjectMetadata) (leave, known bool, err error) {
+	id := labelledAction(object)
+	found, err := s.storage(ctx, id)
 	if kind := rpc.KindOf(err); err != nil && (kind == rpc.KindNotFound || kind == rpc.KindInvalidArgument) {
-		return false, nil
+		return false, false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("ask how %s ended: %w", id, err)
+		return false, false, fmt.Errorf("ask how %s ended: %w", id, err)
 	}
 	switch found.GetPhase() {
 	case common.ActionPhase_ACTION_PHASE_SUCCEEDED, common.ActionPhase_ACTION_PHASE_FAILED, common.ActionPhase_ACTION_PHASE_TIMED_OUT:
-		return true, nil
+		return true, true, nil
 	default:
-		return false, nil
+		return false, true, nil
 	}
+}
+
+func (s *session) storage(ctx context.Context, id ident.Action) (*enginev1.GetActionStorageResponse, error) {
+	return s.engine.GetActionStorage(ctx, &enginev1.GetActionStorageRequest{ActionId: id.Proto()})
 }
 
 func (s *session) create(ctx context.Context, uid int64) error {
@@ -108,7 +120,11 @@ func (s *session) create(ctx context.Context, uid int64) error {
 		return s.reject(ctx, assignment, "BadNamespace", err)
 	}
 	failpoint.Here("bridge.before-create")
-	created, err := s.cluster.create(ctx, v1.FromAssignment(assignment, namespace))
+	object := v1.FromAssignment(assignment, namespace)
+	if s.owner != "" {
+		object.Labels[v1.LabelInstallation] = s.owner
+	}
+	created, err := s.cluster.create(ctx, object)
 	failpoint.Here("bridge.after-create")
 	if code := refusal(err); code != "" {
 		return s.reject(ctx, assignment, code, err)
@@ -119,8 +135,11 @@ func (s *session) create(ctx context.Context, uid int64) error {
 	wasMissing := s.desired.made(uid)
 	if created {
 		s.metrics.created.Add(ctx, 1)
-		if wasMissing {
-			count(ctx, s.metrics.mended, "missing")
+		made := &metav1.PartialObjectMetadata{ObjectMeta: object.ObjectMeta}
+		if _, wasLost := s.lost.LoadAndDelete(uid); wasLost {
+			s.mended(ctx, mendedDeleted, uid, made)
+		} else if wasMissing {
+			s.mended(ctx, mendedMissing, uid, made)
 		}
 	}
 	return nil

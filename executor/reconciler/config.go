@@ -25,6 +25,9 @@ type Config struct {
 	Resync time.Duration `mapstructure:"resync"`
 	// Sweep is how often pods without a TaskAction are looked for. Default 5 m.
 	Sweep time.Duration `mapstructure:"sweep"`
+	// OrphanAge is how old a pod without a TaskAction must be to be deleted: younger ones may be ahead of our caches.
+	// Default 1 m.
+	OrphanAge time.Duration `mapstructure:"orphanAge"`
 	// ErrorBackoff is the pause after the first error of the API server or the object store; it doubles up to
 	// MaxErrorBackoff. Default 100 ms.
 	ErrorBackoff time.Duration `mapstructure:"errorBackoff"`
@@ -42,6 +45,7 @@ func DefaultConfig() Config {
 		StatusDelay:       2 * time.Second,
 		Resync:            10 * time.Minute,
 		Sweep:             5 * time.Minute,
+		OrphanAge:         time.Minute,
 		ErrorBackoff:      100 * time.Millisecond,
 		MaxErrorBackoff:   30 * time.Second,
 	}
@@ -60,6 +64,7 @@ func (c Config) Validate() error {
 		value time.Duration
 	}{
 		{"systemBackoff", c.SystemBackoff}, {"statusDelay", c.StatusDelay}, {"resync", c.Resync}, {"sweep", c.Sweep},
+		{"orphanAge", c.OrphanAge},
 		{"errorBackoff", c.ErrorBackoff},
 	} {
 		if field.value <= 0 {

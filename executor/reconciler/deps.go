@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
@@ -44,4 +45,6 @@ type Deps struct {
 	Sealer Sealer
 	Clock  clock.Clock
 	Logger zerolog.Logger
+	// Meter gets the metrics; nil means none.
+	Meter metric.MeterProvider
 }

@@ -21,6 +21,10 @@ func (r *Reconciler) lose(task *v1.TaskAction, entry *entry, attempt *plugin.Att
 	transitions := r.missedStart(task, entry, attempt, state)
 	next, lost := r.decide(entry, attempt, explainMemory(attempt.Template, state.Failure))
 
+	mended := ""
+	if deletedOutside(state.Failure) {
+		mended = mendedPod
+	}
 	at := position{attempt: attempt.Number, phase: common.ActionPhase_ACTION_PHASE_FAILED}
 	if lost.TimedOut() {
 		at.phase = common.ActionPhase_ACTION_PHASE_TIMED_OUT
@@ -30,14 +34,14 @@ func (r *Reconciler) lose(task *v1.TaskAction, entry *entry, attempt *plugin.Att
 		if !lost.TimedOut() { // Then the process still runs.
 			r.end(entry)
 		}
-		r.tell(task, entry, &plan{told: at, end: true}, transitions...)
+		r.tell(task, entry, &plan{told: at, end: true, mended: mended}, transitions...)
 		return
 	}
 	queued := position{attempt: next.Attempt, phase: common.ActionPhase_ACTION_PHASE_QUEUED}
 	event := r.event(task, queued, r.precise(entry, r.deps.Clock.Now()))
 	event.ClusterEvents = []*workflow.ClusterEvent{happening(event.GetUpdatedTime().AsTime(), lost.Code, next.Message)}
 	transitions = append(transitions, &enginev1.Transition{Event: event, NotBefore: timestamppb.New(next.NotBefore.Time)})
-	r.tell(task, entry, &plan{told: queued, status: next}, transitions...)
+	r.tell(task, entry, &plan{told: queued, status: next, mended: mended}, transitions...)
 }
 
 // decide says what follows a lost attempt: the status of the next attempt, or none, and the failure as it is to be told.

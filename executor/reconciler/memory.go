@@ -75,6 +75,10 @@ type plan struct {
 	told position
 	// end says that the action is over.
 	end bool
+	// ask says that there is no news: the record is asked whether it wants anything more.
+	ask bool
+	// mended is the kind of divergence that the report puts right; empty for none.
+	mended string
 	// status, where set, begins the next attempt.
 	status *v1.TaskActionStatus
 }

@@ -24,6 +24,7 @@ func (r *Reconciler) progress(task *v1.TaskAction, entry *entry, attempt *plugin
 	}
 	at, told := position{attempt: attempt.Number, phase: state.Phase, news: news(state)}, entry.told
 	now := r.deps.Clock.Now()
+	ask := false
 	if told.attempt == at.attempt {
 		switch {
 		case told.phase > at.phase:
@@ -32,7 +33,7 @@ func (r *Reconciler) progress(task *v1.TaskAction, entry *entry, attempt *plugin
 			if now.Sub(entry.toldAt) < r.config.Resync {
 				return
 			}
-			at.version = told.version
+			at.version, ask = told.version, true
 		case told.phase == at.phase:
 			at.version = r.nextVersion(told.version, task)
 		}
@@ -42,7 +43,7 @@ func (r *Reconciler) progress(task *v1.TaskAction, entry *entry, attempt *plugin
 		when = state.StartedAt
 	}
 	event := r.observed(task, at, r.precise(entry, when), state)
-	r.tell(task, entry, &plan{told: at}, &enginev1.Transition{Event: event})
+	r.tell(task, entry, &plan{told: at, ask: ask}, &enginev1.Transition{Event: event})
 }
 
 // nextVersion grows with each observation of a phase and, since it is at least the age of the TaskAction in seconds, over

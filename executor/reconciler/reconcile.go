@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
 	"google.golang.org/protobuf/proto"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -31,6 +32,7 @@ type Reconciler struct {
 	follows  chan struct{}   // likewise for logs that are read to their end
 	lifetime context.Context //nolint:containedctx // of what goes on in the background
 	work     background
+	mended   metric.Int64Counter
 }
 
 // New makes a reconciler. Attach connects it to a manager.
@@ -38,7 +40,12 @@ func New(config Config, deps Deps) (*Reconciler, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
+	mended, err := newMended(deps.Meter)
+	if err != nil {
+		return nil, err
+	}
 	return &Reconciler{
+		mended:   mended,
 		config:   config,
 		deps:     deps,
 		memory:   memory{entries: map[types.NamespacedName]*entry{}, inherited: map[types.UID]struct{}{}},

@@ -57,8 +57,14 @@ func (r *Reconciler) settle(ctx context.Context, task *v1.TaskAction, entry *ent
 	entry.errors, entry.vetted = 0, true
 	entry.told, entry.toldAt = next.told, r.deps.Clock.Now()
 	if over(taken.outcomes) {
+		if next.ask {
+			r.noteTask(ctx, mendedOver, task, next.told.attempt)
+		}
 		entry.dismissed = true
 		return 0
+	}
+	if next.mended != "" {
+		r.noteTask(ctx, next.mended, task, entry.current(task))
 	}
 	switch {
 	case next.end:
@@ -85,5 +91,5 @@ func over(outcomes []enginev1.TransitionOutcome) bool {
 func (r *Reconciler) probe(task *v1.TaskAction, entry *entry, attempt int32) {
 	now := r.deps.Clock.Now()
 	at := position{attempt: attempt, phase: common.ActionPhase_ACTION_PHASE_QUEUED}
-	r.tell(task, entry, &plan{told: at}, &enginev1.Transition{Event: r.event(task, at, now)})
+	r.tell(task, entry, &plan{told: at, ask: true}, &enginev1.Transition{Event: r.event(task, at, now)})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rs/zerolog"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,19 +15,14 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 )
 
-// orphanAge is how old a pod must be to count as one that nobody wants: younger ones may be ahead of our caches.
-const orphanAge = time.Minute
-
 // longGrace is how long a pod that nobody wants may take to stop at most.
 const longGrace = 5 * time.Minute
 
 // sweepForever deletes orphans at once and from time to time, until the context ends.
 func (r *Reconciler) sweepForever(ctx context.Context) error {
 	for {
-		if removed, err := r.SweepOrphans(ctx); err != nil {
+		if _, err := r.SweepOrphans(ctx); err != nil {
 			r.deps.Logger.Warn().Err(err).Msg("sweep orphans")
-		} else if removed > 0 {
-			r.deps.Logger.Info().Int("pods", removed).Msg("deleted pods without a task action")
 		}
 		if !r.pause(ctx, r.config.Sweep) {
 			return nil
@@ -45,7 +41,7 @@ func (r *Reconciler) SweepOrphans(ctx context.Context) (int, error) {
 		pod := &pods.Items[i]
 		owner := metav1.GetControllerOf(pod)
 		if owner == nil || owner.Kind != v1.Kind || (pod.DeletionTimestamp != nil && !r.lingers(pod)) ||
-			r.deps.Clock.Now().Sub(pod.CreationTimestamp.Time) < orphanAge {
+			r.deps.Clock.Now().Sub(pod.CreationTimestamp.Time) < r.config.OrphanAge {
 			continue
 		}
 		orphan, err := r.isGone(ctx, types.NamespacedName{Namespace: pod.Namespace, Name: owner.Name}, owner.UID)
@@ -62,6 +58,10 @@ func (r *Reconciler) SweepOrphans(ctx context.Context) (int, error) {
 		if err := r.deps.Writer.Delete(ctx, pod, options...); client.IgnoreNotFound(err) != nil {
 			return removed, fmt.Errorf("delete pod %s: %w", pod.Name, err)
 		}
+		r.note(ctx, mendedOrphan, func(e *zerolog.Event) *zerolog.Event {
+			return e.Str("namespace", pod.Namespace).Str("pod", pod.Name).Str("podUid", string(pod.UID)).
+				Str("run", pod.Labels[v1.LabelRun]).Str("action", pod.Labels[v1.LabelAction]).Str("uid", pod.Labels[v1.LabelUID])
+		})
 		removed++
 	}
 	return removed, nil

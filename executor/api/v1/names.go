@@ -19,6 +19,8 @@ const (
 	LabelDomain  = "flyte.org/domain"
 	LabelRun     = "flyte.org/run"
 	LabelAction  = "flyte.org/action"
+	// LabelInstallation tells the objects of one installation from those of others in the same cluster.
+	LabelInstallation = "flyte.org/installation"
 	// LabelUID is the database id of the action, in decimal.
 	LabelUID = "flyte.org/uid"
 

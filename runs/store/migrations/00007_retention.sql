@@ -30,6 +30,14 @@ CREATE INDEX actions_root_inputs ON actions (input_uri text_pattern_ops)       W
 CREATE INDEX actions_root_base   ON actions (run_output_base text_pattern_ops) WHERE parent_name IS NULL;
 CREATE INDEX actions_borrowed    ON actions (output_uri text_pattern_ops)      WHERE phase = 10 OR cache_status = 2;
 
+-- Which installation this is, so that several can share a cluster: its objects there carry the id.
+CREATE TABLE installation (
+    only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),
+    id       text    NOT NULL DEFAULT left(replace(gen_random_uuid()::text, '-', ''), 12)
+);
+INSERT INTO installation DEFAULT VALUES;
+
 -- +goose Down
+DROP TABLE installation;
 DROP INDEX actions_borrowed, actions_root_base, actions_root_inputs, tasks_spec, actions_run_spec, actions_spec;
 DROP TABLE spec_sweeps, spec_candidates, run_deletions;
