@@ -63,8 +63,8 @@ func newPort(
 		cut:       cut,
 		failed:    make(chan error, 1),
 		server: &http.Server{
-			Handler:           allowOrigins(config.AllowedOrigins, handler),
-			Protocols:         protocols,
+			Handler:   allowOrigins(config.AllowedOrigins, handler),
+			Protocols: protocols,
 			// A peer that vanished without a word would otherwise hold its streams for ever.
 			HTTP2: &http.HTTP2Config{
 				MaxConcurrentStreams: maxStreams,
