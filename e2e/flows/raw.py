@@ -111,9 +111,14 @@ unknown = container("unknown", "no-such-tool-anywhere", "--version", outputs={"x
 
 sleeps = shell("sleeps", "echo $$ > $PID_FILE; sleep 300", outputs={"x": int})
 
+waits = shell(
+    "waits", "touch {{.inputs.started}}; while [ ! -e {{.inputs.go_on}} ]; do sleep 0.1; done; echo 7 > /var/outputs/x",
+    inputs={"started": str, "go_on": str}, outputs={"x": int},
+)
+
 containers = flyte.TaskEnvironment.from_task(
     "raw", scalars, templated, upper, named, folders, lists, structs, optional, as_json, as_yaml, own_folders, silent, scripted, exits,
-    forgets, babbles, unknown, sleeps,
+    forgets, babbles, unknown, sleeps, waits,
 )
 
 env = flyte.TaskEnvironment(name="raw_parent", resources=flyte.Resources(cpu="200m", memory="250Mi"), depends_on=[containers])

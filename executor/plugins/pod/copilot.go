@@ -172,9 +172,8 @@ func (p *Plugin) uploader(attempt *plugin.Attempt, primary *corev1.Container, di
 	result := p.helper(uploaderName, primary)
 	always := corev1.ContainerRestartPolicyAlways
 	result.RestartPolicy = &always
-	result.VolumeMounts = []corev1.VolumeMount{
-		{Name: outputsVolume, MountPath: dir}, {Name: stageVolume, MountPath: stageDir},
-	}
+	result.VolumeMounts = append(result.VolumeMounts,
+		corev1.VolumeMount{Name: outputsVolume, MountPath: dir}, corev1.VolumeMount{Name: stageVolume, MountPath: stageDir})
 	result.Args = []string{
 		"copilot", "sidecar", "--attempt=" + attempt.Dir, "--storage=" + p.storage(), "--stage=" + stageDir, "--dir=" + dir,
 		"--raw=" + rawDataPrefix(attempt), "--timeout=" + p.config.Copilot.Timeout.String(),
@@ -192,6 +191,14 @@ func (p *Plugin) helper(name string, primary *corev1.Container) corev1.Container
 		security.RunAsUser, security.RunAsGroup, security.RunAsNonRoot = own.RunAsUser, own.RunAsGroup, own.RunAsNonRoot
 		security.Capabilities, security.SeccompProfile = own.Capabilities, own.SeccompProfile
 	}
+	// An object store that is a directory is where the task itself has it.
+	var mounts []corev1.VolumeMount
+	root := strings.TrimPrefix(p.config.Copilot.Storage.URL, "file://")
+	for _, mount := range primary.VolumeMounts {
+		if strings.HasPrefix(root+"/", strings.TrimSuffix(mount.MountPath, "/")+"/") {
+			mounts = append(mounts, mount)
+		}
+	}
 	var env []corev1.EnvVar
 	for _, pair := range p.config.DefaultEnv {
 		name, value, _ := cutEnv(pair)
@@ -200,7 +207,7 @@ func (p *Plugin) helper(name string, primary *corev1.Container) corev1.Container
 	return corev1.Container{
 		Name: name, Image: p.config.Copilot.Image, Command: []string{"flyte-binary"}, Env: env, EnvFrom: p.environmentFrom(),
 		ImagePullPolicy: corev1.PullPolicy(p.config.ImagePullPolicy), Resources: p.config.Copilot.resources(),
-		SecurityContext: security, TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		VolumeMounts: mounts, SecurityContext: security, TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
 }
 

@@ -193,6 +193,29 @@ func TestPodOfTheTaskMayBeRawToo(t *testing.T) {
 	require.EqualValues(t, 1000, *made.Spec.InitContainers[0].SecurityContext.RunAsUser, "files are to be readable on both sides")
 }
 
+func TestDirectoryAsObjectStoreIsMountedForTheCopilotToo(t *testing.T) {
+	spec, err := structpb.NewStruct(map[string]any{
+		"containers": []any{map[string]any{"name": "own", "image": "i", "volumeMounts": []any{
+			map[string]any{"name": "store", "mountPath": "/mnt/flyte"}, map[string]any{"name": "other", "mountPath": "/mnt/fly"},
+		}}},
+		"volumes": []any{map[string]any{"name": "store", "emptyDir": map[string]any{}}, map[string]any{"name": "other", "emptyDir": map[string]any{}}},
+	})
+	require.NoError(t, err)
+	template := rawTask()
+	template.Target = &core.TaskTemplate_K8SPod{K8SPod: &core.K8SPod{
+		PodSpec: spec, PrimaryContainerName: "own", DataConfig: &core.DataLoadingConfig{Enabled: true},
+	}}
+	made := newBench(t, withCopilot, func(c *pod.Config) { c.Copilot.Storage.URL = "file:///mnt/flyte/data" }).build(t, attemptOf(template))
+	for _, helper := range made.Spec.InitContainers {
+		var paths []string
+		for _, mount := range helper.VolumeMounts {
+			paths = append(paths, mount.MountPath)
+		}
+		require.Contains(t, paths, "/mnt/flyte")
+		require.NotContains(t, paths, "/mnt/fly")
+	}
+}
+
 // observedRaw is the state of a raw container's pod.
 func observedRaw(t *testing.T, change func(*corev1.Pod)) plugin.State {
 	t.Helper()
