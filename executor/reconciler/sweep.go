@@ -3,6 +3,7 @@ package reconciler
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -73,6 +74,9 @@ func (r *Reconciler) lingers(pod *corev1.Pod) bool {
 	grace := pod.Spec.TerminationGracePeriodSeconds
 	if pod.DeletionTimestamp != nil {
 		grace = pod.DeletionGracePeriodSeconds
+	}
+	if !slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool { return c.RestartPolicy != nil }) {
+		return false
 	}
 	return grace != nil && time.Duration(*grace)*time.Second > longGrace
 }

@@ -98,6 +98,7 @@ func seams() []seam {
 		{module + "runs/", []string{"runs", "manager", "bench", "demo"}, "services meet through Connect clients"},
 		{module + "actions", []string{"actions", "manager", "bench"}, "services meet through Connect clients"},
 		{module + "executor", []string{"executor", "manager", "bench"}, "services meet through Connect clients"},
+		{module + "copilot", []string{"copilot", "manager"}, "the co-pilot runs in the pods of tasks; services know its arguments only"},
 		{module + "dataproxy", []string{"dataproxy", "manager", "bench"}, "services meet through Connect clients"},
 		{module + "events", []string{"events", "manager", "bench"}, "services meet through Connect clients"},
 		{"k8s.io/kubernetes", []string{"demo"}, "the API server is linked into the demo binary only"},

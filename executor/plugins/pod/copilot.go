@@ -99,7 +99,9 @@ func (p *Plugin) addCopilot(attempt *plugin.Attempt, spec *corev1.PodSpec) *fail
 		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: stageVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 		// The sidecar may take this long after its signal. Pods that are to be stopped early are deleted with a grace of their own.
 		grace := int64((p.config.Copilot.Timeout + copilotSlack).Seconds())
-		spec.TerminationGracePeriodSeconds = &grace
+		if own := spec.TerminationGracePeriodSeconds; own == nil || *own < grace {
+			spec.TerminationGracePeriodSeconds = &grace
+		}
 	}
 	helpers = append(helpers, p.downloader(attempt, primary, config, inputs, download, upload))
 	spec.InitContainers = append(helpers, spec.InitContainers...)
