@@ -55,7 +55,7 @@ func TestSettingsAreEditedByVersion(t *testing.T) {
 	require.Len(t, edit(wholeKey), 1)
 	require.Len(t, edit(domainKey), 2)
 
-	given := &settings.Settings{Run: &settings.RunSettings{DefaultQueue: textSetting("gpu")}}
+	given := &settings.Settings{Run: &settings.RunSettings{DefaultQueue: textSetting("default")}}
 	created, err := r.settings.CreateSettings(t.Context(), &settings.CreateSettingsRequest{Key: projectKey, Settings: given})
 	require.NoError(t, err)
 	require.Equal(t, uint64(1), created.GetSettingsRecord().GetVersion())
@@ -89,6 +89,8 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		"unknown project":        {&settings.SettingsKey{Domain: "development", Project: "nope"}, &settings.Settings{}, connect.CodeNotFound, "nope"},
 		"no key":                 {nil, &settings.Settings{}, connect.CodeInvalidArgument, "key"},
 		"no settings":            {wholeKey, nil, connect.CodeInvalidArgument, "settings"},
+		"no queue": {wholeKey, &settings.Settings{Run: &settings.RunSettings{DefaultQueue: textSetting("nope")}},
+			connect.CodeInvalidArgument, "settings.run.default_queue: there is no queue nope"},
 		"no quantity": {wholeKey, &settings.Settings{TaskResource: &settings.TaskResourceSettings{
 			Max: &settings.TaskResourceDefaults{Memory: quantitySetting("lots")},
 		}}, connect.CodeInvalidArgument, "settings.task_resource.max.memory"},
@@ -193,7 +195,7 @@ func TestARetriedRequestIsTheSameWhateverSettingsSay(t *testing.T) {
 
 func TestResolvedSettingsNameTheirLevel(t *testing.T) {
 	c := newChanging(t, nil)
-	c.set(wholeKey, &settings.Settings{Run: &settings.RunSettings{DefaultQueue: textSetting("wide")}, PodTemplateName: textSetting("base")})
+	c.set(wholeKey, &settings.Settings{Run: &settings.RunSettings{DefaultQueue: textSetting("default")}, PodTemplateName: textSetting("base")})
 	c.set(domainKey, &settings.Settings{PodTemplateName: &settings.StringSetting{State: settings.SettingState_SETTING_STATE_UNSET}})
 	response, err := c.settings.GetSettings(t.Context(), &settings.GetSettingsRequest{Key: projectKey})
 	require.NoError(t, err)
@@ -201,7 +203,7 @@ func TestResolvedSettingsNameTheirLevel(t *testing.T) {
 	require.Zero(t, record.GetVersion(), "the project has none of its own")
 	require.True(t, proto.Equal(&settings.Settings{
 		Run: &settings.RunSettings{DefaultQueue: &settings.StringSetting{
-			State: settings.SettingState_SETTING_STATE_VALUE, StringValue: "wide", ScopeLevel: settings.ScopeLevel_SCOPE_LEVEL_ORG,
+			State: settings.SettingState_SETTING_STATE_VALUE, StringValue: "default", ScopeLevel: settings.ScopeLevel_SCOPE_LEVEL_ORG,
 		}},
 		PodTemplateName: &settings.StringSetting{
 			State: settings.SettingState_SETTING_STATE_UNSET, ScopeLevel: settings.ScopeLevel_SCOPE_LEVEL_DOMAIN,

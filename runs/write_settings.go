@@ -87,6 +87,10 @@ func (s *Service) checkSettings(ctx context.Context, key store.SettingsKey, give
 			return err
 		}
 	}
+	if queue := given.GetRun().GetDefaultQueue(); queue.GetState() == settingspb.SettingState_SETTING_STATE_VALUE && !s.queues.Known(queue.GetStringValue()) {
+		return rpc.InvalidArgument("settings.run.default_queue", "there is no queue %s; the queues are %s",
+			queue.GetStringValue(), strings.Join(s.queues.Names(), ", "))
+	}
 	rows, err := s.settings.stored.Levels(ctx, key)
 	if err != nil {
 		return err

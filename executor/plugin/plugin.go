@@ -59,6 +59,8 @@ type Attempt struct {
 	Dir string
 	// PreviousDir is the directory of the attempt before; empty for the first.
 	PreviousDir string
+	// SystemFailures is how many attempts of the action were lost by no fault of its own.
+	SystemFailures int32
 	// Known is the uid of the attempt's main object, if it is known to have existed. Such an object is not made
 	// again: if it is gone, the attempt is lost.
 	Known types.UID

@@ -176,6 +176,8 @@ func (r *Reconciler) attempt(task *v1.TaskAction, entry *entry) *plugin.Attempt 
 		Task: task, Template: entry.template, Number: number,
 		Dir:       layout.AttemptDir(task.Spec.RunOutputBase, task.Spec.Action, uint32(number)), //nolint:gosec // from 1
 		MayLaunch: !entry.inherited || entry.vetted || entry.told.attempt == number,
+
+		SystemFailures: entry.status.SystemFailures,
 	}
 	if number > 1 {
 		result.PreviousDir = layout.AttemptDir(task.Spec.RunOutputBase, task.Spec.Action, uint32(number-1)) //nolint:gosec // from 1

@@ -56,6 +56,7 @@ func FromAssignment(a *enginev1.Assignment, namespace string) *TaskAction {
 			QueuedAt:       microTime(a.GetQueuedAt()),
 		},
 	}
+	result.Spec.Defaults = defaultsOf(a.GetRunSpec())
 	maps.Copy(result.Labels, IdentityLabels(action, uid))
 	if wanted := a.GetRunSpec().GetInterruptible(); wanted != nil {
 		result.Spec.Interruptible = &wanted.Value

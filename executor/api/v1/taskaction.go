@@ -65,6 +65,9 @@ type TaskActionSpec struct {
 	// ServiceAccount the pods run as; empty means the configured one.
 	ServiceAccount string `json:"serviceAccount,omitempty"`
 
+	// Defaults hold where the task says nothing, and its bounds always; absent when the run has none.
+	Defaults *Defaults `json:"defaults,omitempty"`
+
 	// InputURI is where the inputs lie: a directory, or a path that ends in inputs.pb.
 	InputURI string `json:"inputUri,omitempty"`
 	// RunOutputBase is the run's base in the object store, with a trailing slash.
@@ -82,6 +85,21 @@ type TaskActionSpec struct {
 	RunStartTime *metav1.MicroTime `json:"runStartTime,omitempty"`
 	// QueuedAt is when the action was queued.
 	QueuedAt *metav1.MicroTime `json:"queuedAt,omitempty"`
+}
+
+// Defaults are what a run says about the pods of its tasks, mostly from settings. Resources are named cpu, memory, gpu and
+// ephemeral-storage.
+type Defaults struct {
+	// PodTemplate is the name of the PodTemplate of tasks that name none.
+	PodTemplate string `json:"podTemplate,omitempty"`
+	// Requests are for containers that name neither a request nor a limit of the resource.
+	Requests map[string]string `json:"requests,omitempty"`
+	// Max are the largest requests and limits that a container may have.
+	Max map[string]string `json:"max,omitempty"`
+	// MirrorLimits makes limits equal to requests.
+	MirrorLimits bool `json:"mirrorLimits,omitempty"`
+	// Accelerator is an encoded flyteidl2.core.GPUAccelerator, for tasks that request devices but name none.
+	Accelerator []byte `json:"accelerator,omitempty"`
 }
 
 // EnvVar is an environment variable.

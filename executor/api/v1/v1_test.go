@@ -97,3 +97,31 @@ func TestEmbeddedDefinition(t *testing.T) {
 	require.Equal(t, "taskactions.flyte.org", crd.Name)
 	require.NotNil(t, crd.Spec.Versions[0].Subresources.Status)
 }
+
+func TestDefaultsOfARunAreSmall(t *testing.T) {
+	entry := func(name core.Resources_ResourceName, value string) *core.Resources_ResourceEntry {
+		return &core.Resources_ResourceEntry{Name: name, Value: value}
+	}
+	spec := &task.RunSpec{
+		Annotations: &task.Annotations{Values: map[string]string{ident.AnnotationMirrorLimits: "true"}},
+		DefaultSettings: &task.DefaultSettings{
+			PodTemplateName: "base",
+			TaskResourceDefaults: &task.TaskResourceDefaults{
+				Requests:           []*core.Resources_ResourceEntry{entry(core.Resources_CPU, "1"), entry(core.Resources_UNKNOWN, "2")},
+				Max:                []*core.Resources_ResourceEntry{entry(core.Resources_STORAGE, "1Gi"), entry(core.Resources_MEMORY, "")},
+				DefaultAccelerator: &core.GPUAccelerator{Device: "nvidia-l4"},
+			},
+		},
+	}
+	assignment := &enginev1.Assignment{RunSpec: spec, Task: &workflow.TaskAction{Spec: &task.TaskSpec{TaskTemplate: &core.TaskTemplate{}}}}
+	made := FromAssignment(assignment, "ns")
+	accelerator, err := proto.Marshal(spec.GetDefaultSettings().GetTaskResourceDefaults().GetDefaultAccelerator())
+	require.NoError(t, err)
+	require.Equal(t, &Defaults{
+		PodTemplate: "base", Requests: map[string]string{"cpu": "1"}, Max: map[string]string{"ephemeral-storage": "1Gi"},
+		MirrorLimits: true, Accelerator: accelerator,
+	}, made.Spec.Defaults)
+	require.NotContains(t, made.Annotations, ident.AnnotationMirrorLimits)
+	assignment.RunSpec = &task.RunSpec{DefaultSettings: &task.DefaultSettings{}}
+	require.Nil(t, FromAssignment(assignment, "ns").Spec.Defaults)
+}

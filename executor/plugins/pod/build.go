@@ -13,6 +13,7 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/failure"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
 // Labels and annotations of pods beyond those that identify the action.
@@ -24,19 +25,16 @@ const (
 // build makes the pod of an attempt. The same attempt always gets the same pod. An error means that something that it
 // depends on cannot be read now.
 func (p *Plugin) build(ctx context.Context, attempt *plugin.Attempt) (*corev1.Pod, *failure.Failure, error) {
-	if name := attempt.Template.GetMetadata().GetPodTemplateName(); name != "" {
-		return nil, failure.New(failure.BadTaskSpecification, "pod templates of the cluster are not supported; put %q into the task", name), nil
-	}
-	spec, bad := p.specOf(attempt.Template)
-	if bad != nil {
-		return nil, bad, nil
-	}
-	name := v1.PodName(attempt.Task.Name, attempt.Number)
-	render, bad, err := p.rendererFor(ctx, attempt, spec, name)
+	d, bad, err := p.draft(ctx, attempt)
 	if bad != nil || err != nil {
 		return nil, bad, err
 	}
-	if bad := p.finish(attempt, spec, render); bad != nil {
+	name := v1.PodName(attempt.Task.Name, attempt.Number)
+	render, bad, err := p.rendererFor(ctx, attempt, d.spec, name)
+	if bad != nil || err != nil {
+		return nil, bad, err
+	}
+	if bad := p.finish(attempt, d, render); bad != nil {
 		return nil, bad, nil
 	}
 	return &corev1.Pod{
@@ -44,12 +42,40 @@ func (p *Plugin) build(ctx context.Context, attempt *plugin.Attempt) (*corev1.Po
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       attempt.Task.Namespace,
 			Name:            name,
-			Labels:          p.labels(attempt),
-			Annotations:     p.annotations(attempt),
+			Labels:          p.labels(attempt, d.base.Labels),
+			Annotations:     p.annotations(attempt, d.base.Annotations),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(attempt.Task, v1.GroupVersion.WithKind(v1.Kind))},
 		},
-		Spec: *spec,
+		Spec: *d.spec,
 	}, nil, nil
+}
+
+// draft is a pod in the making.
+type draft struct {
+	spec        *corev1.PodSpec
+	own         []string             // the containers that the task brings
+	base        metav1.ObjectMeta    // of the pod template
+	accelerator *core.GPUAccelerator // nil when it needs none
+}
+
+// draft is what the task asks for, on top of its pod template, with resources.
+func (p *Plugin) draft(ctx context.Context, attempt *plugin.Attempt) (*draft, *failure.Failure, error) {
+	spec, bad := specOf(attempt.Template)
+	if bad != nil {
+		return nil, bad, nil
+	}
+	d := &draft{spec: spec, own: containerNames(spec)}
+	base, bad, err := p.podTemplate(ctx, attempt)
+	if bad != nil || err != nil {
+		return nil, bad, err
+	}
+	if base != nil {
+		d.base = base.ObjectMeta
+		if d.spec, err = mergeTemplate(&base.Spec, spec, PrimaryName(attempt.Template)); err != nil {
+			return nil, failure.New(failure.BadTaskSpecification, "the task's pod and its pod template do not go together: %v", err), nil
+		}
+	}
+	return d, p.settleResources(attempt, d), nil
 }
 
 // rendererFor has everything that the arguments of the pod refer to; what none refers to is not looked for.
@@ -71,7 +97,8 @@ func (p *Plugin) rendererFor(
 }
 
 // finish adds what every pod of ours has.
-func (p *Plugin) finish(attempt *plugin.Attempt, spec *corev1.PodSpec, render renderer) *failure.Failure {
+func (p *Plugin) finish(attempt *plugin.Attempt, d *draft, render renderer) *failure.Failure {
+	spec := d.spec
 	if primary := find(spec, PrimaryName(attempt.Template)); dataConfig(attempt.Template) != nil {
 		primary.Command, primary.Args = verbatim(primary.Command), verbatim(primary.Args)
 	}
@@ -87,9 +114,13 @@ func (p *Plugin) finish(attempt *plugin.Attempt, spec *corev1.PodSpec, render re
 	spec.RestartPolicy = corev1.RestartPolicyNever
 	serviceLinks := false
 	spec.EnableServiceLinks = &serviceLinks
-	if account := p.serviceAccount(attempt); account != "" {
+	// The run's or the task's choice, else that of the pod or its template, else the configured one.
+	if account := attempt.Task.Spec.ServiceAccount; account != "" {
 		spec.ServiceAccountName = account
+	} else if spec.ServiceAccountName == "" {
+		spec.ServiceAccountName = p.config.DefaultServiceAccount
 	}
+	spec.DeprecatedServiceAccount = ""
 	if p.config.TerminationGracePeriod > 0 && spec.TerminationGracePeriodSeconds == nil {
 		seconds := int64(p.config.TerminationGracePeriod / time.Second)
 		spec.TerminationGracePeriodSeconds = &seconds
@@ -101,27 +132,17 @@ func (p *Plugin) finish(attempt *plugin.Attempt, spec *corev1.PodSpec, render re
 	if bad := p.injectSecrets(attempt.Template.GetSecurityContext().GetSecrets(), spec); bad != nil {
 		return bad
 	}
-	p.place(attempt, spec)
+	p.place(attempt, d.accelerator, spec)
 	return p.addCopilot(attempt, spec)
 }
 
-// serviceAccount is the run's or the task's choice, else that of the pod, else the configured one.
-func (p *Plugin) serviceAccount(attempt *plugin.Attempt) string {
-	if account := attempt.Task.Spec.ServiceAccount; account != "" {
-		return account
-	}
-	if own := attempt.Template.GetK8SPod().GetPodSpec().GetFields()["serviceAccountName"].GetStringValue(); own != "" {
-		return own
-	}
-	return p.config.DefaultServiceAccount
-}
-
-func (p *Plugin) labels(attempt *plugin.Attempt) map[string]string {
+func (p *Plugin) labels(attempt *plugin.Attempt, base map[string]string) map[string]string {
 	result := maps.Clone(p.config.DefaultLabels)
 	if result == nil {
 		result = map[string]string{}
 	}
 	for _, given := range []map[string]string{
+		base,
 		attempt.Template.GetMetadata().GetMetadata().GetLabels(),
 		attempt.Template.GetK8SPod().GetMetadata().GetLabels(),
 	} {
@@ -138,12 +159,13 @@ func (p *Plugin) labels(attempt *plugin.Attempt) map[string]string {
 	return result
 }
 
-func (p *Plugin) annotations(attempt *plugin.Attempt) map[string]string {
+func (p *Plugin) annotations(attempt *plugin.Attempt, base map[string]string) map[string]string {
 	result := maps.Clone(p.config.DefaultAnnotations)
 	if result == nil {
 		result = map[string]string{}
 	}
 	for _, given := range []map[string]string{
+		base,
 		attempt.Template.GetMetadata().GetMetadata().GetAnnotations(),
 		attempt.Template.GetK8SPod().GetMetadata().GetAnnotations(),
 	} {

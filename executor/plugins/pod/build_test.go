@@ -212,13 +212,15 @@ func TestWrongTasksAreRefusedWithWords(t *testing.T) {
 	}
 	named := containerTask()
 	named.Metadata = &core.TaskMetadata{PodTemplateName: "gpu-template"}
+	shared := containerTask()
+	shared.ExtendedResources = &core.ExtendedResources{SharedMemory: &core.SharedMemory{SizeLimit: "half"}}
 	for _, tc := range []struct {
 		name     string
 		template *core.TaskTemplate
 		reason   failure.Reason
 		words    string
 	}{
-		{"pod template by name", named, failure.BadTaskSpecification, "gpu-template"},
+		{"pod template that is not there", named, failure.BadTaskSpecification, `no pod template "gpu-template" in the namespaces ns and flyte`},
 		{"no target", &core.TaskTemplate{Type: "sql"}, failure.BadTaskSpecification, "needs a container or a pod"},
 		{"no image", containerTask(func(c *core.Container) { c.Image = " " }), failure.BadTaskSpecification, "no image"},
 		{"misspelt", podTask(t, map[string]any{"containers": []any{map[string]any{"name": "main", "imagee": "x"}}}), failure.BadTaskSpecification, "imagee"},
@@ -227,6 +229,7 @@ func TestWrongTasksAreRefusedWithWords(t *testing.T) {
 		{"quantity", containerTask(func(c *core.Container) {
 			c.Resources = &core.Resources{Limits: []*core.Resources_ResourceEntry{{Name: core.Resources_CPU, Value: "many"}}}
 		}), failure.BadTaskSpecification, "many"},
+		{"shared memory", shared, failure.BadTaskSpecification, "half"},
 		{"secret key", secretWith(&core.Secret{Key: "a/b"}), failure.BadTaskSpecification, "a/b"},
 		{"secret variable", secretWith(&core.Secret{Key: "k", EnvVar: "A B="}), failure.BadTaskSpecification, "A B="},
 	} {
@@ -303,8 +306,19 @@ func TestConfigNamesTheWrongField(t *testing.T) {
 		"defaultEnv":             func(c *pod.Config) { c.DefaultEnv = []string{"NOVALUE"} },
 		"defaultLabels":          func(c *pod.Config) { c.DefaultLabels = map[string]string{"a b": "c"} },
 		"logLinks[0]":            func(c *pod.Config) { c.LogLinks = []pod.LogLink{{Name: "x"}} },
-		"secretName":             func(c *pod.Config) { c.SecretName = "" },
-		"terminationGracePeriod": func(c *pod.Config) { c.TerminationGracePeriod = -time.Second },
+		"maxMemory":              func(c *pod.Config) { c.MaxMemory = "0" },
+		"maxGpu":                 func(c *pod.Config) { c.MaxGPU = "all" },
+		"defaultPodTemplate":     func(c *pod.Config) { c.DefaultPodTemplate = "A B" },
+		"podTemplateNamespace":   func(c *pod.Config) { c.PodTemplateNamespace = "A B" },
+		"interruptibleFailures":  func(c *pod.Config) { c.InterruptibleFailures = -1 },
+		"accelerators[0].device": func(c *pod.Config) { c.Accelerators = []pod.Accelerator{{}} },
+		"accelerators[1].nodeLabels": func(c *pod.Config) {
+			c.Accelerators = []pod.Accelerator{{Device: "a"}, {Device: "b", NodeLabels: []string{"x"}}}
+		},
+		"accelerators[0].resource":           func(c *pod.Config) { c.Accelerators = []pod.Accelerator{{Device: "a", Resource: "cpu"}} },
+		"accelerators[0].partitionNodeLabel": func(c *pod.Config) { c.Accelerators = []pod.Accelerator{{Device: "a", PartitionNodeLabel: "a b"}} },
+		"secretName":                         func(c *pod.Config) { c.SecretName = "" },
+		"terminationGracePeriod":             func(c *pod.Config) { c.TerminationGracePeriod = -time.Second },
 	} {
 		config := pod.DefaultConfig()
 		require.NoError(t, config.Validate())

@@ -35,6 +35,19 @@ type Config struct {
 	DefaultCPU string `mapstructure:"defaultCpu"`
 	// DefaultMemory is likewise. Default 1Gi.
 	DefaultMemory string `mapstructure:"defaultMemory"`
+	// MaxCPU is the largest request and limit of any container; empty means none. Settings can only make it smaller.
+	MaxCPU string `mapstructure:"maxCpu"`
+	// MaxMemory is likewise.
+	MaxMemory string `mapstructure:"maxMemory"`
+	// MaxGPU is likewise, for devices of whatever accelerator.
+	MaxGPU string `mapstructure:"maxGpu"`
+	// MaxEphemeralStorage is likewise.
+	MaxEphemeralStorage string `mapstructure:"maxEphemeralStorage"`
+	// DefaultPodTemplate is the PodTemplate that pods are based on when neither task nor settings name one; empty means
+	// none.
+	DefaultPodTemplate string `mapstructure:"defaultPodTemplate"`
+	// PodTemplateNamespace is where PodTemplates are looked for that are not in the namespace of the pods. Default flyte.
+	PodTemplateNamespace string `mapstructure:"podTemplateNamespace"`
 	// DefaultServiceAccount is for tasks and runs that name none; empty leaves it to the namespace.
 	DefaultServiceAccount string `mapstructure:"defaultServiceAccount"`
 	// DefaultLabels are on every pod; those of the run win.
@@ -50,12 +63,18 @@ type Config struct {
 	InterruptibleNodeSelector map[string]string `mapstructure:"interruptibleNodeSelector"`
 	// InterruptibleTolerations are likewise.
 	InterruptibleTolerations []corev1.Toleration `mapstructure:"interruptibleTolerations"`
+	// InterruptibleFailures is how many attempts of an action the system may lose before the next ones run on steady nodes,
+	// interruptible or not; 0 means any number. Default 2.
+	InterruptibleFailures int32 `mapstructure:"interruptibleFailures"`
 	// GPUResource is what a task's resource "gpu" means without an accelerator. Default nvidia.com/gpu.
 	GPUResource string `mapstructure:"gpuResource"`
 	// AcceleratorNodeLabel is the node label whose value is the accelerator's device.
 	AcceleratorNodeLabel string `mapstructure:"acceleratorNodeLabel"`
 	// PartitionNodeLabel is the node label whose value is the partition size of a divided accelerator.
 	PartitionNodeLabel string `mapstructure:"partitionNodeLabel"`
+
+	// Accelerators are those that the cluster has under other names or with other taints than the fields above say.
+	Accelerators []Accelerator `mapstructure:"accelerators"`
 
 	// SecretName is the Kubernetes secret that has the secrets without a group. Default flyte-secrets.
 	SecretName string `mapstructure:"secretName"`
@@ -85,12 +104,15 @@ func DefaultConfig() Config {
 		DefaultCPU:           "1",
 		DefaultMemory:        "1Gi",
 		DefaultAnnotations:   map[string]string{"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"},
-		GPUResource:          "nvidia.com/gpu",
-		AcceleratorNodeLabel: "k8s.amazonaws.com/accelerator",
-		PartitionNodeLabel:   "k8s.amazonaws.com/gpu-partition-size",
-		SecretName:           "flyte-secrets",
-		Copilot:              defaultCopilot(),
-		Grace:                failure.DefaultGrace(),
+		PodTemplateNamespace: "flyte",
+
+		InterruptibleFailures: 2,
+		GPUResource:           "nvidia.com/gpu",
+		AcceleratorNodeLabel:  "k8s.amazonaws.com/accelerator",
+		PartitionNodeLabel:    "k8s.amazonaws.com/gpu-partition-size",
+		SecretName:            "flyte-secrets",
+		Copilot:               defaultCopilot(),
+		Grace:                 failure.DefaultGrace(),
 	}
 }
 
@@ -105,6 +127,27 @@ func (c Config) Validate() error {
 	for field, quantity := range map[string]string{"defaultCpu": c.DefaultCPU, "defaultMemory": c.DefaultMemory} {
 		if _, err := resource.ParseQuantity(quantity); err != nil {
 			return fmt.Errorf("%s: %q is no quantity: %w", field, quantity, err)
+		}
+	}
+	for name, quantity := range c.bounds() {
+		if quantity == "" {
+			continue
+		}
+		if amount, err := resource.ParseQuantity(quantity); err != nil || amount.Sign() <= 0 {
+			return fmt.Errorf("%s: %q is no quantity above 0", boundFields()[name], quantity)
+		}
+	}
+	for field, name := range map[string]string{"defaultPodTemplate": c.DefaultPodTemplate, "podTemplateNamespace": c.PodTemplateNamespace} {
+		if name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
+			return fmt.Errorf("%s: %q is no name", field, name)
+		}
+	}
+	if c.InterruptibleFailures < 0 {
+		return fmt.Errorf("interruptibleFailures: must not be negative, got %d", c.InterruptibleFailures)
+	}
+	for i, one := range c.Accelerators {
+		if err := one.validate(); err != nil {
+			return fmt.Errorf("accelerators[%d].%w", i, err)
 		}
 	}
 	switch corev1.PullPolicy(c.ImagePullPolicy) {
@@ -134,4 +177,17 @@ func (c Config) Validate() error {
 		return fmt.Errorf("terminationGracePeriod: must be whole seconds and not negative, got %s", c.TerminationGracePeriod)
 	}
 	return nil
+}
+
+// bounds are the maxima by the tasks' names for resources.
+func (c Config) bounds() map[corev1.ResourceName]string {
+	return map[corev1.ResourceName]string{
+		corev1.ResourceCPU: c.MaxCPU, corev1.ResourceMemory: c.MaxMemory, gpu: c.MaxGPU, corev1.ResourceEphemeralStorage: c.MaxEphemeralStorage,
+	}
+}
+
+func boundFields() map[corev1.ResourceName]string {
+	return map[corev1.ResourceName]string{
+		corev1.ResourceCPU: "maxCpu", corev1.ResourceMemory: "maxMemory", gpu: "maxGpu", corev1.ResourceEphemeralStorage: "maxEphemeralStorage",
+	}
 }

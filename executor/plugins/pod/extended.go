@@ -1,6 +1,10 @@
 package pod
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -9,46 +13,27 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-// acceleratorResource is the resource that devices of the task's accelerator are counted as.
-func (p *Plugin) acceleratorResource(extended *core.ExtendedResources) corev1.ResourceName {
-	switch extended.GetGpuAccelerator().GetDeviceClass() {
-	case core.GPUAccelerator_GOOGLE_TPU:
-		return "google.com/tpu"
-	case core.GPUAccelerator_AMAZON_NEURON:
-		return "aws.amazon.com/neuron"
-	case core.GPUAccelerator_AMD_GPU:
-		return "amd.com/gpu"
-	case core.GPUAccelerator_HABANA_GAUDI:
-		return "habana.ai/gaudi"
-	default:
-		return corev1.ResourceName(p.config.GPUResource)
-	}
-}
-
 // place says where the pod may run: on nodes with its accelerator, on preemptible ones.
-func (p *Plugin) place(attempt *plugin.Attempt, spec *corev1.PodSpec) {
-	if accelerator := attempt.Template.GetExtendedResources().GetGpuAccelerator(); accelerator.GetDevice() != "" {
-		requireLabel(spec, p.config.AcceleratorNodeLabel, accelerator.GetDevice())
-		if size := accelerator.GetPartitionSize(); size != "" {
-			requireLabel(spec, p.config.PartitionNodeLabel, size)
-		}
+func (p *Plugin) place(attempt *plugin.Attempt, accelerator *core.GPUAccelerator, spec *corev1.PodSpec) {
+	p.placeAccelerator(accelerator, spec)
+	for _, name := range extendedResources(spec) {
+		// Nodes with devices are commonly tainted with their resource's name.
+		tolerate(spec, corev1.Toleration{Key: string(name), Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule})
 	}
-	if resourceName := p.acceleratorResource(attempt.Template.GetExtendedResources()); uses(spec, resourceName) {
-		// Nodes with accelerators are commonly tainted with their resource's name.
-		spec.Tolerations = append(spec.Tolerations, corev1.Toleration{
-			Key: string(resourceName), Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule,
-		})
-	}
-	if interruptible(attempt) {
+	if p.interruptible(attempt) {
 		for name, value := range p.config.InterruptibleNodeSelector {
 			requireLabel(spec, name, value)
 		}
-		spec.Tolerations = append(spec.Tolerations, p.config.InterruptibleTolerations...)
+		tolerate(spec, p.config.InterruptibleTolerations...)
 	}
 }
 
-// interruptible is what the run says, else what the task says.
-func interruptible(attempt *plugin.Attempt) bool {
+// interruptible is what the run says, else what the task says; until the system has lost so many attempts that the rest had
+// better be steady.
+func (p *Plugin) interruptible(attempt *plugin.Attempt) bool {
+	if limit := p.config.InterruptibleFailures; limit > 0 && attempt.SystemFailures >= limit {
+		return false
+	}
 	if wanted := attempt.Task.Spec.Interruptible; wanted != nil {
 		return *wanted
 	}
@@ -67,13 +52,23 @@ func requireLabel(spec *corev1.PodSpec, name, value string) {
 	}
 }
 
-func uses(spec *corev1.PodSpec, name corev1.ResourceName) bool {
-	for _, container := range spec.Containers {
-		if quantity, set := container.Resources.Requests[name]; set && !quantity.IsZero() {
-			return true
+// isDevice tells extended resources, which have a domain, from those that every node has.
+func isDevice(name corev1.ResourceName) bool {
+	domain, _, found := strings.Cut(string(name), "/")
+	return found && domain != "kubernetes.io" && !strings.HasSuffix(domain, ".kubernetes.io")
+}
+
+// extendedResources are those that any container requests, sorted.
+func extendedResources(spec *corev1.PodSpec) []corev1.ResourceName {
+	found := map[corev1.ResourceName]bool{}
+	eachContainer(spec, func(container *corev1.Container) {
+		for name, quantity := range container.Resources.Requests {
+			if isDevice(name) && !quantity.IsZero() {
+				found[name] = true
+			}
 		}
-	}
-	return false
+	})
+	return slices.Sorted(maps.Keys(found))
 }
 
 // shareMemory mounts a memory file system into the primary container.

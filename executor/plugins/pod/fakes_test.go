@@ -27,20 +27,45 @@ func pods() schema.GroupResource { return schema.GroupResource{Resource: "pods"}
 // cluster is an API server that knows pods only, with a cache that tests fill by hand.
 type cluster struct {
 	client.Writer
-	pods    map[string]*corev1.Pod // at the API server
-	created int
-	deleted []types.UID
-	refuse  error
-	reads   int // at the API server
+	pods      map[string]*corev1.Pod // at the API server
+	created   int
+	deleted   []types.UID
+	refuse    error
+	templates templates
+	reads     int // at the API server
 }
 
 // view reads from the cluster, or from a cache of it.
 type view struct {
 	client.Reader
-	read func(name string) *corev1.Pod
+	read      func(name string) *corev1.Pod
+	templates *templates
+}
+
+// templates are the PodTemplates of the cluster, as namespace/name.
+type templates struct {
+	all   map[string]*corev1.PodTemplate
+	reads int
+	fail  error
+}
+
+func (c *templates) get(key client.ObjectKey, into *corev1.PodTemplate) error {
+	c.reads++
+	found := c.all[key.String()]
+	switch {
+	case c.fail != nil:
+		return c.fail
+	case found == nil:
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "podtemplates"}, key.Name)
+	}
+	found.DeepCopyInto(into)
+	return nil
 }
 
 func (v view) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	if template, ok := into.(*corev1.PodTemplate); ok {
+		return v.templates.get(key, template)
+	}
 	found := v.read(key.Name)
 	if found == nil {
 		return apierrors.NewNotFound(pods(), key.Name)
@@ -50,7 +75,7 @@ func (v view) Get(_ context.Context, key client.ObjectKey, into client.Object, _
 }
 
 func (c *cluster) live() view {
-	return view{read: func(name string) *corev1.Pod {
+	return view{templates: &c.templates, read: func(name string) *corev1.Pod {
 		c.reads++
 		return c.pods[name]
 	}}

@@ -53,6 +53,8 @@ type Plugin struct {
 	deps    Deps
 	created created
 	refused refusals
+	// templates are those of the cluster that were read lately.
+	templates templates
 }
 
 var (

@@ -30,23 +30,22 @@ func PrimaryName(template *core.TaskTemplate) string {
 }
 
 // specOf is the pod that the task asks for, before anything of ours.
-func (p *Plugin) specOf(template *core.TaskTemplate) (*corev1.PodSpec, *failure.Failure) {
-	accelerator := p.acceleratorResource(template.GetExtendedResources())
+func specOf(template *core.TaskTemplate) (*corev1.PodSpec, *failure.Failure) {
 	switch target := template.GetTarget().(type) {
 	case *core.TaskTemplate_Container:
-		return p.specOfContainer(target.Container, accelerator)
+		return specOfContainer(target.Container)
 	case *core.TaskTemplate_K8SPod:
-		return p.specOfPod(template, accelerator)
+		return specOfPod(template)
 	default:
 		return nil, failure.New(failure.BadTaskSpecification, "a task of type %q needs a container or a pod", template.GetType())
 	}
 }
 
-func (p *Plugin) specOfContainer(wanted *core.Container, accelerator corev1.ResourceName) (*corev1.PodSpec, *failure.Failure) {
+func specOfContainer(wanted *core.Container) (*corev1.PodSpec, *failure.Failure) {
 	if strings.TrimSpace(wanted.GetImage()) == "" {
 		return nil, failure.New(failure.BadTaskSpecification, "the container has no image")
 	}
-	resources, bad := p.resourcesOf(wanted.GetResources(), accelerator)
+	resources, bad := resourcesOf(wanted.GetResources())
 	if bad != nil {
 		return nil, bad
 	}
@@ -65,7 +64,7 @@ func (p *Plugin) specOfContainer(wanted *core.Container, accelerator corev1.Reso
 }
 
 // specOfPod reads the pod of the template strictly: a misspelt field is an error and not silence.
-func (p *Plugin) specOfPod(template *core.TaskTemplate, accelerator corev1.ResourceName) (*corev1.PodSpec, *failure.Failure) {
+func specOfPod(template *core.TaskTemplate) (*corev1.PodSpec, *failure.Failure) {
 	primary := PrimaryName(template)
 	if primary == "" {
 		return nil, failure.New(failure.BadTaskSpecification, "the pod names no primary container")
@@ -82,11 +81,9 @@ func (p *Plugin) specOfPod(template *core.TaskTemplate, accelerator corev1.Resou
 	if err != nil {
 		return nil, failure.New(failure.BadTaskSpecification, "pod spec: %v", err)
 	}
-	found := find(spec, primary)
-	if found == nil {
+	if find(spec, primary) == nil {
 		return nil, failure.New(failure.PrimaryContainerNotFound, "%q", primary)
 	}
-	found.Resources = p.complete(found.Resources, accelerator)
 	return spec, nil
 }
 
