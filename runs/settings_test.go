@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs"
+	"github.com/flyte-binary/flyte-binary/runs/queues"
 )
 
 func textSetting(value string) *settings.StringSetting {
@@ -77,7 +78,7 @@ func TestSettingsAreEditedByVersion(t *testing.T) {
 }
 
 func TestSettingsThatAreRefused(t *testing.T) {
-	r := newReading(t, nil)
+	r := newReading(t, func(c *runs.Config) { c.Queues = []queues.Queue{{Name: "gpu"}} })
 	for name, tc := range map[string]struct {
 		key      *settings.SettingsKey
 		settings *settings.Settings
