@@ -1,0 +1,80 @@
+"""Conditions: people and programs answer what a task asks."""
+
+import http.server
+import json
+import threading
+import urllib.request
+
+import flyte
+import flyte.remote as remote
+import pytest
+
+from flows import timing
+from server import eventually
+
+pytestmark = pytest.mark.usefixtures("sdk")
+
+
+@pytest.fixture
+def receiver():
+    """A server of this machine that is called, and what it was sent."""
+    bodies: list[dict] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/hook", bodies
+    server.shutdown()
+
+
+def test_webhook_calls_and_its_callback_answers(receiver):
+    url, bodies = receiver
+    handle = flyte.run(timing.asks_with_a_webhook, url)
+    eventually(lambda: bodies, what="the webhook's call")
+    callback = bodies[0]["answer_at"]
+    assert bodies[0]["nested"]["list"] == [f"see {callback}"]
+
+    condition = remote.Condition.get("approve", run_name=handle.name)
+    details = remote.ActionDetails.get(run_name=handle.name, name=condition.pb2.id.name).pb2
+    assert details.status.phase == 9
+    assert (details.condition.prompt, details.condition.description) == ("# May I?", "a test asks")
+    with urllib.request.urlopen(callback) as page:  # looking changes nothing
+        assert page.status == 200
+    assert remote.ActionDetails.get(run_name=handle.name, name=condition.pb2.id.name).pb2.status.phase == 9
+
+    request = urllib.request.Request(callback, data=b'{"value": true}', headers={"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as answer:
+        assert answer.status == 200
+    handle.wait(quiet=True)
+    assert handle.outputs()[0] == "answered True"
+    events = remote.ActionDetails.get(run_name=handle.name, name=condition.pb2.id.name).pb2.attempts[0].cluster_events
+    assert [event.reason for event in events] == ["WebhookDelivered"]
+
+
+def test_timeout_of_a_condition():
+    handle = flyte.run(timing.asks_in_vain)
+    handle.wait(quiet=True)
+    assert handle.outputs()[0].startswith("nobody: ")
+    condition = remote.Condition.get("silence", run_name=handle.name)
+    details = remote.ActionDetails.get(run_name=handle.name, name=condition.pb2.id.name).pb2
+    assert details.status.phase == 8
+    assert details.error_info.code == "ConditionTimedOut"
+    assert "timeout of 2s" in details.error_info.message
+    assert 2000 <= details.status.duration_ms < 3000
+
+
+def test_signals_of_every_type():
+    handle = flyte.run(timing.asks_for_every_type)
+    for name, value in (("a_bool", True), ("a_int", -7), ("a_float", 2.5), ("a_str", "grüße")):
+        condition = eventually(lambda: remote.Condition.get(name, run_name=handle.name), what=name)  # noqa: B023
+        condition.signal(value)
+    handle.wait(quiet=True)
+    assert handle.outputs()[0] == ["bool True", "int -7", "float 2.5", "str grüße"]
