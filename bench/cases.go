@@ -28,10 +28,10 @@ func cases(o options) []benchCase {
 		{"child-end", "end of a child's pod to the parent's watch", false, false, measureChildEnd(o.samples)},
 		{"create", "CreateRun at concurrency 1, 8 and 32", false, false, measureCreate(o.creates)},
 		{"chain-pods", "actions with pods, one after the other", false, false, measureChain(o.chain, withPod)},
-		{"chain-engine", "the same, done by the executor itself", false, false, measureChain(o.chain, inEngine)},
+		{"chain-engine", "the same, done by the engine itself", false, false, measureChain(o.chain, inEngine)},
 		{"chain-traces", "the same, of traces", false, false, measureChain(o.chain, asTrace)},
 		{"fan-out-traces", fmt.Sprintf("%d traces enqueued by one parent", o.plain), true, false, measureFanOut(o.plain, o.concurrency, asTrace)},
-		{"fan-out-engine", fmt.Sprintf("%d children that the executor does itself", o.plain), true, false, measureFanOut(o.plain, o.concurrency, inEngine)},
+		{"fan-out-engine", fmt.Sprintf("%d children that the engine does itself", o.plain), true, false, measureFanOut(o.plain, o.concurrency, inEngine)},
 	}
 	for _, n := range o.fanOut {
 		all = append(all, benchCase{
@@ -44,6 +44,11 @@ func cases(o options) []benchCase {
 			"fan-out-retries", fmt.Sprintf("%d children with pods whose first attempt fails", o.retried), true, false,
 			measureFanOut(o.retried, o.concurrency, withRetry),
 		},
+		benchCase{
+			"held", fmt.Sprintf("%d children that sleep without a pod, all at once", o.held), true, false,
+			measureHeld(o.held, o.concurrency, o.heldFor),
+		},
+		benchCase{"paused", fmt.Sprintf("%d conditions that wait, all at once", o.paused), true, false, measurePaused(o.paused, o.concurrency, o.quiet)},
 		benchCase{"abort", fmt.Sprintf("abort of a run with %d children whose pods run", o.aborted), true, false, measureAbort(o.aborted, o.concurrency)},
 		benchCase{"memory", fmt.Sprintf("memory while %d actions (traces) are done", o.memory), true, false, measureMemory(o.memory, o.concurrency)},
 		benchCase{"reads", fmt.Sprintf("lists and first snapshots with %d actions stored", o.stored), true, false, measureReads(o.stored, o.samples)},

@@ -80,8 +80,12 @@ const (
 	withRetry
 	// untilAborted is a pod that runs until it is deleted.
 	untilAborted
-	// inEngine is a TaskAction that the executor does itself: a sleep of no time.
+	// inEngine is an action that the engine does itself: a sleep of no time.
 	inEngine
+	// asleep is such a sleep that lasts.
+	asleep
+	// asCondition is a condition that waits for a signal.
+	asCondition
 	// asTrace is done when it is recorded.
 	asTrace
 )
@@ -122,8 +126,15 @@ func (c *client) enqueue(ctx context.Context, parent ident.Action, name string, 
 	case untilAborted:
 		action.Spec = &actions.Action_Task{Task: &workflow.TaskAction{Spec: pythonTask(endlessTask)}}
 	case inEngine:
-		action.InputUri = c.sleepInputs()
+		action.InputUri = c.sleepInputs(noSleep)
 		action.Spec = &actions.Action_Task{Task: &workflow.TaskAction{Spec: sleepTask()}}
+	case asleep:
+		action.InputUri = c.sleepInputs(heldSleep)
+		action.Spec = &actions.Action_Task{Task: &workflow.TaskAction{Spec: sleepTask()}}
+	case asCondition:
+		action.Spec = &actions.Action_Condition{Condition: &workflow.ConditionAction{
+			Name: "approve", Prompt: "May I?", Type: &core.LiteralType{Type: &core.LiteralType_Simple{Simple: core.SimpleType_BOOLEAN}},
+		}}
 	case asTrace:
 		now := time.Now()
 		action.Spec = &actions.Action_Trace{Trace: &workflow.TraceAction{
@@ -173,20 +184,30 @@ func sleepTask() *task.TaskSpec {
 	return spec
 }
 
-// sleepInputs is where the duration of a sleep lies.
-func (c *client) sleepInputs() string { return filepath.Join(c.storage, "sleep", layout.InputsFile) }
+// The sleeps, by the place of their inputs.
+const (
+	noSleep   = "sleep"
+	heldSleep = "held"
+)
 
-func (c *client) writeSleepInputs() error {
+// sleepInputs is where the duration of a sleep lies.
+func (c *client) sleepInputs(name string) string {
+	return filepath.Join(c.storage, name, layout.InputsFile)
+}
+
+func (c *client) writeSleepInputs() error { return c.writeSleep(noSleep, 0) }
+
+func (c *client) writeSleep(name string, d time.Duration) error {
 	body, err := proto.Marshal(&task.Inputs{Literals: []*task.NamedLiteral{{Name: "duration", Value: &core.Literal{
 		Value: &core.Literal_Scalar{Scalar: &core.Scalar{Value: &core.Scalar_Primitive{Primitive: &core.Primitive{
-			Value: &core.Primitive_Duration{Duration: durationpb.New(0)},
+			Value: &core.Primitive_Duration{Duration: durationpb.New(d)},
 		}}}},
 	}}}})
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(c.sleepInputs()), 0o755); err != nil { //nolint:gosec // as tasks would
+	if err := os.MkdirAll(filepath.Dir(c.sleepInputs(name)), 0o755); err != nil { //nolint:gosec // as tasks would
 		return err
 	}
-	return os.WriteFile(c.sleepInputs(), body, 0o644) //nolint:gosec // as tasks would
+	return os.WriteFile(c.sleepInputs(name), body, 0o644) //nolint:gosec // as tasks would
 }
