@@ -144,7 +144,7 @@ func TestARerunOnlyRemembersItsSource(t *testing.T) {
 	require.Nil(t, c.details("again", "good").GetMetadata().GetRelation())
 
 	older := runOf("older-client")
-	older.RunSpec = &task.RunSpec{RelatedTo: runID("source")} //nolint:staticcheck // clients of before the relation send it
+	older.RunSpec = &task.RunSpec{RelatedTo: runID("source")}
 	c.create(older)
 	c.create(related("recovering", recover_, "source"))
 	c.create(related("other", rerun, "again"))
@@ -187,12 +187,12 @@ func TestRelationsAreChecked(t *testing.T) {
 		"unknown type":    {func(s *task.RunSpec) { s.Relation.RelationType = 99 }, connect.CodeInvalidArgument, "relation_type"},
 		"recover, no rel": {func(s *task.RunSpec) { s.Relation, s.Recover = nil, &task.Recover{} }, connect.CodeInvalidArgument, "run_spec.recover"},
 		"recover, rerun":  {func(s *task.RunSpec) { s.Recover = &task.Recover{} }, connect.CodeInvalidArgument, "run_spec.recover"},
-		"two sources":     {func(s *task.RunSpec) { s.RelatedTo = runID("other") }, connect.CodeInvalidArgument, "run_spec.related_to"}, //nolint:staticcheck // older clients
-		"older, unknown":  {func(s *task.RunSpec) { s.Relation, s.RelatedTo = nil, runID("none") }, connect.CodeNotFound, "none"},       //nolint:staticcheck // older clients
+		"two sources":     {func(s *task.RunSpec) { s.RelatedTo = runID("other") }, connect.CodeInvalidArgument, "run_spec.related_to"},
+		"older, unknown":  {func(s *task.RunSpec) { s.Relation, s.RelatedTo = nil, runID("none") }, connect.CodeNotFound, "none"},
 		"no name to force": {func(s *task.RunSpec) {
 			s.Relation.RelationType, s.Recover = recover_, &task.Recover{ForceRerunActions: []string{""}}
 		}, connect.CodeInvalidArgument, "force_rerun_actions"},
-		"two equal sources": {func(s *task.RunSpec) { s.RelatedTo = runID("source") }, 0, ""}, //nolint:staticcheck // older clients
+		"two equal sources": {func(s *task.RunSpec) { s.RelatedTo = runID("source") }, 0, ""},
 		"short source": {func(s *task.RunSpec) {
 			s.Relation.RelatedTo = &common.RunIdentifier{Org: "any", Project: "flytesnacks", Domain: "development", Name: "source"}
 		}, 0, ""},
