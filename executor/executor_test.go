@@ -13,6 +13,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/executor"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/kubetest"
@@ -293,6 +294,29 @@ func TestPodThatDisappearsIsALostAttempt(t *testing.T) {
 	require.Equal(t, core.ExecutionError_SYSTEM, lost.GetKind())
 	require.Equal(t, "ResourceDeletedExternally", lost.GetCode())
 	h.awaitGone(task)
+}
+
+// Somebody deletes a TaskAction, and the bridge makes it again from the record.
+func TestDeletedTaskActionForgetsNoFailure(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{Program: fails("ValueError", "again", core.ContainerError_RECOVERABLE, core.ExecutionError_USER)})
+	action, task := h.submit(taskTemplate(withRetries(2)), func(a *enginev1.Assignment) { a.Attempt, a.UserFailures, a.SystemFailures = 5, 1, 3 })
+	h.record.awaitPhase(t, action, 6, state.Failed)
+	h.awaitGone(task)
+	require.Equal(t, 2, h.node.Started(), "one of three failures had happened before")
+}
+
+// What the attempt wrote before its TaskAction was deleted lies in its directory; nobody may take it for the word of another
+// process.
+func TestAttemptThatHadBegunIsLostWithItsTaskAction(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{Program: succeeds})
+	action, task := h.submit(taskTemplate(), func(a *enginev1.Assignment) { a.Begun = true })
+	h.record.awaitPhase(t, action, 2, state.Succeeded)
+	h.awaitGone(task)
+	require.Equal(t, 1, h.node.Started())
+	lost := h.record.events(action)[0].GetError()
+	require.Equal(t, core.ExecutionError_SYSTEM, lost.GetKind())
+	require.Equal(t, "ResourceDeletedExternally", lost.GetCode())
+	h.requirePairsAreAtomic()
 }
 
 func TestInvalidTaskFailsWithWords(t *testing.T) {

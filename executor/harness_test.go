@@ -264,20 +264,20 @@ func withRetries(n uint32) func(*core.TaskTemplate) {
 func withoutOutputs(t *core.TaskTemplate) { t.Interface = nil }
 
 // submit records an action and creates its TaskAction, as the bridge does.
-func (h *harness) submit(template *core.TaskTemplate) (ident.Action, *v1.TaskAction) {
+func (h *harness) submit(template *core.TaskTemplate, change ...func(*enginev1.Assignment)) (ident.Action, *v1.TaskAction) {
 	h.t.Helper()
-	return h.submitAs(template, h.installation)
+	return h.submitAs(template, h.installation, change...)
 }
 
 func clientKey(object client.Object) client.ObjectKey { return client.ObjectKeyFromObject(object) }
 
 // submitAs is submit by the bridge of an installation.
-func (h *harness) submitAs(template *core.TaskTemplate, installation string) (ident.Action, *v1.TaskAction) {
+func (h *harness) submitAs(template *core.TaskTemplate, installation string, change ...func(*enginev1.Assignment)) (ident.Action, *v1.TaskAction) {
 	h.t.Helper()
 	uid := h.uid.Add(1)
 	action := ident.Run{Project: "p", Domain: "d", Name: "r" + strconv.FormatInt(uid, 10)}.Root()
 	h.record.add(action)
-	made := v1.FromAssignment(&enginev1.Assignment{
+	assignment := &enginev1.Assignment{
 		Ref:           &enginev1.ActionRef{Uid: uid, Id: action.Proto()},
 		Task:          &workflow.TaskAction{Spec: &task.TaskSpec{TaskTemplate: template, ShortName: "main"}},
 		InputUri:      h.root + "/in",
@@ -285,7 +285,11 @@ func (h *harness) submitAs(template *core.TaskTemplate, installation string) (id
 		Attempt:       1,
 		RunStartTime:  timestamppb.Now(),
 		QueuedAt:      timestamppb.Now(),
-	}, h.Namespace)
+	}
+	for _, f := range change {
+		f(assignment)
+	}
+	made := v1.FromAssignment(assignment, h.Namespace)
 	if installation != "" {
 		made.Labels[v1.LabelInstallation] = installation
 	}

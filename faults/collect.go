@@ -186,5 +186,15 @@ func (c *collector) events(ctx context.Context, conn *pgx.Conn, run *check.Run) 
 	return err
 }
 
-// cached reads the cache, where there is one.
-func (c *collector) cached(context.Context, *pgx.Conn) ([]check.CacheEntry, error) { return nil, nil }
+// cached reads the cache.
+func (c *collector) cached(ctx context.Context, conn *pgx.Conn) ([]check.CacheEntry, error) {
+	rows, err := conn.Query(ctx, `SELECT project || '/' || domain || '/' || key, output_uri FROM cache_outputs`)
+	if err != nil {
+		return nil, fmt.Errorf("read the cache: %w", err)
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (entry check.CacheEntry, err error) {
+		err = row.Scan(&entry.Key, &entry.URI)
+		entry.Exists = exists(entry.URI)
+		return entry, err
+	})
+}

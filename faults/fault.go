@@ -71,20 +71,20 @@ func points() []string {
 	}
 }
 
-// newFaults picks two to five faults of the given kinds.
+// newFaults picks three to six faults of the given kinds.
 func newFaults(r *rand.Rand, kinds []string) []fault {
 	var faults []fault
-	for range 2 + r.IntN(4) {
+	for range 3 + r.IntN(4) {
 		f := fault{
-			kind: kinds[r.IntN(len(kinds))], at: time.Duration(200+r.IntN(3500)) * time.Millisecond,
+			kind: kinds[r.IntN(len(kinds))], at: time.Duration(100+r.IntN(3000)) * time.Millisecond,
 			length: time.Duration(200+r.IntN(2000)) * time.Millisecond, number: 1 + r.IntN(5),
 		}
 		switch f.kind {
 		case kindPoint:
-			f.point, f.turn = points()[r.IntN(len(points()))], 1+r.IntN(20)
+			f.point, f.turn = points()[r.IntN(len(points()))], 1+r.IntN(12)
 			f.at = time.Duration(r.IntN(2000)) * time.Millisecond
 		case kindClock:
-			f.number = []int{-600, -30, 30, 600, 3600}[r.IntN(5)] // seconds
+			f.number = []int{-15, 15, 60, 120}[r.IntN(4)] // seconds
 		case kindAPIStop:
 			f.length += 2 * time.Second
 		}

@@ -34,7 +34,7 @@ func newPlan(seed uint64, kinds []string) plan {
 		root := g.run()
 		size -= len(root.All())
 		p.runs = append(p.runs, plannedRun{
-			name: fmt.Sprintf("s%d-%d", seed, len(p.runs)), after: time.Duration(r.IntN(1500)) * time.Millisecond,
+			name: fmt.Sprintf("s%d-%d", seed, len(p.runs)), after: time.Duration(r.IntN(2000)) * time.Millisecond,
 			twice: r.IntN(3) == 0, root: root,
 		})
 	}
@@ -114,13 +114,13 @@ func (g *generator) run() script.Node {
 }
 
 func (g *generator) plain() script.Node {
-	return script.Node{Name: g.name(), Kind: script.Task, Millis: g.IntN(400)}
+	return script.Node{Name: g.name(), Kind: script.Task, Millis: g.IntN(600)}
 }
 
 // leaf is an action without children, mostly one that succeeds.
 func (g *generator) leaf() script.Node {
 	n := g.plain()
-	switch g.IntN(12) {
+	switch g.IntN(14) {
 	case 0, 1, 2:
 		g.troubled(&n)
 	case 3:
@@ -129,15 +129,25 @@ func (g *generator) leaf() script.Node {
 		n.Kind = script.Trace
 	case 5, 6:
 		n.Kind = script.Sleep
+	case 7: // it takes too long
+		n.Millis = 100_000
+		if g.IntN(2) == 0 {
+			n.Timeout = 1000
+		} else {
+			n.Deadline = 2000
+		}
 	}
 	return n
 }
+
+// forEver is how often a task fails that never succeeds.
+const forEver = 1000
 
 // troubled lets an action fail by itself before it succeeds, or too often.
 func (g *generator) troubled(n *script.Node) {
 	n.Retries, n.Failures = 1+g.IntN(2), 1+g.IntN(2)
 	if g.IntN(5) == 0 {
-		n.Failures = n.Retries + 1
+		n.Failures = forEver // Some of its failures may be laid to the system, whose fault they then are.
 	}
 }
 
@@ -161,6 +171,6 @@ func (g *generator) tree(depth int) script.Node {
 }
 
 func (g *generator) condition() script.Node {
-	answers := []string{script.AnswerSignal, script.AnswerSignal, script.AnswerAbort}
+	answers := []string{script.AnswerSignal, script.AnswerSignal, script.AnswerAbort, script.AnswerTimeout}
 	return script.Node{Name: g.name(), Kind: script.Condition, Answer: answers[g.IntN(len(answers))]}
 }

@@ -21,6 +21,7 @@ type result struct {
 	lost       int // attempts that were tried again
 	faults     []fault
 	restarts   []time.Duration
+	deaths     int // at named points
 	took       time.Duration
 	violations []check.Violation
 	memory     int64
@@ -34,9 +35,9 @@ const stormLimit = 5 * time.Minute
 
 // storm lets one seed rage on a stack and judges what is left.
 func storm(ctx context.Context, s *stack.Stack, p plan, w *weather) (r result) {
-	began := time.Now()
+	began, deaths := time.Now(), s.Deaths()
 	r = result{seed: p.seed, runs: len(p.runs), faults: p.faults}
-	defer func() { r.took, r.restarts = time.Since(began), w.server.restarts() }()
+	defer func() { r.took, r.restarts, r.deaths = time.Since(began), w.server.restarts(), s.Deaths()-deaths }()
 	ctx, cancel := context.WithTimeout(ctx, stormLimit)
 	defer cancel()
 
@@ -105,6 +106,9 @@ func (r result) line() string {
 	}
 	text := fmt.Sprintf("seed %-4d %s %5.1fs  %2d runs %3d actions %3d lost attempts  %3d MiB  %s", r.seed, verdict,
 		r.took.Seconds(), r.runs, r.actions, r.lost, r.memory>>20, strings.Join(kinds, " "))
+	if r.deaths > 0 {
+		text += fmt.Sprintf("  died at %d points", r.deaths)
+	}
 	if len(r.restarts) > 0 {
 		var took []string
 		for _, one := range r.restarts {

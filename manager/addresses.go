@@ -12,6 +12,9 @@ func (c *Config) fillAddresses(bound net.Addr) {
 	if c.Storage.PublicURL == "" {
 		c.Storage.PublicURL = "http://" + authority
 	}
+	if c.Runs.Webhooks.PublicURL == "" {
+		c.Runs.Webhooks.PublicURL = c.Storage.PublicURL
+	}
 	if c.Executor.Pod.Endpoint == "" {
 		c.Executor.Pod.Endpoint, c.Executor.Pod.Insecure = authority, true
 	}

@@ -115,6 +115,34 @@ func TestAssignmentIsWhole(t *testing.T) {
 	require.Len(t, response.GetAssignments(), 1)
 }
 
+// Whoever gets an assignment again must know what the attempts before cost.
+func TestAssignmentCarriesWhatWasLost(t *testing.T) {
+	c := newChanging(t, nil)
+	c.create(namedRun("r"))
+	c.child("r", "a0", "c")
+	w := c.watchAssignments()
+	require.Equal(t, "live r/a0 r/c", w.next())
+	uid := w.stream.Msg().GetLive().GetRefs()[1].GetUid()
+	get := func() *enginev1.Assignment {
+		response, err := c.engine.GetAssignments(t.Context(), &enginev1.GetAssignmentsRequest{Uids: []int64{uid}})
+		require.NoError(t, err)
+		return response.GetAssignments()[0]
+	}
+	require.False(t, get().GetBegun())
+	c.report(transition("r", "c", 1, running))
+	require.True(t, get().GetBegun())
+	for attempt, kind := range []core.ExecutionError_ErrorKind{core.ExecutionError_USER, core.ExecutionError_SYSTEM, core.ExecutionError_USER} {
+		lost := transition("r", "c", uint32(attempt+1), failed) //nolint:gosec // small
+		lost.Error = &core.ExecutionError{Code: "E", Kind: kind}
+		c.report(lost, transition("r", "c", uint32(attempt+2), queued)) //nolint:gosec // small
+	}
+	got := get()
+	require.False(t, got.GetBegun(), "the fourth has not")
+	require.EqualValues(t, 4, got.GetAttempt())
+	require.EqualValues(t, 2, got.GetUserFailures())
+	require.EqualValues(t, 1, got.GetSystemFailures())
+}
+
 func TestAssignmentStreamHeartbeatsAndEnds(t *testing.T) {
 	c := newChanging(t, func(config *runs.Config) {
 		config.Assignments.Heartbeat = 20 * time.Millisecond

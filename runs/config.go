@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
+	"github.com/flyte-binary/flyte-binary/runs/webhook"
 )
 
 // Config configures the service.
@@ -31,6 +32,8 @@ type Config struct {
 	Assignments engine.Config `mapstructure:"assignments"`
 	// Timers does what is due because time passes.
 	Timers timers.Config `mapstructure:"timers"`
+	// Webhooks calls the webhooks of conditions and serves their callbacks.
+	Webhooks webhook.Config `mapstructure:"webhooks"`
 	// Cache says how tasks use the cache of outputs.
 	Cache caching.Config `mapstructure:"cache"`
 	// Watch tunes the streams.
@@ -61,6 +64,7 @@ func DefaultConfig() Config {
 		Admission:       admission.DefaultConfig(),
 		Assignments:     engine.DefaultConfig(),
 		Timers:          timers.DefaultConfig(),
+		Webhooks:        webhook.DefaultConfig(),
 		Cache:           caching.DefaultConfig(),
 		Watch:           watch.DefaultConfig(),
 		Retention:       retention.DefaultConfig(),
@@ -115,6 +119,9 @@ func (c Config) Validate() error {
 	}
 	if err := c.Retention.Validate(); err != nil {
 		return fmt.Errorf("retention.%w", err)
+	}
+	if err := c.Webhooks.Validate(); err != nil {
+		return fmt.Errorf("webhooks.%w", err)
 	}
 	if err := c.Cache.Validate(); err != nil {
 		return fmt.Errorf("cache.%w", err)

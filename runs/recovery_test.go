@@ -2,11 +2,14 @@ package runs_test
 
 import (
 	"fmt"
+	"sync"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
@@ -506,4 +509,51 @@ func TestPreviewOfARecovery(t *testing.T) {
 	_, err = c.insight.PreviewRecovery(t.Context(), &insightv1.PreviewRecoveryRequest{RunId: runID("source"), Token: "x"})
 	refused(t, err, connect.CodeInvalidArgument, "token")
 	require.True(t, view.Terminal(recovered))
+}
+
+func TestARecoveredConditionWaitsForNothing(t *testing.T) {
+	c := failedRun(t)
+	c.create(related("new", recover_, "source"))
+	request := condition("new", "approve", core.SimpleType_STRING)
+	asked := request.GetCondition()
+	asked.Timeout = durationpb.New(time.Minute)
+	asked.Webhook = &workflow.ConditionWebhook{Url: "http://127.0.0.1:1/never"}
+	require.Zero(t, c.record(request))
+	require.Equal(t, recovered, c.phase("new", "approve"))
+	var waiting int
+	require.NoError(t, c.pool.QueryRow(t.Context(), `SELECT count(*) FROM actions WHERE phase = 10 AND wake_at IS NOT NULL`).Scan(&waiting))
+	require.Zero(t, waiting)
+	require.NoError(t, c.pool.QueryRow(t.Context(), `SELECT count(*) FROM webhooks`).Scan(&waiting))
+	require.Zero(t, waiting, "nobody is asked")
+}
+
+// BenchmarkRecordingOfChildren compares children that run with children whose result is reused: what the looks into the
+// source cost.
+func BenchmarkRecordingOfChildren(b *testing.B) {
+	c := newChanging(b, nil)
+	c.create(runOf("source"))
+	const children = 1000
+	parallel := func(do func(name string)) {
+		var group sync.WaitGroup
+		for worker := range 50 {
+			group.Go(func() {
+				for i := worker; i < children; i += 50 {
+					do(fmt.Sprint("c", i))
+				}
+			})
+		}
+		group.Wait()
+	}
+	parallel(func(name string) { c.call("source", "a0", name); c.succeed("source", name) })
+	c.report(transition("source", "a0", 1, failed))
+	for _, kind := range []common.RelationType{rerun, recover_} {
+		b.Run(kind.String(), func(b *testing.B) {
+			for i := range b.N {
+				run := fmt.Sprintf("r%d-%d-%d", kind, b.N, i)
+				c.create(related(run, kind, "source"))
+				parallel(func(name string) { c.call(run, "a0", name) })
+			}
+			b.ReportMetric(float64(b.N*children)/b.Elapsed().Seconds(), "actions/s")
+		})
+	}
 }

@@ -37,6 +37,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
+	"github.com/flyte-binary/flyte-binary/runs/webhook"
 )
 
 // Blobs is what the service needs of the object store.
@@ -87,6 +88,8 @@ type Service struct {
 	admission *admission.Loop
 	feed      *engine.Feed
 	timers    *timers.Loop
+	webhooks  *webhook.Loop
+	callbacks *webhook.Callbacks
 	cache     *caching.Cache
 	live      *store.LiveReader
 	engine    *engine.Assignments
@@ -152,6 +155,9 @@ func New(config Config, deps Deps) (*Service, error) {
 		return nil, fmt.Errorf("runs: %w", err)
 	}
 	s.retention = keeper
+	if err := s.newWebhooks(); err != nil {
+		return nil, fmt.Errorf("runs: webhooks: %w", err)
+	}
 	s.hub, s.streams = newWatches(s)
 	s.wakers.add(s.hub)
 	s.parts = lifecycle.NewGroup(
@@ -161,6 +167,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		lifecycle.Named{Name: "admission", Part: s.admission},
 		lifecycle.Named{Name: "cache", Part: s.cache},
 		lifecycle.Named{Name: "timers", Part: s.timers},
+		lifecycle.Named{Name: "webhooks", Part: s.webhooks},
 		lifecycle.Named{Name: "watches", Part: s.hub},
 		lifecycle.Named{Name: "retention", Part: s.retention},
 	)
@@ -180,6 +187,7 @@ func (s *Service) Mount(r rpc.Registrar) {
 	r.Handle(authconnect.NewAuthMetadataServiceHandler(&authMetadataHandler{svc: s}, options...))
 	r.Handle(imagebuilderconnect.NewImageServiceHandler(&imageHandler{svc: s}, options...))
 	r.Handle(enginev1connect.NewEngineServiceHandler(&engineHandler{svc: s}, options...))
+	r.Handle(webhook.Path, s.callbacks)
 	r.Handle(insightv1connect.NewInsightServiceHandler(&insightHandler{svc: s}, options...))
 }
 

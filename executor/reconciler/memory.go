@@ -92,6 +92,9 @@ func (m *memory) enter(key types.NamespacedName, task *v1.TaskAction) *entry {
 		_, inherited := m.inherited[task.UID]
 		delete(m.inherited, task.UID)
 		found = &entry{uid: task.UID, inherited: inherited, status: *task.Status.DeepCopy()}
+		if found.status.Attempt == 0 { // What was counted before goes on.
+			found.status.UserFailures, found.status.SystemFailures = task.Spec.UserFailures, task.Spec.SystemFailures
+		}
 		m.entries[key] = found
 	}
 	return found

@@ -106,9 +106,15 @@ func (r *Reconciler) step(ctx context.Context, task *v1.TaskAction, entry *entry
 func (r *Reconciler) advance(ctx context.Context, task *v1.TaskAction, entry *entry) (reconcile.Result, error) {
 	attempt := r.attempt(task, entry)
 	var state plugin.State
-	if entry.invalid != nil {
+	switch {
+	case entry.invalid != nil:
 		state = plugin.State{Phase: common.ActionPhase_ACTION_PHASE_FAILED, Failure: entry.invalid}
-	} else {
+	case task.Spec.Begun && attempt.Number == task.Spec.Attempt:
+		// What it did lies in its directory, and its process may still be there: nothing else may work under its number.
+		state = plugin.State{
+			Phase: common.ActionPhase_ACTION_PHASE_FAILED, Failure: failure.New(failure.DeletedExternally, "the TaskAction was deleted"),
+		}
+	default:
 		var err error
 		if state, err = r.deps.Plugins.For(task.Spec.TaskType).Advance(ctx, attempt); err == nil {
 			state, err = r.outcome(ctx, attempt, r.withTimeouts(entry, attempt, state))

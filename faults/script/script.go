@@ -37,6 +37,8 @@ type Node struct {
 	Twice       bool   `json:"twice,omitempty"`       // records each child twice
 	Cache       string `json:"cache,omitempty"`       // version of its cached outputs
 	Serialized  bool   `json:"serialized,omitempty"`  // only one of those with the same key computes
+	Timeout     int    `json:"timeout,omitempty"`     // milliseconds that an attempt may take
+	Deadline    int    `json:"deadline,omitempty"`    // milliseconds that it may take with all its attempts
 	Answer      string `json:"answer,omitempty"`      // condition: signal, abort or timeout
 	AbortMillis int    `json:"abortMillis,omitempty"` // it is aborted so long after it was seen
 	Children    []Node `json:"children,omitempty"`

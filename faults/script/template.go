@@ -1,6 +1,8 @@
 package script
 
 import (
+	"time"
+
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
@@ -49,11 +51,19 @@ func (n Node) Spec(program, ledger string) *task.TaskSpec {
 			},
 		}},
 	}
+	if n.Timeout > 0 {
+		template.Metadata.Timeout = millis(n.Timeout)
+	}
+	if n.Deadline > 0 {
+		template.Metadata.Timeouts = &core.TimeoutStrategy{Deadline: millis(n.Deadline)}
+	}
 	if n.Kind == Sleep {
 		template.Type, template.Target, template.Interface = "core-sleep", nil, &core.TypedInterface{}
 	}
 	return &task.TaskSpec{ShortName: string(n.Kind), Environment: &task.Environment{Name: "storm"}, TaskTemplate: template}
 }
+
+func millis(n int) *durationpb.Duration { return durationpb.New(time.Duration(n) * time.Millisecond) }
 
 func variable(name string) *core.VariableMap {
 	return &core.VariableMap{Variables: []*core.VariableEntry{{Key: name, Value: &core.Variable{

@@ -165,8 +165,11 @@ func (s *Stack) StartServer(ctx context.Context) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// Said tells whether a process of the stack said something in any of its lives.
-func Said(p *Process, words string) bool {
-	body, err := os.ReadFile(p.Log)
-	return err == nil && strings.Contains(string(body), words)
+// Deaths counts how often the server died at named points.
+func (s *Stack) Deaths() int {
+	body, err := os.ReadFile(s.Server.Log)
+	if err != nil {
+		return 0
+	}
+	return strings.Count(string(body), "failpoint: dying at")
 }

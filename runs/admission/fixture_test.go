@@ -56,10 +56,16 @@ func (f *fixture) configure(maxLive, batch int, configured ...queues.Queue) {
 		require.NoError(f.t, writer.Stop(ctx))
 	})
 	f.Writer = writer
+	f.reconfigure(maxLive, batch, configured...)
+}
+
+// reconfigure changes what the loop decides by; the gate stays shut.
+func (f *fixture) reconfigure(maxLive, batch int, configured ...queues.Queue) {
+	f.set = queues.New(configured)
 	config := admission.DefaultConfig()
 	config.MaxLive, config.Batch = maxLive, batch
 	f.loop = admission.New(config, admission.Deps{
-		Queue: f.queue, Queues: f.set, Admit: writer, Gate: writer.Gate(), Clock: clock.System{}, Logger: zerolog.Nop(),
+		Queue: f.queue, Queues: f.set, Admit: f.Writer, Gate: f.Gate(), Clock: clock.System{}, Logger: zerolog.Nop(),
 	})
 }
 
@@ -83,6 +89,8 @@ func (f *fixture) pass() {
 }
 
 func runID(name string) ident.Run { return ident.Run{Project: "p", Domain: "d", Name: name} }
+
+func actionID(run, name string) ident.Action { return ident.Action{Run: runID(run), Name: name} }
 
 // run creates a run; change may be nil.
 func (f *fixture) run(name, queue string, change func(*store.Root)) {
@@ -135,7 +143,7 @@ func (f *fixture) end(run string, names ...string) {
 	f.t.Helper()
 	for _, name := range names {
 		_, err := f.RecordTransitions(f.t.Context(), []store.Transition{{
-			Action: ident.Action{Run: runID(run), Name: name}, To: state.Position{Attempt: 1, Phase: state.Succeeded},
+			Action: actionID(run, name), To: state.Position{Attempt: 1, Phase: state.Succeeded},
 		}})
 		require.NoError(f.t, err)
 	}

@@ -14,11 +14,13 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
@@ -122,6 +124,19 @@ func assemble(a *store.LiveAction, specs map[string][]byte) (*enginev1.Assignmen
 	}
 	if a.Parent != nil {
 		out.Parent = *a.Parent
+	}
+	// Only an executor leads an action beyond the queue.
+	out.Begun = a.Phase > state.Queued
+	for _, encoded := range a.Lost {
+		lost := &core.ExecutionError{}
+		if err := proto.Unmarshal(encoded, lost); err != nil {
+			return nil, rpc.DataLoss(err, "a stored error of action %s cannot be read", a.Name)
+		}
+		if lost.GetKind() == core.ExecutionError_USER {
+			out.UserFailures++
+		} else {
+			out.SystemFailures++
+		}
 	}
 	if a.CacheKey != "" {
 		out.Task.CacheKey = wrapperspb.String(a.CacheKey)

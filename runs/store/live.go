@@ -69,6 +69,9 @@ type LiveAction struct {
 	RunSpecDigest []byte
 	RunOutputBase string
 	RunStartTime  *time.Time
+	Phase         int16
+	// Lost are the encoded errors of the attempts before this one.
+	Lost [][]byte
 }
 
 // LiveByID reads live actions; those that are not live are left out.
@@ -76,7 +79,10 @@ func (l *LiveReader) LiveByID(ctx context.Context, ids []int64) ([]LiveAction, e
 	const query = `
 		SELECT a.id, a.run_id, a.project, a.domain, a.run_name, a.name, a.parent_name, a.action_group, a.task_project, a.task_domain,
 			a.task_name, a.task_version, a.spec_digest, a.cache_key, a.queue, a.input_uri, a.attempt, a.created_at,
-			r.run_spec_digest, r.run_output_base, r.run_start_time
+			r.run_spec_digest, r.run_output_base, r.run_start_time, a.phase,
+			CASE WHEN a.attempt > 1 THEN ARRAY(
+				SELECT e.error FROM action_events e WHERE e.action_id = a.id AND e.attempt < a.attempt AND e.error IS NOT NULL ORDER BY e.seq
+			) END
 		FROM (SELECT * FROM actions WHERE id = ANY($1) OFFSET 0) a -- apart, or the whole live set might be read for a few ids
 		JOIN actions r ON r.id = a.run_id
 		WHERE a.admitted_at IS NOT NULL AND a.ended_at IS NULL AND a.runner = 0
@@ -89,7 +95,7 @@ func (l *LiveReader) LiveByID(ctx context.Context, ids []int64) ([]LiveAction, e
 		var a LiveAction
 		return a, row.Scan(&a.ID, &a.RunID, &a.Project, &a.Domain, &a.RunName, &a.Name, &a.Parent, &a.Group, &a.TaskProject, &a.TaskDomain,
 			&a.TaskName, &a.TaskVersion, &a.SpecDigest, &a.CacheKey, &a.Queue, &a.InputURI, &a.Attempt, &a.CreatedAt,
-			&a.RunSpecDigest, &a.RunOutputBase, &a.RunStartTime)
+			&a.RunSpecDigest, &a.RunOutputBase, &a.RunStartTime, &a.Phase, &a.Lost)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read assignments: %w", err)

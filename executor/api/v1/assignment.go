@@ -52,6 +52,9 @@ func FromAssignment(a *enginev1.Assignment, namespace string) *TaskAction {
 			RawDataPrefix:  a.GetRunSpec().GetRawDataStorage().GetRawDataPrefix(),
 			CacheKey:       a.GetTask().GetCacheKey().GetValue(),
 			Attempt:        max(1, int32(a.GetAttempt())), //nolint:gosec // attempts are small
+			Begun:          a.GetBegun(),
+			UserFailures:   int32(a.GetUserFailures()),   //nolint:gosec // as few as attempts
+			SystemFailures: int32(a.GetSystemFailures()), //nolint:gosec // likewise
 			RunStartTime:   microTime(a.GetRunStartTime()),
 			QueuedAt:       microTime(a.GetQueuedAt()),
 		},

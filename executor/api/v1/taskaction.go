@@ -81,6 +81,13 @@ type TaskActionSpec struct {
 	//
 	// +kubebuilder:validation:Minimum=1
 	Attempt int32 `json:"attempt"`
+	// Begun says that the attempt had begun before this object was made, so that its predecessor was deleted by somebody
+	// who should not: the attempt is lost.
+	Begun bool `json:"begun,omitempty"`
+	// UserFailures counts the attempts that the task itself lost before this object was made.
+	UserFailures int32 `json:"userFailures,omitempty"`
+	// SystemFailures counts those that the system lost.
+	SystemFailures int32 `json:"systemFailures,omitempty"`
 	// RunStartTime is the start of the run as tasks see it, the same for every attempt.
 	RunStartTime *metav1.MicroTime `json:"runStartTime,omitempty"`
 	// QueuedAt is when the action was queued.

@@ -419,7 +419,13 @@ type Assignment struct {
 	// The start time of the run as tasks see it, the same for every attempt.
 	RunStartTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=run_start_time,json=runStartTime,proto3" json:"run_start_time,omitempty"`
 	// When the action was queued.
-	QueuedAt      *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=queued_at,json=queuedAt,proto3" json:"queued_at,omitempty"`
+	QueuedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=queued_at,json=queuedAt,proto3" json:"queued_at,omitempty"`
+	// How many attempts before this one the task itself lost.
+	UserFailures uint32 `protobuf:"varint,11,opt,name=user_failures,json=userFailures,proto3" json:"user_failures,omitempty"`
+	// How many the system lost.
+	SystemFailures uint32 `protobuf:"varint,12,opt,name=system_failures,json=systemFailures,proto3" json:"system_failures,omitempty"`
+	// The attempt is known to have begun: whoever ran it is gone, and so is what it did.
+	Begun         bool `protobuf:"varint,13,opt,name=begun,proto3" json:"begun,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -522,6 +528,27 @@ func (x *Assignment) GetQueuedAt() *timestamppb.Timestamp {
 		return x.QueuedAt
 	}
 	return nil
+}
+
+func (x *Assignment) GetUserFailures() uint32 {
+	if x != nil {
+		return x.UserFailures
+	}
+	return 0
+}
+
+func (x *Assignment) GetSystemFailures() uint32 {
+	if x != nil {
+		return x.SystemFailures
+	}
+	return 0
+}
+
+func (x *Assignment) GetBegun() bool {
+	if x != nil {
+		return x.Begun
+	}
+	return false
 }
 
 // Release tells that an action needs no TaskAction any more.
@@ -1180,7 +1207,7 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\amessage\x18\x01 \x01(\v2*.flyteidl2.actions.WatchForUpdatesResponseR\amessage\"Q\n" +
 	"\tActionRef\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\x03R\x03uid\x122\n" +
-	"\x02id\x18\x02 \x01(\v2\".flyteidl2.common.ActionIdentifierR\x02id\"\xb0\x03\n" +
+	"\x02id\x18\x02 \x01(\v2\".flyteidl2.common.ActionIdentifierR\x02id\"\x94\x04\n" +
 	"\n" +
 	"Assignment\x122\n" +
 	"\x03ref\x18\x01 \x01(\v2 .flytebinary.engine.v1.ActionRefR\x03ref\x12\x16\n" +
@@ -1193,7 +1220,10 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\aattempt\x18\b \x01(\rR\aattempt\x12@\n" +
 	"\x0erun_start_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\frunStartTime\x127\n" +
 	"\tqueued_at\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\bqueuedAt\"=\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\bqueuedAt\x12#\n" +
+	"\ruser_failures\x18\v \x01(\rR\fuserFailures\x12'\n" +
+	"\x0fsystem_failures\x18\f \x01(\rR\x0esystemFailures\x12\x14\n" +
+	"\x05begun\x18\r \x01(\bR\x05begun\"=\n" +
 	"\aRelease\x122\n" +
 	"\x03ref\x18\x01 \x01(\v2 .flytebinary.engine.v1.ActionRefR\x03ref\"\x19\n" +
 	"\x17WatchAssignmentsRequest\"C\n" +

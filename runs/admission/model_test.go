@@ -1,0 +1,280 @@
+package admission_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/flyte-binary/flyte-binary/runs/queues"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// known is an action as the model knows it.
+type known struct {
+	run, name, parent, queue string
+	priority                 int32
+	engine                   bool
+	id                       int // in the order of creation
+	live, ended              bool
+}
+
+// model is the queue as a person would explain it.
+type model struct {
+	*fixture
+	maxLive int
+	actions map[string]*known // by run/name
+	limits  map[string]int32  // of runs
+	next    int
+}
+
+func (m *model) add(k *known) {
+	k.id = m.next
+	m.next++
+	m.actions[k.run+"/"+k.name] = k
+}
+
+// takesPlace: it is live and waits for no child.
+func (m *model) takesPlace(k *known) bool {
+	if !k.live || k.ended {
+		return false
+	}
+	for _, other := range m.actions {
+		if other.run == k.run && other.parent == k.name && !other.ended {
+			return false
+		}
+	}
+	return true
+}
+
+// taken counts places and runs under way.
+type taken struct {
+	all    int
+	queues map[*queues.Queue]int
+	roots  map[*queues.Queue]int
+	runs   map[string]int
+}
+
+func (m *model) taken() taken {
+	t := taken{queues: map[*queues.Queue]int{}, roots: map[*queues.Queue]int{}, runs: map[string]int{}}
+	for _, k := range m.actions {
+		q := m.set.Of(k.queue)
+		if k.live && !k.ended && k.parent == "" {
+			t.roots[q]++
+		}
+		if !m.takesPlace(k) {
+			continue
+		}
+		if !k.engine {
+			t.all++
+		}
+		t.queues[q]++
+		t.runs[k.run]++
+	}
+	return t
+}
+
+// held names the limit that keeps an action from being admitted, or is empty.
+func (m *model) held(k *known, t taken) string {
+	q := m.set.Of(k.queue)
+	switch limit := m.limits[k.run]; {
+	case limit > 0 && t.runs[k.run] >= int(limit):
+		return "run"
+	case q.MaxActions > 0 && t.queues[q] >= q.MaxActions:
+		return "queue"
+	case k.parent == "" && q.MaxRuns > 0 && t.roots[q] >= q.MaxRuns:
+		return "runs"
+	case !k.engine && t.all >= m.maxLive:
+		return "installation"
+	default:
+		return ""
+	}
+}
+
+// drained admits and compares with what the model allows.
+func (m *model) drained(rt *rapid.T) {
+	before := m.taken()
+	m.drain()
+	var admitted []*known
+	for _, name := range m.live() {
+		k := m.actions[name]
+		if k == nil || k.ended {
+			rt.Fatalf("%s is live", name)
+		}
+		if !k.live {
+			k.live = true
+			admitted = append(admitted, k)
+		}
+	}
+	after := m.taken()
+	if n := after.all; n > m.maxLive && n > before.all {
+		rt.Fatalf("the installation has %d", n)
+	}
+	for _, q := range m.set.All() {
+		if n := after.queues[q]; q.MaxActions > 0 && n > q.MaxActions && n > before.queues[q] {
+			rt.Fatalf("queue %s has %d actions", q.Name, n)
+		}
+		if n := after.roots[q]; q.MaxRuns > 0 && n > q.MaxRuns && n > before.roots[q] {
+			rt.Fatalf("queue %s has %d runs", q.Name, n)
+		}
+	}
+	for run, limit := range m.limits {
+		if n := after.runs[run]; limit > 0 && n > int(limit) && n > before.runs[run] {
+			rt.Fatalf("run %s has %d", run, n)
+		}
+	}
+	for _, k := range m.actions {
+		if k.live || k.ended {
+			continue
+		}
+		why := m.held(k, after)
+		if why == "" {
+			rt.Fatalf("%s/%s waits for nothing", k.run, k.name)
+		}
+		if why == "run" {
+			continue
+		}
+		m.fair(rt, k, admitted, after)
+	}
+}
+
+// fair compares one that waits with those of its queue and kind that were admitted instead.
+func (m *model) fair(rt *rapid.T, waits *known, admitted []*known, after taken) {
+	for _, k := range admitted {
+		if m.set.Of(k.queue) != m.set.Of(waits.queue) || (k.parent == "") != (waits.parent == "") || k.engine != waits.engine {
+			continue
+		}
+		switch {
+		case k.priority < waits.priority:
+			rt.Fatalf("%s/%s with priority %d was admitted before %s/%s with %d", k.run, k.name, k.priority, waits.run, waits.name, waits.priority)
+		case k.priority > waits.priority:
+		case k.run == waits.run && k.id > waits.id:
+			rt.Fatalf("%s/%s was admitted before the older %s/%s", k.run, k.name, waits.run, waits.name)
+		case k.run != waits.run && m.oneQueue(k.run) && m.oneQueue(waits.run) && after.runs[k.run] > after.runs[waits.run]+1:
+			rt.Fatalf("run %s got a place and has %d, run %s waits and has %d", k.run, after.runs[k.run], waits.run, after.runs[waits.run])
+		}
+	}
+}
+
+// oneQueue tells whether all of a run is in one queue, so that its places are counted in one way.
+func (m *model) oneQueue(run string) bool {
+	names := map[*queues.Queue]bool{}
+	for _, k := range m.actions {
+		if k.run == run {
+			names[m.set.Of(k.queue)] = true
+		}
+	}
+	return len(names) == 1
+}
+
+func (m *model) any(rt *rapid.T, what string, wanted func(*known) bool) *known {
+	var names []string
+	for name, k := range m.actions {
+		if wanted(k) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	return m.actions[rapid.SampledFrom(names).Draw(rt, what)]
+}
+
+func (m *model) finish(k *known) {
+	k.ended = true
+	for _, other := range m.actions { // what it leaves behind is aborted
+		if other.run == k.run && other.parent == k.name && !other.ended {
+			m.finish(other)
+		}
+	}
+}
+
+// TestTheQueueIsLikeItsModel throws random runs, children, ends, aborts and configurations at the queue. After each look at
+// it no limit is exceeded by what was admitted, nothing waits that could start, and places are shared fairly.
+func TestTheQueueIsLikeItsModel(t *testing.T) {
+	// The writer admits nothing by itself.
+	f := newFixture(t, 1, 1, queues.Queue{Name: "default", MaxActions: 1}, queues.Queue{Name: "a", MaxActions: 1}, queues.Queue{Name: "b", MaxActions: 1})
+	rapid.Check(t, func(rt *rapid.T) {
+		_, err := f.pool.Exec(t.Context(), `TRUNCATE actions, action_events`)
+		require.NoError(t, err)
+		m := &model{fixture: f, actions: map[string]*known{}, limits: map[string]int32{}}
+		small := rapid.IntRange(0, 3)
+		reconfigure := func() {
+			m.maxLive = rapid.IntRange(1, 6).Draw(rt, "max live")
+			list := []queues.Queue{}
+			for _, name := range []string{"a", "b", "default"} {
+				if rapid.Bool().Draw(rt, name) {
+					list = append(list, queues.Queue{
+						Name: name, MaxActions: small.Draw(rt, "actions"), MaxRuns: small.Draw(rt, "runs"), Priority: small.Draw(rt, "priority"),
+					})
+				}
+			}
+			f.reconfigure(m.maxLive, rapid.IntRange(1, 4).Draw(rt, "batch"), list...)
+		}
+		reconfigure()
+		queue := rapid.SampledFrom([]string{"", "", "a", "b", "gone"})
+		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
+			switch rapid.IntRange(0, 12).Draw(rt, "step") {
+			case 0, 1, 2:
+				k := &known{run: fmt.Sprint("r", m.next), name: root, queue: queue.Draw(rt, "queue"), priority: int32(rapid.IntRange(-1, 1).Draw(rt, "priority"))}
+				k.engine = rapid.IntRange(0, 5).Draw(rt, "engine") == 0
+				limit := rapid.SampledFrom([]int32{0, 0, 2, 3}).Draw(rt, "limit")
+				m.limits[k.run] = limit
+				m.add(k)
+				f.run(k.run, k.queue, func(r *store.Root) {
+					r.Priority, r.MaxConcurrency = k.priority, limit
+					if k.engine {
+						r.Runner = store.RunnerEngine
+					}
+				})
+			case 3, 4, 5, 6:
+				parent := m.any(rt, "parent", func(k *known) bool { return k.live && !k.ended && !k.engine })
+				if parent == nil {
+					continue
+				}
+				for range rapid.IntRange(1, 5).Draw(rt, "children") {
+					k := &known{run: parent.run, name: fmt.Sprint("c", m.next), parent: parent.name, queue: parent.queue, priority: parent.priority}
+					if rapid.IntRange(0, 4).Draw(rt, "elsewhere") == 0 {
+						k.queue = rapid.SampledFrom([]string{"default", "a", "b"}).Draw(rt, "queue")
+					}
+					m.add(k)
+					f.child(k.run, k.parent, k.name, k.queue)
+				}
+			case 7, 8, 9:
+				if k := m.any(rt, "end", func(k *known) bool { return k.live && !k.ended }); k != nil {
+					m.finish(k)
+					f.end(k.run, k.name)
+				}
+			case 10:
+				if k := m.any(rt, "abort", func(k *known) bool { return !k.ended }); k != nil {
+					m.finish(k)
+					require.NoError(t, f.Abort(t.Context(), store.Abort{Action: actionID(k.run, k.name)}))
+				}
+			case 11:
+				reconfigure()
+			default:
+				m.drained(rt)
+			}
+		}
+		m.drained(rt)
+		// All that is left comes to its end, so nothing waits for ever.
+		for range 500 {
+			m.drained(rt)
+			k := m.any(rt, "last", m.takesPlace)
+			if k == nil {
+				break
+			}
+			m.finish(k)
+			f.end(k.run, k.name)
+		}
+		for name, k := range maps.All(m.actions) {
+			if !k.ended {
+				rt.Fatalf("%s never ended", name)
+			}
+		}
+	})
+}

@@ -1,0 +1,129 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// maxAnswer is how much of an answer is read, in bytes.
+	maxAnswer = 4 << 10
+	// maxRedirects is how often a call follows a redirect.
+	maxRedirects = 3
+)
+
+// refusedRanges are addresses that a task's author must not reach through us: where clouds keep the credentials of the
+// machine, and the machine itself.
+var refusedRanges = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("169.254.0.0/16"),
+	netip.MustParsePrefix("100.100.100.200/32"), netip.MustParsePrefix("192.0.0.192/32"), netip.MustParsePrefix("224.0.0.0/4"),
+	netip.MustParsePrefix("255.255.255.255/32"),
+	netip.MustParsePrefix("::/128"), netip.MustParsePrefix("::1/128"), netip.MustParsePrefix("fe80::/10"),
+	netip.MustParsePrefix("fd00:ec2::254/128"), netip.MustParsePrefix("fd20:ce::254/128"), netip.MustParsePrefix("ff00::/8"),
+	netip.MustParsePrefix("64:ff9b::/96"), // the same addresses through a translator
+}
+
+// newClient makes the client of all calls.
+func newClient(config Config) (*http.Client, error) {
+	allowed, err := prefixes(config.Allow)
+	if err != nil {
+		return nil, err
+	}
+	transport := &http.Transport{
+		MaxIdleConnsPerHost: 2, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
+		TLSHandshakeTimeout: config.Timeout, ResponseHeaderTimeout: config.Timeout,
+	}
+	dialer := &net.Dialer{Timeout: config.Timeout}
+	if config.Proxy == "" {
+		// The check sees the address that is really dialled, whatever names resolved to before.
+		dialer.Control = func(_, address string, _ syscall.RawConn) error { return checkAddress(address, allowed) }
+	} else {
+		proxy, err := url.Parse(config.Proxy)
+		if err != nil {
+			return nil, errors.New("proxy: must be a URL")
+		}
+		transport.Proxy = http.ProxyURL(proxy)
+	}
+	transport.DialContext = dialer.DialContext
+	return &http.Client{Transport: transport, Timeout: config.Timeout, CheckRedirect: checkRedirect}, nil
+}
+
+func checkAddress(address string, allowed []netip.Prefix) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("the address %s cannot be read", address)
+	}
+	ip := at.Addr().Unmap().WithZone("")
+	for _, prefix := range allowed {
+		if prefix.Contains(ip) {
+			return nil
+		}
+	}
+	for _, prefix := range refusedRanges {
+		if prefix.Contains(ip) {
+			return fmt.Errorf("the address %s must not be called; see runs.webhooks.allow", ip)
+		}
+	}
+	return nil
+}
+
+// checkRedirect follows where the call stays the same call.
+func checkRedirect(to *http.Request, via []*http.Request) error {
+	switch {
+	case len(via) > maxRedirects:
+		return fmt.Errorf("more than %d redirects", maxRedirects)
+	case to.URL.Scheme != "https" && to.URL.Scheme != via[0].URL.Scheme:
+		return fmt.Errorf("a redirect from %s to %s is not followed", via[0].URL.Scheme, to.URL.Scheme)
+	case to.Method != http.MethodPost:
+		return errors.New("a redirect that makes another request of it is not followed; 307 and 308 are")
+	}
+	return nil
+}
+
+// post makes the call. Any answer but a 2xx is an error.
+func post(ctx context.Context, client *http.Client, target string, id int64, body []byte) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
+	if err != nil {
+		return errors.New("its URL cannot be read")
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", "flyte-binary")
+	request.Header.Set("Idempotency-Key", "condition-"+strconv.FormatInt(id, 10)) // a call may come twice
+	response, err := client.Do(request)
+	if err != nil {
+		return short(err)
+	}
+	defer response.Body.Close()                                       //nolint:errcheck // only read
+	answer, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // what there is of it explains, no more
+	if response.StatusCode/100 == 2 {
+		return nil
+	}
+	words := strings.TrimSpace(strings.ToValidUTF8(string(answer[:min(len(answer), 200)]), ""))
+	if words != "" {
+		words = ": " + words
+	}
+	return fmt.Errorf("it answered %s%s", response.Status, words)
+}
+
+// short leaves the URL out, which may have secrets.
+func short(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		if wrapped.Timeout() {
+			return errors.New("it did not answer in time")
+		}
+		return wrapped.Err
+	}
+	return err
+}

@@ -1,0 +1,298 @@
+// Package webhook calls the webhooks of conditions that wait for a signal, and serves the addresses by which those who
+// were called answer. Calls are on a list in the database, written with their conditions; one replica works on it, the
+// holder of a lease. A call is made at least once, and holds up nothing but itself.
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// LeaseName is the lease of the loop.
+const LeaseName = "webhooks"
+
+// List is the list of calls; store.Webhooks is one.
+type List interface {
+	Pending(ctx context.Context, now time.Time, limit int) ([]store.PendingWebhook, error)
+	Postpone(ctx context.Context, id int64, tries int, next time.Time) error
+	Drop(ctx context.Context, id int64) error
+}
+
+// Writer notes among a condition's events what became of its call; store.Writer is one.
+type Writer interface {
+	RecordTransitions(ctx context.Context, transitions []store.Transition) ([]store.Outcome, error)
+}
+
+// Leases runs work while a lease is held; pgdb.Leases is one.
+type Leases interface {
+	Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error
+}
+
+// Deps are what the loop stands on.
+type Deps struct {
+	List   List
+	Writer Writer
+	Tokens *Tokens
+	Leases Leases
+	Clock  clock.Clock
+	Logger zerolog.Logger
+}
+
+// Loop makes the calls.
+type Loop struct {
+	config Config
+	deps   Deps
+	client *http.Client
+
+	mu      sync.Mutex
+	cancel  context.CancelFunc // GUARDED_BY(mu)
+	flights map[int64]string   // GUARDED_BY(mu): the host of each call under way
+	wg      sync.WaitGroup
+	landed  chan struct{} // of capacity one: a call has ended
+}
+
+var _ lifecycle.Part = (*Loop)(nil)
+
+// New makes the loop; it does nothing before Start.
+func New(config Config, deps Deps) (*Loop, error) {
+	client, err := newClient(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Loop{config: config, deps: deps, client: client, flights: map[int64]string{}, landed: make(chan struct{}, 1)}, nil
+}
+
+// Start implements lifecycle.Part.
+func (l *Loop) Start(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cancel != nil {
+		return nil
+	}
+	ctx, l.cancel = context.WithCancel(l.deps.Logger.WithContext(context.WithoutCancel(ctx)))
+	l.wg.Go(func() {
+		if err := l.deps.Leases.Hold(ctx, LeaseName, l.config.Lease, l.work); err != nil {
+			l.deps.Logger.Error().Err(err).Msg("calling webhooks ended")
+		}
+	})
+	return nil
+}
+
+// Stop implements lifecycle.Part. Calls under way are broken off; they are made again.
+func (l *Loop) Stop(ctx context.Context) error {
+	l.mu.Lock()
+	cancel := l.cancel
+	l.mu.Unlock()
+	if cancel == nil {
+		return nil
+	}
+	cancel()
+	done := make(chan struct{})
+	go func() {
+		l.wg.Wait()
+		l.client.CloseIdleConnections()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// work calls until the lease or the process ends. Errors are logged and tried again: the list is still there.
+func (l *Loop) work(ctx context.Context) error {
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	for {
+		if err := l.launch(ctx, &calls); err != nil && ctx.Err() == nil {
+			l.deps.Logger.Warn().Err(err).Msg("reading webhooks failed, trying again soon")
+		}
+		timer := l.deps.Clock.NewTimer(l.config.Poll)
+		select {
+		case <-timer.C():
+		case <-l.landed:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		}
+		timer.Stop()
+	}
+}
+
+// launch begins what is due, as far as there are free places: in all, and for each host.
+func (l *Loop) launch(ctx context.Context, calls *sync.WaitGroup) error {
+	pending, err := l.deps.List.Pending(ctx, l.deps.Clock.Now(), 4*l.config.Parallel)
+	if err != nil {
+		return err
+	}
+	for _, call := range pending {
+		condition := &workflow.ConditionAction{}
+		if err := proto.Unmarshal(call.Spec, condition); err != nil || condition.GetWebhook() == nil || call.Phase != state.Paused {
+			// It was answered, or ended otherwise: nobody needs to be called.
+			if err := l.deps.List.Drop(ctx, call.ID); err != nil {
+				return err
+			}
+			continue
+		}
+		if l.board(call.ID, hostOf(condition.GetWebhook().GetUrl())) {
+			calls.Go(func() {
+				defer l.land(call.ID)
+				l.call(ctx, &call, condition.GetWebhook())
+			})
+		}
+	}
+	return nil
+}
+
+// board takes a place for a call, unless it is under way or there is none.
+func (l *Loop) board(id int64, host string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, flying := l.flights[id]; flying || len(l.flights) >= l.config.Parallel {
+		return false
+	}
+	same := 0
+	for _, other := range l.flights {
+		if other == host {
+			same++
+		}
+	}
+	if same >= max(1, l.config.Parallel/4) {
+		return false
+	}
+	l.flights[id] = host
+	return true
+}
+
+func (l *Loop) land(id int64) {
+	l.mu.Lock()
+	delete(l.flights, id)
+	l.mu.Unlock()
+	select {
+	case l.landed <- struct{}{}:
+	default: // a token is there already
+	}
+}
+
+// call makes one try, and notes what became of it before it is taken off the list.
+func (l *Loop) call(ctx context.Context, call *store.PendingWebhook, hook *workflow.ConditionWebhook) {
+	try := call.Tries + 1
+	err := l.try(ctx, call, hook)
+	host := hostOf(hook.GetUrl())
+	log := l.deps.Logger.With().Str("run", call.Action.Run.Name).Str("action", call.Action.Name).Str("host", host).Int("try", try).Logger()
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err == nil:
+		err = l.done(ctx, call, note{try: try, reason: "WebhookDelivered", message: "the webhook at " + host + " was called", good: true})
+	case try >= l.config.MaxTries:
+		log.Warn().Err(err).Msg("a webhook is given up")
+		err = l.done(ctx, call, note{
+			try: try, reason: "WebhookGivenUp",
+			message: fmt.Sprintf("the webhook at %s is given up after %d tries; the last time: %v. The condition waits on and can be signalled", host, try, err),
+		})
+	default:
+		log.Info().Err(err).Msg("a webhook was not taken")
+		err = l.again(ctx, call, host, try, err)
+	}
+	if err != nil && ctx.Err() == nil {
+		log.Warn().Err(err).Msg("noting what became of a webhook failed; it will be called again")
+	}
+}
+
+func (l *Loop) try(ctx context.Context, call *store.PendingWebhook, hook *workflow.ConditionWebhook) error {
+	until := l.deps.Clock.Now().Add(l.config.CallbackTTL)
+	if call.DeadlineAt != nil {
+		until = *call.DeadlineAt
+	}
+	token, err := l.deps.Tokens.Make(ctx, call.ID, until.Add(time.Second)) // tokens have whole seconds
+	if err != nil {
+		return err
+	}
+	body, err := payload(hook.GetPayload(), strings.TrimSuffix(l.config.PublicURL, "/")+Path+token)
+	if err != nil {
+		return fmt.Errorf("its payload cannot be encoded: %w", err)
+	}
+	return post(ctx, l.client, hook.GetUrl(), call.ID, body)
+}
+
+func (l *Loop) done(ctx context.Context, call *store.PendingWebhook, n note) error {
+	if err := l.note(ctx, call, n); err != nil {
+		return err
+	}
+	return l.deps.List.Drop(ctx, call.ID)
+}
+
+// again puts a call off. The first failure is told, so that people need not wait for the last.
+func (l *Loop) again(ctx context.Context, call *store.PendingWebhook, host string, try int, failure error) error {
+	pause := l.config.MaxBackoff
+	if shift := try - 1; shift < 30 && l.config.MinBackoff<<shift < pause {
+		pause = l.config.MinBackoff << shift
+	}
+	pause = pause*3/4 + rand.N(pause/2+1) //nolint:gosec // spreads load
+	if try == 1 {
+		n := note{try: try, reason: "WebhookFailed", message: fmt.Sprintf(
+			"the webhook at %s was not taken: %v; next try in %s, at most %d tries", host, failure, pause.Round(time.Millisecond), l.config.MaxTries)}
+		if err := l.note(ctx, call, n); err != nil {
+			return err
+		}
+	}
+	return l.deps.List.Postpone(ctx, call.ID, try, l.deps.Clock.Now().Add(pause))
+}
+
+// note is a line among the cluster events of a condition. The try makes its version, so that it is written once.
+type note struct {
+	try             int
+	reason, message string
+	good            bool
+}
+
+func (l *Loop) note(ctx context.Context, call *store.PendingWebhook, n note) error {
+	now := timestamppb.New(l.deps.Clock.Now())
+	kind := workflow.ClusterEvent_TYPE_WARNING
+	if n.good {
+		kind = workflow.ClusterEvent_TYPE_NORMAL
+	}
+	event, err := proto.Marshal(&workflow.ActionEvent{
+		Id: call.Action.Proto(), Attempt: 1, Phase: common.ActionPhase(state.Paused), Version: uint32(n.try), //nolint:gosec // small
+		UpdatedTime: now, ReportedTime: now,
+		ClusterEvents: []*workflow.ClusterEvent{{
+			OccurredAt: now, Reason: n.reason, Message: strings.ToValidUTF8(n.message, "?"), Type: kind, SourceComponent: "webhooks", Count: 1,
+		}},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = l.deps.Writer.RecordTransitions(ctx, []store.Transition{{
+		Action: call.Action, To: state.Position{Attempt: 1, Phase: state.Paused, Version: int32(n.try)}, Event: event, //nolint:gosec // small
+	}})
+	return err
+}
+
+// hostOf is what may be told of a URL; the rest may have secrets.
+func hostOf(target string) string {
+	u, err := url.Parse(target)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}

@@ -1,0 +1,38 @@
+package webhook
+
+import (
+	"encoding/json"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// placeholder is what payloads have in the place of the callback's address.
+const placeholder = "{callback_uri}"
+
+// payload is the body of a call: what the task's author gave, with the address in every text that wants it.
+func payload(given *structpb.Struct, callback string) ([]byte, error) {
+	filled := fill(given.AsMap(), callback)
+	return json.Marshal(filled)
+}
+
+func fill(value any, callback string) any {
+	switch value := value.(type) {
+	case string:
+		return strings.ReplaceAll(value, placeholder, callback)
+	case map[string]any:
+		filled := make(map[string]any, len(value))
+		for key, item := range value {
+			filled[key] = fill(item, callback)
+		}
+		return filled
+	case []any:
+		filled := make([]any, len(value))
+		for i, item := range value {
+			filled[i] = fill(item, callback)
+		}
+		return filled
+	default:
+		return value
+	}
+}
