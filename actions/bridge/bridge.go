@@ -86,7 +86,7 @@ func New(config Config, deps Deps) (*Bridge, error) {
 		config: config, namespace: namespace, owner: deps.Installation, engine: deps.Engine, events: deps.Events, clock: deps.Clock,
 		logger: deps.Logger.With().Str("service", "bridge").Logger(),
 	}
-	if b.cluster, err = newCluster(deps.Kubernetes, deps.Installation); err != nil {
+	if b.cluster, err = newCluster(deps.Kubernetes, deps.Installation, config.CreateNamespaces); err != nil {
 		return nil, fmt.Errorf("bridge: %w", err)
 	}
 	if b.objects, err = newObjects(deps.Kubernetes, namespace, deps.Installation); err != nil {

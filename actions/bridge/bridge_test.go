@@ -144,11 +144,11 @@ func TestRefusedActionsFailWithWords(t *testing.T) {
 		require.Contains(t, got.GetError().GetMessage(), "too large")
 		require.Equal(t, core.ExecutionError_USER, got.GetError().GetKind())
 	})
-	t.Run("no such namespace can be", func(t *testing.T) {
+	t.Run("the namespace is Kubernetes' own", func(t *testing.T) {
 		f := newFixture(t)
-		f.config.Namespace = "{{project}}-{{domain}}"
+		f.config.Namespace = "{{project}}"
 		a := assignment(1, "a0")
-		a.Ref.Id.Run.Project = strings.Repeat("p", 63)
+		a.Ref.Id.Run.Project = "kube-system"
 		f.engine.assign(a, true)
 		f.start()
 		require.Eventually(t, func() bool { return len(f.events.all()) == 1 }, 20*time.Second, time.Millisecond)

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -19,13 +20,15 @@ import (
 // cluster writes to the API server.
 type cluster struct {
 	client client.Client
-	owner  string // the id of this installation; empty where objects carry none
+	// createNamespaces allows to make namespaces that do not exist.
+	createNamespaces bool
+	owner            string // the id of this installation; empty where objects carry none
 
 	mu         sync.Mutex
 	namespaces map[string]bool // GUARDED_BY(mu): known to exist
 }
 
-func newCluster(config *rest.Config, owner string) (*cluster, error) {
+func newCluster(config *rest.Config, owner string, createNamespaces bool) (*cluster, error) {
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("add core kinds: %w", err)
@@ -42,13 +45,25 @@ func newCluster(config *rest.Config, owner string) (*cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make Kubernetes client: %w", err)
 	}
-	return &cluster{client: c, owner: owner, namespaces: map[string]bool{}}, nil
+	return &cluster{client: c, owner: owner, createNamespaces: createNamespaces, namespaces: map[string]bool{}}, nil
 }
 
-// create makes the object and, when needed, its namespace. An object that exists already is no error unless it is on
+// namespaceError is that a namespace does not exist and is not made.
+type namespaceError struct {
+	name string
+	err  error
+}
+
+func (e *namespaceError) Error() string {
+	return fmt.Sprintf("namespace %s does not exist, and it is not made: %v", e.name, e.err)
+}
+
+func (e *namespaceError) Unwrap() error { return e.err }
+
+// create makes the object and, when needed, its namespace with these labels. An object that exists already is no error unless it is on
 // its way out; created tells the two apart.
-func (c *cluster) create(ctx context.Context, object *v1.TaskAction) (created bool, err error) {
-	if err := c.ensureNamespace(ctx, object.Namespace); err != nil {
+func (c *cluster) create(ctx context.Context, object *v1.TaskAction, labels map[string]string) (created bool, err error) {
+	if err := c.ensureNamespace(ctx, object.Namespace, labels); err != nil {
 		return false, err
 	}
 	err = c.client.Create(ctx, object.DeepCopy())
@@ -59,6 +74,9 @@ func (c *cluster) create(ctx context.Context, object *v1.TaskAction) (created bo
 		return false, c.checkExisting(ctx, object)
 	case apierrors.IsNotFound(err):
 		c.forgetNamespace(object.Namespace)
+		if !c.createNamespaces && isOfNamespace(err) {
+			return false, &namespaceError{object.Namespace, errors.New("bridge.createNamespaces is off")}
+		}
 	}
 	return false, err
 }
@@ -83,16 +101,28 @@ func (c *cluster) checkExisting(ctx context.Context, wanted *v1.TaskAction) erro
 	return nil
 }
 
-func (c *cluster) ensureNamespace(ctx context.Context, name string) error {
+// isOfNamespace tells that what was not found is the namespace, and not the kind of the object.
+func isOfNamespace(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
+}
+
+func (c *cluster) ensureNamespace(ctx context.Context, name string, labels map[string]string) error {
 	c.mu.Lock()
 	known := c.namespaces[name]
 	c.mu.Unlock()
-	if known {
-		return nil
+	if known || !c.createNamespaces {
+		return nil // The object itself will tell.
 	}
 	err := c.client.Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{})
-	if apierrors.IsNotFound(err) {
-		err = c.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	switch {
+	case apierrors.IsForbidden(err):
+		err = nil // Who may not look at namespaces may still work in them.
+	case apierrors.IsNotFound(err):
+		err = c.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}})
+		if apierrors.IsForbidden(err) {
+			return &namespaceError{name, err}
+		}
 	}
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("ensure namespace %s: %w", name, err)

@@ -8,8 +8,11 @@ import (
 // Config configures the bridge.
 type Config struct {
 	// Namespace is where TaskActions are made. {{project}} and {{domain}} stand for those of the run, so that
-	// "{{project}}-{{domain}}" gives each its own. Namespaces that do not exist are made.
+	// "{{project}}-{{domain}}" gives each its own. Names that would be too long or the same end with a hash.
 	Namespace string `mapstructure:"namespace"`
+	// CreateNamespaces makes namespaces that do not exist; without it, or without the right to, actions whose namespace
+	// does not exist fail with words. Default true.
+	CreateNamespaces bool `mapstructure:"createNamespaces"`
 	// Workers is how many objects are created or deleted at once.
 	Workers int `mapstructure:"workers"`
 	// Resync is how often all assignments are compared with all objects.
@@ -51,18 +54,20 @@ type ElectionConfig struct {
 // DefaultConfig suits one replica.
 func DefaultConfig() Config {
 	return Config{
-		Namespace:     "flyte",
-		Workers:       16,
-		Resync:        5 * time.Minute,
-		MaxSilence:    time.Minute,
-		ReleaseGrace:  500 * time.Millisecond,
-		SealGrace:     90 * time.Second,
-		RecreateDelay: 2 * time.Second,
-		MaxPending:    2000,
-		CallTimeout:   30 * time.Second,
-		FirstBackoff:  50 * time.Millisecond,
-		MaxBackoff:    30 * time.Second,
-		Election:      ElectionConfig{Namespace: "flyte", Name: "flyte-binary-bridge", Duration: 15 * time.Second},
+		Namespace: "flyte",
+
+		CreateNamespaces: true,
+		Workers:          16,
+		Resync:           5 * time.Minute,
+		MaxSilence:       time.Minute,
+		ReleaseGrace:     500 * time.Millisecond,
+		SealGrace:        90 * time.Second,
+		RecreateDelay:    2 * time.Second,
+		MaxPending:       2000,
+		CallTimeout:      30 * time.Second,
+		FirstBackoff:     50 * time.Millisecond,
+		MaxBackoff:       30 * time.Second,
+		Election:         ElectionConfig{Namespace: "flyte", Name: "flyte-binary-bridge", Duration: 15 * time.Second},
 	}
 }
 

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -19,16 +20,21 @@ import (
 const (
 	codeTooLarge = "TaskTooLarge"
 	codeInvalid  = "InvalidTaskAction"
+	codeNowhere  = "NamespaceMissing"
 )
 
 // tooLarge are texts by which stores refuse large objects; they come without a code of their own.
 var tooLarge = []string{"request is too large", "Request entity too large", "larger than max", "string or blob too big"}
 
-// refusal is the code of a failure that no repetition heals, and empty for every other. That something is forbidden or
-// a quota is used up can pass.
+// refusal is the code of a failure that no repetition heals, and empty for every other. That an object is forbidden or a
+// quota is used up can pass; that there is no namespace is for people to mend, and they have to hear of it.
 func refusal(err error) string {
 	if err == nil {
 		return ""
+	}
+	var missing *namespaceError
+	if errors.As(err, &missing) {
+		return codeNowhere
 	}
 	if apierrors.IsRequestEntityTooLargeError(err) {
 		return codeTooLarge
@@ -53,13 +59,18 @@ func (s *session) reject(ctx context.Context, a *enginev1.Assignment, code strin
 		message = fmt.Sprintf("the action cannot be run: its task is too large for Kubernetes; shorten what the task template carries, "+
 			"such as environment variables or inline configuration: %s", cause)
 	}
+	kind, infoKind := core.ExecutionError_USER, workflow.ErrorInfo_KIND_USER
+	if code == codeNowhere {
+		message = fmt.Sprintf("the action cannot be run: %s; whoever runs this installation makes the namespace, or lets it be made", cause)
+		kind, infoKind = core.ExecutionError_SYSTEM, workflow.ErrorInfo_KIND_SYSTEM
+	}
 	outcomes, err := s.events.Record(ctx, []*enginev1.Transition{{
 		Event: &workflow.ActionEvent{
 			Id: a.GetRef().GetId(), Attempt: attempt, Phase: common.ActionPhase_ACTION_PHASE_FAILED,
 			UpdatedTime: now, ReportedTime: now,
-			ErrorInfo: &workflow.ErrorInfo{Code: code, Message: message, Kind: workflow.ErrorInfo_KIND_USER},
+			ErrorInfo: &workflow.ErrorInfo{Code: code, Message: message, Kind: infoKind},
 		},
-		Error: &core.ExecutionError{Code: code, Message: message, Kind: core.ExecutionError_USER, Timestamp: now},
+		Error: &core.ExecutionError{Code: code, Message: message, Kind: kind, Timestamp: now},
 	}})
 	if err != nil {
 		return fmt.Errorf("report that the TaskAction is refused: %w", err)

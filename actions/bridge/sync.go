@@ -124,7 +124,7 @@ func (s *session) create(ctx context.Context, uid int64) error {
 	if s.owner != "" {
 		object.Labels[v1.LabelInstallation] = s.owner
 	}
-	created, err := s.cluster.create(ctx, object)
+	created, err := s.cluster.create(ctx, object, s.namespace.labels(run))
 	failpoint.Here("bridge.after-create")
 	if code := refusal(err); code != "" {
 		return s.reject(ctx, assignment, code, err)
