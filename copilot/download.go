@@ -51,7 +51,7 @@ func (d Download) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errLocal, err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	if err := empty(root); err != nil {
 		return fmt.Errorf("%w: %w", errLocal, err)
 	}

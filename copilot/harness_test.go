@@ -28,8 +28,10 @@ type pod struct {
 }
 
 func newPod(t *testing.T) *pod {
-	p := &pod{root: t.TempDir(), in: t.TempDir(), out: t.TempDir(), outsideBlob: filepath.Join(t.TempDir(), "far.txt")}
-	var err error
+	root, err := os.MkdirTemp("", "copilot-") // names of tests may have what no URL has
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(root) })
+	p := &pod{root: root, in: t.TempDir(), out: t.TempDir(), outsideBlob: filepath.Join(t.TempDir(), "far.txt")}
 	p.blobs, err = copilot.OpenStores(t.Context(), blobstore.Config{URL: p.root}, func(string) string { return "" })
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.blobs.Close()) })

@@ -60,7 +60,7 @@ func (s Sidecar) collect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errLocal, err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	group, transferring := errgroup.WithContext(ctx)
 	group.SetLimit(transfers)
 	c := &collector{

@@ -224,7 +224,7 @@ func TestStoreThatStumblesIsAskedAgain(t *testing.T) {
 	store := &shaky{Blobs: p.blobs}
 	store.failures.Store(3)
 	s := p.sidecar(map[string]*core.LiteralType{"o": blobType(core.BlobType_SINGLE)})
-	s.Blobs, s.Clock = store, clk
+	s.Blobs, s.Clock, s.Timeout = store, clk, 100_000*time.Hour // the loop below is fast
 	done := make(chan error)
 	go func() { done <- s.Collect(t.Context()) }()
 	for {
