@@ -33,6 +33,7 @@ func (f fault) String() string {
 // The kinds of faults.
 const (
 	kindKill          = "server-kill"
+	kindStop          = "server-stopped"
 	kindPoint         = "server-dies-at"
 	kindPostgresFast  = "postgres-fast-restart"
 	kindPostgresCrash = "postgres-crash"
@@ -40,6 +41,7 @@ const (
 	kindPostgresHang  = "postgres-connections-frozen"
 	kindAPIKill       = "apiserver-kill"
 	kindAPIStop       = "apiserver-stopped"
+	kindEtcd          = "etcd-kill"
 	kindCompact       = "etcd-compacted"
 	kindThrottle      = "apiserver-429"
 	kindConflict      = "apiserver-409"
@@ -56,7 +58,7 @@ const (
 
 func allKinds() []string {
 	return []string{
-		kindKill, kindPoint, kindPoint, kindPoint, kindPostgresFast, kindPostgresCrash, kindPostgresCut, kindPostgresHang, kindAPIKill,
+		kindKill, kindStop, kindEtcd, kindPoint, kindPoint, kindPoint, kindPostgresFast, kindPostgresCrash, kindPostgresCut, kindPostgresHang, kindAPIKill,
 		kindAPIStop, kindCompact, kindThrottle, kindConflict, kindHalfOpen, kindCut, kindSlow, kindDisk, kindClock, kindReplay,
 		kindPods, kindTaskActions, kindNode,
 	}
@@ -81,7 +83,7 @@ func newFaults(r *rand.Rand, kinds []string) []fault {
 		}
 		switch f.kind {
 		case kindPoint:
-			f.point, f.turn = points()[r.IntN(len(points()))], 1+r.IntN(12)
+			f.point, f.turn = points()[r.IntN(len(points()))], 1+r.IntN(8)
 			f.at = time.Duration(r.IntN(2000)) * time.Millisecond
 		case kindClock:
 			f.number = []int{-15, 15, 60, 120}[r.IntN(4)] // seconds

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"google.golang.org/protobuf/proto"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
@@ -85,7 +86,8 @@ func (h *harm) deletePods(ctx context.Context, n int) error {
 	}
 	var errs []error
 	for _, i := range some(len(pods.Items), n) {
-		errs = append(errs, h.stack.Client.CoreV1().Pods(namespace).Delete(ctx, pods.Items[i].Name, metav1.DeleteOptions{}))
+		err := h.stack.Client.CoreV1().Pods(namespace).Delete(ctx, pods.Items[i].Name, metav1.DeleteOptions{})
+		errs = append(errs, unlessGone(err))
 	}
 	return errors.Join(errs...)
 }
@@ -97,9 +99,17 @@ func (h *harm) deleteTaskActions(ctx context.Context, n int) error {
 	}
 	var errs []error
 	for _, i := range some(len(found.Items), n) {
-		errs = append(errs, h.stack.Metadata.Resource(v1.Resource).Namespace(namespace).Delete(ctx, found.Items[i].Name, metav1.DeleteOptions{}))
+		err := h.stack.Metadata.Resource(v1.Resource).Namespace(namespace).Delete(ctx, found.Items[i].Name, metav1.DeleteOptions{})
+		errs = append(errs, unlessGone(err))
 	}
 	return errors.Join(errs...)
+}
+
+func unlessGone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 // some picks up to n indexes below a limit.

@@ -66,10 +66,15 @@ func (k *keeper) again(ctx context.Context) {
 
 // down kills the process and keeps it down for a while.
 func (k *keeper) down(ctx context.Context, length time.Duration) {
+	_ = k.while(func() error { sleep(ctx, length); return nil }) // nothing that can fail
+}
+
+// while kills the process and keeps it down while something is done.
+func (k *keeper) while(do func() error) error {
 	k.held.Lock()
 	defer k.held.Unlock()
 	k.process.Kill()
-	sleep(ctx, length)
+	return do()
 }
 
 // close leaves the process as it is.

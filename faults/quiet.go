@@ -10,8 +10,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/faults/check"
 )
 
-// stuckAfter is how long nothing may change before what is unfinished counts as stuck.
-const stuckAfter = 45 * time.Second
+// stuckAfter is how long nothing may change before what is unfinished counts as stuck. Clients of an API server that was away
+// several times wait up to a minute before they list again.
+const stuckAfter = 90 * time.Second
 
 // pulse is what moves while a storm is worked off.
 type pulse struct {

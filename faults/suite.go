@@ -99,9 +99,10 @@ func (s *suite) start(ctx context.Context) error {
 		s.stack = nil
 		return fmt.Errorf("start the stack in %s: %w", s.dir, err)
 	}
-	server, node := keep(s.stack.Server, s.stack.StartServer), keepRunning(s.stack.Node)
-	s.keepers = []*keeper{server, node, keepRunning(s.stack.Controllers)}
-	s.weather = &weather{stack: s.stack, server: server, node: node, say: s.say}
+	server, node, etcd := keep(s.stack.Server, s.stack.StartServer), keepRunning(s.stack.Node), keepRunning(s.stack.Etcd)
+	api := keepRunning(s.stack.APIServer)
+	s.keepers = []*keeper{server, node, etcd, api, keepRunning(s.stack.Controllers)}
+	s.weather = &weather{stack: s.stack, server: server, node: node, etcd: etcd, api: api, say: s.say}
 	return nil
 }
 

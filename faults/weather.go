@@ -13,13 +13,14 @@ import (
 
 // weather makes the faults of a storm happen, and mends them.
 type weather struct {
-	stack   *stack.Stack
-	server  *keeper
-	node    *keeper
-	harm    *harm
-	say     func(format string, args ...any)
-	cluster sync.Mutex    // one fault at a time of the API server
-	offset  time.Duration // of the clock, from all storms on this stack
+	stack  *stack.Stack
+	server *keeper
+	node   *keeper
+	etcd   *keeper
+	api    *keeper
+	harm   *harm
+	say    func(format string, args ...any)
+	offset time.Duration // of the clock, from all storms on this stack
 }
 
 // rage lets everything happen in its time and returns when all of it is mended.
@@ -64,6 +65,12 @@ func (w *weather) strike(ctx context.Context, f fault) error {
 	switch f.kind {
 	case kindKill:
 		w.server.down(ctx, f.length/4)
+	case kindStop:
+		s.Server.Signal(syscall.SIGSTOP)
+		sleep(ctx, 2*f.length)
+		s.Server.Signal(syscall.SIGCONT)
+	case kindEtcd:
+		w.etcd.down(ctx, f.length)
 	case kindPoint:
 		return s.Arm(f.point, f.turn)
 	case kindPostgresFast:
@@ -80,11 +87,11 @@ func (w *weather) strike(ctx context.Context, f fault) error {
 		} else {
 			s.Database.DropFrozen()
 		}
-	case kindAPIKill, kindCompact:
-		return w.killAPIServer(ctx, f)
+	case kindAPIKill:
+		w.api.down(ctx, f.length)
+	case kindCompact: // while it is away: it goes on from what its clients cannot know
+		return w.api.while(func() error { return s.Compact(ctx) })
 	case kindAPIStop:
-		w.cluster.Lock()
-		defer w.cluster.Unlock()
 		s.APIServer.Signal(syscall.SIGSTOP)
 		sleep(ctx, f.length)
 		s.APIServer.Signal(syscall.SIGCONT)
@@ -119,20 +126,6 @@ func (w *weather) strike(ctx context.Context, f fault) error {
 		w.node.down(ctx, f.length)
 	}
 	return nil
-}
-
-func (w *weather) killAPIServer(ctx context.Context, f fault) error {
-	w.cluster.Lock()
-	defer w.cluster.Unlock()
-	w.stack.APIServer.Kill()
-	if f.kind == kindCompact {
-		if err := w.stack.Compact(ctx); err != nil {
-			return err
-		}
-	} else {
-		sleep(ctx, f.length)
-	}
-	return w.stack.RestartAPIServer(context.WithoutCancel(ctx))
 }
 
 func (w *weather) fillDisk(ctx context.Context, f fault) error {

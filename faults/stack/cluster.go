@@ -102,14 +102,6 @@ func (c *Cluster) Ready(ctx context.Context) error {
 	return c.Client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
 }
 
-// RestartAPIServer starts it after it was killed, and the controllers, which may have given up without it.
-func (c *Cluster) RestartAPIServer(ctx context.Context) error {
-	if err := c.APIServer.Start(); err != nil {
-		return err
-	}
-	return c.APIServer.await(ctx, c.Ready)
-}
-
 // Compact makes the store forget everything but the present, so that whoever wants to go on from the past is told that it
 // is gone.
 func (c *Cluster) Compact(ctx context.Context) error {
