@@ -69,7 +69,7 @@ func points() []string {
 	return []string{
 		"create-run.after-inputs", "writer.before-commit", "writer.after-commit", "bridge.before-create", "bridge.after-create",
 		"bridge.after-delete", "pod.after-create", "reconciler.after-report", "reconciler.before-status", "reconciler.after-status",
-		"reconciler.before-delete", "reconciler.after-delete", "seal.before-write", "seal.after-write", "caching.after-put",
+		"reconciler.before-delete", "reconciler.after-delete", "seal.before-write", "seal.after-write", "record.after-publish",
 	}
 }
 

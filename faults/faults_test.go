@@ -4,7 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
+	"maps"
 	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -69,6 +74,24 @@ func TestEveryKindOfFaultComes(t *testing.T) {
 	for _, point := range points() {
 		require.True(t, places[point], point)
 	}
+}
+
+func TestPointsAreThoseInTheCode(t *testing.T) {
+	found := map[string]bool{}
+	call := regexp.MustCompile(`failpoint\.Here\("([^"]+)"\)`)
+	for _, dir := range []string{"actions", "executor", "events", "dataproxy", "cache_service", "runs", "manager"} {
+		require.NoError(t, filepath.WalkDir(filepath.Join("..", dir), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" {
+				return err
+			}
+			body, err := os.ReadFile(path)
+			for _, match := range call.FindAllStringSubmatch(string(body), -1) {
+				found[match[1]] = true
+			}
+			return err
+		}))
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(found)), points())
 }
 
 func TestOptionsNameWhatIsWrong(t *testing.T) {

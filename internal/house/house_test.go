@@ -178,7 +178,7 @@ func TestServicesDoNotAskTheMachineForTime(t *testing.T) {
 	}
 }
 
-func TestFaultsNotInheritedNamesRealTests(t *testing.T) {
+func TestPagesNameRealTests(t *testing.T) {
 	names := map[string]bool{}
 	for _, s := range sources(t) {
 		for _, decl := range s.file.Decls {
@@ -187,11 +187,13 @@ func TestFaultsNotInheritedNamesRealTests(t *testing.T) {
 			}
 		}
 	}
-	page, err := os.ReadFile("../../docs/faults-not-inherited.md")
-	require.NoError(t, err)
-	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(page), -1)
-	require.Greater(t, len(named), 20)
-	for _, match := range named {
-		require.True(t, names[match[1]], "docs/faults-not-inherited.md names %s, which is not there", match[1])
+	for _, name := range []string{"docs/faults-not-inherited.md", "docs/promises.md"} {
+		page, err := os.ReadFile("../../" + name)
+		require.NoError(t, err)
+		named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(page), -1)
+		require.Greater(t, len(named), 20)
+		for _, match := range named {
+			require.True(t, names[match[1]], "%s names %s, which is not there", name, match[1])
+		}
 	}
 }
