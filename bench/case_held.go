@@ -31,7 +31,7 @@ func measureHeld(n, concurrency int, d time.Duration) func(context.Context, *sta
 		enqueued := time.Now()
 		r.add("Enqueue", float64(n)/enqueued.Sub(began).Seconds(), "/s")
 		r.latency("Enqueue", taken)
-		if left := began.Add(d).Sub(time.Now()); left > 2*time.Second {
+		if left := time.Until(began.Add(d)); left > 2*time.Second {
 			if err := s.quietly(ctx, r, left/2); err != nil {
 				return err
 			}

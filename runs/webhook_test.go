@@ -90,9 +90,9 @@ func hooked(url string) *workflow.ConditionAction {
 
 func post(t *testing.T, address, contentType, body string) (int, string) {
 	t.Helper()
-	response, err := http.Post(address, contentType, strings.NewReader(body)) //nolint:noctx // a test
+	response, err := http.Post(address, contentType, strings.NewReader(body))
 	require.NoError(t, err)
-	defer response.Body.Close() //nolint:errcheck // only read
+	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	return response.StatusCode, string(text)
@@ -121,7 +121,7 @@ func TestWebhookAndItsCallback(t *testing.T) {
 	require.Equal(t, "answer at "+callback+" please", body["text"])
 	require.Equal(t, "a key stays", body["{callback_uri}"])
 
-	response, err := http.Get(callback) //nolint:noctx // a test
+	response, err := http.Get(callback)
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	require.Equal(t, http.StatusOK, response.StatusCode)

@@ -104,7 +104,7 @@ func post(ctx context.Context, client *http.Client, target string, id int64, bod
 	if err != nil {
 		return short(err)
 	}
-	defer response.Body.Close()                                       //nolint:errcheck // only read
+	defer response.Body.Close()
 	answer, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // what there is of it explains, no more
 	if response.StatusCode/100 == 2 {
 		return nil
