@@ -14,7 +14,7 @@ import (
 // ListQueues implements insightv1connect.InsightServiceHandler.
 func (h *insightHandler) ListQueues(ctx context.Context, _ *insightv1.ListQueuesRequest) (*insightv1.ListQueuesResponse, error) {
 	s := h.svc
-	load, err := s.queue.Load(ctx, store.LoadScope{All: true}, nil, 0)
+	load, err := s.queue.Load(ctx, store.LoadScope{All: true})
 	if err != nil {
 		return nil, err
 	}

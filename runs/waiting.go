@@ -125,7 +125,7 @@ func (s *Service) queueWait(ctx context.Context, w *insightv1.Wait, a *store.Sta
 	if a.RunLimit > 0 {
 		scope.Runs = []int64{a.RunID}
 	}
-	load, err := s.queue.Load(ctx, scope, nil, 0)
+	load, err := s.queue.Load(ctx, scope)
 	if err != nil {
 		return err
 	}

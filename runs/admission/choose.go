@@ -27,6 +27,17 @@ func (u *usage) of(q *queues.Queue) *queueUse {
 	return use
 }
 
+// room tells whether neither the run nor the queue holds a group back.
+func (u *usage) room(q *queues.Queue, group *store.Waiting) bool {
+	return !u.full(q, group.Root) && (group.RunLimit == 0 || u.runs[group.RunID] < int(group.RunLimit))
+}
+
+// full tells whether a limit of the queue is reached.
+func (u *usage) full(q *queues.Queue, root bool) bool {
+	used := u.of(q)
+	return q.MaxActions > 0 && used.actions >= q.MaxActions || root && q.MaxRuns > 0 && used.runs >= q.MaxRuns
+}
+
 // choice is what may start now.
 type choice struct {
 	picks []pick
@@ -90,7 +101,7 @@ func choose(set *queues.Set, waiting []store.Waiting, use *usage, n int) choice 
 	for range n {
 		var best *lane
 		for _, l := range lanes {
-			if l.closed(use) || l.next(use) == nil {
+			if use.full(l.queue, l.root) || l.next(use) == nil {
 				continue
 			}
 			if l.runner == store.RunnerExecutor && use.free <= 0 {
@@ -128,7 +139,7 @@ func lanesOf(set *queues.Set, waiting []store.Waiting, use *usage) []*lane {
 	for i := range waiting {
 		group := &waiting[i]
 		if len(group.IDs) == 0 {
-			continue // gone meanwhile
+			continue // none has room, or is there any more
 		}
 		k := key{set.Of(group.Queue), group.Root, group.Runner}
 		l := byKey[k]
@@ -143,13 +154,6 @@ func lanesOf(set *queues.Set, waiting []store.Waiting, use *usage) []*lane {
 		heap.Init(l)
 	}
 	return lanes
-}
-
-// closed tells whether a limit of the queue is reached.
-func (l *lane) closed(use *usage) bool {
-	used := use.of(l.queue)
-	return l.queue.MaxActions > 0 && used.actions >= l.queue.MaxActions ||
-		l.root && l.queue.MaxRuns > 0 && used.runs >= l.queue.MaxRuns
 }
 
 // next is the first of the lane whose run is not at its limit; nil when there is none.

@@ -23,7 +23,7 @@ const LeaseName = "admission"
 // Queue is what the loop reads; store.QueueReader is one.
 type Queue interface {
 	Backlog(ctx context.Context, limit int) (*store.Backlog, error)
-	Load(ctx context.Context, scope store.LoadScope, groups []*store.Waiting, depth int) (*store.Load, error)
+	Load(ctx context.Context, scope store.LoadScope) (*store.Load, error)
 	Members(ctx context.Context, groups []*store.Waiting, depth int) error
 }
 
@@ -140,18 +140,32 @@ func (l *Loop) keepGate(ctx context.Context) {
 // work admits until the lease or the process ends. Errors are logged and tried again: what waits is still there.
 func (l *Loop) work(ctx context.Context) error {
 	for {
+		began := l.deps.Clock.Now()
 		if err := l.drain(ctx); err != nil && ctx.Err() == nil {
 			l.deps.Logger.Warn().Err(err).Msg("admitting queued actions failed, trying again soon")
 		}
-		if l.saturated.Load() && !l.sleep(ctx, saturatedPause) || !l.awaitReason(ctx) {
+		pause := time.Duration(0)
+		if l.saturated.Load() {
+			pause = saturatedPause
+		}
+		if took := l.deps.Clock.Now().Sub(began); took > slow {
+			pause = max(pause, min(took, maxPause))
+		}
+		if pause > 0 && !l.sleep(ctx, pause) || !l.awaitReason(ctx) {
 			return nil
 		}
 	}
 }
 
-// saturatedPause spares the database while the installation's limit is reached, when every end of an action would
-// make us count again.
-const saturatedPause = 50 * time.Millisecond
+const (
+	// saturatedPause spares the database while the installation's limit is reached, when every end of an action would
+	// make us count again.
+	saturatedPause = 50 * time.Millisecond
+	// What took longer than slow is not repeated before as much time has passed, up to maxPause: looking at thousands of
+	// runs that wait may cost half of the database's time, not all.
+	slow     = 20 * time.Millisecond
+	maxPause = 100 * time.Millisecond
+)
 
 // drain admits until nothing more may start.
 func (l *Loop) drain(ctx context.Context) error {

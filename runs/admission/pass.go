@@ -30,7 +30,10 @@ func (l *Loop) pass(ctx context.Context, lease string) (chosen int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		found := choose(l.deps.Queues, backlog.Waiting, use, l.config.Batch)
+		found, err := l.choose(ctx, backlog, use)
+		if err != nil {
+			return 0, err
+		}
 		l.saturated.Store(found.starved)
 		if len(found.picks) > 0 {
 			return l.admit(ctx, lease, found.picks)
@@ -66,18 +69,37 @@ func (l *Loop) admit(ctx context.Context, lease string, picks []pick) (chosen in
 	return len(queued), err
 }
 
-// usage counts what is under way, as far as it matters for those that wait, and reads the oldest of each group.
-func (l *Loop) usage(ctx context.Context, backlog *store.Backlog) (*usage, error) {
-	scope := l.scope(backlog)
+// choose reads the oldest of each group that has room, and picks a batch.
+func (l *Loop) choose(ctx context.Context, backlog *store.Backlog, use *usage) (choice, error) {
 	var children []*store.Waiting
+	open, starved := 0, false
 	for i := range backlog.Waiting {
-		if group := &backlog.Waiting[i]; !group.Root {
+		group := &backlog.Waiting[i]
+		switch {
+		case !use.room(l.deps.Queues.Of(group.Queue), group):
+			continue
+		case use.free <= 0 && group.Runner == store.RunnerExecutor:
+			starved = true
+			continue
+		}
+		if open++; !group.Root {
 			children = append(children, group)
 		}
 	}
 	// Of many runs only the first actions can have their turn in this pass; there is no need to read more.
-	depth := min(l.config.Batch, max(8, 2*l.config.Batch/len(backlog.Waiting)))
-	load, err := l.deps.Queue.Load(ctx, scope, children, depth)
+	depth := min(l.config.Batch, max(8, 2*l.config.Batch/max(open, 1)))
+	if err := l.deps.Queue.Members(ctx, children, depth); err != nil {
+		return choice{}, err
+	}
+	found := choose(l.deps.Queues, backlog.Waiting, use, l.config.Batch)
+	found.starved = found.starved || starved
+	return found, nil
+}
+
+// usage counts what is under way, as far as it matters for those that wait.
+func (l *Loop) usage(ctx context.Context, backlog *store.Backlog) (*usage, error) {
+	scope := l.scope(backlog)
+	load, err := l.deps.Queue.Load(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
@@ -144,9 +166,11 @@ func (l *Loop) measure(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		use.free = 1
-		if found := choose(l.deps.Queues, backlog.Waiting, use, 1); len(found.picks) > 0 {
-			open = 0
+		for i := range backlog.Waiting {
+			if group := &backlog.Waiting[i]; group.Runner == store.RunnerExecutor && use.room(l.deps.Queues.Of(group.Queue), group) {
+				open = 0
+				break
+			}
 		}
 	}
 	l.deps.Gate.Set(int64(open))

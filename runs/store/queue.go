@@ -140,33 +140,31 @@ const members = `
 			AND (a.runner, -a.priority, a.run_id, a.id) < (g.runner, g.behind, g.run_id, $6)` + childrenInOrder + `LIMIT $5) AS w
 	ORDER BY g.n, w.id`
 
-// queueMembers fills in the oldest actions of groups of children, at most depth of each.
-func queueMembers(statements *pgx.Batch, groups []*Waiting, depth int) {
-	if len(groups) == 0 {
-		return
-	}
-	statements.Queue(members,
-		column(groups, func(g *Waiting) string { return g.Queue }), column(groups, func(g *Waiting) int16 { return int16(g.Runner) }),
-		column(groups, func(g *Waiting) int32 { return -g.Priority }), column(groups, func(g *Waiting) int64 { return g.RunID }),
-		depth, int64(math.MaxInt64),
-	).Query(func(rows pgx.Rows) error {
-		for _, g := range groups {
-			g.IDs = nil
-		}
-		var n, id int64
-		_, err := pgx.ForEachRow(rows, []any{&n, &id}, func() error {
-			g := groups[n-1]
-			g.IDs = append(g.IDs, id)
-			g.More = len(g.IDs) >= depth
-			return nil
-		})
-		return err
-	})
-}
-
-// Members reads the oldest actions of groups of children, at most depth of each.
+// Members reads the oldest actions of groups of children, at most depth of each, in one round trip.
 func (q *QueueReader) Members(ctx context.Context, groups []*Waiting, depth int) error {
-	if err := q.send(ctx, func(statements *pgx.Batch) { queueMembers(statements, groups, depth) }); err != nil {
+	if len(groups) == 0 {
+		return nil
+	}
+	err := q.send(ctx, func(statements *pgx.Batch) {
+		statements.Queue(members,
+			column(groups, func(g *Waiting) string { return g.Queue }), column(groups, func(g *Waiting) int16 { return int16(g.Runner) }),
+			column(groups, func(g *Waiting) int32 { return -g.Priority }), column(groups, func(g *Waiting) int64 { return g.RunID }),
+			depth, int64(math.MaxInt64),
+		).Query(func(rows pgx.Rows) error {
+			for _, g := range groups {
+				g.IDs, g.More = nil, false
+			}
+			var n, id int64
+			_, err := pgx.ForEachRow(rows, []any{&n, &id}, func() error {
+				g := groups[n-1]
+				g.IDs = append(g.IDs, id)
+				g.More = len(g.IDs) >= depth
+				return nil
+			})
+			return err
+		})
+	})
+	if err != nil {
 		return fmt.Errorf("read the queue: %w", err)
 	}
 	return nil

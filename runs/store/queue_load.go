@@ -50,10 +50,12 @@ const (
 	loadOfRuns = `SELECT a.run_id, count(*) FROM actions a WHERE a.run_id = ANY($1) AND ` + isLive + ` AND ` + isLeaf + ` GROUP BY a.run_id`
 )
 
-// Load counts what is under way and reads the oldest actions of groups of children, at most depth of each, in one
-// round trip.
-func (q *QueueReader) Load(ctx context.Context, scope LoadScope, groups []*Waiting, depth int) (*Load, error) {
+// Load counts what is under way, in one round trip; of an empty scope in none.
+func (q *QueueReader) Load(ctx context.Context, scope LoadScope) (*Load, error) {
 	load := &Load{Runs: map[int64]int{}}
+	if !scope.All && len(scope.Queues) == 0 && len(scope.Runs) == 0 {
+		return load, nil
+	}
 	err := q.send(ctx, func(statements *pgx.Batch) {
 		switch {
 		case scope.All:
@@ -72,7 +74,6 @@ func (q *QueueReader) Load(ctx context.Context, scope LoadScope, groups []*Waiti
 				return err
 			})
 		}
-		queueMembers(statements, groups, depth)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("count what is under way: %w", err)
