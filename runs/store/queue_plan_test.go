@@ -58,18 +58,18 @@ func TestTheQueueReadsNoHistory(t *testing.T) {
 			require.ElementsMatch(t, []int{1, 20}, []int{len(children[0].IDs), len(children[1].IDs)})
 		})
 		reads("load of a queue", 600, func(q *store.QueueReader) {
-			load, err := q.Load(t.Context(), store.LoadScope{Queues: []string{"gpu"}}, children, 20)
+			load, err := q.Load(t.Context(), store.LoadScope{Queues: []string{"gpu"}})
 			require.NoError(t, err)
 			require.Equal(t, 100, load.Parts[0].Actions)
 			require.True(t, load.Parts[0].Root)
 		})
 		reads("load of a run", 600, func(q *store.QueueReader) {
-			load, err := q.Load(t.Context(), store.LoadScope{Runs: []int64{children[1].RunID, children[0].RunID}}, nil, 0)
+			load, err := q.Load(t.Context(), store.LoadScope{Runs: []int64{children[1].RunID, children[0].RunID}})
 			require.NoError(t, err)
 			require.Len(t, load.Runs, 1)
 		})
 		reads("load of all", 10*live, func(q *store.QueueReader) {
-			_, err := q.Load(t.Context(), store.LoadScope{All: true}, nil, 0)
+			_, err := q.Load(t.Context(), store.LoadScope{All: true})
 			require.NoError(t, err)
 		})
 		reads("ahead", live+waiting+1000, func(q *store.QueueReader) {
