@@ -128,6 +128,7 @@ func TestWatchEndsWithUnavailableWhenTheStateMachineStaysAway(t *testing.T) {
 	}
 }
 
+// Story R5: parents hung for hours after the server was restarted, on a watch whose connection was dead.
 func TestWatchAsksAnewWhenNothingComes(t *testing.T) {
 	config := actions.DefaultConfig()
 	f := newFixture(t, config,

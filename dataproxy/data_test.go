@@ -40,6 +40,7 @@ const (
 	succeeded = common.ActionPhase_ACTION_PHASE_SUCCEEDED
 )
 
+// Story R25: outputs over two megabytes failed their action, and all others were read and written again.
 func TestActionData(t *testing.T) {
 	f := newFixture(t)
 	dir := f.store.Root() + "/out/a0/1"

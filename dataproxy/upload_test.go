@@ -194,6 +194,7 @@ func TestUploadInputs(t *testing.T) {
 	require.Len(t, sum, 32)
 }
 
+// Story R24: inputs that differed only in what the cache ignores overwrote each other.
 func TestInputsThatDifferNeverShareAPlace(t *testing.T) {
 	f := newFixture(t)
 	f.state.tasks["t:v1"] = &task.TaskSpec{TaskTemplate: &core.TaskTemplate{Metadata: &core.TaskMetadata{CacheIgnoreInputVars: []string{"y"}}}}

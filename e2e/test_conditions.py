@@ -36,6 +36,8 @@ def receiver():
 
 
 def test_webhook_calls_and_its_callback_answers(receiver):
+    """Story R19: timeouts, backoff, queues, overwriting of the cache, recovery and webhooks were accepted and
+    ignored."""
     url, bodies = receiver
     handle = flyte.run(timing.asks_with_a_webhook, url)
     eventually(lambda: bodies, what="the webhook's call")

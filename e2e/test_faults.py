@@ -105,7 +105,10 @@ def test_duplicate_enqueue_storm(server: Server):
 
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("iptables"), reason="cutting a connection silently needs root and iptables")
 def test_half_open_watch_does_not_hang_a_parent(server: Server, tmp_path: pathlib.Path):
-    """The packets of a waiting parent's connections vanish, in both directions and for good, without any reset."""
+    """The packets of a waiting parent's connections vanish, in both directions and for good, without any reset.
+
+    Story R5: parents hung for hours after the server was restarted, on a watch whose connection was dead.
+    """
     connect(server)
     handle = flyte.run(storm.waits_for_file, str(tmp_path / "go"))
     pid = int(eventually(lambda: (tmp_path / "go.parent").exists() and (tmp_path / "go.parent").read_text(), what="the parent"))

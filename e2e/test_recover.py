@@ -111,6 +111,8 @@ def test_a_rerun_makes_everything_again(cli, tmp_path):
 
 
 def test_a_retried_parent_replays_its_traces(tmp_path):
+    """Story R23: every parent that reconnected made the API server list its whole run, and still missed its
+    traces."""
     run = flyte.run(recovering.replays, str(tmp_path))
     run.wait(quiet=True)
     assert run.outputs()[0].startswith("5 ")

@@ -80,6 +80,8 @@ func newService(t *testing.T, config events.Config, e events.Engine, c clock.Clo
 	return service
 }
 
+// Story R8: each change of a status was one row inserted by one call that a reconciler waited for, so pods of a fan-
+// out were made half an hour late.
 func TestCallersShareCallsWhileOneIsUnderWay(t *testing.T) {
 	proceed := make(chan struct{})
 	e := &engine{

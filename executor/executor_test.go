@@ -21,6 +21,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
+// Story R31: each action wrote its object nine times and carried its whole history in it.
 func TestActionRunsToItsEnd(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{
 		Program: succeeds,
@@ -87,6 +88,7 @@ func TestMissingOutputsAreTriedAgainThenExplained(t *testing.T) {
 	require.Equal(t, 4, h.node.Started(), "one and three more, whatever the task's own retries")
 }
 
+// Story R18: attempts that were tried again vanished without their error, their logs and their end.
 func TestRecoverableErrorConsumesRetries(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{
 		SkipRunning: true,
@@ -117,6 +119,7 @@ func TestUnrecoverableErrorFailsAtOnce(t *testing.T) {
 	require.Equal(t, 1, h.node.Started())
 }
 
+// Story R12: quota, throttling and preemption ate the retries that a task had declared for its own errors.
 func TestSystemFaultsLeaveTheTasksRetriesAlone(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: func(_ context.Context, pod *corev1.Pod) kubetest.Result {
 		switch pod.Labels["flyte.org/attempt"] {
@@ -148,6 +151,7 @@ func TestAttemptsSeeTheirNumberAndTheirDirectory(t *testing.T) {
 	require.Equal(t, "1 "+layout.AttemptDir(task.Spec.RunOutputBase, "a0", 2), <-numbers)
 }
 
+// Story R4: the database said ABORTED while the pod ran on, and finished runs became ABORTED after a laptop had slept.
 func TestDeletedTaskActionStopsItsPod(t *testing.T) {
 	stopped := make(chan struct{})
 	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, _ *corev1.Pod) kubetest.Result {
@@ -197,6 +201,7 @@ func TestAbortDuringAnOutageStopsThePodWhenItEnds(t *testing.T) {
 	}
 }
 
+// Story R1: a run that no page showed was reconciled for 17 days and made its pod again each time somebody deleted it.
 func TestActionThatTheRecordGaveUpIsDeleted(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, _ *corev1.Pod) kubetest.Result {
 		<-ctx.Done()
@@ -234,6 +239,7 @@ func TestRestartMidwayMakesNoSecondPod(t *testing.T) {
 	require.Equal(t, 1, h.node.Started())
 }
 
+// Story R26: garbage collection wrote ABORTED over successes and killed children that still ran.
 func TestRestartAfterTheEndMakesNoSecondPod(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, _ *corev1.Pod) kubetest.Result {
 		<-ctx.Done()
@@ -273,6 +279,8 @@ func TestOutageOfTheRecordIsRiddenOut(t *testing.T) {
 	require.Equal(t, 3, h.node.Started())
 }
 
+// Story R2: a pod that was deleted with grace was made again under its old name twelve times a second, refused
+// creations ate the quota, and the refusal counted as the user's error.
 func TestPodThatDisappearsIsALostAttempt(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
 		if pod.Labels["flyte.org/attempt"] == "1" {
@@ -369,6 +377,7 @@ func TestUnschedulablePodWaitsWithTheSchedulersWords(t *testing.T) {
 	})
 }
 
+// Story R19: timeouts, backoff, queues, overwriting of the cache, recovery and webhooks were accepted and ignored.
 func TestTimeoutEndsTheAttempt(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, _ *corev1.Pod) kubetest.Result {
 		<-ctx.Done()
@@ -382,6 +391,7 @@ func TestTimeoutEndsTheAttempt(t *testing.T) {
 	require.Equal(t, "MAX_RUNTIME_EXCEEDED", h.record.last(action).GetError().GetCode())
 }
 
+// Story R31: each action wrote its object nine times and carried its whole history in it.
 func TestLongActionTellsItsStatusOnce(t *testing.T) {
 	release := make(chan struct{})
 	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {

@@ -129,6 +129,8 @@ func TestPodOfARawContainerIsAcceptedByTheCluster(t *testing.T) {
 }
 
 // An existing backend makes the pod of a raw container again for ever when it exits with another code than 0.
+//
+// Story R3: a raw container that exited with an error never failed its action; its pod was made again for ever.
 func TestNonZeroExitOfARawContainerFailsTheAction(t *testing.T) {
 	var h *harness
 	h = newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {

@@ -56,6 +56,7 @@ func eventually(holds func() bool) bool {
 	return false
 }
 
+// Story R11: queues and limits of concurrency were accepted and never enforced.
 func TestConcurrencyLimitOfARun(t *testing.T) {
 	c := newChanging(t, nil)
 	c.create(limitedRun("r", 2))

@@ -88,6 +88,8 @@ func TestCacheOff(t *testing.T) {
 }
 
 // Story: upstream accepted overwrite_cache and the lookup scope, and ignored both.
+//
+// Story R19: timeouts, backoff, queues, overwriting of the cache, recovery and webhooks were accepted and ignored.
 func TestOverwrite(t *testing.T) {
 	c := newCached(t, nil)
 	c.run("r1", nil)

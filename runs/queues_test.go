@@ -180,6 +180,8 @@ func TestLimitsOutliveARestart(t *testing.T) {
 }
 
 // Two replicas decide under one lease; neither exceeds a limit, and what one records the other admits.
+//
+// Story R11: queues and limits of concurrency were accepted and never enforced.
 func TestTwoReplicasKeepTheLimits(t *testing.T) {
 	limit := withQueues(queues.Queue{Name: "two", MaxActions: 2})
 	a := newChanging(t, limit)

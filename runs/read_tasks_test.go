@@ -32,6 +32,7 @@ func deployment(name, version string, change func(*task.TaskSpec)) *task.DeployT
 	}
 }
 
+// Story R28: triggers that were removed came back, and their inputs were ignored.
 func TestDeployTask(t *testing.T) {
 	r := newReading(t, nil)
 	request := deployment("env.main", "v1", func(s *task.TaskSpec) { s.Environment.Description = "an environment" })

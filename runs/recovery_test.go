@@ -223,6 +223,7 @@ func TestRelationsAreChecked(t *testing.T) {
 	})
 }
 
+// Story R19: timeouts, backoff, queues, overwriting of the cache, recovery and webhooks were accepted and ignored.
 func TestARecoveryReusesWhatSucceeded(t *testing.T) {
 	c := failedRun(t)
 	c.create(related("new", recover_, "source"))

@@ -141,6 +141,8 @@ func (c *changing) assigned(run, action string) *enginev1.Assignment {
 }
 
 // Upstream stores settings and applies none of them.
+//
+// Story R20: settings were stored and applied to nothing.
 func TestSettingsReachRootAndChildren(t *testing.T) {
 	c := newChanging(t, nil)
 	c.set(wholeKey, &settings.Settings{

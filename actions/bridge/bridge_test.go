@@ -39,6 +39,7 @@ func TestAssignmentsBecomeObjectsUntilTheyAreReleased(t *testing.T) {
 	require.Empty(t, f.events.all())
 }
 
+// Story R26: garbage collection wrote ABORTED over successes and killed children that still ran.
 func TestWhatTheExecutorEndedIsLeftToIt(t *testing.T) {
 	f := newFixture(t)
 	f.config.SealGrace = time.Hour
@@ -95,6 +96,7 @@ func TestOnConnectingTheWholeSetIsCompared(t *testing.T) {
 	f.eventually("")
 }
 
+// Story R14: a failed enqueue was swallowed: the run was acknowledged and stayed queued for ever.
 func TestWhileTheStateMachineIsAwayNothingIsLost(t *testing.T) {
 	f := newFixture(t)
 	first, second, third := assignment(1, "a0"), assignment(2, "b"), assignment(3, "c")
@@ -268,6 +270,7 @@ func TestAbortsDuringAnOutageAreDoneWhenItEnds(t *testing.T) {
 	require.Empty(t, f.events.all(), "no action fails for that")
 }
 
+// Story R27: aborts lived in the memory of one process, and a second replica did all work twice.
 func TestOneBridgeIsActiveAtATime(t *testing.T) {
 	f := newFixture(t)
 	f.config.Election = bridge.ElectionConfig{Enabled: true, Namespace: f.cluster.Namespace, Name: "bridge", Duration: 3 * time.Second}
@@ -282,6 +285,7 @@ func TestOneBridgeIsActiveAtATime(t *testing.T) {
 	f.eventually("a0 b")
 }
 
+// Story R1: a run that no page showed was reconciled for 17 days and made its pod again each time somebody deleted it.
 func TestThePeriodicComparisonMends(t *testing.T) {
 	f := newFixture(t)
 	f.config.Resync = 50 * time.Millisecond

@@ -68,6 +68,8 @@ func (f *fixture) eventuallyMended(reader *metric.ManualReader, want map[string]
 }
 
 // TestEveryDivergenceIsMended makes one of each kind, between database and TaskActions.
+//
+// Story R1: a run that no page showed was reconciled for 17 days and made its pod again each time somebody deleted it.
 func TestEveryDivergenceIsMended(t *testing.T) {
 	f := newFixture(t)
 	reader := f.metered()

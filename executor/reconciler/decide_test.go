@@ -30,6 +30,8 @@ func withBudget(retries uint32) *core.TaskTemplate {
 
 // TestBudgetsAreKept is the promise that attempts never exceed the budget, and that faults of the system never consume
 // the task's retries.
+//
+// Story R12: quota, throttling and preemption ate the retries that a task had declared for its own errors.
 func TestBudgetsAreKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		retries := rapid.Uint32Range(0, 4).Draw(t, "retries")
@@ -99,6 +101,7 @@ func TestSystemFailuresBackOffAndUsersDoNot(t *testing.T) {
 	require.Equal(t, now, next.NotBefore.Time, "a retry of the task's own begins at once")
 }
 
+// Story R19: timeouts, backoff, queues, overwriting of the cache, recovery and webhooks were accepted and ignored.
 func TestRetriesBackOffAsTheTaskWants(t *testing.T) {
 	wanted := &core.Backoff{Base: durationpb.New(time.Second), Factor: proto.Float64(3), Cap: durationpb.New(5 * time.Second)}
 	require.Equal(t, time.Second, userPause(wanted, 1))

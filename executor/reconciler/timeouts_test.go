@@ -36,6 +36,7 @@ func limitedAttempt(r *Reconciler, n int32, ago time.Duration) *plugin.Attempt {
 	}}}
 }
 
+// Story R19: timeouts, backoff, queues, overwriting of the cache, recovery and webhooks were accepted and ignored.
 func TestEachTimeoutIsToldApart(t *testing.T) {
 	r := deciding(t, 0)
 	now := r.deps.Clock.Now()
@@ -104,6 +105,7 @@ func TestNobodysTimeIsCutShort(t *testing.T) {
 	require.Equal(t, 5300*time.Millisecond, r.withTimeouts(inherited, attempt, state).Recheck, "a successor counts from the end of that second")
 }
 
+// Story R12: quota, throttling and preemption ate the retries that a task had declared for its own errors.
 func TestRetryWords(t *testing.T) {
 	require.Equal(t, "NodeLost, next try in 4 s, 2 of 3 attempts that the system may lose",
 		retryWords(failure.New(failure.NodeLost, ""), 3500*time.Millisecond, 2, 3))

@@ -50,6 +50,8 @@ func (c goldenCase) decode(t *testing.T) (*task.Inputs, *core.TypedInterface) {
 
 // Story: upstream computed the key of a task that was started by itself in another way than the SDK does for one that
 // is called by a task, so that they never shared an entry.
+//
+// Story R24: inputs that differed only in what the cache ignores overwrote each other.
 func TestKeysAreTheSDKs(t *testing.T) {
 	for _, c := range readGolden(t).Cases {
 		t.Run(c.Name, func(t *testing.T) {

@@ -54,6 +54,7 @@ func TestLease(t *testing.T) {
 	acquire(a, true)
 }
 
+// Story R27: aborts lived in the memory of one process, and a second replica did all work twice.
 func TestHold(t *testing.T) {
 	pool, fake := pgtest.New(t, migrations), clock.NewFake(start)
 	a, b := pgdb.NewLeases(pool, fake, "a"), pgdb.NewLeases(pool, fake, "b")

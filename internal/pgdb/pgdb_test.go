@@ -34,6 +34,7 @@ DROP TABLE more;
 `)},
 }
 
+// Story R33: migrations took their lock through a pool and lost it.
 func TestMigrate(t *testing.T) {
 	pool := pgtest.Empty(t)
 	schema := pgdb.Schema{Name: "first", Files: migrations}

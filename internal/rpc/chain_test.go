@@ -84,6 +84,7 @@ type stateError string
 func (s stateError) Error() string    { return "sql " + string(s) }
 func (s stateError) SQLState() string { return string(s) }
 
+// Story R36: errors of the database reached clients as unknown, which they take for a lost sign-in.
 func TestErrorsBecomeCodes(t *testing.T) {
 	cause := errors.New("password=hunter2")
 	for _, c := range []struct {
@@ -275,6 +276,7 @@ func TestStreamsEndWhenTheProcessBeginsToStop(t *testing.T) {
 	require.NoError(t, <-unary)
 }
 
+// Story R35: services that clients ship with answered a page of HTML.
 func TestUnknownProcedureIsUnimplemented(t *testing.T) {
 	h := rpc.NewMux()
 	client := workflowconnect.NewRunServiceClient(rpc.InProcess(h), rpc.InProcessURL)

@@ -26,6 +26,7 @@ func client(h http.Handler) *connect.Client[text, text] {
 	return connect.NewClient[text, text](rpc.InProcess(h), rpc.InProcessURL+"/test.Service/Call")
 }
 
+// Story R34: services of one process called each other over HTTP without a timeout.
 func TestInProcess(t *testing.T) {
 	t.Run("unary with headers and trailers", func(t *testing.T) {
 		h := connect.NewUnaryHandler("/test.Service/Call",
@@ -131,6 +132,7 @@ func TestInProcess(t *testing.T) {
 	})
 }
 
+// Story R34: services of one process called each other over HTTP without a timeout.
 func TestInProcessEnd(t *testing.T) {
 	t.Run("the client's cancel ends the handler", func(t *testing.T) {
 		ended := make(chan error, 1)

@@ -173,6 +173,7 @@ func TestEngineActionsTakeNoPlaceOfTheInstallation(t *testing.T) {
 	require.Contains(t, f.live(), "direct/a0", "the gate does not concern it")
 }
 
+// Story R11: queues and limits of concurrency were accepted and never enforced.
 func TestDepth(t *testing.T) {
 	f := newFixture(t, 100, 10, queues.Queue{Name: "short", MaxActions: 1, MaxDepth: 3})
 	f.run("r", "short", nil)

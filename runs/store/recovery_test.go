@@ -64,6 +64,7 @@ func TestATraceThatRanAgainIsAnotherAttempt(t *testing.T) {
 	require.Equal(t, state.Failed, w.phase("r", "other"))
 }
 
+// Story R23: every parent that reconnected made the API server list its whole run, and still missed its traces.
 func TestRecoveredTracesComeWithTheirParent(t *testing.T) {
 	w := newWriting(t)
 	w.create("r", "taken")

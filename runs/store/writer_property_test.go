@@ -15,6 +15,8 @@ import (
 
 // TestWhateverHappensTheTablesAgree throws random operations of several callers at one run and checks what must hold
 // between rows, log and tree.
+//
+// Story R32: two writers of one status disagreed about how an action had ended.
 func TestWhateverHappensTheTablesAgree(t *testing.T) {
 	w := newWriting(t)
 	round := 0

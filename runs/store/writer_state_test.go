@@ -53,6 +53,7 @@ func TestTimesFromOtherClocksKeepTheirOrder(t *testing.T) {
 	require.True(t, row.EndedAt.Before(time.Now().Add(time.Minute)))
 }
 
+// Story R18: attempts that were tried again vanished without their error, their logs and their end.
 func TestRetryPairIsNeverAnEnd(t *testing.T) {
 	w := newWriting(t)
 	w.create("r", "parent")
@@ -72,6 +73,7 @@ func TestRetryPairIsNeverAnEnd(t *testing.T) {
 	require.Contains(t, w.live.names(), "r/parent")
 }
 
+// Story R17: a late event took an action out of its end: SUCCEEDED became FAILED, FAILED became RUNNING.
 func TestEndsAbsorbInTheStore(t *testing.T) {
 	w := newWriting(t)
 	phases := []state.Phase{state.Succeeded, state.Failed, state.TimedOut, state.Aborted, state.Recovered}
@@ -144,6 +146,7 @@ func TestNoFurtherAttemptBelowAnEnd(t *testing.T) {
 	require.Equal(t, state.Failed, w.phase("r", "child"))
 }
 
+// Story R4: the database said ABORTED while the pod ran on, and finished runs became ABORTED after a laptop had slept.
 func TestAbortKeepsWhatHasFinished(t *testing.T) {
 	w := newWriting(t)
 	w.create("r", "done", "failed", "open")

@@ -36,6 +36,7 @@ func TestCreateRunIsIdempotentByContent(t *testing.T) {
 	require.EqualValues(t, 1, w.number(`SELECT count(*) FROM action_events`))
 }
 
+// Story R22: two runs of one name in different projects shared an object of the cluster.
 func TestSameRunNameInTwoProjects(t *testing.T) {
 	w := newWriting(t)
 	w.create("same")
@@ -50,6 +51,7 @@ func TestSameRunNameInTwoProjects(t *testing.T) {
 	require.EqualValues(t, 2, w.number(`SELECT count(*) FROM actions WHERE phase = $1`, state.Queued))
 }
 
+// Story R27: aborts lived in the memory of one process, and a second replica did all work twice.
 func TestTwoReplicasCreateTheSameRun(t *testing.T) {
 	pool := pgtest.New(t, store.Migrations())
 	writers := []*writing{writingOn(t, pool), writingOn(t, pool)}

@@ -44,6 +44,7 @@ func told(all []*enginev1.WatchChildrenResponse) []string {
 	return words
 }
 
+// Story R23: every parent that reconnected made the API server list its whole run, and still missed its traces.
 func TestChildrenSnapshotSentinelChanges(t *testing.T) {
 	f := newFixture(t)
 	r := f.run("p", "development", "r1")
@@ -129,6 +130,7 @@ func TestChildrenOfUnknownParent(t *testing.T) {
 	require.True(t, rpc.IsNotFound(f.children(ident.Run{Project: "p", Domain: "development", Name: "r2"}.Root()).end()))
 }
 
+// Story R15: watches dropped what did not fit into a buffer and never said so.
 func TestChildrenSlowClientIsResynchronised(t *testing.T) {
 	f := newFixture(t, withConfig(func(c *watch.Config) { c.Ring, c.Page = 10, 7 }))
 	r := f.run("p", "development", "r1")

@@ -50,6 +50,8 @@ func TestActionDetailsUntilTheEnd(t *testing.T) {
 }
 
 // What has no executor's events ends too: traces, conditions, runs that were aborted before they began.
+//
+// Story R16: the stream of an action's details never ended for traces, conditions and early aborts.
 func TestActionDetailsEndOfEverything(t *testing.T) {
 	f := newFixture(t)
 	r := f.run("p", "development", "r1")

@@ -19,6 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
+// Story R22: two runs of one name in different projects shared an object of the cluster.
 func TestNamesAreDNSLabelsAndTellActionsApart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) string { return rapid.StringN(0, 40, 80).Draw(t, name) }

@@ -116,6 +116,8 @@ func TestStrangersPodIsLeftAlone(t *testing.T) {
 	require.Empty(t, b.deleted)
 }
 
+// Story R2: a pod that was deleted with grace was made again under its old name twelve times a second, refused
+// creations ate the quota, and the refusal counted as the user's error.
 func TestRefusals(t *testing.T) {
 	b := newBench(t)
 	attempt := attemptOf(containerTask())

@@ -245,6 +245,7 @@ func TestWrongTasksAreRefusedWithWords(t *testing.T) {
 	}
 }
 
+// Story R30: secrets stood in plain text in the specs of pods.
 func TestSecretsAreReferences(t *testing.T) {
 	template := containerTask()
 	template.SecurityContext = &core.SecurityContext{Secrets: []*core.Secret{

@@ -237,6 +237,8 @@ func statuses(uploaderState, downloaderState, primaryState corev1.ContainerState
 }
 
 // An existing backend never lets a non-zero exit of a raw container fail the action: the pod is made again for ever.
+//
+// Story R3: a raw container that exited with an error never failed its action; its pod was made again for ever.
 func TestNonZeroExitOfARawContainerFailsTheAttemptAtOnce(t *testing.T) {
 	up := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 	state := observedRaw(t, func(p *corev1.Pod) {
