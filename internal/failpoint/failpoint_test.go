@@ -1,0 +1,16 @@
+package failpoint_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/failpoint"
+)
+
+// In the programs that people run there is nothing to switch on.
+func TestNothingIsArmedWithoutTheTag(t *testing.T) {
+	failpoint.Here("anywhere")
+	require.Equal(t, clock.System{}, failpoint.Clock(clock.System{}))
+}
