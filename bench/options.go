@@ -34,6 +34,7 @@ type options struct {
 	held        int
 	heldFor     time.Duration
 	paused      int
+	live        int
 	soak        int
 	soakFor     time.Duration
 	soakRound   int
@@ -67,6 +68,7 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.IntVar(&o.held, "held", 20_000, "children that sleep at once")
 	flags.DurationVar(&o.heldFor, "heldfor", time.Minute, "how long each of them sleeps")
 	flags.IntVar(&o.paused, "paused", 10_000, "conditions that wait at once")
+	flags.IntVar(&o.live, "live", 100_000, "live actions of the restart")
 	flags.IntVar(&o.soak, "soak", 200_000, "actions of the soak")
 	flags.DurationVar(&o.soakFor, "soakfor", 0, "end the soak after this time, however many actions were done; 0 means never")
 	flags.IntVar(&o.soakRound, "soakround", 1000, "children of each run of the soak")
@@ -84,7 +86,7 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	}
 	for name, n := range map[string]int{
 		"samples": o.samples, "creates": o.creates, "plain": o.plain, "concurrency": o.concurrency, "chain": o.chain,
-		"stored": o.stored, "memory": o.memory, "retried": o.retried, "aborted": o.aborted, "held": o.held, "paused": o.paused, "soak": o.soak, "soakround": o.soakRound,
+		"stored": o.stored, "memory": o.memory, "retried": o.retried, "aborted": o.aborted, "held": o.held, "paused": o.paused, "live": o.live, "soak": o.soak, "soakround": o.soakRound,
 	} {
 		if n <= 0 {
 			return o, fmt.Errorf("-%s: must be positive, got %d", name, n)

@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/logs"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
@@ -137,4 +138,27 @@ func TestLogOfAnAbortedActionIsKept(t *testing.T) {
 	body, err := os.ReadFile(layout.SealedLog(layout.AttemptDir(task.Spec.RunOutputBase, "a0", 1), "primary"))
 	require.NoError(t, err)
 	require.Equal(t, "2026-01-02T03:04:05Z so far\n", string(body))
+}
+
+func TestLogOfAPodThatSomebodyDeletedIsKept(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{
+		Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
+			if !strings.HasSuffix(pod.Name, "-0") {
+				return succeeds(ctx, pod)
+			}
+			return untilDeleted(ctx, pod)
+		},
+		Log:       func(pod, _ string) string { return "2026-01-02T03:04:05Z I am " + pod + "\n" },
+		StopDelay: 300 * time.Millisecond,
+	})
+	action, task := h.submit(taskTemplate())
+	h.record.awaitPhase(t, action, 1, state.Running)
+	require.NoError(t, h.Clientset.CoreV1().Pods(h.Namespace).Delete(t.Context(), v1.PodName(task.Name, 1), metav1.DeleteOptions{}))
+	h.record.awaitPhase(t, action, 2, state.Succeeded)
+	h.awaitGone(task)
+	for attempt := range uint32(2) {
+		body, err := os.ReadFile(layout.SealedLog(layout.AttemptDir(task.Spec.RunOutputBase, "a0", attempt+1), "primary"))
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprintf("2026-01-02T03:04:05Z I am %s-%d\n", task.Name, attempt), string(body))
+	}
 }

@@ -64,6 +64,7 @@ func (s *Service) runOnce(ctx context.Context, ready func()) error {
 	if err := one.Attach(mgr); err != nil {
 		return err
 	}
+	s.current.Store(one)
 	go func() {
 		if mgr.GetCache().WaitForCacheSync(ctx) {
 			ready()

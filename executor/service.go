@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel/metric"
@@ -53,6 +54,8 @@ type Service struct {
 	mu     sync.Mutex
 	cancel context.CancelFunc // GUARDED_BY(mu): ends the running service
 	done   chan struct{}      // GUARDED_BY(mu): closed when it has ended
+
+	current atomic.Pointer[reconciler.Reconciler] // the one that works
 }
 
 var _ lifecycle.Part = (*Service)(nil)
@@ -84,6 +87,14 @@ func New(config Config, deps Deps) (*Service, error) {
 		return nil, fmt.Errorf("executor: client of the cluster: %w", err)
 	}
 	return &Service{config: config, deps: deps, kube: kube, clientset: clientset}, nil
+}
+
+// Live is how much the process remembers of actions: what is under way, and nothing else.
+func (s *Service) Live() int {
+	if current := s.current.Load(); current != nil {
+		return current.Live()
+	}
+	return 0
 }
 
 // Mount registers PodLogService.

@@ -93,6 +93,8 @@ type State struct {
 	LogContext *core.LogContext
 	// LogLinks are addresses of logs for people.
 	LogLinks []*core.TaskLog
+	// Stopping says that somebody stops the attempt, as by deleting its pod: its logs can be read a little longer.
+	Stopping bool
 	// Recheck asks for another look after a while, though nothing changes; 0 asks for none.
 	Recheck time.Duration
 }

@@ -119,6 +119,13 @@ func (r *Reconciler) interrupt(ctx context.Context, attempt *plugin.Attempt) err
 	if err := r.remove(ctx, attempt); err != nil {
 		return err
 	}
+	r.follow(attempt, logs)
+	return nil
+}
+
+// follow keeps logs of an attempt that is being stopped: to their end, or as far as they can be read. Afterwards its pod
+// is gone, and the logs with it.
+func (r *Reconciler) follow(attempt *plugin.Attempt, logs []plugin.Log) {
 	for _, log := range logs {
 		log.Follow = true
 		r.work.Go(func() {
@@ -130,7 +137,6 @@ func (r *Reconciler) interrupt(ctx context.Context, attempt *plugin.Attempt) err
 			}
 		})
 	}
-	return nil
 }
 
 // gone deletes what an action left whose TaskAction was deleted by somebody else, as the bridge does on an abort. What

@@ -51,6 +51,7 @@ type entry struct {
 	plan     *plan     // what to do when the report under way is acknowledged
 	errors   int       // failed reports in a row
 
+	followed  int32         // the attempt whose logs are read to their end, since somebody stops it
 	dismissed bool          // nothing of it has to run any more
 	sealed    chan struct{} // set when its last process ended: closed when the logs are kept
 

@@ -56,8 +56,16 @@ func New(config Config, deps Deps) (*Reconciler, error) {
 	}, nil
 }
 
-// Live is the number of TaskActions in memory.
-func (r *Reconciler) Live() int { return r.memory.size() }
+// Live is the number of TaskActions in memory, here and in plugins.
+func (r *Reconciler) Live() int {
+	live := r.memory.size()
+	for _, one := range r.deps.Plugins.All() {
+		if remembers, ok := one.(interface{ Live() int }); ok {
+			live += remembers.Live()
+		}
+	}
+	return live
+}
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
@@ -117,6 +125,10 @@ func (r *Reconciler) advance(ctx context.Context, task *v1.TaskAction, entry *en
 	default:
 		var err error
 		if state, err = r.deps.Plugins.For(task.Spec.TaskType).Advance(ctx, attempt); err == nil {
+			if state.Stopping && entry.followed != attempt.Number {
+				entry.followed = attempt.Number
+				r.follow(attempt, r.logs(ctx, attempt))
+			}
 			state, err = r.outcome(ctx, attempt, r.withTimeouts(entry, attempt, state))
 		}
 		if err != nil {

@@ -27,6 +27,8 @@ type Config struct {
 	Children int
 	// Wide is the number of children of one more run, named wide. Zero makes no such run.
 	Wide int
+	// LiveWide leaves all children of wide admitted and unfinished.
+	LiveWide bool
 	// Start and Span are when the runs were created.
 	Start time.Time
 	Span  time.Duration
@@ -134,10 +136,10 @@ func fillWide(ctx context.Context, pool *pgxpool.Pool, c Config, digest []byte) 
 		query := rows + `(
 			SELECT $5::bigint + child AS id, $5::bigint AS run_id, 'wide' AS run_name,
 				CASE WHEN child = 0 THEN 'a0' ELSE 'c' || child END AS name, CASE WHEN child > 0 THEN 'a0' END AS parent_name,
-				child AS n, CASE WHEN child = 0 THEN 4 WHEN child % 20 = 3 THEN 6 ELSE 5 END AS phase,
-				$7::timestamptz + child * interval '10 milliseconds' AS created_at, child > 0 AS ended
+				child AS n, CASE WHEN child = 0 OR $8::bool THEN 4 WHEN child % 20 = 3 THEN 6 ELSE 5 END AS phase,
+				$7::timestamptz + child * interval '10 milliseconds' AS created_at, child > 0 AND NOT $8::bool AS ended
 			FROM generate_series(0, $6::int) child) made`
-		_, err := tx.Exec(ctx, query, c.Project, c.Domain, digest, owner(), first, c.Wide, c.Start.Add(c.Span))
+		_, err := tx.Exec(ctx, query, c.Project, c.Domain, digest, owner(), first, c.Wide, c.Start.Add(c.Span), c.LiveWide)
 		return err
 	})
 }

@@ -48,3 +48,10 @@ func (c *created) remove(key types.NamespacedName, owner types.UID) {
 		delete(c.pods, key)
 	}
 }
+
+// Live is the number of pods that are remembered.
+func (p *Plugin) Live() int {
+	p.created.mu.Lock()
+	defer p.created.mu.Unlock()
+	return len(p.created.pods)
+}

@@ -21,7 +21,7 @@ const (
 // observe reads the state of an attempt from its pod.
 func (p *Plugin) observe(attempt *plugin.Attempt, pod *corev1.Pod) plugin.State {
 	now := p.deps.Clock.Now()
-	state := plugin.State{Object: pod.UID}
+	state := plugin.State{Object: pod.UID, Stopping: pod.DeletionTimestamp != nil}
 	primary := statusOf(pod.Status.ContainerStatuses, PrimaryName(attempt.Template))
 	if primary != nil {
 		state.StartedAt, state.EndedAt = span(primary)

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/runs/seed"
+)
+
+// measureRestart starts a server on a database with many live actions, none of which has a TaskAction: the most that a
+// bridge can have to compare and to make.
+func measureRestart(live int) func(context.Context, *stack, *Result) error {
+	return func(ctx context.Context, s *stack, r *Result) error {
+		c := seed.DefaultConfig()
+		c.Project, c.Domain, c.Runs, c.Wide, c.LiveWide = project, domain, 0, live-1, true
+		if err := s.seed(ctx, c); err != nil {
+			return err
+		}
+		if err := s.restartServer(ctx, r); err != nil {
+			return err
+		}
+		if err := s.addMemory(r, "when ready", false); err != nil {
+			return err
+		}
+		if err := pause(ctx, settleTime); err != nil {
+			return err
+		}
+		if err := s.addMemory(r, fmt.Sprintf("%s later", settleTime), true); err != nil {
+			return err
+		}
+		wide := ident.Run{Project: project, Domain: domain, Name: "wide"}
+		began := time.Now()
+		_, err := s.api.AbortRun(ctx, &workflow.AbortRunRequest{RunId: wide.Proto()})
+		r.add("abort of all of them", time.Since(began).Seconds(), "s")
+		return err
+	}
+}

@@ -1,0 +1,13 @@
+"""A task that says something and waits."""
+
+import asyncio
+
+import flyte
+
+env = flyte.TaskEnvironment(name="logs", resources=flyte.Resources(cpu="200m", memory="250Mi"))
+
+
+@env.task(retries=1)
+async def waiting(mark: str) -> None:
+    print(f"waiting {mark}", flush=True)
+    await asyncio.sleep(300)
