@@ -45,6 +45,10 @@ func cases(o options) []benchCase {
 			measureFanOut(o.retried, o.concurrency, withRetry),
 		},
 		benchCase{
+			"fan-out-cached", fmt.Sprintf("%d children whose outputs come from the cache, each with a key of its own", o.cached), true, false,
+			measureCacheHits(o.cached, o.concurrency),
+		},
+		benchCase{
 			"held", fmt.Sprintf("%d children that sleep without a pod, all at once", o.held), true, false,
 			measureHeld(o.held, o.concurrency, o.heldFor),
 		},
