@@ -140,8 +140,6 @@ func (c *changing) assigned(run, action string) *enginev1.Assignment {
 	return response.GetAssignments()[0]
 }
 
-// Upstream stores settings and applies none of them.
-//
 // Story R20: settings were stored and applied to nothing.
 func TestSettingsReachRootAndChildren(t *testing.T) {
 	c := newChanging(t, nil)

@@ -50,7 +50,7 @@ func TestNamespacesByTemplate(t *testing.T) {
 	}
 }
 
-// Upstream's pods of two projects may meet in one namespace.
+// Pods of two projects never meet in one namespace by accident.
 func TestNamespacesOfDifferentProjectsDiffer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		chosen := rapid.SampledFrom([]string{
