@@ -160,6 +160,28 @@ func TestWhyAConditionWaits(t *testing.T) {
 	require.Nil(t, c.explain("r", "a0").GetCache())
 }
 
+func TestWhyAHeldActionWaits(t *testing.T) {
+	c := newChanging(t, func(config *runs.Config) { config.Cache.Poll, config.Cache.ReservationPoll = time.Hour, time.Hour })
+	c.create(namedRun("owner"))
+	c.create(namedRun("r"))
+	c.child("r", "a0", "c")
+	set := func(hold int, reason string) {
+		_, err := c.pool.Exec(t.Context(), `UPDATE actions SET admitted_at = NULL, hold = $1, cache_key = 'k', cache_reason = $2 WHERE name = 'c'`, hold, reason)
+		require.NoError(t, err)
+	}
+	set(1, "")
+	require.Equal(t, insightv1.WaitCause_WAIT_CAUSE_PENDING, c.explain("r", "c").GetWait().GetCause())
+	set(2, "waits for action flytesnacks/development/owner/a0, which computes the same key")
+	answer := c.explain("r", "c")
+	require.Equal(t, insightv1.WaitCause_WAIT_CAUSE_CACHE_RESERVATION, answer.GetWait().GetCause())
+	require.Equal(t, answer.GetCache().GetReason(), answer.GetWait().GetMessage())
+	require.Equal(t, "k", answer.GetCache().GetKey())
+	require.Nil(t, answer.GetWait().GetBehind())
+	_, err := c.pool.Exec(t.Context(), `INSERT INTO reserved_keys SELECT id, run_id, '', '', 'k', 'x' FROM actions WHERE run_name = 'owner'`)
+	require.NoError(t, err)
+	require.Equal(t, "owner", c.explain("r", "c").GetWait().GetBehind().GetRun().GetName())
+}
+
 // A run keeps to its limit whatever restarts, and so does a queue.
 func TestLimitsOutliveARestart(t *testing.T) {
 	c := newChanging(t, withQueues(queues.Queue{Name: "two", MaxActions: 2}))

@@ -44,7 +44,11 @@ func (s *Service) wait(ctx context.Context, a *store.Standing) (*insightv1.Wait,
 	case a.Hold == store.HoldReservation:
 		w.Cause = insightv1.WaitCause_WAIT_CAUSE_CACHE_RESERVATION
 		w.Message = firstOf(a.CacheReason, "another action computes the outputs that the cache has no entry for yet")
-		return w, nil
+		owner, err := s.lists.ReservedBy(ctx, &a.Action)
+		if owner != nil {
+			w.Behind = owner.Proto()
+		}
+		return w, err
 	default:
 		return w, s.queueWait(ctx, w, a)
 	}

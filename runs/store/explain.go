@@ -53,6 +53,24 @@ func (r *Reader) Standing(ctx context.Context, id ident.Action) (*Standing, erro
 	return s, nil
 }
 
+// ReservedBy finds the action that has reserved the cache key for which another waits, as that one was told; nil when it
+// has ended meanwhile.
+func (r *Reader) ReservedBy(ctx context.Context, waits *Action) (*ident.Action, error) {
+	const query = `
+		SELECT a.project, a.domain, a.run_name, a.name FROM reserved_keys k JOIN actions a ON a.id = k.action_id
+		WHERE k.key = $1 AND a.id <> $2 AND strpos($3, concat_ws('/', a.project, a.domain, a.run_name, a.name)) > 0
+		ORDER BY length(a.name) DESC LIMIT 1`
+	var id ident.Action
+	err := r.pool.QueryRow(ctx, query, waits.CacheKey, waits.ID, waits.CacheReason).Scan(&id.Run.Project, &id.Run.Domain, &id.Run.Name, &id.Name)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read who has reserved a key: %w", err)
+	}
+	return &id, nil
+}
+
 // MaxAhead is how far Ahead counts.
 const MaxAhead = 10_000
 
