@@ -95,7 +95,7 @@ func (c *collector) run(ctx context.Context, conn *pgx.Conn, driven *drivenRun) 
 
 func (c *collector) rows(ctx context.Context, conn *pgx.Conn, run *check.Run) error {
 	rows, err := conn.Query(ctx, `SELECT id, name, coalesce(parent_name, ''), action_type, phase, attempt, version, ended_at, hold,
-		output_uri, error, last_seq, paused_count FROM actions
+		output_uri, error, last_seq, paused_count, cache_status FROM actions
 		WHERE project = $1 AND domain = $2 AND run_name = $3 ORDER BY id`, script.Project, script.Domain, run.Name)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (c *collector) rows(ctx context.Context, conn *pgx.Conn, run *check.Run) er
 	var phase int16
 	_, err = pgx.ForEachRow(rows, []any{
 		&row.ID, &row.Name, &row.Parent, &row.Kind, &phase, &row.Attempt, &row.Version, &row.EndedAt, &row.Hold,
-		&output, &failure, &seq, &row.PausedChildren,
+		&output, &failure, &seq, &row.PausedChildren, &row.CacheStatus,
 	}, func() error {
 		row.Phase = int32(phase)
 		if row.Parent == "" {

@@ -99,8 +99,8 @@ func (g *generator) run() script.Node {
 		}
 		root.Leave = g.IntN(4) == 0
 	default: // the same work again and again
-		version := fmt.Sprintf("v%d-%d", g.seed, g.IntN(2))
 		serialized := g.IntN(2) == 0
+		version := fmt.Sprintf("v%d-%d-%t", g.seed, g.IntN(2), serialized)
 		for range 3 + g.IntN(6) {
 			child := g.plain()
 			child.Millis, child.Cache, child.Serialized = 50, version, serialized
@@ -143,9 +143,10 @@ func (g *generator) leaf() script.Node {
 // forEver is how often a task fails that never succeeds.
 const forEver = 1000
 
-// troubled lets an action fail by itself before it succeeds, or too often.
+// troubled lets an action fail by itself before it succeeds, or for ever.
 func (g *generator) troubled(n *script.Node) {
-	n.Retries, n.Failures = 1+g.IntN(2), 1+g.IntN(2)
+	n.Retries = 1 + g.IntN(2)
+	n.Failures = 1 + g.IntN(n.Retries)
 	if g.IntN(5) == 0 {
 		n.Failures = forEver // Some of its failures may be laid to the system, whose fault they then are.
 	}

@@ -139,6 +139,12 @@ func TestEachPromiseIsSeenToBeBroken(t *testing.T) {
 
 		{"I8", "which is not there", func(e *check.Evidence, _ *check.Run) { e.Cached[0].Exists = false }},
 		{"I8", "two entries", func(e *check.Evidence, _ *check.Run) { e.Cached = append(e.Cached, e.Cached[0]) }},
+		{"I8", "2 actions computed for the serialised key k", func(_ *check.Evidence, r *check.Run) {
+			for i := range 2 {
+				r.Script.Children[i].Cache, r.Script.Children[i].Serialized = "k", true
+				r.Rows[i+1].CacheStatus = check.Populated
+			}
+		}},
 		{"I8", "outputs are not there", func(_ *check.Evidence, r *check.Run) { r.Rows[0].OutputExists = false }},
 
 		{"I10", "TaskActions are left: x", func(e *check.Evidence, _ *check.Run) { e.TaskActions = []string{"x"} }},

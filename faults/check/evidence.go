@@ -21,6 +21,9 @@ const (
 	Recovered = 10
 )
 
+// Populated is the cache status of an action that computed what others may reuse.
+const Populated = 3
+
 // Terminal tells whether a phase is an end.
 func Terminal(phase int32) bool {
 	return phase == Succeeded || phase == Failed || phase == Aborted || phase == TimedOut || phase == Recovered
@@ -88,6 +91,7 @@ type Row struct {
 	LivePods       int    // of it, after everything
 	PausedChildren int    // root: the count that the row keeps
 	Hold           int16  // what it still waits for before admission
+	CacheStatus    int16  // core.CatalogCacheStatus
 	ErrorKind      string // USER, SYSTEM or nothing
 	ErrorMessage   string
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// cacheServes: every entry points to outputs that exist, and a key has one entry.
+// cacheServes: every entry points to outputs that exist, a key has one entry, and of serialised tasks one computed it.
 func cacheServes(e *Evidence, f *findings) {
 	keys := map[string]bool{}
 	for _, entry := range e.Cached {
@@ -16,11 +16,21 @@ func cacheServes(e *Evidence, f *findings) {
 			f.add("the key %s points to %s, which is not there", entry.Key, entry.URI)
 		}
 	}
+	writers := map[string][]string{}
 	for i := range e.Runs {
+		nodes := nodesOf(&e.Runs[i])
 		for _, row := range e.Runs[i].Rows {
+			if node := nodes[row.Name]; node.Serialized && row.CacheStatus == Populated {
+				writers[node.Cache] = append(writers[node.Cache], e.Runs[i].Name+"/"+row.Name)
+			}
 			if row.Phase == Succeeded && !row.OutputExists {
 				f.add("%s/%s succeeded and its outputs are not there", e.Runs[i].Name, row.Name)
 			}
+		}
+	}
+	for key, names := range writers {
+		if len(names) > 1 {
+			f.add("%d actions computed for the serialised key %s: %s", len(names), key, some(names))
 		}
 	}
 }
