@@ -376,3 +376,26 @@ func TestEngineTasksAreCached(t *testing.T) {
 	require.Equal(t, statusPopulated, c.state("r1", "first").Status)
 	require.Equal(t, core.CatalogCacheStatus_CACHE_HIT, c.state("r1", "second").Status)
 }
+
+// One replica hands reservations out, whichever recorded the actions and whichever hears of their ends.
+func TestReservationsOfTwoReplicas(t *testing.T) {
+	c := newCached(t, func(config *runs.Config) { config.Cache.Poll = time.Minute }) // only what replicas tell each other wakes them
+	c.run("r1", nil)
+	c.eventually("the first has the lease", func() bool { return c.count(`SELECT count(*) FROM leases WHERE name = 'cache reservations'`) == 1 })
+	first := c.halt
+	c.start(c.pool)
+	second := c.halt
+	c.halt = func() { second(); first() }
+	for i := range 6 {
+		c.cacheable("r1", fmt.Sprintf("c%d", i), "k", serialized)
+	}
+	c.eventually("one runs", func() bool {
+		return c.count(`SELECT count(*) FROM actions WHERE cache_key = 'k' AND admitted_at IS NOT NULL`) == 1
+	})
+	var owner string
+	require.NoError(t, c.pool.QueryRow(t.Context(), `SELECT name FROM actions WHERE cache_key = 'k' AND admitted_at IS NOT NULL`).Scan(&owner))
+	c.finish("r1", owner)
+	c.eventually("the others have hits", func() bool {
+		return c.count(`SELECT count(*) FROM actions WHERE cache_key = 'k' AND cache_status = 2`) == 5
+	})
+}

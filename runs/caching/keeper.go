@@ -250,10 +250,8 @@ func (k *keeper) settleGroup(ctx context.Context, g *group) ([]store.Settlement,
 			break
 		}
 	}
-	if o.err != nil { // running without a reservation would break the promise of one at a time
-		return k.all(g, store.Settlement{
-			To: store.HoldReservation, CacheStatus: int16(core.CatalogCacheStatus_CACHE_LOOKUP_FAILURE), Reason: "lookup failed, trying again: " + message(o.err),
-		}), nil
+	if o.err != nil {
+		return k.all(g, askAgain(o.err)), nil //nolint:nilerr // the actions say so
 	}
 	settlements := make([]store.Settlement, len(g.actions))
 	first := -1
@@ -332,6 +330,14 @@ func (k *keeper) all(g *group, s store.Settlement) []store.Settlement {
 		settlements[i] = s
 	}
 	return settlements
+}
+
+// askAgain keeps actions waiting: to run without a reservation would break the promise of one at a time.
+func askAgain(err error) store.Settlement {
+	return store.Settlement{
+		To: store.HoldReservation, CacheStatus: int16(core.CatalogCacheStatus_CACHE_LOOKUP_FAILURE),
+		Reason: "lookup failed, trying again: " + message(err),
+	}
 }
 
 func waitFor(owner string) store.Settlement {
