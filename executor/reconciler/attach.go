@@ -71,7 +71,10 @@ func (r *Reconciler) taskHandler() handler.EventHandler {
 			add(e.Object, q)
 		},
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { add(e.ObjectNew, q) },
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { add(e.Object, q) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
+			r.memory.disinherit(e.Object.GetUID())
+			add(e.Object, q)
+		},
 	}
 }
 

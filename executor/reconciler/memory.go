@@ -28,6 +28,13 @@ func (m *memory) inherit(task *v1.TaskAction) {
 	m.inherited[task.UID] = struct{}{}
 }
 
+// disinherit forgets one that went before anybody looked at it.
+func (m *memory) disinherit(uid types.UID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.inherited, uid)
+}
+
 // entry is the memory of one TaskAction. Its fields belong to the one reconcile of its key that may run at a time;
 // only answer crosses over from the goroutine that reports.
 type entry struct {
