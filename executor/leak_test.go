@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -95,10 +94,11 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	events, err := h.Clientset.CoreV1().Events(h.Namespace).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	require.Empty(t, events.Items, "the executor writes no events")
-	if !assert.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+25 }, patience, 50*time.Millisecond) {
-		var stacks strings.Builder
-		require.NoError(t, pprof.Lookup("goroutine").WriteTo(&stacks, 1))
-		t.Fatalf("%d goroutines before, %d after:\n%s", before, runtime.NumGoroutine(), stacks.String())
-	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			require.NoError(t, pprof.Lookup("goroutine").WriteTo(t.Output(), 1))
+		}
+	})
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+25 }, patience, 50*time.Millisecond, "%d before", before)
 	require.GreaterOrEqual(t, pods.Load(), int64(actions))
 }

@@ -10,7 +10,6 @@ import (
 	"connectrpc.com/connect"
 	"github.com/jackc/pgx/v5"
 	"github.com/rs/zerolog"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
@@ -340,8 +339,8 @@ func TestTheLoopDeletesUnderItsLease(t *testing.T) {
 	})
 	c.endedRun("old")
 	c.endedRun("kept")
-	require.EventuallyWithT(t, func(collect *assert.CollectT) {
-		assert.Zero(collect, c.count(`SELECT count(*) FROM actions WHERE run_name = 'old'`))
+	require.Eventually(t, func() bool {
+		return c.count(`SELECT count(*) FROM actions WHERE run_name = 'old'`) == 0
 	}, 10*time.Second, 10*time.Millisecond)
 	require.Equal(t, []string{"kept"}, c.names())
 }
