@@ -2,13 +2,13 @@ package cacheservice
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/cache_service/store"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 )
 
 // leaseName is the lease of the collector.
@@ -24,50 +24,22 @@ type leases interface {
 
 // collector deletes what has expired, on one replica.
 type collector struct {
+	lifecycle.Background
 	config Config
 	store  *store.Store
 	leases leases
 	clock  clock.Clock
 	logger zerolog.Logger
-
-	mu     sync.Mutex
-	cancel context.CancelFunc // GUARDED_BY(mu)
-	done   chan struct{}
 }
 
 // Start implements lifecycle.Part.
 func (c *collector) Start(ctx context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.cancel != nil {
-		return nil
-	}
-	ctx, c.cancel = context.WithCancel(c.logger.WithContext(context.WithoutCancel(ctx)))
-	c.done = make(chan struct{})
-	go func() {
-		defer close(c.done)
+	c.Run(c.logger.WithContext(ctx), func(ctx context.Context) {
 		if err := c.leases.Hold(ctx, leaseName, c.config.Lease, c.work); err != nil {
 			c.logger.Error().Err(err).Msg("collecting expired reservations ended")
 		}
-	}()
+	})
 	return nil
-}
-
-// Stop implements lifecycle.Part.
-func (c *collector) Stop(ctx context.Context) error {
-	c.mu.Lock()
-	cancel, done := c.cancel, c.done
-	c.mu.Unlock()
-	if cancel == nil {
-		return nil
-	}
-	cancel()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // work collects until the lease or the process ends. What could not be deleted now is there the next time.

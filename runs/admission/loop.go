@@ -5,7 +5,6 @@ package admission
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -65,12 +64,9 @@ type Deps struct {
 
 // Loop is the admission loop.
 type Loop struct {
+	lifecycle.Background
 	config Config
 	deps   Deps
-
-	mu     sync.Mutex
-	cancel context.CancelFunc // GUARDED_BY(mu)
-	wg     sync.WaitGroup
 
 	backlog   atomic.Bool // the last look found actions that wait
 	saturated atomic.Bool // the last pass found the installation's limit reached
@@ -88,44 +84,15 @@ func New(config Config, deps Deps) *Loop {
 
 // Start implements lifecycle.Part. When it returns, the gate is open as far as the limit allows.
 func (l *Loop) Start(ctx context.Context) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.cancel != nil {
-		return nil
-	}
 	if err := l.measure(ctx); err != nil {
 		l.deps.Logger.Warn().Err(err).Msg("measuring the live set failed, trying again soon")
 	}
-	ctx, l.cancel = context.WithCancel(l.deps.Logger.WithContext(context.WithoutCancel(ctx)))
-	l.wg.Go(func() { l.keepGate(ctx) })
-	l.wg.Go(func() {
+	l.Run(l.deps.Logger.WithContext(ctx), l.keepGate, func(ctx context.Context) {
 		if err := l.deps.Leases.Hold(ctx, LeaseName, l.config.Lease, l.work); err != nil {
 			l.deps.Logger.Error().Err(err).Msg("admission ended")
 		}
 	})
 	return nil
-}
-
-// Stop implements lifecycle.Part.
-func (l *Loop) Stop(ctx context.Context) error {
-	l.mu.Lock()
-	cancel := l.cancel
-	l.mu.Unlock()
-	if cancel == nil {
-		return nil
-	}
-	cancel()
-	done := make(chan struct{})
-	go func() {
-		l.wg.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // keepGate measures from time to time on every replica, holder or not.

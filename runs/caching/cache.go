@@ -84,14 +84,11 @@ type Deps struct {
 
 // Cache is the engine's side of the cache.
 type Cache struct {
+	lifecycle.Background
 	config  Config
 	deps    Deps
 	catalog *catalog
 	wishes  *wishes
-
-	mu     sync.Mutex
-	cancel context.CancelFunc // GUARDED_BY(mu)
-	wg     sync.WaitGroup
 }
 
 var _ lifecycle.Part = (*Cache)(nil)
@@ -109,14 +106,7 @@ func (c *Cache) On() bool { return c.config.Enabled && c.deps.Scoped != nil && c
 
 // Start implements lifecycle.Part. Also with the cache off there may be holds from before, which are settled.
 func (c *Cache) Start(ctx context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.cancel != nil {
-		return nil
-	}
-	ctx, c.cancel = context.WithCancel(c.deps.Logger.WithContext(context.WithoutCancel(ctx)))
-	c.wg.Go(func() { c.lookUp(ctx) })
-	c.wg.Go(func() {
+	c.Run(c.deps.Logger.WithContext(ctx), c.lookUp, func(ctx context.Context) {
 		err := c.deps.Leases.Hold(ctx, LeaseName, c.config.Lease, func(ctx context.Context) error {
 			newKeeper(c).run(ctx)
 			return nil
@@ -126,28 +116,6 @@ func (c *Cache) Start(ctx context.Context) error {
 		}
 	})
 	return nil
-}
-
-// Stop implements lifecycle.Part.
-func (c *Cache) Stop(ctx context.Context) error {
-	c.mu.Lock()
-	cancel := c.cancel
-	c.mu.Unlock()
-	if cancel == nil {
-		return nil
-	}
-	cancel()
-	done := make(chan struct{})
-	go func() {
-		c.wg.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // each works on items with bounded concurrency and joins what went wrong.

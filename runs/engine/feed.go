@@ -19,6 +19,7 @@ import (
 // Feed tells subscribers what happens to the live set and the queue: exactly, for commits of this process; by run, for
 // those of other replicas; and that anything may have happened, when notifications were lost.
 type Feed struct {
+	lifecycle.Background
 	pool    *pgxpool.Pool
 	clock   clock.Clock
 	logger  zerolog.Logger
@@ -26,8 +27,6 @@ type Feed struct {
 
 	mu          sync.Mutex
 	subscribers map[*Subscription]struct{} // GUARDED_BY(mu)
-	cancel      context.CancelFunc         // GUARDED_BY(mu)
-	done        chan struct{}
 }
 
 var (
@@ -140,37 +139,12 @@ func (f *Feed) LiveChanged(change store.LiveChange) {
 
 // Start implements lifecycle.Part: it begins to listen to other replicas.
 func (f *Feed) Start(ctx context.Context) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.cancel != nil {
-		return nil
-	}
-	ctx, f.cancel = context.WithCancel(f.logger.WithContext(context.WithoutCancel(ctx)))
-	f.done = make(chan struct{})
-	go func() {
-		defer close(f.done)
+	f.Run(f.logger.WithContext(ctx), func(ctx context.Context) {
 		if err := pgdb.Listen(ctx, f.pool, store.ChannelLive, f.clock, f.heard); err != nil {
 			f.logger.Error().Err(err).Msg("listening for live actions ended")
 		}
-	}()
+	})
 	return nil
-}
-
-// Stop implements lifecycle.Part.
-func (f *Feed) Stop(ctx context.Context) error {
-	f.mu.Lock()
-	cancel, done := f.cancel, f.done
-	f.mu.Unlock()
-	if cancel == nil {
-		return nil
-	}
-	cancel()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func (f *Feed) heard(n pgdb.Notification) {

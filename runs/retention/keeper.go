@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/layout"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
@@ -73,11 +74,11 @@ type Deps struct {
 
 // Keeper deletes what has outlived its use.
 type Keeper struct {
+	lifecycle.Background
 	config  Config
 	deps    Deps
 	deleted metric.Int64Counter
 	failed  metric.Int64Counter
-	loop    loop
 }
 
 // New makes a keeper; it does nothing by itself before Start.

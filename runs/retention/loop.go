@@ -2,53 +2,20 @@ package retention
 
 import (
 	"context"
-	"sync"
 
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 )
-
-// loop is the keeper's background work.
-type loop struct {
-	mu     sync.Mutex
-	cancel context.CancelFunc // GUARDED_BY(mu)
-	done   chan struct{}      // GUARDED_BY(mu)
-}
 
 var _ lifecycle.Part = (*Keeper)(nil)
 
 // Start implements lifecycle.Part. What a process before us began is finished even where retention is switched off now.
 func (k *Keeper) Start(ctx context.Context) error {
-	k.loop.mu.Lock()
-	defer k.loop.mu.Unlock()
-	if k.loop.cancel != nil {
-		return nil
-	}
-	ctx, k.loop.cancel = context.WithCancel(k.deps.Logger.WithContext(context.WithoutCancel(ctx)))
-	k.loop.done = make(chan struct{})
-	go func(done chan struct{}) {
-		defer close(done)
+	k.Run(k.deps.Logger.WithContext(ctx), func(ctx context.Context) {
 		for k.pause(ctx, k.config.Interval) {
 			k.once(ctx)
 		}
-	}(k.loop.done)
+	})
 	return nil
-}
-
-// Stop implements lifecycle.Part. A run that is half deleted is finished later.
-func (k *Keeper) Stop(ctx context.Context) error {
-	k.loop.mu.Lock()
-	cancel, done := k.loop.cancel, k.loop.done
-	k.loop.mu.Unlock()
-	if cancel == nil {
-		return nil
-	}
-	cancel()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // once is one look of the loop. It survives every error: the next look comes.

@@ -62,13 +62,10 @@ type Deps struct {
 
 // Loop is the loop: a lane for what is due, and one for starts, which wait for the object store.
 type Loop struct {
+	lifecycle.Background
 	config Config
 	deps   Deps
 	lanes  [2]*lane
-
-	mu     sync.Mutex
-	cancel context.CancelFunc // GUARDED_BY(mu)
-	wg     sync.WaitGroup
 }
 
 var _ lifecycle.Part = (*Loop)(nil)
@@ -85,41 +82,12 @@ func New(config Config, deps Deps) *Loop {
 
 // Start implements lifecycle.Part.
 func (l *Loop) Start(ctx context.Context) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.cancel != nil {
-		return nil
-	}
-	ctx, l.cancel = context.WithCancel(l.deps.Logger.WithContext(context.WithoutCancel(ctx)))
-	l.wg.Go(func() { l.listen(ctx) })
-	l.wg.Go(func() {
+	l.Run(l.deps.Logger.WithContext(ctx), l.listen, func(ctx context.Context) {
 		if err := l.deps.Leases.Hold(ctx, LeaseName, l.config.Lease, l.work); err != nil {
 			l.deps.Logger.Error().Err(err).Msg("doing what is due ended")
 		}
 	})
 	return nil
-}
-
-// Stop implements lifecycle.Part.
-func (l *Loop) Stop(ctx context.Context) error {
-	l.mu.Lock()
-	cancel := l.cancel
-	l.mu.Unlock()
-	if cancel == nil {
-		return nil
-	}
-	cancel()
-	done := make(chan struct{})
-	go func() {
-		l.wg.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // listen wakes the lanes when a commit made something due before they look again.

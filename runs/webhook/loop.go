@@ -57,15 +57,15 @@ type Deps struct {
 
 // Loop makes the calls.
 type Loop struct {
+	lifecycle.Background
 	config Config
 	deps   Deps
 	client *http.Client
 
+	landed chan struct{} // of capacity one: a call has ended
+
 	mu      sync.Mutex
-	cancel  context.CancelFunc // GUARDED_BY(mu)
-	flights map[int64]string   // GUARDED_BY(mu): the host of each call under way
-	wg      sync.WaitGroup
-	landed  chan struct{} // of capacity one: a call has ended
+	flights map[int64]string // GUARDED_BY(mu): the host of each call under way
 }
 
 var _ lifecycle.Part = (*Loop)(nil)
@@ -81,41 +81,13 @@ func New(config Config, deps Deps) (*Loop, error) {
 
 // Start implements lifecycle.Part.
 func (l *Loop) Start(ctx context.Context) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.cancel != nil {
-		return nil
-	}
-	ctx, l.cancel = context.WithCancel(l.deps.Logger.WithContext(context.WithoutCancel(ctx)))
-	l.wg.Go(func() {
+	l.Run(l.deps.Logger.WithContext(ctx), func(ctx context.Context) {
+		defer l.client.CloseIdleConnections()
 		if err := l.deps.Leases.Hold(ctx, LeaseName, l.config.Lease, l.work); err != nil {
 			l.deps.Logger.Error().Err(err).Msg("calling webhooks ended")
 		}
 	})
 	return nil
-}
-
-// Stop implements lifecycle.Part. Calls under way are broken off; they are made again.
-func (l *Loop) Stop(ctx context.Context) error {
-	l.mu.Lock()
-	cancel := l.cancel
-	l.mu.Unlock()
-	if cancel == nil {
-		return nil
-	}
-	cancel()
-	done := make(chan struct{})
-	go func() {
-		l.wg.Wait()
-		l.client.CloseIdleConnections()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // work calls until the lease or the process ends. Errors are logged and tried again: the list is still there.
