@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/packed"
 )
 
 // literalOf reads the bytes of a file as a type that needs no files of its own.
@@ -63,17 +64,17 @@ func ofEnum(enum *core.EnumType, text string) (*core.Literal, error) {
 }
 
 func ofStructure(value any) (*core.Literal, error) {
-	packed, err := pack(value)
+	body, err := pack(value)
 	if err != nil {
 		return nil, err
 	}
-	return ofScalar(&core.Scalar{Value: &core.Scalar_Binary{Binary: &core.Binary{Value: packed, Tag: packedTag}}}), nil
+	return ofScalar(&core.Scalar{Value: &core.Scalar_Binary{Binary: &core.Binary{Value: body, Tag: packedTag}}}), nil
 }
 
 // ofJSON reads a part of a JSON document as a type.
 func ofJSON(wanted *core.LiteralType, value any, depth int) (*core.Literal, error) {
 	if depth > maxDepth {
-		return nil, errTooDeep
+		return nil, packed.ErrTooDeep
 	}
 	switch kind := wanted.GetType().(type) {
 	case *core.LiteralType_CollectionType:
