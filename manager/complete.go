@@ -109,7 +109,7 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 		return nil, err
 	}
 	s.onClose(func(context.Context) error { return blobs.Close() })
-	cluster, err := c.Kubernetes.rest(options.REST)
+	cluster, err := c.Kubernetes.rest(options.REST, clk, log)
 	if err != nil {
 		return nil, err
 	}

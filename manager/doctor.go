@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rs/zerolog"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +14,7 @@ import (
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 )
 
@@ -35,7 +37,7 @@ const examineTimeout = 10 * time.Second
 // definition of TaskActions, storage by writing and reading. given reaches the cluster; nil means the configuration's.
 func Examine(ctx context.Context, c Config, given *rest.Config) []Finding {
 	findings := []Finding{examineDatabase(ctx, c.Database)}
-	cluster, err := c.Kubernetes.rest(given)
+	cluster, err := c.Kubernetes.rest(given, clock.System{}, zerolog.Nop())
 	if err != nil {
 		findings = append(findings, Finding{
 			What: "API server", Err: err, Mend: "set kubernetes.kubeconfig to a kubeconfig file",

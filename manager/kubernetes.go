@@ -3,12 +3,16 @@ package manager
 import (
 	"fmt"
 
+	"github.com/rs/zerolog"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/patience"
 )
 
 // rest is the way to the cluster: the one handed over, else the kubeconfig, else the pod's service account.
-func (c KubernetesConfig) rest(given *rest.Config) (*rest.Config, error) {
+func (c KubernetesConfig) rest(given *rest.Config, clk clock.Clock, log zerolog.Logger) (*rest.Config, error) {
 	var config *rest.Config
 	if given != nil {
 		config = rest.CopyConfig(given)
@@ -20,5 +24,6 @@ func (c KubernetesConfig) rest(given *rest.Config) (*rest.Config, error) {
 	}
 	config.QPS, config.Burst = c.QPS, c.Burst
 	config.UserAgent = "flyte-binary"
+	config.Wrap(patience.Watches(clk, log))
 	return config, nil
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/patience"
 )
 
 // Node is the local node.
@@ -71,6 +72,7 @@ func New(cfg Config, config *rest.Config, log zerolog.Logger, clk clock.Clock) (
 		cfg.Certificates = filepath.Join(cfg.DataDir, "pki")
 	}
 	config = rest.CopyConfig(config)
+	config.Wrap(patience.Watches(clk, log))
 	config.QPS = -1 // the node makes few calls for each pod, and the pods are what they are
 	config.ContentType, config.AcceptContentTypes = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf,application/json"
 	client, err := kubernetes.NewForConfig(config)
