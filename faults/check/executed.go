@@ -90,9 +90,21 @@ func abortsStop(e *Evidence, f *findings) {
 	}
 }
 
+// parentEnded tells whether the action ended after its parent had, and so because of it. The order is that of the log: a
+// clock that steps back gives a child's end an earlier time.
 func parentEnded(run *Run, row Row) bool {
 	parent := run.row(row.Parent)
-	return parent != nil && parent.EndedAt != nil && (row.EndedAt == nil || !row.EndedAt.Before(*parent.EndedAt))
+	return parent != nil && parent.EndedAt != nil && run.lastEvent(parent.ID) < run.lastEvent(row.ID)
+}
+
+// lastEvent is the number of an action's last event; 0 when it has none.
+func (r *Run) lastEvent(id int64) (last int64) {
+	for _, event := range r.Events {
+		if event.Action == id {
+			last = max(last, event.Seq)
+		}
+	}
+	return last
 }
 
 // parentsSee: a parent that succeeded saw the end of each of its children, and the end that the database has.
