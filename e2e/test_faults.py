@@ -11,6 +11,8 @@ import threading
 import flyte
 import flyte.remote as remote
 import pytest
+from connectrpc.code import Code
+from connectrpc.errors import ConnectError
 
 from conftest import connect
 from flows import basic, storm
@@ -35,8 +37,17 @@ def launch(server: Server, ledger: pathlib.Path, n: int):
     return handle
 
 
+def done(name: str) -> bool:
+    """Whether the run has ended. While its parts come up again the server may say that it is unavailable, and nothing else."""
+    try:
+        return remote.Run.get(name).done()
+    except ConnectError as error:
+        assert error.code == Code.UNAVAILABLE, error
+        return False
+
+
 def finish(handle, ledger: pathlib.Path, n: int) -> None:
-    eventually(lambda: remote.Run.get(handle.name).done(), timeout=600, what="the end of the run")
+    eventually(lambda: done(handle.name), timeout=600, what="the end of the run")
     assert "succeeded" in str(remote.Run.get(handle.name).phase).lower(), remote.RunDetails.get(handle.name).action_details.error_info
     assert remote.Run.get(handle.name).outputs()[0] == list(range(n))
     found = list(remote.Action.listall(for_run_name=handle.name))
