@@ -10,6 +10,7 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/anishathalye/porcupine"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
@@ -172,6 +173,11 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 	const clients, operations, runCount = 8, 60, 12
 	began := time.Now()
 	histories := make([][]porcupine.Operation, clients)
+	asked := make(chan struct{}, clients*operations)
+	// A connection of its own, which only it could cut.
+	axe, err := pgx.ConnectConfig(t.Context(), pool.Config().ConnConfig)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = axe.Close(context.WithoutCancel(t.Context())) })
 	var wg sync.WaitGroup
 	for client := range clients {
 		wg.Go(func() {
@@ -186,6 +192,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 				answer := replicas[random.IntN(len(replicas))].answer(ctx, question)
 				returned := time.Since(began)
 				cancel()
+				asked <- struct{}{}
 				if answer.unknown {
 					if question.kind == askGet {
 						continue // it changed nothing and said nothing
@@ -199,11 +206,16 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 		})
 	}
 	wg.Go(func() {
-		for range 5 {
+		for cut := range 5 {
+			for range clients * operations / 10 {
+				<-asked
+			}
 			// Whoever is connected loses the connection, whatever it was doing.
-			_, _ = pool.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+			_, err := axe.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 				WHERE datname = current_database() AND pid <> pg_backend_pid()`)
-			require.NoError(t, pool.Ping(t.Context()))
+			if err != nil {
+				t.Errorf("cut %d: %v", cut, err)
+			}
 		}
 	})
 	wg.Wait()

@@ -23,7 +23,6 @@ type plan struct {
 	runIDs   map[int64]struct{}
 	rows     map[ident.Action]struct{}
 	subtrees map[ident.Action]struct{} // with everything unfinished below
-	parents  map[ident.Action]struct{} // of these actions, when they ended in a way that another attempt may reopen
 	ids      map[int64]struct{}        // of actions, with the runs in runIDs
 	queues   map[string]struct{}       // that actions are added to
 	lease    string                    // that must be ours; empty for none
@@ -87,6 +86,7 @@ type row struct {
 	wasLive bool
 	wasHold Hold
 	was     stand      // before this batch; zero for a new row
+	endedBy operation  // the report of this batch that ended it
 	begins  *time.Time // of a new attempt, when it does not at once
 	ends    *time.Time // of what the engine has just started
 	endsBy  Due        // and what it is then

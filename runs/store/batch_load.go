@@ -70,16 +70,6 @@ const (
 		CROSS JOIN LATERAL (
 			SELECT * FROM actions WHERE run_id = k.run_id AND name BETWEEN k.name AND k.name ORDER BY name LIMIT 1) AS a`
 
-	loadParents = `
-		SELECT ` + decisionColumns + `
-		FROM unnest($1::bigint[], $2::text[]) AS k (run_id, name)
-		CROSS JOIN LATERAL (
-			SELECT * FROM actions WHERE run_id = k.run_id AND name BETWEEN k.name AND k.name ORDER BY name LIMIT 1) AS child
-		CROSS JOIN LATERAL (
-			SELECT * FROM actions WHERE run_id = child.run_id AND name BETWEEN child.parent_name AND child.parent_name
-			ORDER BY name LIMIT 1) AS a
-		WHERE child.phase IN (6, 8)`
-
 	loadRowsByID = `SELECT ` + decisionColumns + ` FROM actions a WHERE a.id = ANY($1)`
 
 	// Below an action that has ended everything has, so the walk may stop there.
@@ -103,7 +93,7 @@ func (w *Writer) load(ctx context.Context, tx sender, requests []*request) (*bat
 	p := &plan{
 		runs: map[ident.Run]struct{}{}, runIDs: map[int64]struct{}{},
 		rows: map[ident.Action]struct{}{}, subtrees: map[ident.Action]struct{}{},
-		parents: map[ident.Action]struct{}{}, ids: map[int64]struct{}{}, queues: map[string]struct{}{},
+		ids: map[int64]struct{}{}, queues: map[string]struct{}{},
 		created: map[ident.Run]struct{}{},
 	}
 	for _, r := range requests {
@@ -193,9 +183,6 @@ func (b *batch) read(ctx context.Context, tx sender, p *plan) error {
 	}
 	if ids, names := b.keys(p.rows); len(ids) > 0 {
 		statements.Queue(loadRows, ids, names).Query(eachRow(addRow))
-	}
-	if ids, names := b.keys(p.parents); len(ids) > 0 {
-		statements.Queue(loadParents, ids, names).Query(eachRow(addRow))
 	}
 	if len(p.ids) > 0 {
 		statements.Queue(loadRowsByID, slices.Collect(maps.Keys(p.ids))).Query(eachRow(addRow))

@@ -48,3 +48,12 @@ func (b *batch) retrace(r *row, again *Action) {
 	*r.EndedAt = ended
 	b.record(r, nil, r.Error)
 }
+
+// parentEnded tells whether the parent has ended. It must be loaded, as it is where something is recorded below it.
+func (r *row) parentEnded() bool {
+	if r.ParentName == nil {
+		return false
+	}
+	parent := r.run.rows[*r.ParentName]
+	return parent != nil && state.Terminal(parent.Phase)
+}

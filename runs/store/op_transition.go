@@ -64,7 +64,7 @@ func (op *recordTransitions) plan(p *plan) {
 func (op *recordTransitions) apply(b *batch) error {
 	op.outcomes = make([]Outcome, len(op.transitions))
 	for i := range op.transitions {
-		op.outcomes[i] = op.transitions[i].apply(b)
+		op.outcomes[i] = op.transitions[i].apply(b, op)
 	}
 	return nil
 }
@@ -75,15 +75,15 @@ func (t *Transition) plan(p *plan) {
 	} else {
 		p.row(t.Action)
 	}
-	if t.To.Attempt > 1 {
-		p.parents[t.Action] = struct{}{}
-	}
 }
 
-func (t *Transition) apply(b *batch) Outcome {
+func (t *Transition) apply(b *batch, report operation) Outcome {
 	r := b.find(t.Action)
 	if r == nil {
 		return OutcomeUnknown
+	}
+	if state.Terminal(r.Phase) && r.endedBy != report {
+		return OutcomeTerminal // whoever waits for it may have seen the end: no attempt follows it
 	}
 	switch state.Next(r.position(), t.To) {
 	case state.Ended:
@@ -91,13 +91,13 @@ func (t *Transition) apply(b *batch) Outcome {
 	case state.Stale:
 		return OutcomeStale
 	}
-	if state.Terminal(r.Phase) && r.parentEnded() {
-		return OutcomeTerminal // nobody waits for another attempt
-	}
 	if t.To.Attempt > r.Attempt {
 		r.OutputURI, r.ReportURI, r.Error, r.begins = "", "", nil, t.NotBefore
 	}
 	b.move(r, t.To)
+	if state.Terminal(t.To.Phase) {
+		r.endedBy = report
+	}
 	t.project(b, r)
 	b.record(r, t.Event, t.Error)
 	return OutcomeApplied
@@ -139,14 +139,4 @@ func (t *Transition) project(b *batch, r *row) {
 	case state.Failed, state.TimedOut:
 		r.Error = t.Error
 	}
-}
-
-// parentEnded tells whether the parent is known to have ended. One that is not loaded has not: below an end nothing is
-// unfinished, and the parents of what had ended before this batch are loaded.
-func (r *row) parentEnded() bool {
-	if r.ParentName == nil {
-		return false
-	}
-	parent := r.run.rows[*r.ParentName]
-	return parent != nil && state.Terminal(parent.Phase)
 }

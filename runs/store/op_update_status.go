@@ -52,7 +52,7 @@ func (op *updateStatus) apply(b *batch) error {
 	if t.To.Attempt == 0 {
 		t.To.Attempt = r.Attempt
 	}
-	t.apply(b)
+	t.apply(b, op)
 	return nil
 }
 

@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -92,18 +94,25 @@ func TestEndsAbsorbInTheStore(t *testing.T) {
 	}
 }
 
-func TestReopeningTakesTheEndBack(t *testing.T) {
+// An executor whose memory of the end is gone, and its pod with it, lays a lost attempt to the fault and goes on with another
+// one; whoever waited has seen the end by then.
+func TestNoAttemptFollowsAnEndThatWasTold(t *testing.T) {
 	w := newWriting(t)
 	w.create("r", "c")
-	failed := to("r", "c", 1, state.Failed)
-	failed.Error = []byte("boom")
-	w.report(failed)
-	require.Equal(t, []byte("boom"), w.row("r", "c").Error)
-	w.report(to("r", "c", 2, state.Running))
-	row := w.row("r", "c")
-	require.Nil(t, row.EndedAt)
-	require.Empty(t, row.Error)
-	require.Contains(t, w.live.names(), "r/c")
+	for attempt, end := range []state.Phase{state.Failed, state.TimedOut} {
+		name := fmt.Sprint("c", attempt)
+		w.child("r", "a0", name)
+		failed := to("r", name, 1, end)
+		failed.Error = []byte("boom")
+		w.report(failed)
+		require.Equal(t, []store.Outcome{store.OutcomeTerminal, store.OutcomeTerminal},
+			w.report(to("r", name, 1, state.Failed), to("r", name, 2, state.Queued)))
+		row := w.row("r", name)
+		require.Equal(t, end, row.Phase)
+		require.Equal(t, []byte("boom"), row.Error)
+		require.NotNil(t, row.EndedAt)
+		require.NotContains(t, w.live.names(), "r/"+name)
+	}
 }
 
 func TestEndOfAParentAbortsWhatItLeavesBehind(t *testing.T) {
@@ -133,17 +142,9 @@ func TestNoFurtherAttemptBelowAnEnd(t *testing.T) {
 	w := newWriting(t)
 	w.create("r", "parent")
 	w.child("r", "parent", "child")
-	w.report(to("r", "child", 1, state.Failed))
-	w.report(to("r", "parent", 1, state.Failed))
-	require.Equal(t, []store.Outcome{store.OutcomeTerminal}, w.report(to("r", "child", 2, state.Queued)))
-	require.Equal(t, state.Failed, w.phase("r", "child"))
-	w.report(to("r", "parent", 2, state.Queued))
-	require.Equal(t, []store.Outcome{store.OutcomeApplied}, w.report(to("r", "child", 2, state.Queued)))
-
-	require.Equal(t,
-		[]store.Outcome{store.OutcomeApplied, store.OutcomeApplied, store.OutcomeTerminal},
-		w.report(to("r", "parent", 2, state.Succeeded), to("r", "child", 2, state.Failed), to("r", "child", 3, state.Queued)))
-	require.Equal(t, state.Failed, w.phase("r", "child"))
+	w.report(to("r", "parent", 1, state.Failed), to("r", "child", 1, state.Failed), to("r", "child", 2, state.Queued))
+	require.Equal(t, state.Aborted, w.phase("r", "child"))
+	require.Empty(t, slices.DeleteFunc(w.live.names(), func(name string) bool { return name == "r/a0" }))
 }
 
 // Story R4: the database said ABORTED while the pod ran on, and finished runs became ABORTED after a laptop had slept.
