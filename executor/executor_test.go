@@ -53,6 +53,21 @@ func TestActionRunsToItsEnd(t *testing.T) {
 	require.Equal(t, 2, h.counter.Writes("pods"), "created and deleted once: %v", h.counter.Snapshot())
 }
 
+// An interpreter that crashes on its way out, after its task has returned, takes nothing back.
+func TestOutputsCountMoreThanTheExitCode(t *testing.T) {
+	fallsAfter := func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
+		result := succeeds(ctx, pod)
+		result.ExitCode = 134 // SIGABRT
+		return result
+	}
+	h := newHarness(t, kubetest.NodeOptions{Program: fallsAfter})
+	action, task := h.submit(taskTemplate())
+	h.record.awaitPhase(t, action, 1, state.Succeeded)
+	h.awaitGone(task)
+	require.Nil(t, h.record.last(action).GetError())
+	require.NotEmpty(t, h.record.last(action).GetEvent().GetOutputs().GetOutputUri())
+}
+
 func TestTimesOfAnActionNeverGoBack(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: succeeds})
 	action, _ := h.submit(taskTemplate())

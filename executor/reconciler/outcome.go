@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/rs/zerolog"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/flyte-binary/flyte-binary/executor/failure"
@@ -19,7 +20,7 @@ import (
 const maxErrorDocument = 10 << 20
 
 // outcome judges the end of an attempt's process by what it wrote. The error document counts first: a process that
-// failed may exit with 0, and one that exits otherwise may have said why. Where the cluster took the process away,
+// failed may exit with 0, and one that exits otherwise may have said why. Then the outputs. Where the cluster took the process away,
 // what it wrote on its way out does not matter.
 func (r *Reconciler) outcome(ctx context.Context, attempt *plugin.Attempt, state plugin.State) (plugin.State, error) {
 	succeeded := state.Phase == common.ActionPhase_ACTION_PHASE_SUCCEEDED
@@ -33,19 +34,32 @@ func (r *Reconciler) outcome(ctx context.Context, attempt *plugin.Attempt, state
 	case reported != nil:
 		state.Phase, state.Failure = common.ActionPhase_ACTION_PHASE_FAILED, reported
 		return state, nil
-	case !succeeded || len(attempt.Template.GetInterface().GetOutputs().GetVariables()) == 0:
+	case succeeded && len(attempt.Template.GetInterface().GetOutputs().GetVariables()) == 0:
+		return state, nil
+	case !succeeded && carried(attempt.Template):
 		return state, nil
 	}
 	outputs := attempt.Dir + "/" + layout.OutputsFile
 	written, err := r.exists(ctx, outputs)
-	if err != nil {
+	switch {
+	case err != nil:
 		return state, err
-	}
-	if !written {
+	case succeeded && !written:
 		state.Phase = common.ActionPhase_ACTION_PHASE_FAILED
 		state.Failure = failure.New(failure.OutputsMissing, "there is no %s", outputs)
+	case !succeeded && written:
+		// The outputs are the last that a task writes: what went wrong then is the interpreter's end, such as a thread that
+		// still held a lock, and no matter of the task.
+		zerolog.Ctx(ctx).Warn().Str("failure", state.Failure.Message).Msg("the process fell after its task had succeeded")
+		state.Phase, state.Failure = common.ActionPhase_ACTION_PHASE_SUCCEEDED, nil
 	}
 	return state, nil
+}
+
+// carried says that a sidecar carries the outputs of a process that knows nothing of them: then only its exit code tells
+// whether it was content.
+func carried(template *core.TaskTemplate) bool {
+	return template.GetContainer().GetDataConfig().GetEnabled() || template.GetK8SPod().GetDataConfig().GetEnabled()
 }
 
 // explainsItself says that the process itself failed and may have told why.
