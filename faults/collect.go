@@ -168,7 +168,7 @@ func describe(encoded []byte) (kind, message string) {
 }
 
 func (c *collector) events(ctx context.Context, conn *pgx.Conn, run *check.Run) error {
-	rows, err := conn.Query(ctx, `SELECT e.action_id, e.seq, e.attempt, e.phase, e.version, e.error FROM action_events e
+	rows, err := conn.Query(ctx, `SELECT e.action_id, e.seq, e.attempt, e.phase, e.version, e.recorded_at, e.error FROM action_events e
 		JOIN actions a ON a.id = e.run_id AND a.parent_name IS NULL
 		WHERE a.project = $1 AND a.domain = $2 AND a.run_name = $3 ORDER BY e.seq`, script.Project, script.Domain, run.Name)
 	if err != nil {
@@ -177,7 +177,7 @@ func (c *collector) events(ctx context.Context, conn *pgx.Conn, run *check.Run) 
 	var event check.Event
 	var failure []byte
 	var phase int16
-	_, err = pgx.ForEachRow(rows, []any{&event.Action, &event.Seq, &event.Attempt, &phase, &event.Version, &failure}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&event.Action, &event.Seq, &event.Attempt, &phase, &event.Version, &event.At, &failure}, func() error {
 		event.Phase = int32(phase)
 		event.ErrorKind, _ = describe(failure)
 		run.Events = append(run.Events, event)

@@ -95,6 +95,9 @@ func TestEachPromiseIsSeenToBeBroken(t *testing.T) {
 		{"I2", "follows the end", func(_ *check.Evidence, r *check.Run) { // two ends of one attempt
 			r.Events[4] = check.Event{Action: 2, Seq: 5, Attempt: 1, Phase: check.Failed, Version: 1}
 		}},
+		{"I2", "follows the end", func(_ *check.Evidence, r *check.Run) { // a retry of what had been told as over
+			r.Events[4].At = r.Events[3].At.Add(time.Second)
+		}},
 		{"I2", "event 4 of the log has the number 5", func(_ *check.Evidence, r *check.Run) { r.Events = append(r.Events[:3], r.Events[4:]...) }},
 		{"I2", "goes back", func(_ *check.Evidence, r *check.Run) { r.Events[7].Attempt = 1; r.Events[3].Phase = check.Running }},
 		{"I2", "counts 13 events", func(_ *check.Evidence, r *check.Run) { r.LastSeq = 13 }},

@@ -103,7 +103,8 @@ type Event struct {
 	Attempt   int32
 	Phase     int32
 	Version   int32
-	ErrorKind string // USER, SYSTEM or nothing
+	At        time.Time // of the transaction that recorded it
+	ErrorKind string    // USER, SYSTEM or nothing
 }
 
 // Watcher is one client that followed a run over all its streams.

@@ -27,7 +27,7 @@ func nothingLost(e *Evidence, f *findings) {
 	}
 }
 
-// terminalAbsorbs: the log has no gaps, an attempt ends once, nothing follows an end but a greater attempt, and the row is
+// terminalAbsorbs: the log has no gaps, an attempt ends once, nothing follows an end but a greater attempt recorded with it, and the row is
 // what the log says.
 func terminalAbsorbs(e *Evidence, f *findings) {
 	for i := range e.Runs {
@@ -65,9 +65,10 @@ func follows(run *Run, last map[int64]Event, event Event, f *findings) {
 	if row := run.byID(event.Action); row != nil {
 		name = row.Name
 	}
-	retries := before.Phase == Failed || before.Phase == TimedOut
+	// A lost attempt and the next one are recorded together, so that nobody sees an end between them.
+	retried := (before.Phase == Failed || before.Phase == TimedOut) && event.Attempt > before.Attempt && event.At.Equal(before.At)
 	switch {
-	case Terminal(before.Phase) && !(retries && event.Attempt > before.Attempt): //nolint:staticcheck // as one says it
+	case Terminal(before.Phase) && !retried:
 		f.add("%s/%s: attempt %d phase %d follows the end in attempt %d phase %d", run.Name, name,
 			event.Attempt, event.Phase, before.Attempt, before.Phase)
 	case !less(before, event):
