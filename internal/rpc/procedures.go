@@ -13,11 +13,25 @@ var rules = map[string]map[string]Rule{
 	"flytebinary.engine.v1.PodLogService": {
 		"TailContainer": {ClassInternal, "log.view"},
 	},
+	"flytebinary.insight.v1.CodeService": {
+		"GetCode": {ClassUser, "task.view"},
+	},
 	"flytebinary.insight.v1.InsightService": {
-		"ExplainAction":    {ClassUser, "action.view"},
-		"ListQueues":       {ClassUser, "queue.view"},
-		"PreviewRecovery":  {ClassUser, "run.view"},
-		"PreviewRetention": {ClassUser, "retention.view"},
+		"ExplainAction":     {ClassUser, "action.view"},
+		"GetActivity":       {ClassUser, "run.view"},
+		"GetTaskHistory":    {ClassUser, "task.view"},
+		"ListDataFlow":      {ClassUser, "action.view"},
+		"ListErrors":        {ClassUser, "action.view"},
+		"ListPausedActions": {ClassUser, "action.view"},
+		"ListQueues":        {ClassUser, "queue.view"},
+		"ListTransitions":   {ClassUser, "action.view"},
+		"PreviewRecovery":   {ClassUser, "run.view"},
+		"PreviewRetention":  {ClassUser, "retention.view"},
+		"Search":            {ClassUser, "run.view"},
+		"WatchRunActions":   {ClassUser, "run.view"},
+	},
+	"flytebinary.insight.v1.SystemService": {
+		"GetSystem": {ClassUser, "system.view"},
 	},
 	"flyteidl2.actions.ActionsService": {
 		"Abort":           {ClassTask, "action.abort"},

@@ -5,7 +5,8 @@
 // source: flytebinary/insight/v1/insight.proto
 
 // What people ask about their runs beyond the contract of Flyte: why an action waits, how full the queues are, what a
-// recovery would reuse, what retention would delete. All of it is read-only.
+// recovery would reuse, what retention would delete, what a run looks like as a whole, how tasks and the installation do.
+// All of it is read-only.
 
 package insightv1
 
@@ -1002,7 +1003,7 @@ var File_flytebinary_insight_v1_insight_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\n" +
-	"$flytebinary/insight/v1/insight.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1cflyteidl2/core/catalog.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"_\n" +
+	"$flytebinary/insight/v1/insight.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a%flytebinary/insight/v1/overview.proto\x1a(flytebinary/insight/v1/run_actions.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1cflyteidl2/core/catalog.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"_\n" +
 	"\x14ExplainActionRequest\x12G\n" +
 	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\"\xba\x01\n" +
 	"\x15ExplainActionResponse\x123\n" +
@@ -1076,13 +1077,23 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\x12WAIT_CAUSE_CLUSTER\x10\b\x12\x15\n" +
 	"\x11WAIT_CAUSE_SIGNAL\x10\t\x12\x13\n" +
 	"\x0fWAIT_CAUSE_TURN\x10\n" +
-	"2\xe2\x03\n" +
+	"2\xeb\n" +
+	"\n" +
 	"\x0eInsightService\x12q\n" +
 	"\rExplainAction\x12,.flytebinary.insight.v1.ExplainActionRequest\x1a-.flytebinary.insight.v1.ExplainActionResponse\"\x03\x90\x02\x01\x12h\n" +
 	"\n" +
 	"ListQueues\x12).flytebinary.insight.v1.ListQueuesRequest\x1a*.flytebinary.insight.v1.ListQueuesResponse\"\x03\x90\x02\x01\x12w\n" +
 	"\x0fPreviewRecovery\x12..flytebinary.insight.v1.PreviewRecoveryRequest\x1a/.flytebinary.insight.v1.PreviewRecoveryResponse\"\x03\x90\x02\x01\x12z\n" +
-	"\x10PreviewRetention\x12/.flytebinary.insight.v1.PreviewRetentionRequest\x1a0.flytebinary.insight.v1.PreviewRetentionResponse\"\x03\x90\x02\x01BKZIgithub.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1;insightv1b\x06proto3"
+	"\x10PreviewRetention\x12/.flytebinary.insight.v1.PreviewRetentionRequest\x1a0.flytebinary.insight.v1.PreviewRetentionResponse\"\x03\x90\x02\x01\x12t\n" +
+	"\x0fWatchRunActions\x12..flytebinary.insight.v1.WatchRunActionsRequest\x1a/.flytebinary.insight.v1.WatchRunActionsResponse0\x01\x12w\n" +
+	"\x0fListTransitions\x12..flytebinary.insight.v1.ListTransitionsRequest\x1a/.flytebinary.insight.v1.ListTransitionsResponse\"\x03\x90\x02\x01\x12h\n" +
+	"\n" +
+	"ListErrors\x12).flytebinary.insight.v1.ListErrorsRequest\x1a*.flytebinary.insight.v1.ListErrorsResponse\"\x03\x90\x02\x01\x12n\n" +
+	"\fListDataFlow\x12+.flytebinary.insight.v1.ListDataFlowRequest\x1a,.flytebinary.insight.v1.ListDataFlowResponse\"\x03\x90\x02\x01\x12}\n" +
+	"\x11ListPausedActions\x120.flytebinary.insight.v1.ListPausedActionsRequest\x1a1.flytebinary.insight.v1.ListPausedActionsResponse\"\x03\x90\x02\x01\x12t\n" +
+	"\x0eGetTaskHistory\x12-.flytebinary.insight.v1.GetTaskHistoryRequest\x1a..flytebinary.insight.v1.GetTaskHistoryResponse\"\x03\x90\x02\x01\x12k\n" +
+	"\vGetActivity\x12*.flytebinary.insight.v1.GetActivityRequest\x1a+.flytebinary.insight.v1.GetActivityResponse\"\x03\x90\x02\x01\x12\\\n" +
+	"\x06Search\x12%.flytebinary.insight.v1.SearchRequest\x1a&.flytebinary.insight.v1.SearchResponse\"\x03\x90\x02\x01BKZIgithub.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1;insightv1b\x06proto3"
 
 var (
 	file_flytebinary_insight_v1_insight_proto_rawDescOnce sync.Once
@@ -1099,25 +1110,41 @@ func file_flytebinary_insight_v1_insight_proto_rawDescGZIP() []byte {
 var file_flytebinary_insight_v1_insight_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_flytebinary_insight_v1_insight_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_flytebinary_insight_v1_insight_proto_goTypes = []any{
-	(WaitCause)(0),                   // 0: flytebinary.insight.v1.WaitCause
-	(*ExplainActionRequest)(nil),     // 1: flytebinary.insight.v1.ExplainActionRequest
-	(*ExplainActionResponse)(nil),    // 2: flytebinary.insight.v1.ExplainActionResponse
-	(*Wait)(nil),                     // 3: flytebinary.insight.v1.Wait
-	(*CacheOutcome)(nil),             // 4: flytebinary.insight.v1.CacheOutcome
-	(*ListQueuesRequest)(nil),        // 5: flytebinary.insight.v1.ListQueuesRequest
-	(*ListQueuesResponse)(nil),       // 6: flytebinary.insight.v1.ListQueuesResponse
-	(*Queue)(nil),                    // 7: flytebinary.insight.v1.Queue
-	(*PreviewRecoveryRequest)(nil),   // 8: flytebinary.insight.v1.PreviewRecoveryRequest
-	(*PreviewRecoveryResponse)(nil),  // 9: flytebinary.insight.v1.PreviewRecoveryResponse
-	(*PlannedAction)(nil),            // 10: flytebinary.insight.v1.PlannedAction
-	(*PreviewRetentionRequest)(nil),  // 11: flytebinary.insight.v1.PreviewRetentionRequest
-	(*PreviewRetentionResponse)(nil), // 12: flytebinary.insight.v1.PreviewRetentionResponse
-	(*ExpiredRun)(nil),               // 13: flytebinary.insight.v1.ExpiredRun
-	(*common.ActionIdentifier)(nil),  // 14: flyteidl2.common.ActionIdentifier
-	(common.ActionPhase)(0),          // 15: flyteidl2.common.ActionPhase
-	(*timestamppb.Timestamp)(nil),    // 16: google.protobuf.Timestamp
-	(core.CatalogCacheStatus)(0),     // 17: flyteidl2.core.CatalogCacheStatus
-	(*common.RunIdentifier)(nil),     // 18: flyteidl2.common.RunIdentifier
+	(WaitCause)(0),                    // 0: flytebinary.insight.v1.WaitCause
+	(*ExplainActionRequest)(nil),      // 1: flytebinary.insight.v1.ExplainActionRequest
+	(*ExplainActionResponse)(nil),     // 2: flytebinary.insight.v1.ExplainActionResponse
+	(*Wait)(nil),                      // 3: flytebinary.insight.v1.Wait
+	(*CacheOutcome)(nil),              // 4: flytebinary.insight.v1.CacheOutcome
+	(*ListQueuesRequest)(nil),         // 5: flytebinary.insight.v1.ListQueuesRequest
+	(*ListQueuesResponse)(nil),        // 6: flytebinary.insight.v1.ListQueuesResponse
+	(*Queue)(nil),                     // 7: flytebinary.insight.v1.Queue
+	(*PreviewRecoveryRequest)(nil),    // 8: flytebinary.insight.v1.PreviewRecoveryRequest
+	(*PreviewRecoveryResponse)(nil),   // 9: flytebinary.insight.v1.PreviewRecoveryResponse
+	(*PlannedAction)(nil),             // 10: flytebinary.insight.v1.PlannedAction
+	(*PreviewRetentionRequest)(nil),   // 11: flytebinary.insight.v1.PreviewRetentionRequest
+	(*PreviewRetentionResponse)(nil),  // 12: flytebinary.insight.v1.PreviewRetentionResponse
+	(*ExpiredRun)(nil),                // 13: flytebinary.insight.v1.ExpiredRun
+	(*common.ActionIdentifier)(nil),   // 14: flyteidl2.common.ActionIdentifier
+	(common.ActionPhase)(0),           // 15: flyteidl2.common.ActionPhase
+	(*timestamppb.Timestamp)(nil),     // 16: google.protobuf.Timestamp
+	(core.CatalogCacheStatus)(0),      // 17: flyteidl2.core.CatalogCacheStatus
+	(*common.RunIdentifier)(nil),      // 18: flyteidl2.common.RunIdentifier
+	(*WatchRunActionsRequest)(nil),    // 19: flytebinary.insight.v1.WatchRunActionsRequest
+	(*ListTransitionsRequest)(nil),    // 20: flytebinary.insight.v1.ListTransitionsRequest
+	(*ListErrorsRequest)(nil),         // 21: flytebinary.insight.v1.ListErrorsRequest
+	(*ListDataFlowRequest)(nil),       // 22: flytebinary.insight.v1.ListDataFlowRequest
+	(*ListPausedActionsRequest)(nil),  // 23: flytebinary.insight.v1.ListPausedActionsRequest
+	(*GetTaskHistoryRequest)(nil),     // 24: flytebinary.insight.v1.GetTaskHistoryRequest
+	(*GetActivityRequest)(nil),        // 25: flytebinary.insight.v1.GetActivityRequest
+	(*SearchRequest)(nil),             // 26: flytebinary.insight.v1.SearchRequest
+	(*WatchRunActionsResponse)(nil),   // 27: flytebinary.insight.v1.WatchRunActionsResponse
+	(*ListTransitionsResponse)(nil),   // 28: flytebinary.insight.v1.ListTransitionsResponse
+	(*ListErrorsResponse)(nil),        // 29: flytebinary.insight.v1.ListErrorsResponse
+	(*ListDataFlowResponse)(nil),      // 30: flytebinary.insight.v1.ListDataFlowResponse
+	(*ListPausedActionsResponse)(nil), // 31: flytebinary.insight.v1.ListPausedActionsResponse
+	(*GetTaskHistoryResponse)(nil),    // 32: flytebinary.insight.v1.GetTaskHistoryResponse
+	(*GetActivityResponse)(nil),       // 33: flytebinary.insight.v1.GetActivityResponse
+	(*SearchResponse)(nil),            // 34: flytebinary.insight.v1.SearchResponse
 }
 var file_flytebinary_insight_v1_insight_proto_depIdxs = []int32{
 	14, // 0: flytebinary.insight.v1.ExplainActionRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
@@ -1140,12 +1167,28 @@ var file_flytebinary_insight_v1_insight_proto_depIdxs = []int32{
 	5,  // 17: flytebinary.insight.v1.InsightService.ListQueues:input_type -> flytebinary.insight.v1.ListQueuesRequest
 	8,  // 18: flytebinary.insight.v1.InsightService.PreviewRecovery:input_type -> flytebinary.insight.v1.PreviewRecoveryRequest
 	11, // 19: flytebinary.insight.v1.InsightService.PreviewRetention:input_type -> flytebinary.insight.v1.PreviewRetentionRequest
-	2,  // 20: flytebinary.insight.v1.InsightService.ExplainAction:output_type -> flytebinary.insight.v1.ExplainActionResponse
-	6,  // 21: flytebinary.insight.v1.InsightService.ListQueues:output_type -> flytebinary.insight.v1.ListQueuesResponse
-	9,  // 22: flytebinary.insight.v1.InsightService.PreviewRecovery:output_type -> flytebinary.insight.v1.PreviewRecoveryResponse
-	12, // 23: flytebinary.insight.v1.InsightService.PreviewRetention:output_type -> flytebinary.insight.v1.PreviewRetentionResponse
-	20, // [20:24] is the sub-list for method output_type
-	16, // [16:20] is the sub-list for method input_type
+	19, // 20: flytebinary.insight.v1.InsightService.WatchRunActions:input_type -> flytebinary.insight.v1.WatchRunActionsRequest
+	20, // 21: flytebinary.insight.v1.InsightService.ListTransitions:input_type -> flytebinary.insight.v1.ListTransitionsRequest
+	21, // 22: flytebinary.insight.v1.InsightService.ListErrors:input_type -> flytebinary.insight.v1.ListErrorsRequest
+	22, // 23: flytebinary.insight.v1.InsightService.ListDataFlow:input_type -> flytebinary.insight.v1.ListDataFlowRequest
+	23, // 24: flytebinary.insight.v1.InsightService.ListPausedActions:input_type -> flytebinary.insight.v1.ListPausedActionsRequest
+	24, // 25: flytebinary.insight.v1.InsightService.GetTaskHistory:input_type -> flytebinary.insight.v1.GetTaskHistoryRequest
+	25, // 26: flytebinary.insight.v1.InsightService.GetActivity:input_type -> flytebinary.insight.v1.GetActivityRequest
+	26, // 27: flytebinary.insight.v1.InsightService.Search:input_type -> flytebinary.insight.v1.SearchRequest
+	2,  // 28: flytebinary.insight.v1.InsightService.ExplainAction:output_type -> flytebinary.insight.v1.ExplainActionResponse
+	6,  // 29: flytebinary.insight.v1.InsightService.ListQueues:output_type -> flytebinary.insight.v1.ListQueuesResponse
+	9,  // 30: flytebinary.insight.v1.InsightService.PreviewRecovery:output_type -> flytebinary.insight.v1.PreviewRecoveryResponse
+	12, // 31: flytebinary.insight.v1.InsightService.PreviewRetention:output_type -> flytebinary.insight.v1.PreviewRetentionResponse
+	27, // 32: flytebinary.insight.v1.InsightService.WatchRunActions:output_type -> flytebinary.insight.v1.WatchRunActionsResponse
+	28, // 33: flytebinary.insight.v1.InsightService.ListTransitions:output_type -> flytebinary.insight.v1.ListTransitionsResponse
+	29, // 34: flytebinary.insight.v1.InsightService.ListErrors:output_type -> flytebinary.insight.v1.ListErrorsResponse
+	30, // 35: flytebinary.insight.v1.InsightService.ListDataFlow:output_type -> flytebinary.insight.v1.ListDataFlowResponse
+	31, // 36: flytebinary.insight.v1.InsightService.ListPausedActions:output_type -> flytebinary.insight.v1.ListPausedActionsResponse
+	32, // 37: flytebinary.insight.v1.InsightService.GetTaskHistory:output_type -> flytebinary.insight.v1.GetTaskHistoryResponse
+	33, // 38: flytebinary.insight.v1.InsightService.GetActivity:output_type -> flytebinary.insight.v1.GetActivityResponse
+	34, // 39: flytebinary.insight.v1.InsightService.Search:output_type -> flytebinary.insight.v1.SearchResponse
+	28, // [28:40] is the sub-list for method output_type
+	16, // [16:28] is the sub-list for method input_type
 	16, // [16:16] is the sub-list for extension type_name
 	16, // [16:16] is the sub-list for extension extendee
 	0,  // [0:16] is the sub-list for field type_name
@@ -1156,6 +1199,8 @@ func file_flytebinary_insight_v1_insight_proto_init() {
 	if File_flytebinary_insight_v1_insight_proto != nil {
 		return
 	}
+	file_flytebinary_insight_v1_overview_proto_init()
+	file_flytebinary_insight_v1_run_actions_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -3,7 +3,8 @@
 // Source: flytebinary/insight/v1/insight.proto
 
 // What people ask about their runs beyond the contract of Flyte: why an action waits, how full the queues are, what a
-// recovery would reuse, what retention would delete. All of it is read-only.
+// recovery would reuse, what retention would delete, what a run looks like as a whole, how tasks and the installation do.
+// All of it is read-only.
 package insightv1connect
 
 import (
@@ -47,6 +48,29 @@ const (
 	// InsightServicePreviewRetentionProcedure is the fully-qualified name of the InsightService's
 	// PreviewRetention RPC.
 	InsightServicePreviewRetentionProcedure = "/flytebinary.insight.v1.InsightService/PreviewRetention"
+	// InsightServiceWatchRunActionsProcedure is the fully-qualified name of the InsightService's
+	// WatchRunActions RPC.
+	InsightServiceWatchRunActionsProcedure = "/flytebinary.insight.v1.InsightService/WatchRunActions"
+	// InsightServiceListTransitionsProcedure is the fully-qualified name of the InsightService's
+	// ListTransitions RPC.
+	InsightServiceListTransitionsProcedure = "/flytebinary.insight.v1.InsightService/ListTransitions"
+	// InsightServiceListErrorsProcedure is the fully-qualified name of the InsightService's ListErrors
+	// RPC.
+	InsightServiceListErrorsProcedure = "/flytebinary.insight.v1.InsightService/ListErrors"
+	// InsightServiceListDataFlowProcedure is the fully-qualified name of the InsightService's
+	// ListDataFlow RPC.
+	InsightServiceListDataFlowProcedure = "/flytebinary.insight.v1.InsightService/ListDataFlow"
+	// InsightServiceListPausedActionsProcedure is the fully-qualified name of the InsightService's
+	// ListPausedActions RPC.
+	InsightServiceListPausedActionsProcedure = "/flytebinary.insight.v1.InsightService/ListPausedActions"
+	// InsightServiceGetTaskHistoryProcedure is the fully-qualified name of the InsightService's
+	// GetTaskHistory RPC.
+	InsightServiceGetTaskHistoryProcedure = "/flytebinary.insight.v1.InsightService/GetTaskHistory"
+	// InsightServiceGetActivityProcedure is the fully-qualified name of the InsightService's
+	// GetActivity RPC.
+	InsightServiceGetActivityProcedure = "/flytebinary.insight.v1.InsightService/GetActivity"
+	// InsightServiceSearchProcedure is the fully-qualified name of the InsightService's Search RPC.
+	InsightServiceSearchProcedure = "/flytebinary.insight.v1.InsightService/Search"
 )
 
 // InsightServiceClient is a client for the flytebinary.insight.v1.InsightService service.
@@ -59,6 +83,22 @@ type InsightServiceClient interface {
 	PreviewRecovery(context.Context, *v1.PreviewRecoveryRequest) (*v1.PreviewRecoveryResponse, error)
 	// PreviewRetention says what retention would delete now, without deleting it.
 	PreviewRetention(context.Context, *v1.PreviewRetentionRequest) (*v1.PreviewRetentionResponse, error)
+	// WatchRunActions draws a run: all of its actions in brief, and then every change.
+	WatchRunActions(context.Context, *v1.WatchRunActionsRequest) (*connect.ServerStreamForClient[v1.WatchRunActionsResponse], error)
+	// ListTransitions says when some actions of a run changed their phases.
+	ListTransitions(context.Context, *v1.ListTransitionsRequest) (*v1.ListTransitionsResponse, error)
+	// ListErrors groups the failures of a run by their cause.
+	ListErrors(context.Context, *v1.ListErrorsRequest) (*v1.ListErrorsResponse, error)
+	// ListDataFlow says which children of an action took what others had made.
+	ListDataFlow(context.Context, *v1.ListDataFlowRequest) (*v1.ListDataFlowResponse, error)
+	// ListPausedActions lists the conditions that wait for a person, across runs.
+	ListPausedActions(context.Context, *v1.ListPausedActionsRequest) (*v1.ListPausedActionsResponse, error)
+	// GetTaskHistory says how often a task succeeded and failed, and how long it took.
+	GetTaskHistory(context.Context, *v1.GetTaskHistoryRequest) (*v1.GetTaskHistoryResponse, error)
+	// GetActivity says in which projects and domains there were runs, and how they went.
+	GetActivity(context.Context, *v1.GetActivityRequest) (*v1.GetActivityResponse, error)
+	// Search finds runs, tasks and projects by name.
+	Search(context.Context, *v1.SearchRequest) (*v1.SearchResponse, error)
 }
 
 // NewInsightServiceClient constructs a client for the flytebinary.insight.v1.InsightService
@@ -100,15 +140,78 @@ func NewInsightServiceClient(httpClient connect.HTTPClient, baseURL string, opts
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		watchRunActions: connect.NewClient[v1.WatchRunActionsRequest, v1.WatchRunActionsResponse](
+			httpClient,
+			baseURL+InsightServiceWatchRunActionsProcedure,
+			connect.WithSchema(insightServiceMethods.ByName("WatchRunActions")),
+			connect.WithClientOptions(opts...),
+		),
+		listTransitions: connect.NewClient[v1.ListTransitionsRequest, v1.ListTransitionsResponse](
+			httpClient,
+			baseURL+InsightServiceListTransitionsProcedure,
+			connect.WithSchema(insightServiceMethods.ByName("ListTransitions")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		listErrors: connect.NewClient[v1.ListErrorsRequest, v1.ListErrorsResponse](
+			httpClient,
+			baseURL+InsightServiceListErrorsProcedure,
+			connect.WithSchema(insightServiceMethods.ByName("ListErrors")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		listDataFlow: connect.NewClient[v1.ListDataFlowRequest, v1.ListDataFlowResponse](
+			httpClient,
+			baseURL+InsightServiceListDataFlowProcedure,
+			connect.WithSchema(insightServiceMethods.ByName("ListDataFlow")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		listPausedActions: connect.NewClient[v1.ListPausedActionsRequest, v1.ListPausedActionsResponse](
+			httpClient,
+			baseURL+InsightServiceListPausedActionsProcedure,
+			connect.WithSchema(insightServiceMethods.ByName("ListPausedActions")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		getTaskHistory: connect.NewClient[v1.GetTaskHistoryRequest, v1.GetTaskHistoryResponse](
+			httpClient,
+			baseURL+InsightServiceGetTaskHistoryProcedure,
+			connect.WithSchema(insightServiceMethods.ByName("GetTaskHistory")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		getActivity: connect.NewClient[v1.GetActivityRequest, v1.GetActivityResponse](
+			httpClient,
+			baseURL+InsightServiceGetActivityProcedure,
+			connect.WithSchema(insightServiceMethods.ByName("GetActivity")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		search: connect.NewClient[v1.SearchRequest, v1.SearchResponse](
+			httpClient,
+			baseURL+InsightServiceSearchProcedure,
+			connect.WithSchema(insightServiceMethods.ByName("Search")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // insightServiceClient implements InsightServiceClient.
 type insightServiceClient struct {
-	explainAction    *connect.Client[v1.ExplainActionRequest, v1.ExplainActionResponse]
-	listQueues       *connect.Client[v1.ListQueuesRequest, v1.ListQueuesResponse]
-	previewRecovery  *connect.Client[v1.PreviewRecoveryRequest, v1.PreviewRecoveryResponse]
-	previewRetention *connect.Client[v1.PreviewRetentionRequest, v1.PreviewRetentionResponse]
+	explainAction     *connect.Client[v1.ExplainActionRequest, v1.ExplainActionResponse]
+	listQueues        *connect.Client[v1.ListQueuesRequest, v1.ListQueuesResponse]
+	previewRecovery   *connect.Client[v1.PreviewRecoveryRequest, v1.PreviewRecoveryResponse]
+	previewRetention  *connect.Client[v1.PreviewRetentionRequest, v1.PreviewRetentionResponse]
+	watchRunActions   *connect.Client[v1.WatchRunActionsRequest, v1.WatchRunActionsResponse]
+	listTransitions   *connect.Client[v1.ListTransitionsRequest, v1.ListTransitionsResponse]
+	listErrors        *connect.Client[v1.ListErrorsRequest, v1.ListErrorsResponse]
+	listDataFlow      *connect.Client[v1.ListDataFlowRequest, v1.ListDataFlowResponse]
+	listPausedActions *connect.Client[v1.ListPausedActionsRequest, v1.ListPausedActionsResponse]
+	getTaskHistory    *connect.Client[v1.GetTaskHistoryRequest, v1.GetTaskHistoryResponse]
+	getActivity       *connect.Client[v1.GetActivityRequest, v1.GetActivityResponse]
+	search            *connect.Client[v1.SearchRequest, v1.SearchResponse]
 }
 
 // ExplainAction calls flytebinary.insight.v1.InsightService.ExplainAction.
@@ -147,6 +250,74 @@ func (c *insightServiceClient) PreviewRetention(ctx context.Context, req *v1.Pre
 	return nil, err
 }
 
+// WatchRunActions calls flytebinary.insight.v1.InsightService.WatchRunActions.
+func (c *insightServiceClient) WatchRunActions(ctx context.Context, req *v1.WatchRunActionsRequest) (*connect.ServerStreamForClient[v1.WatchRunActionsResponse], error) {
+	return c.watchRunActions.CallServerStream(ctx, connect.NewRequest(req))
+}
+
+// ListTransitions calls flytebinary.insight.v1.InsightService.ListTransitions.
+func (c *insightServiceClient) ListTransitions(ctx context.Context, req *v1.ListTransitionsRequest) (*v1.ListTransitionsResponse, error) {
+	response, err := c.listTransitions.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ListErrors calls flytebinary.insight.v1.InsightService.ListErrors.
+func (c *insightServiceClient) ListErrors(ctx context.Context, req *v1.ListErrorsRequest) (*v1.ListErrorsResponse, error) {
+	response, err := c.listErrors.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ListDataFlow calls flytebinary.insight.v1.InsightService.ListDataFlow.
+func (c *insightServiceClient) ListDataFlow(ctx context.Context, req *v1.ListDataFlowRequest) (*v1.ListDataFlowResponse, error) {
+	response, err := c.listDataFlow.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ListPausedActions calls flytebinary.insight.v1.InsightService.ListPausedActions.
+func (c *insightServiceClient) ListPausedActions(ctx context.Context, req *v1.ListPausedActionsRequest) (*v1.ListPausedActionsResponse, error) {
+	response, err := c.listPausedActions.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// GetTaskHistory calls flytebinary.insight.v1.InsightService.GetTaskHistory.
+func (c *insightServiceClient) GetTaskHistory(ctx context.Context, req *v1.GetTaskHistoryRequest) (*v1.GetTaskHistoryResponse, error) {
+	response, err := c.getTaskHistory.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// GetActivity calls flytebinary.insight.v1.InsightService.GetActivity.
+func (c *insightServiceClient) GetActivity(ctx context.Context, req *v1.GetActivityRequest) (*v1.GetActivityResponse, error) {
+	response, err := c.getActivity.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// Search calls flytebinary.insight.v1.InsightService.Search.
+func (c *insightServiceClient) Search(ctx context.Context, req *v1.SearchRequest) (*v1.SearchResponse, error) {
+	response, err := c.search.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // InsightServiceHandler is an implementation of the flytebinary.insight.v1.InsightService service.
 type InsightServiceHandler interface {
 	// ExplainAction says what an action waits for and what the cache did about it.
@@ -157,6 +328,22 @@ type InsightServiceHandler interface {
 	PreviewRecovery(context.Context, *v1.PreviewRecoveryRequest) (*v1.PreviewRecoveryResponse, error)
 	// PreviewRetention says what retention would delete now, without deleting it.
 	PreviewRetention(context.Context, *v1.PreviewRetentionRequest) (*v1.PreviewRetentionResponse, error)
+	// WatchRunActions draws a run: all of its actions in brief, and then every change.
+	WatchRunActions(context.Context, *v1.WatchRunActionsRequest, *connect.ServerStream[v1.WatchRunActionsResponse]) error
+	// ListTransitions says when some actions of a run changed their phases.
+	ListTransitions(context.Context, *v1.ListTransitionsRequest) (*v1.ListTransitionsResponse, error)
+	// ListErrors groups the failures of a run by their cause.
+	ListErrors(context.Context, *v1.ListErrorsRequest) (*v1.ListErrorsResponse, error)
+	// ListDataFlow says which children of an action took what others had made.
+	ListDataFlow(context.Context, *v1.ListDataFlowRequest) (*v1.ListDataFlowResponse, error)
+	// ListPausedActions lists the conditions that wait for a person, across runs.
+	ListPausedActions(context.Context, *v1.ListPausedActionsRequest) (*v1.ListPausedActionsResponse, error)
+	// GetTaskHistory says how often a task succeeded and failed, and how long it took.
+	GetTaskHistory(context.Context, *v1.GetTaskHistoryRequest) (*v1.GetTaskHistoryResponse, error)
+	// GetActivity says in which projects and domains there were runs, and how they went.
+	GetActivity(context.Context, *v1.GetActivityRequest) (*v1.GetActivityResponse, error)
+	// Search finds runs, tasks and projects by name.
+	Search(context.Context, *v1.SearchRequest) (*v1.SearchResponse, error)
 }
 
 // NewInsightServiceHandler builds an HTTP handler from the service implementation. It returns the
@@ -194,6 +381,61 @@ func NewInsightServiceHandler(svc InsightServiceHandler, opts ...connect.Handler
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	insightServiceWatchRunActionsHandler := connect.NewServerStreamHandlerSimple(
+		InsightServiceWatchRunActionsProcedure,
+		svc.WatchRunActions,
+		connect.WithSchema(insightServiceMethods.ByName("WatchRunActions")),
+		connect.WithHandlerOptions(opts...),
+	)
+	insightServiceListTransitionsHandler := connect.NewUnaryHandlerSimple(
+		InsightServiceListTransitionsProcedure,
+		svc.ListTransitions,
+		connect.WithSchema(insightServiceMethods.ByName("ListTransitions")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	insightServiceListErrorsHandler := connect.NewUnaryHandlerSimple(
+		InsightServiceListErrorsProcedure,
+		svc.ListErrors,
+		connect.WithSchema(insightServiceMethods.ByName("ListErrors")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	insightServiceListDataFlowHandler := connect.NewUnaryHandlerSimple(
+		InsightServiceListDataFlowProcedure,
+		svc.ListDataFlow,
+		connect.WithSchema(insightServiceMethods.ByName("ListDataFlow")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	insightServiceListPausedActionsHandler := connect.NewUnaryHandlerSimple(
+		InsightServiceListPausedActionsProcedure,
+		svc.ListPausedActions,
+		connect.WithSchema(insightServiceMethods.ByName("ListPausedActions")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	insightServiceGetTaskHistoryHandler := connect.NewUnaryHandlerSimple(
+		InsightServiceGetTaskHistoryProcedure,
+		svc.GetTaskHistory,
+		connect.WithSchema(insightServiceMethods.ByName("GetTaskHistory")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	insightServiceGetActivityHandler := connect.NewUnaryHandlerSimple(
+		InsightServiceGetActivityProcedure,
+		svc.GetActivity,
+		connect.WithSchema(insightServiceMethods.ByName("GetActivity")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	insightServiceSearchHandler := connect.NewUnaryHandlerSimple(
+		InsightServiceSearchProcedure,
+		svc.Search,
+		connect.WithSchema(insightServiceMethods.ByName("Search")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/flytebinary.insight.v1.InsightService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case InsightServiceExplainActionProcedure:
@@ -204,6 +446,22 @@ func NewInsightServiceHandler(svc InsightServiceHandler, opts ...connect.Handler
 			insightServicePreviewRecoveryHandler.ServeHTTP(w, r)
 		case InsightServicePreviewRetentionProcedure:
 			insightServicePreviewRetentionHandler.ServeHTTP(w, r)
+		case InsightServiceWatchRunActionsProcedure:
+			insightServiceWatchRunActionsHandler.ServeHTTP(w, r)
+		case InsightServiceListTransitionsProcedure:
+			insightServiceListTransitionsHandler.ServeHTTP(w, r)
+		case InsightServiceListErrorsProcedure:
+			insightServiceListErrorsHandler.ServeHTTP(w, r)
+		case InsightServiceListDataFlowProcedure:
+			insightServiceListDataFlowHandler.ServeHTTP(w, r)
+		case InsightServiceListPausedActionsProcedure:
+			insightServiceListPausedActionsHandler.ServeHTTP(w, r)
+		case InsightServiceGetTaskHistoryProcedure:
+			insightServiceGetTaskHistoryHandler.ServeHTTP(w, r)
+		case InsightServiceGetActivityProcedure:
+			insightServiceGetActivityHandler.ServeHTTP(w, r)
+		case InsightServiceSearchProcedure:
+			insightServiceSearchHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -227,4 +485,36 @@ func (UnimplementedInsightServiceHandler) PreviewRecovery(context.Context, *v1.P
 
 func (UnimplementedInsightServiceHandler) PreviewRetention(context.Context, *v1.PreviewRetentionRequest) (*v1.PreviewRetentionResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.PreviewRetention is not implemented"))
+}
+
+func (UnimplementedInsightServiceHandler) WatchRunActions(context.Context, *v1.WatchRunActionsRequest, *connect.ServerStream[v1.WatchRunActionsResponse]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.WatchRunActions is not implemented"))
+}
+
+func (UnimplementedInsightServiceHandler) ListTransitions(context.Context, *v1.ListTransitionsRequest) (*v1.ListTransitionsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.ListTransitions is not implemented"))
+}
+
+func (UnimplementedInsightServiceHandler) ListErrors(context.Context, *v1.ListErrorsRequest) (*v1.ListErrorsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.ListErrors is not implemented"))
+}
+
+func (UnimplementedInsightServiceHandler) ListDataFlow(context.Context, *v1.ListDataFlowRequest) (*v1.ListDataFlowResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.ListDataFlow is not implemented"))
+}
+
+func (UnimplementedInsightServiceHandler) ListPausedActions(context.Context, *v1.ListPausedActionsRequest) (*v1.ListPausedActionsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.ListPausedActions is not implemented"))
+}
+
+func (UnimplementedInsightServiceHandler) GetTaskHistory(context.Context, *v1.GetTaskHistoryRequest) (*v1.GetTaskHistoryResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.GetTaskHistory is not implemented"))
+}
+
+func (UnimplementedInsightServiceHandler) GetActivity(context.Context, *v1.GetActivityRequest) (*v1.GetActivityResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.GetActivity is not implemented"))
+}
+
+func (UnimplementedInsightServiceHandler) Search(context.Context, *v1.SearchRequest) (*v1.SearchResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.InsightService.Search is not implemented"))
 }

@@ -3,11 +3,16 @@
 /* eslint-disable */
 
 // What people ask about their runs beyond the contract of Flyte: why an action waits, how full the queues are, what a
-// recovery would reuse, what retention would delete. All of it is read-only.
+// recovery would reuse, what retention would delete, what a run looks like as a whole, how tasks and the installation do.
+// All of it is read-only.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
+import type { GetActivityRequestSchema, GetActivityResponseSchema, GetTaskHistoryRequestSchema, GetTaskHistoryResponseSchema, ListPausedActionsRequestSchema, ListPausedActionsResponseSchema, SearchRequestSchema, SearchResponseSchema } from "./overview_pb.js";
+import { file_flytebinary_insight_v1_overview } from "./overview_pb.js";
+import type { ListDataFlowRequestSchema, ListDataFlowResponseSchema, ListErrorsRequestSchema, ListErrorsResponseSchema, ListTransitionsRequestSchema, ListTransitionsResponseSchema, WatchRunActionsRequestSchema, WatchRunActionsResponseSchema } from "./run_actions_pb.js";
+import { file_flytebinary_insight_v1_run_actions } from "./run_actions_pb.js";
 import type { ActionIdentifier, RunIdentifier } from "../../../flyteidl2/common/identifier_pb.js";
 import { file_flyteidl2_common_identifier } from "../../../flyteidl2/common/identifier_pb.js";
 import type { ActionPhase } from "../../../flyteidl2/common/phase_pb.js";
@@ -22,7 +27,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/insight/v1/insight.proto.
  */
 export const file_flytebinary_insight_v1_insight: GenFile = /*@__PURE__*/
-  fileDesc("CiRmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2luc2lnaHQucHJvdG8SFmZseXRlYmluYXJ5Lmluc2lnaHQudjEiVQoURXhwbGFpbkFjdGlvblJlcXVlc3QSPQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQEipgEKFUV4cGxhaW5BY3Rpb25SZXNwb25zZRIsCgVwaGFzZRgBIAEoDjIdLmZseXRlaWRsMi5jb21tb24uQWN0aW9uUGhhc2USKgoEd2FpdBgCIAEoCzIcLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuV2FpdBIzCgVjYWNoZRgDIAEoCzIkLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQ2FjaGVPdXRjb21lIuMBCgRXYWl0EjAKBWNhdXNlGAEgASgOMiEuZmx5dGViaW5hcnkuaW5zaWdodC52MS5XYWl0Q2F1c2USDwoHbWVzc2FnZRgCIAEoCRINCgVxdWV1ZRgDIAEoCRINCgVsaW1pdBgEIAEoAxIMCgR1c2VkGAUgASgDEg0KBWFoZWFkGAYgASgDEikKBXNpbmNlGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCgZiZWhpbmQYCCABKAsyIi5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvbklkZW50aWZpZXIiXwoMQ2FjaGVPdXRjb21lEjIKBnN0YXR1cxgBIAEoDjIiLmZseXRlaWRsMi5jb3JlLkNhdGFsb2dDYWNoZVN0YXR1cxILCgNrZXkYAiABKAkSDgoGcmVhc29uGAMgASgJIhMKEUxpc3RRdWV1ZXNSZXF1ZXN0IkMKEkxpc3RRdWV1ZXNSZXNwb25zZRItCgZxdWV1ZXMYASADKAsyHS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlF1ZXVlIsMBCgVRdWV1ZRIMCgRuYW1lGAEgASgJEhMKC21heF9hY3Rpb25zGAIgASgDEhAKCG1heF9ydW5zGAMgASgDEhEKCW1heF9kZXB0aBgEIAEoAxIPCgdhY3Rpb25zGAUgASgDEgwKBHJ1bnMYBiABKAMSDQoFZGVwdGgYByABKAMSEAoIcHJpb3JpdHkYCCABKAUSMgoOb2xkZXN0X3dhaXRpbmcYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqQBChZQcmV2aWV3UmVjb3ZlcnlSZXF1ZXN0EjcKBnJ1bl9pZBgBIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckIGukgDyAEBEikKE2ZvcmNlX3JlcnVuX2FjdGlvbnMYAiADKAlCDLpICZIBBiIEcgIQARIXCgVsaW1pdBgDIAEoDUIIukgFKgMY6AcSDQoFdG9rZW4YBCABKAkifwoXUHJldmlld1JlY292ZXJ5UmVzcG9uc2USNgoHYWN0aW9ucxgBIAMoCzIlLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUGxhbm5lZEFjdGlvbhINCgV0b2tlbhgCIAEoCRIOCgZyZXVzZWQYAyABKAMSDQoFcmVydW4YBCABKAMiawoNUGxhbm5lZEFjdGlvbhIMCgRuYW1lGAEgASgJEiwKBXBoYXNlGAIgASgOMh0uZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25QaGFzZRIOCgZyZXVzZWQYAyABKAgSDgoGcmVhc29uGAQgASgJIjIKF1ByZXZpZXdSZXRlbnRpb25SZXF1ZXN0EhcKBWxpbWl0GAEgASgNQgi6SAUqAxjoByKIAQoYUHJldmlld1JldGVudGlvblJlc3BvbnNlEjAKBHJ1bnMYASADKAsyIi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkV4cGlyZWRSdW4SEgoKdG90YWxfcnVucxgCIAEoAxIVCg10b3RhbF9hY3Rpb25zGAMgASgDEg8KB2VuYWJsZWQYBCABKAgiewoKRXhwaXJlZFJ1bhIvCgZydW5faWQYASABKAsyHy5mbHl0ZWlkbDIuY29tbW9uLlJ1bklkZW50aWZpZXISLAoIZW5kZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlYXNvbhgDIAEoCSqzAgoJV2FpdENhdXNlEhoKFldBSVRfQ0FVU0VfVU5TUEVDSUZJRUQQABIWChJXQUlUX0NBVVNFX1BFTkRJTkcQARIeChpXQUlUX0NBVVNFX1JVTl9DT05DVVJSRU5DWRACEhwKGFdBSVRfQ0FVU0VfUVVFVUVfQUNUSU9OUxADEhkKFVdBSVRfQ0FVU0VfUVVFVUVfUlVOUxAEEhsKF1dBSVRfQ0FVU0VfSU5TVEFMTEFUSU9OEAUSIAocV0FJVF9DQVVTRV9DQUNIRV9SRVNFUlZBVElPThAGEhYKEldBSVRfQ0FVU0VfQkFDS09GRhAHEhYKEldBSVRfQ0FVU0VfQ0xVU1RFUhAIEhUKEVdBSVRfQ0FVU0VfU0lHTkFMEAkSEwoPV0FJVF9DQVVTRV9UVVJOEAoy4gMKDkluc2lnaHRTZXJ2aWNlEnEKDUV4cGxhaW5BY3Rpb24SLC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkV4cGxhaW5BY3Rpb25SZXF1ZXN0Gi0uZmx5dGViaW5hcnkuaW5zaWdodC52MS5FeHBsYWluQWN0aW9uUmVzcG9uc2UiA5ACARJoCgpMaXN0UXVldWVzEikuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0UXVldWVzUmVxdWVzdBoqLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFF1ZXVlc1Jlc3BvbnNlIgOQAgESdwoPUHJldmlld1JlY292ZXJ5Ei4uZmx5dGViaW5hcnkuaW5zaWdodC52MS5QcmV2aWV3UmVjb3ZlcnlSZXF1ZXN0Gi8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5QcmV2aWV3UmVjb3ZlcnlSZXNwb25zZSIDkAIBEnoKEFByZXZpZXdSZXRlbnRpb24SLy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlByZXZpZXdSZXRlbnRpb25SZXF1ZXN0GjAuZmx5dGViaW5hcnkuaW5zaWdodC52MS5QcmV2aWV3UmV0ZW50aW9uUmVzcG9uc2UiA5ACAUJLWklnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2luc2lnaHQvdjE7aW5zaWdodHYxYgZwcm90bzM", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_common_phase, file_flyteidl2_core_catalog, file_google_protobuf_timestamp]);
+  fileDesc("CiRmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2luc2lnaHQucHJvdG8SFmZseXRlYmluYXJ5Lmluc2lnaHQudjEiVQoURXhwbGFpbkFjdGlvblJlcXVlc3QSPQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQEipgEKFUV4cGxhaW5BY3Rpb25SZXNwb25zZRIsCgVwaGFzZRgBIAEoDjIdLmZseXRlaWRsMi5jb21tb24uQWN0aW9uUGhhc2USKgoEd2FpdBgCIAEoCzIcLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuV2FpdBIzCgVjYWNoZRgDIAEoCzIkLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQ2FjaGVPdXRjb21lIuMBCgRXYWl0EjAKBWNhdXNlGAEgASgOMiEuZmx5dGViaW5hcnkuaW5zaWdodC52MS5XYWl0Q2F1c2USDwoHbWVzc2FnZRgCIAEoCRINCgVxdWV1ZRgDIAEoCRINCgVsaW1pdBgEIAEoAxIMCgR1c2VkGAUgASgDEg0KBWFoZWFkGAYgASgDEikKBXNpbmNlGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCgZiZWhpbmQYCCABKAsyIi5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvbklkZW50aWZpZXIiXwoMQ2FjaGVPdXRjb21lEjIKBnN0YXR1cxgBIAEoDjIiLmZseXRlaWRsMi5jb3JlLkNhdGFsb2dDYWNoZVN0YXR1cxILCgNrZXkYAiABKAkSDgoGcmVhc29uGAMgASgJIhMKEUxpc3RRdWV1ZXNSZXF1ZXN0IkMKEkxpc3RRdWV1ZXNSZXNwb25zZRItCgZxdWV1ZXMYASADKAsyHS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlF1ZXVlIsMBCgVRdWV1ZRIMCgRuYW1lGAEgASgJEhMKC21heF9hY3Rpb25zGAIgASgDEhAKCG1heF9ydW5zGAMgASgDEhEKCW1heF9kZXB0aBgEIAEoAxIPCgdhY3Rpb25zGAUgASgDEgwKBHJ1bnMYBiABKAMSDQoFZGVwdGgYByABKAMSEAoIcHJpb3JpdHkYCCABKAUSMgoOb2xkZXN0X3dhaXRpbmcYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqQBChZQcmV2aWV3UmVjb3ZlcnlSZXF1ZXN0EjcKBnJ1bl9pZBgBIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckIGukgDyAEBEikKE2ZvcmNlX3JlcnVuX2FjdGlvbnMYAiADKAlCDLpICZIBBiIEcgIQARIXCgVsaW1pdBgDIAEoDUIIukgFKgMY6AcSDQoFdG9rZW4YBCABKAkifwoXUHJldmlld1JlY292ZXJ5UmVzcG9uc2USNgoHYWN0aW9ucxgBIAMoCzIlLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUGxhbm5lZEFjdGlvbhINCgV0b2tlbhgCIAEoCRIOCgZyZXVzZWQYAyABKAMSDQoFcmVydW4YBCABKAMiawoNUGxhbm5lZEFjdGlvbhIMCgRuYW1lGAEgASgJEiwKBXBoYXNlGAIgASgOMh0uZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25QaGFzZRIOCgZyZXVzZWQYAyABKAgSDgoGcmVhc29uGAQgASgJIjIKF1ByZXZpZXdSZXRlbnRpb25SZXF1ZXN0EhcKBWxpbWl0GAEgASgNQgi6SAUqAxjoByKIAQoYUHJldmlld1JldGVudGlvblJlc3BvbnNlEjAKBHJ1bnMYASADKAsyIi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkV4cGlyZWRSdW4SEgoKdG90YWxfcnVucxgCIAEoAxIVCg10b3RhbF9hY3Rpb25zGAMgASgDEg8KB2VuYWJsZWQYBCABKAgiewoKRXhwaXJlZFJ1bhIvCgZydW5faWQYASABKAsyHy5mbHl0ZWlkbDIuY29tbW9uLlJ1bklkZW50aWZpZXISLAoIZW5kZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlYXNvbhgDIAEoCSqzAgoJV2FpdENhdXNlEhoKFldBSVRfQ0FVU0VfVU5TUEVDSUZJRUQQABIWChJXQUlUX0NBVVNFX1BFTkRJTkcQARIeChpXQUlUX0NBVVNFX1JVTl9DT05DVVJSRU5DWRACEhwKGFdBSVRfQ0FVU0VfUVVFVUVfQUNUSU9OUxADEhkKFVdBSVRfQ0FVU0VfUVVFVUVfUlVOUxAEEhsKF1dBSVRfQ0FVU0VfSU5TVEFMTEFUSU9OEAUSIAocV0FJVF9DQVVTRV9DQUNIRV9SRVNFUlZBVElPThAGEhYKEldBSVRfQ0FVU0VfQkFDS09GRhAHEhYKEldBSVRfQ0FVU0VfQ0xVU1RFUhAIEhUKEVdBSVRfQ0FVU0VfU0lHTkFMEAkSEwoPV0FJVF9DQVVTRV9UVVJOEAoy6woKDkluc2lnaHRTZXJ2aWNlEnEKDUV4cGxhaW5BY3Rpb24SLC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkV4cGxhaW5BY3Rpb25SZXF1ZXN0Gi0uZmx5dGViaW5hcnkuaW5zaWdodC52MS5FeHBsYWluQWN0aW9uUmVzcG9uc2UiA5ACARJoCgpMaXN0UXVldWVzEikuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0UXVldWVzUmVxdWVzdBoqLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFF1ZXVlc1Jlc3BvbnNlIgOQAgESdwoPUHJldmlld1JlY292ZXJ5Ei4uZmx5dGViaW5hcnkuaW5zaWdodC52MS5QcmV2aWV3UmVjb3ZlcnlSZXF1ZXN0Gi8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5QcmV2aWV3UmVjb3ZlcnlSZXNwb25zZSIDkAIBEnoKEFByZXZpZXdSZXRlbnRpb24SLy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlByZXZpZXdSZXRlbnRpb25SZXF1ZXN0GjAuZmx5dGViaW5hcnkuaW5zaWdodC52MS5QcmV2aWV3UmV0ZW50aW9uUmVzcG9uc2UiA5ACARJ0Cg9XYXRjaFJ1bkFjdGlvbnMSLi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLldhdGNoUnVuQWN0aW9uc1JlcXVlc3QaLy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLldhdGNoUnVuQWN0aW9uc1Jlc3BvbnNlMAESdwoPTGlzdFRyYW5zaXRpb25zEi4uZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0VHJhbnNpdGlvbnNSZXF1ZXN0Gi8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0VHJhbnNpdGlvbnNSZXNwb25zZSIDkAIBEmgKCkxpc3RFcnJvcnMSKS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RFcnJvcnNSZXF1ZXN0GiouZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0RXJyb3JzUmVzcG9uc2UiA5ACARJuCgxMaXN0RGF0YUZsb3cSKy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3REYXRhRmxvd1JlcXVlc3QaLC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3REYXRhRmxvd1Jlc3BvbnNlIgOQAgESfQoRTGlzdFBhdXNlZEFjdGlvbnMSMC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RQYXVzZWRBY3Rpb25zUmVxdWVzdBoxLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFBhdXNlZEFjdGlvbnNSZXNwb25zZSIDkAIBEnQKDkdldFRhc2tIaXN0b3J5Ei0uZmx5dGViaW5hcnkuaW5zaWdodC52MS5HZXRUYXNrSGlzdG9yeVJlcXVlc3QaLi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdldFRhc2tIaXN0b3J5UmVzcG9uc2UiA5ACARJrCgtHZXRBY3Rpdml0eRIqLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0QWN0aXZpdHlSZXF1ZXN0GisuZmx5dGViaW5hcnkuaW5zaWdodC52MS5HZXRBY3Rpdml0eVJlc3BvbnNlIgOQAgESXAoGU2VhcmNoEiUuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TZWFyY2hSZXF1ZXN0GiYuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TZWFyY2hSZXNwb25zZSIDkAIBQktaSWdpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvaW5zaWdodC92MTtpbnNpZ2h0djFiBnByb3RvMw", [file_buf_validate_validate, file_flytebinary_insight_v1_overview, file_flytebinary_insight_v1_run_actions, file_flyteidl2_common_identifier, file_flyteidl2_common_phase, file_flyteidl2_core_catalog, file_google_protobuf_timestamp]);
 
 /**
  * ExplainActionRequest names an action.
@@ -655,6 +660,86 @@ export const InsightService: GenService<{
     methodKind: "unary";
     input: typeof PreviewRetentionRequestSchema;
     output: typeof PreviewRetentionResponseSchema;
+  },
+  /**
+   * WatchRunActions draws a run: all of its actions in brief, and then every change.
+   *
+   * @generated from rpc flytebinary.insight.v1.InsightService.WatchRunActions
+   */
+  watchRunActions: {
+    methodKind: "server_streaming";
+    input: typeof WatchRunActionsRequestSchema;
+    output: typeof WatchRunActionsResponseSchema;
+  },
+  /**
+   * ListTransitions says when some actions of a run changed their phases.
+   *
+   * @generated from rpc flytebinary.insight.v1.InsightService.ListTransitions
+   */
+  listTransitions: {
+    methodKind: "unary";
+    input: typeof ListTransitionsRequestSchema;
+    output: typeof ListTransitionsResponseSchema;
+  },
+  /**
+   * ListErrors groups the failures of a run by their cause.
+   *
+   * @generated from rpc flytebinary.insight.v1.InsightService.ListErrors
+   */
+  listErrors: {
+    methodKind: "unary";
+    input: typeof ListErrorsRequestSchema;
+    output: typeof ListErrorsResponseSchema;
+  },
+  /**
+   * ListDataFlow says which children of an action took what others had made.
+   *
+   * @generated from rpc flytebinary.insight.v1.InsightService.ListDataFlow
+   */
+  listDataFlow: {
+    methodKind: "unary";
+    input: typeof ListDataFlowRequestSchema;
+    output: typeof ListDataFlowResponseSchema;
+  },
+  /**
+   * ListPausedActions lists the conditions that wait for a person, across runs.
+   *
+   * @generated from rpc flytebinary.insight.v1.InsightService.ListPausedActions
+   */
+  listPausedActions: {
+    methodKind: "unary";
+    input: typeof ListPausedActionsRequestSchema;
+    output: typeof ListPausedActionsResponseSchema;
+  },
+  /**
+   * GetTaskHistory says how often a task succeeded and failed, and how long it took.
+   *
+   * @generated from rpc flytebinary.insight.v1.InsightService.GetTaskHistory
+   */
+  getTaskHistory: {
+    methodKind: "unary";
+    input: typeof GetTaskHistoryRequestSchema;
+    output: typeof GetTaskHistoryResponseSchema;
+  },
+  /**
+   * GetActivity says in which projects and domains there were runs, and how they went.
+   *
+   * @generated from rpc flytebinary.insight.v1.InsightService.GetActivity
+   */
+  getActivity: {
+    methodKind: "unary";
+    input: typeof GetActivityRequestSchema;
+    output: typeof GetActivityResponseSchema;
+  },
+  /**
+   * Search finds runs, tasks and projects by name.
+   *
+   * @generated from rpc flytebinary.insight.v1.InsightService.Search
+   */
+  search: {
+    methodKind: "unary";
+    input: typeof SearchRequestSchema;
+    output: typeof SearchResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_flytebinary_insight_v1_insight, 0);
