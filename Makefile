@@ -40,16 +40,27 @@ demo: build-demo ## Start a whole backend here, run a sample through the SDK, st
 
 ##@ Build
 
-.PHONY: build build-demo build-slim
+.PHONY: build build-demo build-slim console
 build: build-demo build-slim ## Build both programs into bin/
 
-build-demo: ## Build bin/flyte-binary, the program with the demo mode
+console: console/dist/index.html ## Build the web console that the programs carry
+
+console/node_modules/.package-lock.json: console/package-lock.json
+	@scripts/toolchain.sh node
+	npm ci --prefix console --no-fund --no-audit --loglevel=error
+	@touch $@
+
+console/dist/index.html: console/node_modules/.package-lock.json console/index.html console/vite.config.ts \
+		$(shell find console/src console/public gen/ts -type f 2>/dev/null)
+	npm run --prefix console --silent build
+
+build-demo: console ## Build bin/flyte-binary, the program with the demo mode
 	@scripts/toolchain.sh go
 	@mkdir -p bin
 	@[ -x bin/flyte-binary ] || echo "Building bin/flyte-binary (the first time takes some minutes: it carries a Kubernetes API server) ..."
 	cd demo && go build -ldflags '$(DEMO_LDFLAGS)' -o ../bin/flyte-binary ./cmd/flyte-binary
 
-build-slim: ## Build bin/flyte-binary-slim, what the container image has
+build-slim: console ## Build bin/flyte-binary-slim, what the container image has
 	@scripts/toolchain.sh go
 	@mkdir -p bin
 	go build -ldflags '$(LDFLAGS)' -o bin/flyte-binary-slim ./manager/cmd/flyte-binary

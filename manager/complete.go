@@ -15,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/actions"
 	"github.com/flyte-binary/flyte-binary/actions/bridge"
 	cacheservice "github.com/flyte-binary/flyte-binary/cache_service"
+	"github.com/flyte-binary/flyte-binary/console"
 	"github.com/flyte-binary/flyte-binary/dataproxy"
 	"github.com/flyte-binary/flyte-binary/events"
 	"github.com/flyte-binary/flyte-binary/executor"
@@ -192,8 +193,12 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 	rpc.Health{Ready: ready.check, Serves: mux.Has, Clock: clk}.Mount(mux)
 	rpc.MountReflection(mux, mux.Services)
 	mountUnbuilt(mux)
+	pages, err := console.New(console.Config{})
+	if err != nil {
+		return nil, err
+	}
 	s.port = newPort(c.Server, listener, routes{
-		api: mux, files: blobs.Handler(), ready: ready, metrics: telemetry.Handler(ctrlmetrics.Registry),
+		api: mux, files: blobs.Handler(), console: pages, ready: ready, metrics: telemetry.Handler(ctrlmetrics.Registry),
 	}.handler(), beginStop, log)
 
 	// Dependencies first; the port answers only when all of it works.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/flyte-binary/flyte-binary/console"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
@@ -14,6 +15,7 @@ import (
 type routes struct {
 	api     *rpc.Mux
 	files   http.Handler // signed URLs of a directory; nil for object stores
+	console http.Handler
 	ready   http.Handler
 	metrics http.Handler
 }
@@ -29,9 +31,8 @@ func (r routes) handler() http.Handler {
 	if r.files != nil {
 		mux.Handle(blobstore.BlobsPath, r.files) // the digest of an upload is that of its bytes as sent
 	}
-	mux.HandleFunc("GET /{$}", landing)
-	mux.HandleFunc("GET /v2/{$}", landing)
-	mux.HandleFunc("GET /v2/domain/{domain}/project/{project}/{kind}/{name}", landing)
+	mux.Handle("GET /{$}", http.RedirectHandler(console.Base, http.StatusFound))
+	mux.Handle("GET "+console.Base, r.console)
 	plain := gunzip(r.api)
 	mux.HandleFunc("/", func(w http.ResponseWriter, request *http.Request) {
 		if isProcedure(request.URL.Path) {

@@ -22,7 +22,7 @@ func TestPlainRoutesTakeCompressedBodies(t *testing.T) {
 	})
 	mux.Handle("/upload/", echo)
 	mux.Handle("/some.Service/", echo)
-	handler := routes{api: mux, files: echo, ready: echo, metrics: echo}.handler()
+	handler := routes{api: mux, files: echo, console: echo, ready: echo, metrics: echo}.handler()
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	_, err := io.WriteString(w, "plain")

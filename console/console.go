@@ -1,0 +1,172 @@
+// Package console is the web console: the TypeScript program in src, built into dist and embedded. It serves the files under
+// /v2 and answers every address of a page with the same document, whose program knows the pages.
+package console
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// dist has a file of its own besides what the build puts there, so that the package compiles before the first build.
+//
+//go:embed all:dist
+var dist embed.FS
+
+// Base is the path below which the console lives, as clients print it in links.
+const Base = "/v2/"
+
+// policy lets the pages load what is embedded and talk to their own origin, and nothing else. Styles may be set by scripts;
+// scripts may not be written into pages. Reports are framed from the store of files, which may be of another origin, and
+// have a policy of their own.
+const policy = "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; " +
+	"font-src 'self'; connect-src 'self'%[1]s; frame-src 'self'%[1]s; media-src 'self'%[1]s; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// Config says what the pages may reach.
+type Config struct {
+	// StoreOrigins are origins, such as https://bucket.example.com, that signed links lead to. The own one needs no entry.
+	StoreOrigins []string
+}
+
+// asset is a file as it is sent.
+type asset struct {
+	body, zipped []byte // zipped is nil when that saves nothing
+	kind, tag    string
+	forever      bool // its name changes with its content
+}
+
+// Handler serves the console. It answers GET and HEAD below Base.
+type Handler struct {
+	assets map[string]*asset
+	policy string
+}
+
+// New reads the embedded files. A binary that was built without the console serves a page that says so.
+func New(config Config) (*Handler, error) {
+	files, err := fs.Sub(dist, "dist")
+	if err != nil {
+		return nil, err
+	}
+	return newHandler(files, config)
+}
+
+func newHandler(files fs.FS, config Config) (*Handler, error) {
+	origins := ""
+	if len(config.StoreOrigins) > 0 {
+		origins = " " + strings.Join(config.StoreOrigins, " ")
+	}
+	h := &Handler{assets: map[string]*asset{}, policy: fmt.Sprintf(policy, origins)}
+	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasPrefix(path.Base(name), ".") {
+			return err
+		}
+		body, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		h.assets[name], err = newAsset(name, body)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the console's files: %w", err)
+	}
+	if h.assets[document] == nil {
+		h.assets[document], err = newAsset(document, []byte(unbuilt))
+	}
+	return h, err
+}
+
+// document is the page that all addresses get.
+const document = "index.html"
+
+const unbuilt = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>flyte-binary</title></head>
+<body><h1>flyte-binary</h1><p>This program was built without its console; <code>make build</code> builds both.</p>
+<p>The command line shows everything: <code>flyte get run</code></p></body></html>
+`
+
+// kinds are the content types of what the build makes. Those that the host knows may be others.
+var kinds = map[string]string{
+	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+	".svg": "image/svg+xml", ".png": "image/png", ".woff2": "font/woff2", ".wasm": "application/wasm", ".json": "application/json",
+}
+
+func newAsset(name string, body []byte) (*asset, error) {
+	digest := sha256.Sum256(body)
+	a := &asset{
+		body: body, tag: `"` + hex.EncodeToString(digest[:12]) + `"`, kind: kinds[path.Ext(name)],
+		forever: strings.HasPrefix(name, "assets/"),
+	}
+	if a.kind == "" {
+		return nil, fmt.Errorf("no content type is known for %s", name)
+	}
+	var zipped bytes.Buffer
+	w, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = w.Write(body); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	if zipped.Len() < len(body)*9/10 {
+		a.zipped = zipped.Bytes()
+	}
+	return a, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimPrefix(r.URL.Path, Base)
+	a := h.assets[name]
+	if a == nil {
+		if strings.HasPrefix(name, "assets/") { // of another version: a document in its place would only confuse
+			http.NotFound(w, r)
+			return
+		}
+		a = h.assets[document]
+	}
+	header := w.Header()
+	header.Set("Content-Type", a.kind)
+	header.Set("Content-Security-Policy", h.policy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Vary", "Accept-Encoding")
+	header.Set("Cache-Control", "no-cache")
+	if a.forever {
+		header.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	body, tag := a.body, a.tag
+	if a.zipped != nil && acceptsGzip(r) {
+		body, tag = a.zipped, strings.TrimSuffix(a.tag, `"`)+`-gzip"`
+		header.Set("Content-Encoding", "gzip")
+	}
+	header.Set("ETag", tag)
+	if r.Header.Get("If-None-Match") == tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	header.Set("Content-Length", fmt.Sprint(len(body)))
+	if r.Method != http.MethodHead {
+		_, _ = io.Copy(w, bytes.NewReader(body)) // the browser may have gone
+	}
+}
+
+func acceptsGzip(r *http.Request) bool {
+	for _, coding := range strings.Split(r.Header.Get("Accept-Encoding"), ",") {
+		name, weight, _ := strings.Cut(strings.TrimSpace(coding), ";")
+		if strings.EqualFold(name, "gzip") && strings.TrimSpace(weight) != "q=0" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,69 @@
+import { Code } from "@connectrpc/connect";
+import { problemOf, type Problem } from "./problem";
+import { reportBroken, reportWhole } from "./connection";
+
+/** What a stream tells its reader. */
+export interface Follower<T> {
+  readonly open: (signal: AbortSignal) => AsyncIterable<T>;
+  readonly take: (message: T) => void;
+  /** A stream opens anew, and repeats what it has to: forget, or resume. */
+  readonly begin?: () => void;
+  /** It cannot be had, and trying again will not help. */
+  readonly fail: (problem: Problem) => void;
+}
+
+const firstPause = 250;
+const longestPause = 5000;
+/** A stream that says nothing for so long is taken for dead: the server sends heartbeats. */
+const silence = 60_000;
+
+/** Reads a stream for ever: it heals by itself when the connection breaks, and says so meanwhile. Ends with the signal. */
+export async function follow<T>(follower: Follower<T>, signal: AbortSignal): Promise<void> {
+  const name = Symbol("stream");
+  signal.addEventListener("abort", () => reportWhole(name), { once: true });
+  let pause = firstPause;
+  while (!signal.aborted) {
+    const attempt = new AbortController();
+    const stop = () => attempt.abort();
+    signal.addEventListener("abort", stop, { once: true });
+    let watchdog = setTimeout(stop, silence);
+    try {
+      follower.begin?.();
+      for await (const message of follower.open(attempt.signal)) {
+        clearTimeout(watchdog);
+        watchdog = setTimeout(stop, silence);
+        pause = firstPause;
+        reportWhole(name);
+        follower.take(message);
+      }
+    } catch (error) {
+      if (isAborted(signal)) return;
+      const problem = problemOf(error);
+      if (!problem.passing && problem.code !== Code.Unknown && problem.code !== Code.Internal) {
+        follower.fail(problem);
+        return;
+      }
+      reportBroken(name);
+    } finally {
+      clearTimeout(watchdog);
+      signal.removeEventListener("abort", stop);
+    }
+    await sleep(pause, signal);
+    pause = Math.min(pause * 2, longestPause);
+  }
+}
+
+// The compiler takes the signal's state for settled by the loop's condition.
+const isAborted = (signal: AbortSignal): boolean => signal.aborted;
+
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end, { once: true });
+  });
+}

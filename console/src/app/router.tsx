@@ -1,0 +1,86 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { ActionSearch } from "@/features/run/search";
+import { RunsSearch } from "@/features/runs/search";
+import { CompareSearch } from "@/features/compare/search";
+import { LaunchSearch } from "@/features/launch/search";
+import { Failure, NotFound } from "./failure";
+import { rememberPlace } from "./place";
+import { Shell } from "./shell";
+
+// The addresses are those that clients print: /v2/domain/{domain}/project/{project}/runs/{run} and the like.
+
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, errorComponent: Failure });
+
+const home = createRoute({ getParentRoute: () => root, path: "/", component: lazyRouteComponent(() => import("@/features/home/page"), "HomePage") });
+const projects = createRoute({ getParentRoute: () => root, path: "/projects", component: lazyRouteComponent(() => import("@/features/home/page"), "HomePage") });
+const inbox = createRoute({ getParentRoute: () => root, path: "/inbox", component: lazyRouteComponent(() => import("@/features/inbox/page"), "InboxPage") });
+const system = createRoute({ getParentRoute: () => root, path: "/system", component: lazyRouteComponent(() => import("@/features/system/page"), "SystemPage") });
+const compare = createRoute({
+  getParentRoute: () => root,
+  path: "/compare",
+  validateSearch: CompareSearch,
+  component: lazyRouteComponent(() => import("@/features/compare/page"), "ComparePage"),
+});
+
+/** Everything that is in a project's domain. */
+export const place = createRoute({
+  getParentRoute: () => root,
+  path: "/domain/$domain/project/$project",
+  beforeLoad: ({ params }) => rememberPlace(params),
+});
+
+const placeIndex = createRoute({
+  getParentRoute: () => place,
+  path: "/",
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: "/domain/$domain/project/$project/runs", params });
+  },
+});
+
+export const runs = createRoute({
+  getParentRoute: () => place,
+  path: "/runs",
+  validateSearch: RunsSearch,
+  component: lazyRouteComponent(() => import("@/features/runs/page"), "RunsPage"),
+});
+export const run = createRoute({
+  getParentRoute: () => place,
+  path: "/runs/$run",
+  validateSearch: ActionSearch,
+  component: lazyRouteComponent(() => import("@/features/run/page"), "RunPage"),
+});
+export const tasks = createRoute({ getParentRoute: () => place, path: "/tasks", component: lazyRouteComponent(() => import("@/features/tasks/page"), "TasksPage") });
+export const task = createRoute({ getParentRoute: () => place, path: "/tasks/$task", component: lazyRouteComponent(() => import("@/features/tasks/task-page"), "TaskPage") });
+export const taskVersion = createRoute({
+  getParentRoute: () => place,
+  path: "/tasks/$task/$version",
+  component: lazyRouteComponent(() => import("@/features/tasks/task-page"), "TaskPage"),
+});
+export const launch = createRoute({
+  getParentRoute: () => place,
+  path: "/launch",
+  validateSearch: LaunchSearch,
+  component: lazyRouteComponent(() => import("@/features/launch/page"), "LaunchPage"),
+});
+
+// Places of what the server does not serve yet; links to them are printed by clients all the same.
+const later = ["/triggers", "/triggers/$task/$name", "/apps", "/apps/$app"].map((path) =>
+  createRoute({ getParentRoute: () => place, path, component: lazyRouteComponent(() => import("./later"), "Later") }),
+);
+
+const tree = root.addChildren([
+  home,
+  projects,
+  inbox,
+  system,
+  compare,
+  place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, launch, ...later]),
+]);
+
+export const router = createRouter({ routeTree: tree, basepath: "/v2", defaultPreload: "intent", scrollRestoration: true });
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,21 @@
+import { Check, Copy } from "lucide-react";
+import { useEffect, useState } from "react";
+import { IconButton } from "./button";
+
+/** Puts a text on the clipboard and says so for a moment. */
+export function CopyButton({ text, label = "Copy" }: { readonly text: string | (() => string); readonly label?: string }) {
+  const [copied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!copied) return;
+    const timer = setTimeout(() => setCopied(false), 1500);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  const copy = () => {
+    void navigator.clipboard.writeText(typeof text === "string" ? text : text()).then(() => setCopied(true));
+  };
+  return (
+    <IconButton small label={copied ? "Copied" : label} onClick={copy}>
+      {copied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
+    </IconButton>
+  );
+}

@@ -1,0 +1,45 @@
+import { useId, type ComponentProps, type ReactNode } from "react";
+import css from "./parts.module.css";
+
+export interface FieldProps {
+  readonly label: ReactNode;
+  readonly hint?: ReactNode;
+  /** What is wrong with the value; empty when nothing is. */
+  readonly error?: string | undefined;
+  /** The control; it takes these attributes. */
+  readonly children: (control: { id: string; "aria-invalid": boolean; "aria-describedby": string | undefined }) => ReactNode;
+}
+
+/** A control with its label, what to know about it, and what is wrong with it. */
+export function Field({ label, hint, error, children }: FieldProps) {
+  const id = useId();
+  const describedBy = [hint !== undefined && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
+  return (
+    <div className={css["field"]}>
+      <label htmlFor={id}>{label}</label>
+      {children({ id, "aria-invalid": Boolean(error), "aria-describedby": describedBy || undefined })}
+      {hint !== undefined && (
+        <span id={`${id}-hint`} className={css["hint"]}>
+          {hint}
+        </span>
+      )}
+      {error && (
+        <span id={`${id}-error`} className={css["wrong"]} role="alert">
+          {error}
+        </span>
+      )}
+    </div>
+  );
+}
+
+export function Input({ className = "", ...rest }: ComponentProps<"input">) {
+  return <input className={`${css["input"] ?? ""} ${className}`} {...rest} />;
+}
+
+export function Select({ className = "", ...rest }: ComponentProps<"select">) {
+  return <select className={`${css["input"] ?? ""} ${className}`} {...rest} />;
+}
+
+export function TextArea({ className = "", ...rest }: ComponentProps<"textarea">) {
+  return <textarea className={`${css["input"] ?? ""} ${className}`} spellCheck={false} {...rest} />;
+}

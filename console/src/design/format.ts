@@ -1,0 +1,69 @@
+import { timestampMs, type Timestamp } from "@bufbuild/protobuf/wkt";
+
+const units: readonly [number, string][] = [
+  [86_400_000, "d"],
+  [3_600_000, "h"],
+  [60_000, "m"],
+  [1000, "s"],
+];
+
+/** A span of milliseconds in at most two units: "850 ms", "4.2 s", "3 m 05 s", "2 d 4 h". */
+export function duration(ms: number): string {
+  if (!Number.isFinite(ms) || ms < 0) return "–";
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
+  const at = units.findIndex(([size]) => ms >= size);
+  const [size, unit] = units[at] ?? [1, "ms"];
+  const [nextSize, nextUnit] = units[at + 1] ?? [1, "ms"];
+  const whole = Math.floor(ms / size);
+  const rest = Math.floor((ms - whole * size) / nextSize);
+  return rest === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${String(rest).padStart(2, "0")} ${nextUnit}`;
+}
+
+/** How long ago, in one unit: "12 s ago". */
+export function ago(ms: number): string {
+  if (ms < 5000) return "just now";
+  const [size, unit] = units.find(([limit]) => ms >= limit) ?? [1000, "s"];
+  return `${Math.floor(ms / size)} ${unit} ago`;
+}
+
+const sizes = ["B", "KiB", "MiB", "GiB", "TiB"];
+
+export function bytes(n: number): string {
+  let unit = 0;
+  while (n >= 1024 && unit < sizes.length - 1) {
+    n /= 1024;
+    unit++;
+  }
+  return `${n < 10 && unit > 0 ? n.toFixed(1) : Math.round(n)} ${sizes[unit] ?? ""}`;
+}
+
+const grouped = new Intl.NumberFormat("en");
+
+export const count = (n: number | bigint): string => grouped.format(n);
+
+export const plural = (n: number, one: string, many = `${one}s`): string => `${count(n)} ${n === 1 ? one : many}`;
+
+/** A moment in a time zone, to the second; with the date unless it is today. */
+export function moment(at: Date, zone: string | undefined, now: Date = new Date()): string {
+  const day = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeZone: zone });
+  const time = new Intl.DateTimeFormat("sv-SE", { timeStyle: "medium", timeZone: zone }).format(at);
+  const date = day.format(at);
+  return date === day.format(now) ? time : `${date} ${time}`;
+}
+
+/** A moment with everything, for tooltips and copies. */
+export function exactly(at: Date, zone: string | undefined): string {
+  const text = new Intl.DateTimeFormat("sv-SE", {
+    dateStyle: "short",
+    timeStyle: "medium",
+    timeZone: zone,
+  }).format(at);
+  const name = new Intl.DateTimeFormat("en", { timeZone: zone, timeZoneName: "short" })
+    .formatToParts(at)
+    .find((part) => part.type === "timeZoneName")?.value;
+  return `${text}.${String(at.getMilliseconds()).padStart(3, "0")} ${name ?? ""}`.trim();
+}
+
+export const dateOf = (at: Timestamp | undefined): Date | undefined => (at ? new Date(timestampMs(at)) : undefined);
+export const msOf = (at: Timestamp | undefined): number | undefined => (at ? timestampMs(at) : undefined);

@@ -1,0 +1,67 @@
+import type { ReactNode } from "react";
+import { problemOf, type Problem } from "@/api/problem";
+import { Button } from "./button";
+import { CopyButton } from "./copy";
+import css from "./parts.module.css";
+
+export type Tone = "plain" | "danger" | "warning" | "good";
+
+/** Something that has to be said, with a title. */
+export function Notice({ tone = "plain", title, children, role }: { readonly tone?: Tone; readonly title?: ReactNode; readonly children?: ReactNode; readonly role?: "alert" | "status" }) {
+  return (
+    <div className={`${css["notice"] ?? ""} ${tone === "plain" ? "" : (css[`${tone}-notice`] ?? "")}`} role={role}>
+      {title !== undefined && <strong>{title}</strong>}
+      {children}
+    </div>
+  );
+}
+
+/** An error of the API: what was wrong, and what to do. */
+export function ProblemNotice({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
+  const problem: Problem = isProblem(error) ? error : problemOf(error);
+  return (
+    <Notice tone="danger" title={problem.title} role="alert">
+      <p>{problem.message}</p>
+      <p className={css["muted"]}>{problem.advice}</p>
+      {retry && (
+        <div>
+          <Button small onClick={retry}>
+            Try again
+          </Button>
+        </div>
+      )}
+    </Notice>
+  );
+}
+
+const isProblem = (error: unknown): error is Problem => typeof error === "object" && error !== null && "advice" in error && "title" in error;
+
+/** There is nothing here yet, and how to change that. */
+export function Empty({ title, command, children }: { readonly title: string; readonly command?: string; readonly children?: ReactNode }) {
+  return (
+    <div className={css["empty"]}>
+      <strong>{title}</strong>
+      {children}
+      {command !== undefined && <Command text={command} />}
+    </div>
+  );
+}
+
+/** A command to type, ready to copy. */
+export function Command({ text }: { readonly text: string }) {
+  return (
+    <span className={css["command"]}>
+      <code>{text}</code>
+      <CopyButton text={text} label="Copy the command" />
+    </span>
+  );
+}
+
+/** What is shown while something loads. */
+export function Loading({ what }: { readonly what: string }) {
+  return (
+    <p role="status" className={css["muted"]}>
+      Loading {what} …
+    </p>
+  );
+}

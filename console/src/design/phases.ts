@@ -1,0 +1,60 @@
+import {
+  Ban,
+  CircleCheck,
+  CircleDashed,
+  CirclePause,
+  CirclePlay,
+  CircleX,
+  History,
+  Hourglass,
+  LoaderCircle,
+  TimerOff,
+  type LucideIcon,
+} from "lucide-react";
+import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+
+/** How a phase is shown: a word, a sign and a colour of the tokens, so that no one of them has to be told from another. */
+export interface PhaseLook {
+  readonly phase: ActionPhase;
+  /** What the address bar and saved views call it. */
+  readonly key: string;
+  readonly label: string;
+  readonly icon: LucideIcon;
+  /** The custom property with its colour. */
+  readonly colour: string;
+  readonly terminal: boolean;
+}
+
+const look = (phase: ActionPhase, key: string, label: string, icon: LucideIcon, terminal = false): PhaseLook => ({
+  phase,
+  key,
+  label,
+  icon,
+  colour: `--phase-${key}`,
+  terminal,
+});
+
+/** The phases in the order in which counts and bars show them. */
+export const phases: readonly PhaseLook[] = [
+  look(ActionPhase.FAILED, "failed", "Failed", CircleX, true),
+  look(ActionPhase.TIMED_OUT, "timed-out", "Timed out", TimerOff, true),
+  look(ActionPhase.ABORTED, "aborted", "Aborted", Ban, true),
+  look(ActionPhase.PAUSED, "paused", "Paused", CirclePause),
+  look(ActionPhase.RUNNING, "running", "Running", CirclePlay),
+  look(ActionPhase.INITIALIZING, "initializing", "Initializing", LoaderCircle),
+  look(ActionPhase.WAITING_FOR_RESOURCES, "waiting", "Waiting for resources", Hourglass),
+  look(ActionPhase.QUEUED, "queued", "Queued", CircleDashed),
+  look(ActionPhase.RECOVERED, "recovered", "Recovered", History, true),
+  look(ActionPhase.SUCCEEDED, "succeeded", "Succeeded", CircleCheck, true),
+];
+
+const unknown = look(ActionPhase.UNSPECIFIED, "queued", "Unknown", CircleDashed);
+const byPhase = new Map(phases.map((p) => [p.phase, p]));
+const byKey = new Map(phases.map((p) => [p.key, p]));
+
+export const lookOf = (phase: ActionPhase): PhaseLook => byPhase.get(phase) ?? unknown;
+export const phaseOfKey = (key: string): ActionPhase | undefined => byKey.get(key)?.phase;
+export const isTerminal = (phase: ActionPhase): boolean => lookOf(phase).terminal;
+/** Whether the action is under way and time passes for it. */
+export const isLive = (phase: ActionPhase): boolean => !isTerminal(phase) && phase !== ActionPhase.UNSPECIFIED;
+export const isFailure = (phase: ActionPhase): boolean => phase === ActionPhase.FAILED || phase === ActionPhase.TIMED_OUT;

@@ -1,0 +1,17 @@
+import { Tooltip as Radix } from "radix-ui";
+import type { ReactNode } from "react";
+import css from "./parts.module.css";
+
+/** Says more about its child when it is pointed at or focused. The child takes a ref. */
+export function Tooltip({ text, children }: { readonly text: ReactNode; readonly children: ReactNode }) {
+  return (
+    <Radix.Root>
+      <Radix.Trigger asChild>{children}</Radix.Trigger>
+      <Radix.Portal>
+        <Radix.Content className={css["tooltip"]} sideOffset={4} collisionPadding={8}>
+          {text}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}

@@ -1,0 +1,5 @@
+import { Empty } from "@/design/notice";
+
+export function RunPage() {
+  return <Empty title="RunPage" />;
+}

@@ -1,0 +1,45 @@
+/** What the address of a run says beside its name. */
+export interface ActionSearch {
+  /** How the actions are drawn. */
+  readonly view?: "tree" | "timeline" | "graph";
+  /** The chosen action; a0 is the run's own. */
+  readonly action?: string;
+  /** The chosen tab of the action. */
+  readonly tab?: "summary" | "io" | "logs" | "report" | "code" | "pod";
+  /** The attempt that is looked at; the latest when unset. */
+  readonly attempt?: number;
+  /** A line of the log. */
+  readonly line?: number;
+  /** Only actions whose name has this. */
+  readonly q?: string;
+  /** Only actions in these phases, by key and with commas. */
+  readonly phases?: string;
+}
+
+const views = ["tree", "timeline", "graph"] as const;
+const tabs = ["summary", "io", "logs", "report", "code", "pod"] as const;
+
+/** Takes what it knows of an address, and drops the rest. */
+export function ActionSearch(search: Record<string, unknown>): ActionSearch {
+  const view = views.find((known) => known === search["view"]);
+  const tab = tabs.find((known) => known === search["tab"]);
+  return {
+    ...(view && { view }),
+    ...(tab && { tab }),
+    ...text(search, "action"),
+    ...text(search, "q"),
+    ...text(search, "phases"),
+    ...number(search, "attempt"),
+    ...number(search, "line"),
+  };
+}
+
+const text = <K extends string>(search: Record<string, unknown>, key: K): Partial<Record<K, string>> => {
+  const value = search[key];
+  return (typeof value === "string" || typeof value === "number") && value !== "" ? ({ [key]: String(value) } as Record<K, string>) : {};
+};
+
+const number = <K extends string>(search: Record<string, unknown>, key: K): Partial<Record<K, number>> => {
+  const value = Number(search[key]);
+  return Number.isInteger(value) && value > 0 ? ({ [key]: value } as Record<K, number>) : {};
+};

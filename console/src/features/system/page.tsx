@@ -1,0 +1,5 @@
+import { Empty } from "@/design/notice";
+
+export function SystemPage() {
+  return <Empty title="SystemPage" />;
+}

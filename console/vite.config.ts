@@ -1,0 +1,33 @@
+import { fileURLToPath } from "node:url";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+// The server that `npm run dev` passes calls on to.
+const server = process.env["FLYTE_SERVER"] ?? "http://localhost:8090";
+
+export default defineConfig({
+  base: "/v2/",
+  plugins: [react()],
+  resolve: {
+    alias: [
+      { find: "@", replacement: here("src") },
+      { find: "@gen", replacement: here("../gen/ts") },
+      // The generated code lies outside this package, where no node_modules is found.
+      { find: /^@bufbuild\/protobuf$/, replacement: here("node_modules/@bufbuild/protobuf/dist/esm/index.js") },
+      { find: /^@bufbuild\/protobuf\/(codegenv2|wkt|reflect|wire)$/, replacement: here("node_modules/@bufbuild/protobuf/dist/esm/$1/index.js") },
+    ],
+  },
+  build: {
+    target: "es2022",
+    sourcemap: false,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 1000, // the budget is on what is compressed; a test holds it
+    // Nothing is put into pages as data: URLs but what the content security policy allows.
+    assetsInlineLimit: 0,
+  },
+  worker: { format: "es" },
+  server: { proxy: { "^/(flyte|google)": server, "/v2/blobs": server } },
+  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true },
+});
