@@ -1,0 +1,232 @@
+import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import type { ActionColumns, SnapshotStart, WatchRunActionsResponse } from "@gen/flytebinary/insight/v1/run_actions_pb.js";
+import { msOf } from "@/design/format";
+import { Column } from "./columns";
+
+export enum ActionType {
+  Task = 1,
+  Trace = 2,
+  Condition = 3,
+}
+
+/** Stands for no row. */
+export const none = -1;
+
+/**
+ * All actions of a run in columns: a row for each, in the order in which they were created, so that a parent comes before
+ * its children. A hundred thousand of them take some 15 MB. Rows are never removed and never move; what changes is told to
+ * listeners once for each message.
+ */
+export class RunModel {
+  readonly #rows = new Map<number, number>(); // by number
+  readonly #byName = new Map<string, number>();
+  #names: string[] = [];
+  #strings: string[] = [];
+  readonly #parents = new Column(); // row + 1
+  readonly #groups = new Column();
+  readonly #titles = new Column();
+  readonly #types = new Column();
+  readonly #phases = new Column();
+  readonly #attempts = new Column();
+  readonly #created = new Column();
+  readonly #started = new Column(); // + 1
+  readonly #ended = new Column(); // + 1
+  readonly #flags = new Column();
+  readonly #numbers = new Column();
+  readonly #first = new Column(); // child, row + 1
+  readonly #last = new Column();
+  readonly #next = new Column(); // sibling, row + 1
+  readonly #children = new Column(); // how many
+  readonly #counts = new Map<ActionPhase, number>();
+  readonly #listeners = new Set<() => void>();
+  #createdAt = 0;
+  #skew = 0;
+  #total = 0;
+  #cursor = 0n;
+  #complete = false;
+  #version = 0;
+
+  /** How many rows there are. */
+  get size(): number {
+    return this.#names.length;
+  }
+
+  /** How many actions the snapshot will have, while it comes. */
+  get total(): number {
+    return Math.max(this.#total, this.size);
+  }
+
+  /** Whether the whole run is here, so that what follows are changes. */
+  get complete(): boolean {
+    return this.#complete;
+  }
+
+  /** Where to resume. */
+  get cursor(): bigint {
+    return this.#cursor;
+  }
+
+  /** Grows with every change. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** The zero of all offsets, in milliseconds of the epoch. */
+  get createdAt(): number {
+    return this.#createdAt;
+  }
+
+  /** The present by the server's clock, in milliseconds after the run was created. */
+  get now(): number {
+    return Date.now() + this.#skew - this.#createdAt;
+  }
+
+  /** How many actions are in each phase. */
+  get counts(): ReadonlyMap<ActionPhase, number> {
+    return this.#counts;
+  }
+
+  row(name: string): number {
+    return this.#byName.get(name) ?? none;
+  }
+  /** The row's number in requests to the server. */
+  number(row: number): number {
+    return this.#numbers.get(row);
+  }
+  name(row: number): string {
+    return this.#names[row] ?? "";
+  }
+  parent(row: number): number {
+    return this.#parents.get(row) - 1;
+  }
+  group(row: number): string {
+    return this.#strings[this.#groups.get(row)] ?? "";
+  }
+  title(row: number): string {
+    return this.#strings[this.#titles.get(row)] || this.name(row);
+  }
+  type(row: number): ActionType {
+    return this.#types.get(row) as ActionType;
+  }
+  phase(row: number): ActionPhase {
+    return this.#phases.get(row) as ActionPhase;
+  }
+  attempt(row: number): number {
+    return this.#attempts.get(row);
+  }
+  /** In milliseconds after the run was created, as all times here. */
+  created(row: number): number {
+    return this.#created.get(row);
+  }
+  /** When it first ran; -1 when it has not. */
+  started(row: number): number {
+    return this.#started.get(row) - 1;
+  }
+  /** When it ended; -1 when it has not. */
+  ended(row: number): number {
+    return this.#ended.get(row) - 1;
+  }
+  cached(row: number): boolean {
+    return (this.#flags.get(row) & 1) !== 0;
+  }
+  /** How many children it has. */
+  childCount(row: number): number {
+    return this.#children.get(row);
+  }
+  firstChild(row: number): number {
+    return this.#first.get(row) - 1;
+  }
+  nextSibling(row: number): number {
+    return this.#next.get(row) - 1;
+  }
+  /** Its children in the order of their creation. */
+  *children(row: number): Generator<number> {
+    for (let child = this.firstChild(row); child !== none; child = this.nextSibling(child)) yield child;
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Takes a message of the stream. */
+  apply(message: WatchRunActionsResponse): void {
+    switch (message.part.case) {
+      case "start":
+        this.#start(message.part.value);
+        break;
+      case "actions":
+        this.#take(message.part.value);
+        break;
+      case "caughtUp":
+        this.#complete = true;
+        this.#cursor = message.part.value.cursor;
+        this.#skew = (msOf(message.part.value.now) ?? Date.now()) - Date.now();
+        break;
+      default:
+        return;
+    }
+    this.#version++;
+    for (const listener of this.#listeners) listener();
+  }
+
+  #start(start: SnapshotStart): void {
+    this.#createdAt = msOf(start.createdAt) ?? 0;
+    this.#total = start.totalActions;
+    if (start.resumed) return;
+    this.#rows.clear();
+    this.#byName.clear();
+    this.#names = [];
+    this.#strings = [];
+    this.#counts.clear();
+    this.#complete = false;
+    this.#cursor = 0n;
+  }
+
+  #take(columns: ActionColumns): void {
+    this.#strings.push(...columns.strings);
+    columns.numbers.forEach((number, at) => {
+      let row = this.#rows.get(number);
+      if (row === undefined) {
+        row = this.#add(number, columns.names[at] ?? "", columns.parents[at] ?? number);
+      } else {
+        this.#count(this.phase(row), -1);
+      }
+      const phase = (columns.phases[at] ?? 0) as ActionPhase;
+      this.#groups.set(row, columns.groups[at] ?? 0);
+      this.#titles.set(row, columns.titles[at] ?? 0);
+      this.#types.set(row, columns.types[at] ?? 0);
+      this.#phases.set(row, phase);
+      this.#attempts.set(row, columns.attempts[at] ?? 0);
+      this.#created.set(row, columns.created[at] ?? 0);
+      this.#started.set(row, columns.started[at] ?? 0);
+      this.#ended.set(row, columns.ended[at] ?? 0);
+      this.#flags.set(row, columns.flags[at] ?? 0);
+      this.#count(phase, 1);
+    });
+  }
+
+  #add(number: number, name: string, parentNumber: number): number {
+    const row = this.#names.length;
+    this.#rows.set(number, row);
+    this.#byName.set(name, row);
+    this.#names.push(name);
+    this.#numbers.set(row, number);
+    for (const column of [this.#first, this.#last, this.#next, this.#children, this.#parents]) column.set(row, 0);
+    const parent = parentNumber === number ? undefined : this.#rows.get(parentNumber);
+    if (parent === undefined) return row;
+    this.#parents.set(row, parent + 1);
+    const before = this.#last.get(parent) - 1;
+    if (before === none) this.#first.set(parent, row + 1);
+    else this.#next.set(before, row + 1);
+    this.#last.set(parent, row + 1);
+    this.#children.set(parent, this.#children.get(parent) + 1);
+    return row;
+  }
+
+  #count(phase: ActionPhase, by: number): void {
+    const count = (this.#counts.get(phase) ?? 0) + by;
+    if (count === 0) this.#counts.delete(phase);
+    else this.#counts.set(phase, count);
+  }
+}
