@@ -123,6 +123,26 @@ func TestRecoverableErrorConsumesRetries(t *testing.T) {
 	h.requirePairsAreAtomic()
 }
 
+// A failure that the record has, and the status has not when the executor dies, is judged again by its successor: as what
+// it was, so that it is counted once and counted right.
+func TestAFailureIsCountedOnceWhateverIsLost(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{
+		SkipRunning: true,
+		Program:     fails("ValueError", "it is odd", core.ContainerError_RECOVERABLE, core.ExecutionError_USER),
+	})
+	h.mute.Store(true)
+	action, task := h.submit(taskTemplate(withRetries(1)))
+	h.record.awaitPhase(t, action, 2, state.Queued)
+	h.stop(h.service)
+	require.Len(t, h.pods(), 1, "the pod of the first attempt says how it ended")
+	h.mute.Store(false)
+	h.start()
+	h.record.awaitPhase(t, action, 2, state.Failed)
+	h.awaitGone(task)
+	require.Equal(t, 2, h.node.Started(), "one attempt and one retry")
+	require.Equal(t, core.ExecutionError_USER, h.record.last(action).GetError().GetKind())
+}
+
 func TestUnrecoverableErrorFailsAtOnce(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{
 		Program: fails("Fatal", "no", core.ContainerError_NON_RECOVERABLE, core.ExecutionError_USER),

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -178,6 +179,7 @@ type harness struct {
 	service *executor.Service
 	uid     atomic.Int64
 	cut     atomic.Bool // the executor does not reach the API server
+	mute    atomic.Bool // the API server takes no status
 	clock   clock.Clock
 	reader  *metric.ManualReader
 
@@ -234,6 +236,9 @@ type breakable struct {
 func (b breakable) RoundTrip(request *http.Request) (*http.Response, error) {
 	if b.h.cut.Load() {
 		return nil, fmt.Errorf("the API server is away")
+	}
+	if b.h.mute.Load() && strings.HasSuffix(request.URL.Path, "/status") {
+		return nil, fmt.Errorf("the API server takes no status")
 	}
 	return b.next.RoundTrip(request)
 }

@@ -75,18 +75,21 @@ func (r *Reconciler) finish(task *v1.TaskAction, entry *entry) {
 	})
 }
 
-// retire cleans up behind a lost attempt while the next one begins.
+// retire cleans up behind lost attempts while the next one begins. It waits for the status that counts them: until then
+// a successor has nothing but their pods to judge them by, and must come to the same verdict.
 func (r *Reconciler) retire(task *v1.TaskAction, entry *entry) {
-	attempt := entry.attempt
-	r.work.Go(func() {
-		r.limited(func(ctx context.Context) {
-			r.seal(ctx, attempt)
-			if err := r.remove(ctx, attempt); err != nil {
-				// What is left goes with the TaskAction.
-				r.deps.Logger.Warn().Err(err).Str("taskAction", task.Name).Msg("remove lost attempt")
-			}
+	for _, attempt := range entry.lost {
+		r.work.Go(func() {
+			r.limited(func(ctx context.Context) {
+				r.seal(ctx, attempt)
+				if err := r.remove(ctx, attempt); err != nil {
+					// What is left goes with the TaskAction.
+					r.deps.Logger.Warn().Err(err).Str("taskAction", task.Name).Msg("remove lost attempt")
+				}
+			})
 		})
-	})
+	}
+	entry.lost = nil
 }
 
 func (r *Reconciler) deleteTask(ctx context.Context, task *v1.TaskAction) error {

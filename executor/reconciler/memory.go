@@ -48,6 +48,7 @@ type entry struct {
 
 	status v1.TaskActionStatus // as it is or shall be in the cluster
 	dirty  bool                // status is to be written
+	lost   []*plugin.Attempt   // what is removed when it is
 
 	told     position  // the last position that was acknowledged
 	toldAt   time.Time // when it was

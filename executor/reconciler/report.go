@@ -70,7 +70,7 @@ func (r *Reconciler) settle(ctx context.Context, task *v1.TaskAction, entry *ent
 	case next.end:
 		entry.dismissed = true
 	case next.status != nil:
-		r.retire(task, entry)
+		entry.lost = append(entry.lost, entry.attempt)
 		entry.status, entry.dirty = *next.status, true
 	}
 	return 0

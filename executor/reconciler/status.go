@@ -76,6 +76,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, task *v1.TaskAction, entry
 		return fmt.Errorf("write status: %w", err)
 	}
 	entry.dirty = false
+	r.retire(task, entry)
 	r.wake(client.ObjectKeyFromObject(task))
 	return nil
 }
