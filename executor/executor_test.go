@@ -133,6 +133,7 @@ func TestAFailureIsCountedOnceWhateverIsLost(t *testing.T) {
 	h.mute.Store(true)
 	action, task := h.submit(taskTemplate(withRetries(1)))
 	h.record.awaitPhase(t, action, 2, state.Queued)
+	require.Eventually(t, func() bool { return h.muted.Load() > 4 }, patience, time.Millisecond, "it is tried again and again")
 	h.stop(h.service)
 	require.Len(t, h.pods(), 1, "the pod of the first attempt says how it ended")
 	h.mute.Store(false)

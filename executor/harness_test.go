@@ -180,6 +180,7 @@ type harness struct {
 	uid     atomic.Int64
 	cut     atomic.Bool // the executor does not reach the API server
 	mute    atomic.Bool // the API server takes no status
+	muted   atomic.Int64
 	clock   clock.Clock
 	reader  *metric.ManualReader
 
@@ -238,6 +239,7 @@ func (b breakable) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("the API server is away")
 	}
 	if b.h.mute.Load() && strings.HasSuffix(request.URL.Path, "/status") {
+		b.h.muted.Add(1)
 		return nil, fmt.Errorf("the API server takes no status")
 	}
 	return b.next.RoundTrip(request)
