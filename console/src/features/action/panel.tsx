@@ -1,0 +1,151 @@
+import { X } from "lucide-react";
+import { lazy, Suspense, type ReactNode } from "react";
+import { ActionType, type ActionDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { IconButton } from "@/design/button";
+import { CopyButton } from "@/design/copy";
+import { Select } from "@/design/field";
+import { dateOf } from "@/design/format";
+import { Loading, ProblemNotice } from "@/design/notice";
+import { Phase } from "@/design/phase";
+import { isLive } from "@/design/phases";
+import { Tabs } from "@/design/tabs";
+import { Span } from "@/design/time";
+import type { RunName } from "@/features/run/model/use-run-model";
+import { Summary } from "./summary/summary";
+import { titleOf } from "./title";
+import { attemptOf, keyOf, latest, useActionDetails, type ActionName } from "./use-action";
+import css from "./panel.module.css";
+
+const Data = lazy(() => import("./io/data").then((m) => ({ default: m.DataTab })));
+const Logs = lazy(() => import("./logs/logs").then((m) => ({ default: m.LogsTab })));
+const Pod = lazy(() => import("./pod/pod").then((m) => ({ default: m.PodTab })));
+const Report = lazy(() => import("./report").then((m) => ({ default: m.ReportView })));
+const Code = lazy(() => import("./code").then((m) => ({ default: m.CodeView })));
+
+/** What a change of the panel puts into the address; undefined takes it out. */
+export interface PanelChange {
+  readonly tab?: PanelTab | undefined;
+  readonly attempt?: number | undefined;
+  readonly line?: number | undefined;
+}
+
+export type PanelTab = "summary" | "io" | "logs" | "report" | "code" | "pod";
+
+export interface ActionPanelProps {
+  readonly run: RunName;
+  /** The action's name; a0 is the run's own. */
+  readonly action: string;
+  /** The attempt that is looked at; the latest when unset. */
+  readonly attempt?: number | undefined;
+  readonly tab: string;
+  /** A line of the log to show. */
+  readonly line?: number | undefined;
+  readonly onChange: (next: PanelChange) => void;
+  readonly onClose: () => void;
+  /** Another action of the run is asked for. */
+  readonly onSelect: (action: string) => void;
+}
+
+/** What a tab needs. */
+export interface TabProps {
+  readonly action: ActionName;
+  readonly details: ActionDetails;
+  /** The attempt that is looked at; 0 when there is none yet. */
+  readonly attempt: number;
+  readonly onChange: (next: PanelChange) => void;
+  readonly onSelect: (action: string) => void;
+}
+
+/** Everything about one action of a run. */
+export function ActionPanel(props: ActionPanelProps) {
+  const { run, action } = props;
+  const name: ActionName = { run, name: action };
+  const { state, problem } = useActionDetails(name);
+  return (
+    <section className={css["panel"]} aria-label={`Action ${action}`} data-testid="action-panel">
+      <Header details={state} {...props} />
+      {problem && <ProblemNotice error={problem} />}
+      {!state && !problem && <Loading what="the action" />}
+      {state && <Content key={keyOf(name)} name={name} details={state} {...props} />}
+    </section>
+  );
+}
+
+function Header({ action, attempt, details, onChange, onClose }: ActionPanelProps & { readonly details: ActionDetails | undefined }) {
+  const phase = details?.status?.phase ?? ActionPhase.UNSPECIFIED;
+  const newest = details && latest(details)?.attempt;
+  return (
+    <header className={css["header"]}>
+      <div className={css["title"]}>
+        <h2 title={action}>{details ? titleOf(details) : action}</h2>
+        <span className={css["name"]}>
+          {action}
+          <CopyButton text={action} label="Copy the action's name" />
+        </span>
+      </div>
+      {details && (
+        <div className={css["state"]}>
+          <Phase phase={phase} />
+          <Span from={dateOf(details.status?.startTime)} to={isLive(phase) ? undefined : dateOf(details.status?.endTime)} />
+        </div>
+      )}
+      {details && details.attempts.length > 1 && (
+        <Select
+          className={css["attempt"]}
+          aria-label="Attempt"
+          value={attempt ?? newest}
+          onChange={(event) => {
+            const chosen = Number(event.target.value);
+            onChange({ attempt: chosen === newest ? undefined : chosen, line: undefined });
+          }}
+        >
+          {details.attempts.map((one) => (
+            <option key={one.attempt} value={one.attempt}>
+              Attempt {one.attempt}
+              {one.attempt === newest ? " (latest)" : ""}
+            </option>
+          ))}
+        </Select>
+      )}
+      <IconButton label="Close" onClick={onClose}>
+        <X size={16} aria-hidden />
+      </IconButton>
+    </header>
+  );
+}
+
+const names: Record<PanelTab, string> = { summary: "Summary", io: "Inputs and outputs", logs: "Logs", report: "Report", code: "Code", pod: "Pod" };
+
+/** What there is to see of an action: only tasks run code in pods. */
+function tabsOf(details: ActionDetails): readonly PanelTab[] {
+  switch (details.metadata?.actionType) {
+    case ActionType.CONDITION:
+    case ActionType.TRACE:
+      return ["summary", "io"];
+    default:
+      return ["summary", "io", "logs", "report", "code", "pod"];
+  }
+}
+
+function Content({ name, details, attempt, tab, line, onChange, onSelect }: ActionPanelProps & { readonly name: ActionName; readonly details: ActionDetails }) {
+  const tabs = tabsOf(details);
+  const chosen = tabs.find((known) => known === tab) ?? "summary";
+  const props: TabProps = { action: name, details, attempt: attemptOf(details, attempt)?.attempt ?? 0, onChange, onSelect };
+  const live = isLive(details.status?.phase ?? ActionPhase.UNSPECIFIED);
+  const contents: Record<PanelTab, () => ReactNode> = {
+    summary: () => <Summary {...props} />,
+    io: () => <Data {...props} />,
+    logs: () => <Logs key={props.attempt} {...props} line={line} />,
+    report: () => <Report run={name.run} action={name.name} attempt={props.attempt} live={live} />,
+    code: () => <Code run={name.run} action={name.name} />,
+    pod: () => <Pod {...props} />,
+  };
+  return (
+    <Tabs label="Views of the action" value={chosen} onChange={(next) => onChange({ tab: next })} tabs={tabs.map((known) => [known, names[known]] as const)}>
+      <div className={css["content"]} data-tab={chosen}>
+        <Suspense fallback={<Loading what={names[chosen].toLowerCase()} />}>{contents[chosen]()}</Suspense>
+      </div>
+    </Tabs>
+  );
+}

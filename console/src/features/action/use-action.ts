@@ -1,0 +1,88 @@
+import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
+import type { ActionDetails, ActionAttempt, ClusterEvent } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { client } from "@/api/transport";
+import { useWatch, type Watched } from "@/api/use-watch";
+import { isTerminal } from "@/design/phases";
+import type { RunName } from "@/features/run/model/use-run-model";
+
+/** An action in the form in which requests name it. */
+export interface ActionName {
+  readonly run: RunName;
+  readonly name: string;
+}
+
+export const actionId = ({ run, name }: ActionName) => ({ run: { project: run.project, domain: run.domain, name: run.name }, name });
+export const keyOf = ({ run, name }: ActionName): string => `${run.project}/${run.domain}/${run.name}/${name}`;
+
+/** Follows all that is known of an action. */
+export function useActionDetails(action: ActionName): Watched<ActionDetails> {
+  return useWatch(keyOf(action), (signal) => details(action, signal), (_, next: ActionDetails) => next);
+}
+
+async function* details(action: ActionName, signal: AbortSignal): AsyncGenerator<ActionDetails> {
+  let last: ActionDetails | undefined;
+  const quiet = new AbortController();
+  const stop = () => quiet.abort();
+  signal.addEventListener("abort", stop, { once: true });
+  let timer = setTimeout(stop, renewal);
+  try {
+    for await (const message of client(RunService).watchActionDetails({ actionId: actionId(action) }, { signal: quiet.signal })) {
+      clearTimeout(timer);
+      timer = setTimeout(stop, renewal);
+      if (!message.details) continue;
+      last = message.details;
+      yield last;
+    }
+  } catch (error) {
+    if (signal.aborted || !quiet.signal.aborted) throw error;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+  }
+  // The stream of an action that has ended ends too, and is asked again from time to time.
+  if (last && isTerminal(last.status?.phase ?? ActionPhase.UNSPECIFIED)) await pause(renewal, signal);
+}
+
+/** This stream has no heartbeats: before its silence counts as a break it is opened anew, in milliseconds. */
+const renewal = 45_000;
+
+/** Follows what the cluster said of an attempt. */
+export function useClusterEvents(action: ActionName, attempt: number, live: boolean): Watched<readonly ClusterEvent[]> {
+  return useWatch(`${keyOf(action)}/${attempt}/${live}`, (signal) => clusterEvents(action, attempt, live, signal), merge);
+}
+
+async function* clusterEvents(action: ActionName, attempt: number, live: boolean, signal: AbortSignal): AsyncGenerator<readonly ClusterEvent[]> {
+  for await (const message of client(RunService).watchClusterEvents({ id: actionId(action), attempt }, { signal })) yield message.clusterEvents;
+  if (!live) await pause(renewal, signal);
+}
+
+const eventKey = (event: ClusterEvent): string => `${event.occurredAt?.seconds ?? 0n}.${event.occurredAt?.nanos ?? 0} ${event.reason} ${event.message}`;
+
+/** Adds events to those that are known; a stream that was opened anew repeats them. */
+export function merge(known: readonly ClusterEvent[] | undefined, more: readonly ClusterEvent[]): readonly ClusterEvent[] {
+  if (!known?.length) return more;
+  const keys = new Set(known.map(eventKey));
+  return [...known, ...more.filter((event) => !keys.has(eventKey(event)))];
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end, { once: true });
+    if (signal.aborted) end();
+  });
+}
+
+/** The attempt of a number, or the latest. */
+export function attemptOf(details: ActionDetails, attempt: number | undefined): ActionAttempt | undefined {
+  return details.attempts.find((known) => known.attempt === attempt) ?? latest(details);
+}
+
+export const latest = (details: ActionDetails): ActionAttempt | undefined =>
+  details.attempts.reduce<ActionAttempt | undefined>((best, next) => (best && best.attempt > next.attempt ? best : next), undefined);
