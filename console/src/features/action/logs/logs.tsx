@@ -1,7 +1,133 @@
-import { Empty } from "@/design/notice";
+import { useEffect, useRef, useState } from "react";
+import { count, plural } from "@/design/format";
+import { isLive } from "@/design/phases";
+import { Empty, Loading, ProblemNotice } from "@/design/notice";
+import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { read, write } from "@/app/storage";
 import type { TabProps } from "../panel";
+import { attemptOf } from "../use-action";
+import { Level } from "./level";
+import { LogBar, type LogChoices } from "./log-bar";
+import { patternOf } from "./log-search";
+import type { LogStore } from "./log-store";
+import type { Source } from "./tail";
+import { useLog, useSearch, useVersion } from "./use-log";
+import { Viewport, type ViewportHandle } from "./viewport";
+import css from "./logs.module.css";
 
-/** The log of an attempt. */
-export function LogsTab({ attempt }: TabProps & { readonly line?: number | undefined }) {
-  return <Empty title={`Attempt ${attempt}`} />;
+const isFlag = (value: unknown): value is boolean => typeof value === "boolean";
+
+const initial = (): LogChoices => ({
+  query: "",
+  regex: read("log-regex", isFlag) ?? false,
+  matchCase: false,
+  only: false,
+  level: Level.None,
+  wrap: read("log-wrap", isFlag) ?? false,
+  times: read("log-times", isFlag) ?? false,
+});
+
+/** The log of an attempt: live while it runs, and afterwards. */
+export function LogsTab({ action, details, attempt, line, onChange }: TabProps & { readonly line?: number | undefined }) {
+  const context = attemptOf(details, attempt)?.logContext;
+  const phase = details.attempts.find((one) => one.attempt === attempt)?.phase ?? ActionPhase.UNSPECIFIED;
+  const live = isLive(phase) && isLive(details.status?.phase ?? ActionPhase.UNSPECIFIED);
+  const [source, setSource] = useState<Source>({ kind: "primary" });
+  const store = useLog(action, attempt, source, live);
+  const [choices, setChoices] = useState(initial);
+  const [follow, setFollow] = useState(live && line === undefined);
+  const [current, setCurrent] = useState<number>();
+  const viewport = useRef<ViewportHandle>(null);
+  const { pattern, error } = usePattern(choices);
+  const search = useSearch(store, { pattern, level: choices.level, only: choices.only });
+  useArrival(store, line, viewport);
+
+  const show = (at: number) => {
+    setFollow(false);
+    setCurrent(at);
+    viewport.current?.show(at);
+  };
+  const change = (next: Partial<LogChoices>) => {
+    setChoices((now) => ({ ...now, ...next }));
+    setCurrent(undefined);
+    if (next.wrap !== undefined) write("log-wrap", next.wrap);
+    if (next.times !== undefined) write("log-times", next.times);
+    if (next.regex !== undefined) write("log-regex", next.regex);
+  };
+  if (attempt === 0) return <Empty title="There is no log yet">The action has not begun.</Empty>;
+  return (
+    <div className={css["logs"]}>
+      <LogBar
+        store={store}
+        search={search}
+        choices={choices}
+        onChange={change}
+        wrong={error}
+        current={current}
+        onShow={show}
+        context={context}
+        source={source}
+        onSource={setSource}
+        follow={follow}
+        onFollow={setFollow}
+        name={`${action.run.name}-${action.name}-${attempt}.log`}
+      />
+      <State store={store} />
+      <Viewport
+        store={store}
+        search={search}
+        wrap={choices.wrap}
+        times={choices.times}
+        follow={follow}
+        onFollow={setFollow}
+        linked={line}
+        current={current}
+        onLink={(at) => onChange({ line: at === line ? undefined : at })}
+        handle={viewport}
+      />
+    </div>
+  );
+}
+
+/** The pattern stays the same object as long as the choices that make it are the same. */
+function usePattern({ query, regex, matchCase }: LogChoices) {
+  const [made, setMade] = useState(() => ({ query, regex, matchCase, ...patternOf(query, regex, matchCase) }));
+  if (made.query === query && made.regex === regex && made.matchCase === matchCase) return made;
+  const next = { query, regex, matchCase, ...patternOf(query, regex, matchCase) };
+  setMade(next);
+  return next;
+}
+
+/** Shows the line of the address once it is here. */
+function useArrival(store: LogStore, line: number | undefined, viewport: { readonly current: ViewportHandle | null }): void {
+  const version = useVersion(store);
+  const done = useRef<number>(undefined);
+  useEffect(() => {
+    if (line === undefined || done.current === line || store.size < line) return;
+    done.current = line;
+    viewport.current?.show(line);
+  }, [store, version, line, viewport]);
+}
+
+function State({ store }: { readonly store: LogStore }) {
+  useVersion(store);
+  const { reading } = store;
+  switch (reading.state) {
+    case "failed":
+      return <ProblemNotice error={reading.problem} />;
+    case "opening":
+      return <Loading what="the log" />;
+    case "none yet":
+      return <p className={css["state"]}>There is no log yet. It is shown as soon as the container says something.</p>;
+    case "full":
+      return <p className={css["state"]}>Only the first {count(store.size)} lines are shown: a browser cannot hold more. The command line has all of them.</p>;
+    case "ended":
+      return <p className={css["state"]}>{store.size === 0 ? "It ended without a line." : `${plural(store.size, "line")}. The log has ended.`}</p>;
+    default:
+      return (
+        <p className={css["state"]}>
+          {plural(store.size, "line")}, and more as they come.
+        </p>
+      );
+  }
 }

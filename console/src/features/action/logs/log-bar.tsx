@@ -1,0 +1,145 @@
+import { ArrowDown, ArrowUp, CaseSensitive, CircleAlert, Clock, Download, Filter, Regex, WrapText, ChevronsDown } from "lucide-react";
+import type { ReactNode } from "react";
+import type { LogContext } from "@gen/flyteidl2/core/execution_pb.js";
+import { IconButton } from "@/design/button";
+import { Input, Select } from "@/design/field";
+import { count } from "@/design/format";
+import { save } from "../save";
+import { Level } from "./level";
+import type { LogSearch } from "./log-search";
+import type { LogStore } from "./log-store";
+import type { Source } from "./tail";
+import { useVersion } from "./use-log";
+import css from "./logs.module.css";
+
+/** What a reader chose for a log. */
+export interface LogChoices {
+  readonly query: string;
+  readonly regex: boolean;
+  readonly matchCase: boolean;
+  readonly only: boolean;
+  readonly level: Level;
+  readonly wrap: boolean;
+  readonly times: boolean;
+}
+
+export interface LogBarProps {
+  readonly store: LogStore;
+  readonly search: LogSearch;
+  readonly choices: LogChoices;
+  readonly onChange: (next: Partial<LogChoices>) => void;
+  /** What is wrong with the pattern. */
+  readonly wrong: string | undefined;
+  /** The line at which the search is, from 1. */
+  readonly current: number | undefined;
+  readonly onShow: (line: number) => void;
+  readonly context: LogContext | undefined;
+  readonly source: Source;
+  readonly onSource: (source: Source) => void;
+  readonly follow: boolean;
+  readonly onFollow: (follow: boolean) => void;
+  /** The name of the file in which it is kept. */
+  readonly name: string;
+}
+
+const levels = [Level.None, Level.Info, Level.Warning, Level.Error] as const;
+
+/** Search and everything else that one does with a log. */
+export function LogBar(props: LogBarProps) {
+  const { store, search, choices, onChange, wrong, current, onShow, follow, onFollow, name } = props;
+  useVersion(store);
+  useVersion(search);
+  const { matches } = search;
+  const at = current === undefined ? -1 : matches.lastUpTo(current - 1);
+  const step = (by: 1 | -1) => {
+    if (matches.size === 0) return;
+    const exact = at >= 0 && matches.get(at) + 1 === current;
+    const next = by === 1 ? at + 1 : exact ? at - 1 : at;
+    onShow(matches.get((next + matches.size) % matches.size) + 1);
+  };
+  return (
+    <div className={css["bar"]} role="toolbar" aria-label="Log">
+      <form
+        className={css["search"]}
+        role="search"
+        onSubmit={(event) => {
+          event.preventDefault();
+          step(1);
+        }}
+      >
+        <Input
+          type="search"
+          placeholder="Search the log"
+          aria-label="Search the log"
+          aria-invalid={wrong !== undefined}
+          title={wrong}
+          value={choices.query}
+          onChange={(event) => onChange({ query: event.target.value })}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter" || !event.shiftKey) return;
+            event.preventDefault();
+            step(-1);
+          }}
+        />
+      </form>
+      {choices.query !== "" && (
+        <span className={css["found"]} role="status" data-testid="log-found">
+          {wrong ? "Not a pattern" : `${at >= 0 ? `${count(at + 1)} of ` : ""}${count(matches.size)}${search.scanned < store.size ? " …" : ""}`}
+        </span>
+      )}
+      <IconButton small label="Previous match (Shift Enter)" disabled={matches.size === 0} onClick={() => step(-1)}>
+        <ArrowUp size={14} aria-hidden />
+      </IconButton>
+      <IconButton small label="Next match (Enter)" disabled={matches.size === 0} onClick={() => step(1)}>
+        <ArrowDown size={14} aria-hidden />
+      </IconButton>
+      <Toggle label="Regular expression" on={choices.regex} onToggle={(regex) => onChange({ regex })} icon={<Regex size={14} aria-hidden />} />
+      <Toggle label="Match case" on={choices.matchCase} onToggle={(matchCase) => onChange({ matchCase })} icon={<CaseSensitive size={14} aria-hidden />} />
+      <Toggle label="Only lines that match" on={choices.only} onToggle={(only) => onChange({ only })} icon={<Filter size={14} aria-hidden />} />
+      <Select className={css["narrow"]} aria-label="Levels" value={choices.level} onChange={(event) => onChange({ level: levels.find((known) => String(known) === event.target.value) ?? Level.None })}>
+        <option value={Level.None}>All levels</option>
+        <option value={Level.Info}>Info and above</option>
+        <option value={Level.Warning}>Warnings and errors</option>
+        <option value={Level.Error}>Errors</option>
+      </Select>
+      <IconButton small label="First error" disabled={store.firstError < 0} onClick={() => onShow(store.firstError + 1)}>
+        <CircleAlert size={14} aria-hidden />
+      </IconButton>
+      <SourcePicker {...props} />
+      <Toggle label="Times" on={choices.times} onToggle={(times) => onChange({ times })} icon={<Clock size={14} aria-hidden />} />
+      <Toggle label="Wrap long lines" on={choices.wrap} onToggle={(wrap) => onChange({ wrap })} icon={<WrapText size={14} aria-hidden />} />
+      <Toggle label="Follow the end" on={follow} onToggle={onFollow} icon={<ChevronsDown size={14} aria-hidden />} />
+      <IconButton small label="Download" disabled={store.size === 0} onClick={() => save(store.file(), name)}>
+        <Download size={14} aria-hidden />
+      </IconButton>
+    </div>
+  );
+}
+
+function Toggle({ label, on, onToggle, icon }: { readonly label: string; readonly on: boolean; readonly onToggle: (on: boolean) => void; readonly icon: ReactNode }) {
+  return (
+    <IconButton small label={label} aria-pressed={on} className={css["toggle"] ?? ""} onClick={() => onToggle(!on)}>
+      {icon}
+    </IconButton>
+  );
+}
+
+function SourcePicker({ context, source, onSource }: LogBarProps) {
+  const pods = context?.pods ?? [];
+  const containers = pods.reduce((sum, pod) => sum + pod.containers.length + pod.initContainers.length, 0);
+  if (containers < 2) return null;
+  const value = source.kind === "pod" ? `pod:${source.pod}` : source.kind;
+  const choose = (next: string) => onSource(next.startsWith("pod:") ? { kind: "pod", pod: next.slice(4) } : { kind: next === "all" ? "all" : "primary" });
+  return (
+    <Select className={css["narrow"]} aria-label="Containers" value={value} onChange={(event) => choose(event.target.value)}>
+      <option value="primary">Primary container</option>
+      <option value="all">All pods and containers</option>
+      {pods.length > 1 &&
+        pods.map((pod) => (
+          <option key={pod.podName} value={`pod:${pod.podName}`}>
+            {pod.podName}
+          </option>
+        ))}
+    </Select>
+  );
+}

@@ -1,0 +1,70 @@
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-web";
+import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
+import { DataProxyService } from "@gen/flyteidl2/dataproxy/dataproxy_service_pb.js";
+import { keyOf, type ActionName } from "../use-action";
+import { LogSearch, type Wanted } from "./log-search";
+import { LogStore } from "./log-store";
+import { tail, type Source } from "./tail";
+
+// Logs are long: in the binary form of the protocol a browser reads them several times faster than as JSON.
+let known: ReturnType<typeof make> | undefined;
+const make = () => createClient(DataProxyService, createConnectTransport({ baseUrl: globalThis.location.origin, useBinaryFormat: true }));
+const logs = () => (known ??= make());
+
+/** Reads the log of an attempt as long as the component lives. The store stays the same object. */
+export function useLog(action: ActionName, attempt: number, source: Source, live: boolean): LogStore {
+  const key = `${keyOf(action)}/${attempt}/${source.kind === "pod" ? source.pod : source.kind}`;
+  // eslint-disable-next-line react-hooks/exhaustive-deps -- another log is another store
+  const store = useMemo(() => new LogStore(), [key]);
+  const latest = useRef({ action, source, live });
+  useEffect(() => {
+    latest.current = { action, source, live };
+  });
+  useEffect(() => {
+    if (attempt === 0) return;
+    const control = new AbortController();
+    const { action, source } = latest.current;
+    void tail(logs(), { action, attempt, source, live: () => latest.current.live }, store, control.signal);
+    return () => control.abort();
+  }, [store, key, attempt]);
+  return store;
+}
+
+/** Searches a log as long as the component lives. */
+export function useSearch(store: LogStore, wanted: Wanted): LogSearch {
+  const { pattern, level, only } = wanted;
+  const search = useMemo(() => new LogSearch(store, { pattern, level, only }), [store, pattern, level, only]);
+  useEffect(() => {
+    const control = new AbortController();
+    void search.run(control.signal);
+    return () => control.abort();
+  }, [search]);
+  return search;
+}
+
+interface Changing {
+  readonly version: number;
+  subscribe(listener: () => void): () => void;
+}
+
+/** The version of something outside React, at most once a frame. */
+export function useVersion(changing: Changing): number {
+  const subscribe = useMemo(
+    () => (listener: () => void) => {
+      let frame = 0;
+      const stop = changing.subscribe(() => {
+        frame ||= requestAnimationFrame(() => {
+          frame = 0;
+          listener();
+        });
+      });
+      return () => {
+        stop();
+        cancelAnimationFrame(frame);
+      };
+    },
+    [changing],
+  );
+  return useSyncExternalStore(subscribe, () => changing.version);
+}
