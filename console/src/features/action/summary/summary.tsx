@@ -1,9 +1,40 @@
-import { attemptOf } from "../use-action";
+import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { ActionType } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { Notice } from "@/design/notice";
+import { isLive } from "@/design/phases";
+import { attemptOf, latest } from "../use-action";
 import type { TabProps } from "../panel";
+import { About } from "./about";
+import { Attempts } from "./attempts";
+import { Children } from "./children";
+import { Condition } from "./condition";
+import { Events } from "./events";
 import { Failure } from "./failure";
+import { whoIs } from "./people";
+import { Explanation } from "./waiting";
 
 /** What happened to an action, and why: the error first. */
-export function Summary({ details, attempt, onChange }: TabProps) {
-  const error = attemptOf(details, attempt)?.errorInfo ?? (details.result.case === "errorInfo" ? details.result.value : undefined);
-  return <>{error && <Failure error={error} onLook={(tab) => onChange({ tab })} />}</>;
+export function Summary({ action, details, attempt, onChange, onSelect }: TabProps) {
+  const phase = details.status?.phase ?? ActionPhase.UNSPECIFIED;
+  const live = isLive(phase);
+  const chosen = attemptOf(details, attempt);
+  const error = chosen?.errorInfo ?? (chosen === latest(details) && details.result.case === "errorInfo" ? details.result.value : undefined);
+  const aborted = details.result.case === "abortInfo" ? details.result.value : undefined;
+  const task = details.metadata?.actionType === ActionType.TASK;
+  return (
+    <>
+      {error && <Failure error={error} onLook={(tab) => onChange({ tab })} />}
+      {aborted && (
+        <Notice title={whoIs(aborted.abortedBy) ? `${whoIs(aborted.abortedBy)} aborted it` : "It was aborted"}>
+          <p>{aborted.reason || "No reason was given."}</p>
+        </Notice>
+      )}
+      <Condition action={action} details={details} />
+      <Explanation action={action} phase={phase} onSelect={onSelect} />
+      <Attempts attempts={details.attempts} chosen={attempt} live={live} onChoose={(next) => onChange({ attempt: next === latest(details)?.attempt ? undefined : next, line: undefined })} />
+      {task && attempt > 0 && <Events key={attempt} action={action} attempt={attempt} live={live && chosen === latest(details)} />}
+      <About action={action} details={details} attempt={chosen} onSelect={onSelect} />
+      <Children action={action} live={live} onSelect={onSelect} />
+    </>
+  );
 }

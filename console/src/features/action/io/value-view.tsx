@@ -1,0 +1,129 @@
+import { useState } from "react";
+import { usePreferences } from "@/app/preferences";
+import { Button } from "@/design/button";
+import { CopyButton } from "@/design/copy";
+import { Tag } from "@/design/facts";
+import { bytes, count, duration, exactly, plural } from "@/design/format";
+import { pythonText } from "./write-python";
+import type { Value } from "./value";
+import css from "./data.module.css";
+
+const shownAtFirst = 50;
+const longText = 600;
+
+/** A value by its type; what is large is folded. */
+export function ValueView({ value, depth = 0 }: { readonly value: Value; readonly depth?: number }) {
+  const { zone } = usePreferences();
+  switch (value.kind) {
+    case "none":
+      return <span className={css["none"]}>None</span>;
+    case "text":
+      return <Text text={value.text} quoted={depth > 0} />;
+    case "number":
+      return <span className={css["number"]}>{value.whole && depth === 0 ? grouped(value.digits) : value.digits}</span>;
+    case "boolean":
+      return <span className={css["number"]}>{value.value ? "True" : "False"}</span>;
+    case "time":
+      return (
+        <time dateTime={value.iso} title={value.iso}>
+          {exactly(value.at, zone)}
+        </time>
+      );
+    case "duration":
+      return <span title={`${value.seconds} s`}>{value.seconds < 0 ? `minus ${duration(-value.seconds * 1000)}` : duration(value.seconds * 1000)}</span>;
+    case "list":
+      return <Items entries={value.items.map((item, at) => [String(at), item] as const)} words={plural(value.items.length, "item")} depth={depth} list />;
+    case "map":
+      return <Items entries={value.entries} words={plural(value.entries.length, value.struct ? "field" : "entry", value.struct ? "fields" : "entries")} depth={depth} />;
+    case "stored":
+      return <StoredView value={value} />;
+    case "bytes":
+      return (
+        <span>
+          {bytes(value.bytes.length)} of binary data {value.tag && <Tag>{value.tag}</Tag>}
+        </span>
+      );
+    case "error":
+      return <span className={css["wrong"]}>{value.message}</span>;
+  }
+}
+
+const grouped = (digits: string): string => (/^-?\d+$/.test(digits) ? count(BigInt(digits)) : digits);
+
+function Text({ text, quoted }: { readonly text: string; readonly quoted: boolean }) {
+  const [all, setAll] = useState(false);
+  if (text === "") return <span className={css["none"]}>empty text</span>;
+  const cut = !all && text.length > longText;
+  const shown = cut ? text.slice(0, longText) : text;
+  return (
+    <span className={css["text"]}>
+      {quoted && !text.includes("\n") ? pythonText(shown) : shown}
+      {cut && (
+        <>
+          {" … "}
+          <Button small onClick={() => setAll(true)}>
+            All {count(text.length)} characters
+          </Button>
+        </>
+      )}
+    </span>
+  );
+}
+
+const isLeaf = ({ kind }: Value): boolean => kind !== "list" && kind !== "map" && kind !== "stored" && kind !== "text";
+
+function Items({ entries, words, depth, list = false }: { readonly entries: readonly (readonly [string, Value])[]; readonly words: string; readonly depth: number; readonly list?: boolean }) {
+  const [open, setOpen] = useState(depth < 2 && entries.length <= 20);
+  const [most, setMost] = useState(shownAtFirst);
+  if (entries.length === 0) return <span className={css["none"]}>{list ? "empty list" : "empty"}</span>;
+  if (list && entries.length <= 12 && entries.every(([, value]) => isLeaf(value))) {
+    return (
+      <span className={css["inline"]}>
+        {entries.map(([at, value]) => (
+          <span key={at} className={css["item"]}>
+            <ValueView value={value} depth={depth + 1} />
+          </span>
+        ))}
+      </span>
+    );
+  }
+  return (
+    <details className={css["branch"]} open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{words}</summary>
+      {open && (
+        <dl className={css["entries"]}>
+          {entries.slice(0, most).map(([name, value]) => (
+            <div key={name} className={css["entry"]}>
+              <dt>{name}</dt>
+              <dd>
+                <ValueView value={value} depth={depth + 1} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {open && entries.length > most && (
+        <Button small onClick={() => setMost(most * 10)}>
+          Show more of the {count(entries.length - most)} others
+        </Button>
+      )}
+    </details>
+  );
+}
+
+const kinds = { file: "File", directory: "Directory", dataframe: "Table", pickle: "Pickled object", value: "Large value, kept in the store" } as const;
+
+function StoredView({ value }: { readonly value: Extract<Value, { kind: "stored" }> }) {
+  return (
+    <span className={css["stored"]}>
+      <span>
+        {kinds[value.what]} {value.format && <Tag>{value.format}</Tag>} {value.size !== undefined && <Tag>{bytes(Number(value.size))}</Tag>}
+      </span>
+      <span className={css["uri"]}>
+        <code>{value.uri}</code>
+        <CopyButton text={value.uri} label="Copy the address" />
+      </span>
+      {value.columns && <span className={css["columns"]}>Columns: {value.columns.join(", ")}</span>}
+    </span>
+  );
+}

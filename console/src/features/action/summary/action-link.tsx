@@ -1,0 +1,29 @@
+import { Link } from "@tanstack/react-router";
+import type { ActionIdentifier, RunIdentifier } from "@gen/flyteidl2/common/identifier_pb.js";
+import type { ActionName } from "../use-action";
+import css from "./summary.module.css";
+
+/** Leads to an action: within the run without leaving the page. */
+export function ActionLink({ id, here, onSelect }: { readonly id: ActionIdentifier; readonly here: ActionName; readonly onSelect: (action: string) => void }) {
+  const { run } = id;
+  if (!run || (run.name === here.run.name && run.project === here.run.project && run.domain === here.run.domain)) {
+    return (
+      <button type="button" className={css["link"]} onClick={() => onSelect(id.name)}>
+        {id.name}
+      </button>
+    );
+  }
+  return (
+    <Link to="/domain/$domain/project/$project/runs/$run" params={{ project: run.project, domain: run.domain, run: run.name }} search={{ action: id.name }}>
+      {id.name} of run {run.name}
+    </Link>
+  );
+}
+
+export function RunLink({ run }: { readonly run: RunIdentifier }) {
+  return (
+    <Link to="/domain/$domain/project/$project/runs/$run" params={{ project: run.project, domain: run.domain, run: run.name }}>
+      {run.name}
+    </Link>
+  );
+}

@@ -1,0 +1,42 @@
+import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import type { ActionDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { Facts } from "@/design/facts";
+import { Command, Notice } from "@/design/notice";
+import { shellWord } from "../copy-as";
+import { valueOf } from "../io/value";
+import { typeWords } from "../io/type-words";
+import { ValueView } from "../io/value-view";
+import type { ActionName } from "../use-action";
+import { whoIs } from "./people";
+import css from "./summary.module.css";
+
+/** What a condition asks, and what was answered by whom. */
+export function Condition({ action, details }: { readonly action: ActionName; readonly details: ActionDetails }) {
+  if (details.spec.case !== "condition") return null;
+  const condition = details.spec.value;
+  const answer = details.result.case === "signalInfo" ? details.result.value : undefined;
+  const paused = details.status?.phase === ActionPhase.PAUSED;
+  return (
+    <section className={css["section"]} data-testid="condition">
+      <Notice tone={paused ? "warning" : "plain"} title={condition.name}>
+        {condition.prompt && <p className={css["prompt"]}>{condition.prompt}</p>}
+        {condition.description && <p className={css["muted"]}>{condition.description}</p>}
+        <Facts
+          facts={[
+            ["Answer's type", typeWords(condition.type)],
+            ["Answer", answer && <ValueView value={valueOf(answer.output)} />],
+            ["Answered by", whoIs(answer?.signalledBy)],
+            ["Told to", condition.webhook?.url],
+          ]}
+        />
+        {paused && (
+          <p>
+            <Command
+              text={`flyte signal condition --project ${shellWord(action.run.project)} --domain ${shellWord(action.run.domain)} ${shellWord(action.run.name)} ${shellWord(action.name)}`}
+            />
+          </p>
+        )}
+      </Notice>
+    </section>
+  );
+}

@@ -1,0 +1,48 @@
+import { useState } from "react";
+import { ClusterEvent_Type, type ClusterEvent } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { Button } from "@/design/button";
+import { Tag } from "@/design/facts";
+import { count, dateOf } from "@/design/format";
+import { When } from "@/design/time";
+import { useClusterEvents, type ActionName } from "../use-action";
+import css from "./summary.module.css";
+
+const shownAtFirst = 8;
+
+/** What the cluster said of an attempt, the latest first. */
+export function Events({ action, attempt, live }: { readonly action: ActionName; readonly attempt: number; readonly live: boolean }) {
+  const { state: events } = useClusterEvents(action, attempt, live);
+  const [all, setAll] = useState(false);
+  if (!events || events.length === 0) return null;
+  const latestFirst = [...events].reverse();
+  const shown = all ? latestFirst : latestFirst.slice(0, shownAtFirst);
+  return (
+    <section className={css["section"]}>
+      <h3>What the cluster said</h3>
+      <ol className={css["events"]}>
+        {shown.map((event, at) => (
+          <Event key={latestFirst.length - at} event={event} />
+        ))}
+      </ol>
+      {shown.length < latestFirst.length && (
+        <div>
+          <Button small onClick={() => setAll(true)}>
+            All {count(latestFirst.length)}
+          </Button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Event({ event }: { readonly event: ClusterEvent }) {
+  return (
+    <li data-warning={event.type === ClusterEvent_Type.WARNING || undefined}>
+      <When at={dateOf(event.occurredAt)} />
+      <span>
+        {event.reason && <Tag>{event.reason}</Tag>} {event.message}
+        {event.count > 1 && <span className={css["muted"]}> ({count(event.count)} times)</span>}
+      </span>
+    </li>
+  );
+}

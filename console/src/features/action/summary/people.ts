@@ -1,0 +1,17 @@
+import type { EnrichedIdentity } from "@gen/flyteidl2/common/identity_pb.js";
+
+/** A person or a program by the name that says most; empty when nobody is known. */
+export function whoIs(identity: EnrichedIdentity | undefined): string {
+  const principal = identity?.principal;
+  switch (principal?.case) {
+    case "user": {
+      const spec = principal.value.spec;
+      const full = `${spec?.firstName ?? ""} ${spec?.lastName ?? ""}`.trim();
+      return full || spec?.email || spec?.userHandle || principal.value.id?.subject || "";
+    }
+    case "application":
+      return principal.value.spec?.name || principal.value.id?.subject || "";
+    default:
+      return "";
+  }
+}

@@ -1,0 +1,63 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { describe, expect, it } from "vitest";
+import { EnrichedIdentitySchema } from "@gen/flyteidl2/common/identity_pb.js";
+import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { ActionAttemptSchema, ClusterEventSchema, ErrorInfo_Kind } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { merge } from "../use-action";
+import { adviceOf } from "./advice";
+import { whoIs } from "./people";
+import { segmentsOf } from "./segments";
+
+describe("advice", () => {
+  const user = ErrorInfo_Kind.USER;
+  it.each([
+    ["OOMKilled", "pod", /memory/],
+    ["ImagePullBackOff", "pod", /registry/],
+    ["MAX_RUNTIME_EXCEEDED", "logs", /max_runtime/],
+    ["QUEUED_TIMEOUT_EXCEEDED", undefined, /max_queued_time/],
+    ["DEADLINE_EXCEEDED", undefined, /deadline/],
+    ["PodForbidden", "pod", /quota/],
+  ])("of %s", (code, look, words) => {
+    const advice = adviceOf({ code, kind: user });
+    expect(advice?.look).toBe(look);
+    expect(advice?.steps.join(" ")).toMatch(words);
+  });
+  it("goes by the kind where the code is the task's own", () => {
+    expect(adviceOf({ code: "ValueError", kind: user })?.look).toBe("logs");
+    expect(adviceOf({ code: "Whatever", kind: ErrorInfo_Kind.SYSTEM })?.title).toMatch(/installation/);
+  });
+  it("is not invented", () => {
+    expect(adviceOf({ code: "Whatever", kind: ErrorInfo_Kind.UNSPECIFIED })).toBeUndefined();
+    expect(adviceOf({ code: "constructor", kind: ErrorInfo_Kind.UNSPECIFIED })).toBeUndefined();
+  });
+});
+
+it("measures the phases of an attempt, the present one up to now", () => {
+  const transition = (phase: ActionPhase, from: number, to?: number) => ({ phase, startTime: timestampFromMs(from), ...(to !== undefined && { endTime: timestampFromMs(to) }) });
+  const running = create(ActionAttemptSchema, { phaseTransitions: [transition(ActionPhase.QUEUED, 1000, 1500), transition(ActionPhase.RUNNING, 1500)] });
+  expect(segmentsOf(running, 4000)).toEqual([
+    { phase: ActionPhase.QUEUED, ms: 500 },
+    { phase: ActionPhase.RUNNING, ms: 2500 },
+  ]);
+  const done = create(ActionAttemptSchema, {
+    phaseTransitions: [transition(ActionPhase.RUNNING, 1500), transition(ActionPhase.FAILED, 1800)],
+    endTime: timestampFromMs(1800),
+  });
+  expect(segmentsOf(done, 9000).map((segment) => segment.ms)).toEqual([300, 0]);
+});
+
+it("adds events, without those that a new stream repeats", () => {
+  const event = (message: string) => create(ClusterEventSchema, { message, occurredAt: timestampFromMs(1) });
+  const first = merge(undefined, [event("a"), event("b")]);
+  expect(merge(first, [event("a"), event("b"), event("c")]).map((one) => one.message)).toEqual(["a", "b", "c"]);
+  expect(merge(first, [])).toHaveLength(2);
+});
+
+it("names people by what says most", () => {
+  const user = (spec: object, subject = "") => whoIs(create(EnrichedIdentitySchema, { principal: { case: "user", value: { spec, id: { subject } } } }));
+  expect(user({ firstName: "Ada", lastName: "B", email: "a@b" })).toBe("Ada B");
+  expect(user({ email: "a@b" }, "u1")).toBe("a@b");
+  expect(user({}, "u1")).toBe("u1");
+  expect(whoIs(undefined)).toBe("");
+});
