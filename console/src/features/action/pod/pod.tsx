@@ -1,9 +1,223 @@
-import { Facts } from "@/design/facts";
+import { useQuery } from "@connectrpc/connect-query";
+import type { ReactNode } from "react";
+import type { ContainerContext, LogContext, PodLogContext } from "@gen/flyteidl2/core/execution_pb.js";
+import type { TaskTemplate } from "@gen/flyteidl2/core/tasks_pb.js";
+import type { RunSpec } from "@gen/flyteidl2/task/run_pb.js";
+import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
+import { CopyButton } from "@/design/copy";
+import { Facts, Tag } from "@/design/facts";
+import { dateOf, duration, plural } from "@/design/format";
+import { Phase } from "@/design/phase";
+import { Span, When } from "@/design/time";
 import type { TabProps } from "../panel";
-import { attemptOf } from "../use-action";
+import { shellWord } from "../copy-as";
+import { actionId, attemptOf } from "../use-action";
+import { containersOf, secretWords, variable, type ContainerSpec, type Variable } from "./specification";
+import css from "./pod.module.css";
 
-/** Where an attempt runs, and with what. */
-export function PodTab({ details, attempt }: TabProps) {
-  const context = attemptOf(details, attempt)?.logContext;
-  return <Facts facts={[["Pod", context?.primaryPodName]]} />;
+/** Where an attempt runs, and with what: what is there, and what was asked for. Of secrets only the names are known here. */
+export function PodTab({ action, details, attempt }: TabProps) {
+  const chosen = attemptOf(details, attempt);
+  const template = details.spec.case === "task" ? details.spec.value.taskTemplate : undefined;
+  const { data } = useQuery(RunService.method.getRunDetails, { runId: actionId(action).run }, { staleTime: 60_000 });
+  return (
+    <>
+      <section className={css["section"]}>
+        <h3>Pods</h3>
+        {chosen && <Phase phase={chosen.phase} />}
+        <Pods context={chosen?.logContext} cluster={chosen?.cluster ?? ""} />
+      </section>
+      {containersOf(template).map((container) => (
+        <Container key={container.name} container={container} />
+      ))}
+      {template && <Task template={template} />}
+      {data?.details?.runSpec && <Run spec={data.details.runSpec} />}
+    </>
+  );
 }
+
+function Pods({ context, cluster }: { readonly context: LogContext | undefined; readonly cluster: string }) {
+  if (!context || context.pods.length === 0) return <p className={css["muted"]}>No pod of this attempt is known: it has not been made yet, or it needs none.</p>;
+  return (
+    <ul className={css["pods"]}>
+      {context.pods.map((pod) => (
+        <Pod key={pod.podName} pod={pod} primary={context.pods.length > 1 && pod.podName === context.primaryPodName} cluster={cluster} />
+      ))}
+    </ul>
+  );
+}
+
+function Pod({ pod, primary, cluster }: { readonly pod: PodLogContext; readonly primary: boolean; readonly cluster: string }) {
+  const command = `kubectl describe pod --namespace ${shellWord(pod.namespace)} ${shellWord(pod.podName)}`;
+  return (
+    <li className={css["pod"]}>
+      <div className={css["name"]}>
+        <code>{pod.podName}</code>
+        <CopyButton text={pod.podName} label="Copy the pod's name" />
+        {primary && <Tag>primary</Tag>}
+      </div>
+      <Facts
+        facts={[
+          ["Namespace", pod.namespace],
+          ["Cluster", cluster],
+          [
+            "Look at it",
+            <span key="command" className={css["name"]}>
+              <code>{command}</code>
+              <CopyButton text={command} label="Copy the command" />
+            </span>,
+          ],
+        ]}
+      />
+      <ul className={css["containers"]}>
+        {pod.initContainers.map((container) => (
+          <Process key={container.containerName} container={container} kind="init" />
+        ))}
+        {pod.containers.map((container) => (
+          <Process key={container.containerName} container={container} kind={container.containerName === pod.primaryContainerName ? "primary" : ""} />
+        ))}
+      </ul>
+    </li>
+  );
+}
+
+function Process({ container, kind }: { readonly container: ContainerContext; readonly kind: string }) {
+  const start = dateOf(container.process?.containerStartTime);
+  const end = dateOf(container.process?.containerEndTime);
+  return (
+    <li className={css["name"]}>
+      <code>{container.containerName}</code>
+      {kind && <Tag>{kind}</Tag>}
+      {start && (
+        <span className={css["muted"]}>
+          since <When at={start} />
+          {end && (
+            <>
+              , for <Span from={start} to={end} />
+            </>
+          )}
+        </span>
+      )}
+    </li>
+  );
+}
+
+function Container({ container }: { readonly container: ContainerSpec }) {
+  return (
+    <section className={css["section"]}>
+      <h3>Container {container.name}</h3>
+      <Facts
+        facts={[
+          [
+            "Image",
+            container.image && (
+              <span className={css["name"]}>
+                <code>{container.image}</code>
+                <CopyButton text={container.image} label="Copy the image" />
+              </span>
+            ),
+          ],
+          ["Command", container.command.length > 0 && <code className={css["command"]}>{container.command.map(shellWord).join(" ")}</code>],
+          ["Ports", container.ports.join(", ")],
+        ]}
+      />
+      {container.resources.length > 0 && (
+        <table className={css["table"]}>
+          <thead>
+            <tr>
+              <th scope="col">Resource</th>
+              <th scope="col">Asked for</th>
+              <th scope="col">Limit</th>
+            </tr>
+          </thead>
+          <tbody>
+            {container.resources.map(([name, requested, limit]) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                <td>{requested || "–"}</td>
+                <td>{limit || "–"}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      <Environment variables={container.environment} />
+    </section>
+  );
+}
+
+function Environment({ variables }: { readonly variables: readonly Variable[] }) {
+  if (variables.length === 0) return null;
+  return (
+    <details className={css["more"]}>
+      <summary>{plural(variables.length, "variable")} of the environment</summary>
+      <Facts facts={variables.map(({ name, value, hidden }) => [name, hidden ? <em className={css["muted"]}>not shown</em> : value || '""'] as const)} />
+    </details>
+  );
+}
+
+const seconds = (span: { readonly seconds: bigint; readonly nanos: number } | undefined): string => (span ? duration(Number(span.seconds) * 1000 + span.nanos / 1e6) : "");
+
+function Task({ template }: { readonly template: TaskTemplate }) {
+  const { metadata, securityContext, extendedResources, reusePolicy } = template;
+  const pod = template.target.case === "k8sPod" ? template.target.value.metadata : metadata?.metadata;
+  const accelerator = extendedResources?.gpuAccelerator;
+  const shared = extendedResources?.sharedMemory;
+  return (
+    <section className={css["section"]}>
+      <h3>What the task asks for</h3>
+      <Facts
+        facts={[
+          ["Type", template.type],
+          ["Service account", securityContext?.runAs?.k8sServiceAccount],
+          ["Role", securityContext?.runAs?.iamRole],
+          ["Secrets", securityContext && list(securityContext.secrets.map(secretWords))],
+          ["Accelerator", accelerator && [accelerator.device, accelerator.partitionSizeValue.case === "partitionSize" ? accelerator.partitionSizeValue.value : ""].filter(Boolean).join(", ")],
+          ["Shared memory", shared && [shared.sizeLimit, shared.mountPath].filter(Boolean).join(" at ")],
+          ["Retries", metadata?.retries && String(metadata.retries.retries)],
+          ["Attempts end after", seconds(metadata?.timeout)],
+          ["Waits at most", seconds(metadata?.timeouts?.queuedTimeout)],
+          ["All attempts end after", seconds(metadata?.timeouts?.deadline)],
+          ["Cached as version", metadata?.discoverable && metadata.discoveryVersion],
+          ["Interruptible", metadata?.interruptibleValue.case === "interruptible" && (metadata.interruptibleValue.value ? "yes" : "no")],
+          ["Pod template", metadata?.podTemplateName],
+          ["Reused", reusePolicy && `by ${reusePolicy.minReplicas} to ${reusePolicy.maxReplicas} workers`],
+          ["Labels", pod && list(pairs(pod.labels))],
+          ["Annotations", pod && list(pairs(pod.annotations))],
+          ["Client", metadata?.runtime && `${metadata.runtime.flavor} ${metadata.runtime.version}`.trim()],
+        ]}
+      />
+    </section>
+  );
+}
+
+function Run({ spec }: { readonly spec: RunSpec }) {
+  const variables = spec.envs?.values.map(({ key, value }) => variable(key, value)) ?? [];
+  const facts: readonly (readonly [string, ReactNode])[] = [
+    ["Queue", spec.queue],
+    ["Service account", spec.securityContext?.runAs?.k8sServiceAccount],
+    ["Labels", spec.labels && list(pairs(spec.labels.values))],
+    ["Annotations", spec.annotations && list(pairs(spec.annotations.values))],
+    ["Actions at once", spec.maxActionConcurrency > 0 && String(spec.maxActionConcurrency)],
+    ["Interruptible", spec.interruptible !== undefined && (spec.interruptible ? "yes" : "no")],
+  ];
+  if (variables.length === 0 && facts.every(([, value]) => !value)) return null;
+  return (
+    <section className={css["section"]}>
+      <h3>What the run adds</h3>
+      <Facts facts={facts} />
+      <Environment variables={variables} />
+    </section>
+  );
+}
+
+const pairs = (map: Readonly<Record<string, string>>): string[] => Object.entries(map).map(([key, value]) => (value ? `${key}=${value}` : key));
+
+const list = (words: readonly string[]): ReactNode =>
+  words.length > 0 && (
+    <span className={css["tags"]}>
+      {words.map((word) => (
+        <Tag key={word}>{word}</Tag>
+      ))}
+    </span>
+  );
