@@ -262,7 +262,8 @@ func TestLostHolderFreesTheKey(t *testing.T) {
 	c.cacheable("r1", "a", "k", serialized)
 	c.eventually("it waits", func() bool { return c.state("r1", "a").Hold == 2 && c.state("r1", "a").Reason != "no entry" })
 	require.Contains(t, c.state("r1", "a").Reason, "somebody else")
-	require.Zero(t, c.count(`SELECT count(*) FROM reserved_keys`))
+	// The intention to reserve was written down before it was asked for, and is dropped after the refusal was.
+	c.eventually("it claims nothing", func() bool { return c.count(`SELECT count(*) FROM reserved_keys`) == 0 })
 	c.execute(`UPDATE cache_reservations SET expires_at = now()`)
 	c.admitted("r1", "a")
 }
