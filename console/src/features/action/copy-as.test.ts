@@ -34,6 +34,7 @@ describe("a command that runs it again", () => {
         "--project p",
         "--domain d",
         "--action-name x7",
+        "r1",
         "--n=-3",
         `--who 'it'\\''s; rm -rf $HOME'`,
         "--no-on",
@@ -42,10 +43,10 @@ describe("a command that runs it again", () => {
         `--xs '["a b"]'`,
         `--config '{"x":null}'`,
         "--data 's3://b/x y'",
-        "r1",
       ].join(" \\\n  "),
     );
   });
+  it("leaves out enumerations", () => expect(asCliRerun(root, [["c", { kind: "text", text: "RED" }]], new Set(["c"]))).not.toContain("RED"));
   it("is short for a run without inputs", () => expect(asCliRerun(root, [])).toBe("flyte rerun --project p --domain d r1"));
 });
 
@@ -73,7 +74,10 @@ run = flyte.rerun(
 print(run.url)
 `);
   });
-  it("read what is there", () => expect(asPythonRead(root, "outputs")).toContain('flyte.remote.ActionDetails.get(run_name="r1", name="a0")\nprint(action.outputs())'));
+  it("read what is there", () => {
+    expect(asPythonRead(root, "outputs")).toContain('print(flyte.remote.Run.get("r1").outputs())');
+    expect(asPythonRead(child, "inputs")).toContain('ActionDetails.get.aio(run_name="r1", name="x7")\n    print(await action.inputs())');
+  });
   it("are values alone too", () => expect(asPython([["n", { kind: "number", digits: "1", whole: true }]])).toBe('{"n": 1}\n'));
 });
 

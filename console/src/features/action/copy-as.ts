@@ -17,12 +17,19 @@ export function asPython(values: Values): string {
 
 /** A program in Python that reads what an action took or made. */
 export function asPythonRead({ run, name }: ActionName, what: "inputs" | "outputs"): string {
+  const start = `flyte.init_from_config(project=${pythonText(run.project)}, domain=${pythonText(run.domain)})`;
+  if (name === root) {
+    return withImports(["import flyte", "import flyte.remote"], `${start}\nprint(flyte.remote.Run.get(${pythonText(run.name)}).${what}())`);
+  }
   return withImports(
-    ["import flyte", "import flyte.remote"],
+    ["import asyncio", "import flyte", "import flyte.remote"],
     [
-      `flyte.init_from_config(project=${pythonText(run.project)}, domain=${pythonText(run.domain)})`,
-      `action = flyte.remote.ActionDetails.get(run_name=${pythonText(run.name)}, name=${pythonText(name)})`,
-      `print(action.${what}())`,
+      "async def main():",
+      `    action = await flyte.remote.ActionDetails.get.aio(run_name=${pythonText(run.name)}, name=${pythonText(name)})`,
+      `    print(await action.${what}())`,
+      "",
+      start,
+      "asyncio.run(main())",
     ].join("\n"),
   );
 }
@@ -57,15 +64,15 @@ export function asPythonRerun({ run, name }: ActionName, inputs: Values): string
 export const asCli = ({ run, name }: ActionName): string =>
   `flyte get io --project ${shellWord(run.project)} --domain ${shellWord(run.domain)} ${shellWord(run.name)} ${shellWord(name)}`;
 
-/** A command that runs an action again with its inputs, ready to be edited. What no command can say keeps its value. */
-export function asCliRerun({ run, name }: ActionName, inputs: Values): string {
+/** A command that runs an action again with its inputs, ready to be edited. What no command can say keeps its value, such as enumerations, which the client of today takes for others. */
+export function asCliRerun({ run, name }: ActionName, inputs: Values, enums: ReadonlySet<string> = new Set()): string {
   const words = ["flyte rerun", `--project ${shellWord(run.project)}`, `--domain ${shellWord(run.domain)}`];
   if (name !== root) words.push(`--action-name ${shellWord(name)}`);
+  words.push(shellWord(run.name)); // the command takes what comes before it for options of its own
   for (const [key, value] of inputs) {
-    const option = /^[a-z_][a-z0-9_]*$/.test(key) && !taken.has(key) && !options.has(key) ? optionOf(key, value) : undefined;
+    const option = /^[a-z_][a-z0-9_]*$/.test(key) && !taken.has(key) && !options.has(key) && !enums.has(key) ? optionOf(key, value) : undefined;
     if (option !== undefined) words.push(option);
   }
-  words.push(shellWord(run.name));
   return words.join(words.length > 4 ? " \\\n  " : " ");
 }
 

@@ -3,6 +3,7 @@ import { ChevronDown } from "lucide-react";
 import { useEffect, useMemo, useState } from "react";
 import { DataProxyService } from "@gen/flyteidl2/dataproxy/dataproxy_service_pb.js";
 import type { NamedLiteral } from "@gen/flyteidl2/task/common_pb.js";
+import type { LiteralType } from "@gen/flyteidl2/core/types_pb.js";
 import type { VariableMap } from "@gen/flyteidl2/core/interface_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import type { ActionDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
@@ -93,7 +94,7 @@ function Side({ what, action, literals, types, uri, empty }: SideProps) {
             <Button small onClick={() => save(new Blob([`${json(whole)}\n`], { type: "application/json" }), `${action.run.name}-${action.name}-${what}.json`)}>
               Download
             </Button>
-            <CopyAs what={what} action={action} values={values} />
+            <CopyAs what={what} action={action} values={values} types={types} />
           </>
         )}
       </div>
@@ -132,7 +133,11 @@ function Side({ what, action, literals, types, uri, empty }: SideProps) {
   );
 }
 
-function CopyAs({ what, action, values }: { readonly what: "inputs" | "outputs"; readonly action: ActionName; readonly values: Values }) {
+const hasEnum = (type: LiteralType | undefined): boolean => type?.type.case === "enumType" || (type?.type.case === "unionType" && type.type.value.variants.some(hasEnum));
+
+const enumsOf = (types: VariableMap | undefined): ReadonlySet<string> => new Set(types?.variables.filter((entry) => hasEnum(entry.value?.type)).map((entry) => entry.key));
+
+function CopyAs({ what, action, values, types }: { readonly what: "inputs" | "outputs"; readonly action: ActionName; readonly values: Values; readonly types: VariableMap | undefined }) {
   const tell = useTell();
   const copy = (text: string, as: string) => () =>
     void navigator.clipboard.writeText(text).then(
@@ -152,7 +157,7 @@ function CopyAs({ what, action, values }: { readonly what: "inputs" | "outputs";
       <MenuItem onSelect={copy(asPythonRead(action, what), "a program that reads them")}>Python: read them</MenuItem>
       {what === "inputs" && <MenuItem onSelect={copy(asPythonRerun(action, values), "a program that runs it again")}>Python: run again</MenuItem>}
       <MenuItem onSelect={copy(asCli(action), "a command that shows them")}>Command: show them</MenuItem>
-      {what === "inputs" && <MenuItem onSelect={copy(asCliRerun(action, values), "a command that runs it again")}>Command: run again</MenuItem>}
+      {what === "inputs" && <MenuItem onSelect={copy(asCliRerun(action, values, enumsOf(types)), "a command that runs it again")}>Command: run again</MenuItem>}
       <MenuItem onSelect={copy(asCurl(action, location.origin), "a call with curl")}>curl</MenuItem>
       <MenuItem onSelect={copy(json({ kind: "map", struct: true, entries: values }), "JSON")}>JSON</MenuItem>
     </Menu>

@@ -61,9 +61,18 @@ export async function tail(client: LogClient, target: TailTarget, store: LogStor
   signal.removeEventListener("abort", stop);
 }
 
+/** For so many milliseconds the page is kept busy at once. */
+const slice = 10;
+
 async function* lines(client: LogClient, target: TailTarget, store: LogStore, signal: AbortSignal, stop: () => void): AsyncGenerator<TailLogsResponse> {
   try {
-    yield* client.tailLogs({ actionId: actionId(target.action), attempt: target.attempt, podSelector: selectorOf(target.source) }, { signal });
+    let end = performance.now() + slice;
+    for await (const message of client.tailLogs({ actionId: actionId(target.action), attempt: target.attempt, podSelector: selectorOf(target.source) }, { signal })) {
+      yield message;
+      if (performance.now() < end) continue;
+      await new Promise((resolve) => setTimeout(resolve, 0)); // messages that are here already would come without a pause
+      end = performance.now() + slice;
+    }
   } catch (error) {
     if (ConnectError.from(error).code !== Code.NotFound || store.size > 0 || !target.live()) throw error;
     store.set({ state: "none yet" }); // asked for again in a moment

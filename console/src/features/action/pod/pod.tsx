@@ -91,7 +91,7 @@ function Process({ container, kind }: { readonly container: ContainerContext; re
       {start && (
         <span className={css["muted"]}>
           since <When at={start} />
-          {end && (
+          {end && end > start && (
             <>
               , for <Span from={start} to={end} />
             </>
@@ -117,7 +117,6 @@ function Container({ container }: { readonly container: ContainerSpec }) {
               </span>
             ),
           ],
-          ["Command", container.command.length > 0 && <code className={css["command"]}>{container.command.map(shellWord).join(" ")}</code>],
           ["Ports", container.ports.join(", ")],
         ]}
       />
@@ -140,6 +139,12 @@ function Container({ container }: { readonly container: ContainerSpec }) {
             ))}
           </tbody>
         </table>
+      )}
+      {container.command.length > 0 && (
+        <details className={css["more"]}>
+          <summary>The command</summary>
+          <code className={css["command"]}>{container.command.map(shellWord).join(" ")}</code>
+        </details>
       )}
       <Environment variables={container.environment} />
     </section>

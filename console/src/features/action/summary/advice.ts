@@ -40,7 +40,7 @@ const process: Advice = {
 };
 const code: Advice = {
   title: "The task's code raised an error",
-  steps: ["The traceback names the line. Mend it and run it again; succeeded actions can be reused by recovering the run."],
+  steps: ["The traceback in the log names the line.", "Mend it and run it again; succeeded actions can be reused by recovering the run."],
   look: "logs",
 };
 
@@ -91,7 +91,10 @@ const byKind: Partial<Record<ErrorInfo_Kind, Advice>> = { [ErrorInfo_Kind.USER]:
 
 /** What to do about an error; nothing when neither its code nor its kind says. */
 export function adviceOf(error: Pick<ErrorInfo, "code" | "kind">): Advice | undefined {
-  return Object.hasOwn(table, error.code) ? table[error.code] : byKind[error.kind];
+  if (Object.hasOwn(table, error.code)) return table[error.code];
+  // Other codes are the names of exceptions.
+  if (error.kind === ErrorInfo_Kind.USER && error.code) return { ...code, title: `The task raised ${error.code}` };
+  return byKind[error.kind];
 }
 
 export const kindOf = (kind: ErrorInfo_Kind): string =>

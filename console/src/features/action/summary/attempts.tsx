@@ -14,7 +14,7 @@ export function Attempts({ attempts, chosen, live, onChoose }: { readonly attemp
   if (attempts.length === 0) return null;
   return (
     <section className={css["section"]}>
-      <h3>{attempts.length === 1 ? "How it went" : "Attempts"}</h3>
+      <h3>{attempts.length > 1 ? "Attempts" : live ? "How it goes" : "How it went"}</h3>
       <ol className={css["attempts"]}>
         {[...attempts]
           .sort((a, b) => b.attempt - a.attempt)
