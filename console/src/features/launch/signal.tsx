@@ -1,0 +1,100 @@
+import { useMutation } from "@connectrpc/connect-query";
+import { useId, useState } from "react";
+import type { ConditionAction } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
+import { Button } from "@/design/button";
+import { Field, Input, TextArea } from "@/design/field";
+import { ProblemNotice } from "@/design/notice";
+import { useTell } from "@/design/toast";
+import type { RunName } from "@/features/run/model/use-run-model";
+import { answerKind, payloadOf, type AnswerKind } from "./signal-value";
+import css from "./signal.module.css";
+
+export interface SignalFormProps {
+  readonly run: RunName;
+  /** The condition's action. */
+  readonly action: string;
+  /** The action whose code waits. */
+  readonly parent: string;
+  readonly condition: ConditionAction;
+  /** It has been answered. */
+  readonly onDone?: (() => void) | undefined;
+}
+
+/** Gives a paused condition its value. */
+export function SignalForm({ condition, ...rest }: SignalFormProps) {
+  const kind = answerKind(condition.type);
+  if (kind === undefined) return <p>Its answer is of a type that only programs can give.</p>;
+  return <Answer {...rest} condition={condition} kind={kind} />;
+}
+
+function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProps & { readonly kind: AnswerKind }) {
+  const tell = useTell();
+  const [text, setText] = useState("");
+  const [wrong, setWrong] = useState("");
+  const signal = useMutation(RunService.method.signalEvent, {
+    onSuccess: () => {
+      tell("good", `${condition.name} is answered`);
+      onDone?.();
+    },
+  });
+  const answer = (given: string) => {
+    const result = payloadOf(kind, given);
+    if ("error" in result) {
+      setWrong(result.error);
+      return;
+    }
+    setWrong("");
+    signal.mutate({ actionId: { run: { project: run.project, domain: run.domain, name: run.name }, name: action }, parentActionName: parent, payload: result.payload });
+  };
+  return (
+    <form
+      className={css["form"]}
+      aria-label={`Answer ${condition.name}`}
+      data-testid="signal-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (kind !== "boolean" && !signal.isPending) answer(text);
+      }}
+    >
+      {kind === "boolean" ? (
+        <YesNo disabled={signal.isPending} onAnswer={answer} />
+      ) : (
+        <>
+          <Field label="Answer" hint={hints[kind]} error={wrong}>
+            {(control) =>
+              kind === "text" ? (
+                <TextArea {...control} rows={2} value={text} onChange={(event) => setText(event.target.value)} />
+              ) : (
+                <Input {...control} inputMode={kind === "integer" ? "numeric" : "decimal"} autoComplete="off" value={text} onChange={(event) => setText(event.target.value)} />
+              )
+            }
+          </Field>
+          <Button kind="primary" type="submit" disabled={signal.isPending}>
+            {signal.isPending ? "Sending …" : "Send"}
+          </Button>
+        </>
+      )}
+      {signal.error && <ProblemNotice error={signal.error} />}
+    </form>
+  );
+}
+
+const hints = { integer: "A whole number.", float: "A number.", text: undefined, boolean: undefined } as const;
+
+function YesNo({ disabled, onAnswer }: { readonly disabled: boolean; readonly onAnswer: (given: string) => void }) {
+  const id = useId();
+  return (
+    <div role="group" aria-labelledby={id} className={css["choice"]}>
+      <span id={id} className="visually-hidden">
+        Answer
+      </span>
+      <Button kind="primary" disabled={disabled} onClick={() => onAnswer("true")}>
+        Approve
+      </Button>
+      <Button kind="danger" disabled={disabled} onClick={() => onAnswer("false")}>
+        Deny
+      </Button>
+    </div>
+  );
+}
