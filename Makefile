@@ -103,6 +103,8 @@ faults: build-demo cluster-tools ## Break everything while it works, and check w
 lint: $(BIN)/golangci-lint-$(GOLANGCI) buf ## Run the linters
 	$(BIN)/golangci-lint run --allow-parallel-runners ./...
 	cd demo && ../$(BIN)/golangci-lint run --allow-parallel-runners --config ../.golangci.yml ./...
+	npm run --prefix console --silent check
+	npm run --prefix console --silent lint
 	tools/node_modules/.bin/buf lint
 
 .PHONY: generate

@@ -2,15 +2,15 @@ import { useNavigate } from "@tanstack/react-router";
 import { Dialog } from "@/design/dialog";
 import { MenuList } from "./palette-list";
 
-/** Finds everything by typing: runs, tasks, projects and commands. */
+/** Leads to every place by typing its name. */
 export function Palette({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
   const navigate = useNavigate();
   return (
     <Dialog open={open} onClose={onClose} title="Search or jump to">
       <MenuList
-        go={(to) => {
+        go={(place) => {
           onClose();
-          void navigate({ to });
+          void (place ? navigate({ to: "/domain/$domain/project/$project/runs", params: place }) : navigate({ to: "/" }));
         }}
       />
     </Dialog>

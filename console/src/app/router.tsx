@@ -1,8 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { ActionSearch } from "@/features/run/search";
 import { RunsSearch } from "@/features/runs/search";
-import { CompareSearch } from "@/features/compare/search";
-import { LaunchSearch } from "@/features/launch/search";
 import { Failure, NotFound } from "./failure";
 import { rememberPlace } from "./place";
 import { Shell } from "./shell";
@@ -13,14 +11,6 @@ const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, er
 
 const home = createRoute({ getParentRoute: () => root, path: "/", component: lazyRouteComponent(() => import("@/features/home/page"), "HomePage") });
 const projects = createRoute({ getParentRoute: () => root, path: "/projects", component: lazyRouteComponent(() => import("@/features/home/page"), "HomePage") });
-const inbox = createRoute({ getParentRoute: () => root, path: "/inbox", component: lazyRouteComponent(() => import("@/features/inbox/page"), "InboxPage") });
-const system = createRoute({ getParentRoute: () => root, path: "/system", component: lazyRouteComponent(() => import("@/features/system/page"), "SystemPage") });
-const compare = createRoute({
-  getParentRoute: () => root,
-  path: "/compare",
-  validateSearch: CompareSearch,
-  component: lazyRouteComponent(() => import("@/features/compare/page"), "ComparePage"),
-});
 
 /** Everything that is in a project's domain. */
 export const place = createRoute({
@@ -56,12 +46,6 @@ export const taskVersion = createRoute({
   path: "/tasks/$task/$version",
   component: lazyRouteComponent(() => import("@/features/tasks/task-page"), "TaskPage"),
 });
-export const launch = createRoute({
-  getParentRoute: () => place,
-  path: "/launch",
-  validateSearch: LaunchSearch,
-  component: lazyRouteComponent(() => import("@/features/launch/page"), "LaunchPage"),
-});
 
 // Places of what the server does not serve yet; links to them are printed by clients all the same.
 const later = ["/triggers", "/triggers/$task/$name", "/apps", "/apps/$app"].map((path) =>
@@ -71,10 +55,7 @@ const later = ["/triggers", "/triggers/$task/$name", "/apps", "/apps/$app"].map(
 const tree = root.addChildren([
   home,
   projects,
-  inbox,
-  system,
-  compare,
-  place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, launch, ...later]),
+  place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, ...later]),
 ]);
 
 export const router = createRouter({ routeTree: tree, basepath: "/v2", defaultPreload: "intent", scrollRestoration: true });

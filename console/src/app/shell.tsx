@@ -1,5 +1,5 @@
 import { Link, Outlet, useParams } from "@tanstack/react-router";
-import { Inbox, Search, Settings2, Workflow } from "lucide-react";
+import { Search, Workflow } from "lucide-react";
 import { useState } from "react";
 import { useConnection } from "@/api/connection";
 import { Button } from "@/design/button";
@@ -60,12 +60,6 @@ function Navigation() {
           </Link>
         </>
       )}
-      <Link to="/inbox">
-        <Inbox size={15} aria-hidden /> Inbox
-      </Link>
-      <Link to="/system">
-        <Settings2 size={15} aria-hidden /> System
-      </Link>
     </nav>
   );
 }

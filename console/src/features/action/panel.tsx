@@ -124,7 +124,7 @@ function tabsOf(details: ActionDetails): readonly PanelTab[] {
     case ActionType.TRACE:
       return ["summary", "io"];
     default:
-      return ["summary", "io", "logs", "report", "code", "pod"];
+      return ["summary", "io", "logs", "pod"]; // report and code come with what serves them
   }
 }
 

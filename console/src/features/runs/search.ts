@@ -1,8 +1,4 @@
-/** What the address says beside its path. */
-export interface RunsSearch {
-  readonly q?: string;
-}
-
-export function RunsSearch(search: Record<string, unknown>): RunsSearch {
-  return typeof search["q"] === "string" ? { q: search["q"] } : {};
+/** What the address of the runs says beside their place: nothing yet that is kept. */
+export function RunsSearch(): Record<string, never> {
+  return {};
 }

@@ -106,10 +106,10 @@ export class RunModel {
     return this.#strings[this.#titles.get(row)] || this.name(row);
   }
   type(row: number): ActionType {
-    return this.#types.get(row) as ActionType;
+    return this.#types.get(row);
   }
   phase(row: number): ActionPhase {
-    return this.#phases.get(row) as ActionPhase;
+    return this.#phases.get(row);
   }
   attempt(row: number): number {
     return this.#attempts.get(row);
@@ -192,7 +192,7 @@ export class RunModel {
       } else {
         this.#count(this.phase(row), -1);
       }
-      const phase = (columns.phases[at] ?? 0) as ActionPhase;
+      const phase: ActionPhase = columns.phases[at] ?? 0;
       this.#groups.set(row, columns.groups[at] ?? 0);
       this.#titles.set(row, columns.titles[at] ?? 0);
       this.#types.set(row, columns.types[at] ?? 0);

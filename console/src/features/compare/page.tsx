@@ -1,5 +1,0 @@
-import { Empty } from "@/design/notice";
-
-export function ComparePage() {
-  return <Empty title="ComparePage" />;
-}

@@ -1,5 +1,0 @@
-import { Empty } from "@/design/notice";
-
-export function InboxPage() {
-  return <Empty title="InboxPage" />;
-}

@@ -1,5 +1,0 @@
-import { Empty } from "@/design/notice";
-
-export function LaunchPage() {
-  return <Empty title="LaunchPage" />;
-}

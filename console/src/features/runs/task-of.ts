@@ -1,0 +1,16 @@
+import type { Action } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+
+/** What an action is called among people: its task's, trace's or condition's name. */
+export function taskOf(action: Action): string {
+  const spec = action.metadata?.spec;
+  const own = action.id?.name ?? "";
+  switch (spec?.case) {
+    case "task":
+      return spec.value.shortName || spec.value.id?.name || own;
+    case "trace":
+    case "condition":
+      return spec.value.name || own;
+    default:
+      return own;
+  }
+}

@@ -1,5 +1,0 @@
-import { Empty } from "@/design/notice";
-
-export function SystemPage() {
-  return <Empty title="SystemPage" />;
-}
