@@ -100,7 +100,7 @@ faults: build-demo cluster-tools ## Break everything while it works, and check w
 ##@ Check
 
 .PHONY: lint
-lint: $(BIN)/golangci-lint-$(GOLANGCI) buf ## Run the linters
+lint: $(BIN)/golangci-lint-$(GOLANGCI) buf console/node_modules/.package-lock.json ## Run the linters
 	$(BIN)/golangci-lint run --allow-parallel-runners ./...
 	cd demo && ../$(BIN)/golangci-lint run --allow-parallel-runners --config ../.golangci.yml ./...
 	npm run --prefix console --silent check
