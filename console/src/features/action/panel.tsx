@@ -108,7 +108,7 @@ function Header({ action, attempt, details, onChange, onClose }: ActionPanelProp
           ))}
         </Select>
       )}
-      <IconButton label="Close" onClick={onClose}>
+      <IconButton label="Close" className={css["close"] ?? ""} onClick={onClose}>
         <X size={16} aria-hidden />
       </IconButton>
     </header>

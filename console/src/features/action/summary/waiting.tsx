@@ -24,7 +24,7 @@ export function Explanation({ action, phase, onSelect }: { readonly action: Acti
   if (error) return waiting ? <ProblemNotice error={error} retry={() => void refetch()} /> : null;
   return (
     <>
-      {waiting && data?.wait && <Waiting action={action} wait={data.wait} onSelect={onSelect} />}
+      {waiting && data?.wait && data.wait.cause !== WaitCause.SIGNAL && <Waiting action={action} wait={data.wait} onSelect={onSelect} />}
       {data?.cache && <Cache outcome={data.cache} />}
     </>
   );
@@ -71,7 +71,7 @@ function Waiting({ action, wait, onSelect }: { readonly action: ActionName; read
           facts={[
             ["Queue", wait.queue],
             ["Before it", wait.ahead > 0n && count(wait.ahead)],
-            ["Waits since", wait.since && <Span from={dateOf(wait.since)} to={undefined} />],
+            ["Has waited", wait.since && <Span from={dateOf(wait.since)} to={undefined} />],
             ["Behind", wait.behind && <ActionLink id={wait.behind} here={action} onSelect={onSelect} />],
           ]}
         />
