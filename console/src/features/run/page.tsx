@@ -1,6 +1,7 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useState } from "react";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { Button } from "@/design/button";
 import { dateOf } from "@/design/format";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { Phase, PhaseBar, PhaseNumbers } from "@/design/phase";
@@ -8,6 +9,7 @@ import { isLive } from "@/design/phases";
 import { Span, When } from "@/design/time";
 import { taskOf } from "@/features/runs/task-of";
 import type { PanelChange } from "@/features/action/panel";
+import { AbortDialog } from "@/features/launch/abort";
 import { ActionList } from "./list/action-list";
 import { countPhases, useActions } from "./list/use-actions";
 import type { ActionSearch } from "./search";
@@ -22,6 +24,7 @@ export function RunPage() {
   const navigate = useNavigate();
   const run = { project, domain, name };
   const { state, problem } = useActions(run);
+  const [aborting, setAborting] = useState(false);
   const chosen = search.action ?? "a0";
   const go = (next: ActionSearch) =>
     void navigate({ to: "/domain/$domain/project/$project/runs/$run", params: { domain, project, run: name }, search: next, replace: true });
@@ -48,9 +51,15 @@ export function RunPage() {
               <PhaseBar counts={counts} />
               <PhaseNumbers counts={counts} />
             </div>
+            {isLive(phase) && (
+              <Button kind="danger" onClick={() => setAborting(true)}>
+                Abort …
+              </Button>
+            )}
           </>
         )}
       </header>
+      <AbortDialog run={run} open={aborting} onClose={() => setAborting(false)} />
       {problem && <ProblemNotice error={problem} />}
       {!state && !problem && <Loading what="the run" />}
       {state && (

@@ -2,6 +2,7 @@ import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import type { ActionDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { Facts } from "@/design/facts";
 import { Command, Notice } from "@/design/notice";
+import { SignalForm } from "@/features/launch/signal";
 import { shellWord } from "../copy-as";
 import { valueOf } from "../io/value";
 import { typeWords } from "../io/type-words";
@@ -29,6 +30,7 @@ export function Condition({ action, details }: { readonly action: ActionName; re
             ["Told to", condition.webhook?.url],
           ]}
         />
+        {paused && <SignalForm run={action.run} action={action.name} parent={details.metadata?.parent ?? ""} condition={condition} />}
         {paused && (
           <p>
             <Command
