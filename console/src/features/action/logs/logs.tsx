@@ -1,8 +1,10 @@
+import { Code } from "@connectrpc/connect";
 import { useEffect, useRef, useState } from "react";
 import { count, plural } from "@/design/format";
 import { isLive } from "@/design/phases";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { CatalogCacheStatus } from "@gen/flyteidl2/core/catalog_pb.js";
 import { read, write } from "@/app/storage";
 import type { TabProps } from "../panel";
 import { attemptOf } from "../use-action";
@@ -54,7 +56,12 @@ export function LogsTab({ action, details, attempt, line, onChange }: TabProps &
     if (next.times !== undefined) write("log-times", next.times);
     if (next.regex !== undefined) write("log-regex", next.regex);
   };
+  const missing = useMissing(store);
   if (attempt === 0) return <Empty title="There is no log yet">The action has not begun.</Empty>;
+  if (missing !== undefined) {
+    const cached = details.status?.cacheStatus === CatalogCacheStatus.CACHE_HIT;
+    return <Empty title="There is no log">{cached ? "Its outputs came from the cache: nothing ran." : missing}</Empty>;
+  }
   return (
     <div className={css["logs"]}>
       <LogBar
@@ -107,6 +114,13 @@ function useArrival(store: LogStore, line: number | undefined, viewport: { reado
     done.current = line;
     viewport.current?.show(line);
   }, [store, version, line, viewport]);
+}
+
+/** Why there is no log at all; undefined when there is one, or may be. */
+function useMissing(store: LogStore): string | undefined {
+  useVersion(store);
+  const { reading } = store;
+  return reading.state === "failed" && reading.problem.code === Code.NotFound && store.size === 0 ? reading.problem.message : undefined;
 }
 
 function State({ store }: { readonly store: LogStore }) {

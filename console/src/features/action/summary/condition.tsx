@@ -32,11 +32,13 @@ export function Condition({ action, details }: { readonly action: ActionName; re
         />
         {paused && <SignalForm run={action.run} action={action.name} parent={details.metadata?.parent ?? ""} condition={condition} />}
         {paused && (
-          <p>
+          <>
+            <SignalForm run={action.run} action={action.name} parent={details.metadata?.parent ?? ""} condition={condition} />
+            <p className={css["muted"]}>Or from a shell:</p>
             <Command
               text={`flyte signal condition --project ${shellWord(action.run.project)} --domain ${shellWord(action.run.domain)} ${shellWord(action.run.name)} ${shellWord(action.name)}`}
             />
-          </p>
+          </>
         )}
       </Notice>
     </section>
