@@ -14,8 +14,11 @@ export interface Follower<T> {
 
 const firstPause = 250;
 const longestPause = 5000;
-/** A stream that says nothing for so long is taken for dead: the server sends heartbeats. */
+/** A stream that says nothing for so long may be dead, in milliseconds: it is opened anew. Only when that fails is it broken. */
 const silence = 60_000;
+/** The pause before a stream that ended well, and soon, is opened anew: there was not much to tell. */
+const rest = 5000;
+const soon = 10_000;
 
 /** Reads a stream for ever: it heals by itself when the connection breaks, and says so meanwhile. Ends with the signal. */
 export async function follow<T>(follower: Follower<T>, signal: AbortSignal): Promise<void> {
@@ -24,20 +27,29 @@ export async function follow<T>(follower: Follower<T>, signal: AbortSignal): Pro
   let pause = firstPause;
   while (!signal.aborted) {
     const attempt = new AbortController();
+    const opened = Date.now();
+    let silent = false;
     const stop = () => attempt.abort();
+    const giveUp = () => {
+      silent = true;
+      stop();
+    };
     signal.addEventListener("abort", stop, { once: true });
-    let watchdog = setTimeout(stop, silence);
+    let watchdog = setTimeout(giveUp, silence);
     try {
       follower.begin?.();
       for await (const message of follower.open(attempt.signal)) {
         clearTimeout(watchdog);
-        watchdog = setTimeout(stop, silence);
+        watchdog = setTimeout(giveUp, silence);
         pause = firstPause;
         reportWhole(name);
         follower.take(message);
       }
+      reportWhole(name);
+      pause = Date.now() - opened < soon ? rest : firstPause;
     } catch (error) {
       if (isAborted(signal)) return;
+      if (wasSilent(silent)) continue;
       const problem = problemOf(error);
       if (!problem.passing && problem.code !== Code.Unknown && problem.code !== Code.Internal) {
         follower.fail(problem);
@@ -53,8 +65,9 @@ export async function follow<T>(follower: Follower<T>, signal: AbortSignal): Pro
   }
 }
 
-// The compiler takes the signal's state for settled by the loop's condition.
+// The compiler takes both for settled: it sees no assignment between.
 const isAborted = (signal: AbortSignal): boolean => signal.aborted;
+const wasSilent = (silent: boolean): boolean => silent;
 
 function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

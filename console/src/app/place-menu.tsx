@@ -18,7 +18,7 @@ export function PlaceMenu() {
     <Menu
       align="start"
       trigger={
-        <Button kind="quiet" aria-label={`Project ${here.project}, domain ${here.domain}. Change it`}>
+        <Button kind="quiet" aria-label={`${here.project} / ${here.domain}: go to another project or domain`}>
           {here.project} / {here.domain}
           <ChevronsUpDown size={14} aria-hidden />
         </Button>

@@ -29,10 +29,10 @@ export function Shell() {
         <PlaceMenu />
         <Navigation />
         <div className={css["spacer"]} />
-        <Button className={css["search"]} onClick={() => setSearching(true)} aria-label="Search or jump to">
+        <Button className={css["search"]} onClick={() => setSearching(true)} aria-label="Search">
           <Search size={14} aria-hidden />
           <span>Search</span>
-          <kbd>{/Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘K" : "Ctrl K"}</kbd>
+          <kbd aria-hidden>{/Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘K" : "Ctrl K"}</kbd>
         </Button>
         <PreferencesMenu />
       </header>

@@ -30,7 +30,6 @@ export function Condition({ action, details }: { readonly action: ActionName; re
             ["Told to", condition.webhook?.url],
           ]}
         />
-        {paused && <SignalForm run={action.run} action={action.name} parent={details.metadata?.parent ?? ""} condition={condition} />}
         {paused && (
           <>
             <SignalForm run={action.run} action={action.name} parent={details.metadata?.parent ?? ""} condition={condition} />

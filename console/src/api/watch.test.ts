@@ -1,0 +1,54 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { follow } from "./watch";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** Opens streams that say what they are given: numbers, the end, or an error. "hang" says nothing until it is aborted. */
+function streams(...scripts: readonly (readonly (number | "hang" | ConnectError)[])[]) {
+  const opened: number[] = [];
+  const open = async function* (signal: AbortSignal): AsyncGenerator<number> {
+    const script = scripts[opened.push(Date.now()) - 1] ?? ["hang" as const];
+    for (const step of script) {
+      if (step === "hang") await new Promise((_, reject) => signal.addEventListener("abort", () => reject(new ConnectError("aborted", Code.Canceled))));
+      else if (typeof step === "number") yield await Promise.resolve(step);
+      else throw step;
+    }
+  };
+  return { open, opened };
+}
+
+async function run(source: ReturnType<typeof streams>, ms: number) {
+  const taken: number[] = [];
+  const failed: string[] = [];
+  const control = new AbortController();
+  const done = follow({ open: source.open, take: (n: number) => void taken.push(n), fail: (problem) => void failed.push(problem.title) }, control.signal);
+  await vi.advanceTimersByTimeAsync(ms);
+  control.abort();
+  await vi.advanceTimersByTimeAsync(0);
+  await done;
+  return { taken, failed };
+}
+
+it("heals when the connection breaks", async () => {
+  const source = streams([1, new ConnectError("gone", Code.Unavailable)], [new ConnectError("gone", Code.Unavailable)], [2]);
+  expect(await run(source, 2000)).toEqual({ taken: [1, 2], failed: [] });
+});
+
+it("does not try again what cannot be had", async () => {
+  const source = streams([new ConnectError("no such run", Code.NotFound)]);
+  expect(await run(source, 60_000)).toEqual({ taken: [], failed: ["It does not exist"] });
+  expect(source.opened).toHaveLength(1);
+});
+
+it("rests before it opens anew what had little to tell", async () => {
+  const source = streams([1], [1], [1]);
+  await run(source, 11_000);
+  expect(source.opened).toHaveLength(3);
+});
+
+it("opens anew what is silent", async () => {
+  const source = streams(["hang"], [7, "hang"]);
+  expect((await run(source, 61_000)).taken).toEqual([7]);
+});
