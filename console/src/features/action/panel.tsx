@@ -20,8 +20,6 @@ import css from "./panel.module.css";
 const Data = lazy(() => import("./io/data").then((m) => ({ default: m.DataTab })));
 const Logs = lazy(() => import("./logs/logs").then((m) => ({ default: m.LogsTab })));
 const Pod = lazy(() => import("./pod/pod").then((m) => ({ default: m.PodTab })));
-const Report = lazy(() => import("./report").then((m) => ({ default: m.ReportView })));
-const Code = lazy(() => import("./code").then((m) => ({ default: m.CodeView })));
 
 /** What a change of the panel puts into the address; undefined takes it out. */
 export interface PanelChange {
@@ -30,7 +28,7 @@ export interface PanelChange {
   readonly line?: number | undefined;
 }
 
-export type PanelTab = "summary" | "io" | "logs" | "report" | "code" | "pod";
+export type PanelTab = "summary" | "io" | "logs" | "pod";
 
 export interface ActionPanelProps {
   readonly run: RunName;
@@ -115,7 +113,7 @@ function Header({ action, attempt, details, onChange, onClose }: ActionPanelProp
   );
 }
 
-const names: Record<PanelTab, string> = { summary: "Summary", io: "Inputs and outputs", logs: "Logs", report: "Report", code: "Code", pod: "Pod" };
+const names: Record<PanelTab, string> = { summary: "Summary", io: "Inputs and outputs", logs: "Logs", pod: "Pod" };
 
 /** What there is to see of an action: only tasks run code in pods. */
 function tabsOf(details: ActionDetails): readonly PanelTab[] {
@@ -124,7 +122,7 @@ function tabsOf(details: ActionDetails): readonly PanelTab[] {
     case ActionType.TRACE:
       return ["summary", "io"];
     default:
-      return ["summary", "io", "logs", "pod"]; // report and code come with what serves them
+      return ["summary", "io", "logs", "pod"];
   }
 }
 
@@ -132,13 +130,10 @@ function Content({ name, details, attempt, tab, line, onChange, onSelect }: Acti
   const tabs = tabsOf(details);
   const chosen = tabs.find((known) => known === tab) ?? "summary";
   const props: TabProps = { action: name, details, attempt: attemptOf(details, attempt)?.attempt ?? 0, onChange, onSelect };
-  const live = isLive(details.status?.phase ?? ActionPhase.UNSPECIFIED);
   const contents: Record<PanelTab, () => ReactNode> = {
     summary: () => <Summary {...props} />,
     io: () => <Data {...props} />,
     logs: () => <Logs key={props.attempt} {...props} line={line} />,
-    report: () => <Report run={name.run} action={name.name} attempt={props.attempt} live={live} />,
-    code: () => <Code run={name.run} action={name.name} />,
     pod: () => <Pod {...props} />,
   };
   return (

@@ -5,7 +5,7 @@ export interface ActionSearch {
   /** The chosen action; a0 is the run's own. */
   readonly action?: string;
   /** The chosen tab of the action. */
-  readonly tab?: "summary" | "io" | "logs" | "report" | "code" | "pod";
+  readonly tab?: "summary" | "io" | "logs" | "pod";
   /** The attempt that is looked at; the latest when unset. */
   readonly attempt?: number;
   /** A line of the log. */
@@ -17,7 +17,7 @@ export interface ActionSearch {
 }
 
 const views = ["tree", "timeline", "graph"] as const;
-const tabs = ["summary", "io", "logs", "report", "code", "pod"] as const;
+const tabs = ["summary", "io", "logs", "pod"] as const;
 
 /** Takes what it knows of an address, and drops the rest. */
 export function ActionSearch(search: Record<string, unknown>): ActionSearch {

@@ -7,7 +7,7 @@ export interface Advice {
   /** What one can do, the likeliest first. */
   readonly steps: readonly string[];
   /** The tab in which to look. */
-  readonly look?: "logs" | "pod" | "code";
+  readonly look?: "logs" | "pod";
 }
 
 const memory: Advice = {

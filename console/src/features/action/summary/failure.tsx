@@ -7,7 +7,7 @@ import type { PanelTab } from "../panel";
 import { adviceOf, kindOf } from "./advice";
 import css from "./summary.module.css";
 
-const looks = { logs: "Look at the log", pod: "Look at the pod", code: "Look at the code" } as const;
+const looks = { logs: "Look at the log", pod: "Look at the pod" } as const;
 
 /** An error with its kind and code, and what to do about it. */
 export function Failure({ error, onLook }: { readonly error: ErrorInfo; readonly onLook?: (tab: PanelTab) => void }) {
