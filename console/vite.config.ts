@@ -5,7 +5,7 @@ import { defineConfig } from "vitest/config";
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 // The server that `npm run dev` passes calls on to.
-const server = process.env["FLYTE_SERVER"] ?? "http://localhost:8090";
+const server = process.env["FLYTE_SERVER"] ?? "http://localhost:8088";
 
 export default defineConfig({
   base: "/v2/",

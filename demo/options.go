@@ -19,7 +19,7 @@ import (
 type Options struct {
 	// DataDir keeps everything. Default: demo below datadir.Home.
 	DataDir string `json:"dataDir,omitempty"`
-	// Listen is the address of the one port, host:port. Port 0 takes a free one. Default 127.0.0.1:8090.
+	// Listen is the address of the one port, host:port. Port 0 takes a free one. Default 127.0.0.1:8088.
 	Listen string `json:"listen,omitempty"`
 	// Ephemeral keeps everything in a temporary directory that goes with the demo.
 	Ephemeral bool `json:"ephemeral,omitempty"`
@@ -40,7 +40,8 @@ type Options struct {
 	ownPython bool
 }
 
-const defaultListen = "127.0.0.1:8090"
+// Not 8090, the port of a server: for localhost:8090 the released SDK prints links to localhost:8080.
+const defaultListen = "127.0.0.1:8088"
 
 // readFile takes the section demo of a configuration file.
 func readFile(path string) (Options, error) {
