@@ -17,6 +17,20 @@ type Config struct {
 	MaxInlineBytes int64 `mapstructure:"maxInlineBytes"`
 	// Logs configures TailLogs.
 	Logs LogsConfig `mapstructure:"logs"`
+	// Code bounds what is read of code bundles to show them.
+	Code CodeConfig `mapstructure:"code"`
+}
+
+// CodeConfig bounds what is read of code bundles to show them.
+type CodeConfig struct {
+	// MaxBundleBytes is the size of the largest bundle that is opened. Defaults to 128 MiB.
+	MaxBundleBytes int64 `mapstructure:"maxBundleBytes"`
+	// MaxUnpackedBytes is how much of a bundle is read, when unpacked. Defaults to 256 MiB.
+	MaxUnpackedBytes int64 `mapstructure:"maxUnpackedBytes"`
+	// MaxFiles is how many files of a bundle are listed. Defaults to 5000.
+	MaxFiles int `mapstructure:"maxFiles"`
+	// MaxReads is how many bundles are read at the same time; others wait. Defaults to 4.
+	MaxReads int `mapstructure:"maxReads"`
 }
 
 // LogsConfig configures TailLogs.
@@ -45,6 +59,7 @@ func DefaultConfig() Config {
 			SealWait:   20 * time.Second,
 			SealPoll:   500 * time.Millisecond,
 		},
+		Code: CodeConfig{MaxBundleBytes: 128 << 20, MaxUnpackedBytes: 256 << 20, MaxFiles: 5000, MaxReads: 4},
 	}
 }
 
@@ -67,6 +82,14 @@ func (c Config) Validate() error {
 		return fmt.Errorf("logs.sealWait: must not be negative, got %s", c.Logs.SealWait)
 	case c.Logs.SealPoll <= 0:
 		return fmt.Errorf("logs.sealPoll: must be positive, got %s", c.Logs.SealPoll)
+	case c.Code.MaxBundleBytes <= 0:
+		return fmt.Errorf("code.maxBundleBytes: must be positive, got %d", c.Code.MaxBundleBytes)
+	case c.Code.MaxUnpackedBytes <= 0:
+		return fmt.Errorf("code.maxUnpackedBytes: must be positive, got %d", c.Code.MaxUnpackedBytes)
+	case c.Code.MaxFiles <= 0:
+		return fmt.Errorf("code.maxFiles: must be positive, got %d", c.Code.MaxFiles)
+	case c.Code.MaxReads <= 0:
+		return fmt.Errorf("code.maxReads: must be positive, got %d", c.Code.MaxReads)
 	}
 	return nil
 }

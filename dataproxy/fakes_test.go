@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/dataproxy"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cluster/clusterconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
@@ -143,6 +144,7 @@ type fixture struct {
 	runLogs    workflowconnect.RunLogsServiceClient
 	translator workflowconnect.TranslatorServiceClient
 	cluster    clusterconnect.ClusterServiceClient
+	code       insightv1connect.CodeServiceClient
 }
 
 func newFixture(t *testing.T, change ...func(*dataproxy.Config)) *fixture {
@@ -197,6 +199,7 @@ func (f *fixture) serve(change ...func(*dataproxy.Config)) *fixture {
 	f.runLogs = workflowconnect.NewRunLogsServiceClient(client, rpc.InProcessURL)
 	f.translator = workflowconnect.NewTranslatorServiceClient(client, rpc.InProcessURL)
 	f.cluster = clusterconnect.NewClusterServiceClient(client, rpc.InProcessURL)
+	f.code = insightv1connect.NewCodeServiceClient(client, rpc.InProcessURL)
 	return f
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cluster/clusterconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/dataproxy/dataproxyconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
@@ -12,13 +13,14 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// Service serves DataProxyService, RunLogsService, ClusterService and TranslatorService. The methods are in files of
-// their own, one use case each.
+// Service serves DataProxyService, RunLogsService, ClusterService, TranslatorService and CodeService. The methods are in
+// files of their own, one use case each.
 type Service struct {
-	config Config
-	deps   Deps
-	clock  clock.Clock
-	logger zerolog.Logger
+	config  Config
+	deps    Deps
+	clock   clock.Clock
+	logger  zerolog.Logger
+	bundles chan struct{} // has a place for each code bundle that may be read at the same time
 }
 
 var _ dataproxyconnect.DataProxyServiceHandler = (*Service)(nil)
@@ -36,6 +38,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	}
 	return &Service{
 		config: config, deps: deps, clock: deps.Clock, logger: deps.Logger.With().Str("service", "dataproxy").Logger(),
+		bundles: make(chan struct{}, config.Code.MaxReads),
 	}, nil
 }
 
@@ -46,4 +49,5 @@ func (s *Service) Mount(r rpc.Registrar) {
 	r.Handle(workflowconnect.NewRunLogsServiceHandler(&runLogsHandler{s}, options...))
 	r.Handle(clusterconnect.NewClusterServiceHandler(clusterHandler{}, options...))
 	r.Handle(workflowconnect.NewTranslatorServiceHandler(&translatorHandler{s}, options...))
+	r.Handle(insightv1connect.NewCodeServiceHandler(&codeHandler{s}, options...))
 }

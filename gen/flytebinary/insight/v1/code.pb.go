@@ -94,7 +94,9 @@ type GetCodeResponse struct {
 	// The line on which it is defined, from 1; 0 when unknown.
 	Line uint32 `protobuf:"varint,6,opt,name=line,proto3" json:"line,omitempty"`
 	// Why there is no code to show, in words; empty when there is.
-	Missing       string `protobuf:"bytes,7,opt,name=missing,proto3" json:"missing,omitempty"`
+	Missing string `protobuf:"bytes,7,opt,name=missing,proto3" json:"missing,omitempty"`
+	// Whether the bundle has more files than are listed.
+	Partial       bool `protobuf:"varint,8,opt,name=partial,proto3" json:"partial,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -178,6 +180,13 @@ func (x *GetCodeResponse) GetMissing() string {
 	return ""
 }
 
+func (x *GetCodeResponse) GetPartial() bool {
+	if x != nil {
+		return x.Partial
+	}
+	return false
+}
+
 // CodeFile is a file of a bundle.
 type CodeFile struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -240,7 +249,7 @@ const file_flytebinary_insight_v1_code_proto_rawDesc = "" +
 	"!flytebinary/insight/v1/code.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\"w\n" +
 	"\x0eGetCodeRequest\x12G\n" +
 	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x12\x1c\n" +
-	"\x04path\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x04path\"\xd9\x01\n" +
+	"\x04path\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x04path\"\xf3\x01\n" +
 	"\x0fGetCodeResponse\x126\n" +
 	"\x05files\x18\x01 \x03(\v2 .flytebinary.insight.v1.CodeFileR\x05files\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
@@ -248,7 +257,8 @@ const file_flytebinary_insight_v1_code_proto_rawDesc = "" +
 	"\ttruncated\x18\x04 \x01(\bR\ttruncated\x12\x1a\n" +
 	"\bfunction\x18\x05 \x01(\tR\bfunction\x12\x12\n" +
 	"\x04line\x18\x06 \x01(\rR\x04line\x12\x18\n" +
-	"\amissing\x18\a \x01(\tR\amissing\"2\n" +
+	"\amissing\x18\a \x01(\tR\amissing\x12\x18\n" +
+	"\apartial\x18\b \x01(\bR\apartial\"2\n" +
 	"\bCodeFile\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x04R\x04size2n\n" +

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/insight/v1/code.proto.
  */
 export const file_flytebinary_insight_v1_code: GenFile = /*@__PURE__*/
-  fileDesc("CiFmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2NvZGUucHJvdG8SFmZseXRlYmluYXJ5Lmluc2lnaHQudjEiZwoOR2V0Q29kZVJlcXVlc3QSPQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQESFgoEcGF0aBgCIAEoCUIIukgFcgMYgAgiogEKD0dldENvZGVSZXNwb25zZRIvCgVmaWxlcxgBIAMoCzIgLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQ29kZUZpbGUSDAoEcGF0aBgCIAEoCRIMCgR0ZXh0GAMgASgJEhEKCXRydW5jYXRlZBgEIAEoCBIQCghmdW5jdGlvbhgFIAEoCRIMCgRsaW5lGAYgASgNEg8KB21pc3NpbmcYByABKAkiJgoIQ29kZUZpbGUSDAoEcGF0aBgBIAEoCRIMCgRzaXplGAIgASgEMm4KC0NvZGVTZXJ2aWNlEl8KB0dldENvZGUSJi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdldENvZGVSZXF1ZXN0GicuZmx5dGViaW5hcnkuaW5zaWdodC52MS5HZXRDb2RlUmVzcG9uc2UiA5ACAUJLWklnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2luc2lnaHQvdjE7aW5zaWdodHYxYgZwcm90bzM", [file_buf_validate_validate, file_flyteidl2_common_identifier]);
+  fileDesc("CiFmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2NvZGUucHJvdG8SFmZseXRlYmluYXJ5Lmluc2lnaHQudjEiZwoOR2V0Q29kZVJlcXVlc3QSPQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQESFgoEcGF0aBgCIAEoCUIIukgFcgMYgAgiswEKD0dldENvZGVSZXNwb25zZRIvCgVmaWxlcxgBIAMoCzIgLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQ29kZUZpbGUSDAoEcGF0aBgCIAEoCRIMCgR0ZXh0GAMgASgJEhEKCXRydW5jYXRlZBgEIAEoCBIQCghmdW5jdGlvbhgFIAEoCRIMCgRsaW5lGAYgASgNEg8KB21pc3NpbmcYByABKAkSDwoHcGFydGlhbBgIIAEoCCImCghDb2RlRmlsZRIMCgRwYXRoGAEgASgJEgwKBHNpemUYAiABKAQybgoLQ29kZVNlcnZpY2USXwoHR2V0Q29kZRImLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0Q29kZVJlcXVlc3QaJy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdldENvZGVSZXNwb25zZSIDkAIBQktaSWdpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvaW5zaWdodC92MTtpbnNpZ2h0djFiBnByb3RvMw", [file_buf_validate_validate, file_flyteidl2_common_identifier]);
 
 /**
  * GetCodeRequest names an action and, perhaps, a file.
@@ -97,6 +97,13 @@ export type GetCodeResponse = Message<"flytebinary.insight.v1.GetCodeResponse"> 
    * @generated from field: string missing = 7;
    */
   missing: string;
+
+  /**
+   * Whether the bundle has more files than are listed.
+   *
+   * @generated from field: bool partial = 8;
+   */
+  partial: boolean;
 };
 
 /**
