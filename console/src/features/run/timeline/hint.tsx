@@ -1,0 +1,43 @@
+import { duration } from "@/design/format";
+import { Phase } from "@/design/phase";
+import { none } from "@/features/run/model/run-model";
+import type { Timeline } from "./controller";
+import { stageNames } from "./segments";
+import { offset } from "./words";
+import css from "./timeline.module.css";
+
+/** The longest list of segments that is read; of what was tried more often the last are told. */
+const most = 8;
+
+/** What the pointer is on, in words. */
+export function Hint({ timeline, row }: { readonly timeline: Timeline; readonly row: number }) {
+  const { model } = timeline;
+  const segments = timeline.segments(row);
+  const started = model.started(row);
+  const several = segments.some((segment) => segment.attempt > 1);
+  return (
+    <>
+      <strong>{model.title(row)}</strong>
+      <Phase phase={model.phase(row)} />
+      <dl className={css["facts"]}>
+        <dt>Created</dt>
+        <dd>{offset(model.created(row))}</dd>
+        {started !== none && (
+          <>
+            <dt>Started</dt>
+            <dd>{offset(started)}</dd>
+          </>
+        )}
+        {segments.slice(-most).map((segment) => (
+          <div key={`${segment.from} ${segment.stage}`}>
+            <dt>
+              {stageNames[segment.stage]}
+              {several && `, attempt ${segment.attempt}`}
+            </dt>
+            <dd>{duration(segment.to - segment.from)}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}

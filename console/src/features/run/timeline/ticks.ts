@@ -1,0 +1,122 @@
+import type { Stretch } from "./scale";
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/** Steps that people count in. */
+const steps = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[1, 2, 5, 10, 15, 30].map((n) => n * second),
+  ...[1, 2, 5, 10, 15, 30].map((n) => n * minute),
+  ...[1, 2, 3, 6, 12].map((n) => n * hour),
+  ...[1, 2, 7, 14, 28, 91, 364].map((n) => n * day),
+];
+
+/** A mark on an axis. */
+export interface Tick {
+  /** In milliseconds after the run was created. */
+  readonly at: number;
+  readonly label: string;
+  /** Where a new minute, hour or day begins. */
+  readonly strong: boolean;
+}
+
+/** The smallest step with which no more marks than wanted fit. */
+export function stepFor(length: number, wanted: number): number {
+  const least = length / Math.max(1, wanted);
+  return steps.find((step) => step >= least) ?? Math.ceil(least / (364 * day)) * 364 * day;
+}
+
+/** Marks of the time since the run was created. */
+export function relativeTicks(stretch: Stretch, wanted: number): Tick[] {
+  const step = stepFor(stretch.to - stretch.from, wanted);
+  const ticks: Tick[] = [];
+  for (let n = Math.max(0, Math.ceil(stretch.from / step)); n * step <= stretch.to; n++) {
+    const at = n * step;
+    ticks.push({ at, label: sinceStart(at, step), strong: n === 0 });
+  }
+  return ticks;
+}
+
+/** A time since the start, as exactly as marks of a step need it: "+1:05", "+2h 30m". */
+export function sinceStart(ms: number, step: number): string {
+  if (ms === 0) return "0";
+  if (step < second) return ms < second ? `${ms} ms` : `${(ms / second).toFixed(step < 10 ? 3 : step < 100 ? 2 : 1)} s`;
+  if (ms < minute) return `${Math.round(ms / second)} s`;
+  const days = Math.floor(ms / day);
+  const hours = Math.floor((ms % day) / hour);
+  const minutes = Math.floor((ms % hour) / minute);
+  const seconds = Math.floor((ms % minute) / second);
+  const parts = [
+    days > 0 && `${days} d`,
+    hours > 0 && `${hours} h`,
+    minutes > 0 && `${minutes} m`,
+    seconds > 0 && step < minute && `${seconds} s`,
+  ].filter((part) => part !== false);
+  return parts.slice(0, 3).join(" ");
+}
+
+/** Marks of the clock on the wall in a time zone; createdAt is in milliseconds of the epoch. */
+export function wallTicks(stretch: Stretch, wanted: number, createdAt: number, clock: WallClock): Tick[] {
+  const step = stepFor(stretch.to - stretch.from, wanted);
+  const ticks: Tick[] = [];
+  const from = createdAt + stretch.from;
+  const ahead = clock.offset(from);
+  let before = Number.NEGATIVE_INFINITY;
+  // What the clock shows goes on in steps; the clock may be put forward or back meanwhile, so that moments do not.
+  for (let shown = Math.ceil((from + ahead) / step) * step; ; shown += step) {
+    const at = shown - clock.offset(shown - ahead);
+    if (at > createdAt + stretch.to) return ticks;
+    if (at <= before) continue;
+    before = at;
+    const midnight = shown % day === 0;
+    ticks.push({ at: at - createdAt, label: midnight ? clock.date(at) : clock.time(at, step), strong: midnight });
+  }
+}
+
+/** The clock in a time zone. Moments are in milliseconds of the epoch. */
+export class WallClock {
+  readonly #fields: Intl.DateTimeFormat;
+  readonly #date: Intl.DateTimeFormat;
+  readonly #offsets = new Map<number, number>();
+
+  constructor(readonly zone: string | undefined) {
+    this.#fields = new Intl.DateTimeFormat("en-US", {
+      timeZone: zone,
+      hourCycle: "h23",
+      year: "numeric",
+      month: "numeric",
+      day: "numeric",
+      hour: "numeric",
+      minute: "numeric",
+      second: "numeric",
+    });
+    this.#date = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeZone: zone });
+  }
+
+  /** How far it is ahead of UTC, in milliseconds. */
+  offset(at: number): number {
+    const quarter = Math.floor(at / (15 * minute)); // no zone changes within
+    const known = this.#offsets.get(quarter);
+    if (known !== undefined) return known;
+    const parts = new Map(this.#fields.formatToParts(quarter * 15 * minute).map((part) => [part.type, Number(part.value)]));
+    const field = (name: Intl.DateTimeFormatPartTypes) => parts.get(name) ?? 0;
+    const shown = Date.UTC(field("year"), field("month") - 1, field("day"), field("hour"), field("minute"), field("second"));
+    const offset = shown - quarter * 15 * minute;
+    if (this.#offsets.size > 1000) this.#offsets.clear();
+    this.#offsets.set(quarter, offset);
+    return offset;
+  }
+
+  date(at: number): string {
+    return this.#date.format(at);
+  }
+
+  /** The time of day, as exactly as marks of a step need it. */
+  time(at: number, step: number): string {
+    const text = new Date(at + this.offset(at)).toISOString();
+    return text.slice(11, step < second ? 23 : step < minute ? 19 : 16);
+  }
+}

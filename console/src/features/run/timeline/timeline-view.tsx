@@ -1,0 +1,160 @@
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore, type KeyboardEvent } from "react";
+import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
+import { client } from "@/api/transport";
+import { usePreferences } from "@/app/preferences";
+import { read, write } from "@/app/storage";
+import { count } from "@/design/format";
+import { none, type RunModel } from "@/features/run/model/run-model";
+import type { RunName } from "@/features/run/model/use-run-model";
+import { Timeline, type Rows } from "./controller";
+import { Hint } from "./hint";
+import { listen, listenOverview, press } from "./input";
+import { placeOf } from "./order";
+import { rowId, SpokenRows } from "./rows";
+import { WhySlow } from "./slow";
+import { Toolbar } from "./toolbar";
+import type { AskTransitions } from "./transitions";
+import css from "./timeline.module.css";
+
+export interface TimelineViewProps {
+  readonly run: RunName;
+  readonly model: RunModel;
+  readonly version: number;
+  readonly selected: string;
+  readonly onSelect: (name: string) => void;
+  readonly visible: (row: number) => boolean;
+}
+
+/** How long the cursor rests on a row before the page turns to it, in milliseconds: a held key passes over many. */
+const rest = 150;
+
+const isBoolean = (value: unknown): value is boolean => typeof value === "boolean";
+const isRows = (value: unknown): value is Rows => value === "roomy" || value === "compact";
+
+/** When what happened: the actions of a run as bars over time. */
+export function TimelineView({ run, model, version, selected, onSelect, visible }: TimelineViewProps) {
+  const timeline = useTimeline(run, model);
+  const shown = useSyncExternalStore(timeline.subscribe, () => timeline.shown);
+  const { zone } = usePreferences();
+  const [rows, setRows] = useState<Rows>(() => read("timeline-rows", isRows) ?? "roomy");
+  const [path, setPath] = useState(() => read("timeline-path", isBoolean) ?? true);
+  const [hovered, setHovered] = useState(none);
+  const scroller = useRef<HTMLDivElement>(null);
+  const spacer = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const overview = useRef<HTMLCanvasElement>(null);
+  const hint = useRef<HTMLDivElement>(null);
+  const choose = useChoice(timeline, model, onSelect);
+
+  useLayoutEffect(() => {
+    if (!scroller.current || !spacer.current || !canvas.current || !overview.current) return;
+    const stops = [
+      timeline.attach({ scroller: scroller.current, spacer: spacer.current, canvas: canvas.current, overview: overview.current }),
+      listenOverview(overview.current, timeline),
+      listen(canvas.current, timeline, {
+        choose,
+        hover: (row, x, y) => {
+          timeline.hover(row);
+          setHovered(row);
+          if (hint.current) placeHint(hint.current, x, y);
+        },
+      }),
+    ];
+    return () => stops.forEach((stop) => stop());
+  }, [timeline, choose]);
+  useEffect(() => timeline.update(visible), [timeline, version, visible]);
+  // The row of a name is known only once its part of the run has come.
+  const row = useMemo(() => (version < 0 ? none : model.row(selected)), [model, selected, version]);
+  useEffect(() => timeline.select(row), [timeline, row]);
+  useEffect(() => {
+    timeline.zone = zone;
+    timeline.rows = rows;
+    timeline.pathWanted = path;
+  }, [timeline, zone, rows, path]);
+
+  const keyDown = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const meant = press(timeline, event.key);
+    if (meant === false) return;
+    event.preventDefault();
+    if (typeof meant === "number") choose(meant, rest);
+  };
+  return (
+    <div className={css["timeline"]} data-testid="timeline">
+      <Toolbar
+        timeline={timeline}
+        all={shown.all}
+        rows={rows}
+        onRows={(next) => {
+          write("timeline-rows", next);
+          setRows(next);
+        }}
+        path={path}
+        onPath={(next) => {
+          write("timeline-path", next);
+          setPath(next);
+        }}
+      />
+      <canvas ref={overview} className={css["overview"]} aria-hidden title="The whole run: drag to move what is in sight" />
+      <div
+        ref={scroller}
+        className={css["scroller"]}
+        role="listbox"
+        tabIndex={0}
+        aria-label={`Timeline of ${count(shown.rows)} actions`}
+        aria-describedby="timeline-keys"
+        aria-activedescendant={placeOf(shown.order, shown.cursor) === none ? undefined : rowId(shown.cursor)}
+        onKeyDown={keyDown}
+      >
+        <div ref={spacer} role="presentation">
+          <canvas ref={canvas} className={css["canvas"]} aria-hidden />
+        </div>
+        <SpokenRows model={model} shown={shown} />
+      </div>
+      <p id="timeline-keys" className="visually-hidden">
+        Up and down choose an action, left and right move through time, plus and minus zoom, zero shows everything, enter zooms to the action, space folds its children.
+      </p>
+      <div ref={hint} className={css["hint"]} hidden={hovered === none}>
+        {hovered !== none && <Hint timeline={timeline} row={hovered} />}
+      </div>
+      {path && shown.path && shown.path.total > 0 && <WhySlow model={model} path={shown.path} live={shown.live} selected={shown.cursor} onSelect={choose} />}
+    </div>
+  );
+}
+
+/** The timeline of a run, made once. */
+function useTimeline({ project, domain, name }: RunName, model: RunModel): Timeline {
+  return useMemo(() => {
+    const ask: AskTransitions = async (numbers, signal) =>
+      (await client(InsightService).listTransitions({ runId: { project, domain, name }, numbers }, { signal })).transitions;
+    return new Timeline(model, ask);
+  }, [model, project, domain, name]);
+}
+
+/** Chooses a row: at once on the canvas, and on the page when the choice has rested for a while. */
+function useChoice(timeline: Timeline, model: RunModel, onSelect: (name: string) => void): (row: number, rest?: number) => void {
+  const latest = useRef(onSelect);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => {
+    latest.current = onSelect;
+  });
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return useCallback(
+    (row, rest = 0) => {
+      if (row < 0) return;
+      timeline.select(row);
+      clearTimeout(timer.current);
+      timer.current = setTimeout(() => latest.current(model.name(row)), rest);
+    },
+    [timeline, model],
+  );
+}
+
+/** Puts the hint beside the pointer, where the window has room for it. */
+function placeHint(hint: HTMLElement, x: number, y: number): void {
+  const [right, below] = [x < innerWidth - 340, y < innerHeight - 260];
+  hint.style.left = right ? `${x + 14}px` : "auto";
+  hint.style.right = right ? "auto" : `${innerWidth - x + 10}px`;
+  hint.style.top = below ? `${y + 14}px` : "auto";
+  hint.style.bottom = below ? "auto" : `${innerHeight - y + 10}px`;
+}

@@ -1,0 +1,123 @@
+import { problemOf } from "@/api/problem";
+import type { RunModel } from "@/features/run/model/run-model";
+import type { Change } from "./segments";
+
+/** What the server says of some actions, by their numbers. */
+export type AskTransitions = (numbers: number[], signal: AbortSignal) => Promise<readonly (Change & { readonly number: number })[]>;
+
+/** As many as the server takes at once. */
+const most = 500;
+/** So many are remembered; those that were not looked at for longest go first. */
+const remembered = 20_000;
+/** How long rows have to be in sight before they are asked for, in milliseconds. */
+const patience = 60;
+/** How soon actions that change all the time are asked for again, in milliseconds. */
+const renewal = 1000;
+const pauses = [500, 1000, 2000, 5000, 10_000];
+
+interface Known {
+  /** What the row looked like when it was asked for. */
+  readonly mark: string;
+  readonly changes: readonly Change[];
+  readonly at: number;
+}
+
+/** The changes of phase of the actions that were in sight. What changed meanwhile is shown until the new answer is here. */
+export class Transitions {
+  readonly #known = new Map<number, Known>(); // by number
+  #control = new AbortController();
+  #refused = false;
+  #wanted: number[] = []; // rows
+  #asking = false;
+  #failures = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    readonly model: RunModel,
+    readonly ask: AskTransitions,
+    readonly changed: () => void,
+  ) {}
+
+  /** What is known of a row. */
+  get(row: number): readonly Change[] | undefined {
+    const number = this.model.number(row);
+    const known = this.#known.get(number);
+    if (!known) return undefined;
+    this.#known.delete(number); // to the end of the map: it was just looked at
+    this.#known.set(number, known);
+    return known.changes;
+  }
+
+  /** Says which rows are in sight now. */
+  want(rows: number[]): void {
+    this.#wanted = rows;
+    this.#later(patience);
+  }
+
+  /** Ends all questions, until rows come into sight again. */
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#control.abort();
+    this.#control = new AbortController();
+  }
+
+  #later(pause: number): void {
+    if (this.#asking || this.#timer !== undefined || this.#refused) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      void this.#work();
+    }, pause);
+  }
+
+  async #work(): Promise<void> {
+    const now = performance.now();
+    const stale = this.#wanted.filter((row) => {
+      const known = this.#known.get(this.model.number(row));
+      return !known || (known.mark !== this.#mark(row) && now - known.at > renewal);
+    });
+    if (stale.length === 0) {
+      if (this.#wanted.some((row) => this.#known.get(this.model.number(row))?.mark !== this.#mark(row))) this.#later(renewal);
+      return;
+    }
+    const marks = new Map(stale.slice(0, most).map((row) => [this.model.number(row), this.#mark(row)]));
+    this.#asking = true;
+    const { signal } = this.#control;
+    let pause = patience;
+    try {
+      this.#take(marks, await this.ask([...marks.keys()], signal));
+      this.#failures = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#refused = !problemOf(error).passing; // it will not be answered: the coarse picture has to do
+      pause = pauses[Math.min(this.#failures++, pauses.length - 1)] ?? patience;
+    } finally {
+      this.#asking = false;
+    }
+    if (!signal.aborted) this.#later(pause);
+  }
+
+  #take(marks: ReadonlyMap<number, string>, answer: readonly (Change & { readonly number: number })[]): void {
+    const byNumber = new Map<number, Change[]>();
+    for (const { number, attempt, phase, at } of answer) {
+      const changes = byNumber.get(number);
+      if (changes) changes.push({ attempt, phase, at });
+      else byNumber.set(number, [{ attempt, phase, at }]);
+    }
+    const at = performance.now();
+    for (const [number, mark] of marks) {
+      this.#known.delete(number);
+      this.#known.set(number, { mark, changes: byNumber.get(number) ?? [], at });
+    }
+    for (const number of this.#known.keys()) {
+      if (this.#known.size <= remembered) break;
+      this.#known.delete(number);
+    }
+    this.changed();
+  }
+
+  #mark(row: number): string {
+    const { model } = this;
+    return `${model.phase(row)}.${model.attempt(row)}.${model.started(row)}.${model.ended(row)}`;
+  }
+}
