@@ -15,7 +15,12 @@ import css from "./shell.module.css";
 export function Shell() {
   const [searching, setSearching] = useState(false);
   useShortcut("mod+k", () => setSearching(true));
-  useShortcut("/", () => setSearching(true));
+  useShortcut("/", () => {
+    // The page's own filter, where it has one.
+    const filter = document.querySelector<HTMLElement>("[data-filter]");
+    if (filter) filter.focus();
+    else setSearching(true);
+  });
   return (
     <div className={css["shell"]}>
       <a className={css["skip"]} href="#main">

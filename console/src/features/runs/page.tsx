@@ -1,97 +1,96 @@
-import { useInfiniteQuery } from "@connectrpc/connect-query";
-import { Link, useParams } from "@tanstack/react-router";
-import { Sort_Direction } from "@gen/flyteidl2/common/list_pb.js";
-import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
-import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
-import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useConnection } from "@/api/connection";
+import type { Place } from "@/app/place";
 import { Button } from "@/design/button";
-import { dateOf } from "@/design/format";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
-import { Phase } from "@/design/phase";
-import { isLive } from "@/design/phases";
-import { Span, When } from "@/design/time";
-import { taskOf } from "./task-of";
-import css from "./runs.module.css";
+import { useColumns } from "./columns";
+import { FilterBar } from "./filter-bar";
+import { RunList } from "./list";
+import { isFiltered, patched, type RunsSearch } from "./search";
+import { useRuns, type Runs } from "./use-runs";
+import { useSelection } from "./use-selection";
+import css from "./list.module.css";
 
-const every = 3000;
-
-/** The runs of a project's domain, the latest first, looked up again every few seconds. */
+/** The runs of a project's domain: which ones is in the address, and the newest are live. */
 export function RunsPage() {
   const { project = "", domain = "" } = useParams({ strict: false });
-  const answer = useInfiniteQuery(
-    RunService.method.listRuns,
-    {
-      request: { limit: 50, token: "", sortByFields: [{ key: "created_at", direction: Sort_Direction.DESCENDING }] },
-      scopeBy: { case: "projectId", value: { organization: "flyte", name: project, domain } },
-    },
-    {
-      pageParamKey: "request",
-      getNextPageParam: (page, _all, asked) => (page.token ? { ...asked, token: page.token } : undefined),
-      refetchInterval: every,
-    },
-  );
-  const runs = answer.data?.pages.flatMap((page) => page.runs) ?? [];
+  const search: RunsSearch = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const place = { project, domain };
+  const runs = useRuns(place, search);
+  const columns = useColumns();
+  const selection = useSelection(place, search);
+  const onSearch = (next: RunsSearch) => void navigate({ to: "/domain/$domain/project/$project/runs", params: place, search: next });
   return (
     <div className={css["page"]}>
-      <h1>Runs</h1>
-      {answer.error && <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />}
-      {answer.isLoading && <Loading what="the runs" />}
-      {answer.isSuccess && runs.length === 0 && <Empty title="Nothing has run here yet" command={`flyte run -p ${project} -d ${domain} hello.py main`} />}
-      {runs.length > 0 && (
-        <table className={css["table"]}>
-          <thead>
-            <tr>
-              <th scope="col">Task</th>
-              <th scope="col">Run</th>
-              <th scope="col">Phase</th>
-              <th scope="col">Started</th>
-              <th scope="col">Duration</th>
-              <th scope="col">By</th>
-            </tr>
-          </thead>
-          <tbody>
-            {runs.map((run) => (
-              <Row key={run.action?.id?.run?.name ?? ""} run={run} />
-            ))}
-          </tbody>
-        </table>
-      )}
-      {answer.hasNextPage && (
-        <div>
-          <Button disabled={answer.isFetchingNextPage} onClick={() => void answer.fetchNextPage()}>
-            Older runs
-          </Button>
+      <div className={css["top"]}>
+        <div className={css["title"]}>
+          <h1>Runs</h1>
+          <Currency runs={runs} search={search} />
         </div>
+        <FilterBar place={place} search={search} onSearch={onSearch} columns={columns} />
+        {runs.problem && <ProblemNotice error={runs.problem} retry={runs.again} />}
+        {runs.loading && <Loading what="the runs" />}
+        {!runs.loading && !runs.problem && runs.runs.length === 0 && <Nothing place={place} search={search} onSearch={onSearch} />}
+      </div>
+      {runs.runs.length > 0 && (
+        <RunList
+          runs={runs.runs}
+          columns={columns.shown}
+          sort={search.sort ?? "newest"}
+          onSort={(sort) => onSearch(patched(search, { sort: sort === "newest" ? undefined : sort }))}
+          more={runs.more}
+          loadMore={runs.loadMore}
+          loadingMore={runs.loadingMore}
+          selected={selection.names}
+          onSelect={selection.select}
+          onSeen={runs.onSeen}
+        />
       )}
     </div>
   );
 }
 
-function Row({ run }: { readonly run: Run }) {
-  const action = run.action;
-  const id = action?.id?.run;
-  if (!id) return null;
-  const phase = action.status?.phase ?? ActionPhase.UNSPECIFIED;
-  const started = dateOf(action.status?.startTime);
-  const by = action.metadata?.executedBy?.principal;
+/** Says whether what is shown is the present. */
+function Currency({ runs, search }: { readonly runs: Runs; readonly search: RunsSearch }) {
+  const { lost } = useConnection();
+  if (runs.loading || runs.problem) return null;
+  if (runs.live && !lost) {
+    return (
+      <span className={css["live"]} data-testid="live" title="Changes are shown as they happen.">
+        Live
+      </span>
+    );
+  }
+  const why = lost ? "the connection is lost" : search.paused ? "looked up every 5 seconds" : search.sort ? "in this order, looked up every 5 seconds" : "looked up every 5 seconds";
   return (
-    <tr>
-      <td>
-        <Link to="/domain/$domain/project/$project/runs/$run" params={{ domain: id.domain, project: id.project, run: id.name }}>
-          {taskOf(action)}
-        </Link>
-      </td>
-      <td className={css["name"]}>{id.name}</td>
-      <td>
-        <Phase phase={phase} />
-      </td>
-      <td>
-        <When at={started} />
-      </td>
-      <td>
-        <Span from={started} to={isLive(phase) ? undefined : dateOf(action.status?.endTime)} />
-      </td>
-      <td>{by?.case === "user" ? by.value.id?.subject : by?.case === "application" ? by.value.id?.subject : ""}</td>
-    </tr>
+    <span className={`${css["live"] ?? ""} ${css["still"] ?? ""}`} data-testid="not-live">
+      Not live: {why}
+      <Button small kind="quiet" onClick={runs.again}>
+        Look now
+      </Button>
+    </span>
+  );
+}
+
+function Nothing({ place: { project, domain }, search, onSearch }: { readonly place: Place; readonly search: RunsSearch; readonly onSearch: (search: RunsSearch) => void }) {
+  if (!isFiltered(search)) {
+    return (
+      <Empty title="Nothing has run here yet" command={`flyte run -p ${project} -d ${domain} hello.py main`}>
+        <p>Runs show up here the moment that they are made.</p>
+      </Empty>
+    );
+  }
+  const { task, q } = search;
+  return (
+    <Empty title="No run meets all conditions" {...(q !== undefined && !task ? { command: `flyte get run -p ${project} -d ${domain} ${q}` } : {})}>
+      <div className={css["chips"]}>
+        {task !== undefined && q === undefined && !task.startsWith("=") && (
+          <Button onClick={() => onSearch(patched(search, { task: undefined, q: task }))}>Look for “{task}” in the names of runs</Button>
+        )}
+        {q !== undefined && task === undefined && <Button onClick={() => onSearch(patched(search, { task: q, q: undefined }))}>Look for “{q}” in the names of tasks</Button>}
+        <Button onClick={() => onSearch({})}>Remove all conditions</Button>
+      </div>
+    </Empty>
   );
 }

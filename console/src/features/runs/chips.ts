@@ -1,0 +1,43 @@
+import { lookOf, phaseOfKey } from "@/design/phases";
+import { agoOf, labelOf, patched, sources, toggled, type RunsSearch } from "./search";
+
+/** A condition as people read it, and the search without it. */
+export interface Chip {
+  readonly key: string;
+  readonly text: string;
+  readonly without: RunsSearch;
+}
+
+const spans: Readonly<Record<string, string>> = { m: "minute", h: "hour", d: "day", w: "week" };
+
+/** "last 24 hours", or "since" and the moment. */
+export function sinceText(since: string, moment: (at: Date) => string): string {
+  if (agoOf(since) === undefined) return `since ${moment(new Date(since))}`;
+  const n = Number(since.slice(0, -1));
+  const unit = spans[since.slice(-1)] ?? "";
+  return n === 1 ? `last ${unit}` : `last ${n} ${unit}s`;
+}
+
+const labelText = (label: string): string => {
+  const [key, value] = labelOf(label);
+  return value === undefined ? `has the label ${key}` : `${key} = ${value}`;
+};
+
+/** The conditions of a search one by one. */
+export function chipsOf(search: RunsSearch, moment: (at: Date) => string): readonly Chip[] {
+  const chips: Chip[] = [];
+  const add = (key: string, text: string, patch: Parameters<typeof patched>[1]) => chips.push({ key, text, without: patched(search, patch) });
+  for (const key of search.phases?.split(",") ?? []) {
+    const phase = phaseOfKey(key);
+    if (phase !== undefined) add(`phase:${key}`, lookOf(phase).label, { phases: toggled(search.phases, key) });
+  }
+  if (search.task !== undefined) add("task", search.task.startsWith("=") ? `task ${search.task.slice(1)}` : `task has “${search.task}”`, { task: undefined });
+  if (search.q !== undefined) add("q", `name has “${search.q}”`, { q: undefined });
+  if (search.owner !== undefined) add("owner", `by ${search.owner}`, { owner: undefined });
+  for (const label of search.labels ?? []) add(`label:${label}`, labelText(label), { labels: search.labels?.filter((each) => each !== label) });
+  for (const key of search.source?.split(",") ?? []) add(`source:${key}`, `from: ${sources.find(([known]) => known === key)?.[2] ?? key}`, { source: toggled(search.source, key) });
+  if (search.since !== undefined) add("since", sinceText(search.since, moment), { since: undefined });
+  if (search.until !== undefined) add("until", `before ${moment(new Date(search.until))}`, { until: undefined });
+  if (search.paused) add("paused", "waits for a person", { paused: undefined });
+  return chips;
+}

@@ -1,0 +1,120 @@
+import { Link } from "@tanstack/react-router";
+import { useState, type ReactNode } from "react";
+import { RelationType } from "@gen/flyteidl2/common/run_pb.js";
+import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { read, write } from "@/app/storage";
+import { dateOf } from "@/design/format";
+import { Tag } from "@/design/facts";
+import { Phase } from "@/design/phase";
+import { isLive } from "@/design/phases";
+import { Span, When } from "@/design/time";
+import { nameOf, ownerOf, phaseOf } from "./request";
+import { sources, type Sort } from "./search";
+import { taskOf } from "./task-of";
+import css from "./list.module.css";
+
+/** A column of the list of runs. */
+export interface Column {
+  readonly key: string;
+  readonly label: string;
+  /** Its least width in rem, and its share of what is left over. */
+  readonly width: readonly [least: number, share: number];
+  /** The orders that its head switches between. */
+  readonly sorts?: readonly [Sort, Sort];
+  readonly cell: (run: Run) => ReactNode;
+}
+
+const task = (run: Run) => {
+  const spec = run.action?.metadata?.spec;
+  return spec?.case === "task" ? spec.value : undefined;
+};
+
+const relations: Readonly<Partial<Record<RelationType, string>>> = { [RelationType.RERUN]: "Again", [RelationType.RECOVER]: "Recovers" };
+
+/** All columns in their order; the run itself is always there. */
+export const columns: readonly Column[] = [
+  {
+    key: "run",
+    label: "Run",
+    width: [15, 3],
+    cell: (run) => {
+      const id = run.action?.id?.run;
+      return (
+        <>
+          <Link className={css["link"]} data-run={id?.name} to="/domain/$domain/project/$project/runs/$run" params={{ domain: id?.domain ?? "", project: id?.project ?? "", run: id?.name ?? "" }}>
+            {run.action && taskOf(run.action)}
+          </Link>
+          <span className={css["name"]}>{id?.name}</span>
+        </>
+      );
+    },
+  },
+  { key: "phase", label: "Phase", width: [9, 0.6], cell: (run) => <Phase phase={phaseOf(run)} /> },
+  { key: "started", label: "Started", width: [9.5, 0.6], sorts: ["newest", "oldest"], cell: (run) => <When at={dateOf(run.action?.status?.startTime)} /> },
+  { key: "ended", label: "Ended", width: [9.5, 0.6], cell: (run) => (isLive(phaseOf(run)) ? "" : <When at={dateOf(run.action?.status?.endTime)} />) },
+  {
+    key: "duration",
+    label: "Duration",
+    width: [6.5, 0.5],
+    sorts: ["longest", "shortest"],
+    cell: (run) => <Span from={dateOf(run.action?.status?.startTime)} to={isLive(phaseOf(run)) ? undefined : dateOf(run.action?.status?.endTime)} />,
+  },
+  { key: "owner", label: "By", width: [7, 0.8], cell: (run) => ownerOf(run) },
+  { key: "source", label: "Source", width: [7, 0.6], cell: (run) => sources.find(([, source]) => source === run.action?.metadata?.source)?.[2] ?? "" },
+  {
+    key: "labels",
+    label: "Labels",
+    width: [10, 1.5],
+    cell: (run) =>
+      Object.entries(run.labels)
+        .sort()
+        .map(([key, value]) => (
+          <Tag key={key}>
+            {key}={value}
+          </Tag>
+        )),
+  },
+  { key: "task", label: "Task in full", width: [12, 1.5], cell: (run) => task(run)?.id?.name },
+  { key: "version", label: "Version", width: [8, 0.8], cell: (run) => <span className={css["name"]}>{task(run)?.id?.version}</span> },
+  { key: "environment", label: "Environment", width: [8, 0.8], cell: (run) => run.action?.metadata?.environmentName },
+  { key: "trigger", label: "Trigger", width: [8, 0.8], cell: (run) => run.action?.metadata?.triggerId?.name?.name ?? run.action?.metadata?.triggerName },
+  {
+    key: "relation",
+    label: "Made of",
+    width: [12, 0.8],
+    cell: (run) => {
+      const relation = run.action?.metadata?.relation;
+      const id = relation?.relatedTo;
+      return (
+        id && (
+          <Link to="/domain/$domain/project/$project/runs/$run" params={{ domain: id.domain, project: id.project, run: id.name }}>
+            {relations[relation.relationType]} {id.name}
+          </Link>
+        )
+      );
+    },
+  },
+];
+
+const usual: readonly string[] = ["phase", "started", "duration", "owner", "labels"];
+
+const isKeys = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every((key) => typeof key === "string");
+
+/** The columns that this browser shows, and how to change them. */
+export function useColumns() {
+  const [chosen, setChosen] = useState<readonly string[]>(() => read("runs-columns", isKeys) ?? usual);
+  const choose = (next: readonly string[]) => {
+    setChosen(next);
+    write("runs-columns", next.join() === usual.join() ? undefined : next);
+  };
+  return {
+    shown: columns.filter(({ key }) => key === "run" || chosen.includes(key)),
+    isShown: (key: string) => chosen.includes(key),
+    toggle: (key: string) => choose(chosen.includes(key) ? chosen.filter((each) => each !== key) : columns.map((column) => column.key).filter((each) => each === key || chosen.includes(each))),
+    reset: () => choose(usual),
+    isUsual: chosen.join() === usual.join(),
+  };
+}
+
+/** What a row is called for those who cannot see it. */
+export const titleOf = (run: Run): string => `${run.action ? taskOf(run.action) : ""} ${nameOf(run)}`;

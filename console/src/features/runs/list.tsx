@@ -1,0 +1,174 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { ArrowDown, ArrowUp } from "lucide-react";
+import { useEffect, useRef, useState, type CSSProperties, type KeyboardEvent } from "react";
+import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { useShortcut } from "@/app/shortcuts";
+import { Loading } from "@/design/notice";
+import { useMedia } from "@/design/use-media";
+import { titleOf, type Column } from "./columns";
+import { nameOf, phaseOf } from "./request";
+import { lookOf } from "@/design/phases";
+import type { Sort } from "./search";
+import css from "./list.module.css";
+
+export interface RunListProps {
+  readonly runs: readonly Run[];
+  readonly columns: readonly Column[];
+  readonly sort: Sort;
+  readonly onSort: (sort: Sort) => void;
+  readonly more: boolean;
+  readonly loadMore: () => void;
+  readonly loadingMore: boolean;
+  readonly selected: ReadonlySet<string>;
+  /** Selects or deselects runs by name. */
+  readonly onSelect: (names: readonly string[], selected: boolean) => void;
+  readonly onSeen: (names: readonly string[]) => void;
+}
+
+const rowHeight = 40;
+const cardHeight = 84;
+
+/** The runs in rows, as many as one likes: only those on the screen are drawn. Narrow screens show them as cards. */
+export function RunList({ runs, columns, sort, onSort, more, loadMore, loadingMore, selected, onSelect, onSeen }: RunListProps) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const narrow = useMedia("(max-width: 48rem)");
+  const [active, setActive] = useState<string>();
+  const last = useRef<string>(undefined);
+  const rows = useVirtualizer({
+    count: runs.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => (narrow ? cardHeight : rowHeight),
+    getItemKey: (index) => nameOf(runs[index] ?? ({} as Run)) || index,
+    overscan: 12,
+  });
+  useEffect(() => rows.measure(), [rows, narrow]);
+  const items = rows.getVirtualItems();
+  const lastSeen = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (more && lastSeen >= runs.length - 30) loadMore();
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- loadMore is a new function each time
+  }, [lastSeen, more, runs.length]);
+  const seen = items.map(({ index }) => nameOf(runs[index] ?? ({} as Run))).join(",");
+  useEffect(() => onSeen(seen.split(",").filter(Boolean)), [onSeen, seen]);
+
+  const move = (by: number) => {
+    if (runs.length === 0) return;
+    const at = runs.findIndex((run) => nameOf(run) === active);
+    const next = at < 0 ? Math.max(0, Math.min(rows.range?.startIndex ?? 0, runs.length - 1)) : Math.max(0, Math.min(runs.length - 1, at + by));
+    const name = nameOf(runs[next] ?? ({} as Run));
+    setActive(name);
+    rows.scrollToIndex(next);
+    // The row may have to be drawn first.
+    requestAnimationFrame(() => requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-run="${CSS.escape(name)}"]`)?.focus({ preventScroll: true })));
+  };
+  useShortcut("j", () => move(1));
+  useShortcut("k", () => move(-1));
+  useShortcut("x", () => {
+    if (active !== undefined) onSelect([active], !selected.has(active));
+  });
+  const arrows = (event: KeyboardEvent) => {
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    event.preventDefault();
+    move(event.key === "ArrowDown" ? 1 : -1);
+  };
+  const select = (name: string, on: boolean, range: boolean) => {
+    const from = runs.findIndex((run) => nameOf(run) === last.current);
+    const to = runs.findIndex((run) => nameOf(run) === name);
+    last.current = name;
+    onSelect(range && from >= 0 ? runs.slice(Math.min(from, to), Math.max(from, to) + 1).map(nameOf) : [name], on);
+  };
+  const all = runs.length > 0 && runs.every((run) => selected.has(nameOf(run)));
+  const some = !all && runs.some((run) => selected.has(nameOf(run)));
+  const style: CSSProperties = {
+    ["--columns" as string]: `1.75rem ${columns.map(({ width: [least, share] }) => `minmax(${least}rem, ${share}fr)`).join(" ")}`,
+    ["--least" as string]: `${columns.reduce((sum, { width: [least] }) => sum + least + 0.75, 3)}rem`,
+  };
+  return (
+    <div ref={scroller} className={css["scroller"]} style={style} data-testid="runs-scroller">
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- the arrow keys go from link to link */}
+      <div role="table" aria-label="Runs" aria-rowcount={more ? -1 : runs.length + 1} className={css["table"]} onKeyDown={arrows}>
+        <div role="rowgroup" className={css["head"]}>
+          <div role="row" aria-rowindex={1} className={css["row"]}>
+            <span role="columnheader" className={css["check"]}>
+              <input
+                type="checkbox"
+                aria-label="Select all runs that are listed"
+                checked={all}
+                ref={(box) => {
+                  if (box) box.indeterminate = some;
+                }}
+                onChange={() => onSelect(runs.map(nameOf), !all)}
+              />
+            </span>
+            {columns.map((column) => (
+              <Head key={column.key} column={column} sort={sort} onSort={onSort} />
+            ))}
+          </div>
+        </div>
+        <div role="rowgroup" className={css["body"]} style={{ height: rows.getTotalSize() }}>
+          {items.map((item) => {
+            const run = runs[item.index];
+            if (!run) return null;
+            const name = nameOf(run);
+            const on = selected.has(name);
+            return (
+              <div
+                key={item.key}
+                role="row"
+                ref={rows.measureElement}
+                data-index={item.index}
+                aria-rowindex={item.index + 2}
+                aria-selected={on}
+                data-testid="run-row"
+                data-name={name}
+                data-phase={lookOf(phaseOf(run)).key}
+                className={`${css["row"] ?? ""} ${css["item"] ?? ""}`}
+                style={{ transform: `translateY(${item.start}px)` }}
+                onFocus={() => setActive(name)}
+              >
+                <span role="cell" className={css["check"]}>
+                  <input
+                    type="checkbox"
+                    aria-label={`Select ${titleOf(run)}`}
+                    checked={on}
+                    onChange={(event) => select(name, event.target.checked, event.nativeEvent instanceof MouseEvent && event.nativeEvent.shiftKey)}
+                  />
+                </span>
+                {columns.map((column) => (
+                  <span key={column.key} role="cell" className={css["cell"]} data-column={column.key}>
+                    {column.cell(run)}
+                  </span>
+                ))}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+      {loadingMore && (
+        <div className={css["more"]}>
+          <Loading what="older runs" />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Head({ column: { label, sorts }, sort, onSort }: { readonly column: Column; readonly sort: Sort; readonly onSort: (sort: Sort) => void }) {
+  if (!sorts) {
+    return (
+      <span role="columnheader" className={css["cell"]}>
+        {label}
+      </span>
+    );
+  }
+  const [down, up] = sorts;
+  return (
+    <span role="columnheader" className={css["cell"]} aria-sort={sort === down ? "descending" : sort === up ? "ascending" : "none"}>
+      <button type="button" className={css["sort"]} onClick={() => onSort(sort === down ? up : down)}>
+        {label}
+        {sort === down && <ArrowDown size={12} aria-hidden />}
+        {sort === up && <ArrowUp size={12} aria-hidden />}
+      </button>
+    </span>
+  );
+}
