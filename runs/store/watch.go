@@ -31,17 +31,19 @@ type Located struct {
 	LastSeq int64
 	// OutputBase is where the run's attempts write.
 	OutputBase string
+	// RunCreatedAt is when the run was created.
+	RunCreatedAt time.Time
 }
 
 // Locate finds an action by name. It answers a not-found domain error when there is none.
 func (w *WatchReader) Locate(ctx context.Context, id ident.Action) (Located, error) {
 	const query = `
-		SELECT r.id, a.id, a.phase, a.attempt, r.last_seq, r.run_output_base
+		SELECT r.id, a.id, a.phase, a.attempt, r.last_seq, r.run_output_base, r.created_at
 		FROM actions r JOIN actions a ON a.run_id = r.id AND a.name = $4
 		WHERE r.project = $1 AND r.domain = $2 AND r.run_name = $3 AND r.parent_name IS NULL`
 	var at Located
 	err := w.pool.QueryRow(ctx, query, id.Run.Project, id.Run.Domain, id.Run.Name, id.Name).
-		Scan(&at.RunID, &at.ActionID, &at.Phase, &at.Attempt, &at.LastSeq, &at.OutputBase)
+		Scan(&at.RunID, &at.ActionID, &at.Phase, &at.Attempt, &at.LastSeq, &at.OutputBase, &at.RunCreatedAt)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Located{}, rpc.NotFound("action %s does not exist", id)
 	}
@@ -54,11 +56,11 @@ func (w *WatchReader) Locate(ctx context.Context, id ident.Action) (Located, err
 // LocateRun finds a run's root action.
 func (w *WatchReader) LocateRun(ctx context.Context, id ident.Run) (Located, error) {
 	const query = `
-		SELECT id, id, phase, attempt, last_seq, run_output_base FROM actions
+		SELECT id, id, phase, attempt, last_seq, run_output_base, created_at FROM actions
 		WHERE project = $1 AND domain = $2 AND run_name = $3 AND parent_name IS NULL`
 	var at Located
 	err := w.pool.QueryRow(ctx, query, id.Project, id.Domain, id.Name).
-		Scan(&at.RunID, &at.ActionID, &at.Phase, &at.Attempt, &at.LastSeq, &at.OutputBase)
+		Scan(&at.RunID, &at.ActionID, &at.Phase, &at.Attempt, &at.LastSeq, &at.OutputBase, &at.RunCreatedAt)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Located{}, rpc.NotFound("run %s does not exist", id)
 	}

@@ -72,18 +72,20 @@ func (w *WatchReader) Children(ctx context.Context, runID int64, parent string, 
 	return children, nil
 }
 
+// walkRun precedes the read of a page of a run. While a run is young the statistics know little of it, and the planner
+// would sort the whole run for each page; so it is told to walk the index, in the same round trip.
+const walkRun = `SELECT set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true)`
+
 // RunActions reads the actions of a run that changed after a place in its log, in listing order, after a key. How they
-// ended is not filled in. While a run is young the statistics know little of it, and the planner would sort the whole
-// run for each page; so it is told to walk the index, in the same round trip.
+// ended is not filled in.
 func (w *WatchReader) RunActions(ctx context.Context, runID, since int64, after ActionKey, limit int) ([]*Listed, error) {
-	const walk = `SELECT set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true)`
 	const query = `
 		SELECT ` + listedColumns + `, s.body FROM actions a` + conditionSpecs + `
 		WHERE a.run_id = $1 AND (a.created_at, a.id) > ($2, $3) AND a.last_seq > $4
 		ORDER BY a.created_at, a.id LIMIT $5`
 	var actions []*Listed
 	var batch pgx.Batch // one transaction, which is what the settings are local to
-	batch.Queue(walk)
+	batch.Queue(walkRun)
 	batch.Queue(query, runID, after.CreatedAt, after.ID, since, limit).Query(func(rows pgx.Rows) (err error) {
 		actions, err = pgx.CollectRows(rows, scanListed)
 		return err

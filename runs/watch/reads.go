@@ -82,6 +82,36 @@ func (r *reads) taskGroups(ctx context.Context, scope store.GroupScope, limit in
 	return limited(ctx, r, func() ([]*store.TaskGroup, error) { return r.from.TaskGroups(ctx, scope, limit) })
 }
 
+func (r *reads) phaseCounts(ctx context.Context, runID int64) ([]store.PhaseCount, error) {
+	return limited(ctx, r, func() ([]store.PhaseCount, error) { return r.from.PhaseCounts(ctx, runID) })
+}
+
+func (r *reads) briefs(ctx context.Context, runID, since int64, after store.ActionKey, limit int) ([]store.Brief, error) {
+	return limited(ctx, r, func() ([]store.Brief, error) { return r.from.Briefs(ctx, runID, since, after, limit) })
+}
+
+func (r *reads) briefsByID(ctx context.Context, ids []int64) ([]store.Brief, error) {
+	return limited(ctx, r, func() ([]store.Brief, error) { return r.from.BriefsByID(ctx, ids) })
+}
+
+func (r *reads) briefsByName(ctx context.Context, runID int64, names []string) ([]store.Brief, error) {
+	return limited(ctx, r, func() ([]store.Brief, error) { return r.from.BriefsByName(ctx, runID, names) })
+}
+
+// briefChanges is a part of a run's log.
+type briefChanges struct {
+	briefs []store.Brief
+	upTo   int64
+	more   bool
+}
+
+func (r *reads) briefChanges(ctx context.Context, runID, after int64, limit int) (briefChanges, error) {
+	return limited(ctx, r, func() (part briefChanges, err error) {
+		part.briefs, part.upTo, part.more, err = r.from.BriefChanges(ctx, runID, after, limit)
+		return part, err
+	})
+}
+
 func (r *reads) actionDetails(ctx context.Context, id ident.Action) (*workflow.ActionDetails, error) {
 	return limited(ctx, r, func() (*workflow.ActionDetails, error) { return r.details.ActionDetails(ctx, id) })
 }

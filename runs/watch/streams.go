@@ -6,6 +6,7 @@ import (
 	"connectrpc.com/connect"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
@@ -24,6 +25,16 @@ type Reader interface {
 	UpdatedRoots(ctx context.Context, scope store.Scope, after store.UpdatedKey, limit int) ([]*store.Listed, error)
 	Scopes(ctx context.Context) ([]store.Scope, error)
 	TaskGroups(ctx context.Context, scope store.GroupScope, limit int) ([]*store.TaskGroup, error)
+	BriefReader
+}
+
+// BriefReader has what pictures of runs are made from.
+type BriefReader interface {
+	PhaseCounts(ctx context.Context, runID int64) ([]store.PhaseCount, error)
+	Briefs(ctx context.Context, runID, since int64, after store.ActionKey, limit int) ([]store.Brief, error)
+	BriefChanges(ctx context.Context, runID, after int64, limit int) (briefs []store.Brief, upTo int64, more bool, err error)
+	BriefsByID(ctx context.Context, ids []int64) ([]store.Brief, error)
+	BriefsByName(ctx context.Context, runID int64, names []string) ([]store.Brief, error)
 }
 
 // Details makes the messages of details, as the unary calls answer them.
@@ -40,7 +51,7 @@ type Deps struct {
 	Clock   clock.Clock
 }
 
-// Streams has the handlers of the watch rpcs of RunService and EngineService; the services embed it.
+// Streams has the handlers of the watch rpcs of RunService, EngineService and InsightService; the services embed it.
 type Streams struct {
 	cfg   Config
 	hub   *Hub
@@ -90,6 +101,12 @@ func (s *Streams) WatchActions(ctx context.Context, req *workflow.WatchActionsRe
 		return err
 	}
 	return ended(ctx, s.Actions(ctx, ident.RunOf(req.GetRunId()), filter, stream.Send))
+}
+
+// WatchRunActions implements InsightService.
+func (s *Streams) WatchRunActions(ctx context.Context, req *insightv1.WatchRunActionsRequest, stream *connect.ServerStream[insightv1.WatchRunActionsResponse]) error {
+	picture := Picture{Run: ident.RunOf(req.GetRunId()), Cursor: req.GetCursor(), Strings: req.GetStrings()}
+	return ended(ctx, s.RunActions(ctx, picture, stream.Send))
 }
 
 // WatchClusterEvents implements RunService.

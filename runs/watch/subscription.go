@@ -57,6 +57,8 @@ type Taken struct {
 	// changed after Since. Changes is then empty.
 	Lagged bool
 	Since  int64
+	// UpTo is the place in the log up to which all is taken with this.
+	UpTo int64
 }
 
 // Take returns what is new on the topic, in order.
@@ -64,7 +66,7 @@ func (s *Subscription) Take() Taken {
 	f := s.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	taken := Taken{Since: s.seen}
+	taken := Taken{Since: s.seen, UpTo: f.cursor}
 	first := s.pending
 	s.pending, s.seen = 0, f.cursor
 	switch {

@@ -30,7 +30,9 @@ type WatchRunActionsRequest struct {
 	// The run.
 	RunId *common.RunIdentifier `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// The cursor of the last CaughtUp that the client has, to get only what changed since; 0 for everything.
-	Cursor        int64 `protobuf:"varint,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	Cursor int64 `protobuf:"varint,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	// How many texts the client has, so that those that follow get indexes of their own. Without any it gets everything.
+	Strings       uint32 `protobuf:"varint,3,opt,name=strings,proto3" json:"strings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -75,6 +77,13 @@ func (x *WatchRunActionsRequest) GetRunId() *common.RunIdentifier {
 func (x *WatchRunActionsRequest) GetCursor() int64 {
 	if x != nil {
 		return x.Cursor
+	}
+	return 0
+}
+
+func (x *WatchRunActionsRequest) GetStrings() uint32 {
+	if x != nil {
+		return x.Strings
 	}
 	return 0
 }
@@ -334,8 +343,8 @@ type ActionColumns struct {
 	Ended []uint32 `protobuf:"varint,11,rep,packed,name=ended,proto3" json:"ended,omitempty"`
 	// 1 when its outputs came from the cache.
 	Flags []uint32 `protobuf:"varint,12,rep,packed,name=flags,proto3" json:"flags,omitempty"`
-	// Texts that the indexes above mean. The client appends them to those of earlier messages; a snapshot starts with
-	// the empty text at 0.
+	// Texts that the indexes above mean. The client appends them to those of earlier messages, also of the stream that it
+	// resumes; a snapshot starts with the empty text at 0.
 	Strings       []string `protobuf:"bytes,13,rep,name=strings,proto3" json:"strings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1069,10 +1078,11 @@ var File_flytebinary_insight_v1_run_actions_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_run_actions_proto_rawDesc = "" +
 	"\n" +
-	"(flytebinary/insight/v1/run_actions.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"y\n" +
+	"(flytebinary/insight/v1/run_actions.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x93\x01\n" +
 	"\x16WatchRunActionsRequest\x12>\n" +
 	"\x06run_id\x18\x01 \x01(\v2\x1f.flyteidl2.common.RunIdentifierB\x06\xbaH\x03\xc8\x01\x01R\x05runId\x12\x1f\n" +
-	"\x06cursor\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x06cursor\"\xe4\x01\n" +
+	"\x06cursor\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x06cursor\x12\x18\n" +
+	"\astrings\x18\x03 \x01(\rR\astrings\"\xe4\x01\n" +
 	"\x17WatchRunActionsResponse\x12=\n" +
 	"\x05start\x18\x01 \x01(\v2%.flytebinary.insight.v1.SnapshotStartH\x00R\x05start\x12A\n" +
 	"\aactions\x18\x02 \x01(\v2%.flytebinary.insight.v1.ActionColumnsH\x00R\aactions\x12?\n" +

@@ -1,0 +1,136 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Brief is an action with no more than a picture of its run shows.
+type Brief struct {
+	ID          int64
+	Name        string
+	ParentName  *string // nil for the root
+	ActionType  int16
+	ActionGroup string
+	Phase       int16
+	Attempt     int32
+	CacheStatus int16
+	LastSeq     int64
+	TaskName    string
+	ShortName   string
+	CreatedAt   time.Time
+	StartedAt   *time.Time
+	EndedAt     *time.Time
+}
+
+// Brief is the part of an action that pictures show.
+func (a *Action) Brief() Brief {
+	return Brief{
+		ID: a.ID, Name: a.Name, ParentName: a.ParentName, ActionType: a.ActionType, ActionGroup: a.ActionGroup, Phase: a.Phase,
+		Attempt: a.Attempt, CacheStatus: a.CacheStatus, LastSeq: a.LastSeq, TaskName: a.TaskName, ShortName: a.ShortName,
+		CreatedAt: a.CreatedAt, StartedAt: a.StartedAt, EndedAt: a.EndedAt,
+	}
+}
+
+const briefColumns = `a.id, a.name, a.parent_name, a.action_type, a.action_group, a.phase, a.attempt, a.cache_status, a.last_seq,
+	a.task_name, a.short_name, a.created_at, a.started_at, a.ended_at`
+
+func briefTargets(b *Brief) []any {
+	return []any{
+		&b.ID, &b.Name, &b.ParentName, &b.ActionType, &b.ActionGroup, &b.Phase, &b.Attempt, &b.CacheStatus, &b.LastSeq,
+		&b.TaskName, &b.ShortName, &b.CreatedAt, &b.StartedAt, &b.EndedAt,
+	}
+}
+
+func scanBrief(row pgx.CollectableRow) (b Brief, err error) { return b, row.Scan(briefTargets(&b)...) }
+
+// Briefs reads the actions of a run that changed after a place in its log, in listing order, after a key.
+func (w *WatchReader) Briefs(ctx context.Context, runID, since int64, after ActionKey, limit int) ([]Brief, error) {
+	const query = `
+		SELECT ` + briefColumns + ` FROM actions a
+		WHERE a.run_id = $1 AND (a.created_at, a.id) > ($2, $3) AND a.last_seq > $4
+		ORDER BY a.created_at, a.id LIMIT $5`
+	var briefs []Brief
+	var batch pgx.Batch
+	batch.Queue(walkRun)
+	batch.Queue(query, runID, after.CreatedAt, after.ID, since, limit).Query(func(rows pgx.Rows) (err error) {
+		briefs, err = pgx.CollectRows(rows, scanBrief)
+		return err
+	})
+	if err := w.pool.SendBatch(ctx, &batch).Close(); err != nil {
+		return nil, fmt.Errorf("read actions of run %d: %w", runID, err)
+	}
+	return briefs, nil
+}
+
+// BriefsByID reads actions by id, in the order of their ids; those that do not exist are left out.
+func (w *WatchReader) BriefsByID(ctx context.Context, ids []int64) ([]Brief, error) {
+	return w.briefs(ctx, `SELECT `+briefColumns+` FROM actions a WHERE a.id = ANY($1) ORDER BY a.id`, ids)
+}
+
+// BriefsByName reads actions of a run by name, in the order of their ids; those that do not exist are left out.
+func (w *WatchReader) BriefsByName(ctx context.Context, runID int64, names []string) ([]Brief, error) {
+	return w.briefs(ctx, `
+		SELECT `+briefColumns+` FROM unnest($2::text[]) AS k (name) CROSS JOIN LATERAL (
+			SELECT * FROM actions WHERE run_id = $1 AND name BETWEEN k.name AND k.name ORDER BY name LIMIT 1) AS a
+		ORDER BY a.id`, runID, names)
+}
+
+func (w *WatchReader) briefs(ctx context.Context, query string, args ...any) ([]Brief, error) {
+	rows, err := w.pool.Query(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read actions: %w", err)
+	}
+	briefs, err := pgx.CollectRows(rows, scanBrief)
+	if err != nil {
+		return nil, fmt.Errorf("read actions: %w", err)
+	}
+	return briefs, nil
+}
+
+// BriefChanges reads up to limit events of a run after a place in its log, and the actions that they concern, in the
+// order of their ids. It returns the place up to which the log was read, and whether there may be more after it.
+func (w *WatchReader) BriefChanges(ctx context.Context, runID, after int64, limit int) (briefs []Brief, upTo int64, more bool, err error) {
+	const query = `
+		WITH part AS MATERIALIZED (
+			SELECT seq, action_id FROM action_events WHERE run_id = $1 AND seq > $2 ORDER BY seq LIMIT $3
+		)
+		SELECT (SELECT max(seq) FROM part), (SELECT count(*) FROM part), ` + briefColumns + `
+		FROM (SELECT DISTINCT action_id FROM part) AS concerned JOIN actions a ON a.id = concerned.action_id
+		ORDER BY a.id`
+	rows, err := w.pool.Query(ctx, query, runID, after, limit)
+	if err != nil {
+		return nil, after, false, fmt.Errorf("read changes of run %d: %w", runID, err)
+	}
+	var read int
+	upTo = after
+	briefs, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (b Brief, err error) {
+		return b, row.Scan(append([]any{&upTo, &read}, briefTargets(&b)...)...)
+	})
+	if err != nil {
+		return nil, after, false, fmt.Errorf("read changes of run %d: %w", runID, err)
+	}
+	return briefs, upTo, read == limit, nil
+}
+
+// PhaseCount is a number of actions in a phase.
+type PhaseCount struct {
+	Phase int16
+	Count int64
+}
+
+// PhaseCounts counts the actions of a run by phase, in the order of the phases.
+func (w *WatchReader) PhaseCounts(ctx context.Context, runID int64) ([]PhaseCount, error) {
+	rows, err := w.pool.Query(ctx, `SELECT phase, count(*) FROM actions WHERE run_id = $1 GROUP BY phase ORDER BY phase`, runID)
+	if err != nil {
+		return nil, fmt.Errorf("count the actions of run %d: %w", runID, err)
+	}
+	counts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[PhaseCount])
+	if err != nil {
+		return nil, fmt.Errorf("count the actions of run %d: %w", runID, err)
+	}
+	return counts, nil
+}

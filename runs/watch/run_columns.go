@@ -1,0 +1,141 @@
+package watch
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// runColumns writes actions of one run in columns. It numbers texts as the client counts them, and knows the numbers of
+// the actions that have children.
+type runColumns struct {
+	rootID  int64
+	created time.Time         // of the run
+	numbers map[string]uint32 // of parents, by name
+	texts   map[string]uint32 // by text: the index that the client has given it
+	next    uint32            // the index of the next text
+}
+
+// maxTexts bounds what is remembered of texts. Beyond it they are forgotten, and sent once more when they come again.
+const maxTexts = 20_000
+
+// newRunColumns makes columns for a client that has a number of texts already.
+func newRunColumns(at store.Located, texts uint32) *runColumns {
+	return &runColumns{
+		rootID: at.RunID, created: at.RunCreatedAt, next: texts,
+		numbers: map[string]uint32{}, texts: map[string]uint32{},
+	}
+}
+
+// number is an action's number: how much later than the root its id was given out. Ids are given out under the lock of
+// the run, so it is never negative.
+func (c *runColumns) number(id int64) uint32 {
+	return uint32(id - c.rootID) //nolint:gosec // fewer actions are made while a run goes on
+}
+
+// unknownParents names the parents whose numbers are known neither from before nor from these actions.
+func (c *runColumns) unknownParents(briefs []store.Brief) []string {
+	wanted := map[string]struct{}{}
+	for i := range briefs {
+		parent := briefs[i].ParentName
+		if parent == nil {
+			continue
+		}
+		if _, known := c.numbers[*parent]; !known {
+			wanted[*parent] = struct{}{}
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	c.learn(briefs, wanted)
+	names := make([]string, 0, len(wanted))
+	for name := range wanted {
+		names = append(names, name)
+	}
+	return names
+}
+
+// learn takes the numbers of parents that are wanted from rows, and wants them no more.
+func (c *runColumns) learn(briefs []store.Brief, wanted map[string]struct{}) {
+	for i := range briefs {
+		if _, want := wanted[briefs[i].Name]; want {
+			c.numbers[briefs[i].Name] = c.number(briefs[i].ID)
+			delete(wanted, briefs[i].Name)
+		}
+	}
+}
+
+// message has some actions, whose parents are all known.
+func (c *runColumns) message(briefs []store.Brief) *insightv1.WatchRunActionsResponse {
+	n := len(briefs)
+	out := &insightv1.ActionColumns{
+		Numbers: make([]uint32, n), Names: make([]string, n), Parents: make([]uint32, n), Groups: make([]uint32, n),
+		Titles: make([]uint32, n), Types: make([]uint32, n), Phases: make([]uint32, n), Attempts: make([]uint32, n),
+		Created: make([]uint32, n), Started: make([]uint32, n), Ended: make([]uint32, n), Flags: make([]uint32, n),
+	}
+	if c.next == 0 {
+		out.Strings, c.next = []string{""}, 1
+	}
+	for i := range briefs {
+		b := &briefs[i]
+		out.Numbers[i], out.Names[i] = c.number(b.ID), b.Name
+		out.Parents[i] = out.Numbers[i]
+		if b.ParentName != nil {
+			out.Parents[i] = c.numbers[*b.ParentName]
+		}
+		out.Groups[i], out.Titles[i] = c.text(out, b.ActionGroup), c.text(out, title(b))
+		out.Types[i], out.Phases[i] = uint32(b.ActionType), uint32(b.Phase) //nolint:gosec // enumerations
+		out.Attempts[i] = uint32(max(b.Attempt, 1))                         //nolint:gosec // counts from 1
+		out.Created[i] = c.offset(b.CreatedAt)
+		out.Started[i], out.Ended[i] = c.offsetPlusOne(b.StartedAt), c.offsetPlusOne(b.EndedAt)
+		if core.CatalogCacheStatus(b.CacheStatus) == core.CatalogCacheStatus_CACHE_HIT {
+			out.Flags[i] = flagCached
+		}
+	}
+	return &insightv1.WatchRunActionsResponse{Part: &insightv1.WatchRunActionsResponse_Actions{Actions: out}}
+}
+
+const flagCached = 1
+
+// title is the short name of an action: that of its task, or what traces and conditions are called. Empty means its name.
+func title(b *store.Brief) string {
+	if b.ShortName != "" {
+		return b.ShortName
+	}
+	return b.TaskName[strings.LastIndexByte(b.TaskName, '.')+1:]
+}
+
+// text is the index of a text, which is sent along when the client does not have it.
+func (c *runColumns) text(out *insightv1.ActionColumns, text string) uint32 {
+	if text == "" {
+		return 0
+	}
+	if index, known := c.texts[text]; known {
+		return index
+	}
+	if len(c.texts) >= maxTexts {
+		clear(c.texts)
+	}
+	index := c.next
+	c.texts[text] = index
+	c.next++
+	out.Strings = append(out.Strings, text)
+	return index
+}
+
+// offset is a time in milliseconds after the run was created, within what the column can hold.
+func (c *runColumns) offset(at time.Time) uint32 {
+	return uint32(min(max(at.Sub(c.created).Milliseconds(), 0), math.MaxUint32-1)) //nolint:gosec // bounded
+}
+
+func (c *runColumns) offsetPlusOne(at *time.Time) uint32 {
+	if at == nil {
+		return 0
+	}
+	return c.offset(*at) + 1
+}
