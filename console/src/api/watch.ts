@@ -1,5 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { problemOf, type Problem } from "./problem";
+import { pause } from "./renewed";
 import { reportBroken, reportWhole } from "./connection";
 
 /** What a stream tells its reader. */
@@ -24,7 +25,7 @@ const soon = 10_000;
 export async function follow<T>(follower: Follower<T>, signal: AbortSignal): Promise<void> {
   const name = Symbol("stream");
   signal.addEventListener("abort", () => reportWhole(name), { once: true });
-  let pause = firstPause;
+  let wait = firstPause;
   while (!signal.aborted) {
     const attempt = new AbortController();
     const opened = Date.now();
@@ -41,12 +42,12 @@ export async function follow<T>(follower: Follower<T>, signal: AbortSignal): Pro
       for await (const message of follower.open(attempt.signal)) {
         clearTimeout(watchdog);
         watchdog = setTimeout(giveUp, silence);
-        pause = firstPause;
+        wait = firstPause;
         reportWhole(name);
         follower.take(message);
       }
       reportWhole(name);
-      pause = Date.now() - opened < soon ? rest : firstPause;
+      wait = Date.now() - opened < soon ? rest : firstPause;
     } catch (error) {
       if (isAborted(signal)) return;
       if (wasSilent(silent)) continue;
@@ -60,23 +61,11 @@ export async function follow<T>(follower: Follower<T>, signal: AbortSignal): Pro
       clearTimeout(watchdog);
       signal.removeEventListener("abort", stop);
     }
-    await sleep(pause, signal);
-    pause = Math.min(pause * 2, longestPause);
+    await pause(wait, signal);
+    wait = Math.min(wait * 2, longestPause);
   }
 }
 
 // The compiler takes both for settled: it sees no assignment between.
 const isAborted = (signal: AbortSignal): boolean => signal.aborted;
 const wasSilent = (silent: boolean): boolean => silent;
-
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener("abort", end, { once: true });
-  });
-}

@@ -1,6 +1,7 @@
 import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import type { ActionDetails, ActionAttempt, ClusterEvent } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { pause, renewal, renewed } from "@/api/renewed";
 import { client } from "@/api/transport";
 import { useWatch, type Watched } from "@/api/use-watch";
 import { isTerminal } from "@/design/phases";
@@ -20,32 +21,13 @@ export function useActionDetails(action: ActionName): Watched<ActionDetails> {
   return useWatch(keyOf(action), (signal) => details(action, signal), (_, next: ActionDetails) => next);
 }
 
-async function* details(action: ActionName, signal: AbortSignal): AsyncGenerator<ActionDetails> {
-  let last: ActionDetails | undefined;
-  const quiet = new AbortController();
-  const stop = () => quiet.abort();
-  signal.addEventListener("abort", stop, { once: true });
-  let timer = setTimeout(stop, renewal);
-  try {
-    for await (const message of client(RunService).watchActionDetails({ actionId: actionId(action) }, { signal: quiet.signal })) {
-      clearTimeout(timer);
-      timer = setTimeout(stop, renewal);
-      if (!message.details) continue;
-      last = message.details;
-      yield last;
-    }
-  } catch (error) {
-    if (signal.aborted || !quiet.signal.aborted) throw error;
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
-  }
-  // The stream of an action that has ended ends too, and is asked again from time to time.
-  if (last && isTerminal(last.status?.phase ?? ActionPhase.UNSPECIFIED)) await pause(renewal, signal);
-}
-
-/** This stream has no heartbeats: before its silence counts as a break it is opened anew, in milliseconds. */
-const renewal = 45_000;
+const details = (action: ActionName, signal: AbortSignal): AsyncGenerator<ActionDetails> =>
+  renewed(
+    (quiet) => client(RunService).watchActionDetails({ actionId: actionId(action) }, { signal: quiet }),
+    (message) => message.details,
+    (last) => isTerminal(last.status?.phase ?? ActionPhase.UNSPECIFIED),
+    signal,
+  );
 
 /** Follows what the cluster said of an attempt. */
 export function useClusterEvents(action: ActionName, attempt: number, live: boolean): Watched<readonly ClusterEvent[]> {
@@ -64,19 +46,6 @@ export function merge(known: readonly ClusterEvent[] | undefined, more: readonly
   if (!known?.length) return more;
   const keys = new Set(known.map(eventKey));
   return [...known, ...more.filter((event) => !keys.has(eventKey(event)))];
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener("abort", end, { once: true });
-    if (signal.aborted) end();
-  });
 }
 
 /** The attempt of a number, or the latest. */

@@ -1,84 +1,153 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useState } from "react";
+import { lazy, Suspense, useCallback, useDeferredValue, useMemo, useState, type ReactNode } from "react";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { Button } from "@/design/button";
-import { dateOf } from "@/design/format";
+import { count } from "@/design/format";
 import { Loading, ProblemNotice } from "@/design/notice";
-import { Phase, PhaseBar, PhaseNumbers } from "@/design/phase";
-import { isLive } from "@/design/phases";
-import { Span, When } from "@/design/time";
-import { taskOf } from "@/features/runs/task-of";
+import { isFailure, isLive } from "@/design/phases";
+import { Split } from "@/design/split";
+import { Tabs } from "@/design/tabs";
 import type { PanelChange } from "@/features/action/panel";
 import { AbortDialog } from "@/features/launch/abort";
-import { ActionList } from "./list/action-list";
-import { countPhases, useActions } from "./list/use-actions";
-import type { ActionSearch } from "./search";
+import { find, firstFailure, wantedOf } from "./find";
+import { Header } from "./header/header";
+import { none, type RunModel } from "./model/run-model";
+import { useModelVersion, useRunModel, type RunName } from "./model/use-run-model";
+import type { ActionSearch, RunView } from "./search";
+import { Toolbar } from "./toolbar";
+import { TreeView } from "./tree/tree-view";
+import { parentsIn, useLines } from "./tree/use-lines";
+import { useRunDetails } from "./use-run";
 import css from "./page.module.css";
 
 const ActionPanel = lazy(() => import("@/features/action/panel").then((m) => ({ default: m.ActionPanel })));
+const ErrorsView = lazy(() => import("./errors/errors-view").then((m) => ({ default: m.ErrorsView })));
 
 /** A run: its actions on one side, everything about the chosen one on the other. */
 export function RunPage() {
   const { project = "", domain = "", run: name = "" } = useParams({ strict: false });
+  const run = useMemo(() => ({ project, domain, name }), [project, domain, name]);
+  // What the reader opened and scrolled belongs to one run.
+  return <Run key={`${project}/${domain}/${name}`} run={run} />;
+}
+
+type Change = Partial<Record<keyof ActionSearch, ActionSearch[keyof ActionSearch]>>;
+
+function Run({ run }: { readonly run: RunName }) {
   const search: ActionSearch = useSearch({ strict: false });
   const navigate = useNavigate();
-  const run = { project, domain, name };
-  const { state, problem } = useActions(run);
+  const { model, problem } = useRunModel(run);
+  const version = useModelVersion(model);
+  const details = useRunDetails(run);
   const [aborting, setAborting] = useState(false);
-  const chosen = search.action ?? "a0";
-  const go = (next: ActionSearch) =>
-    void navigate({ to: "/domain/$domain/project/$project/runs/$run", params: { domain, project, run: name }, search: next, replace: true });
-  const change = (next: PanelChange) => {
-    const merged: Record<string, unknown> = { ...search, ...next };
-    go(Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined)));
-  };
-  const root = state?.get("a0")?.action;
-  const phase = root?.status?.phase ?? ActionPhase.UNSPECIFIED;
-  const started = dateOf(root?.status?.startTime);
-  const counts = countPhases(state);
+  const change = useCallback(
+    (next: Change) =>
+      void navigate({
+        to: "/domain/$domain/project/$project/runs/$run",
+        params: { domain: run.domain, project: run.project, run: run.name },
+        search: (before) => Object.fromEntries(Object.entries({ ...before, ...next }).filter(([, value]) => value !== undefined)),
+        replace: true,
+      }),
+    [navigate, run],
+  );
+  const select = useCallback((action: string | undefined) => change({ action, tab: undefined, attempt: undefined, line: undefined }), [change]);
+  const phase = details.state?.action?.status?.phase ?? (model.size > 0 ? model.phase(0) : ActionPhase.UNSPECIFIED);
+  const failed = problem ?? details.problem;
   return (
     <div className={css["page"]}>
-      <header className={css["header"]}>
-        <h1>{root ? taskOf(root) : name}</h1>
-        <span className={css["name"]}>{name}</span>
-        {root && (
-          <>
-            <Phase phase={phase} />
-            <span>
-              <When at={started} />, <Span from={started} to={isLive(phase) ? undefined : dateOf(root.status?.endTime)} />
-            </span>
-            <div className={css["counts"]}>
-              <PhaseBar counts={counts} />
-              <PhaseNumbers counts={counts} />
-            </div>
-            {isLive(phase) && (
-              <Button kind="danger" onClick={() => setAborting(true)}>
-                Abort …
-              </Button>
-            )}
-          </>
+      <Header run={run} details={details.state} model={model}>
+        {isLive(phase) && (
+          <Button kind="danger" onClick={() => setAborting(true)}>
+            Abort …
+          </Button>
         )}
-      </header>
+      </Header>
       <AbortDialog run={run} open={aborting} onClose={() => setAborting(false)} />
-      {problem && <ProblemNotice error={problem} />}
-      {!state && !problem && <Loading what="the run" />}
-      {state && (
-        <div className={css["split"]}>
-          <ActionList actions={state} selected={chosen} onSelect={(action) => go({ action })} />
-          <Suspense fallback={<Loading what="the action" />}>
-            <ActionPanel
-              run={run}
-              action={chosen}
-              attempt={search.attempt}
-              tab={search.tab ?? "summary"}
-              line={search.line}
-              onChange={change}
-              onClose={() => go({})}
-              onSelect={(action) => go({ action })}
-            />
-          </Suspense>
-        </div>
-      )}
+      {failed && <ProblemNotice error={failed} />}
+      {!failed && model.size === 0 && <Loading what="the run" />}
+      {model.size > 0 && <Actions run={run} model={model} version={version} search={search} change={change} onSelect={select} />}
     </div>
+  );
+}
+
+interface ActionsProps {
+  readonly run: RunName;
+  readonly model: RunModel;
+  readonly version: number;
+  readonly search: ActionSearch;
+  readonly change: (next: Change) => void;
+  readonly onSelect: (action: string | undefined) => void;
+}
+
+function Actions({ run, model, version, search, change, onSelect }: ActionsProps) {
+  const selected = search.action ?? "a0";
+  const wanted = useMemo(() => wantedOf({ q: search.q ?? "", phases: search.phases ?? "" }), [search.q, search.phases]);
+  const looked = useDeferredValue(wanted);
+  // The model is one object for ever: its version says that it has changed.
+  // eslint-disable-next-line react-hooks/exhaustive-deps
+  const found = useMemo(() => find(model, looked), [model, looked, version]);
+  const lines = useLines(model, version, found, selected);
+  const failures = [...model.counts].reduce((n, [phase, some]) => n + (isFailure(phase) ? some : 0), 0);
+  const view = search.view ?? "tree";
+  const tabs: (readonly [RunView, ReactNode])[] = [["tree", "Actions"], ...(failures > 0 ? ([["errors", `Failures (${count(failures)})`]] as const) : [])];
+  const views: Record<RunView, () => ReactNode> = {
+    tree: () => <TreeView model={model} view={lines} found={found} selected={selected} onSelect={onSelect} />,
+    errors: () => <ErrorsView run={run} model={model} failures={failures} selected={selected} onSelect={onSelect} />,
+    timeline: () => null,
+    graph: () => null,
+  };
+  const shown = tabs.some(([known]) => known === view) ? view : "tree";
+  // On a narrow screen the panel covers the tree, so there it is open only for a chosen action; see Split.
+  const panel = (
+    <Suspense fallback={<Loading what="the action" />}>
+      <ActionPanel
+        run={run}
+        action={selected}
+        attempt={search.attempt}
+        tab={search.tab ?? "summary"}
+        line={search.line}
+        onChange={(next: PanelChange) => change(next)}
+        onClose={() => onSelect(undefined)}
+        onSelect={onSelect}
+      />
+    </Suspense>
+  );
+  return (
+    <Split
+      name="run"
+      label="Actions and the chosen action"
+      share={45}
+      first={
+        <div className={css["views"]}>
+          {!model.complete && (
+            <progress className={css["progress"]} value={model.size} max={model.total} aria-label="Loading the actions">
+              {model.size} of {model.total}
+            </progress>
+          )}
+          <Tabs label="Views of the run" value={shown} onChange={(next) => change({ view: next === "tree" ? undefined : next })} tabs={tabs}>
+            <div className={css["view"]}>
+              {shown !== "errors" && (
+                <Toolbar
+                  search={search}
+                  counts={model.counts}
+                  found={found}
+                  onChange={change}
+                  onFirstFailure={() => {
+                    const row = firstFailure(model);
+                    if (row !== none) onSelect(model.name(row));
+                  }}
+                  onOpenAll={shown === "tree" ? (open) => lines.choose(parentsIn(lines.outline), open) : undefined}
+                />
+              )}
+              <div className={css["drawing"]}>
+                <Suspense fallback={<Loading what="the view" />}>{views[shown]()}</Suspense>
+              </div>
+            </div>
+          </Tabs>
+        </div>
+      }
+      second={shown === "tree" || search.action !== undefined ? panel : undefined}
+      secondChosen={search.action !== undefined}
+    />
   );
 }

@@ -1,7 +1,7 @@
 /** What the address of a run says beside its name. */
 export interface ActionSearch {
   /** How the actions are drawn. */
-  readonly view?: "tree" | "timeline" | "graph";
+  readonly view?: RunView;
   /** The chosen action; a0 is the run's own. */
   readonly action?: string;
   /** The chosen tab of the action. */
@@ -16,7 +16,8 @@ export interface ActionSearch {
   readonly phases?: string;
 }
 
-const views = ["tree", "timeline", "graph"] as const;
+const views = ["tree", "timeline", "graph", "errors"] as const;
+export type RunView = (typeof views)[number];
 const tabs = ["summary", "io", "logs", "pod"] as const;
 
 /** Takes what it knows of an address, and drops the rest. */

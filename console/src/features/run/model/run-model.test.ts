@@ -70,7 +70,9 @@ it("keeps what it has when the stream resumes, and forgets when it does not", ()
   const model = filled();
   expect([model.complete, model.cursor]).toEqual([true, 7n]);
   model.apply(start(true, 4));
-  expect([model.complete, model.size]).toEqual([true, 4]);
+  expect([model.complete, model.size, model.strings]).toEqual([true, 4, 3]);
+  model.apply(actions({ numbers: [3], names: ["x"], parents: [0], groups: [3], strings: ["late"] }));
+  expect([model.group(model.row("x")), model.group(model.row("y"))]).toEqual(["late", "pairs"]);
   model.apply(start(false, 4));
   expect([model.complete, model.size, model.cursor]).toEqual([false, 0, 0n]);
   model.apply(tree());

@@ -45,6 +45,7 @@ export class RunModel {
   #cursor = 0n;
   #complete = false;
   #version = 0;
+  #generation = 0;
 
   /** How many rows there are. */
   get size(): number {
@@ -66,9 +67,19 @@ export class RunModel {
     return this.#cursor;
   }
 
+  /** How many texts it has, to be told when resuming. */
+  get strings(): number {
+    return this.#strings.length;
+  }
+
   /** Grows with every change. */
   get version(): number {
     return this.#version;
+  }
+
+  /** Grows when all was forgotten, so that rows are others now. */
+  get generation(): number {
+    return this.#generation;
   }
 
   /** The zero of all offsets, in milliseconds of the epoch. */
@@ -174,6 +185,7 @@ export class RunModel {
     this.#createdAt = msOf(start.createdAt) ?? 0;
     this.#total = start.totalActions;
     if (start.resumed) return;
+    this.#generation++;
     this.#rows.clear();
     this.#byName.clear();
     this.#names = [];

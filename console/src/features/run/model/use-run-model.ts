@@ -22,7 +22,8 @@ export function useRunModel(run: RunName): { readonly model: RunModel; readonly 
     const control = new AbortController();
     void follow(
       {
-        open: (signal) => client(InsightService).watchRunActions({ runId: { project, domain, name }, cursor: model.cursor }, { signal }),
+        open: (signal) =>
+          client(InsightService).watchRunActions({ runId: { project, domain, name }, cursor: model.cursor, strings: model.strings }, { signal }),
         take: (message) => model.apply(message),
         fail: (problem) => setFailure({ key, problem }),
       },

@@ -1,0 +1,110 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { RelationType } from "@gen/flyteidl2/common/run_pb.js";
+import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { RunSource, type RunDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { CopyButton } from "@/design/copy";
+import { Tag } from "@/design/facts";
+import { dateOf } from "@/design/format";
+import { Phase, PhaseBar } from "@/design/phase";
+import { isLive } from "@/design/phases";
+import { Span, When } from "@/design/time";
+import { whoIs } from "@/features/action/summary/people";
+import type { RunModel } from "../model/run-model";
+import type { RunName } from "../model/use-run-model";
+import css from "./header.module.css";
+
+export interface HeaderProps {
+  readonly run: RunName;
+  readonly details: RunDetails | undefined;
+  readonly model: RunModel;
+  /** What can be done with the run. */
+  readonly children: ReactNode;
+}
+
+const sources: Partial<Record<RunSource, string>> = {
+  [RunSource.WEB]: "from the console",
+  [RunSource.CLI]: "from a client",
+  [RunSource.SCHEDULE_TRIGGER]: "by a schedule",
+  [RunSource.TRACKED]: "tracked",
+  [RunSource.ARTIFACT_TRIGGER]: "by an artifact",
+};
+
+const relations: Partial<Record<RelationType, string>> = {
+  [RelationType.RERUN]: "runs again",
+  [RelationType.RECOVER]: "recovers",
+  [RelationType.SPAWN]: "started by run",
+  [RelationType.TRIGGERED]: "triggered by",
+  [RelationType.ON_ARTIFACT]: "on an artifact of",
+};
+
+/** What a run is, in two lines: task, phase and time; who, from where, and after which other run. */
+export function Header({ run, details, model, children }: HeaderProps) {
+  const root = details?.action;
+  const phase = root?.status?.phase ?? (model.size > 0 ? model.phase(0) : ActionPhase.UNSPECIFIED);
+  const spec = root?.metadata?.spec;
+  const title = spec?.case === "task" ? spec.value.shortName || spec.value.id?.name : undefined;
+  const started = dateOf(root?.status?.startTime);
+  const known = root !== undefined || model.size > 0;
+  return (
+    <header className={css["header"]}>
+      <div className={css["first"]}>
+        <h1>{title ?? (model.size > 0 ? model.title(0) : run.name)}</h1>
+        {known && <Phase phase={phase} />}
+        {root && (
+          <span className={css["time"]}>
+            <Span from={started} to={isLive(phase) ? undefined : dateOf(root.status?.endTime)} />
+          </span>
+        )}
+        <div className={css["bar"]}>{model.size > 1 && <PhaseBar counts={model.counts} />}</div>
+        <div className={css["do"]}>{children}</div>
+      </div>
+      <div className={css["second"]}>
+        <span className={css["name"]}>
+          {run.name}
+          <CopyButton text={run.name} label="Copy the run's name" />
+        </span>
+        {root && <Origin details={details} started={started} />}
+      </div>
+    </header>
+  );
+}
+
+function Origin({ details, started }: { readonly details: RunDetails; readonly started: Date | undefined }) {
+  const metadata = details.action?.metadata;
+  const who = whoIs(metadata?.executedBy);
+  const relation = metadata?.relation;
+  const labels = Object.entries(details.runSpec?.labels?.values ?? {});
+  const task = metadata?.spec.case === "task" ? metadata.spec.value.id : undefined;
+  return (
+    <>
+      <span>
+        <When at={started} />
+      </span>
+      <span>{[who && `by ${who}`, sources[metadata?.source ?? RunSource.UNSPECIFIED]].filter(Boolean).join(" ")}</span>
+      {relation?.relatedTo && (
+        <span>
+          {relations[relation.relationType] ?? "related to"}{" "}
+          <Link
+            to="/domain/$domain/project/$project/runs/$run"
+            params={{ project: relation.relatedTo.project, domain: relation.relatedTo.domain, run: relation.relatedTo.name }}
+          >
+            {relation.relatedTo.name}
+          </Link>
+        </span>
+      )}
+      {task?.version && (
+        <span className={css["version"]} title={`${task.name}, version ${task.version}`}>
+          version {task.version.length > 12 ? `${task.version.slice(0, 12)}…` : task.version}
+        </span>
+      )}
+      {details.runSpec?.queue && <span>queue {details.runSpec.queue}</span>}
+      {labels.map(([key, value]) => (
+        <Tag key={key}>
+          {key}
+          {value && `: ${value}`}
+        </Tag>
+      ))}
+    </>
+  );
+}

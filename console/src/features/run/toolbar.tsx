@@ -1,0 +1,107 @@
+import { ChevronsDownUp, ChevronsUpDown, CircleX } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import type { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { IconButton } from "@/design/button";
+import { Input } from "@/design/field";
+import { count, plural } from "@/design/format";
+import { Phase, type PhaseCounts } from "@/design/phase";
+import { isFailure, lookOf, phaseOfKey, phases } from "@/design/phases";
+import { useShortcut } from "@/app/shortcuts";
+import type { Found } from "./find";
+import type { ActionSearch } from "./search";
+import css from "./page.module.css";
+
+export interface ToolbarProps {
+  readonly search: ActionSearch;
+  readonly counts: PhaseCounts;
+  readonly found: Found | undefined;
+  readonly onChange: (next: Partial<Record<keyof ActionSearch, ActionSearch[keyof ActionSearch]>>) => void;
+  readonly onFirstFailure: () => void;
+  /** Undefined where nothing can be opened and closed. */
+  readonly onOpenAll?: ((open: boolean) => void) | undefined;
+}
+
+/** Finds actions: by text, by phase, and the first that failed. */
+export function Toolbar({ search, counts, found, onChange, onFirstFailure, onOpenAll }: ToolbarProps) {
+  const chosen = new Set((search.phases ?? "").split(",").filter((key) => phaseOfKey(key) !== undefined));
+  const toggle = (key: string) => {
+    const next = new Set(chosen);
+    if (!next.delete(key)) next.add(key);
+    onChange({ phases: [...next].join(",") || undefined });
+  };
+  const failed = phases.some((look) => isFailure(look.phase) && (counts.get(look.phase) ?? 0) > 0);
+  return (
+    <div className={css["toolbar"]} role="search" aria-label="Actions">
+      <Find text={search.q ?? ""} onChange={(q) => onChange({ q: q || undefined })} />
+      <div className={css["phases"]} role="group" aria-label="Only phases">
+        {phases
+          .filter((look) => (counts.get(look.phase) ?? 0) > 0 || chosen.has(look.key))
+          .map((look) => (
+            <button key={look.key} type="button" className={css["chip"]} aria-pressed={chosen.has(look.key)} onClick={() => toggle(look.key)}>
+              <Phase phase={look.phase} label={labelOf(look.phase, counts)} />
+            </button>
+          ))}
+      </div>
+      {found && (
+        <span role="status" className={css["found"]}>
+          {plural(found.count, "match", "matches")}
+        </span>
+      )}
+      <span className={css["tools"]}>
+        {failed && (
+          <IconButton small label="Go to the first failure" onClick={onFirstFailure}>
+            <CircleX size={15} aria-hidden />
+          </IconButton>
+        )}
+        {onOpenAll && (
+          <>
+            <IconButton small label="Open all" onClick={() => onOpenAll(true)}>
+              <ChevronsUpDown size={15} aria-hidden />
+            </IconButton>
+            <IconButton small label="Close all" onClick={() => onOpenAll(false)}>
+              <ChevronsDownUp size={15} aria-hidden />
+            </IconButton>
+          </>
+        )}
+      </span>
+    </div>
+  );
+}
+
+const labelOf = (phase: ActionPhase, counts: PhaseCounts): string => `${count(counts.get(phase) ?? 0)} ${lookOf(phase).label.toLowerCase()}`;
+
+/** The text is put into the address when the typing rests. */
+function Find({ text, onChange }: { readonly text: string; readonly onChange: (text: string) => void }) {
+  const [typed, setTyped] = useState(text);
+  const [given, setGiven] = useState(text);
+  const [sent, setSent] = useState(text);
+  const field = useRef<HTMLInputElement>(null);
+  useShortcut("/", () => field.current?.focus());
+  if (given !== text) {
+    setGiven(text);
+    if (text !== sent) setTyped(text);
+  }
+  const latest = useRef(onChange);
+  useEffect(() => {
+    latest.current = onChange;
+  });
+  useEffect(() => {
+    if (typed === text) return;
+    const timer = setTimeout(() => {
+      setSent(typed);
+      latest.current(typed);
+    }, 200);
+    return () => clearTimeout(timer);
+  }, [typed, text]);
+  return (
+    <Input
+      ref={field}
+      type="search"
+      className={css["find"] ?? ""}
+      placeholder="Find actions"
+      aria-label="Find actions by task, name or group"
+      value={typed}
+      onChange={(event) => setTyped(event.target.value)}
+    />
+  );
+}

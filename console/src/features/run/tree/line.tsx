@@ -1,0 +1,84 @@
+import { ChevronDown, ChevronRight, CirclePause, Footprints, Zap } from "lucide-react";
+import { memo } from "react";
+import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { count, duration } from "@/design/format";
+import { Phase, PhaseBar, type PhaseCounts } from "@/design/phase";
+import css from "./tree.module.css";
+
+/** What a line says; plain values, so that a line that says the same is not drawn again. */
+export interface LineProps {
+  readonly id: string;
+  readonly top: number;
+  readonly depth: number;
+  readonly title: string;
+  /** Undefined for a group. */
+  readonly phase: ActionPhase | undefined;
+  readonly kind: "task" | "trace" | "condition" | "group";
+  /** Undefined when nothing is below it. */
+  readonly open: boolean | undefined;
+  readonly below: PhaseCounts | undefined;
+  readonly failures: number;
+  readonly attempt: number;
+  readonly cached: boolean;
+  /** In milliseconds; -1 when it has not begun. */
+  readonly took: number;
+  readonly selected: boolean;
+  readonly current: boolean;
+  /** Only there since something below it is what is looked for. */
+  readonly pale: boolean;
+  readonly node: number;
+  readonly onToggle: (node: number) => void;
+  readonly onPick: (node: number) => void;
+}
+
+const sum = (counts: PhaseCounts): number => [...counts.values()].reduce((a, b) => a + b, 0);
+
+export const Line = memo(function Line(line: LineProps) {
+  const { node, open, below, onToggle, onPick } = line;
+  return (
+    // The tree takes the keys.
+    // eslint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus
+    <div
+      id={line.id}
+      role="treeitem"
+      aria-level={line.depth + 1}
+      aria-selected={line.selected}
+      aria-expanded={open}
+      className={css["line"]}
+      data-current={line.current || undefined}
+      data-pale={line.pale || undefined}
+      style={{ transform: `translateY(${line.top}px)`, paddingLeft: `calc(${Math.min(line.depth, 24)} * var(--indent) + var(--space-1))` }}
+      onClick={() => onPick(node)}
+    >
+      {open === undefined ? (
+        <span className={css["caret"]} />
+      ) : (
+        // eslint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-static-element-interactions -- the arrow keys do it
+        <span
+          className={css["caret"]}
+          onClick={(event) => {
+            event.stopPropagation();
+            onToggle(node);
+          }}
+        >
+          {open ? <ChevronDown size={14} aria-hidden /> : <ChevronRight size={14} aria-hidden />}
+        </span>
+      )}
+      {line.phase !== undefined && <Phase phase={line.phase} compact />}
+      <span className={css["title"]}>{line.title}</span>
+      {line.kind === "trace" && <Footprints size={13} aria-label="trace" className={css["sign"]} />}
+      {line.kind === "condition" && <CirclePause size={13} aria-label="condition" className={css["sign"]} />}
+      {line.cached && <Zap size={13} aria-label="from the cache" className={css["sign"]} />}
+      {line.attempt > 1 && <span className={css["note"]}>attempt {line.attempt}</span>}
+      {below && open === false && (
+        <span className={css["below"]}>
+          <span className={css["note"]}>{count(sum(below))}</span>
+          <PhaseBar counts={below} />
+          {line.failures > 0 && <span className={css["failures"]}>{count(line.failures)} failed</span>}
+        </span>
+      )}
+      {below && open && line.kind === "group" && <span className={css["note"]}>{count(sum(below))}</span>}
+      <span className={css["took"]}>{line.took >= 0 ? duration(line.took) : ""}</span>
+    </div>
+  );
+});

@@ -1,0 +1,23 @@
+import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
+import type { RunDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { renewed } from "@/api/renewed";
+import { client } from "@/api/transport";
+import { useWatch, type Watched } from "@/api/use-watch";
+import { isTerminal } from "@/design/phases";
+import type { RunName } from "./model/use-run-model";
+
+/** Follows what belongs to a run as a whole: who started it, with which options, and how its root action does. */
+export function useRunDetails({ project, domain, name }: RunName): Watched<RunDetails> {
+  return useWatch(
+    `${project}/${domain}/${name}`,
+    (signal) =>
+      renewed(
+        (quiet) => client(RunService).watchRunDetails({ runId: { project, domain, name } }, { signal: quiet }),
+        (message) => message.details,
+        (last) => isTerminal(last.action?.status?.phase ?? ActionPhase.UNSPECIFIED),
+        signal,
+      ),
+    (_, next: RunDetails) => next,
+  );
+}
