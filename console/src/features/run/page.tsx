@@ -21,6 +21,7 @@ import { useRunDetails } from "./use-run";
 import css from "./page.module.css";
 
 const ActionPanel = lazy(() => import("@/features/action/panel").then((m) => ({ default: m.ActionPanel })));
+const TimelineView = lazy(() => import("./timeline/timeline-view").then((m) => ({ default: m.TimelineView })));
 const ErrorsView = lazy(() => import("./errors/errors-view").then((m) => ({ default: m.ErrorsView })));
 
 /** A run: its actions on one side, everything about the chosen one on the other. */
@@ -89,11 +90,15 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
   const lines = useLines(model, version, found, selected);
   const failures = [...model.counts].reduce((n, [phase, some]) => n + (isFailure(phase) ? some : 0), 0);
   const view = search.view ?? "tree";
-  const tabs: (readonly [RunView, ReactNode])[] = [["tree", "Actions"], ...(failures > 0 ? ([["errors", `Failures (${count(failures)})`]] as const) : [])];
+  const tabs: (readonly [RunView, ReactNode])[] = [
+    ["tree", "Actions"],
+    ["timeline", "Timeline"],
+    ...(failures > 0 ? ([["errors", `Failures (${count(failures)})`]] as const) : []),
+  ];
   const views: Record<RunView, () => ReactNode> = {
     tree: () => <TreeView model={model} view={lines} found={found} selected={selected} onSelect={onSelect} />,
     errors: () => <ErrorsView run={run} model={model} failures={failures} selected={selected} onSelect={onSelect} />,
-    timeline: () => null,
+    timeline: () => <TimelineView run={run} model={model} version={version} selected={search.action ?? ""} onSelect={onSelect} visible={found?.shown ?? everyRow} />,
     graph: () => null,
   };
   const shown = tabs.some(([known]) => known === view) ? view : "tree";
@@ -151,3 +156,5 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
     />
   );
 }
+
+const everyRow = (): boolean => true;

@@ -34,23 +34,31 @@ export function useRunModel(run: RunName): { readonly model: RunModel; readonly 
   return { model, problem: failure?.key === key ? failure.problem : undefined };
 }
 
-/** The model's version, at most once a frame, so that a burst of changes draws once. */
+/**
+ * The model's version, at most once a frame, and more calmly where there is much to draw: what is derived from a hundred
+ * thousand actions is made four times a second.
+ */
 export function useModelVersion(model: RunModel): number {
   const subscribe = useMemo(
     () => (listener: () => void) => {
-      let frame = 0;
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      let last = 0;
       const stop = model.subscribe(() => {
-        frame ||= requestAnimationFrame(() => {
-          frame = 0;
-          listener();
-        });
+        const pause = Math.min(model.size / 400, longest);
+        timer ??= setTimeout(() => {
+          timer = undefined;
+          last = performance.now();
+          requestAnimationFrame(listener);
+        }, Math.max(0, last + pause - performance.now()));
       });
       return () => {
         stop();
-        cancelAnimationFrame(frame);
+        clearTimeout(timer);
       };
     },
     [model],
   );
   return useSyncExternalStore(subscribe, () => model.version);
 }
+
+const longest = 250;
