@@ -40,7 +40,8 @@ export interface ActionPanelProps {
   /** A line of the log to show. */
   readonly line?: number | undefined;
   readonly onChange: (next: PanelChange) => void;
-  readonly onClose: () => void;
+  /** Undefined when the panel is always there. */
+  readonly onClose: (() => void) | undefined;
   /** Another action of the run is asked for. */
   readonly onSelect: (action: string) => void;
 }
@@ -106,9 +107,11 @@ function Header({ action, attempt, details, onChange, onClose }: ActionPanelProp
           ))}
         </Select>
       )}
-      <IconButton label="Close" className={css["close"] ?? ""} onClick={onClose}>
-        <X size={16} aria-hidden />
-      </IconButton>
+      {onClose && (
+        <IconButton label="Close" className={css["close"] ?? ""} onClick={onClose}>
+          <X size={16} aria-hidden />
+        </IconButton>
+      )}
     </header>
   );
 }

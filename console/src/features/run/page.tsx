@@ -1,10 +1,11 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useDeferredValue, useMemo, useState, type ReactNode } from "react";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { useTitle } from "@/app/title";
 import { Button } from "@/design/button";
 import { count } from "@/design/format";
 import { Loading, ProblemNotice } from "@/design/notice";
-import { isFailure, isLive } from "@/design/phases";
+import { isFailure, isLive, lookOf } from "@/design/phases";
 import { Split } from "@/design/split";
 import { Tabs } from "@/design/tabs";
 import type { PanelChange } from "@/features/action/panel";
@@ -54,6 +55,7 @@ function Run({ run }: { readonly run: RunName }) {
   const select = useCallback((action: string | undefined) => change({ action, tab: undefined, attempt: undefined, line: undefined }), [change]);
   const phase = details.state?.action?.status?.phase ?? (model.size > 0 ? model.phase(0) : ActionPhase.UNSPECIFIED);
   const failed = problem ?? details.problem;
+  useTitle(model.size > 0 ? `${lookOf(phase).label}: ${model.title(0)}` : "", run.name);
   return (
     <div className={css["page"]}>
       <Header run={run} details={details.state} model={model}>
@@ -112,7 +114,7 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
         tab={search.tab ?? "summary"}
         line={search.line}
         onChange={(next: PanelChange) => change(next)}
-        onClose={() => onSelect(undefined)}
+        onClose={search.action === undefined ? undefined : () => onSelect(undefined)}
         onSelect={onSelect}
       />
     </Suspense>
