@@ -1,6 +1,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { ActionSearch } from "@/features/run/search";
 import { RunsSearch } from "@/features/runs/search";
+import { LaunchSearch } from "@/features/launch/search";
 import { Failure, NotFound } from "./failure";
 import { rememberPlace } from "./place";
 import { Shell } from "./shell";
@@ -46,6 +47,12 @@ export const taskVersion = createRoute({
   path: "/tasks/$task/$version",
   component: lazyRouteComponent(() => import("@/features/tasks/task-page"), "TaskPage"),
 });
+export const launch = createRoute({
+  getParentRoute: () => place,
+  path: "/launch",
+  validateSearch: LaunchSearch,
+  component: lazyRouteComponent(() => import("@/features/launch/page"), "LaunchPage"),
+});
 
 // Places of what the server does not serve yet; links to them are printed by clients all the same.
 const later = ["/triggers", "/triggers/$task/$name", "/apps", "/apps/$app"].map((path) =>
@@ -55,7 +62,7 @@ const later = ["/triggers", "/triggers/$task/$name", "/apps", "/apps/$app"].map(
 const tree = root.addChildren([
   home,
   projects,
-  place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, ...later]),
+  place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, launch, ...later]),
 ]);
 
 export const router = createRouter({ routeTree: tree, basepath: "/v2", defaultPreload: "intent", scrollRestoration: true });

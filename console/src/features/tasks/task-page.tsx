@@ -1,6 +1,7 @@
 import { useQuery } from "@connectrpc/connect-query";
-import { useParams } from "@tanstack/react-router";
+import { Link, useParams } from "@tanstack/react-router";
 import { TaskService } from "@gen/flyteidl2/task/task_service_pb.js";
+import { buttonClass } from "@/design/button";
 import { dateOf } from "@/design/format";
 import { Command, Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
@@ -16,6 +17,11 @@ export function TaskPage() {
       <h1>{task}</h1>
       <div>
         <Command text={`flyte run -p ${project} -d ${domain} deployed-task ${task}`} />
+      </div>
+      <div>
+        <Link to="/domain/$domain/project/$project/launch" params={{ project, domain }} search={{ task, ...(version !== undefined && { version }) }} className={buttonClass("primary")}>
+          Launch
+        </Link>
       </div>
       {answer.error && <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />}
       {answer.isLoading && <Loading what="the versions" />}

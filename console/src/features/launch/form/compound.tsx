@@ -1,0 +1,163 @@
+import { Plus, X } from "lucide-react";
+import { useState } from "react";
+import { Button, IconButton } from "@/design/button";
+import { Input } from "@/design/field";
+import { useForm } from "./context";
+import { initialDraft, unset, type Draft } from "./draft";
+import type { Field, Part } from "./field";
+import { ValueEditor, type EditorProps } from "./value";
+import css from "./form.module.css";
+
+function Wrong({ path }: { readonly path: string }) {
+  const error = useForm().errors.get(path);
+  return error === undefined ? null : (
+    <p className={css["wrong"]} role="alert">
+      {error}
+    </p>
+  );
+}
+
+/** Keys that stay with rows when others before them go. */
+function useRowKeys(count: number): { readonly keyOf: (at: number) => number; readonly forget: (at: number) => void } {
+  const [keys, setKeys] = useState<readonly number[]>([]);
+  const known = [...keys];
+  while (known.length < count) known.push((known.at(-1) ?? -1) + 1 + known.length * 1000);
+  return { keyOf: (at) => known[at] ?? at, forget: (at) => setKeys(known.slice(0, count).filter((_, one) => one !== at)) };
+}
+
+/** Asks for a list, item by item. */
+export function ListEditor({ field, draft, onChange, path, label, about }: EditorProps<Extract<Field, { kind: "list" }>>) {
+  const items = draft.kind === "list" ? draft.items : [];
+  const rows = useRowKeys(items.length);
+  const change = (next: readonly Draft[]) => onChange({ kind: "list", items: next });
+  return (
+    <fieldset className={css["group"]} data-path={path}>
+      <legend>{label}</legend>
+      {about && <p className={css["about"]}>{about}</p>}
+      {draft.kind === "list" && items.length === 0 && <p className={css["about"]}>An empty list.</p>}
+      {items.map((item, at) => (
+        <div key={rows.keyOf(at)} className={css["row"]}>
+          <ValueEditor field={field.item} draft={item} path={`${path}[${at}]`} label={`Item ${at + 1}`} onChange={(next) => change(items.with(at, next))} />
+          <IconButton
+            small
+            label={`Remove item ${at + 1}`}
+            onClick={() => {
+              rows.forget(at);
+              change(items.filter((_, one) => one !== at));
+            }}
+          >
+            <X size={14} aria-hidden />
+          </IconButton>
+        </div>
+      ))}
+      <Wrong path={path} />
+      <div className={css["toggle"]}>
+        <Button small onClick={() => change([...items, initialDraft(field.item)])}>
+          <Plus size={14} aria-hidden /> Add an item
+        </Button>
+        {draft.kind === "unset" && (
+          <Button small onClick={() => change([])}>
+            Empty list
+          </Button>
+        )}
+      </div>
+    </fieldset>
+  );
+}
+
+/** Asks for a dictionary, entry by entry. */
+export function MapEditor({ field, draft, onChange, path, label, about }: EditorProps<Extract<Field, { kind: "map" }>>) {
+  const entries = draft.kind === "map" ? draft.entries : [];
+  const rows = useRowKeys(entries.length);
+  const change = (next: readonly (readonly [string, Draft])[]) => onChange({ kind: "map", entries: next });
+  return (
+    <fieldset className={css["group"]} data-path={path}>
+      <legend>{label}</legend>
+      {about && <p className={css["about"]}>{about}</p>}
+      {draft.kind === "map" && entries.length === 0 && <p className={css["about"]}>An empty dictionary.</p>}
+      {entries.map(([key, value], at) => (
+        <div key={rows.keyOf(at)} className={css["row"]}>
+          <div className={css["inputs"]}>
+            <Input aria-label={`Key ${at + 1}`} placeholder="Key" autoComplete="off" value={key} onChange={(event) => change(entries.with(at, [event.target.value, value]))} />
+            <Wrong path={`${path}{${at}}`} />
+            <ValueEditor field={field.value} draft={value} path={`${path}.${key}`} label={key === "" ? `Value ${at + 1}` : `Value of ${key}`} onChange={(next) => change(entries.with(at, [key, next]))} />
+          </div>
+          <IconButton
+            small
+            label={`Remove entry ${at + 1}`}
+            onClick={() => {
+              rows.forget(at);
+              change(entries.filter((_, one) => one !== at));
+            }}
+          >
+            <X size={14} aria-hidden />
+          </IconButton>
+        </div>
+      ))}
+      <Wrong path={path} />
+      <div className={css["toggle"]}>
+        <Button small onClick={() => change([...entries, ["", initialDraft(field.value)]])}>
+          <Plus size={14} aria-hidden /> Add an entry
+        </Button>
+        {draft.kind === "unset" && (
+          <Button small onClick={() => change([])}>
+            Empty dictionary
+          </Button>
+        )}
+      </div>
+    </fieldset>
+  );
+}
+
+/** Asks for the parts of a dataclass. */
+export function StructEditor({ field, draft, onChange, path, label, about }: EditorProps<Extract<Field, { kind: "struct" }>>) {
+  const parts = draft.kind === "struct" ? draft.parts : {};
+  const set = (name: string, next: Draft) => onChange({ kind: "struct", parts: { ...parts, [name]: next } });
+  return (
+    <fieldset className={css["group"]} data-path={path}>
+      <legend>{label}</legend>
+      {about && <p className={css["about"]}>{about}</p>}
+      {field.parts.map((part) => (
+        <PartEditor key={part.name} part={part} draft={parts[part.name] ?? unset} path={`${path}.${part.name}`} onChange={(next) => set(part.name, next)} />
+      ))}
+      <Wrong path={path} />
+    </fieldset>
+  );
+}
+
+function PartEditor({ part, draft, path, onChange }: { readonly part: Part; readonly draft: Draft; readonly path: string; readonly onChange: (next: Draft) => void }) {
+  const optional = !part.required;
+  const compound = part.field.kind === "struct" || part.field.kind === "choice";
+  if (optional && draft.kind === "unset" && compound) {
+    return (
+      <div>
+        <Button small onClick={() => onChange(initialDraft(part.field))}>
+          <Plus size={14} aria-hidden /> {part.name}
+        </Button>{" "}
+        <span className={css["about"]}>left out{part.initial === undefined ? "" : `: the default is ${JSON.stringify(part.initial)}`}</span>
+      </div>
+    );
+  }
+  return (
+    <div className={css["row"]}>
+      <ValueEditor
+        field={part.field}
+        draft={draft}
+        path={path}
+        label={
+          <>
+            {part.name}
+            {optional && <span className={css["type"]}>optional</span>}
+          </>
+        }
+        about={part.about}
+        onChange={onChange}
+      />
+      {optional && draft.kind !== "unset" && (
+        <IconButton small label={`Leave out ${part.name}`} onClick={() => onChange(unset)}>
+          <X size={14} aria-hidden />
+        </IconButton>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,118 @@
+import { useState } from "react";
+import { usePreferences } from "@/app/preferences";
+import { Button } from "@/design/button";
+import { Field, TextArea } from "@/design/field";
+import { typeWords } from "@/features/action/io/type-words";
+import { valueOf } from "@/features/action/io/value";
+import { ValueView } from "@/features/action/io/value-view";
+import { useError } from "./context";
+import { draftOf, same, unset, type Draft } from "./draft";
+import { draftsOf, isKept, readInputs, sourceOf, type Drafts, type Input } from "./inputs";
+import { ValueEditor } from "./value";
+import css from "./form.module.css";
+
+export interface InputsFormProps {
+  readonly inputs: readonly Input[];
+  readonly drafts: Drafts;
+  readonly onChange: (drafts: Drafts) => void;
+  /** The text of the whole while it is edited as JSON; undefined while it is edited by its parts. */
+  readonly source: string | undefined;
+  readonly onSource: (source: string | undefined) => void;
+}
+
+/** Asks for the inputs of a task: one by one, or all as JSON. */
+export function InputsForm({ inputs, drafts, onChange, source, onSource }: InputsFormProps) {
+  const { zone } = usePreferences();
+  const [wrong, setWrong] = useState("");
+  if (inputs.length === 0) return <p className={css["about"]}>This task takes no inputs.</p>;
+  const raw = source !== undefined;
+  const toggle = () => {
+    setWrong("");
+    if (!raw) {
+      onSource(sourceOf(inputs, drafts, zone));
+      return;
+    }
+    const read = draftsOf(inputs, source);
+    if ("error" in read) {
+      setWrong(read.error);
+      return;
+    }
+    onChange(read.drafts);
+    onSource(undefined);
+  };
+  return (
+    <div className={css["inputs"]}>
+      <div className={css["bar"]}>
+        <h3>Inputs</h3>
+        <Button small aria-pressed={raw} onClick={toggle}>
+          {raw ? "Edit one by one" : "Edit as JSON"}
+        </Button>
+      </div>
+      {raw ? (
+        <>
+          <Field label="Inputs as JSON" hint="An object with a value for each input.">
+            {(control) => <TextArea {...control} rows={Math.min(30, Math.max(6, source.split("\n").length + 1))} value={source} onChange={(event) => onSource(event.target.value)} />}
+          </Field>
+          <SourceErrors inputs={inputs} source={source} wrong={wrong} zone={zone} />
+        </>
+      ) : (
+        inputs.map((input) => <InputEditor key={input.name} input={input} draft={drafts[input.name] ?? unset} onChange={(next) => onChange({ ...drafts, [input.name]: next })} />)
+      )}
+    </div>
+  );
+}
+
+/** What is wrong with the text, under the names of the inputs. */
+function SourceErrors({ inputs, source, wrong, zone }: { readonly inputs: readonly Input[]; readonly source: string; readonly wrong: string; readonly zone: string | undefined }) {
+  const read = draftsOf(inputs, source);
+  const reasons = "error" in read ? [read.error] : [...readInputs(inputs, read.drafts, zone).errors].map(([path, reason]) => `${path}: ${reason}`);
+  const all = wrong && !reasons.includes(wrong) ? [wrong, ...reasons] : reasons;
+  return (
+    <ul aria-live="polite" className={css["wrong"]}>
+      {all.map((reason) => (
+        <li key={reason}>{reason}</li>
+      ))}
+    </ul>
+  );
+}
+
+function InputEditor({ input, draft, onChange }: { readonly input: Input; readonly draft: Draft; readonly onChange: (next: Draft) => void }) {
+  const { name, about, field, given, variable } = input;
+  const { zone } = usePreferences();
+  const error = useError(name);
+  const label = (
+    <>
+      {name}
+      <span className={css["type"]}>{typeWords(variable.value?.type)}</span>
+    </>
+  );
+  if (field.kind === "opaque" || (isKept(input) && draft.kind === "unset")) {
+    return (
+      <div className={css["kept"]} data-input={name}>
+        <strong>{label}</strong>
+        {given ? (
+          <>
+            <ValueView value={valueOf(given.literal)} />
+            <span className={css["about"]}>It stays as it is: only Python can make another.</span>
+          </>
+        ) : (
+          <span className={error === undefined ? css["about"] : css["wrong"]}>{error ?? "Only Python can make a value of this type: start the task with the command line."}</span>
+        )}
+      </div>
+    );
+  }
+  const initial = given?.json === undefined ? undefined : draftOf(field, given.json);
+  const reset = initial !== undefined && !same(readInputs([input], { [name]: draft }, zone).values[name], given?.json);
+  return (
+    <div data-input={name} className={css["kept"]}>
+      <ValueEditor field={field} draft={draft} path={name} label={label} about={about} onChange={onChange} />
+      {reset && (
+        <div>
+          <Button small kind="quiet" onClick={() => onChange(initial)}>
+            Back to what it was
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,112 @@
+import { Upload as UploadIcon } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { Button } from "@/design/button";
+import { Field as Labelled, Input } from "@/design/field";
+import { bytes } from "@/design/format";
+import { ProblemNotice } from "@/design/notice";
+import { useError, useForm } from "./context";
+import type { Draft } from "./draft";
+import type { Field } from "./field";
+import { upload, type Progress, type Upload } from "./upload";
+import type { EditorProps } from "./value";
+import css from "./form.module.css";
+
+type StoredField = Extract<Field, { kind: "file" | "table" }>;
+
+/** Asks for a file, a folder or a table: by its address in the store, or by uploading it. */
+export function StoredEditor({ field, draft, onChange, path, label, about }: EditorProps<StoredField>) {
+  const error = useError(path);
+  const uri = draft.kind === "stored" ? draft.uri : "";
+  const format = draft.kind === "stored" ? draft.format : field.format;
+  const set = (next: Partial<Extract<Draft, { kind: "stored" }>>) => onChange({ kind: "stored", uri, format: format || (field.kind === "table" ? "parquet" : ""), ...next });
+  return (
+    <fieldset className={css["group"]}>
+      <legend>{label}</legend>
+      {about && <p className={css["about"]}>{about}</p>}
+      <UploadButton folder={field.kind === "file" && field.folder} table={field.kind === "table"} onUploaded={(address) => set({ uri: address })} />
+      <Labelled label="Address in the store" error={error}>
+        {(control) => <Input {...control} data-path={path} autoComplete="off" placeholder="s3://bucket/path" value={uri} onChange={(event) => set({ uri: event.target.value })} />}
+      </Labelled>
+      {field.kind === "table" && (
+        <Labelled label="Format" hint="Such as parquet or csv.">
+          {(control) => <Input {...control} autoComplete="off" value={format || "parquet"} onChange={(event) => set({ format: event.target.value })} />}
+        </Labelled>
+      )}
+    </fieldset>
+  );
+}
+
+interface Going {
+  readonly name: string;
+  readonly progress: Progress;
+}
+
+function UploadButton({ folder, table, onUploaded }: { readonly folder: boolean; readonly table: boolean; readonly onUploaded: (address: string) => void }) {
+  const { place } = useForm();
+  const [going, setGoing] = useState<Going>();
+  const [error, setError] = useState<unknown>();
+  const [done, setDone] = useState("");
+  const control = useRef<AbortController>(undefined);
+  const chooser = useRef<HTMLInputElement>(null);
+  useEffect(() => () => control.current?.abort(), []);
+  const start = async (files: readonly Upload[]) => {
+    const mine = new AbortController();
+    control.current = mine;
+    const name = files.length === 1 && files[0] ? files[0].path : `${files.length} files`;
+    setError(undefined);
+    setDone("");
+    try {
+      const address = await upload(place, files, folder, mine.signal, (progress) => setGoing({ name, progress }));
+      onUploaded(address);
+      setDone(`${name} is uploaded.`);
+    } catch (failure) {
+      if (!mine.signal.aborted) setError(failure);
+    } finally {
+      setGoing(undefined);
+    }
+  };
+  return (
+    <div className={css["kept"]}>
+      <input
+        ref={chooser}
+        type="file"
+        hidden
+        aria-label={folder ? "Folder to upload" : "File to upload"}
+        {...(folder ? { webkitdirectory: "" } : {})}
+        onChange={(event) => {
+          const files = [...(event.target.files ?? [])].map((file) => ({ file, path: folder ? inFolder(file) : file.name }));
+          event.target.value = "";
+          if (files.length > 0) void start(files);
+        }}
+      />
+      {going ? (
+        <>
+          <div className={css["bar"]}>
+            <span role="status">
+              {going.progress.doing === "hashing" ? "Reading" : "Sending"} {going.name}: {bytes(going.progress.done)} of {bytes(going.progress.total)}
+            </span>
+            <Button small onClick={() => control.current?.abort()}>
+              Stop
+            </Button>
+          </div>
+          <progress className={css["progress"]} max={Math.max(1, going.progress.total)} value={going.progress.done} aria-label="Upload" />
+        </>
+      ) : (
+        <div className={css["toggle"]}>
+          <Button small onClick={() => chooser.current?.click()}>
+            <UploadIcon size={14} aria-hidden /> Upload a {folder ? "folder" : table ? "table's file" : "file"} …
+          </Button>
+          {done && (
+            <span role="status" className={css["about"]}>
+              {done}
+            </span>
+          )}
+        </div>
+      )}
+      {error !== undefined && <ProblemNotice error={error} />}
+    </div>
+  );
+}
+
+/** A file's path within the folder that was chosen. */
+const inFolder = (file: File): string => file.webkitRelativePath.split("/").slice(1).join("/") || file.name;

@@ -1,0 +1,186 @@
+import type { ReactNode } from "react";
+import { Button } from "@/design/button";
+import { Field as Labelled, Input, Select, TextArea } from "@/design/field";
+import { ListEditor, MapEditor, StructEditor } from "./compound";
+import { useError } from "./context";
+import type { Draft } from "./draft";
+import { initialDraft, unset } from "./draft";
+import type { Field } from "./field";
+import { SpanEditor, TimeEditor } from "./moment";
+import { StoredEditor } from "./stored";
+import css from "./form.module.css";
+
+export interface EditorProps<F extends Field = Field> {
+  readonly field: F;
+  readonly draft: Draft;
+  readonly onChange: (draft: Draft) => void;
+  /** Where the value is, such as x[2].y. */
+  readonly path: string;
+  readonly label: ReactNode;
+  readonly about?: string | undefined;
+}
+
+/** Asks for a value of any type. */
+export function ValueEditor(props: EditorProps) {
+  const { field, draft } = props;
+  if (draft.kind === "text" && isCompound(field)) return <SourceEditor {...props} />;
+  switch (field.kind) {
+    case "none":
+    case "opaque":
+      return null;
+    case "integer":
+    case "number":
+      return <LineEditor {...props} inputMode={field.kind === "integer" ? "numeric" : "decimal"} />;
+    case "text":
+      return <TextEditor {...props} />;
+    case "bytes":
+      return <LineEditor {...props} note="In base64." />;
+    case "time":
+      return <TimeEditor {...props} field={field} />;
+    case "span":
+      return <SpanEditor {...props} field={field} />;
+    case "flag":
+      return <ChoiceEditor {...props} values={[true, false]} />;
+    case "enum":
+      return <ChoiceEditor {...props} values={field.values} />;
+    case "list":
+      return <ListEditor {...props} field={field} />;
+    case "map":
+      return <MapEditor {...props} field={field} />;
+    case "struct":
+      return <StructEditor {...props} field={field} />;
+    case "file":
+    case "table":
+      return <StoredEditor {...props} field={field} />;
+    case "choice":
+      return <VariantEditor {...props} field={field} />;
+    case "json":
+      return <SourceEditor {...props} />;
+  }
+}
+
+const isCompound = ({ kind }: Field): boolean => ["list", "map", "struct", "choice", "enum", "flag", "none"].includes(kind);
+
+export const textOf = (draft: Draft): string => (draft.kind === "text" ? draft.text : "");
+
+function LineEditor({ draft, onChange, path, label, about, inputMode, note }: EditorProps & { readonly inputMode?: "numeric" | "decimal"; readonly note?: string }) {
+  const error = useError(path);
+  return (
+    <Labelled label={label} hint={about || note} error={error}>
+      {(control) => <Input {...control} data-path={path} inputMode={inputMode} autoComplete="off" value={textOf(draft)} onChange={(event) => onChange({ kind: "text", text: event.target.value })} />}
+    </Labelled>
+  );
+}
+
+function TextEditor({ draft, onChange, path, label, about }: EditorProps) {
+  const error = useError(path);
+  const text = textOf(draft);
+  const given = draft.kind === "text";
+  return (
+    <Labelled label={label} hint={about || undefined} error={error}>
+      {(control) => (
+        <TextArea
+          {...control}
+          data-path={path}
+          rows={Math.min(12, Math.max(1, text.split("\n").length))}
+          placeholder={given ? "(empty text)" : ""}
+          value={text}
+          onChange={(event) => onChange({ kind: "text", text: event.target.value })}
+        />
+      )}
+    </Labelled>
+  );
+}
+
+function ChoiceEditor({ draft, onChange, path, label, about, values }: EditorProps & { readonly values: readonly unknown[] }) {
+  const error = useError(path);
+  const chosen = draft.kind === "chosen" ? values.findIndex((value) => value === draft.value) : -1;
+  return (
+    <Labelled label={label} hint={about || undefined} error={error}>
+      {(control) => (
+        <Select
+          {...control}
+          data-path={path}
+          value={chosen}
+          onChange={(event) => {
+            const value = values[Number(event.target.value)];
+            onChange(value === undefined ? unset : { kind: "chosen", value: value as string });
+          }}
+        >
+          <option value={-1}>Choose …</option>
+          {values.map((value, at) => (
+            <option key={at} value={at}>
+              {typeof value === "string" ? value : JSON.stringify(value)}
+            </option>
+          ))}
+        </Select>
+      )}
+    </Labelled>
+  );
+}
+
+/** A value as JSON, where there is no other way to show it. */
+function SourceEditor({ field, draft, onChange, path, label, about }: EditorProps) {
+  const error = useError(path);
+  const text = textOf(draft);
+  return (
+    <Labelled label={label} hint={about || "As JSON."} error={error}>
+      {(control) => (
+        <>
+          <TextArea
+            {...control}
+            data-path={path}
+            rows={Math.min(16, Math.max(2, text.split("\n").length))}
+            placeholder={field.kind === "json" && field.object ? "{}" : ""}
+            value={text}
+            onChange={(event) => onChange({ kind: "text", text: event.target.value })}
+          />
+          {isCompound(field) && (
+            <div>
+              <Button small onClick={() => onChange(initialDraft(field))}>
+                Clear, and fill it in by its parts
+              </Button>
+            </div>
+          )}
+        </>
+      )}
+    </Labelled>
+  );
+}
+
+function VariantEditor({ field, draft, onChange, path, label, about }: EditorProps<Extract<Field, { kind: "choice" }>>) {
+  const error = useError(path);
+  const variant = draft.kind === "variant" ? draft.variant : -1;
+  const chosen = field.variants[variant];
+  const bare = chosen === undefined || chosen.field.kind === "none";
+  return (
+    <fieldset className={css["group"]}>
+      <legend>{label}</legend>
+      {about && <p className={css["about"]}>{about}</p>}
+      <Labelled label="Type" error={bare ? error : undefined}>
+        {(control) => (
+          <Select
+            {...control}
+            data-path={bare ? path : undefined}
+            value={variant}
+            onChange={(event) => {
+              const at = Number(event.target.value);
+              const next = field.variants[at];
+              onChange(next ? { kind: "variant", variant: at, value: initialDraft(next.field) } : unset);
+            }}
+          >
+            {variant === -1 && <option value={-1}>Choose …</option>}
+            {field.variants.map((one, at) => (
+              <option key={at} value={at}>
+                {one.title}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Labelled>
+      {chosen && !bare && draft.kind === "variant" && (
+        <ValueEditor field={chosen.field} draft={draft.value} path={path} label="Value" onChange={(value) => onChange({ kind: "variant", variant, value })} />
+      )}
+    </fieldset>
+  );
+}

@@ -1,0 +1,169 @@
+import { create } from "@bufbuild/protobuf";
+import { useDeferredValue, useMemo, useRef, useState, type ReactNode } from "react";
+import { RelationType } from "@gen/flyteidl2/common/run_pb.js";
+import { InputsSchema } from "@gen/flyteidl2/task/common_pb.js";
+import type { Place } from "@/app/place";
+import { usePreferences } from "@/app/preferences";
+import { Button } from "@/design/button";
+import { DialogActions } from "@/design/dialog";
+import { Diff } from "@/design/diff";
+import { Notice, ProblemNotice } from "@/design/notice";
+import { useTell } from "@/design/toast";
+import type { RunName } from "@/features/run/model/use-run-model";
+import { relatedSpec } from "./again";
+import { FormContext } from "./form/context";
+import { changed, draftsOf, initialDrafts, readInputs, sourceOf, type Input } from "./form/inputs";
+import { InputsForm } from "./form/inputs-form";
+import { literalsOf } from "./form/literals";
+import { checkOptions, optionLines, optionsOf, runSpecOf } from "./options";
+import { OptionsForm } from "./options-form";
+import { fieldErrors } from "./server-errors";
+import type { Source } from "./source";
+import { Names, submit, type Task } from "./submit";
+import css from "./form/form.module.css";
+
+export interface LaunchFormProps {
+  readonly place: Place;
+  readonly task: Task;
+  readonly inputs: readonly Input[];
+  /** The run that this one is made of, with which it is compared. */
+  readonly source?: Source | undefined;
+  /** Whether the new run counts as a rerun of the source. */
+  readonly related: boolean;
+  readonly onLaunched: (run: RunName) => void;
+  readonly cancel?: ReactNode;
+}
+
+const nothing: ReadonlyMap<string, string> = new Map();
+
+/** Asks for the inputs and options of a run, shows what differs from its source, and starts it. */
+export function LaunchForm({ place, task, inputs, source, related, onLaunched, cancel }: LaunchFormProps) {
+  const { zone } = usePreferences();
+  const tell = useTell();
+  const first = useMemo(() => ({ drafts: initialDrafts(inputs), options: optionsOf(source?.runSpec) }), [inputs, source]);
+  const [drafts, setDrafts] = useState(first.drafts);
+  const [text, setText] = useState<string>();
+  const [options, setOptions] = useState(first.options);
+  const [tried, setTried] = useState(false);
+  const [refused, setRefused] = useState<{ readonly drafts: object; readonly errors: ReadonlyMap<string, string> }>();
+  const [failure, setFailure] = useState<unknown>();
+  const [sending, setSending] = useState(false);
+  const [names] = useState(() => new Names());
+  const form = useRef<HTMLFormElement>(null);
+
+  // What is being typed as JSON counts as soon as it can be read.
+  const read = useMemo(() => (text === undefined ? { drafts } : draftsOf(inputs, text)), [text, drafts, inputs]);
+  const current = "drafts" in read ? read.drafts : undefined;
+  const { values, errors } = useMemo(() => readInputs(inputs, current ?? {}, zone), [inputs, current, zone]);
+  const optionErrors = useMemo(() => checkOptions(options), [options]);
+  const shown = useMemo(() => {
+    // What the server refused is said until that is changed.
+    const all = new Map(refused?.drafts === current ? refused?.errors : nothing);
+    if (tried) for (const [path, reason] of errors) all.set(path, reason);
+    return all;
+  }, [tried, errors, refused, current]);
+  const context = useMemo(() => ({ place, errors: shown }), [place, shown]);
+
+  const launch = async () => {
+    setTried(true);
+    setFailure(undefined);
+    if (!current || errors.size > 0 || optionErrors.size > 0) {
+      // After the errors are drawn.
+      requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"], [role="alert"]')?.focus());
+      return;
+    }
+    setSending(true);
+    try {
+      const literals = await literalsOf(inputs, current, values);
+      const runSpec = runSpecOf(options, source?.runSpec);
+      const run = await submit(
+        {
+          place,
+          name: options.name.trim(),
+          task,
+          inputs: create(InputsSchema, { literals, context: source?.inputs?.context ?? [] }),
+          runSpec: source && related ? relatedSpec(runSpec, source, RelationType.RERUN) : runSpec,
+        },
+        names,
+      );
+      tell("good", `The run ${run.name} is started`);
+      onLaunched(run);
+    } catch (error) {
+      const known = fieldErrors(error, inputs);
+      if (known.size > 0) setRefused({ drafts: current, errors: known });
+      setFailure(error);
+    } finally {
+      setSending(false);
+    }
+  };
+
+  const wrong = tried && (errors.size > 0 || optionErrors.size > 0 || !current);
+  return (
+    <FormContext value={context}>
+      <form
+        ref={form}
+        className={css["inputs"]}
+        noValidate
+        data-testid="launch-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!sending) void launch();
+        }}
+      >
+        <InputsForm inputs={inputs} drafts={drafts} onChange={setDrafts} source={text} onSource={setText} />
+        <details open={tried && optionErrors.size > 0 ? true : undefined}>
+          <summary>
+            <strong>Options</strong> <span className={css["about"]}>name, labels, environment, queue, limits, cache, service account</span>
+          </summary>
+          <div style={{ paddingTop: "var(--space-4)" }}>
+            <OptionsForm options={options} errors={tried ? optionErrors : nothing} onChange={setOptions} />
+          </div>
+        </details>
+        {source && current && (
+          <Changes name={source.run.name} before={[sourceOf(inputs, first.drafts, zone), optionLines(first.options)]} after={[JSON.stringify(values, null, 2), optionLines(options)]} count={changed(inputs, values).length} />
+        )}
+        {wrong && (
+          <Notice tone="danger" title="Something has to be corrected first" role="alert">
+            <ul>
+              {[...errors, ...optionErrors].slice(0, 5).map(([path, reason]) => (
+                <li key={path}>
+                  <code>{path}</code>: {reason}
+                </li>
+              ))}
+              {!current && "error" in read && <li>{read.error}</li>}
+            </ul>
+          </Notice>
+        )}
+        {failure !== undefined && <ProblemNotice error={failure} />}
+        <DialogActions>
+          {cancel}
+          <Button kind="primary" type="submit" disabled={sending}>
+            {sending ? "Starting …" : "Launch"}
+          </Button>
+        </DialogActions>
+      </form>
+    </FormContext>
+  );
+}
+
+type Texts = readonly [inputs: string, options: string];
+
+/** What is different from the run that this one is made of. */
+function Changes({ name, before, after, count }: { readonly name: string; readonly before: Texts; readonly after: Texts; readonly count: number }) {
+  const inputs = useDeferredValue(after[0]);
+  const options = useDeferredValue(after[1]);
+  const same = before[0] === inputs && before[1] === options;
+  return (
+    <section aria-label={`Changes from ${name}`} className={css["inputs"]} data-testid="changes">
+      <h3>What changes from {name}</h3>
+      {same ? (
+        <p className={css["about"]}>Nothing: it is run again as it was.</p>
+      ) : (
+        <>
+          {before[0] !== inputs && <Diff label={count === 0 ? "Inputs" : `Inputs, ${count} changed`} before={before[0]} after={inputs} />}
+          {before[1] !== options && <Diff label="Options" before={before[1]} after={options} />}
+        </>
+      )}
+    </section>
+  );
+}

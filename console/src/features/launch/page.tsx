@@ -1,0 +1,47 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { TaskService } from "@gen/flyteidl2/task/task_service_pb.js";
+import { Empty, Loading, ProblemNotice } from "@/design/notice";
+import { LaunchForm } from "./launch-form";
+import { useSource, useTaskInputs } from "./use-inputs";
+import css from "./page.module.css";
+
+/** Starts a deployed task: the address says which, and perhaps from which run its inputs and options come. */
+export function LaunchPage() {
+  const { project = "", domain = "" } = useParams({ strict: false });
+  const { task, version, from } = useSearch({ from: "/domain/$domain/project/$project/launch" });
+  const navigate = useNavigate();
+  const latest = useQuery(
+    TaskService.method.listVersions,
+    { request: { limit: 1 }, taskName: { project, domain, name: task ?? "" } },
+    { enabled: task !== undefined && version === undefined },
+  );
+  const chosen = version ?? latest.data?.versions[0]?.version;
+  const id = { project, domain, name: task ?? "", version: chosen ?? "" };
+  const details = useQuery(TaskService.method.getTaskDetails, { taskId: id }, { enabled: task !== undefined && chosen !== undefined });
+  const source = useSource(from === undefined ? undefined : { project, domain, name: from });
+  const ready = from === undefined || source.data !== undefined;
+  const inputs = useTaskInputs(`${project}/${domain}/${id.name}/${id.version}`, details.data?.details?.spec, source.data?.source, ready);
+  const error = latest.error ?? details.error ?? source.error ?? inputs.error;
+  if (task === undefined) return <Empty title="No task is chosen" />;
+  return (
+    <div className={css["page"]}>
+      <h1>Launch {task}</h1>
+      {chosen !== undefined && <p className={css["version"]}>Version {chosen}</p>}
+      {error && <ProblemNotice error={error} />}
+      {latest.data?.versions.length === 0 && <Empty title="This task has no version" />}
+      {!error && !inputs.data && latest.data?.versions.length !== 0 && <Loading what="the inputs" />}
+      {inputs.data && (
+        <LaunchForm
+          key={`${id.name}/${id.version}/${from ?? ""}`}
+          place={{ project, domain }}
+          task={{ case: "taskId", value: id }}
+          inputs={inputs.data}
+          source={source.data?.source}
+          related={false}
+          onLaunched={(run) => void navigate({ to: "/domain/$domain/project/$project/runs/$run", params: { project, domain, run: run.name } })}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,46 @@
+import { Plus, X } from "lucide-react";
+import { useId } from "react";
+import { Button, IconButton } from "@/design/button";
+import { Input } from "@/design/field";
+import type { Pair } from "./options";
+import css from "./form/form.module.css";
+
+export interface PairsProps {
+  readonly label: string;
+  readonly hint: string;
+  readonly pairs: readonly Pair[];
+  readonly error: string | undefined;
+  readonly onChange: (pairs: readonly Pair[]) => void;
+}
+
+/** Asks for names with values, such as labels. */
+export function Pairs({ label, hint, pairs, error, onChange }: PairsProps) {
+  const id = useId();
+  return (
+    <fieldset className={css["group"]} aria-describedby={`${id}-hint`}>
+      <legend>{label}</legend>
+      <p id={`${id}-hint`} className={css["about"]}>
+        {hint}
+      </p>
+      {pairs.map(([key, value], at) => (
+        <div key={at} className={css["pair"]}>
+          <Input aria-label={`${label}: name ${at + 1}`} placeholder="Name" autoComplete="off" value={key} onChange={(event) => onChange(pairs.with(at, [event.target.value, value]))} />
+          <Input aria-label={`${label}: value ${at + 1}`} placeholder="Value" autoComplete="off" value={value} onChange={(event) => onChange(pairs.with(at, [key, event.target.value]))} />
+          <IconButton small label={`Remove ${key || `row ${at + 1}`}`} onClick={() => onChange(pairs.filter((_, one) => one !== at))}>
+            <X size={14} aria-hidden />
+          </IconButton>
+        </div>
+      ))}
+      {error && (
+        <p className={css["wrong"]} role="alert">
+          {error}
+        </p>
+      )}
+      <div>
+        <Button small onClick={() => onChange([...pairs, ["", ""]])}>
+          <Plus size={14} aria-hidden /> Add
+        </Button>
+      </div>
+    </fieldset>
+  );
+}

@@ -1,0 +1,56 @@
+import { useNavigate } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
+import { Button } from "@/design/button";
+import { Dialog } from "@/design/dialog";
+import { Loading, ProblemNotice } from "@/design/notice";
+import type { RunName } from "@/features/run/model/use-run-model";
+import { useSource } from "./use-inputs";
+
+const LaunchForm = lazy(() => import("./launch-form").then((m) => ({ default: m.LaunchForm })));
+
+export interface RerunDialogProps {
+  readonly run: RunName;
+  /** An action whose task is to be run by itself, with the inputs that it had; the whole run when unset or a0. */
+  readonly action?: string | undefined;
+  readonly open: boolean;
+  readonly onClose: () => void;
+}
+
+/** Runs a run again, as it was or with other inputs and options, and goes to the new one. */
+export function RerunDialog({ run, action, open, onClose }: RerunDialogProps) {
+  const part = action === undefined || action === "a0" ? undefined : action;
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      wide
+      title={part === undefined ? `Run ${run.name} again` : `Run ${part} of ${run.name} by itself`}
+      description="A new run of the same code. Everything runs again, but for what the cache has."
+    >
+      <Content run={run} action={part} onClose={onClose} />
+    </Dialog>
+  );
+}
+
+function Content({ run, action, onClose }: Omit<RerunDialogProps, "open">) {
+  const navigate = useNavigate();
+  const { data, error, refetch } = useSource(run, action);
+  if (error) return <ProblemNotice error={error} retry={() => void refetch()} />;
+  if (!data) return <Loading what="the inputs" />;
+  return (
+    <Suspense fallback={<Loading what="the form" />}>
+      <LaunchForm
+        place={{ project: run.project, domain: run.domain }}
+        task={{ case: "taskSpec", value: data.source.spec }}
+        inputs={data.inputs}
+        source={data.source}
+        related
+        cancel={<Button onClick={onClose}>Cancel</Button>}
+        onLaunched={(next) => {
+          onClose();
+          void navigate({ to: "/domain/$domain/project/$project/runs/$run", params: { project: next.project, domain: next.domain, run: next.name } });
+        }}
+      />
+    </Suspense>
+  );
+}

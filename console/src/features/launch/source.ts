@@ -1,0 +1,31 @@
+import type { Inputs } from "@gen/flyteidl2/task/common_pb.js";
+import type { RunSpec } from "@gen/flyteidl2/task/run_pb.js";
+import type { TaskSpec } from "@gen/flyteidl2/task/task_definition_pb.js";
+import { DataProxyService } from "@gen/flyteidl2/dataproxy/dataproxy_service_pb.js";
+import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
+import { client } from "@/api/transport";
+import type { RunName } from "@/features/run/model/use-run-model";
+
+/** What a run, or one of its actions, ran: enough to run it again. */
+export interface Source {
+  readonly run: RunName;
+  readonly action: string;
+  readonly spec: TaskSpec;
+  readonly runSpec: RunSpec | undefined;
+  readonly inputs: Inputs | undefined;
+}
+
+/** Reads what an action of a run ran; the root's is the run's own. */
+export async function sourceOfRun(run: RunName, action = "a0", signal?: AbortSignal): Promise<Source> {
+  const runId = { project: run.project, domain: run.domain, name: run.name };
+  const actionId = { run: runId, name: action };
+  const options = signal ? { signal } : {};
+  const [details, one, data] = await Promise.all([
+    client(RunService).getRunDetails({ runId }, options),
+    action === "a0" ? undefined : client(RunService).getActionDetails({ actionId }, options),
+    client(DataProxyService).getActionData({ actionId }, options),
+  ]);
+  const ran = one ? one.details : details.details?.action;
+  if (ran?.spec.case !== "task") throw new Error(`${action} of ${run.name} is no task, and cannot be run by itself`);
+  return { run, action, spec: ran.spec.value, runSpec: details.details?.runSpec, inputs: data.inputs };
+}
