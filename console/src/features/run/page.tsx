@@ -1,15 +1,14 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useCallback, useDeferredValue, useMemo, useState, type ReactNode } from "react";
+import { lazy, Suspense, useCallback, useDeferredValue, useMemo, type ReactNode } from "react";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { useTitle } from "@/app/title";
-import { Button } from "@/design/button";
 import { count } from "@/design/format";
 import { Loading, ProblemNotice } from "@/design/notice";
-import { isFailure, isLive, lookOf } from "@/design/phases";
+import { isFailure, lookOf } from "@/design/phases";
 import { Split } from "@/design/split";
 import { Tabs } from "@/design/tabs";
 import type { PanelChange } from "@/features/action/panel";
-import { AbortDialog } from "@/features/launch/abort";
+import { RunActions } from "@/features/launch/run-actions";
 import { find, firstFailure, wantedOf } from "./find";
 import { Header } from "./header/header";
 import { none, type RunModel } from "./model/run-model";
@@ -41,7 +40,6 @@ function Run({ run }: { readonly run: RunName }) {
   const { model, problem } = useRunModel(run);
   const version = useModelVersion(model);
   const details = useRunDetails(run);
-  const [aborting, setAborting] = useState(false);
   const change = useCallback(
     (next: Change) =>
       void navigate({
@@ -59,13 +57,8 @@ function Run({ run }: { readonly run: RunName }) {
   return (
     <div className={css["page"]}>
       <Header run={run} details={details.state} model={model}>
-        {isLive(phase) && (
-          <Button kind="danger" onClick={() => setAborting(true)}>
-            Abort …
-          </Button>
-        )}
+        <RunActions run={run} phase={phase} />
       </Header>
-      <AbortDialog run={run} open={aborting} onClose={() => setAborting(false)} />
       {failed && <ProblemNotice error={failed} />}
       {!failed && model.size === 0 && <Loading what="the run" />}
       {model.size > 0 && <Actions run={run} model={model} version={version} search={search} change={change} onSelect={select} />}
