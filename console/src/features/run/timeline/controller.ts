@@ -8,6 +8,7 @@ import { indent, isRunLive, paint } from "./paint";
 import { onThemeChange, paletteOf, prepare, type Palette } from "./palette";
 import { around, lengthOf, moved, Scale, whole, within, zoomed, type Stretch } from "./scale";
 import { coarseSegments, endOf, segmentsOf, type Segment } from "./segments";
+import { Recount } from "./recount";
 import { relativeTicks, wallTicks, WallClock } from "./ticks";
 import { Transitions, type AskTransitions } from "./transitions";
 
@@ -66,9 +67,7 @@ export class Timeline {
   #clock = new WallClock(undefined);
   #frame = 0;
   #tick: ReturnType<typeof setTimeout> | undefined;
-  #counting: AbortController | undefined;
-  #countTimer: ReturnType<typeof setTimeout> | undefined;
-  #counted = Number.NEGATIVE_INFINITY;
+  readonly #counting = new Recount((signal) => this.#count(signal));
   #shown: Shown = { rows: 0, path: undefined, live: false, all: true, cursor: none, order: emptyOrder };
   readonly #listeners = new Set<() => void>();
 
@@ -103,7 +102,7 @@ export class Timeline {
       this.draw();
     });
     this.#measure();
-    this.#count(0);
+    this.#counting.want(0);
     return () => {
       size.disconnect();
       stage.scroller.removeEventListener("scroll", scroll);
@@ -111,10 +110,7 @@ export class Timeline {
       cancelAnimationFrame(this.#frame);
       this.#frame = 0;
       clearTimeout(this.#tick);
-      clearTimeout(this.#countTimer);
-      this.#countTimer = undefined;
-      this.#counting?.abort();
-      this.#counting = undefined;
+      this.#counting.stop();
       this.transitions.stop();
       this.#stage = undefined;
     };
@@ -124,8 +120,9 @@ export class Timeline {
   update(visible: (row: number) => boolean): void {
     const filtered = visible !== this.#visible;
     this.#visible = visible;
+    if (!this.#stage) return;
     if (this.model.size < this.#order.places.length) this.#order = emptyOrder; // the model began anew
-    this.#count(filtered || this.#order.length === 0 ? 0 : recount);
+    this.#counting.want(filtered || this.#order.length === 0 ? 0 : recount);
     this.draw();
   }
 
@@ -188,7 +185,7 @@ export class Timeline {
     if (this.model.childCount(row) === 0) return;
     if (!this.#collapsed.delete(row)) this.#collapsed.add(row);
     this.#collapsed = new Set(this.#collapsed);
-    this.#count(0);
+    if (this.#stage) this.#counting.want(0);
   }
 
   /** Looks closer, or from further away; x is what stays in place, the middle when unset. */
@@ -272,7 +269,7 @@ export class Timeline {
     this.#width = stage.scroller.clientWidth;
     this.#height = stage.scroller.clientHeight;
     this.#resizeSpacer();
-    this.#count(0); // the overview's stretches have another width
+    if (this.#stage) this.#counting.want(0); // the overview's stretches have another width
     this.#draw(); // at once: a canvas that is resized is empty
   }
 
@@ -288,35 +285,8 @@ export class Timeline {
     this.draw();
   }
 
-  /** Counts all rows anew, soon, but not more often than is good for the page. */
-  #count(pause: number): void {
-    if (!this.#stage) return;
-    if (pause === 0) {
-      clearTimeout(this.#countTimer);
-      this.#countTimer = undefined;
-      this.#counting?.abort();
-      this.#counting = undefined;
-    } else if (this.#countTimer !== undefined || this.#counting) {
-      this.#again = true;
-      return;
-    }
-    const wait = pause === 0 ? 0 : Math.max(0, this.#counted + pause - performance.now());
-    this.#again = false;
-    this.#countTimer = setTimeout(() => {
-      this.#countTimer = undefined;
-      const control = new AbortController();
-      this.#counting = control;
-      void this.#countNow(control.signal).finally(() => {
-        if (this.#counting !== control) return;
-        this.#counting = undefined;
-        this.#counted = performance.now();
-        if (this.#again) this.#count(recount);
-      });
-    }, wait);
-  }
-  #again = false;
-
-  async #countNow(signal: AbortSignal): Promise<void> {
+  /** Walks over all rows. */
+  async #count(signal: AbortSignal): Promise<void> {
     const order = await inChunks(orderOf(this.model, this.#visible, this.#collapsed), signal);
     if (!order) return;
     this.#keepPlace(order);

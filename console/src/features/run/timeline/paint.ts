@@ -1,6 +1,6 @@
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { duration } from "@/design/format";
-import { isLive } from "@/design/phases";
+import { isFailure, isLive } from "@/design/phases";
 import { none, type RunModel } from "@/features/run/model/run-model";
 import type { CriticalPath, Step } from "./critical-path";
 import { drawLines, drawSign } from "./glyphs";
@@ -105,11 +105,12 @@ function paintGrid(ctx: CanvasRenderingContext2D, { ticks, scale, palette, axis,
 function paintBars(ctx: CanvasRenderingContext2D, scene: Scene, row: number, y: number): void {
   const { palette, scale, rowHeight, gutter, width, model } = scene;
   const middle = y + rowHeight / 2;
-  let right = Number.NEGATIVE_INFINITY;
+  let [left, right] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   let attempts = 0;
   for (const segment of scene.segments(row)) {
     const x1 = scale.x(segment.from);
     const x2 = Math.max(scale.x(segment.to), x1 + 1.5);
+    left = Math.min(left, x1);
     right = Math.max(right, x2);
     attempts = Math.max(attempts, segment.attempt);
     if (x2 < gutter || x1 > width) continue;
@@ -120,6 +121,7 @@ function paintBars(ctx: CanvasRenderingContext2D, scene: Scene, row: number, y: 
       ctx.beginPath();
       ctx.roundRect(from, middle - thick / 2, to - from, thick, 3);
       ctx.fill();
+      if (isFailure(segment.look)) paintHatching(ctx, palette, from, to, middle, thick);
     } else if (segment.stage === "backoff") {
       for (let x = from; x < to; x += 6) ctx.fillRect(x, middle - thick / 2, Math.min(3, to - x), thick);
     } else {
@@ -133,12 +135,26 @@ function paintBars(ctx: CanvasRenderingContext2D, scene: Scene, row: number, y: 
     }
   }
   paintSteps(ctx, scene, row, y);
+  if (rowHeight > 12 && (right < gutter || left > width)) paintBeyond(ctx, scene, right, middle);
   if (rowHeight < 18 || right < gutter || right > width - 60) return;
   ctx.fillStyle = palette.text3;
   ctx.font = `11px ${palette.font}`;
   ctx.textBaseline = "middle";
   const took = endOf(model, row, scene.now) - (model.started(row) === none ? model.created(row) : model.started(row));
   ctx.fillText(model.cached(row) ? "from the cache" : duration(took), right + 6, middle + 0.5);
+}
+
+/** Lines across the bar of what failed, so that it is told from others without its colour. The bar is the current path. */
+function paintHatching(ctx: CanvasRenderingContext2D, palette: Palette, from: number, to: number, middle: number, thick: number): void {
+  ctx.save();
+  ctx.clip();
+  ctx.strokeStyle = palette.ground;
+  ctx.globalAlpha = 0.55;
+  ctx.lineWidth = 1.2;
+  ctx.beginPath();
+  for (let x = Math.floor(from / 7) * 7; x < to + thick; x += 7) drawLines(ctx, x, middle, [0, -thick / 2, -thick, thick / 2]);
+  ctx.stroke();
+  ctx.restore();
 }
 
 /** Underlines the time in which the run waited for this action. */
@@ -150,24 +166,50 @@ function paintSteps(ctx: CanvasRenderingContext2D, { palette, scale, rowHeight, 
   }
 }
 
-/** More than this many steps are a carpet, not a path. */
-const mostJoints = 3000;
+/** More joints than this in sight are a carpet, not a path. */
+const mostJoints = 40;
 
 /** Joins the steps of the critical path from row to row. */
 function paintJoints(ctx: CanvasRenderingContext2D, scene: Scene, path: CriticalPath): void {
   const { order, scale, palette, rowHeight, places, gutter, width } = scene;
-  if (path.steps.length > mostJoints) return;
-  ctx.fillStyle = palette.text;
-  let before: Step | undefined;
-  for (const step of path.steps) {
-    const [a, b] = [before ? placeOf(order, before.row) : none, placeOf(order, step.row)];
-    before = step;
-    if (a === none || b === none || a === b || Math.max(a, b) < places[0] || Math.min(a, b) > places[1]) continue;
+  const joints: { readonly x: number; readonly from: number; readonly to: number }[] = [];
+  const first = firstAfter(path.steps, scale.stretch.from);
+  for (let i = Math.max(1, first); i < path.steps.length; i++) {
+    const [before, step] = [path.steps[i - 1], path.steps[i]];
+    if (!before || !step || step.from > scale.stretch.to) break;
+    const [a, b] = [placeOf(order, before.row), placeOf(order, step.row)];
+    const [from, to] = [Math.min(a, b), Math.max(a, b)];
+    if (from === none || from === to || to < places[0] || from > places[1]) continue;
     const x = Math.round(scale.x(step.from));
     if (x < gutter || x > width) continue;
-    const [top, bottom] = [topOf(scene, Math.min(a, b)) + rowHeight - 3, topOf(scene, Math.max(a, b)) + rowHeight - 1];
+    if (joints.push({ x, from, to }) > mostJoints) return;
+  }
+  ctx.fillStyle = palette.text2;
+  for (const { x, from, to } of joints) {
+    const [top, bottom] = [topOf(scene, from) + rowHeight - 3, topOf(scene, to) + rowHeight - 1];
     ctx.fillRect(x, top, 1, bottom - top);
   }
+}
+
+/** The place of the first step that begins at a moment or later. */
+function firstAfter(steps: readonly Step[], at: number): number {
+  let [low, high] = [0, steps.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((steps[middle]?.from ?? 0) < at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Says on which side of what is in sight the bars of a row are. */
+function paintBeyond(ctx: CanvasRenderingContext2D, { palette, gutter, width }: Scene, right: number, middle: number): void {
+  ctx.strokeStyle = palette.lineStrong;
+  ctx.lineWidth = 1.4;
+  ctx.beginPath();
+  if (right < gutter) drawLines(ctx, gutter + 8, middle, [3, -4, -1, 0, 3, 4]);
+  else drawLines(ctx, width - 8, middle, [-3, -4, 1, 0, -3, 4]);
+  ctx.stroke();
 }
 
 function paintTitle(ctx: CanvasRenderingContext2D, scene: Scene, row: number, y: number, place: number): void {

@@ -13,17 +13,24 @@ export interface SlowProps {
   readonly onSelect: (row: number) => void;
 }
 
-/** So many are listed: those with the largest shares. */
-const most = 100;
+/** So many are listed. */
+const most = 50;
 
-/** Why the run took as long as it did: the actions that it waited for one after the other, and the share of each. */
+/** Why the run took as long as it did: the actions that it waited for one after the other, the largest shares first. */
 export function WhySlow({ model, path, live, selected, onSelect }: SlowProps) {
   const { listed, rest } = useMemo(() => largest(path.shares), [path]);
+  const longest = listed[0];
   const waited = path.shares.reduce((sum, share) => sum + share.waited, 0);
   return (
     <section className={css["slow"]} aria-label="Why slow" data-testid="critical-path">
       <p>
-        {live ? "So far" : "The run took"} <strong>{duration(path.total)}</strong>: a chain of {plural(path.shares.length, "action")} out of {count(model.size)} determined that.{" "}
+        {live ? "So far" : "The run took"} <strong>{duration(path.total)}</strong>. Critical path: {plural(path.shares.length, "action")} out of {count(model.size)} determined that
+        {longest && (
+          <>
+            , the longest is <strong>{model.title(longest.row)}</strong> with {duration(longest.waited + longest.worked)} ({percent(longest.share)})
+          </>
+        )}
+        .{" "}
         {waited > 0 && (
           <>
             {duration(waited)} ({percent(waited / Math.max(1, path.total))}) went by before they began to run.
@@ -55,11 +62,10 @@ export function WhySlow({ model, path, live, selected, onSelect }: SlowProps) {
   );
 }
 
-/** The largest shares in the order of time, and the others. */
+/** The largest shares, and the others. */
 function largest(shares: readonly Share[]): { readonly listed: readonly Share[]; readonly rest: readonly Share[] } {
-  if (shares.length <= most) return { listed: shares, rest: [] };
-  const chosen = new Set([...shares].sort((a, b) => b.share - a.share).slice(0, most));
-  return { listed: [...chosen].sort((a, b) => shares.indexOf(a) - shares.indexOf(b)), rest: shares.filter((share) => !chosen.has(share)) };
+  const sorted = [...shares].sort((a, b) => b.share - a.share);
+  return { listed: sorted.slice(0, most), rest: sorted.slice(most) };
 }
 
 const wordsOf = ({ waited, worked }: Share): string =>

@@ -35,13 +35,23 @@ export function Toolbar({ timeline, all, rows, onRows, path, onPath }: ToolbarPr
   );
 }
 
+const legend = [
+  ["queued", "Queued"],
+  ["waiting", "Waiting"],
+  ["initializing", "Initializing"],
+  ["running", "Running"],
+  ["succeeded", "Succeeded"],
+  ["failed", "Failed"],
+  ["path", "Critical path"],
+] as const;
+
 /** The forms of the bars. */
 function Legend() {
   return (
     <ul className={css["legend"]} aria-label="Legend">
-      {(["queued", "waiting", "initializing", "running", "succeeded", "failed"] as const).map((stage) => (
-        <li key={stage} data-stage={stage}>
-          {stage === "succeeded" ? "ran" : stage}
+      {legend.map(([form, words]) => (
+        <li key={form} data-form={form}>
+          {words}
         </li>
       ))}
     </ul>
