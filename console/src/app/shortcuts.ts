@@ -29,5 +29,7 @@ export function useShortcut(keys: string, action: () => void): void {
 
 const name = (event: KeyboardEvent, modified: boolean): string => (modified ? `mod+${event.key.toLowerCase()}` : event.key);
 
+/** Controls that take letters; boxes to tick are inputs too, and take none. */
 const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
+  target instanceof HTMLElement &&
+  (target.isContentEditable || (target instanceof HTMLInputElement ? !["checkbox", "radio", "button", "submit"].includes(target.type) : ["TEXTAREA", "SELECT"].includes(target.tagName)));

@@ -7,6 +7,7 @@ import { useColumns } from "./columns";
 import { FilterBar } from "./filter-bar";
 import { RunList } from "./list";
 import { isFiltered, patched, type RunsSearch } from "./search";
+import { SelectionBar } from "./selection-bar";
 import { useRuns, type Runs } from "./use-runs";
 import { useSelection } from "./use-selection";
 import css from "./list.module.css";
@@ -29,6 +30,7 @@ export function RunsPage() {
           <Currency runs={runs} search={search} />
         </div>
         <FilterBar place={place} search={search} onSearch={onSearch} columns={columns} />
+        <SelectionBar place={place} search={search} runs={runs.runs} more={runs.more} selection={selection} />
         {runs.problem && <ProblemNotice error={runs.problem} retry={runs.again} />}
         {runs.loading && <Loading what="the runs" />}
         {!runs.loading && !runs.problem && runs.runs.length === 0 && <Nothing place={place} search={search} onSearch={onSearch} />}

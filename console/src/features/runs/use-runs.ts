@@ -1,5 +1,5 @@
-import { useInfiniteQuery, useQuery } from "@connectrpc/connect-query";
-import { keepPreviousData } from "@tanstack/react-query";
+import { useQuery } from "@connectrpc/connect-query";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { Filter_Function } from "@gen/flyteidl2/common/list_pb.js";
 import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
@@ -59,9 +59,12 @@ export function useRuns(place: Place, search: RunsSearch): Runs {
   );
   const live = canBeLive(search) && heard.problem === undefined;
   const [pages, setPages] = useState(1);
-  const answer = useInfiniteQuery(RunService.method.listRuns, runsRequest(place, search, listRequest(search, now, pageSize)), {
-    pageParamKey: "request",
-    getNextPageParam: (page, _all, asked) => (page.token ? { ...asked, token: page.token } : undefined),
+  // Not the query of connect-query: it leaves what has the page's token out of the key, and with it the conditions.
+  const answer = useInfiniteQuery({
+    queryKey: ["runs", key],
+    initialPageParam: "",
+    queryFn: ({ pageParam, signal }) => client(RunService).listRuns(runsRequest(place, search, { ...listRequest(search, now, pageSize), token: pageParam }), { signal }),
+    getNextPageParam: (page) => page.token || undefined,
     refetchInterval: !live && pages === 1 ? lookedUp : false,
   });
   const { data, refetch } = answer;

@@ -1,0 +1,203 @@
+import { Link } from "@tanstack/react-router";
+import { useEffect, useRef, useState } from "react";
+import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { problemOf, type Problem } from "@/api/problem";
+import type { Place } from "@/app/place";
+import { Button } from "@/design/button";
+import { CopyButton } from "@/design/copy";
+import { Dialog, DialogActions } from "@/design/dialog";
+import { Field, TextArea } from "@/design/field";
+import { count, plural } from "@/design/format";
+import { Loading, Notice, ProblemNotice } from "@/design/notice";
+import type { RunName } from "@/features/run/model/use-run-model";
+import { runBulk, summarize, type Group, type Outcome } from "./bulk";
+import type { BulkKind } from "./bulk-kinds";
+import { collectRuns, mostRuns } from "./collect";
+import type { RunsSearch } from "./search";
+import css from "./bulk.module.css";
+
+/** What is to be done to which runs: those that are given, or all that a search finds. */
+export interface BulkOrder {
+  readonly kind: BulkKind;
+  readonly place: Place;
+  readonly runs: readonly Run[] | RunsSearch;
+}
+
+type Stage =
+  | { readonly at: "collect"; readonly found: number; readonly problem?: Problem }
+  | { readonly at: "ask"; readonly runs: readonly Run[] }
+  | { readonly at: "work"; readonly total: number; readonly outcomes: readonly Outcome[]; readonly stopping: boolean }
+  | { readonly at: "end"; readonly total: number; readonly outcomes: readonly Outcome[] };
+
+const isRuns = (runs: BulkOrder["runs"]): runs is readonly Run[] => Array.isArray(runs);
+
+/** Does something to many runs: says to how many, asks, shows how far it is, and what came of it. */
+export function BulkDialog({ order, onClose }: { readonly order: BulkOrder; readonly onClose: () => void }) {
+  const { kind, place } = order;
+  const [stage, setStage] = useState<Stage>(() => (isRuns(order.runs) ? { at: "ask", runs: order.runs } : { at: "collect", found: 0 }));
+  const control = useRef<AbortController>(undefined);
+  const [tries, setTries] = useState(0);
+  useEffect(() => {
+    const { runs } = order;
+    if (isRuns(runs)) return;
+    const stop = new AbortController();
+    const wanted = kind.narrowed(runs);
+    const collected = wanted ? collectRuns(place, wanted, (found) => setStage({ at: "collect", found }), stop.signal) : Promise.resolve([]);
+    collected.then(
+      (all) => setStage({ at: "ask", runs: all }),
+      (error: unknown) => {
+        if (!stop.signal.aborted) setStage({ at: "collect", found: 0, problem: problemOf(error) });
+      },
+    );
+    return () => stop.abort();
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- an order does not change
+  }, [tries]);
+  useEffect(() => () => control.current?.abort(), []);
+
+  const work = (runs: readonly Run[], reason: string) => {
+    control.current = new AbortController();
+    const { signal } = control.current;
+    const names = runs.flatMap((run): RunName[] => {
+      const id = run.action?.id?.run;
+      return id ? [{ project: id.project, domain: id.domain, name: id.name }] : [];
+    });
+    const phases = new Map(runs.map((run) => [run.action?.id?.run?.name, run]));
+    let outcomes: readonly Outcome[] = [];
+    let frame = 0;
+    setStage({ at: "work", total: names.length, outcomes, stopping: false });
+    void runBulk({
+      runs: names,
+      act: kind.act(reason, (run) => phases.get(run.name)),
+      signal,
+      onOutcome: (outcome) => {
+        outcomes = [...outcomes, outcome];
+        frame ||= requestAnimationFrame(() => {
+          frame = 0;
+          setStage((now) => (now.at === "work" ? { ...now, outcomes } : now));
+        });
+      },
+    }).then(() => {
+      cancelAnimationFrame(frame);
+      setStage({ at: "end", total: names.length, outcomes });
+    });
+  };
+  const stop = () => {
+    control.current?.abort();
+    setStage((now) => (now.at === "work" ? { ...now, stopping: true } : now));
+  };
+
+  return (
+    <Dialog open onClose={stage.at === "work" ? stop : onClose} title={kind.title} {...(stage.at === "ask" ? { description: kind.about } : {})}>
+      <div className={css["content"]} data-testid="bulk" data-stage={stage.at}>
+        {stage.at === "collect" &&
+          (stage.problem ? <ProblemNotice error={stage.problem} retry={() => setTries(tries + 1)} /> : <Loading what={`all runs that match: ${plural(stage.found, "run")} so far`} />)}
+        {stage.at === "ask" && <Ask kind={kind} runs={stage.runs} onWork={work} onClose={onClose} />}
+        {stage.at === "work" && <Work done={stage.outcomes.length} total={stage.total} stopping={stage.stopping} onStop={stop} />}
+        {stage.at === "end" && <End kind={kind} total={stage.total} outcomes={stage.outcomes} onClose={onClose} />}
+      </div>
+    </Dialog>
+  );
+}
+
+function Ask({ kind, runs, onWork, onClose }: { readonly kind: BulkKind; readonly runs: readonly Run[]; readonly onWork: (runs: readonly Run[], reason: string) => void; readonly onClose: () => void }) {
+  const [reason, setReason] = useState("");
+  const possible = runs.filter((run) => kind.skips(run) === undefined).length;
+  const rest = runs.length - possible;
+  return (
+    <form
+      className={css["content"]}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (possible > 0) onWork(runs, reason.trim());
+      }}
+    >
+      <p>
+        <strong>{possible === 0 ? kind.none : kind.asks(possible)}</strong>
+        {rest > 0 && <> {kind.rest(rest)}</>}
+      </p>
+      {runs.length >= mostRuns && (
+        <Notice tone="warning" title={`Only the first ${count(mostRuns)} are taken`}>
+          <p>More match. Do it again afterwards for the rest.</p>
+        </Notice>
+      )}
+      {kind.reason && possible > 0 && (
+        <Field label="Reason" hint="Everybody who looks at the runs sees it.">
+          {(control) => <TextArea {...control} rows={3} maxLength={1000} value={reason} onChange={(event) => setReason(event.target.value)} />}
+        </Field>
+      )}
+      <DialogActions>
+        <Button onClick={onClose}>{possible > 0 ? "Cancel" : "Close"}</Button>
+        {possible > 0 && (
+          <Button kind={kind.danger ? "danger" : "primary"} type="submit">
+            {kind.button(possible)}
+          </Button>
+        )}
+      </DialogActions>
+    </form>
+  );
+}
+
+function Work({ done, total, stopping, onStop }: { readonly done: number; readonly total: number; readonly stopping: boolean; readonly onStop: () => void }) {
+  return (
+    <>
+      <progress className={css["progress"]} max={total} value={done} aria-label="How far it is" />
+      <p role="status">
+        {count(done)} of {plural(total, "run")}
+        {stopping && ", stopping …"}
+      </p>
+      <DialogActions>
+        <Button disabled={stopping} onClick={onStop}>
+          Stop here
+        </Button>
+      </DialogActions>
+    </>
+  );
+}
+
+function End({ kind, total, outcomes, onClose }: { readonly kind: BulkKind; readonly total: number; readonly outcomes: readonly Outcome[]; readonly onClose: () => void }) {
+  const { done, skipped, refused } = summarize(outcomes);
+  const left = total - outcomes.length;
+  const made = done.flatMap(({ run, result }) => (result.kind === "done" && result.made ? [{ run, made: result.made }] : []));
+  return (
+    <>
+      <div role="status" className={css["content"]}>
+        <p>
+          <strong>{kind.did(done.length)}</strong>
+          {left > 0 && ` ${plural(left, "run was", "runs were")} left when it was stopped.`}
+        </p>
+        <Groups tone="danger" word="refused" groups={refused} />
+        <Groups tone="plain" word="left as they are" groups={skipped} />
+      </div>
+      {made.length > 0 && (
+        <ul className={css["made"]} aria-label="New runs">
+          {made.map(({ run, made: { project, domain, name } }) => (
+            <li key={run.name}>
+              <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run: name }} onClick={onClose}>
+                {name}
+              </Link>{" "}
+              from {run.name}
+            </li>
+          ))}
+        </ul>
+      )}
+      <DialogActions>
+        <Button kind="primary" onClick={onClose}>
+          Close
+        </Button>
+      </DialogActions>
+    </>
+  );
+}
+
+function Groups({ tone, word, groups }: { readonly tone: "danger" | "plain"; readonly word: string; readonly groups: readonly Group[] }) {
+  return groups.map(({ why, runs }) => (
+    <Notice key={why} tone={tone} title={`${count(runs.length)} ${word}: ${why}`}>
+      <details>
+        <summary>
+          Which <CopyButton label="Copy their names" text={runs.map(({ name }) => name).join("\n")} />
+        </summary>
+        <p className={css["names"]}>{runs.map(({ name }) => name).join(", ")}</p>
+      </details>
+    </Notice>
+  ));
+}

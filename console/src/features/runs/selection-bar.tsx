@@ -1,0 +1,59 @@
+import { useState } from "react";
+import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import type { Place } from "@/app/place";
+import { Button } from "@/design/button";
+import { plural } from "@/design/format";
+import { BulkDialog, type BulkOrder } from "./bulk-dialog";
+import { bulkKinds, type BulkKind } from "./bulk-kinds";
+import { nameOf } from "./request";
+import type { RunsSearch } from "./search";
+import type { Selection } from "./use-selection";
+import css from "./bulk.module.css";
+
+export interface SelectionBarProps {
+  readonly place: Place;
+  readonly search: RunsSearch;
+  readonly runs: readonly Run[];
+  readonly more: boolean;
+  readonly selection: Selection;
+}
+
+/** What can be done to the runs that are selected. */
+export function SelectionBar({ place, search, runs, more, selection }: SelectionBarProps) {
+  const [order, setOrder] = useState<BulkOrder>();
+  const { names, all, selectAll, clear } = selection;
+  // A run that left the list, since it no longer matches, is not meant any more.
+  const chosen = runs.filter((run) => names.has(nameOf(run)));
+  const begin = (kind: BulkKind) => setOrder({ kind, place, runs: all ? search : chosen });
+  return (
+    <>
+      {(chosen.length > 0 || all) && (
+        <div role="region" aria-label="Selected runs" className={css["selection"]} data-testid="selection-bar">
+          <strong role="status">{all ? "All runs that match are selected" : `${plural(chosen.length, "run")} selected`}</strong>
+          {bulkKinds.map((kind) => (
+            <Button key={kind.key} small kind={kind.danger ? "danger" : "plain"} onClick={() => begin(kind)}>
+              {kind.verb} …
+            </Button>
+          ))}
+          {!all && more && (
+            <Button small kind="quiet" onClick={selectAll}>
+              Select all that match
+            </Button>
+          )}
+          <Button small kind="quiet" onClick={clear}>
+            Select none
+          </Button>
+        </div>
+      )}
+      {order && (
+        <BulkDialog
+          order={order}
+          onClose={() => {
+            setOrder(undefined);
+            clear();
+          }}
+        />
+      )}
+    </>
+  );
+}
