@@ -3,6 +3,7 @@ import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { client } from "@/api/transport";
 import { plural } from "@/design/format";
 import { isLive, isTerminal, phases } from "@/design/phases";
+import type { Names } from "@/features/launch/submit";
 import type { RunName } from "@/features/run/model/use-run-model";
 import type { Bulk } from "./bulk";
 import { phaseOf } from "./request";
@@ -59,5 +60,31 @@ export const abortKind: BulkKind = {
   },
 };
 
+export const rerunKind: BulkKind = {
+  key: "rerun",
+  verb: "Run again",
+  title: "Run again",
+  about: "Each is run as it was: the same version of its task, the same inputs and options.",
+  danger: false,
+  reason: false,
+  asks: (runs) => `${plural(runs, "new run")} will be made.`,
+  rest: () => "",
+  none: "There is no run to run again.",
+  button: (runs) => `Run ${plural(runs, "run")} again`,
+  did: (runs) => `${plural(runs, "new run")} ${runs === 1 ? "is" : "are"} made.`,
+  skips: () => undefined,
+  narrowed: (search) => search,
+  act: () => {
+    const names = new Map<string, Names>();
+    return async (run) => {
+      const [{ runAgain }, { Names }] = await Promise.all([import("@/features/launch/again"), import("@/features/launch/submit")]);
+      // A second try is the same request, so that one whose answer was lost makes no second run.
+      const known = names.get(run.name) ?? new Names();
+      names.set(run.name, known);
+      return { kind: "done", made: await runAgain(run, known) };
+    };
+  },
+};
+
 /** Everything that can be done to many runs. */
-export const bulkKinds: readonly BulkKind[] = [abortKind];
+export const bulkKinds: readonly BulkKind[] = [abortKind, rerunKind];

@@ -1,6 +1,7 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useConnection } from "@/api/connection";
 import type { Place } from "@/app/place";
+import { useTitle } from "@/app/title";
 import { Button } from "@/design/button";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { useColumns } from "./columns";
@@ -15,6 +16,7 @@ import css from "./list.module.css";
 /** The runs of a project's domain: which ones is in the address, and the newest are live. */
 export function RunsPage() {
   const { project = "", domain = "" } = useParams({ strict: false });
+  useTitle("Runs", `${project} / ${domain}`);
   const search: RunsSearch = useSearch({ strict: false });
   const navigate = useNavigate();
   const place = { project, domain };
