@@ -19,6 +19,7 @@ import css from "./panel.module.css";
 
 const Data = lazy(() => import("./io/data").then((m) => ({ default: m.DataTab })));
 const Logs = lazy(() => import("./logs/logs").then((m) => ({ default: m.LogsTab })));
+const Code = lazy(() => import("./code/code").then((m) => ({ default: m.CodeView })));
 const Pod = lazy(() => import("./pod/pod").then((m) => ({ default: m.PodTab })));
 
 /** What a change of the panel puts into the address; undefined takes it out. */
@@ -26,9 +27,10 @@ export interface PanelChange {
   readonly tab?: PanelTab | undefined;
   readonly attempt?: number | undefined;
   readonly line?: number | undefined;
+  readonly file?: string | undefined;
 }
 
-export type PanelTab = "summary" | "io" | "logs" | "pod";
+export type PanelTab = "summary" | "io" | "logs" | "code" | "pod";
 
 export interface ActionPanelProps {
   readonly run: RunName;
@@ -39,6 +41,8 @@ export interface ActionPanelProps {
   readonly tab: string;
   /** A line of the log to show. */
   readonly line?: number | undefined;
+  /** A file of the code to show. */
+  readonly file?: string | undefined;
   readonly onChange: (next: PanelChange) => void;
   /** Undefined when the panel is always there. */
   readonly onClose: (() => void) | undefined;
@@ -116,7 +120,7 @@ function Header({ action, attempt, details, onChange, onClose }: ActionPanelProp
   );
 }
 
-const names: Record<PanelTab, string> = { summary: "Summary", io: "Inputs and outputs", logs: "Logs", pod: "Pod" };
+const names: Record<PanelTab, string> = { summary: "Summary", io: "Inputs and outputs", logs: "Logs", code: "Code", pod: "Pod" };
 
 /** What there is to see of an action: only tasks run code in pods. */
 function tabsOf(details: ActionDetails): readonly PanelTab[] {
@@ -125,11 +129,11 @@ function tabsOf(details: ActionDetails): readonly PanelTab[] {
     case ActionType.TRACE:
       return ["summary", "io"];
     default:
-      return ["summary", "io", "logs", "pod"];
+      return ["summary", "io", "logs", "code", "pod"];
   }
 }
 
-function Content({ name, details, attempt, tab, line, onChange, onSelect }: ActionPanelProps & { readonly name: ActionName; readonly details: ActionDetails }) {
+function Content({ name, details, attempt, tab, line, file, onChange, onSelect }: ActionPanelProps & { readonly name: ActionName; readonly details: ActionDetails }) {
   const tabs = tabsOf(details);
   const chosen = tabs.find((known) => known === tab) ?? "summary";
   const props: TabProps = { action: name, details, attempt: attemptOf(details, attempt)?.attempt ?? 0, onChange, onSelect };
@@ -137,6 +141,7 @@ function Content({ name, details, attempt, tab, line, onChange, onSelect }: Acti
     summary: () => <Summary {...props} />,
     io: () => <Data {...props} />,
     logs: () => <Logs key={props.attempt} {...props} line={line} />,
+    code: () => <Code run={name.run} action={name.name} file={file} onFile={(next) => onChange({ file: next })} />,
     pod: () => <Pod {...props} />,
   };
   return (

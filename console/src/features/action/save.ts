@@ -7,3 +7,12 @@ export function save(file: Blob, name: string): void {
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
+
+/** Lets the browser keep what a signed link leads to. Those links make a download of what they lead to, whatever it is. */
+export function saveFrom(url: string, name: string): void {
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.rel = "noreferrer";
+  link.click();
+}

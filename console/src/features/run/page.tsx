@@ -50,7 +50,7 @@ function Run({ run }: { readonly run: RunName }) {
       }),
     [navigate, run],
   );
-  const select = useCallback((action: string | undefined) => change({ action, tab: undefined, attempt: undefined, line: undefined }), [change]);
+  const select = useCallback((action: string | undefined) => change({ action, tab: undefined, attempt: undefined, line: undefined, file: undefined }), [change]);
   const phase = details.state?.action?.status?.phase ?? (model.size > 0 ? model.phase(0) : ActionPhase.UNSPECIFIED);
   const failed = problem ?? details.problem;
   useTitle(model.size > 0 ? `${lookOf(phase).label}: ${model.title(0)}` : "", run.name);
@@ -106,6 +106,7 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
         attempt={search.attempt}
         tab={search.tab ?? "summary"}
         line={search.line}
+        file={search.file}
         onChange={(next: PanelChange) => change(next)}
         onClose={search.action === undefined ? undefined : () => onSelect(undefined)}
         onSelect={onSelect}

@@ -5,11 +5,13 @@ export interface ActionSearch {
   /** The chosen action; a0 is the run's own. */
   readonly action?: string;
   /** The chosen tab of the action. */
-  readonly tab?: "summary" | "io" | "logs" | "pod";
+  readonly tab?: "summary" | "io" | "logs" | "code" | "pod";
   /** The attempt that is looked at; the latest when unset. */
   readonly attempt?: number;
   /** A line of the log. */
   readonly line?: number;
+  /** A file of the code. */
+  readonly file?: string;
   /** Only actions whose name has this. */
   readonly q?: string;
   /** Only actions in these phases, by key and with commas. */
@@ -18,7 +20,7 @@ export interface ActionSearch {
 
 const views = ["tree", "timeline", "graph", "errors"] as const;
 export type RunView = (typeof views)[number];
-const tabs = ["summary", "io", "logs", "pod"] as const;
+const tabs = ["summary", "io", "logs", "code", "pod"] as const;
 
 /** Takes what it knows of an address, and drops the rest. */
 export function ActionSearch(search: Record<string, unknown>): ActionSearch {
@@ -28,6 +30,7 @@ export function ActionSearch(search: Record<string, unknown>): ActionSearch {
     ...(view && { view }),
     ...(tab && { tab }),
     ...text(search, "action"),
+    ...text(search, "file"),
     ...text(search, "q"),
     ...text(search, "phases"),
     ...number(search, "attempt"),

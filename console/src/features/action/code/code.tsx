@@ -1,0 +1,118 @@
+import { useMutation, useQuery } from "@connectrpc/connect-query";
+import { Download, LocateFixed } from "lucide-react";
+import { lazy, Suspense, useState } from "react";
+import { CodeService } from "@gen/flytebinary/insight/v1/code_pb.js";
+import { ArtifactType, DataProxyService } from "@gen/flyteidl2/dataproxy/dataproxy_service_pb.js";
+import { Button } from "@/design/button";
+import { CopyButton } from "@/design/copy";
+import { bytes, plural } from "@/design/format";
+import { Empty, Loading, Notice, ProblemNotice } from "@/design/notice";
+import { useTell } from "@/design/toast";
+import { problemOf } from "@/api/problem";
+import type { RunName } from "@/features/run/model/use-run-model";
+import { saveFrom } from "../save";
+import { actionId } from "../use-action";
+import { FileTree } from "./file-tree";
+import css from "./code.module.css";
+
+const Editor = lazy(() => import("./editor").then((m) => ({ default: m.Editor })));
+
+export interface CodeViewProps {
+  readonly run: RunName;
+  readonly action: string;
+  /** The file to show; the one with the task's function when unset. */
+  readonly file?: string | undefined;
+  readonly onFile?: (file: string | undefined) => void;
+}
+
+/** The code that an action's task was shipped with; it opens at the task's function. */
+export function CodeView({ run, action, file, onFile }: CodeViewProps) {
+  const [own, setOwn] = useState<string>();
+  const [again, setAgain] = useState(0);
+  const wanted = onFile ? file : own;
+  const show = onFile ?? setOwn;
+  const id = actionId({ run, name: action });
+  const { data, error, refetch, isPlaceholderData } = useQuery(
+    CodeService.method.getCode,
+    { actionId: id, path: wanted ?? "" },
+    { staleTime: Infinity, gcTime: 60_000, placeholderData: (before) => before },
+  );
+  if (error)
+    return (
+      <>
+        <ProblemNotice error={error} retry={() => void refetch()} />
+        {wanted !== undefined && (
+          <div>
+            <Button onClick={() => show(undefined)}>Show the task’s function</Button>
+          </div>
+        )}
+      </>
+    );
+  if (!data) return <Loading what="the code" />;
+  if (data.files.length === 0)
+    return (
+      <Empty title="There is no code to show">
+        <p>{data.missing}</p>
+      </Empty>
+    );
+  const size = data.files.find((known) => known.path === data.path)?.size;
+  return (
+    <section className={css["code"]} data-testid="code-view" aria-busy={isPlaceholderData}>
+      <div className={css["head"]}>
+        {data.path !== "" && (
+          <h3 className={css["path"]}>
+            <span>{data.path}</span>
+            <CopyButton text={data.path} label="Copy the path" />
+          </h3>
+        )}
+        {data.line > 0 ? (
+          <Button small onClick={() => setAgain(again + 1)}>
+            <LocateFixed size={14} aria-hidden /> {data.function}, line {data.line}
+          </Button>
+        ) : (
+          wanted !== undefined && (
+            <Button small onClick={() => show(undefined)}>
+              <LocateFixed size={14} aria-hidden /> {data.function || "The task’s function"}
+            </Button>
+          )
+        )}
+        {data.text !== "" && <CopyButton text={data.text} label="Copy the file" />}
+        <DownloadBundle id={id} />
+      </div>
+      {data.missing && <Notice>{data.missing}</Notice>}
+      {data.partial && <Notice tone="warning">The bundle is larger than what is opened to be shown: {plural(data.files.length, "file")} of it are listed. Its download has them all.</Notice>}
+      <div className={css["split"]} data-single={data.files.length === 1 || undefined}>
+        {data.files.length > 1 && <FileTree files={data.files} shown={data.path} onShow={(path) => show(path)} />}
+        <div className={css["file"]}>
+          {data.truncated && data.text !== "" && <Notice tone="warning">Only the first {bytes(data.text.length)} are shown{size === undefined ? "" : ` of ${bytes(Number(size))}`}.</Notice>}
+          {data.truncated && data.text === "" && <p className={css["muted"]}>This file is no text{size === undefined ? "" : `; it has ${bytes(Number(size))}`}.</p>}
+          {data.path === "" && <p className={css["muted"]}>Choose a file to read it.</p>}
+          {data.path !== "" && !data.truncated && data.text === "" && <p className={css["muted"]}>This file is empty.</p>}
+          {data.text !== "" && (
+            <Suspense fallback={<Loading what="the file" />}>
+              <Editor path={data.path} text={data.text} line={data.line} again={again} />
+            </Suspense>
+          )}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function DownloadBundle({ id }: { readonly id: ReturnType<typeof actionId> }) {
+  const tell = useTell();
+  const link = useMutation(DataProxyService.method.createDownloadLink);
+  const download = () =>
+    link.mutate(
+      { artifactType: ArtifactType.CODE_BUNDLE, source: { case: "actionAttemptId", value: { actionId: id, attempt: 1 } } },
+      {
+        onSuccess: (answer) => saveFrom(answer.preSignedUrls?.signedUrl[0] ?? "", "code.tar.gz"),
+        onError: (error) => tell("danger", "The bundle cannot be downloaded", problemOf(error).message),
+      },
+    );
+  return (
+    <Button small className={css["download"]} disabled={link.isPending} onClick={download}>
+      <Download size={14} aria-hidden /> Download the bundle
+    </Button>
+  );
+}
