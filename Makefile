@@ -85,6 +85,15 @@ test-race: build-demo cluster-tools s3-server ## Run the Go tests with the race 
 e2e: setup build cluster-tools s3-server e2e-python ## Run the end-to-end tests through the released SDK; ARGS='-k name' for some of them
 	.cache/e2e-python/bin/python -m pytest e2e $(ARGS)
 
+.PHONY: console-test
+console-test: console/node_modules/.package-lock.json ## Run the console's unit tests
+	npm run --prefix console --silent test
+
+.PHONY: console-e2e
+console-e2e: build-demo cluster-tools e2e-python ## Run the console's tests in a browser against a demo; ARGS='-g words' for some of them
+	@scripts/system-packages.sh postgres browser
+	npm run --prefix console --silent e2e -- $(ARGS)
+
 .PHONY: bench
 bench: build-demo cluster-tools ## Measure, and print tables
 	go run ./bench $(ARGS)
@@ -169,4 +178,5 @@ $(BIN)/protoc-gen-go: tools/go.mod
 
 .PHONY: clean
 clean: ## Remove what was built; keeps downloads
-	rm -rf bin $(BIN) .cache/e2e-python .cache/demo-python
+	rm -rf bin $(BIN) .cache/e2e-python .cache/demo-python console/test-results console/screenshots
+	find console/dist -mindepth 1 ! -name .keep -delete

@@ -19,7 +19,7 @@ check() { # NAME FOUND WANTED HOW
 for need in "$@"; do
 	case $need in
 	go) check Go "$(go env GOVERSION 2>/dev/null | sed 's/^go//')" 1.26 'Get it from https://go.dev/dl' ;;
-	node) check Node "$(node --version 2>/dev/null | sed 's/^v//')" 20 'Get it from https://nodejs.org' ;;
+	node) check Node "$(node --version 2>/dev/null | sed 's/^v//')" 20.19 'Get it from https://nodejs.org' ;;
 	python) check Python "$(python3 -c 'import platform; print(platform.python_version())' 2>/dev/null)" 3.10 'Get it from https://www.python.org, or: sudo apt-get install python3 python3-venv' ;;
 	esac
 done

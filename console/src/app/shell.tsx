@@ -34,7 +34,7 @@ export function Shell() {
         <PlaceMenu />
         <Navigation />
         <div className={css["spacer"]} />
-        <Button className={css["search"]} onClick={() => setSearching(true)} aria-label="Search">
+        <Button className={css["search"]} onClick={() => setSearching(true)}>
           <Search size={14} aria-hidden />
           <span>Search</span>
           <kbd aria-hidden>{/Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘K" : "Ctrl K"}</kbd>

@@ -1,0 +1,23 @@
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+
+const names = ["chromium", "chromium-browser", "google-chrome"];
+
+/** How the system's own browser is started. CHROMIUM names another one. None is ever downloaded. */
+export function browser(): { executablePath: string; args: string[] } {
+  const candidates = (process.env["PATH"] ?? "").split(delimiter).flatMap((folder) => names.map((name) => join(folder, name)));
+  const executablePath = process.env["CHROMIUM"] ?? candidates.find(runs);
+  if (executablePath === undefined) throw new Error("no Chromium in PATH: make setup installs it where it can");
+  // A sandbox cannot be made by root, and containers have little shared memory.
+  const args = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
+  return { executablePath, args: [...args, "--disable-dev-shm-usage"] };
+}
+
+function runs(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

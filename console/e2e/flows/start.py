@@ -1,0 +1,29 @@
+"""Starts runs through the SDK. Arguments: the server's host and port, and a list of what to run as JSON:
+[{"task": "squares", "inputs": {"n": 4}, "name": "optional", "wait": true}]. Prints the runs' names as JSON."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import sys
+
+import flyte
+
+import shown
+
+flyte.init(
+    endpoint=f"dns:///{sys.argv[1]}",
+    insecure=True,
+    project="flytesnacks",
+    domain="development",
+    image_builder="remote",
+    root_dir=pathlib.Path(__file__).parent,
+)
+runs = []
+for wanted in json.loads(sys.argv[2]):
+    context = flyte.with_runcontext(name=wanted.get("name"), labels=wanted.get("labels"))
+    runs.append((wanted, context.run(getattr(shown, wanted["task"]), **wanted.get("inputs", {}))))
+for wanted, run in runs:
+    if wanted.get("wait"):
+        run.wait(quiet=True)
+print(json.dumps([run.name for _, run in runs]))

@@ -1,0 +1,33 @@
+import { Demo } from "./demo";
+import { start } from "./start";
+
+/** The runs that are there before the first test, by what they show. */
+const prepared = [
+  { key: "squares", task: "squares", inputs: { n: 4 }, labels: { team: "kitchen" }, wait: true },
+  { key: "failing", task: "failing", wait: true },
+  { key: "talking", task: "talking", wait: true },
+  { key: "drawing", task: "drawing", wait: true },
+  { key: "asking", task: "asking" },
+] as const;
+
+export type Prepared = Record<(typeof prepared)[number]["key"], string>;
+
+/** Starts the demo for all tests and prepares runs; what it returns stops the demo. CONSOLE_E2E_URL names a server that is there already. */
+export default async function setup(): Promise<() => Promise<void>> {
+  const demo = await Demo.make();
+  const known = process.env["CONSOLE_E2E_URL"];
+  try {
+    if (known === undefined) await demo.start();
+    const url = known ?? demo.url;
+    const names = await start(url, demo.folder, prepared);
+    process.env["CONSOLE_E2E"] = JSON.stringify({
+      url,
+      home: demo.folder,
+      runs: Object.fromEntries(prepared.map(({ key }, n) => [key, names[n]])),
+    });
+  } catch (error) {
+    await demo.stop();
+    throw error;
+  }
+  return () => demo.stop();
+}

@@ -1,0 +1,91 @@
+import { expect, expectAccessible, place, test } from "./test";
+
+test("the root leads to the console", async ({ page }) => {
+  await page.goto("/");
+  await expect(page).toHaveURL(/\/v2\//);
+  await expect(page.getByRole("heading", { name: "Projects" })).toBeVisible();
+});
+
+test("an address that is no page says so", async ({ page }) => {
+  await page.goto("/v2/no/such/page");
+  await expect(page.getByText("There is no such page")).toBeVisible();
+  await expectAccessible(page);
+  await page.getByRole("link", { name: "All projects", exact: true }).click();
+  await expect(page).toHaveURL(/\/v2\/?$/);
+});
+
+test("the theme is chosen and kept", async ({ page }) => {
+  await page.goto(place + "/runs");
+  const html = page.locator("html");
+  for (const theme of ["dark", "light"] as const) {
+    await page.getByRole("button", { name: "Theme and time zone" }).click();
+    await page.getByLabel("Theme", { exact: true }).selectOption(theme);
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Done" }).click();
+    await expect(html).toHaveAttribute("data-theme", theme);
+    await page.reload();
+    await expect(html).toHaveAttribute("data-theme", theme);
+  }
+});
+
+test("the palette opens by keys and leads on", async ({ page }) => {
+  await page.goto(place + "/runs");
+  await expect(page.getByRole("navigation", { name: "Main" })).toBeVisible();
+  await page.keyboard.press("Control+k");
+  const palette = page.getByRole("dialog");
+  await expect(palette).toBeVisible();
+  await expectAccessible(page);
+  await palette.getByRole("combobox").fill("staging");
+  await palette.getByRole("option", { name: "flytesnacks / staging" }).click();
+  await expect(page).toHaveURL(/\/v2\/domain\/staging\/project\/flytesnacks\/runs/);
+  await expect(palette).toBeHidden();
+});
+
+test("the keyboard reaches the content first", async ({ page }) => {
+  await page.goto(place + "/runs");
+  await expect(page.getByRole("navigation", { name: "Main" })).toBeVisible();
+  await page.keyboard.press("Tab");
+  await expect(page.getByRole("link", { name: "Skip to the content" })).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("main")).toBeFocused();
+});
+
+test("what is not served yet has a place, not a dead button", async ({ page }) => {
+  for (const later of ["/triggers", "/apps"]) {
+    await page.goto(place + later);
+    await expect(page.getByText("This server does not serve that yet")).toBeVisible();
+  }
+});
+
+test("the first load is small", async ({ page }) => {
+  let bytes = 0;
+  const names: string[] = [];
+  page.on("response", (response) => {
+    const { pathname } = new URL(response.url());
+    if (!pathname.startsWith("/v2/")) return;
+    bytes += Number(response.headers()["content-length"] ?? 0);
+    names.push(pathname);
+  });
+  await page.goto("/v2/");
+  await expect(page.getByRole("heading", { name: "Projects" })).toBeVisible();
+  await page.waitForLoadState("load");
+  expect(names.some((name) => name.endsWith(".js"))).toBe(true);
+  expect(bytes, `compressed bytes of ${names.join(", ")}`).toBeLessThan(400_000);
+});
+
+test("scripts that are written into a page do not run", async ({ page, request, complaints }) => {
+  const policy = (await request.get("/v2/")).headers()["content-security-policy"] ?? "";
+  expect(policy).toContain("script-src 'self'");
+  expect(policy).not.toMatch(/script-src[^;]*(unsafe|\*|data:|blob:)/);
+  await page.goto("/v2/");
+  await expect(page.getByRole("heading", { name: "Projects" })).toBeVisible();
+  const ran = await page.evaluate(() => {
+    const script = document.createElement("script");
+    script.textContent = "window.inlineRan = true";
+    document.head.append(script);
+    return "inlineRan" in window;
+  });
+  expect(ran).toBe(false);
+  await expect(() => expect(complaints).toEqual([expect.stringContaining("inline script")])).toPass();
+  complaints.length = 0;
+});
