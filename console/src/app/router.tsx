@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { HomeSearch } from "@/features/home/search";
 import { ActionSearch } from "@/features/run/search";
 import { RunsSearch } from "@/features/runs/search";
 import { LaunchSearch } from "@/features/launch/search";
@@ -10,8 +11,8 @@ import { Shell } from "./shell";
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, errorComponent: Failure });
 
-const home = createRoute({ getParentRoute: () => root, path: "/", component: lazyRouteComponent(() => import("@/features/home/page"), "HomePage") });
-const projects = createRoute({ getParentRoute: () => root, path: "/projects", component: lazyRouteComponent(() => import("@/features/home/page"), "HomePage") });
+const home = createRoute({ getParentRoute: () => root, path: "/", validateSearch: HomeSearch, component: lazyRouteComponent(() => import("@/features/home/page"), "HomePage") });
+const projects = createRoute({ getParentRoute: () => root, path: "/projects", validateSearch: HomeSearch, component: lazyRouteComponent(() => import("@/features/home/page"), "HomePage") });
 
 /** Everything that is in a project's domain. */
 export const place = createRoute({

@@ -1,38 +1,87 @@
 import { useQuery } from "@connectrpc/connect-query";
-import { Link } from "@tanstack/react-router";
-import { ProjectService } from "@gen/flyteidl2/project/project_service_pb.js";
-import { Empty, Loading, ProblemNotice } from "@/design/notice";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { ArrowRight, Plus } from "lucide-react";
+import { useDeferredValue, useState } from "react";
+import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import { lastPlace } from "@/app/place";
+import { useTitle } from "@/app/title";
+import { Button } from "@/design/button";
+import { Input } from "@/design/field";
+import { Empty, Loading, ProblemNotice } from "@/design/notice";
+import { byPlace } from "./activity";
+import { ProjectCard } from "./project-card";
+import { ProjectDialog } from "./project-dialog";
+import type { HomeSearch } from "./search";
+import { useProjects } from "./use-projects";
 import css from "./home.module.css";
 
-/** The projects with their domains, the one that was visited last first. */
+const activityEvery = 30_000;
+
+/** The projects with their domains and what happens there. */
 export function HomePage() {
-  const answer = useQuery(ProjectService.method.listProjects, { limit: 500 });
+  useTitle("Projects");
+  const search: HomeSearch = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const [creating, setCreating] = useState(false);
+  const q = useDeferredValue(search.q ?? "");
+  const answer = useProjects(q, search.archived);
+  const activity = useQuery(InsightService.method.getActivity, {}, { refetchInterval: (query) => (query.state.error ? false : activityEvery) });
   const last = lastPlace();
-  const projects = [...(answer.data?.projects?.projects ?? [])].sort((a, b) => Number(b.id === last?.project) - Number(a.id === last?.project));
+  const change = (next: HomeSearch) => void navigate({ to: "/", search: next, replace: true });
+  const activityOf = activity.data && byPlace(activity.data.activities);
   return (
     <div className={css["page"]}>
-      <h1>Projects</h1>
-      {answer.error && <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />}
-      {answer.isLoading && <Loading what="the projects" />}
-      {answer.isSuccess && projects.length === 0 && <Empty title="There are no projects" command="flyte create project --id my-project --name 'My project'" />}
-      <ul className={css["projects"]}>
-        {projects.map((project) => (
-          <li key={project.id} className={css["project"]}>
-            <h2>{project.name || project.id}</h2>
-            <p className={css["about"]}>{project.description || project.id}</p>
-            <ul className={css["domains"]} aria-label={`Domains of ${project.id}`}>
-              {project.domains.map((domain) => (
-                <li key={domain.id}>
-                  <Link to="/domain/$domain/project/$project/runs" params={{ domain: domain.id, project: project.id }}>
-                    {domain.name || domain.id}
-                  </Link>
-                </li>
-              ))}
-            </ul>
-          </li>
+      <div className={css["bar"]}>
+        <h1>Projects</h1>
+        <Input
+          type="search"
+          data-filter
+          className={css["search"]}
+          aria-label="Find a project"
+          placeholder="Find a project by name or id"
+          autoComplete="off"
+          value={search.q ?? ""}
+          onChange={(event) => change({ ...search, q: event.target.value })}
+        />
+        <label className={css["check"]}>
+          <input type="checkbox" checked={search.archived ?? false} onChange={(event) => change({ ...(search.q !== undefined && { q: search.q }), ...(event.target.checked && { archived: true }) })} />
+          Archived too
+        </label>
+        <Button kind="primary" onClick={() => setCreating(true)}>
+          <Plus size={14} aria-hidden />
+          Create a project
+        </Button>
+      </div>
+      {last && q === "" && (
+        <p>
+          <Link className={css["last"]} to="/domain/$domain/project/$project/runs" params={last}>
+            Go on in {last.project} / {last.domain} <ArrowRight size={14} aria-hidden />
+          </Link>
+        </p>
+      )}
+      {answer.error && <ProblemNotice error={answer.error} retry={answer.again} />}
+      {answer.loading && <Loading what="the projects" />}
+      {!answer.loading && !answer.error && answer.projects.length === 0 && <Nothing q={q} />}
+      <ul className={css["projects"]} aria-label="Projects">
+        {answer.projects.map((project) => (
+          <ProjectCard key={project.id} project={project} activityOf={activityOf} />
         ))}
       </ul>
+      {answer.more && (
+        <div>
+          <Button onClick={answer.loadMore}>More projects</Button>
+        </div>
+      )}
+      <ProjectDialog open={creating} onClose={() => setCreating(false)} />
     </div>
+  );
+}
+
+function Nothing({ q }: { readonly q: string }) {
+  if (q === "") return <Empty title="There are no projects" command="flyte create project --id my-project --name 'My project'" />;
+  return (
+    <Empty title={`No project has “${q}” in its name or id`}>
+      <Link to="/">All projects</Link>
+    </Empty>
   );
 }

@@ -7,6 +7,7 @@ import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { useColumns } from "./columns";
 import { FilterBar } from "./filter-bar";
 import { RunList } from "./list";
+import { nameOf } from "./request";
 import { isFiltered, patched, type RunsSearch } from "./search";
 import { SelectionBar } from "./selection-bar";
 import { useRuns, type Runs } from "./use-runs";
@@ -46,8 +47,8 @@ export function RunsPage() {
           more={runs.more}
           loadMore={runs.loadMore}
           loadingMore={runs.loadingMore}
-          selected={selection.names}
-          onSelect={selection.select}
+          selected={selection.all ? new Set(runs.runs.map(nameOf)) : selection.names}
+          onSelect={(names, on) => selection.select(names, on, selection.all ? runs.runs.map(nameOf) : undefined)}
           onSeen={runs.onSeen}
         />
       )}

@@ -7,7 +7,8 @@ export interface Selection {
   readonly names: ReadonlySet<string>;
   /** Whether all that match are meant, those that are not loaded too. */
   readonly all: boolean;
-  readonly select: (names: readonly string[], selected: boolean) => void;
+  /** Selects or deselects runs; base is what was selected before, where it is not names. */
+  readonly select: (names: readonly string[], selected: boolean, base?: readonly string[]) => void;
   readonly selectAll: () => void;
   readonly clear: () => void;
 }
@@ -25,8 +26,8 @@ export function useSelection(place: Place, search: RunsSearch): Selection {
   return {
     names: state.names,
     all: state.all,
-    select: (names, selected) => {
-      const next = new Set(state.names);
+    select: (names, selected, base) => {
+      const next = new Set(base ?? state.names);
       for (const name of names) {
         if (selected) next.add(name);
         else next.delete(name);

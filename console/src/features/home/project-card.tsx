@@ -1,0 +1,122 @@
+import { useMutation } from "@connectrpc/connect-query";
+import { useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { EllipsisVertical } from "lucide-react";
+import { useState } from "react";
+import type { Activity } from "@gen/flytebinary/insight/v1/overview_pb.js";
+import { ProjectService, ProjectState, type Project } from "@gen/flyteidl2/project/project_service_pb.js";
+import { problemOf } from "@/api/problem";
+import { IconButton, Button } from "@/design/button";
+import { Dialog, DialogActions } from "@/design/dialog";
+import { Tag } from "@/design/facts";
+import { dateOf, plural } from "@/design/format";
+import { Menu, MenuItem } from "@/design/menu";
+import { When } from "@/design/time";
+import { useTell } from "@/design/toast";
+import { ActivityBars } from "./activity-bars";
+import { ProjectDialog } from "./project-dialog";
+import { isArchived } from "./use-projects";
+import css from "./home.module.css";
+
+export interface ProjectCardProps {
+  readonly project: Project;
+  /** What happened in a domain; undefined where it is not known at all. */
+  readonly activityOf: ((project: string, domain: string) => Activity | undefined) | undefined;
+}
+
+/** A project with its domains and what happens there. */
+export function ProjectCard({ project, activityOf }: ProjectCardProps) {
+  const [asked, setAsked] = useState<"change" | "archive">();
+  const tell = useTell();
+  const queries = useQueryClient();
+  const archived = isArchived(project);
+  const update = useMutation(ProjectService.method.updateProject, {
+    onSuccess: (_, { project: sent }) => {
+      void queries.invalidateQueries({ queryKey: ["projects"] });
+      tell("good", sent?.state === ProjectState.ARCHIVED ? `The project ${project.id} is archived` : `The project ${project.id} is restored`);
+    },
+    onError: (error) => tell("danger", `The project ${project.id} is as it was`, problemOf(error).message),
+  });
+  // An update replaces everything, what is not changed here too.
+  const move = (state: ProjectState) => {
+    update.mutate({ project: { ...project, state } });
+    setAsked(undefined);
+  };
+  return (
+    <li className={css["project"]} data-testid="project" data-project={project.id} data-archived={archived}>
+      <div className={css["heading"]}>
+        <h2>{project.name || project.id}</h2>
+        {archived && <Tag>archived</Tag>}
+        <Menu
+          trigger={
+            <IconButton small label={`What to do with ${project.id}`}>
+              <EllipsisVertical size={14} aria-hidden />
+            </IconButton>
+          }
+        >
+          <MenuItem onSelect={() => setAsked("change")}>Change name and description …</MenuItem>
+          {archived ? <MenuItem onSelect={() => move(ProjectState.ACTIVE)}>Restore</MenuItem> : <MenuItem onSelect={() => setAsked("archive")}>Archive …</MenuItem>}
+        </Menu>
+      </div>
+      {(project.description || project.name !== project.id) && <p className={css["about"]}>{project.description || project.id}</p>}
+      <ul className={css["domains"]} aria-label={`Domains of ${project.id}`}>
+        {project.domains.map((domain) => (
+          <Domain key={domain.id} project={project.id} domain={domain.id} name={domain.name || domain.id} activity={activityOf?.(project.id, domain.id)} known={activityOf !== undefined} />
+        ))}
+      </ul>
+      <ProjectDialog project={project} open={asked === "change"} onClose={() => setAsked(undefined)} />
+      <Dialog
+        open={asked === "archive"}
+        onClose={() => setAsked(undefined)}
+        title={`Archive ${project.id}`}
+        description="Lists leave it out. Its runs and tasks stay, what is under way goes on, and it can be restored."
+      >
+        <DialogActions>
+          <Button onClick={() => setAsked(undefined)}>Cancel</Button>
+          <Button kind="danger" onClick={() => move(ProjectState.ARCHIVED)}>
+            Archive it
+          </Button>
+        </DialogActions>
+      </Dialog>
+    </li>
+  );
+}
+
+interface DomainProps {
+  readonly project: string;
+  readonly domain: string;
+  readonly name: string;
+  readonly activity: Activity | undefined;
+  readonly known: boolean;
+}
+
+function Domain({ project, domain, name, activity, known }: DomainProps) {
+  const params = { project, domain };
+  return (
+    <li className={css["domain"]}>
+      <Link to="/domain/$domain/project/$project/runs" params={params}>
+        {name}
+      </Link>
+      {known && (activity ? <ActivityBars buckets={activity.buckets} /> : <span className={css["quiet"]}>no runs in the last 24 hours</span>)}
+      {activity && (
+        <span className={css["numbers"]}>
+          {activity.running > 0 && (
+            <Link to="/domain/$domain/project/$project/runs" params={params} search={{ phases: "queued,waiting,initializing,running,paused" }}>
+              {activity.running} under way
+            </Link>
+          )}
+          {activity.paused > 0 && (
+            <Link to="/domain/$domain/project/$project/runs" params={params} search={{ paused: true }}>
+              {plural(activity.paused, "waits", "wait")} for a person
+            </Link>
+          )}
+          {activity.lastRunAt && (
+            <span className={css["quiet"]}>
+              last run <When at={dateOf(activity.lastRunAt)} relative />
+            </span>
+          )}
+        </span>
+      )}
+    </li>
+  );
+}
