@@ -68,3 +68,6 @@ func failure(a *store.Action, attempts []*workflow.ActionAttempt) (*workflow.Err
 	}
 	return &workflow.ErrorInfo{Message: "the action failed without saying why"}, nil
 }
+
+// Failure is the error of an action that failed or timed out, from its row alone. There is always one.
+func Failure(a *store.Action) (*workflow.ErrorInfo, error) { return failure(a, nil) }

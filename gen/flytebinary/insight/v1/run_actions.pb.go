@@ -531,7 +531,7 @@ type ListTransitionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The run.
 	RunId *common.RunIdentifier `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// The actions, by number.
+	// The actions, by number; each counts once.
 	Numbers       []uint32 `protobuf:"varint,2,rep,packed,name=numbers,proto3" json:"numbers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -581,7 +581,7 @@ func (x *ListTransitionsRequest) GetNumbers() []uint32 {
 	return nil
 }
 
-// ListTransitionsResponse has each action's changes of phase in order.
+// ListTransitionsResponse has each action's changes of phase in order. Numbers that mean no action have none.
 type ListTransitionsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Transitions   []*Transition          `protobuf:"bytes,1,rep,name=transitions,proto3" json:"transitions,omitempty"`
@@ -760,7 +760,12 @@ type ListErrorsResponse struct {
 	// The groups, the earliest failure first: it is often what brought on the others.
 	Groups []*ErrorGroup `protobuf:"bytes,1,rep,name=groups,proto3" json:"groups,omitempty"`
 	// How many actions failed or timed out.
-	Total         uint32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	Total uint32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	// How many groups there are; more than are returned when the limit is smaller.
+	TotalGroups uint32 `protobuf:"varint,3,opt,name=total_groups,json=totalGroups,proto3" json:"total_groups,omitempty"`
+	// Whether only the failures of the actions that were created first were looked at, since there are very many. The
+	// total counts all, the groups what was looked at.
+	Truncated     bool `protobuf:"varint,4,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -809,6 +814,20 @@ func (x *ListErrorsResponse) GetTotal() uint32 {
 	return 0
 }
 
+func (x *ListErrorsResponse) GetTotalGroups() uint32 {
+	if x != nil {
+		return x.TotalGroups
+	}
+	return 0
+}
+
+func (x *ListErrorsResponse) GetTruncated() bool {
+	if x != nil {
+		return x.Truncated
+	}
+	return false
+}
+
 // ErrorGroup is what failed in the same way: same code, and the same message but for numbers and names.
 type ErrorGroup struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -816,7 +835,7 @@ type ErrorGroup struct {
 	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	// USER or SYSTEM.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// The message of the first.
+	// The message of the first, up to 8 KiB.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	// How many actions.
 	Count uint32 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
@@ -824,7 +843,7 @@ type ErrorGroup struct {
 	FirstAction string `protobuf:"bytes,5,opt,name=first_action,json=firstAction,proto3" json:"first_action,omitempty"`
 	// When it did.
 	FirstAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=first_at,json=firstAt,proto3" json:"first_at,omitempty"`
-	// The names of more, at most 20.
+	// The names of the next that did, at most 20, without the first.
 	Actions       []string `protobuf:"bytes,7,rep,name=actions,proto3" json:"actions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1129,10 +1148,12 @@ const file_flytebinary_insight_v1_run_actions_proto_rawDesc = "" +
 	"\x02at\x18\x04 \x01(\rR\x02at\"r\n" +
 	"\x11ListErrorsRequest\x12>\n" +
 	"\x06run_id\x18\x01 \x01(\v2\x1f.flyteidl2.common.RunIdentifierB\x06\xbaH\x03\xc8\x01\x01R\x05runId\x12\x1d\n" +
-	"\x05limit\x18\x02 \x01(\rB\a\xbaH\x04*\x02\x18dR\x05limit\"f\n" +
+	"\x05limit\x18\x02 \x01(\rB\a\xbaH\x04*\x02\x18dR\x05limit\"\xa7\x01\n" +
 	"\x12ListErrorsResponse\x12:\n" +
 	"\x06groups\x18\x01 \x03(\v2\".flytebinary.insight.v1.ErrorGroupR\x06groups\x12\x14\n" +
-	"\x05total\x18\x02 \x01(\rR\x05total\"\xd8\x01\n" +
+	"\x05total\x18\x02 \x01(\rR\x05total\x12!\n" +
+	"\ftotal_groups\x18\x03 \x01(\rR\vtotalGroups\x12\x1c\n" +
+	"\ttruncated\x18\x04 \x01(\bR\ttruncated\"\xd8\x01\n" +
 	"\n" +
 	"ErrorGroup\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x12\n" +

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/insight/v1/run_actions.proto.
  */
 export const file_flytebinary_insight_v1_run_actions: GenFile = /*@__PURE__*/
-  fileDesc("CihmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL3J1bl9hY3Rpb25zLnByb3RvEhZmbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxInsKFldhdGNoUnVuQWN0aW9uc1JlcXVlc3QSNwoGcnVuX2lkGAEgASgLMh8uZmx5dGVpZGwyLmNvbW1vbi5SdW5JZGVudGlmaWVyQga6SAPIAQESFwoGY3Vyc29yGAIgASgDQge6SAQiAigAEg8KB3N0cmluZ3MYAyABKA0iygEKF1dhdGNoUnVuQWN0aW9uc1Jlc3BvbnNlEjYKBXN0YXJ0GAEgASgLMiUuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TbmFwc2hvdFN0YXJ0SAASOAoHYWN0aW9ucxgCIAEoCzIlLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQWN0aW9uQ29sdW1uc0gAEjUKCWNhdWdodF91cBgDIAEoCzIgLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQ2F1Z2h0VXBIAEIGCgRwYXJ0IpsBCg1TbmFwc2hvdFN0YXJ0Eg8KB3Jlc3VtZWQYASABKAgSFQoNdG90YWxfYWN0aW9ucxgCIAEoDRIyCgZwaGFzZXMYAyADKAsyIi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlBoYXNlQ291bnQSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiKgoKUGhhc2VDb3VudBINCgVwaGFzZRgBIAEoDRINCgVjb3VudBgCIAEoDSLiAQoNQWN0aW9uQ29sdW1ucxIPCgdudW1iZXJzGAEgAygNEg0KBW5hbWVzGAIgAygJEg8KB3BhcmVudHMYAyADKA0SDgoGZ3JvdXBzGAQgAygNEg4KBnRpdGxlcxgFIAMoDRINCgV0eXBlcxgGIAMoDRIOCgZwaGFzZXMYByADKA0SEAoIYXR0ZW1wdHMYCCADKA0SDwoHY3JlYXRlZBgJIAMoDRIPCgdzdGFydGVkGAogAygNEg0KBWVuZGVkGAsgAygNEg0KBWZsYWdzGAwgAygNEg8KB3N0cmluZ3MYDSADKAkiQwoIQ2F1Z2h0VXASDgoGY3Vyc29yGAEgASgDEicKA25vdxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAibwoWTGlzdFRyYW5zaXRpb25zUmVxdWVzdBI3CgZydW5faWQYASABKAsyHy5mbHl0ZWlkbDIuY29tbW9uLlJ1bklkZW50aWZpZXJCBrpIA8gBARIcCgdudW1iZXJzGAIgAygNQgu6SAiSAQUIARD0AyJSChdMaXN0VHJhbnNpdGlvbnNSZXNwb25zZRI3Cgt0cmFuc2l0aW9ucxgBIAMoCzIiLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuVHJhbnNpdGlvbiJICgpUcmFuc2l0aW9uEg4KBm51bWJlchgBIAEoDRIPCgdhdHRlbXB0GAIgASgNEg0KBXBoYXNlGAMgASgNEgoKAmF0GAQgASgNImQKEUxpc3RFcnJvcnNSZXF1ZXN0EjcKBnJ1bl9pZBgBIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckIGukgDyAEBEhYKBWxpbWl0GAIgASgNQge6SAQqAhhkIlcKEkxpc3RFcnJvcnNSZXNwb25zZRIyCgZncm91cHMYASADKAsyIi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkVycm9yR3JvdXASDQoFdG90YWwYAiABKA0inQEKCkVycm9yR3JvdXASDAoEY29kZRgBIAEoCRIMCgRraW5kGAIgASgJEg8KB21lc3NhZ2UYAyABKAkSDQoFY291bnQYBCABKA0SFAoMZmlyc3RfYWN0aW9uGAUgASgJEiwKCGZpcnN0X2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdhY3Rpb25zGAcgAygJIlQKE0xpc3REYXRhRmxvd1JlcXVlc3QSPQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQEiWgoUTGlzdERhdGFGbG93UmVzcG9uc2USLwoFZWRnZXMYASADKAsyIC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkRhdGFGbG93EhEKCXRydW5jYXRlZBgCIAEoCCI2CghEYXRhRmxvdxIMCgRmcm9tGAEgASgJEgoKAnRvGAIgASgJEhAKCHZhcmlhYmxlGAMgASgJQktaSWdpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvaW5zaWdodC92MTtpbnNpZ2h0djFiBnByb3RvMw", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_google_protobuf_timestamp]);
+  fileDesc("CihmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL3J1bl9hY3Rpb25zLnByb3RvEhZmbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxInsKFldhdGNoUnVuQWN0aW9uc1JlcXVlc3QSNwoGcnVuX2lkGAEgASgLMh8uZmx5dGVpZGwyLmNvbW1vbi5SdW5JZGVudGlmaWVyQga6SAPIAQESFwoGY3Vyc29yGAIgASgDQge6SAQiAigAEg8KB3N0cmluZ3MYAyABKA0iygEKF1dhdGNoUnVuQWN0aW9uc1Jlc3BvbnNlEjYKBXN0YXJ0GAEgASgLMiUuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TbmFwc2hvdFN0YXJ0SAASOAoHYWN0aW9ucxgCIAEoCzIlLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQWN0aW9uQ29sdW1uc0gAEjUKCWNhdWdodF91cBgDIAEoCzIgLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQ2F1Z2h0VXBIAEIGCgRwYXJ0IpsBCg1TbmFwc2hvdFN0YXJ0Eg8KB3Jlc3VtZWQYASABKAgSFQoNdG90YWxfYWN0aW9ucxgCIAEoDRIyCgZwaGFzZXMYAyADKAsyIi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlBoYXNlQ291bnQSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiKgoKUGhhc2VDb3VudBINCgVwaGFzZRgBIAEoDRINCgVjb3VudBgCIAEoDSLiAQoNQWN0aW9uQ29sdW1ucxIPCgdudW1iZXJzGAEgAygNEg0KBW5hbWVzGAIgAygJEg8KB3BhcmVudHMYAyADKA0SDgoGZ3JvdXBzGAQgAygNEg4KBnRpdGxlcxgFIAMoDRINCgV0eXBlcxgGIAMoDRIOCgZwaGFzZXMYByADKA0SEAoIYXR0ZW1wdHMYCCADKA0SDwoHY3JlYXRlZBgJIAMoDRIPCgdzdGFydGVkGAogAygNEg0KBWVuZGVkGAsgAygNEg0KBWZsYWdzGAwgAygNEg8KB3N0cmluZ3MYDSADKAkiQwoIQ2F1Z2h0VXASDgoGY3Vyc29yGAEgASgDEicKA25vdxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAibwoWTGlzdFRyYW5zaXRpb25zUmVxdWVzdBI3CgZydW5faWQYASABKAsyHy5mbHl0ZWlkbDIuY29tbW9uLlJ1bklkZW50aWZpZXJCBrpIA8gBARIcCgdudW1iZXJzGAIgAygNQgu6SAiSAQUIARD0AyJSChdMaXN0VHJhbnNpdGlvbnNSZXNwb25zZRI3Cgt0cmFuc2l0aW9ucxgBIAMoCzIiLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuVHJhbnNpdGlvbiJICgpUcmFuc2l0aW9uEg4KBm51bWJlchgBIAEoDRIPCgdhdHRlbXB0GAIgASgNEg0KBXBoYXNlGAMgASgNEgoKAmF0GAQgASgNImQKEUxpc3RFcnJvcnNSZXF1ZXN0EjcKBnJ1bl9pZBgBIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckIGukgDyAEBEhYKBWxpbWl0GAIgASgNQge6SAQqAhhkIoABChJMaXN0RXJyb3JzUmVzcG9uc2USMgoGZ3JvdXBzGAEgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5FcnJvckdyb3VwEg0KBXRvdGFsGAIgASgNEhQKDHRvdGFsX2dyb3VwcxgDIAEoDRIRCgl0cnVuY2F0ZWQYBCABKAginQEKCkVycm9yR3JvdXASDAoEY29kZRgBIAEoCRIMCgRraW5kGAIgASgJEg8KB21lc3NhZ2UYAyABKAkSDQoFY291bnQYBCABKA0SFAoMZmlyc3RfYWN0aW9uGAUgASgJEiwKCGZpcnN0X2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdhY3Rpb25zGAcgAygJIlQKE0xpc3REYXRhRmxvd1JlcXVlc3QSPQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQEiWgoUTGlzdERhdGFGbG93UmVzcG9uc2USLwoFZWRnZXMYASADKAsyIC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkRhdGFGbG93EhEKCXRydW5jYXRlZBgCIAEoCCI2CghEYXRhRmxvdxIMCgRmcm9tGAEgASgJEgoKAnRvGAIgASgJEhAKCHZhcmlhYmxlGAMgASgJQktaSWdpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvaW5zaWdodC92MTtpbnNpZ2h0djFiBnByb3RvMw", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_google_protobuf_timestamp]);
 
 /**
  * WatchRunActionsRequest names a run.
@@ -308,7 +308,7 @@ export type ListTransitionsRequest = Message<"flytebinary.insight.v1.ListTransit
   runId?: RunIdentifier | undefined;
 
   /**
-   * The actions, by number.
+   * The actions, by number; each counts once.
    *
    * @generated from field: repeated uint32 numbers = 2;
    */
@@ -323,7 +323,7 @@ export const ListTransitionsRequestSchema: GenMessage<ListTransitionsRequest> = 
   messageDesc(file_flytebinary_insight_v1_run_actions, 6);
 
 /**
- * ListTransitionsResponse has each action's changes of phase in order.
+ * ListTransitionsResponse has each action's changes of phase in order. Numbers that mean no action have none.
  *
  * @generated from message flytebinary.insight.v1.ListTransitionsResponse
  */
@@ -430,6 +430,21 @@ export type ListErrorsResponse = Message<"flytebinary.insight.v1.ListErrorsRespo
    * @generated from field: uint32 total = 2;
    */
   total: number;
+
+  /**
+   * How many groups there are; more than are returned when the limit is smaller.
+   *
+   * @generated from field: uint32 total_groups = 3;
+   */
+  totalGroups: number;
+
+  /**
+   * Whether only the failures of the actions that were created first were looked at, since there are very many. The
+   * total counts all, the groups what was looked at.
+   *
+   * @generated from field: bool truncated = 4;
+   */
+  truncated: boolean;
 };
 
 /**
@@ -460,7 +475,7 @@ export type ErrorGroup = Message<"flytebinary.insight.v1.ErrorGroup"> & {
   kind: string;
 
   /**
-   * The message of the first.
+   * The message of the first, up to 8 KiB.
    *
    * @generated from field: string message = 3;
    */
@@ -488,7 +503,7 @@ export type ErrorGroup = Message<"flytebinary.insight.v1.ErrorGroup"> & {
   firstAt?: Timestamp | undefined;
 
   /**
-   * The names of more, at most 20.
+   * The names of the next that did, at most 20, without the first.
    *
    * @generated from field: repeated string actions = 7;
    */

@@ -1,0 +1,62 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Transitioned is an action as far as the story of its phases needs it, and those of its events that changed the phase
+// or the attempt, in the order of the log.
+type Transitioned struct {
+	Action Action
+	Events []Event
+}
+
+// Transitions reads how actions of a run changed their phases, by id and in its order. Actions that are not of the run
+// are left out. Events that only tell more of a phase, of which there may be very many, are not read.
+func (r *Reader) Transitions(ctx context.Context, runID int64, ids []int64) ([]Transitioned, error) {
+	const query = `
+		SELECT a.id, a.name, a.action_type, a.phase, a.attempt, a.created_at, a.started_at, a.ended_at, a.updated_at,
+			e.attempt, e.phase, e.recorded_at, e.event
+		FROM actions a LEFT JOIN LATERAL (
+			SELECT seq, attempt, phase, recorded_at, event FROM (
+				SELECT *, lag(attempt) OVER log AS attempt_before, lag(phase) OVER log AS phase_before
+				FROM action_events WHERE action_id = a.id WINDOW log AS (ORDER BY seq)) AS events
+			WHERE (attempt, phase) IS DISTINCT FROM (attempt_before, phase_before)) AS e ON true
+		WHERE a.id = ANY($2) AND a.run_id = $1 ORDER BY a.id, e.seq`
+	rows, err := r.pool.Query(ctx, query, runID, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read transitions of run %d: %w", runID, err)
+	}
+	var out []Transitioned
+	var a Action
+	var (
+		attempt *int32
+		phase   *int16
+		at      *time.Time
+		event   []byte
+	)
+	targets := []any{
+		&a.ID, &a.Name, &a.ActionType, &a.Phase, &a.Attempt, &a.CreatedAt, &a.StartedAt, &a.EndedAt, &a.UpdatedAt,
+		&attempt, &phase, &at, &event,
+	}
+	_, err = pgx.ForEachRow(rows, targets, func() error {
+		if len(out) == 0 || out[len(out)-1].Action.ID != a.ID {
+			out = append(out, Transitioned{Action: a})
+		}
+		if attempt != nil && phase != nil && at != nil {
+			last := &out[len(out)-1]
+			last.Events = append(last.Events, Event{
+				RunID: runID, ActionID: a.ID, Attempt: *attempt, Phase: *phase, RecordedAt: *at, Event: event,
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read transitions of run %d: %w", runID, err)
+	}
+	return out, nil
+}
