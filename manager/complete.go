@@ -8,6 +8,7 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 	"k8s.io/client-go/rest"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -20,6 +21,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/events"
 	"github.com/flyte-binary/flyte-binary/executor"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/cacheserviceconnect"
 	cachev2connect "github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/v2/v2connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
@@ -191,6 +193,11 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 	// The port, with everything on it.
 	ready := readiness(pool, blobs, cluster)
 	rpc.Health{Ready: ready.check, Serves: mux.Has, Clock: clk}.Mount(mux)
+	(&system{
+		version: options.Version, started: clk.Now(), config: c, pool: pool, checks: ready,
+		queues: insightv1connect.NewInsightServiceClient(inProcess, rpc.InProcessURL), vitals: runsService.Vitals,
+		gatherer: prometheus.Gatherers{telemetry.Registry, ctrlmetrics.Registry}, clock: clk, log: log,
+	}).mount(mux)
 	rpc.MountReflection(mux, mux.Services)
 	mountUnbuilt(mux)
 	pages, err := console.New(console.Config{})

@@ -3,11 +3,14 @@ package manager
 import (
 	"net/url"
 	"reflect"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 )
 
 // hidden stands for a secret that is set.
-const hidden = "(hidden)"
+const hidden = "(secret)"
 
 // Redacted is the configuration as it may be logged or printed: a tree by key, with what is tagged sensitive masked,
 // and the password of every URL.
@@ -38,6 +41,9 @@ func redactedValue(value reflect.Value, sensitive bool) any {
 	if duration, ok := value.Interface().(time.Duration); ok {
 		return duration.String()
 	}
+	if list, ok := value.Interface().([]string); ok {
+		return redactedList(list)
+	}
 	if value.Kind() == reflect.Struct {
 		return Redacted(value.Interface())
 	}
@@ -62,4 +68,19 @@ func withoutPassword(text string) (string, bool) {
 	}
 	u.RawQuery = ""
 	return u.String(), true
+}
+
+// secretName is what variables are called whose values nobody should read.
+var secretName = regexp.MustCompile(`(?i)^[a-z0-9_.-]*(secret|token|passw|credential|key)[a-z0-9_.-]*=.`)
+
+// redactedList masks the values of variables, as in a list of NAME=value, that are called like secrets.
+func redactedList(list []string) []string {
+	out := slices.Clone(list)
+	for i, item := range out {
+		if secretName.MatchString(item) {
+			name, _, _ := strings.Cut(item, "=")
+			out[i] = name + "=" + hidden
+		}
+	}
+	return out
 }

@@ -101,6 +101,13 @@ func NewWriter(config WriterConfig, deps WriterDeps) *Writer {
 	}
 }
 
+// Waiting is how many operations wait for their commit.
+func (w *Writer) Waiting() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.queue)
+}
+
 // Gate is where admission says how many actions may become live without asking it.
 func (w *Writer) Gate() *Gate { return w.gate }
 

@@ -1,0 +1,92 @@
+package manager
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs"
+)
+
+// system is SystemService: it alone sees all parts. It answers whatever is broken, since that is when people ask.
+type system struct {
+	version  string
+	started  time.Time
+	config   Config
+	pool     *pgxpool.Pool
+	checks   checks
+	queues   insightv1connect.InsightServiceClient
+	vitals   func(context.Context) (runs.Vitals, error)
+	gatherer prometheus.Gatherer
+	clock    clock.Clock
+	log      zerolog.Logger
+}
+
+var _ insightv1connect.SystemServiceHandler = (*system)(nil)
+
+func (s *system) mount(r rpc.Registrar) {
+	r.Handle(insightv1connect.NewSystemServiceHandler(s, r.Options()...))
+}
+
+// systemTimeout bounds everything that is asked for one answer.
+const systemTimeout = 5 * time.Second
+
+// GetSystem implements insightv1connect.SystemServiceHandler. What cannot be asked now is left out; the components say
+// why.
+func (s *system) GetSystem(ctx context.Context, _ *insightv1.GetSystemRequest) (*insightv1.GetSystemResponse, error) {
+	asking, cancel := context.WithTimeout(ctx, systemTimeout)
+	defer cancel()
+	var (
+		group      errgroup.Group
+		components []*insightv1.Component
+		vitals     *runs.Vitals
+		queues     []*insightv1.Queue
+		figures    metricSet
+	)
+	group.Go(func() error { components = s.components(asking); return nil })
+	group.Go(func() error {
+		seen, err := s.vitals(asking)
+		if err != nil {
+			s.log.Warn().Err(err).Msg("the vitals of runs are not complete")
+		}
+		vitals = &seen
+		return nil
+	})
+	group.Go(func() error {
+		answer, err := s.queues.ListQueues(asking, &insightv1.ListQueuesRequest{})
+		if err != nil {
+			s.log.Warn().Err(err).Msg("the queues cannot be looked at")
+			return nil
+		}
+		queues = answer.GetQueues()
+		return nil
+	})
+	group.Go(func() error { figures = s.gather(); return nil })
+	_ = group.Wait() // nothing above fails
+	if err := ctx.Err(); err != nil {
+		return nil, err // the caller has gone
+	}
+	host, _ := os.Hostname() // a host without a name is shown without one
+	return &insightv1.GetSystemResponse{
+		Version:     s.version,
+		GoVersion:   runtime.Version(),
+		StartedAt:   timestamppb.New(s.started),
+		Host:        host,
+		MemoryBytes: figures.memory(),
+		Components:  append(components, loopComponents(vitals.Loops)...),
+		Figures:     s.figures(components, vitals, queues, figures),
+		Mended:      figures.mended(),
+		Settings:    settingsOf(s.config, DefaultConfig()),
+	}, nil
+}

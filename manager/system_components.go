@@ -1,0 +1,56 @@
+package manager
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/runs"
+)
+
+// components runs the checks of /readyz, all at once, and times them.
+func (s *system) components(ctx context.Context) []*insightv1.Component {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	found := make([]*insightv1.Component, len(s.checks))
+	var group errgroup.Group
+	for i, one := range s.checks {
+		group.Go(func() error {
+			component := &insightv1.Component{Name: one.name, Healthy: true}
+			began := s.clock.Now()
+			err := one.run(ctx)
+			component.Latency = durationpb.New(s.clock.Now().Sub(began))
+			if err != nil {
+				component.Healthy, component.Message = false, err.Error()
+			}
+			found[i] = component
+			return nil
+		})
+	}
+	_ = group.Wait() // nothing above fails
+	return found
+}
+
+// loopComponents says of each loop that runs once in an installation whether a process runs it.
+func loopComponents(loops []runs.LoopVitals) []*insightv1.Component {
+	components := make([]*insightv1.Component, len(loops))
+	for i, loop := range loops {
+		component := &insightv1.Component{Name: "loop: " + loop.Name, Healthy: loop.Held}
+		switch {
+		case loop.Here:
+			component.Message = "this process runs it"
+		case loop.Held:
+			component.Message = "another process runs it"
+		case loop.Until.IsZero():
+			component.Message = "no process has begun to run it"
+		default:
+			component.Message = fmt.Sprintf("no process runs it since %s", loop.Until.UTC().Format(time.RFC3339))
+		}
+		components[i] = component
+	}
+	return components
+}

@@ -1,0 +1,81 @@
+package manager
+
+import (
+	"maps"
+	"runtime"
+	"slices"
+
+	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+)
+
+// sample is one value of a metric with its labels. Of a histogram the value is the number of observations.
+type sample struct {
+	labels map[string]string
+	value  float64
+}
+
+// metricSet has the process's own metrics by name, as /metrics serves them.
+type metricSet map[string][]sample
+
+// gather reads the registries. What one of them refuses is missing, and the rest is there.
+func (s *system) gather() metricSet {
+	set := metricSet{}
+	families, err := s.gatherer.Gather()
+	if err != nil {
+		s.log.Warn().Err(err).Msg("some metrics cannot be read")
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			one := sample{labels: map[string]string{}}
+			for _, label := range metric.GetLabel() {
+				one.labels[label.GetName()] = label.GetValue()
+			}
+			switch {
+			case metric.GetCounter() != nil:
+				one.value = metric.GetCounter().GetValue()
+			case metric.GetGauge() != nil:
+				one.value = metric.GetGauge().GetValue()
+			case metric.GetHistogram() != nil:
+				one.value = float64(metric.GetHistogram().GetSampleCount())
+			default:
+				continue
+			}
+			set[family.GetName()] = append(set[family.GetName()], one)
+		}
+	}
+	return set
+}
+
+// sum adds the values whose labels are wanted; nil wants all. It tells whether the metric is there at all.
+func (m metricSet) sum(name string, wanted func(labels map[string]string) bool) (float64, bool) {
+	total := 0.0
+	for _, one := range m[name] {
+		if wanted == nil || wanted(one.labels) {
+			total += one.value
+		}
+	}
+	return total, len(m[name]) > 0
+}
+
+// mended is what the reconcilers had to mend, by kind.
+func (m metricSet) mended() []*insightv1.Mended {
+	kinds := map[string]uint64{}
+	for _, one := range m["flyte_mended_total"] { // the bridge and the executor both count
+		kinds[one.labels["kind"]] += uint64(one.value)
+	}
+	found := make([]*insightv1.Mended, 0, len(kinds))
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		found = append(found, &insightv1.Mended{Kind: kind, Total: kinds[kind]})
+	}
+	return found
+}
+
+// memory is what the process has of the machine's memory; where the system does not say, what the runtime asked for.
+func (m metricSet) memory() uint64 {
+	if resident, known := m.sum("process_resident_memory_bytes", nil); known {
+		return uint64(resident)
+	}
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.Sys
+}

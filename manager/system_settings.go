@@ -1,0 +1,62 @@
+package manager
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"reflect"
+	"time"
+
+	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+)
+
+// settingsOf lists every key of a configuration with its value as text, in the order of the sections, and tells which
+// differ from the defaults. Secrets are left out in the way of Redacted.
+func settingsOf(config, defaults Config) []*insightv1.Setting {
+	var settings []*insightv1.Setting
+	var walk func(prefix string, value, normal reflect.Value)
+	walk = func(prefix string, value, normal reflect.Value) {
+		for i := range value.NumField() {
+			field := value.Type().Field(i)
+			name := field.Tag.Get("mapstructure")
+			if name == "" || !field.IsExported() {
+				continue
+			}
+			if value.Field(i).Kind() == reflect.Struct {
+				walk(prefix+name+".", value.Field(i), normal.Field(i))
+				continue
+			}
+			settings = append(settings, &insightv1.Setting{
+				Key:       prefix + name,
+				Value:     settingText(redactedValue(value.Field(i), field.Tag.Get("sensitive") == "true")),
+				IsDefault: reflect.DeepEqual(value.Field(i).Interface(), normal.Field(i).Interface()),
+			})
+		}
+	}
+	walk("", reflect.ValueOf(config), reflect.ValueOf(defaults))
+	return settings
+}
+
+// settingText writes a redacted value as people write it in the file, as far as that fits a line.
+func settingText(value any) string {
+	switch value := value.(type) {
+	case string:
+		if u, err := url.Parse(value); err == nil && u.User != nil { // a password where none belongs
+			value, _ = withoutPassword(value)
+		}
+		return value
+	case time.Duration:
+		return value.String()
+	}
+	kind := reflect.ValueOf(value)
+	switch kind.Kind() { //nolint:exhaustive // the rest is plain
+	case reflect.Slice, reflect.Map:
+		if kind.Len() == 0 {
+			return ""
+		}
+		if text, err := json.Marshal(value); err == nil {
+			return string(text)
+		}
+	}
+	return fmt.Sprint(value)
+}

@@ -1,0 +1,63 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/runs/admission"
+	"github.com/flyte-binary/flyte-binary/runs/caching"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/timers"
+	"github.com/flyte-binary/flyte-binary/runs/watch"
+	"github.com/flyte-binary/flyte-binary/runs/webhook"
+)
+
+// Vitals say how the service does.
+type Vitals struct {
+	// Watches are those of this process.
+	Watches watch.Vitals
+	// Unwritten is how many changes wait in this process to be stored.
+	Unwritten int
+	// Store is what the database has.
+	Store store.Vitals
+	// Loops are those that run once in an installation.
+	Loops []LoopVitals
+}
+
+// LoopVitals says whether a loop runs somewhere.
+type LoopVitals struct {
+	// Name is that of its lease.
+	Name string
+	// Held tells that a process has its lease; Here, that it is this one.
+	Held, Here bool
+	// Until is the end of the lease that is or was held; the zero time when nobody ever did.
+	Until time.Time
+}
+
+// Vitals looks at everything; what fails leaves its part empty and the rest filled.
+func (s *Service) Vitals(ctx context.Context) (Vitals, error) {
+	v := Vitals{Unwritten: s.writer.Waiting()}
+	now := s.clock.Now()
+	var failures [2]error
+	v.Watches, failures[0] = s.hub.Vitals(ctx)
+	v.Store, failures[1] = store.ReadVitals(ctx, s.pool, now)
+	if failures[1] == nil {
+		for _, name := range loopLeases() {
+			loop := LoopVitals{Name: name}
+			for _, lease := range v.Store.Leases {
+				if lease.Name == name {
+					loop.Until, loop.Held = lease.ExpiresAt, lease.ExpiresAt.After(now)
+					loop.Here = loop.Held && lease.Holder == s.replica
+				}
+			}
+			v.Loops = append(v.Loops, loop)
+		}
+	}
+	return v, errors.Join(failures[:]...)
+}
+
+// loopLeases are the leases of the loops that always run somewhere. That of retention is held only while it deletes.
+func loopLeases() []string {
+	return []string{admission.LeaseName, timers.LeaseName, webhook.LeaseName, caching.LeaseName}
+}

@@ -1,0 +1,41 @@
+package watch
+
+import "context"
+
+// Vitals say how the watches of this process do.
+type Vitals struct {
+	// Followed is how many runs have a log that is followed.
+	Followed int
+	// Subscribers is how many streams follow a run, ListSubscribers how many follow lists of runs.
+	Subscribers, ListSubscribers int
+	// Behind is how many changes are in the logs of the followed runs that were not handed to subscribers yet.
+	Behind int64
+}
+
+// Vitals counts the subscribers and compares what they were given with the logs.
+func (h *Hub) Vitals(ctx context.Context) (Vitals, error) {
+	v := Vitals{}
+	h.mu.Lock()
+	v.Followed = len(h.feeds)
+	for _, f := range h.feeds {
+		v.Subscribers += f.users
+	}
+	if h.roots != nil {
+		v.ListSubscribers = h.roots.users
+	}
+	h.mu.Unlock()
+	for _, feeds := range h.feedsInParts(pollPart) {
+		ids := make([]int64, len(feeds))
+		for i, f := range feeds {
+			ids[i] = f.runID
+		}
+		seqs, err := h.deps.Log.LastSeqs(ctx, ids)
+		if err != nil {
+			return v, err
+		}
+		for _, f := range feeds {
+			v.Behind += max(0, seqs[f.runID]-f.position())
+		}
+	}
+	return v, nil
+}
