@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -27,14 +28,27 @@ const Base = "/v2/"
 // policy lets the pages load what is embedded and talk to their own origin, and nothing else. Styles may be set by scripts;
 // scripts may not be written into pages. Reports are framed from the store of files, which may be of another origin, and
 // have a policy of their own.
-const policy = "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; " +
+const policy = "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:%[1]s; " +
 	"font-src 'self'; connect-src 'self'%[1]s; frame-src 'self'%[1]s; media-src 'self'%[1]s; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// framePolicy is that of the page in which reports are shown. Tasks wrote them: they are a page of no origin, which reaches
+// neither the storage of ours nor its documents nor, with what the browser would send along, the API. What reports are made
+// with, such as a library of charts, may come from where it is published.
+const framePolicy = "sandbox allow-scripts allow-popups; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' blob: https:; " +
+	"style-src 'unsafe-inline' https:; img-src data: blob: https:; font-src data: https:; media-src data: blob: https:; " +
+	"connect-src data: blob: https:; worker-src blob:; frame-src data: blob: https:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+
+// frame is the page in which reports are shown.
+const frame = "report-frame.html"
 
 // Config says what the pages may reach.
 type Config struct {
 	// StoreOrigins are origins, such as https://bucket.example.com, that signed links lead to. The own one needs no entry.
 	StoreOrigins []string
 }
+
+// expressible are origins that a policy can name, which are not those of bare IPv6 addresses. No other text gets into it.
+var expressible = regexp.MustCompile(`^https?://[A-Za-z0-9.-]+(:[0-9]+)?$`)
 
 // asset is a file as it is sent.
 type asset struct {
@@ -60,8 +74,10 @@ func New(config Config) (*Handler, error) {
 
 func newHandler(files fs.FS, config Config) (*Handler, error) {
 	origins := ""
-	if len(config.StoreOrigins) > 0 {
-		origins = " " + strings.Join(config.StoreOrigins, " ")
+	for _, origin := range config.StoreOrigins {
+		if expressible.MatchString(origin) {
+			origins += " " + origin
+		}
 	}
 	h := &Handler{assets: map[string]*asset{}, policy: fmt.Sprintf(policy, origins)}
 	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -138,6 +154,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", a.kind)
 	header.Set("Content-Security-Policy", h.policy)
+	if name == frame {
+		header.Set("Content-Security-Policy", framePolicy)
+	}
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Vary", "Accept-Encoding")

@@ -103,3 +103,27 @@ func TestTheFirstLoadIsSmall(t *testing.T) {
 	require.Less(t, total, 400_000)
 	require.NotContains(t, string(page.body), "<script>")
 }
+
+func TestReportsAreShownInAPageOfNoOrigin(t *testing.T) {
+	files := fstest.MapFS{"index.html": built["index.html"], frame: {Data: []byte("<!doctype html>")}}
+	policy := serve(t, files, Config{}, "/v2/"+frame).Header.Get("Content-Security-Policy")
+	sandbox, _, _ := strings.Cut(policy, ";")
+	require.Equal(t, "sandbox allow-scripts allow-popups", sandbox, "nothing that would give it an origin")
+	require.Contains(t, policy, "frame-ancestors 'self'")
+	require.Contains(t, policy, "form-action 'none'")
+	require.NotContains(t, serve(t, files, Config{}, "/v2/").Header.Get("Content-Security-Policy"), "unsafe-eval")
+}
+
+func TestStoresThatLinksLeadTo(t *testing.T) {
+	policy := serve(t, built, Config{StoreOrigins: []string{"https://bucket.example.com", "http://minio:9000", "http://[::1]:9000", "https://x; script-src *"}}, "/v2/").
+		Header.Get("Content-Security-Policy")
+	for _, directive := range []string{"connect-src", "frame-src", "media-src", "img-src"} {
+		_, rest, ok := strings.Cut(policy, directive+" ")
+		require.True(t, ok)
+		sources, _, _ := strings.Cut(rest, ";")
+		require.Contains(t, sources, " https://bucket.example.com http://minio:9000", directive)
+	}
+	require.NotContains(t, policy, "::1")
+	require.NotContains(t, policy, "script-src *")
+	require.NotContains(t, policy, "script-src 'self' https:")
+}

@@ -28,6 +28,6 @@ export default defineConfig({
     assetsInlineLimit: 0,
   },
   worker: { format: "es" },
-  server: { proxy: { "^/(flyte|google)": server, "/v2/blobs": server } },
+  server: { proxy: { "^/(flyte|google|blobs)": server } },
   test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true },
 });

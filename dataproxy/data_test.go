@@ -142,6 +142,7 @@ func TestReports(t *testing.T) {
 	status, body := f.send(http.MethodGet, url, nil, nil)
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, "<h1>report</h1>", body)
+	require.Contains(t, got.GetPreSignedUrls().GetSignedUrl()[0], "show=text%2Fhtml", "as a page of no origin; see blobstore.ShownPolicy")
 	status, _ = f.send(http.MethodGet, strings.Replace(url, "/2/", "/1/", 1), nil, nil)
 	require.Equal(t, http.StatusForbidden, status, "tampered")
 	status, _ = f.send(http.MethodPut, url, []byte("x"), nil)

@@ -3,7 +3,6 @@ package dataproxy
 import (
 	"context"
 	"io"
-	"time"
 
 	"connectrpc.com/connect"
 	"github.com/rs/zerolog"
@@ -27,7 +26,7 @@ type Store interface {
 	WriteAll(ctx context.Context, uri string, body []byte) error
 	Stat(ctx context.Context, uri string) (blobstore.Info, error)
 	SignPut(ctx context.Context, uri string, o blobstore.PutOptions) (blobstore.Signed, error)
-	SignGet(ctx context.Context, uri string, expires time.Duration) (blobstore.Signed, error)
+	SignGet(ctx context.Context, uri string, o blobstore.GetOptions) (blobstore.Signed, error)
 }
 
 // Runs is the part of RunService that knows where data are.

@@ -51,7 +51,7 @@ func (s *Service) reportLink(ctx context.Context, r *dataproxy.CreateDownloadLin
 	if attempt > storage.GetAttempts() {
 		return nil, rpc.NotFound("action %s has no attempt %d", id.GetName(), attempt)
 	}
-	response, err := s.link(ctx, layout.AttemptDir(storage.GetRunOutputBase(), id.GetName(), attempt)+"/"+layout.ReportFile, expires)
+	response, err := s.link(ctx, layout.AttemptDir(storage.GetRunOutputBase(), id.GetName(), attempt)+"/"+layout.ReportFile, blobstore.GetOptions{Expires: expires, ShowAs: reportType})
 	if !rpc.IsNotFound(err) {
 		return response, err
 	}
@@ -63,8 +63,11 @@ func (s *Service) reportLink(ctx context.Context, r *dataproxy.CreateDownloadLin
 	if uri == "" {
 		return nil, rpc.NotFound("attempt %d of action %s has no report", attempt, id.GetName())
 	}
-	return s.link(ctx, uri, expires)
+	return s.link(ctx, uri, blobstore.GetOptions{Expires: expires, ShowAs: reportType})
 }
+
+// reportType is what reports are, whatever the store thinks.
+const reportType = "text/html; charset=utf-8"
 
 func checkAttempt(field string, id *common.ActionIdentifier, attempt uint32) error {
 	switch {
@@ -115,18 +118,18 @@ func (s *Service) bundleLink(ctx context.Context, r *dataproxy.CreateDownloadLin
 	if !strings.HasPrefix(uri, s.deps.Store.Root()+"/uploads/") {
 		return nil, rpc.NotFound("there is no code bundle; the code may be in the image")
 	}
-	return s.link(ctx, uri, expires)
+	return s.link(ctx, uri, blobstore.GetOptions{Expires: expires})
 }
 
 // link signs the URL of an object that exists.
-func (s *Service) link(ctx context.Context, uri string, expires time.Duration) (*dataproxy.CreateDownloadLinkResponse, error) {
+func (s *Service) link(ctx context.Context, uri string, o blobstore.GetOptions) (*dataproxy.CreateDownloadLinkResponse, error) {
 	if _, err := s.deps.Store.Stat(ctx, uri); err != nil {
 		if errors.Is(err, blobstore.ErrForbiddenPath) {
 			return nil, rpc.NotFound("%s is not in the storage of this server", uri)
 		}
 		return nil, storeError(err, "", uri)
 	}
-	signed, err := s.deps.Store.SignGet(ctx, uri, expires)
+	signed, err := s.deps.Store.SignGet(ctx, uri, o)
 	if err != nil {
 		return nil, storeError(err, "", uri)
 	}

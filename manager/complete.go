@@ -200,7 +200,7 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 	}).mount(mux)
 	rpc.MountReflection(mux, mux.Services)
 	mountUnbuilt(mux)
-	pages, err := console.New(console.Config{})
+	pages, err := console.New(console.Config{StoreOrigins: blobs.Origins()})
 	if err != nil {
 		return nil, err
 	}

@@ -38,6 +38,7 @@ func TestPort(t *testing.T) {
 	t.Run("gRPC over h2c", func(t *testing.T) { grpcCalls(t, url) })
 	t.Run("gRPC-Web and Connect", func(t *testing.T) { connectCalls(t, url) })
 	t.Run("origins", func(t *testing.T) { origins(t, url) })
+	t.Run("pages", func(t *testing.T) { pages(t, url) })
 	t.Run("reflection", func(t *testing.T) { reflection(t, url) })
 	t.Run("unbuilt services", func(t *testing.T) { unbuilt(t, url) })
 	t.Run("internal procedures", func(t *testing.T) { internal(t, url) })
@@ -158,6 +159,20 @@ func origins(t *testing.T, url string) {
 	})
 	require.Equal(t, "http://127.0.0.1:8080", header.Get("Access-Control-Allow-Origin"))
 	require.Contains(t, header.Get("Vary"), "Origin")
+
+	// What a page of another origin, such as a report, sends without asking first gets nowhere.
+	for _, simple := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"} {
+		code, header, _ := do(t, http.MethodPost, url+listProjects, strings.NewReader("{}"), map[string]string{"Content-Type": simple, "Origin": "null"})
+		require.Equal(t, http.StatusUnsupportedMediaType, code)
+		require.Empty(t, header.Get("Access-Control-Allow-Origin"))
+	}
+}
+
+// pages may follow the links that the store signs, wherever those lead.
+func pages(t *testing.T, url string) {
+	code, header, _ := do(t, http.MethodGet, url+"/v2/", nil, nil)
+	require.Equal(t, http.StatusOK, code)
+	require.Contains(t, header.Get("Content-Security-Policy"), "connect-src 'self' "+strings.Replace(url, "127.0.0.1", "localhost", 1)+";", "the public address")
 }
 
 // h2c is a client that speaks HTTP/2 without TLS, as streaming in both directions needs.

@@ -7,7 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
+	"net/url"
+	"slices"
 )
 
 // ReadAll reads an object of at most limit bytes; 0 means any size.
@@ -113,16 +114,37 @@ func (s *Store) SignPut(ctx context.Context, uri string, o PutOptions) (Signed, 
 }
 
 // SignGet makes a URL by which one object can be read.
-func (s *Store) SignGet(ctx context.Context, uri string, expires time.Duration) (Signed, error) {
+func (s *Store) SignGet(ctx context.Context, uri string, o GetOptions) (Signed, error) {
 	b, key, err := s.resolve(uri)
 	if err != nil {
 		return Signed{}, err
 	}
-	signed, err := b.signGet(ctx, key, expires)
+	signed, err := b.signGet(ctx, key, o)
 	if err != nil {
 		return Signed{}, fmt.Errorf("sign get of %s: %w", uri, err)
 	}
 	return signed, nil
+}
+
+// Origins are where signed URLs lead to, as browsers write them: scheme://host:port. Pages that are to follow the URLs have
+// to allow them.
+func (s *Store) Origins() []string {
+	var origins []string
+	for _, m := range s.roots {
+		if origin := m.backend.origin(); origin != "" && !slices.Contains(origins, origin) {
+			origins = append(origins, origin)
+		}
+	}
+	return origins
+}
+
+// originOf is that of a URL; empty when it has none.
+func originOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme == "" || u.Host == "" {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
 }
 
 // Ping tells whether the store answers; it writes nothing.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"gocloud.dev/blob"
-	_ "gocloud.dev/blob/azureblob" // serves azblob://
+	"gocloud.dev/blob/azureblob" // serves azblob://, too
 
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
@@ -21,7 +21,23 @@ func openAzure(ctx context.Context, r root, clk clock.Clock) (backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &bucket{bucket: b, signing: b, prefix: r.prefix, clock: clk, demand: demandAzure}, nil
+	return &bucket{
+		bucket: b, signing: b, prefix: r.prefix, clock: clk, demand: demandAzure, present: presentAzure, leadsTo: originAzure(account),
+	}, nil
+}
+
+// presentAzure does nothing: the signatures that gocloud makes do not cover how an object is answered.
+func presentAzure(GetOptions, string, func(any) bool) {}
+
+// originAzure follows AZURE_STORAGE_DOMAIN and its like, as opening a container does.
+func originAzure(account string) string {
+	options := azureblob.NewDefaultServiceURLOptions()
+	options.AccountName = account
+	service, err := azureblob.NewServiceURL(options)
+	if err != nil {
+		return ""
+	}
+	return originOf(string(service))
 }
 
 // demandAzure names the header without which Azure refuses a PUT. Its signatures cannot bind a digest; clients send

@@ -1,12 +1,14 @@
 package blobstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
-	"time"
+	"path"
 
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
@@ -26,6 +28,10 @@ type bucket struct {
 	clock   clock.Clock
 	// demand puts the conditions of a PUT into what will be signed and returns the headers that a client must send.
 	demand func(o PutOptions, as func(any) bool) map[string]string
+	// present puts into what will be signed as what a GET answers.
+	present func(o GetOptions, file string, as func(any) bool)
+	// leadsTo is the origin of signed URLs.
+	leadsTo string
 }
 
 var _ backend = (*bucket)(nil)
@@ -75,11 +81,27 @@ func (b *bucket) signPut(ctx context.Context, key string, o PutOptions) (Signed,
 	return Signed{URL: signed, Headers: headers, ExpiresAt: at}, bucketError(err)
 }
 
-func (b *bucket) signGet(ctx context.Context, key string, expires time.Duration) (Signed, error) {
-	at := b.clock.Now().Add(expires)
-	signed, err := b.signing.SignedURL(ctx, b.key(key), &blob.SignedURLOptions{Method: http.MethodGet, Expiry: expires})
+func (b *bucket) signGet(ctx context.Context, key string, o GetOptions) (Signed, error) {
+	at := b.clock.Now().Add(o.Expires)
+	signed, err := b.signing.SignedURL(ctx, b.key(key), &blob.SignedURLOptions{
+		Method: http.MethodGet, Expiry: o.Expires,
+		BeforeSign: func(as func(any) bool) error { b.present(o, path.Base(key), as); return nil },
+	})
 	return Signed{URL: signed, Headers: map[string]string{}, ExpiresAt: at}, bucketError(err)
 }
+
+func (b *bucket) origin() string { return b.leadsTo }
+
+// disposition says whether a browser shows or keeps an object.
+func disposition(o GetOptions, file string) string {
+	if o.ShowAs != "" {
+		return "inline"
+	}
+	return mime.FormatMediaType("attachment", map[string]string{"filename": file})
+}
+
+// mediaType is what a browser takes an object for.
+func mediaType(o GetOptions) string { return cmp.Or(o.ShowAs, "application/octet-stream") }
 
 func (b *bucket) close() error {
 	err := b.bucket.Close()

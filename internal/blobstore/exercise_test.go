@@ -93,7 +93,7 @@ func exercise(t *testing.T, store *blobstore.Store) {
 	t.Run("check", func(t *testing.T) { require.NoError(t, store.Check(ctx)) })
 	t.Run("foreign", func(t *testing.T) {
 		for _, foreign := range []string{"s3://other/x", "gs://other/x", "/etc/passwd", store.Root() + "-other/x", store.Root() + "/a/../../x"} {
-			_, err := store.SignGet(ctx, foreign, 1)
+			_, err := store.SignGet(ctx, foreign, blobstore.GetOptions{Expires: 1})
 			require.ErrorIs(t, err, blobstore.ErrForbiddenPath)
 			_, err = store.SignPut(ctx, foreign, blobstore.PutOptions{Expires: 1})
 			require.ErrorIs(t, err, blobstore.ErrForbiddenPath)

@@ -119,9 +119,11 @@ func (f *files) signPut(_ context.Context, key string, o PutOptions) (Signed, er
 	return f.server.signPut(f.path(key), o), nil
 }
 
-func (f *files) signGet(_ context.Context, key string, expires time.Duration) (Signed, error) {
-	return f.server.signGet(f.path(key), expires), nil
+func (f *files) signGet(_ context.Context, key string, o GetOptions) (Signed, error) {
+	return f.server.signGet(f.path(key), o), nil
 }
+
+func (f *files) origin() string { return originOf(f.server.base) }
 
 func (f *files) path(key string) string { return f.dir.Name() + "/" + key }
 

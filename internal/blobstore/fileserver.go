@@ -5,8 +5,11 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
+	"mime"
 	"net/http"
+	"path"
 	"strings"
 
 	"github.com/rs/zerolog"
@@ -50,9 +53,13 @@ func (s *fileServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case method == http.MethodPut:
 		s.put(w, r, p, f, key)
 	default:
-		s.get(w, r, f, key)
+		s.get(w, r, p, f, key)
 	}
 }
+
+// ShownPolicy is the content security policy of what a browser shows: its scripts run and its links open, as a page of no
+// origin, which has no part in what belongs to ours.
+const ShownPolicy = "sandbox allow-scripts allow-popups"
 
 func (s *fileServer) find(path string) (*files, string, bool) {
 	for _, served := range s.roots {
@@ -63,7 +70,7 @@ func (s *fileServer) find(path string) (*files, string, bool) {
 	return nil, "", false
 }
 
-func (s *fileServer) get(w http.ResponseWriter, r *http.Request, f *files, key string) {
+func (s *fileServer) get(w http.ResponseWriter, r *http.Request, p permission, f *files, key string) {
 	file, err := f.openFile(key)
 	if err != nil {
 		s.fail(w, r, err)
@@ -77,8 +84,18 @@ func (s *fileServer) get(w http.ResponseWriter, r *http.Request, f *files, key s
 	}
 	// What tasks wrote may be HTML with scripts. It must not run with the rights of our own pages.
 	header := w.Header()
-	header.Set("Content-Security-Policy", "sandbox allow-scripts allow-popups")
 	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer") // the address is a permission
+	header.Set("Cache-Control", "private, no-cache")
+	header.Set("Etag", fmt.Sprintf(`"%x-%x"`, info.ModTime().UnixNano(), info.Size()))
+	if p.showAs == "" {
+		header.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+		header.Set("Content-Type", "application/octet-stream")
+		header.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(key)}))
+	} else {
+		header.Set("Content-Security-Policy", ShownPolicy)
+		header.Set("Content-Type", p.showAs)
+	}
 	http.ServeContent(w, r, key, info.ModTime(), file)
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/md5"
 	"encoding/base64"
 	"io"
+	"mime"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -148,7 +149,7 @@ func TestSignedGet(t *testing.T) {
 	s := serve(t)
 	uri := s.Root() + "/p/d/r/a0/1/report.html"
 	require.NoError(t, s.WriteAll(t.Context(), uri, []byte("<p>report</p>")))
-	signed, err := s.SignGet(t.Context(), uri, time.Minute)
+	signed, err := s.SignGet(t.Context(), uri, blobstore.GetOptions{Expires: time.Minute})
 	require.NoError(t, err)
 
 	status, response := s.do(http.MethodGet, signed, "")
@@ -156,8 +157,13 @@ func TestSignedGet(t *testing.T) {
 	body, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	require.Equal(t, "<p>report</p>", string(body))
-	require.Contains(t, response.Header.Get("Content-Security-Policy"), "sandbox")
-	require.Contains(t, response.Header.Get("Content-Type"), "text/html")
+	tag := response.Header.Get("Etag")
+	status, _ = s.do(http.MethodGet, signed, "", func(r *http.Request) { r.Header.Set("If-None-Match", tag) })
+	require.Equal(t, http.StatusNotModified, status)
+	require.NoError(t, s.WriteAll(t.Context(), uri, []byte("<p>REPORT</p>")))
+	status, _ = s.do(http.MethodGet, signed, "", func(r *http.Request) { r.Header.Set("If-None-Match", tag) })
+	require.Equal(t, http.StatusOK, status, "within the same second, too")
+	require.NoError(t, s.WriteAll(t.Context(), uri, []byte("<p>report</p>")))
 
 	status, response = s.do(http.MethodGet, signed, "", func(r *http.Request) { r.Header.Set("Range", "bytes=3-8") })
 	require.Equal(t, http.StatusPartialContent, status)
@@ -170,7 +176,7 @@ func TestSignedGet(t *testing.T) {
 	require.EqualValues(t, 13, response.ContentLength)
 
 	require.Equal(t, http.StatusForbidden, s.put(signed, "x"))
-	missing, err := s.SignGet(t.Context(), s.Root()+"/p/none", time.Minute)
+	missing, err := s.SignGet(t.Context(), s.Root()+"/p/none", blobstore.GetOptions{Expires: time.Minute})
 	require.NoError(t, err)
 	status, _ = s.do(http.MethodGet, missing, "")
 	require.Equal(t, http.StatusNotFound, status)
@@ -180,9 +186,48 @@ func TestSignedGet(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, status)
 }
 
+// What tasks wrote must never run as a page of the origin that serves the console and the API.
+func TestContentIsNeverAPageOfOurs(t *testing.T) {
+	s := serve(t)
+	for _, name := range []string{"report.html", "picture.svg", "page.xhtml", "script.js", "feed.xml", "none", "a b\"ü.html"} {
+		uri := s.Root() + "/p/d/r/a0/1/" + name
+		require.NoError(t, s.WriteAll(t.Context(), uri, []byte("<html><script>alert(1)</script>")))
+
+		kept, err := s.SignGet(t.Context(), uri, blobstore.GetOptions{Expires: time.Minute})
+		require.NoError(t, err)
+		status, response := s.do(http.MethodGet, kept, "")
+		require.Equal(t, http.StatusOK, status)
+		require.Equal(t, "sandbox; default-src 'none'", response.Header.Get("Content-Security-Policy"), name)
+		require.Equal(t, "application/octet-stream", response.Header.Get("Content-Type"))
+		disposition, parameters, err := mime.ParseMediaType(response.Header.Get("Content-Disposition"))
+		require.NoError(t, err)
+		require.Equal(t, "attachment", disposition)
+		require.Equal(t, name, parameters["filename"])
+
+		shown, err := s.SignGet(t.Context(), uri, blobstore.GetOptions{Expires: time.Minute, ShowAs: "text/html; charset=utf-8"})
+		require.NoError(t, err)
+		status, response = s.do(http.MethodGet, shown, "")
+		require.Equal(t, http.StatusOK, status)
+		require.Equal(t, "text/html; charset=utf-8", response.Header.Get("Content-Type"))
+		require.Empty(t, response.Header.Get("Content-Disposition"))
+		policy := response.Header.Get("Content-Security-Policy")
+		require.Equal(t, []string{"sandbox", "allow-scripts", "allow-popups"}, strings.Fields(policy), "nothing that would give it an origin")
+		for _, answer := range []*http.Response{response} {
+			require.Equal(t, "nosniff", answer.Header.Get("X-Content-Type-Options"))
+			require.Equal(t, "no-referrer", answer.Header.Get("Referrer-Policy"))
+		}
+
+		// Whoever has the one link cannot make the other of it.
+		status, _ = s.do(http.MethodGet, blobstore.Signed{URL: kept.URL + "&show=text%2Fhtml"}, "")
+		require.Equal(t, http.StatusForbidden, status)
+		status, _ = s.do(http.MethodGet, blobstore.Signed{URL: strings.Replace(shown.URL, "text%2Fhtml", "image%2Fsvg%2Bxml", 1)}, "")
+		require.Equal(t, http.StatusForbidden, status)
+	}
+}
+
 func TestURLOfAnotherStoreIsRefused(t *testing.T) {
 	a, b := serve(t), serve(t)
-	signed, err := a.SignGet(t.Context(), a.Root()+"/x", time.Minute)
+	signed, err := a.SignGet(t.Context(), a.Root()+"/x", blobstore.GetOptions{Expires: time.Minute})
 	require.NoError(t, err)
 	u, err := url.Parse(signed.URL)
 	require.NoError(t, err)

@@ -4,6 +4,7 @@ package blobstore
 
 import (
 	"context"
+	"net/url"
 
 	"cloud.google.com/go/storage"
 	"gocloud.dev/blob"
@@ -19,7 +20,18 @@ func openGCS(ctx context.Context, r root, clk clock.Clock) (backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &bucket{bucket: b, signing: b, prefix: r.prefix, clock: clk, demand: demandGCS}, nil
+	return &bucket{bucket: b, signing: b, prefix: r.prefix, clock: clk, demand: demandGCS, present: presentGCS, leadsTo: "https://storage.googleapis.com"}, nil
+}
+
+func presentGCS(o GetOptions, file string, as func(any) bool) {
+	var options *storage.SignedURLOptions
+	if as(&options) {
+		if options.QueryParameters == nil {
+			options.QueryParameters = url.Values{}
+		}
+		options.QueryParameters.Set("response-content-type", mediaType(o))
+		options.QueryParameters.Set("response-content-disposition", disposition(o, file))
+	}
 }
 
 func demandGCS(o PutOptions, as func(any) bool) map[string]string {

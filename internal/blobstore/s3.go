@@ -8,7 +8,6 @@ import (
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
 
 	"github.com/flyte-binary/flyte-binary/internal/clock"
@@ -23,21 +22,41 @@ func openS3(ctx context.Context, r root, config S3Config, clk clock.Clock) (back
 	if err != nil {
 		return nil, err
 	}
-	signing := b
+	signing, signer := b, client
 	if config.PublicEndpoint != "" && config.PublicEndpoint != config.Endpoint {
-		if signing, err = openSigning(ctx, r, config); err != nil {
+		if signer, err = s3Client(ctx, config, config.PublicEndpoint); err != nil {
+			return nil, err
+		}
+		if signing, err = s3blob.OpenBucket(ctx, signer, r.bucket, nil); err != nil {
 			return nil, err
 		}
 	}
-	return &bucket{bucket: b, signing: signing, prefix: r.prefix, clock: clk, demand: demandS3}, nil
+	return &bucket{
+		bucket: b, signing: signing, prefix: r.prefix, clock: clk, demand: demandS3, present: presentS3, leadsTo: originS3(ctx, signer, r.bucket),
+	}, nil
 }
 
-func openSigning(ctx context.Context, r root, config S3Config) (*blob.Bucket, error) {
-	client, err := s3Client(ctx, config, config.PublicEndpoint)
+// originS3 asks the client itself, since the host depends on the region, on the bucket's name and on what the environment
+// says. Made-up credentials do, so that nothing is asked over the network; a client that cannot sign has no origin.
+func originS3(ctx context.Context, client *s3.Client, bucket string) string {
+	signer := s3.NewPresignClient(client, func(o *s3.PresignOptions) {
+		o.ClientOptions = append(o.ClientOptions, func(o *s3.Options) {
+			o.Credentials = credentials.NewStaticCredentialsProvider("origin", "origin", "")
+		})
+	})
+	signed, err := signer.PresignGetObject(ctx, &s3.GetObjectInput{Bucket: aws.String(bucket), Key: aws.String("x")})
 	if err != nil {
-		return nil, err
+		return ""
 	}
-	return s3blob.OpenBucket(ctx, client, r.bucket, nil)
+	return originOf(signed.URL)
+}
+
+func presentS3(o GetOptions, file string, as func(any) bool) {
+	var input *s3.GetObjectInput
+	if as(&input) {
+		input.ResponseContentType = aws.String(mediaType(o))
+		input.ResponseContentDisposition = aws.String(disposition(o, file))
+	}
 }
 
 func s3Client(ctx context.Context, config S3Config, endpoint string) (*s3.Client, error) {

@@ -149,11 +149,21 @@ func signedPutS3(t *testing.T, store *blobstore.Store) {
 func signedGetS3(t *testing.T, store *blobstore.Store) {
 	uri := store.Root() + "/p/d/r/report.html"
 	require.NoError(t, store.WriteAll(t.Context(), uri, []byte("report")))
-	signed, err := store.SignGet(t.Context(), uri, time.Minute)
+	signed, err := store.SignGet(t.Context(), uri, blobstore.GetOptions{Expires: time.Minute, ShowAs: "text/html; charset=utf-8"})
 	require.NoError(t, err)
+	leadsTo, err := url.Parse(signed.URL)
+	require.NoError(t, err)
+	require.Equal(t, []string{"http://" + leadsTo.Host}, store.Origins())
 	s := served{store, t, nil}
 	status, response := s.do(http.MethodGet, signed, "")
 	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, "text/html; charset=utf-8", response.Header.Get("Content-Type"))
+	require.Equal(t, "inline", response.Header.Get("Content-Disposition"))
+	kept, err := store.SignGet(t.Context(), uri, blobstore.GetOptions{Expires: time.Minute})
+	require.NoError(t, err)
+	_, answer := s.do(http.MethodGet, kept, "")
+	require.Equal(t, "application/octet-stream", answer.Header.Get("Content-Type"))
+	require.Equal(t, `attachment; filename=report.html`, answer.Header.Get("Content-Disposition"))
 	body, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	require.Equal(t, "report", string(body))

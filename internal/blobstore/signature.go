@@ -23,6 +23,7 @@ type permission struct {
 	expires int64  // Unix seconds
 	md5     string // base64; empty means any content
 	max     int64  // bytes; 0 for GET
+	showAs  string // media type; empty for PUT, and for what is a file to keep
 }
 
 // Names of the query parameters.
@@ -31,13 +32,14 @@ const (
 	paramExpires = "expires"
 	paramMD5     = "md5"
 	paramMax     = "max"
+	paramShowAs  = "show"
 	paramSig     = "signature"
 )
 
 // sign is the HMAC over all fields. Each is preceded by its length, so that no two permissions have one text.
 func (p permission) sign(key []byte) string {
 	mac := hmac.New(sha256.New, key)
-	for _, field := range []string{p.method, p.path, strconv.FormatInt(p.expires, 10), p.md5, strconv.FormatInt(p.max, 10)} {
+	for _, field := range []string{p.method, p.path, strconv.FormatInt(p.expires, 10), p.md5, strconv.FormatInt(p.max, 10), p.showAs} {
 		mac.Write([]byte(strconv.Itoa(len(field)) + ":" + field))
 	}
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
@@ -56,6 +58,9 @@ func (p permission) url(base string, key []byte) string {
 	if p.max != 0 {
 		query.Set(paramMax, strconv.FormatInt(p.max, 10))
 	}
+	if p.showAs != "" {
+		query.Set(paramShowAs, p.showAs)
+	}
 	location := url.URL{Path: strings.TrimSuffix(BlobsPath, "/") + p.path, RawQuery: query.Encode()}
 	return strings.TrimSuffix(base, "/") + location.String()
 }
@@ -67,6 +72,7 @@ func readPermission(u *url.URL, key []byte) (permission, bool) {
 		method: query.Get(paramMethod),
 		path:   "/" + strings.TrimPrefix(u.Path, BlobsPath),
 		md5:    query.Get(paramMD5),
+		showAs: query.Get(paramShowAs),
 	}
 	var err error
 	if p.expires, err = strconv.ParseInt(query.Get(paramExpires), 10, 64); err != nil {
@@ -116,8 +122,8 @@ func (s *fileServer) signPut(path string, o PutOptions) Signed {
 	return s.signed(p, o.Expires, headers)
 }
 
-func (s *fileServer) signGet(path string, expires time.Duration) Signed {
-	return s.signed(permission{method: "GET", path: path}, expires, map[string]string{})
+func (s *fileServer) signGet(path string, o GetOptions) Signed {
+	return s.signed(permission{method: "GET", path: path, showAs: o.ShowAs}, o.Expires, map[string]string{})
 }
 
 func (s *fileServer) signed(p permission, expires time.Duration, headers map[string]string) Signed {

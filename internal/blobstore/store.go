@@ -55,6 +55,15 @@ type PutOptions struct {
 	MD5Metadata bool
 }
 
+// GetOptions is what a signed GET does.
+type GetOptions struct {
+	// Expires is how long the URL is good for. Required.
+	Expires time.Duration
+	// ShowAs is the media type as which a browser shows the object. Empty makes it a file to keep, whatever is in it.
+	// Azure cannot be told: there it is what it was when it was written.
+	ShowAs string
+}
+
 // Signed is a URL that stands for a permission.
 type Signed struct {
 	// URL to send the request to.
@@ -74,7 +83,9 @@ type backend interface {
 	list(ctx context.Context, key string, visit func(Object) error) error
 	removePrefix(ctx context.Context, key string) error
 	signPut(ctx context.Context, key string, o PutOptions) (Signed, error)
-	signGet(ctx context.Context, key string, expires time.Duration) (Signed, error)
+	signGet(ctx context.Context, key string, o GetOptions) (Signed, error)
+	// origin is where signed URLs lead to, as browsers write it; empty when it is not known.
+	origin() string
 	close() error
 }
 

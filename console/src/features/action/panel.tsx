@@ -20,6 +20,7 @@ import css from "./panel.module.css";
 const Data = lazy(() => import("./io/data").then((m) => ({ default: m.DataTab })));
 const Logs = lazy(() => import("./logs/logs").then((m) => ({ default: m.LogsTab })));
 const Code = lazy(() => import("./code/code").then((m) => ({ default: m.CodeView })));
+const Report = lazy(() => import("./report/report").then((m) => ({ default: m.ReportView })));
 const Pod = lazy(() => import("./pod/pod").then((m) => ({ default: m.PodTab })));
 
 /** What a change of the panel puts into the address; undefined takes it out. */
@@ -30,7 +31,7 @@ export interface PanelChange {
   readonly file?: string | undefined;
 }
 
-export type PanelTab = "summary" | "io" | "logs" | "code" | "pod";
+export type PanelTab = "summary" | "io" | "logs" | "code" | "report" | "pod";
 
 export interface ActionPanelProps {
   readonly run: RunName;
@@ -120,7 +121,7 @@ function Header({ action, attempt, details, onChange, onClose }: ActionPanelProp
   );
 }
 
-const names: Record<PanelTab, string> = { summary: "Summary", io: "Inputs and outputs", logs: "Logs", code: "Code", pod: "Pod" };
+const names: Record<PanelTab, string> = { summary: "Summary", io: "Inputs and outputs", logs: "Logs", code: "Code", report: "Report", pod: "Pod" };
 
 /** What there is to see of an action: only tasks run code in pods. */
 function tabsOf(details: ActionDetails): readonly PanelTab[] {
@@ -129,9 +130,13 @@ function tabsOf(details: ActionDetails): readonly PanelTab[] {
     case ActionType.TRACE:
       return ["summary", "io"];
     default:
-      return ["summary", "io", "logs", "code", "pod"];
+      return hasReport(details) ? ["summary", "io", "logs", "report", "code", "pod"] : ["summary", "io", "logs", "code", "pod"];
   }
 }
+
+/** Tasks say beforehand that they make a report. */
+const hasReport = ({ spec, attempts }: ActionDetails): boolean =>
+  (spec.case === "task" && spec.value.taskTemplate?.metadata?.generatesDeck === true) || attempts.some((one) => (one.outputs?.reportUri ?? "") !== "");
 
 function Content({ name, details, attempt, tab, line, file, onChange, onSelect }: ActionPanelProps & { readonly name: ActionName; readonly details: ActionDetails }) {
   const tabs = tabsOf(details);
@@ -142,6 +147,7 @@ function Content({ name, details, attempt, tab, line, file, onChange, onSelect }
     io: () => <Data {...props} />,
     logs: () => <Logs key={props.attempt} {...props} line={line} />,
     code: () => <Code run={name.run} action={name.name} file={file} onFile={(next) => onChange({ file: next })} />,
+    report: () => <Report key={props.attempt} run={name.run} action={name.name} attempt={props.attempt} live={isLive(attemptOf(details, attempt)?.phase ?? ActionPhase.UNSPECIFIED)} />,
     pod: () => <Pod {...props} />,
   };
   return (

@@ -5,7 +5,7 @@ export interface ActionSearch {
   /** The chosen action; a0 is the run's own. */
   readonly action?: string;
   /** The chosen tab of the action. */
-  readonly tab?: "summary" | "io" | "logs" | "code" | "pod";
+  readonly tab?: "summary" | "io" | "logs" | "code" | "report" | "pod";
   /** The attempt that is looked at; the latest when unset. */
   readonly attempt?: number;
   /** A line of the log. */
@@ -20,7 +20,7 @@ export interface ActionSearch {
 
 const views = ["tree", "timeline", "graph", "errors"] as const;
 export type RunView = (typeof views)[number];
-const tabs = ["summary", "io", "logs", "code", "pod"] as const;
+const tabs = ["summary", "io", "logs", "code", "report", "pod"] as const;
 
 /** Takes what it knows of an address, and drops the rest. */
 export function ActionSearch(search: Record<string, unknown>): ActionSearch {
