@@ -56,6 +56,7 @@ func cases(o options) []benchCase {
 		benchCase{"abort", fmt.Sprintf("abort of a run with %d children whose pods run", o.aborted), true, false, measureAbort(o.aborted, o.concurrency)},
 		benchCase{"memory", fmt.Sprintf("memory while %d actions (traces) are done", o.memory), true, false, measureMemory(o.memory, o.concurrency)},
 		benchCase{"reads", fmt.Sprintf("lists and first snapshots with %d actions stored", o.stored), true, false, measureReads(o.stored, o.samples)},
+		benchCase{"console", fmt.Sprintf("what the console asks about a run of %d actions", o.shown), true, false, measureConsole(o.shown, o.samples)},
 		benchCase{"restart", fmt.Sprintf("start of a server with %d live actions", o.live), true, false, measureRestart(o.live)},
 		benchCase{"soak", "actions of all kinds for a long time: nothing may grow", true, true, measureSoak(o.soak, o.soakFor, o.soakRound, o.concurrency)},
 	)

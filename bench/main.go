@@ -21,8 +21,12 @@ func main() {
 	}
 }
 
-// run measures the chosen cases and prints their table to out; progress goes to progress.
+// run measures the chosen cases and prints their table to out; progress goes to progress. With seed-run as the first
+// argument it stores a run instead.
 func run(ctx context.Context, args []string, out, progress io.Writer) error {
+	if len(args) > 0 && args[0] == "seed-run" {
+		return seedRun(ctx, args[1:], out, progress)
+	}
 	o, err := parseOptions(args, progress)
 	if err != nil {
 		return err

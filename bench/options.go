@@ -28,6 +28,7 @@ type options struct {
 	concurrency int
 	chain       int
 	stored      int
+	shown       int
 	memory      int
 	retried     int
 	cached      int
@@ -63,6 +64,7 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.IntVar(&o.concurrency, "concurrency", 32, "Enqueue calls at the same time")
 	flags.IntVar(&o.chain, "chain", 200, "links of the chains")
 	flags.IntVar(&o.stored, "stored", 1_000_000, "actions stored for the reads")
+	flags.IntVar(&o.shown, "shown", 100_000, "actions of the run that the console is asked for")
 	flags.IntVar(&o.memory, "memory", 50_000, "actions done for the memory case")
 	flags.IntVar(&o.retried, "retried", 1000, "children of the fan-out with retries")
 	flags.IntVar(&o.cached, "cached", 5000, "children of the fan-out from the cache")

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/pgembed"
+	"github.com/flyte-binary/flyte-binary/runs/seed"
+)
+
+// seedRun stores a large run in the database of a server that runs, so that its console can show it. With -url it also
+// measures what the console asks for. The rows do not come from the engine: this is for installations to be thrown away.
+func seedRun(ctx context.Context, args []string, out, progress io.Writer) error {
+	c := seed.DefaultShown()
+	flags := flag.NewFlagSet("bench seed-run", flag.ContinueOnError)
+	flags.SetOutput(progress)
+	database := flags.String("database-url", "", "the server's database")
+	demo := flags.String("demo", "", "instead of it, the directory of a demo that runs")
+	server := flags.String("url", "", "the server, to measure what the console asks it for, and to print the page's address")
+	samples := flags.Int("samples", 20, "how often questions are measured")
+	only := flags.Bool("only-measure", false, "the run is there already")
+	flags.StringVar(&c.Project, "project", c.Project, "the run's project")
+	flags.StringVar(&c.Domain, "domain", c.Domain, "the run's domain")
+	flags.StringVar(&c.Name, "name", c.Name, "the run's name")
+	flags.IntVar(&c.Actions, "actions", c.Actions, "how many actions it has")
+	flags.Float64Var(&c.Unfinished, "unfinished", c.Unfinished, "the share of actions that are under way; 0 for a run that has ended")
+	flags.Float64Var(&c.Failed, "failed", c.Failed, "the share of actions that failed")
+	flags.Uint64Var(&c.Seed, "seed", c.Seed, "makes another run of the same size")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *demo != "" {
+		*database = demoDatabase(*demo)
+	}
+	if !*only {
+		if *database == "" {
+			return errors.New("one of -database-url and -demo is needed")
+		}
+		c.Now = time.Now()
+		if err := show(ctx, *database, c, out); err != nil {
+			return err
+		}
+	}
+	if *server == "" {
+		return nil
+	}
+	address := strings.TrimSuffix(*server, "/")
+	result := Result{Case: "console", About: fmt.Sprintf("what the console asks about %s", c.Name)}
+	if err := askAsConsole(ctx, address, ident.Run{Project: c.Project, Domain: c.Domain, Name: c.Name}, *samples, &result); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s/v2/domain/%s/project/%s/runs/%s\n", address, c.Domain, c.Project, c.Name)
+	result.printRows(out)
+	return nil
+}
+
+func show(ctx context.Context, database string, c seed.Shown, out io.Writer) error {
+	pool, err := pgxpool.New(ctx, database)
+	if err != nil {
+		return fmt.Errorf("database-url: %w", err)
+	}
+	defer pool.Close()
+	began := time.Now()
+	if err := seed.Show(ctx, pool, c); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "run %s of %s/%s has %d actions, stored in %s\n", c.Name, c.Project, c.Domain, c.Actions, time.Since(began).Round(time.Millisecond))
+	return nil
+}
+
+// demoDatabase is the address of the database below the directory of a demo.
+func demoDatabase(dir string) string {
+	query := url.Values{"host": {filepath.Join(dir, "postgres", "socket")}, "port": {"5432"}}
+	return (&url.URL{Scheme: "postgres", User: url.User(pgembed.User), Path: "/" + pgembed.Database, RawQuery: query.Encode()}).String()
+}
