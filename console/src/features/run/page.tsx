@@ -22,6 +22,7 @@ import css from "./page.module.css";
 
 const ActionPanel = lazy(() => import("@/features/action/panel").then((m) => ({ default: m.ActionPanel })));
 const TimelineView = lazy(() => import("./timeline/timeline-view").then((m) => ({ default: m.TimelineView })));
+const GraphView = lazy(() => import("./graph/graph-view").then((m) => ({ default: m.GraphView })));
 const ErrorsView = lazy(() => import("./errors/errors-view").then((m) => ({ default: m.ErrorsView })));
 
 /** A run: its actions on one side, everything about the chosen one on the other. */
@@ -88,13 +89,14 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
   const tabs: (readonly [RunView, ReactNode])[] = [
     ["tree", "Actions"],
     ["timeline", "Timeline"],
+    ["graph", "Graph"],
     ...(failures > 0 ? ([["errors", `Failures (${count(failures)})`]] as const) : []),
   ];
   const views: Record<RunView, () => ReactNode> = {
     tree: () => <TreeView model={model} view={lines} found={found} selected={selected} onSelect={onSelect} />,
     errors: () => <ErrorsView run={run} model={model} failures={failures} selected={selected} onSelect={onSelect} />,
     timeline: () => <TimelineView run={run} model={model} version={version} selected={search.action ?? ""} onSelect={onSelect} visible={found?.shown ?? everyRow} />,
-    graph: () => null,
+    graph: () => <GraphView run={run} model={model} version={version} selected={search.action ?? ""} onSelect={onSelect} visible={found?.shown ?? everyRow} />,
   };
   const shown = tabs.some(([known]) => known === view) ? view : "tree";
   // On a narrow screen the panel covers the tree, so there it is open only for a chosen action; see Split.

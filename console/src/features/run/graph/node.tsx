@@ -1,8 +1,8 @@
 import { ChevronDown, ChevronRight, Plus } from "lucide-react";
-import { memo } from "react";
+import { memo, type CSSProperties } from "react";
 import { count } from "@/design/format";
 import { Phase, PhaseBar } from "@/design/phase";
-import { lookOf } from "@/design/phases";
+import { lookOf, phases } from "@/design/phases";
 import type { RunModel } from "@/features/run/model/run-model";
 import { heightOf, nodeWidth, type Point } from "./layout";
 import type { GraphNode } from "./picture";
@@ -40,7 +40,7 @@ export const Node = memo(function Node({ model, node, at, words, cursor, selecte
       aria-setsize={node.places}
       aria-expanded={node.kind === "group" || (node.kind === "action" && node.below > 0) ? node.open : undefined}
       aria-selected={selected}
-      style={{ width: nodeWidth, height: heightOf(node), transform: `translate(${at.x}px, ${at.y}px)`, ...(node.kind === "action" && colour(model, node.row)) }}
+      style={{ width: nodeWidth, height: heightOf(node), transform: `translate(${at.x}px, ${at.y}px)`, ...colourOf(model, node) }}
     >
       {node.kind === "action" && (
         <>
@@ -62,7 +62,7 @@ export const Node = memo(function Node({ model, node, at, words, cursor, selecte
             {node.group !== "" && ` · ${node.group}`}
           </span>
           <PhaseBar counts={node.phases} />
-          <Fold open={node.open} below={node.count} />
+          <Fold open={node.open} />
         </>
       )}
       {node.kind === "more" && (
@@ -75,13 +75,18 @@ export const Node = memo(function Node({ model, node, at, words, cursor, selecte
   );
 });
 
-const colour = (model: RunModel, row: number) => ({ ["--colour" as string]: `var(${lookOf(model.phase(row)).colour})` });
+/** The colour of the phase; that of a group is the one which needs a look most. */
+function colourOf(model: RunModel, node: GraphNode): CSSProperties | undefined {
+  if (node.kind === "more") return undefined;
+  const look = node.kind === "action" ? lookOf(model.phase(node.row)) : phases.find(({ phase }) => (node.phases.get(phase) ?? 0) > 0);
+  return look && { ["--colour" as string]: `var(${look.colour})` };
+}
 
 /** Opens and closes a node for those who point; others have keys. */
-function Fold({ open, below }: { readonly open: boolean; readonly below: number }) {
+function Fold({ open, below }: { readonly open: boolean; readonly below?: number }) {
   return (
     <span className={css["fold"]} data-fold="" title={open ? "Fold" : "Unfold"}>
-      {count(below)}
+      {below !== undefined && count(below)}
       {open ? <ChevronDown size={14} aria-hidden /> : <ChevronRight size={14} aria-hidden />}
     </span>
   );

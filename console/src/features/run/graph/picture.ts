@@ -93,12 +93,6 @@ export function* pictureOf(model: RunModel, visible: (row: number) => boolean, f
   const parents: number[] = [];
   let drawn = 1;
   let planned = 1; // with what is below those that were opened
-  const open = (id: string, below: number) => {
-    const more = Math.min(below, fewChildren + 1);
-    const isOpen = folds.isOpen(id, model.complete && below > 0 && planned + more <= roomToOpen);
-    if (isOpen) planned += more;
-    return isOpen;
-  };
   const crowded = new Set<string>(); // open, but there is no room for what is below
   const queue: GraphNode[] = [root];
   for (let at = 0; at < queue.length; at++) {
@@ -122,7 +116,11 @@ export function* pictureOf(model: RunModel, visible: (row: number) => boolean, f
     const places = chosen.length + (rest > 0 ? 1 : 0);
     drawn += places;
     planned = Math.max(planned, drawn);
-    const list = chosen.map((entry, i) => nodeOf(model, entry, node, i + 1, places, open));
+    // Siblings are opened by themselves all together or not at all.
+    const below = chosen.reduce((sum, entry) => sum + (entry.group ? 0 : Math.min(model.childCount(entry.row), fewChildren + 1)), 0);
+    const roomy = model.complete && planned + below <= roomToOpen;
+    if (roomy) planned += below;
+    const list = chosen.map((entry, i) => nodeOf(model, entry, node, i + 1, places, (id, suggested) => folds.isOpen(id, roomy && suggested)));
     if (rest > 0) {
       list.push({ kind: "more", id: moreId(node.id), parent: node.id, level: node.level + 1, place: places, places, open: false, count: rest, full: wanted > room });
     }
@@ -146,17 +144,17 @@ export function* pictureOf(model: RunModel, visible: (row: number) => boolean, f
 
 const entryId = (model: RunModel, entry: Entry): string => (entry.group ? groupId(model, entry.row) : actionId(model, entry.row));
 
-function nodeOf(model: RunModel, { row, group }: Entry, above: GraphNode, place: number, places: number, open: (id: string, below: number) => boolean): GraphNode {
+function nodeOf(model: RunModel, { row, group }: Entry, above: GraphNode, place: number, places: number, isOpen: (id: string, suggested: boolean) => boolean): GraphNode {
   const base = { parent: above.id, level: above.level + 1, place, places };
   if (!group) {
     const id = actionId(model, row);
     const below = model.childCount(row);
-    return { ...base, kind: "action", id, row, below, open: below > 0 && open(id, below) };
+    return { ...base, kind: "action", id, row, below, open: below > 0 && isOpen(id, true) };
   }
   const id = groupId(model, row);
   let failures = 0;
   for (const [phase, count] of group.phases) if (isFailure(phase)) failures += count;
-  return { ...base, kind: "group", id, title: model.title(row), group: model.group(row), count: group.rows.length, phases: group.phases, failures, open: open(id, 0) };
+  return { ...base, kind: "group", id, title: model.title(row), group: model.group(row), count: group.rows.length, phases: group.phases, failures, open: isOpen(id, false) };
 }
 
 /** The children of an action, the like together where they are many. */
