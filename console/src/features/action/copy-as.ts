@@ -36,9 +36,24 @@ export function asPythonRead({ run, name }: ActionName, what: "inputs" | "output
 
 /** A program in Python that runs an action again with its inputs, ready to be edited. Structures keep their values. */
 export function asPythonRerun({ run, name }: ActionName, inputs: Values): string {
-  const imports = new Set(["import flyte"]);
-  const lines: string[] = [pythonText(run.name)];
-  if (name !== root) lines.push(`action_name=${pythonText(name)}`);
+  const given = pythonArguments(inputs);
+  const { kept } = given;
+  const lines = [pythonText(run.name), ...(name === root ? [] : [`action_name=${pythonText(name)}`]), ...given.lines];
+  return withImports(
+    [...new Set(["import flyte", ...given.imports])].sort(),
+    [
+      `flyte.init_from_config(project=${pythonText(run.project)}, domain=${pythonText(run.domain)})`,
+      ...(kept.length > 0 ? [`# Inputs that are left out keep their values: ${kept.join(", ")}`] : []),
+      `run = flyte.rerun(\n${lines.map((line) => `    ${line},\n`).join("")})`,
+      "print(run.url)",
+    ].join("\n"),
+  );
+}
+
+/** Inputs as arguments of a call in Python, and the names of those that cannot be given so. */
+export function pythonArguments(inputs: Values): { readonly lines: readonly string[]; readonly imports: readonly string[]; readonly kept: readonly string[] } {
+  const imports = new Set<string>();
+  const lines: string[] = [];
   const kept: string[] = [];
   for (const [key, value] of inputs) {
     if (!/^[A-Za-z_]\w*$/.test(key) || taken.has(key) || !isPlain(value)) {
@@ -49,15 +64,7 @@ export function asPythonRerun({ run, name }: ActionName, inputs: Values): string
     for (const line of needed) imports.add(line);
     lines.push(`${key}=${source.replaceAll("\n", "\n    ")}`);
   }
-  return withImports(
-    [...imports].sort(),
-    [
-      `flyte.init_from_config(project=${pythonText(run.project)}, domain=${pythonText(run.domain)})`,
-      ...(kept.length > 0 ? [`# Inputs that are left out keep their values: ${kept.join(", ")}`] : []),
-      `run = flyte.rerun(\n${lines.map((line) => `    ${line},\n`).join("")})`,
-      "print(run.url)",
-    ].join("\n"),
-  );
+  return { lines, imports: [...imports], kept };
 }
 
 /** A command that shows what an action took and made. */
@@ -110,7 +117,8 @@ function isPlain(value: Value): boolean {
   }
 }
 
-function optionOf(key: string, value: Value): string | undefined {
+/** An input as an option of a command; undefined when no command can say it. */
+export function optionOf(key: string, value: Value): string | undefined {
   const word = wordOf(value);
   if (value.kind === "boolean") return value.value ? `--${key}` : `--no-${key}`;
   if (word === undefined) return undefined;
@@ -138,4 +146,4 @@ function wordOf(value: Value): string | undefined {
   }
 }
 
-const withImports = (imports: readonly string[], source: string): string => (imports.length > 0 ? `${imports.join("\n")}\n\n${source}\n` : `${source}\n`);
+export const withImports = (imports: readonly string[], source: string): string => (imports.length > 0 ? `${imports.join("\n")}\n\n${source}\n` : `${source}\n`);

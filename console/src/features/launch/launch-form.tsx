@@ -11,6 +11,7 @@ import { Notice, ProblemNotice } from "@/design/notice";
 import { useTell } from "@/design/toast";
 import type { RunName } from "@/features/run/model/use-run-model";
 import { relatedSpec } from "./again";
+import { CopyMenu } from "./copy-menu";
 import { FormContext } from "./form/context";
 import { changed, draftsOf, initialDrafts, readInputs, sourceOf, type Input } from "./form/inputs";
 import { InputsForm } from "./form/inputs-form";
@@ -64,6 +65,17 @@ export function LaunchForm({ place, task, inputs, source, related, onLaunched, c
   }, [tried, errors, refused, current]);
   const context = useMemo(() => ({ place, errors: shown }), [place, shown]);
 
+  const made = async () => {
+    const literals = await literalsOf(inputs, current ?? {}, values);
+    const runSpec = runSpecOf(options, source?.runSpec);
+    return {
+      place,
+      name: options.name.trim(),
+      task,
+      inputs: create(InputsSchema, { literals, context: source?.inputs?.context ?? [] }),
+      runSpec: source && related ? relatedSpec(runSpec, source, RelationType.RERUN) : runSpec,
+    };
+  };
   const launch = async () => {
     setTried(true);
     setFailure(undefined);
@@ -74,18 +86,7 @@ export function LaunchForm({ place, task, inputs, source, related, onLaunched, c
     }
     setSending(true);
     try {
-      const literals = await literalsOf(inputs, current, values);
-      const runSpec = runSpecOf(options, source?.runSpec);
-      const run = await submit(
-        {
-          place,
-          name: options.name.trim(),
-          task,
-          inputs: create(InputsSchema, { literals, context: source?.inputs?.context ?? [] }),
-          runSpec: source && related ? relatedSpec(runSpec, source, RelationType.RERUN) : runSpec,
-        },
-        names,
-      );
+      const run = await submit(await made(), names);
       tell("good", `The run ${run.name} is started`);
       onLaunched(run);
     } catch (error) {
@@ -136,6 +137,7 @@ export function LaunchForm({ place, task, inputs, source, related, onLaunched, c
         )}
         {failure !== undefined && <ProblemNotice error={failure} />}
         <DialogActions>
+          {current && errors.size === 0 && optionErrors.size === 0 && <CopyMenu made={made} inputs={inputs} options={options} source={related ? source : undefined} />}
           {cancel}
           <Button kind="primary" type="submit" disabled={sending}>
             {sending ? "Starting …" : "Launch"}

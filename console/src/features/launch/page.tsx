@@ -13,11 +13,11 @@ export function LaunchPage() {
   const navigate = useNavigate();
   const latest = useQuery(
     TaskService.method.listVersions,
-    { request: { limit: 1 }, taskName: { project, domain, name: task ?? "" } },
+    { request: { limit: 1 }, taskName: { org: "flyte", project, domain, name: task ?? "" } },
     { enabled: task !== undefined && version === undefined },
   );
   const chosen = version ?? latest.data?.versions[0]?.version;
-  const id = { project, domain, name: task ?? "", version: chosen ?? "" };
+  const id = { org: "flyte", project, domain, name: task ?? "", version: chosen ?? "" };
   const details = useQuery(TaskService.method.getTaskDetails, { taskId: id }, { enabled: task !== undefined && chosen !== undefined });
   const source = useSource(from === undefined ? undefined : { project, domain, name: from });
   const ready = from === undefined || source.data !== undefined;

@@ -16,12 +16,14 @@ import css from "./recover.module.css";
 
 export interface RecoverDialogProps {
   readonly run: RunName;
+  /** What an action is called among people. */
+  readonly titleOf?: ((action: string) => string | undefined) | undefined;
   readonly open: boolean;
   readonly onClose: () => void;
 }
 
 /** Shows what a recovery would reuse and what it would run again, and starts it. */
-export function RecoverDialog({ run, open, onClose }: RecoverDialogProps) {
+export function RecoverDialog({ run, titleOf, open, onClose }: RecoverDialogProps) {
   return (
     <Dialog
       open={open}
@@ -30,12 +32,12 @@ export function RecoverDialog({ run, open, onClose }: RecoverDialogProps) {
       title={`Recover ${run.name}`}
       description="A new run of the same code with the same inputs. It takes from this one what has a result, and makes the rest."
     >
-      <Plan run={run} onClose={onClose} />
+      <Plan run={run} titleOf={titleOf} onClose={onClose} />
     </Dialog>
   );
 }
 
-function Plan({ run, onClose }: Omit<RecoverDialogProps, "open">) {
+function Plan({ run, titleOf, onClose }: Omit<RecoverDialogProps, "open">) {
   const navigate = useNavigate();
   const tell = useTell();
   const [force, setForce] = useState<readonly string[]>([]);
@@ -66,7 +68,7 @@ function Plan({ run, onClose }: Omit<RecoverDialogProps, "open">) {
       <div className={css["totals"]} role="status" aria-busy={preview.isPlaceholderData}>
         <span>
           <strong>{plural(Number(first?.reused ?? 0n), "action")}</strong> reused
-        </span>
+        </span>{" "}
         <span>
           <strong>{plural(Number(first?.rerun ?? 0n), "action")}</strong> run again
         </span>
@@ -86,7 +88,7 @@ function Plan({ run, onClose }: Omit<RecoverDialogProps, "open">) {
           </thead>
           <tbody>
             {actions.map((action) => (
-              <Row key={action.name} action={action} forced={force.includes(action.name)} onToggle={toggle} />
+              <Row key={action.name} action={action} title={titleOf?.(action.name)} forced={force.includes(action.name)} onToggle={toggle} />
             ))}
           </tbody>
         </table>
@@ -109,10 +111,14 @@ function Plan({ run, onClose }: Omit<RecoverDialogProps, "open">) {
   );
 }
 
-function Row({ action, forced, onToggle }: { readonly action: PlannedAction; readonly forced: boolean; readonly onToggle: (name: string) => void }) {
+function Row({ action, title, forced, onToggle }: { readonly action: PlannedAction; readonly title: string | undefined; readonly forced: boolean; readonly onToggle: (name: string) => void }) {
   return (
     <tr data-action={action.name}>
-      <th scope="row">{action.name === "a0" ? "the run's own task" : action.name}</th>
+      <th scope="row">
+        {title}
+        <span className={css["name"]}>{action.name}</span>
+        {action.name === "a0" && <span className={css["reason"]}>the run’s own task</span>}
+      </th>
       <td>
         <Phase phase={action.phase} />
       </td>
@@ -122,7 +128,7 @@ function Row({ action, forced, onToggle }: { readonly action: PlannedAction; rea
       </td>
       <td>
         {/* What runs again anyway needs no choice. */}
-        {(action.reused || forced) && action.name !== "a0" && <input type="checkbox" aria-label={`Run ${action.name} again`} checked={forced} onChange={() => onToggle(action.name)} />}
+        {(action.reused || forced) && action.name !== "a0" && <input type="checkbox" aria-label={`Run ${title === undefined ? "" : `${title} `}${action.name} again`} checked={forced} onChange={() => onToggle(action.name)} />}
       </td>
     </tr>
   );

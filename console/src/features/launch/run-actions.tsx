@@ -1,7 +1,12 @@
+import { ChevronDown } from "lucide-react";
 import { useState } from "react";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { Button } from "@/design/button";
+import { Menu, MenuItem } from "@/design/menu";
 import { isLive, isTerminal } from "@/design/phases";
+import { useTell } from "@/design/toast";
+import { asCliRerun, asPythonRerun, shellWord } from "@/features/action/copy-as";
+import { none, type RunModel } from "@/features/run/model/run-model";
 import type { RunName } from "@/features/run/model/use-run-model";
 import { AbortDialog } from "./abort";
 import { RecoverDialog } from "./recover";
@@ -9,22 +14,65 @@ import { RerunDialog } from "./rerun";
 
 type Open = "abort" | "rerun" | "recover";
 
-/** What can be done with a run in this phase: stop it, run it again, or run again what has no result. */
-export function RunActions({ run, phase }: { readonly run: RunName; readonly phase: ActionPhase }) {
+export interface RunActionsProps {
+  readonly run: RunName;
+  readonly phase: ActionPhase;
+  /** Knows what the actions are called. */
+  readonly model: RunModel;
+}
+
+/** What can be done with a run in this phase: stop it, run it again, or run again what has no result; here, or by other means. */
+export function RunActions({ run, phase, model }: RunActionsProps) {
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
+  const recoverable = isTerminal(phase) && phase !== ActionPhase.SUCCEEDED;
   return (
     <>
-      {isTerminal(phase) && phase !== ActionPhase.SUCCEEDED && <Button onClick={() => setOpen("recover")}>Recover …</Button>}
+      {recoverable && <Button onClick={() => setOpen("recover")}>Recover …</Button>}
       {phase !== ActionPhase.UNSPECIFIED && <Button onClick={() => setOpen("rerun")}>Rerun …</Button>}
       {isLive(phase) && (
         <Button kind="danger" onClick={() => setOpen("abort")}>
           Abort …
         </Button>
       )}
+      {phase !== ActionPhase.UNSPECIFIED && <More run={run} recoverable={recoverable} live={isLive(phase)} />}
       <AbortDialog run={run} open={open === "abort"} onClose={close} />
       <RerunDialog run={run} open={open === "rerun"} onClose={close} />
-      <RecoverDialog run={run} open={open === "recover"} onClose={close} />
+      <RecoverDialog
+        run={run}
+        titleOf={(action) => {
+          const row = model.row(action);
+          return row === none ? undefined : model.title(row);
+        }}
+        open={open === "recover"}
+        onClose={close}
+      />
     </>
+  );
+}
+
+function More({ run, recoverable, live }: { readonly run: RunName; readonly recoverable: boolean; readonly live: boolean }) {
+  const tell = useTell();
+  const root = { run, name: "a0" };
+  const place = `--project ${shellWord(run.project)} --domain ${shellWord(run.domain)}`;
+  const copy = (text: string, what: string) => () =>
+    void navigator.clipboard.writeText(text).then(
+      () => tell("good", `Copied: ${what}`),
+      () => tell("danger", "The browser does not let the console copy"),
+    );
+  return (
+    <Menu
+      trigger={
+        <Button>
+          More
+          <ChevronDown size={14} aria-hidden />
+        </Button>
+      }
+    >
+      <MenuItem onSelect={copy(asCliRerun(root, []), "a command that runs it again")}>Copy the command: rerun</MenuItem>
+      <MenuItem onSelect={copy(asPythonRerun(root, []), "a program that runs it again")}>Copy Python: rerun</MenuItem>
+      {recoverable && <MenuItem onSelect={copy(`flyte rerun ${place} ${shellWord(run.name)} --recover`, "a command that recovers it")}>Copy the command: recover</MenuItem>}
+      {live && <MenuItem onSelect={copy(`flyte abort run ${place} ${shellWord(run.name)}`, "a command that aborts it")}>Copy the command: abort</MenuItem>}
+    </Menu>
   );
 }

@@ -58,7 +58,7 @@ function Run({ run }: { readonly run: RunName }) {
   return (
     <div className={css["page"]}>
       <Header run={run} details={details.state} model={model}>
-        <RunActions run={run} phase={phase} />
+        <RunActions run={run} phase={phase} model={model} />
       </Header>
       {failed && <ProblemNotice error={failed} />}
       {!failed && model.size === 0 && <Loading what="the run" />}

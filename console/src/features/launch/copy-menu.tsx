@@ -1,0 +1,52 @@
+import { ChevronDown } from "lucide-react";
+import type { LiteralType } from "@gen/flyteidl2/core/types_pb.js";
+import { Button } from "@/design/button";
+import { Menu, MenuItem } from "@/design/menu";
+import { useTell } from "@/design/toast";
+import { valueOf } from "@/features/action/io/value";
+import { asCall, asCommand, asProgram, type Wanted } from "./copy";
+import type { Input } from "./form/inputs";
+import type { Options } from "./options";
+import type { Source } from "./source";
+import type { Launch } from "./submit";
+
+export interface CopyMenuProps {
+  /** Makes the request that the form means. */
+  readonly made: () => Promise<Launch>;
+  readonly inputs: readonly Input[];
+  readonly options: Options;
+  /** The run that is run again. */
+  readonly source: Source | undefined;
+}
+
+const hasEnum = (type: LiteralType | undefined): boolean => type?.type.case === "enumType" || (type?.type.case === "unionType" && type.type.value.variants.some(hasEnum));
+
+/** Puts what the form is about to do on the clipboard, for shells and programs. */
+export function CopyMenu({ made, inputs, options, source }: CopyMenuProps) {
+  const tell = useTell();
+  const enums = new Set(inputs.filter(({ variable }) => hasEnum(variable.value?.type)).map(({ name }) => name));
+  const copy = (what: string, write: (launch: Launch, wanted: Wanted) => string) => () =>
+    void made()
+      .then((launch) => {
+        const values = launch.inputs.literals.map(({ name, value }) => [name, valueOf(value)] as const);
+        return navigator.clipboard.writeText(write(launch, { place: launch.place, task: launch.task, values, options, source, enums }));
+      })
+      .then(
+        () => tell("good", `Copied: ${what}`),
+        (error: unknown) => tell("danger", error instanceof Error ? error.message : "It could not be copied"),
+      );
+  return (
+    <Menu
+      trigger={
+        <Button>
+          Copy as
+          <ChevronDown size={14} aria-hidden />
+        </Button>
+      }
+    >
+      <MenuItem onSelect={copy("a command", (_, wanted) => asCommand(wanted))}>Command</MenuItem>
+      <MenuItem onSelect={copy("a program", (_, wanted) => asProgram(wanted))}>Python</MenuItem>
+      <MenuItem onSelect={copy("a call with curl", ({ place, task, inputs: given, runSpec, name }) => asCall(place, task, given, runSpec, name, location.origin))}>curl</MenuItem>
+    </Menu>
+  );
+}
