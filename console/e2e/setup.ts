@@ -12,8 +12,12 @@ const prepared = [
 
 export type Prepared = Record<(typeof prepared)[number]["key"], string>;
 
-/** Starts the demo for all tests and prepares runs; what it returns stops the demo. CONSOLE_E2E_URL names a server that is there already. */
+/**
+ * Starts the demo for all tests and prepares runs; what it returns stops the demo. CONSOLE_E2E_URL names a server that is there already,
+ * CONSOLE_E2E one with its runs, as it is set below.
+ */
 export default async function setup(): Promise<() => Promise<void>> {
+  if (process.env["CONSOLE_E2E"] !== undefined) return () => Promise.resolve();
   const demo = await Demo.make();
   const known = process.env["CONSOLE_E2E_URL"];
   try {

@@ -51,7 +51,7 @@ async def asking(prompt: str = "Shall it go on?") -> str:
 
 
 @env.task
-async def long(seconds: float = 600) -> float:
+async def long(seconds: int = 600) -> int:
     """Runs until somebody has enough of it."""
     print("this takes long", flush=True)
     await asyncio.sleep(seconds)

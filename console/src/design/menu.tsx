@@ -5,7 +5,8 @@ import css from "./parts.module.css";
 /** A menu that its trigger, a button, opens. */
 export function Menu({ trigger, children, align = "end" }: { readonly trigger: ReactNode; readonly children: ReactNode; readonly align?: "start" | "end" }) {
   return (
-    <Radix.Root>
+    // It does not hide the page from readers of the screen while it is open: what is focused there would be hidden, too.
+    <Radix.Root modal={false}>
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>
       <Radix.Portal>
         <Radix.Content className={css["menu"]} align={align} sideOffset={4} collisionPadding={8}>

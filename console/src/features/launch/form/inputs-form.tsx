@@ -82,8 +82,7 @@ function InputEditor({ input, draft, onChange }: { readonly input: Input; readon
   const error = useError(name);
   const label = (
     <>
-      {name}
-      <span className={css["type"]}>{typeWords(variable.value?.type)}</span>
+      {name} <span className={css["type"]}>{typeWords(variable.value?.type)}</span>
     </>
   );
   if (field.kind === "opaque" || (isKept(input) && draft.kind === "unset")) {

@@ -1,0 +1,52 @@
+import { expect, expectAccessible, place, test } from "./test";
+
+test("projects lead to the runs of their domains, and the place is remembered", async ({ page }) => {
+  await page.goto("/v2/");
+  await expect(page.getByRole("heading", { name: "Projects" })).toBeVisible();
+  const domains = page.getByRole("list", { name: "Domains of flytesnacks" });
+  await expect(domains.getByRole("link", { name: /development|staging|production/i })).toHaveCount(3);
+  await expectAccessible(page);
+  await domains.getByRole("link", { name: /development/i }).click();
+  await expect(page).toHaveURL(new RegExp(`${place}/runs`));
+  await page.goto("/v2/");
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Runs" }).click();
+  await expect(page).toHaveURL(new RegExp(`${place}/runs`));
+});
+
+test("a project is created, found, changed, archived and restored", async ({ page }) => {
+  const id = `bakery-${Date.now().toString(36)}`;
+  await page.goto("/v2/");
+  await page.getByRole("button", { name: "Create a project" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("The bakery");
+  await dialog.getByLabel("Id").fill(id);
+  await expectAccessible(page);
+  await dialog.getByRole("button", { name: "Create it" }).click();
+  await expect(dialog).toBeHidden();
+  await page.getByRole("searchbox", { name: "Find a project" }).fill(id);
+  const card = page.locator(`[data-project="${id}"]`);
+  await expect(card.getByRole("heading")).toHaveText("The bakery");
+
+  await card.getByRole("button", { name: `What to do with ${id}` }).click();
+  await page.getByRole("menuitem", { name: /^Change/ }).click();
+  await dialog.getByLabel("Description").fill("bread and rolls");
+  await dialog.getByRole("button", { name: "Change it" }).click();
+  await expect(card).toContainText("bread and rolls");
+
+  await card.getByRole("button", { name: `What to do with ${id}` }).click();
+  await page.getByRole("menuitem", { name: /^Archive/ }).click();
+  await dialog.getByRole("button", { name: "Archive it" }).click();
+  await expect(card).toBeHidden();
+  await page.getByLabel("Archived too").check();
+  await expect(card).toContainText("archived");
+  await card.getByRole("button", { name: `What to do with ${id}` }).click();
+  await page.getByRole("menuitem", { name: "Restore" }).click();
+  await expect(card.getByText("archived", { exact: true })).toBeHidden();
+});
+
+test("a place without runs says how to start one", async ({ page }) => {
+  await page.goto("/v2/domain/production/project/flytesnacks/runs");
+  await expect(page.getByText("Nothing has run here yet")).toBeVisible();
+  await expect(page.getByText("flyte run -p flytesnacks -d production")).toBeVisible();
+  await expectAccessible(page);
+});

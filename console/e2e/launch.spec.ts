@@ -1,0 +1,41 @@
+import { actions, expect, expectAccessible, panel, place, test } from "./test";
+
+test("a run is run again with another input, and the difference is shown before", async ({ page, runs }) => {
+  await page.goto(`${place}/runs/${runs.squares}`);
+  await page.getByRole("button", { name: /^Rerun/ }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog).toContainText("Nothing: it is run again as it was");
+  await dialog.getByLabel(/^n\b/).fill("3");
+  await expect(dialog.getByRole("region", { name: /^Changes from/ }).getByLabel("Inputs, 1 changed")).toBeVisible();
+  await expectAccessible(page);
+  await dialog.getByRole("button", { name: "Launch" }).click();
+  await expect(dialog).toBeHidden();
+  await expect(page).not.toHaveURL(new RegExp(runs.squares));
+  await expect(page.locator("header").getByText(`runs again ${runs.squares}`).first()).toBeVisible();
+  await expect(actions(page).getByRole("treeitem")).toHaveCount(5, { timeout: 120_000 });
+  await expect(actions(page).getByRole("treeitem").first().locator("[data-phase]")).toHaveAttribute("data-phase", "succeeded", { timeout: 120_000 });
+});
+
+test("wrong inputs are refused where they are", async ({ page, runs }) => {
+  await page.goto(`${place}/runs/${runs.squares}`);
+  await page.getByRole("button", { name: /^Rerun/ }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel(/^n\b/).fill("three");
+  await dialog.getByRole("button", { name: "Launch" }).click();
+  await expect(dialog.getByRole("alert").first()).toBeVisible();
+  await expect(dialog.getByLabel(/^n\b/)).toHaveAttribute("aria-invalid", "true");
+  await expectAccessible(page);
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await expect(dialog).toBeHidden();
+});
+
+test("a failed run is recovered after its plan was seen", async ({ page, runs }) => {
+  await page.goto(`${place}/runs/${runs.failing}`);
+  await page.getByRole("button", { name: /^Recover/ }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByRole("status")).toContainText("2 actions reused");
+  await expectAccessible(page);
+  await dialog.getByRole("button", { name: "Recover" }).click();
+  await expect(page.locator("header").getByText(`recovers ${runs.failing}`).first()).toBeVisible();
+  await expect(panel(page).getByTestId("failure")).toContainText("the oven is cold", { timeout: 120_000 });
+});

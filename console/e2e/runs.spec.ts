@@ -1,0 +1,151 @@
+import type { Page } from "@playwright/test";
+import { expect, expectAccessible, place, test } from "./test";
+
+const row = (page: Page, run: string) => page.getByRole("row").filter({ hasText: run });
+const filter = (page: Page) => page.getByRole("searchbox", { name: "Filter the runs" });
+
+test("runs are listed with their phase, and lead to their page", async ({ page, runs }) => {
+  await page.goto(`${place}/runs`);
+  await expect(row(page, runs.squares)).toContainText("Succeeded");
+  await expect(row(page, runs.squares)).toContainText("team=kitchen");
+  await expect(row(page, runs.failing)).toContainText("Failed");
+  await expect(page.getByText("Live", { exact: true })).toBeVisible();
+  await expectAccessible(page);
+  await row(page, runs.squares).getByRole("link", { name: /squares/ }).click();
+  await expect(page).toHaveURL(new RegExp(`${place}/runs/${runs.squares}`));
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("squares");
+  await page.goBack();
+  await expect(row(page, runs.failing)).toBeVisible();
+});
+
+test("a new run appears by itself and is followed to its end", async ({ page, launch }) => {
+  await page.goto(`${place}/runs`);
+  await expect(page.getByRole("table")).toBeVisible();
+  const name = await launch({ task: "squares", inputs: { n: 2, words: "and are seen" } });
+  await expect(row(page, name)).toBeVisible();
+  await expect(row(page, name)).toContainText("Succeeded", { timeout: 120_000 });
+});
+
+test("runs are found by what is typed, and the address says what is shown", async ({ page, runs }) => {
+  await page.goto(`${place}/runs`);
+  await expect(row(page, runs.squares)).toBeVisible();
+  await filter(page).fill("phase:failed task:failing");
+  await filter(page).press("Enter");
+  await expect(row(page, runs.failing)).toBeVisible();
+  await expect(row(page, runs.squares)).toBeHidden();
+  await expect(page).toHaveURL(/phases=failed/);
+  const conditions = page.getByRole("list", { name: "Conditions" });
+  await expect(conditions.getByRole("listitem")).toHaveCount(3); // and what takes both away
+  await page.reload();
+  await expect(row(page, runs.failing)).toBeVisible();
+  await expect(row(page, runs.squares)).toBeHidden();
+  await conditions.getByRole("button", { name: "Remove all" }).click();
+  await expect(row(page, runs.squares)).toBeVisible();
+
+  await filter(page).fill("label:team=kitchen");
+  await filter(page).press("Enter");
+  await expect(row(page, runs.squares)).toBeVisible();
+  await expect(row(page, runs.failing)).toBeHidden();
+
+  await filter(page).fill("colour:blue");
+  await filter(page).press("Enter");
+  await expect(page.getByRole("alert")).toContainText("colour:blue");
+  await expectAccessible(page);
+});
+
+test("no match is an answer, too", async ({ page }) => {
+  await page.goto(`${place}/runs?task=nothing-has-this-name`);
+  await expect(page.getByText("No run meets all conditions")).toBeVisible();
+  await expectAccessible(page);
+  await page.getByRole("button", { name: "Remove all conditions" }).click();
+  await expect(page.getByRole("table")).toBeVisible();
+});
+
+test("every condition is in a form", async ({ page, runs }) => {
+  await page.goto(`${place}/runs`);
+  await page.getByRole("button", { name: "All filters" }).click();
+  const dialog = page.getByRole("dialog", { name: "Filter the runs" });
+  await dialog.getByLabel("Only runs in which something waits for a person").check();
+  await expectAccessible(page);
+  await dialog.getByRole("button", { name: "Show them" }).click();
+  await expect(row(page, runs.asking)).toBeVisible({ timeout: 120_000 });
+  await expect(row(page, runs.squares)).toBeHidden();
+  await expect(page).toHaveURL(/paused=true/);
+});
+
+test("a view is kept under a name", async ({ page, runs }) => {
+  await page.goto(`${place}/runs?labels=${encodeURIComponent('["team=kitchen"]')}`);
+  await expect(row(page, runs.squares)).toBeVisible();
+  await page.getByRole("button", { name: /^Views/ }).click();
+  await page.getByRole("menuitem", { name: /^Save this view/ }).click();
+  await page.getByRole("dialog").getByLabel("Name").fill("The kitchen");
+  await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+  await page.goto(`${place}/runs`);
+  await page.getByRole("button", { name: /^Views/ }).click();
+  await expectAccessible(page);
+  await page.getByRole("menuitem", { name: "The kitchen" }).click();
+  await expect(page).toHaveURL(/team/);
+  await expect(row(page, runs.failing)).toBeHidden();
+});
+
+test("columns are chosen, and kept", async ({ page, runs }) => {
+  await page.goto(`${place}/runs`);
+  await expect(row(page, runs.squares)).toBeVisible();
+  await page.getByRole("button", { name: "Columns" }).click();
+  await page.getByRole("menuitemcheckbox", { name: "Environment" }).click();
+  await page.keyboard.press("Escape");
+  await page.reload();
+  await expect(page.getByRole("columnheader", { name: "Environment" })).toBeVisible();
+});
+
+test("runs are sorted by the heads of their columns", async ({ page, runs }) => {
+  await page.goto(`${place}/runs`);
+  await expect(row(page, runs.squares)).toBeVisible();
+  await page.getByRole("columnheader", { name: "Duration" }).getByRole("button").click();
+  await expect(page).toHaveURL(/sort=longest/);
+  await expect(page.getByRole("columnheader", { name: "Duration" })).toHaveAttribute("aria-sort", "descending");
+  await expect(row(page, runs.squares)).toBeVisible();
+});
+
+test("the keyboard goes from run to run, and selects", async ({ page, runs }) => {
+  await page.goto(`${place}/runs`);
+  await expect(row(page, runs.squares)).toBeVisible();
+  await page.keyboard.press("j");
+  await expect(page.getByRole("row").nth(1).getByRole("link").first()).toBeFocused();
+  await page.keyboard.press("j");
+  await expect(page.getByRole("row").nth(2).getByRole("link").first()).toBeFocused();
+  await page.keyboard.press("x");
+  await expect(page.getByRole("region", { name: "Selected runs" })).toContainText("1 run selected");
+});
+
+test("many runs are aborted at once, and what was refused is told", async ({ page, runs, launch }) => {
+  const names = [await launch({ task: "long", labels: { many: "yes" } }), await launch({ task: "long", labels: { many: "yes" } })];
+  await page.goto(`${place}/runs`);
+  for (const name of [...names, runs.squares]) await row(page, name).getByRole("checkbox").check();
+  const bar = page.getByRole("region", { name: "Selected runs" });
+  await expect(bar).toContainText("3 runs selected");
+  await expectAccessible(page);
+  await bar.getByRole("button", { name: /^Abort/ }).click();
+  const dialog = page.getByRole("dialog", { name: "Abort runs" });
+  await expect(dialog).toContainText("2 runs will be aborted");
+  await expect(dialog).toContainText("1 run has already ended");
+  await dialog.getByLabel("Reason").fill("too many cooks");
+  await expectAccessible(page);
+  await dialog.getByRole("button", { name: "Abort 2 runs" }).click();
+  await expect(dialog).toContainText("2 runs are being aborted");
+  await dialog.getByRole("button", { name: "Close", exact: true }).last().click();
+  for (const name of names) await expect(row(page, name)).toContainText("Aborted", { timeout: 60_000 });
+});
+
+test("many runs are run again at once", async ({ page, runs }) => {
+  await page.goto(`${place}/runs`);
+  await row(page, runs.squares).first().getByRole("checkbox").check();
+  await page.getByRole("region", { name: "Selected runs" }).getByRole("button", { name: /^Run again/ }).click();
+  const dialog = page.getByRole("dialog", { name: "Run again" });
+  await dialog.getByRole("button", { name: "Run 1 run again" }).click();
+  const made = dialog.getByRole("list", { name: "New runs" }).getByRole("link");
+  await expect(made).toHaveCount(1);
+  await expectAccessible(page);
+  await made.click();
+  await expect(page.getByRole("banner").or(page.locator("header")).getByText(`runs again ${runs.squares}`).first()).toBeVisible();
+});
