@@ -1,0 +1,78 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/runs/list"
+)
+
+// PausedAction is a condition that waits for its value.
+type PausedAction struct {
+	Action     ident.Action
+	Parent     string
+	Condition  []byte // workflow.ConditionAction; nil when it is not stored
+	CreatedAt  time.Time
+	DeadlineAt *time.Time
+	keys       []string
+}
+
+// pausedFields have the one order of the list.
+var pausedFields = list.Schema{
+	Fields: map[string]list.Field{
+		"id":         {Expr: "a.id", Type: list.BigInt},
+		"created_at": {Expr: "a.created_at", Type: list.Time},
+	},
+	ID:           "id",
+	Default:      []list.Order{{Field: "created_at"}},
+	DefaultLimit: 100,
+	MaxLimit:     1000,
+}
+
+// isPaused is the condition of the partial indexes.
+const isPaused = "a.phase = 9 AND a.action_type = 3"
+
+// ListPaused reads a page of the conditions that wait, the longest waiting first, with the token of the next page and
+// how many wait in all. Empty fields of the scope do not restrict; limit 0 means 100.
+func (r *Reader) ListPaused(ctx context.Context, scope Scope, limit uint32, token string) (page []PausedAction, next string, total int64, err error) {
+	b := list.Builder{}
+	b.Where(isPaused)
+	if scope.Project != "" {
+		b.Equal("a.project", scope.Project)
+	}
+	if scope.Domain != "" {
+		b.Equal("a.domain", scope.Domain)
+	}
+	q, err := pausedFields.Compile(b, []string{"paused", scope.Project, scope.Domain}, &common.ListRequest{Limit: limit, Token: token})
+	if err != nil {
+		return nil, "", 0, err
+	}
+	err = r.snapshot(ctx, func(tx pgx.Tx) error {
+		sql := `SELECT a.project, a.domain, a.run_name, a.name, coalesce(a.parent_name, ''), a.created_at, a.deadline_at,
+			(SELECT s.body FROM specs s WHERE s.digest = a.spec_digest), ` + q.Keys() + ` FROM actions a` + q.Tail()
+		rows, err := tx.Query(ctx, sql, append([]any{planned}, q.Args()...)...)
+		if err != nil {
+			return err
+		}
+		page, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (PausedAction, error) {
+			var p PausedAction
+			run := &p.Action.Run
+			return p, row.Scan(&run.Project, &run.Domain, &run.Name, &p.Action.Name, &p.Parent, &p.CreatedAt, &p.DeadlineAt, &p.Condition, &p.keys)
+		})
+		if err != nil {
+			return err
+		}
+		page, next = list.Page(q, page, func(p PausedAction) []string { return p.keys })
+		count := `SELECT count(*) FROM actions a WHERE ` + q.Unpaged().Conditions()
+		return tx.QueryRow(ctx, count, append([]any{planned}, q.Unpaged().Args()...)...).Scan(&total)
+	})
+	if err != nil {
+		return nil, "", 0, fmt.Errorf("list paused actions: %w", err)
+	}
+	return page, next, total, nil
+}
