@@ -1,27 +1,147 @@
-import { useQuery } from "@connectrpc/connect-query";
+import { useNavigate } from "@tanstack/react-router";
 import { Command } from "cmdk";
-import { ProjectService } from "@gen/flyteidl2/project/project_service_pb.js";
-import type { Place } from "./place";
+import { useEffect, useRef, useState, type ReactNode } from "react";
+import type { Found } from "@gen/flytebinary/insight/v1/overview_pb.js";
+import { Phase } from "@/design/phase";
+import { useProjects } from "@/features/home/use-projects";
+import { pathOf } from "./address";
+import { fits, useOffered } from "./commands";
+import { useDestinations, useHere } from "./places";
+import { usePreferences, zones } from "./preferences";
+import { keysInWords } from "./shortcuts";
+import { useFound } from "./use-found";
 import css from "./palette.module.css";
 
-/** The entries of the palette: the runs of every project's domain. */
-export function MenuList({ go }: { readonly go: (place: Place | undefined) => void }) {
-  const projects = useQuery(ProjectService.method.listProjects, { limit: 500 });
-  const places = (projects.data?.projects?.projects ?? []).flatMap((project) => project.domains.map((domain) => ({ project: project.id, domain: domain.id })));
+interface Entry<T = ReactNode> {
+  readonly key: string;
+  readonly text: T;
+  readonly hint?: ReactNode;
+  readonly run: () => void;
+}
+
+const mostPlaces = 12;
+
+/** Everything that one can go to and do from here, by what was typed. */
+export function MenuList({ onDone, onShortcuts }: { readonly onDone: () => void; readonly onShortcuts: () => void }) {
+  const [typed, setTyped] = useState("");
+  const navigate = useNavigate();
+  const here = useHere();
+  const { found, looking } = useFound(typed, here);
+  const path = pathOf(typed);
+  const groups: readonly (readonly [heading: string, entries: readonly Entry[]])[] = [
+    ["Pasted", path === undefined ? [] : [{ key: "pasted", text: `Go to ${path}`, run: () => void navigate({ href: path }) }]],
+    ["On this page", usePageEntries(typed)],
+    ["Runs", found.filter(({ kind }) => kind === "run").map((each) => runEntry(each, () => void navigate({ to: "/domain/$domain/project/$project/runs/$run", params: { domain: each.domain, project: each.project, run: each.name } })))],
+    [
+      "Tasks",
+      found
+        .filter(({ kind }) => kind === "task")
+        .map((each) => ({
+          key: `task ${each.project}/${each.domain}/${each.name}`,
+          text: each.name,
+          hint: `${each.project} / ${each.domain}`,
+          run: () => void navigate({ to: "/domain/$domain/project/$project/tasks/$task", params: { domain: each.domain, project: each.project, task: each.name } }),
+        })),
+    ],
+    ["Go to", usePlaceEntries(typed)],
+    ["Settings", useSettingEntries(typed, onShortcuts)],
+  ];
+  // What is marked may be gone by the next letter, and much comes later: then it is the first.
+  const [marked, setMarked] = useState("");
+  const keys = groups.flatMap(([, entries]) => entries.map(({ key }) => key));
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.focus(), []);
   return (
-    <Command label="Search or jump to">
-      <Command.Input className={css["input"]} placeholder="Type the name of a project or a domain" />
+    <Command label="Search or jump to" shouldFilter={false} loop value={keys.includes(marked) ? marked : (keys[0] ?? "")} onValueChange={setMarked}>
+      <Command.Input
+        ref={input}
+        className={css["input"]} 
+        placeholder="A run, a task, a project, a page, something to do …"
+        value={typed}
+        onValueChange={(next) => {
+          setTyped(next);
+          setMarked("");
+        }}
+      />
       <Command.List className={css["list"]}>
-        <Command.Empty>Nothing found.</Command.Empty>
-        <Command.Item className={css["item"]} onSelect={() => go(undefined)}>
-          All projects
-        </Command.Item>
-        {places.map((place) => (
-          <Command.Item key={`${place.project}/${place.domain}`} className={css["item"]} onSelect={() => go(place)}>
-            Runs of {place.project} / {place.domain}
-          </Command.Item>
-        ))}
+        {!looking && <Command.Empty className={css["nothing"]}>Nothing is called that.</Command.Empty>}
+        {groups
+          .filter(([, entries]) => entries.length > 0)
+          .map(([heading, entries]) => (
+            <Command.Group key={heading} heading={heading} className={css["group"]}>
+              {entries.map((entry) => (
+                <Command.Item
+                  key={entry.key}
+                  value={entry.key}
+                  className={css["item"]}
+                  onSelect={() => {
+                    onDone();
+                    entry.run();
+                  }}
+                >
+                  {entry.text}
+                  {entry.hint !== undefined && <span className={css["hint"]}>{entry.hint}</span>}
+                </Command.Item>
+              ))}
+            </Command.Group>
+          ))}
       </Command.List>
     </Command>
   );
+}
+
+const runEntry = (each: Found, run: () => void): Entry => ({
+  key: `run ${each.project}/${each.domain}/${each.name}`,
+  text: (
+    <>
+      <Phase compact phase={each.phase} /> {each.title} <span className={css["name"]}>{each.name}</span>
+    </>
+  ),
+  hint: `${each.project} / ${each.domain}`,
+  run,
+});
+
+function usePageEntries(typed: string): readonly Entry[] {
+  return useOffered()
+    .filter(({ title, also }) => fits(typed, `${title} ${also ?? ""}`))
+    .map(({ title, run }) => ({ key: `do ${title}`, text: title, run }));
+}
+
+function usePlaceEntries(typed: string): readonly Entry[] {
+  const navigate = useNavigate();
+  const pages = useDestinations()
+    .filter(({ title }) => fits(typed, `go to ${title}`))
+    .map(({ title, keys, go }): Entry => ({ key: `page ${title}`, text: title, hint: <Keys keys={keys} />, run: go }));
+  // The last word may be the domain's.
+  const { projects } = useProjects(typed.trim().split(/[\s/]+/)[0] ?? "");
+  const everywhere = useProjects("");
+  const places = [...new Map([...projects, ...everywhere.projects].map((project) => [project.id, project])).values()]
+    .flatMap((project) => project.domains.map((domain) => ({ project: project.id, domain: domain.id, title: `Runs of ${project.id} / ${domain.id}`, name: project.name })))
+    .filter(({ title, name }) => fits(typed, `${title} ${name}`))
+    .slice(0, mostPlaces)
+    .map((place): Entry => ({ key: `place ${place.project}/${place.domain}`, text: place.title, run: () => void navigate({ to: "/domain/$domain/project/$project/runs", params: { project: place.project, domain: place.domain } }) }));
+  return [...pages, ...places];
+}
+
+function useSettingEntries(typed: string, onShortcuts: () => void): readonly Entry[] {
+  const { theme, zone, setTheme, setZone } = usePreferences();
+  const entries: Entry<string>[] = [
+    ...([["system", "Theme: as the system"], ["light", "Theme: light"], ["dark", "Theme: dark"]] as const)
+      .filter(([key]) => key !== theme)
+      .map(([key, text]) => ({ key: `theme ${key}`, text, run: () => setTheme(key) })),
+    ...(zone === undefined ? [] : [{ key: "zone", text: "Time zone: the browser's own", run: () => setZone(undefined) }]),
+    // There are hundreds; they are for who looks for one.
+    ...(typed.trim().length < 2 ? ["UTC"] : zones()).filter((name) => name !== zone).map((name) => ({ key: `zone ${name}`, text: `Time zone: ${name}`, run: () => setZone(name) })),
+    { key: "shortcuts", text: "Keyboard shortcuts", hint: <Keys keys="?" />, run: onShortcuts },
+  ];
+  return entries.filter(({ text }) => fits(typed, text)).slice(0, 8);
+}
+
+export function Keys({ keys }: { readonly keys: string }) {
+  return keysInWords(keys).map((key, at) => (
+    <span key={at}>
+      {at > 0 && " "}
+      <kbd>{key}</kbd>
+    </span>
+  ));
 }

@@ -1,18 +1,16 @@
-import { useNavigate } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
 import { Dialog } from "@/design/dialog";
-import { MenuList } from "./palette-list";
+import { Loading } from "@/design/notice";
 
-/** Leads to every place by typing its name. */
-export function Palette({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
-  const navigate = useNavigate();
+const MenuList = lazy(() => import("./palette-list").then((m) => ({ default: m.MenuList })));
+
+/** Leads to every place, and does what the page can do, by typing its name. */
+export function Palette({ open, onClose, onShortcuts }: { readonly open: boolean; readonly onClose: () => void; readonly onShortcuts: () => void }) {
   return (
     <Dialog open={open} onClose={onClose} title="Search or jump to">
-      <MenuList
-        go={(place) => {
-          onClose();
-          void (place ? navigate({ to: "/domain/$domain/project/$project/runs", params: place }) : navigate({ to: "/" }));
-        }}
-      />
+      <Suspense fallback={<Loading what="the search" />}>
+        <MenuList onDone={onClose} onShortcuts={onShortcuts} />
+      </Suspense>
     </Dialog>
   );
 }

@@ -1,17 +1,17 @@
-import { useNavigate, useParams } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { ChevronsUpDown } from "lucide-react";
 import { useState } from "react";
 import { Button } from "@/design/button";
 import { Popover } from "@/design/popover";
 import { PlaceList } from "./place-list";
-import { lastPlace, type Place } from "./place";
+import type { Place } from "./place";
+import { useHere } from "./places";
 
 /** Says in which project and domain one is, and leads to the others. */
 export function PlaceMenu() {
   const navigate = useNavigate();
-  const params = useParams({ strict: false });
+  const here = useHere();
   const [open, setOpen] = useState(false);
-  const here = params.project !== undefined && params.domain !== undefined ? { project: params.project, domain: params.domain } : lastPlace();
   if (!here) return null;
   const go = (place: Place | undefined) => {
     setOpen(false);

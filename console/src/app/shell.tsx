@@ -1,26 +1,34 @@
-import { Link, Outlet, useParams } from "@tanstack/react-router";
+import { Link, Outlet } from "@tanstack/react-router";
 import { Search, Workflow } from "lucide-react";
 import { useState } from "react";
 import { useConnection } from "@/api/connection";
 import { Button } from "@/design/button";
 import { When } from "@/design/time";
-import { lastPlace } from "./place";
 import { Palette } from "./palette";
 import { PlaceMenu } from "./place-menu";
+import { useDestinations, useHere, type Destination } from "./places";
 import { PreferencesMenu } from "./preferences-menu";
+import { ShortcutList } from "./shortcut-list";
 import { useShortcut } from "./shortcuts";
 import css from "./shell.module.css";
 
 /** What is around every page: where one is, where one can go, and whether what is shown is current. */
 export function Shell() {
-  const [searching, setSearching] = useState(false);
-  useShortcut("mod+k", () => setSearching(true));
-  useShortcut("/", () => {
-    // The page's own filter, where it has one.
-    const filter = document.querySelector<HTMLElement>("[data-filter]");
-    if (filter) filter.focus();
-    else setSearching(true);
-  });
+  const [open, setOpen] = useState<"palette" | "shortcuts">();
+  const close = () => setOpen(undefined);
+  useShortcut("mod+k", () => setOpen("palette"), "Search or jump to");
+  useShortcut(
+    "/",
+    () => {
+      // The page's own filter, where it has one.
+      const filter = document.querySelector<HTMLElement>("[data-filter], main input[type=search]");
+      if (filter) filter.focus();
+      else setOpen("palette");
+    },
+    "Filter this page",
+  );
+  useShortcut("?", () => setOpen("shortcuts"), "These shortcuts");
+  const destinations = useDestinations();
   return (
     <div className={css["shell"]}>
       <a className={css["skip"]} href="#main">
@@ -34,7 +42,7 @@ export function Shell() {
         <PlaceMenu />
         <Navigation />
         <div className={css["spacer"]} />
-        <Button className={css["search"]} onClick={() => setSearching(true)}>
+        <Button className={css["search"]} onClick={() => setOpen("palette")}>
           <Search size={14} aria-hidden />
           <span>Search</span>
           <kbd aria-hidden>{/Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘K" : "Ctrl K"}</kbd>
@@ -45,14 +53,22 @@ export function Shell() {
       <main id="main" className={css["main"]} tabIndex={-1}>
         <Outlet />
       </main>
-      <Palette open={searching} onClose={() => setSearching(false)} />
+      {destinations.map((destination) => (
+        <GoTo key={destination.keys} {...destination} />
+      ))}
+      <Palette open={open === "palette"} onClose={close} onShortcuts={() => setOpen("shortcuts")} />
+      <ShortcutList open={open === "shortcuts"} onClose={close} />
     </div>
   );
 }
 
+function GoTo({ keys, title, go }: Destination) {
+  useShortcut(keys, go, title);
+  return null;
+}
+
 function Navigation() {
-  const params = useParams({ strict: false });
-  const place = params.project !== undefined && params.domain !== undefined ? { project: params.project, domain: params.domain } : lastPlace();
+  const place = useHere();
   return (
     <nav className={css["nav"]} aria-label="Main">
       {place && (

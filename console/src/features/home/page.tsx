@@ -3,6 +3,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ArrowRight, Plus } from "lucide-react";
 import { useDeferredValue, useState } from "react";
 import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
+import { useCommands } from "@/app/commands";
 import { lastPlace } from "@/app/place";
 import { useTitle } from "@/app/title";
 import { Button } from "@/design/button";
@@ -26,6 +27,7 @@ export function HomePage() {
   const q = useDeferredValue(search.q ?? "");
   const answer = useProjects(q, search.archived);
   const activity = useQuery(InsightService.method.getActivity, {}, { refetchInterval: (query) => (query.state.error ? false : activityEvery) });
+  useCommands([{ title: "Create a project", also: "new", run: () => setCreating(true) }]);
   const last = lastPlace();
   const change = (next: HomeSearch) => void navigate({ to: "/", search: next, replace: true });
   const activityOf = activity.data && byPlace(activity.data.activities);

@@ -1,6 +1,7 @@
 import { ChevronDown } from "lucide-react";
 import { useState } from "react";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { useCommands } from "@/app/commands";
 import { Button } from "@/design/button";
 import { Menu, MenuItem } from "@/design/menu";
 import { isLive, isTerminal } from "@/design/phases";
@@ -26,6 +27,11 @@ export function RunActions({ run, phase, model }: RunActionsProps) {
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
   const recoverable = isTerminal(phase) && phase !== ActionPhase.SUCCEEDED;
+  useCommands([
+    ...(recoverable ? [{ title: "Recover this run …", run: () => setOpen("recover") }] : []),
+    ...(phase === ActionPhase.UNSPECIFIED ? [] : [{ title: "Rerun this run …", also: "again restart", run: () => setOpen("rerun") }]),
+    ...(isLive(phase) ? [{ title: "Abort this run …", also: "stop cancel terminate", run: () => setOpen("abort") }] : []),
+  ]);
   return (
     <>
       {recoverable && <Button onClick={() => setOpen("recover")}>Recover …</Button>}

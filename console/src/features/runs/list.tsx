@@ -61,11 +61,12 @@ export function RunList({ runs, columns, sort, onSort, more, loadMore, loadingMo
     // The row may have to be drawn first.
     requestAnimationFrame(() => requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-run="${CSS.escape(name)}"]`)?.focus({ preventScroll: true })));
   };
-  useShortcut("j", () => move(1));
-  useShortcut("k", () => move(-1));
-  useShortcut("x", () => {
+  useShortcut("j", () => move(1), "The next run; Enter opens it");
+  useShortcut("k", () => move(-1), "The run before");
+  const mark = () => {
     if (active !== undefined) onSelect([active], !selected.has(active));
-  });
+  };
+  useShortcut("x", mark, "Select the run, or not");
   const arrows = (event: KeyboardEvent) => {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
     event.preventDefault();

@@ -1,6 +1,7 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useConnection } from "@/api/connection";
 import type { Place } from "@/app/place";
+import { useCommands } from "@/app/commands";
 import { useTitle } from "@/app/title";
 import { Button } from "@/design/button";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
@@ -12,6 +13,7 @@ import { isFiltered, patched, type RunsSearch } from "./search";
 import { SelectionBar } from "./selection-bar";
 import { useRuns, type Runs } from "./use-runs";
 import { useSelection } from "./use-selection";
+import { givenViews, sameSearch } from "./views";
 import css from "./list.module.css";
 
 /** The runs of a project's domain: which ones is in the address, and the newest are live. */
@@ -25,6 +27,10 @@ export function RunsPage() {
   const columns = useColumns();
   const selection = useSelection(place, search);
   const onSearch = (next: RunsSearch) => void navigate({ to: "/domain/$domain/project/$project/runs", params: place, search: next });
+  useCommands([
+    ...givenViews.filter((view) => !sameSearch(view.search, search)).map((view) => ({ title: `Show: ${view.name}`, also: "view filter runs", run: () => onSearch(view.search) })),
+    { title: "Look up the runs again", also: "refresh reload", run: runs.again },
+  ]);
   return (
     <div className={css["page"]}>
       <div className={css["top"]}>

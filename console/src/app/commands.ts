@@ -1,0 +1,53 @@
+import { useEffect, useRef, useSyncExternalStore } from "react";
+
+/** Something that can be done on the page that is open, for the palette. */
+export interface Command {
+  readonly title: string;
+  /** Other words that find it. */
+  readonly also?: string;
+  readonly run: () => void;
+}
+
+let offered: readonly Command[] = [];
+const listeners = new Set<() => void>();
+
+function change(next: readonly Command[]): void {
+  offered = next;
+  for (const listener of listeners) listener();
+}
+
+/** Offers commands in the palette as long as the component lives. */
+export function useCommands(commands: readonly Command[]): void {
+  const latest = useRef(commands);
+  useEffect(() => {
+    latest.current = commands;
+  });
+  const titles = commands.map(({ title, also = "" }) => `${title}\t${also}`).join("\n");
+  useEffect(() => {
+    if (titles === "") return;
+    const mine = titles.split("\n").map((line, at): Command => {
+      const [title = "", also = ""] = line.split("\t");
+      return { title, also, run: () => latest.current[at]?.run() };
+    });
+    change([...offered, ...mine]);
+    return () => change(offered.filter((each) => !mine.includes(each)));
+  }, [titles]);
+}
+
+const subscribe = (listener: () => void): (() => void) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
+/** What the open page offers. */
+export const useOffered = (): readonly Command[] => useSyncExternalStore(subscribe, () => offered);
+
+/** Whether every word that was typed begins a word of a text. */
+export function fits(typed: string, text: string): boolean {
+  const words = text.toLowerCase().split(/[\s/·:_.-]+/);
+  const whole = text.toLowerCase();
+  return typed
+    .toLowerCase()
+    .split(/\s+/)
+    .every((part) => part === "" || words.some((word) => word.startsWith(part)) || (part.length > 2 && whole.includes(part)));
+}

@@ -1,0 +1,40 @@
+import { useNavigate, useParams, useRouter } from "@tanstack/react-router";
+import { lastPlace, type Place } from "./place";
+
+/** A page that every other leads to. */
+export interface Destination {
+  readonly title: string;
+  /** The shortcut that leads there. */
+  readonly keys: string;
+  /** Its route; what has a $ is in the place. */
+  readonly route: string;
+  readonly go: () => void;
+}
+
+const known: readonly (readonly [title: string, keys: string, routes: readonly string[]])[] = [
+  ["Runs", "g r", ["/domain/$domain/project/$project/runs"]],
+  ["Tasks", "g t", ["/domain/$domain/project/$project/tasks"]],
+  ["Projects", "g h", ["/"]],
+  ["Inbox: what waits for a person", "g i", ["/domain/$domain/project/$project/inbox", "/inbox"]],
+  ["System", "g s", ["/system"]],
+];
+
+/** Where one is, or was last. */
+export function useHere(): Place | undefined {
+  const params = useParams({ strict: false });
+  return params.project !== undefined && params.domain !== undefined ? { project: params.project, domain: params.domain } : lastPlace();
+}
+
+/** The pages that there are, from here. */
+export function useDestinations(): readonly Destination[] {
+  const router = useRouter();
+  const navigate = useNavigate();
+  const here = useHere();
+  const routes: Readonly<Record<string, unknown>> = router.routesByPath;
+  return known.flatMap(([title, keys, paths]) => {
+    const route = paths.find((path) => path in routes && (here !== undefined || !path.includes("$")));
+    if (route === undefined) return [];
+    const path = here ? route.replace("$domain", encodeURIComponent(here.domain)).replace("$project", encodeURIComponent(here.project)) : route;
+    return [{ title, keys, route, go: () => void navigate({ href: `/v2${path}` }) }];
+  });
+}

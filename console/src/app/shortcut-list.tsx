@@ -1,0 +1,37 @@
+import { Fragment } from "react";
+import { Button } from "@/design/button";
+import { Dialog, DialogActions } from "@/design/dialog";
+import { keysInWords, useShortcuts } from "./shortcuts";
+import css from "./palette.module.css";
+
+/** The shortcuts that work on the page that is open. */
+export function ShortcutList({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
+  return (
+    <Dialog open={open} onClose={onClose} title="Keyboard shortcuts" description="Those that work on this page.">
+      <List />
+      <DialogActions>
+        <Button kind="primary" onClick={onClose}>
+          Close
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}
+
+function List() {
+  const shortcuts = useShortcuts();
+  return (
+    <dl className={css["shortcuts"]}>
+      {shortcuts.map(({ keys, words }) => (
+        <Fragment key={keys}>
+          <dt>
+            {keysInWords(keys).map((key, at) => (
+              <kbd key={at}>{key}</kbd>
+            ))}
+          </dt>
+          <dd>{words}</dd>
+        </Fragment>
+      ))}
+    </dl>
+  );
+}

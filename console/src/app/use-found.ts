@@ -1,0 +1,83 @@
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
+import { FoundSchema, type Found } from "@gen/flytebinary/insight/v1/overview_pb.js";
+import { Filter_Function } from "@gen/flyteidl2/common/list_pb.js";
+import { TaskService } from "@gen/flyteidl2/task/task_service_pb.js";
+import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
+import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { client } from "@/api/transport";
+import { taskOf } from "@/features/runs/task-of";
+import { isRunName } from "./address";
+import type { Place } from "./place";
+
+const limit = 8;
+const rest = 150;
+
+/** A value that has not changed for a moment. */
+function useSettled<T>(value: T): T {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), rest);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return settled;
+}
+
+/** Runs, tasks and projects that what was typed may mean; without anything typed, the latest runs of the place. */
+export function useFound(typed: string, here: Place | undefined) {
+  const query = useSettled(typed.trim()).slice(0, 100);
+  const answer = useQuery({
+    queryKey: ["found", query, here],
+    queryFn: ({ signal }) => (query === "" ? latest(here, signal) : look(query, here, signal)),
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
+  return { found: answer.data ?? [], looking: answer.isFetching || query !== typed.trim(), error: answer.error };
+}
+
+async function look(query: string, here: Place | undefined, signal: AbortSignal): Promise<readonly Found[]> {
+  try {
+    return (await client(InsightService).search({ query, limit }, { signal })).found;
+  } catch (error) {
+    if (ConnectError.from(error).code !== Code.Unimplemented) throw error;
+  }
+  return (await Promise.all([runsNamed(query, here, signal), here ? tasksNamed(query, here, signal) : []])).flat();
+}
+
+const scope = (here: Place) => ({ case: "projectId", value: { organization: "flyte", name: here.project, domain: here.domain } }) as const;
+
+const foundRun = (run: Run): Found =>
+  create(FoundSchema, {
+    kind: "run",
+    project: run.action?.id?.run?.project ?? "",
+    domain: run.action?.id?.run?.domain ?? "",
+    name: run.action?.id?.run?.name ?? "",
+    title: run.action ? taskOf(run.action) : "",
+    phase: run.action?.status?.phase ?? 0,
+  });
+
+async function latest(here: Place | undefined, signal: AbortSignal): Promise<readonly Found[]> {
+  if (!here) return [];
+  return (await client(RunService).listRuns({ request: { limit: 5 }, scopeBy: scope(here) }, { signal })).runs.map(foundRun);
+}
+
+/** A whole name is looked for everywhere, a part of one in the place. */
+async function runsNamed(query: string, here: Place | undefined, signal: AbortSignal): Promise<readonly Found[]> {
+  const asked = [
+    ...(isRunName(query) ? [{ request: { limit, filters: [{ function: Filter_Function.EQUAL, field: "name", values: [query] }] }, scopeBy: { case: "org", value: "flyte" } as const }] : []),
+    ...(here ? [{ request: { limit, filters: [{ function: Filter_Function.CONTAINS_CASE_INSENSITIVE, field: "task_name", values: [query] }] }, scopeBy: scope(here) }] : []),
+  ];
+  const answers = await Promise.all(asked.map((request) => client(RunService).listRuns(request, { signal })));
+  return answers.flatMap(({ runs }) => runs.map(foundRun)).slice(0, limit);
+}
+
+async function tasksNamed(query: string, here: Place, signal: AbortSignal): Promise<readonly Found[]> {
+  const { tasks } = await client(TaskService).listTasks(
+    { request: { limit, filters: [{ function: Filter_Function.CONTAINS_CASE_INSENSITIVE, field: "name", values: [query] }] }, scopeBy: scope(here) },
+    { signal },
+  );
+  return tasks.map(({ taskId, metadata }) => create(FoundSchema, { kind: "task", project: taskId?.project ?? "", domain: taskId?.domain ?? "", name: taskId?.name ?? "", title: metadata?.shortName ?? "" }));
+}
