@@ -111,8 +111,7 @@ function useArrival(store: LogStore, line: number | undefined, viewport: { reado
   const done = useRef<number>(undefined);
   useEffect(() => {
     if (line === undefined || done.current === line || store.size < line) return;
-    done.current = line;
-    viewport.current?.show(line);
+    if (viewport.current?.show(line)) done.current = line;
   }, [store, version, line, viewport]);
 }
 

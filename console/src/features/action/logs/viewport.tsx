@@ -13,8 +13,8 @@ const row = 18;
 const gutter = { number: 2, time: 14, source: 22 };
 
 export interface ViewportHandle {
-  /** Brings a line into the middle. */
-  show(line: number): void;
+  /** Brings a line into the middle; false when it is not drawn yet. */
+  show(line: number): boolean;
 }
 
 export interface ViewportProps {
@@ -48,9 +48,9 @@ export function Viewport({ store, search, wrap, times, follow, onFollow, linked,
   const layout = useMemo(() => new Layout(store, search, columns), [store, search, columns]);
   const rows = layout.rows();
   const scale = new Scale(Math.max(rows * row, 1), size.height);
-  const latest = useRef({ layout, scale, search, size });
+  const latest = useRef({ layout, scale, search, size, rows });
   useLayoutEffect(() => {
-    latest.current = { layout, scale, search, size };
+    latest.current = { layout, scale, search, size, rows };
   });
 
   const last = useRef(0);
@@ -65,11 +65,14 @@ export function Viewport({ store, search, wrap, times, follow, onFollow, linked,
   useImperativeHandle(handle, () => ({
     show: (line) => {
       const element = scroller.current;
-      if (!element) return;
-      const { layout, scale, search, size } = latest.current;
-      const top = layout.top(search.placeOf(line - 1)) * row;
+      const { layout, scale, search, size, rows } = latest.current;
+      const at = layout.top(search.placeOf(line - 1));
+      if (!element || at >= rows) return false; // the store has it, the page does not yet
+      const top = at * row;
       element.scrollTop = scale.toScroll(top - size.height / 2 + row);
+      last.current = element.scrollTop; // to be taken there is not to scroll to the end
       setScroll(element.scrollTop);
+      return true;
     },
   }));
 

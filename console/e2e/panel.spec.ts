@@ -1,0 +1,69 @@
+import { expect, expectAccessible, panel, place, test } from "./test";
+
+test("inputs and outputs are shown by their types and as JSON", async ({ page, runs }) => {
+  await page.goto(`${place}/runs/${runs.squares}?tab=io`);
+  const inputs = panel(page).getByTestId("inputs");
+  await expect(inputs).toContainText("as they come");
+  await expect(panel(page).getByTestId("outputs")).toContainText("14");
+  await expectAccessible(page);
+  await inputs.getByRole("button", { name: "JSON" }).click();
+  await expect(inputs.locator("pre")).toContainText('"as they come"');
+  await expectAccessible(page);
+});
+
+test("values are copied as a program", async ({ page, context, runs }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.goto(`${place}/runs/${runs.squares}?tab=io`);
+  await panel(page).getByTestId("inputs").getByRole("button", { name: "Copy as" }).click();
+  await page.getByRole("menuitem", { name: "curl" }).click();
+  await expect(page.getByText("Copied:")).toBeVisible();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toContain("GetActionData");
+});
+
+test("a long log is searched, jumped through and linked to", async ({ page, runs }) => {
+  await page.goto(`${place}/runs/${runs.talking}?tab=logs`);
+  const log = panel(page).getByRole("log");
+  await expect(log).toHaveAttribute("data-lines", /^3\d{3}$/, { timeout: 120_000 });
+  await expect(log).toContainText("of the hay");
+  await panel(page).getByRole("button", { name: "First error" }).click();
+  await expect(log).toContainText("the needle is here");
+  await panel(page).getByRole("searchbox", { name: "Search the log" }).fill("1[0-9]{3} of the hay");
+  await panel(page).getByRole("button", { name: "Regular expression" }).click();
+  await expect(panel(page).getByTestId("log-found")).toContainText("999");
+  await panel(page).getByRole("searchbox", { name: "Search the log" }).fill("needle");
+  await expect(panel(page).getByTestId("log-found")).toContainText("1");
+  await page.keyboard.press("Enter");
+  await expect(log.locator("mark")).toHaveText("needle");
+  await expectAccessible(page);
+  await log.locator("[data-mark]").getByRole("button", { name: /^Link to line/ }).click();
+  await expect(page).toHaveURL(/[?&]line=\d+/);
+  await page.reload();
+  await expect(log.locator("[data-mark=linked]")).toContainText("the needle is here");
+});
+
+test("a log is downloaded as it was written", async ({ page, runs }) => {
+  await page.goto(`${place}/runs/${runs.talking}?tab=logs`);
+  await expect(panel(page).getByRole("log")).toHaveAttribute("data-lines", /^3\d{3}$/, { timeout: 120_000 });
+  const download = page.waitForEvent("download");
+  await panel(page).getByRole("button", { name: "Download" }).click();
+  expect((await download).suggestedFilename()).toContain(runs.talking);
+});
+
+test("the pod's tab says where it ran", async ({ page, runs }) => {
+  await page.goto(`${place}/runs/${runs.squares}?tab=pod`);
+  await expect(panel(page).getByText(/kubectl describe pod/)).toBeVisible();
+  await expect(panel(page).getByRole("table")).toContainText("CPU");
+  await expectAccessible(page);
+});
+
+test("times are told in the chosen zone", async ({ page, runs }) => {
+  await page.goto(`${place}/runs/${runs.squares}`);
+  const time = panel(page).locator("time").first();
+  await expect(time).toBeVisible();
+  const told = async () => `${(await time.getAttribute("title")) ?? ""} ${await time.innerText()}`;
+  const before = await told();
+  await page.getByRole("button", { name: "Theme and time zone" }).click();
+  await page.getByLabel("Time zone", { exact: true }).selectOption("Asia/Tokyo");
+  await page.getByRole("button", { name: "Done" }).click();
+  await expect(async () => expect(await told()).not.toBe(before)).toPass();
+});
