@@ -94,6 +94,11 @@ console-e2e: build-demo cluster-tools e2e-python ## Run the console's tests in a
 	@scripts/system-packages.sh postgres browser
 	npm run --prefix console --silent e2e -- $(ARGS)
 
+.PHONY: console-screenshots
+console-screenshots: build-demo cluster-tools e2e-python ## Take pictures of every screen of the console into console/screenshots/
+	@scripts/system-packages.sh postgres browser
+	cd console && npx --no-install playwright test -c playwright.pictures.config.ts $(ARGS)
+
 .PHONY: bench
 bench: build-demo cluster-tools ## Measure, and print tables
 	go run ./bench $(ARGS)

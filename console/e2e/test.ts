@@ -62,13 +62,13 @@ export const panel = (page: Page): Locator => page.getByTestId("action-panel");
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Looks at the whole page for what keeps people from using it. */
-export async function expectAccessible(page: Page): Promise<void> {
+/** Looks at the whole page for what keeps people from using it, by all rules or by those that are named. */
+export async function expectAccessible(page: Page, only?: readonly string[]): Promise<void> {
   await page.evaluate(axeSource); // not as a script tag: the page's policy forbids those
-  const found = await page.evaluate(async () => {
+  const found = await page.evaluate(async (rules) => {
     const { axe: tool } = window as unknown as { axe: typeof axe };
-    const { violations } = await tool.run(document, { resultTypes: ["violations"], iframes: false });
+    const { violations } = await tool.run(document, { resultTypes: ["violations"], iframes: false, ...(rules && { runOnly: [...rules] }) });
     return violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map((node) => `${node.target.join(" ")}: ${node.failureSummary ?? ""}`) }));
-  });
+  }, only);
   expect(found.filter(({ impact }) => impact === "serious" || impact === "critical")).toEqual([]);
 }

@@ -1,0 +1,21 @@
+import { screens, sizes } from "./screens";
+import { expect, expectAccessible, test } from "./test";
+
+// Looked at in the other theme and in the other width than elsewhere, too.
+for (const { name, open } of screens) {
+  test(`${name} is for everybody, in every theme and width`, async ({ page, runs }) => {
+    for (const [size, viewport] of Object.entries(sizes)) {
+      await page.setViewportSize(viewport);
+      await page.emulateMedia({ colorScheme: "light" });
+      await open(page, runs);
+      await expectAccessible(page);
+      // What is dark differs in nothing but its colours.
+      if (size === "wide") {
+        await page.emulateMedia({ colorScheme: "dark" });
+        await expectAccessible(page, ["color-contrast"]);
+      }
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      expect(over, `what hangs over the ${size} window`).toBeLessThanOrEqual(0);
+    }
+  });
+}

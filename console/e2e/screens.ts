@@ -1,0 +1,168 @@
+import { expect, type Page } from "@playwright/test";
+import type { Prepared } from "./setup";
+import { actions, panel, place } from "./test";
+
+/** A screen, and how one comes to it. It is open when it shows what it is for. */
+export interface Screen {
+  readonly name: string;
+  readonly open: (page: Page, runs: Prepared) => Promise<void>;
+}
+
+const run = (page: Page, name: string, search = "") => page.goto(`${place}/runs/${name}${search}`);
+
+/** All screens, as they are looked at in every theme and width. */
+export const screens: readonly Screen[] = [
+  {
+    name: "home",
+    open: async (page) => {
+      await page.goto("/v2/");
+      await expect(page.getByRole("list", { name: "Domains of flytesnacks" })).toBeVisible();
+    },
+  },
+  {
+    name: "runs",
+    open: async (page, runs) => {
+      await page.goto(`${place}/runs`);
+      await expect(page.getByRole("row").filter({ hasText: runs.squares }).first()).toBeVisible();
+    },
+  },
+  {
+    name: "runs-filters",
+    open: async (page) => {
+      await page.goto(`${place}/runs?phases=failed,succeeded&since=24h`);
+      await page.getByRole("button", { name: "All filters" }).click();
+      await expect(page.getByRole("dialog")).toBeVisible();
+    },
+  },
+  {
+    name: "runs-empty",
+    open: async (page) => {
+      await page.goto("/v2/domain/production/project/flytesnacks/runs");
+      await expect(page.getByText("Nothing has run here yet")).toBeVisible();
+    },
+  },
+  {
+    name: "run",
+    open: async (page, runs) => {
+      await run(page, runs.squares);
+      await expect(actions(page).getByRole("treeitem")).toHaveCount(6);
+    },
+  },
+  {
+    name: "run-failed",
+    open: async (page, runs) => {
+      await run(page, runs.failing, "?action=a0");
+      await expect(panel(page).getByTestId("failure")).toBeVisible();
+    },
+  },
+  {
+    name: "run-timeline",
+    open: async (page, runs) => {
+      await run(page, runs.squares, "?view=timeline");
+      await expect(page.getByRole("region", { name: "Why slow" })).toBeVisible();
+    },
+  },
+  {
+    name: "run-failures",
+    open: async (page, runs) => {
+      await run(page, runs.failing, "?view=errors");
+      await expect(page.getByRole("tabpanel").getByText("the oven is cold").first()).toBeVisible();
+    },
+  },
+  {
+    name: "action-values",
+    open: async (page, runs) => {
+      await run(page, runs.squares, "?action=a0&tab=io");
+      await expect(panel(page).getByTestId("outputs")).toContainText("14");
+    },
+  },
+  {
+    name: "action-logs",
+    open: async (page, runs) => {
+      await run(page, runs.talking, "?action=a0&tab=logs");
+      await expect(panel(page).getByRole("log")).toContainText("of the hay");
+    },
+  },
+  {
+    name: "action-code",
+    open: async (page, runs) => {
+      await run(page, runs.squares, "?action=a0&tab=code");
+      await expect(panel(page).getByText("async def squares").first()).toBeVisible();
+    },
+  },
+  {
+    name: "action-pod",
+    open: async (page, runs) => {
+      await run(page, runs.squares, "?action=a0&tab=pod");
+      await expect(panel(page).getByText(/kubectl describe pod/)).toBeVisible();
+    },
+  },
+  {
+    name: "condition",
+    open: async (page, runs) => {
+      await run(page, runs.asking);
+      await actions(page).getByRole("treeitem").filter({ hasText: "go-on" }).click();
+      await expect(panel(page).getByRole("button", { name: "Approve" })).toBeVisible();
+    },
+  },
+  {
+    name: "rerun",
+    open: async (page, runs) => {
+      await run(page, runs.squares);
+      await page.getByRole("button", { name: /^Rerun/ }).click();
+      await page.getByRole("dialog").getByLabel(/^n\b/).fill("5");
+      await expect(page.getByRole("dialog").getByLabel("Inputs, 1 changed")).toBeVisible();
+    },
+  },
+  {
+    name: "recover",
+    open: async (page, runs) => {
+      await run(page, runs.failing);
+      await page.getByRole("button", { name: /^Recover/ }).click();
+      await expect(page.getByRole("dialog").getByRole("status")).toContainText("reused");
+    },
+  },
+  {
+    name: "abort",
+    open: async (page, runs) => {
+      await run(page, runs.asking);
+      await page.getByRole("button", { name: /^Abort/ }).click();
+      await expect(page.getByRole("dialog").getByLabel("Reason")).toBeVisible();
+    },
+  },
+  {
+    name: "tasks",
+    open: async (page) => {
+      await page.goto(`${place}/tasks`);
+      await expect(page.getByRole("heading", { name: "Tasks" })).toBeVisible();
+    },
+  },
+  {
+    name: "palette",
+    open: async (page) => {
+      await page.goto(`${place}/runs`);
+      await expect(page.getByRole("table")).toBeVisible();
+      await page.keyboard.press("Control+k");
+      await expect(page.getByRole("dialog")).toBeVisible();
+    },
+  },
+  {
+    name: "preferences",
+    open: async (page) => {
+      await page.goto(`${place}/runs`);
+      await page.getByRole("button", { name: "Theme and time zone" }).click();
+      await expect(page.getByLabel("Theme", { exact: true })).toBeVisible();
+    },
+  },
+  {
+    name: "nowhere",
+    open: async (page) => {
+      await page.goto("/v2/no/such/page");
+      await expect(page.getByText("There is no such page")).toBeVisible();
+    },
+  },
+];
+
+export const themes = ["light", "dark"] as const;
+/** The widths of a window on a desk and of a telephone, with their heights, in pixels. */
+export const sizes = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height: 844 } } as const;
