@@ -14,6 +14,8 @@ const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, er
 const home = createRoute({ getParentRoute: () => root, path: "/", validateSearch: HomeSearch, component: lazyRouteComponent(() => import("@/features/home/page"), "HomePage") });
 const projects = createRoute({ getParentRoute: () => root, path: "/projects", validateSearch: HomeSearch, component: lazyRouteComponent(() => import("@/features/home/page"), "HomePage") });
 
+const inbox = createRoute({ getParentRoute: () => root, path: "/inbox", component: lazyRouteComponent(() => import("@/features/inbox/page"), "InboxPage") });
+
 /** Everything that is in a project's domain. */
 export const place = createRoute({
   getParentRoute: () => root,
@@ -54,6 +56,7 @@ export const launch = createRoute({
   validateSearch: LaunchSearch,
   component: lazyRouteComponent(() => import("@/features/launch/page"), "LaunchPage"),
 });
+export const placeInbox = createRoute({ getParentRoute: () => place, path: "/inbox", component: lazyRouteComponent(() => import("@/features/inbox/page"), "InboxPage") });
 
 // Places of what the server does not serve yet; links to them are printed by clients all the same.
 const later = ["/triggers", "/triggers/$task/$name", "/apps", "/apps/$app"].map((path) =>
@@ -63,7 +66,8 @@ const later = ["/triggers", "/triggers/$task/$name", "/apps", "/apps/$app"].map(
 const tree = root.addChildren([
   home,
   projects,
-  place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, launch, ...later]),
+  inbox,
+  place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, launch, placeInbox, ...later]),
 ]);
 
 export const router = createRouter({ routeTree: tree, basepath: "/v2", defaultPreload: "intent", scrollRestoration: true });

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useConnection } from "@/api/connection";
 import { Button } from "@/design/button";
 import { When } from "@/design/time";
+import { InboxLink } from "@/features/inbox/link";
 import { Palette } from "./palette";
 import { PlaceMenu } from "./place-menu";
 import { useDestinations, useHere, type Destination } from "./places";
@@ -81,6 +82,7 @@ function Navigation() {
           </Link>
         </>
       )}
+      <InboxLink />
     </nav>
   );
 }

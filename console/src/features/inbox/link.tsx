@@ -1,0 +1,19 @@
+import { Link } from "@tanstack/react-router";
+import { count } from "@/design/format";
+import { usePausedCount } from "./use-paused";
+import css from "./inbox.module.css";
+
+/** The way to the inbox, with how many wait there. */
+export function InboxLink() {
+  const waiting = usePausedCount() ?? 0;
+  return (
+    <Link to="/inbox" aria-label={waiting > 0 ? `Inbox, ${waiting} waiting` : "Inbox"}>
+      Inbox
+      {waiting > 0 && (
+        <span className={css["count"]} aria-hidden>
+          {waiting > 99 ? "99+" : count(waiting)}
+        </span>
+      )}
+    </Link>
+  );
+}

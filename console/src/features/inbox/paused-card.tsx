@@ -1,0 +1,57 @@
+import { Link } from "@tanstack/react-router";
+import { useId } from "react";
+import type { PausedAction } from "@gen/flytebinary/insight/v1/overview_pb.js";
+import { dateOf, duration } from "@/design/format";
+import { useNow, When } from "@/design/time";
+import { typeWords } from "@/features/action/io/type-words";
+import { SignalForm } from "@/features/launch/signal";
+import css from "./inbox.module.css";
+
+export interface PausedCardProps {
+  readonly action: PausedAction;
+  /** Whether to say where it is. */
+  readonly withPlace: boolean;
+  readonly onAnswered: () => void;
+}
+
+/** A condition that waits: what is asked, by which run, until when, and the answer. */
+export function PausedCard({ action: { actionId, parent, condition, since, until }, withPlace, onAnswered }: PausedCardProps) {
+  const id = useId();
+  const run = actionId?.run;
+  if (!run || !condition) return null;
+  const { project, domain, name } = run;
+  return (
+    <article className={css["card"]} aria-labelledby={id} data-testid="paused" data-run={name} data-action={actionId.name}>
+      <div className={css["title"]}>
+        <h2 id={id}>{condition.name}</h2>
+        <span className={css["muted"]}>{typeWords(condition.type)}</span>
+      </div>
+      {condition.prompt && <p className={css["prompt"]}>{condition.prompt}</p>}
+      {condition.description && <p className={css["muted"]}>{condition.description}</p>}
+      <p className={css["about"]}>
+        <span>
+          Run{" "}
+          <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run: name }} search={{ action: actionId.name }}>
+            {name}
+          </Link>
+        </span>
+        {withPlace && (
+          <span>
+            {project} / {domain}
+          </span>
+        )}
+        <span>
+          asked <When at={dateOf(since)} relative />
+        </span>
+        {until && <Left until={dateOf(until)} />}
+      </p>
+      <SignalForm run={{ project, domain, name }} action={actionId.name} parent={parent} condition={condition} onDone={onAnswered} />
+    </article>
+  );
+}
+
+function Left({ until }: { readonly until: Date | undefined }) {
+  const now = useNow(1000);
+  const left = (until?.getTime() ?? 0) - now;
+  return <span className={left < 3_600_000 ? css["soon"] : undefined}>{left > 0 ? `gives up in ${duration(left)}` : "gives up now"}</span>;
+}
