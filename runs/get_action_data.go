@@ -52,15 +52,19 @@ func (h *runHandler) GetActionData(ctx context.Context, request *workflow.GetAct
 
 // readMessage reads a message from the object store; false when there is nothing.
 func (s *Service) readMessage(ctx context.Context, uri string, target proto.Message) (bool, error) {
+	return s.readMessageUpTo(ctx, uri, target, s.config.MaxInlineData)
+}
+
+func (s *Service) readMessageUpTo(ctx context.Context, uri string, target proto.Message, limit int64) (bool, error) {
 	if uri == "" {
 		return false, nil
 	}
-	body, err := s.blobs.ReadAll(ctx, uri, s.config.MaxInlineData)
+	body, err := s.blobs.ReadAll(ctx, uri, limit)
 	switch {
 	case errors.Is(err, blobstore.ErrNotExist):
 		return false, nil
 	case errors.Is(err, blobstore.ErrTooLarge):
-		return false, rpc.ResourceExhausted("%s is larger than %d bytes; read it from the object store", uri, s.config.MaxInlineData)
+		return false, rpc.ResourceExhausted("%s is larger than %d bytes; read it from the object store", uri, limit)
 	case err != nil:
 		return false, rpc.Unavailable(err, "%s cannot be read from the object store", uri)
 	}

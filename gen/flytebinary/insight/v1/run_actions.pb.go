@@ -974,12 +974,14 @@ func (x *ListDataFlowRequest) GetActionId() *common.ActionIdentifier {
 	return nil
 }
 
-// ListDataFlowResponse has the edges between the children.
+// ListDataFlowResponse has the edges between the children. An edge is found where an input has the same reference as an
+// output (files, directories, data frames, offloaded values), or is equal to it and long enough to tell (texts of 16
+// bytes, objects, lists and maps of 32). Numbers, short texts and what an action only passed on have no edges.
 type ListDataFlowResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The edges.
+	// The edges, in the order in which the actions that took were recorded.
 	Edges []*DataFlow `protobuf:"bytes,1,rep,name=edges,proto3" json:"edges,omitempty"`
-	// Whether only the first children were looked at.
+	// Whether not everything was looked at: only the first 500 children are, and nothing that is larger than 1 MiB.
 	Truncated     bool `protobuf:"varint,2,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -539,20 +539,22 @@ export const ListDataFlowRequestSchema: GenMessage<ListDataFlowRequest> = /*@__P
   messageDesc(file_flytebinary_insight_v1_run_actions, 12);
 
 /**
- * ListDataFlowResponse has the edges between the children.
+ * ListDataFlowResponse has the edges between the children. An edge is found where an input has the same reference as an
+ * output (files, directories, data frames, offloaded values), or is equal to it and long enough to tell (texts of 16
+ * bytes, objects, lists and maps of 32). Numbers, short texts and what an action only passed on have no edges.
  *
  * @generated from message flytebinary.insight.v1.ListDataFlowResponse
  */
 export type ListDataFlowResponse = Message<"flytebinary.insight.v1.ListDataFlowResponse"> & {
   /**
-   * The edges.
+   * The edges, in the order in which the actions that took were recorded.
    *
    * @generated from field: repeated flytebinary.insight.v1.DataFlow edges = 1;
    */
   edges: DataFlow[];
 
   /**
-   * Whether only the first children were looked at.
+   * Whether not everything was looked at: only the first 500 children are, and nothing that is larger than 1 MiB.
    *
    * @generated from field: bool truncated = 2;
    */

@@ -1,0 +1,112 @@
+// Package dataflow finds out which actions took what others had made, from what is stored of their inputs and outputs.
+//
+// Clients pass values, not names of actions: an output becomes an input as an equal literal. Files, directories, data
+// frames and offloaded values are references, whose places tell who made them; everything else lies in the literal
+// itself, so it is recognised by being equal. That says little of a number or a short text, which are left alone. The
+// answer is therefore a likely one. It stands between the reading of blobs and the answer of InsightService.
+package dataflow
+
+import (
+	"hash/maphash"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+)
+
+const (
+	// minText and minValue are how long a text, and an encoded value of another kind, must be to say something, in bytes.
+	minText, minValue = 16, 32
+	// maxKeys bounds what is kept of one literal, and maxDepth how deep it is looked into.
+	maxKeys, maxDepth = 10_000, 16
+)
+
+// key stands for a reference or a value.
+type key uint64
+
+// reader finds the keys of literals.
+type reader struct {
+	seed   maphash.Seed
+	buffer []byte
+}
+
+// keys appends what a literal refers to and is made of, each part for itself: a list that was made from the results of
+// several actions has those of each.
+func (r *reader) keys(out []key, literal *core.Literal, depth int) []key {
+	if depth > maxDepth || len(out) >= maxKeys {
+		return out
+	}
+	switch value := literal.GetValue().(type) {
+	case *core.Literal_OffloadedMetadata:
+		return r.reference(out, value.OffloadedMetadata.GetUri())
+	case *core.Literal_Collection:
+		out = r.whole(out, literal)
+		for _, part := range value.Collection.GetLiterals() {
+			out = r.keys(out, part, depth+1)
+		}
+	case *core.Literal_Map:
+		out = r.whole(out, literal)
+		for _, part := range value.Map.GetLiterals() {
+			out = r.keys(out, part, depth+1)
+		}
+	case *core.Literal_Scalar:
+		return r.scalar(out, value.Scalar, depth)
+	}
+	return out
+}
+
+func (r *reader) scalar(out []key, scalar *core.Scalar, depth int) []key {
+	switch value := scalar.GetValue().(type) {
+	case *core.Scalar_Blob:
+		return r.reference(out, value.Blob.GetUri())
+	case *core.Scalar_StructuredDataset:
+		return r.reference(out, value.StructuredDataset.GetUri())
+	case *core.Scalar_Schema:
+		return r.reference(out, value.Schema.GetUri())
+	case *core.Scalar_Union:
+		return r.keys(out, value.Union.GetValue(), depth+1)
+	case *core.Scalar_Primitive:
+		text := value.Primitive.GetStringValue()
+		if len(text) < minText {
+			return out
+		}
+		return append(out, r.hash('t', []byte(text)))
+	case *core.Scalar_Binary:
+		if len(value.Binary.GetValue()) < minValue {
+			return out
+		}
+		return append(out, r.hash('b', value.Binary.GetValue()))
+	case *core.Scalar_Generic:
+		return r.message(out, value.Generic)
+	}
+	return out
+}
+
+func (r *reader) reference(out []key, uri string) []key {
+	if uri == "" {
+		return out
+	}
+	return append(out, r.hash('r', []byte(uri)))
+}
+
+// whole is the key of a list or a map itself; what was noted beside the value does not count.
+func (r *reader) whole(out []key, literal *core.Literal) []key {
+	return r.message(out, &core.Literal{Value: literal.GetValue()})
+}
+
+func (r *reader) message(out []key, message proto.Message) []key {
+	var err error
+	r.buffer, err = proto.MarshalOptions{Deterministic: true}.MarshalAppend(r.buffer[:0], message)
+	if err != nil || len(r.buffer) < minValue {
+		return out
+	}
+	return append(out, r.hash('v', r.buffer))
+}
+
+func (r *reader) hash(kind byte, body []byte) key {
+	var h maphash.Hash
+	h.SetSeed(r.seed)
+	_ = h.WriteByte(kind) // never fails
+	_, _ = h.Write(body)
+	return key(h.Sum64())
+}
