@@ -8,6 +8,7 @@ import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { useColumns } from "./columns";
 import { FilterBar } from "./filter-bar";
 import { RunList } from "./list";
+import { PausedBanner } from "./paused-banner";
 import { nameOf } from "./request";
 import { isFiltered, patched, type RunsSearch } from "./search";
 import { SelectionBar } from "./selection-bar";
@@ -38,6 +39,7 @@ export function RunsPage() {
           <h1>Runs</h1>
           <Currency runs={runs} search={search} />
         </div>
+        {!search.paused && <PausedBanner place={place} />}
         <FilterBar place={place} search={search} onSearch={onSearch} columns={columns} />
         <SelectionBar place={place} search={search} runs={runs.runs} more={runs.more} selection={selection} />
         {runs.problem && <ProblemNotice error={runs.problem} retry={runs.again} />}

@@ -1,3 +1,4 @@
+import { useNavigate, useRouter } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import type { Place } from "@/app/place";
@@ -24,6 +25,7 @@ export function SelectionBar({ place, search, runs, more, selection }: Selection
   const { names, all, selectAll, clear } = selection;
   // A run that left the list, since it no longer matches, is not meant any more.
   const chosen = runs.filter((run) => names.has(nameOf(run)));
+  const compare = useCompare(place);
   const begin = (kind: BulkKind) => setOrder({ kind, place, runs: all ? search : chosen });
   return (
     <>
@@ -35,6 +37,11 @@ export function SelectionBar({ place, search, runs, more, selection }: Selection
               {kind.verb} …
             </Button>
           ))}
+          {!all && chosen.length === 2 && compare && (
+            <Button small onClick={() => compare(chosen)}>
+              Compare
+            </Button>
+          )}
           {!all && more && (
             <Button small kind="quiet" onClick={selectAll}>
               Select all that match
@@ -56,4 +63,17 @@ export function SelectionBar({ place, search, runs, more, selection }: Selection
       )}
     </>
   );
+}
+
+const comparePage = "/domain/$domain/project/$project/compare";
+
+/** Leads to the comparison of two runs, the older one first; undefined as long as there is no such page. */
+function useCompare({ project, domain }: Place): ((runs: readonly Run[]) => void) | undefined {
+  const router = useRouter();
+  const navigate = useNavigate();
+  if (!(comparePage in router.routesByPath)) return undefined;
+  return (runs) => {
+    const [b = "", a = ""] = runs.map(nameOf);
+    void navigate({ href: `/v2/domain/${encodeURIComponent(domain)}/project/${encodeURIComponent(project)}/compare?a=${a}&b=${b}` });
+  };
 }

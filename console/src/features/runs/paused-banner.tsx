@@ -1,0 +1,41 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { Link } from "@tanstack/react-router";
+import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
+import type { Place } from "@/app/place";
+import { useDestinations } from "@/app/places";
+import { Button } from "@/design/button";
+import { dateOf, plural } from "@/design/format";
+import { Notice } from "@/design/notice";
+import { When } from "@/design/time";
+import css from "./list.module.css";
+
+const every = 10_000;
+
+/** Says that something waits for a person, and leads there. Nothing where nothing waits, or where the server does not tell. */
+export function PausedBanner({ place }: { readonly place: Place }) {
+  const answer = useQuery(InsightService.method.listPausedActions, { ...place, limit: 1 }, { retry: false, refetchInterval: (query) => (query.state.error ? false : every) });
+  const inbox = useDestinations().find(({ keys }) => keys === "g i");
+  const total = answer.data?.total ?? 0;
+  const since = dateOf(answer.data?.actions[0]?.since);
+  if (total === 0) return null;
+  return (
+    <Notice tone="warning" role="status">
+      <div className={css["bar"]} data-testid="paused-banner">
+        <strong>{plural(total, "question waits", "questions wait")} for a person</strong>
+        {since && (
+          <span>
+            {total > 1 ? "the oldest " : ""}since <When at={since} relative />
+          </span>
+        )}
+        {inbox && (
+          <Button small onClick={inbox.go}>
+            Answer
+          </Button>
+        )}
+        <Link to="/domain/$domain/project/$project/runs" params={place} search={{ paused: true }}>
+          Show the runs
+        </Link>
+      </div>
+    </Notice>
+  );
+}
