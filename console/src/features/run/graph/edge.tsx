@@ -1,3 +1,4 @@
+import { memo } from "react";
 import type { Edge } from "./edges";
 import type { Point } from "./layout";
 
@@ -41,6 +42,7 @@ export interface EdgesProps {
 }
 
 export function Edges({ edges, routes, width, height, near, className }: EdgesProps) {
+  const isNear = (edge: Edge) => edge.from === near || edge.to === near;
   return (
     <svg className={className} width={width} height={height} aria-hidden>
       <defs>
@@ -50,20 +52,18 @@ export function Edges({ edges, routes, width, height, near, className }: EdgesPr
           </marker>
         ))}
       </defs>
-      {edges.map((edge) => {
-        const isNear = edge.from === near || edge.to === near;
-        return (
-          <path
-            key={edge.id}
-            d={pathOf(routes.get(edge.id) ?? [])}
-            data-kind={edge.kind}
-            data-near={isNear || undefined}
-            markerEnd={edge.kind === "data" ? `url(#graph-tip-${isNear ? "near" : "plain"})` : undefined}
-          >
-            {edge.variables.length > 0 && <title>{edge.variables.join(", ")}</title>}
-          </path>
-        );
-      })}
+      {edges.map((edge) => (
+        <Line key={edge.id} edge={edge} route={routes.get(edge.id)} near={isNear(edge)} />
+      ))}
     </svg>
   );
 }
+
+const Line = memo(function Line({ edge, route, near }: { readonly edge: Edge; readonly route: readonly Point[] | undefined; readonly near: boolean }) {
+  const tip = near ? "near" : "plain";
+  return (
+    <path d={pathOf(route ?? [])} data-kind={edge.kind} data-near={near || undefined} markerEnd={edge.kind === "data" ? `url(#graph-tip-${tip})` : undefined}>
+      {edge.variables.length > 0 && <title>{edge.variables.join(", ")}</title>}
+    </path>
+  );
+});

@@ -5,7 +5,7 @@ import { atOnce } from "@/features/run/work/chunks";
 import { pathOf } from "./edge";
 import { edgesOf, type Flow } from "./edges";
 import { Folds } from "./folds";
-import { elkLayout, heightOf, nodeWidth, plainLayout } from "./layout";
+import { elkLayout, heightOf, nodeWidth, treeLayout } from "./layout";
 import { pictureOf } from "./picture";
 
 const flow = (from: string, to: string, variable = "x"): Flow => ({ from, to, variable });
@@ -40,7 +40,7 @@ it("lets nothing hang in the air when data go round in a circle", () => {
 
 it("is laid out so that nothing lies on anything else, and data go to the right", async () => {
   const { picture, edges } = made([flow("l", "t0"), flow("l", "t1"), flow("t0", "s"), flow("t1", "s")]);
-  for (const layout of [await elkLayout(new Elk(), picture, edges), plainLayout(picture, edges)]) {
+  for (const layout of [await elkLayout(new Elk(), picture, edges), treeLayout(picture, edges)]) {
     const boxes = picture.nodes.map((node) => ({ ...(layout.places.get(node.id) ?? { x: Number.NaN, y: Number.NaN }), height: heightOf(node) }));
     boxes.forEach((a, i) => {
       expect(a.x).toBeGreaterThanOrEqual(0);

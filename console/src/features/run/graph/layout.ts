@@ -33,8 +33,10 @@ const options = {
   "elk.layered.spacing.edgeNodeBetweenLayers": "16",
   "elk.layered.mergeEdges": "true",
   "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
-  "elk.layered.nodePlacement.strategy": "NETWORK_SIMPLEX",
-  "elk.layered.thoroughness": "5",
+  "elk.layered.crossingMinimization.forceNodeModelOrder": "true",
+  "elk.layered.nodePlacement.strategy": "BRANDES_KOEPF",
+  "elk.layered.nodePlacement.bk.fixedAlignment": "BALANCED",
+  "elk.layered.thoroughness": "1",
   "elk.padding": "[top=8,left=8,bottom=8,right=8]",
 };
 
@@ -60,31 +62,49 @@ export async function elkLayout(elk: Pick<ELK, "layout">, picture: Picture, edge
   };
 }
 
-const step = nodeWidth + 44;
+const column = nodeWidth + 44;
 const gap = 14;
+const margin = 8;
 
-/** A plain layout, for when the other is not to be had: a line for each node, as deep as it is in the tree. */
-export function plainLayout(picture: Picture, edges: readonly Edge[]): Layout {
+/**
+ * Lays out a tree: a column for each level, parents beside the middle of their children. It takes no time, so it serves
+ * where no data flow, and where the other layout is not to be had.
+ */
+export function treeLayout(picture: Picture, edges: readonly Edge[]): Layout {
+  const { nodes } = picture;
+  const below = new Map<string, number>(); // the height of all children together
+  const heights = new Map<string, number>(); // the height of a node with what is below it
+  for (const node of [...nodes].reverse()) {
+    const height = Math.max(below.get(node.id) ?? 0, heightOf(node) + gap);
+    heights.set(node.id, height);
+    below.set(node.parent, (below.get(node.parent) ?? 0) + height);
+  }
   const places = new Map<string, Point>();
-  let [y, width] = [8, 1];
-  for (const node of picture.nodes) {
-    const x = 8 + (node.level - 1) * 48;
-    places.set(node.id, { x, y });
-    y += heightOf(node) + gap;
-    width = Math.max(width, x + step);
+  const free = new Map<string, number>(); // where the next child of a node goes
+  let width = 1;
+  for (const node of nodes) {
+    const top = free.get(node.parent) ?? margin;
+    const height = heights.get(node.id) ?? 0;
+    free.set(node.parent, top + height);
+    free.set(node.id, top + (height - (below.get(node.id) ?? 0)) / 2);
+    const x = margin + (node.level - 1) * column;
+    places.set(node.id, { x, y: top + (height - gap - heightOf(node)) / 2 });
+    width = Math.max(width, x + nodeWidth + margin);
   }
-  const routes = new Map<string, readonly Point[]>();
-  for (const edge of edges) {
-    const [from, to] = [picture.byId.get(edge.from), picture.byId.get(edge.to)];
-    const [a, b] = [places.get(edge.from), places.get(edge.to)];
-    if (!from || !to || !a || !b) continue;
-    const middle = b.y + heightOf(to) / 2;
-    if (edge.kind === "child") {
-      routes.set(edge.id, [{ x: a.x + 20, y: a.y + heightOf(from) }, { x: a.x + 20, y: middle }, { x: b.x, y: middle }]);
-    } else {
-      const [right, start] = [Math.max(a.x, b.x) + nodeWidth + 20, a.y + heightOf(from) / 2];
-      routes.set(edge.id, [{ x: a.x + nodeWidth, y: start }, { x: right, y: start }, { x: right, y: middle }, { x: b.x + nodeWidth, y: middle }]);
-    }
+  const routes = new Map(edges.map((edge) => [edge.id, routeOf(picture, places, edge)]));
+  return { width, height: margin + (heights.get(nodes[0]?.id ?? "") ?? 0), places, routes };
+}
+
+function routeOf(picture: Picture, places: ReadonlyMap<string, Point>, edge: Edge): readonly Point[] {
+  const [from, to] = [picture.byId.get(edge.from), picture.byId.get(edge.to)];
+  const [a, b] = [places.get(edge.from), places.get(edge.to)];
+  if (!from || !to || !a || !b) return [];
+  const [start, end] = [a.y + heightOf(from) / 2, b.y + heightOf(to) / 2];
+  const left = a.x + nodeWidth;
+  if (b.x > left) {
+    const middle = (left + b.x) / 2;
+    return start === end ? [{ x: left, y: start }, { x: b.x, y: end }] : [{ x: left, y: start }, { x: middle, y: start }, { x: middle, y: end }, { x: b.x, y: end }];
   }
-  return { width, height: y, places, routes };
+  const right = Math.max(left, b.x + nodeWidth) + 16;
+  return [{ x: left, y: start }, { x: right, y: start }, { x: right, y: end }, { x: b.x + nodeWidth, y: end }];
 }

@@ -1,20 +1,24 @@
 import type { ELK } from "elkjs/lib/elk-api";
 import type { Edge } from "./edges";
-import { elkLayout, plainLayout, type Layout } from "./layout";
+import { elkLayout, treeLayout, type Layout } from "./layout";
 import type { Picture } from "./picture";
 
 /** Nobody waits longer for a layout, in milliseconds. */
 const patience = 20_000;
 
-/** Lays pictures out in a worker of its own, which is started for the first of them. */
+/** Lays pictures out: trees at once, others in a worker of its own, which is started for the first of them. */
 export class Layouter {
   #elk: Promise<ELK> | undefined;
   #given: ((error: Error) => void) | undefined;
-  /** Why the layouts are plain ones; undefined when they are not. */
+  /** Why a layout that should have come from the worker is a plain one; undefined when it is as it should be. */
   failure: string | undefined;
 
   /** Never fails: when the worker does, the layout is a plain one. */
   async layOut(picture: Picture, edges: readonly Edge[]): Promise<Layout> {
+    if (edges.every((edge) => edge.kind === "child")) {
+      this.failure = undefined;
+      return treeLayout(picture, edges);
+    }
     try {
       const failed = new Promise<never>((_, reject) => {
         this.#given = reject;
@@ -31,7 +35,7 @@ export class Layouter {
     } catch (error) {
       this.failure = error instanceof Error ? error.message : "it did not start";
       this.stop();
-      return plainLayout(picture, edges);
+      return treeLayout(picture, edges);
     }
   }
 

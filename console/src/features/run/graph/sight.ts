@@ -17,7 +17,7 @@ export interface Size {
   readonly height: number;
 }
 
-const smallest = 0.12;
+const smallest = 0.04;
 const largest = 2;
 /** What fits only smaller than this cannot be read, and is not shown at once. */
 const legible = 0.6;

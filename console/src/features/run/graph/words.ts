@@ -22,6 +22,7 @@ export function stateOf(model: RunModel, row: number): string {
   const words = [model.cached(row) ? "From the cache" : lookOf(model.phase(row)).label];
   if (ended !== none && started !== none) words.push(duration(ended - started));
   if (attempt > 1) words.push(`attempt ${attempt}`);
+  if (model.group(row) !== "") words.push(model.group(row));
   return words.join(" · ");
 }
 

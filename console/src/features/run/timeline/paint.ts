@@ -235,7 +235,16 @@ function paintTitle(ctx: CanvasRenderingContext2D, scene: Scene, row: number, y:
   ctx.fillStyle = palette.text;
   ctx.font = `${onPath || row === scene.selected ? 600 : 400} ${Math.min(13, rowHeight * 0.8)}px ${palette.font}`;
   ctx.textBaseline = "middle";
-  ctx.fillText(model.title(row), x + (sign ? 31 : 10), middle + 0.5);
+  const left = x + (sign ? 31 : 10);
+  ctx.fillText(shortened(ctx, model.title(row), gutter - left - 6), left, middle + 0.5);
+}
+
+/** As much of a text as there is room for. */
+function shortened(ctx: CanvasRenderingContext2D, text: string, room: number): string {
+  const width = ctx.measureText(text).width;
+  if (width <= room) return text;
+  const fits = Math.max(1, Math.floor((text.length * (room - 10)) / width));
+  return `${text.slice(0, fits)}…`;
 }
 
 function paintAxis(ctx: CanvasRenderingContext2D, { ticks, scale, palette, axis }: Scene): void {
