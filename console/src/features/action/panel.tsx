@@ -11,6 +11,7 @@ import { Phase } from "@/design/phase";
 import { isLive } from "@/design/phases";
 import { Tabs } from "@/design/tabs";
 import { Span } from "@/design/time";
+import { ActionMenu } from "@/features/launch/action-menu";
 import type { RunName } from "@/features/run/model/use-run-model";
 import { Summary } from "./summary/summary";
 import { titleOf } from "./title";
@@ -76,7 +77,7 @@ export function ActionPanel(props: ActionPanelProps) {
   );
 }
 
-function Header({ action, attempt, details, onChange, onClose }: ActionPanelProps & { readonly details: ActionDetails | undefined }) {
+function Header({ run, action, attempt, details, onChange, onClose }: ActionPanelProps & { readonly details: ActionDetails | undefined }) {
   const phase = details?.status?.phase ?? ActionPhase.UNSPECIFIED;
   const newest = details && latest(details)?.attempt;
   return (
@@ -112,6 +113,7 @@ function Header({ action, attempt, details, onChange, onClose }: ActionPanelProp
           ))}
         </Select>
       )}
+      {details && <ActionMenu run={run} action={action} type={details.metadata?.actionType ?? ActionType.UNSPECIFIED} phase={phase} />}
       {onClose && (
         <IconButton label="Close" className={css["close"] ?? ""} onClick={onClose}>
           <X size={16} aria-hidden />

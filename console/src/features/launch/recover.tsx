@@ -18,12 +18,14 @@ export interface RecoverDialogProps {
   readonly run: RunName;
   /** What an action is called among people. */
   readonly titleOf?: ((action: string) => string | undefined) | undefined;
+  /** Actions that are to run again at first, whatever they have; the reader may choose others. */
+  readonly forced?: readonly string[] | undefined;
   readonly open: boolean;
   readonly onClose: () => void;
 }
 
 /** Shows what a recovery would reuse and what it would run again, and starts it. */
-export function RecoverDialog({ run, titleOf, open, onClose }: RecoverDialogProps) {
+export function RecoverDialog({ run, titleOf, forced, open, onClose }: RecoverDialogProps) {
   return (
     <Dialog
       open={open}
@@ -32,15 +34,15 @@ export function RecoverDialog({ run, titleOf, open, onClose }: RecoverDialogProp
       title={`Recover ${run.name}`}
       description="A new run of the same code with the same inputs. It takes from this one what has a result, and makes the rest."
     >
-      <Plan run={run} titleOf={titleOf} onClose={onClose} />
+      <Plan run={run} titleOf={titleOf} forced={forced} onClose={onClose} />
     </Dialog>
   );
 }
 
-function Plan({ run, titleOf, onClose }: Omit<RecoverDialogProps, "open">) {
+function Plan({ run, titleOf, forced = [], onClose }: Omit<RecoverDialogProps, "open">) {
   const navigate = useNavigate();
   const tell = useTell();
-  const [force, setForce] = useState<readonly string[]>([]);
+  const [force, setForce] = useState<readonly string[]>(forced);
   const [names] = useState(() => new Names());
   const preview = useInfiniteQuery({
     queryKey: ["preview-recovery", run, force],

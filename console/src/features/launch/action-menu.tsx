@@ -1,0 +1,47 @@
+import { Ellipsis } from "lucide-react";
+import { useState } from "react";
+import { ActionType } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import type { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { IconButton } from "@/design/button";
+import { Menu, MenuItem } from "@/design/menu";
+import { isLive, isTerminal } from "@/design/phases";
+import type { RunName } from "@/features/run/model/use-run-model";
+import { AbortDialog } from "./abort";
+import { RecoverDialog } from "./recover";
+import { RerunDialog } from "./rerun";
+
+export interface ActionMenuProps {
+  readonly run: RunName;
+  readonly action: string;
+  readonly type: ActionType;
+  readonly phase: ActionPhase;
+}
+
+type Open = "abort" | "alone" | "from-here";
+
+/** What can be done with one action of a run; the run's own has its buttons above. */
+export function ActionMenu({ run, action, type, phase }: ActionMenuProps) {
+  const [open, setOpen] = useState<Open>();
+  const close = () => setOpen(undefined);
+  const task = type !== ActionType.TRACE && type !== ActionType.CONDITION;
+  const ended = isTerminal(phase);
+  if (action === "a0" || (!task && !isLive(phase))) return null;
+  return (
+    <>
+      <Menu
+        trigger={
+          <IconButton label="Do something with this action">
+            <Ellipsis size={16} aria-hidden />
+          </IconButton>
+        }
+      >
+        {task && <MenuItem onSelect={() => setOpen("alone")}>Run it by itself …</MenuItem>}
+        {task && ended && <MenuItem onSelect={() => setOpen("from-here")}>Run again from here …</MenuItem>}
+        {isLive(phase) && <MenuItem onSelect={() => setOpen("abort")}>Abort it …</MenuItem>}
+      </Menu>
+      <RerunDialog run={run} action={action} open={open === "alone"} onClose={close} />
+      <RecoverDialog run={run} forced={[action]} open={open === "from-here"} onClose={close} />
+      <AbortDialog run={run} action={action} open={open === "abort"} onClose={close} />
+    </>
+  );
+}
