@@ -3,6 +3,7 @@ import { HomeSearch } from "@/features/home/search";
 import { ActionSearch } from "@/features/run/search";
 import { RunsSearch } from "@/features/runs/search";
 import { LaunchSearch } from "@/features/launch/search";
+import { SystemSearch } from "@/features/system/search";
 import { Failure, NotFound } from "./failure";
 import { rememberPlace } from "./place";
 import { Shell } from "./shell";
@@ -13,6 +14,7 @@ const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, er
 
 const home = createRoute({ getParentRoute: () => root, path: "/", validateSearch: HomeSearch, component: lazyRouteComponent(() => import("@/features/home/page"), "HomePage") });
 const projects = createRoute({ getParentRoute: () => root, path: "/projects", validateSearch: HomeSearch, component: lazyRouteComponent(() => import("@/features/home/page"), "HomePage") });
+const system = createRoute({ getParentRoute: () => root, path: "/system", validateSearch: SystemSearch, component: lazyRouteComponent(() => import("@/features/system/page"), "SystemPage") });
 
 const inbox = createRoute({ getParentRoute: () => root, path: "/inbox", component: lazyRouteComponent(() => import("@/features/inbox/page"), "InboxPage") });
 
@@ -67,6 +69,7 @@ const tree = root.addChildren([
   home,
   projects,
   inbox,
+  system,
   place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, launch, placeInbox, ...later]),
 ]);
 

@@ -1,9 +1,10 @@
 import { Link, Outlet } from "@tanstack/react-router";
-import { Search, Workflow } from "lucide-react";
+import { Activity, Search, Workflow } from "lucide-react";
 import { useState } from "react";
 import { useConnection } from "@/api/connection";
-import { Button } from "@/design/button";
+import { Button, buttonClass } from "@/design/button";
 import { When } from "@/design/time";
+import { Tooltip } from "@/design/tooltip";
 import { InboxLink } from "@/features/inbox/link";
 import { Palette } from "./palette";
 import { PlaceMenu } from "./place-menu";
@@ -48,6 +49,11 @@ export function Shell() {
           <span>Search</span>
           <kbd aria-hidden>{/Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘K" : "Ctrl K"}</kbd>
         </Button>
+        <Tooltip text="System">
+          <Link to="/system" className={buttonClass("quiet", false, css["system"])} aria-label="System">
+            <Activity size={16} aria-hidden />
+          </Link>
+        </Tooltip>
         <PreferencesMenu />
       </header>
       <LostConnection />

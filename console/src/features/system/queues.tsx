@@ -1,0 +1,102 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { Link } from "@tanstack/react-router";
+import type { Queue } from "@gen/flytebinary/insight/v1/insight_pb.js";
+import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
+import { count, dateOf } from "@/design/format";
+import { Phase } from "@/design/phase";
+import { Span } from "@/design/time";
+import { listRequest } from "@/features/runs/request";
+import { taskOf } from "@/features/runs/task-of";
+import { every } from "./use-system";
+import { Wide } from "./wide";
+import css from "./system.module.css";
+
+/** The queues: how full they are, and what waits in them. */
+export function Queues({ queues }: { readonly queues: readonly Queue[] }) {
+  return (
+    <section className={css["section"]} aria-labelledby="queues" data-testid="queues">
+      <h2 id="queues">Queues</h2>
+      <Wide label="Queues">
+        <thead>
+          <tr>
+            <th scope="col">Queue</th>
+            <th scope="col">Actions under way</th>
+            <th scope="col">Runs under way</th>
+            <th scope="col">Waiting</th>
+            <th scope="col">Longest wait</th>
+            <th scope="col" className={css["number"]}>
+              Priority
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {queues.map((queue) => (
+            <tr key={queue.name}>
+              <th scope="row">{queue.name}</th>
+              <td>
+                <Fill used={queue.actions} limit={queue.maxActions} />
+              </td>
+              <td>
+                <Fill used={queue.runs} limit={queue.maxRuns} />
+              </td>
+              <td>
+                <Fill used={queue.depth} limit={queue.maxDepth} />
+              </td>
+              <td>{queue.oldestWaiting ? <Span from={dateOf(queue.oldestWaiting)} to={undefined} /> : "–"}</td>
+              <td className={css["number"]}>{queue.priority}</td>
+            </tr>
+          ))}
+        </tbody>
+      </Wide>
+      <Waiting />
+    </section>
+  );
+}
+
+/** How much of a limit is used; a limit of 0 is none. */
+function Fill({ used, limit }: { readonly used: bigint; readonly limit: bigint }) {
+  if (limit === 0n) return <span title="without a limit">{count(used)}</span>;
+  const share = Math.min(100, (Number(used) / Number(limit)) * 100);
+  return (
+    <span className={css["fill"]}>
+      {count(used)} of {count(limit)}
+      <span className={css["gauge"]} data-full={share >= 100 || undefined} aria-hidden>
+        <span style={{ width: `${share}%` }} />
+      </span>
+    </span>
+  );
+}
+
+const shown = 10;
+
+/** The runs that wait, of all projects, those first that have waited longest. */
+function Waiting() {
+  const request = listRequest({ phases: "queued,waiting", sort: "oldest" }, Date.now(), shown + 1);
+  const { data } = useQuery(RunService.method.listRuns, { request, scopeBy: { case: "org", value: "flyte" } }, { refetchInterval: every, retry: false });
+  if (!data) return null;
+  if (data.runs.length === 0) return <p className={css["muted"]}>No run waits to begin.</p>;
+  return (
+    <>
+      <h3>Runs that wait to begin, the oldest first</h3>
+      <ul className={css["list"]} data-testid="waiting-runs">
+        {data.runs.slice(0, shown).map(({ action }) => {
+          const run = action?.id?.run;
+          if (!action || !run) return null;
+          return (
+            <li key={`${run.project}/${run.domain}/${run.name}`}>
+              <Phase phase={action.status?.phase ?? ActionPhase.UNSPECIFIED} compact />
+              <Link to="/domain/$domain/project/$project/runs/$run" params={{ domain: run.domain, project: run.project, run: run.name }}>
+                {taskOf(action)}
+              </Link>
+              <span className={css["muted"]}>
+                {run.project} / {run.domain}, <Span from={dateOf(action.status?.startTime)} to={undefined} />
+              </span>
+            </li>
+          );
+        })}
+      </ul>
+      {data.runs.length > shown && <p className={css["muted"]}>There are more.</p>}
+    </>
+  );
+}
