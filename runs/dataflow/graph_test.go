@@ -130,6 +130,16 @@ func TestPartsAndWholes(t *testing.T) {
 	require.Equal(t, []string{"a>gathers.v0", "a>picks.v1", "b>gathers.v0", "b>maps.v0"}, shown(g))
 }
 
+// A data frame that the parent copied on its way keeps its name.
+func TestCopiedOnTheWay(t *testing.T) {
+	const name = "c5b03a90240386a6c952966279127e8b"
+	g := dataflow.New()
+	g.Add(at(1, "a"), nil, named(frame("s3://b/a/1/"+name)))
+	g.Add(at(2, "b"), nil, named(frame("s3://b/b/1/part-0.parquet")))
+	g.Add(at(3, "takes"), named(frame("s3://b/a0/1/9a52b1b1229f/"+name), frame("s3://b/a0/1/9a52b1b1229f/part-0.parquet")), nil)
+	require.Equal(t, []string{"a>takes.v0"}, shown(g))
+}
+
 func TestWhoMadeIt(t *testing.T) {
 	g := dataflow.New()
 	g.Add(at(1, "early"), nil, named(text("the same long text")))

@@ -8,6 +8,7 @@ package dataflow
 
 import (
 	"hash/maphash"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -82,11 +83,23 @@ func (r *reader) scalar(out []key, scalar *core.Scalar, depth int) []key {
 	return out
 }
 
+// reference has two keys where the last part of the place is a generated name: the client that passes a data frame on
+// copies it into its own directory, and leaves it that name.
 func (r *reader) reference(out []key, uri string) []key {
 	if uri == "" {
 		return out
 	}
-	return append(out, r.hash('r', []byte(uri)))
+	out = append(out, r.hash('r', []byte(uri)))
+	name := uri[strings.LastIndexByte(uri, '/')+1:]
+	if !generated(name) {
+		return out
+	}
+	return append(out, r.hash('n', []byte(name)))
+}
+
+// generated tells whether a name consists of at least 128 bits in hexadecimal digits.
+func generated(name string) bool {
+	return len(name) >= 32 && strings.Trim(name, "0123456789abcdef") == ""
 }
 
 // whole is the key of a list or a map itself; what was noted beside the value does not count.
