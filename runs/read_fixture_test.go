@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth/authconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/imagebuilder/imagebuilderconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/org/orgconnect"
@@ -43,6 +44,7 @@ type reading struct {
 	metadata authconnect.AuthMetadataServiceClient
 	images   imagebuilderconnect.ImageServiceClient
 	settings settingsconnect.SettingsServiceClient
+	insight  insightv1connect.InsightServiceClient
 }
 
 func newReading(t *testing.T, change func(*runs.Config)) *reading {
@@ -72,6 +74,7 @@ func newReading(t *testing.T, change func(*runs.Config)) *reading {
 	r.identity = authconnect.NewIdentityServiceClient(client, server.URL)
 	r.metadata = authconnect.NewAuthMetadataServiceClient(client, server.URL)
 	r.images = imagebuilderconnect.NewImageServiceClient(client, server.URL)
+	r.insight = insightv1connect.NewInsightServiceClient(client, server.URL)
 	r.settings = settingsconnect.NewSettingsServiceClient(client, server.URL)
 	return r
 }

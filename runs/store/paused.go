@@ -55,6 +55,9 @@ func (r *Reader) ListPaused(ctx context.Context, scope Scope, limit uint32, toke
 	err = r.snapshot(ctx, func(tx pgx.Tx) error {
 		sql := `SELECT a.project, a.domain, a.run_name, a.name, coalesce(a.parent_name, ''), a.created_at, a.deadline_at,
 			(SELECT s.body FROM specs s WHERE s.digest = a.spec_digest), ` + q.Keys() + ` FROM actions a` + q.Tail()
+		if _, err := tx.Exec(ctx, planning); err != nil { // in the order of an index, however few the planner expects
+			return err
+		}
 		rows, err := tx.Query(ctx, sql, append([]any{planned}, q.Args()...)...)
 		if err != nil {
 			return err

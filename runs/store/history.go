@@ -1,0 +1,61 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// TaskName says which task. An empty version means all of them.
+type TaskName struct{ Project, Domain, Name, Version string }
+
+// HistoryPart is how the actions of a task did that ended in one span of time.
+type HistoryPart struct {
+	Span                               int
+	Succeeded, Failed, Aborted, Cached int64
+	P50, P90                           *time.Duration // nil when none ran and succeeded
+}
+
+// TaskHistory counts what ended since the first span. Durations are from the first start to the end, retries
+// included, of those that ran: not of those that the cache or a recovery answered.
+func (r *Reader) TaskHistory(ctx context.Context, task TaskName, spans Spans) ([]HistoryPart, error) {
+	args := append(spans.args(), task.Project, task.Domain, task.Name)
+	version := ""
+	if task.Version != "" {
+		args = append(args, task.Version)
+		version = " AND a.task_version = $7"
+	}
+	sql := `SELECT ` + spans.number("a.ended_at", 1) + ` AS span,
+			count(*) FILTER (WHERE a.phase IN (5, 10)), count(*) FILTER (WHERE a.phase IN (6, 8)), count(*) FILTER (WHERE a.phase = 7),
+			count(*) FILTER (WHERE a.phase = 5 AND a.cache_status = 2),
+			percentile_disc(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY extract(epoch FROM a.ended_at - a.started_at)::float8)
+				FILTER (WHERE a.phase = 5 AND a.cache_status <> 2 AND a.started_at IS NOT NULL)
+		FROM actions a
+		WHERE a.action_type = 1 AND a.ended_at IS NOT NULL AND a.task_project = $4 AND a.task_domain = $5 AND a.task_name = $6
+			AND a.ended_at >= $1` + version + ` GROUP BY 1 ORDER BY 1`
+	rows, err := r.pool.Query(ctx, sql, append([]any{planned}, args...)...)
+	if err != nil {
+		return nil, fmt.Errorf("read the history of task %s: %w", task.Name, err)
+	}
+	parts, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (HistoryPart, error) {
+		var p HistoryPart
+		var seconds []float64
+		err := row.Scan(&p.Span, &p.Succeeded, &p.Failed, &p.Aborted, &p.Cached, &seconds)
+		if len(seconds) == 2 {
+			p50, p90 := duration(seconds[0]), duration(seconds[1])
+			p.P50, p.P90 = &p50, &p90
+		}
+		return p, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the history of task %s: %w", task.Name, err)
+	}
+	return parts, nil
+}
+
+// duration is never negative, since a clock may have jumped between the two times.
+func duration(seconds float64) time.Duration {
+	return time.Duration(max(0, seconds) * float64(time.Second))
+}

@@ -1,0 +1,98 @@
+package store_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/runs/seed"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// overviewSeeded adds to the rows of the lists what overviews read besides: conditions that wait, tasks, and runs whose
+// names have several words.
+func overviewSeeded(tb testing.TB, scale int) (*pgxpool.Pool, seed.Config) {
+	tb.Helper()
+	pool, config := seeded(tb, scale)
+	for _, statement := range []string{
+		`INSERT INTO actions (id, run_id, project, domain, run_name, name, parent_name, action_type, phase, created_at, updated_at)
+			SELECT nextval('actions_id_seq'), id, project, domain, run_name, 'ask', 'a0', 3, 9, created_at, updated_at
+			FROM actions WHERE parent_name IS NULL AND id % 50 = 1`,
+		`INSERT INTO tasks (project, domain, name, version, short_name, spec_digest, created_at, updated_at)
+			SELECT 'flytesnacks', 'development', 'env.task-' || n, 'v1', 'task-' || n, '', now(), now() FROM generate_series(0, 9999) n`,
+		`INSERT INTO actions (id, run_id, project, domain, run_name, name, action_type, phase, created_at, updated_at, ended_at)
+			SELECT id, id, 'flytesnacks', 'development', 'nightly-train-' || id, 'a0', 1, 5, '2026-01-01', '2026-01-01', '2026-01-01'
+			FROM (SELECT nextval('actions_id_seq') AS id FROM generate_series(1, 10000)) made`,
+		`VACUUM ANALYZE actions`, `VACUUM ANALYZE tasks`,
+	} {
+		_, err := pool.Exec(tb.Context(), statement)
+		require.NoError(tb, err)
+	}
+	return pool, config
+}
+
+// overviewCases are overviews as the console asks for them.
+func overviewCases(c seed.Config) []listCase {
+	scope := store.Scope{Project: c.Project, Domain: c.Domain}
+	end := c.Start.Add(c.Span)
+	day := store.Spans{From: end.Add(-24 * time.Hour), Step: time.Hour, Count: 24}
+	week := store.Spans{From: end.Add(-7 * 24 * time.Hour), Step: 7 * 24 * time.Hour / 50, Count: 50}
+	all := store.Spans{From: c.Start, Step: c.Span / 50, Count: 50}
+	paused := func(name string, scope store.Scope) listCase {
+		return listCase{"paused/" + name, func(ctx context.Context, r *store.Reader) error {
+			_, _, _, err := r.ListPaused(ctx, scope, 100, "")
+			return err
+		}}
+	}
+	history := func(name string, task store.TaskName, spans store.Spans) listCase {
+		return listCase{"history/" + name, func(ctx context.Context, r *store.Reader) error {
+			_, err := r.TaskHistory(ctx, task, spans)
+			return err
+		}}
+	}
+	activity := func(name string, spans store.Spans) listCase {
+		return listCase{"activity/" + name, func(ctx context.Context, r *store.Reader) error {
+			_, _, err := r.Activity(ctx, spans)
+			return err
+		}}
+	}
+	search := func(name, text string) listCase {
+		return listCase{"search/" + name, func(ctx context.Context, r *store.Reader) error {
+			_, err := r.Search(ctx, text, 8)
+			return err
+		}}
+	}
+	task := store.TaskName{Project: c.Project, Domain: c.Domain, Name: "env.task-7"}
+	version, unknown := task, task
+	version.Version, unknown.Name = "v57", "none"
+	return []listCase{
+		paused("everywhere", store.Scope{}), paused("project", scope), paused("nowhere", store.Scope{Project: "none", Domain: "none"}),
+		history("week", task, week), history("all", task, all), history("version", version, all), history("unknown task", unknown, all),
+		activity("day", day), activity("week", week), activity("all", all),
+		search("one letter", "r"), search("rare name", "r4321"), search("word of many", "train"), search("second word", "train-2"),
+		search("task", "env.task-7"), search("nothing", "zzz"), search("label", "rare=yes"), search("common label", "team=t3"),
+	}
+}
+
+// BenchmarkOverviews measures the overviews that the console asks for, in milliseconds.
+func BenchmarkOverviews(b *testing.B) {
+	pool, config := overviewSeeded(b, seedScale(b, 20))
+	reader := store.NewReader(pool)
+	for _, c := range overviewCases(config) {
+		b.Run(c.name, func(b *testing.B) {
+			took := make([]time.Duration, 0, b.N)
+			for b.Loop() {
+				began := time.Now()
+				require.NoError(b, c.run(b.Context(), reader))
+				took = append(took, time.Since(began))
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+			b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+		})
+	}
+}

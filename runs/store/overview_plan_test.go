@@ -1,0 +1,81 @@
+package store_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// TestOverviewsUseIndexes asks the planner how it would run what the console asks for, and wants no walk through the
+// whole table, and of counts that they read an index alone.
+func TestOverviewsUseIndexes(t *testing.T) {
+	pool, config := overviewSeeded(t, 20)
+	recorded := &recorder{}
+	traced := pool.Config()
+	traced.ConnConfig.Tracer = recorded
+	tracedPool, err := pgxpool.NewWithConfig(t.Context(), traced)
+	require.NoError(t, err)
+	t.Cleanup(tracedPool.Close)
+	reader := store.NewReader(tracedPool)
+	index := map[string]string{
+		"paused/everywhere": "actions_paused", "paused/project": "actions_scope_paused",
+		"history/week": "actions_task_ended", "history/all": "actions_task_ended",
+		"activity/day": "actions_root_created", "activity/all": "actions_root_created",
+	}
+	for _, c := range overviewCases(config) {
+		t.Run(c.name, func(t *testing.T) {
+			recorded.last = nil
+			require.NoError(t, c.run(t.Context(), reader))
+			asked := slices.Clone(recorded.last)
+			planner, err := pool.Begin(t.Context()) // with the settings that the statements get
+			require.NoError(t, err)
+			defer planner.Rollback(t.Context()) //nolint:errcheck // nothing was written
+			used := ""
+			for _, statement := range asked {
+				if strings.Contains(statement.SQL, "enable_seqscan") {
+					_, err := planner.Exec(t.Context(), statement.SQL)
+					require.NoError(t, err)
+				}
+				if !strings.Contains(statement.SQL, "FROM actions") {
+					continue // begins and ends of transactions
+				}
+				rows, err := planner.Query(t.Context(), "EXPLAIN "+statement.SQL, statement.Args...)
+				require.NoError(t, err)
+				lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+				require.NoError(t, err)
+				plan := strings.Join(lines, "\n")
+				require.NotContains(t, plan, "Seq Scan on actions", "%s\n%s", statement.SQL, plan)
+				used += plan
+			}
+			if wanted := index[c.name]; wanted != "" {
+				require.Contains(t, used, "using "+wanted)
+			}
+		})
+	}
+}
+
+// TestSearchReadsLittle searches for what begins the names of nearly all runs, with statistics and without. What is read
+// does not grow with what there is.
+func TestSearchReadsLittle(t *testing.T) {
+	for _, analyzed := range []bool{false, true} {
+		pool, _ := overviewSeeded(t, 5)
+		if !analyzed {
+			_, err := pool.Exec(t.Context(), `DELETE FROM pg_statistic`)
+			require.NoError(t, err)
+		}
+		for _, text := range []string{"r", "r1", "nothing", "nightly", "env.task-1"} {
+			readers := counted(t, pool)
+			before := tuplesRead(t, pool)
+			_, err := store.NewReader(readers).Search(t.Context(), text, 8)
+			require.NoError(t, err)
+			closeAndCount(t, readers, pool)
+			require.LessOrEqual(t, tuplesRead(t, pool)-before, int64(16_000), "%s, analyzed %t", text, analyzed)
+		}
+	}
+}
