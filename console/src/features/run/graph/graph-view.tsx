@@ -12,7 +12,6 @@ import { listen, press } from "./input";
 import { Node, nodeElement } from "./node";
 import { mostNodes, type GraphNode } from "./picture";
 import { Toolbar } from "./toolbar";
-import { describe } from "./words";
 import css from "./graph.module.css";
 
 export interface GraphViewProps {
@@ -127,7 +126,8 @@ function Nodes({ model, shown, selected }: { readonly model: RunModel; readonly 
         model={model}
         node={node}
         at={at}
-        words={describe(model, picture, node, taken.get(node.id) ?? [])}
+        picture={picture}
+        taken={taken.get(node.id)}
         mark={markOf(model, node)}
         cursor={node.id === cursor}
         selected={node.kind === "action" && model.name(node.row) === selected}

@@ -4,16 +4,19 @@ import { count } from "@/design/format";
 import { Phase, PhaseBar } from "@/design/phase";
 import { lookOf, phases } from "@/design/phases";
 import type { RunModel } from "@/features/run/model/run-model";
+import type { Edge } from "./edges";
 import { heightOf, nodeWidth, type Point } from "./layout";
-import type { GraphNode } from "./picture";
-import { countsOf, nameOf, stateOf } from "./words";
+import type { GraphNode, Picture } from "./picture";
+import { countsOf, describe, nameOf, stateOf } from "./words";
 import css from "./graph.module.css";
 
 export interface NodeProps {
   readonly model: RunModel;
   readonly node: GraphNode;
   readonly at: Point;
-  readonly words: string;
+  readonly picture: Picture;
+  /** The lines of data that end here. */
+  readonly taken: readonly Edge[] | undefined;
   /** What an action looks like now: a node is drawn anew when this changes. */
   readonly mark: string;
   readonly cursor: boolean;
@@ -23,7 +26,7 @@ export interface NodeProps {
 export const nodeElement = (id: string): string => `graph-${id}`;
 
 /** A node of the graph. Its frame takes the pointer and the keys. */
-export const Node = memo(function Node({ model, node, at, words, cursor, selected }: NodeProps) {
+export const Node = memo(function Node({ model, node, at, picture, taken, cursor, selected }: NodeProps) {
   return (
     <div
       id={nodeElement(node.id)}
@@ -34,7 +37,7 @@ export const Node = memo(function Node({ model, node, at, words, cursor, selecte
       data-kind={node.kind}
       data-cursor={cursor || undefined}
       data-fold={node.kind === "more" ? "" : undefined}
-      aria-label={words}
+      aria-label={describe(model, picture, node, taken ?? [])}
       aria-level={node.level}
       aria-posinset={node.place}
       aria-setsize={node.places}
