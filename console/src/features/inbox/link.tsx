@@ -7,12 +7,15 @@ import css from "./inbox.module.css";
 export function InboxLink() {
   const waiting = usePausedCount() ?? 0;
   return (
-    <Link to="/inbox" aria-label={waiting > 0 ? `Inbox, ${waiting} waiting` : "Inbox"}>
+    <Link to="/inbox">
       Inbox
       {waiting > 0 && (
-        <span className={css["count"]} aria-hidden>
-          {waiting > 99 ? "99+" : count(waiting)}
-        </span>
+        <>
+          <span className={css["count"]} aria-hidden>
+            {waiting > 99 ? "99+" : count(waiting)}
+          </span>
+          <span className="visually-hidden">, {waiting} waiting</span>
+        </>
       )}
     </Link>
   );
