@@ -4,6 +4,7 @@ import { ActionSearch } from "@/features/run/search";
 import { RunsSearch } from "@/features/runs/search";
 import { LaunchSearch } from "@/features/launch/search";
 import { SystemSearch } from "@/features/system/search";
+import { TaskSearch, TasksSearch } from "@/features/tasks/search";
 import { Failure, NotFound } from "./failure";
 import { rememberPlace } from "./place";
 import { Shell } from "./shell";
@@ -45,11 +46,12 @@ export const run = createRoute({
   validateSearch: ActionSearch,
   component: lazyRouteComponent(() => import("@/features/run/page"), "RunPage"),
 });
-export const tasks = createRoute({ getParentRoute: () => place, path: "/tasks", component: lazyRouteComponent(() => import("@/features/tasks/page"), "TasksPage") });
-export const task = createRoute({ getParentRoute: () => place, path: "/tasks/$task", component: lazyRouteComponent(() => import("@/features/tasks/task-page"), "TaskPage") });
+export const tasks = createRoute({ getParentRoute: () => place, path: "/tasks", validateSearch: TasksSearch, component: lazyRouteComponent(() => import("@/features/tasks/page"), "TasksPage") });
+export const task = createRoute({ getParentRoute: () => place, path: "/tasks/$task", validateSearch: TaskSearch, component: lazyRouteComponent(() => import("@/features/tasks/task-page"), "TaskPage") });
 export const taskVersion = createRoute({
   getParentRoute: () => place,
   path: "/tasks/$task/$version",
+  validateSearch: TaskSearch,
   component: lazyRouteComponent(() => import("@/features/tasks/task-page"), "TaskPage"),
 });
 export const launch = createRoute({

@@ -1,50 +1,115 @@
 import { useQuery } from "@connectrpc/connect-query";
-import { Link, useParams } from "@tanstack/react-router";
-import { TaskService } from "@gen/flyteidl2/task/task_service_pb.js";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { TaskService, type ListVersionsResponse_VersionResponse } from "@gen/flyteidl2/task/task_service_pb.js";
+import { useTitle } from "@/app/title";
 import { buttonClass } from "@/design/button";
+import { CopyButton } from "@/design/copy";
+import { Select } from "@/design/field";
 import { dateOf } from "@/design/format";
-import { Command, Loading, ProblemNotice } from "@/design/notice";
+import { Empty, Loading, ProblemNotice } from "@/design/notice";
+import { Tabs } from "@/design/tabs";
 import { When } from "@/design/time";
-import css from "@/features/runs/runs.module.css";
+import { shellWord } from "@/features/action/copy-as";
+import { whoIs } from "@/features/action/summary/people";
+import { EnvironmentTab } from "./environment";
+import { InterfaceTab } from "./interface";
+import { TaskRuns } from "./runs";
+import type { TaskSearch, TaskTab } from "./search";
+import { VersionsTab } from "./versions";
+import css from "./tasks.module.css";
 
-/** A task and its versions. */
+/** A task: how its runs go, what it takes and gives, in which environment, and its versions. */
 export function TaskPage() {
   const { project = "", domain = "", task = "", version } = useParams({ strict: false });
-  const answer = useQuery(TaskService.method.listVersions, { request: { limit: 100 }, taskName: { org: "flyte", project, domain, name: task } });
+  const search: TaskSearch = useSearch({ strict: false });
+  const navigate = useNavigate();
+  useTitle(task, "Tasks");
+  const answer = useQuery(TaskService.method.listVersions, { request: { limit: 200 }, taskName: { org: "flyte", project, domain, name: task } });
   const versions = answer.data?.versions ?? [];
+  const chosen = version ?? versions[0]?.version;
+  const details = useQuery(TaskService.method.getTaskDetails, { taskId: { org: "flyte", project, domain, name: task, version: chosen ?? "" } }, { enabled: chosen !== undefined });
+  const go = (next: { version?: string | undefined; search?: TaskSearch }) => {
+    const to = next.version === undefined ? version : next.version || undefined;
+    const after = next.search ?? search;
+    void (to === undefined
+      ? navigate({ to: "/domain/$domain/project/$project/tasks/$task", params: { project, domain, task }, search: after })
+      : navigate({ to: "/domain/$domain/project/$project/tasks/$task/$version", params: { project, domain, task, version: to }, search: after }));
+  };
+  const spec = details.data?.details?.spec;
+  const metadata = details.data?.details?.metadata;
+  const tab: TaskTab = search.tab ?? "runs";
+  const place = { project, domain };
+  const error = answer.error ?? details.error;
+  const tabs: Record<TaskTab, () => React.ReactNode> = {
+    runs: () => <TaskRuns place={place} task={task} version={version} range={search.range ?? "7d"} onRange={(range) => go({ search: { ...without(search, "range"), ...(range !== "7d" && { range }) } })} />,
+    interface: () => spec && <InterfaceTab spec={spec} />,
+    environment: () => spec && <EnvironmentTab spec={spec} />,
+    versions: () => <VersionsTab place={place} task={task} chosen={version} />,
+  };
   return (
     <div className={css["page"]}>
-      <h1>{task}</h1>
-      <div>
-        <Command text={`flyte run -p ${project} -d ${domain} deployed-task ${task}`} />
+      <div className={css["head"]}>
+        <h1>{task}</h1>
+        <CopyButton text={task} label="Copy the task's name" />
+        <div className={css["do"]}>
+          {versions.length > 0 && <VersionSelect versions={versions} version={version} onChange={(next) => go({ version: next })} />}
+          <Link to="/domain/$domain/project/$project/launch" params={place} search={{ task, ...(version !== undefined && { version }) }} className={buttonClass("primary")}>
+            Launch
+          </Link>
+        </div>
       </div>
-      <div>
-        <Link to="/domain/$domain/project/$project/launch" params={{ project, domain }} search={{ task, ...(version !== undefined && { version }) }} className={buttonClass("primary")}>
-          Launch
-        </Link>
-      </div>
-      {answer.error && <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />}
-      {answer.isLoading && <Loading what="the versions" />}
-      {versions.length > 0 && (
-        <table className={css["table"]}>
-          <thead>
-            <tr>
-              <th scope="col">Version</th>
-              <th scope="col">Deployed</th>
-            </tr>
-          </thead>
-          <tbody>
-            {versions.map((one) => (
-              <tr key={one.version} aria-current={one.version === version ? "true" : undefined}>
-                <td className={css["name"]}>{one.version}</td>
-                <td>
-                  <When at={dateOf(one.deployedAt)} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+      {spec?.documentation?.shortDescription && <p>{spec.documentation.shortDescription}</p>}
+      {metadata && (
+        <p className={css["facts"]}>
+          <span>
+            Version <code title={chosen}>{chosen}</code>
+            {version === undefined && ", the latest"}
+          </span>
+          {metadata.environmentName && <span>Environment {metadata.environmentName}</span>}
+          <span>
+            Deployed <When at={dateOf(metadata.deployedAt)} />
+            {whoIs(metadata.deployedBy) && ` by ${whoIs(metadata.deployedBy)}`}
+          </span>
+        </p>
+      )}
+      {error && <ProblemNotice error={error} retry={() => void (answer.error ? answer.refetch() : details.refetch())} />}
+      {answer.isLoading && <Loading what="the task" />}
+      {answer.isSuccess && versions.length === 0 ? (
+        <Empty title="No task of this name is deployed here" command={`flyte deploy -p ${shellWord(project)} -d ${shellWord(domain)} hello.py env`} />
+      ) : (
+        <Tabs
+          label="About the task"
+          value={tab}
+          onChange={(next) => go({ search: { ...without(search, "tab"), ...(next !== "runs" && { tab: next }) } })}
+          tabs={[
+            ["runs", "Runs and history"],
+            ["interface", "Interface"],
+            ["environment", "Environment"],
+            ["versions", "Versions"],
+          ]}
+        >
+          <div className={css["tab"]}>{!spec && (tab === "interface" || tab === "environment") && !error ? <Loading what="the task" /> : tabs[tab]()}</div>
+        </Tabs>
       )}
     </div>
+  );
+}
+
+function without<K extends keyof TaskSearch>(search: TaskSearch, key: K): Omit<TaskSearch, K> {
+  return Object.fromEntries(Object.entries(search).filter(([one]) => one !== key)) as Omit<TaskSearch, K>;
+}
+
+function VersionSelect({ versions, version, onChange }: { readonly versions: readonly ListVersionsResponse_VersionResponse[]; readonly version: string | undefined; readonly onChange: (version: string) => void }) {
+  const known = version === undefined || versions.some((one) => one.version === version);
+  return (
+    <Select aria-label="Version" className={css["versions"]} value={version ?? ""} onChange={(event) => onChange(event.target.value)}>
+      <option value="">All versions</option>
+      {!known && <option value={version}>{version}</option>}
+      {versions.map((one) => (
+        <option key={one.version} value={one.version}>
+          {one.version}
+        </option>
+      ))}
+    </Select>
   );
 }

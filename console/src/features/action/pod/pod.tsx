@@ -30,7 +30,7 @@ export function PodTab({ action, details, attempt }: TabProps) {
       {containersOf(template).map((container) => (
         <Container key={container.name} container={container} />
       ))}
-      {template && <Task template={template} />}
+      {template && <TaskSettings template={template} />}
       {data?.details?.runSpec && <Run spec={data.details.runSpec} />}
     </>
   );
@@ -102,7 +102,8 @@ function Process({ container, kind }: { readonly container: ContainerContext; re
   );
 }
 
-function Container({ container }: { readonly container: ContainerSpec }) {
+/** A container as a task asks for it. */
+export function Container({ container }: { readonly container: ContainerSpec }) {
   return (
     <section className={css["section"]}>
       <h3>Container {container.name}</h3>
@@ -163,7 +164,8 @@ function Environment({ variables }: { readonly variables: readonly Variable[] })
 
 const seconds = (span: { readonly seconds: bigint; readonly nanos: number } | undefined): string => (span ? duration(Number(span.seconds) * 1000 + span.nanos / 1e6) : "");
 
-function Task({ template }: { readonly template: TaskTemplate }) {
+/** What a task asks for beside its containers. */
+export function TaskSettings({ template }: { readonly template: TaskTemplate }) {
   const { metadata, securityContext, extendedResources, reusePolicy } = template;
   const pod = template.target.case === "k8sPod" ? template.target.value.metadata : metadata?.metadata;
   const accelerator = extendedResources?.gpuAccelerator;

@@ -1,0 +1,75 @@
+import { durationMs } from "@bufbuild/protobuf/wkt";
+import type { HistoryBucket } from "@gen/flytebinary/insight/v1/overview_pb.js";
+import { msOf } from "@/design/format";
+
+/** What ended in a span of time. Times are in milliseconds. */
+export interface Bucket {
+  readonly from: number;
+  readonly to: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly aborted: number;
+  readonly cached: number;
+  /** How long those that succeeded ran; undefined when none did. */
+  readonly p50: number | undefined;
+  readonly p90: number | undefined;
+}
+
+export function bucketsOf(buckets: readonly HistoryBucket[], now: number): Bucket[] {
+  return buckets.map((one, at) => ({
+    from: msOf(one.from) ?? 0,
+    to: msOf(buckets[at + 1]?.from) ?? now,
+    succeeded: one.succeeded,
+    failed: one.failed,
+    aborted: one.aborted,
+    cached: one.cached,
+    p50: one.p50 && durationMs(one.p50),
+    p90: one.p90 && durationMs(one.p90),
+  }));
+}
+
+/** The share that failed, from 0 to 1, of what came to an end by itself; undefined when nothing did. */
+export const failureRate = ({ succeeded, failed }: Pick<Bucket, "succeeded" | "failed">): number | undefined => (succeeded + failed === 0 ? undefined : failed / (succeeded + failed));
+
+export const ended = ({ succeeded, failed, aborted }: Pick<Bucket, "succeeded" | "failed" | "aborted">): number => succeeded + failed + aborted;
+
+export interface Totals {
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly aborted: number;
+  readonly cached: number;
+}
+
+export const totalsOf = (buckets: readonly Bucket[]): Totals =>
+  buckets.reduce((sum, one) => ({ succeeded: sum.succeeded + one.succeeded, failed: sum.failed + one.failed, aborted: sum.aborted + one.aborted, cached: sum.cached + one.cached }), {
+    succeeded: 0,
+    failed: 0,
+    aborted: 0,
+    cached: 0,
+  });
+
+/** A round number that is not below the given one: 1, 2 or 5 times a power of ten. */
+export function roundUp(value: number): number {
+  if (!(value > 0)) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  const step = [1, 2, 5, 10].find((one) => one * power >= value * (1 - 1e-9)) ?? 10;
+  return step * power;
+}
+
+/** Runs of neighbours that have a value, as places and heights from 0 to 1: a line is not drawn where nothing is known. */
+export function pieces(values: readonly (number | undefined)[], most: number): (readonly (readonly [at: number, height: number])[])[] {
+  const found: (readonly [number, number])[][] = [];
+  let open: (readonly [number, number])[] | undefined;
+  values.forEach((value, at) => {
+    if (value === undefined) {
+      open = undefined;
+      return;
+    }
+    if (!open) {
+      open = [];
+      found.push(open);
+    }
+    open.push([at, Math.min(1, value / most)]);
+  });
+  return found;
+}

@@ -1,0 +1,104 @@
+import { useEffect, useRef, useState, type ReactNode } from "react";
+import { pieces } from "./buckets";
+import css from "./history.module.css";
+
+const height = 112;
+const foot = 4;
+
+export interface Line {
+  readonly values: readonly (number | undefined)[];
+  /** How it looks: a class of the style sheet. */
+  readonly look: "p50" | "p90" | "rate";
+}
+
+/** A series of amounts that are put on each other. */
+export interface Stack {
+  readonly values: readonly number[];
+  readonly look: "succeeded" | "failed" | "aborted";
+}
+
+export interface ChartProps {
+  readonly title: string;
+  /** What it shows, for those who cannot see it. */
+  readonly label: string;
+  readonly count: number;
+  /** What the top of the chart means. */
+  readonly most: number;
+  readonly write: (value: number) => string;
+  readonly lines?: readonly Line[];
+  /** The lowest first. */
+  readonly stacks?: readonly Stack[];
+  readonly pointed: number | undefined;
+  readonly onPoint: (at: number | undefined) => void;
+  readonly legend: ReactNode;
+}
+
+/** A small chart over time: lines, or bars of amounts. */
+export function Chart({ title, label, count, most, write, lines = [], stacks = [], pointed, onPoint, legend }: ChartProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(320);
+  useEffect(() => {
+    const element = frame.current;
+    if (!element) return;
+    const observer = new ResizeObserver(() => setWidth(Math.max(120, element.clientWidth)));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  const step = width / Math.max(1, count);
+  const x = (at: number) => (at + 0.5) * step;
+  const y = (share: number) => foot + (1 - share) * (height - 2 * foot);
+  return (
+    <figure className={css["chart"]}>
+      <figcaption>
+        <strong>{title}</strong>
+        <span className={css["legend"]}>{legend}</span>
+      </figcaption>
+      <div ref={frame} className={css["frame"]}>
+        <svg
+          role="img"
+          aria-label={label}
+          width={width}
+          height={height}
+          viewBox={`0 0 ${width} ${height}`}
+          onPointerMove={(event) => {
+            const at = Math.floor((event.clientX - event.currentTarget.getBoundingClientRect().left) / step);
+            onPoint(at >= 0 && at < count ? at : undefined);
+          }}
+          onPointerLeave={() => onPoint(undefined)}
+        >
+          <line className={css["axis"]} x1={0} x2={width} y1={y(0)} y2={y(0)} />
+          <line className={css["axis"]} x1={0} x2={width} y1={y(1)} y2={y(1)} />
+          {pointed !== undefined && <rect className={css["pointed"]} x={pointed * step} y={0} width={step} height={height} />}
+          <Bars stacks={stacks} most={most} step={step} y={y} />
+          {lines.map(({ values, look }) =>
+            pieces(values, most).map((piece) =>
+              piece.length === 1 ? (
+                <circle key={`${look}${piece[0]?.[0]}`} className={`${css["dot"] ?? ""} ${css[look] ?? ""}`} cx={x(piece[0]?.[0] ?? 0)} cy={y(piece[0]?.[1] ?? 0)} r={2.5} />
+              ) : (
+                <polyline key={`${look}${piece[0]?.[0]}`} className={`${css["line"] ?? ""} ${css[look] ?? ""}`} points={piece.map(([at, share]) => `${x(at)},${y(share)}`).join(" ")} />
+              ),
+            ),
+          )}
+        </svg>
+        <span className={css["most"]} aria-hidden>
+          {write(most)}
+        </span>
+      </div>
+    </figure>
+  );
+}
+
+function Bars({ stacks, most, step, y }: { readonly stacks: readonly Stack[]; readonly most: number; readonly step: number; readonly y: (share: number) => number }) {
+  const below: number[] = [];
+  return stacks.map(({ values, look }) => (
+    <g key={look} className={css[look]}>
+      {values.map((value, at) => {
+        const low = below[at] ?? 0;
+        below[at] = low + value;
+        if (value === 0) return null;
+        const top = y((low + value) / most);
+        return <rect key={at} x={at * step + Math.min(1, step / 8)} y={top} width={Math.max(1, step - Math.min(2, step / 4))} height={Math.max(1, y(low / most) - top)} />;
+      })}
+    </g>
+  ));
+}

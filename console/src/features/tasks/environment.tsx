@@ -1,0 +1,34 @@
+import type { TaskSpec } from "@gen/flyteidl2/task/task_definition_pb.js";
+import { Facts } from "@/design/facts";
+import { Container, TaskSettings } from "@/features/action/pod/pod";
+import { containersOf } from "@/features/action/pod/specification";
+import css from "./tasks.module.css";
+
+/** With what a task runs: image, resources, variables, and how it is tried, stopped and cached. */
+export function EnvironmentTab({ spec }: { readonly spec: TaskSpec }) {
+  const template = spec.taskTemplate;
+  const metadata = template?.metadata;
+  return (
+    <>
+      <section className={css["section"]}>
+        <h2>Environment</h2>
+        <Facts
+          facts={[
+            ["Name", spec.environment?.name],
+            ["About", spec.environment?.description],
+            ["Code", metadata?.codeBundleUri && <code className={css["address"]}>{metadata.codeBundleUri}</code>],
+            [
+              "Cache",
+              metadata && (metadata.discoverable ? [`on, version ${metadata.discoveryVersion || "–"}`, metadata.cacheSerializable && "one at a time computes", metadata.cacheIgnoreInputVars.length > 0 && `leaves out ${metadata.cacheIgnoreInputVars.join(", ")}`].filter(Boolean).join(", ") : "off"),
+            ],
+            ["Source", spec.documentation?.sourceCode?.link && <code className={css["address"]}>{spec.documentation.sourceCode.link}</code>],
+          ]}
+        />
+      </section>
+      {containersOf(template).map((container) => (
+        <Container key={container.name} container={container} />
+      ))}
+      {template && <TaskSettings template={template} />}
+    </>
+  );
+}

@@ -1,0 +1,189 @@
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { Code } from "@connectrpc/connect";
+import { useQuery } from "@connectrpc/connect-query";
+import { keepPreviousData } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
+import { usePreferences } from "@/app/preferences";
+import type { Place } from "@/app/place";
+import { Select } from "@/design/field";
+import { count, duration, moment, plural } from "@/design/format";
+import { Loading, Notice, ProblemNotice } from "@/design/notice";
+import { useNow } from "@/design/time";
+import { bucketsOf, ended, failureRate, roundUp, totalsOf, type Bucket } from "./buckets";
+import { Chart } from "./chart";
+import { ranges, type Range } from "./search";
+import css from "./history.module.css";
+
+export interface HistoryProps {
+  readonly place: Place;
+  readonly task: string;
+  readonly version: string | undefined;
+  readonly range: Range;
+  readonly onRange: (range: Range) => void;
+}
+
+const names: Record<Range, string> = { "24h": "24 hours", "7d": "7 days", "30d": "30 days", "90d": "90 days" };
+const percent = (share: number): string => `${share > 0 && share < 0.1 ? (share * 100).toFixed(1) : Math.round(share * 100)} %`;
+
+/** How often a task succeeded and failed, and how long it took, over time. All its actions count, those within other runs too. */
+export function History({ place, task, version, range, onRange }: HistoryProps) {
+  const minute = Math.floor(useNow(60_000) / 60_000) * 60_000; // the same request for a minute
+  const answer = useQuery(
+    InsightService.method.getTaskHistory,
+    { ...place, name: task, version: version ?? "", since: timestampFromMs(minute - ranges[range] * 3_600_000), buckets: 48 },
+    { placeholderData: keepPreviousData },
+  );
+  const buckets = useMemo(() => bucketsOf(answer.data?.buckets ?? [], minute), [answer.data, minute]);
+  if (answer.error?.code === Code.Unimplemented) return <Notice title="This server keeps no history of tasks">The task’s runs are below.</Notice>;
+  return (
+    <section className={css["history"]} aria-label="History" data-testid="task-history" aria-busy={answer.isPlaceholderData}>
+      <div className={css["head"]}>
+        <h2>History</h2>
+        <Select aria-label="How far back" className={css["range"]} value={range} onChange={(event) => onRange(event.target.value as Range)}>
+          {(Object.keys(ranges) as Range[]).map((one) => (
+            <option key={one} value={one}>
+              {names[one]}
+            </option>
+          ))}
+        </Select>
+        {answer.data && <Summary buckets={buckets} />}
+      </div>
+      {answer.error && <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />}
+      {answer.isLoading && <Loading what="the history" />}
+      {answer.data && buckets.some((one) => ended(one) > 0) && <Charts buckets={buckets} />}
+    </section>
+  );
+}
+
+function Summary({ buckets }: { readonly buckets: readonly Bucket[] }) {
+  const totals = totalsOf(buckets);
+  const rate = failureRate(totals);
+  return (
+    <p className={css["muted"]}>
+      {ended(totals) === 0
+        ? "Nothing ended in this time."
+        : [plural(ended(totals), "action ended", "actions ended"), rate !== undefined && `${percent(rate)} failed`, totals.aborted > 0 && `${count(totals.aborted)} aborted`, totals.cached > 0 && `${count(totals.cached)} from the cache`]
+            .filter(Boolean)
+            .join(", ")}
+    </p>
+  );
+}
+
+function Charts({ buckets }: { readonly buckets: readonly Bucket[] }) {
+  const [pointed, setPointed] = useState<number>();
+  const all = { count: buckets.length, pointed, onPoint: setPointed };
+  const totals = totalsOf(buckets);
+  const longest = Math.max(0, ...buckets.map(({ p90, p50 }) => p90 ?? p50 ?? 0));
+  const worst = Math.max(0, ...buckets.map((one) => failureRate(one) ?? 0));
+  const shown = pointed === undefined ? undefined : buckets[pointed];
+  return (
+    <>
+      <div className={css["charts"]}>
+        <Chart
+          {...all}
+          title="Duration"
+          label={`How long it took: at most ${duration(longest)} for nine in ten`}
+          most={roundUp(longest)}
+          write={duration}
+          lines={[
+            { values: buckets.map(({ p90 }) => p90), look: "p90" },
+            { values: buckets.map(({ p50 }) => p50), look: "p50" },
+          ]}
+          legend={
+            <>
+              <i className={css["p50"]} /> median <i className={css["p90"]} /> nine in ten
+            </>
+          }
+        />
+        <Chart
+          {...all}
+          title="Failure rate"
+          label={`The share that failed: at most ${percent(worst)}`}
+          most={1}
+          write={percent}
+          lines={[{ values: buckets.map(failureRate), look: "rate" }]}
+          legend={
+            <>
+              <i className={css["rate"]} /> failed of all that ended
+            </>
+          }
+        />
+        <Chart
+          {...all}
+          title="Ended"
+          label={`${totals.succeeded} succeeded, ${totals.failed} failed, ${totals.aborted} aborted`}
+          most={roundUp(Math.max(...buckets.map(ended)))}
+          write={count}
+          stacks={[
+            { values: buckets.map(({ succeeded }) => succeeded), look: "succeeded" },
+            { values: buckets.map(({ failed }) => failed), look: "failed" },
+            { values: buckets.map(({ aborted }) => aborted), look: "aborted" },
+          ]}
+          legend={
+            <>
+              <i className={css["succeeded"]} /> succeeded <i className={css["failed"]} /> failed <i className={css["aborted"]} /> aborted
+            </>
+          }
+        />
+      </div>
+      <Axis buckets={buckets} shown={shown} />
+      <details>
+        <summary>As a table</summary>
+        <Table buckets={buckets} />
+      </details>
+    </>
+  );
+}
+
+/** The times that the charts span; or what is known of the one that is pointed at. */
+function Axis({ buckets, shown }: { readonly buckets: readonly Bucket[]; readonly shown: Bucket | undefined }) {
+  const { zone } = usePreferences();
+  const from = new Date(buckets[0]?.from ?? 0);
+  return (
+    <p className={css["about"]}>
+      {shown
+        ? `${moment(new Date(shown.from), zone)} to ${moment(new Date(shown.to), zone)}: ${wordsOf(shown)}`
+        : `From ${moment(from, zone)} to now, in ${buckets.length} parts. Point at a chart for its numbers.`}
+    </p>
+  );
+}
+
+function wordsOf(bucket: Bucket): string {
+  if (ended(bucket) === 0) return "nothing ended";
+  const rate = failureRate(bucket);
+  return [
+    `${bucket.succeeded} succeeded`,
+    `${bucket.failed} failed${rate !== undefined && bucket.failed > 0 ? ` (${percent(rate)})` : ""}`,
+    bucket.aborted > 0 && `${bucket.aborted} aborted`,
+    bucket.cached > 0 && `${bucket.cached} from the cache`,
+    bucket.p50 !== undefined && `median ${duration(bucket.p50)}`,
+    bucket.p90 !== undefined && `nine in ten under ${duration(bucket.p90)}`,
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+function Table({ buckets }: { readonly buckets: readonly Bucket[] }) {
+  const { zone } = usePreferences();
+  return (
+    <table className={css["table"]}>
+      <thead>
+        <tr>
+          <th scope="col">From</th>
+          <th scope="col">What ended</th>
+        </tr>
+      </thead>
+      <tbody>
+        {buckets
+          .filter((one) => ended(one) > 0)
+          .map((one) => (
+            <tr key={one.from}>
+              <th scope="row">{moment(new Date(one.from), zone)}</th>
+              <td>{wordsOf(one)}</td>
+            </tr>
+          ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,73 @@
+import type { VariableMap } from "@gen/flyteidl2/core/interface_pb.js";
+import type { Literal } from "@gen/flyteidl2/core/literals_pb.js";
+import type { TaskSpec } from "@gen/flyteidl2/task/task_definition_pb.js";
+import { Notice } from "@/design/notice";
+import { typeWords } from "@/features/action/io/type-words";
+import { valueOf } from "@/features/action/io/value";
+import { ValueView } from "@/features/action/io/value-view";
+import css from "./tasks.module.css";
+
+/** What a task takes and gives, with types, defaults and what its author said about them. */
+export function InterfaceTab({ spec }: { readonly spec: TaskSpec }) {
+  const defaults = new Map<string, Literal>();
+  for (const { name, parameter } of spec.defaultInputs) if (parameter?.behavior.case === "default") defaults.set(name, parameter.behavior.value);
+  const { inputs, outputs } = spec.taskTemplate?.interface ?? {};
+  return (
+    <>
+      {spec.documentation?.longDescription && (
+        <Notice>
+          <p className={css["doc"]}>{spec.documentation.longDescription}</p>
+        </Notice>
+      )}
+      <Variables title="Inputs" variables={inputs} defaults={defaults} empty="It takes no inputs." />
+      <Variables title="Outputs" variables={outputs} empty="It gives no outputs." />
+    </>
+  );
+}
+
+interface VariablesProps {
+  readonly title: string;
+  readonly variables: VariableMap | undefined;
+  readonly defaults?: ReadonlyMap<string, Literal>;
+  readonly empty: string;
+}
+
+function Variables({ title, variables, defaults, empty }: VariablesProps) {
+  const all = variables?.variables ?? [];
+  return (
+    <section className={css["section"]}>
+      <h2>{title}</h2>
+      {all.length === 0 ? (
+        <p className={css["muted"]}>{empty}</p>
+      ) : (
+        <table className={css["tasks"]} aria-label={title}>
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">Type</th>
+              {defaults && <th scope="col">Default</th>}
+              <th scope="col">About</th>
+            </tr>
+          </thead>
+          <tbody>
+            {all.map(({ key, value }) => {
+              const initial = defaults?.get(key);
+              return (
+                <tr key={key}>
+                  <th scope="row">{key}</th>
+                  <td data-label="Type">
+                    <code>{typeWords(value?.type)}</code>
+                  </td>
+                  {defaults && <td data-label="Default">{initial ? <ValueView value={valueOf(initial)} /> : <span className={css["muted"]}>needed</span>}</td>}
+                  <td data-label="About" className={css["doc"]}>
+                    {value?.description === key ? "" : value?.description}
+                  </td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}

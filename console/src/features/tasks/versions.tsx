@@ -1,0 +1,75 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { TaskService } from "@gen/flyteidl2/task/task_service_pb.js";
+import { client } from "@/api/transport";
+import type { Place } from "@/app/place";
+import { Button, buttonClass } from "@/design/button";
+import { dateOf } from "@/design/format";
+import { Loading, ProblemNotice } from "@/design/notice";
+import { Phase } from "@/design/phase";
+import { When } from "@/design/time";
+import { whoIs } from "@/features/action/summary/people";
+import css from "./tasks.module.css";
+
+/** The versions of a task, the last deployed first. */
+export function VersionsTab({ place: { project, domain }, task, chosen }: { readonly place: Place; readonly task: string; readonly chosen: string | undefined }) {
+  const answer = useInfiniteQuery({
+    queryKey: ["task-versions", project, domain, task],
+    initialPageParam: "",
+    queryFn: ({ pageParam, signal }) => client(TaskService).listVersions({ request: { limit: 100, token: pageParam }, taskName: { org: "flyte", project, domain, name: task } }, { signal }),
+    getNextPageParam: (page) => page.token || undefined,
+  });
+  if (answer.error) return <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />;
+  if (!answer.data) return <Loading what="the versions" />;
+  return (
+    <>
+      <table className={css["tasks"]} aria-label="Versions">
+        <thead>
+          <tr>
+            <th scope="col">Version</th>
+            <th scope="col">Deployed</th>
+            <th scope="col">By</th>
+            <th scope="col">Last run</th>
+            <th scope="col">
+              <span className="visually-hidden">Launch</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {answer.data.pages
+            .flatMap((page) => page.versions)
+            .map(({ version, deployedAt, deployedBy, latestRun }) => (
+              <tr key={version} aria-current={version === chosen ? "true" : undefined}>
+                <th scope="row">
+                  <Link to="/domain/$domain/project/$project/tasks/$task/$version" params={{ project, domain, task, version }} className={css["version"]} title={version}>
+                    {version}
+                  </Link>
+                </th>
+                <td data-label="Deployed">
+                  <When at={dateOf(deployedAt)} />
+                </td>
+                <td data-label="By">{whoIs(deployedBy)}</td>
+                <td data-label="Last run">
+                  {latestRun?.runId && (
+                    <Link to="/domain/$domain/project/$project/runs/$run" params={{ domain, project, run: latestRun.runId.name }} className={css["last"]}>
+                      <Phase phase={latestRun.phase} /> <When at={dateOf(latestRun.runTime)} relative />
+                    </Link>
+                  )}
+                </td>
+                <td>
+                  <Link to="/domain/$domain/project/$project/launch" params={{ project, domain }} search={{ task, version }} className={buttonClass("plain", true)} aria-label={`Launch version ${version}`}>
+                    Launch
+                  </Link>
+                </td>
+              </tr>
+            ))}
+        </tbody>
+      </table>
+      {answer.hasNextPage && (
+        <div>
+          <Button onClick={() => void answer.fetchNextPage()}>More versions</Button>
+        </div>
+      )}
+    </>
+  );
+}
