@@ -91,6 +91,13 @@ export const screens: readonly Screen[] = [
     },
   },
   {
+    name: "action-report",
+    open: async (page, runs) => {
+      await run(page, runs.drawing, "?action=a0&tab=report");
+      await expect(panel(page).getByTestId("report").locator("iframe").contentFrame().getByRole("heading", { name: "A small report" })).toBeVisible();
+    },
+  },
+  {
     name: "action-pod",
     open: async (page, runs) => {
       await run(page, runs.squares, "?action=a0&tab=pod");
@@ -152,6 +159,13 @@ export const screens: readonly Screen[] = [
       await page.goto(`${place}/runs`);
       await page.getByRole("button", { name: "Theme and time zone" }).click();
       await expect(page.getByLabel("Theme", { exact: true })).toBeVisible();
+    },
+  },
+  {
+    name: "system",
+    open: async (page) => {
+      await page.goto("/v2/system");
+      await expect(page.getByTestId("settings")).toBeVisible();
     },
   },
   {

@@ -5,7 +5,7 @@ import { pythonEnvironment } from "./demo";
 
 /** A run that is to be: a task of flows/shown.py and its inputs. */
 export interface Wanted {
-  readonly task: "squares" | "failing" | "asking" | "long" | "talking" | "drawing";
+  readonly task: "squares" | "failing" | "asking" | "long" | "talking" | "drawing" | "growing" | "prying";
   readonly inputs?: Readonly<Record<string, unknown>>;
   readonly name?: string;
   readonly labels?: Readonly<Record<string, string>>;

@@ -40,7 +40,7 @@ export const test = base.extend<Fixtures>({
       page.on("console", (message) => {
         // A report is in a frame of its own and may complain about what it may not.
         // 501 is the answer to what this server does not serve: pages are made for such servers as well.
-        if (message.type() === "error" && !message.location().url.includes("/blobs/") && !message.text().includes("status of 501")) complaints.push(`in the console: ${message.text()}`);
+        if (message.type() === "error" && !/\/blobs\/|\/report-frame/.test(message.location().url) && !message.text().includes("status of 501")) complaints.push(`in the console: ${message.text()}`);
       });
       page.on("request", (request) => {
         const url = request.url();

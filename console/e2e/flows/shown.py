@@ -80,3 +80,40 @@ async def drawing(title: str = "A small report") -> str:
     )
     await flyte.report.replace.aio(page, do_flush=True)
     return title
+
+
+@env.task(report=True)
+async def growing(steps: int = 30) -> int:
+    """Writes a long report again and again, with a second tab."""
+    for step in range(1, steps + 1):
+        rows = "".join(f"<p>row {n} of step {step}</p>" for n in range(200))
+        flyte.report.get_tab("Second").replace(f"<p>second tab at step {step}</p>")
+        await flyte.report.replace.aio(f"<h1>Step {step}</h1>{rows}", do_flush=True)
+        await asyncio.sleep(1)
+    return steps
+
+
+PRYING = """<h1>Prying</h1><p id="verdict"></p><script>
+const base = "BASE", found = {};
+const pry = (what, look) => { try { found[what] = "read " + look(); } catch { found[what] = "refused"; } };
+pry("storage", () => localStorage.length);
+pry("session", () => sessionStorage.length);
+pry("cookies", () => document.cookie);
+pry("database", () => indexedDB.open("x"));
+pry("parent", () => { if (parent === self) throw 0; return parent.document.title; });
+pry("top", () => { if (top === self) throw 0; return top.document.title; });
+pry("opener", () => opener.document.title);
+pry("leading away", () => { if (top === self) throw 0; top.location = "about:blank"; return "led"; });
+const call = (what, init) => fetch(base + "/flyteidl2.project.ProjectService/ListProjects", { method: "POST", credentials: "include", ...init })
+  .then(async (r) => { found[what] = "read " + (await r.text()); }, () => { found[what] = "refused"; });
+Promise.all([
+  call("api", { headers: { "content-type": "application/json" }, body: "{}" }),
+  call("simple call", { headers: { "content-type": "text/plain" }, body: "{}" }),
+]).then(() => { document.getElementById("verdict").textContent = JSON.stringify(found); });
+</script>"""
+
+
+@env.task(report=True)
+async def prying(base: str) -> None:
+    """Leaves a report that tries to reach everything of the console."""
+    await flyte.report.replace.aio(PRYING.replace("BASE", base), do_flush=True)
