@@ -99,6 +99,11 @@ console-screenshots: build-demo cluster-tools e2e-python ## Take pictures of eve
 	@scripts/system-packages.sh postgres browser
 	cd console && npx --no-install playwright test -c playwright.pictures.config.ts $(ARGS)
 
+.PHONY: console-bench
+console-bench: build-demo cluster-tools ## Measure the console with a run of 100,000 actions; CONSOLE_BENCH_URL=address for one that is there
+	@scripts/system-packages.sh postgres browser
+	cd console && npx --no-install playwright test -c playwright.bench.config.ts $(ARGS)
+
 .PHONY: bench
 bench: build-demo cluster-tools ## Measure, and print tables
 	go run ./bench $(ARGS)

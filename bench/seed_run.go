@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -81,5 +82,10 @@ func show(ctx context.Context, database string, c seed.Shown, out io.Writer) err
 // demoDatabase is the address of the database below the directory of a demo.
 func demoDatabase(dir string) string {
 	query := url.Values{"host": {filepath.Join(dir, "postgres", "socket")}, "port": {"5432"}}
-	return (&url.URL{Scheme: "postgres", User: url.User(pgembed.User), Path: "/" + pgembed.Database, RawQuery: query.Encode()}).String()
+	user := url.User(pgembed.User)
+	// A demo that keeps its data, and one of root's, asks for the password that it keeps beside them.
+	if password, err := os.ReadFile(filepath.Join(dir, "postgres", "flyte-password")); err == nil {
+		user = url.UserPassword(pgembed.User, strings.TrimSpace(string(password)))
+	}
+	return (&url.URL{Scheme: "postgres", User: user, Path: "/" + pgembed.Database, RawQuery: query.Encode()}).String()
 }

@@ -40,10 +40,15 @@ export class Demo {
     return new Demo(await freePort());
   }
 
+  /** Where its data are. */
+  get data(): string {
+    return join(this.folder, "data");
+  }
+
   /** Starts it on the data that are there, and waits until it is ready. */
   async start(): Promise<void> {
     const log = openSync(join(this.folder, "demo.log"), "a");
-    const words = ["demo", "--data-dir", join(this.folder, "data"), "--listen", `127.0.0.1:${this.port}`, "--python", pythonEnvironment];
+    const words = ["demo", "--data-dir", this.data, "--listen", `127.0.0.1:${this.port}`, "--python", pythonEnvironment];
     this.process = spawn(program, words, { stdio: ["ignore", log, log], detached: true });
     const end = Date.now() + patience;
     while (!(await this.ready())) {

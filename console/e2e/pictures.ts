@@ -13,6 +13,7 @@ for (const { name, open } of screens) {
       await open(page, runs);
       for (const colorScheme of themes) {
         await page.emulateMedia({ colorScheme });
+        await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
         await page.screenshot({ path: join(folder, `${name}-${size}-${colorScheme}.png`), animations: "disabled" });
       }
     }

@@ -46,6 +46,7 @@ export const screens: readonly Screen[] = [
     open: async (page, runs) => {
       await run(page, runs.squares);
       await expect(actions(page).getByRole("treeitem")).toHaveCount(6);
+      if (page.viewportSize()?.width === sizes.wide.width) await expect(panel(page).getByText("How it went")).toBeVisible();
     },
   },
   {

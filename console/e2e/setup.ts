@@ -10,6 +10,9 @@ const prepared = [
   { key: "asking", task: "asking" },
 ] as const;
 
+/** As these the tasks of those runs are deployed, the latest last. */
+const versions = ["first", "second"];
+
 export type Prepared = Record<(typeof prepared)[number]["key"], string>;
 
 /**
@@ -23,7 +26,7 @@ export default async function setup(): Promise<() => Promise<void>> {
   try {
     if (known === undefined) await demo.start();
     const url = known ?? demo.url;
-    const names = await start(url, demo.folder, prepared);
+    const names = await start(url, demo.folder, prepared, versions);
     process.env["CONSOLE_E2E"] = JSON.stringify({
       url,
       home: demo.folder,

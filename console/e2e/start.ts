@@ -13,10 +13,13 @@ export interface Wanted {
   readonly wait?: boolean;
 }
 
-/** Starts runs through the released SDK, in one process, and gives their names. The home is the SDK's: it remembers there what it uploaded. */
-export async function start(url: string, home: string, wanted: readonly Wanted[]): Promise<string[]> {
+/**
+ * Starts runs through the released SDK, in one process, and gives their names, after it deployed the tasks as these versions. The home is
+ * the SDK's: it remembers there what it uploaded.
+ */
+export async function start(url: string, home: string, wanted: readonly Wanted[], deployed: readonly string[] = []): Promise<string[]> {
   const script = join(import.meta.dirname, "flows/start.py");
-  const done = await promisify(execFile)(join(pythonEnvironment, "bin/python"), [script, new URL(url).host, JSON.stringify(wanted)], {
+  const done = await promisify(execFile)(join(pythonEnvironment, "bin/python"), [script, new URL(url).host, JSON.stringify(wanted), ...deployed], {
     env: { ...process.env, HOME: home, FLYTE_DISABLE_SENTRY: "1", NO_COLOR: "1", TERM: "dumb" },
     timeout: 240_000,
     maxBuffer: 16 << 20,

@@ -1,5 +1,6 @@
-"""Starts runs through the SDK. Arguments: the server's host and port, and a list of what to run as JSON:
-[{"task": "squares", "inputs": {"n": 4}, "name": "optional", "wait": true}]. Prints the runs' names as JSON."""
+"""Starts runs through the SDK. Arguments: the server's host and port, a list of what to run as JSON:
+[{"task": "squares", "inputs": {"n": 4}, "name": "optional", "wait": true}], and versions as which the tasks are deployed first.
+Prints the runs' names as JSON."""
 
 from __future__ import annotations
 
@@ -19,6 +20,8 @@ flyte.init(
     image_builder="remote",
     root_dir=pathlib.Path(__file__).parent,
 )
+for version in sys.argv[3:]:
+    flyte.deploy(shown.env, version=version)
 runs = []
 for wanted in json.loads(sys.argv[2]):
     context = flyte.with_runcontext(name=wanted.get("name"), labels=wanted.get("labels"))
