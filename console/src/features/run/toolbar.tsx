@@ -6,7 +6,6 @@ import { Input } from "@/design/field";
 import { count, plural } from "@/design/format";
 import { Phase, type PhaseCounts } from "@/design/phase";
 import { isFailure, lookOf, phaseOfKey, phases } from "@/design/phases";
-import { useShortcut } from "@/app/shortcuts";
 import type { Found } from "./find";
 import type { ActionSearch } from "./search";
 import css from "./page.module.css";
@@ -75,8 +74,6 @@ function Find({ text, onChange }: { readonly text: string; readonly onChange: (t
   const [typed, setTyped] = useState(text);
   const [given, setGiven] = useState(text);
   const [sent, setSent] = useState(text);
-  const field = useRef<HTMLInputElement>(null);
-  useShortcut("/", () => field.current?.focus());
   if (given !== text) {
     setGiven(text);
     if (text !== sent) setTyped(text);
@@ -95,7 +92,7 @@ function Find({ text, onChange }: { readonly text: string; readonly onChange: (t
   }, [typed, text]);
   return (
     <Input
-      ref={field}
+      data-filter
       type="search"
       className={css["find"] ?? ""}
       placeholder="Find actions"
