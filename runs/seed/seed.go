@@ -75,10 +75,20 @@ func Fill(ctx context.Context, pool *pgxpool.Pool, c Config) error {
 			return fmt.Errorf("seed events: %w", err)
 		}
 	}
-	if _, err := pool.Exec(ctx, `VACUUM ANALYZE actions`); err != nil {
-		return fmt.Errorf("analyze: %w", err)
-	}
-	return nil
+	return Exec(ctx, pool, `VACUUM ANALYZE actions`)
+}
+
+// Exec runs statements one after the other, however long they take.
+func Exec(ctx context.Context, pool *pgxpool.Pool, statements ...string) error {
+	return pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+		defer conn.Exec(ctx, `RESET statement_timeout`) //nolint:errcheck // the connection is as good as before
+		for _, statement := range append([]string{`SET statement_timeout = 0`}, statements...) {
+			if _, err := conn.Exec(ctx, statement); err != nil {
+				return fmt.Errorf("%.40s: %w", statement, err)
+			}
+		}
+		return nil
+	})
 }
 
 func fillSpec(ctx context.Context, pool *pgxpool.Pool, size int) ([]byte, error) {
@@ -147,6 +157,9 @@ func fillWide(ctx context.Context, pool *pgxpool.Pool, c Config, digest []byte) 
 // inOneGo takes count ids off the sequence and runs fn with the first of them.
 func inOneGo(ctx context.Context, pool *pgxpool.Pool, count int64, fn func(tx pgx.Tx, first int64) error) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = 0`); err != nil {
+			return err
+		}
 		var first int64
 		const take = `SELECT nextval('actions_id_seq')`
 		if err := tx.QueryRow(ctx, take).Scan(&first); err != nil {

@@ -18,7 +18,7 @@ import (
 func overviewSeeded(tb testing.TB, scale int) (*pgxpool.Pool, seed.Config) {
 	tb.Helper()
 	pool, config := seeded(tb, scale)
-	for _, statement := range []string{
+	require.NoError(tb, seed.Exec(tb.Context(), pool,
 		`INSERT INTO actions (id, run_id, project, domain, run_name, name, parent_name, action_type, phase, created_at, updated_at)
 			SELECT nextval('actions_id_seq'), id, project, domain, run_name, 'ask', 'a0', 3, 9, created_at, updated_at
 			FROM actions WHERE parent_name IS NULL AND id % 50 = 1`,
@@ -27,11 +27,10 @@ func overviewSeeded(tb testing.TB, scale int) (*pgxpool.Pool, seed.Config) {
 		`INSERT INTO actions (id, run_id, project, domain, run_name, name, action_type, phase, created_at, updated_at, ended_at)
 			SELECT id, id, 'flytesnacks', 'development', 'nightly-train-' || id, 'a0', 1, 5, '2026-01-01', '2026-01-01', '2026-01-01'
 			FROM (SELECT nextval('actions_id_seq') AS id FROM generate_series(1, 10000)) made`,
+		// One task that half of all children ran.
+		`UPDATE actions SET task_name = 'env.hot', ended_at = created_at + (id % 60) * interval '1 second' WHERE id % 2 = 0 AND parent_name IS NOT NULL AND ended_at IS NOT NULL`,
 		`VACUUM ANALYZE actions`, `VACUUM ANALYZE tasks`,
-	} {
-		_, err := pool.Exec(tb.Context(), statement)
-		require.NoError(tb, err)
-	}
+	))
 	return pool, config
 }
 
@@ -72,6 +71,7 @@ func overviewCases(c seed.Config) []listCase {
 	return []listCase{
 		paused("everywhere", store.Scope{}), paused("project", scope), paused("nowhere", store.Scope{Project: "none", Domain: "none"}),
 		history("week", task, week), history("all", task, all), history("version", version, all), history("unknown task", unknown, all),
+		history("task of half of all", store.TaskName{Project: c.Project, Domain: c.Domain, Name: "env.hot"}, all),
 		activity("day", day), activity("week", week), activity("all", all),
 		search("one letter", "r"), search("rare name", "r4321"), search("word of many", "train"), search("second word", "train-2"),
 		search("task", "env.task-7"), search("nothing", "zzz"), search("label", "rare=yes"), search("common label", "team=t3"),
@@ -91,6 +91,7 @@ func BenchmarkOverviews(b *testing.B) {
 				took = append(took, time.Since(began))
 			}
 			slices.Sort(took)
+			b.ReportMetric(float64(took[0].Microseconds())/1000, "min-ms") // what it costs where others want the cores, too
 			b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
 			b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
 		})
