@@ -45,6 +45,7 @@ export class Graph {
   #stage: Stage | undefined;
   #visible: (row: number) => boolean = () => true;
   #sight: Sight | undefined; // undefined until there is something to see
+  #moved = false; // by the reader, who from then on is left where they are
   #shape = "";
   #wantedShape = "";
   #laying = false;
@@ -70,7 +71,7 @@ export class Graph {
   /** Begins to draw; the returned function ends it. */
   attach(stage: Stage): () => void {
     this.#stage = stage;
-    const size = new ResizeObserver(() => this.#move(this.#sight));
+    const size = new ResizeObserver(() => this.#keepPlace());
     size.observe(stage.frame);
     this.#want(0);
     return () => {
@@ -113,12 +114,14 @@ export class Graph {
 
   /** Puts the cursor on a node. */
   point(id: string): void {
+    this.#moved = true;
     this.#reveal = id;
     this.#publish({ cursor: id });
     this.#revealCursor();
   }
 
   toggle(node: GraphNode): void {
+    this.#moved = true;
     this.#hold(node.id);
     if (node.kind === "more") {
       if (node.full) return;
@@ -131,6 +134,7 @@ export class Graph {
 
   /** Folds everything below the root's children. */
   foldAll(): void {
+    this.#moved = true;
     const { picture } = this.#shown;
     const root = picture.nodes[0];
     if (!root) return;
@@ -146,15 +150,18 @@ export class Graph {
 
   /** Draws larger by a factor; a point of the frame stays where it is, the middle when unset. */
   zoom(factor: number, x?: number, y?: number): void {
+    this.#moved = true;
     const { width, height } = this.#size;
     if (this.#sight) this.#move(zoomed(this.#sight, factor, { x: x ?? width / 2, y: y ?? height / 2 }));
   }
 
   pan(dx: number, dy: number): void {
+    this.#moved = true;
     if (this.#sight) this.#move({ ...this.#sight, x: this.#sight.x + dx, y: this.#sight.y + dy });
   }
 
   fit(): void {
+    this.#moved = true;
     this.#move(fitted(this.#shown.layout, this.#size));
   }
 
@@ -224,12 +231,14 @@ export class Graph {
     if (this.#wantedShape !== shape) this.#want(0); // it went on meanwhile
   }
 
+  /** Finds a sight for a new layout or a new size of the frame. */
   #keepPlace(): void {
     const { layout, picture } = this.#shown;
     const at = this.#held && layout.places.get(this.#held.id);
-    if (!this.#sight) {
+    if (!this.#sight || !this.#moved) {
       const root = picture.nodes[0];
       if (root) this.#move(opening(layout, this.#size, this.#boxOf(root)));
+      this.#reveal = this.#shown.cursor;
     } else if (this.#held && at) {
       this.#move({ ...this.#sight, x: this.#held.x - this.#sight.k * at.x, y: this.#held.y - this.#sight.k * at.y });
     } else {

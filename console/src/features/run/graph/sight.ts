@@ -50,7 +50,7 @@ export function fitted(graph: Size, screen: Size): Sight {
 export function opening(graph: Size, screen: Size, root: Box): Sight {
   const all = fitted(graph, screen);
   if (all.k >= legible) return all;
-  const k = Math.min(0.85, Math.max(legible, (screen.height - 2 * air) / graph.height));
+  const k = 0.85;
   return { k, x: air - k * root.x, y: screen.height / 2 - k * (root.y + root.height / 2) };
 }
 
