@@ -45,7 +45,9 @@ export function ErrorsView({ run, model, failures, selected, onSelect }: ErrorsV
   return (
     <div className={css["errors"]}>
       <p className={css["total"]}>
-        {plural(data.total, "action")} failed in {plural(data.groups.length, "way")}.
+        {plural(data.total, "action")} failed in {plural(data.totalGroups, "way")}
+        {data.totalGroups > data.groups.length && <>, of which these {data.groups.length} began first</>}.
+        {data.truncated && <> Only the actions that were created first were looked at: there are very many.</>}
       </p>
       <ol className={css["groups"]}>
         {data.groups.map((group) => (
