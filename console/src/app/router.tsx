@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { CompareSearch } from "@/features/compare/search";
 import { HomeSearch } from "@/features/home/search";
 import { ActionSearch } from "@/features/run/search";
 import { RunsSearch } from "@/features/runs/search";
@@ -60,6 +61,12 @@ export const launch = createRoute({
   validateSearch: LaunchSearch,
   component: lazyRouteComponent(() => import("@/features/launch/page"), "LaunchPage"),
 });
+export const compare = createRoute({
+  getParentRoute: () => place,
+  path: "/compare",
+  validateSearch: CompareSearch,
+  component: lazyRouteComponent(() => import("@/features/compare/page"), "ComparePage"),
+});
 export const placeInbox = createRoute({ getParentRoute: () => place, path: "/inbox", component: lazyRouteComponent(() => import("@/features/inbox/page"), "InboxPage") });
 
 // Places of what the server does not serve yet; links to them are printed by clients all the same.
@@ -72,7 +79,7 @@ const tree = root.addChildren([
   projects,
   inbox,
   system,
-  place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, launch, placeInbox, ...later]),
+  place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, launch, compare, placeInbox, ...later]),
 ]);
 
 export const router = createRouter({ routeTree: tree, basepath: "/v2", defaultPreload: "intent", scrollRestoration: true });

@@ -1,3 +1,4 @@
+import { useNavigate } from "@tanstack/react-router";
 import { ChevronDown } from "lucide-react";
 import { useState } from "react";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
@@ -58,6 +59,7 @@ export function RunActions({ run, phase, model }: RunActionsProps) {
 }
 
 function More({ run, recoverable, live }: { readonly run: RunName; readonly recoverable: boolean; readonly live: boolean }) {
+  const navigate = useNavigate();
   const tell = useTell();
   const root = { run, name: "a0" };
   const place = `--project ${shellWord(run.project)} --domain ${shellWord(run.domain)}`;
@@ -75,6 +77,9 @@ function More({ run, recoverable, live }: { readonly run: RunName; readonly reco
         </Button>
       }
     >
+      <MenuItem onSelect={() => void navigate({ to: "/domain/$domain/project/$project/compare", params: { project: run.project, domain: run.domain }, search: { a: run.name } })}>
+        Compare with another run …
+      </MenuItem>
       <MenuItem onSelect={copy(asCliRerun(root, []), "a command that runs it again")}>Copy the command: rerun</MenuItem>
       <MenuItem onSelect={copy(asPythonRerun(root, []), "a program that runs it again")}>Copy Python: rerun</MenuItem>
       {recoverable && <MenuItem onSelect={copy(`flyte rerun ${place} ${shellWord(run.name)} --recover`, "a command that recovers it")}>Copy the command: recover</MenuItem>}

@@ -1,0 +1,62 @@
+import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import type { RunDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { dateOf, duration, exactly } from "@/design/format";
+import { isTerminal, lookOf } from "@/design/phases";
+import { containersOf, variable } from "@/features/action/pod/specification";
+import { whoIs } from "@/features/action/summary/people";
+import { optionLines, optionsOf } from "@/features/launch/options";
+
+/** One thing about a run, as text. */
+export type Fact = readonly [name: string, value: string];
+
+/** What two runs may differ in, apart from their data and actions. */
+export function factsOf(details: RunDetails, zone: string | undefined): Fact[] {
+  const root = details.action;
+  const status = root?.status;
+  const spec = root?.spec.case === "task" ? root.spec.value : undefined;
+  const id = root?.metadata?.spec.case === "task" ? root.metadata.spec.value.id : undefined;
+  const template = spec?.taskTemplate;
+  const metadata = template?.metadata;
+  const started = dateOf(status?.startTime);
+  const ended = dateOf(status?.endTime);
+  const phase = status?.phase ?? ActionPhase.UNSPECIFIED;
+  const container = containersOf(template)[0];
+  const facts: Fact[] = [
+    ["Phase", lookOf(phase).label],
+    ["Took", started && ended && isTerminal(phase) ? duration(ended.getTime() - started.getTime()) : ""],
+    ["Started", started ? exactly(started, zone) : ""],
+    ["Started by", whoIs(root?.metadata?.executedBy)],
+    ["Attempts", String(status?.attempts ?? "")],
+    ["Task", id?.name ?? spec?.shortName ?? ""],
+    ["Task version", id?.version ?? ""],
+    // The bundle's own name has its digest: the same code that was shipped twice is the same.
+    ["Code", metadata?.codeBundleUri.split("/").at(-1) ?? ""],
+    ["Environment", spec?.environment?.name ?? ""],
+    ["Image", container?.image ?? ""],
+    ["Command", commandOf(container?.command ?? [])],
+    ["Resources", (container?.resources ?? []).map(([name, asked, limit]) => `${name} ${asked || "–"}${limit && limit !== asked ? ` to ${limit}` : ""}`).join(", ")],
+    // What may be secret is hidden in its own list already.
+    ["Variables of the task", (container?.environment ?? []).map(({ name, value, hidden }) => `${name}=${hidden ? "(hidden)" : value}`).join("\n")],
+    ["Retries", metadata?.retries ? String(metadata.retries.retries) : ""],
+    ["Cache", metadata?.discoverable ? `version ${metadata.discoveryVersion}` : "off"],
+    ["Client", metadata?.runtime ? `${metadata.runtime.flavor} ${metadata.runtime.version}`.trim() : ""],
+    ["Options", optionsText(details)],
+  ];
+  return facts;
+}
+
+function optionsText({ runSpec }: RunDetails): string {
+  const options = optionsOf(runSpec);
+  return optionLines({ ...options, env: options.env.map(([name, value]) => [name, variable(name, value).hidden ? "(hidden)" : value] as const) }).trim();
+}
+
+const varying = /^--(tgz|pkl|version|inputs|outputs-path|raw-data-path|run-base-dir|image-cache)$/;
+
+/** A command without what differs between any two runs, such as where the code is kept. */
+const commandOf = (command: readonly string[]): string => command.filter((word, at) => !varying.test(word) && !varying.test(command[at - 1] ?? "")).join(" ");
+
+/** The facts of two runs side by side; those that neither has are left out. */
+export function sideBySide(a: readonly Fact[], b: readonly Fact[]): { readonly name: string; readonly a: string; readonly b: string; readonly same: boolean }[] {
+  const right = new Map(b);
+  return a.map(([name, value]) => ({ name, a: value, b: right.get(name) ?? "", same: value === (right.get(name) ?? "") })).filter((row) => row.a !== "" || row.b !== "");
+}

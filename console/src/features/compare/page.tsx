@@ -1,0 +1,173 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { ArrowLeftRight } from "lucide-react";
+import { useMemo, useState } from "react";
+import { DataProxyService } from "@gen/flyteidl2/dataproxy/dataproxy_service_pb.js";
+import type { NamedLiteral } from "@gen/flyteidl2/task/common_pb.js";
+import type { RunDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
+import { usePreferences } from "@/app/preferences";
+import type { Place } from "@/app/place";
+import { useTitle } from "@/app/title";
+import { Button } from "@/design/button";
+import { Diff } from "@/design/diff";
+import { Loading, ProblemNotice } from "@/design/notice";
+import { valueOf } from "@/features/action/io/value";
+import { json } from "@/features/action/io/write-json";
+import { useRunDetails } from "@/features/run/use-run";
+import type { RunName } from "@/features/run/model/use-run-model";
+import { factsOf, sideBySide } from "./facts";
+import { RunPicker } from "./run-picker";
+import type { CompareSearch } from "./search";
+import { Side } from "./side";
+import { Timings } from "./timings";
+import css from "./compare.module.css";
+
+/** Two runs side by side: what they were given and gave, with what they ran, and where the time went. */
+export function ComparePage() {
+  const { project = "", domain = "" } = useParams({ strict: false });
+  const { a, b }: CompareSearch = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const place = useMemo(() => ({ project, domain }), [project, domain]);
+  useTitle(a !== undefined && b !== undefined ? `${a} and ${b}` : "", "Compare runs");
+  const go = (search: CompareSearch) => void navigate({ to: "/domain/$domain/project/$project/compare", params: place, search });
+  const both = a !== undefined && b !== undefined;
+  return (
+    <div className={css["page"]}>
+      <div className={css["head"]}>
+        <h1>Compare runs</h1>
+        {both && (
+          <Button small onClick={() => go({ a: b, b: a })}>
+            <ArrowLeftRight size={14} aria-hidden /> Swap
+          </Button>
+        )}
+      </div>
+      {both ? (
+        <Both key={`${a}/${b}`} place={place} a={a} b={b} onDrop={(side) => go(side === "a" ? { b } : { a })} />
+      ) : (
+        <Missing place={place} a={a} b={b} go={go} />
+      )}
+    </div>
+  );
+}
+
+function Missing({ place, a, b, go }: { readonly place: Place; readonly a: string | undefined; readonly b: string | undefined; readonly go: (search: CompareSearch) => void }) {
+  const other = a ?? b;
+  const details = useQuery(RunService.method.getRunDetails, { runId: { ...place, name: other ?? "" } }, { enabled: other !== undefined });
+  const task = details.data?.details?.action?.metadata?.spec;
+  const name = task?.case === "task" ? task.value.id?.name : undefined;
+  return (
+    <div className={css["sides"]}>
+      {(["a", "b"] as const).map((side) => {
+        const known = side === "a" ? a : b;
+        return known === undefined ? (
+          <RunPicker
+            key={side}
+            place={place}
+            title={other === undefined ? (side === "a" ? "The first run" : "The second run") : `A run to compare with ${other}`}
+            task={name}
+            without={other}
+            onPick={(picked) => go(side === "a" ? { a: picked, ...(b !== undefined && { b }) } : { ...(a !== undefined && { a }), b: picked })}
+          />
+        ) : (
+          <Chosen key={side} run={{ ...place, name: known }} mark={side} onDrop={() => go({})} />
+        );
+      })}
+    </div>
+  );
+}
+
+function Chosen({ run, mark, onDrop }: { readonly run: RunName; readonly mark: "a" | "b"; readonly onDrop: () => void }) {
+  const { state, problem } = useRunDetails(run);
+  return (
+    <div>
+      {problem && <ProblemNotice error={problem} />}
+      <Side run={run} mark={mark} details={state} onDrop={onDrop} />
+    </div>
+  );
+}
+
+function Both({ place, a, b, onDrop }: { readonly place: Place; readonly a: string; readonly b: string; readonly onDrop: (side: "a" | "b") => void }) {
+  const left = useMemo(() => ({ ...place, name: a }), [place, a]);
+  const right = useMemo(() => ({ ...place, name: b }), [place, b]);
+  const first = useRunDetails(left);
+  const second = useRunDetails(right);
+  const problem = first.problem ?? second.problem;
+  return (
+    <>
+      {problem && <ProblemNotice error={problem} />}
+      <div className={css["sides"]}>
+        <Side run={left} mark="a" details={first.state} onDrop={() => onDrop("a")} />
+        <Side run={right} mark="b" details={second.state} onDrop={() => onDrop("b")} />
+      </div>
+      {first.state && second.state && <Differences a={first.state} b={second.state} />}
+      <Data a={left} b={right} />
+      <Timings a={left} b={right} />
+    </>
+  );
+}
+
+/** With what they ran: what differs, and on demand what does not. */
+function Differences({ a, b }: { readonly a: RunDetails; readonly b: RunDetails }) {
+  const { zone } = usePreferences();
+  const [all, setAll] = useState(false);
+  const rows = useMemo(() => sideBySide(factsOf(a, zone), factsOf(b, zone)), [a, b, zone]);
+  const same = rows.filter((row) => row.same).length;
+  const shown = all ? rows : rows.filter((row) => !row.same);
+  return (
+    <section className={css["section"]} data-testid="compare-facts">
+      <div className={css["head"]}>
+        <h2>What is different</h2>
+        <Button small aria-pressed={all} onClick={() => setAll(!all)}>
+          {all ? "Only differences" : `All, with ${same} that are the same`}
+        </Button>
+      </div>
+      <table className={css["facts"]} aria-label="What is different">
+        <thead>
+          <tr>
+            <th scope="col">What</th>
+            <th scope="col">A</th>
+            <th scope="col">B</th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((row) => (
+            <tr key={row.name} data-fact={row.name} data-same={row.same}>
+              <th scope="row">
+                {row.name}
+                {all && !row.same && <span className={css["differs"]}> ≠</span>}
+              </th>
+              <td data-label="A">{row.a || "–"}</td>
+              <td data-label="B">{row.b || "–"}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** What they were given, and what they gave. */
+function Data({ a, b }: { readonly a: RunName; readonly b: RunName }) {
+  const left = useRootData(a);
+  const right = useRootData(b);
+  const error = left.error ?? right.error;
+  if (error) return <ProblemNotice error={error} retry={() => void (left.error ? left.refetch() : right.refetch())} />;
+  if (!left.data || !right.data) return <Loading what="inputs and outputs" />;
+  return (
+    <>
+      <section className={css["section"]} data-testid="compare-inputs">
+        <h2>Inputs</h2>
+        <Diff label="Inputs" before={text(left.data.inputs?.literals)} after={text(right.data.inputs?.literals)} equal="Both were given the same." />
+      </section>
+      <section className={css["section"]} data-testid="compare-outputs">
+        <h2>Outputs</h2>
+        <Diff label="Outputs" before={text(left.data.outputs?.literals)} after={text(right.data.outputs?.literals)} equal={(left.data.outputs?.literals.length ?? 0) === 0 ? "Neither has any." : "Both gave the same."} />
+      </section>
+    </>
+  );
+}
+
+const useRootData = ({ project, domain, name }: RunName) => useQuery(DataProxyService.method.getActionData, { actionId: { run: { project, domain, name }, name: "a0" } });
+
+const text = (literals: readonly NamedLiteral[] = []): string => `${json({ kind: "map", struct: true, entries: literals.map(({ name, value }) => [name, valueOf(value)] as const) })}\n`;

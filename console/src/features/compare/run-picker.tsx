@@ -1,0 +1,62 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { keepPreviousData } from "@tanstack/react-query";
+import { useDeferredValue, useState } from "react";
+import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
+import type { Place } from "@/app/place";
+import { Field, Input } from "@/design/field";
+import { dateOf } from "@/design/format";
+import { Empty, Loading, ProblemNotice } from "@/design/notice";
+import { Phase } from "@/design/phase";
+import { When } from "@/design/time";
+import { listRequest, nameOf, runsRequest } from "@/features/runs/request";
+import { taskOf } from "@/features/runs/task-of";
+import css from "./compare.module.css";
+
+export interface RunPickerProps {
+  readonly place: Place;
+  readonly title: string;
+  /** The task whose runs are offered, unless all are asked for. */
+  readonly task: string | undefined;
+  /** A run that is not offered. */
+  readonly without: string | undefined;
+  readonly onPick: (run: string) => void;
+}
+
+/** Asks for a run: one of the last, or by its name. */
+export function RunPicker({ place, title, task, without, onPick }: RunPickerProps) {
+  const [q, setQ] = useState("");
+  const [all, setAll] = useState(false);
+  const wanted = useDeferredValue(q.trim());
+  const search = { ...(wanted !== "" && { q: wanted }), ...(task !== undefined && !all && { task: `=${task}` }) };
+  const answer = useQuery(RunService.method.listRuns, runsRequest(place, search, listRequest(search, 0, 30)), { placeholderData: keepPreviousData });
+  const runs = (answer.data?.runs ?? []).filter((run) => nameOf(run) !== without);
+  return (
+    <section className={css["picker"]} aria-label={title} data-testid="run-picker">
+      <Field label={title}>{(control) => <Input {...control} type="search" autoComplete="off" placeholder="Find by name" value={q} onChange={(event) => setQ(event.target.value)} />}</Field>
+      {task !== undefined && (
+        <label className={css["check"]}>
+          <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} />
+          Of other tasks than {task}, too
+        </label>
+      )}
+      {answer.error && <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />}
+      {answer.isLoading && <Loading what="the runs" />}
+      {answer.isSuccess && runs.length === 0 && <Empty title="There is no such run" />}
+      <ul className={css["runs"]} aria-label="Runs">
+        {runs.map((run) => (
+          <li key={nameOf(run)}>
+            <button type="button" onClick={() => onPick(nameOf(run))}>
+              <span>
+                {run.action && <strong>{taskOf(run.action)}</strong>} <code>{nameOf(run)}</code>
+              </span>
+              <span className={css["line"]}>
+                <Phase phase={run.action?.status?.phase ?? ActionPhase.UNSPECIFIED} /> <When at={dateOf(run.action?.status?.startTime)} relative />
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,49 @@
+import { Link } from "@tanstack/react-router";
+import { X } from "lucide-react";
+import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import type { RunDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { IconButton } from "@/design/button";
+import { dateOf } from "@/design/format";
+import { Phase } from "@/design/phase";
+import { isLive } from "@/design/phases";
+import { Span, When } from "@/design/time";
+import type { RunName } from "@/features/run/model/use-run-model";
+import css from "./compare.module.css";
+
+export interface SideProps {
+  readonly run: RunName;
+  readonly mark: "a" | "b";
+  readonly details: RunDetails | undefined;
+  /** Chooses another in its place. */
+  readonly onDrop: () => void;
+}
+
+/** One of the two runs in brief. */
+export function Side({ run, mark, details, onDrop }: SideProps) {
+  const root = details?.action;
+  const phase = root?.status?.phase ?? ActionPhase.UNSPECIFIED;
+  const spec = root?.metadata?.spec;
+  const started = dateOf(root?.status?.startTime);
+  const name = mark.toUpperCase();
+  return (
+    <article className={css["side"]} aria-label={`Run ${name}`} data-testid={`side-${mark}`}>
+      <span className={css["mark"]} aria-hidden>
+        {name}
+      </span>
+      <div className={css["brief"]}>
+        <strong>{spec?.case === "task" ? spec.value.shortName || spec.value.id?.name : run.name}</strong>
+        <Link to="/domain/$domain/project/$project/runs/$run" params={{ project: run.project, domain: run.domain, run: run.name }}>
+          {run.name}
+        </Link>
+        {root && (
+          <span className={css["line"]}>
+            <Phase phase={phase} /> <Span from={started} to={isLive(phase) ? undefined : dateOf(root.status?.endTime)} /> <When at={started} />
+          </span>
+        )}
+      </div>
+      <IconButton label={`Choose another for ${name}`} onClick={onDrop}>
+        <X size={14} aria-hidden />
+      </IconButton>
+    </article>
+  );
+}

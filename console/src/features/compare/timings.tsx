@@ -1,0 +1,187 @@
+import { Link } from "@tanstack/react-router";
+import { ChevronDown, ChevronRight } from "lucide-react";
+import { Fragment, useMemo, useState } from "react";
+import { Button } from "@/design/button";
+import { count, duration, plural } from "@/design/format";
+import { Loading, ProblemNotice } from "@/design/notice";
+import { Phase, PhaseNumbers } from "@/design/phase";
+import { useModelVersion, useRunModel, type RunName } from "@/features/run/model/use-run-model";
+import type { RunModel } from "@/features/run/model/run-model";
+import { alignTitles, change, pairsOf, took, type Share } from "./align";
+import css from "./compare.module.css";
+
+const most = 200;
+
+/** Where the time went: the actions of both runs by their titles, and on demand one by one. */
+export function Timings({ a, b }: { readonly a: RunName; readonly b: RunName }) {
+  const left = useRunModel(a);
+  const right = useRunModel(b);
+  const versions = [useModelVersion(left.model), useModelVersion(right.model)];
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  // The models are the same objects for ever: their versions say that they have changed.
+  // eslint-disable-next-line react-hooks/exhaustive-deps
+  const rows = useMemo(() => alignTitles(left.model, right.model), [left.model, right.model, ...versions]);
+  const [limit, setLimit] = useState(most);
+  const problem = left.problem ?? right.problem;
+  if (problem) return <ProblemNotice error={problem} />;
+  if (left.model.size === 0 || right.model.size === 0) return <Loading what="the actions" />;
+  const toggle = (title: string) =>
+    setOpen((before) => {
+      const next = new Set(before);
+      if (!next.delete(title)) next.add(title);
+      return next;
+    });
+  return (
+    <section className={css["section"]} data-testid="compare-timings">
+      <h2>Actions</h2>
+      <div className={css["sides"]}>
+        <Total mark="A" model={left.model} />
+        <Total mark="B" model={right.model} />
+      </div>
+      {/* A part that scrolls has to be within the reach of the keyboard. */}
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <div className={css["scroller"]} tabIndex={0} role="region" aria-label="Times of the actions">
+        <table className={css["timings"]}>
+          <thead>
+            <tr>
+              <th scope="col">Actions called</th>
+              <th scope="col">A</th>
+              <th scope="col">B</th>
+              <th scope="col">Difference</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(0, limit).map((row) => (
+              <Fragment key={row.title}>
+                <tr data-title={row.title}>
+                  <th scope="row">
+                    <button type="button" className={css["open"]} aria-expanded={open.has(row.title)} onClick={() => toggle(row.title)}>
+                      {open.has(row.title) ? <ChevronDown size={14} aria-hidden /> : <ChevronRight size={14} aria-hidden />}
+                      {row.title}
+                    </button>
+                  </th>
+                  <td>
+                    <Amount share={row.a} />
+                  </td>
+                  <td>
+                    <Amount share={row.b} />
+                  </td>
+                  <td>
+                    <Difference a={row.a.count > 0 ? row.a.total : undefined} b={row.b.count > 0 ? row.b.total : undefined} />
+                  </td>
+                </tr>
+                {open.has(row.title) && <Pairs title={row.title} a={a} b={b} left={left.model} right={right.model} />}
+              </Fragment>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {rows.length > limit && (
+        <div>
+          <Button small onClick={() => setLimit(limit + most)}>
+            Show more of {count(rows.length)} titles
+          </Button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Total({ mark, model }: { readonly mark: string; readonly model: RunModel }) {
+  return (
+    <div className={css["total"]}>
+      <strong>{mark}</strong> {plural(model.size, "action")} <PhaseNumbers counts={model.counts} />
+    </div>
+  );
+}
+
+function Amount({ share }: { readonly share: Share }) {
+  if (share.count === 0) return <span className={css["muted"]}>none</span>;
+  return (
+    <>
+      {duration(share.total)}
+      <span className={css["detail"]}>
+        {[
+          share.count > 1 && `${count(share.count)} actions`,
+          share.count > 1 && share.median !== undefined && `median ${duration(share.median)}`,
+          share.count > 1 && `at most ${duration(share.longest)}`,
+          share.failed > 0 && `${count(share.failed)} failed`,
+          share.cached > 0 && `${count(share.cached)} reused`,
+        ]
+          .filter(Boolean)
+          .join(", ")}
+      </span>
+    </>
+  );
+}
+
+/** A sign tells more from less where no colour is seen. */
+function Difference({ a, b }: { readonly a: number | undefined; readonly b: number | undefined }) {
+  if (a === undefined || b === undefined) return <span className={css["muted"]}>{a === undefined ? "only in B" : "only in A"}</span>;
+  const by = b - a;
+  const percent = change(a, b);
+  if (Math.abs(by) < 1) return <span className={css["muted"]}>the same</span>;
+  return (
+    <span className={by > 0 ? css["slower"] : css["faster"]}>
+      {by > 0 ? "+" : "−"}
+      {duration(Math.abs(by))}
+      <span className={css["detail"]}>{percent === undefined ? "" : `${by > 0 ? "+" : "−"}${Math.abs(percent) < 10 ? Math.abs(percent).toFixed(1) : Math.round(Math.abs(percent))} %`}</span>
+    </span>
+  );
+}
+
+interface PairsProps {
+  readonly title: string;
+  readonly a: RunName;
+  readonly b: RunName;
+  readonly left: RunModel;
+  readonly right: RunModel;
+}
+
+function Pairs({ title, a, b, left, right }: PairsProps) {
+  const [limit, setLimit] = useState(50);
+  const pairs = pairsOf(left, right, title);
+  return (
+    <>
+      {pairs.slice(0, limit).map((pair) => (
+        <tr key={`${pair.a ?? ""}/${pair.b ?? ""}`} className={css["pair"]}>
+          <th scope="row">
+            <code>{pair.name}</code>
+          </th>
+          <td>
+            <One run={a} model={left} row={pair.a} />
+          </td>
+          <td>
+            <One run={b} model={right} row={pair.b} />
+          </td>
+          <td>{pair.a !== undefined && pair.b !== undefined ? <Difference a={took(left, pair.a)} b={took(right, pair.b)} /> : <span className={css["muted"]}>{pair.a === undefined ? "only in B" : "only in A"}</span>}</td>
+        </tr>
+      ))}
+      {pairs.length > limit && (
+        <tr className={css["pair"]}>
+          <td colSpan={4}>
+            <Button small onClick={() => setLimit(limit + 200)}>
+              Show more of {count(pairs.length)}
+            </Button>
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+function One({ run, model, row }: { readonly run: RunName; readonly model: RunModel; readonly row: number | undefined }) {
+  if (row === undefined) return <span className={css["muted"]}>none</span>;
+  const time = took(model, row);
+  return (
+    <Link
+      to="/domain/$domain/project/$project/runs/$run"
+      params={{ project: run.project, domain: run.domain, run: run.name }}
+      search={{ action: model.name(row) }}
+      className={css["line"]}
+      aria-label={`${model.title(row)} of ${run.name}, ${time === undefined ? "not ended" : duration(time)}`}
+    >
+      <Phase phase={model.phase(row)} compact /> {time === undefined ? "not ended" : duration(time)}
+    </Link>
+  );
+}
