@@ -71,7 +71,10 @@ export class Graph {
   /** Begins to draw; the returned function ends it. */
   attach(stage: Stage): () => void {
     this.#stage = stage;
-    const size = new ResizeObserver(() => this.#keepPlace());
+    const size = new ResizeObserver(() => {
+      this.#reveal = this.#shown.cursor; // what was chosen opens a panel beside the graph, and must not go behind it
+      this.#keepPlace();
+    });
     size.observe(stage.frame);
     this.#want(0);
     return () => {

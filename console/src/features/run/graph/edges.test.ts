@@ -9,14 +9,14 @@ import { elkLayout, heightOf, nodeWidth, treeLayout } from "./layout";
 import { pictureOf } from "./picture";
 
 const flow = (from: string, to: string, variable = "x"): Flow => ({ from, to, variable });
-const made = (flows: readonly Flow[], trains = 2) => {
+const made = (flows: readonly Flow[], trains = 2, folds = new Folds()) => {
   const model = madeUp([
     { name: "a0", title: "main" },
     { name: "l", parent: "a0", title: "load" },
     ...Array.from({ length: trains }, (_, i) => ({ name: `t${i}`, parent: "a0", title: "train" })),
     { name: "s", parent: "a0", title: "score" },
   ]);
-  const picture = atOnce(pictureOf(model, () => true, new Folds()));
+  const picture = atOnce(pictureOf(model, () => true, folds));
   return { model, picture, edges: edgesOf(model, picture, (row) => (row === 0 ? flows : [])) };
 };
 const told = (edges: readonly { from: string; to: string; kind: string }[]) => edges.map(({ from, to, kind }) => `${from} ${kind} ${to}`);
@@ -31,6 +31,15 @@ it("joins groups once, with all that went between them, and not with themselves"
   const data = edges.filter((edge) => edge.kind === "data");
   expect(told(data)).toEqual(["a:l data g:a0//train", "g:a0//train data a:s"]);
   expect(data[0]?.variables).toEqual(["y", "x"]);
+});
+
+it("leads to an open group as a whole what many in it took, and to its members what few did", () => {
+  const folds = new Folds();
+  folds.set("g:a0//train", true);
+  const all = Array.from({ length: 20 }, (_, i) => flow("l", `t${i}`));
+  const { edges } = made([...all, flow("s", "t1", "hint"), flow("t1", "t2", "chain")], 20, folds);
+  expect(told(edges.filter((edge) => edge.kind === "data"))).toEqual(["a:l data g:a0//train", "a:s data a:t1", "a:t1 data a:t2"]);
+  expect(told(edges.filter((edge) => edge.from === "a:a0"))).toEqual(["a:a0 child a:l", "a:a0 child a:s"]);
 });
 
 it("lets nothing hang in the air when data go round in a circle", () => {

@@ -28,8 +28,11 @@ export interface Edge {
 export function edgesOf(model: RunModel, picture: Picture, flowsOf: (row: number) => readonly Flow[]): Edge[] {
   const data = new Map<string, { from: string; to: string; variables: Set<string> }>();
   for (const parent of picture.parents) {
-    for (const flow of flowsOf(parent)) {
-      const [from, to] = [holder(model, picture, flow.from), holder(model, picture, flow.to)];
+    const flows = flowsOf(parent).map((flow) => ({ from: holder(model, picture, flow.from), to: holder(model, picture, flow.to), variable: flow.variable }));
+    const gathered = gathering(picture, flows);
+    for (const flow of flows) {
+      const from = flow.from;
+      const to = gathered.has(`${from}>${groupOf(picture, flow.to)}`) ? groupOf(picture, flow.to) : flow.to;
       if (from === undefined || to === undefined || from === to) continue;
       const id = `${from}>${to}`;
       const edge = data.get(id);
@@ -39,6 +42,29 @@ export function edgesOf(model: RunModel, picture: Picture, flowsOf: (row: number
   }
   const edges: Edge[] = [...data].map(([id, { from, to, variables }]) => ({ id, from, to, kind: "data", variables: [...variables] }));
   return [...childEdges(picture, edges), ...edges];
+}
+
+/** With more lines than this from one node into an open group there is one to the group instead. */
+const fewLines = 2;
+
+/** Which nodes feed many of an open group, as "from>group". */
+function gathering(picture: Picture, flows: readonly { readonly from: string | undefined; readonly to: string | undefined }[]): Set<string> {
+  const fed = new Map<string, Set<string>>();
+  for (const { from, to } of flows) {
+    const group = groupOf(picture, to);
+    if (from === undefined || to === undefined || group === undefined || groupOf(picture, from) === group) continue;
+    const key = `${from}>${group}`;
+    const members = fed.get(key);
+    if (members) members.add(to);
+    else fed.set(key, new Set([to]));
+  }
+  return new Set([...fed].filter(([, members]) => members.size > fewLines).map(([key]) => key));
+}
+
+/** The open group that a node is drawn in. */
+function groupOf(picture: Picture, id: string | undefined): string | undefined {
+  const above = picture.byId.get(picture.byId.get(id ?? "")?.parent ?? "");
+  return above?.kind === "group" ? above.id : undefined;
 }
 
 /** The node that stands for an action. */

@@ -54,6 +54,7 @@ export class Timeline {
   #rowHeight: number = rowHeights.roomy;
   #stretch: Stretch | undefined; // undefined while all is in sight
   #order: Order = emptyOrder;
+  #generation = -1;
   #density: Density | undefined;
   #densityWhole: Stretch = whole(1);
   #path: CriticalPath | undefined;
@@ -121,7 +122,13 @@ export class Timeline {
     const filtered = visible !== this.#visible;
     this.#visible = visible;
     if (!this.#stage) return;
-    if (this.model.size < this.#order.places.length) this.#order = emptyOrder; // the model began anew
+    if (this.model.generation !== this.#generation) {
+      this.#generation = this.model.generation; // the model began anew, so that rows mean something else
+      this.#order = emptyOrder;
+      this.#path = undefined;
+      this.#steps = new Map();
+      this.#collapsed = new Set();
+    }
     this.#counting.want(filtered || this.#order.length === 0 ? 0 : recount);
     this.draw();
   }
