@@ -89,6 +89,7 @@ function Waiting() {
               <Link to="/domain/$domain/project/$project/runs/$run" params={{ domain: run.domain, project: run.project, run: run.name }}>
                 {taskOf(action)}
               </Link>
+              <code>{run.name}</code>
               <span className={css["muted"]}>
                 {run.project} / {run.domain}, <Span from={dateOf(action.status?.startTime)} to={undefined} />
               </span>
