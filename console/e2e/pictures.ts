@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { screens, sizes, themes } from "./screens";
-import { test } from "./test";
+import { drawn, test } from "./test";
 
 // Takes pictures, which people look at; no test compares them.
 const folder = process.env["PICTURES"] ?? join(import.meta.dirname, "../screenshots");
@@ -13,7 +13,7 @@ for (const { name, open } of screens) {
       await open(page, runs);
       for (const colorScheme of themes) {
         await page.emulateMedia({ colorScheme });
-        await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+        await drawn(page);
         await page.screenshot({ path: join(folder, `${name}-${size}-${colorScheme}.png`), animations: "disabled" });
       }
     }

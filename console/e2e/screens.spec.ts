@@ -8,9 +8,9 @@ for (const { name, open } of screens) {
       await page.setViewportSize(viewport);
       await page.emulateMedia({ colorScheme: "light" });
       await open(page, runs);
-      await expectAccessible(page);
-      // What is dark differs in nothing but its colours.
+      // What is dark differs in nothing but its colours, what is narrow in nothing but its places.
       if (size === "wide") {
+        await expectAccessible(page);
         await page.emulateMedia({ colorScheme: "dark" });
         await expectAccessible(page, ["color-contrast"]);
       }

@@ -139,10 +139,39 @@ export const screens: readonly Screen[] = [
     },
   },
   {
+    name: "run-graph",
+    open: async (page, runs) => {
+      await run(page, runs.failing, "?view=graph");
+      await expect(page.getByTestId("graph").getByRole("treeitem", { name: /refuse/ })).toBeVisible();
+    },
+  },
+  {
+    name: "inbox",
+    open: async (page, runs) => {
+      await page.goto("/v2/inbox");
+      await expect(page.getByRole("article").filter({ hasText: runs.asking })).toBeVisible();
+    },
+  },
+  {
     name: "tasks",
     open: async (page) => {
       await page.goto(`${place}/tasks`);
-      await expect(page.getByRole("heading", { name: "Tasks" })).toBeVisible();
+      await expect(page.getByRole("table", { name: "Tasks" })).toBeVisible();
+    },
+  },
+  {
+    name: "task",
+    open: async (page) => {
+      await page.goto(`${place}/tasks/shown.squares`);
+      await expect(page.getByRole("heading", { level: 1 })).toHaveText("shown.squares");
+      await expect(page.getByText(/^Loading/)).toHaveCount(0);
+    },
+  },
+  {
+    name: "launch",
+    open: async (page) => {
+      await page.goto(`${place}/launch?task=shown.squares`);
+      await expect(page.getByLabel(/^n\b/)).toBeVisible();
     },
   },
   {

@@ -14,6 +14,8 @@ interface Shared {
 interface Fixtures {
   /** The runs that were there before the first test. */
   readonly runs: Prepared;
+  /** The home of the SDK. */
+  readonly home: string;
   /** Starts one more run through the SDK. */
   readonly launch: (wanted: Wanted) => Promise<string>;
   /** What the page did wrong: it broke, broke its policy, or asked for anything beyond its own origin. The test fails when there is any. */
@@ -26,6 +28,7 @@ export { expect };
 export const test = base.extend<Fixtures>({
   baseURL: async ({}, provide) => provide(shared().url),
   runs: async ({}, provide) => provide(shared().runs),
+  home: async ({}, provide) => provide(shared().home),
   launch: async ({}, provide) =>
     provide(async (wanted) => {
       const [name] = await start(shared().url, shared().home, [wanted]);
@@ -60,10 +63,14 @@ export const actions = (page: Page): Locator => page.getByRole("tree");
 /** All about the chosen action. */
 export const panel = (page: Page): Locator => page.getByTestId("action-panel");
 
+/** Waits until what has changed is on the screen. */
+export const drawn = (page: Page): Promise<unknown> => page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** Looks at the whole page for what keeps people from using it, by all rules or by those that are named. */
 export async function expectAccessible(page: Page, only?: readonly string[]): Promise<void> {
+  await drawn(page);
   await page.evaluate(axeSource); // not as a script tag: the page's policy forbids those
   const found = await page.evaluate(async (rules) => {
     const { axe: tool } = window as unknown as { axe: typeof axe };

@@ -79,3 +79,19 @@ test("the code that ran is shown at its function", async ({ page, runs }) => {
   await expect(panel(page).getByText("async def squares").first()).toBeVisible();
   await expectAccessible(page);
 });
+
+test("the graph is walked by keys and chooses actions", async ({ page, runs }) => {
+  await page.goto(`${place}/runs/${runs.failing}`);
+  await view(page, "Graph").click();
+  await expect(page).toHaveURL(/view=graph/);
+  const graph = page.getByRole("tree", { name: "Graph of 4 actions" });
+  await expect(graph.getByRole("treeitem", { name: /refuse/ })).toBeVisible();
+  await expectAccessible(page);
+  await graph.focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/[?&]action=/);
+  await expect(panel(page)).toBeVisible();
+  await page.getByRole("toolbar", { name: "Graph" }).getByRole("button", { name: "Fold all" }).click();
+  await expect(graph.getByRole("treeitem", { name: /refuse/ })).toBeHidden();
+});

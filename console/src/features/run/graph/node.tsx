@@ -45,35 +45,38 @@ export const Node = memo(function Node({ model, node, at, picture, taken, cursor
       aria-selected={selected}
       style={{ width: nodeWidth, height: heightOf(node), transform: `translate(${at.x}px, ${at.y}px)`, ...colourOf(model, node) }}
     >
-      {node.kind === "action" && (
-        <>
-          <span className={css["title"]}>
-            <Phase phase={model.phase(node.row)} compact />
+      {/* All of it is in the label, in words. */}
+      <span className={css["content"]} aria-hidden>
+        {node.kind === "action" && (
+          <>
+            <span className={css["title"]}>
+              <Phase phase={model.phase(node.row)} compact />
+              <span className={css["name"]}>{nameOf(model, node)}</span>
+            </span>
+            <span className={css["state"]}>{stateOf(model, node.row)}</span>
+            {node.below > 0 && <Fold open={node.open} below={node.below} />}
+          </>
+        )}
+        {node.kind === "group" && (
+          <>
+            <span className={css["title"]}>
+              <span className={css["name"]}>{nameOf(model, node)}</span>
+            </span>
+            <span className={css["state"]} title={countsOf(node)}>
+              {node.failures > 0 ? <b className={css["failed"]}>{count(node.failures)} failed</b> : countsOf(node)}
+              {node.group !== "" && ` · ${node.group}`}
+            </span>
+            <PhaseBar counts={node.phases} />
+            <Fold open={node.open} />
+          </>
+        )}
+        {node.kind === "more" && (
+          <span className={css["title"]} title={node.full ? "There is no room for more: fold something, or use the list of actions" : undefined}>
+            {!node.full && <Plus size={14} aria-hidden />}
             <span className={css["name"]}>{nameOf(model, node)}</span>
           </span>
-          <span className={css["state"]}>{stateOf(model, node.row)}</span>
-          {node.below > 0 && <Fold open={node.open} below={node.below} />}
-        </>
-      )}
-      {node.kind === "group" && (
-        <>
-          <span className={css["title"]}>
-            <span className={css["name"]}>{nameOf(model, node)}</span>
-          </span>
-          <span className={css["state"]} title={countsOf(node)}>
-            {node.failures > 0 ? <b className={css["failed"]}>{count(node.failures)} failed</b> : countsOf(node)}
-            {node.group !== "" && ` · ${node.group}`}
-          </span>
-          <PhaseBar counts={node.phases} />
-          <Fold open={node.open} />
-        </>
-      )}
-      {node.kind === "more" && (
-        <span className={css["title"]} title={node.full ? "There is no room for more: fold something, or use the list of actions" : undefined}>
-          {!node.full && <Plus size={14} aria-hidden />}
-          <span className={css["name"]}>{nameOf(model, node)}</span>
-        </span>
-      )}
+        )}
+      </span>
     </div>
   );
 });

@@ -1,0 +1,16 @@
+import { actions, expect, expectAccessible, place, test } from "./test";
+
+test("what waits for a person is answered in the inbox", async ({ page, launch }) => {
+  const prompt = "Shall the bread be cut?";
+  const run = await launch({ task: "asking", inputs: { prompt } });
+  await page.goto(`${place}/runs`);
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: /^Inbox/ }).click();
+  const card = page.getByRole("article").filter({ hasText: prompt });
+  await expect(card).toBeVisible({ timeout: 120_000 });
+  await expect(card.getByRole("link", { name: run })).toBeVisible();
+  await expectAccessible(page);
+  await card.getByRole("button", { name: "Approve" }).click();
+  await expect(card).toBeHidden();
+  await page.goto(`${place}/runs/${run}`);
+  await expect(actions(page).getByRole("treeitem").first().locator("[data-phase]")).toHaveAttribute("data-phase", "succeeded", { timeout: 120_000 });
+});
