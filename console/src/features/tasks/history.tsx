@@ -23,7 +23,7 @@ export interface HistoryProps {
   readonly onRange: (range: Range) => void;
 }
 
-const names: Record<Range, string> = { "24h": "24 hours", "7d": "7 days", "30d": "30 days", "90d": "90 days" };
+const names: Record<Range, string> = { "1h": "1 hour", "24h": "24 hours", "7d": "7 days", "30d": "30 days", "90d": "90 days" };
 const percent = (share: number): string => `${share > 0 && share < 0.1 ? (share * 100).toFixed(1) : Math.round(share * 100)} %`;
 
 /** How often a task succeeded and failed, and how long it took, over time. All its actions count, those within other runs too. */

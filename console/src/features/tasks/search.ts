@@ -15,7 +15,7 @@ export const taskTabs = ["runs", "interface", "environment", "versions"] as cons
 export type TaskTab = (typeof taskTabs)[number];
 
 /** How far back the history of a task goes, in hours. */
-export const ranges = { "24h": 24, "7d": 7 * 24, "30d": 30 * 24, "90d": 90 * 24 } as const;
+export const ranges = { "1h": 1, "24h": 24, "7d": 7 * 24, "30d": 30 * 24, "90d": 90 * 24 } as const;
 export type Range = keyof typeof ranges;
 
 /** What the address of a task says beside its name and version. */
