@@ -37,7 +37,6 @@ export const Node = memo(function Node({ model, node, at, picture, taken, cursor
       data-kind={node.kind}
       data-cursor={cursor || undefined}
       data-fold={node.kind === "more" ? "" : undefined}
-      aria-label={describe(model, picture, node, taken ?? [])}
       aria-level={node.level}
       aria-posinset={node.place}
       aria-setsize={node.places}
@@ -45,7 +44,7 @@ export const Node = memo(function Node({ model, node, at, picture, taken, cursor
       aria-selected={selected}
       style={{ width: nodeWidth, height: heightOf(node), transform: `translate(${at.x}px, ${at.y}px)`, ...colourOf(model, node) }}
     >
-      {/* All of it is in the label, in words. */}
+      <span className="visually-hidden">{describe(model, picture, node, taken ?? [])}</span>
       <span className={css["content"]} aria-hidden>
         {node.kind === "action" && (
           <>
