@@ -157,7 +157,7 @@ function Changes({ name, before, after, count }: { readonly name: string; readon
   const same = before[0] === inputs && before[1] === options;
   return (
     <section aria-label={`Changes from ${name}`} className={css["inputs"]} data-testid="changes">
-      <h3>What changes from {name}</h3>
+      <h2>What changes from {name}</h2>
       {same ? (
         <p className={css["about"]}>Nothing: it is run again as it was.</p>
       ) : (

@@ -21,6 +21,9 @@ export function VersionsTab({ place: { project, domain }, task, chosen }: { read
   });
   if (answer.error) return <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />;
   if (!answer.data) return <Loading what="the versions" />;
+  const versions = answer.data.pages.flatMap((page) => page.versions);
+  // Not every server knows the last run of each version.
+  const withRuns = versions.some(({ latestRun }) => latestRun?.runId !== undefined);
   return (
     <>
       <table className={css["tasks"]} aria-label="Versions">
@@ -29,16 +32,14 @@ export function VersionsTab({ place: { project, domain }, task, chosen }: { read
             <th scope="col">Version</th>
             <th scope="col">Deployed</th>
             <th scope="col">By</th>
-            <th scope="col">Last run</th>
+            {withRuns && <th scope="col">Last run</th>}
             <th scope="col">
               <span className="visually-hidden">Launch</span>
             </th>
           </tr>
         </thead>
         <tbody>
-          {answer.data.pages
-            .flatMap((page) => page.versions)
-            .map(({ version, deployedAt, deployedBy, latestRun }) => (
+          {versions.map(({ version, deployedAt, deployedBy, latestRun }) => (
               <tr key={version} aria-current={version === chosen ? "true" : undefined}>
                 <th scope="row">
                   <Link to="/domain/$domain/project/$project/tasks/$task/$version" params={{ project, domain, task, version }} className={css["version"]} title={version}>
@@ -49,13 +50,15 @@ export function VersionsTab({ place: { project, domain }, task, chosen }: { read
                   <When at={dateOf(deployedAt)} />
                 </td>
                 <td data-label="By">{whoIs(deployedBy)}</td>
-                <td data-label="Last run">
-                  {latestRun?.runId && (
-                    <Link to="/domain/$domain/project/$project/runs/$run" params={{ domain, project, run: latestRun.runId.name }} className={css["last"]}>
-                      <Phase phase={latestRun.phase} /> <When at={dateOf(latestRun.runTime)} relative />
-                    </Link>
-                  )}
-                </td>
+                {withRuns && (
+                  <td data-label="Last run">
+                    {latestRun?.runId && (
+                      <Link to="/domain/$domain/project/$project/runs/$run" params={{ domain, project, run: latestRun.runId.name }} className={css["last"]}>
+                        <Phase phase={latestRun.phase} /> <When at={dateOf(latestRun.runTime)} relative />
+                      </Link>
+                    )}
+                  </td>
+                )}
                 <td>
                   <Link to="/domain/$domain/project/$project/launch" params={{ project, domain }} search={{ task, version }} className={buttonClass("plain", true)} aria-label={`Launch version ${version}`}>
                     Launch

@@ -43,7 +43,7 @@ export function InputsForm({ inputs, drafts, onChange, source, onSource }: Input
   return (
     <div className={css["inputs"]}>
       <div className={css["bar"]}>
-        <h3>Inputs</h3>
+        <h2>Inputs</h2>
         <Button small aria-pressed={raw} onClick={toggle}>
           {raw ? "Edit one by one" : "Edit as JSON"}
         </Button>
