@@ -69,7 +69,9 @@ export function Viewport({ store, search, wrap, times, follow, onFollow, linked,
       const at = layout.top(search.placeOf(line - 1));
       if (!element || at >= rows) return false; // the store has it, the page does not yet
       const top = at * row;
-      element.scrollTop = scale.toScroll(top - size.height / 2 + row);
+      const wanted = scale.toScroll(top - size.height / 2 + row);
+      element.scrollTop = wanted;
+      if (element.scrollTop < wanted - row && element.scrollHeight < scale.height) return false; // the page is not that high yet
       last.current = element.scrollTop; // to be taken there is not to scroll to the end
       setScroll(element.scrollTop);
       return true;
