@@ -82,7 +82,7 @@ const tree = root.addChildren([
   place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, launch, compare, placeInbox, ...later]),
 ]);
 
-export const router = createRouter({ routeTree: tree, basepath: "/v2", defaultPreload: "intent", scrollRestoration: true });
+export const router = createRouter({ routeTree: tree, basepath: "/v2", defaultPreload: "intent" });
 
 declare module "@tanstack/react-router" {
   interface Register {

@@ -105,13 +105,19 @@ function usePattern({ query, regex, matchCase }: LogChoices) {
   return next;
 }
 
-/** Shows the line of the address once it is here. */
+/** Shows the line of the address once it is here and the page is high enough for it. */
 function useArrival(store: LogStore, line: number | undefined, viewport: { readonly current: ViewportHandle | null }): void {
   const version = useVersion(store);
   const done = useRef<number>(undefined);
   useEffect(() => {
-    if (line === undefined || done.current === line || store.size < line) return;
-    if (viewport.current?.show(line)) done.current = line;
+    let frame = 0;
+    const arrive = () => {
+      if (line === undefined || done.current === line || store.size < line) return;
+      if (viewport.current?.show(line)) done.current = line;
+      else frame = requestAnimationFrame(arrive);
+    };
+    arrive();
+    return () => cancelAnimationFrame(frame);
   }, [store, version, line, viewport]);
 }
 

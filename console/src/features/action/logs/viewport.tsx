@@ -13,7 +13,7 @@ const row = 18;
 const gutter = { number: 2, time: 14, source: 22 };
 
 export interface ViewportHandle {
-  /** Brings a line into the middle; false when it is not drawn yet. */
+  /** Brings a line into the middle; false when the page is not as high yet. */
   show(line: number): boolean;
 }
 
@@ -67,14 +67,12 @@ export function Viewport({ store, search, wrap, times, follow, onFollow, linked,
       const element = scroller.current;
       const { layout, scale, search, size, rows } = latest.current;
       const at = layout.top(search.placeOf(line - 1));
-      if (!element || at >= rows) return false; // the store has it, the page does not yet
-      const top = at * row;
-      const wanted = scale.toScroll(top - size.height / 2 + row);
-      element.scrollTop = wanted;
-      if (element.scrollTop < wanted - row && element.scrollHeight < scale.height) return false; // the page is not that high yet
+      if (!element || at >= rows) return false;
+      const top = scale.toScroll(at * row - size.height / 2 + row);
+      element.scrollTop = top;
       last.current = element.scrollTop; // to be taken there is not to scroll to the end
       setScroll(element.scrollTop);
-      return true;
+      return element.scrollTop > top - 1;
     },
   }));
 
