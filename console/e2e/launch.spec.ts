@@ -39,3 +39,32 @@ test("a failed run is recovered after its plan was seen", async ({ page, runs })
   await expect(page.locator("header").getByText(`recovers ${runs.failing}`).first()).toBeVisible();
   await expect(panel(page).getByTestId("failure")).toContainText("the oven is cold", { timeout: 120_000 });
 });
+
+test("a file is uploaded with a launch, beside inputs of other types", async ({ page }) => {
+  await page.goto(`${place}/tasks/shown.measure`);
+  await page.getByRole("link", { name: /^Launch/ }).first().click();
+  await page.getByLabel("File to upload").setInputFiles({ name: "poem.txt", mimeType: "text/plain", buffer: Buffer.from("one\ntwo\nthree\n") });
+  await expect(page.getByText("poem.txt").first()).toBeVisible();
+  await page.getByLabel(/^unit\b/).selectOption({ label: "LINES" });
+  await page.getByLabel(/^exact\b/).selectOption("false");
+  await expectAccessible(page);
+  await page.getByRole("button", { name: "Launch", exact: true }).click();
+  await expect(page).toHaveURL(new RegExp(`${place}/runs/`));
+  await expect(actions(page).getByRole("treeitem").first().locator("[data-phase]")).toHaveAttribute("data-phase", "succeeded", { timeout: 120_000 });
+  await panel(page).getByRole("tab", { name: "Inputs and outputs" }).click();
+  await expect(panel(page).getByTestId("outputs")).toContainText("3 lines, no tags, about");
+});
+
+test("a run that succeeded runs again from an action", async ({ page, runs }) => {
+  await page.goto(`${place}/runs/${runs.squares}`);
+  await actions(page).getByRole("treeitem", { name: /square/ }).last().click();
+  await panel(page).getByRole("button", { name: "Do something with this action" }).click();
+  await page.getByRole("menuitem", { name: "Run again from here …" }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByText(/3 actions\s+reused/)).toBeVisible();
+  await dialog.getByRole("button", { name: "Recover" }).click();
+  await expect(page).not.toHaveURL(new RegExp(runs.squares));
+  await expect(page.locator("header").getByText("recovers").first()).toBeVisible();
+  await expect(actions(page).locator('[data-phase="recovered"]')).toHaveCount(3, { timeout: 120_000 });
+  await expect(actions(page).getByRole("treeitem").first().locator("[data-phase]")).toHaveAttribute("data-phase", "succeeded", { timeout: 120_000 });
+});

@@ -8,10 +8,12 @@ for (const { name, open } of screens) {
       await page.setViewportSize(viewport);
       await page.emulateMedia({ colorScheme: "light" });
       await open(page, runs);
+      await expect(page.locator("html")).toHaveAttribute("data-theme", "light");
       // What is dark differs in nothing but its colours, what is narrow in nothing but its places.
       if (size === "wide") {
         await expectAccessible(page);
         await page.emulateMedia({ colorScheme: "dark" });
+        await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
         await expectAccessible(page, ["color-contrast"]);
       }
       const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);

@@ -2,8 +2,11 @@
 
 import asyncio
 from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
 
 import flyte
+import flyte.io
 import flyte.report
 
 env = flyte.TaskEnvironment(name="shown", resources=flyte.Resources(cpu="100m", memory="200Mi"))
@@ -117,3 +120,19 @@ Promise.all([
 async def prying(base: str) -> None:
     """Leaves a report that tries to reach everything of the console."""
     await flyte.report.replace.aio(PRYING.replace("BASE", base), do_flush=True)
+
+
+class Unit(Enum):
+    """What lengths are told in."""
+
+    BYTES = "bytes"
+    LINES = "lines"
+
+
+@env.task
+async def measure(file: flyte.io.File, unit: Unit = Unit.BYTES, tags: list[str] | None = None, exact: bool = True, since: datetime | None = None) -> str:
+    """Says how long a file is."""
+    async with file.open("rb") as opened:
+        content = bytes(await opened.read())
+    length = len(content) if unit is Unit.BYTES else content.count(b"\n")
+    return f"{length} {unit.value}, {' and '.join(tags or ['no tags'])}, {'exact' if exact else 'about'}"

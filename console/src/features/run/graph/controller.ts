@@ -1,6 +1,6 @@
 import { none, type RunModel } from "@/features/run/model/run-model";
-import { inChunks } from "@/features/run/work/chunks";
-import { Recount } from "@/features/run/work/recount";
+import { inChunks } from "@/features/run/pacing/chunks";
+import { Recount } from "@/features/run/pacing/recount";
 import { edgesOf, type Edge } from "./edges";
 import { Flows, type AskFlows } from "./flows";
 import { Folds } from "./folds";

@@ -1,7 +1,7 @@
 import Elk from "elkjs/lib/elk.bundled";
 import { expect, it } from "vitest";
 import { madeUp } from "@/features/run/timeline/made-up";
-import { atOnce } from "@/features/run/work/chunks";
+import { atOnce } from "@/features/run/pacing/chunks";
 import { pathOf } from "./edge";
 import { edgesOf, type Flow } from "./edges";
 import { Folds } from "./folds";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import type { RunModel } from "@/features/run/model/run-model";
 import { madeUp, madeUpRun, type MadeUp } from "@/features/run/timeline/made-up";
-import { atOnce } from "@/features/run/work/chunks";
+import { atOnce } from "@/features/run/pacing/chunks";
 import { Folds } from "./folds";
 import { mostNodes, pictureOf, type GraphNode } from "./picture";
 import { describe as say, nameOf } from "./words";

@@ -1,5 +1,5 @@
 import { none, type RunModel } from "@/features/run/model/run-model";
-import { inChunks } from "@/features/run/work/chunks";
+import { inChunks } from "@/features/run/pacing/chunks";
 import { criticalPath, type CriticalPath, type Step } from "./critical-path";
 import { densityOf, type Density } from "./density";
 import { emptyOrder, orderOf, placeOf, placesInSight, rowAt, type Order } from "./order";
@@ -8,7 +8,7 @@ import { indent, isRunLive, paint } from "./paint";
 import { onThemeChange, paletteOf, prepare, type Palette } from "./palette";
 import { around, lengthOf, moved, Scale, whole, within, zoomed, type Stretch } from "./scale";
 import { coarseSegments, endOf, segmentsOf, type Segment } from "./segments";
-import { Recount } from "@/features/run/work/recount";
+import { Recount } from "@/features/run/pacing/recount";
 import { relativeTicks, wallTicks, WallClock } from "./ticks";
 import { Transitions, type AskTransitions } from "./transitions";
 

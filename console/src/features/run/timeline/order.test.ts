@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { none } from "@/features/run/model/run-model";
-import { atOnce, inChunks } from "@/features/run/work/chunks";
+import { atOnce, inChunks } from "@/features/run/pacing/chunks";
 import { criticalPath } from "./critical-path";
 import { densityOf } from "./density";
 import { madeUp, madeUpRun } from "./made-up";
