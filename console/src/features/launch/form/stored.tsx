@@ -49,6 +49,11 @@ function UploadButton({ folder, table, onUploaded }: { readonly folder: boolean;
   const control = useRef<AbortController>(undefined);
   const chooser = useRef<HTMLInputElement>(null);
   useEffect(() => () => control.current?.abort(), []);
+  // An upload takes its time, and what is typed meanwhile stays.
+  const uploaded = useRef(onUploaded);
+  useEffect(() => {
+    uploaded.current = onUploaded;
+  });
   const start = async (files: readonly Upload[]) => {
     const mine = new AbortController();
     control.current = mine;
@@ -57,7 +62,7 @@ function UploadButton({ folder, table, onUploaded }: { readonly folder: boolean;
     setDone("");
     try {
       const address = await upload(place, files, folder, mine.signal, (progress) => setGoing({ name, progress }));
-      onUploaded(address);
+      uploaded.current(address);
       setDone(`${name} is uploaded.`);
     } catch (failure) {
       if (!mine.signal.aborted) setError(failure);
