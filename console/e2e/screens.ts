@@ -146,6 +146,13 @@ export const screens: readonly Screen[] = [
     },
   },
   {
+    name: "compare",
+    open: async (page, runs) => {
+      await page.goto(`${place}/compare?a=${runs.squares}&b=${runs.failing}`);
+      await expect(page.getByTestId("compare-timings")).toBeVisible();
+    },
+  },
+  {
     name: "inbox",
     open: async (page, runs) => {
       await page.goto("/v2/inbox");
