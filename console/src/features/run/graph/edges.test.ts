@@ -1,6 +1,6 @@
 import Elk from "elkjs/lib/elk.bundled";
 import { expect, it } from "vitest";
-import { madeUp } from "@/features/run/timeline/made-up";
+import { modelOf } from "@/features/run/model/run-model.fixture";
 import { atOnce } from "@/features/run/pacing/chunks";
 import { pathOf } from "./edge";
 import { edgesOf, type Flow } from "./edges";
@@ -10,7 +10,7 @@ import { pictureOf } from "./picture";
 
 const flow = (from: string, to: string, variable = "x"): Flow => ({ from, to, variable });
 const made = (flows: readonly Flow[], trains = 2, folds = new Folds()) => {
-  const model = madeUp([
+  const model = modelOf([
     { name: "a0", title: "main" },
     { name: "l", parent: "a0", title: "load" },
     ...Array.from({ length: trains }, (_, i) => ({ name: `t${i}`, parent: "a0", title: "train" })),

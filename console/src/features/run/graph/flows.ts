@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
-import { problemOf } from "@/api/problem";
 import type { RunModel } from "@/features/run/model/run-model";
+import { Inquiry, type Question } from "@/features/run/pacing/inquiry";
 import type { Flow } from "./edges";
 
 /** What the server says of the children of an action. */
@@ -14,7 +14,6 @@ export type AskFlows = (parent: string, signal: AbortSignal) => Promise<FlowAnsw
 
 /** How soon an action that gets children all the time is asked for again, in milliseconds. */
 const renewal = 5000;
-const pauses = [500, 1000, 2000, 5000, 10_000];
 const nothing: readonly Flow[] = [];
 
 interface Known extends FlowAnswer {
@@ -23,15 +22,11 @@ interface Known extends FlowAnswer {
   readonly at: number;
 }
 
-/** Who took what from whom, for the actions whose children are drawn. One question at a time. */
+/** Who took what from whom, for the actions whose children are drawn. */
 export class Flows {
   readonly #known = new Map<string, Known>(); // by the parent's name
-  #control = new AbortController();
+  readonly #inquiry = new Inquiry(() => this.#next(), 0);
   #wanted: readonly number[] = [];
-  #asking = false;
-  #refused = false;
-  #failures = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     readonly model: RunModel,
@@ -52,52 +47,32 @@ export class Flows {
   /** Says of which rows the children are drawn now. */
   want(rows: readonly number[]): void {
     this.#wanted = rows.filter((row) => this.model.childCount(row) > 1);
-    this.#later(0);
+    this.#inquiry.want();
   }
 
   /** Ends all questions, until something is wanted again. */
   stop(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#control.abort();
-    this.#control = new AbortController();
+    this.#inquiry.stop();
   }
 
-  #later(pause: number): void {
-    if (this.#asking || this.#timer !== undefined || this.#refused) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      void this.#work();
-    }, pause);
-  }
-
-  async #work(): Promise<void> {
+  #next(): Question | number | undefined {
     const now = performance.now();
-    const stale = (row: number) => this.#known.get(this.model.name(row))?.mark !== this.#mark(row);
-    const row = this.#wanted.find((wanted) => stale(wanted) && now - (this.#known.get(this.model.name(wanted))?.at ?? -renewal) >= renewal);
-    if (row === undefined) {
-      if (this.#wanted.some(stale)) this.#later(renewal);
-      return;
-    }
-    const [name, mark] = [this.model.name(row), this.#mark(row)];
-    const { signal } = this.#control;
-    let pause = 0;
-    this.#asking = true;
-    try {
-      const { edges, truncated } = await this.ask(name, signal);
-      this.#known.set(name, { mark, at: performance.now(), edges, truncated });
-      this.#failures = 0;
-      if (edges.length > 0) this.changed();
-    } catch (error) {
-      if (signal.aborted) return;
-      const problem = problemOf(error);
-      if (problem.passing) pause = pauses[Math.min(this.#failures++, pauses.length - 1)] ?? renewal;
-      else if (problem.code === Code.Unimplemented) this.#refused = true;
-      else this.#known.set(name, { mark, at: performance.now(), edges: this.of(row), truncated: false }); // not of this one
-    } finally {
-      this.#asking = false;
-    }
-    if (!signal.aborted) this.#later(pause);
+    const stale = this.#wanted.filter((row) => this.#known.get(this.model.name(row))?.mark !== this.#mark(row));
+    const row = stale.find((wanted) => now - (this.#known.get(this.model.name(wanted))?.at ?? -renewal) >= renewal);
+    if (row === undefined) return stale.length > 0 ? renewal : undefined;
+    const [parent, mark] = [this.model.name(row), this.#mark(row)];
+    const know = ({ edges, truncated }: FlowAnswer) => this.#known.set(parent, { mark, at: performance.now(), edges, truncated });
+    return {
+      ask: async (signal) => {
+        const answer = await this.ask(parent, signal);
+        know(answer);
+        if (answer.edges.length > 0) this.changed();
+      },
+      refused: ({ code }) => {
+        know({ edges: this.of(row), truncated: false });
+        return code !== Code.Unimplemented;
+      },
+    };
   }
 
   #mark(row: number): string {

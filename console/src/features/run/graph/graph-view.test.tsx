@@ -6,7 +6,7 @@ import { expect, it, vi } from "vitest";
 import { create } from "@bufbuild/protobuf";
 import { WatchRunActionsResponseSchema } from "@gen/flytebinary/insight/v1/run_actions_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
-import { madeUp } from "@/features/run/timeline/made-up";
+import { modelOf } from "@/features/run/model/run-model.fixture";
 import { GraphView } from "./graph-view";
 
 vi.mock("@/api/transport", () => ({ client: () => ({ listDataFlow: () => Promise.reject(new ConnectError("no", Code.Unimplemented)) }) }));
@@ -17,7 +17,7 @@ const everything = () => true;
 it("is a tree to keys and ears, and takes new phases where things are", async () => {
   const person = userEvent.setup();
   const chosen = vi.fn();
-  const model = madeUp([
+  const model = modelOf([
     { name: "a0", title: "main", phase: ActionPhase.RUNNING },
     { name: "b", parent: "a0", title: "load", started: 5, ended: 25 },
     ...Array.from({ length: 40 }, (_, i) => ({ name: `t${i}`, parent: "a0", title: "train" })),

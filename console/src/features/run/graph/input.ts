@@ -1,3 +1,4 @@
+import { takePointers } from "@/features/run/drawing/pointers";
 import type { Graph } from "./controller";
 
 /** What is meant by a pointer that goes down and up on a node. */
@@ -6,75 +7,23 @@ export interface Pointing {
   readonly toggle: (id: string) => void;
 }
 
-/** A pointer that moved less than this was meant to stay, in pixels. */
-const still = 4;
-
 /** Takes pointers and wheels on the frame, until the returned function is called. */
 export function listen(frame: HTMLElement, graph: Graph, pointing: Pointing): () => void {
-  const control = new AbortController();
-  const { signal } = control;
-  const down = new Map<number, { readonly x: number; readonly y: number }>();
-  let start = { x: 0, y: 0 };
-  let dragged = false;
-  const place = (event: MouseEvent) => {
-    const box = frame.getBoundingClientRect();
-    return { x: event.clientX - box.left, y: event.clientY - box.top };
-  };
-  frame.addEventListener(
-    "pointerdown",
-    (event) => {
-      if (event.button !== 0) return;
-      start = place(event);
-      dragged = down.size > 0;
-      down.set(event.pointerId, start);
+  return takePointers(frame, {
+    pull: (dx, dy) => graph.pan(dx, dy),
+    zoom: (factor, { x, y }) => graph.zoom(factor, x, y),
+    spread: Math.hypot,
+    turn: (dx, dy) => {
+      graph.pan(-dx, -dy);
+      return true;
     },
-    { signal },
-  );
-  frame.addEventListener(
-    "pointermove",
-    (event) => {
-      const before = down.get(event.pointerId);
-      if (!before) return;
-      const at = place(event);
-      if (!dragged && Math.hypot(at.x - start.x, at.y - start.y) < still) return;
-      if (!dragged) frame.setPointerCapture(event.pointerId);
-      dragged = true;
-      frame.dataset["dragged"] = "";
-      const other = [...down].find(([id]) => id !== event.pointerId)?.[1];
-      down.set(event.pointerId, at);
-      if (!other) {
-        graph.pan(at.x - before.x, at.y - before.y);
-        return;
-      }
-      const [far, near] = [Math.hypot(at.x - other.x, at.y - other.y), Math.hypot(before.x - other.x, before.y - other.y)];
-      if (near > 8 && far > 8) graph.zoom(far / near, (at.x + other.x) / 2, (at.y + other.y) / 2);
+    click: (_, target) => {
+      const id = target.closest<HTMLElement>("[data-node]")?.dataset["node"];
+      if (id === undefined) return;
+      if (target.closest("[data-fold]")) pointing.toggle(id);
+      else pointing.choose(id);
     },
-    { signal },
-  );
-  const up = (event: PointerEvent) => {
-    const known = down.delete(event.pointerId);
-    if (down.size === 0) delete frame.dataset["dragged"];
-    if (!known || dragged || event.type !== "pointerup" || !(event.target instanceof Element)) return;
-    const id = event.target.closest<HTMLElement>("[data-node]")?.dataset["node"];
-    if (id === undefined) return;
-    if (event.target.closest("[data-fold]")) pointing.toggle(id);
-    else pointing.choose(id);
-  };
-  frame.addEventListener("pointerup", up, { signal });
-  frame.addEventListener("pointercancel", up, { signal });
-  frame.addEventListener(
-    "wheel",
-    (event) => {
-      event.preventDefault();
-      const unit = event.deltaMode === 1 ? 16 : 1; // lines or pixels
-      const { x, y } = place(event);
-      if (event.ctrlKey || event.metaKey) graph.zoom(Math.exp(-event.deltaY * unit * 0.004), x, y);
-      else if (event.shiftKey && event.deltaX === 0) graph.pan(-event.deltaY * unit, 0);
-      else graph.pan(-event.deltaX * unit, -event.deltaY * unit);
-    },
-    { signal, passive: false },
-  );
-  return () => control.abort();
+  });
 }
 
 /** What a key means: a node to go to, one to open or close, one to choose, or that something was done; undefined is nothing. */

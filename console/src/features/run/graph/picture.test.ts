@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import type { RunModel } from "@/features/run/model/run-model";
-import { madeUp, madeUpRun, type MadeUp } from "@/features/run/timeline/made-up";
+import { modelOf, madeUpRun, type Made } from "@/features/run/model/run-model.fixture";
 import { atOnce } from "@/features/run/pacing/chunks";
 import { Folds } from "./folds";
 import { mostNodes, pictureOf, type GraphNode } from "./picture";
@@ -10,11 +10,11 @@ import { describe as say, nameOf } from "./words";
 const everything = () => true;
 const draw = (model: RunModel, folds = new Folds(), visible: (row: number) => boolean = everything) => atOnce(pictureOf(model, visible, folds));
 const told = (model: RunModel, nodes: readonly GraphNode[]) => nodes.map((node) => `${"  ".repeat(node.level - 1)}${nameOf(model, node)}`);
-const many = (title: string, n: number, more: Partial<MadeUp> = {}): MadeUp[] => Array.from({ length: n }, (_, i) => ({ name: `${title}${i}`, parent: "a0", title, ...more }));
+const many = (title: string, n: number, more: Partial<Made> = {}): Made[] => Array.from({ length: n }, (_, i) => ({ name: `${title}${i}`, parent: "a0", title, ...more }));
 
 describe("what is drawn of a run", () => {
   it("is each action of a small one below its parent", () => {
-    const model = madeUp([{ name: "a0", title: "main" }, { name: "b", parent: "a0", title: "load" }, { name: "c", parent: "a0", title: "train" }, { name: "d", parent: "b", title: "read" }]);
+    const model = modelOf([{ name: "a0", title: "main" }, { name: "b", parent: "a0", title: "load" }, { name: "c", parent: "a0", title: "train" }, { name: "d", parent: "b", title: "read" }]);
     const { nodes, parents } = draw(model);
     expect(told(model, nodes)).toEqual(["main", "  load", "    read", "  train"]);
     expect(nodes.map((node) => [node.place, node.places])).toEqual([[1, 1], [1, 2], [1, 1], [2, 2]]);
@@ -22,7 +22,7 @@ describe("what is drawn of a run", () => {
   });
 
   it("has the many of a kind in one node, which says how many failed", () => {
-    const model = madeUp([{ name: "a0", title: "main" }, { name: "l", parent: "a0", title: "load" }, ...many("train", 1234).map((made, i) => (i % 100 === 3 ? { ...made, phase: ActionPhase.FAILED } : made))]);
+    const model = modelOf([{ name: "a0", title: "main" }, { name: "l", parent: "a0", title: "load" }, ...many("train", 1234).map((made, i) => (i % 100 === 3 ? { ...made, phase: ActionPhase.FAILED } : made))]);
     const { nodes, byId } = draw(model);
     expect(told(model, nodes)).toEqual(["main", "  load", "  ×1,234 train"]);
     const group = nodes[2];
@@ -31,13 +31,13 @@ describe("what is drawn of a run", () => {
   });
 
   it("tells kinds apart by the program's groups too", () => {
-    const model = madeUp([{ name: "a0" }, ...many("x", 10, { group: "one" }), ...many("y", 10, { group: "two", title: "x" })]);
+    const model = modelOf([{ name: "a0" }, ...many("x", 10, { group: "one" }), ...many("y", 10, { group: "two", title: "x" })]);
     expect(draw(model).nodes.map((node) => node.kind === "group" && [node.title, node.group, node.count])).toEqual([false, ["x", "one", 10], ["x", "two", 10]]);
   });
 
   it("opens a group a page at a time, what failed first, and keeps what it drew", () => {
     const actions = [{ name: "a0" }, ...many("t", 200, { phase: ActionPhase.RUNNING })];
-    const failing = madeUp(actions.map((made) => (made.name === "t150" ? { ...made, phase: ActionPhase.FAILED } : made)));
+    const failing = modelOf(actions.map((made) => (made.name === "t150" ? { ...made, phase: ActionPhase.FAILED } : made)));
     const folds = new Folds();
     const group = draw(failing, folds).nodes[1]?.id ?? "";
     folds.set(group, true);
@@ -46,7 +46,7 @@ describe("what is drawn of a run", () => {
     expect(told(failing, open.nodes).at(-1)).toBe("    and 175 more");
     expect(names(failing).slice(-2)).toEqual(["t23", "t150"]);
     // Another one fails: nothing moves for that.
-    const later = madeUp(actions.map((made) => (made.name === "t180" ? { ...made, phase: ActionPhase.FAILED } : made)));
+    const later = modelOf(actions.map((made) => (made.name === "t180" ? { ...made, phase: ActionPhase.FAILED } : made)));
     expect(names(later)).toEqual(names(failing));
     folds.more(group);
     expect(names(later)).toContain("t180");
@@ -69,12 +69,12 @@ describe("what is drawn of a run", () => {
   });
 
   it("leaves out what is not visible", () => {
-    const model = madeUp([{ name: "a0" }, ...many("t", 20)]);
+    const model = modelOf([{ name: "a0" }, ...many("t", 20)]);
     expect(draw(model, new Folds(), (row) => row < 4).nodes).toHaveLength(4);
   });
 
   it("draws what is pinned though there is no room on the page", () => {
-    const model = madeUp([{ name: "a0" }, ...many("t", 200)]);
+    const model = modelOf([{ name: "a0" }, ...many("t", 200)]);
     const folds = new Folds();
     const group = draw(model, folds).nodes[1]?.id ?? "";
     folds.set(group, true);

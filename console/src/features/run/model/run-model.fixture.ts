@@ -4,13 +4,14 @@ import { WatchRunActionsResponseSchema } from "@gen/flytebinary/insight/v1/run_a
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { RunModel } from "./run-model";
 
-/** An action of a run that a test makes up; parents come first. */
+/** An action of a run that a test makes up; the first is the root. Times are in milliseconds after the run was created. */
 export interface Made {
   readonly name: string;
   readonly parent?: string;
   readonly group?: string;
   readonly title?: string;
   readonly phase?: ActionPhase;
+  readonly attempt?: number;
   readonly created?: number;
   readonly started?: number;
   readonly ended?: number;
@@ -20,9 +21,11 @@ export interface Made {
 export function modelOf(actions: readonly Made[], model = new RunModel()): RunModel {
   const numbers = new Map(actions.map(({ name }, number) => [name, number]));
   const strings = [""];
+  const places = new Map([["", 0]]);
   const text = (words = "") => {
-    const at = strings.indexOf(words);
-    return at >= 0 ? at : strings.push(words) - 1;
+    let place = places.get(words);
+    if (place === undefined) places.set(words, (place = strings.push(words) - 1));
+    return place;
   };
   model.apply(create(WatchRunActionsResponseSchema, { part: { case: "start", value: { totalActions: actions.length, createdAt: timestampFromMs(0) } } }));
   model.apply(
@@ -37,7 +40,7 @@ export function modelOf(actions: readonly Made[], model = new RunModel()): RunMo
           titles: actions.map(({ title }) => text(title)),
           types: actions.map(() => 1),
           phases: actions.map(({ phase = ActionPhase.SUCCEEDED }) => phase),
-          attempts: actions.map(() => 1),
+          attempts: actions.map(({ attempt = 1 }) => attempt),
           created: actions.map(({ created = 0 }) => created),
           started: actions.map(({ started = -1 }) => started + 1),
           ended: actions.map(({ ended = -1 }) => ended + 1),
@@ -49,4 +52,26 @@ export function modelOf(actions: readonly Made[], model = new RunModel()): RunMo
   );
   model.apply(create(WatchRunActionsResponseSchema, { part: { case: "caughtUp", value: { cursor: 1n, now: timestampFromMs(Date.now()) } } }));
   return model;
+}
+
+/** A run with so many actions: a root with parents that have children of three kinds, some of which fail. */
+export function madeUpRun(count: number, parents = 100): RunModel {
+  const actions: Made[] = [{ name: "a0", title: "main", created: 0, started: 200, ended: count * 10 + 5000 }];
+  const groups = Math.min(parents, count - 1);
+  for (let i = 1; i < count; i++) {
+    const top = i <= groups;
+    const created = top ? 200 + i * 5 : 300 + ((i * 7919) % (count * 9));
+    const started = created + 50 + ((i * 31) % 900);
+    actions.push({
+      name: `a${i}`,
+      parent: top ? "a0" : `a${1 + (i % groups)}`,
+      title: top ? "fold" : (["load", "train", "score"][i % 3] ?? ""),
+      phase: i % 97 === 0 ? ActionPhase.FAILED : ActionPhase.SUCCEEDED,
+      attempt: i % 41 === 0 ? 2 : 1,
+      created,
+      started,
+      ended: top ? count * 10 + 1000 : started + 100 + ((i * 104729) % 8000),
+    });
+  }
+  return modelOf(actions);
 }

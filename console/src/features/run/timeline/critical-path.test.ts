@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { criticalPath, type CriticalPath } from "./critical-path";
-import { madeUp } from "./made-up";
+import { modelOf } from "@/features/run/model/run-model.fixture";
 import type { RunModel } from "@/features/run/model/run-model";
 
 const told = (model: RunModel, path: CriticalPath) => path.steps.map(({ row, from, to, waiting }) => [model.name(row), from, to, waiting ? "waits" : "runs"]);
 
 describe("the critical path", () => {
   it("is the action alone when there are no others", () => {
-    const model = madeUp([{ name: "a0", started: 30, ended: 100 }]);
+    const model = modelOf([{ name: "a0", started: 30, ended: 100 }]);
     expect(told(model, criticalPath(model))).toEqual([
       ["a0", 0, 30, "waits"],
       ["a0", 30, 100, "runs"],
@@ -16,7 +16,7 @@ describe("the critical path", () => {
   });
 
   it("goes through the child that ended last, and through the one before it", () => {
-    const model = madeUp([
+    const model = modelOf([
       { name: "a0", started: 10, ended: 100 },
       { name: "fast", parent: "a0", created: 20, started: 25, ended: 30 },
       { name: "slow", parent: "a0", created: 20, started: 22, ended: 50 },
@@ -42,7 +42,7 @@ describe("the critical path", () => {
   });
 
   it("goes down to the children of children, and adds up to the whole", () => {
-    const model = madeUp([
+    const model = modelOf([
       { name: "a0", started: 0, ended: 100 },
       { name: "b", parent: "a0", created: 10, started: 20, ended: 90 },
       { name: "c", parent: "b", created: 30, started: 35, ended: 80 },
@@ -54,7 +54,7 @@ describe("the critical path", () => {
   });
 
   it("does not blame what the failed parent did not wait for", () => {
-    const model = madeUp([
+    const model = modelOf([
       { name: "a0", phase: ActionPhase.FAILED, started: 0, ended: 50 },
       { name: "fails", parent: "a0", phase: ActionPhase.FAILED, created: 5, started: 6, ended: 45 },
       { name: "stopped", parent: "a0", phase: ActionPhase.ABORTED, created: 5, started: 6, ended: 60 },
@@ -63,7 +63,7 @@ describe("the critical path", () => {
   });
 
   it("shows what an aborted run was waiting for", () => {
-    const model = madeUp([
+    const model = modelOf([
       { name: "a0", phase: ActionPhase.ABORTED, started: 0, ended: 50 },
       { name: "b", parent: "a0", phase: ActionPhase.ABORTED, created: 5, started: 6, ended: 60 },
     ]);
@@ -71,7 +71,7 @@ describe("the critical path", () => {
   });
 
   it("of a live run is the path so far, through what has been under way for longest", () => {
-    const model = madeUp([
+    const model = modelOf([
       { name: "a0", phase: ActionPhase.RUNNING, started: 0 },
       { name: "old", parent: "a0", phase: ActionPhase.RUNNING, created: 5, started: 6 },
       { name: "done", parent: "a0", created: 5, started: 6, ended: 20 },
@@ -81,7 +81,7 @@ describe("the critical path", () => {
   });
 
   it("survives times that contradict each other", () => {
-    const model = madeUp([
+    const model = modelOf([
       { name: "a0", started: 0, ended: 100 },
       { name: "early", parent: "a0", created: 0, started: 0, ended: 50 },
       { name: "inside", parent: "early", created: 20, started: 10, ended: 45 },
@@ -93,9 +93,9 @@ describe("the critical path", () => {
 
   it("follows long chains and deep ones", () => {
     const chain = Array.from({ length: 20_000 }, (_, i) => ({ name: `c${i}`, parent: "a0", created: i, started: i, ended: i + 1 }));
-    const model = madeUp([{ name: "a0", started: 0, ended: 20_000 }, ...chain]);
+    const model = modelOf([{ name: "a0", started: 0, ended: 20_000 }, ...chain]);
     expect(criticalPath(model).steps).toHaveLength(20_000);
     const deep = Array.from({ length: 20_000 }, (_, i) => ({ name: `c${i}`, parent: i === 0 ? "a0" : `c${i - 1}`, created: i, started: i, ended: 50_000 - i }));
-    expect(criticalPath(madeUp([{ name: "a0", started: 0, ended: 50_000 }, ...deep])).steps.length).toBeGreaterThan(20_000);
+    expect(criticalPath(modelOf([{ name: "a0", started: 0, ended: 50_000 }, ...deep])).steps.length).toBeGreaterThan(20_000);
   });
 });

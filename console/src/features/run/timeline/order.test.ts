@@ -3,7 +3,7 @@ import { none } from "@/features/run/model/run-model";
 import { atOnce, inChunks } from "@/features/run/pacing/chunks";
 import { criticalPath } from "./critical-path";
 import { densityOf } from "./density";
-import { madeUp, madeUpRun } from "./made-up";
+import { modelOf, madeUpRun } from "@/features/run/model/run-model.fixture";
 import { orderOf, placeOf, placesInSight, rowAt } from "./order";
 import { around, moved, Scale, whole, within, zoomed } from "./scale";
 
@@ -13,7 +13,7 @@ function* endless(): Generator<undefined, number> {
   return 1;
 }
 const tree = () =>
-  madeUp([
+  modelOf([
     { name: "a0" },
     { name: "b", parent: "a0" },
     { name: "c", parent: "a0" },
@@ -74,7 +74,7 @@ describe("the stretch of time", () => {
 });
 
 it("counts what was under way at any time", () => {
-  const model = madeUp([
+  const model = modelOf([
     { name: "a0", started: 0, ended: 99 },
     { name: "b", parent: "a0", created: 20, started: 40, ended: 59 },
   ]);

@@ -1,22 +1,22 @@
 import { expect, it } from "vitest";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
-import { madeUp } from "./made-up";
+import { modelOf } from "@/features/run/model/run-model.fixture";
 import { coarseSegments, segmentsOf, type Segment } from "./segments";
 
 const told = (segments: readonly Segment[]) => segments.map(({ stage, attempt, from, to, look }) => [stage, attempt, from, to, ActionPhase[look]]);
 
 it("without changes of phase tells waiting and running apart", () => {
-  const model = madeUp([{ name: "a0", created: 5, started: 10, ended: 40, phase: ActionPhase.FAILED }]);
+  const model = modelOf([{ name: "a0", created: 5, started: 10, ended: 40, phase: ActionPhase.FAILED }]);
   expect(told(coarseSegments(model, 0, 99))).toEqual([
     ["queued", 1, 5, 10, "QUEUED"],
     ["running", 1, 10, 40, "FAILED"],
   ]);
-  const waiting = madeUp([{ name: "a0", created: 5, phase: ActionPhase.INITIALIZING }]);
+  const waiting = modelOf([{ name: "a0", created: 5, phase: ActionPhase.INITIALIZING }]);
   expect(told(coarseSegments(waiting, 0, 99))).toEqual([["initializing", 1, 5, 99, "INITIALIZING"]]);
 });
 
 it("gives each attempt the colour of its end", () => {
-  const model = madeUp([{ name: "a0", started: 10, attempt: 2, phase: ActionPhase.RUNNING }]);
+  const model = modelOf([{ name: "a0", started: 10, attempt: 2, phase: ActionPhase.RUNNING }]);
   const changes = [
     { attempt: 1, phase: ActionPhase.QUEUED, at: 0 },
     { attempt: 1, phase: ActionPhase.INITIALIZING, at: 4 },
@@ -36,7 +36,7 @@ it("gives each attempt the colour of its end", () => {
 });
 
 it("joins what goes on, and takes an attempt that another one replaced for failed", () => {
-  const model = madeUp([{ name: "a0", started: 10, ended: 60, attempt: 2 }]);
+  const model = modelOf([{ name: "a0", started: 10, ended: 60, attempt: 2 }]);
   const changes = [
     { attempt: 1, phase: ActionPhase.RUNNING, at: 10 },
     { attempt: 1, phase: ActionPhase.RUNNING, at: 15 },

@@ -3,7 +3,7 @@ import { act, render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { Tooltip } from "radix-ui";
 import { expect, it, vi } from "vitest";
-import { madeUp } from "./made-up";
+import { modelOf } from "@/features/run/model/run-model.fixture";
 import { TimelineView } from "./timeline-view";
 
 vi.mock("@/api/transport", () => ({ client: () => ({ listTransitions: () => Promise.reject(new ConnectError("no", Code.Unimplemented)) }) }));
@@ -14,7 +14,7 @@ const everything = () => true;
 it("says in words what it draws, goes with the keys, and tells what took the time", async () => {
   const person = userEvent.setup();
   const chosen = vi.fn();
-  const model = madeUp([
+  const model = modelOf([
     { name: "a0", title: "main", started: 0, ended: 10_000 },
     { name: "b", parent: "a0", title: "load", created: 1000, started: 2000, ended: 3000 },
     { name: "c", parent: "a0", title: "train", created: 3000, started: 3500, ended: 9500 },

@@ -1,5 +1,6 @@
-import { Maximize2, Rows3, Rows4, Waypoints, ZoomIn, ZoomOut } from "lucide-react";
+import { Rows3, Rows4, Waypoints } from "lucide-react";
 import { Button, IconButton } from "@/design/button";
+import { Toolbar as DrawingToolbar } from "@/features/run/drawing/toolbar";
 import type { Rows, Timeline } from "./controller";
 import css from "./timeline.module.css";
 
@@ -14,24 +15,14 @@ export interface ToolbarProps {
 
 export function Toolbar({ timeline, all, rows, onRows, path, onPath }: ToolbarProps) {
   return (
-    <div className={css["toolbar"]} role="toolbar" aria-label="Timeline">
-      <IconButton small label="Zoom out (−)" onClick={() => timeline.zoom(1 / 1.5)} disabled={all}>
-        <ZoomOut size={16} aria-hidden />
-      </IconButton>
-      <IconButton small label="Zoom in (+)" onClick={() => timeline.zoom(1.5)}>
-        <ZoomIn size={16} aria-hidden />
-      </IconButton>
-      <Button small kind="quiet" onClick={() => timeline.fit()} disabled={all} title="Show the whole time (0)">
-        <Maximize2 size={14} aria-hidden /> Fit
-      </Button>
+    <DrawingToolbar label="Timeline" zoom={(factor) => timeline.zoom(factor)} step={1.5} fit={() => timeline.fit()} everything="the whole time" fits={all} legend={<Legend />}>
       <IconButton small label={rows === "roomy" ? "Thinner rows" : "Roomier rows"} onClick={() => onRows(rows === "roomy" ? "compact" : "roomy")}>
         {rows === "roomy" ? <Rows4 size={16} aria-hidden /> : <Rows3 size={16} aria-hidden />}
       </IconButton>
       <Button small kind="quiet" aria-pressed={path} className={css["pressable"]} onClick={() => onPath(!path)}>
         <Waypoints size={14} aria-hidden /> Why slow
       </Button>
-      <Legend />
-    </div>
+    </DrawingToolbar>
   );
 }
 
@@ -47,13 +38,9 @@ const legend = [
 
 /** The forms of the bars. */
 function Legend() {
-  return (
-    <ul className={css["legend"]} aria-label="Legend">
-      {legend.map(([form, words]) => (
-        <li key={form} data-form={form}>
-          {words}
-        </li>
-      ))}
-    </ul>
-  );
+  return legend.map(([form, words]) => (
+    <li key={form} className={css["form"]} data-form={form}>
+      {words}
+    </li>
+  ));
 }

@@ -1,5 +1,5 @@
-import { problemOf } from "@/api/problem";
 import type { RunModel } from "@/features/run/model/run-model";
+import { Inquiry, type Question } from "@/features/run/pacing/inquiry";
 import type { Change } from "./segments";
 
 /** What the server says of some actions, by their numbers. */
@@ -13,7 +13,6 @@ const remembered = 20_000;
 const patience = 60;
 /** How soon actions that change all the time are asked for again, in milliseconds. */
 const renewal = 1000;
-const pauses = [500, 1000, 2000, 5000, 10_000];
 
 interface Known {
   /** What the row looked like when it was asked for. */
@@ -25,12 +24,8 @@ interface Known {
 /** The changes of phase of the actions that were in sight. What changed meanwhile is shown until the new answer is here. */
 export class Transitions {
   readonly #known = new Map<number, Known>(); // by number
-  #control = new AbortController();
-  #refused = false;
+  readonly #inquiry = new Inquiry(() => this.#next(), patience);
   #wanted: number[] = []; // rows
-  #asking = false;
-  #failures = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     readonly model: RunModel,
@@ -51,50 +46,24 @@ export class Transitions {
   /** Says which rows are in sight now. */
   want(rows: number[]): void {
     this.#wanted = rows;
-    this.#later(patience);
+    this.#inquiry.want();
   }
 
   /** Ends all questions, until rows come into sight again. */
   stop(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#control.abort();
-    this.#control = new AbortController();
+    this.#inquiry.stop();
   }
 
-  #later(pause: number): void {
-    if (this.#asking || this.#timer !== undefined || this.#refused) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      void this.#work();
-    }, pause);
-  }
-
-  async #work(): Promise<void> {
+  #next(): Question | number | undefined {
     const now = performance.now();
-    const stale = this.#wanted.filter((row) => {
-      const known = this.#known.get(this.model.number(row));
-      return !known || (known.mark !== this.#mark(row) && now - known.at > renewal);
-    });
-    if (stale.length === 0) {
-      if (this.#wanted.some((row) => this.#known.get(this.model.number(row))?.mark !== this.#mark(row))) this.#later(renewal);
-      return;
-    }
-    const marks = new Map(stale.slice(0, most).map((row) => [this.model.number(row), this.#mark(row)]));
-    this.#asking = true;
-    const { signal } = this.#control;
-    let pause = patience;
-    try {
-      this.#take(marks, await this.ask([...marks.keys()], signal));
-      this.#failures = 0;
-    } catch (error) {
-      if (signal.aborted) return;
-      this.#refused = !problemOf(error).passing; // it will not be answered: the coarse picture has to do
-      pause = pauses[Math.min(this.#failures++, pauses.length - 1)] ?? patience;
-    } finally {
-      this.#asking = false;
-    }
-    if (!signal.aborted) this.#later(pause);
+    const changed = this.#wanted.filter((row) => this.#known.get(this.model.number(row))?.mark !== this.#mark(row));
+    const due = changed.filter((row) => now - (this.#known.get(this.model.number(row))?.at ?? -renewal) >= renewal);
+    if (due.length === 0) return changed.length > 0 ? renewal : undefined;
+    const marks = new Map(due.slice(0, most).map((row) => [this.model.number(row), this.#mark(row)]));
+    return {
+      ask: async (signal) => this.#take(marks, await this.ask([...marks.keys()], signal)),
+      refused: () => false, // the coarse picture has to do
+    };
   }
 
   #take(marks: ReadonlyMap<number, string>, answer: readonly (Change & { readonly number: number })[]): void {

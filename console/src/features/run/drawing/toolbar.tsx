@@ -1,0 +1,41 @@
+import { Maximize2, ZoomIn, ZoomOut } from "lucide-react";
+import type { ReactNode } from "react";
+import { Button, IconButton } from "@/design/button";
+import css from "./drawing.module.css";
+
+export interface ToolbarProps {
+  readonly label: string;
+  readonly zoom: (factor: number) => void;
+  /** By what a step makes it larger. */
+  readonly step: number;
+  readonly fit: () => void;
+  /** What is seen after fit. */
+  readonly everything: string;
+  /** Whether everything is seen already. */
+  readonly fits?: boolean;
+  /** What else can be done. */
+  readonly children: ReactNode;
+  /** The items of the legend. */
+  readonly legend: ReactNode;
+}
+
+/** What is above a drawing: its zoom, what else can be done to it, and what its forms mean. */
+export function Toolbar({ label, zoom, step, fit, everything, fits = false, children, legend }: ToolbarProps) {
+  return (
+    <div className={css["toolbar"]} role="toolbar" aria-label={label}>
+      <IconButton small label="Zoom out (−)" onClick={() => zoom(1 / step)} disabled={fits}>
+        <ZoomOut size={16} aria-hidden />
+      </IconButton>
+      <IconButton small label="Zoom in (+)" onClick={() => zoom(step)}>
+        <ZoomIn size={16} aria-hidden />
+      </IconButton>
+      <Button small kind="quiet" onClick={fit} disabled={fits} title={`Show ${everything} (0)`}>
+        <Maximize2 size={14} aria-hidden /> Fit
+      </Button>
+      {children}
+      <ul className={css["legend"]} aria-label="Legend">
+        {legend}
+      </ul>
+    </div>
+  );
+}
