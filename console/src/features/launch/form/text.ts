@@ -1,3 +1,5 @@
+import { WallClock } from "@/design/wall-clock";
+
 // What people type for numbers, times and spans of time.
 
 const most = 2n ** 63n;
@@ -49,24 +51,6 @@ export function spanText(total: number): string {
   return `${Number(total.toFixed(9))}s`;
 }
 
-/** How far a zone is ahead of UTC at a moment, in milliseconds. */
-function offset(at: number, zone: string | undefined): number {
-  const format = new Intl.DateTimeFormat("en-US", {
-    timeZone: zone,
-    hourCycle: "h23",
-    year: "numeric",
-    month: "numeric",
-    day: "numeric",
-    hour: "numeric",
-    minute: "numeric",
-    second: "numeric",
-  });
-  const part: Record<string, number> = {};
-  for (const { type, value } of format.formatToParts(at)) part[type] = Number(value);
-  const wall = Date.UTC(part["year"] ?? 0, (part["month"] ?? 1) - 1, part["day"], part["hour"], part["minute"], part["second"]);
-  return wall - Math.floor(at / 1000) * 1000;
-}
-
 const time = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?)?\s*(Z|UTC|[+-]\d{2}:?\d{2})?$/i;
 
 /** A moment as RFC 3339 in UTC. Without an offset the text means the wall clock of the zone, by default the browser's. */
@@ -78,9 +62,7 @@ export function parseTime(text: string, zone: string | undefined): string | unde
   if (Number.isNaN(wall) || new Date(wall).getUTCDate() !== Number(day)) return undefined;
   let at: number;
   if (given === undefined) {
-    // The offset of the moment itself, which a change of clocks may have moved: the second guess is exact.
-    const guess = wall - offset(wall, zone);
-    at = wall - offset(guess, zone);
+    at = new WallClock(zone).moment(wall);
   } else if (/^(z|utc)$/i.test(given)) {
     at = wall;
   } else {

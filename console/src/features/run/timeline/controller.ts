@@ -1,3 +1,4 @@
+import { WallClock } from "@/design/wall-clock";
 import { none, type RunModel } from "@/features/run/model/run-model";
 import { inChunks } from "@/features/run/pacing/chunks";
 import { criticalPath, type CriticalPath, type Step } from "./critical-path";
@@ -9,7 +10,7 @@ import { onThemeChange, paletteOf, prepare, type Palette } from "./palette";
 import { around, lengthOf, moved, Scale, whole, within, zoomed, type Stretch } from "./scale";
 import { coarseSegments, endOf, segmentsOf, type Segment } from "./segments";
 import { Recount } from "@/features/run/pacing/recount";
-import { relativeTicks, wallTicks, WallClock } from "./ticks";
+import { relativeTicks, wallTicks } from "./ticks";
 import { Transitions, type AskTransitions } from "./transitions";
 
 /** The elements that the timeline draws on. */

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { relativeTicks, sinceStart, stepFor, wallTicks, WallClock } from "./ticks";
+import { WallClock } from "@/design/wall-clock";
+import { relativeTicks, sinceStart, stepFor, wallTicks } from "./ticks";
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -1,3 +1,4 @@
+import type { WallClock } from "@/design/wall-clock";
 import type { Stretch } from "./scale";
 
 const second = 1000;
@@ -72,51 +73,9 @@ export function wallTicks(stretch: Stretch, wanted: number, createdAt: number, c
     if (at <= before) continue;
     before = at;
     const midnight = shown % day === 0;
-    ticks.push({ at: at - createdAt, label: midnight ? clock.date(at) : clock.time(at, step), strong: midnight });
+    ticks.push({ at: at - createdAt, label: midnight ? clock.text(at).slice(0, 10) : timeOf(clock.text(at), step), strong: midnight });
   }
 }
 
-/** The clock in a time zone. Moments are in milliseconds of the epoch. */
-export class WallClock {
-  readonly #fields: Intl.DateTimeFormat;
-  readonly #date: Intl.DateTimeFormat;
-  readonly #offsets = new Map<number, number>();
-
-  constructor(readonly zone: string | undefined) {
-    this.#fields = new Intl.DateTimeFormat("en-US", {
-      timeZone: zone,
-      hourCycle: "h23",
-      year: "numeric",
-      month: "numeric",
-      day: "numeric",
-      hour: "numeric",
-      minute: "numeric",
-      second: "numeric",
-    });
-    this.#date = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeZone: zone });
-  }
-
-  /** How far it is ahead of UTC, in milliseconds. */
-  offset(at: number): number {
-    const quarter = Math.floor(at / (15 * minute)); // no zone changes within
-    const known = this.#offsets.get(quarter);
-    if (known !== undefined) return known;
-    const parts = new Map(this.#fields.formatToParts(quarter * 15 * minute).map((part) => [part.type, Number(part.value)]));
-    const field = (name: Intl.DateTimeFormatPartTypes) => parts.get(name) ?? 0;
-    const shown = Date.UTC(field("year"), field("month") - 1, field("day"), field("hour"), field("minute"), field("second"));
-    const offset = shown - quarter * 15 * minute;
-    if (this.#offsets.size > 1000) this.#offsets.clear();
-    this.#offsets.set(quarter, offset);
-    return offset;
-  }
-
-  date(at: number): string {
-    return this.#date.format(at);
-  }
-
-  /** The time of day, as exactly as marks of a step need it. */
-  time(at: number, step: number): string {
-    const text = new Date(at + this.offset(at)).toISOString();
-    return text.slice(11, step < second ? 23 : step < minute ? 19 : 16);
-  }
-}
+/** The time of day, as exactly as marks of a step need it. */
+const timeOf = (shown: string, step: number): string => shown.slice(11, step < second ? 23 : step < minute ? 19 : 16);
