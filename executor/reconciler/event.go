@@ -78,13 +78,13 @@ func line(state plugin.State) string {
 	return state.Reason
 }
 
-// precise makes the best of a time that the cluster cut to seconds: if we look within that second, it is now. Times of
-// one action never go back.
+// precise makes the best of a time that the cluster cut to seconds: the latest that it can have been. So a parent, whose
+// process ends after it was told of its child's end, never seems to have ended before the child. Times of one action
+// never go back.
 func (r *Reconciler) precise(entry *entry, seen time.Time) time.Time {
-	now := r.deps.Clock.Now()
-	result := seen.UTC()
-	if seen.IsZero() || (!now.Before(result) && now.Sub(result) < time.Second) {
-		result = now
+	result := r.deps.Clock.Now()
+	if latest := seen.UTC().Add(time.Second); !seen.IsZero() && latest.Before(result) {
+		result = latest
 	}
 	if result.Before(entry.lastTime) {
 		result = entry.lastTime
