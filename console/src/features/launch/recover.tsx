@@ -128,7 +128,7 @@ function Row({ action, title, forced, onToggle }: { readonly action: PlannedActi
         {action.reused ? "Reused" : "Runs again"}
         {action.reason && <span className={css["reason"]}>{action.reason}</span>}
       </td>
-      <td>
+      <td data-label="run again">
         {/* What runs again anyway needs no choice. */}
         {(action.reused || forced) && action.name !== "a0" && <input type="checkbox" aria-label={`Run ${title === undefined ? "" : `${title} `}${action.name} again`} checked={forced} onChange={() => onToggle(action.name)} />}
       </td>
