@@ -142,7 +142,8 @@ class Outside:
     def _object_store(self) -> None:
         (self.buckets / BUCKET).mkdir(parents=True)
         part = self._run(
-            "s3", need(ROOT / ".bin" / "versitygw"), "--port", f"127.0.0.1:{self.ports['s3']}", "--quiet", "posix", str(self.buckets),
+            "s3", need(ROOT / ".bin" / "versitygw"), "--port", f"127.0.0.1:{self.ports['s3']}", "--quiet",
+            "--cors-allow-origin", "*", "posix", str(self.buckets),  # browsers upload
             env={"ROOT_ACCESS_KEY": "flyte", "ROOT_SECRET_KEY": TOKEN},
         )
         part.wait(lambda: accepts(self.ports["s3"]))

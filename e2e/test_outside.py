@@ -5,6 +5,7 @@ import collections
 import os
 import pathlib
 import signal
+import subprocess
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -17,7 +18,7 @@ import pytest
 
 from conftest import command_line, connect
 from flows import basic, context, failing, kinds, storm
-from outside import Balancer, Outside, Replica, slim
+from outside import ROOT, Balancer, Outside, Replica, slim
 from server import alive, eventually
 
 
@@ -282,3 +283,13 @@ def test_two_replicas(replicas: list[Replica], tmp_path: pathlib.Path):
     one.start()
     connect(one)
     assert result(basic.nested, 1)[0] == 1
+
+
+def test_console_with_an_object_store(outside: Outside, only: Replica):
+    """Tests of the console's own in a browser, those that meet the object store: uploads, values, logs and reports."""
+    done = subprocess.run(
+        ["npx", "--no-install", "playwright", "test", "launch", "panel", "report", "--grep-invert", "@own-store"],
+        cwd=ROOT / "console", env={**os.environ, "CONSOLE_E2E_URL": only.url, "CONSOLE_E2E_STORE": outside.s3},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600,
+    )
+    assert done.returncode == 0, done.stdout[-8000:]

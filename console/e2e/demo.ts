@@ -48,7 +48,7 @@ export class Demo {
   /** Starts it on the data that are there, and waits until it is ready. */
   async start(): Promise<void> {
     const log = openSync(join(this.folder, "demo.log"), "a");
-    const words = ["demo", "--data-dir", this.data, "--listen", `127.0.0.1:${this.port}`, "--python", pythonEnvironment];
+    const words = ["demo", "--data-dir", this.data, "--listen", `127.0.0.1:${this.port}`, "--python", pythonEnvironment, "--set", "runs.queues=ovens maxActions=2"];
     this.process = spawn(program, words, { stdio: ["ignore", log, log], detached: true });
     const end = Date.now() + patience;
     while (!(await this.ready())) {

@@ -51,7 +51,7 @@ function put(file: File, url: string, headers: Readonly<Record<string, string>>,
     for (const [name, value] of Object.entries(headers)) if (!/^(host|content-length)$/i.test(name)) request.setRequestHeader(name, value);
     request.upload.onprogress = (event) => progress(event.loaded);
     request.onload = () => (request.status < 300 ? resolve() : fail(`the store answered ${request.status} ${request.responseText.slice(0, 200)}`));
-    request.onerror = () => fail("the store cannot be reached from this page. A store of another origin has to allow it (CORS).");
+    request.onerror = () => fail(`the store cannot be reached, or its CORS rules do not let ${location.origin} put files there`);
     request.onabort = () => reject(new DOMException("The upload was stopped", "AbortError"));
     request.onloadend = () => signal.removeEventListener("abort", stop);
     signal.addEventListener("abort", stop, { once: true });
