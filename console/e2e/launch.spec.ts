@@ -1,3 +1,7 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { pythonEnvironment } from "./demo";
 import { actions, expect, expectAccessible, panel, place, test } from "./test";
 
 test("a run is run again with another input, and the difference is shown before", async ({ page, runs }) => {
@@ -53,6 +57,19 @@ test("a file is uploaded with a launch, beside inputs of other types", async ({ 
   await expect(actions(page).getByRole("treeitem").first().locator("[data-phase]")).toHaveAttribute("data-phase", "succeeded", { timeout: 120_000 });
   await panel(page).getByRole("tab", { name: "Inputs and outputs" }).click();
   await expect(panel(page).getByTestId("outputs")).toContainText("3 lines, no tags, about");
+});
+
+test("a table is uploaded as a data frame", async ({ page }, info) => {
+  const file = info.outputPath("numbers.parquet");
+  await promisify(execFile)(join(pythonEnvironment, "bin/python"), ["-c", "import sys, pandas; pandas.DataFrame({'n': range(1000)}).to_parquet(sys.argv[1])", file]);
+  await page.goto(`${place}/launch?task=shown.total`);
+  await page.getByLabel("File to upload").setInputFiles(file);
+  await expect(page.getByText("numbers.parquet").first()).toBeVisible();
+  await page.getByRole("button", { name: "Launch", exact: true }).click();
+  await expect(page).toHaveURL(new RegExp(`${place}/runs/`));
+  await expect(actions(page).getByRole("treeitem").first().locator("[data-phase]")).toHaveAttribute("data-phase", "succeeded", { timeout: 120_000 });
+  await panel(page).getByRole("tab", { name: "Inputs and outputs" }).click();
+  await expect(panel(page).getByTestId("outputs")).toContainText("499,500");
 });
 
 test("a run that succeeded runs again from an action", async ({ page, runs }) => {

@@ -136,3 +136,11 @@ async def measure(file: flyte.io.File, unit: Unit = Unit.BYTES, tags: list[str] 
         content = bytes(await opened.read())
     length = len(content) if unit is Unit.BYTES else content.count(b"\n")
     return f"{length} {unit.value}, {' and '.join(tags or ['no tags'])}, {'exact' if exact else 'about'}"
+
+
+@env.task
+async def total(frame: flyte.io.DataFrame) -> int:
+    """Adds up the numbers of a table."""
+    import pandas  # not above: it is slow to load, and the others need it not
+
+    return int((await frame.open(pandas.DataFrame).all())["n"].sum())

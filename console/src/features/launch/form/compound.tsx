@@ -1,12 +1,18 @@
 import { Plus, X } from "lucide-react";
-import { useState } from "react";
+import { useState, type Dispatch, type SetStateAction } from "react";
 import { Button, IconButton } from "@/design/button";
 import { Input } from "@/design/field";
 import { useForm } from "./context";
-import { initialDraft, unset, type Draft } from "./draft";
+import { after, initialDraft, unset, type Draft } from "./draft";
 import type { Field, Part } from "./field";
 import { ValueEditor, type EditorProps } from "./value";
 import css from "./form.module.css";
+
+type Entry = readonly [key: string, value: Draft];
+
+const itemsOf = (draft: Draft): readonly Draft[] => (draft.kind === "list" ? draft.items : []);
+const entriesOf = (draft: Draft): readonly Entry[] => (draft.kind === "map" ? draft.entries : []);
+const partsOf = (draft: Draft): Readonly<Record<string, Draft>> => (draft.kind === "struct" ? draft.parts : {});
 
 function Wrong({ path }: { readonly path: string }) {
   const error = useForm().errors.get(path);
@@ -27,9 +33,9 @@ function useRowKeys(count: number): { readonly keyOf: (at: number) => number; re
 
 /** Asks for a list, item by item. */
 export function ListEditor({ field, draft, onChange, path, label, about }: EditorProps<Extract<Field, { kind: "list" }>>) {
-  const items = draft.kind === "list" ? draft.items : [];
+  const items = itemsOf(draft);
   const rows = useRowKeys(items.length);
-  const change = (next: readonly Draft[]) => onChange({ kind: "list", items: next });
+  const change = (next: (items: readonly Draft[]) => readonly Draft[]) => onChange((before) => ({ kind: "list", items: next(itemsOf(before)) }));
   return (
     <fieldset className={css["group"]} data-path={path}>
       <legend>{label}</legend>
@@ -37,13 +43,19 @@ export function ListEditor({ field, draft, onChange, path, label, about }: Edito
       {draft.kind === "list" && items.length === 0 && <p className={css["about"]}>An empty list.</p>}
       {items.map((item, at) => (
         <div key={rows.keyOf(at)} className={css["row"]}>
-          <ValueEditor field={field.item} draft={item} path={`${path}[${at}]`} label={`Item ${at + 1}`} onChange={(next) => change(items.with(at, next))} />
+          <ValueEditor
+            field={field.item}
+            draft={item}
+            path={`${path}[${at}]`}
+            label={`Item ${at + 1}`}
+            onChange={(next) => change((before) => before.map((one, place) => (place === at ? after(one, next) : one)))}
+          />
           <IconButton
             small
             label={`Remove item ${at + 1}`}
             onClick={() => {
               rows.forget(at);
-              change(items.filter((_, one) => one !== at));
+              change((before) => before.filter((_, place) => place !== at));
             }}
           >
             <X size={14} aria-hidden />
@@ -52,11 +64,11 @@ export function ListEditor({ field, draft, onChange, path, label, about }: Edito
       ))}
       <Wrong path={path} />
       <div className={css["toggle"]}>
-        <Button small onClick={() => change([...items, initialDraft(field.item)])}>
+        <Button small onClick={() => change((before) => [...before, initialDraft(field.item)])}>
           <Plus size={14} aria-hidden /> Add an item
         </Button>
         {draft.kind === "unset" && (
-          <Button small onClick={() => change([])}>
+          <Button small onClick={() => change(() => [])}>
             Empty list
           </Button>
         )}
@@ -67,9 +79,10 @@ export function ListEditor({ field, draft, onChange, path, label, about }: Edito
 
 /** Asks for a dictionary, entry by entry. */
 export function MapEditor({ field, draft, onChange, path, label, about }: EditorProps<Extract<Field, { kind: "map" }>>) {
-  const entries = draft.kind === "map" ? draft.entries : [];
+  const entries = entriesOf(draft);
   const rows = useRowKeys(entries.length);
-  const change = (next: readonly (readonly [string, Draft])[]) => onChange({ kind: "map", entries: next });
+  const change = (next: (entries: readonly Entry[]) => readonly Entry[]) => onChange((before) => ({ kind: "map", entries: next(entriesOf(before)) }));
+  const changeAt = (at: number, next: (entry: Entry) => Entry) => change((before) => before.map((entry, place) => (place === at ? next(entry) : entry)));
   return (
     <fieldset className={css["group"]} data-path={path}>
       <legend>{label}</legend>
@@ -78,16 +91,22 @@ export function MapEditor({ field, draft, onChange, path, label, about }: Editor
       {entries.map(([key, value], at) => (
         <div key={rows.keyOf(at)} className={css["row"]}>
           <div className={css["inputs"]}>
-            <Input aria-label={`Key ${at + 1}`} placeholder="Key" autoComplete="off" value={key} onChange={(event) => change(entries.with(at, [event.target.value, value]))} />
+            <Input aria-label={`Key ${at + 1}`} placeholder="Key" autoComplete="off" value={key} onChange={(event) => changeAt(at, ([, before]) => [event.target.value, before])} />
             <Wrong path={`${path}{${at}}`} />
-            <ValueEditor field={field.value} draft={value} path={`${path}.${key}`} label={key === "" ? `Value ${at + 1}` : `Value of ${key}`} onChange={(next) => change(entries.with(at, [key, next]))} />
+            <ValueEditor
+              field={field.value}
+              draft={value}
+              path={`${path}.${key}`}
+              label={key === "" ? `Value ${at + 1}` : `Value of ${key}`}
+              onChange={(next) => changeAt(at, ([name, before]) => [name, after(before, next)])}
+            />
           </div>
           <IconButton
             small
             label={`Remove entry ${at + 1}`}
             onClick={() => {
               rows.forget(at);
-              change(entries.filter((_, one) => one !== at));
+              change((before) => before.filter((_, place) => place !== at));
             }}
           >
             <X size={14} aria-hidden />
@@ -96,11 +115,11 @@ export function MapEditor({ field, draft, onChange, path, label, about }: Editor
       ))}
       <Wrong path={path} />
       <div className={css["toggle"]}>
-        <Button small onClick={() => change([...entries, ["", initialDraft(field.value)]])}>
+        <Button small onClick={() => change((before) => [...before, ["", initialDraft(field.value)]])}>
           <Plus size={14} aria-hidden /> Add an entry
         </Button>
         {draft.kind === "unset" && (
-          <Button small onClick={() => change([])}>
+          <Button small onClick={() => change(() => [])}>
             Empty dictionary
           </Button>
         )}
@@ -111,21 +130,26 @@ export function MapEditor({ field, draft, onChange, path, label, about }: Editor
 
 /** Asks for the parts of a dataclass. */
 export function StructEditor({ field, draft, onChange, path, label, about }: EditorProps<Extract<Field, { kind: "struct" }>>) {
-  const parts = draft.kind === "struct" ? draft.parts : {};
-  const set = (name: string, next: Draft) => onChange({ kind: "struct", parts: { ...parts, [name]: next } });
+  const parts = partsOf(draft);
   return (
     <fieldset className={css["group"]} data-path={path}>
       <legend>{label}</legend>
       {about && <p className={css["about"]}>{about}</p>}
       {field.parts.map((part) => (
-        <PartEditor key={part.name} part={part} draft={parts[part.name] ?? unset} path={`${path}.${part.name}`} onChange={(next) => set(part.name, next)} />
+        <PartEditor
+          key={part.name}
+          part={part}
+          draft={parts[part.name] ?? unset}
+          path={`${path}.${part.name}`}
+          onChange={(next) => onChange((before) => ({ kind: "struct", parts: { ...partsOf(before), [part.name]: after(partsOf(before)[part.name] ?? unset, next) } }))}
+        />
       ))}
       <Wrong path={path} />
     </fieldset>
   );
 }
 
-function PartEditor({ part, draft, path, onChange }: { readonly part: Part; readonly draft: Draft; readonly path: string; readonly onChange: (next: Draft) => void }) {
+function PartEditor({ part, draft, path, onChange }: { readonly part: Part; readonly draft: Draft; readonly path: string; readonly onChange: Dispatch<SetStateAction<Draft>> }) {
   const optional = !part.required;
   const compound = part.field.kind === "struct" || part.field.kind === "choice";
   if (optional && draft.kind === "unset" && compound) {

@@ -1,3 +1,4 @@
+import type { SetStateAction } from "react";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject, type Field, type Part } from "./field";
 import { parseFloating, parseInteger, parseSpan, parseTime, spanText } from "./text";
@@ -16,6 +17,9 @@ export type Draft =
   | { readonly kind: "variant"; readonly variant: number; readonly value: Draft };
 
 export const unset: Draft = { kind: "unset" };
+
+/** What a draft becomes by a change. Changes are told as what follows from the draft as it is by then, so that of two at once none is lost. */
+export const after = (before: Draft, change: SetStateAction<Draft>): Draft => (typeof change === "function" ? change(before) : change);
 const text = (given: string): Draft => ({ kind: "text", text: given });
 
 /** A compound value in its source: what its field cannot show, or what is too much to show. */

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useState, type Dispatch, type SetStateAction } from "react";
 import { usePreferences } from "@/app/preferences";
 import { Button } from "@/design/button";
 import { Field, TextArea } from "@/design/field";
@@ -6,7 +6,7 @@ import { typeWords } from "@/features/action/io/type-words";
 import { valueOf } from "@/features/action/io/value";
 import { ValueView } from "@/features/action/io/value-view";
 import { useError } from "./context";
-import { draftOf, same, unset, type Draft } from "./draft";
+import { after, draftOf, same, unset, type Draft } from "./draft";
 import { draftsOf, isKept, readInputs, sourceOf, type Drafts, type Input } from "./inputs";
 import { ValueEditor } from "./value";
 import css from "./form.module.css";
@@ -14,7 +14,7 @@ import css from "./form.module.css";
 export interface InputsFormProps {
   readonly inputs: readonly Input[];
   readonly drafts: Drafts;
-  readonly onChange: (drafts: Drafts) => void;
+  readonly onChange: Dispatch<SetStateAction<Drafts>>;
   /** The text of the whole while it is edited as JSON; undefined while it is edited by its parts. */
   readonly source: string | undefined;
   readonly onSource: (source: string | undefined) => void;
@@ -56,7 +56,14 @@ export function InputsForm({ inputs, drafts, onChange, source, onSource }: Input
           <SourceErrors inputs={inputs} source={source} wrong={wrong} zone={zone} />
         </>
       ) : (
-        inputs.map((input) => <InputEditor key={input.name} input={input} draft={drafts[input.name] ?? unset} onChange={(next) => onChange({ ...drafts, [input.name]: next })} />)
+        inputs.map((input) => (
+          <InputEditor
+            key={input.name}
+            input={input}
+            draft={drafts[input.name] ?? unset}
+            onChange={(next) => onChange((before) => ({ ...before, [input.name]: after(before[input.name] ?? unset, next) }))}
+          />
+        ))
       )}
     </div>
   );
@@ -76,7 +83,7 @@ function SourceErrors({ inputs, source, wrong, zone }: { readonly inputs: readon
   );
 }
 
-function InputEditor({ input, draft, onChange }: { readonly input: Input; readonly draft: Draft; readonly onChange: (next: Draft) => void }) {
+function InputEditor({ input, draft, onChange }: { readonly input: Input; readonly draft: Draft; readonly onChange: Dispatch<SetStateAction<Draft>> }) {
   const { name, about, field, given, variable } = input;
   const { zone } = usePreferences();
   const error = useError(name);

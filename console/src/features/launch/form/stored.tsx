@@ -12,13 +12,18 @@ import type { EditorProps } from "./value";
 import css from "./form.module.css";
 
 type StoredField = Extract<Field, { kind: "file" | "table" }>;
+type StoredDraft = Extract<Draft, { kind: "stored" }>;
+
+function storedOf(field: StoredField, draft: Draft): StoredDraft {
+  const { uri, format } = draft.kind === "stored" ? draft : { uri: "", format: field.format };
+  return { kind: "stored", uri, format: format || (field.kind === "table" ? "parquet" : "") };
+}
 
 /** Asks for a file, a folder or a table: by its address in the store, or by uploading it. */
 export function StoredEditor({ field, draft, onChange, path, label, about }: EditorProps<StoredField>) {
   const error = useError(path);
-  const uri = draft.kind === "stored" ? draft.uri : "";
-  const format = draft.kind === "stored" ? draft.format : field.format;
-  const set = (next: Partial<Extract<Draft, { kind: "stored" }>>) => onChange({ kind: "stored", uri, format: format || (field.kind === "table" ? "parquet" : ""), ...next });
+  const { uri, format } = storedOf(field, draft);
+  const set = (next: Partial<StoredDraft>) => onChange((before) => ({ ...storedOf(field, before), ...next }));
   return (
     <fieldset className={css["group"]}>
       <legend>{label}</legend>
@@ -29,7 +34,7 @@ export function StoredEditor({ field, draft, onChange, path, label, about }: Edi
       </Labelled>
       {field.kind === "table" && (
         <Labelled label="Format" hint="Such as parquet or csv.">
-          {(control) => <Input {...control} autoComplete="off" value={format || "parquet"} onChange={(event) => set({ format: event.target.value })} />}
+          {(control) => <Input {...control} autoComplete="off" value={format} onChange={(event) => set({ format: event.target.value })} />}
         </Labelled>
       )}
     </fieldset>
@@ -49,7 +54,7 @@ function UploadButton({ folder, table, onUploaded }: { readonly folder: boolean;
   const control = useRef<AbortController>(undefined);
   const chooser = useRef<HTMLInputElement>(null);
   useEffect(() => () => control.current?.abort(), []);
-  // An upload takes its time, and what is typed meanwhile stays.
+  // An upload takes its time: by its end the item may have another place in its list.
   const uploaded = useRef(onUploaded);
   useEffect(() => {
     uploaded.current = onUploaded;

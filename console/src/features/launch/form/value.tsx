@@ -1,10 +1,10 @@
-import type { ReactNode } from "react";
+import type { Dispatch, ReactNode, SetStateAction } from "react";
 import { Button } from "@/design/button";
 import { Field as Labelled, Input, Select, TextArea } from "@/design/field";
 import { ListEditor, MapEditor, StructEditor } from "./compound";
 import { useError } from "./context";
 import type { Draft } from "./draft";
-import { initialDraft, unset } from "./draft";
+import { after, initialDraft, unset } from "./draft";
 import type { Field } from "./field";
 import { SpanEditor, TimeEditor } from "./moment";
 import { StoredEditor } from "./stored";
@@ -13,7 +13,7 @@ import css from "./form.module.css";
 export interface EditorProps<F extends Field = Field> {
   readonly field: F;
   readonly draft: Draft;
-  readonly onChange: (draft: Draft) => void;
+  readonly onChange: Dispatch<SetStateAction<Draft>>;
   /** Where the value is, such as x[2].y. */
   readonly path: string;
   readonly label: ReactNode;
@@ -179,7 +179,13 @@ function VariantEditor({ field, draft, onChange, path, label, about }: EditorPro
         )}
       </Labelled>
       {chosen && !bare && draft.kind === "variant" && (
-        <ValueEditor field={chosen.field} draft={draft.value} path={path} label="Value" onChange={(value) => onChange({ kind: "variant", variant, value })} />
+        <ValueEditor
+          field={chosen.field}
+          draft={draft.value}
+          path={path}
+          label="Value"
+          onChange={(next) => onChange((before) => (before.kind === "variant" && before.variant === variant ? { ...before, value: after(before.value, next) } : before))}
+        />
       )}
     </fieldset>
   );
