@@ -103,7 +103,7 @@ func (l *Loop) usage(ctx context.Context, backlog *store.Backlog) (*usage, error
 	if err != nil {
 		return nil, err
 	}
-	use := &usage{free: l.config.MaxLive - backlog.Live, scarce: scope.All, queues: map[*queues.Queue]*queueUse{}, runs: load.Runs}
+	use := &usage{free: l.config.MaxLive - backlog.Live, scarce: l.scarce(backlog), queues: map[*queues.Queue]*queueUse{}, runs: load.Runs}
 	if scope.All {
 		use.free = l.config.MaxLive
 	}
@@ -127,9 +127,10 @@ func (l *Loop) usage(ctx context.Context, backlog *store.Backlog) (*usage, error
 }
 
 // scope says what has to be counted. Parents that wait for children are told apart only when that matters, since it
-// costs more: in queues with limits, in runs with limits, and everywhere when the installation is nearly full.
+// costs more: in queues with limits, in runs with limits, and everywhere when the installation is nearly full or runs
+// that may have places already compete for them.
 func (l *Loop) scope(backlog *store.Backlog) store.LoadScope {
-	scope := store.LoadScope{All: backlog.Live+l.config.Batch > l.config.MaxLive}
+	scope := store.LoadScope{All: l.scarce(backlog) || contested(backlog.Waiting)}
 	counted := map[string]bool{}
 	for _, group := range backlog.Waiting {
 		q := l.deps.Queues.Of(group.Queue)
@@ -146,6 +147,21 @@ func (l *Loop) scope(backlog *store.Backlog) store.LoadScope {
 		}
 	}
 	return scope
+}
+
+// scarce tells that the next batch may fill the installation.
+func (l *Loop) scarce(backlog *store.Backlog) bool {
+	return backlog.Live+l.config.Batch > l.config.MaxLive
+}
+
+// contested tells that children, whose run may have places, wait beside actions of another run.
+func contested(waiting []store.Waiting) bool {
+	children, others := false, false
+	for i := range waiting {
+		children = children || !waiting[i].Root
+		others = others || waiting[i].RunID != waiting[0].RunID
+	}
+	return children && others
 }
 
 // measure opens the writers' gate as far as the installation's limit allows, and shuts it while actions wait for that

@@ -68,3 +68,23 @@ func TestAWideRunDoesNotStarveASmallOne(t *testing.T) {
 		})
 	}
 }
+
+// Places are shared as evenly when there is room for several looks at the queue as when every place is taken.
+func TestRunsShareThePlacesFromTheFirst(t *testing.T) {
+	f := newFixture(t, 6, 1)
+	for _, run := range []string{"old", "young"} {
+		f.run(run, "", nil)
+	}
+	f.drain()
+	for _, run := range []string{"old", "young"} {
+		f.children(run, root, 4, "")
+	}
+	f.drain()
+	places := map[string]int{}
+	for _, name := range f.live() {
+		if run, action, _ := strings.Cut(name, "/"); action != root {
+			places[run]++
+		}
+	}
+	require.Equal(t, map[string]int{"old": 3, "young": 3}, places)
+}
