@@ -10,6 +10,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"pgregory.net/rapid"
 
+	"github.com/flyte-binary/flyte-binary/internal/proptest"
+
 	cachev1 "github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice"
 )
 
@@ -118,7 +120,7 @@ func (m *model) Check(*rapid.T) {}
 func TestModel(t *testing.T) {
 	c := newCaching(t, nil)
 	round := 0
-	rapid.Check(t, func(rt *rapid.T) {
+	proptest.Check(t, func(rt *rapid.T) {
 		round++
 		m := &model{c: c, prefix: fmt.Sprintf("%d-", round), outputs: map[string]entry{}, reservations: map[string]claim{}, blobs: map[string]bool{}}
 		for i := range 3 {

@@ -7,6 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/flyte-binary/flyte-binary/internal/proptest"
+
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 )
 
@@ -79,7 +81,7 @@ func (c *changing) execute(rt *rapid.T, run string, tree calls, ends func(name s
 func TestWhateverIsRecoveredNeverRuns(t *testing.T) {
 	c := newChanging(t, nil)
 	round := 0
-	rapid.Check(t, func(rt *rapid.T) {
+	proptest.Check(t, func(rt *rapid.T) {
 		round++
 		source, second, third := fmt.Sprintf("s%d", round), fmt.Sprintf("t%d", round), fmt.Sprintf("u%d", round)
 		tree := drawCalls(rt)

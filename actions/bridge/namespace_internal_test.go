@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"pgregory.net/rapid"
 
+	"github.com/flyte-binary/flyte-binary/internal/proptest"
+
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
@@ -52,7 +54,7 @@ func TestNamespacesByTemplate(t *testing.T) {
 
 // Pods of two projects never meet in one namespace by accident.
 func TestNamespacesOfDifferentProjectsDiffer(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	proptest.Check(t, func(t *rapid.T) {
 		chosen := rapid.SampledFrom([]string{
 			"{{project}}-{{domain}}", "{{domain}}-{{project}}", "{{project}}{{domain}}", "x-{{project}}--{{domain}}-y",
 			"{{project}}-{{domain}}-{{project}}", "{{domain}}a{{project}}",

@@ -13,6 +13,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"pgregory.net/rapid"
 
+	"github.com/flyte-binary/flyte-binary/internal/proptest"
+
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 )
@@ -32,7 +34,7 @@ func ambiguous(t *core.LiteralType) bool {
 }
 
 func TestValuesSurviveARoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	proptest.Check(t, func(t *rapid.T) {
 		of := anyType(3).Draw(t, "type")
 		literal := anyLiteral(of).Draw(t, "literal")
 		asJSON, err := jsonOf("x", literal, 0)
@@ -49,7 +51,7 @@ func TestValuesSurviveARoundTrip(t *testing.T) {
 }
 
 func TestTypesSurviveARoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	proptest.Check(t, func(t *rapid.T) {
 		of := anyType(3).Draw(t, "type")
 		s, err := Schema(of)
 		require.NoError(t, err)
@@ -60,7 +62,7 @@ func TestTypesSurviveARoundTrip(t *testing.T) {
 }
 
 func TestFormsSurviveARoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	proptest.Check(t, func(t *rapid.T) {
 		variables, values := &core.VariableMap{}, map[string]*core.Literal{}
 		for _, name := range rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,4}`), 0, 4, rapid.ID).Draw(t, "names") {
 			of := anyType(2).Filter(func(of *core.LiteralType) bool { return !ambiguous(of) }).Draw(t, name)

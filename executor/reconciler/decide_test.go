@@ -9,6 +9,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"pgregory.net/rapid"
 
+	"github.com/flyte-binary/flyte-binary/internal/proptest"
+
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/failure"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
@@ -33,7 +35,7 @@ func withBudget(retries uint32) *core.TaskTemplate {
 //
 // Story R12: quota, throttling and preemption ate the retries that a task had declared for its own errors.
 func TestBudgetsAreKept(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	proptest.Check(t, func(t *rapid.T) {
 		retries := rapid.Uint32Range(0, 4).Draw(t, "retries")
 		maxSystem := rapid.Int32Range(0, 4).Draw(t, "maxSystem")
 		r := deciding(t, maxSystem)

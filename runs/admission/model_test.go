@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/flyte-binary/flyte-binary/internal/proptest"
+
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
@@ -198,7 +200,7 @@ func (m *model) finish(k *known) {
 func TestTheQueueIsLikeItsModel(t *testing.T) {
 	// The writer admits nothing by itself.
 	f := newFixture(t, 1, 1, queues.Queue{Name: "default", MaxActions: 1}, queues.Queue{Name: "a", MaxActions: 1}, queues.Queue{Name: "b", MaxActions: 1})
-	rapid.Check(t, func(rt *rapid.T) {
+	proptest.Check(t, func(rt *rapid.T) {
 		_, err := f.pool.Exec(t.Context(), `TRUNCATE actions, action_events`)
 		require.NoError(t, err)
 		m := &model{fixture: f, actions: map[string]*known{}, limits: map[string]int32{}}

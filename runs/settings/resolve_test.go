@@ -8,6 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
+	"github.com/flyte-binary/flyte-binary/internal/proptest"
+
 	settingspb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
 	"github.com/flyte-binary/flyte-binary/runs/settings"
 )
@@ -77,7 +79,7 @@ func TestResolve(t *testing.T) {
 // TestResolutionAgainstAModel compares with the rule as people say it: ask the narrowest level first and go up until one
 // has a word to say; a map collects on the way until somebody unsets it.
 func TestResolutionAgainstAModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	proptest.Check(t, func(t *rapid.T) {
 		count := rapid.IntRange(0, 3).Draw(t, "levels")
 		given := make([]*settingspb.Settings, count)
 		state := rapid.SampledFrom([]settingspb.SettingState{inherit, unset, value})

@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/flyte-binary/flyte-binary/internal/proptest"
+
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
@@ -40,7 +42,7 @@ func TestEveryPhaseOfTheContractIsKnown(t *testing.T) {
 }
 
 func TestEndsAbsorb(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	proptest.Check(t, func(t *rapid.T) {
 		at, observed := positions().Draw(t, "at"), positions().Draw(t, "observed")
 		if !state.Terminal(at.Phase) {
 			t.Skip("not an end")
@@ -57,7 +59,7 @@ func TestEndsAbsorb(t *testing.T) {
 }
 
 func TestPositionsOnlyAdvance(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	proptest.Check(t, func(t *rapid.T) {
 		taken := replay(start, rapid.SliceOf(positions()).Draw(t, "observed"))
 		for i := 1; i < len(taken); i++ {
 			before, now := taken[i-1], taken[i]
@@ -75,7 +77,7 @@ func TestPositionsOnlyAdvance(t *testing.T) {
 }
 
 func TestDuplicatesAndReplayChangeNothing(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	proptest.Check(t, func(t *rapid.T) {
 		observed := rapid.SliceOf(positions()).Draw(t, "observed")
 		once := replay(start, observed)
 
@@ -89,7 +91,7 @@ func TestDuplicatesAndReplayChangeNothing(t *testing.T) {
 }
 
 func TestOneEndPerAttempt(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	proptest.Check(t, func(t *rapid.T) {
 		ends := map[int32]int{}
 		for _, p := range replay(start, rapid.SliceOf(positions()).Draw(t, "observed")) {
 			if state.Terminal(p.Phase) {

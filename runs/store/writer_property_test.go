@@ -7,6 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/flyte-binary/flyte-binary/internal/proptest"
+
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/runs/state"
@@ -20,7 +22,7 @@ import (
 func TestWhateverHappensTheTablesAgree(t *testing.T) {
 	w := newWriting(t)
 	round := 0
-	rapid.Check(t, func(rt *rapid.T) {
+	proptest.Check(t, func(rt *rapid.T) {
 		round++
 		run := fmt.Sprint("r", round)
 		w.create(run)

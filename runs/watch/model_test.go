@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/flyte-binary/flyte-binary/internal/proptest"
+
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
@@ -26,7 +28,7 @@ func rank(phase common.ActionPhase) int {
 func TestChildrenGapFree(t *testing.T) {
 	f := newFixture(t, withConfig(func(c *watch.Config) { c.Ring, c.Page, c.Poll = 8, 3, 50*time.Millisecond }))
 	names := 0
-	rapid.Check(t, func(rt *rapid.T) {
+	proptest.Check(t, func(rt *rapid.T) {
 		names++
 		r := f.run("p", "development", fmt.Sprintf("r%d", names))
 		for _, parent := range []string{"p0", "p1"} {

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/flyte-binary/flyte-binary/internal/proptest"
+
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
@@ -241,7 +243,7 @@ func (s pictureStream) waiting() bool {
 func TestPictureMissesNothing(t *testing.T) {
 	f := newFixture(t, withConfig(func(c *watch.Config) { c.Ring, c.Page, c.Poll, c.Window = 8, 2, 20*time.Millisecond, time.Millisecond }))
 	names := 0
-	rapid.Check(t, func(rt *rapid.T) {
+	proptest.Check(t, func(rt *rapid.T) {
 		names++
 		r := f.run("p", "development", fmt.Sprintf("r%d", names))
 		writers := rapid.IntRange(1, 3).Draw(rt, "writers")

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/flyte-binary/flyte-binary/internal/proptest"
+
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
@@ -50,7 +52,7 @@ func (c *client) take(rows map[string]*store.Listed, counts bool) {
 
 // Random trees, changed at random and told in any order, against the sums done by hand.
 func TestTreeAgreesWithTheSumsByHand(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	proptest.Check(t, func(t *rapid.T) {
 		var filter treeFilter
 		if rapid.Bool().Draw(t, "byPhase") {
 			filter.phases = &[phases]bool{4: true, 6: true}

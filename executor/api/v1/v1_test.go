@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"pgregory.net/rapid"
 
+	"github.com/flyte-binary/flyte-binary/internal/proptest"
+
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
@@ -21,7 +23,7 @@ import (
 
 // Story R22: two runs of one name in different projects shared an object of the cluster.
 func TestNamesAreDNSLabelsAndTellActionsApart(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	proptest.Check(t, func(t *rapid.T) {
 		draw := func(name string) string { return rapid.StringN(0, 40, 80).Draw(t, name) }
 		action := ident.Action{Run: ident.Run{Project: draw("project"), Domain: draw("domain"), Name: draw("run")}, Name: draw("action")}
 		uid := rapid.Int64Min(1).Draw(t, "uid")
