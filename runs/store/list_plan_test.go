@@ -22,31 +22,48 @@ func (r *recorder) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.Tr
 
 func (r *recorder) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// TestListsUseIndexes asks the planner how it would run the lists that clients ask for, and wants no walk through the
-// whole table. Wide runs are left out: their own index range is walked when a filter matches hardly anything.
-//
-// Story R13: lists took minutes once there were 50,000 runs, for want of an index in the order that was asked for.
-func TestListsUseIndexes(t *testing.T) {
-	pool, config := seeded(t, 20)
+// recordedReader is a reader on a pool of its own, whose statements are kept.
+func recordedReader(t *testing.T, pool *pgxpool.Pool) (*store.Reader, *recorder) {
+	t.Helper()
 	recorded := &recorder{}
 	traced := pool.Config()
 	traced.ConnConfig.Tracer = recorded
 	tracedPool, err := pgxpool.NewWithConfig(t.Context(), traced)
 	require.NoError(t, err)
 	t.Cleanup(tracedPool.Close)
-	reader := store.NewReader(tracedPool)
+	return store.NewReader(tracedPool), recorded
+}
+
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// planOf asks the planner how it would run a statement, which must not walk through all actions.
+func planOf(t *testing.T, planner querier, statement pgx.TraceQueryStartData) string {
+	t.Helper()
+	rows, err := planner.Query(t.Context(), "EXPLAIN "+statement.SQL, statement.Args...)
+	require.NoError(t, err)
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	plan := strings.Join(lines, "\n")
+	require.NotContains(t, plan, "Seq Scan on actions", "%s\n%s", statement.SQL, plan)
+	return plan
+}
+
+// TestListsUseIndexes asks the planner how it would run the lists that clients ask for, and wants no walk through the
+// whole table. Wide runs are left out: their own index range is walked when a filter matches hardly anything.
+//
+// Story R13: lists took minutes once there were 50,000 runs, for want of an index in the order that was asked for.
+func TestListsUseIndexes(t *testing.T) {
+	pool, config := seeded(t, 20)
+	reader, recorded := recordedReader(t, pool)
 	for _, c := range listCases(config) {
 		t.Run(c.name, func(t *testing.T) {
 			recorded.last = nil
 			require.NoError(t, c.run(t.Context(), reader))
 			require.NotEmpty(t, recorded.last)
 			for _, statement := range recorded.last {
-				rows, err := pool.Query(t.Context(), "EXPLAIN "+statement.SQL, statement.Args...)
-				require.NoError(t, err)
-				lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-				require.NoError(t, err)
-				plan := strings.Join(lines, "\n")
-				require.NotContains(t, plan, "Seq Scan on actions", "%s\n%s", statement.SQL, plan)
+				planOf(t, pool, statement)
 			}
 		})
 	}

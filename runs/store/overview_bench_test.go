@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"context"
-	"slices"
 	"testing"
 	"time"
 
@@ -82,18 +81,5 @@ func overviewCases(c seed.Config) []listCase {
 func BenchmarkOverviews(b *testing.B) {
 	pool, config := overviewSeeded(b, seedScale(b, 20))
 	reader := store.NewReader(pool)
-	for _, c := range overviewCases(config) {
-		b.Run(c.name, func(b *testing.B) {
-			took := make([]time.Duration, 0, b.N)
-			for b.Loop() {
-				began := time.Now()
-				require.NoError(b, c.run(b.Context(), reader))
-				took = append(took, time.Since(began))
-			}
-			slices.Sort(took)
-			b.ReportMetric(float64(took[0].Microseconds())/1000, "min-ms") // what it costs where others want the cores, too
-			b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
-			b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
-		})
-	}
+	measure(b, reader, overviewCases(config))
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/runs/store"
@@ -16,13 +14,7 @@ import (
 // whole table, and of counts that they read an index alone.
 func TestOverviewsUseIndexes(t *testing.T) {
 	pool, config := overviewSeeded(t, 20)
-	recorded := &recorder{}
-	traced := pool.Config()
-	traced.ConnConfig.Tracer = recorded
-	tracedPool, err := pgxpool.NewWithConfig(t.Context(), traced)
-	require.NoError(t, err)
-	t.Cleanup(tracedPool.Close)
-	reader := store.NewReader(tracedPool)
+	reader, recorded := recordedReader(t, pool)
 	index := map[string]string{
 		"paused/everywhere": "actions_paused", "paused/project": "actions_scope_paused",
 		"history/week": "actions_task_ended", "history/all": "actions_task_ended",
@@ -45,13 +37,7 @@ func TestOverviewsUseIndexes(t *testing.T) {
 				if !strings.Contains(statement.SQL, "FROM actions") {
 					continue // begins and ends of transactions
 				}
-				rows, err := planner.Query(t.Context(), "EXPLAIN "+statement.SQL, statement.Args...)
-				require.NoError(t, err)
-				lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-				require.NoError(t, err)
-				plan := strings.Join(lines, "\n")
-				require.NotContains(t, plan, "Seq Scan on actions", "%s\n%s", statement.SQL, plan)
-				used += plan
+				used += planOf(t, planner, statement)
 			}
 			if wanted := index[c.name]; wanted != "" {
 				require.Contains(t, used, "using "+wanted)
