@@ -9,13 +9,11 @@ for (const { name, open } of screens) {
       await page.emulateMedia({ colorScheme: "light" });
       await open(page, runs);
       await expect(page.locator("html")).toHaveAttribute("data-theme", "light");
-      // What is dark differs in nothing but its colours, what is narrow in nothing but its places.
-      if (size === "wide") {
-        await expectAccessible(page);
-        await page.emulateMedia({ colorScheme: "dark" });
-        await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
-        await expectAccessible(page, ["color-contrast"]);
-      }
+      await expectAccessible(page);
+      // What is dark differs in nothing but its colours.
+      await page.emulateMedia({ colorScheme: "dark" });
+      await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+      await expectAccessible(page, ["color-contrast"]);
       const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       expect(over, `what hangs over the ${size} window`).toBeLessThanOrEqual(0);
     }

@@ -25,6 +25,7 @@ const apart = 8;
 /** A line that a wheel turns, in pixels. */
 const line = 16;
 
+/** Where a pointer is on a surface. */
 export function placeIn(surface: HTMLElement, event: MouseEvent): Point {
   const box = surface.getBoundingClientRect();
   return { x: event.clientX - box.left, y: event.clientY - box.top };
