@@ -2,10 +2,12 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"syscall"
 )
 
 // runSample runs a Python file through the SDK's command line as a newcomer would, and says what to try next.
@@ -38,11 +40,22 @@ func (d *demo) flyte(ctx context.Context, dir string, args ...string) bool {
 	cmd.Dir = dir
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // a screen of its own lets the command draw its progress
 	cmd.Env = append(os.Environ(), "FLYTE_DISABLE_SENTRY=1")
-	if err := cmd.Run(); err != nil {
+	if err := cmd.Run(); err != nil && !abortedAtExit(err) {
 		if ctx.Err() == nil {
 			d.screen.Line("The sample did not work (%v). The server's log is in %s.", err, d.dir.Logs())
 		}
 		return false
 	}
 	return true
+}
+
+// abortedAtExit tells whether the client aborted. Its HTTP library has threads of its own, which now and then abort the process
+// while the interpreter ends: after all is done and said.
+func abortedAtExit(err error) bool {
+	var ended *exec.ExitError
+	if !errors.As(err, &ended) {
+		return false
+	}
+	status, ok := ended.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGABRT
 }

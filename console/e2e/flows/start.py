@@ -29,4 +29,4 @@ for wanted in json.loads(sys.argv[2]):
 for wanted, run in runs:
     if wanted.get("wait"):
         run.wait(quiet=True)
-print(json.dumps([run.name for _, run in runs]))
+print(json.dumps([run.name for _, run in runs]), flush=True)
