@@ -21,9 +21,8 @@ DEMO_LDFLAGS := $(LDFLAGS) -X k8s.io/component-base/version.gitVersion=v$(KUBERN
 	-X k8s.io/component-base/version.gitMajor=$(word 1,$(subst ., ,$(KUBERNETES))) \
 	-X k8s.io/component-base/version.gitMinor=$(word 2,$(subst ., ,$(KUBERNETES)))
 
-GOTESTSUM := v1.13.0
-GOLANGCI := v2.15.0
 BIN := .bin
+BREAKING := tools/node_modules/.bin/buf breaking proto --against proto/published.binpb --exclude-imports
 
 ##@ Use
 
@@ -32,7 +31,7 @@ help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: demo
-demo: build-demo ## Start a whole backend here, run a sample through the SDK, stay up until Ctrl-C
+demo: build-demo ## Start a complete backend here, run a sample through the SDK, stay up until Ctrl-C
 	@scripts/toolchain.sh python
 	@scripts/system-packages.sh postgres venv
 	@scripts/python-env.sh .cache/demo-python -r examples/requirements.txt
@@ -43,7 +42,7 @@ demo: build-demo ## Start a whole backend here, run a sample through the SDK, st
 .PHONY: build build-demo build-slim console
 build: build-demo build-slim ## Build both programs into bin/
 
-console: console/dist/index.html ## Build the web console that the programs carry
+console: console/dist/index.html ## Build the web console, which the programs embed
 
 console/node_modules/.package-lock.json: console/package-lock.json
 	@scripts/toolchain.sh node
@@ -52,7 +51,9 @@ console/node_modules/.package-lock.json: console/package-lock.json
 
 console/dist/index.html: console/node_modules/.package-lock.json console/index.html console/vite.config.ts \
 		$(shell find console/src console/public gen/ts -type f 2>/dev/null)
-	npm run --prefix console --silent build
+	@[ -f $@ ] || rm -f .cache/console-dist
+	scripts/if-changed.sh .cache/console-dist console gen/ts -- npm run --prefix console --silent build
+	@touch $@
 
 build-demo: console ## Build bin/flyte-binary, the program with the demo mode
 	@scripts/toolchain.sh go
@@ -60,7 +61,7 @@ build-demo: console ## Build bin/flyte-binary, the program with the demo mode
 	@[ -x bin/flyte-binary ] || echo "Building bin/flyte-binary (the first time takes some minutes: it carries a Kubernetes API server) ..."
 	cd demo && go build -ldflags '$(DEMO_LDFLAGS)' -o ../bin/flyte-binary ./cmd/flyte-binary
 
-build-slim: console ## Build bin/flyte-binary-slim, what the container image has
+build-slim: console ## Build bin/flyte-binary-slim, the program for clusters, without the demo mode
 	@scripts/toolchain.sh go
 	@mkdir -p bin
 	go build -ldflags '$(LDFLAGS)' -o bin/flyte-binary-slim ./manager/cmd/flyte-binary
@@ -69,10 +70,19 @@ build-slim: console ## Build bin/flyte-binary-slim, what the container image has
 
 .PHONY: test
 test: setup build cluster-tools s3-server e2e-python ## Run all tests
-	scripts/test.sh
+	scripts/suites.py --last go e2e console browser go
+
+.PHONY: check-all
+check-all: setup build cluster-tools s3-server e2e-python ## Run the linters, verify and all tests in parallel
+	scripts/suites.py --last go e2e lint verify console browser go
+
+.PHONY: check
+check: $(BIN)/golangci-lint ## Build, vet, lint and test one package, and build its importers: PKG=./runs/store
+	@[ -n "$(PKG)" ] || { echo "Name a package: make check PKG=./runs/store" >&2; exit 2; }
+	scripts/check.sh $(PKG)
 
 .PHONY: test-go
-test-go: $(BIN)/gotestsum-$(GOTESTSUM) build-demo cluster-tools s3-server ## Run the Go tests alone; PKG=./runs/... for some of them
+test-go: $(BIN)/gotestsum build-demo cluster-tools s3-server ## Run only the Go tests; PKG=./runs/... selects packages
 	$(BIN)/gotestsum --format pkgname-and-test-fails -- -p 2 $(or $(PKG),./...)
 	$(if $(PKG),,cd demo && ../$(BIN)/gotestsum --format pkgname-and-test-fails -- -p 2 ./...)
 
@@ -82,7 +92,7 @@ test-race: build-demo cluster-tools s3-server ## Run the Go tests with the race 
 	$(if $(PKG),,cd demo && CGO_ENABLED=1 go test -race -p 2 ./...)
 
 .PHONY: e2e
-e2e: setup build cluster-tools s3-server e2e-python ## Run the end-to-end tests through the released SDK; ARGS='-k name' for some of them
+e2e: setup build cluster-tools s3-server e2e-python ## Run the end-to-end tests through the released SDK; ARGS='-k name' selects tests
 	.cache/e2e-python/bin/python -m pytest e2e $(ARGS)
 
 .PHONY: console-test
@@ -90,36 +100,36 @@ console-test: console/node_modules/.package-lock.json ## Run the console's unit 
 	npm run --prefix console --silent test
 
 .PHONY: console-e2e
-console-e2e: build-demo cluster-tools e2e-python ## Run the console's tests in a browser against a demo; ARGS='-g words' for some of them
+console-e2e: build-demo cluster-tools e2e-python ## Run the console's tests in a browser against a demo; ARGS='-g words' selects tests
 	@scripts/system-packages.sh postgres browser
 	npm run --prefix console --silent e2e -- $(ARGS)
 
 .PHONY: console-screenshots
-console-screenshots: build-demo cluster-tools e2e-python ## Take pictures of every screen of the console into console/screenshots/
+console-screenshots: build-demo cluster-tools e2e-python ## Save screenshots of every screen of the console to console/screenshots/
 	@scripts/system-packages.sh postgres browser
 	cd console && npx --no-install playwright test -c playwright.pictures.config.ts $(ARGS)
 
 .PHONY: console-bench
-console-bench: build-demo cluster-tools ## Measure the console with a run of 100,000 actions; CONSOLE_BENCH_URL=address for one that is there
+console-bench: build-demo cluster-tools ## Measure the console with a run of 100,000 actions; CONSOLE_BENCH_URL=address uses an existing one
 	@scripts/system-packages.sh postgres browser
 	cd console && npx --no-install playwright test -c playwright.bench.config.ts $(ARGS)
 
 .PHONY: bench
-bench: build-demo cluster-tools ## Measure, and print tables
+bench: build-demo cluster-tools ## Run the benchmarks and print tables
 	go run ./bench $(ARGS)
 
 .PHONY: soak
-soak: build-demo cluster-tools ## Work for ten minutes and show that nothing grows; ARGS='-soakfor 0 -soak 200000' for more
+soak: build-demo cluster-tools ## Run load for ten minutes and show that nothing grows; ARGS='-soakfor 0 -soak 200000' for more
 	go run ./bench -cases soak -soakfor 10m -timeout 3h $(ARGS)
 
 .PHONY: faults
-faults: build-demo cluster-tools ## Break everything while it works, and check what is promised; ARGS='-seeds 200 -first 1 -minutes 60'
+faults: build-demo cluster-tools ## Inject faults under load and check docs/promises.md; ARGS='-seeds 200 -first 1 -minutes 60'
 	go run ./faults $(ARGS)
 
 ##@ Check
 
 .PHONY: lint
-lint: $(BIN)/golangci-lint-$(GOLANGCI) buf console/node_modules/.package-lock.json ## Run the linters
+lint: $(BIN)/golangci-lint buf console/node_modules/.package-lock.json ## Run the linters
 	$(BIN)/golangci-lint run --allow-parallel-runners ./...
 	cd demo && ../$(BIN)/golangci-lint run --allow-parallel-runners --config ../.golangci.yml ./...
 	npm run --prefix console --silent check
@@ -127,7 +137,7 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI) buf console/node_modules/.package-lock.js
 	tools/node_modules/.bin/buf lint
 
 .PHONY: generate
-generate: $(BIN)/protoc-gen-go buf ## Write every generated file anew
+generate: $(BIN)/protoc-gen-go buf ## Regenerate every generated file
 	cd tools && go run ./protodeps ../third_party/proto
 	rm -rf gen/flytebinary gen/flyteidl2 gen/ts
 	tools/node_modules/.bin/buf generate
@@ -135,25 +145,31 @@ generate: $(BIN)/protoc-gen-go buf ## Write every generated file anew
 	go generate ./executor/api/... ./manager/...
 
 .PHONY: verify
-verify: ## Prove that generated files and module files are current
-	scripts/verify-generated.sh
+verify: $(BIN)/protoc-gen-go buf ## Check that generated and module files are current, and that the wire contract is compatible with the published one
+	scripts/if-changed.sh .cache/verified '*.go' '*go.mod' '*go.sum' proto third_party gen tools executor/api docs/configuration.md 'buf*.yaml' \
+		Makefile scripts -- scripts/verify-generated.sh
 	go mod tidy -diff
 	cd demo && go mod tidy -diff
-	tools/node_modules/.bin/buf breaking --against '.git#ref=HEAD'
+	$(BREAKING)
+
+.PHONY: published
+published: buf e2e-python ## Update proto/published.binpb from the SDK's package (docs/wire-compatibility.md says when)
+	.cache/e2e-python/bin/python tools/published/image.py proto/published.binpb
 
 ##@ Tools
 
 .PHONY: setup
-setup: tools ## Install all that tests need on a fresh machine
+setup: tools ## Install everything that tests require on a fresh machine
 	@scripts/toolchain.sh go node python
 	@scripts/system-packages.sh postgres venv browser iptables
 
 .PHONY: tools
-tools: $(BIN)/gotestsum-$(GOTESTSUM) $(BIN)/protoc-gen-go buf ## Install the pinned tools into .bin/ and tools/node_modules/
+tools: $(BIN)/gotestsum $(BIN)/protoc-gen-go buf ## Install the pinned tools into .bin/ and tools/node_modules/
 
 .PHONY: cluster-tools
 cluster-tools: build-demo
-	@tools/kube/build.sh
+	@[ -x $(BIN)/etcd ] && [ -x $(BIN)/kube-apiserver ] || rm -f $(BIN)/.cluster-tools
+	@scripts/if-changed.sh $(BIN)/.cluster-tools demo/go.mod demo/go.sum tools/kube -- tools/kube/build.sh
 
 .PHONY: s3-server
 s3-server: $(BIN)/versitygw
@@ -174,12 +190,13 @@ tools/node_modules/.package-lock.json: tools/package-lock.json
 	npm ci --prefix tools --no-fund --no-audit --loglevel=error
 	@touch $@
 
-$(BIN)/gotestsum-$(GOTESTSUM):
-	GOBIN=$(CURDIR)/$(BIN) go install gotest.tools/gotestsum@$(GOTESTSUM)
+# Each tool that shares no dependencies with the product has a module of its own, which pins it.
+$(BIN)/gotestsum: tools/testsum/go.mod tools/testsum/go.sum
+	cd tools/testsum && GOBIN=$(CURDIR)/$(BIN) go install -ldflags '-s -w' tool
 	@touch $@
 
-$(BIN)/golangci-lint-$(GOLANGCI):
-	GOBIN=$(CURDIR)/$(BIN) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
+$(BIN)/golangci-lint: tools/lint/go.mod tools/lint/go.sum
+	cd tools/lint && GOBIN=$(CURDIR)/$(BIN) go install -ldflags '-s -w' tool
 	@touch $@
 
 $(BIN)/protoc-gen-go: tools/go.mod
@@ -187,6 +204,6 @@ $(BIN)/protoc-gen-go: tools/go.mod
 	@touch $@
 
 .PHONY: clean
-clean: ## Remove what was built; keeps downloads
+clean: ## Remove build output; keep downloads
 	rm -rf bin $(BIN) .cache/e2e-python .cache/demo-python console/test-results console/screenshots
 	find console/dist -mindepth 1 ! -name .keep -delete

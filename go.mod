@@ -2,6 +2,12 @@ module github.com/flyte-binary/flyte-binary
 
 go 1.26.0
 
+// Packages of npm may carry Go files.
+ignore (
+	./console/node_modules
+	./tools/node_modules
+)
+
 require (
 	buf.build/go/protovalidate v1.4.0
 	connectrpc.com/connect v1.21.1
@@ -10,6 +16,7 @@ require (
 	connectrpc.com/otelconnect v0.10.0
 	github.com/exaring/otelpgx v0.13.0
 	github.com/go-logr/zerologr v1.2.3
+	github.com/hashicorp/golang-lru/v2 v2.0.7
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/pressly/goose/v3 v3.28.0
 	github.com/prometheus/client_golang v1.24.1

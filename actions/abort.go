@@ -11,7 +11,7 @@ import (
 
 // Abort implements ActionsService: the action and all below it are aborted. An action that has ended stays as it is.
 func (h *actionsHandler) Abort(ctx context.Context, r *actions.AbortRequest) (*actions.AbortResponse, error) {
-	if err := h.svc.abort(ctx, r.GetActionId(), r.Reason, r.GetAbortedBy()); err != nil { //nolint:protogetter // an absent reason stays absent
+	if err := h.svc.abort(ctx, r.GetActionId(), r.Reason, r.GetAbortedBy()); err != nil {
 		return nil, err
 	}
 	return &actions.AbortResponse{}, nil
@@ -19,7 +19,7 @@ func (h *actionsHandler) Abort(ctx context.Context, r *actions.AbortRequest) (*a
 
 func (s *Service) abort(ctx context.Context, id *common.ActionIdentifier, reason *string, by *common.EnrichedIdentity) error {
 	if id == nil {
-		return rpc.InvalidArgument("action_id", "is needed")
+		return rpc.InvalidArgument("action_id", "is required")
 	}
 	return s.update(ctx, &workflow.UpdateActionStatusRequest{
 		ActionId: id,

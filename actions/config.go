@@ -3,29 +3,32 @@ package actions
 import (
 	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/actions/taskactions"
+	"github.com/flyte-binary/flyte-binary/internal/backoff"
 )
 
 // Config configures the service.
 type Config struct {
-	// CallTimeout bounds each call to the state machine. It is less than the 5 s that the SDK waits for Enqueue, so
-	// that the SDK gets an answer it understands instead of its own deadline.
+	// CallTimeout bounds each call to the runs service. It is less than the 5 s that the SDK waits for Enqueue, so
+	// that the SDK gets an error it understands instead of its own deadline.
 	CallTimeout time.Duration `mapstructure:"callTimeout"`
 	// Watch configures WatchForUpdates.
 	Watch WatchConfig `mapstructure:"watch"`
+	// TaskActions configures the owner of TaskAction objects.
+	TaskActions taskactions.Config `mapstructure:"taskActions"`
 }
 
 // WatchConfig configures WatchForUpdates.
 type WatchConfig struct {
 	// MaxLifetime is how long one stream lasts; then it ends cleanly and the client subscribes again.
 	MaxLifetime time.Duration `mapstructure:"maxLifetime"`
-	// MaxSilence is how long the state machine may send nothing, not even a heartbeat, before it is asked anew.
+	// MaxSilence is how long the runs service may send nothing, not even a heartbeat, before the stream is opened again.
 	MaxSilence time.Duration `mapstructure:"maxSilence"`
-	// MaxOutage is how long the state machine may be away before the stream ends with unavailable.
+	// MaxOutage is how long the runs service may be away before the stream ends with unavailable.
 	MaxOutage time.Duration `mapstructure:"maxOutage"`
-	// FirstBackoff is the pause after the first failure to reach the state machine. It doubles with every further one.
-	FirstBackoff time.Duration `mapstructure:"firstBackoff"`
-	// MaxBackoff is the longest pause.
-	MaxBackoff time.Duration `mapstructure:"maxBackoff"`
+	// Backoff is the pause after a failure to reach the runs service.
+	Backoff backoff.Config `mapstructure:"backoff"`
 }
 
 // DefaultConfig suits the released SDK.
@@ -33,12 +36,12 @@ func DefaultConfig() Config {
 	return Config{
 		CallTimeout: 4 * time.Second,
 		Watch: WatchConfig{
-			MaxLifetime:  time.Hour,
-			MaxSilence:   time.Minute,
-			MaxOutage:    20 * time.Second,
-			FirstBackoff: 100 * time.Millisecond,
-			MaxBackoff:   2 * time.Second,
+			MaxLifetime: time.Hour,
+			MaxSilence:  time.Minute,
+			MaxOutage:   20 * time.Second,
+			Backoff:     backoff.Config{First: 100 * time.Millisecond, Max: 2 * time.Second},
 		},
+		TaskActions: taskactions.DefaultConfig(),
 	}
 }
 
@@ -49,6 +52,9 @@ func (c Config) Validate() error {
 	}
 	if err := c.Watch.Validate(); err != nil {
 		return fmt.Errorf("watch.%w", err)
+	}
+	if err := c.TaskActions.Validate(); err != nil {
+		return fmt.Errorf("taskActions.%w", err)
 	}
 	return nil
 }
@@ -62,10 +68,9 @@ func (c WatchConfig) Validate() error {
 		return fmt.Errorf("maxSilence: must be positive, got %s", c.MaxSilence)
 	case c.MaxOutage <= 0:
 		return fmt.Errorf("maxOutage: must be positive, got %s", c.MaxOutage)
-	case c.FirstBackoff <= 0:
-		return fmt.Errorf("firstBackoff: must be positive, got %s", c.FirstBackoff)
-	case c.MaxBackoff < c.FirstBackoff:
-		return fmt.Errorf("maxBackoff: must not be less than firstBackoff, got %s", c.MaxBackoff)
+	}
+	if err := c.Backoff.Validate(); err != nil {
+		return fmt.Errorf("backoff.%w", err)
 	}
 	return nil
 }

@@ -1,5 +1,6 @@
-// Package actions serves ActionsService, the door through which the process of a parent task enqueues its children and
-// learns how they end. It keeps nothing: admission and state are runs', reached through Connect clients; what is done
-// here is to give each outcome the answer that keeps the SDK healthy. Its sub-package bridge turns assignments into
-// TaskAction objects. QueueService and StateService, which older clients call, are adapters over the same use cases.
+// Package actions serves ActionsService, through which the process of a parent task enqueues its children and learns
+// how they end, and owns the TaskAction objects of live actions (package taskactions). It keeps no state: admission
+// and phases belong to the runs service, reached through Connect clients. The handlers map each outcome to the
+// response that the SDK handles correctly. QueueService and StateService, which older clients call, are adapters over
+// the same use cases.
 package actions

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/condition"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
@@ -33,9 +33,9 @@ func (s *Service) enqueue(ctx context.Context, action *actions.Action) error {
 func recordRequest(action *actions.Action) (*workflow.RecordActionRequest, error) {
 	switch {
 	case action.GetActionId().GetRun() == nil || action.GetActionId().GetName() == "":
-		return nil, rpc.InvalidArgument("action.action_id", "the run and the name are needed")
+		return nil, rpc.InvalidArgument("action.action_id", "the run and the name are required")
 	case action.GetParentActionName() == "":
-		return nil, rpc.InvalidArgument("action.parent_action_name", "an action is enqueued by its parent; runs are made by CreateRun")
+		return nil, rpc.InvalidArgument("action.parent_action_name", "is required: an action is enqueued by its parent; create runs with CreateRun")
 	case action.GetActionId().GetName() == ident.RootAction:
 		return nil, rpc.InvalidArgument("action.action_id.name", "%s is the root action", ident.RootAction)
 	case action.GetParentActionName() == action.GetActionId().GetName():
@@ -52,28 +52,18 @@ func recordRequest(action *actions.Action) (*workflow.RecordActionRequest, error
 	switch spec := action.GetSpec().(type) {
 	case *actions.Action_Task:
 		if spec.Task.GetSpec().GetTaskTemplate() == nil {
-			return nil, rpc.InvalidArgument("action.task.spec.task_template", "is needed")
+			return nil, rpc.InvalidArgument("action.task.spec.task_template", "is required")
 		}
 		request.Spec = &workflow.RecordActionRequest_Task{Task: spec.Task}
 	case *actions.Action_Trace:
 		request.Spec = &workflow.RecordActionRequest_Trace{Trace: spec.Trace}
 	case *actions.Action_Condition:
-		if err := checkConditionType(spec.Condition.GetType()); err != nil {
-			return nil, err
+		if !condition.TypeAllowed(spec.Condition.GetType()) {
+			return nil, rpc.InvalidArgument("action.condition.type", "%s", condition.TypeRule)
 		}
 		request.Spec = &workflow.RecordActionRequest_Condition{Condition: spec.Condition}
 	default:
-		return nil, rpc.InvalidArgument("action.spec", "one of task, trace and condition is needed")
+		return nil, rpc.InvalidArgument("action.spec", "one of task, trace and condition is required")
 	}
 	return request, nil
-}
-
-func checkConditionType(t *core.LiteralType) error {
-	if simple, ok := t.GetType().(*core.LiteralType_Simple); ok {
-		switch simple.Simple {
-		case core.SimpleType_BOOLEAN, core.SimpleType_INTEGER, core.SimpleType_FLOAT, core.SimpleType_STRING:
-			return nil
-		}
-	}
-	return rpc.InvalidArgument("action.condition.type", "a condition is answered with a boolean, integer, float or string")
 }

@@ -48,7 +48,7 @@ func TestEnqueueAnswers(t *testing.T) {
 		"the parent has ended":   {body: code(connect.CodeFailedPrecondition), want: connect.CodeAborted},
 		"unknown parent":         {body: code(connect.CodeNotFound), want: connect.CodeNotFound},
 		"bad content":            {body: code(connect.CodeInvalidArgument), want: connect.CodeInvalidArgument},
-		"state machine is away":  {err: rpc.Unavailable(nil, "away"), want: connect.CodeUnavailable},
+		"runs service is away":   {err: rpc.Unavailable(nil, "away"), want: connect.CodeUnavailable},
 		"lost a race":            {err: rpc.Aborted("serialization failure"), want: connect.CodeUnavailable},
 		"too slow":               {body: code(connect.CodeDeadlineExceeded), want: connect.CodeUnavailable},
 		"overload":               {body: code(connect.CodeResourceExhausted), want: connect.CodeUnavailable},

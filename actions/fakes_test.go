@@ -10,8 +10,10 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genproto/googleapis/rpc/status"
+	"k8s.io/client-go/rest"
 
 	"github.com/flyte-binary/flyte-binary/actions"
+	"github.com/flyte-binary/flyte-binary/actions/taskactions"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	actionspb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions"
@@ -33,7 +35,7 @@ func id(name string) *common.ActionIdentifier {
 	return ident.Action{Run: run, Name: name}.Proto()
 }
 
-// recorder is a state machine that answers as it is told.
+// recorder is a runs service that answers as the test says.
 type recorder struct {
 	body *status.Status
 	err  error
@@ -112,6 +114,9 @@ func sentinel() *actionspb.WatchForUpdatesResponse {
 	}}
 }
 
+// noEvents is for tests in which no TaskAction is refused.
+type noEvents struct{ taskactions.Events }
+
 // fixture is the service over fakes, and its clients.
 type fixture struct {
 	recorder *recorder
@@ -132,11 +137,13 @@ func newFixture(t *testing.T, config actions.Config, scripts ...script) *fixture
 	upstream := rpc.NewMux(chain)
 	upstream.Handle(enginev1connect.NewEngineServiceHandler(f.engine, upstream.Options()...))
 	service, err := actions.New(config, actions.Deps{
-		Recorder: f.recorder,
-		Runs:     f.runs,
-		Children: enginev1connect.NewEngineServiceClient(rpc.InProcess(upstream), rpc.InProcessURL),
-		Clock:    f.clock,
-		Logger:   zerolog.New(zerolog.NewTestWriter(t)),
+		Recorder:   f.recorder,
+		Runs:       f.runs,
+		Engine:     enginev1connect.NewEngineServiceClient(rpc.InProcess(upstream), rpc.InProcessURL),
+		Events:     noEvents{},
+		Kubernetes: &rest.Config{Host: "http://127.0.0.1:0"},
+		Clock:      f.clock,
+		Logger:     zerolog.New(zerolog.NewTestWriter(t)),
 	})
 	require.NoError(t, err)
 	mux := rpc.NewMux(chain)

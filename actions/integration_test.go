@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
+	"k8s.io/client-go/rest"
 
 	"github.com/flyte-binary/flyte-binary/actions"
 	"github.com/flyte-binary/flyte-binary/events"
@@ -31,7 +32,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// system is the service over the real state machine and a real database.
+// system is the service over the real runs service and a real database.
 type system struct {
 	actions actionsconnect.ActionsServiceClient
 	runs    workflowconnect.RunServiceClient
@@ -63,7 +64,8 @@ func newSystem(t *testing.T) *system {
 	}
 	engineClient := enginev1connect.NewEngineServiceClient(client, rpc.InProcessURL)
 	service, err := actions.New(actions.DefaultConfig(), actions.Deps{
-		Recorder: workflowconnect.NewInternalRunServiceClient(client, rpc.InProcessURL), Children: engineClient, Runs: s.runs,
+		Recorder: workflowconnect.NewInternalRunServiceClient(client, rpc.InProcessURL), Engine: engineClient, Runs: s.runs, Events: noEvents{},
+		Kubernetes: &rest.Config{Host: "http://127.0.0.1:0"},
 	})
 	require.NoError(t, err)
 	service.Mount(mux)

@@ -7,7 +7,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// outcome is what the state machine said to a call: in the status that its responses carry, or by failing the call.
+// outcome is the result of a call to the runs service: the status that the response carries, or the error of the call.
 func outcome(body *status.Status, err error) error {
 	if err != nil {
 		return err
@@ -27,9 +27,9 @@ func kindOf(code connect.Code) rpc.Kind {
 	return rpc.KindInternal
 }
 
-// enqueueAnswer gives the outcome of recording an action the code by which the SDK acts rightly. It knows four: no error
-// and already_exists mean that the action is there, aborted that the run is over, and invalid_argument and not_found
-// that this action cannot be; everything else it repeats for many minutes.
+// enqueueAnswer maps the outcome of recording an action to the code that the SDK handles correctly. The SDK treats no
+// error and already_exists as success, aborted as the end of the run, and invalid_argument and not_found as an action
+// that cannot exist; it retries every other code for many minutes.
 func enqueueAnswer(body *status.Status, err error) error {
 	failure := outcome(body, err)
 	if failure == nil {

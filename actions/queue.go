@@ -9,7 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// queueHandler serves QueueService, which clients use that were not told of ActionsService.
+// queueHandler serves QueueService, for clients that do not know ActionsService.
 type queueHandler struct{ svc *Service }
 
 var _ workflowconnect.QueueServiceHandler = (*queueHandler)(nil)
@@ -18,7 +18,7 @@ var _ workflowconnect.QueueServiceHandler = (*queueHandler)(nil)
 func (h *queueHandler) EnqueueAction(ctx context.Context, r *workflow.EnqueueActionRequest) (*workflow.EnqueueActionResponse, error) {
 	action := &actions.Action{
 		ActionId:         r.GetActionId(),
-		ParentActionName: r.ParentActionName, //nolint:protogetter // an absent parent stays absent
+		ParentActionName: r.ParentActionName,
 		InputUri:         r.GetInputUri(),
 		RunOutputBase:    r.GetRunOutputBase(),
 		Group:            r.GetGroup(),
@@ -40,7 +40,7 @@ func (h *queueHandler) EnqueueAction(ctx context.Context, r *workflow.EnqueueAct
 
 // AbortQueuedAction implements QueueService as Abort of ActionsService.
 func (h *queueHandler) AbortQueuedAction(ctx context.Context, r *workflow.AbortQueuedActionRequest) (*workflow.AbortQueuedActionResponse, error) {
-	if err := h.svc.abort(ctx, r.GetActionId(), r.Reason, nil); err != nil { //nolint:protogetter // an absent reason stays absent
+	if err := h.svc.abort(ctx, r.GetActionId(), r.Reason, nil); err != nil {
 		return nil, err
 	}
 	return &workflow.AbortQueuedActionResponse{}, nil
@@ -49,11 +49,11 @@ func (h *queueHandler) AbortQueuedAction(ctx context.Context, r *workflow.AbortQ
 // AbortQueuedRun implements QueueService as AbortRun of RunService.
 func (h *queueHandler) AbortQueuedRun(ctx context.Context, r *workflow.AbortQueuedRunRequest) (*workflow.AbortQueuedRunResponse, error) {
 	if r.GetRunId() == nil {
-		return nil, rpc.InvalidArgument("run_id", "is needed")
+		return nil, rpc.InvalidArgument("run_id", "is required")
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.svc.config.CallTimeout)
 	defer cancel()
-	request := &workflow.AbortRunRequest{RunId: r.GetRunId(), Reason: r.Reason} //nolint:protogetter // an absent reason stays absent
+	request := &workflow.AbortRunRequest{RunId: r.GetRunId(), Reason: r.Reason}
 	if _, err := h.svc.runs.AbortRun(ctx, request); err != nil {
 		return nil, err
 	}

@@ -7,12 +7,16 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
+	"k8s.io/client-go/rest"
 
+	"github.com/flyte-binary/flyte-binary/actions/taskactions"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions/actionsconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
@@ -22,8 +26,9 @@ type Recorder interface {
 	UpdateActionStatus(ctx context.Context, r *workflow.UpdateActionStatusRequest) (*workflow.UpdateActionStatusResponse, error)
 }
 
-// Children is the part of EngineService that streams the state of a parent's children.
-type Children interface {
+// Engine is the part of EngineService that streams the children of a parent, and assignments.
+type Engine interface {
+	taskactions.Engine
 	WatchChildren(ctx context.Context, r *enginev1.WatchChildrenRequest) (*connect.ServerStreamForClient[enginev1.WatchChildrenResponse], error)
 }
 
@@ -32,45 +37,91 @@ type Runs interface {
 	AbortRun(ctx context.Context, r *workflow.AbortRunRequest) (*workflow.AbortRunResponse, error)
 }
 
-// Deps are what the service stands on.
+// Deps are the dependencies of the service.
 type Deps struct {
 	Recorder Recorder
-	Children Children
+	Engine   Engine
 	Runs     Runs
+	// Events records the end of actions that cannot become TaskActions.
+	Events taskactions.Events
+	// Kubernetes reaches the API server that has the TaskActions; nil means that another process owns them.
+	Kubernetes *rest.Config
+	// Executor works on the TaskActions; nil means none.
+	Executor taskactions.Executor
+	// Leader elects the replica that owns the TaskActions; nil means that this one always does.
+	Leader taskactions.Leader
+	// Installation is the id of this installation, by which its TaskActions are known; empty means that all are ours.
+	Installation string
+	// Cluster is the id of the cluster; empty means the default one.
+	Cluster string
 	// Clock times pauses and the life of streams; nil means the system's.
 	Clock  clock.Clock
 	Logger zerolog.Logger
+	// Meter gets the metrics; nil means none.
+	Meter metric.MeterProvider
 }
 
-// Service serves ActionsService, QueueService and StateService.
+// Service serves ActionsService, QueueService and StateService, and owns the TaskActions between Start and Stop.
 type Service struct {
+	owner    *taskactions.Owner // nil where another process owns the TaskActions
 	config   Config
 	recorder Recorder
-	children Children
+	engine   Engine
 	runs     Runs
 	clock    clock.Clock
 	logger   zerolog.Logger
 }
 
-// New puts the service together. It has no loops.
+var _ lifecycle.Part = (*Service)(nil)
+
+// New returns the service. It makes no calls before Start.
 func New(config Config, deps Deps) (*Service, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("actions: %w", err)
 	}
-	if deps.Recorder == nil || deps.Children == nil || deps.Runs == nil {
-		return nil, errors.New("actions: the recorder, the children and the runs are needed")
+	if deps.Recorder == nil || deps.Engine == nil || deps.Runs == nil {
+		return nil, errors.New("actions: Recorder, Engine and Runs are required")
 	}
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
 	}
-	return &Service{
+	deps.Logger = deps.Logger.With().Str("service", "actions").Logger()
+	s := &Service{
 		config:   config,
 		recorder: deps.Recorder,
-		children: deps.Children,
+		engine:   deps.Engine,
 		runs:     deps.Runs,
 		clock:    deps.Clock,
-		logger:   deps.Logger.With().Str("service", "actions").Logger(),
-	}, nil
+		logger:   deps.Logger,
+	}
+	if deps.Kubernetes == nil {
+		return s, nil
+	}
+	owner, err := taskactions.New(config.TaskActions, taskactions.Deps{
+		Kubernetes: deps.Kubernetes, Engine: deps.Engine, Events: deps.Events, Executor: deps.Executor, Leader: deps.Leader,
+		Installation: deps.Installation, Cluster: deps.Cluster, Clock: deps.Clock, Logger: deps.Logger, Meter: deps.Meter,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("actions: %w", err)
+	}
+	s.owner = owner
+	return s, nil
+}
+
+// Start implements lifecycle.Part.
+func (s *Service) Start(ctx context.Context) error {
+	if s.owner == nil {
+		return nil
+	}
+	return s.owner.Start(ctx)
+}
+
+// Stop implements lifecycle.Part.
+func (s *Service) Stop(ctx context.Context) error {
+	if s.owner == nil {
+		return nil
+	}
+	return s.owner.Stop(ctx)
 }
 
 // Mount registers the handlers.

@@ -10,11 +10,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// Signal implements ActionsService: it answers a condition that waits. The state machine decides whether the action is
+// Signal implements ActionsService: it gives a waiting condition its value. The runs service decides whether the action is
 // a condition, whether it still waits and whether the value has its type.
 func (h *actionsHandler) Signal(ctx context.Context, r *actions.SignalRequest) (*actions.SignalResponse, error) {
 	if r.GetActionId() == nil {
-		return nil, rpc.InvalidArgument("action_id", "is needed")
+		return nil, rpc.InvalidArgument("action_id", "is required")
 	}
 	switch r.GetValue().GetScalar().GetPrimitive().GetValue().(type) {
 	case *core.Primitive_Boolean, *core.Primitive_Integer, *core.Primitive_FloatValue, *core.Primitive_StringValue:

@@ -10,8 +10,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 )
 
-// stateHandler serves StateService, which clients use that were not told of ActionsService. They only watch; Put and
-// Get are not implemented.
+// stateHandler serves StateService, for clients that do not use ActionsService. They only watch; Put and Get are not
+// implemented.
 type stateHandler struct {
 	workflowconnect.UnimplementedStateServiceHandler
 	svc *Service

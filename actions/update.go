@@ -13,10 +13,10 @@ import (
 // Update implements ActionsService.
 func (h *actionsHandler) Update(ctx context.Context, r *actions.UpdateRequest) (*actions.UpdateResponse, error) {
 	if r.GetActionId() == nil {
-		return nil, rpc.InvalidArgument("action_id", "is needed")
+		return nil, rpc.InvalidArgument("action_id", "is required")
 	}
 	if r.GetStatus() == nil {
-		return nil, rpc.InvalidArgument("status", "is needed")
+		return nil, rpc.InvalidArgument("status", "is required")
 	}
 	status := proto.CloneOf(r.GetStatus())
 	status.Attempts = r.GetAttempt()

@@ -39,7 +39,7 @@ func TestAbortKeepsReasonAndIdentity(t *testing.T) {
 	require.Nil(t, f.recorder.updated[1].AbortReason)
 }
 
-// The SDK tolerates these two codes when it cancels a child; the state machine's own must reach it.
+// The SDK tolerates these two codes when it cancels a child; those of the runs service must reach it.
 func TestOutcomesReachTheCaller(t *testing.T) {
 	for _, code := range []connect.Code{connect.CodeNotFound, connect.CodeFailedPrecondition, connect.CodeInvalidArgument, connect.CodeUnavailable} {
 		f := newFixture(t, actions.DefaultConfig())

@@ -2,7 +2,6 @@ package actions
 
 import (
 	"context"
-	"time"
 
 	"connectrpc.com/connect"
 
@@ -12,7 +11,7 @@ import (
 )
 
 // WatchForUpdates implements ActionsService: the children as they are, a sentinel, then every change, with the sentinel
-// repeated as a heartbeat. When the state machine breaks the stream off it is asked anew without the client noticing
+// repeated as a heartbeat. When the runs service breaks the stream off, it is opened again without the client noticing
 // more than a second snapshot.
 func (h *actionsHandler) WatchForUpdates(ctx context.Context, r *actions.WatchForUpdatesRequest,
 	stream *connect.ServerStream[actions.WatchForUpdatesResponse],
@@ -20,16 +19,16 @@ func (h *actionsHandler) WatchForUpdates(ctx context.Context, r *actions.WatchFo
 	return h.svc.watch(ctx, r.GetParentActionId(), stream.Send)
 }
 
-// watch sends messages until the client goes, the stream is old, or the state machine stays away. It never ends with
-// canceled: the SDK takes that for its own wish and waits for ever.
+// watch sends messages until the client leaves, the stream reaches its maximum age, or the runs service stays
+// unavailable. It never ends with canceled: the SDK takes that for its own cancellation and waits forever.
 func (s *Service) watch(ctx context.Context, parent *common.ActionIdentifier, send func(*actions.WatchForUpdatesResponse) error) error {
 	if parent.GetRun() == nil || parent.GetName() == "" {
-		return rpc.InvalidArgument("parent_action_id", "the run and the name are needed")
+		return rpc.InvalidArgument("parent_action_id", "the run and the name are required")
 	}
 	lifetime := s.clock.NewTimer(s.config.Watch.MaxLifetime)
 	defer lifetime.Stop()
 	w := &watch{svc: s, parent: parent, send: send, lifetime: lifetime.C()}
-	lastContact, backoff := s.clock.Now(), s.config.Watch.FirstBackoff
+	lastContact, retries := s.clock.Now(), s.config.Watch.Backoff.New()
 	for {
 		contact, err := w.follow(ctx)
 		switch {
@@ -43,36 +42,25 @@ func (s *Service) watch(ctx context.Context, parent *common.ActionIdentifier, se
 			return err
 		}
 		if contact {
-			lastContact, backoff = s.clock.Now(), s.config.Watch.FirstBackoff
+			lastContact = s.clock.Now()
+			retries.Reset()
 		}
 		if s.clock.Now().Sub(lastContact) >= s.config.Watch.MaxOutage {
 			return rpc.Unavailable(err, "the state of the children is not available; subscribe again")
 		}
 		s.logger.Debug().Err(err).Str("run", parent.GetRun().GetName()).Str("parent", parent.GetName()).Msg("watch of children reopens")
-		if !s.pause(ctx, backoff) {
+		if retries.Wait(ctx, s.clock) != nil {
 			return rpc.Unavailable(nil, "the stream was cut off; subscribe again")
 		}
-		backoff = min(2*backoff, s.config.Watch.MaxBackoff)
 	}
 }
 
-// reopens tells whether asking anew can help.
+// reopens reports whether a new call may succeed.
 func reopens(err error) bool {
 	switch rpc.KindOf(err) {
 	case rpc.KindInvalidArgument, rpc.KindNotFound, rpc.KindPermissionDenied, rpc.KindUnauthenticated, rpc.KindUnimplemented:
 		return false
 	default:
 		return true
-	}
-}
-
-func (s *Service) pause(ctx context.Context, d time.Duration) bool {
-	timer := s.clock.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C():
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

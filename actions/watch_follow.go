@@ -16,7 +16,7 @@ import (
 // errSilent is the failure of a stream over which nothing came, not even heartbeats.
 var errSilent = errors.New("no heartbeat")
 
-// watch is one stream of a client, over any number of streams of the state machine.
+// watch is one stream of a client, over any number of streams of the runs service.
 type watch struct {
 	svc      *Service
 	parent   *common.ActionIdentifier
@@ -27,14 +27,14 @@ type watch struct {
 	sendFailure error // the client's end is broken
 }
 
-// follow passes on one stream of the state machine until it ends, and tells whether anything came. A nil error is a
+// follow passes on one stream of the runs service until it ends. It returns whether anything came. A nil error is a
 // clean end.
 func (w *watch) follow(ctx context.Context) (contact bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	messages, ended := w.receive(ctx)
 	defer func() {
 		cancel()
-		for range messages { //nolint:revive // until the receiver has ended
+		for range messages {
 		}
 	}()
 	silence := w.svc.clock.NewTimer(w.svc.config.Watch.MaxSilence)
@@ -65,13 +65,13 @@ func (w *watch) follow(ctx context.Context) (contact bool, err error) {
 	}
 }
 
-// receive reads a stream of the state machine in the background. messages is closed at its end; then ended has the
+// receive reads a stream of the runs service in the background. messages is closed at its end; then ended has the
 // reason.
 func (w *watch) receive(ctx context.Context) (messages <-chan *actions.WatchForUpdatesResponse, ended <-chan error) {
 	out, result := make(chan *actions.WatchForUpdatesResponse), make(chan error, 1)
 	go func() {
 		defer close(out)
-		stream, err := w.svc.children.WatchChildren(ctx, &enginev1.WatchChildrenRequest{Parent: w.parent})
+		stream, err := w.svc.engine.WatchChildren(ctx, &enginev1.WatchChildrenRequest{Parent: w.parent})
 		if err != nil {
 			result <- err
 			return

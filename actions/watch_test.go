@@ -23,7 +23,7 @@ const (
 
 type watchStream = connect.ServerStreamForClient[actionspb.WatchForUpdatesResponse]
 
-func (f *fixture) watch(t *testing.T, ctx context.Context, parent string) *watchStream { //nolint:revive // t first, as everywhere
+func (f *fixture) watch(t *testing.T, ctx context.Context, parent string) *watchStream {
 	t.Helper()
 	stream, err := f.actions.WatchForUpdates(ctx, &actionspb.WatchForUpdatesRequest{
 		Filter: &actionspb.WatchForUpdatesRequest_ParentActionId{ParentActionId: id(parent)},
@@ -99,7 +99,7 @@ func (e *engine) count() int {
 // stepUntil lets time pass as long as done is false, one pause after the other.
 func stepUntil(t *testing.T, f *fixture, done func() bool) {
 	for !done() && t.Context().Err() == nil {
-		f.clock.Step(actions.DefaultConfig().Watch.FirstBackoff)
+		f.clock.Step(actions.DefaultConfig().Watch.Backoff.First)
 		select {
 		case <-time.After(time.Millisecond):
 		case <-t.Context().Done():
@@ -161,7 +161,7 @@ func TestWatchEndsCleanlyWhenItIsOld(t *testing.T) {
 			<-time.After(time.Millisecond)
 		}
 	}()
-	for stream.Receive() { //nolint:revive // snapshots after silence may come before the end
+	for stream.Receive() {
 	}
 	require.NoError(t, stream.Err())
 }
@@ -210,12 +210,12 @@ func TestStateServiceWatch(t *testing.T) {
 func TestConfig(t *testing.T) {
 	require.NoError(t, actions.DefaultConfig().Validate())
 	for field, spoil := range map[string]func(*actions.Config){
-		"callTimeout":        func(c *actions.Config) { c.CallTimeout = 0 },
-		"watch.maxLifetime":  func(c *actions.Config) { c.Watch.MaxLifetime = 0 },
-		"watch.maxSilence":   func(c *actions.Config) { c.Watch.MaxSilence = 0 },
-		"watch.maxOutage":    func(c *actions.Config) { c.Watch.MaxOutage = 0 },
-		"watch.firstBackoff": func(c *actions.Config) { c.Watch.FirstBackoff = 0 },
-		"watch.maxBackoff":   func(c *actions.Config) { c.Watch.MaxBackoff = 0 },
+		"callTimeout":         func(c *actions.Config) { c.CallTimeout = 0 },
+		"watch.maxLifetime":   func(c *actions.Config) { c.Watch.MaxLifetime = 0 },
+		"watch.maxSilence":    func(c *actions.Config) { c.Watch.MaxSilence = 0 },
+		"watch.maxOutage":     func(c *actions.Config) { c.Watch.MaxOutage = 0 },
+		"watch.backoff.first": func(c *actions.Config) { c.Watch.Backoff.First = 0 },
+		"watch.backoff.max":   func(c *actions.Config) { c.Watch.Backoff.Max = 0 },
 	} {
 		config := actions.DefaultConfig()
 		spoil(&config)

@@ -15,7 +15,7 @@ func budgetOf(name, figure string) string {
 	return budgets[name+"/"+figure]
 }
 
-// budgets are the limits that the design sets, by case and figure. They are shown beside the figures, never enforced.
+// budgets are the limits that the design sets, by case and figure. The report shows them; nothing enforces them.
 var budgets = map[string]string{
 	"idle/memory of the server":                       "120",
 	"pod/CreateRun to pod p50":                        "30",

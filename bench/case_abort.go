@@ -11,7 +11,7 @@ import (
 // measureAbort lets the pods of n children run and aborts their run.
 func measureAbort(n, concurrency int) func(context.Context, *stack, *Result) error {
 	return func(ctx context.Context, s *stack, r *Result) error {
-		p, err := s.startParent(ctx)
+		p, err := s.startFakeParent(ctx)
 		if err != nil {
 			return err
 		}

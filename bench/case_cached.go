@@ -16,7 +16,7 @@ func measureCacheHits(n, concurrency int) func(context.Context, *stack, *Result)
 		if err := s.writeSleepInputs(); err != nil {
 			return err
 		}
-		p, err := s.startParent(ctx)
+		p, err := s.startFakeParent(ctx)
 		if err != nil {
 			return err
 		}

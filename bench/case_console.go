@@ -15,13 +15,13 @@ import (
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
-	"github.com/flyte-binary/flyte-binary/runs/seed"
+	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
 // measureConsole stores a run that looks like one of a busy day, and asks what the console asks.
 func measureConsole(shown, samples int) func(context.Context, *stack, *Result) error {
 	return func(ctx context.Context, s *stack, r *Result) error {
-		c := seed.DefaultShown()
+		c := storetest.DefaultShown()
 		c.Project, c.Domain, c.Name, c.Actions, c.Now = project, domain, s.newRun("shown").Name, shown, time.Now()
 		pool, err := pgxpool.New(ctx, s.postgres.DSN())
 		if err != nil {
@@ -29,7 +29,7 @@ func measureConsole(shown, samples int) func(context.Context, *stack, *Result) e
 		}
 		defer pool.Close()
 		began := time.Now()
-		if err := seed.Show(ctx, pool, c); err != nil {
+		if err := storetest.Show(ctx, pool, c); err != nil {
 			return err
 		}
 		r.add("storing the run", time.Since(began).Seconds(), "s")

@@ -14,7 +14,7 @@ func measureFanOut(n, concurrency int, k kind) func(context.Context, *stack, *Re
 		if err := s.writeSleepInputs(); err != nil {
 			return err
 		}
-		p, err := s.startParent(ctx)
+		p, err := s.startFakeParent(ctx)
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ func measureHeld(n, concurrency int, d time.Duration) func(context.Context, *sta
 		if err := s.writeSleep(heldSleep, d); err != nil {
 			return err
 		}
-		p, err := s.startParent(ctx)
+		p, err := s.startFakeParent(ctx)
 		if err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (s *stack) quietly(ctx context.Context, r *Result, d time.Duration) error {
 // measurePaused enqueues n conditions, sees what they cost while they wait, and signals them all.
 func measurePaused(n, concurrency int, quiet time.Duration) func(context.Context, *stack, *Result) error {
 	return func(ctx context.Context, s *stack, r *Result) error {
-		p, err := s.startParent(ctx)
+		p, err := s.startFakeParent(ctx)
 		if err != nil {
 			return err
 		}

@@ -92,7 +92,7 @@ func (s *stack) awaitRun(ctx context.Context, run ident.Run) error {
 // measureChildEnd ends children one at a time.
 func measureChildEnd(samples int) func(context.Context, *stack, *Result) error {
 	return func(ctx context.Context, s *stack, r *Result) error {
-		p, err := s.startParent(ctx)
+		p, err := s.startFakeParent(ctx)
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func measureChain(links int, k kind) func(context.Context, *stack, *Result) erro
 		if err := s.writeSleepInputs(); err != nil {
 			return err
 		}
-		p, err := s.startParent(ctx)
+		p, err := s.startFakeParent(ctx)
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ func measureMemory(n, concurrency int) func(context.Context, *stack, *Result) er
 		part := max(1, n/parents)
 		began := time.Now()
 		for i := range parents {
-			p, err := s.startParent(ctx)
+			p, err := s.startFakeParent(ctx)
 			if err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ func (s *stack) addMemory(r *Result, when string, peaks bool) error {
 	for _, p := range []struct {
 		name string
 		pid  int
-	}{{serverName, s.server.pid}, {apiserverName, s.cluster.apiserver.pid}} {
+	}{{serverName, s.server.Pid()}, {apiserverName, s.cluster.apiserver.Pid()}} {
 		now, peak, err := memoryOf(p.pid)
 		if err != nil {
 			return err
@@ -72,5 +72,5 @@ func (s *stack) addMemory(r *Result, when string, peaks bool) error {
 }
 
 func (s *stack) resetPeaks() error {
-	return errors.Join(resetPeak(s.server.pid), resetPeak(s.cluster.apiserver.pid))
+	return errors.Join(resetPeak(s.server.Pid()), resetPeak(s.cluster.apiserver.Pid()))
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
-	"github.com/flyte-binary/flyte-binary/runs/seed"
+	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
 // measureReads stores actions as runs of ten and one run with a tenth of all, and reads them. The tables are in memory.
 func measureReads(stored, samples int) func(context.Context, *stack, *Result) error {
 	return func(ctx context.Context, s *stack, r *Result) error {
-		c := seed.DefaultConfig()
+		c := storetest.DefaultConfig()
 		c.Project, c.Domain = project, domain
 		c.Wide = stored/10 - 1
 		c.Runs = (stored - c.Wide - 1) / (1 + c.Children)
@@ -51,13 +51,13 @@ func measureReads(stored, samples int) func(context.Context, *stack, *Result) er
 // warmUps are calls before those that count.
 const warmUps = 2
 
-func (s *stack) seed(ctx context.Context, c seed.Config) error {
+func (s *stack) seed(ctx context.Context, c storetest.Config) error {
 	pool, err := pgxpool.New(ctx, s.postgres.DSN())
 	if err != nil {
 		return err
 	}
 	defer pool.Close()
-	return seed.Fill(ctx, pool, c)
+	return storetest.Fill(ctx, pool, c)
 }
 
 // readCase is one question. samples bounds how often it is asked; 0 leaves it to the flag.
@@ -67,7 +67,7 @@ type readCase struct {
 	do      func(context.Context) error
 }
 
-func (s *stack) readCases(c seed.Config) []readCase {
+func (s *stack) readCases(c storetest.Config) []readCase {
 	newest := []*common.Sort{{Key: "created_at"}}
 	small := ident.Run{Project: project, Domain: domain, Name: fmt.Sprintf("r%d", c.Runs/2)}
 	wide := ident.Run{Project: project, Domain: domain, Name: "wide"}
@@ -123,7 +123,7 @@ func (s *stack) listRuns(ctx context.Context, request *common.ListRequest) (*wor
 func (s *stack) tokenAfter(ctx context.Context, rows int, order []*common.Sort) (string, error) {
 	token := ""
 	for read := 0; read < rows; {
-		page, err := s.listRuns(ctx, &common.ListRequest{Limit: uint32(min(rows-read, 200)), SortByFields: order, Token: token}) //nolint:gosec // small
+		page, err := s.listRuns(ctx, &common.ListRequest{Limit: uint32(min(rows-read, 200)), SortByFields: order, Token: token})
 		if err != nil {
 			return "", err
 		}

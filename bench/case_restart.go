@@ -7,15 +7,15 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
-	"github.com/flyte-binary/flyte-binary/runs/seed"
+	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
 // measureRestart starts a server on a database with many live actions, none of which has a TaskAction: the most that a
-// bridge can have to compare and to make.
+// owner of TaskActions can have to compare and to create.
 func measureRestart(live int) func(context.Context, *stack, *Result) error {
 	return func(ctx context.Context, s *stack, r *Result) error {
 		const place = "staging" // the domain of nothing else: the reads have a run of that name too
-		c := seed.DefaultConfig()
+		c := storetest.DefaultConfig()
 		c.Project, c.Domain, c.Runs, c.Wide, c.LiveWide = project, place, 0, live-1, true
 		if err := s.seed(ctx, c); err != nil {
 			return err

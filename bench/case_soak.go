@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// measureSoak does run after run, half of their children with pods, a quarter in the engine, a quarter traces, until n
-// actions are done or the time is over, and shows what has grown since the first tenth: memory of the server and of the API
-// server, what etcd holds beside past revisions, and what is left of ours in it.
+// measureSoak starts run after run, half of their children with pods, a quarter built in, a quarter traces, until n actions
+// are done or the time limit expires. It reports what has grown since the first tenth: memory of the server and of the API
+// server, what etcd holds apart from past revisions, and our objects that are left in it.
 func measureSoak(n int, limit time.Duration, round, concurrency int) func(context.Context, *stack, *Result) error {
 	return func(ctx context.Context, s *stack, r *Result) error {
 		if err := s.writeSleepInputs(); err != nil {
@@ -21,7 +21,7 @@ func measureSoak(n int, limit time.Duration, round, concurrency int) func(contex
 		var warm sample
 		over := func() bool { return done >= n || limit > 0 && time.Since(began) > limit }
 		for !over() {
-			p, err := s.startParent(ctx)
+			p, err := s.startFakeParent(ctx)
 			if err != nil {
 				return err
 			}
@@ -86,10 +86,10 @@ type sample struct {
 func (s *stack) sample(ctx context.Context, actions int) (sample, error) {
 	x := sample{actions: actions}
 	var err error
-	if x.server, _, err = memoryOf(s.server.pid); err != nil {
+	if x.server, _, err = memoryOf(s.server.Pid()); err != nil {
 		return x, err
 	}
-	if x.apiserver, _, err = memoryOf(s.cluster.apiserver.pid); err != nil {
+	if x.apiserver, _, err = memoryOf(s.cluster.apiserver.Pid()); err != nil {
 		return x, err
 	}
 	inUse, err := s.etcdInUse(ctx)
@@ -118,5 +118,5 @@ func (s *stack) goroutines(ctx context.Context) (float64, error) {
 			return strconv.ParseFloat(strings.TrimSpace(value), 64)
 		}
 	}
-	return 0, fmt.Errorf("the server's metrics do not tell its goroutines")
+	return 0, fmt.Errorf("the server's metrics do not have the number of goroutines")
 }

@@ -13,25 +13,25 @@ import (
 // benchCase is one measurement.
 type benchCase struct {
 	name, about string
-	// fresh says that it wants processes that have done nothing yet, for what they have done shows in its figures.
+	// fresh requires newly started processes, since earlier work would show in its figures.
 	fresh bool
-	// long says that it runs only when it is named.
+	// long cases run only if they are named.
 	long bool
 	run  func(context.Context, *stack, *Result) error
 }
 
-// cases are all, in the order in which they are best run.
+// cases are all cases, in the best order to run them.
 func cases(o options) []benchCase {
 	all := []benchCase{
-		{"idle", "time to ready, memory and CPU of a server with nothing to do", true, false, measureIdle(o.quiet)},
+		{"idle", "time to ready, memory and CPU of an idle server", true, false, measureIdle(o.quiet)},
 		{"pod", "CreateRun to its pod, and to its end, on an idle system", false, false, measurePod(o.samples)},
 		{"child-end", "end of a child's pod to the parent's watch", false, false, measureChildEnd(o.samples)},
 		{"create", "CreateRun at concurrency 1, 8 and 32", false, false, measureCreate(o.creates)},
 		{"chain-pods", "actions with pods, one after the other", false, false, measureChain(o.chain, withPod)},
-		{"chain-engine", "the same, done by the engine itself", false, false, measureChain(o.chain, inEngine)},
+		{"chain-engine", "the same, executed by the runs service", false, false, measureChain(o.chain, inEngine)},
 		{"chain-traces", "the same, of traces", false, false, measureChain(o.chain, asTrace)},
 		{"fan-out-traces", fmt.Sprintf("%d traces enqueued by one parent", o.plain), true, false, measureFanOut(o.plain, o.concurrency, asTrace)},
-		{"fan-out-engine", fmt.Sprintf("%d children that the engine does itself", o.plain), true, false, measureFanOut(o.plain, o.concurrency, inEngine)},
+		{"fan-out-engine", fmt.Sprintf("%d children that the runs service executes itself", o.plain), true, false, measureFanOut(o.plain, o.concurrency, inEngine)},
 	}
 	for _, n := range o.fanOut {
 		all = append(all, benchCase{

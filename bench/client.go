@@ -21,11 +21,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
 )
 
-// client speaks Connect to the server, over HTTP/2 without TLS, as the SDK in a task does.
+// client calls the server by Connect over HTTP/2 without TLS, like the SDK in a task.
 type client struct {
 	url       string
 	storage   string
@@ -48,7 +48,7 @@ func newClient(url, storage string) *client {
 
 func (c *client) close() { c.transport.CloseIdleConnections() }
 
-// ready asks the server whether everything that it stands on works.
+// ready checks the readiness of the server.
 func (c *client) ready(ctx context.Context) error {
 	_, err := c.get(ctx, "/readyz")
 	return err
@@ -81,7 +81,7 @@ const (
 	withRetry
 	// untilAborted is a pod that runs until it is deleted.
 	untilAborted
-	// inEngine is an action that the engine does itself: a sleep of no time.
+	// inEngine is an action that the runs service executes itself: a sleep of zero length.
 	inEngine
 	// cached is the same, with outputs from the cache when the action of that name has run before.
 	cached
@@ -111,12 +111,12 @@ func (c *client) createRun(ctx context.Context, run ident.Run) error {
 func (c *client) enqueue(ctx context.Context, parent ident.Action, name string, k kind) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	base := layout.RunBase(c.storage, project, domain, parent.Run.Name)
+	base := blobpath.RunBase(c.storage, project, domain, parent.Run.Name)
 	action := &actions.Action{
 		ActionId:         ident.Action{Run: parent.Run, Name: name}.Proto(),
 		ParentActionName: &parent.Name,
 		RunOutputBase:    base,
-		InputUri:         base + name + "/" + layout.InputsFile,
+		InputUri:         base + name + "/" + blobpath.InputsFile,
 		Group:            "map",
 	}
 	switch k {
@@ -148,7 +148,7 @@ func (c *client) enqueue(ctx context.Context, parent ident.Action, name string, 
 		action.Spec = &actions.Action_Trace{Trace: &workflow.TraceAction{
 			Name: "traced", Phase: common.ActionPhase_ACTION_PHASE_SUCCEEDED,
 			StartTime: timestamppb.New(now.Add(-time.Millisecond)), EndTime: timestamppb.New(now),
-			Outputs: &task.OutputReferences{OutputUri: base + name + "/1/" + layout.OutputsFile},
+			Outputs: &task.OutputReferences{OutputUri: base + name + "/1/" + blobpath.OutputsFile},
 			Spec:    &task.TraceSpec{Interface: &core.TypedInterface{}},
 		}}
 	}
@@ -156,7 +156,7 @@ func (c *client) enqueue(ctx context.Context, parent ident.Action, name string, 
 	return err
 }
 
-// Tasks whose pods the node treats in another way; it knows them by their label.
+// Tasks whose pods the node treats differently. It recognises them by their label.
 const (
 	retriedTask = "retried"
 	endlessTask = "endless"
@@ -200,7 +200,7 @@ const (
 
 // sleepInputs is where the duration of a sleep lies.
 func (c *client) sleepInputs(name string) string {
-	return filepath.Join(c.storage, name, layout.InputsFile)
+	return filepath.Join(c.storage, name, blobpath.InputsFile)
 }
 
 func (c *client) writeSleepInputs() error { return c.writeSleep(noSleep, 0) }
@@ -214,8 +214,8 @@ func (c *client) writeSleep(name string, d time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(c.sleepInputs(name)), 0o755); err != nil { //nolint:gosec // as tasks would
+	if err := os.MkdirAll(filepath.Dir(c.sleepInputs(name)), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(c.sleepInputs(name), body, 0o644) //nolint:gosec // as tasks would
+	return os.WriteFile(c.sleepInputs(name), body, 0o644)
 }

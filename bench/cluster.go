@@ -19,11 +19,12 @@ import (
 	"k8s.io/client-go/rest"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/internal/supervise"
 )
 
 // cluster is an API server and its store, as real ones run: every write is synced to the disk. There are no controllers.
 type cluster struct {
-	etcd, apiserver *process
+	etcd, apiserver *supervise.Process
 	config          *rest.Config
 	client          *kubernetes.Clientset
 	metadata        metadata.Interface
@@ -103,7 +104,7 @@ func startCluster(ctx context.Context, o options, dir string) (c *cluster, err e
 	if c.metadata, err = metadata.NewForConfig(c.config); err != nil {
 		return c, err
 	}
-	if err := c.apiserver.await(ctx, c.ready); err != nil {
+	if err := awaitReady(ctx, c.apiserver, c.ready); err != nil {
 		return c, err
 	}
 	c.kubeconfig = filepath.Join(dir, "kubeconfig")
@@ -136,8 +137,8 @@ func (c *cluster) taskActions(ctx context.Context) (int, error) {
 }
 
 func (c *cluster) stop() {
-	c.apiserver.stop()
-	c.etcd.stop()
+	stopProcess(c.apiserver)
+	stopProcess(c.etcd)
 }
 
 func writeCredentials(dir string) error {

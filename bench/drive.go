@@ -1,13 +1,12 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"time"
 )
 
-// each does something n times, a number of them at once, and tells how long each took. The first failure ends it.
+// each does something n times, a number of them at once, and returns how long each took. The first failure ends it.
 func each[T any](n, concurrency int, argument func(int) T, do func(T) error) ([]time.Duration, error) {
 	var (
 		mu       sync.Mutex
@@ -43,16 +42,4 @@ func each[T any](n, concurrency int, argument func(int) T, do func(T) error) ([]
 	}
 	group.Wait()
 	return taken, errors.Join(failures...)
-}
-
-// pause waits, unless the context ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -11,8 +11,8 @@ import (
 	"strconv"
 )
 
-// etcdInUse forgets all past revisions, as the API server does of those older than five minutes, and tells what is left in
-// bytes: live objects and what the API server keeps for itself. The file itself does not shrink.
+// etcdInUse compacts all past revisions, as the API server does with those older than five minutes, and returns the bytes
+// in use: live objects and the API server's own data. The file itself does not shrink.
 func (s *stack) etcdInUse(ctx context.Context) (int64, error) {
 	client := &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,

@@ -1,6 +1,6 @@
-// Command bench measures the product as a user meets it: the server, a Postgres, an API server and its store are
-// processes of their own, pods are ended by a node that runs nothing, and this process is the client, over HTTP. It prints a
-// table and, with -json, a file. docs/performance.md says what the figures mean.
+// Command bench measures the product from outside: the server, a Postgres, an API server and its store are processes of
+// their own, a fake node ends pods without running them, and this process is the client, over HTTP. It prints a
+// table and, with -json, a file. docs/performance.md explains the figures.
 package main
 
 import (
@@ -43,9 +43,9 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	}
 	dir, err := os.MkdirTemp(o.dir, "flyte-bench-")
 	if err != nil {
-		return fmt.Errorf("make directory: %w", err)
+		return fmt.Errorf("create directory: %w", err)
 	}
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // Postgres runs as another user when we are root
+	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
 	defer func() {

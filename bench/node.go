@@ -18,7 +18,7 @@ import (
 )
 
 // node plays scheduler and kubelet: a pod that it sees ends well at once, with one write of its status. Pods that
-// somebody has asked for are told to him, and run until he ends them.
+// a case waits for are handed to it, and run until it ends them.
 type node struct {
 	client  kubernetes.Interface
 	pods    cache.Indexer
@@ -106,7 +106,7 @@ func (n *node) forget(object any) {
 	}
 }
 
-// want lets the pod of an action run when it comes, and tells of it.
+// want keeps the pod of an action running, and reports its appearance.
 func (n *node) want(action ident.Action) <-chan appearance {
 	told := make(chan appearance, 1)
 	n.mu.Lock()

@@ -51,17 +51,17 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.StringVar(&o.cases, "cases", "all", "names of cases, separated by commas; all means all but the long ones; -list shows them")
 	flags.BoolVar(&o.list, "list", false, "list the cases")
 	flags.StringVar(&o.json, "json", "", "also write the results to this file")
-	flags.StringVar(&o.dir, "dir", "", "where to keep the data meanwhile; its disk matters (default: the system's temporary directory)")
+	flags.StringVar(&o.dir, "dir", "", "directory for data; its disk matters (default: the system's temporary directory)")
 	flags.StringVar(&o.server, "server", "", "the program to measure (default: built from manager/cmd/flyte-binary)")
 	flags.StringVar(&o.binaries, "binaries", "", "directory of kube-apiserver and etcd (default: $KUBEBUILDER_ASSETS, else .bin)")
 	flags.BoolVar(&o.keep, "keep", false, "keep data and logs")
 	flags.StringVar(&o.profile, "profile", "", "write CPU and heap profiles of the server during each case into this directory")
-	flags.DurationVar(&o.timeout, "timeout", 10*time.Minute, "the most that one case may take, with its set-up")
-	flags.IntVar(&o.samples, "samples", 100, "how often single latencies are measured")
+	flags.DurationVar(&o.timeout, "timeout", 10*time.Minute, "time limit of one case, including set-up")
+	flags.IntVar(&o.samples, "samples", 100, "samples of each latency")
 	flags.IntVar(&o.creates, "creates", 300, "runs created at each concurrency")
 	fanOut := flags.String("fanout", "1000,5000", "children of the fan-outs of pods, separated by commas")
 	flags.IntVar(&o.plain, "plain", 5000, "children of the fan-outs without pods")
-	flags.IntVar(&o.concurrency, "concurrency", 32, "Enqueue calls at the same time")
+	flags.IntVar(&o.concurrency, "concurrency", 32, "concurrent Enqueue calls")
 	flags.IntVar(&o.chain, "chain", 200, "links of the chains")
 	flags.IntVar(&o.stored, "stored", 1_000_000, "actions stored for the reads")
 	flags.IntVar(&o.shown, "shown", 100_000, "actions of the run that the console is asked for")
@@ -74,17 +74,17 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.IntVar(&o.paused, "paused", 10_000, "conditions that wait at once")
 	flags.IntVar(&o.live, "live", 100_000, "live actions of the restart")
 	flags.IntVar(&o.soak, "soak", 200_000, "actions of the soak")
-	flags.DurationVar(&o.soakFor, "soakfor", 0, "end the soak after this time, however many actions were done; 0 means never")
+	flags.DurationVar(&o.soakFor, "soakfor", 0, "end the soak after this time, whatever its number of actions; 0 means no limit")
 	flags.IntVar(&o.soakRound, "soakround", 1000, "children of each run of the soak")
 	flags.DurationVar(&o.quiet, "quiet", 10*time.Second, "how long the idle server is watched")
-	flags.BoolVar(&o.reuse, "reuse", false, "run all cases on the same processes: quicker, but each sees what the others left")
+	flags.BoolVar(&o.reuse, "reuse", false, "run all cases on the same processes: faster, but cases affect each other")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
 	for _, text := range strings.Split(*fanOut, ",") {
 		var n int
 		if _, err := fmt.Sscanf(text, "%d", &n); err != nil || n <= 0 {
-			return o, fmt.Errorf("-fanout: %q is no positive number", text)
+			return o, fmt.Errorf("-fanout: must be positive numbers, got %q", text)
 		}
 		o.fanOut = append(o.fanOut, n)
 	}
@@ -109,7 +109,7 @@ func choose(all []benchCase, names string) ([]benchCase, error) {
 		}
 		i := slices.IndexFunc(all, func(c benchCase) bool { return c.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("-cases: there is no case %q; -list shows them", name)
+			return nil, fmt.Errorf("-cases: unknown case %q; -list shows all cases", name)
 		}
 		chosen = append(chosen, all[i])
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// tick is the unit of CPU times in /proc; Linux has had it at a hundredth of a second for ever.
+// tick is the unit of CPU times in /proc; on Linux it is always a hundredth of a second.
 const tick = 10 * time.Millisecond
 
 // cpuOf is the CPU time that a process has taken, without its children.
@@ -67,7 +67,7 @@ func statOf(pid int) ([]string, error) {
 	_, rest, found := strings.Cut(string(body), ") ")
 	fields := strings.Fields(rest)
 	if !found || len(fields) < 15 {
-		return nil, fmt.Errorf("process %d: /proc has another form than we know", pid)
+		return nil, fmt.Errorf("process %d: unknown format of /proc", pid)
 	}
 	return fields, nil
 }
@@ -81,7 +81,7 @@ func busy() (time.Duration, error) {
 	line, _, _ := strings.Cut(string(body), "\n")
 	fields := strings.Fields(line)
 	if len(fields) < 8 {
-		return 0, fmt.Errorf("/proc/stat has another form than we know")
+		return 0, fmt.Errorf("unknown format of /proc/stat")
 	}
 	var total time.Duration
 	for i, field := range fields[1:8] { // user nice system idle iowait irq softirq

@@ -42,11 +42,11 @@ func (s *stack) profile(ctx context.Context, dir, name string) func() {
 	}
 }
 
-// save writes a profile to a file. A failure is only told: the figures do not depend on it.
+// save writes a profile to a file. A failure is only reported: the figures do not depend on it.
 func save(file string, read func() ([]byte, error)) {
 	body, err := read()
 	if err == nil {
-		err = os.WriteFile(file, body, 0o644) //nolint:gosec // meant to be read
+		err = os.WriteFile(file, body, 0o644)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "profile:", err)

@@ -59,7 +59,7 @@ func (r *Result) latency(name string, taken []time.Duration) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// err tells which cases failed.
+// err returns which cases failed.
 func (r Report) err() error {
 	var failures []error
 	for _, c := range r.Cases {
@@ -75,7 +75,7 @@ func (r Report) write(path string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(body, '\n'), 0o644) //nolint:gosec // meant to be read
+	return os.WriteFile(path, append(body, '\n'), 0o644)
 }
 
 func (r Report) print(out io.Writer) {

@@ -16,27 +16,27 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/pgembed"
-	"github.com/flyte-binary/flyte-binary/runs/seed"
+	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
 // seedRun stores a large run in the database of a server that runs, so that its console can show it. With -url it also
-// measures what the console asks for. The rows do not come from the engine: this is for installations to be thrown away.
+// measures what the console asks for. The rows are synthetic, so use it on throw-away installations only.
 func seedRun(ctx context.Context, args []string, out, progress io.Writer) error {
-	c := seed.DefaultShown()
+	c := storetest.DefaultShown()
 	flags := flag.NewFlagSet("bench seed-run", flag.ContinueOnError)
 	flags.SetOutput(progress)
 	database := flags.String("database-url", "", "the server's database")
-	demo := flags.String("demo", "", "instead of it, the directory of a demo that runs")
-	server := flags.String("url", "", "the server, to measure what the console asks it for, and to print the page's address")
-	samples := flags.Int("samples", 20, "how often questions are measured")
-	only := flags.Bool("only-measure", false, "the run is there already")
+	demo := flags.String("demo", "", "data directory of a running demo, instead of -database-url")
+	server := flags.String("url", "", "URL of the server, to measure the console's requests and to print the page's address")
+	samples := flags.Int("samples", 20, "samples of each request")
+	only := flags.Bool("only-measure", false, "measure only; the run exists already")
 	flags.StringVar(&c.Project, "project", c.Project, "the run's project")
 	flags.StringVar(&c.Domain, "domain", c.Domain, "the run's domain")
 	flags.StringVar(&c.Name, "name", c.Name, "the run's name")
 	flags.IntVar(&c.Actions, "actions", c.Actions, "how many actions it has")
-	flags.Float64Var(&c.Unfinished, "unfinished", c.Unfinished, "the share of actions that are under way; 0 for a run that has ended")
-	flags.Float64Var(&c.Failed, "failed", c.Failed, "the share of actions that failed")
-	flags.Uint64Var(&c.Seed, "seed", c.Seed, "makes another run of the same size")
+	flags.Float64Var(&c.Unfinished, "unfinished", c.Unfinished, "share of actions that are live; 0 for a terminal run")
+	flags.Float64Var(&c.Failed, "failed", c.Failed, "share of failed actions")
+	flags.Uint64Var(&c.Seed, "seed", c.Seed, "seed of the generated run")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func seedRun(ctx context.Context, args []string, out, progress io.Writer) error 
 	}
 	if !*only {
 		if *database == "" {
-			return errors.New("one of -database-url and -demo is needed")
+			return errors.New("one of -database-url and -demo is required")
 		}
 		c.Now = time.Now()
 		if err := show(ctx, *database, c, out); err != nil {
@@ -65,14 +65,14 @@ func seedRun(ctx context.Context, args []string, out, progress io.Writer) error 
 	return nil
 }
 
-func show(ctx context.Context, database string, c seed.Shown, out io.Writer) error {
+func show(ctx context.Context, database string, c storetest.Shown, out io.Writer) error {
 	pool, err := pgxpool.New(ctx, database)
 	if err != nil {
 		return fmt.Errorf("database-url: %w", err)
 	}
 	defer pool.Close()
 	began := time.Now()
-	if err := seed.Show(ctx, pool, c); err != nil {
+	if err := storetest.Show(ctx, pool, c); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "run %s of %s/%s has %d actions, stored in %s\n", c.Name, c.Project, c.Domain, c.Actions, time.Since(began).Round(time.Millisecond))

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/internal/pgembed"
+	"github.com/flyte-binary/flyte-binary/internal/supervise"
 )
 
 // stack is everything that runs for a case: the processes, and this process's ends of them.
@@ -19,7 +20,7 @@ type stack struct {
 	postgres *pgembed.Server
 	cluster  *cluster
 	node     *node
-	server   *process
+	server   *supervise.Process
 	*client
 	options options
 	debug   string // where the server's profiles are
@@ -34,7 +35,7 @@ func startStack(ctx context.Context, o options, dir string) (s *stack, err error
 			s.stop()
 		}
 	}()
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // Postgres runs as another user when we are root
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return s, err
 	}
 	s.postgres, err = pgembed.New(pgembed.Config{DataDir: filepath.Join(dir, "postgres"), Log: zerolog.Nop()})
@@ -74,7 +75,7 @@ func (s *stack) startServer(ctx context.Context) error {
 		return err
 	}
 	storage := filepath.Join(s.dir, "storage")
-	if err := os.MkdirAll(storage, 0o755); err != nil { //nolint:gosec // as tasks would see it
+	if err := os.MkdirAll(storage, 0o755); err != nil {
 		return err
 	}
 	path := filepath.Join(s.dir, "config.yaml")
@@ -87,13 +88,13 @@ func (s *stack) startServer(ctx context.Context) error {
 	}
 	s.debug = fmt.Sprintf("http://127.0.0.1:%d", debugPort)
 	s.client = newClient(fmt.Sprintf("http://127.0.0.1:%d", port), storage)
-	return s.server.await(ctx, s.client.ready)
+	return awaitReady(ctx, s.server, s.client.ready)
 }
 
 // restartServer stops the server and starts it on what it left, and notes how long it takes to be ready.
 func (s *stack) restartServer(ctx context.Context, r *Result) error {
 	s.client.close()
-	s.server.stop()
+	stopProcess(s.server)
 	began := time.Now()
 	if err := s.startServer(ctx); err != nil {
 		return err
@@ -110,7 +111,7 @@ func (s *stack) stop() {
 	if s.client != nil {
 		s.client.close()
 	}
-	s.server.stop()
+	stopProcess(s.server)
 	if s.node != nil {
 		s.node.stop()
 	}
@@ -118,7 +119,7 @@ func (s *stack) stop() {
 		s.cluster.stop()
 	}
 	if s.postgres != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), stopPatience) // also after an interrupt
+		ctx, cancel := context.WithTimeout(context.Background(), stopGrace) // also after an interrupt
 		defer cancel()
 		_ = s.postgres.Stop(ctx) // its data are thrown away
 	}
@@ -127,7 +128,7 @@ func (s *stack) stop() {
 // buildServer builds the program as the container image has it.
 func buildServer(ctx context.Context, dir string) (string, error) {
 	path := filepath.Join(dir, "flyte-binary")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", path, //nolint:gosec // constant
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", path,
 		"github.com/flyte-binary/flyte-binary/manager/cmd/flyte-binary")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if said, err := build.CombinedOutput(); err != nil {

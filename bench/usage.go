@@ -40,9 +40,9 @@ func (s *stack) usage() (usage, error) {
 		failures = append(failures, err)
 		u.cpu[name] = cpu
 	}
-	read(serverName, cpuOf, s.server.pid)
-	read(apiserverName, cpuOf, s.cluster.apiserver.pid)
-	read(etcdName, cpuOf, s.cluster.etcd.pid)
+	read(serverName, cpuOf, s.server.Pid())
+	read(apiserverName, cpuOf, s.cluster.apiserver.Pid())
+	read(etcdName, cpuOf, s.cluster.etcd.Pid())
 	read(postgresName, cpuOfTree, s.postgres.Pid())
 	read(clientName, cpuOf, os.Getpid())
 	var err error

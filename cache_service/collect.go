@@ -22,7 +22,7 @@ type leases interface {
 	Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error
 }
 
-// collector deletes what has expired, on one replica.
+// collector deletes expired reservations and old entries, on one replica.
 type collector struct {
 	lifecycle.Background
 	config Config
@@ -34,12 +34,11 @@ type collector struct {
 
 // Start implements lifecycle.Part.
 func (c *collector) Start(ctx context.Context) error {
-	c.Run(c.logger.WithContext(ctx), func(ctx context.Context) {
+	return c.Run(c.logger.WithContext(ctx), func(ctx context.Context) {
 		if err := c.leases.Hold(ctx, leaseName, c.config.Lease, c.work); err != nil {
-			c.logger.Error().Err(err).Msg("collecting expired reservations ended")
+			c.logger.Error().Err(err).Msg("cache collection loop stopped")
 		}
 	})
-	return nil
 }
 
 // work collects until the lease or the process ends. What could not be deleted now is there the next time.
@@ -51,25 +50,14 @@ func (c *collector) work(ctx context.Context) error {
 			outputs, err = drain(func() (int, error) { return c.store.CollectOutputs(ctx, c.config.KeepOutputs, collectBatch) })
 		}
 		if err != nil && ctx.Err() == nil {
-			c.logger.Warn().Err(err).Msg("deleting expired reservations and old entries failed, trying again later")
+			c.logger.Warn().Err(err).Msg("deleting expired reservations and old entries failed; retrying")
 		}
 		if reservations+outputs > 0 {
-			c.logger.Info().Int("reservations", reservations).Int("entries", outputs).Msg("deleted what had expired in the cache")
+			c.logger.Info().Int("reservations", reservations).Int("entries", outputs).Msg("deleted expired cache reservations and entries")
 		}
-		if !c.pause(ctx) {
-			return nil
+		if clock.Sleep(ctx, c.clock, c.config.CollectEvery) != nil {
+			return nil //nolint:nilerr // the context has ended, as it was asked to
 		}
-	}
-}
-
-func (c *collector) pause(ctx context.Context) bool {
-	timer := c.clock.NewTimer(c.config.CollectEvery)
-	defer timer.Stop()
-	select {
-	case <-timer.C():
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

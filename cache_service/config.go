@@ -7,13 +7,13 @@ import (
 
 // Config configures the service.
 type Config struct {
-	// MaxHeartbeat is the longest heartbeat that the owner of a reservation may ask for, and the one of those that ask
-	// for none. Defaults to 10s.
+	// MaxHeartbeat is the longest heartbeat that the owner of a reservation may request, and the default for owners
+	// that request none. Defaults to 10s.
 	MaxHeartbeat time.Duration `mapstructure:"maxHeartbeat"`
 	// HeartbeatGrace is after how many heartbeats without a sign of its owner a reservation expires. Defaults to 3.
 	HeartbeatGrace int `mapstructure:"heartbeatGrace"`
 	// KeepOutputs is how long entries are kept after they were put; the outputs themselves belong to their runs and
-	// are not deleted. Defaults to 0: for ever.
+	// are not deleted. Defaults to 0: forever.
 	KeepOutputs time.Duration `mapstructure:"keepOutputs"`
 	// CollectEvery is how often expired reservations and old entries are deleted. Defaults to 1m.
 	CollectEvery time.Duration `mapstructure:"collectEvery"`
@@ -21,7 +21,7 @@ type Config struct {
 	Lease time.Duration `mapstructure:"lease"`
 }
 
-// DefaultConfig is what Config's fields say.
+// DefaultConfig returns the defaults.
 func DefaultConfig() Config {
 	return Config{MaxHeartbeat: 10 * time.Second, HeartbeatGrace: 3, CollectEvery: time.Minute, Lease: 15 * time.Second}
 }

@@ -79,7 +79,7 @@ func newCaching(t testing.TB, change func(*cacheservice.Config)) *caching {
 	var err error
 	c.service, err = cacheservice.New(config, cacheservice.Deps{Pool: c.pool, Blobs: c.blobs, Clock: c.clock, Logger: zerolog.Nop()})
 	require.NoError(t, err)
-	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}).(connect.HandlerOption))
+	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}))
 	c.service.Mount(mux)
 	c.v1 = cacheserviceconnect.NewCacheServiceClient(rpc.InProcess(mux), rpc.InProcessURL)
 	c.v2 = v2connect.NewCacheServiceClient(rpc.InProcess(mux), rpc.InProcessURL)

@@ -8,13 +8,13 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	cachev1 "github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// get answers an entry whose outputs are there. One whose outputs are gone is removed and not found; the message says
-// so, since callers show it to people.
+// get returns an entry whose outputs exist. An entry whose outputs are gone is deleted and returns NotFound; the
+// message says so, since callers show it to people.
 func (s *Service) get(ctx context.Context, in scope, r *cachev1.GetCacheRequest) (*cachev1.GetCacheResponse, error) {
 	key, err := in.key(r.GetKey())
 	if err != nil {
@@ -29,13 +29,13 @@ func (s *Service) get(ctx context.Context, in scope, r *cachev1.GetCacheRequest)
 	}
 	there, err := s.outputsExist(ctx, found.URI)
 	if err != nil {
-		return nil, rpc.Unavailable(err, "the storage does not tell whether the outputs of the entry exist")
+		return nil, rpc.Unavailable(err, "the storage does not say whether the outputs of the entry exist")
 	}
 	if !there {
 		if err := s.store.Drop(ctx, key, found); err != nil {
 			return nil, err
 		}
-		return nil, rpc.NotFound("outputs gone: %s does not exist any more, its entry is removed", layout.OutputsPath(found.URI))
+		return nil, rpc.NotFound("outputs gone: %s no longer exists; its entry is removed", blobpath.OutputsPath(found.URI))
 	}
 	metadata := &cachev1.Metadata{}
 	if err := proto.Unmarshal(found.Metadata, metadata); err != nil {
@@ -47,9 +47,9 @@ func (s *Service) get(ctx context.Context, in scope, r *cachev1.GetCacheRequest)
 	}}, nil
 }
 
-// outputsExist asks the storage. A URI that lies outside of it has nothing that could be read.
+// outputsExist checks the storage. A URI outside of it cannot be read and counts as missing.
 func (s *Service) outputsExist(ctx context.Context, uri string) (bool, error) {
-	_, err := s.blobs.Stat(ctx, layout.OutputsPath(uri))
+	_, err := s.blobs.Stat(ctx, blobpath.OutputsPath(uri))
 	if errors.Is(err, blobstore.ErrNotExist) || errors.Is(err, blobstore.ErrForbiddenPath) {
 		return false, nil
 	}

@@ -41,10 +41,10 @@ func (h *handlerV1) ReleaseReservation(
 	return h.svc.release(ctx, global, r)
 }
 
-// scope is what a key is unique in. prefix leads to its fields in requests, for errors.
+// scope is the scope in which a key is unique. prefix is the path of its fields in requests, for errors.
 type scope struct{ project, domain, prefix string }
 
-// key refuses what would be too long for an index.
+// key rejects keys that are too long for an index.
 func (s scope) key(text string) (store.Key, error) {
 	return store.Key{Project: s.project, Domain: s.domain, Key: text}, checkLength(s.prefix+"key", text)
 }

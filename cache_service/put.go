@@ -8,8 +8,8 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/cache_service/store"
 	cachev1 "github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
@@ -26,16 +26,16 @@ func (s *Service) put(ctx context.Context, in scope, r *cachev1.PutCacheRequest)
 	}
 	uri := r.GetOutput().GetOutputUri()
 	if uri == "" {
-		return nil, rpc.InvalidArgument(in.prefix+"output.output_uri", "is needed; literals are not kept here")
+		return nil, rpc.InvalidArgument(in.prefix+"output.output_uri", "is required; literals are not kept here")
 	}
-	_, err = s.blobs.Stat(ctx, layout.OutputsPath(uri))
+	_, err = s.blobs.Stat(ctx, blobpath.OutputsPath(uri))
 	switch {
 	case errors.Is(err, blobstore.ErrForbiddenPath):
 		return nil, rpc.InvalidArgument(in.prefix+"output.output_uri", "is outside of the storage of this installation")
 	case errors.Is(err, blobstore.ErrNotExist):
-		return nil, rpc.FailedPrecondition("there are no outputs at %s", layout.OutputsPath(uri))
+		return nil, rpc.FailedPrecondition("there are no outputs at %s", blobpath.OutputsPath(uri))
 	case err != nil:
-		return nil, rpc.Unavailable(err, "the storage does not tell whether the outputs exist")
+		return nil, rpc.Unavailable(err, "the storage does not say whether the outputs exist")
 	}
 	metadata, err := encodeMetadata(in, r.GetOutput().GetMetadata())
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Service) put(ctx context.Context, in scope, r *cachev1.PutCacheRequest)
 func replacement(in scope, overwrite *cachev1.OverwriteOutput) (store.Replace, error) {
 	field := in.prefix + "overwrite."
 	if overwrite.GetDeleteBlob() {
-		return store.Replace{}, rpc.InvalidArgument(field+"delete_blob", "is refused: outputs belong to the run that made them")
+		return store.Replace{}, rpc.InvalidArgument(field+"delete_blob", "is not supported: outputs belong to the run that produced them")
 	}
 	age := overwrite.GetMaxAge()
 	if age != nil && (age.CheckValid() != nil || age.AsDuration() < 0) {

@@ -11,8 +11,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// reserve claims a key for an owner, extends the owner's reservation, or answers whose it is. The last is no error: the
-// caller compares owners.
+// reserve claims a key for an owner, extends the owner's reservation, or returns the reservation of the current
+// owner. The last is not an error: the caller compares owners.
 func (s *Service) reserve(
 	ctx context.Context, in scope, r *cachev1.GetOrExtendReservationRequest,
 ) (*cachev1.GetOrExtendReservationResponse, error) {

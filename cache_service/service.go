@@ -1,6 +1,7 @@
-// Package cacheservice keeps which outputs tasks have computed for which key, and who computes those of a key just now.
-// It serves CacheService in both versions over one store: the second has a scope of project and domain in each request,
-// the first has none and is the global scope. It stands on Postgres and the object store and knows no runs.
+// Package cacheservice stores which outputs belong to which cache key, and which owner is computing those of a key.
+// It serves CacheService in both versions over one store: the second has a scope of project and domain in each
+// request; the first has none and uses the global scope. It depends on Postgres and the object store and knows
+// nothing about runs.
 package cacheservice
 
 import (
@@ -22,14 +23,14 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// Blobs is what the service needs of the object store: it never answers outputs that are not there.
+// Blobs checks the object store: the service never returns outputs that do not exist.
 type Blobs interface {
 	// Stat fails with blobstore.ErrNotExist when there is no object, and with blobstore.ErrForbiddenPath when the URI
 	// is outside of the storage.
 	Stat(ctx context.Context, uri string) (blobstore.Info, error)
 }
 
-// Deps are what the service stands on. The pool and the blobs are not closed by it.
+// Deps are the dependencies of the service. It does not close the pool and the blobs.
 type Deps struct {
 	Pool   *pgxpool.Pool
 	Blobs  Blobs
@@ -53,7 +54,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		return nil, fmt.Errorf("cache: %w", err)
 	}
 	if deps.Pool == nil || deps.Blobs == nil {
-		return nil, errors.New("cache: the pool and the object store are needed")
+		return nil, errors.New("cache: the pool and the object store are required")
 	}
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
@@ -74,7 +75,7 @@ func (s *Service) Mount(r rpc.Registrar) {
 	r.Handle(v2connect.NewCacheServiceHandler(&handlerV2{svc: s}, options...))
 }
 
-// Start starts the loop that collects what has expired.
+// Start starts the loop that deletes expired reservations and entries.
 func (s *Service) Start(ctx context.Context) error { return s.collect.Start(ctx) }
 
 // Stop ends it.

@@ -1,5 +1,5 @@
 // Package console is the web console: the TypeScript program in src, built into dist and embedded. It serves the files under
-// /v2 and answers every address of a page with the same document, whose program knows the pages.
+// /v2 and answers every page URL with the same document; the router of the program selects the page.
 package console
 
 import (
@@ -17,23 +17,22 @@ import (
 	"strings"
 )
 
-// dist has a file of its own besides what the build puts there, so that the package compiles before the first build.
+// dist contains a committed file besides the build output, so that the package compiles before the first build.
 //
 //go:embed all:dist
 var dist embed.FS
 
-// Base is the path below which the console lives, as clients print it in links.
+// Base is the path prefix of the console. Clients print it in links.
 const Base = "/v2/"
 
-// policy lets the pages load what is embedded and talk to their own origin, and nothing else. Styles may be set by scripts;
-// scripts may not be written into pages. Reports are framed from the store of files, which may be of another origin, and
-// have a policy of their own.
+// policy lets pages load embedded files and connect to their own origin only. Scripts may set styles; inline scripts are
+// not allowed. Reports are framed from the object store, which may be another origin, and have a policy of their own.
 const policy = "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:%[1]s; " +
 	"font-src 'self'; connect-src 'self'%[1]s; frame-src 'self'%[1]s; media-src 'self'%[1]s; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// framePolicy is that of the page in which reports are shown. Tasks wrote them: they are a page of no origin, which reaches
-// neither the storage of ours nor its documents nor, with what the browser would send along, the API. What reports are made
-// with, such as a library of charts, may come from where it is published.
+// framePolicy is the policy of the page that shows reports. Tasks write them, so they are untrusted: the sandbox gives them an
+// opaque origin, which cannot read the console's storage or documents, nor call the API with the user's credentials.
+// Reports may load libraries, such as one for charts, from where they are published.
 const framePolicy = "sandbox allow-scripts allow-popups; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' blob: https:; " +
 	"style-src 'unsafe-inline' https:; img-src data: blob: https:; font-src data: https:; media-src data: blob: https:; " +
 	"connect-src data: blob: https:; worker-src blob:; frame-src data: blob: https:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
@@ -41,18 +40,18 @@ const framePolicy = "sandbox allow-scripts allow-popups; default-src 'none'; scr
 // frame is the page in which reports are shown.
 const frame = "report-frame.html"
 
-// Config says what the pages may reach.
+// Config configures the origins that the pages may reach.
 type Config struct {
-	// StoreOrigins are origins, such as https://bucket.example.com, that signed links lead to. The own one needs no entry.
+	// StoreOrigins are the origins of signed URLs, such as https://bucket.example.com. The console's own origin is always allowed.
 	StoreOrigins []string
 }
 
-// expressible are origins that a policy can name, which are not those of bare IPv6 addresses. No other text gets into it.
+// expressible matches origins that a policy can name; IPv6 addresses are not among them. No other text gets into the policy.
 var expressible = regexp.MustCompile(`^https?://[A-Za-z0-9.-]+(:[0-9]+)?$`)
 
-// asset is a file as it is sent.
+// asset is a file, ready to be sent.
 type asset struct {
-	body, zipped []byte // zipped is nil when that saves nothing
+	body, zipped []byte // zipped is nil if compression saves nothing
 	kind, tag    string
 	forever      bool // its name changes with its content
 }
@@ -100,7 +99,7 @@ func newHandler(files fs.FS, config Config) (*Handler, error) {
 	return h, err
 }
 
-// document is the page that all addresses get.
+// document is the page for all page URLs.
 const document = "index.html"
 
 const unbuilt = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>flyte-binary</title></head>
@@ -108,7 +107,7 @@ const unbuilt = `<!doctype html><html lang="en"><head><meta charset="utf-8"><tit
 <p>The command line shows everything: <code>flyte get run</code></p></body></html>
 `
 
-// kinds are the content types of what the build makes. Those that the host knows may be others.
+// kinds are the content types of the build output. The host's own table may differ.
 var kinds = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
 	".svg": "image/svg+xml", ".png": "image/png", ".woff2": "font/woff2", ".wasm": "application/wasm", ".json": "application/json",
@@ -121,7 +120,7 @@ func newAsset(name string, body []byte) (*asset, error) {
 		forever: strings.HasPrefix(name, "assets/"),
 	}
 	if a.kind == "" {
-		return nil, fmt.Errorf("no content type is known for %s", name)
+		return nil, fmt.Errorf("unknown content type of %s", name)
 	}
 	var zipped bytes.Buffer
 	w, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
@@ -145,7 +144,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, Base)
 	a := h.assets[name]
 	if a == nil {
-		if strings.HasPrefix(name, "assets/") { // of another version: a document in its place would only confuse
+		if strings.HasPrefix(name, "assets/") { // of another version; the document in its place would hide that
 			http.NotFound(w, r)
 			return
 		}
@@ -176,7 +175,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	header.Set("Content-Length", fmt.Sprint(len(body)))
 	if r.Method != http.MethodHead {
-		_, _ = io.Copy(w, bytes.NewReader(body)) // the browser may have gone
+		_, _ = io.Copy(w, bytes.NewReader(body)) // the browser may have disconnected
 	}
 }
 

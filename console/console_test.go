@@ -53,7 +53,7 @@ func TestAssetsAreKeptForEver(t *testing.T) {
 	response := serve(t, built, Config{}, "/v2/assets/a-123.js")
 	require.Contains(t, response.Header.Get("Cache-Control"), "immutable")
 	require.Contains(t, response.Header.Get("Content-Type"), "javascript")
-	require.Equal(t, http.StatusNotFound, serve(t, built, Config{}, "/v2/assets/a-122.js").StatusCode, "no document in place of a script")
+	require.Equal(t, http.StatusNotFound, serve(t, built, Config{}, "/v2/assets/a-122.js").StatusCode, "not the document in place of a script")
 	require.Equal(t, "image/svg+xml", serve(t, built, Config{}, "/v2/icon.svg").Header.Get("Content-Type"))
 }
 
@@ -85,8 +85,8 @@ func TestABinaryWithoutTheConsoleSaysSo(t *testing.T) {
 	require.Contains(t, text(t, response.Body), "built without its console")
 }
 
-// TestTheFirstLoadIsSmall holds the budget of what a browser fetches before it draws anything, where the console is built.
-func TestTheFirstLoadIsSmall(t *testing.T) {
+// TestFirstLoadStaysInBudget bounds what a browser fetches before it draws anything. It needs a built console.
+func TestFirstLoadStaysInBudget(t *testing.T) {
 	h, err := New(Config{})
 	require.NoError(t, err)
 	page := h.assets[document]
@@ -108,7 +108,7 @@ func TestReportsAreShownInAPageOfNoOrigin(t *testing.T) {
 	files := fstest.MapFS{"index.html": built["index.html"], frame: {Data: []byte("<!doctype html>")}}
 	policy := serve(t, files, Config{}, "/v2/"+frame).Header.Get("Content-Security-Policy")
 	sandbox, _, _ := strings.Cut(policy, ";")
-	require.Equal(t, "sandbox allow-scripts allow-popups", sandbox, "nothing that would give it an origin")
+	require.Equal(t, "sandbox allow-scripts allow-popups", sandbox, "no allow-same-origin")
 	require.Contains(t, policy, "frame-ancestors 'self'")
 	require.Contains(t, policy, "form-action 'none'")
 	require.NotContains(t, serve(t, files, Config{}, "/v2/").Header.Get("Content-Security-Policy"), "unsafe-eval")

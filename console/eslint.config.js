@@ -1,3 +1,4 @@
+import comments from "@eslint-community/eslint-plugin-eslint-comments/configs";
 import js from "@eslint/js";
 import a11y from "eslint-plugin-jsx-a11y";
 import hooks from "eslint-plugin-react-hooks";
@@ -8,6 +9,7 @@ export default ts.config(
   js.configs.recommended,
   ...ts.configs.strictTypeChecked,
   a11y.flatConfigs.recommended,
+  comments.recommended,
   {
     files: ["**/*.{ts,tsx}"],
     plugins: { "react-hooks": hooks },
@@ -17,13 +19,16 @@ export default ts.config(
       "react-hooks/exhaustive-deps": "error",
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }],
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
-      "@typescript-eslint/no-unsafe-enum-assignment": "off", // columns of the API carry phases as plain numbers
-      "@typescript-eslint/only-throw-error": "off", // the router's redirects are thrown
+      "@typescript-eslint/no-unsafe-enum-assignment": "off", // columns of the API hold phases as plain numbers
+      "@typescript-eslint/only-throw-error": "off", // redirects of the router are thrown
       "no-restricted-imports": ["error", { patterns: [{ group: ["../../*"], message: "Import from @/." }] }],
+      "@eslint-community/eslint-comments/require-description": "error",
+      "@eslint-community/eslint-comments/no-unused-disable": "error",
+      "max-len": ["error", { code: 160, ignoreUrls: true, ignoreStrings: true, ignoreTemplateLiterals: true, ignoreRegExpLiterals: true }],
       "max-lines": ["error", { max: 400, skipBlankLines: true, skipComments: true }],
     },
   },
-  // The tests in a browser say with an empty pattern that a fixture needs no other.
+  // In browser tests, an empty pattern means that a fixture needs no other.
   { files: ["e2e/**/*.ts"], rules: { "no-empty-pattern": ["error", { allowObjectPatternsAsParameters: true }] } },
   { files: ["**/*.js"], extends: [ts.configs.disableTypeChecked] },
 );

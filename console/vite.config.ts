@@ -29,5 +29,13 @@ export default defineConfig({
   },
   worker: { format: "es" },
   server: { proxy: { "^/(flyte|google|blobs)": server } },
-  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], restoreMocks: true },
+  test: {
+    restoreMocks: true,
+    testTimeout: 60_000, // machines are busy at times
+    // Only what draws gets a document, and files that ask for one: making it cost more than the tests themselves.
+    projects: [
+      { extends: true, test: { name: "logic", environment: "node", include: ["src/**/*.test.ts"] } },
+      { extends: true, test: { name: "pages", environment: "happy-dom", include: ["src/**/*.test.tsx"] } },
+    ],
+  },
 });

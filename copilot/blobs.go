@@ -13,7 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 )
 
-// Blobs is the object store as the co-pilot needs it.
+// Blobs is what the co-pilot uses of the object store.
 type Blobs interface {
 	NewReader(ctx context.Context, uri string) (io.ReadCloser, error)
 	NewWriter(ctx context.Context, uri string) (io.WriteCloser, error)
@@ -22,8 +22,8 @@ type Blobs interface {
 	List(ctx context.Context, uri string, visit func(blobstore.Object) error) error
 }
 
-// Stores is the installation's object store, and every other one that inputs lie in. Unlike the server it is not confined
-// to its roots: it has the rights of the task and no others.
+// Stores is the installation's object store, and every other one that has inputs. Unlike the server it is not confined
+// to configured roots: it has only the rights of the task.
 type Stores struct {
 	config blobstore.Config
 	own    *blobstore.Store
@@ -34,7 +34,7 @@ type Stores struct {
 
 var _ Blobs = (*Stores)(nil)
 
-// OpenStores opens the installation's store. Credentials come from the environment: the usual variables and files of
+// OpenStores opens the installation's store. Credentials come from the environment: the standard variables and files of
 // the clouds, or those of the SDK (FLYTE_AWS_ACCESS_KEY_ID, FLYTE_AWS_SECRET_ACCESS_KEY, FLYTE_AWS_ENDPOINT).
 func OpenStores(ctx context.Context, config blobstore.Config, env func(string) string) (*Stores, error) {
 	s3 := &config.S3
@@ -62,7 +62,7 @@ func (s *Stores) Close() error {
 	return errors.Join(failures...)
 }
 
-// NewReader implements Blobs. A file of this machine, outside of the store, is read as it is.
+// NewReader implements Blobs. A path outside of the store is read as a local file.
 func (s *Stores) NewReader(ctx context.Context, uri string) (io.ReadCloser, error) {
 	reader, err := s.own.NewReader(ctx, uri)
 	if !errors.Is(err, blobstore.ErrForbiddenPath) {
@@ -149,5 +149,5 @@ func openFile(path string) (io.ReadCloser, error) {
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("open %s: %w", path, blobstore.ErrNotExist)
 	}
-	return os.Open(path) //nolint:gosec // the task itself may read it
+	return os.Open(path)
 }

@@ -14,26 +14,26 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
 )
 
 const (
 	// maxInputs is the largest inputs.pb, in bytes. Files are not part of it.
 	maxInputs = 256 << 20
-	// transfers is how many files are carried at once.
+	// transfers is how many files are transferred at once.
 	transfers = 8
-	// unfinished is the document before it is complete.
+	// unfinished is the name of the document until it is complete.
 	unfinished = ".inputs.unfinished"
 )
 
-// Download is one transport of inputs.
+// Download downloads the inputs of one attempt.
 type Download struct {
 	// Inputs is the URI of inputs.pb, or of the directory that has it; empty when there are none.
 	Inputs string
-	// Dir is the directory to fill. What is in it is removed first: it is what an interrupted download left, or a container
-	// that ran in vain.
+	// Dir is the directory to fill. Its content is removed first: an interrupted download or an earlier run of the
+	// container may have left it.
 	Dir string
 	// Format of the document that has all inputs.
 	Format core.DataLoadingConfig_LiteralMapFormat
@@ -41,11 +41,11 @@ type Download struct {
 	Layout core.DataLoadingConfig_FileInputLayout
 	// Blobs is the object store.
 	Blobs Blobs
-	// Clock tells the time.
+	// Clock is the source of time.
 	Clock clock.Clock
 }
 
-// Run fills the directory. The document with all inputs is written last, and at once: if it is there, everything is.
+// Run fills the directory. The document with all inputs is written last and atomically: if it exists, the inputs are complete.
 func (d Download) Run(ctx context.Context) error {
 	root, err := os.OpenRoot(d.Dir)
 	if err != nil {
@@ -77,7 +77,7 @@ func (d Download) Run(ctx context.Context) error {
 
 func (d Download) read(ctx context.Context) ([]byte, []*task.NamedLiteral, error) {
 	var encoded []byte
-	uri := layout.InputsPath(d.Inputs)
+	uri := blobpath.InputsPath(d.Inputs)
 	err := again(ctx, d.Clock, func() (err error) {
 		encoded, err = d.Blobs.ReadAll(ctx, uri, maxInputs)
 		return err
@@ -92,7 +92,7 @@ func (d Download) read(ctx context.Context) ([]byte, []*task.NamedLiteral, error
 	}
 	inputs := &task.Inputs{}
 	if err := proto.Unmarshal(encoded, inputs); err != nil {
-		return nil, nil, badInput("%s has no inputs that can be read: %v", uri, err)
+		return nil, nil, badInput("the inputs in %s cannot be decoded: %v", uri, err)
 	}
 	return encoded, inputs.GetLiterals(), nil
 }
@@ -126,7 +126,7 @@ func documentName(format core.DataLoadingConfig_LiteralMapFormat) string {
 	case core.DataLoadingConfig_YAML:
 		return "inputs.yaml"
 	default:
-		return layout.InputsFile
+		return blobpath.InputsFile
 	}
 }
 

@@ -49,7 +49,7 @@ func TestDocumentsOfAllInputs(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal([]byte(tree(t, p.in)["inputs.yaml"]), &fromYAML))
 	want["n"] = 3
 	require.Equal(t, want, fromYAML)
-	require.NotContains(t, tree(t, p.in), "inputs.json", "what another download left is gone")
+	require.NotContains(t, tree(t, p.in), "inputs.json", "leftovers of another download are removed")
 
 	download.Format = core.DataLoadingConfig_PROTO
 	require.NoError(t, download.Run(t.Context()))

@@ -10,7 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 )
 
-// fetch brings one object in the background.
+// fetch downloads one object in the background.
 func (p *placer) fetch(at, uri string) error {
 	if err := p.mkdir(path.Dir(at)); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (p *placer) copyObject(at, uri string) error {
 	return finish(p.root, at, file)
 }
 
-// fetchTree brings everything below a URI. A URI that is an object itself becomes a file.
+// fetchTree downloads everything below a URI. A URI that names an object becomes a file.
 func (p *placer) fetchTree(at, uri string) error {
 	uri = strings.TrimRight(uri, "/")
 	var names []string
@@ -74,10 +74,10 @@ func (p *placer) fetchTree(at, uri string) error {
 		_ = reader.Close()
 		return p.fetch(at, uri)
 	}
-	return p.mkdir(at) // object stores know no empty directories
+	return p.mkdir(at) // object stores have no empty directories
 }
 
-// mkdir makes a directory and those above it, for everybody.
+// mkdir creates a directory and its parents, writable for every user.
 func (p *placer) mkdir(at string) error {
 	made := ""
 	for step := range strings.SplitSeq(at, "/") {
@@ -89,7 +89,7 @@ func (p *placer) mkdir(at string) error {
 		switch {
 		case os.IsExist(err):
 			if info, err := p.root.Lstat(made); err == nil && !info.IsDir() {
-				return badInput("two inputs want to be %s", made)
+				return badInput("two inputs have the path %s", made)
 			}
 		case err != nil:
 			return fmt.Errorf("%w: %w", errLocal, err)
@@ -121,7 +121,7 @@ func writeFile(root *os.Root, name string, body []byte) error {
 	return finish(root, name, file)
 }
 
-// finish makes a file what it is to be in spite of the process's mask, and tells what only closing tells.
+// finish sets the mode of a file regardless of the umask, and returns errors that only Close reports.
 func finish(root *os.Root, name string, file *os.File) error {
 	if err := root.Chmod(name, fileMode); err != nil {
 		return fmt.Errorf("%w: %w", errLocal, err)

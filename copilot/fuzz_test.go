@@ -9,7 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-// Whatever a container leaves is an output or a complaint, and whatever is an output can be brought to the next container.
+// Any file of a container becomes an output or a problem of the task, and any output can be downloaded as an input.
 func FuzzOutputBecomesAnInput(f *testing.F) {
 	for _, text := range []string{"1", "-2.5e308", "true", `[1,"a",null,{"b":[]}]`, "2024-02-29", "1 day, 0:00:01", "\x00\xff", "9223372036854775808", "[[[[["} {
 		f.Add(text)
@@ -29,7 +29,7 @@ func FuzzOutputBecomesAnInput(f *testing.F) {
 			}
 			literal := p.collected(t)["o"]
 			err := p.inputs(t, map[string]*core.Literal{"o": literal}).Run(t.Context())
-			if err != nil { // such as a key that is no name of a file
+			if err != nil { // such as a key that cannot be the name of a file
 				requireUser(t, p, err, "InputUnavailable", false)
 			}
 			if kind.GetSimple() == core.SimpleType_STRING && kind.GetType() != nil && err == nil {

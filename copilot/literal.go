@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
-	"github.com/flyte-binary/flyte-binary/internal/packed"
+	"github.com/flyte-binary/flyte-binary/internal/msgpackjson"
 )
 
-// literalOf reads the bytes of a file as a type that needs no files of its own.
+// literalOf decodes the content of a file as a type without files.
 func literalOf(wanted *core.LiteralType, body []byte) (*core.Literal, error) {
 	switch kind := wanted.GetType().(type) {
 	case *core.LiteralType_Simple:
@@ -28,7 +28,7 @@ func literalOf(wanted *core.LiteralType, body []byte) (*core.Literal, error) {
 		}
 		return ofJSON(wanted, value, 0)
 	}
-	return nil, fmt.Errorf("cannot be read as one")
+	return nil, fmt.Errorf("cannot be decoded as one")
 }
 
 func ofSimple(simple core.SimpleType, body []byte) (*core.Literal, error) {
@@ -45,7 +45,7 @@ func ofSimple(simple core.SimpleType, body []byte) (*core.Literal, error) {
 		return ofStructure(value)
 	}
 	if !utf8.Valid(body) {
-		return nil, errors.New("is no text in UTF-8")
+		return nil, errors.New("is not UTF-8 text")
 	}
 	primitive, err := parsePrimitive(simple, string(body))
 	if err != nil {
@@ -74,13 +74,13 @@ func ofStructure(value any) (*core.Literal, error) {
 // ofJSON reads a part of a JSON document as a type.
 func ofJSON(wanted *core.LiteralType, value any, depth int) (*core.Literal, error) {
 	if depth > maxDepth {
-		return nil, packed.ErrTooDeep
+		return nil, msgpackjson.ErrTooDeep
 	}
 	switch kind := wanted.GetType().(type) {
 	case *core.LiteralType_CollectionType:
 		items, ok := value.([]any)
 		if !ok {
-			return nil, errors.New("is no JSON array")
+			return nil, errors.New("is not a JSON array")
 		}
 		list := &core.LiteralCollection{Literals: make([]*core.Literal, len(items))}
 		for i, item := range items {
@@ -93,7 +93,7 @@ func ofJSON(wanted *core.LiteralType, value any, depth int) (*core.Literal, erro
 	case *core.LiteralType_MapValueType:
 		fields, ok := value.(map[string]any)
 		if !ok {
-			return nil, errors.New("is no JSON object")
+			return nil, errors.New("is not a JSON object")
 		}
 		literals := make(map[string]*core.Literal, len(fields))
 		for key, field := range fields {
@@ -154,7 +154,7 @@ func simpleOfJSON(simple core.SimpleType, value any) (*core.Literal, error) {
 		}
 		text = fmt.Sprint(v)
 	default:
-		return nil, errors.New("is no simple value")
+		return nil, errors.New("is not a simple value")
 	}
 	return ofSimple(simple, []byte(text))
 }
@@ -164,7 +164,7 @@ func decodeJSON(body []byte) (any, error) {
 	decoder.UseNumber()
 	var value any
 	if err := decoder.Decode(&value); err != nil {
-		return nil, fmt.Errorf("is no JSON: %w", err)
+		return nil, fmt.Errorf("is not JSON: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("is more than one JSON value")
@@ -189,7 +189,7 @@ func isNone(wanted *core.LiteralType) bool {
 	return ok && simple.Simple == core.SimpleType_NONE
 }
 
-// noneOf is None as a value of the type; nil where that is no value of it.
+// noneOf is None as a value of the type; nil if the type does not allow None.
 func noneOf(wanted *core.LiteralType) *core.Literal {
 	if isNone(wanted) {
 		return nothing()
@@ -202,7 +202,7 @@ func noneOf(wanted *core.LiteralType) *core.Literal {
 	return nil
 }
 
-// describe names a type for people.
+// describe names a type in messages.
 func describe(wanted *core.LiteralType) string {
 	switch kind := wanted.GetType().(type) {
 	case *core.LiteralType_Simple:
@@ -227,5 +227,5 @@ func describe(wanted *core.LiteralType) string {
 		}
 		return strings.Join(names, " or ")
 	}
-	return "a type that is not known"
+	return "an unknown type"
 }

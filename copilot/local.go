@@ -9,7 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 )
 
-// listFiles visits the regular files below a directory of this machine; links are left out.
+// listFiles visits the regular files below a local directory; it skips symbolic links.
 func listFiles(dir string, visit func(blobstore.Object) error) error {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -31,7 +31,7 @@ func listFiles(dir string, visit func(blobstore.Object) error) error {
 	})
 }
 
-// isName tells whether text can be the name of one file.
+// isName reports whether text can be the name of one file.
 func isName(text string) bool {
 	return text != "" && text != "." && text != ".." && len(text) <= 255 && !strings.ContainsAny(text, "/\x00")
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// maxValue is the largest value that travels inside of outputs.pb, in bytes. Larger ones are files.
+// maxValue is the largest value inside of outputs.pb, in bytes. Larger values must be files.
 const maxValue = 10 << 20
 
-// collector reads what a container left. Files are carried in the background by group.
+// collector reads the outputs of a container. group uploads files in the background.
 type collector struct {
 	ctx    context.Context //nolint:containedctx // of one upload
 	group  *errgroup.Group
@@ -32,7 +32,7 @@ type collector struct {
 	clock  clock.Clock
 }
 
-// collectAll reads every declared output. All that is wrong is told at once.
+// collectAll reads every declared output. The error has all problems.
 func (c *collector) collectAll(declared []*core.VariableEntry) ([]*task.NamedLiteral, error) {
 	var problems []error
 	result := make([]*task.NamedLiteral, 0, len(declared))
@@ -52,7 +52,7 @@ func (c *collector) collectAll(declared []*core.VariableEntry) ([]*task.NamedLit
 	return result, errors.Join(problems...)
 }
 
-// collect reads what lies at a path as a type.
+// collect reads a path as a type.
 func (c *collector) collect(at string, wanted *core.LiteralType, depth int) (*core.Literal, error) {
 	if depth > maxDepth {
 		return nil, malformed("the type is nested too deep")
@@ -99,7 +99,7 @@ func (c *collector) collect(at string, wanted *core.LiteralType, depth int) (*co
 	return literal, nil
 }
 
-// absent is what a missing file means: None where that is a value.
+// absent is the value of a missing file: None if the type allows it.
 func (c *collector) absent(at string, wanted *core.LiteralType) (*core.Literal, error) {
 	if none := noneOf(wanted); none != nil {
 		return none, nil
@@ -107,7 +107,7 @@ func (c *collector) absent(at string, wanted *core.LiteralType) (*core.Literal, 
 	return nil, missing("the container ended without writing %s, which is declared as %s", c.seen(at), describe(wanted))
 }
 
-// collectList takes the entries of a directory: in the order of their numbers if they are numbers, else of their names.
+// collectList reads the entries of a directory: in numeric order if all names are numbers, else in the order of the names.
 func (c *collector) collectList(at string, element *core.LiteralType, depth int) (*core.Literal, error) {
 	names, err := c.entries(at)
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *collector) collectMap(at string, value *core.LiteralType, depth int) (*
 	return &core.Literal{Value: &core.Literal_Map{Map: &core.LiteralMap{Literals: fields}}}, nil
 }
 
-// collectUnion takes the first variant that fits.
+// collectUnion reads the first variant that fits.
 func (c *collector) collectUnion(at string, variants []*core.LiteralType, depth int) (*core.Literal, error) {
 	var failures []error
 	for _, variant := range variants {
@@ -193,7 +193,7 @@ func (c *collector) read(at string) ([]byte, error) {
 // seen is a path as the container saw it.
 func (c *collector) seen(at string) string { return strings.TrimRight(c.dir, "/") + "/" + at }
 
-// reason is an error without the path that we say ourselves.
+// reason is an error without its path, which the message already has.
 func reason(err error) error {
 	if inner := (*fs.PathError)(nil); errors.As(err, &inner) {
 		return inner.Err

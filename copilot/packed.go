@@ -5,19 +5,19 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/flyte-binary/flyte-binary/internal/packed"
+	"github.com/flyte-binary/flyte-binary/internal/msgpackjson"
 )
 
-// packedTag marks a binary value that is a structure.
+// packedTag is the tag of binary values that are structures.
 const packedTag = "msgpack"
 
 // maxDepth bounds the nesting of types and of JSON documents.
 const maxDepth = 100
 
 // unpack decodes a structure.
-func unpack(encoded []byte) (any, error) { return packed.Decode(encoded, plain) }
+func unpack(encoded []byte) (any, error) { return msgpackjson.Decode(encoded, plain) }
 
-// plain is what JSON can say.
+// plain converts a decoded structure to JSON types.
 func plain(value any) (any, error) {
 	if v, ok := value.(float64); ok && (math.IsNaN(v) || math.IsInf(v, 0)) {
 		return strconv.FormatFloat(v, 'g', -1, 64), nil
@@ -26,7 +26,7 @@ func plain(value any) (any, error) {
 }
 
 // pack encodes a JSON value as clients do. Numbers keep their kind: 1 is an integer and 1.0 is none.
-func pack(value any) ([]byte, error) { return packed.Encode(numbers(value)) }
+func pack(value any) ([]byte, error) { return msgpackjson.Encode(numbers(value)) }
 
 func numbers(value any) any {
 	switch v := value.(type) {

@@ -21,25 +21,25 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// The container may run as anybody, and the directory is the pod's own.
+// The container may run as any user, and the directory belongs to the pod alone.
 const (
 	fileMode = 0o666
 	dirMode  = 0o777
 )
 
-// placer puts values into files. Large ones are carried in the background by group.
+// placer writes values into files. group downloads large ones in the background.
 type placer struct {
 	ctx      context.Context //nolint:containedctx // of one download
 	group    *errgroup.Group
 	root     *os.Root
 	dir      string // root as the container sees it
-	document string // the name that no input may have
+	document string // the name that inputs must not have
 	named    bool   // files keep their names, in a directory for each input
 	blobs    Blobs
 	clock    clock.Clock
 }
 
-// placeAll places every input, and returns them as JSON and YAML show them: files by their paths.
+// placeAll places every input, and returns the inputs for the JSON and YAML document: files by their paths.
 func (p *placer) placeAll(inputs []*task.NamedLiteral) (map[string]any, error) {
 	values := map[string]any{}
 	for _, input := range inputs {
@@ -48,7 +48,7 @@ func (p *placer) placeAll(inputs []*task.NamedLiteral) (map[string]any, error) {
 			return nil, badInput("input %q cannot be the name of a file", name)
 		}
 		if _, twice := values[name]; twice {
-			return nil, badInput("input %q is there twice", name)
+			return nil, badInput("input %q is given twice", name)
 		}
 		value, err := p.place(name, input.GetValue(), 0)
 		if err != nil {
@@ -59,7 +59,7 @@ func (p *placer) placeAll(inputs []*task.NamedLiteral) (map[string]any, error) {
 	return values, nil
 }
 
-// place puts a value at a path and returns it in its JSON form.
+// place writes a value to a path and returns its JSON form.
 func (p *placer) place(at string, literal *core.Literal, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, badInput("the value is nested too deep")
@@ -74,7 +74,7 @@ func (p *placer) place(at string, literal *core.Literal, depth int) (any, error)
 	case *core.Literal_OffloadedMetadata:
 		return p.placeOffloaded(at, value.OffloadedMetadata.GetUri(), depth)
 	}
-	return nil, nil // nothing is None
+	return nil, nil //nolint:nilnil // nothing is None
 }
 
 func (p *placer) placeScalar(at string, scalar *core.Scalar, depth int) (any, error) {
@@ -101,7 +101,7 @@ func (p *placer) placeScalar(at string, scalar *core.Scalar, depth int) (any, er
 		}
 		structure, err := unpack(value.Binary.GetValue())
 		if err != nil {
-			return nil, badInput("the structure cannot be read: %v", err)
+			return nil, badInput("the structure cannot be decoded: %v", err)
 		}
 		return structure, p.writeJSON(at, structure)
 	case *core.Scalar_Generic:
@@ -111,10 +111,10 @@ func (p *placer) placeScalar(at string, scalar *core.Scalar, depth int) (any, er
 	case *core.Scalar_Error:
 		return value.Error.GetMessage(), p.write(at, []byte(value.Error.GetMessage()))
 	}
-	return nil, nil // None: there is no file
+	return nil, nil //nolint:nilnil // None: there is no file
 }
 
-// placeList makes a directory with an entry for each element: its number, or the name of the file that it is.
+// placeList creates a directory with an entry for each element: its number, or the name of the file that it is.
 func (p *placer) placeList(at string, items []*core.Literal, depth int) (any, error) {
 	if err := p.mkdir(at); err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (p *placer) placeList(at string, items []*core.Literal, depth int) (any, er
 	return values, nil
 }
 
-// placeMap makes a directory with an entry for each key.
+// placeMap creates a directory with an entry for each key.
 func (p *placer) placeMap(at string, items map[string]*core.Literal, depth int) (any, error) {
 	if err := p.mkdir(at); err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (p *placer) placeMap(at string, items map[string]*core.Literal, depth int) 
 	return values, nil
 }
 
-// placeOffloaded places a value that was too large to travel with the others.
+// placeOffloaded places a value that is stored as an object of its own because of its size.
 func (p *placer) placeOffloaded(at, uri string, depth int) (any, error) {
 	var body []byte
 	err := again(p.ctx, p.clock, func() error {
@@ -171,7 +171,7 @@ func (p *placer) placeOffloaded(at, uri string, depth int) (any, error) {
 	}
 	literal := &core.Literal{}
 	if err := proto.Unmarshal(body, literal); err != nil {
-		return nil, badInput("%s has no value that can be read: %v", uri, err)
+		return nil, badInput("the value in %s cannot be decoded: %v", uri, err)
 	}
 	return p.place(at, literal, depth+1)
 }
@@ -182,7 +182,7 @@ func (p *placer) seen(at string) string { return filepath.Join(p.dir, filepath.F
 func (p *placer) writeJSON(at string, value any) error {
 	body, err := json.Marshal(value)
 	if err != nil {
-		return badInput("the structure is no JSON: %v", err)
+		return badInput("the structure is not JSON: %v", err)
 	}
 	return p.write(at, body)
 }
@@ -197,7 +197,7 @@ func fileOf(literal *core.Literal) (string, bool) {
 	return scalar.GetBlob().GetUri(), single
 }
 
-// baseName is the last part of a URI, or another name where that can be none.
+// baseName is the last part of a URI, or a default if that cannot be the name of a file.
 func baseName(uri, otherwise string) string {
 	if name := path.Base(strings.TrimRight(uri, "/")); isName(name) {
 		return name
@@ -205,7 +205,7 @@ func baseName(uri, otherwise string) string {
 	return otherwise
 }
 
-// unique puts a number before a name that another file has already.
+// unique puts a number before a name that is taken.
 func unique(name string, used map[string]bool) string {
 	result := name
 	for n := 1; used[result]; n++ {
@@ -215,7 +215,7 @@ func unique(name string, used map[string]bool) string {
 	return result
 }
 
-// unavailable says which object could not be had.
+// unavailable names the object that cannot be read.
 func unavailable(uri string, err error) error {
 	if errors.Is(err, blobstore.ErrNotExist) {
 		return badInput("there is no %s", uri)

@@ -17,10 +17,10 @@ const (
 	CodeSystem        = "CopilotFailed"
 )
 
-// problem is a fault of the task, to be told to the person who wrote it.
+// problem is a fault of the task, reported to its author.
 type problem struct {
 	code        string
-	recoverable bool // another attempt may go better
+	recoverable bool // another attempt may succeed
 	text        string
 }
 
@@ -32,7 +32,7 @@ func badInput(format string, args ...any) error {
 	return &problem{code: CodeInput, text: fmt.Sprintf(format, args...)}
 }
 
-// missing and malformed are about outputs: the program may do better when it is run again.
+// missing and malformed are about outputs: a retry may succeed.
 func missing(format string, args ...any) error {
 	return &problem{code: CodeMissingOutput, recoverable: true, text: fmt.Sprintf(format, args...)}
 }
@@ -41,7 +41,7 @@ func malformed(format string, args ...any) error {
 	return &problem{code: CodeBadOutput, recoverable: true, text: fmt.Sprintf(format, args...)}
 }
 
-// document is an error as the executor reads it from error.pb. What is nobody's fault known to us is the system's.
+// document is an error as the executor reads it from error.pb. Errors that are not a problem of the task are system errors.
 func document(err error) ([]byte, error) {
 	reported := &core.ContainerError{
 		Code: CodeSystem, Message: "co-pilot: " + err.Error(), Kind: core.ContainerError_RECOVERABLE, Origin: core.ExecutionError_SYSTEM,

@@ -5,36 +5,33 @@ import (
 	"errors"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/internal/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// A store that stumbles is asked again for about half a minute; after that the attempt is lost, and another one may do.
+// A failing store is retried for about half a minute; then the attempt is lost, and a system retry may succeed.
 const (
 	tries      = 6
 	firstPause = time.Second
+	maxPause   = 16 * time.Second
 )
 
-// again does something until it works, as far as time may help.
+// again calls do until it succeeds, a retry cannot help, or the retries are used up.
 func again(ctx context.Context, clk clock.Clock, do func() error) error {
-	pause := firstPause
-	for try := 1; ; try++ {
+	retries := backoff.New(firstPause, maxPause)
+	for {
 		err := do()
-		if err == nil || try == tries || ctx.Err() != nil || lasting(err) {
+		if err == nil || retries.Failures() == tries-1 || ctx.Err() != nil || lasting(err) {
 			return err
 		}
-		timer := clk.NewTimer(pause)
-		select {
-		case <-timer.C():
-		case <-ctx.Done():
-			timer.Stop()
-			return errors.Join(err, ctx.Err())
+		if ended := retries.Wait(ctx, clk); ended != nil {
+			return errors.Join(err, ended)
 		}
-		pause *= 2
 	}
 }
 
-// lasting says that trying again cannot help.
+// lasting reports whether a retry cannot help.
 func lasting(err error) bool {
 	var known *problem
 	return errors.As(err, &known) || errors.Is(err, blobstore.ErrNotExist) || errors.Is(err, blobstore.ErrForbiddenPath) ||

@@ -12,11 +12,11 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
 )
 
-// Sidecar takes the outputs of a container away when it has ended.
+// Sidecar uploads the outputs of a container that has ended.
 type Sidecar struct {
 	// Dir is the directory that the container writes into.
 	Dir string
@@ -26,16 +26,16 @@ type Sidecar struct {
 	Attempt string
 	// Raw is the prefix of files, without a trailing slash.
 	Raw string
-	// Timeout bounds the transport.
+	// Timeout bounds the upload.
 	Timeout time.Duration
 	// Blobs is the object store.
 	Blobs Blobs
-	// Clock tells the time.
+	// Clock is the source of time.
 	Clock clock.Clock
 }
 
-// Collect reads the outputs and carries them away; outputs.pb comes last, and at once, so that nobody ever sees a part.
-// Whatever it does it may do again.
+// Collect uploads the outputs. outputs.pb is written last and atomically, so that no reader sees a part. Collect is
+// idempotent.
 func (s Sidecar) Collect(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -44,7 +44,7 @@ func (s Sidecar) Collect(ctx context.Context) error {
 	go func() {
 		select {
 		case <-timer.C():
-			cancel(fmt.Errorf("the outputs were not carried away in %s", s.Timeout))
+			cancel(fmt.Errorf("the outputs were not uploaded within %s", s.Timeout))
 		case <-ctx.Done():
 		}
 	}()
@@ -64,7 +64,7 @@ func (s Sidecar) collect(ctx context.Context) error {
 	group, transferring := errgroup.WithContext(ctx)
 	group.SetLimit(transfers)
 	c := &collector{
-		ctx: transferring, group: group, root: root, dir: s.Dir, prefix: layout.Files(s.Raw), blobs: s.Blobs, clock: s.Clock,
+		ctx: transferring, group: group, root: root, dir: s.Dir, prefix: blobpath.Files(s.Raw), blobs: s.Blobs, clock: s.Clock,
 	}
 	literals, err := c.collectAll(s.Outputs)
 	if err = errors.Join(err, group.Wait()); err != nil {
@@ -74,14 +74,14 @@ func (s Sidecar) collect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("encode outputs: %w", err)
 	}
-	return again(ctx, s.Clock, func() error { return s.Blobs.WriteAll(ctx, s.Attempt+"/"+layout.OutputsFile, body) })
+	return again(ctx, s.Clock, func() error { return s.Blobs.WriteAll(ctx, s.Attempt+"/"+blobpath.OutputsFile, body) })
 }
 
-// Report leaves an error where the executor finds it.
+// Report writes an error to where the executor reads it.
 func Report(ctx context.Context, blobs Blobs, clk clock.Clock, attempt string, failure error) error {
 	body, err := document(failure)
 	if err != nil {
 		return fmt.Errorf("encode error: %w", err)
 	}
-	return again(ctx, clk, func() error { return blobs.WriteAll(ctx, attempt+"/"+layout.ErrorFile, body) })
+	return again(ctx, clk, func() error { return blobs.WriteAll(ctx, attempt+"/"+blobpath.ErrorFile, body) })
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// requireUser reports an error and checks what the executor reads of it.
+// requireUser reports an error and checks what the executor reads.
 func requireUser(t *testing.T, p *pod, failure error, code string, recoverable bool) *core.ContainerError {
 	t.Helper()
 	reported := report(t, p, failure)
@@ -151,10 +151,10 @@ func TestWrongOutputsAreTheTasksFault(t *testing.T) {
 		words string
 	}{
 		"missing":            {simple(core.SimpleType_INTEGER), func(*testing.T, *pod) {}, "OutputMissing", "without writing"},
-		"malformed":          {simple(core.SimpleType_INTEGER), leaves("o", "forty-two"), "OutputMalformed", `"forty-two" is no integer`},
+		"malformed":          {simple(core.SimpleType_INTEGER), leaves("o", "forty-two"), "OutputMalformed", `"forty-two" is not an integer`},
 		"too large a number": {simple(core.SimpleType_INTEGER), leaves("o", "9223372036854775808"), "OutputMalformed", "64 bits"},
 		"no text":            {simple(core.SimpleType_STRING), leaves("o", "\xff\xfe"), "OutputMalformed", "UTF-8"},
-		"no JSON":            {listOf(simple(core.SimpleType_INTEGER)), leaves("o", "[1"), "OutputMalformed", "no JSON"},
+		"no JSON":            {listOf(simple(core.SimpleType_INTEGER)), leaves("o", "[1"), "OutputMalformed", "not JSON"},
 		"two values":         {simple(core.SimpleType_STRUCT), leaves("o", "{} {}"), "OutputMalformed", "more than one"},
 		"wrong element":      {listOf(simple(core.SimpleType_INTEGER)), leaves("o", `[1, "2"]`), "OutputMalformed", "[1]"},
 		"too large":          {simple(core.SimpleType_STRING), leaves("o", strings.Repeat("x", 11<<20)), "OutputMalformed", "declare large outputs as files"},
@@ -162,7 +162,7 @@ func TestWrongOutputsAreTheTasksFault(t *testing.T) {
 		"directory for file": {blobType(core.BlobType_SINGLE), leaves("o/x", "1"), "OutputMalformed", "declared as file"},
 		"file for directory": {blobType(core.BlobType_MULTIPART), leaves("o", "1"), "OutputMalformed", "declared as directory"},
 		"enum":               {&core.LiteralType{Type: &core.LiteralType_EnumType{EnumType: &core.EnumType{Values: []string{"RED"}}}}, leaves("o", "GREEN"), "OutputMalformed", "RED"},
-		"duration":           {simple(core.SimpleType_DURATION), leaves("o", "soon"), "OutputMalformed", "no duration"},
+		"duration":           {simple(core.SimpleType_DURATION), leaves("o", "soon"), "OutputMalformed", "not a duration"},
 		"pipe": {simple(core.SimpleType_STRING), func(t *testing.T, p *pod) {
 			require.NoError(t, syscall.Mkfifo(filepath.Join(p.out, "o"), 0o600))
 		}, "OutputMalformed", "neither a file"},
@@ -172,7 +172,7 @@ func TestWrongOutputsAreTheTasksFault(t *testing.T) {
 		"link in a directory that leads out": {blobType(core.BlobType_MULTIPART), func(t *testing.T, p *pod) {
 			require.NoError(t, os.Mkdir(filepath.Join(p.out, "o"), 0o755))
 			require.NoError(t, os.Symlink(p.outsideBlob, filepath.Join(p.out, "o", "x")))
-		}, "OutputMalformed", "no file, or a link"},
+		}, "OutputMalformed", "not a file, or a link"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPod(t)
@@ -182,7 +182,7 @@ func TestWrongOutputsAreTheTasksFault(t *testing.T) {
 			require.Contains(t, reported.Message, `output "o"`)
 			require.Contains(t, reported.Message, tc.words)
 			_, err = p.blobs.ReadAll(t.Context(), p.attempt()+"/outputs.pb", 0)
-			require.ErrorIs(t, err, blobstore.ErrNotExist, "there are no outputs in part")
+			require.ErrorIs(t, err, blobstore.ErrNotExist, "no partial outputs")
 		})
 	}
 }
@@ -212,7 +212,7 @@ func (s *shaky) NewWriter(ctx context.Context, uri string) (io.WriteCloser, erro
 		return nil, ctx.Err()
 	}
 	if s.failures.Add(-1) >= 0 {
-		return nil, errors.New("the store stumbles")
+		return nil, errors.New("the store is unavailable")
 	}
 	return s.Blobs.NewWriter(ctx, uri)
 }

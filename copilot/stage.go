@@ -12,9 +12,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// Marks by which download and sidecar know of each other.
+// Marks by which download and sidecar coordinate.
 const (
-	// MarkListening is set when the sidecar has ears for the signal that ends it. Before that the container must not start: it
+	// MarkListening is set when the sidecar handles the signal that ends it. Before that the container must not start: it
 	// might end at once, and the signal would be lost or kill the sidecar.
 	MarkListening = "listening"
 	// MarkStarted is set when the inputs are there, right before the container starts. Without it the sidecar has nothing to
@@ -22,13 +22,13 @@ const (
 	MarkStarted = "started"
 )
 
-// stagePause is how often a mark is looked for.
+// stagePause is how often Await looks for a mark.
 const stagePause = 10 * time.Millisecond
 
-// Stage is a directory that download and sidecar share, and nobody else.
+// Stage is a directory that only download and sidecar share.
 type Stage string
 
-// Set makes a mark.
+// Set sets a mark.
 func (s Stage) Set(mark string) error {
 	if err := os.WriteFile(filepath.Join(string(s), mark), nil, 0o666); err != nil { //nolint:gosec // the pod's own
 		return fmt.Errorf("%w: %w", errLocal, err)
@@ -36,7 +36,7 @@ func (s Stage) Set(mark string) error {
 	return nil
 }
 
-// Has tells whether there is a mark.
+// Has reports whether a mark is set.
 func (s Stage) Has(mark string) (bool, error) {
 	_, err := os.Stat(filepath.Join(string(s), mark))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -48,7 +48,7 @@ func (s Stage) Has(mark string) (bool, error) {
 	return true, nil
 }
 
-// Await waits for a mark.
+// Await waits for a mark, at most limit.
 func (s Stage) Await(ctx context.Context, clk clock.Clock, mark string, limit time.Duration) error {
 	for deadline := clk.Now().Add(limit); ; {
 		there, err := s.Has(mark)
@@ -58,12 +58,8 @@ func (s Stage) Await(ctx context.Context, clk clock.Clock, mark string, limit ti
 		if clk.Now().After(deadline) {
 			return fmt.Errorf("the sidecar is not %s after %s", mark, limit)
 		}
-		timer := clk.NewTimer(stagePause)
-		select {
-		case <-timer.C():
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
+		if err := clock.Sleep(ctx, clk, stagePause); err != nil {
+			return err
 		}
 	}
 }

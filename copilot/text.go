@@ -14,7 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-// textOf is a primitive as a file has it: numbers in digits, true or false, times in RFC 3339, durations such as 1h30m0s.
+// textOf formats a primitive for a file: numbers in digits, true or false, times in RFC 3339, durations such as 1h30m0s.
 func textOf(p *core.Primitive) string {
 	switch v := p.GetValue().(type) {
 	case *core.Primitive_Integer:
@@ -33,7 +33,7 @@ func textOf(p *core.Primitive) string {
 	return ""
 }
 
-// nativeOf is a primitive as JSON and YAML have it. They know no infinities, which stay text.
+// nativeOf converts a primitive for JSON and YAML. They have no infinities, which stay text.
 func nativeOf(p *core.Primitive) any {
 	switch v := p.GetValue().(type) {
 	case *core.Primitive_Integer:
@@ -48,8 +48,8 @@ func nativeOf(p *core.Primitive) any {
 	return textOf(p)
 }
 
-// parsePrimitive reads text as a type. White space around anything but strings does not matter: most programs end what
-// they write with a line break.
+// parsePrimitive reads text as a type. White space around anything but strings is ignored: most programs end their output
+// with a line break.
 func parsePrimitive(simple core.SimpleType, text string) (*core.Primitive, error) {
 	trimmed := strings.TrimSpace(text)
 	switch simple {
@@ -58,13 +58,13 @@ func parsePrimitive(simple core.SimpleType, text string) (*core.Primitive, error
 	case core.SimpleType_INTEGER:
 		n, err := strconv.ParseInt(trimmed, 10, 64)
 		if err != nil {
-			return nil, errors.New("is no integer of 64 bits")
+			return nil, errors.New("is not an integer of 64 bits")
 		}
 		return &core.Primitive{Value: &core.Primitive_Integer{Integer: n}}, nil
 	case core.SimpleType_FLOAT:
 		f, err := strconv.ParseFloat(trimmed, 64)
 		if err != nil {
-			return nil, errors.New("is no number")
+			return nil, errors.New("is not a number")
 		}
 		return &core.Primitive{Value: &core.Primitive_FloatValue{FloatValue: f}}, nil
 	case core.SimpleType_BOOLEAN:
@@ -104,7 +104,7 @@ func parseTime(text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, errors.New("is no time such as 2006-01-02T15:04:05Z")
+	return time.Time{}, errors.New("is not a time such as 2006-01-02T15:04:05Z")
 }
 
 // parseDuration reads 1h30m, a number of seconds, or what Python prints: 1 day, 2:03:04.5.
@@ -118,7 +118,7 @@ func parseDuration(text string) (time.Duration, error) {
 	pattern := regexp.MustCompile(`^(?:(-?\d{1,9}) days?, )?(\d{1,9}):(\d{1,2}):(\d{1,2}(?:\.\d{1,9})?)$`)
 	part := pattern.FindStringSubmatch(text)
 	if part == nil {
-		return 0, errors.New("is no duration such as 1h30m, 5400 or 1:30:00")
+		return 0, errors.New("is not a duration such as 1h30m, 5400 or 1:30:00")
 	}
 	var numbers [4]float64
 	for i := range numbers {

@@ -21,7 +21,7 @@ func (c *collector) collectBlob(at string, kind *core.BlobType, info fs.FileInfo
 	return ofScalar(&core.Scalar{Value: &core.Scalar_Blob{Blob: &core.Blob{Uri: uri, Metadata: &core.BlobMetadata{Type: kind}}}}), err
 }
 
-// collectDataset takes a file or a directory of files.
+// collectDataset reads a file or a directory of files.
 func (c *collector) collectDataset(at string, kind *core.StructuredDatasetType, info fs.FileInfo) (*core.Literal, error) {
 	uri, err := c.upload(at, info)
 	return ofScalar(&core.Scalar{Value: &core.Scalar_StructuredDataset{StructuredDataset: &core.StructuredDataset{
@@ -29,7 +29,7 @@ func (c *collector) collectDataset(at string, kind *core.StructuredDatasetType, 
 	}}}), err
 }
 
-// upload carries a file or everything below a directory away, in the background, and returns where it will be.
+// upload uploads a file or everything below a directory in the background, and returns its URI.
 func (c *collector) upload(at string, info fs.FileInfo) (string, error) {
 	uri := c.prefix + "/" + at
 	if !info.IsDir() {
@@ -43,9 +43,9 @@ func (c *collector) upload(at string, info fs.FileInfo) (string, error) {
 		if entry.IsDir() {
 			return nil
 		}
-		// A link counts as what it leads to, as long as that is an output, too.
+		// A link counts as its target, if the target is an output, too.
 		if found, err := c.root.Stat(path); err != nil || !found.Mode().IsRegular() {
-			return malformed("%s is no file, or a link to none in the directory of outputs", c.seen(path))
+			return malformed("%s is not a file, or a link to one in the directory of outputs", c.seen(path))
 		}
 		c.send(path, c.prefix+"/"+path)
 		return nil
@@ -63,7 +63,7 @@ func (c *collector) send(at, uri string) {
 
 func (c *collector) copyFile(at, uri string) error {
 	if strings.ContainsAny(at, "\\") || strings.ContainsFunc(at, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return malformed("%s has a character in its name that no object store takes", c.seen(at))
+		return malformed("%s has a character in its name that object stores do not support", c.seen(at))
 	}
 	file, err := c.root.Open(at)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *collector) copyFile(at, uri string) error {
 	}
 	if _, err := io.Copy(object, file); err != nil {
 		abandon()
-		_ = object.Close() // it reports that it was given up
+		_ = object.Close() // it only reports the cancellation
 		return err
 	}
 	return object.Close()

@@ -12,20 +12,21 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/dataproxy"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
 // conditionOutput is the name that clients give to the only output of a condition.
 const conditionOutput = "o0"
 
-// GetActionData implements DataProxyService: the inputs and outputs of an action. Outputs that are not there yet are
-// empty. Inputs that are gone are not found, in a message that names them, by which clients tell what is lost.
+// GetActionData implements DataProxyService: it returns the inputs and outputs of an action. Outputs that do not
+// exist yet are empty. Missing inputs return NotFound with a message that names them, by which clients recognise the
+// loss.
 func (s *Service) GetActionData(ctx context.Context, r *dataproxy.GetActionDataRequest) (*dataproxy.GetActionDataResponse, error) {
 	id := r.GetActionId()
 	if id.GetRun() == nil || id.GetName() == "" {
-		return nil, rpc.InvalidArgument("action_id", "the run and the name are needed")
+		return nil, rpc.InvalidArgument("action_id", "the run and the name are required")
 	}
 	if r.GetRunSource() == workflow.RunSource_RUN_SOURCE_TRACKED {
 		return nil, rpc.Unimplemented("tracked runs are not served here")
@@ -92,15 +93,15 @@ func inputsFile(uri string) string {
 	if uri == "" {
 		return ""
 	}
-	return layout.InputsPath(uri)
+	return blobpath.InputsPath(uri)
 }
 
 // outputsFile is the file that an output URI means: a task's is its directory, a trace's the file itself.
 func outputsFile(uri string) string {
-	if uri == "" || strings.HasSuffix(uri, "/"+layout.OutputsFile) {
+	if uri == "" || strings.HasSuffix(uri, "/"+blobpath.OutputsFile) {
 		return uri
 	}
-	return strings.TrimRight(uri, "/") + "/" + layout.OutputsFile
+	return strings.TrimRight(uri, "/") + "/" + blobpath.OutputsFile
 }
 
 // readMessage reads a message from the object store; false when it is not there.

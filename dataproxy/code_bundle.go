@@ -6,8 +6,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-// bundleURI is where the code of a task lies: what the arguments of its container say, else the template itself. Empty
-// when the code is in the image.
+// bundleURI is the URI of the code of a task: from the arguments of its container, else from the template itself. It
+// is empty when the code is in the image.
 func bundleURI(template *core.TaskTemplate) string {
 	if uri := bundleOf(template.GetContainer().GetArgs()); uri != "" {
 		return uri

@@ -9,19 +9,19 @@ import (
 type Config struct {
 	// MaxUploadBytes bounds one upload by a signed URL.
 	MaxUploadBytes int64 `mapstructure:"maxUploadBytes"`
-	// MaxUploadExpiry is how long a signed URL for an upload is good at most, and when the client does not say.
+	// MaxUploadExpiry is the longest, and the default, validity of a signed upload URL.
 	MaxUploadExpiry time.Duration `mapstructure:"maxUploadExpiry"`
-	// MaxDownloadExpiry is how long a signed URL for a download is good at most, and when the client does not say.
+	// MaxDownloadExpiry is the longest, and the default, validity of a signed download URL.
 	MaxDownloadExpiry time.Duration `mapstructure:"maxDownloadExpiry"`
 	// MaxInlineBytes bounds the inputs that a client sends, and the inputs and the outputs that it gets, in a message.
 	MaxInlineBytes int64 `mapstructure:"maxInlineBytes"`
 	// Logs configures TailLogs.
 	Logs LogsConfig `mapstructure:"logs"`
-	// Code bounds what is read of code bundles to show them.
+	// Code bounds the reading of code bundles for display.
 	Code CodeConfig `mapstructure:"code"`
 }
 
-// CodeConfig bounds what is read of code bundles to show them.
+// CodeConfig bounds the reading of code bundles for display.
 type CodeConfig struct {
 	// MaxBundleBytes is the size of the largest bundle that is opened. Defaults to 128 MiB.
 	MaxBundleBytes int64 `mapstructure:"maxBundleBytes"`

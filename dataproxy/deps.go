@@ -17,9 +17,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// Store is what the service needs of the object store.
+// Store is the object store, as the service uses it.
 type Store interface {
-	// Root is what URIs begin with, without a slash at the end.
+	// Root is the prefix of all URIs, without a trailing slash.
 	Root() string
 	ReadAll(ctx context.Context, uri string, limit int64) ([]byte, error)
 	NewReader(ctx context.Context, uri string) (io.ReadCloser, error)
@@ -29,7 +29,7 @@ type Store interface {
 	SignGet(ctx context.Context, uri string, o blobstore.GetOptions) (blobstore.Signed, error)
 }
 
-// Runs is the part of RunService that knows where data are.
+// Runs is the part of RunService that locates data.
 type Runs interface {
 	GetActionDataURIs(ctx context.Context, r *workflow.GetActionDataURIsRequest) (*workflow.GetActionDataURIsResponse, error)
 	GetActionDetails(ctx context.Context, r *workflow.GetActionDetailsRequest) (*workflow.GetActionDetailsResponse, error)
@@ -51,12 +51,12 @@ type Triggers interface {
 	GetTriggerDetails(ctx context.Context, r *trigger.GetTriggerDetailsRequest) (*trigger.GetTriggerDetailsResponse, error)
 }
 
-// Settings is the part of SettingsService that says what a project has in the end.
+// Settings is the part of SettingsService that returns the resolved settings of a project.
 type Settings interface {
 	GetSettings(ctx context.Context, r *settings.GetSettingsRequest) (*settings.GetSettingsResponse, error)
 }
 
-// Engine is the part of EngineService that knows the layout of runs.
+// Engine is the part of EngineService that returns the storage layout of runs.
 type Engine interface {
 	GetActionStorage(ctx context.Context, r *enginev1.GetActionStorageRequest) (*enginev1.GetActionStorageResponse, error)
 }
@@ -66,17 +66,19 @@ type PodLogs interface {
 	TailContainer(ctx context.Context, r *enginev1.TailContainerRequest) (*connect.ServerStreamForClient[enginev1.TailContainerResponse], error)
 }
 
-// Deps are what the service stands on.
+// Deps are the dependencies of the service.
 type Deps struct {
 	Store    Store
 	Runs     Runs
 	Tasks    Tasks
 	Projects Projects
 	Engine   Engine
-	PodLogs  PodLogs
+	// PodLogs has the PodLogService of each cluster, by the id of the cluster. The logs of others are unavailable while
+	// their pods live.
+	PodLogs map[string]PodLogs
 	// Settings may be nil: then inputs go where the client or the store says.
 	Settings Settings
-	// Triggers may be nil: what needs a trigger is then unimplemented, and clients go on without.
+	// Triggers may be nil: calls that need a trigger then return Unimplemented, and clients work without it.
 	Triggers Triggers
 	// Clock times heartbeats and pauses; nil means the system's.
 	Clock  clock.Clock

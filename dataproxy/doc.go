@@ -1,5 +1,5 @@
-// Package dataproxy is how clients reach data without credentials of the object store: signed locations for uploads and
-// downloads, inputs and outputs of actions, logs while a pod lives and after it has gone, the code that a task runs, and launch forms. It keeps
-// nothing. Where data lie is known to runs and executor, which it asks through Connect clients; the bytes are in the object
-// store. It also serves ClusterService, which sends every client back to this server.
+// Package dataproxy gives clients access to data without credentials for the object store: signed URLs for uploads
+// and downloads, inputs and outputs of actions, logs of live and finished pods, the code that a task runs, and launch
+// forms. It keeps no state. It asks runs and executor through Connect clients where data are stored; the bytes are in
+// the object store. It also serves ClusterService, which directs every client back to this server.
 package dataproxy

@@ -13,8 +13,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/dataproxy"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
@@ -51,11 +51,11 @@ func (s *Service) reportLink(ctx context.Context, r *dataproxy.CreateDownloadLin
 	if attempt > storage.GetAttempts() {
 		return nil, rpc.NotFound("action %s has no attempt %d", id.GetName(), attempt)
 	}
-	response, err := s.link(ctx, layout.AttemptDir(storage.GetRunOutputBase(), id.GetName(), attempt)+"/"+layout.ReportFile, blobstore.GetOptions{Expires: expires, ShowAs: reportType})
+	response, err := s.link(ctx, blobpath.AttemptDir(storage.GetRunOutputBase(), id.GetName(), attempt)+"/"+blobpath.ReportFile, blobstore.GetOptions{Expires: expires, ShowAs: reportType})
 	if !rpc.IsNotFound(err) {
 		return response, err
 	}
-	// The outputs of an action that ran nothing of its own, such as a cached one, lie elsewhere.
+	// The outputs of an action that did not run, such as a cached one, are in the directory of another.
 	uri, err := s.recordedReport(ctx, id, attempt)
 	if err != nil {
 		return nil, err
@@ -66,13 +66,13 @@ func (s *Service) reportLink(ctx context.Context, r *dataproxy.CreateDownloadLin
 	return s.link(ctx, uri, blobstore.GetOptions{Expires: expires, ShowAs: reportType})
 }
 
-// reportType is what reports are, whatever the store thinks.
+// reportType is the content type of reports, whatever the store has recorded.
 const reportType = "text/html; charset=utf-8"
 
 func checkAttempt(field string, id *common.ActionIdentifier, attempt uint32) error {
 	switch {
 	case id.GetRun() == nil || id.GetName() == "":
-		return rpc.InvalidArgument(field+".action_id", "the run and the name are needed")
+		return rpc.InvalidArgument(field+".action_id", "the run and the name are required")
 	case attempt == 0:
 		return rpc.InvalidArgument(field+".attempt", "attempts count from 1")
 	}
@@ -114,7 +114,7 @@ func (s *Service) bundleLink(ctx context.Context, r *dataproxy.CreateDownloadLin
 		return nil, rpc.InvalidArgument("source", "a code bundle belongs to an action_attempt_id or a task_id")
 	}
 	uri := bundleURI(spec.GetTaskTemplate())
-	// The URI is what somebody once sent. Only uploads are handed out under it.
+	// The URI is untrusted client input: only objects among the uploads may be returned for it.
 	if !strings.HasPrefix(uri, s.deps.Store.Root()+"/uploads/") {
 		return nil, rpc.NotFound("there is no code bundle; the code may be in the image")
 	}

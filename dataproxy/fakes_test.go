@@ -2,6 +2,7 @@ package dataproxy_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -52,6 +53,7 @@ type state struct {
 	storage  map[string]*enginev1.GetActionStorageResponse
 	tasks    map[string]*task.TaskSpec
 	triggers map[string]*trigger.TriggerSpec
+	cluster  string                  // that runs the actions; empty means c
 	base     *settings.StringSetting // the setting run.run_base_dir of the project
 }
 
@@ -79,7 +81,7 @@ func (s *state) GetActionDetails(_ context.Context, r *workflow.GetActionDetails
 
 func (s *state) GetActionLogContext(_ context.Context, r *workflow.GetActionLogContextRequest) (*workflow.GetActionLogContextResponse, error) {
 	if logs, ok := s.logs[r.GetActionId().GetName()]; ok {
-		return &workflow.GetActionLogContextResponse{LogContext: logs, Cluster: "c"}, nil
+		return &workflow.GetActionLogContextResponse{LogContext: logs, Cluster: cmp.Or(s.cluster, "c")}, nil
 	}
 	return nil, rpc.NotFound("no logs yet")
 }
@@ -188,7 +190,7 @@ func (f *fixture) serve(change ...func(*dataproxy.Config)) *fixture {
 	upstream.Handle(enginev1connect.NewPodLogServiceHandler(f.pods, upstream.Options()...))
 	service, err := dataproxy.New(config, dataproxy.Deps{
 		Store: f.store, Runs: f.state, Tasks: f.state, Projects: f.state, Engine: f.state, Triggers: f.state, Settings: f.state,
-		PodLogs: enginev1connect.NewPodLogServiceClient(rpc.InProcess(upstream), rpc.InProcessURL),
+		PodLogs: map[string]dataproxy.PodLogs{"c": enginev1connect.NewPodLogServiceClient(rpc.InProcess(upstream), rpc.InProcessURL)},
 		Clock:   f.clock, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
 	})
 	require.NoError(f.t, err)

@@ -16,7 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// maxText bounds the text of a file in an answer.
+// maxText bounds the text of a file in a response.
 const maxText = 1 << 20
 
 // codeHandler serves CodeService over the package bundle.
@@ -24,12 +24,12 @@ type codeHandler struct{ svc *Service }
 
 var _ insightv1connect.CodeServiceHandler = (*codeHandler)(nil)
 
-// GetCode implements CodeService: the code that an action's task was shipped with. That there is none is no error; the
-// answer says why. A file that the bundle does not have is not found.
+// GetCode implements CodeService: it returns the code of an action's task. Missing code is not an error; the response
+// says why. A file that is not in the bundle returns NotFound.
 func (h *codeHandler) GetCode(ctx context.Context, r *insightv1.GetCodeRequest) (*insightv1.GetCodeResponse, error) {
 	id := r.GetActionId()
 	if id.GetRun() == nil || id.GetName() == "" {
-		return nil, rpc.InvalidArgument("action_id", "the run and the name are needed")
+		return nil, rpc.InvalidArgument("action_id", "the run and the name are required")
 	}
 	found, err := h.svc.deps.Runs.GetActionDetails(ctx, &workflow.GetActionDetailsRequest{ActionId: id})
 	if err != nil {
@@ -40,7 +40,7 @@ func (h *codeHandler) GetCode(ctx context.Context, r *insightv1.GetCodeRequest) 
 	entry := entryOf(template)
 	response := &insightv1.GetCodeResponse{Function: entry.Function}
 	uri := bundleURI(template)
-	if response.Missing = h.svc.whyNoCode(details, uri); response.Missing != "" {
+	if response.Missing = h.svc.whyNoCode(details, uri); response.GetMissing() != "" {
 		return response, nil
 	}
 	contents, err := h.svc.readBundle(ctx, uri, bundle.Wanted{Path: r.GetPath(), Entry: entry})
@@ -58,7 +58,7 @@ func (h *codeHandler) GetCode(ctx context.Context, r *insightv1.GetCodeRequest) 
 		return nil, rpc.NotFound("the code bundle has no file %s", r.GetPath())
 	}
 	response.Path, response.Text, response.Truncated = contents.Path, contents.Text, contents.Truncated
-	response.Line, response.Partial = uint32(contents.Line), contents.Partial
+	response.Line, response.Partial = uint32(contents.Line), contents.Partial //nolint:gosec // lines of a file
 	for _, file := range contents.Files {
 		response.Files = append(response.Files, &insightv1.CodeFile{Path: file.Path, Size: uint64(max(file.Size, 0))})
 	}
@@ -96,8 +96,8 @@ func (s *Service) whyNoCode(details *workflow.ActionDetails, uri string) string 
 	case isPickle(template, uri):
 		return "The task was shipped as a pickled object, as from a notebook, which has no source to show."
 	case !strings.HasPrefix(uri, s.deps.Store.Root()+"/uploads/"):
-		// What somebody once sent as the place of the code must not become a way to read everything.
-		return "The code bundle lies outside of the uploads of this server: " + uri
+		// The place of the code is untrusted client input and must not give access to all data.
+		return "The code bundle is outside of the uploads of this server: " + uri
 	default:
 		return ""
 	}
@@ -120,13 +120,13 @@ func unreadableBundle(err error, limits CodeConfig) string {
 	case errors.Is(err, bundle.ErrUnreadable):
 		return "The code bundle is damaged, or no archive: " + err.Error()
 	case errors.Is(err, blobstore.ErrForbiddenPath):
-		return "The code bundle lies outside of the storage of this server."
+		return "The code bundle is outside of the storage of this server."
 	default:
 		return ""
 	}
 }
 
-// readBundle goes through a bundle when there is a place for it.
+// readBundle reads a bundle once a slot is free.
 func (s *Service) readBundle(ctx context.Context, uri string, wanted bundle.Wanted) (*bundle.Contents, error) {
 	select {
 	case s.bundles <- struct{}{}:
@@ -192,7 +192,7 @@ func hasFlag(template *core.TaskTemplate, flag string) bool {
 	return false
 }
 
-// isPickle tells a pickled object from an archive.
+// isPickle reports whether the data is a pickled object and not an archive.
 func isPickle(template *core.TaskTemplate, uri string) bool {
 	return strings.HasSuffix(uri, ".pkl.gz") || hasFlag(template, "--pkl") && !hasFlag(template, "--tgz")
 }

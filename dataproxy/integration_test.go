@@ -3,7 +3,6 @@ package dataproxy_test
 import (
 	"context"
 	"net/http"
-	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -23,6 +22,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/pgtest"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs"
@@ -46,7 +46,7 @@ func TestTheDataOfARealRun(t *testing.T) {
 		Store: f.store, Runs: runClient, Engine: engine,
 		Tasks:    taskconnect.NewTaskServiceClient(client, rpc.InProcessURL),
 		Projects: projectconnect.NewProjectServiceClient(client, rpc.InProcessURL),
-		PodLogs:  enginev1connect.NewPodLogServiceClient(client, rpc.InProcessURL),
+		PodLogs:  map[string]config.PodLogs{ident.DefaultCluster: enginev1connect.NewPodLogServiceClient(client, rpc.InProcessURL)},
 	})
 	require.NoError(t, err)
 	service.Mount(mux)
@@ -111,7 +111,7 @@ func TestTheDataOfARealRun(t *testing.T) {
 	require.NoError(t, f.store.Delete(t.Context(), uploaded.GetOffloadedInputData().GetUri()+"/inputs.pb"))
 	_, err = f.data.GetActionData(t.Context(), &dataproxy.GetActionDataRequest{ActionId: id("a0")})
 	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err))
-	require.True(t, strings.Contains(err.Error(), "inputs"))
+	require.ErrorContains(t, err, "inputs")
 
 	missing := upload([]byte("x"))
 	missing.Project = "nowhere"

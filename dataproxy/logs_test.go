@@ -203,7 +203,7 @@ func TestSilentLogsHaveHeartbeats(t *testing.T) {
 		require.Empty(t, stream.Msg().GetLogs())
 	}
 	close(proceed)
-	for stream.Receive() && len(stream.Msg().GetLogs()) == 0 { //nolint:revive // further heartbeats
+	for stream.Receive() && len(stream.Msg().GetLogs()) == 0 {
 	}
 	require.Equal(t, "one\n", stream.Msg().GetLogs()[0].GetLines()[0].GetMessage())
 }
@@ -306,5 +306,19 @@ func TestConfig(t *testing.T) {
 		require.ErrorContains(t, c.Validate(), field)
 	}
 	_, err := config.New(config.DefaultConfig(), config.Deps{})
-	require.ErrorContains(t, err, "is needed")
+	require.ErrorContains(t, err, "is required")
+}
+
+func TestStoredLogsOfAClusterThatIsNotReachable(t *testing.T) {
+	f := newFixture(t)
+	f.state.cluster = "elsewhere"
+	f.pods.tail = func(context.Context, int, *enginev1.TailContainerRequest, func(...string)) error {
+		t.Error("the pod's log is read from a cluster that never ran it")
+		return nil
+	}
+	uri := f.logged("a0")
+	f.seal(uri, "one", "two")
+	text, _, err := f.tail(logsOf("a0"))
+	require.NoError(t, err)
+	require.Equal(t, "one\ntwo\n", text)
 }

@@ -16,7 +16,7 @@ import (
 // maxPath bounds a path that a client chooses; object stores take a little over a thousand bytes in all.
 const maxPath = 700
 
-// segment is what projects and domains may be called where they become part of a path.
+// segment is the format of projects and domains that become part of a path.
 var segment = regexp.MustCompile(`^[A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?$`)
 
 // checkSegment refuses names that could lead elsewhere.
@@ -57,7 +57,7 @@ func checkBase(field, base string) error {
 	return nil
 }
 
-// expiry is how long a URL is to be good: what the client wants, but no longer than the limit.
+// expiry is the validity of a URL: as requested, up to the limit.
 func expiry(field string, wanted *durationpb.Duration, limit time.Duration) (time.Duration, error) {
 	if wanted == nil {
 		return limit, nil
@@ -71,7 +71,8 @@ func expiry(field string, wanted *durationpb.Duration, limit time.Duration) (tim
 	return min(wanted.AsDuration(), limit), nil
 }
 
-// storeError tells a client what the object store said. field is what led there, if the client gave it.
+// storeError maps an error of the object store to one for the client. field is the request field that caused it, if
+// any.
 func storeError(err error, field, uri string) error {
 	switch {
 	case err == nil:

@@ -8,7 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// checkScope makes sure that data go to a project and a domain that exist. The fields are those of the request.
+// checkScope checks that the project and the domain of an upload exist. The fields are those of the request.
 func (s *Service) checkScope(ctx context.Context, projectField, projectID, domainField, domain string) error {
 	if err := checkSegment(projectField, projectID); err != nil {
 		return err

@@ -13,11 +13,11 @@ type clusterHandler struct{}
 
 var _ clusterconnect.ClusterServiceHandler = clusterHandler{}
 
-// SelectCluster implements ClusterService: every operation goes to the server that was asked. An empty endpoint says so
-// without a second connection, whatever name the client knows this server by.
+// SelectCluster implements ClusterService: every operation goes to the server that was called. An empty endpoint says
+// so without a second connection, whatever name the client uses for this server.
 func (clusterHandler) SelectCluster(_ context.Context, r *cluster.SelectClusterRequest) (*cluster.SelectClusterResponse, error) {
 	if r.GetResource() == nil {
-		return nil, rpc.InvalidArgument("resource", "is needed")
+		return nil, rpc.InvalidArgument("resource", "is required")
 	}
 	if _, known := cluster.SelectClusterRequest_Operation_name[int32(r.GetOperation())]; !known || r.GetOperation() == 0 {
 		return nil, rpc.InvalidArgument("operation", "is not known")

@@ -31,7 +31,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		return nil, fmt.Errorf("dataproxy: %w", err)
 	}
 	if name := deps.missing(); name != "" {
-		return nil, fmt.Errorf("dataproxy: Deps.%s is needed", name)
+		return nil, fmt.Errorf("dataproxy: Deps.%s is required", name)
 	}
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}

@@ -1,6 +1,7 @@
 package dataproxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -8,6 +9,8 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/logs/dataplane"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
@@ -23,9 +26,10 @@ type tail struct {
 	delivered int
 }
 
-// run sends until the log has ended. When the pod vanishes it goes on with the stored copy, which appears a moment later.
+// run sends until the log has ended. When the pod vanishes it continues with the stored copy, which appears shortly
+// after.
 func (t *tail) run(ctx context.Context) error {
-	patience := t.svc.config.Logs.SealWait
+	sealWait := t.svc.config.Logs.SealWait
 	var deadline time.Time
 	for {
 		before, began := t.delivered, t.svc.clock.Now()
@@ -33,25 +37,25 @@ func (t *tail) run(ctx context.Context) error {
 		if liveErr == nil || ctx.Err() != nil || !gone(liveErr) {
 			return liveErr
 		}
-		if now := t.svc.clock.Now(); deadline.IsZero() || t.delivered > before || now.Sub(began) > patience {
-			deadline = now.Add(patience) // it worked until now
+		if now := t.svc.clock.Now(); deadline.IsZero() || t.delivered > before || now.Sub(began) > sealWait {
+			deadline = now.Add(sealWait) // it worked until now
 		}
 		found, err := t.stored(ctx)
 		switch {
 		case err != nil || found:
 			return err
 		case t.delivered == 0 && rpc.IsNotFound(liveErr):
-			// The client asks again by itself.
+			// The client retries by itself.
 			return rpc.NotFound("the log of container %s is not available yet, or was not kept", t.container.name)
 		case t.svc.clock.Now().After(deadline):
 			return rpc.Unavailable(liveErr, "the log broke off after %d lines and was not kept", t.delivered)
-		case !t.pause(ctx):
+		case clock.Sleep(ctx, t.svc.clock, t.svc.config.Logs.SealPoll) != nil:
 			return ctx.Err()
 		}
 	}
 }
 
-// gone tells whether the log may be had elsewhere or later.
+// gone reports whether the log may be available elsewhere or later.
 func gone(err error) bool {
 	switch rpc.KindOf(err) {
 	case rpc.KindNotFound, rpc.KindUnavailable, rpc.KindCanceled, rpc.KindInternal, rpc.KindDeadlineExceeded, rpc.KindUnimplemented:
@@ -65,7 +69,11 @@ func gone(err error) bool {
 func (t *tail) live(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := t.svc.deps.PodLogs.TailContainer(ctx, &enginev1.TailContainerRequest{
+	logs := t.svc.deps.PodLogs[cmp.Or(t.cluster, ident.DefaultCluster)]
+	if logs == nil {
+		return rpc.Unavailable(nil, "the logs of cluster %q are not reachable from this process; configure its address under clusters", t.cluster)
+	}
+	stream, err := logs.TailContainer(ctx, &enginev1.TailContainerRequest{
 		Namespace: t.container.namespace, Pod: t.container.pod, Container: t.container.name, Follow: true,
 	})
 	if err != nil {
@@ -108,7 +116,7 @@ func (t *tail) deliver(lines []*dataplane.LogLine) error {
 	return nil
 }
 
-// stored sends what is left from the stored copy; false when there is none yet.
+// stored sends the rest from the stored copy; false when there is none yet.
 func (t *tail) stored(ctx context.Context) (bool, error) {
 	if t.sealed == "" {
 		return false, nil
@@ -128,15 +136,4 @@ func (t *tail) stored(ctx context.Context) (bool, error) {
 		return t.deliver(lines[known:])
 	})
 	return true, err
-}
-
-func (t *tail) pause(ctx context.Context) bool {
-	timer := t.svc.clock.NewTimer(t.svc.config.Logs.SealPoll)
-	defer timer.Stop()
-	select {
-	case <-timer.C():
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/dataproxy"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/logs/dataplane"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
@@ -27,7 +27,7 @@ func (s *Service) tailLogs(ctx context.Context, r *dataproxy.TailLogsRequest, se
 	id, attempt := r.GetActionId(), r.GetAttempt()
 	switch {
 	case id.GetRun() == nil || id.GetName() == "":
-		return rpc.InvalidArgument("action_id", "the run and the name are needed")
+		return rpc.InvalidArgument("action_id", "the run and the name are required")
 	case attempt == 0:
 		return rpc.InvalidArgument("attempt", "attempts count from 1")
 	}
@@ -44,7 +44,7 @@ func (s *Service) tailLogs(ctx context.Context, r *dataproxy.TailLogsRequest, se
 		return err
 	}
 	out := &logSink{send: send, batch: s.config.Logs.BatchLines}
-	return s.tailAll(ctx, out, containers, logs.GetCluster(), layout.AttemptDir(storage.GetRunOutputBase(), id.GetName(), attempt))
+	return s.tailAll(ctx, out, containers, logs.GetCluster(), blobpath.AttemptDir(storage.GetRunOutputBase(), id.GetName(), attempt))
 }
 
 // tailAll tails the containers at once, with heartbeats in between. Only the first, which is the primary one, must have a
@@ -54,7 +54,7 @@ func (s *Service) tailAll(ctx context.Context, out *logSink, containers []contai
 	for i, c := range containers {
 		sealed := ""
 		if c.primaryPod { // logs of other pods are not stored
-			sealed = layout.SealedLog(attemptDir, c.name)
+			sealed = blobpath.SealedLog(attemptDir, c.name)
 		}
 		t := &tail{svc: s, container: c, cluster: cluster, sealed: sealed, out: out}
 		tails.Go(func() error {
@@ -93,7 +93,7 @@ func (s *Service) heartbeat(ctx context.Context, out *logSink) {
 	}
 }
 
-// container is one whose log is wanted.
+// container is a container whose log was requested.
 type container struct {
 	namespace, pod, name string
 	primaryPod           bool

@@ -20,7 +20,7 @@ var _ workflowconnect.TranslatorServiceHandler = (*translatorHandler)(nil)
 // TaskSpecToLaunchFormJson implements TranslatorService.
 func (h *translatorHandler) TaskSpecToLaunchFormJson(_ context.Context, r *workflow.TaskSpecToLaunchFormJsonRequest) (*workflow.TaskSpecToLaunchFormJsonResponse, error) { //nolint:staticcheck // the contract spells it so
 	if r.GetTaskSpec().GetTaskTemplate() == nil {
-		return nil, rpc.InvalidArgument("task_spec.task_template", "is needed")
+		return nil, rpc.InvalidArgument("task_spec.task_template", "is required")
 	}
 	form, err := launchform.TaskForm(r.GetTaskSpec())
 	if err != nil {
@@ -52,7 +52,7 @@ func (h *translatorHandler) LiteralsToLaunchFormJson(ctx context.Context, r *wor
 // LaunchFormJsonToLiterals implements TranslatorService.
 func (h *translatorHandler) LaunchFormJsonToLiterals(_ context.Context, r *workflow.LaunchFormJsonToLiteralsRequest) (*workflow.LaunchFormJsonToLiteralsResponse, error) { //nolint:staticcheck // the contract spells it so
 	if r.GetJson() == nil {
-		return nil, rpc.InvalidArgument("json", "is needed")
+		return nil, rpc.InvalidArgument("json", "is required")
 	}
 	literals, err := launchform.FromForm(r.GetJson())
 	if err != nil {
@@ -64,7 +64,7 @@ func (h *translatorHandler) LaunchFormJsonToLiterals(_ context.Context, r *workf
 // JsonValuesToLiterals implements TranslatorService.
 func (h *translatorHandler) JsonValuesToLiterals(_ context.Context, r *workflow.JsonValuesToLiteralsRequest) (*workflow.JsonValuesToLiteralsResponse, error) { //nolint:staticcheck // the contract spells it so
 	if r.GetVariables() == nil {
-		return nil, rpc.InvalidArgument("variables", "are needed")
+		return nil, rpc.InvalidArgument("variables", "are required")
 	}
 	literals, err := launchform.FromValues(r.GetVariables(), r.GetValues())
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Service) ownedLiterals(ctx context.Context, r *workflow.LiteralsToLaunc
 	switch owner := r.GetOwner().(type) {
 	case *workflow.LiteralsToLaunchFormJsonRequest_ActionId:
 		if owner.ActionId.GetRun() == nil || owner.ActionId.GetName() == "" {
-			return nil, rpc.InvalidArgument("action_id", "the run and the name are needed")
+			return nil, rpc.InvalidArgument("action_id", "the run and the name are required")
 		}
 		uris, err := s.deps.Runs.GetActionDataURIs(ctx, &workflow.GetActionDataURIsRequest{ActionId: owner.ActionId})
 		if err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/cachekey"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// UploadInputs implements DataProxyService. Inputs lie at a path made of all their content, so that no two requests can
-// overwrite each other's. The hash, which feeds the cache, is the one that the SDK computes: it leaves out what the task
-// ignores, and the context.
+// UploadInputs implements DataProxyService. The path of inputs is a hash of all their content, so that two requests
+// cannot overwrite each other's inputs. The hash for the cache is the one that the SDK computes: it leaves out inputs
+// that the task ignores, and the context.
 func (s *Service) UploadInputs(ctx context.Context, r *dataproxy.UploadInputsRequest) (*dataproxy.UploadInputsResponse, error) {
 	project, domain, err := s.inputsScope(ctx, r)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Service) UploadInputs(ctx context.Context, r *dataproxy.UploadInputsReq
 		return nil, err
 	}
 	uri := s.inputsDir(base, project, domain) + digestOf(body)
-	if err := s.deps.Store.WriteAll(ctx, layout.InputsPath(uri), body); err != nil {
+	if err := s.deps.Store.WriteAll(ctx, blobpath.InputsPath(uri), body); err != nil {
 		return nil, storeError(err, "base_dir", uri)
 	}
 	return &dataproxy.UploadInputsResponse{
@@ -82,7 +82,7 @@ func (s *Service) baseDir(ctx context.Context, own, projectName, domain string) 
 // inputsDir is the directory of the inputs of a project and domain, with a trailing slash.
 func (s *Service) inputsDir(base, project, domain string) string {
 	if base == "" {
-		return layout.Uploads(s.deps.Store.Root(), project, domain) + "/offloaded-inputs/"
+		return blobpath.Uploads(s.deps.Store.Root(), project, domain) + "/offloaded-inputs/"
 	}
 	return strings.TrimRight(base, "/") + "/" + project + "/" + domain + "/offloaded-inputs/"
 }
@@ -96,7 +96,7 @@ func (s *Service) inputsScope(ctx context.Context, r *dataproxy.UploadInputsRequ
 		project, domain = id.ProjectId.GetName(), id.ProjectId.GetDomain()
 		return project, domain, s.checkScope(ctx, "project_id.name", project, "project_id.domain", domain)
 	default:
-		return "", "", rpc.InvalidArgument("id", "one of run_id and project_id is needed")
+		return "", "", rpc.InvalidArgument("id", "one of run_id and project_id is required")
 	}
 }
 
@@ -112,14 +112,14 @@ func (s *Service) ignoredInputs(ctx context.Context, r *dataproxy.UploadInputsRe
 	case *dataproxy.UploadInputsRequest_TriggerName:
 		spec, err = s.triggerSpec(ctx, t.TriggerName)
 	default:
-		return nil, rpc.InvalidArgument("task", "one of task_id, task_spec and trigger_name is needed")
+		return nil, rpc.InvalidArgument("task", "one of task_id, task_spec and trigger_name is required")
 	}
 	return spec.GetTaskTemplate().GetMetadata().GetCacheIgnoreInputVars(), err
 }
 
 func (s *Service) taskSpec(ctx context.Context, id *task.TaskIdentifier) (*task.TaskSpec, error) {
 	if id == nil {
-		return nil, rpc.InvalidArgument("task_id", "is needed")
+		return nil, rpc.InvalidArgument("task_id", "is required")
 	}
 	response, err := s.deps.Tasks.GetTaskDetails(ctx, &task.GetTaskDetailsRequest{TaskId: id})
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *Service) trigger(ctx context.Context, field string, name *common.Trigge
 		return nil, rpc.Unimplemented("triggers are not served here")
 	}
 	if name == nil {
-		return nil, rpc.InvalidArgument(field, "is needed")
+		return nil, rpc.InvalidArgument(field, "is required")
 	}
 	response, err := s.deps.Triggers.GetTriggerDetails(ctx, &trigger.GetTriggerDetailsRequest{Name: name})
 	if err != nil {

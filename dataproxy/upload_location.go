@@ -10,14 +10,14 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/dataproxy"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// CreateUploadLocation implements DataProxyService: a URL by which one file can be put, and the URI under which tasks
-// will find it. The URI has the root that the client chose, or one made of the digest, and then the file's name, as they
-// are: clients take it apart again. Uploading again is allowed.
+// CreateUploadLocation implements DataProxyService: it returns a URL for uploading one file, and the URI under which
+// tasks will find it. The URI consists of the root that the client chose, or one derived from the digest, and the
+// file's name, both unchanged: clients split it again. Uploading again is allowed.
 func (s *Service) CreateUploadLocation(ctx context.Context, r *dataproxy.CreateUploadLocationRequest) (*dataproxy.CreateUploadLocationResponse, error) {
 	path, err := uploadPath(r)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Service) CreateUploadLocation(ctx context.Context, r *dataproxy.CreateU
 	if err := s.checkScope(ctx, "project", r.GetProject(), "domain", r.GetDomain()); err != nil {
 		return nil, err
 	}
-	uri := layout.Uploads(s.deps.Store.Root(), r.GetProject(), r.GetDomain()) + "/" + path
+	uri := blobpath.Uploads(s.deps.Store.Root(), r.GetProject(), r.GetDomain()) + "/" + path
 	signed, err := s.deps.Store.SignPut(ctx, uri, blobstore.PutOptions{
 		Expires: expires, ContentMD5: r.GetContentMd5(), MaxBytes: limit, MD5Metadata: r.GetAddContentMd5Metadata(),
 	})
@@ -51,21 +51,21 @@ func (s *Service) CreateUploadLocation(ctx context.Context, r *dataproxy.CreateU
 	}, nil
 }
 
-// uploadPath is where the file goes within the uploads of its project and domain.
+// uploadPath is the path of the file within the uploads of its project and domain.
 func uploadPath(r *dataproxy.CreateUploadLocationRequest) (string, error) {
 	digest, root, name := r.GetContentMd5(), r.GetFilenameRoot(), r.GetFilename()
 	if len(digest) != 0 && len(digest) != md5.Size {
 		return "", rpc.InvalidArgument("content_md5", "must have %d bytes", md5.Size)
 	}
 	if len(digest) == 0 && root == "" {
-		return "", rpc.InvalidArgument("content_md5", "is needed, or filename_root")
+		return "", rpc.InvalidArgument("content_md5", "is required, or filename_root")
 	}
 	if root == "" {
 		root = strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(digest))
 	}
 	if name == "" {
 		if len(digest) == 0 {
-			return "", rpc.InvalidArgument("filename", "is needed, or content_md5")
+			return "", rpc.InvalidArgument("filename", "is required, or content_md5")
 		}
 		name = hex.EncodeToString(digest)
 	}

@@ -1,7 +1,7 @@
 package dataproxy_test
 
 import (
-	"crypto/md5" //nolint:gosec // the protocol's digest
+	"crypto/md5"
 	"encoding/base64"
 	"net/http"
 	"os"
@@ -25,7 +25,7 @@ import (
 )
 
 func upload(body []byte) *dataproxy.CreateUploadLocationRequest {
-	digest := md5.Sum(body) //nolint:gosec // as above
+	digest := md5.Sum(body)
 	return &dataproxy.CreateUploadLocationRequest{
 		Project: run.Project, Domain: run.Domain, Filename: "fast.tar.gz", ContentMd5: digest[:],
 		ExpiresIn: durationpb.New(time.Minute), AddContentMd5Metadata: true,

@@ -11,7 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/manager/command"
 )
 
-// startServer puts the product together as serve does; only what stands behind it is ours.
+// startServer starts the server as serve does, on the demo's own database, cluster and files.
 func (d *demo) startServer(ctx context.Context) error {
 	d.config.Database.URL = d.postgres.DSN()
 	server, err := d.config.Complete(ctx, manager.Options{
@@ -27,8 +27,8 @@ func (d *demo) startServer(ctx context.Context) error {
 	return server.Start(ctx)
 }
 
-// configure reads the server's configuration before anything runs, so that a mistake in it is known at once. Only the
-// database's address is not known yet.
+// configure reads the server's configuration before anything runs, so that mistakes show at once. Only the
+// address of the database is not known yet.
 func (d *demo) configure() error {
 	signing, err := d.dir.Secret("signing-key")
 	if err != nil {
@@ -39,17 +39,17 @@ func (d *demo) configure() error {
 		return err
 	}
 	config, err := manager.Load("", slices.Concat(
-		// Tasks on a laptop are small unless they say otherwise.
+		// Small defaults, since tasks share a laptop.
 		[]string{"executor.pod.defaultCpu=250m", "executor.pod.defaultMemory=256Mi", "executor.pod.copilot.cpu=50m", "logging.format=json"},
 		d.opts.Set,
-		// What the demo stands on comes last: neither the environment nor --set may point it elsewhere.
+		// The demo's own parts come last: neither the environment nor --set may replace them.
 		[]string{
 			"server.listen=" + d.opts.Listen,
 			"database.url=postgres:///not-started-yet",
 			"storage.url=file://" + d.dir.Blobs(),
 			"storage.publicURL=" + d.url(),
 			"storage.signingKey=" + signing,
-			"storage.sync=false", // as with etcd: the demo survives the death of processes, not of the machine
+			"storage.sync=false", // as with etcd: the demo survives process crashes, not a power cut
 			"auth.internalToken=" + internal,
 			"executor.pod.endpoint=" + d.authority(),
 			"executor.pod.insecure=true",
@@ -60,20 +60,20 @@ func (d *demo) configure() error {
 		return err
 	}
 	config.Executor.Pod.DefaultEnv = append(config.Executor.Pod.DefaultEnv,
-		// Parents write the inputs of their children into directories that nobody has made.
+		// Parents write the inputs of their children into directories that do not exist yet.
 		`FSSPEC_FILE={"auto_mkdir": true}`,
-		// Nothing phones home.
+		// No telemetry leaves the machine.
 		"FLYTE_DISABLE_SENTRY=1",
 	)
 	if len(config.Runs.Webhooks.Allow) == 0 {
-		// People try webhooks with a server of their own machine.
+		// People test webhooks with a server on their own machine.
 		config.Runs.Webhooks.Allow = []string{"127.0.0.0/8", "::1/128"}
 	}
 	d.config = config
 	return nil
 }
 
-// openLog makes the loggers of the process; everything goes to one file.
+// openLog creates the loggers of the process. They write to one file.
 func (d *demo) openLog() error {
 	log, err := obs.NewLogger(d.config.Logging, d.logFile)
 	if err != nil {

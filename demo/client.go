@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 )
 
-// clientConfig is the path of a configuration for the SDK and its command line.
+// clientConfig is the path of the configuration for the SDK and its command line.
 func (d *demo) clientConfig() string { return filepath.Join(d.dir.Root(), "config.yaml") }
 
 func (d *demo) writeClientConfig() error {
-	// The builder is remote because the server answers for images: no client looks for Docker.
+	// The builder is remote: the server answers for images, so that clients do not look for Docker.
 	content := fmt.Sprintf(`# For the demo in this directory: flyte --config %s ...
 admin: {endpoint: "dns:///%s", insecure: true}
 task: {project: flytesnacks, domain: development}

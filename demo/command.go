@@ -1,6 +1,6 @@
-// Package demo runs the whole product on one machine with nothing installed but Postgres's programs and Python: a private
+// Package demo runs the whole product on one machine that has only Postgres's programs and Python: a private
 // Postgres and a Kubernetes API server as children, a node that runs pods as processes, the server itself, and files
-// for an object store. It stands at the top, above manager, and only main knows it.
+// for an object store. It is built on manager, and only main imports it.
 package demo
 
 import (
@@ -18,8 +18,8 @@ func Command() *cobra.Command {
 	var config string
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Run a whole backend on this machine: database, Kubernetes API, tasks as processes",
-		Long: `Runs a whole backend on this machine: a private Postgres, a Kubernetes API server, a local node that runs tasks as
+		Short: "Run a complete backend on this machine: database, Kubernetes API, tasks as processes",
+		Long: `Runs a complete backend on this machine: a private Postgres, a Kubernetes API server, a local node that runs tasks as
 processes, and the server. Everything stays in one directory and survives a restart. Nothing is reachable from
 other machines unless --listen says so. Ctrl-C stops everything in order, a second Ctrl-C at once.`,
 		Args: cobra.NoArgs,
@@ -57,15 +57,15 @@ other machines unless --listen says so. Ctrl-C stops everything in order, a seco
 		},
 	}
 	set := cmd.Flags()
-	set.StringVar(&flags.DataDir, "data-dir", "", "where everything is kept (default ~/.flyte-binary/demo, for root /var/lib/flyte-binary/demo)")
-	set.StringVar(&flags.Listen, "listen", defaultListen, "address of the one port; port 0 takes a free one")
-	set.BoolVar(&flags.Ephemeral, "ephemeral", false, "keep nothing: use a temporary directory")
-	set.StringVar(&flags.Python, "python", "", "Python environment in which tasks run (default: one made for the demo)")
-	set.StringArrayVar(&images, "image", nil, "environment for an image, as name=DIR; a * in the name stands for any text; may be repeated")
-	set.Float64Var(&flags.CPUs, "cpus", 0, "processors that tasks may ask for together (default: all of this machine)")
-	set.StringArrayVar(&flags.Set, "set", nil, "override a key of the server's configuration, as in --set logging.level=debug")
-	set.StringVar(&config, "config", "", "file with these options in its section demo")
-	set.StringVar(&flags.sample, "sample", "", "Python file whose task main is run when everything is up")
+	set.StringVar(&flags.DataDir, "data-dir", "", "data directory (default ~/.flyte-binary/demo, for root /var/lib/flyte-binary/demo)")
+	set.StringVar(&flags.Listen, "listen", defaultListen, "host:port to serve on; port 0 picks a free one")
+	set.BoolVar(&flags.Ephemeral, "ephemeral", false, "use a temporary data directory and delete it at the end")
+	set.StringVar(&flags.Python, "python", "", "Python environment for tasks (default: one created for the demo)")
+	set.StringArrayVar(&images, "image", nil, "Python environment for an image, as name=DIR; * in the name matches any text; may be repeated")
+	set.Float64Var(&flags.CPUs, "cpus", 0, "total CPUs that tasks may request (default: all of this machine)")
+	set.StringArrayVar(&flags.Set, "set", nil, "override a key of the server's configuration, for example --set logging.level=debug; may be repeated")
+	set.StringVar(&config, "config", "", "YAML file with these options in its section demo")
+	set.StringVar(&flags.sample, "sample", "", "Python file whose task main is run when the demo is ready")
 	if err := set.MarkHidden("sample"); err != nil {
 		panic(fmt.Sprintf("flag of our own: %v", err))
 	}

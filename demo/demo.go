@@ -43,7 +43,7 @@ type demo struct {
 	server   *manager.Server
 }
 
-// run brings everything up, waits until the context ends and takes everything down.
+// run starts everything, waits until the context ends, and stops everything.
 func run(ctx context.Context, opts Options, out io.Writer) (failure error) {
 	d := &demo{opts: opts, clock: clock.System{}, screen: terminal.New(out, clock.System{})}
 	began := d.clock.Now()
@@ -59,7 +59,7 @@ func run(ctx context.Context, opts Options, out io.Writer) (failure error) {
 	defer func() { failure = errors.Join(failure, d.stop(ctx)) }()
 	if err := d.start(ctx); err != nil {
 		if ctx.Err() != nil {
-			return nil // told to stop while starting
+			return nil // interrupted while starting
 		}
 		return err
 	}
@@ -74,7 +74,7 @@ func run(ctx context.Context, opts Options, out io.Writer) (failure error) {
 	return nil
 }
 
-// open takes the directory, the port and the log: whatever may be in somebody else's hands, before anything starts.
+// open acquires what another process may hold, before anything starts: the directory, the port and the log.
 func (d *demo) open(ctx context.Context) (func() error, error) {
 	var err error
 	if d.opts.Ephemeral {
@@ -111,7 +111,7 @@ func (d *demo) openFiles() error {
 	return d.openLog()
 }
 
-// preparePython makes the demo's own environment, which takes a while, or checks the user's.
+// preparePython creates the demo's own environment, which takes a while, or checks the user's.
 func (d *demo) preparePython(ctx context.Context) error {
 	if !d.opts.ownPython {
 		return pyenv.Check(d.opts.Python)
@@ -123,7 +123,7 @@ func (d *demo) preparePython(ctx context.Context) error {
 	return pyenv.Ensure(ctx, d.opts.Python, d.screen)
 }
 
-// start brings the parts up: the database beside the API server and its node, the server on top of both.
+// start starts the parts: the database in parallel with the API server and its node, then the server.
 func (d *demo) start(ctx context.Context) error {
 	if err := d.build(); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (d *demo) start(ctx context.Context) error {
 	return d.screen.Step("server", "", func() error { return d.startServer(ctx) })
 }
 
-// build makes the children that need nothing of each other.
+// build creates the children, which do not depend on each other.
 func (d *demo) build() error {
 	certificates, err := node.EnsureCertificates(d.certificates(), nodeAddress, d.clock)
 	if err != nil {
@@ -166,12 +166,12 @@ func (d *demo) build() error {
 	d.postgres, err = pgembed.New(pgembed.Config{
 		DataDir: d.dir.Postgres(), Ephemeral: d.opts.Ephemeral, Restart: true, Clock: d.clock,
 		Log:    d.log.With().Str("child", "postgres").Logger(),
-		OnExit: func(err error) { d.log.Error().Err(err).Msg("postgres died; starting it again") },
+		OnExit: func(err error) { d.log.Error().Err(err).Msg("postgres died; restarting") },
 	})
 	return err
 }
 
-// stop takes everything down in the order of dependence: nobody loses what it stands on before it has ended.
+// stop stops the parts in reverse order of their dependencies.
 func (d *demo) stop(ctx context.Context) error {
 	d.screen.Line("Stopping ...")
 	var failures []error
@@ -201,10 +201,10 @@ func (d *demo) stop(ctx context.Context) error {
 func (d *demo) announce(took time.Duration) {
 	d.screen.Line("Ready in %.1fs: %s", took.Seconds(), d.url())
 	if host, _, _ := net.SplitHostPort(d.opts.Listen); !isLoopback(host) {
-		d.screen.Line("  Everyone who reaches %s can run code here: the demo has no sign-in.", d.listener.Addr())
+		d.screen.Line("  Everyone who reaches %s can run code here: the demo has no authentication.", d.listener.Addr())
 	}
 	d.screen.Line("  clients     flyte --config %s ...", d.clientConfig())
 	d.screen.Line("  kubectl     --kubeconfig %s", d.cluster.Kubeconfig())
 	d.screen.Line("  logs        %s", d.dir.Logs())
-	d.screen.Line("  Ctrl-C stops everything; the data stay.")
+	d.screen.Line("  Ctrl-C stops everything; the data is kept.")
 }

@@ -90,7 +90,7 @@ func TestSecondCtrlCStopsAtOnce(t *testing.T) {
 	demo := demotest.Start(t, "--ephemeral")
 	children := demo.Children()
 	require.Eventually(t, func() bool { demo.Interrupt(); return demo.Exited() }, time.Minute, 50*time.Millisecond)
-	require.Equal(t, 130, demo.Wait(), "it does not wait for an orderly stop")
+	require.Equal(t, 130, demo.Wait(), "it does not wait for a graceful stop")
 	require.Eventually(t, func() bool {
 		for _, pid := range children {
 			if demotest.Alive(pid) {
@@ -118,7 +118,7 @@ func TestDemoExplainsWhatIsInItsWay(t *testing.T) {
 		"port in use":       {[]string{"--ephemeral", "--listen", fmt.Sprintf("127.0.0.1:%d", busy)}, []string{"is in use", fmt.Sprintf("--listen 127.0.0.1:%d", busy+1)}},
 		"directory in use":  {[]string{"--data-dir", dir, "--listen", "127.0.0.1:0"}, []string{"another demo (process", "--data-dir"}},
 		"no such Python":    {[]string{"--ephemeral", "--listen", "127.0.0.1:0", "--python", "/nowhere"}, []string{"/nowhere", "pip install flyte"}},
-		"no such image":     {[]string{"--ephemeral", "--listen", "127.0.0.1:0", "--image", "x=/nowhere"}, []string{"--image x", "no directory"}},
+		"no such image":     {[]string{"--ephemeral", "--listen", "127.0.0.1:0", "--image", "x=/nowhere"}, []string{"--image x", "not a directory"}},
 		"image without dir": {[]string{"--image", "x"}, []string{"name=directory"}},
 		"listen":            {[]string{"--listen", "8090"}, []string{"--listen", "host:port"}},
 		"contradiction":     {[]string{"--ephemeral", "--data-dir", dir}, []string{"exclude each other"}},
@@ -162,7 +162,7 @@ func TestSecretsAreTheOwnersAlone(t *testing.T) {
 			content, err := os.ReadFile(path)
 			require.NoError(t, err)
 			for _, token := range tokens {
-				require.False(t, bytes.Contains(content, token), "%s tells a secret", path)
+				require.False(t, bytes.Contains(content, token), "%s contains a secret", path)
 			}
 		}
 		return nil

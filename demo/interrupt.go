@@ -12,11 +12,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// sameSignal is the time within which a second signal is taken for an echo of the first: a wrapper that passes on what
-// the terminal has sent already sends it twice.
+// sameSignal is the time within which a second signal counts as a copy of the first: the terminal signals the whole
+// group, and a wrapper forwards its signal once more.
 const sameSignal = 300 * time.Millisecond
 
-// interruptible is a context that ends at the first SIGINT, SIGTERM or SIGHUP. The second one kills what was started and
+// interruptible is a context that ends at the first SIGINT, SIGTERM or SIGHUP. The second one kills the children and
 // ends the process at once.
 func interruptible(parent context.Context, clk clock.Clock) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
@@ -37,8 +37,8 @@ func interruptible(parent context.Context, clk clock.Clock) (context.Context, co
 	return ctx, cancel
 }
 
-// killChildren kills the direct children. Database and API server would go with us anyway; what runs tasks is made to
-// outlive us, and its tasks end with it.
+// killChildren kills the direct children. Database and API server end with this process anyway; the supervisors of
+// tasks outlive it by design, and killing them ends their tasks.
 func killChildren() {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 // nodeAddress is where the node serves logs to the API server.
 const nodeAddress = "127.0.0.1"
 
-// ownImage stands for this binary, as the image of a release does in a cluster: the co-pilots of raw containers run in it.
+// ownImage is the image name that maps to this binary, like a release image in a cluster. Co-pilots of raw containers use it.
 const ownImage = "flyte-binary"
 
-// certificates is where the node keeps those by which it and the API server know each other.
+// certificates is the directory of the certificates with which the node and the API server authenticate each other.
 func (d *demo) certificates() string { return filepath.Join(d.dir.Node(), "pki") }
 
 func (d *demo) startNode(ctx context.Context) error {

@@ -15,19 +15,19 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/node"
 )
 
-// Options are what the user of the demo may choose.
+// Options are the options of the demo.
 type Options struct {
-	// DataDir keeps everything. Default: demo below datadir.Home.
+	// DataDir is the data directory. Default: demo below datadir.Home.
 	DataDir string `json:"dataDir,omitempty"`
-	// Listen is the address of the one port, host:port. Port 0 takes a free one. Default 127.0.0.1:8088.
+	// Listen is the address of the one port, host:port. Port 0 picks a free one. Default 127.0.0.1:8088.
 	Listen string `json:"listen,omitempty"`
-	// Ephemeral keeps everything in a temporary directory that goes with the demo.
+	// Ephemeral uses a temporary data directory that is deleted when the demo stops.
 	Ephemeral bool `json:"ephemeral,omitempty"`
-	// Python is the environment in which tasks run. Default: one made for the demo, python below datadir.Home.
+	// Python is the environment in which tasks run. Default: python below datadir.Home, which is created.
 	Python string `json:"python,omitempty"`
-	// Images maps images to environments other than Python. A * in the image's name stands for any text.
+	// Images maps images to environments other than Python. A * in the image's name matches any text.
 	Images map[string]string `json:"images,omitempty"`
-	// CPUs is how many processors pods may ask for together. Default: as many as the machine has.
+	// CPUs is the total number of CPUs that pods may request. Default: as many as the machine has.
 	CPUs float64 `json:"cpus,omitempty"`
 	// Set overrides keys of the server's configuration, as section.key=value.
 	Set []string `json:"set,omitempty"`
@@ -36,7 +36,7 @@ type Options struct {
 	sample string
 	// images is Images in the node's form.
 	images []node.Image
-	// ownPython says that Python is ours to make when it is missing.
+	// ownPython means that the demo creates Python if it is missing.
 	ownPython bool
 }
 
@@ -58,10 +58,10 @@ func readFile(path string) (Options, error) {
 	return file.Demo, nil
 }
 
-// complete fills in defaults and makes paths absolute.
+// complete sets defaults and makes paths absolute.
 func (o Options) complete() (Options, error) {
 	if o.Ephemeral && o.DataDir != "" {
-		return o, errors.New("--ephemeral and --data-dir exclude each other: one drops the data, the other keeps it")
+		return o, errors.New("--ephemeral and --data-dir exclude each other: one deletes the data, the other keeps it")
 	}
 	var err error
 	if o.DataDir == "" && !o.Ephemeral {
@@ -99,7 +99,7 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// addImages takes the words of --image, name=directory.
+// addImages parses the values of --image, name=directory.
 func (o *Options) addImages(words []string) error {
 	for _, word := range words {
 		name, dir, found := strings.Cut(word, "=")
@@ -114,7 +114,7 @@ func (o *Options) addImages(words []string) error {
 	return nil
 }
 
-// nodeImages is the mapping in the node's form. Each directory has to be there now, not only when a task needs it.
+// nodeImages is the mapping in the node's form. A missing directory is an error now, not when the first task uses it.
 func (o Options) nodeImages() ([]node.Image, error) {
 	var images []node.Image
 	for name, dir := range o.Images {
@@ -123,7 +123,7 @@ func (o Options) nodeImages() ([]node.Image, error) {
 			return nil, fmt.Errorf("--image %s: %w", name, err)
 		}
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("--image %s: %s is no directory", name, dir)
+			return nil, fmt.Errorf("--image %s: %s is not a directory", name, dir)
 		}
 		images = append(images, node.Image{Pattern: name, Environment: dir})
 	}

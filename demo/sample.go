@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// runSample runs a Python file through the SDK's command line as a newcomer would, and says what to try next.
+// runSample runs a Python file through the SDK's command line, and prints what to try next.
 func (d *demo) runSample(ctx context.Context) {
 	file, err := filepath.Abs(d.opts.sample)
 	if err != nil {
@@ -34,23 +34,23 @@ func (d *demo) runSample(ctx context.Context) {
 	d.screen.Line("\nThe demo stays up until Ctrl-C.")
 }
 
-// flyte runs the SDK's command line and tells whether it succeeded.
+// flyte runs the SDK's command line and reports whether it succeeded.
 func (d *demo) flyte(ctx context.Context, dir string, args ...string) bool {
 	cmd := exec.CommandContext(ctx, filepath.Join(d.opts.Python, "bin", "flyte"), append([]string{"--config", d.clientConfig()}, args...)...)
 	cmd.Dir = dir
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // a screen of its own lets the command draw its progress
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // on a terminal the command draws its progress
 	cmd.Env = append(os.Environ(), "FLYTE_DISABLE_SENTRY=1")
 	if err := cmd.Run(); err != nil && !abortedAtExit(err) {
 		if ctx.Err() == nil {
-			d.screen.Line("The sample did not work (%v). The server's log is in %s.", err, d.dir.Logs())
+			d.screen.Line("The sample failed (%v). The server's log is in %s.", err, d.dir.Logs())
 		}
 		return false
 	}
 	return true
 }
 
-// abortedAtExit tells whether the client aborted. Its HTTP library has threads of its own, which now and then abort the process
-// while the interpreter ends: after all is done and said.
+// abortedAtExit reports whether the client aborted. Threads of its HTTP library sometimes abort the process while the
+// interpreter exits, after the work is done.
 func abortedAtExit(err error) bool {
 	var ended *exec.ExitError
 	if !errors.As(err, &ended) {

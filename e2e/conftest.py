@@ -1,4 +1,5 @@
-"""One demo server for the whole session, and the SDK pointed at it."""
+"""One demo server per worker, and the SDK configured for it. Workers do not share servers: a node runs few tasks at a time, so
+tests that hold them would block those of another worker."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from server import Server
 
 ROOT = pathlib.Path(__file__).resolve().parent
 
-# The client's HTTP library has threads of its own, which now and then abort the process while the interpreter ends: after
-# all is done and said. What a command printed is what counts.
+# Threads of the client's HTTP library sometimes abort the process while the interpreter exits, after the work is done. Only
+# the output of a command counts.
 ABORTED_AT_EXIT = -signal.SIGABRT
 
 
@@ -27,7 +28,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Ends without the interpreter's end, for the reason above; all fixtures have been torn down, all results are told."""
+    """Skips the interpreter's shutdown, for the reason above; all fixtures are torn down and all results are reported."""
     status = config.stash.get(STATUS, None)
     if status is not None:
         sys.stdout.flush()
@@ -36,6 +37,18 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 STATUS = pytest.StashKey[int]()
+
+
+# These files take longest. They come first, so that no worker runs one of them last while the others are idle.
+LONG = ["test_outside", "test_faults", "test_flows", "test_cache"]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def place(item: pytest.Item) -> int:
+        return LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG)
+
+    items.sort(key=place)
 
 
 @pytest.fixture(scope="session")
@@ -57,7 +70,7 @@ def home(tmp_path_factory: pytest.TempPathFactory):
 
 
 def connect(instance: Server) -> None:
-    """Points this process's SDK at a server."""
+    """Configures this process's SDK for a server."""
     flyte.init(
         endpoint=f"dns:///{instance.endpoint}",
         insecure=True,
@@ -90,7 +103,7 @@ def command_line(server: Server, folder: pathlib.Path):
         "image: {builder: remote}\n"
     )
 
-    def run(*words: str, check: bool = True, timeout: float = 120) -> str:
+    def run(*words: str, check: bool = True, timeout: float = 600) -> str:
         env = dict(os.environ, COLUMNS="300", NO_COLOR="1", TERM="dumb")
         done = subprocess.run(
             [str(pathlib.Path(sys.executable).parent / "flyte"), "--config", str(config), "-of", "json", *words],

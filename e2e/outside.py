@@ -1,5 +1,5 @@
-"""What the server stands on in production, each started apart from it: Postgres, etcd, a Kubernetes API server, its controllers,
-a node, and an object store that speaks S3 and checks signatures. And the server itself, as `serve` runs it."""
+"""The server's dependencies as in production, each as a process of its own: Postgres, etcd, a Kubernetes API server, its
+controllers, a node, and an S3 object store that checks signatures. And the server itself, run by `serve`."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ class Part:
             return
         self.process.send_signal(how)
         try:
-            self.process.wait(timeout=60)
+            self.process.wait(timeout=300)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
 
-    def wait(self, works, timeout: float = 180) -> None:
-        """Waits until the process does its work; it must not end before."""
+    def wait(self, works, timeout: float = 600) -> None:
+        """Waits until the process works; it must not exit before."""
 
         def condition() -> bool:
             code = self.process.poll()
@@ -153,7 +153,7 @@ class Outside:
         return f"http://localhost:{self.ports['s3']}"
 
     def objects(self, below: str = "") -> list[pathlib.Path]:
-        """The files that stand for the bucket's objects."""
+        """The files of the bucket's objects."""
         return [p for p in (self.buckets / BUCKET / "installation" / below).rglob("*") if p.is_file()]
 
     # The cluster.
@@ -202,7 +202,7 @@ class Outside:
         ).wait(lambda: self.kube("/api/v1/nodes/local") is not None)
 
     def kube(self, path: str, new: dict | None = None):
-        """What the API server answers, or None where it does not or there is nothing."""
+        """The API server's answer; None if it does not answer or the object does not exist."""
         try:
             trust = ssl.create_default_context(cafile=str(self.folder / "certificates" / "apiserver.crt"))
             trust.verify_flags &= ~getattr(ssl, "VERIFY_X509_STRICT", 0)
@@ -227,17 +227,18 @@ class Outside:
             found += [item["metadata"]["name"] for item in answer["items"]]
         return found
 
-    # What stands on it.
+    # The server on top of them.
 
     def config(self, name: str, endpoint: str, elect: bool = False) -> pathlib.Path:
-        """The configuration file of one server. Tasks reach it, or what stands for it, at the endpoint."""
+        """The configuration file of one server. Tasks reach it, or its proxy, at the endpoint."""
         path = self.folder / f"{name}.yaml"
         path.write_text(json.dumps({
             "database": {"url": self.database},
             "storage": {"url": f"s3://{BUCKET}/installation", "s3": {
                 "endpoint": self.s3, "region": "us-east-1", "accessKeyID": "flyte", "secretAccessKey": TOKEN}},
             "kubernetes": {"kubeconfig": str(self.kubeconfig)},
-            "bridge": {"namespace": "{{project}}-{{domain}}", "election": {"enabled": elect, "namespace": "default"}},
+            "actions": {"taskActions": {"namespace": "{{project}}-{{domain}}"}},
+            "replicas": {"several": elect, "namespace": "default"},
             "executor": {
                 "pod": {
                     "endpoint": endpoint, "insecure": True, "defaultCpu": "250m", "defaultMemory": "256Mi",
@@ -245,7 +246,6 @@ class Outside:
                                    "FLYTE_DISABLE_SENTRY=1"],
                     "envFromSecrets": ["object-store"],
                 },
-                "leaderElection": {"enabled": elect, "namespace": "default"},
             },
         }))
         return path
@@ -266,11 +266,11 @@ class Replica(Server):
 
 def slim(*words: str) -> subprocess.CompletedProcess:
     """Runs a subcommand of the slim program to its end."""
-    return subprocess.run([need(SLIM), *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+    return subprocess.run([need(SLIM), *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
 
 
 class Balancer:
-    """What a service of Kubernetes is to replicas: one address, and each new connection goes to the next that answers."""
+    """Stands in for a Kubernetes Service: one address, and each new connection goes to the next replica that answers."""
 
     def __init__(self):
         self.port = free_port()

@@ -25,7 +25,7 @@ def free_port() -> int:
 
 
 def open_to_postgres(folder: pathlib.Path) -> None:
-    """Lets other accounts pass through pytest's private directories: Postgres runs as one of them when we are root."""
+    """Lets other accounts traverse pytest's private directories: under root, Postgres runs as one of them."""
     if os.geteuid() != 0:
         return
     temporary = pathlib.Path(tempfile.gettempdir())
@@ -39,7 +39,7 @@ class Server:
     """A demo server: its process, its data directory, its port."""
 
     def __init__(self, folder: pathlib.Path, *flags: str):
-        open_to_postgres(folder)
+        self.folder = folder
         self.data = folder / "data"
         self.log = folder / "server.log"
         self.flags = flags
@@ -59,14 +59,15 @@ class Server:
         return [str(BINARY), "demo", "--data-dir", str(self.data), "--listen", f"127.0.0.1:{self.port}",
                 "--python", str(env_dir), *self.flags]
 
-    def start(self, timeout: float = 120) -> None:
+    def start(self, timeout: float = 600) -> None:
+        open_to_postgres(self.folder)  # each time: every pytest that starts on this machine closes the directory that they share
         out = self.log.open("ab")
         self.process = subprocess.Popen(
             self.command(), stdout=out, stderr=out, stdin=subprocess.DEVNULL, start_new_session=True,
         )
         self.wait_ready(timeout)
 
-    def wait_ready(self, timeout: float = 120) -> None:
+    def wait_ready(self, timeout: float = 600) -> None:
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
             if self.process is not None and self.process.poll() is not None:
@@ -78,7 +79,7 @@ class Server:
 
     def ready(self) -> bool:
         try:
-            with urllib.request.urlopen(f"{self.url}/readyz", timeout=2) as answer:
+            with urllib.request.urlopen(f"{self.url}/readyz", timeout=20) as answer:
                 return answer.status == 200
         except (urllib.error.URLError, OSError):
             return False
@@ -98,7 +99,7 @@ class Server:
             return
         self.process.send_signal(signal.SIGINT)
         try:
-            self.process.wait(timeout=60)
+            self.process.wait(timeout=300)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
@@ -125,7 +126,7 @@ class Server:
             headers={"Content-Type": "application/json", **(headers or {})},
         )
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=120) as answer:
                 return answer.status, json.loads(answer.read() or b"{}")
         except urllib.error.HTTPError as error:
             raw = error.read()
@@ -136,7 +137,7 @@ class Server:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process exists and is no zombie."""
+    """Whether a process exists and is not a zombie."""
     try:
         state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     except OSError:
@@ -144,8 +145,9 @@ def alive(pid: int) -> bool:
     return state != "Z"
 
 
-def eventually(condition, timeout: float = 60, what: str = "the condition"):
-    """Polls until the condition gives something true, and returns that."""
+def eventually(condition, timeout: float = 600, what: str = "the condition"):
+    """Polls until the condition returns a true value, and returns it. The limit is wide, for busy machines; a passing test never
+    comes near it."""
     deadline = time.monotonic() + timeout
     while True:
         value = condition()

@@ -44,7 +44,7 @@ def child_statuses(handle) -> list[str]:
 
 @pytest.fixture
 def word() -> str:
-    """An input that nobody had before."""
+    """An input that was never used before."""
     return uuid.uuid4().hex[:8]
 
 
@@ -117,7 +117,7 @@ def test_serialized(word):
     assert child_statuses(handle) == ["CACHE_HIT", "CACHE_HIT", "CACHE_POPULATED"]
 
 
-def test_outputs_that_are_gone(word):
+def test_miss_when_the_cached_outputs_are_gone(word):
     first = run(cached.stamp, word)
     uri = remote.ActionDetails.get(run_name=first.name, name="a0").pb2.attempts[0].outputs.output_uri
     pathlib.Path(urllib.parse.urlparse(uri).path).unlink()

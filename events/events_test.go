@@ -16,7 +16,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/events"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
@@ -172,12 +171,12 @@ func TestOutagesAreWaitedOut(t *testing.T) {
 		_, err := sink.Record(t.Context(), []*enginev1.Transition{transition("a", 1)})
 		done <- err
 	}()
-	for pause := events.DefaultConfig().FirstBackoff; failures.Load() > 0; pause *= 2 {
+	for pause := events.DefaultConfig().Backoff.First; failures.Load() > 0; pause *= 2 {
 		require.Eventually(t, func() bool { return fake.Timers() == 1 }, time.Minute, time.Millisecond)
 		fake.Step(pause)
 	}
 	require.Eventually(t, func() bool {
-		fake.Step(events.DefaultConfig().MaxBackoff)
+		fake.Step(events.DefaultConfig().Backoff.Max)
 		select {
 		case err := <-done:
 			require.NoError(t, err)
@@ -256,9 +255,7 @@ func TestEventsProxy(t *testing.T) {
 	require.NoError(t, err)
 	recorded := e.recorded()[0]
 	require.Nil(t, recorded[0].GetError())
-	require.Equal(t, "it broke", recorded[1].GetError().GetMessage())
-	require.Equal(t, "Unknown", recorded[1].GetError().GetCode())
-	require.Equal(t, core.ExecutionError_USER, recorded[1].GetError().GetKind())
+	require.Equal(t, "it broke", recorded[1].GetEvent().GetErrorInfo().GetMessage(), "its error is derived where it is stored")
 
 	for field, request := range map[string]*workflow.RecordRequest{
 		"events":            {},
@@ -274,10 +271,10 @@ func TestEventsProxy(t *testing.T) {
 func TestConfig(t *testing.T) {
 	require.NoError(t, events.DefaultConfig().Validate())
 	for field, spoil := range map[string]func(*events.Config){
-		"maxBatch":     func(c *events.Config) { c.MaxBatch = 0 },
-		"callTimeout":  func(c *events.Config) { c.CallTimeout = 0 },
-		"firstBackoff": func(c *events.Config) { c.FirstBackoff = -1 },
-		"maxBackoff":   func(c *events.Config) { c.MaxBackoff = 0 },
+		"maxBatch":      func(c *events.Config) { c.MaxBatch = 0 },
+		"callTimeout":   func(c *events.Config) { c.CallTimeout = 0 },
+		"backoff.first": func(c *events.Config) { c.Backoff.First = -1 },
+		"backoff.max":   func(c *events.Config) { c.Backoff.Max = 0 },
 	} {
 		config := events.DefaultConfig()
 		spoil(&config)

@@ -4,65 +4,65 @@ import (
 	"context"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// flush records a batch and answers its callers. It tries again while the state machine is away and somebody waits. When
-// the batch as a whole is refused, each caller's part is recorded alone, so that a wrong one disturbs no other.
-func (s *Sink) flush(batch []*entry) {
-	ctx, release := whileAnyWaits(batch)
+// flush records a batch and answers its callers. It retries while the runs service is not available and a caller waits.
+// When the batch as a whole is refused, each caller's part is recorded alone, so that a wrong one disturbs no other.
+func (s *Sink) flush(entries []*entry) {
+	ctx, release := whileAnyWaits(entries)
 	defer release()
-	backoff := s.config.FirstBackoff
+	retries := s.config.Backoff.New()
 	for {
-		outcomes, err := s.call(ctx, batch)
+		outcomes, err := s.call(ctx, entries)
 		if err == nil {
-			deal(batch, outcomes)
+			deal(entries, outcomes)
 			return
 		}
 		if !transient(err) {
-			s.separate(batch, err)
+			s.separate(entries, err)
 			return
 		}
 		if ctx.Err() != nil {
-			abandon(batch, err)
+			abandon(entries, err)
 			return
 		}
-		s.logger.Warn().Err(err).Int("callers", len(batch)).Dur("pause", backoff).Msg("transitions not recorded; trying again")
-		if !s.pause(ctx, backoff) {
-			abandon(batch, err)
+		pause := retries.Next()
+		s.logger.Warn().Err(err).Int("callers", len(entries)).Dur("pause", pause).Msg("recording transitions failed; retrying")
+		if clock.Sleep(ctx, s.clock, pause) != nil {
+			abandon(entries, err)
 			return
 		}
-		batch = slices.DeleteFunc(batch, func(e *entry) bool {
-			gone := e.ctx.Err() != nil
+		entries = slices.DeleteFunc(entries, func(e *entry) bool {
+			gone := e.Ctx.Err() != nil
 			if gone {
-				e.finish(nil, err)
+				e.Answer(nil, err)
 			}
 			return gone
 		})
-		if len(batch) == 0 {
+		if len(entries) == 0 {
 			return
 		}
-		backoff = min(2*backoff, s.config.MaxBackoff)
 	}
 }
 
-func (s *Sink) separate(batch []*entry, err error) {
-	if len(batch) == 1 {
-		batch[0].finish(nil, err)
+func (s *Sink) separate(entries []*entry, err error) {
+	if len(entries) == 1 {
+		entries[0].Answer(nil, err)
 		return
 	}
-	for _, e := range batch {
+	for _, e := range entries {
 		s.flush([]*entry{e})
 	}
 }
 
-func (s *Sink) call(ctx context.Context, batch []*entry) ([]enginev1.TransitionOutcome, error) {
+func (s *Sink) call(ctx context.Context, entries []*entry) ([]enginev1.TransitionOutcome, error) {
 	request := &enginev1.RecordTransitionsRequest{}
-	for _, e := range batch {
-		request.Transitions = append(request.Transitions, e.transitions...)
+	for _, e := range entries {
+		request.Transitions = append(request.Transitions, e.Value...)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.config.CallTimeout)
 	defer cancel()
@@ -76,46 +76,34 @@ func (s *Sink) call(ctx context.Context, batch []*entry) ([]enginev1.TransitionO
 	return response.GetOutcomes(), nil
 }
 
-// pause waits, and tells whether anybody still does.
-func (s *Sink) pause(ctx context.Context, d time.Duration) bool {
-	timer := s.clock.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C():
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// transient tells whether the same call may succeed later. A canceled call was cut off by the other side, since our own
-// context ends only when nobody waits.
+// transient reports whether the same call may succeed later. A canceled call was cut off by the other side, since our
+// own context ends only when no caller waits.
 func transient(err error) bool {
 	return rpc.IsRetryable(err) || rpc.KindOf(err) == rpc.KindCanceled
 }
 
-func deal(batch []*entry, outcomes []enginev1.TransitionOutcome) {
-	for _, e := range batch {
-		n := len(e.transitions)
-		e.finish(outcomes[:n:n], nil)
+func deal(entries []*entry, outcomes []enginev1.TransitionOutcome) {
+	for _, e := range entries {
+		n := len(e.Value)
+		e.Answer(outcomes[:n:n], nil)
 		outcomes = outcomes[n:]
 	}
 }
 
-func abandon(batch []*entry, err error) {
-	for _, e := range batch {
-		e.finish(nil, err)
+func abandon(entries []*entry, err error) {
+	for _, e := range entries {
+		e.Answer(nil, err)
 	}
 }
 
-// whileAnyWaits is a context that ends with the last of the callers' contexts. release must be called.
-func whileAnyWaits(batch []*entry) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(batch[0].ctx))
+// whileAnyWaits returns a context that ends with the last of the callers' contexts. release must be called.
+func whileAnyWaits(entries []*entry) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(entries[0].Ctx))
 	var waiting atomic.Int64
-	waiting.Store(int64(len(batch)))
-	stops := make([]func() bool, len(batch))
-	for i, e := range batch {
-		stops[i] = context.AfterFunc(e.ctx, func() {
+	waiting.Store(int64(len(entries)))
+	stops := make([]func() bool, len(entries))
+	for i, e := range entries {
+		stops[i] = context.AfterFunc(e.Ctx, func() {
 			if waiting.Add(-1) == 0 {
 				cancel()
 			}

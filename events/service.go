@@ -35,17 +35,16 @@ func New(config Config, deps Deps) (*Service, error) {
 		return nil, fmt.Errorf("events: %w", err)
 	}
 	if deps.Engine == nil {
-		return nil, errors.New("events: the engine is needed")
+		return nil, errors.New("events: Engine is required")
 	}
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
 	}
-	return &Service{sink: &Sink{
-		config: config,
-		engine: deps.Engine,
-		clock:  deps.Clock,
-		logger: deps.Logger.With().Str("service", "events").Logger(),
-	}}, nil
+	sink, err := newSink(config, deps)
+	if err != nil {
+		return nil, fmt.Errorf("events: %w", err)
+	}
+	return &Service{sink: sink}, nil
 }
 
 // Mount registers EventsProxyService.

@@ -1,4 +1,4 @@
-"""A parent that fans out, twice nested, and gives back a file and a report.
+"""A parent that fans out over two levels and returns a file and a report.
 
 `main` splits the numbers below `limit` into blocks and starts one child per block. Each child starts a child of its own
 that counts the primes in the block. The parent prints every block as it comes in, writes the table to a file, draws it

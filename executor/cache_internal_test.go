@@ -31,7 +31,7 @@ func TestPodsOfOthersAreNotKept(t *testing.T) {
 	}
 	create("ours", map[string]string{v1.LabelManaged: v1.ManagedValue})
 
-	options := cacheOptions([]string{cluster.Namespace}, "")
+	options := cacheOptions([]string{cluster.Namespace}, "", nil)
 	options.Scheme = kubetest.Scheme(t)
 	kept, err := cache.New(cluster.Config, options)
 	require.NoError(t, err)

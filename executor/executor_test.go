@@ -15,9 +15,9 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/kubetest"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
@@ -36,19 +36,20 @@ func TestActionRunsToItsEnd(t *testing.T) {
 	history := h.record.history(action)
 	require.Equal(t, []string{"1 RUNNING", "1 SUCCEEDED"}, history[len(history)-2:])
 	end := h.record.last(action).GetEvent()
-	dir := layout.AttemptDir(task.Spec.RunOutputBase, "a0", 1)
+	dir := blobpath.AttemptDir(task.Spec.RunOutputBase, "a0", 1)
 	require.Equal(t, dir+"/outputs.pb", end.GetOutputs().GetOutputUri())
 	pod := end.GetLogContext().GetPods()[0]
 	require.Equal(t, v1.PodName(task.Name, 1), pod.GetPodName())
 	require.Equal(t, "primary", pod.GetPrimaryContainerName())
 	require.NotNil(t, pod.GetContainers()[0].GetProcess().GetContainerEndTime())
 
-	sealed, err := os.ReadFile(layout.SealedLog(dir, "primary"))
+	sealed, err := os.ReadFile(blobpath.SealedLog(dir, "primary"))
 	require.NoError(t, err)
 	require.Equal(t, "2026-01-02T03:04:05.000000006Z hello from primary\n", string(sealed))
 
 	require.Equal(t, 1, h.node.Started())
-	writes := h.counter.Writes("taskactions") + 1 // the bridge's creation
+	require.EqualValues(t, 1, h.finished.Load())
+	writes := h.counter.Writes("taskactions") + 2 // its owner's creation and deletion
 	require.LessOrEqual(t, writes, 4, h.counter.Snapshot())
 	require.Equal(t, 2, h.counter.Writes("pods"), "created and deleted once: %v", h.counter.Snapshot())
 }
@@ -76,7 +77,7 @@ func TestTimesOfAnActionNeverGoBack(t *testing.T) {
 	for _, transition := range h.record.events(action) {
 		when := transition.GetEvent().GetUpdatedTime().AsTime()
 		require.False(t, when.Before(last))
-		require.WithinDuration(t, time.Now(), when, patience)
+		require.WithinDuration(t, time.Now(), when, waitLimit)
 		last = when
 	}
 }
@@ -86,7 +87,7 @@ func TestTaskWithoutOutputsMayWriteNone(t *testing.T) {
 	action, task := h.submit(taskTemplate(withoutOutputs))
 	h.record.awaitPhase(t, action, 1, state.Succeeded)
 	h.awaitGone(task)
-	_, err := os.Stat(layout.AttemptDir(task.Spec.RunOutputBase, "a0", 1) + "/" + layout.ErrorFile)
+	_, err := os.Stat(blobpath.AttemptDir(task.Spec.RunOutputBase, "a0", 1) + "/" + blobpath.ErrorFile)
 	require.ErrorIs(t, err, os.ErrNotExist, "the executor writes no verdict of its own")
 	require.Contains(t, h.record.history(action), "1 RUNNING", "a start that was missed is told with the end")
 }
@@ -123,8 +124,8 @@ func TestRecoverableErrorConsumesRetries(t *testing.T) {
 	h.requirePairsAreAtomic()
 }
 
-// A failure that the record has, and the status has not when the executor dies, is judged again by its successor: as what
-// it was, so that it is counted once and counted right.
+// A failure that is committed, but not in the status yet when the executor dies, is judged again by its successor. The
+// verdict is the same, so that it is counted once and for the right budget.
 func TestAFailureIsCountedOnceWhateverIsLost(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{
 		SkipRunning: true,
@@ -133,7 +134,7 @@ func TestAFailureIsCountedOnceWhateverIsLost(t *testing.T) {
 	h.mute.Store(true)
 	action, task := h.submit(taskTemplate(withRetries(1)))
 	h.record.awaitPhase(t, action, 2, state.Queued)
-	require.Eventually(t, func() bool { return h.muted.Load() > 4 }, patience, time.Millisecond, "it is tried again and again")
+	require.Eventually(t, func() bool { return h.muted.Load() > 4 }, waitLimit, time.Millisecond, "it is retried")
 	h.stop(h.service)
 	require.Len(t, h.pods(), 1, "the pod of the first attempt says how it ended")
 	h.mute.Store(false)
@@ -183,8 +184,8 @@ func TestAttemptsSeeTheirNumberAndTheirDirectory(t *testing.T) {
 	}})
 	action, task := h.submit(taskTemplate(withRetries(1)))
 	h.record.awaitPhase(t, action, 2, state.Failed)
-	require.Equal(t, "0 "+layout.AttemptDir(task.Spec.RunOutputBase, "a0", 1), <-numbers)
-	require.Equal(t, "1 "+layout.AttemptDir(task.Spec.RunOutputBase, "a0", 2), <-numbers)
+	require.Equal(t, "0 "+blobpath.AttemptDir(task.Spec.RunOutputBase, "a0", 1), <-numbers)
+	require.Equal(t, "1 "+blobpath.AttemptDir(task.Spec.RunOutputBase, "a0", 2), <-numbers)
 }
 
 // Story R4: the database said ABORTED while the pod ran on, and finished runs became ABORTED after a laptop had slept.
@@ -200,7 +201,7 @@ func TestDeletedTaskActionStopsItsPod(t *testing.T) {
 	require.NoError(t, h.Client.Delete(context.Background(), task))
 	h.awaitGone(task)
 	<-stopped
-	require.Equal(t, "1 RUNNING", h.record.history(action)[len(h.record.history(action))-1], "who aborts tells the record")
+	require.Equal(t, "1 RUNNING", h.record.history(action)[len(h.record.history(action))-1], "an abort reports nothing")
 }
 
 // The abort of an action reaches its process also when the executor cannot reach the cluster at that time, or is not
@@ -238,7 +239,7 @@ func TestAbortDuringAnOutageStopsThePodWhenItEnds(t *testing.T) {
 }
 
 // Story R1: a run that no page showed was reconciled for 17 days and made its pod again each time somebody deleted it.
-func TestActionThatTheRecordGaveUpIsDeleted(t *testing.T) {
+func TestTaskActionOfATerminalActionIsDeleted(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, _ *corev1.Pod) kubetest.Result {
 		<-ctx.Done()
 		return kubetest.Result{Leave: true}
@@ -249,7 +250,7 @@ func TestActionThatTheRecordGaveUpIsDeleted(t *testing.T) {
 	h.awaitGone(task)
 }
 
-func TestActionThatTheRecordNeverHadIsDeleted(t *testing.T) {
+func TestTaskActionOfAnUnknownActionIsDeleted(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: succeeds})
 	_, task := h.submit(taskTemplate())
 	stranger := task.DeepCopy()
@@ -284,7 +285,7 @@ func TestRestartAfterTheEndMakesNoSecondPod(t *testing.T) {
 	action, task := h.submit(taskTemplate())
 	h.record.awaitPhase(t, action, 1, state.Running)
 	h.stop(h.service)
-	// The end is known to the record and the pod was collected, but the TaskAction is still there.
+	// The terminal phase is committed and the pod is gone, but the TaskAction still exists.
 	h.record.end(action, state.Succeeded)
 	require.NoError(t, h.Clientset.CoreV1().Pods(h.Namespace).Delete(context.Background(), h.pods()[0].Name, metav1.DeleteOptions{}))
 	h.awaitPods(0)
@@ -293,7 +294,7 @@ func TestRestartAfterTheEndMakesNoSecondPod(t *testing.T) {
 	require.Equal(t, 1, h.node.Started())
 }
 
-func TestOutageOfTheRecordIsRiddenOut(t *testing.T) {
+func TestOutageOfTheRunsServiceIsRiddenOut(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: succeeds}, func(c *executor.Config) {
 		c.Reconciler.ErrorBackoff, c.Reconciler.MaxErrorBackoff = 10*time.Millisecond, 50*time.Millisecond
 	})
@@ -303,7 +304,7 @@ func TestOutageOfTheRecordIsRiddenOut(t *testing.T) {
 	h.record.setDown(true)
 	first, one := h.submit(taskTemplate())
 	second, two := h.submit(taskTemplate())
-	require.Eventually(t, func() bool { return h.node.Started() == 3 }, patience, 5*time.Millisecond, "work goes on")
+	require.Eventually(t, func() bool { return h.node.Started() == 3 }, waitLimit, 5*time.Millisecond, "work goes on")
 	h.record.setDown(false)
 	for _, action := range []struct {
 		task *v1.TaskAction
@@ -340,7 +341,7 @@ func TestPodThatDisappearsIsALostAttempt(t *testing.T) {
 	h.awaitGone(task)
 }
 
-// Somebody deletes a TaskAction, and the bridge makes it again from the record.
+// Somebody deletes a TaskAction, and its owner creates it again from the row.
 func TestDeletedTaskActionForgetsNoFailure(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: fails("ValueError", "again", core.ContainerError_RECOVERABLE, core.ExecutionError_USER)})
 	action, task := h.submit(taskTemplate(withRetries(2)), func(a *enginev1.Assignment) { a.Attempt, a.UserFailures, a.SystemFailures = 5, 1, 3 })
@@ -370,7 +371,7 @@ func TestInvalidTaskFailsWithWords(t *testing.T) {
 	h.awaitGone(task)
 	failed := h.record.last(action)
 	require.Equal(t, "BadTaskSpecification", failed.GetError().GetCode())
-	require.Contains(t, failed.GetEvent().GetErrorInfo().GetMessage(), "needs a container or a pod")
+	require.Contains(t, failed.GetEvent().GetErrorInfo().GetMessage(), "requires a container or a pod")
 
 	action, task = h.submit(taskTemplate(func(t *core.TaskTemplate) {
 		t.GetContainer().Ports = []*core.ContainerPort{{Name: "Not A Port", ContainerPort: 1}}
@@ -439,7 +440,7 @@ func TestLongActionTellsItsStatusOnce(t *testing.T) {
 		read := &v1.TaskAction{}
 		require.NoError(t, h.Client.Get(context.Background(), client.ObjectKeyFromObject(task), read))
 		return read.Status.Phase == "RUNNING" && read.Status.Attempt == 1 && read.Status.PodUID != ""
-	}, patience, 10*time.Millisecond)
+	}, waitLimit, 10*time.Millisecond)
 	close(release)
 	h.record.awaitPhase(t, action, 1, state.Succeeded)
 	h.awaitGone(task)

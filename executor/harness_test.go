@@ -24,21 +24,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/flyte-binary/flyte-binary/actions/taskactions"
 	"github.com/flyte-binary/flyte-binary/executor"
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/kubetest"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
-const patience = 20 * time.Second
+const waitLimit = 20 * time.Second
 
 // record is a sink that applies the real state machine in memory.
 type record struct {
@@ -50,7 +51,7 @@ type record struct {
 }
 
 type recorded struct {
-	at     state.Position
+	at     state.Standing
 	events []*enginev1.Transition // those that advanced it
 }
 
@@ -62,7 +63,7 @@ func (r *record) Record(_ context.Context, transitions []*enginev1.Transition) (
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.down {
-		return nil, fmt.Errorf("the record is down")
+		return nil, fmt.Errorf("the runs service is down")
 	}
 	r.batches = append(r.batches, transitions)
 	outcomes := make([]enginev1.TransitionOutcome, len(transitions))
@@ -81,9 +82,10 @@ func (r *record) apply(transition *enginev1.Transition) enginev1.TransitionOutco
 		return enginev1.TransitionOutcome_TRANSITION_OUTCOME_UNKNOWN_ACTION
 	}
 	next := state.Position{Attempt: int32(event.GetAttempt()), Phase: int16(event.GetPhase()), Version: int32(event.GetVersion())}
-	switch state.Next(found.at, next) {
+	verdict := state.Next(found.at, next, state.Report(len(r.batches)))
+	switch verdict.Outcome() {
 	case state.Advance:
-		found.at = next
+		found.at, _ = verdict.Apply(found.at)
 		found.events = append(found.events, transition)
 		return enginev1.TransitionOutcome_TRANSITION_OUTCOME_APPLIED
 	case state.Ended:
@@ -96,7 +98,7 @@ func (r *record) apply(transition *enginev1.Transition) enginev1.TransitionOutco
 func (r *record) add(action ident.Action) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.actions[action] = &recorded{at: state.Position{Attempt: 1, Phase: state.Queued}}
+	r.actions[action] = &recorded{at: state.Standing{Position: state.Position{Attempt: 1, Phase: state.Queued}}}
 }
 
 func (r *record) setDown(down bool) {
@@ -140,7 +142,7 @@ func (r *record) last(action ident.Action) *enginev1.Transition {
 // await waits until something holds of what is recorded.
 func (r *record) await(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	timeout := time.After(patience)
+	timeout := time.After(waitLimit)
 	for {
 		r.mu.Lock()
 		changed := r.changed
@@ -169,20 +171,21 @@ func (r *record) awaitPhase(t testing.TB, action ident.Action, attempt int32, ph
 // harness is a cluster with an executor and a node for one test.
 type harness struct {
 	*kubetest.Cluster
-	t       testing.TB
-	config  executor.Config
-	record  *record
-	store   *blobstore.Store
-	root    string
-	node    *kubetest.Node
-	counter *kubetest.Counter
-	service *executor.Service
-	uid     atomic.Int64
-	cut     atomic.Bool // the executor does not reach the API server
-	mute    atomic.Bool // the API server takes no status
-	muted   atomic.Int64
-	clock   clock.Clock
-	reader  *metric.ManualReader
+	t        testing.TB
+	config   executor.Config
+	record   *record
+	store    *blobstore.Store
+	root     string
+	node     *kubetest.Node
+	counter  *kubetest.Counter
+	service  *executor.Service
+	uid      atomic.Int64
+	cut      atomic.Bool // the executor does not reach the API server
+	mute     atomic.Bool // the API server takes no status
+	muted    atomic.Int64
+	finished atomic.Int64 // calls of deleteFinished
+	clock    clock.Clock
+	reader   *metric.ManualReader
 
 	installation string
 }
@@ -217,13 +220,24 @@ func (h *harness) start() {
 		Kube: kube, Sink: h.record, Store: h.store, Clock: h.clock, Logger: zerolog.New(zerolog.NewTestWriter(h.t)).Level(zerolog.WarnLevel),
 	})
 	require.NoError(h.t, err)
+	service.NotifyFinished(h.deleteFinished)
 	require.NoError(h.t, service.Start(context.Background()))
 	h.service = service
 	h.t.Cleanup(func() { h.stop(service) })
 }
 
+// deleteFinished deletes a TaskAction, as its owner does.
+func (h *harness) deleteFinished(task *v1.TaskAction) {
+	h.finished.Add(1)
+	err := h.Client.Delete(context.Background(), &v1.TaskAction{ObjectMeta: metav1.ObjectMeta{Namespace: task.Namespace, Name: task.Name}},
+		client.Preconditions{UID: &task.UID})
+	if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		require.NoError(h.t, err)
+	}
+}
+
 func (h *harness) stop(service *executor.Service) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
 	require.NoError(h.t, service.Stop(ctx))
 }
@@ -270,7 +284,7 @@ func withRetries(n uint32) func(*core.TaskTemplate) {
 
 func withoutOutputs(t *core.TaskTemplate) { t.Interface = nil }
 
-// submit records an action and creates its TaskAction, as the bridge does.
+// submit records an action and creates its TaskAction, as its owner does.
 func (h *harness) submit(template *core.TaskTemplate, change ...func(*enginev1.Assignment)) (ident.Action, *v1.TaskAction) {
 	h.t.Helper()
 	return h.submitAs(template, h.installation, change...)
@@ -278,7 +292,7 @@ func (h *harness) submit(template *core.TaskTemplate, change ...func(*enginev1.A
 
 func clientKey(object client.Object) client.ObjectKey { return client.ObjectKeyFromObject(object) }
 
-// submitAs is submit by the bridge of an installation.
+// submitAs is submit in the name of an installation.
 func (h *harness) submitAs(template *core.TaskTemplate, installation string, change ...func(*enginev1.Assignment)) (ident.Action, *v1.TaskAction) {
 	h.t.Helper()
 	uid := h.uid.Add(1)
@@ -288,7 +302,7 @@ func (h *harness) submitAs(template *core.TaskTemplate, installation string, cha
 		Ref:           &enginev1.ActionRef{Uid: uid, Id: action.Proto()},
 		Task:          &workflow.TaskAction{Spec: &task.TaskSpec{TaskTemplate: template, ShortName: "main"}},
 		InputUri:      h.root + "/in",
-		RunOutputBase: layout.RunBase(h.root, "p", "d", action.Run.Name),
+		RunOutputBase: blobpath.RunBase(h.root, "p", "d", action.Run.Name),
 		Attempt:       1,
 		RunStartTime:  timestamppb.Now(),
 		QueuedAt:      timestamppb.Now(),
@@ -296,7 +310,7 @@ func (h *harness) submitAs(template *core.TaskTemplate, installation string, cha
 	for _, f := range change {
 		f(assignment)
 	}
-	made := v1.FromAssignment(assignment, h.Namespace)
+	made := taskactions.FromAssignment(assignment, h.Namespace)
 	if installation != "" {
 		made.Labels[v1.LabelInstallation] = installation
 	}
@@ -310,7 +324,7 @@ func (h *harness) awaitGone(task *v1.TaskAction) {
 	require.Eventually(h.t, func() bool {
 		err := h.Client.Get(context.Background(), client.ObjectKeyFromObject(task), &v1.TaskAction{})
 		return apierrors.IsNotFound(err) && len(h.pods()) == 0
-	}, patience, 5*time.Millisecond, "the task action and its pods must go")
+	}, waitLimit, 5*time.Millisecond, "the task action and its pods must go")
 }
 
 func (h *harness) pods() []corev1.Pod {
@@ -322,7 +336,7 @@ func (h *harness) pods() []corev1.Pod {
 
 func (h *harness) awaitPods(n int) []corev1.Pod {
 	h.t.Helper()
-	require.Eventually(h.t, func() bool { return len(h.pods()) == n }, patience, 5*time.Millisecond)
+	require.Eventually(h.t, func() bool { return len(h.pods()) == n }, waitLimit, 5*time.Millisecond)
 	return h.pods()
 }
 
@@ -347,13 +361,13 @@ func write(pod *corev1.Pod, name string, message proto.Message) {
 
 // succeeds writes empty outputs, as a task without a result does.
 func succeeds(_ context.Context, pod *corev1.Pod) kubetest.Result {
-	write(pod, layout.OutputsFile, &task.Outputs{})
+	write(pod, blobpath.OutputsFile, &task.Outputs{})
 	return kubetest.Result{}
 }
 
 func fails(code, message string, kind core.ContainerError_Kind, origin core.ExecutionError_ErrorKind) kubetest.Program {
 	return func(_ context.Context, pod *corev1.Pod) kubetest.Result {
-		write(pod, layout.ErrorFile, &core.ErrorDocument{Error: &core.ContainerError{Code: code, Message: message, Kind: kind, Origin: origin}})
+		write(pod, blobpath.ErrorFile, &core.ErrorDocument{Error: &core.ContainerError{Code: code, Message: message, Kind: kind, Origin: origin}})
 		return kubetest.Result{}
 	}
 }

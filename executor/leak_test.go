@@ -77,7 +77,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			var tasks v1.TaskActionList
 			require.NoError(t, h.Client.List(context.Background(), &tasks, client.InNamespace(h.Namespace)))
 			return len(tasks.Items) == 0 && len(h.pods()) == 0 && h.service.Live() == 0
-		}, patience, 20*time.Millisecond)
+		}, waitLimit, 20*time.Millisecond)
 	}
 	do(together)
 	settled()
@@ -99,6 +99,6 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			require.NoError(t, pprof.Lookup("goroutine").WriteTo(t.Output(), 1))
 		}
 	})
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+25 }, patience, 50*time.Millisecond, "%d before", before)
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+25 }, waitLimit, 50*time.Millisecond, "%d before", before)
 	require.GreaterOrEqual(t, pods.Load(), int64(actions))
 }

@@ -2,7 +2,6 @@ package executor_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,8 +21,8 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/logs/dataplane"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/kubetest"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
@@ -104,11 +103,11 @@ func TestLogsOfEveryAttemptAreKept(t *testing.T) {
 	h.record.awaitPhase(t, action, 2, state.Failed)
 	h.awaitGone(task)
 	for attempt := range uint32(2) {
-		log := layout.SealedLog(layout.AttemptDir(task.Spec.RunOutputBase, "a0", attempt+1), "primary")
+		log := blobpath.SealedLog(blobpath.AttemptDir(task.Spec.RunOutputBase, "a0", attempt+1), "primary")
 		require.Eventually(t, func() bool {
 			body, err := os.ReadFile(log)
 			return err == nil && string(body) == fmt.Sprintf("2026-01-02T03:04:05Z I am %s-%d\n", task.Name, attempt)
-		}, patience, 5*time.Millisecond, log)
+		}, waitLimit, 5*time.Millisecond, log)
 	}
 }
 
@@ -118,7 +117,7 @@ func TestSealingAPodThatIsGoneIsNoError(t *testing.T) {
 	uri := filepath.Join(h.root, "some.log")
 	require.NoError(t, sealer.Seal(context.Background(), plugin.Log{Namespace: h.Namespace, Pod: "gone", Container: "c"}, uri))
 	_, err := os.Stat(uri)
-	require.True(t, errors.Is(err, os.ErrNotExist))
+	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
 // Story R10: logs went with the pod, though they had been promised for every attempt.
@@ -135,7 +134,7 @@ func TestLogOfAnAbortedActionIsKept(t *testing.T) {
 	h.record.awaitPhase(t, action, 1, state.Running)
 	require.NoError(t, h.Client.Delete(context.Background(), task))
 	h.awaitGone(task)
-	body, err := os.ReadFile(layout.SealedLog(layout.AttemptDir(task.Spec.RunOutputBase, "a0", 1), "primary"))
+	body, err := os.ReadFile(blobpath.SealedLog(blobpath.AttemptDir(task.Spec.RunOutputBase, "a0", 1), "primary"))
 	require.NoError(t, err)
 	require.Equal(t, "2026-01-02T03:04:05Z so far\n", string(body))
 }
@@ -157,7 +156,7 @@ func TestLogOfAPodThatSomebodyDeletedIsKept(t *testing.T) {
 	h.record.awaitPhase(t, action, 2, state.Succeeded)
 	h.awaitGone(task)
 	for attempt := range uint32(2) {
-		body, err := os.ReadFile(layout.SealedLog(layout.AttemptDir(task.Spec.RunOutputBase, "a0", attempt+1), "primary"))
+		body, err := os.ReadFile(blobpath.SealedLog(blobpath.AttemptDir(task.Spec.RunOutputBase, "a0", attempt+1), "primary"))
 		require.NoError(t, err)
 		require.Equal(t, fmt.Sprintf("2026-01-02T03:04:05Z I am %s-%d\n", task.Name, attempt), string(body))
 	}

@@ -12,12 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/flyte-binary/flyte-binary/executor"
-	"github.com/flyte-binary/flyte-binary/executor/plugins/pod"
+	"github.com/flyte-binary/flyte-binary/executor/podspec"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/kubetest"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
@@ -66,7 +66,7 @@ func TestPodsFromTemplatesOfTheCluster(t *testing.T) {
 		return succeeds(ctx, pod)
 	}}, func(c *executor.Config) {
 		c.Pod.PodTemplateNamespace = elsewhere.Namespace
-		c.Pod.Accelerators = []pod.Accelerator{{Device: "nvidia-l4", NodeLabels: []string{"gpu.example.com/kind=l4"}}}
+		c.Pod.Accelerators = []podspec.Accelerator{{Device: "nvidia-l4", NodeLabels: []string{"gpu.example.com/kind=l4"}}}
 	})
 	_, err := h.Clientset.CoreV1().PodTemplates(elsewhere.Namespace).Create(t.Context(), basePod("elsewhere"), metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -138,7 +138,7 @@ func TestCheckpointsPassFromAttemptToAttempt(t *testing.T) {
 		t.GetContainer().Args = append(t.GetContainer().Args, "{{.checkpointOutputPrefix}}", "{{.prevCheckpointPrefix}}")
 	}))
 	h.record.awaitPhase(t, action, 3, state.Succeeded)
-	first := layout.Checkpoints(layout.AttemptDir(task.Spec.RunOutputBase, "a0", 1))
+	first := blobpath.Checkpoints(blobpath.AttemptDir(task.Spec.RunOutputBase, "a0", 1))
 	require.Empty(t, <-told)
 	require.Equal(t, first, <-told)
 	require.Equal(t, first, <-told, "the second attempt saved nothing")

@@ -14,17 +14,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/flyte-binary/flyte-binary/executor"
-	"github.com/flyte-binary/flyte-binary/executor/plugins/pod"
+	"github.com/flyte-binary/flyte-binary/executor/podspec"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/kubetest"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
 func withCopilot(c *executor.Config) {
 	c.Pod.Copilot.Image = "registry.example/flyte-binary:v1"
-	c.Pod.Copilot.Storage = pod.CopilotStorage{URL: "s3://bucket/prefix"}
+	c.Pod.Copilot.Storage = podspec.CopilotStorage{URL: "s3://bucket/prefix"}
 	c.Pod.EnvFromSecrets = []string{"object-store"}
 }
 
@@ -68,7 +68,7 @@ func leaves(pod *corev1.Pod, name string, message proto.Message) {
 }
 
 func complains(pod *corev1.Pod, message string, origin core.ExecutionError_ErrorKind) {
-	leaves(pod, layout.ErrorFile, &core.ErrorDocument{Error: &core.ContainerError{
+	leaves(pod, blobpath.ErrorFile, &core.ErrorDocument{Error: &core.ContainerError{
 		Code: "OutputMissing", Message: message, Kind: core.ContainerError_RECOVERABLE, Origin: origin,
 	}})
 }
@@ -122,7 +122,7 @@ func TestPodOfARawContainerIsAcceptedByTheCluster(t *testing.T) {
 	}
 	h.record.awaitPhase(t, action, 1, state.Running)
 
-	leaves(made, layout.OutputsFile, &task.Outputs{})
+	leaves(made, blobpath.OutputsFile, &task.Outputs{})
 	h.status(t.Context(), made, corev1.PodSucceeded, ends(0), ends(0), ends(0))
 	h.record.awaitPhase(t, action, 1, state.Succeeded)
 	h.awaitGone(task1)
@@ -169,7 +169,7 @@ func TestDownloadThatFailsIsTheSystemsFaultUnlessItSaysOtherwise(t *testing.T) {
 	var h *harness
 	program := func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
 		if explains.Load() {
-			leaves(pod, layout.ErrorFile, &core.ErrorDocument{Error: &core.ContainerError{Code: "InputUnavailable", Message: "it is gone"}})
+			leaves(pod, blobpath.ErrorFile, &core.ErrorDocument{Error: &core.ContainerError{Code: "InputUnavailable", Message: "it is gone"}})
 		}
 		h.status(ctx, pod, corev1.PodFailed, ends(143), ends(1), waits())
 		return kubetest.Result{Leave: true}
@@ -204,7 +204,7 @@ func TestStoppedRawContainerDoesNotKeepItsLongGrace(t *testing.T) {
 	}}, withCopilot)
 	action, task := h.submit(taskTemplate(rawContainer))
 	h.record.awaitPhase(t, action, 1, state.Running)
-	require.NoError(t, h.Client.Delete(t.Context(), task)) // as the bridge does on an abort
+	require.NoError(t, h.Client.Delete(t.Context(), task)) // as its owner does on an abort
 	require.EqualValues(t, 30, <-grace)
 	h.awaitGone(task)
 }

@@ -7,8 +7,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/zerologr"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -17,31 +15,27 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/logs"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
-	"github.com/flyte-binary/flyte-binary/executor/plugins/pod"
 	"github.com/flyte-binary/flyte-binary/executor/reconciler"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
 const (
-	// restartPause is the pause before a manager that ended is replaced.
+	// restartPause is the pause before a manager that stopped is replaced.
 	restartPause = time.Second
 	// stopTimeout is how long a manager may take to stop.
 	stopTimeout = 10 * time.Second
 )
 
-// supervise runs managers, one after the other, until the context ends: one ends when it cannot reach the cluster or
-// lost the lease. Each begins without any memory.
+// supervise runs managers, one after the other, until the context ends. A manager stops when it cannot reach the
+// cluster. Each starts without memory of its predecessor.
 func (s *Service) supervise(ctx context.Context, ready func()) {
 	for {
 		err := s.runOnce(ctx, ready)
 		if ctx.Err() != nil {
 			return
 		}
-		s.deps.Logger.Warn().Err(err).Msg("reconciler ended; it begins anew")
-		timer := s.deps.Clock.NewTimer(restartPause)
-		select {
-		case <-timer.C():
-		case <-ctx.Done():
-			timer.Stop()
+		s.deps.Logger.Warn().Err(err).Msg("reconciler stopped; restarting")
+		if clock.Sleep(ctx, s.deps.Clock, restartPause) != nil {
 			return
 		}
 	}
@@ -53,11 +47,15 @@ func (s *Service) runOnce(ctx context.Context, ready func()) error {
 			return err
 		}
 	}
-	mgr, err := s.newManager()
+	definitions := s.config.Plugins.definitions(s.config.Pod)
+	mgr, err := s.newManager(definitions)
 	if err != nil {
-		return fmt.Errorf("make manager: %w", err)
+		return fmt.Errorf("create manager: %w", err)
 	}
-	one, err := s.newReconciler(mgr)
+	if err := addIndexes(ctx, mgr.GetFieldIndexer(), definitions); err != nil {
+		return err
+	}
+	one, err := s.newReconciler(mgr, definitions)
 	if err != nil {
 		return err
 	}
@@ -65,6 +63,7 @@ func (s *Service) runOnce(ctx context.Context, ready func()) error {
 		return err
 	}
 	s.current.Store(one)
+	defer s.current.Store(nil)
 	go func() {
 		if mgr.GetCache().WaitForCacheSync(ctx) {
 			ready()
@@ -73,32 +72,29 @@ func (s *Service) runOnce(ctx context.Context, ready func()) error {
 	return mgr.Start(ctx)
 }
 
-func (s *Service) newManager() (manager.Manager, error) {
-	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+func (s *Service) newManager(definitions []plugin.Definition) (manager.Manager, error) {
+	scheme, err := newScheme(definitions)
+	if err != nil {
 		return nil, err
 	}
-	if err := v1.AddToScheme(scheme); err != nil {
+	informers, err := informersOf(definitions, scheme)
+	if err != nil {
 		return nil, err
 	}
 	stop := stopTimeout
 	return ctrl.NewManager(s.kube, ctrl.Options{
-		Scheme:                        scheme,
-		Cache:                         cacheOptions(s.config.Namespaces, s.deps.Installation),
-		Client:                        client.Options{Cache: &client.CacheOptions{}},
-		Metrics:                       server.Options{BindAddress: "0"}, // The process serves the registry itself.
-		HealthProbeBindAddress:        "0",
-		Logger:                        s.logr(),
-		LeaderElection:                s.config.LeaderElection.Enabled,
-		LeaderElectionNamespace:       s.config.LeaderElection.Namespace,
-		LeaderElectionID:              s.leaseName(),
-		LeaderElectionReleaseOnCancel: true,
-		GracefulShutdownTimeout:       &stop,
+		Scheme:                  scheme,
+		Cache:                   cacheOptions(s.config.Namespaces, s.deps.Installation, informers),
+		Client:                  client.Options{Cache: &client.CacheOptions{}},
+		Metrics:                 server.Options{BindAddress: "0"}, // The process serves the registry itself.
+		HealthProbeBindAddress:  "0",
+		Logger:                  s.logr(),
+		GracefulShutdownTimeout: &stop,
 	})
 }
 
-func (s *Service) newReconciler(mgr manager.Manager) (*reconciler.Reconciler, error) {
-	pods, err := pod.New(s.config.Pod, pod.Deps{
+func (s *Service) newReconciler(mgr manager.Manager, definitions []plugin.Definition) (*reconciler.Reconciler, error) {
+	plugins, err := s.config.Plugins.registry(definitions, plugin.Deps{
 		Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Store: s.deps.Store, Clock: s.deps.Clock,
 	})
 	if err != nil {
@@ -106,8 +102,9 @@ func (s *Service) newReconciler(mgr manager.Manager) (*reconciler.Reconciler, er
 	}
 	deps := reconciler.Deps{
 		Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: mgr.GetClient(),
-		Plugins: plugin.NewRegistry(pods),
+		Plugins: plugins,
 		Sink:    s.deps.Sink, Store: s.deps.Store, Clock: s.deps.Clock, Logger: s.deps.Logger, Meter: s.deps.Meter,
+		Finished: s.finished, Cluster: s.deps.Cluster,
 	}
 	if s.config.Logs.Seal {
 		deps.Sealer = logs.NewSealer(s.config.Logs, s.clientset.CoreV1(), s.deps.Store)
@@ -115,15 +112,7 @@ func (s *Service) newReconciler(mgr manager.Manager) (*reconciler.Reconciler, er
 	return reconciler.New(s.config.Reconciler, deps)
 }
 
-// leaseName is this installation's own, so that another one in the same namespace has another.
-func (s *Service) leaseName() string {
-	if s.deps.Installation == "" {
-		return s.config.LeaderElection.Name
-	}
-	return s.config.LeaderElection.Name + "-" + s.deps.Installation
-}
-
-// logr hands warnings and errors of the Kubernetes libraries to our logger.
+// logr passes warnings and errors of the Kubernetes libraries to the service's logger.
 func (s *Service) logr() logr.Logger {
 	quiet := s.deps.Logger.With().Str("from", "controller-runtime").Logger()
 	return logr.New(zerologr.NewLogSink(&quiet)).V(0)

@@ -9,9 +9,11 @@ import (
 
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel/metric"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/logs"
 	"github.com/flyte-binary/flyte-binary/executor/reconciler"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
@@ -26,7 +28,13 @@ type Store interface {
 	logs.Store
 }
 
-// Deps are what the service stands on.
+// Leader decides on which replica TaskActions are reconciled.
+type Leader interface {
+	// While calls work in each term of this replica and returns when ctx ends.
+	While(ctx context.Context, work func(ctx context.Context))
+}
+
+// Deps are what the service needs.
 type Deps struct {
 	// Kube reaches the cluster whose pods run tasks.
 	Kube *rest.Config
@@ -34,12 +42,16 @@ type Deps struct {
 	Sink reconciler.Sink
 	// Store has what tasks write, and the logs that are kept.
 	Store Store
+	// Leader elects the replica that reconciles; nil means that this one always does.
+	Leader Leader
 	// Clock tells the time; nil means the system's.
 	Clock  clock.Clock
 	Logger zerolog.Logger
 	// Installation is the id of this installation; objects of others in the same cluster are not seen. Empty means
 	// that all objects in the cluster are ours.
 	Installation string
+	// Cluster is the id of the cluster, for reports; empty means the default one.
+	Cluster string
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
 }
@@ -55,7 +67,8 @@ type Service struct {
 	cancel context.CancelFunc // GUARDED_BY(mu): ends the running service
 	done   chan struct{}      // GUARDED_BY(mu): closed when it has ended
 
-	current atomic.Pointer[reconciler.Reconciler] // the one that works
+	finished func(*v1.TaskAction)                  // set before the start
+	current  atomic.Pointer[reconciler.Reconciler] // the one that works; nil while there is none
 }
 
 var _ lifecycle.Part = (*Service)(nil)
@@ -67,11 +80,11 @@ func New(config Config, deps Deps) (*Service, error) {
 	}
 	switch {
 	case deps.Kube == nil:
-		return nil, errors.New("executor: the configuration of the cluster is needed")
+		return nil, errors.New("executor: the configuration of the cluster is required")
 	case deps.Sink == nil:
-		return nil, errors.New("executor: the sink is needed")
+		return nil, errors.New("executor: the sink is required")
 	case deps.Store == nil:
-		return nil, errors.New("executor: the object store is needed")
+		return nil, errors.New("executor: the object store is required")
 	}
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
@@ -89,7 +102,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	return &Service{config: config, deps: deps, kube: kube, clientset: clientset}, nil
 }
 
-// Live is how much the process remembers of actions: what is under way, and nothing else.
+// Live is how many actions the process keeps in memory: live ones only.
 func (s *Service) Live() int {
 	if current := s.current.Load(); current != nil {
 		return current.Live()
@@ -97,13 +110,24 @@ func (s *Service) Live() int {
 	return 0
 }
 
+// Retains tells the owner of TaskActions whether one has to stay although its action is not live any more.
+func (s *Service) Retains(object types.NamespacedName, uid types.UID) bool {
+	current := s.current.Load()
+	return current == nil || current.Retains(object, uid)
+}
+
+// NotifyFinished sets what is called when a TaskAction is not needed any more. It is called before Start, by the owner of
+// TaskActions.
+func (s *Service) NotifyFinished(finished func(*v1.TaskAction)) { s.finished = finished }
+
 // Mount registers PodLogService.
 func (s *Service) Mount(r rpc.Registrar) {
 	service := logs.NewService(s.config.Logs, s.clientset.CoreV1(), s.deps.Clock)
 	r.Handle(enginev1connect.NewPodLogServiceHandler(service, r.Options()...))
 }
 
-// Start begins to reconcile. It waits a while for the cluster; one that does not answer is no error, for it may come back.
+// Start begins to reconcile, or to wait for that where a leader is elected. It waits a while for the cluster; one that
+// does not answer is no error, for it may come back.
 func (s *Service) Start(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,10 +137,19 @@ func (s *Service) Start(ctx context.Context) error {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel, s.done = cancel, make(chan struct{})
 	ready := make(chan struct{})
+	isReady := sync.OnceFunc(func() { close(ready) })
 	go func(done chan struct{}) {
 		defer close(done)
-		s.supervise(running, sync.OnceFunc(func() { close(ready) }))
+		supervise := func(ctx context.Context) { s.supervise(ctx, isReady) }
+		if s.deps.Leader == nil {
+			supervise(running)
+			return
+		}
+		s.deps.Leader.While(running, supervise)
 	}(s.done)
+	if s.deps.Leader != nil {
+		return nil
+	}
 
 	timer := s.deps.Clock.NewTimer(s.config.StartupWait)
 	defer timer.Stop()

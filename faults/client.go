@@ -10,10 +10,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/faults/stack"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions/actionsconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// client is the user of a storm, on the far side of the proxy.
+// client is the client of a storm; it connects through the proxy.
 type client struct {
 	transport *http.Transport
 	runs      workflowconnect.RunServiceClient
@@ -39,22 +41,23 @@ func newClient(s *stack.Stack) *client {
 
 func (c *client) close() { c.transport.CloseIdleConnections() }
 
-// insist calls until there is an answer that will not change.
+// insist retries a call until its answer is final.
 func insist(ctx context.Context, call func(context.Context) error) error {
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
+	retries := backoff.New(50*time.Millisecond, 500*time.Millisecond)
+	for {
 		once, cancel := context.WithTimeout(ctx, 5*time.Second)
 		err := call(once)
 		cancel()
 		if err == nil || final(err) {
 			return err
 		}
-		if !sleep(ctx, pause) {
+		if retries.Wait(ctx, clock.System{}) != nil {
 			return err
 		}
 	}
 }
 
-// final says that asking again will not help.
+// final reports whether a retry cannot help.
 func final(err error) bool {
 	switch connect.CodeOf(err) {
 	case connect.CodeInvalidArgument, connect.CodeNotFound, connect.CodeAlreadyExists, connect.CodeFailedPrecondition,
@@ -67,12 +70,5 @@ func final(err error) bool {
 
 // sleep waits; false means that the context ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return clock.Sleep(ctx, clock.System{}, d) == nil
 }

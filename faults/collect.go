@@ -19,11 +19,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-// collector reads what a storm left, with nothing of the product in between.
+// collector collects the evidence of a storm directly, without the product.
 type collector struct {
 	stack  *stack.Stack
 	driver *driver
-	look   *lookout
+	look   *podMonitor
 	healed time.Time
 }
 
@@ -130,8 +130,8 @@ func (c *collector) rows(ctx context.Context, conn *pgx.Conn, run *check.Run) er
 	return err
 }
 
-// abortPatience is how long the pods of an aborted subtree may live, counted from the abort and from the end of the faults.
-const abortPatience = 15 * time.Second
+// abortGrace is how long the pods of an aborted subtree may live, counted from the abort and from the end of the faults.
+const abortGrace = 15 * time.Second
 
 // late says that a pod was alive longer than any abort of its run allows.
 func (c *collector) late(run *check.Run, alive time.Time) bool {
@@ -144,7 +144,7 @@ func (c *collector) late(run *check.Run, alive time.Time) bool {
 			last = abort.At
 		}
 	}
-	return alive.After(last.Add(abortPatience))
+	return alive.After(last.Add(abortGrace))
 }
 
 func exists(output string) bool {
@@ -155,7 +155,7 @@ func exists(output string) bool {
 	return err == nil
 }
 
-// describe tells whose fault an error was.
+// describe returns the kind of an error: USER or SYSTEM.
 func describe(encoded []byte) (kind, message string) {
 	if len(encoded) == 0 {
 		return "", ""

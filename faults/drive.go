@@ -15,7 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 )
 
-// driver does what the users of a storm do, and remembers what they were told.
+// driver acts as the users of a storm, and records the answers.
 type driver struct {
 	*client
 	stack *stack.Stack
@@ -24,7 +24,7 @@ type driver struct {
 	work  sync.WaitGroup
 
 	mu       sync.Mutex
-	problems []string // GUARDED_BY(mu): answers that nobody should get
+	problems []string // GUARDED_BY(mu): answers that no caller should get
 }
 
 // drivenRun is what is known of a run from outside.
@@ -136,7 +136,7 @@ func (d *driver) abort(ctx context.Context, run *drivenRun, node script.Node, af
 	if !d.appeared(ctx, run, node.Name) || !sleep(ctx, after) {
 		return
 	}
-	// From the first request on, the abort may be under way.
+	// From the first request on, the abort may be in flight.
 	run.mu.Lock()
 	run.aborts = append(run.aborts, check.Abort{Action: node.Name, At: time.Now()})
 	run.mu.Unlock()

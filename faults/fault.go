@@ -13,7 +13,7 @@ import (
 type fault struct {
 	kind   string
 	at     time.Duration // from the beginning of the storm
-	length time.Duration // until it is mended
+	length time.Duration // until it is healed
 	point  string        // for kindPoint: where the server dies
 	turn   int           // at its nth passage
 	number int           // how many, how much
@@ -67,9 +67,9 @@ func allKinds() []string {
 // points are the places in the code where the server may die.
 func points() []string {
 	return []string{
-		"create-run.after-inputs", "writer.before-commit", "writer.after-commit", "bridge.before-create", "bridge.after-create",
-		"bridge.after-delete", "pod.after-create", "reconciler.after-report", "reconciler.before-status", "reconciler.after-status",
-		"reconciler.before-delete", "reconciler.after-delete", "seal.before-write", "seal.after-write", "record.after-publish",
+		"create-run.after-inputs", "writer.before-commit", "writer.after-commit", "taskactions.before-create", "taskactions.after-create",
+		"taskactions.before-delete", "taskactions.after-delete", "attempt.after-create", "reconciler.after-report", "reconciler.before-status", "reconciler.after-status",
+		"seal.before-write", "seal.after-write", "record.after-publish",
 	}
 }
 
@@ -104,7 +104,7 @@ func chooseKinds(names string) ([]string, error) {
 	chosen := strings.Split(names, ",")
 	for _, name := range chosen {
 		if !slices.Contains(allKinds(), name) {
-			return nil, fmt.Errorf("-kinds: there is no kind %q; there are %s", name, strings.Join(slices.Compact(allKinds()), ", "))
+			return nil, fmt.Errorf("-kinds: unknown kind %q, want one of %s", name, strings.Join(slices.Compact(allKinds()), ", "))
 		}
 	}
 	return chosen, nil

@@ -1,7 +1,7 @@
 // Command faults breaks everything around the product, and the product itself, while it works, and then checks that it kept
-// its promises (docs/promises.md). A seed stands for a storm: a load of runs of all kinds, and faults of all kinds at their
+// its promises (docs/promises.md). A seed defines a storm: a load of runs of all kinds, and faults of all kinds at their
 // times. The server, its database, the API server and its store, the node and the tasks are processes of their own. The last
-// lines of a storm that failed say how to see it again.
+// lines of a failed storm say how to reproduce it.
 package main
 
 import (

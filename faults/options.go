@@ -27,18 +27,18 @@ func parseOptions(args []string, errors io.Writer) (options, error) {
 	var seed uint64
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
 	flags.SetOutput(errors)
-	flags.IntVar(&o.seeds, "seeds", 20, "how many storms")
+	flags.IntVar(&o.seeds, "seeds", 20, "number of storms")
 	flags.Uint64Var(&o.first, "first", 1, "the seed of the first storm; the others follow")
-	flags.Uint64Var(&seed, "seed", 0, "only the storm of this seed, as to see it again")
-	flags.IntVar(&o.minutes, "minutes", 0, "begin no storm after so many minutes; 0: never stop for that")
-	flags.StringVar(&o.kinds, "kinds", "", "only these kinds of faults, separated by commas; seeds mean other storms then")
-	flags.StringVar(&o.dir, "dir", "", "where to keep the data meanwhile (default: the system's temporary directory)")
+	flags.Uint64Var(&seed, "seed", 0, "run only the storm of this seed, to reproduce it")
+	flags.IntVar(&o.minutes, "minutes", 0, "start no new storm after so many minutes; 0 means no limit")
+	flags.StringVar(&o.kinds, "kinds", "", "only these kinds of faults, separated by commas; this changes the storms of seeds")
+	flags.StringVar(&o.dir, "dir", "", "directory for data (default: the system's temporary directory)")
 	flags.StringVar(&o.demo, "demo", "", "the built demo program, for its node (default: $FLYTE_BINARY_DEMO, else bin/flyte-binary)")
 	flags.StringVar(&o.server, "server", "", "the server, built with -tags failpoints (default: built from manager/cmd/flyte-binary)")
 	flags.StringVar(&o.tools, "tools", "", "directory of kube-apiserver and etcd (default: $KUBEBUILDER_ASSETS, else .bin)")
-	flags.BoolVar(&o.keep, "keep", false, "keep data and logs of storms that went well too")
+	flags.BoolVar(&o.keep, "keep", false, "keep data and logs of successful storms, too")
 	flags.BoolVar(&o.failFast, "fail-fast", false, "stop at the first storm that fails")
-	flags.BoolVar(&o.verbose, "v", false, "tell the faults of each storm before it begins")
+	flags.BoolVar(&o.verbose, "v", false, "print the faults of each storm before it begins")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/faults/script"
 )
 
-// plan is what a seed stands for: the runs of a storm, and what breaks when. When things happen in the processes is not in
-// the seed's power, so that a replay is the same storm over the same sea, not the same waves.
+// plan is derived from a seed: the runs of a storm, and the faults with their times. The seed does not control the timing
+// inside of the processes, so a replay has the same load and faults, but not the same interleaving.
 type plan struct {
 	seed   uint64
 	runs   []plannedRun
@@ -24,9 +24,9 @@ type plannedRun struct {
 	root  script.Node
 }
 
-// newPlan makes the plan of a seed.
+// newPlan creates the plan of a seed.
 func newPlan(seed uint64, kinds []string) plan {
-	r := rand.New(rand.NewPCG(seed, 0x5707)) //nolint:gosec // repeatable is what is wanted
+	r := rand.New(rand.NewPCG(seed, 0x5707))
 	p := plan{seed: seed}
 	g := &generator{Rand: r, seed: seed}
 	size := 40 + r.IntN(50)

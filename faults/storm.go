@@ -18,7 +18,7 @@ type result struct {
 	seed       uint64
 	runs       int
 	actions    int // in the database
-	lost       int // attempts that were tried again
+	lost       int // attempts after the first
 	faults     []fault
 	restarts   []time.Duration
 	deaths     int // at named points
@@ -33,8 +33,8 @@ func (r result) failed() bool { return r.err != nil || len(r.violations) > 0 }
 // stormLimit bounds one storm with its settling.
 const stormLimit = 5 * time.Minute
 
-// storm lets one seed rage on a stack and judges what is left.
-func storm(ctx context.Context, s *stack.Stack, p plan, w *weather) (r result) {
+// storm runs the plan of one seed on a stack and checks what is left.
+func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) {
 	began, deaths := time.Now(), s.Deaths()
 	r = result{seed: p.seed, runs: len(p.runs), faults: p.faults}
 	defer func() { r.took, r.restarts, r.deaths = time.Since(began), w.server.restarts(), s.Deaths()-deaths }()
@@ -46,13 +46,13 @@ func storm(ctx context.Context, s *stack.Stack, p plan, w *weather) (r result) {
 	driving, stopDriving := context.WithCancel(ctx)
 	defer d.work.Wait()
 	defer stopDriving()
-	look := lookOut(s)
+	look := monitorPods(s)
 	defer look.close()
-	w.harm = &harm{stack: s, client: d.client, seed: p.seed}
+	w.outsider = &outsider{stack: s, client: d.client, seed: p.seed}
 
 	d.start(driving)
-	w.rage(ctx, p.faults)
-	if r.err = w.mend(ctx); r.err != nil {
+	w.inject(ctx, p.faults)
+	if r.err = w.heal(ctx); r.err != nil {
 		return r
 	}
 	c := &collector{stack: s, driver: d, look: look, healed: time.Now()}

@@ -21,18 +21,18 @@ type suite struct {
 	programs stack.Programs
 	dir      string
 
-	stacks  int
-	stack   *stack.Stack
-	keepers []*keeper
-	weather *weather
+	stacks     int
+	stack      *stack.Stack
+	restarters []*restarter
+	injector   *injector
 }
 
 func newSuite(ctx context.Context, o options, out io.Writer) (*suite, error) {
 	dir, err := os.MkdirTemp(o.dir, "flyte-faults-")
 	if err != nil {
-		return nil, fmt.Errorf("make directory: %w", err)
+		return nil, fmt.Errorf("create directory: %w", err)
 	}
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // Postgres runs as another user when we are root
+	if err := os.Chmod(dir, 0o755); err != nil {
 		return nil, err
 	}
 	s := &suite{options: o, out: out, dir: dir}
@@ -44,12 +44,12 @@ func newSuite(ctx context.Context, o options, out io.Writer) (*suite, error) {
 
 func (s *suite) say(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
 
-// run lets the seeds rage and tells which failed.
+// run runs the storms of all seeds and returns those that failed.
 func (s *suite) run(ctx context.Context) (failed []uint64, err error) {
 	defer s.close()
 	began := time.Now()
 	ran := 0
-	for seed := s.options.first; seed < s.options.first+uint64(s.options.seeds); seed++ { //nolint:gosec // positive
+	for seed := s.options.first; seed < s.options.first+uint64(s.options.seeds); seed++ {
 		if ctx.Err() != nil || (s.options.minutes > 0 && time.Since(began) > time.Duration(s.options.minutes)*time.Minute) {
 			break
 		}
@@ -61,7 +61,7 @@ func (s *suite) run(ctx context.Context) (failed []uint64, err error) {
 		s.say("%s", r.line())
 		if r.failed() {
 			failed = append(failed, seed)
-			s.tell(ctx, r)
+			s.report(ctx, r)
 			if s.options.failFast {
 				break
 			}
@@ -83,7 +83,7 @@ func (s *suite) one(ctx context.Context, seed uint64) (result, error) {
 			s.say("  %s", f)
 		}
 	}
-	return storm(ctx, s.stack, p, s.weather), nil
+	return storm(ctx, s.stack, p, s.injector), nil
 }
 
 // startLimit bounds the start of everything.
@@ -99,15 +99,15 @@ func (s *suite) start(ctx context.Context) error {
 		s.stack = nil
 		return fmt.Errorf("start the stack in %s: %w", s.dir, err)
 	}
-	server, node, etcd := keep(s.stack.Server, s.stack.StartServer), keepRunning(s.stack.Node), keepRunning(s.stack.Etcd)
-	api := keepRunning(s.stack.APIServer)
-	s.keepers = []*keeper{server, node, etcd, api, keepRunning(s.stack.Controllers)}
-	s.weather = &weather{stack: s.stack, server: server, node: node, etcd: etcd, api: api, say: s.say}
+	server, node, etcd := restartWith(s.stack.Server, s.stack.StartServer), restartAlways(s.stack.Node), restartAlways(s.stack.Etcd)
+	api := restartAlways(s.stack.APIServer)
+	s.restarters = []*restarter{server, node, etcd, api, restartAlways(s.stack.Controllers)}
+	s.injector = &injector{stack: s.stack, server: server, node: node, etcd: etcd, api: api, say: s.say}
 	return nil
 }
 
-// tell says what went wrong and how to see it again, keeps what was found and lets the next storm have a new stack.
-func (s *suite) tell(ctx context.Context, r result) {
+// report prints what went wrong and how to reproduce it, keeps the evidence, and gives the next storm a new stack.
+func (s *suite) report(ctx context.Context, r result) {
 	for _, f := range r.faults {
 		s.say("    fault: %s", f)
 	}
@@ -130,7 +130,7 @@ func (s *suite) stop() {
 	if s.stack == nil {
 		return
 	}
-	for _, k := range s.keepers {
+	for _, k := range s.restarters {
 		k.close()
 	}
 	s.stack.Stop()
@@ -153,7 +153,7 @@ func dump(ctx context.Context, s *stack.Stack) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	command := exec.CommandContext(ctx, filepath.Join(bin, "pg_dump"), "--file", filepath.Join(s.Dir, "database.sql"), s.DSN()) //nolint:gosec // our own
+	command := exec.CommandContext(ctx, filepath.Join(bin, "pg_dump"), "--file", filepath.Join(s.Dir, "database.sql"), s.DSN())
 	if said, err := command.CombinedOutput(); err != nil {
 		return errors.Join(err, errors.New(string(said)))
 	}

@@ -67,7 +67,7 @@ func (w *watcher) note(name string, status *workflow.ActionStatus) {
 	if name == "" || status == nil {
 		return // a heartbeat
 	}
-	at := check.Position{Attempt: int32(status.GetAttempts()), Phase: int32(status.GetPhase())} //nolint:gosec // small
+	at := check.Position{Attempt: int32(status.GetAttempts()), Phase: int32(status.GetPhase())}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if seen := w.seen[name]; len(seen) > 0 && seen[len(seen)-1] == at {

@@ -4,24 +4,32 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 )
 
-// fillAddresses derives what was left open from the port that was bound.
+// fillAddresses derives the addresses that are not configured from that of the API: the port that was bound or, for a
+// controller, the control plane.
 func (c *Config) fillAddresses(bound net.Addr) {
-	authority := c.authority(bound)
+	authority, insecure := c.authority(bound), true
+	if plane, err := url.Parse(c.ControlPlane.URL); err == nil && !c.Target.api() {
+		authority, insecure = plane.Host, plane.Scheme == "http"
+	}
 	if c.Storage.PublicURL == "" {
 		c.Storage.PublicURL = "http://" + authority
+		if !insecure {
+			c.Storage.PublicURL = "https://" + authority
+		}
 	}
 	if c.Runs.Webhooks.PublicURL == "" {
 		c.Runs.Webhooks.PublicURL = c.Storage.PublicURL
 	}
 	if c.Executor.Pod.Endpoint == "" {
-		c.Executor.Pod.Endpoint, c.Executor.Pod.Insecure = authority, true
+		c.Executor.Pod.Endpoint, c.Executor.Pod.Insecure = authority, insecure
 	}
 }
 
-// authority is the host and port at which processes on this machine reach us. The SDK makes an organisation of an
-// address in digits, hence localhost where that is the same.
+// authority is the host and port at which processes on this machine reach the server. The SDK reads an organisation out of
+// a numeric address, so loopback addresses become localhost.
 func (c *Config) authority(bound net.Addr) string {
 	host, port, err := net.SplitHostPort(bound.String())
 	if err != nil {

@@ -4,12 +4,12 @@ import (
 	"fmt"
 
 	"github.com/flyte-binary/flyte-binary/actions"
-	"github.com/flyte-binary/flyte-binary/actions/bridge"
 	cacheservice "github.com/flyte-binary/flyte-binary/cache_service"
 	"github.com/flyte-binary/flyte-binary/dataproxy"
 	"github.com/flyte-binary/flyte-binary/events"
 	"github.com/flyte-binary/flyte-binary/executor"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/runs"
@@ -17,9 +17,18 @@ import (
 
 // Config is the configuration of one process: a section for each part.
 type Config struct {
+	// Target is the part of the installation that this process runs: all, api or controller. serve --target sets it.
+	// Defaults to all.
+	Target Target `mapstructure:"target"`
+	// Cluster is the Kubernetes cluster that this process works on.
+	Cluster ClusterConfig `mapstructure:"cluster"`
+	// Clusters are those whose controllers run in other processes, for the logs of their pods.
+	Clusters []RemoteCluster `mapstructure:"clusters"`
+	// ControlPlane is the API as a controller in another process reaches it.
+	ControlPlane ControlPlaneConfig `mapstructure:"controlPlane"`
 	// Server is the port.
 	Server ServerConfig `mapstructure:"server"`
-	// Auth says how callers are told apart.
+	// Auth says how callers are told apart and what they may do.
 	Auth AuthConfig `mapstructure:"auth"`
 	// Logging is the log of the process.
 	Logging obs.LogConfig `mapstructure:"logging"`
@@ -37,10 +46,8 @@ type Config struct {
 	Runs runs.Config `mapstructure:"runs"`
 	// Cache keeps which outputs tasks have computed.
 	Cache cacheservice.Config `mapstructure:"cache"`
-	// Actions is what running tasks call.
+	// Actions is what running tasks call, and what creates and deletes TaskAction objects.
 	Actions actions.Config `mapstructure:"actions"`
-	// Bridge turns what is admitted into TaskAction objects.
-	Bridge bridge.Config `mapstructure:"bridge"`
 	// Executor makes pods of TaskAction objects and reports what becomes of them.
 	Executor executor.Config `mapstructure:"executor"`
 	// Events batches what executors report.
@@ -52,16 +59,19 @@ type Config struct {
 // DefaultConfig is the configuration of a process that nothing was said to. Database and storage must be given.
 func DefaultConfig() Config {
 	return Config{
+		Target:     TargetAll,
+		Cluster:    ClusterConfig{ID: ident.DefaultCluster},
 		Server:     DefaultServerConfig(),
+		Auth:       DefaultAuthConfig(),
 		Logging:    obs.DefaultLogConfig(),
 		Telemetry:  obs.DefaultTelemetryConfig(),
 		Database:   pgdb.DefaultConfig(),
 		Storage:    blobstore.DefaultConfig(),
 		Kubernetes: DefaultKubernetesConfig(),
+		Replicas:   DefaultReplicasConfig(),
 		Runs:       runs.DefaultConfig(),
 		Cache:      cacheservice.DefaultConfig(),
 		Actions:    actions.DefaultConfig(),
-		Bridge:     bridge.DefaultConfig(),
 		Executor:   executor.DefaultConfig(),
 		Events:     events.DefaultConfig(),
 		DataProxy:  dataproxy.DefaultConfig(),
@@ -74,7 +84,9 @@ func (c Config) Validate() error {
 		name     string
 		validate func() error
 	}{
+		{"cluster", c.Cluster.Validate},
 		{"server", c.Server.Validate},
+		{"auth", c.Auth.Validate},
 		{"logging", c.Logging.Validate},
 		{"telemetry", c.Telemetry.Validate},
 		{"database", c.Database.Validate},
@@ -84,14 +96,19 @@ func (c Config) Validate() error {
 		{"runs", c.Runs.Validate},
 		{"cache", c.Cache.Validate},
 		{"actions", c.Actions.Validate},
-		{"bridge", c.Bridge.Validate},
 		{"executor", c.Executor.Validate},
 		{"events", c.Events.Validate},
 		{"dataproxy", c.DataProxy.Validate},
 	} {
+		if section.name == "database" && !c.Target.api() {
+			continue // a controller has none
+		}
 		if err := section.validate(); err != nil {
 			return fmt.Errorf("%s.%w", section.name, err)
 		}
 	}
-	return nil
+	if err := c.Target.Validate(); err != nil {
+		return fmt.Errorf("target: %w", err)
+	}
+	return c.validateClusters()
 }

@@ -9,14 +9,16 @@ import (
 
 // ServerConfig is the one port that serves everything.
 type ServerConfig struct {
-	// Listen is the address of the port, host:port. Defaults to 0.0.0.0:8090.
+	// Listen is the address of the port, host:port. The default is for this machine alone, since the API has no sign-in;
+	// in a pod or a container it is 0.0.0.0:8090, behind a network policy or a proxy that signs people in. Defaults to
+	// 127.0.0.1:8090.
 	Listen string `mapstructure:"listen"`
 	// AllowedOrigins are the web origins whose pages may call the API, such as https://console.example. A * stands
 	// for one part, as in http://localhost:*. Defaults to pages served from this machine.
 	AllowedOrigins []string `mapstructure:"allowedOrigins"`
 	// MaxRequestBytes bounds one request message. Defaults to 64 MiB.
 	MaxRequestBytes int `mapstructure:"maxRequestBytes"`
-	// ShutdownGrace is how long requests under way may take when the process stops. Defaults to 20s.
+	// ShutdownGrace is how long requests in flight may take when the process stops. Defaults to 20s.
 	ShutdownGrace time.Duration `mapstructure:"shutdownGrace"`
 	// PingAfter is how long an HTTP/2 connection may be silent before the peer is asked whether it is there. Defaults
 	// to 30s.
@@ -31,7 +33,7 @@ type ServerConfig struct {
 // DefaultServerConfig is what ServerConfig's fields say.
 func DefaultServerConfig() ServerConfig {
 	return ServerConfig{
-		Listen:          "0.0.0.0:8090",
+		Listen:          "127.0.0.1:8090",
 		AllowedOrigins:  []string{"http://localhost:*", "http://127.0.0.1:*"},
 		MaxRequestBytes: 64 << 20,
 		ShutdownGrace:   20 * time.Second,
@@ -67,13 +69,6 @@ func (c ServerConfig) Validate() error {
 		return fmt.Errorf("writeTimeout: must be positive, got %s", c.WriteTimeout)
 	}
 	return nil
-}
-
-// AuthConfig says how callers are told apart. Without an identity provider everybody is anonymous.
-type AuthConfig struct {
-	// InternalToken is the credential by which services in other processes reach the internal procedures. Empty
-	// means that only services in this process do.
-	InternalToken string `mapstructure:"internalToken" sensitive:"true"`
 }
 
 // KubernetesConfig is the cluster that runs the tasks.

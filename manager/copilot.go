@@ -1,7 +1,7 @@
 package manager
 
-// fillCopilot tells pods of raw containers where the object store is, as far as the configuration leaves it to us. Secrets
-// stay here.
+// fillCopilot derives the co-pilot's settings for the object store, unless they are configured. Secrets are not passed to
+// pods.
 func (c *Config) fillCopilot() {
 	to := &c.Executor.Pod.Copilot.Storage
 	if to.URL != "" {

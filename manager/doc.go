@@ -1,5 +1,5 @@
-// Package manager composes one process from the services: its configuration, its port, the order in which parts start
-// and stop. It is the only package that knows all services; it stands above them, below the command tree and the demo.
+// Package manager composes one process from the services: it reads the configuration, binds the port, and starts and stops
+// the parts in order. It is the only package that imports all services; only the command tree and the demo import it.
 package manager
 
 //go:generate go run ./cmd/configdoc ../docs/configuration.md

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"connectrpc.com/connect"
 	"github.com/rs/zerolog"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,39 +14,68 @@ import (
 	"k8s.io/client-go/rest"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 )
 
-// Finding is what the doctor found out about one thing.
+// Finding is the result of one check.
 type Finding struct {
-	// What was examined.
+	// What names the thing that was checked.
 	What string
-	// Detail tells what is there, when it is well.
+	// Detail describes it if the check succeeded.
 	Detail string
-	// Err is what is wrong; nil when it is well.
+	// Err is the problem; nil if there is none.
 	Err error
-	// Mend says what to do about it.
-	Mend string
+	// Fix says how to solve the problem.
+	Fix string
 }
 
-// examineTimeout bounds one examination.
+// examineTimeout bounds one check.
 const examineTimeout = 10 * time.Second
 
-// Examine looks at everything that the process stands on, and changes nothing: database and schema, API server and
-// definition of TaskActions, storage by writing and reading. given reaches the cluster; nil means the configuration's.
+// Examine checks everything that a process with the configured target depends on. With the API that is the database and
+// its schema; with a controller, the API server and the TaskAction CRD, and the API if that runs elsewhere; with any, the
+// object store, by writing and reading an object, which it deletes. given is the connection to the cluster; nil means the
+// configured one.
 func Examine(ctx context.Context, c Config, given *rest.Config) []Finding {
-	findings := []Finding{examineDatabase(ctx, c.Database)}
-	cluster, err := c.Kubernetes.rest(given, clock.System{}, zerolog.Nop())
-	if err != nil {
-		findings = append(findings, Finding{
-			What: "API server", Err: err, Mend: "set kubernetes.kubeconfig to a kubeconfig file",
-		})
+	var findings []Finding
+	if c.Target.api() {
+		findings = append(findings, examineDatabase(ctx, c.Database))
 	} else {
-		findings = append(findings, examineCluster(ctx, cluster), examineDefinition(ctx, cluster, c.Executor.InstallCRD))
+		findings = append(findings, examineControlPlane(ctx, c))
+	}
+	if c.Target.controller() {
+		findings = append(findings, examineKubernetes(ctx, c, given)...)
 	}
 	return append(findings, examineStorage(ctx, c.Storage))
+}
+
+func examineKubernetes(ctx context.Context, c Config, given *rest.Config) []Finding {
+	cluster, err := c.Kubernetes.rest(given, clock.System{}, zerolog.Nop())
+	if err != nil {
+		return []Finding{{What: "API server", Err: err, Fix: "set kubernetes.kubeconfig to a kubeconfig file"}}
+	}
+	return []Finding{examineCluster(ctx, cluster), examineDefinition(ctx, cluster, c.Executor.InstallCRD)}
+}
+
+// examineControlPlane asks the API for assignments that do not exist, as a controller would: the answer shows that the
+// address and the internal token are right.
+func examineControlPlane(ctx context.Context, c Config) Finding {
+	f := Finding{What: "control plane", Detail: c.ControlPlane.URL}
+	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+	defer cancel()
+	p := newPeers(c, nil)
+	defer p.network.CloseIdleConnections()
+	_, err := p.engine().GetAssignments(ctx, &enginev1.GetAssignmentsRequest{Uids: []int64{0}})
+	switch {
+	case connect.CodeOf(err) == connect.CodePermissionDenied:
+		f.Err, f.Fix = err, "set auth.internalToken to the same value as for the API"
+	case err != nil:
+		f.Err, f.Fix = err, "check controlPlane.url, and that a process with target api or all listens there"
+	}
+	return f
 }
 
 func examineDatabase(ctx context.Context, config pgdb.Config) Finding {
@@ -54,18 +84,18 @@ func examineDatabase(ctx context.Context, config pgdb.Config) Finding {
 	defer cancel()
 	pool, err := pgdb.Open(ctx, config)
 	if err != nil {
-		f.Err, f.Mend = err, "check database.url, and that the server runs and lets this machine in"
+		f.Err, f.Fix = err, "check database.url, and that the server runs and accepts connections from this machine"
 		return f
 	}
 	defer pool.Close()
 	if err := pool.QueryRow(ctx, "SELECT 'Postgres ' || current_setting('server_version')").Scan(&f.Detail); err != nil {
-		f.Err, f.Mend = err, "look into the log of the database"
+		f.Err, f.Fix = err, "check the log of the database"
 		return f
 	}
 	if err := pgdb.CheckSchema(ctx, pool, Schemas()...); err != nil {
-		f.Err, f.Mend = err, "run `flyte-binary migrate up`"
+		f.Err, f.Fix = err, "run `flyte-binary migrate up`"
 		if config.Migrate {
-			f.Mend += ", or start the server, which does so since database.migrate is on"
+			f.Fix += ", or start the server: it migrates the schema, since database.migrate is on"
 		}
 		return f
 	}
@@ -74,7 +104,7 @@ func examineDatabase(ctx context.Context, config pgdb.Config) Finding {
 }
 
 func examineCluster(ctx context.Context, cluster *rest.Config) Finding {
-	f := Finding{What: "API server", Mend: "check kubernetes.kubeconfig, and that the API server runs and is reachable from here"}
+	f := Finding{What: "API server", Fix: "check kubernetes.kubeconfig, and that the API server runs and is reachable from here"}
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
 	version, err := serverVersion(ctx, cluster)
@@ -87,9 +117,9 @@ func examineCluster(ctx context.Context, cluster *rest.Config) Finding {
 }
 
 func examineDefinition(ctx context.Context, cluster *rest.Config, installs bool) Finding {
-	f := Finding{What: "TaskAction definition", Mend: "apply executor/api/v1/crds/flyte.org_taskactions.yaml"}
+	f := Finding{What: "TaskAction definition", Fix: "apply executor/api/v1/crds/flyte.org_taskactions.yaml"}
 	if installs {
-		f.Mend = "start the server, which installs it since executor.installCrd is on"
+		f.Fix = "start the server: it installs the definition, since executor.installCrd is on"
 	}
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
@@ -106,20 +136,20 @@ func examineDefinition(ctx context.Context, cluster *rest.Config, installs bool)
 	found, err := client.CustomResourceDefinitions().Get(ctx, wanted.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		f.Err = errors.New("is not installed")
+		f.Err = errors.New("not installed")
 	case apierrors.IsForbidden(err):
-		f.Err, f.Mend = err, "allow this account to get customresourcedefinitions"
+		f.Err, f.Fix = err, "allow this account to get customresourcedefinitions"
 	case err != nil:
-		f.Err, f.Mend = err, "see above"
+		f.Err, f.Fix = err, "fix the API server check above"
 	case !sameDefinition(found.Annotations, wanted.Annotations):
-		f.Err = errors.New("is of another version")
+		f.Err = errors.New("installed in another version")
 	default:
 		f.Detail = wanted.Name + " is installed and current"
 	}
 	return f
 }
 
-// sameDefinition compares the digests that every installed definition carries.
+// sameDefinition compares the digest annotation of two definitions.
 func sameDefinition(found, wanted map[string]string) bool {
 	for name, digest := range wanted {
 		if found[name] != digest {
@@ -130,7 +160,7 @@ func sameDefinition(found, wanted map[string]string) bool {
 }
 
 func examineStorage(ctx context.Context, config blobstore.Config) Finding {
-	f := Finding{What: "storage", Mend: "check storage.url and the credentials, and that this process may write there"}
+	f := Finding{What: "storage", Fix: "check storage.url and the credentials, and that this process may write there"}
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
 	blobs, err := blobstore.Open(ctx, config)

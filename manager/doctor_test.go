@@ -35,11 +35,11 @@ func TestDoctorSaysWhatIsWrong(t *testing.T) {
 	sick := map[string]manager.Finding{}
 	for _, finding := range manager.Examine(t.Context(), config, nowhere(t)) {
 		if finding.Err != nil {
-			require.NotEmpty(t, finding.Mend, finding.What)
+			require.NotEmpty(t, finding.Fix, finding.What)
 			sick[finding.What] = finding
 		}
 	}
 	require.Len(t, sick, 4)
-	require.Contains(t, sick["database"].Mend, "migrate up")
-	require.Contains(t, sick["storage"].Mend, "storage.url")
+	require.Contains(t, sick["database"].Fix, "migrate up")
+	require.Contains(t, sick["storage"].Fix, "storage.url")
 }

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	)
 }
 
-// testConfig stands on a database and a directory of the test's own, and on no cluster.
+// testConfig uses a database and a directory of the test, and no cluster.
 func testConfig(t *testing.T) manager.Config {
 	t.Helper()
 	config := manager.DefaultConfig()
@@ -33,7 +33,7 @@ func testConfig(t *testing.T) manager.Config {
 	config.Database.URL = pgtest.URL(pgtest.Schemas(t, manager.Schemas()...))
 	config.Database.MinIdleConns = 0
 	config.Storage.URL = t.TempDir()
-	config.Executor.StartupWait = 0 // for a cluster that is away
+	config.Executor.StartupWait = 0 // for a cluster that is unreachable
 	return config
 }
 

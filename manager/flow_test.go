@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,7 +13,10 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
@@ -28,13 +32,13 @@ import (
 func onCluster(t *testing.T, cluster *kubetest.Cluster) manager.Config {
 	t.Helper()
 	config := testConfig(t)
-	config.Bridge.Namespace = cluster.Namespace
+	config.Actions.TaskActions.Namespace = cluster.Namespace
 	config.Executor.Namespaces = []string{cluster.Namespace}
 	config.Executor.StartupWait = manager.DefaultConfig().Executor.StartupWait
 	return config
 }
 
-// TestARunFromEndToEnd goes through every part: the port, runs, admission, the bridge, the executor, a pod, events and
+// TestARunFromEndToEnd goes through every part: the port, runs, admission, actions, the executor, a pod, events and
 // a watch.
 func TestARunFromEndToEnd(t *testing.T) {
 	cluster := kubetest.New(t)
@@ -113,7 +117,7 @@ func TestOrderlyStop(t *testing.T) {
 	}()
 
 	cancel()
-	if err := <-streamed; err != nil { // a stream that had nothing to say yet may end cleanly
+	if err := <-streamed; err != nil { // a stream without a message yet may end cleanly
 		require.Equal(t, connect.CodeUnavailable, connect.CodeOf(err), "%v", err)
 	}
 	require.NoError(t, stream.Close())
@@ -142,4 +146,68 @@ func TestFailedStartClosesWhatItOpened(t *testing.T) {
 	again, err := config.Complete(t.Context(), manager.Options{REST: nowhere(t)})
 	require.NoError(t, err, "the port is free again")
 	require.NoError(t, again.Stop(t.Context()))
+}
+
+// Two replicas answer calls. One of them creates, runs and deletes all TaskActions; when it stops, the other one does.
+func TestOneReplicaLeadsAndHandsOver(t *testing.T) {
+	cluster := kubetest.New(t)
+	config := onCluster(t, cluster)
+	config.Replicas.Several, config.Replicas.Namespace, config.Replicas.Lease.Duration = true, cluster.Namespace, 3*time.Second
+	config.Storage.SigningKey = strings.Repeat("k", 32)
+	kubetest.StartNode(t, cluster, kubetest.NodeOptions{Program: func(_ context.Context, pod *corev1.Pod) kubetest.Result {
+		dir := pod.Spec.Containers[0].Args[0]
+		if os.MkdirAll(dir, 0o755) != nil || os.WriteFile(filepath.Join(dir, "outputs.pb"), nil, 0o600) != nil {
+			return kubetest.Result{ExitCode: 1}
+		}
+		return kubetest.Result{}
+	}})
+	replica := func() (string, *manager.Server) {
+		log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel)
+		server, err := config.Complete(t.Context(), manager.Options{Logger: log, REST: cluster.Config})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
+		require.NoError(t, server.Start(t.Context()))
+		return "http://" + server.Addr(), server
+	}
+	holder := func() string {
+		leases, err := cluster.Clientset.CoordinationV1().Leases(cluster.Namespace).List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(leases.Items), 1, "one lease for all that runs on the leader")
+		if len(leases.Items) == 0 || leases.Items[0].Spec.HolderIdentity == nil {
+			return ""
+		}
+		return *leases.Items[0].Spec.HolderIdentity
+	}
+	_, first := replica()
+	require.Eventually(t, func() bool { return holder() != "" }, time.Minute, 10*time.Millisecond)
+	led := holder()
+	url, _ := replica()
+	runs := workflowconnect.NewRunServiceClient(h2c(t), url, connect.WithGRPC())
+	succeeds := func(name string) {
+		run := &common.RunIdentifier{Project: "flytesnacks", Domain: "development", Name: name}
+		_, err := runs.CreateRun(t.Context(), &workflow.CreateRunRequest{
+			Id: &workflow.CreateRunRequest_RunId{RunId: run},
+			Task: &workflow.CreateRunRequest_TaskSpec{TaskSpec: &task.TaskSpec{TaskTemplate: &core.TaskTemplate{
+				Id:     &core.Identifier{Project: "flytesnacks", Domain: "development", Name: "hello.main", Version: "1"},
+				Type:   "python",
+				Target: &core.TaskTemplate_Container{Container: &core.Container{Image: "hello:1", Args: []string{"{{.outputPrefix}}"}}},
+			}}},
+		})
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			details, err := runs.GetRunDetails(t.Context(), &workflow.GetRunDetailsRequest{RunId: run})
+			require.NoError(t, err)
+			return details.GetDetails().GetAction().GetStatus().GetPhase() == common.ActionPhase_ACTION_PHASE_SUCCEEDED
+		}, time.Minute, 20*time.Millisecond)
+		require.Eventually(t, func() bool {
+			var left v1.TaskActionList
+			require.NoError(t, cluster.Client.List(t.Context(), &left, client.InNamespace(cluster.Namespace)))
+			return len(left.Items) == 0
+		}, time.Minute, 20*time.Millisecond)
+	}
+	succeeds("one")
+	require.Equal(t, led, holder())
+	require.NoError(t, first.Stop(t.Context()))
+	succeeds("two")
+	require.NotEqual(t, led, holder())
 }

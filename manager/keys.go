@@ -9,10 +9,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// restoreKeys gives the maps in config the keys as the file spells them: viper makes every key lower case, which is
-// right for ours and wrong for names of labels.
+// restoreKeys restores the case of map keys from the file. viper lowercases every key, which is right for configuration
+// keys and wrong for names of labels.
 func restoreKeys(path string, config *Config) error {
-	content, err := os.ReadFile(path) //nolint:gosec // the operator named it
+	content, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("read configuration: %w", err)
 	}
@@ -54,7 +54,7 @@ func restoreMap(value reflect.Value, section map[string]any) {
 	}
 }
 
-// lookUp finds a section by its name in any spelling.
+// lookUp finds a section by its name, ignoring case.
 func lookUp(raw map[string]any, name string) (map[string]any, bool) {
 	if name == "" {
 		return nil, false

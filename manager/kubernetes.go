@@ -7,11 +7,11 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/flyte-binary/flyte-binary/internal/apiretry"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
-	"github.com/flyte-binary/flyte-binary/internal/patience"
 )
 
-// rest is the way to the cluster: the one handed over, else the kubeconfig, else the pod's service account.
+// rest returns the connection to the cluster: the given one, else the kubeconfig, else the pod's service account.
 func (c KubernetesConfig) rest(given *rest.Config, clk clock.Clock, log zerolog.Logger) (*rest.Config, error) {
 	var config *rest.Config
 	if given != nil {
@@ -19,11 +19,11 @@ func (c KubernetesConfig) rest(given *rest.Config, clk clock.Clock, log zerolog.
 	} else {
 		var err error
 		if config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig); err != nil {
-			return nil, fmt.Errorf("kubernetes.kubeconfig: give a file, or run in a pod with a service account: %w", err)
+			return nil, fmt.Errorf("kubernetes.kubeconfig: set a file, or run in a pod with a service account: %w", err)
 		}
 	}
 	config.QPS, config.Burst = c.QPS, c.Burst
 	config.UserAgent = "flyte-binary"
-	config.Wrap(patience.Watches(clk, log))
+	config.Wrap(apiretry.Watches(clk, log))
 	return config, nil
 }

@@ -17,7 +17,7 @@ const EnvPrefix = "FLYTE"
 const separator = "::"
 
 // Load reads the configuration: defaults, then the file (none when path is empty), then the environment, then
-// overrides of the form section.key=value. A key that does not exist is refused by its name. Lists in the environment
+// overrides of the form section.key=value. An unknown key is an error that names it. Lists in the environment
 // and in overrides are separated by commas.
 func Load(path string, overrides []string) (Config, error) {
 	config, err := Read(path, overrides)
@@ -30,7 +30,7 @@ func Load(path string, overrides []string) (Config, error) {
 	return config, nil
 }
 
-// Read is Load without looking at the values.
+// Read is Load without validating the values.
 func Read(path string, overrides []string) (Config, error) {
 	// With BindStruct the environment reaches keys that the file does not have.
 	v := viper.NewWithOptions(
@@ -68,10 +68,10 @@ func decode(d *mapstructure.DecoderConfig) {
 	d.DecodeHook = mapstructure.ComposeDecodeHookFunc(
 		mapstructure.StringToTimeDurationHookFunc(), trimmedList, mapstructure.TextUnmarshallerHookFunc(),
 	)
-	d.ZeroFields = false // what is not mentioned keeps its default
+	d.ZeroFields = false // absent keys keep their defaults
 }
 
-// trimmedList reads "a, b" as a list; nothing is an empty list.
+// trimmedList reads "a, b" as a list; an empty string is an empty list.
 func trimmedList(from, to reflect.Type, value any) (any, error) {
 	if from.Kind() != reflect.String || to.Kind() != reflect.Slice || to.Elem().Kind() == reflect.Uint8 {
 		return value, nil
@@ -84,11 +84,11 @@ func trimmedList(from, to reflect.Type, value any) (any, error) {
 	return slices.DeleteFunc(list, func(item string) bool { return item == "" }), nil
 }
 
-// explain turns the decoder's account of unknown keys into one that says where to look.
+// explain rewrites the decoder's error about unknown keys, and says how to list the known ones.
 func explain(err error) error {
 	text := err.Error()
 	if !strings.Contains(text, "invalid keys") {
 		return err
 	}
-	return fmt.Errorf("unknown key: %s; `flyte-binary config show` lists what there is", strings.ReplaceAll(text, "\n", " "))
+	return fmt.Errorf("unknown key: %s; `flyte-binary config show` lists the known keys", strings.ReplaceAll(text, "\n", " "))
 }

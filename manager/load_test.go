@@ -28,7 +28,7 @@ func TestLoad(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1:1", config.Server.Listen)
 	require.Equal(t, 7, config.Runs.Writer.MaxBatch)
-	require.Equal(t, manager.DefaultConfig().Server.ShutdownGrace, config.Server.ShutdownGrace, "what is not mentioned keeps its default")
+	require.Equal(t, manager.DefaultConfig().Server.ShutdownGrace, config.Server.ShutdownGrace, "absent keys keep their defaults")
 	require.Equal(t, manager.DefaultConfig().Runs.Writer.MaxQueue, config.Runs.Writer.MaxQueue)
 }
 
@@ -104,15 +104,15 @@ func TestQueuesInFilesAndInOneLine(t *testing.T) {
 
 func TestValuesAreCheckedByFullPath(t *testing.T) {
 	for path, override := range map[string]string{
-		"database.url":             "database.url=",
-		"storage.url":              "storage.url=ftp://x",
-		"server.listen":            "server.listen=8090",
-		"server.allowedOrigins[0]": "server.allowedOrigins=*",
-		"logging.level":            "logging.level=loud",
-		"telemetry.traceRatio":     "telemetry.traceRatio=2",
-		"runs.writer.maxBatch":     "runs.writer.maxBatch=0",
-		"bridge.workers":           "bridge.workers=0",
-		"kubernetes.qps":           "kubernetes.qps=0",
+		"database.url":                "database.url=",
+		"storage.url":                 "storage.url=ftp://x",
+		"server.listen":               "server.listen=8090",
+		"server.allowedOrigins[0]":    "server.allowedOrigins=*",
+		"logging.level":               "logging.level=loud",
+		"telemetry.traceRatio":        "telemetry.traceRatio=2",
+		"runs.writer.maxBatch":        "runs.writer.maxBatch=0",
+		"actions.taskActions.workers": "actions.taskActions.workers=0",
+		"kubernetes.qps":              "kubernetes.qps=0",
 	} {
 		_, err := manager.Load(file(t, required), []string{override})
 		require.ErrorContains(t, err, path)

@@ -20,19 +20,19 @@ import (
 // and its watches must fit; the library's 250 would make the rest wait.
 const maxStreams = 10_000
 
-// compressFrom is the size in bytes below which answers are sent as they are. Most are far smaller; compressing them costs
-// more than all else that an answer takes, and saves nothing.
+// compressFrom is the size in bytes from which responses are compressed. Most are far smaller; compressing them costs
+// more than the rest of the response, and saves nothing.
 const compressFrom = 1 << 10
 
-// port is the listener with everything behind it: Connect, gRPC, gRPC-Web and JSON over HTTP/1.1 and unencrypted
-// HTTP/2. There is no timeout for a whole answer, since streams live for long.
+// port is the listener and its handlers: Connect, gRPC, gRPC-Web and JSON over HTTP/1.1 and unencrypted
+// HTTP/2. There is no timeout for a whole response, since streams are long-lived.
 type port struct {
 	listener net.Listener
 	server   *http.Server
 	// beginStop ends the streams; cut ends every request.
 	beginStop context.CancelFunc
 	cut       context.CancelCauseFunc
-	failed    chan error // gets the error when serving ends unasked
+	failed    chan error // receives the error when serving fails
 	served    chan struct{}
 }
 
@@ -65,7 +65,7 @@ func newPort(
 		server: &http.Server{
 			Handler:   allowOrigins(config.AllowedOrigins, handler),
 			Protocols: protocols,
-			// A peer that vanished without a word would otherwise hold its streams for ever.
+			// Without pings, a peer that vanished would hold its streams for ever.
 			HTTP2: &http.HTTP2Config{
 				MaxConcurrentStreams: maxStreams,
 				SendPingTimeout:      config.PingAfter, PingTimeout: config.PingTimeout, WriteByteTimeout: config.WriteTimeout,
@@ -77,8 +77,8 @@ func newPort(
 	}
 }
 
-// allowOrigins answers browsers of the given origins, and of no others. Cookies and the like are not allowed along: the
-// API does not use them.
+// allowOrigins sets the CORS policy: only the given origins are allowed, without credentials such as cookies, which the API
+// does not use.
 func allowOrigins(origins []string, next http.Handler) http.Handler {
 	return cors.New(cors.Options{
 		AllowedOrigins: origins,
@@ -101,8 +101,8 @@ func (p *port) Start(context.Context) error {
 	return nil
 }
 
-// Stop implements lifecycle.Part: nothing new is taken, streams end, single calls finish. What is still under way when
-// the context ends is cut.
+// Stop implements lifecycle.Part: no new requests are accepted, streams end, unary calls finish. Requests in flight
+// when the context ends are cut.
 func (p *port) Stop(ctx context.Context) error {
 	if p.served == nil {
 		return nil

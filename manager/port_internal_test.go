@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPeersThatVanishedAreNoticed speaks HTTP/2 up to the first ping, and never answers it: what a client looks like whose
+// TestConnectionOfAVanishedPeerIsClosed speaks HTTP/2 up to the first ping and never answers it, like a client whose
 // machine is gone.
-func TestPeersThatVanishedAreNoticed(t *testing.T) {
+func TestConnectionOfAVanishedPeerIsClosed(t *testing.T) {
 	config := DefaultServerConfig()
 	config.PingAfter, config.PingTimeout = 50*time.Millisecond, 50*time.Millisecond
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

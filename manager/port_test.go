@@ -30,7 +30,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 )
 
-// TestPort looks at one server from every side that clients come from.
+// TestPort calls one server with every protocol that clients use.
 func TestPort(t *testing.T) {
 	url := startServer(t, testConfig(t), nowhere(t))
 	t.Run("JSON by plain HTTP", func(t *testing.T) { jsonCalls(t, url) })
@@ -96,7 +96,7 @@ func gzipCalls(t *testing.T, url string) {
 		require.Equal(t, http.StatusOK, code)
 		return header.Get("Content-Encoding")
 	}
-	require.Empty(t, list(), "small answers are sent as they are")
+	require.Empty(t, list(), "small responses are not compressed")
 	_, err = projectconnect.NewProjectServiceClient(http.DefaultClient, url).CreateProject(t.Context(), &project.CreateProjectRequest{
 		Project: &project.Project{Id: "long", Name: "long", Description: strings.Repeat("words ", 300)},
 	})
@@ -120,7 +120,7 @@ func grpcCalls(t *testing.T, url string) {
 	require.Equal(t, codes.NotFound, status.Code(err))
 	answer, err := health.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: "flyteidl2.workflow.RunService"})
 	require.NoError(t, err)
-	require.Equal(t, grpc_health_v1.HealthCheckResponse_NOT_SERVING, answer.GetStatus(), "the cluster is away")
+	require.Equal(t, grpc_health_v1.HealthCheckResponse_NOT_SERVING, answer.GetStatus(), "the cluster is unreachable")
 	watch, err := health.Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
 	require.NoError(t, err)
 	answer, err = watch.Recv()
@@ -160,7 +160,7 @@ func origins(t *testing.T, url string) {
 	require.Equal(t, "http://127.0.0.1:8080", header.Get("Access-Control-Allow-Origin"))
 	require.Contains(t, header.Get("Vary"), "Origin")
 
-	// What a page of another origin, such as a report, sends without asking first gets nowhere.
+	// Requests that a page of another origin, such as a report, sends without a preflight have no effect.
 	for _, simple := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"} {
 		code, header, _ := do(t, http.MethodPost, url+listProjects, strings.NewReader("{}"), map[string]string{"Content-Type": simple, "Origin": "null"})
 		require.Equal(t, http.StatusUnsupportedMediaType, code)

@@ -7,31 +7,19 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
-
-	"github.com/flyte-binary/flyte-binary/internal/blobstore"
-	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 )
 
-// checkTimeout bounds one round of checks; a probe gives up after a few seconds, too.
+// checkTimeout bounds one round of checks. Probes time out after a few seconds, too.
 const checkTimeout = 3 * time.Second
 
-// checks are what must hold for the process to do its work.
+// checks are the conditions of readiness.
 type checks []check
 
 type check struct {
 	name string
 	run  func(context.Context) error
-}
-
-func readiness(pool *pgxpool.Pool, blobs *blobstore.Store, cluster *rest.Config) checks {
-	return checks{
-		{"database", func(ctx context.Context) error { return pgdb.CheckSchema(ctx, pool, Schemas()...) }},
-		{"storage", blobs.Ping},
-		{"kubernetes", func(ctx context.Context) error { return pingCluster(ctx, cluster) }},
-	}
 }
 
 // check runs all of them and reports the first that fails.
@@ -68,11 +56,11 @@ func pingCluster(ctx context.Context, config *rest.Config) error {
 	return err
 }
 
-// serverVersion asks the API server for its version, which every account may.
+// serverVersion reads the version of the API server, which every account may do.
 func serverVersion(ctx context.Context, config *rest.Config) (string, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
-		return "", fmt.Errorf("make client: %w", err)
+		return "", fmt.Errorf("create client: %w", err)
 	}
 	body, err := client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // hidden stands for a secret that is set.
 const hidden = "(secret)"
 
-// Redacted is the configuration as it may be logged or printed: a tree by key, with what is tagged sensitive masked,
-// and the password of every URL.
+// Redacted is the configuration as it may be logged or printed: a tree by key, with fields tagged sensitive
+// masked, and the password of every URL.
 func Redacted(config any) map[string]any {
 	out := map[string]any{}
 	value := reflect.ValueOf(config)
@@ -70,10 +70,10 @@ func withoutPassword(text string) (string, bool) {
 	return u.String(), true
 }
 
-// secretName is what variables are called whose values nobody should read.
+// secretName matches the names of variables that hold secrets.
 var secretName = regexp.MustCompile(`(?i)^[a-z0-9_.-]*(secret|token|passw|credential|key)[a-z0-9_.-]*=.`)
 
-// redactedList masks the values of variables, as in a list of NAME=value, that are called like secrets.
+// redactedList masks values in a list of NAME=value where the name is that of a secret.
 func redactedList(list []string) []string {
 	out := slices.Clone(list)
 	for i, item := range out {

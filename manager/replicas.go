@@ -5,21 +5,41 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
+
+	"github.com/flyte-binary/flyte-binary/manager/leader"
 )
 
 // ReplicasConfig says whether several processes serve one installation.
 type ReplicasConfig struct {
-	// Several is to be set where more than one process serves the same database. They all answer calls; one of them
-	// at a time makes TaskActions and one reconciles them, elected by Leases in the cluster. Defaults to false: a
-	// single process need not wait for a Lease when it starts. It switches bridge.election and
-	// executor.leaderElection on, whatever those say.
+	// Several must be set where more than one process serves the same database. They all answer calls; one of them at a
+	// time, elected by a Lease in the cluster, creates and deletes TaskActions and reconciles them. Defaults to false: a
+	// single process need not wait for a Lease when it starts.
 	Several bool `mapstructure:"several"`
-	// Namespace has the Leases. Defaults to that of the process's own pod, and to flyte outside of a cluster. It is
-	// made when it does not exist.
+	// Namespace has the Lease. Defaults to that of the process's own pod, and to flyte outside of a cluster. It is
+	// created if it does not exist.
 	Namespace string `mapstructure:"namespace"`
+	// Lease is the Lease by which the leader is elected.
+	Lease LeaseConfig `mapstructure:"lease"`
 	// Installation is the label by which objects in the cluster are known as ours. Defaults to an id that is kept in
 	// the database. To change it makes TaskActions that exist somebody else's.
 	Installation string `mapstructure:"installation"`
+}
+
+// LeaseConfig describes the Lease of the leader.
+type LeaseConfig struct {
+	// Name is the name of the Lease; the id of the installation is appended.
+	Name string `mapstructure:"name"`
+	// Duration is how long the Lease holds without renewal, and so how long nobody leads after a crash. At least 3 s.
+	Duration time.Duration `mapstructure:"duration"`
+}
+
+// DefaultReplicasConfig suits a single process.
+func DefaultReplicasConfig() ReplicasConfig {
+	return ReplicasConfig{Lease: LeaseConfig{Name: "flyte-binary", Duration: 15 * time.Second}}
 }
 
 // labelValue is what a label may have.
@@ -30,24 +50,35 @@ func (c ReplicasConfig) Validate() error {
 	if c.Installation != "" && !labelValue.MatchString(c.Installation) {
 		return fmt.Errorf("installation: up to 32 lower case letters, digits and dashes, got %q", c.Installation)
 	}
+	if !c.Several {
+		return nil
+	}
+	if err := c.election("").Validate(); err != nil {
+		return fmt.Errorf("lease.%w", err)
+	}
 	return nil
 }
 
 // ownNamespace is where a pod finds the name of its namespace.
 const ownNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// elect switches the elections on when there are several replicas.
-func (c *Config) elect() {
-	if !c.Replicas.Several {
-		return
-	}
-	namespace := c.Replicas.Namespace
+// election is the configuration of the election of one installation, which has a Lease of its own.
+func (c ReplicasConfig) election(installation string) leader.Config {
+	namespace := c.Namespace
 	if namespace == "" {
 		namespace = "flyte"
 		if own, err := os.ReadFile(ownNamespace); err == nil && strings.TrimSpace(string(own)) != "" {
 			namespace = strings.TrimSpace(string(own))
 		}
 	}
-	c.Bridge.Election.Enabled, c.Bridge.Election.Namespace = true, namespace
-	c.Executor.LeaderElection.Enabled, c.Executor.LeaderElection.Namespace = true, namespace
+	name := c.Lease.Name
+	if name != "" && installation != "" {
+		name += "-" + installation
+	}
+	return leader.Config{Namespace: namespace, Name: name, Duration: c.Lease.Duration}
+}
+
+// leader makes the election of the replica that runs the controller of a cluster. owner is the label of its objects.
+func (c ReplicasConfig) leader(cluster *rest.Config, owner string, log zerolog.Logger) (*leader.Election, error) {
+	return leader.New(c.election(owner), leader.Deps{Kubernetes: cluster, Logger: log})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/retention"
 )
 
-// OpenRetention opens the part that deletes old runs, by itself: it needs the database and the object store only, and
-// may be used beside running servers. Whether retention is enabled does not matter here. close must be called.
+// OpenRetention opens only the part that deletes old runs. It uses the database and the object store, and is safe beside
+// running servers. Whether retention is enabled does not matter here. close must be called.
 func OpenRetention(ctx context.Context, c Config, log zerolog.Logger) (keeper *retention.Keeper, closing func(), failure error) {
 	for _, section := range []struct {
 		name     string
@@ -25,7 +25,7 @@ func OpenRetention(ctx context.Context, c Config, log zerolog.Logger) (keeper *r
 		}
 	}
 	if c.Runs.Retention.MaxAge == 0 && c.Runs.Retention.MaxRuns == 0 {
-		return nil, nil, errors.New("configuration: runs.retention.maxAge: give it or maxRuns; without a limit everything is kept")
+		return nil, nil, errors.New("configuration: runs.retention.maxAge: set it or runs.retention.maxRuns; without a limit all runs are kept")
 	}
 	pool, err := pgdb.Open(ctx, c.Database)
 	if err != nil {

@@ -11,46 +11,48 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// routes is everything that the port serves.
+// routes is everything that the port serves. All of it is mounted on api, which puts each route behind its rule.
 type routes struct {
 	api     *rpc.Mux
 	files   http.Handler // signed URLs of a directory; nil for object stores
-	console http.Handler
+	console http.Handler // nil in a process without the API
 	ready   http.Handler
 	metrics http.Handler
 }
 
-func (r routes) handler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+// mount mounts the plain routes and returns the handler of the port.
+func (r routes) mount() http.Handler {
+	r.api.Handle("GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = io.WriteString(w, "ok\n") // a probe that has gone needs no answer
-	})
-	mux.Handle("GET /readyz", r.ready)
-	mux.Handle("GET /metrics", r.metrics)
+		_, _ = io.WriteString(w, "ok\n") // the probe may have disconnected
+	}))
+	r.api.Handle("GET /readyz", r.ready)
+	r.api.Handle("GET /metrics", r.metrics)
 	if r.files != nil {
-		mux.Handle(blobstore.BlobsPath, r.files) // the digest of an upload is that of its bytes as sent
+		r.api.Handle(blobstore.BlobsPath, r.files)
 	}
-	mux.Handle("GET /{$}", http.RedirectHandler(console.Base, http.StatusFound))
-	mux.Handle("GET "+console.Base, r.console)
+	if r.console != nil {
+		r.api.Handle("GET /{$}", http.RedirectHandler(console.Base, http.StatusFound))
+		r.api.Handle("GET "+console.Base, r.console)
+	}
 	plain := gunzip(r.api)
-	mux.HandleFunc("/", func(w http.ResponseWriter, request *http.Request) {
-		if isProcedure(request.URL.Path) {
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		// Procedures decompress bodies themselves; the digest of an upload is that of its bytes as sent.
+		if isProcedure(request.URL.Path) || strings.HasPrefix(request.URL.Path, blobstore.BlobsPath) {
 			r.api.ServeHTTP(w, request)
 			return
 		}
 		plain.ServeHTTP(w, request)
 	})
-	return mux
 }
 
-// isProcedure tells /package.Service/Method from the plain routes that services have.
+// isProcedure reports whether a path is /package.Service/Method, not a plain route of a service.
 func isProcedure(path string) bool {
 	service, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return strings.Contains(service, ".") && !strings.HasPrefix(service, ".")
 }
 
-// gunzip lets plain routes take compressed bodies, as procedures do by themselves.
+// gunzip decompresses request bodies of plain routes. Procedures do so themselves.
 func gunzip(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.EqualFold(r.Header.Get("Content-Encoding"), "gzip") {

@@ -12,20 +12,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/webhook"
 )
 
 func TestPlainRoutesTakeCompressedBodies(t *testing.T) {
-	mux := rpc.NewMux()
+	mux, err := rpc.NewGuardedMux(rpc.Chain{})
+	require.NoError(t, err)
 	echo := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, err := io.Copy(w, r.Body)
 		require.NoError(t, err)
 	})
-	mux.Handle("/upload/", echo)
-	mux.Handle("/some.Service/", echo)
-	handler := routes{api: mux, files: echo, console: echo, ready: echo, metrics: echo}.handler()
+	mux.Handle(webhook.Path, echo)
+	mux.Handle("/flyteidl2.task.TaskService/", echo)
+	handler := routes{api: mux, files: echo, console: echo, ready: echo, metrics: echo}.mount()
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
-	_, err := io.WriteString(w, "plain")
+	_, err = io.WriteString(w, "plain")
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 
@@ -36,12 +38,12 @@ func TestPlainRoutesTakeCompressedBodies(t *testing.T) {
 		handler.ServeHTTP(recorder, request)
 		return recorder.Code, recorder.Body.String()
 	}
-	_, got := send("/upload/x", packed.String())
+	_, got := send(webhook.Path+"x", packed.String())
 	require.Equal(t, "plain", got)
-	for _, path := range []string{"/some.Service/Call", "/blobs/x"} {
+	for _, path := range []string{"/flyteidl2.task.TaskService/Call", "/blobs/x"} {
 		_, got = send(path, packed.String())
 		require.Equal(t, packed.String(), got, "%s does its own unpacking", path)
 	}
-	code, _ := send("/upload/x", "not gzip")
+	code, _ := send(webhook.Path+"x", "not gzip")
 	require.Equal(t, http.StatusBadRequest, code)
 }

@@ -6,5 +6,5 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// Schemas are the tables of every service that has some, in the order in which they are made.
+// Schemas lists the database schema of every service that has one, in the order in which they are created.
 func Schemas() []pgdb.Schema { return []pgdb.Schema{store.Schema(), cachestore.Schema()} }

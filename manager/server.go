@@ -4,18 +4,14 @@ import (
 	"context"
 	"errors"
 
-	"github.com/rs/zerolog"
-
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 )
 
 // Server is the whole process, put together by Config.Complete.
 type Server struct {
-	config  Config
-	log     zerolog.Logger
-	port    *port
-	parts   *lifecycle.Group
-	closers []func(context.Context) error
+	*process
+	parts *lifecycle.Group
+	open  bool // every caller may do everything
 }
 
 var _ lifecycle.Part = (*Server)(nil)
@@ -37,6 +33,9 @@ func (s *Server) Run(ctx context.Context) error {
 		return errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
 	}
 	s.log.Info().Str("address", s.Addr()).Interface("config", Redacted(s.config)).Msg("serving")
+	if s.open {
+		warnOpen(s.log, s.port.listener.Addr())
+	}
 	var failure error
 	select {
 	case <-ctx.Done():
@@ -49,16 +48,4 @@ func (s *Server) Run(ctx context.Context) error {
 	err := errors.Join(failure, s.Stop(stopping))
 	s.log.Info().Err(err).Msg("stopped")
 	return err
-}
-
-// onClose has f called at the end, before what was opened earlier is closed.
-func (s *Server) onClose(f func(context.Context) error) { s.closers = append(s.closers, f) }
-
-func (s *Server) close(ctx context.Context) error {
-	var failures []error
-	for i := len(s.closers) - 1; i >= 0; i-- {
-		failures = append(failures, s.closers[i](ctx))
-	}
-	s.closers = nil
-	return errors.Join(failures...)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs"
 )
 
-// system is SystemService: it alone sees all parts. It answers whatever is broken, since that is when people ask.
+// system is SystemService. It alone sees all parts. It answers even if parts are broken, since that is when people ask.
 type system struct {
 	version  string
 	started  time.Time
@@ -39,10 +39,10 @@ func (s *system) mount(r rpc.Registrar) {
 	r.Handle(insightv1connect.NewSystemServiceHandler(s, r.Options()...))
 }
 
-// systemTimeout bounds everything that is asked for one answer.
+// systemTimeout bounds all queries for one response.
 const systemTimeout = 5 * time.Second
 
-// GetSystem implements insightv1connect.SystemServiceHandler. What cannot be asked now is left out; the components say
+// GetSystem implements insightv1connect.SystemServiceHandler. It omits what cannot be read; the components say
 // why.
 func (s *system) GetSystem(ctx context.Context, _ *insightv1.GetSystemRequest) (*insightv1.GetSystemResponse, error) {
 	asking, cancel := context.WithTimeout(ctx, systemTimeout)
@@ -58,7 +58,7 @@ func (s *system) GetSystem(ctx context.Context, _ *insightv1.GetSystemRequest) (
 	group.Go(func() error {
 		seen, err := s.vitals(asking)
 		if err != nil {
-			s.log.Warn().Err(err).Msg("the vitals of runs are not complete")
+			s.log.Warn().Err(err).Msg("some vitals of the runs service cannot be read")
 		}
 		vitals = &seen
 		return nil
@@ -66,7 +66,7 @@ func (s *system) GetSystem(ctx context.Context, _ *insightv1.GetSystemRequest) (
 	group.Go(func() error {
 		answer, err := s.queues.ListQueues(asking, &insightv1.ListQueuesRequest{})
 		if err != nil {
-			s.log.Warn().Err(err).Msg("the queues cannot be looked at")
+			s.log.Warn().Err(err).Msg("the queues cannot be read")
 			return nil
 		}
 		queues = answer.GetQueues()
@@ -75,7 +75,7 @@ func (s *system) GetSystem(ctx context.Context, _ *insightv1.GetSystemRequest) (
 	group.Go(func() error { figures = s.gather(); return nil })
 	_ = group.Wait() // nothing above fails
 	if err := ctx.Err(); err != nil {
-		return nil, err // the caller has gone
+		return nil, err // the caller has disconnected
 	}
 	host, _ := os.Hostname() // a host without a name is shown without one
 	return &insightv1.GetSystemResponse{
@@ -86,7 +86,7 @@ func (s *system) GetSystem(ctx context.Context, _ *insightv1.GetSystemRequest) (
 		MemoryBytes: figures.memory(),
 		Components:  append(components, loopComponents(vitals.Loops)...),
 		Figures:     s.figures(components, vitals, queues, figures),
-		Mended:      figures.mended(),
+		Repairs:     figures.repaired(),
 		Settings:    settingsOf(s.config, DefaultConfig()),
 	}, nil
 }

@@ -23,7 +23,7 @@ func (s *system) components(ctx context.Context) []*insightv1.Component {
 			component := &insightv1.Component{Name: one.name, Healthy: true}
 			began := s.clock.Now()
 			err := one.run(ctx)
-			if one.name == "database" && err == nil { // the check asks several things
+			if one.name == "database" && err == nil { // the check runs several queries
 				began = s.clock.Now()
 				err = s.pool.Ping(ctx)
 			}
@@ -39,20 +39,20 @@ func (s *system) components(ctx context.Context) []*insightv1.Component {
 	return found
 }
 
-// loopComponents says of each loop that runs once in an installation whether a process runs it.
+// loopComponents reports, for each loop that runs once per installation, whether a process runs it.
 func loopComponents(loops []runs.LoopVitals) []*insightv1.Component {
 	components := make([]*insightv1.Component, len(loops))
 	for i, loop := range loops {
 		component := &insightv1.Component{Name: "loop: " + loop.Name, Healthy: loop.Held}
 		switch {
 		case loop.Here:
-			component.Message = "this process runs it"
+			component.Message = "leader: this process"
 		case loop.Held:
-			component.Message = "another process runs it"
+			component.Message = "leader: another process"
 		case loop.Until.IsZero():
-			component.Message = "no process has begun to run it"
+			component.Message = "no leader yet"
 		default:
-			component.Message = fmt.Sprintf("no process runs it since %s", loop.Until.UTC().Format(time.RFC3339))
+			component.Message = fmt.Sprintf("no leader since %s", loop.Until.UTC().Format(time.RFC3339))
 		}
 		components[i] = component
 	}

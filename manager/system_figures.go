@@ -15,14 +15,14 @@ func (l *figureList) add(name string, value float64, unit, description string) {
 	l.all = append(l.all, &insightv1.Figure{Group: l.group, Name: name, Value: value, Unit: unit, Description: description})
 }
 
-// metric adds what the process counts itself, where it does.
+// metric adds a metric of the process, if there is one.
 func (l *figureList) metric(set metricSet, name, metric, unit, description string, wanted func(map[string]string) bool) {
 	if value, known := set.sum(metric, wanted); known {
 		l.add(name, value, unit, description)
 	}
 }
 
-// figures says how the parts do, in the order in which work goes through them.
+// figures returns the figures of the parts, in the order in which work passes through them.
 func (s *system) figures(
 	components []*insightv1.Component, vitals *runs.Vitals, queues []*insightv1.Queue, metrics metricSet,
 ) []*insightv1.Figure {
@@ -32,24 +32,24 @@ func (s *system) figures(
 	s.queueFigures(list, queues)
 
 	list.group = "Engine"
-	list.add("Changes to be stored", float64(vitals.Unwritten), "", "Changes of actions that wait in this process for the next transaction.")
+	list.add("Changes to be stored", float64(vitals.Unwritten), "", "Changes of actions that wait for the next transaction of this process.")
 	if vitals.Store.Bytes > 0 { // it was read
-		list.add("Held back", float64(vitals.Store.Held), "", "Actions that wait for the cache or a recovery to be looked up before they may be admitted.")
-		list.add("Overdue", float64(vitals.Store.Overdue), "", "Timeouts, starts and ends whose time has come and that the engine has not worked on yet.")
-		list.add("Webhooks to call", float64(vitals.Store.Webhooks), "", "Calls that conditions want and that were not answered yet.")
-		list.add("Runs being deleted", float64(vitals.Store.Deletions), "", "Runs that retention has taken out of sight and whose data it is deleting.")
+		list.add("Held back", float64(vitals.Store.Held), "", "Actions that wait for a cache or recovery lookup before they can be admitted.")
+		list.add("Overdue", float64(vitals.Store.Overdue), "", "Timeouts, starts and ends that are due and not processed yet.")
+		list.add("Webhooks to call", float64(vitals.Store.Webhooks), "", "Webhook calls of conditions that have not been answered yet.")
+		list.add("Runs being deleted", float64(vitals.Store.Deletions), "", "Runs that retention has hidden and whose data it is deleting.")
 	}
 
 	list.group = "Watches"
 	list.add("Open streams", float64(vitals.Watches.Subscribers+vitals.Watches.ListSubscribers), "", "Clients and parents that follow a run, an action or a list of runs.")
-	list.add("Runs followed", float64(vitals.Watches.Followed), "", "Runs whose log this process reads for somebody.")
-	list.add("Changes behind", float64(vitals.Watches.Behind), "", "Changes in those logs that have not been handed to the streams yet.")
-	list.metric(metrics, "Calls answered", "rpc_server_call_duration_seconds", "", "Calls of the API since the start, those between parts too.", nil)
-	list.metric(metrics, "Calls failed", "rpc_server_call_duration_seconds", "", "Those of them that failed because of the server: unavailable, internal, data loss or too slow.", failedCall)
+	list.add("Runs followed", float64(vitals.Watches.Followed), "", "Runs whose event log this process reads for its streams.")
+	list.add("Changes behind", float64(vitals.Watches.Behind), "", "Events in those logs that have not been sent to the streams yet.")
+	list.metric(metrics, "Calls answered", "rpc_server_call_duration_seconds", "", "Calls of the API since the start, including calls between parts.", nil)
+	list.metric(metrics, "Calls failed", "rpc_server_call_duration_seconds", "", "Calls that failed because of the server: unavailable, internal, data loss or deadline exceeded.", failedCall)
 	return list.all
 }
 
-// failedCall tells which calls the server could not answer.
+// failedCall selects calls that failed because of the server.
 func failedCall(labels map[string]string) bool {
 	switch labels["rpc_response_status_code"] {
 	case "INTERNAL", "UNKNOWN", "DATA_LOSS", "UNAVAILABLE", "DEADLINE_EXCEEDED":
@@ -62,14 +62,14 @@ func (s *system) databaseFigures(list *figureList, components []*insightv1.Compo
 	list.group = "Database"
 	list.latency(components, "database")
 	stat := s.pool.Stat()
-	list.add("Connections in use", float64(stat.AcquiredConns()), "", "Connections of this process that work right now.")
+	list.add("Connections in use", float64(stat.AcquiredConns()), "", "Connections of this process that run a query now.")
 	list.add("Connections open", float64(stat.TotalConns()), "", "Connections of this process, in use or idle.")
-	list.add("Connections allowed", float64(stat.MaxConns()), "", "The bound, database.maxConns.")
-	list.add("Waits for a connection", float64(stat.EmptyAcquireCount()), "", "How often since the start all connections were in use and somebody had to wait.")
-	list.add("Time waited", stat.EmptyAcquireWaitTime().Seconds(), "s", "How long they waited in all.")
+	list.add("Connections allowed", float64(stat.MaxConns()), "", "The limit, database.maxConns.")
+	list.add("Waits for a connection", float64(stat.EmptyAcquireCount()), "", "How often since the start a caller waited because all connections were in use.")
+	list.add("Time waited", stat.EmptyAcquireWaitTime().Seconds(), "s", "Total time of these waits.")
 	if vitals.Store.Bytes > 0 {
 		list.add("Size", float64(vitals.Store.Bytes), "bytes", "The whole database with its indexes.")
-		list.add("Actions stored", float64(vitals.Store.Actions), "", "About how many actions it has, as the database estimates.")
+		list.add("Actions stored", float64(vitals.Store.Actions), "", "Number of actions, estimated by the database.")
 	}
 }
 
@@ -77,18 +77,18 @@ func (s *system) clusterFigures(list *figureList, components []*insightv1.Compon
 	list.group = "Cluster"
 	list.latency(components, "kubernetes")
 	list.metric(metrics, "Requests", "rest_client_requests_total", "", "Requests to the API server since the start.", nil)
-	list.metric(metrics, "Requests failed", "rest_client_requests_total", "", "Those that the API server did not answer, or with an error of its own.",
+	list.metric(metrics, "Requests failed", "rest_client_requests_total", "", "Requests without an answer, or answered with 429 or a server error.",
 		func(labels map[string]string) bool {
 			return labels["code"] == "<error>" || labels["code"] == "429" || labels["code"] >= "5" && labels["code"] < "6"
 		})
-	list.metric(metrics, "Actions in the cluster", "flyte_bridge_live", "", "Admitted, unfinished actions that have a TaskAction or get one.", nil)
-	list.metric(metrics, "TaskActions created", "flyte_bridge_created_total", "", "How many since the start.", nil)
-	list.metric(metrics, "Calls repeated", "flyte_bridge_failures_total", "", "Calls of the API server that failed and were repeated.", nil)
-	list.metric(metrics, "TaskActions refused", "flyte_bridge_rejected_total", "", "Actions that failed because the API server refuses their TaskAction.", nil)
-	list.metric(metrics, "To be reconciled", "workqueue_depth", "", "TaskActions that changed and that the executor has not looked at yet.", nil)
-	list.metric(metrics, "Being reconciled", "controller_runtime_active_workers", "", "TaskActions that the executor works on right now.", nil)
-	list.metric(metrics, "Longest reconcile", "workqueue_longest_running_processor_seconds", "s", "How long the one that takes longest has been worked on.", nil)
-	list.metric(metrics, "Reconciles failed", "controller_runtime_reconcile_errors_total", "", "How many were tried again since the start.", nil)
+	list.metric(metrics, "Actions in the cluster", "flyte_task_actions_live", "", "Admitted, unfinished actions that have a TaskAction or get one.", nil)
+	list.metric(metrics, "TaskActions created", "flyte_task_actions_created_total", "", "TaskActions created since the start.", nil)
+	list.metric(metrics, "Calls retried", "flyte_task_actions_failures_total", "", "Calls to the API server that failed and were retried.", nil)
+	list.metric(metrics, "TaskActions refused", "flyte_task_actions_rejected_total", "", "Actions that failed because the API server refuses their TaskAction.", nil)
+	list.metric(metrics, "To be reconciled", "workqueue_depth", "", "Changed TaskActions that the executor has not processed yet.", nil)
+	list.metric(metrics, "Being reconciled", "controller_runtime_active_workers", "", "TaskActions that the executor processes now.", nil)
+	list.metric(metrics, "Longest reconcile", "workqueue_longest_running_processor_seconds", "s", "How long the longest reconcile has been running.", nil)
+	list.metric(metrics, "Reconciles failed", "controller_runtime_reconcile_errors_total", "", "Reconciles that failed and were retried since the start.", nil)
 	list.group = "Storage"
 	list.latency(components, "storage")
 }
@@ -96,20 +96,20 @@ func (s *system) clusterFigures(list *figureList, components []*insightv1.Compon
 func (s *system) queueFigures(list *figureList, queues []*insightv1.Queue) {
 	list.group = "Queues"
 	for _, queue := range queues {
-		list.add(queue.GetName()+": waiting", float64(queue.GetDepth()), "", "Actions in this queue that were not admitted yet.")
-		list.add(queue.GetName()+": under way", float64(queue.GetActions()), "", "Actions of this queue that were admitted and have not ended.")
+		list.add(queue.GetName()+": waiting", float64(queue.GetDepth()), "", "Actions in this queue that are not admitted yet.")
+		list.add(queue.GetName()+": live", float64(queue.GetActions()), "", "Actions of this queue that are admitted and not terminal.")
 		if oldest := queue.GetOldestWaiting(); oldest != nil {
 			waited := max(0, s.clock.Now().Sub(oldest.AsTime()))
-			list.add(queue.GetName()+": longest wait", waited.Seconds(), "s", "How long the one that has waited longest waits.")
+			list.add(queue.GetName()+": longest wait", waited.Seconds(), "s", "How long the oldest waiting action has waited.")
 		}
 	}
 }
 
-// latency adds how long a component took to answer, where it did.
+// latency adds the response time of a component, if it answered.
 func (l *figureList) latency(components []*insightv1.Component, name string) {
 	for _, component := range components {
 		if component.GetName() == name && component.GetHealthy() {
-			l.add("Answer time", component.GetLatency().AsDuration().Seconds(), "s", "How long it took to answer just now.")
+			l.add("Answer time", component.GetLatency().AsDuration().Seconds(), "s", "Response time of the last check.")
 		}
 	}
 }

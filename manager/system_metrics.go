@@ -17,7 +17,7 @@ type sample struct {
 // metricSet has the process's own metrics by name, as /metrics serves them.
 type metricSet map[string][]sample
 
-// gather reads the registries. What one of them refuses is missing, and the rest is there.
+// gather reads the registries. Metrics that cannot be collected are missing.
 func (s *system) gather() metricSet {
 	set := metricSet{}
 	families, err := s.gatherer.Gather()
@@ -46,7 +46,7 @@ func (s *system) gather() metricSet {
 	return set
 }
 
-// sum adds the values whose labels are wanted; nil wants all. It tells whether the metric is there at all.
+// sum adds the values whose labels are wanted; nil wants all. It also reports whether the metric exists.
 func (m metricSet) sum(name string, wanted func(labels map[string]string) bool) (float64, bool) {
 	total := 0.0
 	for _, one := range m[name] {
@@ -57,20 +57,20 @@ func (m metricSet) sum(name string, wanted func(labels map[string]string) bool) 
 	return total, len(m[name]) > 0
 }
 
-// mended is what the reconcilers had to mend, by kind.
-func (m metricSet) mended() []*insightv1.Mended {
+// repaired is the drift that was repaired, by kind.
+func (m metricSet) repaired() []*insightv1.Repair {
 	kinds := map[string]uint64{}
-	for _, one := range m["flyte_mended_total"] { // the bridge and the executor both count
+	for _, one := range m["flyte_drift_repaired_total"] { // the actions service and the executor both count
 		kinds[one.labels["kind"]] += uint64(one.value)
 	}
-	found := make([]*insightv1.Mended, 0, len(kinds))
+	found := make([]*insightv1.Repair, 0, len(kinds))
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		found = append(found, &insightv1.Mended{Kind: kind, Total: kinds[kind]})
+		found = append(found, &insightv1.Repair{Kind: kind, Total: kinds[kind]})
 	}
 	return found
 }
 
-// memory is what the process has of the machine's memory; where the system does not say, what the runtime asked for.
+// memory is the resident memory of the process; if the system does not report it, what the Go runtime obtained.
 func (m metricSet) memory() uint64 {
 	if resident, known := m.sum("process_resident_memory_bytes", nil); known {
 		return uint64(resident)

@@ -10,8 +10,8 @@ import (
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 )
 
-// settingsOf lists every key of a configuration with its value as text, in the order of the sections, and tells which
-// differ from the defaults. Secrets are left out in the way of Redacted.
+// settingsOf lists every key of a configuration with its value as text, in the order of the sections, and marks those
+// that differ from the defaults. Secrets are redacted as in Redacted.
 func settingsOf(config, defaults Config) []*insightv1.Setting {
 	var settings []*insightv1.Setting
 	var walk func(prefix string, value, normal reflect.Value)
@@ -37,7 +37,7 @@ func settingsOf(config, defaults Config) []*insightv1.Setting {
 	return settings
 }
 
-// settingText writes a redacted value as people write it in the file, as far as that fits a line.
+// settingText formats a redacted value as in the configuration file, on one line.
 func settingText(value any) string {
 	switch value := value.(type) {
 	case string:

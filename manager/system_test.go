@@ -90,7 +90,7 @@ func TestSystem(t *testing.T) {
 		require.Contains(t, names, asked)
 		require.Positive(t, names[asked].GetLatency().AsDuration())
 	}
-	require.Equal(t, "this process runs it", names["loop: admission"].GetMessage())
+	require.Equal(t, "leader: this process", names["loop: admission"].GetMessage())
 	require.NotEmpty(t, answer.GetGoVersion())
 	require.NotEmpty(t, answer.GetHost())
 	require.Greater(t, answer.GetMemoryBytes(), uint64(1<<20))
@@ -121,8 +121,8 @@ func TestSystem(t *testing.T) {
 	}
 }
 
-// TestSystemAnswersWhileThingsAreBroken asks when the cluster is away: that is when people look.
-func TestSystemAnswersWhileThingsAreBroken(t *testing.T) {
+// TestSystemAnswersWithoutCluster calls it while the cluster is unreachable, which is when people look.
+func TestSystemAnswersWithoutCluster(t *testing.T) {
 	client := insightv1connect.NewSystemServiceClient(http.DefaultClient, startServer(t, testConfig(t), nowhere(t)))
 	answer, err := client.GetSystem(t.Context(), &insightv1.GetSystemRequest{})
 	require.NoError(t, err)

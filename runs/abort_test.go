@@ -12,14 +12,14 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-func (c *changing) events() (n int) {
+func (c *writeFixture) events() (n int) {
 	c.t.Helper()
 	require.NoError(c.t, c.pool.QueryRow(c.t.Context(), `SELECT count(*) FROM action_events`).Scan(&n))
 	return n
 }
 
 // tree is a run with a subtree of which a part has finished.
-func (c *changing) tree(run string) {
+func (c *writeFixture) tree(run string) {
 	c.t.Helper()
 	c.create(namedRun(run))
 	c.child(run, "a0", "mid")
@@ -34,7 +34,7 @@ func (c *changing) tree(run string) {
 }
 
 func TestAnAbortTellsWhoAndWhyToEverythingBelow(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.tree("r")
 	ada := rpc.WithIdentity(t.Context(), rpc.Identity{Caller: rpc.CallerUser, Subject: "ada"})
 	bob := rpc.WithIdentity(t.Context(), rpc.Identity{Caller: rpc.CallerUser, Subject: "bob"})
@@ -81,7 +81,7 @@ func TestWhatAParentLeavesBehindIsAborted(t *testing.T) {
 		"failed": failed, "succeeded": succeeded, "timed out": common.ActionPhase_ACTION_PHASE_TIMED_OUT,
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newChanging(t, nil)
+			c := newWriteFixture(t, nil)
 			c.tree("r")
 			c.report(transition("r", "mid", 1, end))
 			for _, child := range []string{"leaf", "deep", "approve"} {
@@ -98,7 +98,7 @@ func TestWhatAParentLeavesBehindIsAborted(t *testing.T) {
 
 // A client without an identity may say for whom it acts; one with an identity acts for itself.
 func TestNobodyAbortsInTheNameOfOthers(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.tree("r")
 	eve := &common.EnrichedIdentity{Principal: &common.EnrichedIdentity_User{User: &common.User{Id: &common.UserIdentifier{Subject: "eve"}}}}
 	as := func(identity rpc.Identity, action string) string {

@@ -20,7 +20,7 @@ func limitedRun(name string, limit uint32) *workflow.CreateRunRequest {
 }
 
 // live lists the live actions as run/name.
-func (c *changing) live() []string {
+func (c *writeFixture) live() []string {
 	c.t.Helper()
 	rows, err := c.pool.Query(c.t.Context(),
 		`SELECT run_name || '/' || name FROM actions WHERE admitted_at IS NOT NULL AND ended_at IS NULL ORDER BY id`)
@@ -35,7 +35,7 @@ func (c *changing) live() []string {
 	return names
 }
 
-func (c *changing) eventuallyLive(names ...string) {
+func (c *writeFixture) eventuallyLive(names ...string) {
 	c.t.Helper()
 	var live []string
 	if !eventually(func() bool {
@@ -58,7 +58,7 @@ func eventually(holds func() bool) bool {
 
 // Story R11: queues and limits of concurrency were accepted and never enforced.
 func TestConcurrencyLimitOfARun(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(limitedRun("r", 2))
 	c.eventuallyLive("r/a0")
 	for i := range 4 {
@@ -77,7 +77,7 @@ func TestConcurrencyLimitOfARun(t *testing.T) {
 }
 
 func TestNestedParentsDoNotDeadlock(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(limitedRun("r", 2))
 	c.eventuallyLive("r/a0")
 	for _, parent := range []string{"p0", "p1", "p2"} {
@@ -101,7 +101,7 @@ func TestNestedParentsDoNotDeadlock(t *testing.T) {
 }
 
 func TestLimitOfTheInstallationIsFairBetweenRuns(t *testing.T) {
-	c := newChanging(t, func(config *runs.Config) {
+	c := newWriteFixture(t, func(config *runs.Config) {
 		config.Admission.MaxLive, config.Admission.Batch, config.Admission.Poll = 4, 2, 20*time.Millisecond
 	})
 	c.create(namedRun("wide"))
@@ -124,7 +124,7 @@ func TestLimitOfTheInstallationIsFairBetweenRuns(t *testing.T) {
 }
 
 func TestIdleSystemAdmitsAtOnce(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("warm"))
 	require.Equal(t, []string{"warm/a0"}, c.live())
 	for i := range 20 {

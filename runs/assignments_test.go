@@ -21,7 +21,7 @@ type assignments struct {
 	stream *connect.ServerStreamForClient[enginev1.WatchAssignmentsResponse]
 }
 
-func (c *changing) watchAssignments() *assignments {
+func (c *writeFixture) watchAssignments() *assignments {
 	c.t.Helper()
 	stream, err := c.engine.WatchAssignments(c.t.Context(), &enginev1.WatchAssignmentsRequest{})
 	require.NoError(c.t, err)
@@ -50,7 +50,7 @@ func (a *assignments) next() string {
 }
 
 func TestAssignmentsFollowTheLiveSet(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("r1"))
 	w := c.watchAssignments()
 	require.Equal(t, "live r1/a0", w.next())
@@ -58,7 +58,7 @@ func TestAssignmentsFollowTheLiveSet(t *testing.T) {
 
 	c.child("r1", "a0", "c")
 	require.Equal(t, "assign r1/c", w.next())
-	c.report(transition("r1", "c", 1, running)) // no news for the bridge
+	c.report(transition("r1", "c", 1, running)) // no news for the executor
 	c.report(transition("r1", "c", 1, failed), transition("r1", "c", 2, queued))
 	c.create(namedRun("r2"))
 	require.Equal(t, "assign r2/a0", w.next())
@@ -73,10 +73,10 @@ func TestAssignmentsFollowTheLiveSet(t *testing.T) {
 }
 
 func TestAssignmentsOfAnotherReplica(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	w := c.watchAssignments()
 	require.Equal(t, "sentinel", w.next())
-	other := changingOn(t, c.pool, nil)
+	other := writeFixtureOn(t, c.pool, nil)
 	other.create(namedRun("r"))
 	require.Equal(t, "assign r/a0", w.next())
 	other.report(transition("r", "a0", 1, succeeded))
@@ -84,7 +84,7 @@ func TestAssignmentsOfAnotherReplica(t *testing.T) {
 }
 
 func TestAssignmentIsWhole(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	request := namedRun("r")
 	request.RunSpec = &task.RunSpec{Envs: &task.Envs{Values: []*core.KeyValuePair{{Key: "K", Value: "V"}}}}
 	c.create(request)
@@ -117,7 +117,7 @@ func TestAssignmentIsWhole(t *testing.T) {
 
 // Whoever gets an assignment again must know what the attempts before cost.
 func TestAssignmentCarriesWhatWasLost(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("r"))
 	c.child("r", "a0", "c")
 	w := c.watchAssignments()
@@ -132,9 +132,9 @@ func TestAssignmentCarriesWhatWasLost(t *testing.T) {
 	c.report(transition("r", "c", 1, running))
 	require.True(t, get().GetBegun())
 	for attempt, kind := range []core.ExecutionError_ErrorKind{core.ExecutionError_USER, core.ExecutionError_SYSTEM, core.ExecutionError_USER} {
-		lost := transition("r", "c", uint32(attempt+1), failed) //nolint:gosec // small
+		lost := transition("r", "c", uint32(attempt+1), failed)
 		lost.Error = &core.ExecutionError{Code: "E", Kind: kind}
-		c.report(lost, transition("r", "c", uint32(attempt+2), queued)) //nolint:gosec // small
+		c.report(lost, transition("r", "c", uint32(attempt+2), queued))
 	}
 	got := get()
 	require.False(t, got.GetBegun(), "the fourth has not")
@@ -144,7 +144,7 @@ func TestAssignmentCarriesWhatWasLost(t *testing.T) {
 }
 
 func TestAssignmentStreamHeartbeatsAndEnds(t *testing.T) {
-	c := newChanging(t, func(config *runs.Config) {
+	c := newWriteFixture(t, func(config *runs.Config) {
 		config.Assignments.Heartbeat = 20 * time.Millisecond
 		config.Assignments.MaxAge = 500 * time.Millisecond
 		config.Assignments.PageSize = 2

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
@@ -31,23 +30,23 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// cached is the running service with a cache that may be away.
-type cached struct {
-	*changing
+// cacheFixture is the running service with a cache that may be away.
+type cacheFixture struct {
+	*writeFixture
 	config runs.Config
 	scoped cachev2connect.CacheServiceClient
 	away   atomic.Bool
 	halt   func()
 }
 
-func newCached(t testing.TB, change func(*runs.Config)) *cached {
+func newCacheFixture(t testing.TB, change func(*runs.Config)) *cacheFixture {
 	t.Helper()
 	config := runs.DefaultConfig()
 	config.Cache.Poll, config.Cache.ReservationPoll, config.Cache.Lease = 100*time.Millisecond, 50*time.Millisecond, 3*time.Second
 	if change != nil {
 		change(&config)
 	}
-	c := &cached{config: config, changing: &changing{t: t, pool: pgtest.Schemas(t, store.Schema(), cachestore.Schema())}}
+	c := &cacheFixture{config: config, writeFixture: &writeFixture{t: t, pool: pgtest.Schemas(t, store.Schema(), cachestore.Schema())}}
 	blobs := blobstore.DefaultConfig()
 	blobs.URL, blobs.PublicURL, blobs.Sync = t.TempDir(), "http://localhost", false
 	var err error
@@ -60,9 +59,9 @@ func newCached(t testing.TB, change func(*runs.Config)) *cached {
 }
 
 // start begins a new process on what is stored.
-func (c *cached) start(pool *pgxpool.Pool) {
+func (c *cacheFixture) start(pool *pgxpool.Pool) {
 	c.t.Helper()
-	cacheMux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}).(connect.HandlerOption))
+	cacheMux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}))
 	cache, err := cacheservice.New(cacheservice.DefaultConfig(), cacheservice.Deps{Pool: pool, Blobs: c.blobs, Logger: zerolog.Nop()})
 	require.NoError(c.t, err)
 	cache.Mount(cacheMux)
@@ -82,7 +81,7 @@ func (c *cached) start(pool *pgxpool.Pool) {
 	require.NoError(c.t, c.service.Start(c.t.Context()))
 	service := c.service
 	c.halt = func() { require.NoError(c.t, service.Stop(context.WithoutCancel(c.t.Context()))) }
-	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}).(connect.HandlerOption))
+	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}))
 	c.service.Mount(mux)
 	client := rpc.InProcess(mux)
 	c.runs = workflowconnect.NewRunServiceClient(client, rpc.InProcessURL)
@@ -91,7 +90,7 @@ func (c *cached) start(pool *pgxpool.Pool) {
 }
 
 // restart is a new process after a sudden end: holds, reservations and leases are as they were.
-func (c *cached) restart(meanwhile func()) {
+func (c *cacheFixture) restart(meanwhile func()) {
 	c.t.Helper()
 	c.halt()
 	meanwhile()
@@ -103,7 +102,7 @@ type wish func(*core.TaskMetadata)
 func serialized(m *core.TaskMetadata) { m.CacheSerializable = true }
 
 // cacheable records a child with a cache key.
-func (c *cached) cacheable(run, name, key string, wishes ...wish) {
+func (c *cacheFixture) cacheable(run, name, key string, wishes ...wish) {
 	c.t.Helper()
 	request := childTask(run, "a0", name)
 	request.GetTask().CacheKey = wrapperspb.String(key)
@@ -116,7 +115,7 @@ func (c *cached) cacheable(run, name, key string, wishes ...wish) {
 	require.Zero(c.t, c.record(request))
 }
 
-func (c *cached) run(name string, spec *task.RunSpec) {
+func (c *cacheFixture) run(name string, spec *task.RunSpec) {
 	c.t.Helper()
 	request := namedRun(name)
 	request.RunSpec = spec
@@ -133,7 +132,7 @@ type cacheState struct {
 	Output   string
 }
 
-func (c *cached) state(run, name string) (s cacheState) {
+func (c *cacheFixture) state(run, name string) (s cacheState) {
 	c.t.Helper()
 	require.NoError(c.t, c.pool.QueryRow(c.t.Context(),
 		`SELECT cache_status, cache_reason, hold, admitted_at IS NOT NULL, phase, output_uri FROM actions WHERE run_name = $1 AND name = $2`, run, name).
@@ -141,20 +140,20 @@ func (c *cached) state(run, name string) (s cacheState) {
 	return s
 }
 
-func (c *cached) eventually(what string, condition func() bool) {
+func (c *cacheFixture) eventually(what string, condition func() bool) {
 	c.t.Helper()
 	require.Eventually(c.t, condition, 20*time.Second, 5*time.Millisecond, what)
 }
 
 // admitted waits until an action may run, and tells what the cache said.
-func (c *cached) admitted(run, name string) cacheState {
+func (c *cacheFixture) admitted(run, name string) cacheState {
 	c.t.Helper()
 	c.eventually(name+" is admitted", func() bool { return c.state(run, name).Admitted })
 	return c.state(run, name)
 }
 
 // hit waits until an action has its outputs from the cache.
-func (c *cached) hit(run, name string) cacheState {
+func (c *cacheFixture) hit(run, name string) cacheState {
 	c.t.Helper()
 	c.await(run, name, phaseSucceeded)
 	s := c.state(run, name)
@@ -164,24 +163,24 @@ func (c *cached) hit(run, name string) cacheState {
 }
 
 // attemptDir is where the first attempt of an action writes.
-func (c *cached) attemptDir(run, name string) string {
+func (c *cacheFixture) attemptDir(run, name string) string {
 	return c.storage(run, name).GetRunOutputBase() + name + "/1"
 }
 
 // finish writes the outputs of an attempt and reports its success.
-func (c *cached) finish(run, name string) {
+func (c *cacheFixture) finish(run, name string) {
 	c.t.Helper()
 	require.NoError(c.t, c.blobs.WriteAll(c.t.Context(), c.attemptDir(run, name)+"/outputs.pb", []byte(name)))
 	c.report(transition(run, name, 1, phaseRunning), c.success(run, name))
 }
 
-func (c *cached) execute(query string, args ...any) {
+func (c *cacheFixture) execute(query string, args ...any) {
 	c.t.Helper()
 	_, err := c.pool.Exec(c.t.Context(), query, args...)
 	require.NoError(c.t, err)
 }
 
-func (c *cached) count(query string, args ...any) (n int) {
+func (c *cacheFixture) count(query string, args ...any) (n int) {
 	c.t.Helper()
 	require.NoError(c.t, c.pool.QueryRow(c.t.Context(), query, args...).Scan(&n))
 	return n
@@ -190,7 +189,7 @@ func (c *cached) count(query string, args ...any) (n int) {
 func key(text string) *wrapperspb.StringValue { return wrapperspb.String(text) }
 
 // inputs stores the inputs of a child that is about to be recorded.
-func (c *cached) inputs(run string, request *workflow.RecordActionRequest, literals ...*task.NamedLiteral) {
+func (c *cacheFixture) inputs(run string, request *workflow.RecordActionRequest, literals ...*task.NamedLiteral) {
 	c.t.Helper()
 	request.InputUri = c.blobs.Root() + "/in/" + run + "/" + request.GetActionId().GetName() + "/inputs.pb"
 	body, err := proto.Marshal(&task.Inputs{Literals: literals})

@@ -25,14 +25,14 @@ const (
 	statusSkipped   = core.CatalogCacheStatus_CACHE_SKIPPED
 )
 
-func (c *cached) success(run, name string) *enginev1.Transition {
+func (c *cacheFixture) success(run, name string) *enginev1.Transition {
 	s := transition(run, name, 1, phaseSucceeded)
 	s.Event.Outputs = &task.OutputReferences{OutputUri: c.attemptDir(run, name) + "/outputs.pb"}
 	return s
 }
 
 func TestHitRunsNothing(t *testing.T) {
-	c := newCached(t, nil)
+	c := newCacheFixture(t, nil)
 	c.run("r1", nil)
 	c.cacheable("r1", "first", "k")
 	s := c.admitted("r1", "first")
@@ -62,7 +62,7 @@ func TestHitRunsNothing(t *testing.T) {
 }
 
 func TestWhatIsNotCached(t *testing.T) {
-	c := newCached(t, nil)
+	c := newCacheFixture(t, nil)
 	c.run("r1", nil)
 	c.cacheable("r1", "plain", "k", func(m *core.TaskMetadata) { m.Discoverable = false })
 	s := c.admitted("r1", "plain")
@@ -77,7 +77,7 @@ func TestWhatIsNotCached(t *testing.T) {
 }
 
 func TestCacheOff(t *testing.T) {
-	c := newCached(t, func(config *runs.Config) { config.Cache.Enabled = false })
+	c := newCacheFixture(t, func(config *runs.Config) { config.Cache.Enabled = false })
 	c.run("r1", nil)
 	c.cacheable("r1", "a", "k")
 	s := c.admitted("r1", "a")
@@ -91,7 +91,7 @@ func TestCacheOff(t *testing.T) {
 //
 // Story R19: timeouts, backoff, queues, overwriting of the cache, recovery and webhooks were accepted and ignored.
 func TestOverwrite(t *testing.T) {
-	c := newCached(t, nil)
+	c := newCacheFixture(t, nil)
 	c.run("r1", nil)
 	c.cacheable("r1", "a", "k")
 	c.admitted("r1", "a")
@@ -119,7 +119,7 @@ func TestOverwrite(t *testing.T) {
 }
 
 func TestScope(t *testing.T) {
-	c := newCached(t, nil)
+	c := newCacheFixture(t, nil)
 	everywhere := &task.RunSpec{CacheConfig: &task.CacheConfig{CacheLookupScope: task.CacheLookupScope_CACHE_LOOKUP_SCOPE_GLOBAL}}
 	in := func(run, domain string, spec *task.RunSpec) {
 		request := namedRun(run)
@@ -149,7 +149,7 @@ func TestScope(t *testing.T) {
 }
 
 func TestMaxAge(t *testing.T) {
-	c := newCached(t, func(config *runs.Config) { config.Cache.MaxAge = time.Hour })
+	c := newCacheFixture(t, func(config *runs.Config) { config.Cache.MaxAge = time.Hour })
 	aged := func(d time.Duration) wish { return func(m *core.TaskMetadata) { m.CacheMaxAge = durationpb.New(d) } }
 	c.run("r1", nil)
 	c.cacheable("r1", "a", "k")
@@ -172,7 +172,7 @@ func TestMaxAge(t *testing.T) {
 
 // I8: the cache never serves outputs whose blob is gone.
 func TestI8OutputsThatAreGoneAreComputedAgain(t *testing.T) {
-	c := newCached(t, nil)
+	c := newCacheFixture(t, nil)
 	c.run("r1", nil)
 	c.cacheable("r1", "a", "k")
 	c.admitted("r1", "a")
@@ -191,7 +191,7 @@ func TestI8OutputsThatAreGoneAreComputedAgain(t *testing.T) {
 // I8: one writer per key. Of twenty actions that want the same key at the same time one runs and the others take its
 // outputs; when it fails, the next one runs.
 func TestI8OneWriterPerKey(t *testing.T) {
-	c := newCached(t, nil)
+	c := newCacheFixture(t, nil)
 	c.run("r1", nil)
 	var names []string
 	var work sync.WaitGroup
@@ -235,7 +235,7 @@ func TestI8OneWriterPerKey(t *testing.T) {
 // A reservation belongs to a live action, not to a process: after a restart the owner has it still, even when it had
 // expired meanwhile.
 func TestReservationOutlivesTheProcess(t *testing.T) {
-	c := newCached(t, nil)
+	c := newCacheFixture(t, nil)
 	c.run("r1", nil)
 	c.cacheable("r1", "owner", "k", serialized)
 	c.admitted("r1", "owner")
@@ -252,7 +252,7 @@ func TestReservationOutlivesTheProcess(t *testing.T) {
 
 // A holder that is lost frees the key when its reservation expires.
 func TestLostHolderFreesTheKey(t *testing.T) {
-	c := newCached(t, nil)
+	c := newCacheFixture(t, nil)
 	_, err := c.scoped.GetOrExtendReservation(t.Context(), &cachev2.GetOrExtendReservationRequest{
 		Identifier:  &cachev2.Identifier{Org: "flyte", Project: "flytesnacks", Domain: "development"},
 		BaseRequest: &cachev1.GetOrExtendReservationRequest{Key: "k", OwnerId: "somebody else"},
@@ -269,7 +269,7 @@ func TestLostHolderFreesTheKey(t *testing.T) {
 }
 
 func TestHeldActionsCanBeAbortedAndTimeOut(t *testing.T) {
-	c := newCached(t, nil)
+	c := newCacheFixture(t, nil)
 	c.run("r1", nil)
 	c.cacheable("r1", "owner", "k", serialized)
 	c.admitted("r1", "owner")
@@ -291,7 +291,7 @@ func TestHeldActionsCanBeAbortedAndTimeOut(t *testing.T) {
 }
 
 func TestCacheServiceAway(t *testing.T) {
-	c := newCached(t, func(config *runs.Config) { config.Cache.Tries = 2 })
+	c := newCacheFixture(t, func(config *runs.Config) { config.Cache.Tries = 2 })
 	c.run("r1", nil)
 	c.away.Store(true)
 	c.cacheable("r1", "a", "k")
@@ -312,7 +312,7 @@ func TestCacheServiceAway(t *testing.T) {
 
 // The process dies after the outputs are published and before the success is recorded. The success is reported again.
 func TestDeathBetweenPublishAndRecord(t *testing.T) {
-	c := newCached(t, nil)
+	c := newCacheFixture(t, nil)
 	c.run("r1", nil)
 	c.cacheable("r1", "a", "k")
 	c.admitted("r1", "a")
@@ -336,7 +336,7 @@ func TestDeathBetweenPublishAndRecord(t *testing.T) {
 
 // Two that compute the same key side by side both succeed; the first one's outputs stay.
 func TestSecondOfTwoWriters(t *testing.T) {
-	c := newCached(t, nil)
+	c := newCacheFixture(t, nil)
 	c.run("r1", nil)
 	c.cacheable("r1", "a", "k")
 	c.cacheable("r1", "b", "k")
@@ -351,7 +351,7 @@ func TestSecondOfTwoWriters(t *testing.T) {
 
 // What another replica left held is settled, too; so is what was held when the process died.
 func TestHoldsOutliveTheProcess(t *testing.T) {
-	c := newCached(t, nil)
+	c := newCacheFixture(t, nil)
 	c.run("r1", nil)
 	c.away.Store(true)
 	c.cacheable("r1", "one", "k", serialized)
@@ -363,7 +363,7 @@ func TestHoldsOutliveTheProcess(t *testing.T) {
 }
 
 func TestEngineTasksAreCached(t *testing.T) {
-	c := newCached(t, nil)
+	c := newCacheFixture(t, nil)
 	c.run("r1", nil)
 	for _, name := range []string{"first", "second"} {
 		request := childTask("r1", "a0", name)
@@ -380,7 +380,7 @@ func TestEngineTasksAreCached(t *testing.T) {
 
 // One replica hands reservations out, whichever recorded the actions and whichever hears of their ends.
 func TestReservationsOfTwoReplicas(t *testing.T) {
-	c := newCached(t, func(config *runs.Config) { config.Cache.Poll = time.Minute }) // only what replicas tell each other wakes them
+	c := newCacheFixture(t, func(config *runs.Config) { config.Cache.Poll = time.Minute }) // only what replicas tell each other wakes them
 	c.run("r1", nil)
 	c.eventually("the first has the lease", func() bool { return c.count(`SELECT count(*) FROM leases WHERE name = 'cache reservations'`) == 1 })
 	first := c.halt

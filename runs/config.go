@@ -5,8 +5,9 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/runs/admission"
-	"github.com/flyte-binary/flyte-binary/runs/caching"
-	"github.com/flyte-binary/flyte-binary/runs/engine"
+	"github.com/flyte-binary/flyte-binary/runs/cachelink"
+	"github.com/flyte-binary/flyte-binary/runs/dispatch"
+	"github.com/flyte-binary/flyte-binary/runs/images"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/retention"
 	"github.com/flyte-binary/flyte-binary/runs/store"
@@ -19,31 +20,30 @@ import (
 type Config struct {
 	// Domains are the domains that every project has. At least one.
 	Domains []string `mapstructure:"domains"`
-	// SeedProjects are the projects that are made at the start when they do not exist.
+	// SeedProjects are the projects that are created at startup when they do not exist.
 	SeedProjects []string `mapstructure:"seedProjects"`
 	// Writer bounds the batched writes.
 	Writer store.WriterConfig `mapstructure:"writer"`
-	// Admission limits what may be under way.
+	// Admission limits the live actions.
 	Admission admission.Config `mapstructure:"admission"`
-	// Queues are the queues beside the one named default, which always exists and has limits only when it is listed too. In
-	// the environment and in overrides a queue is one line, as in "gpu maxActions=4 priority=10". Their fields are in queues.md.
+	// Queues are the queues besides the one named default, which always exists and has limits only when it is listed
+	// too. In the environment and in overrides a queue is one line, as in "gpu maxActions=4 priority=10". queues.md
+	// describes the fields.
 	Queues []queues.Queue `mapstructure:"queues"`
-	// Assignments configures the stream of assignments towards the executors' bridge.
-	Assignments engine.Config `mapstructure:"assignments"`
-	// Timers does what is due because time passes.
+	// Assignments configures the stream of assignments.
+	Assignments dispatch.Config `mapstructure:"assignments"`
+	// Timers tunes the loop that enforces timeouts and starts built-in actions.
 	Timers timers.Config `mapstructure:"timers"`
 	// Webhooks calls the webhooks of conditions and serves their callbacks.
 	Webhooks webhook.Config `mapstructure:"webhooks"`
 	// Cache says how tasks use the cache of outputs.
-	Cache caching.Config `mapstructure:"cache"`
+	Cache cachelink.Config `mapstructure:"cache"`
 	// Watch tunes the streams.
 	Watch watch.Config `mapstructure:"watch"`
 	// Retention deletes old runs.
 	Retention retention.Config `mapstructure:"retention"`
 	// Images answers ImageService.GetImage, so that clients start no image build.
-	Images ImageConfig `mapstructure:"images"`
-	// AuthMetadata is what clients learn about logging in.
-	AuthMetadata AuthMetadataConfig `mapstructure:"authMetadata"`
+	Images images.Config `mapstructure:"images"`
 	// MaxInlineInputs is the largest size of inputs sent inline with CreateRun, in bytes.
 	MaxInlineInputs int64 `mapstructure:"maxInlineInputs"`
 	// MaxInlineData is the largest size of inputs or outputs that RunService.GetActionData returns, in bytes.
@@ -52,23 +52,20 @@ type Config struct {
 	InputsTimeout time.Duration `mapstructure:"inputsTimeout"`
 }
 
-// AuthMetadataConfig is the part of AuthMetadataService. The owner of handler_auth_metadata.go extends it.
-type AuthMetadataConfig struct{}
-
-// DefaultConfig is what a laptop needs.
+// DefaultConfig suits a laptop.
 func DefaultConfig() Config {
 	return Config{
 		Domains:         []string{"development", "staging", "production"},
 		SeedProjects:    []string{"flytesnacks"},
 		Writer:          store.DefaultWriterConfig(),
 		Admission:       admission.DefaultConfig(),
-		Assignments:     engine.DefaultConfig(),
+		Assignments:     dispatch.DefaultConfig(),
 		Timers:          timers.DefaultConfig(),
 		Webhooks:        webhook.DefaultConfig(),
-		Cache:           caching.DefaultConfig(),
+		Cache:           cachelink.DefaultConfig(),
 		Watch:           watch.DefaultConfig(),
 		Retention:       retention.DefaultConfig(),
-		Images:          DefaultImageConfig(),
+		Images:          images.DefaultConfig(),
 		MaxInlineInputs: 64 << 20,
 		MaxInlineData:   64 << 20,
 		InputsTimeout:   30 * time.Second,
@@ -78,7 +75,7 @@ func DefaultConfig() Config {
 // Validate names the first field that is wrong.
 func (c Config) Validate() error {
 	if len(c.Domains) == 0 {
-		return fmt.Errorf("domains: at least one is needed")
+		return fmt.Errorf("domains: at least one is required")
 	}
 	for i, domain := range c.Domains {
 		if domain == "" || len(domain) > 63 {

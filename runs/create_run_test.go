@@ -14,8 +14,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/cachekey"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
 )
 
 func withInputs(request *workflow.CreateRunRequest, literals ...*task.NamedLiteral) *workflow.CreateRunRequest {
@@ -23,9 +23,9 @@ func withInputs(request *workflow.CreateRunRequest, literals ...*task.NamedLiter
 	return request
 }
 
-func (c *changing) inputs(run string) *task.Inputs {
+func (c *writeFixture) inputs(run string) *task.Inputs {
 	c.t.Helper()
-	body, err := c.blobs.ReadAll(c.t.Context(), layout.InputsPath(c.storage(run, "a0").GetInputUri()), 1<<20)
+	body, err := c.blobs.ReadAll(c.t.Context(), blobpath.InputsPath(c.storage(run, "a0").GetInputUri()), 1<<20)
 	require.NoError(c.t, err)
 	var inputs task.Inputs
 	require.NoError(c.t, proto.Unmarshal(body, &inputs))
@@ -33,7 +33,7 @@ func (c *changing) inputs(run string) *task.Inputs {
 }
 
 func TestCreateRunAnswersTheWholeAction(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("other"))
 	request := namedRun("first")
 	request.Source = workflow.RunSource_RUN_SOURCE_CLI
@@ -63,7 +63,7 @@ func TestCreateRunAnswersTheWholeAction(t *testing.T) {
 }
 
 func TestInputsOfAnExistingRunAreNeverOverwritten(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	first := withInputs(namedRun("r"), &task.NamedLiteral{Name: "x", Value: text("first")})
 	c.create(first)
 	second := withInputs(namedRun("r"), &task.NamedLiteral{Name: "x", Value: text("second")})
@@ -75,7 +75,7 @@ func TestInputsOfAnExistingRunAreNeverOverwritten(t *testing.T) {
 }
 
 func TestStartTimeIsNoContent(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	request := namedRun("r")
 	request.RunStartTime = timestamppb.Now()
 	c.create(request)
@@ -84,7 +84,7 @@ func TestStartTimeIsNoContent(t *testing.T) {
 }
 
 func TestDefaultsFillMissingInputs(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	request := withInputs(namedRun("r"), &task.NamedLiteral{Name: "given", Value: text("mine")})
 	parameter := func(name string) *task.NamedParameter {
 		return &task.NamedParameter{Name: name, Parameter: &core.Parameter{Behavior: &core.Parameter_Default{Default: text("default")}}}
@@ -103,7 +103,7 @@ func TestDefaultsFillMissingInputs(t *testing.T) {
 }
 
 func TestCreateRunRefuses(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	for name, tc := range map[string]struct {
 		change func(*workflow.CreateRunRequest)
 		code   connect.Code
@@ -141,7 +141,7 @@ func TestCreateRunRefuses(t *testing.T) {
 }
 
 func TestRunInAProjectGetsAName(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	request := namedRun("")
 	request.Id = &workflow.CreateRunRequest_ProjectId{ProjectId: &common.ProjectIdentifier{Name: "flytesnacks", Domain: "development"}}
 	name := c.create(request).GetAction().GetId().GetRun().GetName()
@@ -150,7 +150,7 @@ func TestRunInAProjectGetsAName(t *testing.T) {
 }
 
 func TestCacheKeyOfARoot(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	key := func(run, inputsHash string, discoverable bool) string {
 		request := namedRun(run)
 		request.GetTaskSpec().TaskTemplate.Metadata = &core.TaskMetadata{Discoverable: discoverable, DiscoveryVersion: "1"}
@@ -170,7 +170,7 @@ func TestCacheKeyOfARoot(t *testing.T) {
 
 // The same inputs have the same key however they come, inline or uploaded.
 func TestCacheKeyDoesNotDependOnTheWay(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	inputs := &task.Inputs{
 		Literals: []*task.NamedLiteral{{Name: "x", Value: text("1")}, {Name: "when", Value: text("now")}},
 		Context:  []*core.KeyValuePair{{Key: "k", Value: "v"}},

@@ -18,7 +18,7 @@ import (
 )
 
 // draws follows the picture of a run until it is complete, and tells what came and where to go on.
-func (c *changing) draws(request *insightv1.WatchRunActionsRequest) (start *insightv1.SnapshotStart, names []string, next *insightv1.WatchRunActionsRequest) {
+func (c *writeFixture) draws(request *insightv1.WatchRunActionsRequest) (start *insightv1.SnapshotStart, names []string, next *insightv1.WatchRunActionsRequest) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), 30*time.Second)
 	defer cancel()
@@ -41,7 +41,7 @@ func (c *changing) draws(request *insightv1.WatchRunActionsRequest) (start *insi
 }
 
 func TestPictureOverARestart(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("r1"))
 	c.child("r1", "a0", "x")
 	c.child("r1", "a0", "y")
@@ -50,7 +50,7 @@ func TestPictureOverARestart(t *testing.T) {
 	require.Equal(t, []string{"a0", "x", "y"}, names)
 
 	require.NoError(t, c.service.Stop(t.Context()))
-	again := changingOn(t, c.pool, nil)
+	again := writeFixtureOn(t, c.pool, nil)
 	again.report(transition("r1", "y", 1, running))
 	again.child("r1", "y", "z")
 	start, names, next = again.draws(next)
@@ -67,7 +67,7 @@ func TestPictureOverARestart(t *testing.T) {
 }
 
 func TestPictureRefuses(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	ask := func(request *insightv1.WatchRunActionsRequest) error {
 		stream, err := c.insight.WatchRunActions(t.Context(), request)
 		require.NoError(t, err)
@@ -83,16 +83,16 @@ func TestPictureRefuses(t *testing.T) {
 // denying lets nobody do anything, and remembers what was asked for.
 type denying map[string]bool
 
-func (d denying) Authorise(_ context.Context, _ rpc.Identity, rule rpc.Rule) error {
+func (d denying) Authorise(_ context.Context, _ rpc.Identity, rule rpc.Rule, _ rpc.Resource) (rpc.Scope, error) {
 	d[rule.Action] = true
-	return rpc.PermissionDenied("you may not")
+	return rpc.Scope{}, rpc.PermissionDenied("you may not")
 }
 
 func TestInsightIsAuthorised(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("r1"))
 	asked := denying{}
-	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{Authoriser: asked}).(connect.HandlerOption))
+	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{Authoriser: asked}))
 	c.service.Mount(mux)
 	server := httptest.NewServer(mux) // calls of the process itself are not asked about
 	t.Cleanup(server.Close)

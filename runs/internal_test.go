@@ -26,7 +26,7 @@ const (
 )
 
 func TestRecordActionAnswersInItsBody(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("r"))
 	require.Equal(t, connect.CodeNotFound, c.record(childTask("none", "a0", "c")))
 	require.Equal(t, connect.CodeNotFound, c.record(childTask("r", "none", "c")))
@@ -52,7 +52,7 @@ func TestRecordActionAnswersInItsBody(t *testing.T) {
 }
 
 func TestAbortAnswers(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("r"))
 	c.child("r", "a0", "c")
 	c.report(transition("r", "c", 1, succeeded))
@@ -70,7 +70,7 @@ func TestAbortAnswers(t *testing.T) {
 }
 
 func TestTransitionsBecomeDetails(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("r"))
 	c.child("r", "a0", "c")
 	lost := transition("r", "c", 1, failed)
@@ -114,7 +114,7 @@ func condition(run, name string, kind core.SimpleType) *workflow.RecordActionReq
 }
 
 func TestSignalEvent(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("r"))
 	require.Equal(t, connect.CodeInvalidArgument, c.record(condition("r", "bad", core.SimpleType_DATETIME)))
 	require.Zero(t, c.record(condition("r", "approve", core.SimpleType_STRING)))
@@ -143,7 +143,7 @@ func TestSignalEvent(t *testing.T) {
 }
 
 func TestUpdateActionStatusSignalsAndAborts(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("r"))
 	c.child("r", "a0", "c")
 	c.child("r", "c", "below")
@@ -157,7 +157,7 @@ func TestUpdateActionStatusSignalsAndAborts(t *testing.T) {
 		}
 		response, err := c.internal.UpdateActionStatus(t.Context(), request)
 		require.NoError(t, err)
-		return connect.Code(response.GetStatus().GetCode()) //nolint:gosec // a code
+		return connect.Code(response.GetStatus().GetCode())
 	}
 	require.Equal(t, connect.CodeNotFound, update("none", running, nil))
 	require.Zero(t, update("c", running, nil))
@@ -173,7 +173,7 @@ func TestUpdateActionStatusSignalsAndAborts(t *testing.T) {
 }
 
 func TestFailedTraceBringsItsError(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("r"))
 	document := &core.ErrorDocument{Error: &core.ContainerError{
 		Code: "ValueError", Message: "no", Kind: core.ContainerError_RECOVERABLE, Origin: core.ExecutionError_USER,
@@ -205,7 +205,7 @@ func TestFailedTraceBringsItsError(t *testing.T) {
 }
 
 func TestStreamsEchoTheNonce(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("r"))
 	c.child("r", "a0", "c")
 	stream, err := c.internal.UpdateActionStatusStream(t.Context())

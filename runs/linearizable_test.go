@@ -130,7 +130,7 @@ func linearModel() porcupine.Model {
 		Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
 			byRun := map[string][]porcupine.Operation{}
 			for _, operation := range history {
-				run := operation.Input.(ask).run //nolint:forcetypeassert // of our own making
+				run := operation.Input.(ask).run
 				byRun[run] = append(byRun[run], operation)
 			}
 			parts := make([][]porcupine.Operation, 0, len(byRun))
@@ -141,8 +141,8 @@ func linearModel() porcupine.Model {
 		},
 		Init: func() []any { return []any{runModel{}} },
 		Step: func(state, input, output any) []any {
-			before, answer := state.(runModel), output.(heard) //nolint:forcetypeassert // of our own making
-			after, expected := before.do(input.(ask))          //nolint:forcetypeassert // of our own making
+			before, answer := state.(runModel), output.(heard)
+			after, expected := before.do(input.(ask))
 			switch {
 			case answer.unknown && after != before:
 				return []any{before, after}
@@ -168,7 +168,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	pool := pgtest.New(t, store.Migrations())
-	replicas := []*changing{changingOn(t, pool, nil), changingOn(t, pool, nil)}
+	replicas := []*writeFixture{writeFixtureOn(t, pool, nil), writeFixtureOn(t, pool, nil)}
 
 	const clients, operations, runCount = 8, 60, 12
 	began := time.Now()
@@ -181,7 +181,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 	var wg sync.WaitGroup
 	for client := range clients {
 		wg.Go(func() {
-			random := rand.New(rand.NewPCG(seed, uint64(client))) //nolint:gosec // a test
+			random := rand.New(rand.NewPCG(seed, uint64(client)))
 			for range operations {
 				question := randomAsk(random, runCount)
 				ctx, cancel := context.WithCancel(t.Context())
@@ -224,7 +224,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 	definite := 0
 	for _, part := range histories {
 		for _, operation := range part {
-			if !operation.Output.(heard).unknown { //nolint:forcetypeassert // of our own making
+			if !operation.Output.(heard).unknown {
 				definite++
 			}
 		}
@@ -271,7 +271,7 @@ func randomAsk(random *rand.Rand, runCount int) ask {
 	question := ask{run: fmt.Sprint("r", random.IntN(runCount)), action: random.IntN(actionCount)}
 	switch random.IntN(10) {
 	case 0, 1:
-		question.kind, question.content = askCreate, int8(1+random.IntN(2)) //nolint:gosec // 1 or 2
+		question.kind, question.content = askCreate, int8(1+random.IntN(2))
 	case 2, 3:
 		question.kind, question.action = askEnqueue, 1+random.IntN(actionCount-1)
 	case 4:
@@ -288,7 +288,7 @@ func randomAsk(random *rand.Rand, runCount int) ask {
 }
 
 // answer asks a replica.
-func (c *changing) answer(ctx context.Context, a ask) heard {
+func (c *writeFixture) answer(ctx context.Context, a ask) heard {
 	id := actionID(a.run, modelNames[a.action])
 	switch a.kind {
 	case askCreate:
@@ -307,7 +307,7 @@ func (c *changing) answer(ctx context.Context, a ask) heard {
 		if err != nil {
 			return hear(err)
 		}
-		return hearCode(connect.Code(response.GetStatus().GetCode())) //nolint:gosec // a code
+		return hearCode(connect.Code(response.GetStatus().GetCode()))
 	case askAbort:
 		if a.action == rootIndex {
 			_, err := c.runs.AbortRun(ctx, &workflow.AbortRunRequest{RunId: runID(a.run)})

@@ -11,11 +11,11 @@ import (
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 )
 
 // flows are the edges between the children of an action, and whether that is not all.
-func (c *changing) flows(run, parent string) ([]string, bool) {
+func (c *writeFixture) flows(run, parent string) ([]string, bool) {
 	c.t.Helper()
 	response, err := c.insight.ListDataFlow(c.t.Context(), &insightv1.ListDataFlowRequest{ActionId: actionID(run, parent)})
 	require.NoError(c.t, err)
@@ -27,7 +27,7 @@ func (c *changing) flows(run, parent string) ([]string, bool) {
 }
 
 // step records a child that takes some literals, by name, and makes one.
-func (c *changing) step(run, parent, name string, made *core.Literal, taken map[string]*core.Literal) {
+func (c *writeFixture) step(run, parent, name string, made *core.Literal, taken map[string]*core.Literal) {
 	c.t.Helper()
 	base := c.storage(run, parent).GetRunOutputBase()
 	request := childTask(run, parent, name)
@@ -39,12 +39,12 @@ func (c *changing) step(run, parent, name string, made *core.Literal, taken map[
 	c.put(request.GetInputUri(), inputs)
 	require.Zero(c.t, c.record(request))
 	if made != nil {
-		c.put(layout.AttemptDir(base, name, 1)+"/outputs.pb", &task.Outputs{Literals: []*task.NamedLiteral{{Name: "o0", Value: made}}})
+		c.put(blobpath.AttemptDir(base, name, 1)+"/outputs.pb", &task.Outputs{Literals: []*task.NamedLiteral{{Name: "o0", Value: made}}})
 	}
 	c.report(transition(run, name, 1, running), transition(run, name, 1, succeeded))
 }
 
-func (c *changing) put(uri string, message proto.Message) {
+func (c *writeFixture) put(uri string, message proto.Message) {
 	c.t.Helper()
 	body, err := proto.Marshal(message)
 	require.NoError(c.t, err)
@@ -56,7 +56,7 @@ func fileAt(uri string) *core.Literal {
 }
 
 func TestListDataFlow(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("r1"))
 	page := strings.Repeat("text of a page ", 5)
 	c.step("r1", "a0", "load", fileAt("/data/raw"), nil)
@@ -75,7 +75,7 @@ func TestListDataFlow(t *testing.T) {
 	// What is gone, broken or too large is passed over.
 	base := c.storage("r1", "a0").GetRunOutputBase()
 	require.NoError(t, c.blobs.Delete(t.Context(), base+"clean/inputs.pb"))
-	require.NoError(t, c.blobs.WriteAll(t.Context(), layout.AttemptDir(base, "clean", 1)+"/outputs.pb", []byte("no message")))
+	require.NoError(t, c.blobs.WriteAll(t.Context(), blobpath.AttemptDir(base, "clean", 1)+"/outputs.pb", []byte("no message")))
 	c.step("r1", "a0", "huge", text(strings.Repeat("x", 2<<20)), nil)
 	edges, truncated = c.flows("r1", "a0")
 	require.Equal(t, []string{"fetch>train.words"}, edges)

@@ -13,7 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-func (c *changing) fails(run, action string, err *core.ExecutionError) {
+func (c *writeFixture) fails(run, action string, err *core.ExecutionError) {
 	c.t.Helper()
 	c.child(run, "a0", action)
 	end := transition(run, action, 1, failed)
@@ -21,7 +21,7 @@ func (c *changing) fails(run, action string, err *core.ExecutionError) {
 	c.report(transition(run, action, 1, running), end)
 }
 
-func (c *changing) errors(run string, limit uint32) *insightv1.ListErrorsResponse {
+func (c *writeFixture) errors(run string, limit uint32) *insightv1.ListErrorsResponse {
 	c.t.Helper()
 	response, err := c.insight.ListErrors(c.t.Context(), &insightv1.ListErrorsRequest{RunId: runID(run), Limit: limit})
 	require.NoError(c.t, err)
@@ -29,7 +29,7 @@ func (c *changing) errors(run string, limit uint32) *insightv1.ListErrorsRespons
 }
 
 func TestListErrors(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("r1"))
 	c.create(namedRun("r2"))
 	require.Empty(t, c.errors("r1", 0).GetGroups())
@@ -43,7 +43,7 @@ func TestListErrors(t *testing.T) {
 	c.child("r1", "a0", "fine")
 
 	answer := c.errors("r1", 0)
-	require.EqualValues(t, []any{uint32(25), uint32(4), false}, []any{answer.GetTotal(), answer.GetTotalGroups(), answer.GetTruncated()})
+	require.Equal(t, []any{uint32(25), uint32(4), false}, []any{answer.GetTotal(), answer.GetTotalGroups(), answer.GetTruncated()})
 	var got []string
 	for _, group := range answer.GetGroups() {
 		require.True(t, group.GetFirstAt().IsValid())
@@ -56,7 +56,7 @@ func TestListErrors(t *testing.T) {
 
 	few := c.errors("r1", 2)
 	require.Len(t, few.GetGroups(), 2)
-	require.EqualValues(t, []uint32{25, 4}, []uint32{few.GetTotal(), few.GetTotalGroups()})
+	require.Equal(t, []uint32{25, 4}, []uint32{few.GetTotal(), few.GetTotalGroups()})
 
 	ask := func(request *insightv1.ListErrorsRequest) error {
 		_, err := c.insight.ListErrors(t.Context(), request)
@@ -69,7 +69,7 @@ func TestListErrors(t *testing.T) {
 
 // The reading stops at a limit, and the total is right all the same.
 func TestEachFailureIsBounded(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("r1"))
 	for i := range 5 {
 		c.fails("r1", fmt.Sprintf("c%d", i), executionError("E", "no"))

@@ -15,7 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 )
 
-func (c *changing) paused(request *insightv1.ListPausedActionsRequest) (names []string, response *insightv1.ListPausedActionsResponse) {
+func (c *writeFixture) paused(request *insightv1.ListPausedActionsRequest) (names []string, response *insightv1.ListPausedActionsResponse) {
 	c.t.Helper()
 	response, err := c.insight.ListPausedActions(c.t.Context(), request)
 	require.NoError(c.t, err)
@@ -26,7 +26,7 @@ func (c *changing) paused(request *insightv1.ListPausedActionsRequest) (names []
 }
 
 func TestListPausedActions(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	names, response := c.paused(&insightv1.ListPausedActionsRequest{})
 	require.Empty(t, names)
 	require.Empty(t, response.GetToken())

@@ -14,7 +14,7 @@ import (
 )
 
 // numbers are those of a run's actions, by name.
-func (c *changing) numbers(run string) map[string]uint32 {
+func (c *writeFixture) numbers(run string) map[string]uint32 {
 	c.t.Helper()
 	rows, err := c.pool.Query(c.t.Context(), `SELECT name, (id - run_id)::int FROM actions WHERE run_name = $1`, run)
 	require.NoError(c.t, err)
@@ -31,7 +31,7 @@ func (c *changing) numbers(run string) map[string]uint32 {
 }
 
 // transitions are attempt and phase of each change of an action; times must not go back.
-func (c *changing) transitions(run string, numbers ...uint32) map[uint32][]string {
+func (c *writeFixture) transitions(run string, numbers ...uint32) map[uint32][]string {
 	c.t.Helper()
 	response, err := c.insight.ListTransitions(c.t.Context(), &insightv1.ListTransitionsRequest{RunId: runID(run), Numbers: numbers})
 	require.NoError(c.t, err)
@@ -46,7 +46,7 @@ func (c *changing) transitions(run string, numbers ...uint32) map[uint32][]strin
 }
 
 func TestListTransitions(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("r1"))
 	c.child("r1", "a0", "x")
 	c.child("r1", "a0", "y")
@@ -71,7 +71,7 @@ func TestListTransitions(t *testing.T) {
 }
 
 func TestListTransitionsOfATrace(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("r1"))
 	require.Zero(t, c.record(&workflow.RecordActionRequest{
 		ActionId: actionID("r1", "traced"), Parent: "a0", InputUri: "/inputs/traced",
@@ -86,7 +86,7 @@ func TestListTransitionsOfATrace(t *testing.T) {
 }
 
 func TestListTransitionsRefuses(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("r1"))
 	c.create(namedRun("r2"))
 	c.child("r2", "a0", "x")

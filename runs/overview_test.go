@@ -11,13 +11,13 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
-	"github.com/flyte-binary/flyte-binary/runs/seed"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
 // past inserts actions of task env.train; ids count up.
 type past struct {
-	r  *reading
+	r  *readFixture
 	t  *testing.T
 	id int64
 }
@@ -37,7 +37,7 @@ func (p *past) add(ago time.Duration, phase int16, change func(*store.Root)) {
 	if change != nil {
 		change(&row)
 	}
-	require.NoError(p.t, seed.Insert(p.t.Context(), p.r.pool, row))
+	require.NoError(p.t, storetest.Insert(p.t.Context(), p.r.pool, row))
 }
 
 // ran says how long an action ran, up to the time at which it was to end.
@@ -49,7 +49,7 @@ func ran(d time.Duration) func(*store.Root) {
 }
 
 func TestGetTaskHistory(t *testing.T) {
-	p := &past{r: newReading(t, nil), t: t}
+	p := &past{r: newReadFixture(t, nil), t: t}
 	now := p.r.clock.Now()
 	for i := range 10 {
 		p.add(30*time.Minute, 5, ran(time.Duration(i+1)*time.Second))
@@ -87,12 +87,12 @@ func TestGetTaskHistory(t *testing.T) {
 	require.Zero(t, buckets[2].GetP50().AsDuration())
 	require.Equal(t, time.Minute, buckets[2].GetP90().AsDuration())
 	last := buckets[3]
-	require.EqualValues(t, []uint32{13, 2, 1, 1}, []uint32{last.GetSucceeded(), last.GetFailed(), last.GetAborted(), last.GetCached()})
+	require.Equal(t, []uint32{13, 2, 1, 1}, []uint32{last.GetSucceeded(), last.GetFailed(), last.GetAborted(), last.GetCached()})
 	require.Equal(t, 6*time.Second, last.GetP50().AsDuration())
 	require.Equal(t, 10*time.Second, last.GetP90().AsDuration())
 
 	buckets = ask(func(r *insightv1.GetTaskHistoryRequest) { r.Version = "v2" })
-	require.EqualValues(t, []uint32{0, 0, 1, 0}, []uint32{
+	require.Equal(t, []uint32{0, 0, 1, 0}, []uint32{
 		buckets[0].GetSucceeded(), buckets[1].GetSucceeded(), buckets[2].GetSucceeded(), buckets[3].GetSucceeded(),
 	})
 	buckets = ask(func(r *insightv1.GetTaskHistoryRequest) { r.Since, r.Buckets, r.Name = nil, 0, "none" })
@@ -113,7 +113,7 @@ func TestGetTaskHistory(t *testing.T) {
 }
 
 func TestGetActivity(t *testing.T) {
-	p := &past{r: newReading(t, nil), t: t}
+	p := &past{r: newReadFixture(t, nil), t: t}
 	now := p.r.clock.Now()
 	response, err := p.r.insight.GetActivity(t.Context(), &insightv1.GetActivityRequest{})
 	require.NoError(t, err)
@@ -136,11 +136,11 @@ func TestGetActivity(t *testing.T) {
 	}
 	require.Equal(t, []string{"flytesnacks/development", "flytesnacks/staging", "old/development"}, places)
 	busy := response.GetActivities()[0]
-	require.EqualValues(t, []uint32{3, 1}, []uint32{busy.GetRunning(), busy.GetPaused()})
+	require.Equal(t, []uint32{3, 1}, []uint32{busy.GetRunning(), busy.GetPaused()})
 	require.Equal(t, now.Add(-30*time.Minute), busy.GetLastRunAt().AsTime())
 	require.EqualValues(t, 1, busy.GetBuckets()[0].GetUnfinished())
 	last := busy.GetBuckets()[1]
-	require.EqualValues(t, []uint32{2, 2, 1, 2}, []uint32{last.GetSucceeded(), last.GetFailed(), last.GetAborted(), last.GetUnfinished()})
+	require.Equal(t, []uint32{2, 2, 1, 2}, []uint32{last.GetSucceeded(), last.GetFailed(), last.GetAborted(), last.GetUnfinished()})
 	old := response.GetActivities()[2]
 	require.EqualValues(t, 1, old.GetRunning())
 	require.Equal(t, now.Add(-48*time.Hour), old.GetLastRunAt().AsTime())
@@ -157,7 +157,7 @@ func TestGetActivity(t *testing.T) {
 }
 
 func TestSearch(t *testing.T) {
-	p := &past{r: newReading(t, nil), t: t}
+	p := &past{r: newReadFixture(t, nil), t: t}
 	named := func(name string, change func(*store.Root)) func(*store.Root) {
 		return func(r *store.Root) {
 			r.RunName, r.TaskName, r.ShortName = name, "other.thing", "thing"
@@ -218,7 +218,7 @@ func TestSearch(t *testing.T) {
 
 // TestSearchFindsWhatIsOld looks for what lies behind more runs than are looked through.
 func TestSearchFindsWhatIsOld(t *testing.T) {
-	p := &past{r: newReading(t, nil), t: t}
+	p := &past{r: newReadFixture(t, nil), t: t}
 	p.add(100*time.Hour, 5, func(r *store.Root) { r.RunName, r.ShortName = "weekly-report", "x" })
 	p.add(99*time.Hour, 5, func(r *store.Root) { r.RunName, r.TaskName, r.ShortName = "abc", "old.task", "task" })
 	_, err := p.r.pool.Exec(t.Context(), `INSERT INTO actions (id, run_id, project, domain, run_name, name, action_type, phase, created_at, updated_at, ended_at)

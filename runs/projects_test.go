@@ -17,7 +17,7 @@ import (
 )
 
 func TestProjects(t *testing.T) {
-	r := newReading(t, nil)
+	r := newReadFixture(t, nil)
 	get := func(t *testing.T, id string) *project.Project {
 		t.Helper()
 		response, err := r.projects.GetProject(t.Context(), &project.GetProjectRequest{Id: id})
@@ -70,7 +70,7 @@ func TestProjects(t *testing.T) {
 }
 
 func TestListProjects(t *testing.T) {
-	r := newReading(t, nil)
+	r := newReadFixture(t, nil)
 	for n := range 5 {
 		r.clock.Step(time.Second)
 		p := &project.Project{Id: fmt.Sprintf("p%d", n), Name: fmt.Sprintf("Project %d", n%2), State: project.ProjectState(n % 2)}
@@ -120,7 +120,7 @@ func TestListProjects(t *testing.T) {
 }
 
 func TestDomains(t *testing.T) {
-	r := newReading(t, nil)
+	r := newReadFixture(t, nil)
 	list, err := r.domains.ListDomains(t.Context(), &org.ListDomainsRequest{Org: "acme"})
 	require.NoError(t, err)
 	require.Len(t, list.GetDomains(), 3)

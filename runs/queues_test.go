@@ -27,14 +27,14 @@ func queuedRun(name, queue string) *workflow.CreateRunRequest {
 	return request
 }
 
-func (c *changing) explain(run, action string) *insightv1.ExplainActionResponse {
+func (c *writeFixture) explain(run, action string) *insightv1.ExplainActionResponse {
 	c.t.Helper()
 	response, err := c.insight.ExplainAction(c.t.Context(), &insightv1.ExplainActionRequest{ActionId: actionID(run, action)})
 	require.NoError(c.t, err)
 	return response
 }
 
-func (c *changing) refused(request *workflow.CreateRunRequest) error {
+func (c *writeFixture) refused(request *workflow.CreateRunRequest) error {
 	c.t.Helper()
 	_, err := c.runs.CreateRun(c.t.Context(), request)
 	require.Error(c.t, err)
@@ -42,7 +42,7 @@ func (c *changing) refused(request *workflow.CreateRunRequest) error {
 }
 
 func TestUnknownQueuesAreRefusedByName(t *testing.T) {
-	c := newChanging(t, withQueues(queues.Queue{Name: "gpu"}, queues.Queue{Name: "mine", Projects: []string{"other", "flytesnacks/staging"}}))
+	c := newWriteFixture(t, withQueues(queues.Queue{Name: "gpu"}, queues.Queue{Name: "mine", Projects: []string{"other", "flytesnacks/staging"}}))
 	err := c.refused(queuedRun("r", "cpu"))
 	require.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(err))
 	require.ErrorContains(t, err, "run_spec.queue")
@@ -57,14 +57,14 @@ func TestUnknownQueuesAreRefusedByName(t *testing.T) {
 }
 
 func TestQueuesAreLabelsWhenNoneIsConfigured(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(queuedRun("r", "somewhere-else"))
 	require.Equal(t, []string{"r/a0"}, c.live())
 	require.ErrorContains(t, c.refused(queuedRun("s", strings.Repeat("x", 256))), "run_spec.queue")
 }
 
 func TestPriorityLabel(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	labelled := func(name, value string) *workflow.CreateRunRequest {
 		request := namedRun(name)
 		request.RunSpec = &task.RunSpec{Labels: &task.Labels{Values: map[string]string{"flyte.org/priority": value}}}
@@ -81,7 +81,7 @@ func TestPriorityLabel(t *testing.T) {
 }
 
 func TestWhyAnActionWaits(t *testing.T) {
-	c := newChanging(t, func(config *runs.Config) {
+	c := newWriteFixture(t, func(config *runs.Config) {
 		config.Queues = []queues.Queue{{Name: "actions", MaxActions: 1}, {Name: "runs", MaxRuns: 1}, {Name: "short", MaxActions: 1, MaxDepth: 1}}
 		config.Admission.MaxLive, config.Admission.Poll = 6, 20*time.Millisecond
 	})
@@ -93,7 +93,7 @@ func TestWhyAnActionWaits(t *testing.T) {
 	require.Equal(t, insightv1.WaitCause_WAIT_CAUSE_QUEUE_ACTIONS, w.GetCause())
 	require.Equal(t, []int64{1, 1, 1}, []int64{w.GetLimit(), w.GetUsed(), w.GetAhead()})
 	require.Equal(t, "actions", w.GetQueue())
-	require.Equal(t, "1 of the 1 actions that queue actions may have at once are under way; one action goes before it in queue actions", w.GetMessage())
+	require.Equal(t, "1 of the 1 actions that queue actions may have at once are live; one action goes before it in queue actions", w.GetMessage())
 	events := c.details("q3", "a0").GetAttempts()[0].GetClusterEvents()
 	require.Len(t, events, 1)
 	require.Equal(t, "waits: "+w.GetMessage(), events[0].GetMessage())
@@ -104,7 +104,7 @@ func TestWhyAnActionWaits(t *testing.T) {
 	c.create(queuedRun("n2", "runs"))
 	w = c.explain("n2", "a0").GetWait()
 	require.Equal(t, insightv1.WaitCause_WAIT_CAUSE_QUEUE_RUNS, w.GetCause())
-	require.Equal(t, "1 of the 1 runs that queue runs may have at once are under way", w.GetMessage())
+	require.Equal(t, "1 of the 1 runs that queue runs may have at once are live", w.GetMessage())
 
 	c.create(limitedRun("r", 2))
 	c.eventuallyLive("q1/a0", "n1/a0", "r/a0")
@@ -151,17 +151,17 @@ func TestWhyAnActionWaits(t *testing.T) {
 }
 
 func TestWhyAConditionWaits(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("r"))
 	require.Zero(t, c.record(condition("r", "ask", core.SimpleType_BOOLEAN)))
 	w := c.explain("r", "ask").GetWait()
 	require.Equal(t, insightv1.WaitCause_WAIT_CAUSE_SIGNAL, w.GetCause())
-	require.Contains(t, w.GetMessage(), "waits for somebody to signal it")
+	require.Contains(t, w.GetMessage(), "waits for a signal")
 	require.Nil(t, c.explain("r", "a0").GetCache())
 }
 
 func TestWhyAHeldActionWaits(t *testing.T) {
-	c := newChanging(t, func(config *runs.Config) { config.Cache.Poll, config.Cache.ReservationPoll = time.Hour, time.Hour })
+	c := newWriteFixture(t, func(config *runs.Config) { config.Cache.Poll, config.Cache.ReservationPoll = time.Hour, time.Hour })
 	c.create(namedRun("owner"))
 	c.create(namedRun("r"))
 	c.child("r", "a0", "c")
@@ -184,7 +184,7 @@ func TestWhyAHeldActionWaits(t *testing.T) {
 
 // A run keeps to its limit whatever restarts, and so does a queue.
 func TestLimitsOutliveARestart(t *testing.T) {
-	c := newChanging(t, withQueues(queues.Queue{Name: "two", MaxActions: 2}))
+	c := newWriteFixture(t, withQueues(queues.Queue{Name: "two", MaxActions: 2}))
 	c.create(limitedRun("r", 2))
 	c.eventuallyLive("r/a0")
 	for i := range 4 {
@@ -195,7 +195,7 @@ func TestLimitsOutliveARestart(t *testing.T) {
 	}
 	c.eventuallyLive("r/a0", "r/c0", "r/c1", "q0/a0", "q1/a0")
 	require.NoError(t, c.service.Stop(t.Context()))
-	again := changingOn(t, c.pool, withQueues(queues.Queue{Name: "two", MaxActions: 3}))
+	again := writeFixtureOn(t, c.pool, withQueues(queues.Queue{Name: "two", MaxActions: 3}))
 	again.eventuallyLive("r/a0", "r/c0", "r/c1", "q0/a0", "q1/a0", "q2/a0")
 	again.report(transition("r", "c0", 1, succeeded))
 	again.eventuallyLive("r/a0", "r/c1", "r/c2", "q0/a0", "q1/a0", "q2/a0")
@@ -206,10 +206,10 @@ func TestLimitsOutliveARestart(t *testing.T) {
 // Story R11: queues and limits of concurrency were accepted and never enforced.
 func TestTwoReplicasKeepTheLimits(t *testing.T) {
 	limit := withQueues(queues.Queue{Name: "two", MaxActions: 2})
-	a := newChanging(t, limit)
-	b := changingOn(t, a.pool, limit)
+	a := newWriteFixture(t, limit)
+	b := writeFixtureOn(t, a.pool, limit)
 	for i := range 6 {
-		[]*changing{a, b}[i%2].create(queuedRun(fmt.Sprint("q", i), "two"))
+		[]*writeFixture{a, b}[i%2].create(queuedRun(fmt.Sprint("q", i), "two"))
 	}
 	for i := range 6 {
 		want := []string{fmt.Sprintf("q%d/a0", i)}
@@ -217,7 +217,7 @@ func TestTwoReplicasKeepTheLimits(t *testing.T) {
 			want = append(want, fmt.Sprintf("q%d/a0", i+1))
 		}
 		a.eventuallyLive(want...)
-		[]*changing{b, a}[i%2].report(transition(fmt.Sprint("q", i), "a0", 1, succeeded))
+		[]*writeFixture{b, a}[i%2].report(transition(fmt.Sprint("q", i), "a0", 1, succeeded))
 	}
 	a.eventuallyLive()
 }

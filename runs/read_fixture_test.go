@@ -30,9 +30,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// reading is the service over HTTP, as an anonymous client sees it, on a fresh database with the default project. Its
+// readFixture is the service over HTTP, as an anonymous client sees it, on a fresh database with the default project. Its
 // loops do not run.
-type reading struct {
+type readFixture struct {
 	pool     *pgxpool.Pool
 	clock    *clock.Fake
 	blobs    *memoryBlobs
@@ -47,13 +47,13 @@ type reading struct {
 	insight  insightv1connect.InsightServiceClient
 }
 
-func newReading(t *testing.T, change func(*runs.Config)) *reading {
+func newReadFixture(t *testing.T, change func(*runs.Config)) *readFixture {
 	t.Helper()
 	config := runs.DefaultConfig()
 	if change != nil {
 		change(&config)
 	}
-	r := &reading{
+	r := &readFixture{
 		pool:  pgtest.New(t, store.Migrations()),
 		clock: clock.NewFake(time.Date(2026, time.July, 1, 0, 0, 0, 1000, time.UTC)),
 		blobs: &memoryBlobs{objects: map[string][]byte{}},
@@ -61,7 +61,7 @@ func newReading(t *testing.T, change func(*runs.Config)) *reading {
 	service, err := runs.New(config, runs.Deps{Pool: r.pool, Blobs: r.blobs, Clock: r.clock, Logger: zerolog.Nop()})
 	require.NoError(t, err)
 	require.NoError(t, store.NewProjects(r.pool).Seed(t.Context(), config.SeedProjects, r.clock.Now()))
-	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}).(connect.HandlerOption))
+	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}))
 	service.Mount(mux)
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
@@ -86,6 +86,13 @@ type memoryBlobs struct {
 }
 
 func (*memoryBlobs) Root() string { return "/data" }
+
+func (*memoryBlobs) Permits(uri string) error {
+	if !strings.HasPrefix(uri, "/data/") {
+		return blobstore.ErrForbiddenPath
+	}
+	return nil
+}
 
 func (m *memoryBlobs) ReadAll(_ context.Context, uri string, limit int64) ([]byte, error) {
 	m.mu.Lock()

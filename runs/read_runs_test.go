@@ -13,14 +13,14 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
-	"github.com/flyte-binary/flyte-binary/runs/seed"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
 // told is a stored run with one action of each sort: the root that failed once and goes on, a task that succeeded, a
 // trace, a paused condition, an aborted task.
 type told struct {
-	*reading
+	*readFixture
 	rootSpec *task.TaskSpec
 	runSpec  *task.RunSpec
 	id       *common.RunIdentifier
@@ -36,13 +36,13 @@ func encode(t *testing.T, message proto.Message) []byte {
 func newTold(t *testing.T) *told {
 	t.Helper()
 	s := &told{
-		reading:  newReading(t, nil),
-		rootSpec: &task.TaskSpec{ShortName: "main", TaskTemplate: &core.TaskTemplate{Type: "python", Config: map[string]string{"a": "b"}}},
-		runSpec:  &task.RunSpec{Labels: &task.Labels{Values: map[string]string{"team": "ml"}}, Queue: "q", MaxActionConcurrency: 3},
-		id:       &common.RunIdentifier{Project: "flytesnacks", Domain: "development", Name: "told"},
+		readFixture: newReadFixture(t, nil),
+		rootSpec:    &task.TaskSpec{ShortName: "main", TaskTemplate: &core.TaskTemplate{Type: "python", Config: map[string]string{"a": "b"}}},
+		runSpec:     &task.RunSpec{Labels: &task.Labels{Values: map[string]string{"team": "ml"}}, Queue: "q", MaxActionConcurrency: 3},
+		id:          &common.RunIdentifier{Project: "flytesnacks", Domain: "development", Name: "told"},
 	}
 	spec := func(kind store.SpecKind, message proto.Message) []byte {
-		digest, err := seed.InsertSpec(t.Context(), s.pool, kind, message)
+		digest, err := storetest.InsertSpec(t.Context(), s.pool, kind, message)
 		require.NoError(t, err)
 		return digest
 	}
@@ -56,7 +56,7 @@ func newTold(t *testing.T) *told {
 			row.ParentName = &parent
 		}
 		change(&row)
-		require.NoError(t, seed.Insert(t.Context(), s.pool, row))
+		require.NoError(t, storetest.Insert(t.Context(), s.pool, row))
 	}
 	end := now.Add(2500 * time.Millisecond)
 	add(1, "a0", func(r *store.Root) {
@@ -92,7 +92,7 @@ func newTold(t *testing.T) *told {
 		if failure != nil {
 			row.Error = encode(t, failure)
 		}
-		require.NoError(t, seed.InsertEvents(t.Context(), s.pool, row))
+		require.NoError(t, storetest.InsertEvents(t.Context(), s.pool, row))
 	}
 	event(1, 1, 1, nil, nil)
 	event(2, 1, 4, &workflow.ActionEvent{LogContext: &core.LogContext{PrimaryPodName: "told-0"}, Cluster: "here"}, nil)

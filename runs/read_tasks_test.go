@@ -15,8 +15,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
-	"github.com/flyte-binary/flyte-binary/runs/seed"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
 func deployment(name, version string, change func(*task.TaskSpec)) *task.DeployTaskRequest {
@@ -34,7 +34,7 @@ func deployment(name, version string, change func(*task.TaskSpec)) *task.DeployT
 
 // Story R28: triggers that were removed came back, and their inputs were ignored.
 func TestDeployTask(t *testing.T) {
-	r := newReading(t, nil)
+	r := newReadFixture(t, nil)
 	request := deployment("env.main", "v1", func(s *task.TaskSpec) { s.Environment.Description = "an environment" })
 	_, err := r.tasks.DeployTask(t.Context(), request)
 	require.NoError(t, err)
@@ -95,7 +95,7 @@ func TestDeployTask(t *testing.T) {
 
 // TestConcurrentDeployments: whoever deploys at the same time, a task has exactly one latest version.
 func TestConcurrentDeployments(t *testing.T) {
-	r := newReading(t, nil)
+	r := newReadFixture(t, nil)
 	var group errgroup.Group
 	for n := range 24 {
 		group.Go(func() error {
@@ -110,7 +110,7 @@ func TestConcurrentDeployments(t *testing.T) {
 }
 
 func TestListTasks(t *testing.T) {
-	r := newReading(t, nil)
+	r := newReadFixture(t, nil)
 	deploy := func(name, version string, change func(*task.TaskSpec)) {
 		t.Helper()
 		r.clock.Step(time.Second)
@@ -124,7 +124,7 @@ func TestListTasks(t *testing.T) {
 	run := store.Root{}
 	run.ID, run.RunID, run.Project, run.Domain, run.RunName, run.Name = 1, 1, "flytesnacks", "development", "r1", "a0"
 	run.TaskName, run.Phase, run.ActionType, run.CreatedAt = "env.a", 4, 1, r.clock.Now()
-	require.NoError(t, seed.Insert(t.Context(), r.pool, run))
+	require.NoError(t, storetest.Insert(t.Context(), r.pool, run))
 
 	known := func(filters ...*task.ListTasksRequest_KnownFilter) []*task.ListTasksRequest_KnownFilter {
 		return filters

@@ -11,7 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 )
 
 const (
@@ -44,7 +44,7 @@ func related(name string, kind common.RelationType, source string, force ...stri
 	return request
 }
 
-func (c *changing) call(run, parent, name string) {
+func (c *writeFixture) call(run, parent, name string) {
 	c.t.Helper()
 	request := childTask(run, parent, name)
 	request.Spec = &workflow.RecordActionRequest_Task{Task: &workflow.TaskAction{Spec: producing("child")}}
@@ -52,14 +52,14 @@ func (c *changing) call(run, parent, name string) {
 }
 
 // succeed ends an action well, with the outputs that say who made them.
-func (c *changing) succeed(run, name string) {
+func (c *writeFixture) succeed(run, name string) {
 	c.t.Helper()
-	dir := layout.AttemptDir(c.storage(run, name).GetRunOutputBase(), name, 1)
+	dir := blobpath.AttemptDir(c.storage(run, name).GetRunOutputBase(), name, 1)
 	require.NoError(c.t, c.blobs.WriteAll(c.t.Context(), dir+"/outputs.pb", []byte(run+"/"+name)))
 	c.report(transition(run, name, 1, succeeded))
 }
 
-func (c *changing) trace(run, parent, name string, phase common.ActionPhase) {
+func (c *writeFixture) trace(run, parent, name string, phase common.ActionPhase) {
 	c.t.Helper()
 	base := c.storage(run, "a0").GetRunOutputBase()
 	action := &workflow.TraceAction{
@@ -76,7 +76,7 @@ func (c *changing) trace(run, parent, name string, phase common.ActionPhase) {
 }
 
 // outputs reads what the result of an action is.
-func (c *changing) outputs(run, name string) string {
+func (c *writeFixture) outputs(run, name string) string {
 	c.t.Helper()
 	response, err := c.runs.GetActionDataURIs(c.t.Context(), &workflow.GetActionDataURIsRequest{ActionId: actionID(run, name)})
 	require.NoError(c.t, err)
@@ -86,7 +86,7 @@ func (c *changing) outputs(run, name string) string {
 }
 
 // children reads the first snapshot of a parent's watch.
-func (c *changing) children(run, parent string) map[string]*workflow.ActionUpdate {
+func (c *writeFixture) children(run, parent string) map[string]*workflow.ActionUpdate {
 	c.t.Helper()
 	stream, err := c.engine.WatchChildren(c.t.Context(), &enginev1.WatchChildrenRequest{Parent: actionID(run, parent)})
 	require.NoError(c.t, err)
@@ -104,9 +104,9 @@ func (c *changing) children(run, parent string) map[string]*workflow.ActionUpdat
 }
 
 // failedRun is a run with a finished child, one that failed, a finished subtree, traces and a condition.
-func failedRun(t *testing.T) *changing {
+func failedRun(t *testing.T) *writeFixture {
 	t.Helper()
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(runOf("source"))
 	c.call("source", "a0", "good")
 	c.call("source", "a0", "bad")

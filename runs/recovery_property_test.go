@@ -42,7 +42,7 @@ func (tree calls) again(forced []string) map[string]bool {
 
 // execute plays the part of the tasks of a run: each makes its calls, and waits for them, before it ends as ends says.
 // It answers what ran and what was recovered.
-func (c *changing) execute(rt *rapid.T, run string, tree calls, ends func(name string) common.ActionPhase) (ran, reused map[string]bool) {
+func (c *writeFixture) execute(rt *rapid.T, run string, tree calls, ends func(name string) common.ActionPhase) (ran, reused map[string]bool) {
 	ran, reused = map[string]bool{"a0": true}, map[string]bool{}
 	for _, name := range tree.names {
 		if !ran[tree.parent[name]] {
@@ -79,7 +79,7 @@ func (c *changing) execute(rt *rapid.T, run string, tree calls, ends func(name s
 // TestWhateverIsRecoveredNeverRuns recovers random runs with random lists of what must run again, and recovers the
 // result once more.
 func TestWhateverIsRecoveredNeverRuns(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	round := 0
 	proptest.Check(t, func(rt *rapid.T) {
 		round++
@@ -115,7 +115,7 @@ func TestWhateverIsRecoveredNeverRuns(t *testing.T) {
 }
 
 // unmoved checks that recovered actions were never anything else and have the outputs of their origin.
-func (c *changing) unmoved(rt *rapid.T, run string, reused map[string]bool) {
+func (c *writeFixture) unmoved(rt *rapid.T, run string, reused map[string]bool) {
 	var moved int
 	err := c.pool.QueryRow(c.t.Context(), `
 		SELECT count(*) FROM action_events e JOIN actions a ON a.id = e.action_id

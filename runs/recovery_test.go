@@ -16,7 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
-	"github.com/flyte-binary/flyte-binary/runs/view"
+	"github.com/flyte-binary/flyte-binary/runs/protomap"
 )
 
 // Story R19: timeouts, backoff, queues, overwriting of the cache, recovery and webhooks were accepted and ignored.
@@ -148,7 +148,7 @@ func TestResultsThatAreGoneAreMadeAgain(t *testing.T) {
 }
 
 func TestTasksWithoutOutputsAreReusedToo(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(runOf("source"))
 	c.child("source", "a0", "void")
 	c.report(transition("source", "void", 1, succeeded), transition("source", "a0", 1, failed))
@@ -190,7 +190,7 @@ func TestARecoveredRunCanBeRecovered(t *testing.T) {
 }
 
 func TestARunThatSucceededIsRecoveredWhole(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	source := runOf("source")
 	source.InputWrapper = &workflow.CreateRunRequest_Inputs{Inputs: &task.Inputs{Literals: []*task.NamedLiteral{{Name: "x", Value: text("1")}}}}
 	c.create(source)
@@ -305,7 +305,7 @@ func TestPreviewOfARecovery(t *testing.T) {
 	refused(t, err, connect.CodeNotFound, "none")
 	_, err = c.insight.PreviewRecovery(t.Context(), &insightv1.PreviewRecoveryRequest{RunId: runID("source"), Token: "x"})
 	refused(t, err, connect.CodeInvalidArgument, "token")
-	require.True(t, view.Terminal(recovered))
+	require.True(t, protomap.Terminal(recovered))
 }
 
 func TestARecoveredConditionWaitsForNothing(t *testing.T) {
@@ -327,7 +327,7 @@ func TestARecoveredConditionWaitsForNothing(t *testing.T) {
 // BenchmarkRecordingOfChildren compares children that run with children whose result is reused: what the looks into the
 // source cost.
 func BenchmarkRecordingOfChildren(b *testing.B) {
-	c := newChanging(b, nil)
+	c := newWriteFixture(b, nil)
 	c.create(runOf("source"))
 	const children = 1000
 	parallel := func(do func(name string)) {

@@ -51,7 +51,7 @@ func TestARerunOnlyRemembersItsSource(t *testing.T) {
 }
 
 func TestRelationsAreChecked(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(runOf("source"))
 	for name, test := range map[string]struct {
 		change func(*task.RunSpec)

@@ -21,7 +21,7 @@ import (
 )
 
 // endedRun is a run with a child and blobs in its directory.
-func (c *changing) endedRun(name string) (base string) {
+func (c *writeFixture) endedRun(name string) (base string) {
 	c.t.Helper()
 	request := namedRun(name)
 	request.Task = &workflow.CreateRunRequest_TaskSpec{TaskSpec: taskSpec("main-" + name)}
@@ -34,7 +34,7 @@ func (c *changing) endedRun(name string) (base string) {
 	return base
 }
 
-func (c *changing) keeper(change func(*retention.Config), deps runs.Deps) *retention.Keeper {
+func (c *writeFixture) keeper(change func(*retention.Config), deps runs.Deps) *retention.Keeper {
 	c.t.Helper()
 	config := retention.DefaultConfig()
 	config.Grace, config.Pause, config.Batch = 0, 0, 2
@@ -48,14 +48,14 @@ func (c *changing) keeper(change func(*retention.Config), deps runs.Deps) *reten
 	return keeper
 }
 
-func (c *changing) count(query string, args ...any) (n int) {
+func (c *writeFixture) count(query string, args ...any) (n int) {
 	c.t.Helper()
 	require.NoError(c.t, c.pool.QueryRow(c.t.Context(), query, args...).Scan(&n))
 	return n
 }
 
 // gone asserts that nobody can see a run.
-func (c *changing) gone(name string) {
+func (c *writeFixture) gone(name string) {
 	c.t.Helper()
 	ctx := c.t.Context()
 	_, err := c.runs.GetRunDetails(ctx, &workflow.GetRunDetailsRequest{RunId: runID(name)})
@@ -94,7 +94,7 @@ func endOf[T any](stream *connect.ServerStreamForClient[T], err error) error {
 	return stream.Err()
 }
 
-func (c *changing) names() []string {
+func (c *writeFixture) names() []string {
 	c.t.Helper()
 	response, err := c.runs.ListRuns(c.t.Context(), &workflow.ListRunsRequest{
 		ScopeBy: &workflow.ListRunsRequest_ProjectId{ProjectId: &common.ProjectIdentifier{Name: "flytesnacks", Domain: "development"}},
@@ -108,7 +108,7 @@ func (c *changing) names() []string {
 }
 
 func TestRetentionKeepsTheNewestRuns(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	old := c.endedRun("old")
 	kept := c.endedRun("kept")
 	c.create(namedRun("live"))
@@ -145,7 +145,7 @@ func TestRetentionKeepsTheNewestRuns(t *testing.T) {
 }
 
 func TestRetentionByAgeKeepsWhatIsUnderWay(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.endedRun("done")
 	c.create(namedRun("live"))
 	young := c.keeper(func(k *retention.Config) { k.MaxAge = time.Hour }, runs.Deps{})
@@ -164,30 +164,30 @@ func TestRetentionByAgeKeepsWhatIsUnderWay(t *testing.T) {
 }
 
 func TestRunsThatOthersUseAreKept(t *testing.T) {
-	for name, use := range map[string]func(c *changing, source string){
-		"recovered outputs": func(c *changing, source string) {
+	for name, use := range map[string]func(c *writeFixture, source string){
+		"recovered outputs": func(c *writeFixture, source string) {
 			_, err := c.pool.Exec(c.t.Context(), `UPDATE actions SET phase = 10, output_uri = $1 WHERE run_name = 'user' AND name = 'c1'`, source+"c1/1")
 			require.NoError(c.t, err)
 		},
-		"cached outputs": func(c *changing, source string) {
+		"cached outputs": func(c *writeFixture, source string) {
 			_, err := c.pool.Exec(c.t.Context(), `UPDATE actions SET cache_status = 2, output_uri = $1 WHERE run_name = 'user' AND name = 'c1'`, source+"c1/1")
 			require.NoError(c.t, err)
 		},
-		"inputs": func(c *changing, source string) {
+		"inputs": func(c *writeFixture, source string) {
 			_, err := c.pool.Exec(c.t.Context(), `UPDATE actions SET input_uri = $1 WHERE run_name = 'user' AND name = 'a0'`, source+"inputs/abc")
 			require.NoError(c.t, err)
 		},
-		"recovers from it": func(c *changing, _ string) {
+		"recovers from it": func(c *writeFixture, _ string) {
 			_, err := c.pool.Exec(c.t.Context(), `UPDATE actions SET relation_run = 'source', relation_type = 2 WHERE run_name = 'user' AND name = 'a0'`)
 			require.NoError(c.t, err)
 		},
-		"lies within it": func(c *changing, source string) {
+		"lies within it": func(c *writeFixture, source string) {
 			_, err := c.pool.Exec(c.t.Context(), `UPDATE actions SET run_output_base = $1 WHERE run_name = 'user' AND name = 'a0'`, source+"flytesnacks/development/user/")
 			require.NoError(c.t, err)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newChanging(t, nil)
+			c := newWriteFixture(t, nil)
 			source := c.endedRun("source")
 			c.endedRun("user")
 			use(c, source)
@@ -206,7 +206,7 @@ func TestRunsThatOthersUseAreKept(t *testing.T) {
 	}
 }
 
-// brokenBlobs fails until it is mended.
+// brokenBlobs fails until it is repaired.
 type brokenBlobs struct {
 	runs.Blobs
 	broken bool
@@ -220,7 +220,7 @@ func (b *brokenBlobs) DeletePrefix(ctx context.Context, uri string) error {
 }
 
 func TestADeletionThatWasInterruptedGoesOn(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	base := c.endedRun("old")
 	c.endedRun("kept")
 	blobs := &brokenBlobs{Blobs: c.blobs, broken: true}
@@ -230,7 +230,7 @@ func TestADeletionThatWasInterruptedGoesOn(t *testing.T) {
 	c.gone("old")
 	require.FileExists(t, base+"c1/1/outputs.pb")
 	_, err = c.runs.CreateRun(t.Context(), namedRun("old"))
-	refused(t, err, connect.CodeAborted, "its name is free again in some minutes")
+	refused(t, err, connect.CodeAborted, "its name can be used again in a few minutes")
 
 	blobs.broken = false
 	_, err = c.pool.Exec(t.Context(), `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
@@ -255,7 +255,7 @@ func TestADeletionThatWasInterruptedGoesOn(t *testing.T) {
 
 // TestSpecsAreStoredAgain is the race of a sweep against a writer that remembers what is stored.
 func TestSpecsAreStoredAgain(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	keeper := c.keeper(func(k *retention.Config) { k.MaxAge = time.Nanosecond }, runs.Deps{})
 	for i := range 3 {
 		name := fmt.Sprint("r", i)
@@ -270,7 +270,7 @@ func TestSpecsAreStoredAgain(t *testing.T) {
 
 // TestSpecsSurviveSweepsUnderLoad makes and deletes runs of the same few specs at the same time.
 func TestSpecsSurviveSweepsUnderLoad(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	keeper := c.keeper(func(k *retention.Config) { k.MaxAge = time.Nanosecond }, runs.Deps{})
 	done := make(chan struct{})
 	swept := make(chan error, 1)
@@ -304,7 +304,7 @@ func TestSpecsSurviveSweepsUnderLoad(t *testing.T) {
 
 // TestRetentionKnowsTheSchema fails when a column refers to specs or runs that retention does not know.
 func TestRetentionKnowsTheSchema(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	rows, err := c.pool.Query(t.Context(), `SELECT table_name || '.' || column_name FROM information_schema.columns
 		WHERE table_schema = 'public' AND (column_name LIKE '%spec_digest%' OR column_name IN ('run_id', 'action_id'))
 		ORDER BY 1`)
@@ -313,13 +313,13 @@ func TestRetentionKnowsTheSchema(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		"action_events.action_id", "action_events.run_id", "actions.run_id", "actions.run_spec_digest", "actions.spec_digest",
-		"reserved_keys.action_id", "reserved_keys.run_id", // given up by runs/caching when their action is gone
+		"reserved_keys.action_id", "reserved_keys.run_id", // given up by runs/cachelink when their action is gone
 		"run_deletions.run_id", "tasks.spec_digest", "webhooks.action_id", "webhooks.run_id",
 	}, columns, "retention has to delete such rows, or to spare such specs: see isUnused and DeleteRows of runs/store")
 }
 
 func TestPreviewRetention(t *testing.T) {
-	c := newChanging(t, func(config *runs.Config) { config.Retention.MaxRuns, config.Retention.Grace = 1, 0 })
+	c := newWriteFixture(t, func(config *runs.Config) { config.Retention.MaxRuns, config.Retention.Grace = 1, 0 })
 	c.endedRun("first")
 	c.endedRun("second")
 	response, err := c.insight.PreviewRetention(t.Context(), &insightv1.PreviewRetentionRequest{})
@@ -333,7 +333,7 @@ func TestPreviewRetention(t *testing.T) {
 }
 
 func TestTheLoopDeletesUnderItsLease(t *testing.T) {
-	c := newChanging(t, func(config *runs.Config) {
+	c := newWriteFixture(t, func(config *runs.Config) {
 		config.Retention.Enabled, config.Retention.MaxRuns, config.Retention.Grace = true, 1, 0
 		config.Retention.Interval, config.Retention.Pause = 20*time.Millisecond, 0
 	})

@@ -40,7 +40,7 @@ var (
 )
 
 func TestSettingsAreEditedByVersion(t *testing.T) {
-	r := newReading(t, nil)
+	r := newReadFixture(t, nil)
 	edit := func(key *settings.SettingsKey) []*settings.SettingsRecord {
 		t.Helper()
 		response, err := r.settings.GetSettingsForEdit(t.Context(), &settings.GetSettingsForEditRequest{Key: key})
@@ -78,7 +78,7 @@ func TestSettingsAreEditedByVersion(t *testing.T) {
 }
 
 func TestSettingsThatAreRefused(t *testing.T) {
-	r := newReading(t, func(c *runs.Config) { c.Queues = []queues.Queue{{Name: "gpu"}} })
+	r := newReadFixture(t, func(c *runs.Config) { c.Queues = []queues.Queue{{Name: "gpu"}} })
 	for name, tc := range map[string]struct {
 		key      *settings.SettingsKey
 		settings *settings.Settings
@@ -109,14 +109,14 @@ func TestSettingsThatAreRefused(t *testing.T) {
 }
 
 func TestABaseOutOfReachIsRefused(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	_, err := c.settings.CreateSettings(t.Context(), &settings.CreateSettingsRequest{
 		Key: projectKey, Settings: &settings.Settings{Run: &settings.RunSettings{RunBaseDir: textSetting("/elsewhere")}},
 	})
 	refused(t, err, connect.CodeInvalidArgument, "settings.run.run_base_dir")
 }
 
-func (c *changing) set(key *settings.SettingsKey, given *settings.Settings) {
+func (c *writeFixture) set(key *settings.SettingsKey, given *settings.Settings) {
 	c.t.Helper()
 	response, err := c.settings.GetSettingsForEdit(c.t.Context(), &settings.GetSettingsForEditRequest{Key: key})
 	require.NoError(c.t, err)
@@ -130,7 +130,7 @@ func (c *changing) set(key *settings.SettingsKey, given *settings.Settings) {
 }
 
 // assigned is the run spec that the executor gets with an action.
-func (c *changing) assigned(run, action string) *enginev1.Assignment {
+func (c *writeFixture) assigned(run, action string) *enginev1.Assignment {
 	c.t.Helper()
 	var uid int64
 	require.NoError(c.t, c.pool.QueryRow(c.t.Context(), `SELECT id FROM actions WHERE run_name = $1 AND name = $2`, run, action).Scan(&uid))
@@ -142,7 +142,7 @@ func (c *changing) assigned(run, action string) *enginev1.Assignment {
 
 // Story R20: settings were stored and applied to nothing.
 func TestSettingsReachRootAndChildren(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.set(wholeKey, &settings.Settings{
 		Labels: mapSetting(map[string]string{"team": "all", "cost": "1"}), Security: &settings.SecuritySettings{ServiceAccount: textSetting("tasks")},
 	})
@@ -177,7 +177,7 @@ func TestSettingsReachRootAndChildren(t *testing.T) {
 }
 
 func TestARetriedRequestIsTheSameWhateverSettingsSay(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.set(projectKey, &settings.Settings{Labels: mapSetting(map[string]string{"team": "before"})})
 	request := namedRun("r1")
 	request.RunSpec = &task.RunSpec{Labels: &task.Labels{Values: map[string]string{"own": "yes"}}}
@@ -195,7 +195,7 @@ func TestARetriedRequestIsTheSameWhateverSettingsSay(t *testing.T) {
 }
 
 func TestResolvedSettingsNameTheirLevel(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.set(wholeKey, &settings.Settings{Run: &settings.RunSettings{DefaultQueue: textSetting("default")}, PodTemplateName: textSetting("base")})
 	c.set(domainKey, &settings.Settings{PodTemplateName: &settings.StringSetting{State: settings.SettingState_SETTING_STATE_UNSET}})
 	response, err := c.settings.GetSettings(t.Context(), &settings.GetSettingsRequest{Key: projectKey})
@@ -213,10 +213,10 @@ func TestResolvedSettingsNameTheirLevel(t *testing.T) {
 }
 
 func TestAnotherReplicasSettingsAreSeenSoon(t *testing.T) {
-	r := newReading(t, nil)
+	r := newReadFixture(t, nil)
 	other, err := runs.New(runs.DefaultConfig(), runs.Deps{Pool: r.pool, Blobs: r.blobs, Clock: r.clock, Logger: zerolog.Nop()})
 	require.NoError(t, err)
-	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}).(connect.HandlerOption))
+	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}))
 	other.Mount(mux)
 	elsewhere := settingsconnect.NewSettingsServiceClient(rpc.InProcess(mux), rpc.InProcessURL)
 	name := func() string {
@@ -235,7 +235,7 @@ func TestAnotherReplicasSettingsAreSeenSoon(t *testing.T) {
 }
 
 func TestWrongDefaultsOfARunAreNamed(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	request := namedRun("r1")
 	request.RunSpec = &task.RunSpec{DefaultSettings: &task.DefaultSettings{TaskResourceDefaults: &task.TaskResourceDefaults{
 		Max: []*core.Resources_ResourceEntry{{Name: core.Resources_CPU, Value: "lots"}},

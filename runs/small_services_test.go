@@ -10,13 +10,15 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/imagebuilder"
 	"github.com/flyte-binary/flyte-binary/runs"
+	"github.com/flyte-binary/flyte-binary/runs/identity"
+	"github.com/flyte-binary/flyte-binary/runs/images"
 )
 
 func TestAnonymousIdentity(t *testing.T) {
-	r := newReading(t, nil)
+	r := newReadFixture(t, nil)
 	who, err := r.identity.UserInfo(t.Context(), &auth.UserInfoRequest{})
 	require.NoError(t, err)
-	require.Equal(t, runs.AnonymousSubject, who.GetSubject())
+	require.Equal(t, identity.AnonymousSubject, who.GetSubject())
 	require.Equal(t, "anonymous", who.GetName())
 	metadata, err := r.metadata.GetOAuth2Metadata(t.Context(), &auth.GetOAuth2MetadataRequest{})
 	require.NoError(t, err)
@@ -27,8 +29,8 @@ func TestAnonymousIdentity(t *testing.T) {
 }
 
 func TestGetImage(t *testing.T) {
-	r := newReading(t, func(c *runs.Config) {
-		c.Images.Mapping = []runs.ImageMapping{{Name: "torch:1", Image: "example.com/torch:one"}, {Name: "torch", Image: "example.com/torch:any"}}
+	r := newReadFixture(t, func(c *runs.Config) {
+		c.Images.Mapping = []images.Mapping{{Name: "torch:1", Image: "example.com/torch:one"}, {Name: "torch", Image: "example.com/torch:any"}}
 	})
 	for name, want := range map[string]string{
 		"torch:1": "example.com/torch:one", "torch:2": "example.com/torch:any", "torch": "example.com/torch:any", "other:3": "other:3",
@@ -41,13 +43,13 @@ func TestGetImage(t *testing.T) {
 	_, err := r.images.GetImage(t.Context(), &imagebuilder.GetImageRequest{Id: &imagebuilder.ImageIdentifier{}})
 	refused(t, err, connect.CodeInvalidArgument, "id.name")
 
-	strict := newReading(t, func(c *runs.Config) { c.Images.Default = "" })
+	strict := newReadFixture(t, func(c *runs.Config) { c.Images.Default = "" })
 	_, err = strict.images.GetImage(t.Context(), &imagebuilder.GetImageRequest{Id: &imagebuilder.ImageIdentifier{Name: "x"}})
 	refused(t, err, connect.CodeNotFound, "image x")
 }
 
 func TestImageConfigNamesTheField(t *testing.T) {
 	config := runs.DefaultConfig()
-	config.Images.Mapping = []runs.ImageMapping{{Name: "a", Image: "b"}, {Name: "a"}}
+	config.Images.Mapping = []images.Mapping{{Name: "a", Image: "b"}, {Name: "a"}}
 	require.ErrorContains(t, config.Validate(), "images.mapping[1].image")
 }

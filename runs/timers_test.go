@@ -18,8 +18,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs"
 )
 
-// builtinTask records a child that the engine runs itself, with its inputs stored.
-func (c *changing) builtinTask(run, name, taskType string, change func(*core.TaskTemplate), inputs ...*task.NamedLiteral) {
+// builtinTask records a child of a built-in task type, with its inputs stored.
+func (c *writeFixture) builtinTask(run, name, taskType string, change func(*core.TaskTemplate), inputs ...*task.NamedLiteral) {
 	c.t.Helper()
 	request := childTask(run, "a0", name)
 	uri := c.blobs.Root() + "/in/" + run + "/" + name + "/inputs.pb"
@@ -45,7 +45,7 @@ func lasting(d time.Duration) *task.NamedLiteral {
 	return primitive("duration", &core.Primitive{Value: &core.Primitive_Duration{Duration: durationpb.New(d)}})
 }
 
-func (c *changing) await(run, action string, phase common.ActionPhase) *workflow.ActionDetails {
+func (c *writeFixture) await(run, action string, phase common.ActionPhase) *workflow.ActionDetails {
 	c.t.Helper()
 	require.Eventually(c.t, func() bool { return c.phase(run, action) == phase }, 20*time.Second, 10*time.Millisecond)
 	return c.details(run, action)
@@ -59,7 +59,7 @@ const (
 )
 
 func TestSleepsNeedNoExecutor(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("sleepy"))
 	c.builtinTask("sleepy", "long", "core-sleep", nil, lasting(300*time.Millisecond))
 	c.builtinTask("sleepy", "none", "core-sleep", nil, lasting(0))
@@ -78,19 +78,19 @@ func TestSleepsNeedNoExecutor(t *testing.T) {
 }
 
 func TestSleepIsKeptOverARestart(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("restart"))
 	c.builtinTask("restart", "s", "core-sleep", nil, lasting(1500*time.Millisecond))
 	c.await("restart", "s", phaseRunning)
 	require.NoError(t, c.service.Stop(context.WithoutCancel(t.Context())))
-	again := changingOn(t, c.pool, nil)
+	again := writeFixtureOn(t, c.pool, nil)
 	details := again.await("restart", "s", phaseSucceeded)
 	running := details.GetAttempts()[0].GetPhaseTransitions()[1]
 	require.Equal(t, 1500*time.Millisecond, running.GetEndTime().AsTime().Sub(running.GetStartTime().AsTime()))
 }
 
 func TestWrongInputsOfASleep(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("wrong"))
 	c.builtinTask("wrong", "two", "core-sleep", nil, lasting(0), lasting(0))
 	c.builtinTask("wrong", "text", "core-sleep", nil, primitive("d", &core.Primitive{Value: &core.Primitive_StringValue{StringValue: "long"}}))
@@ -114,7 +114,7 @@ func TestWrongInputsOfASleep(t *testing.T) {
 }
 
 func TestEchoesItsInputs(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("echo"))
 	variables := func(keys ...string) *core.VariableMap {
 		m := &core.VariableMap{}
@@ -142,7 +142,7 @@ func TestEchoesItsInputs(t *testing.T) {
 }
 
 func TestDeclaredTimeoutsOfWhatWaits(t *testing.T) {
-	c := newChanging(t, func(config *runs.Config) { config.Admission.MaxLive = 1 })
+	c := newWriteFixture(t, func(config *runs.Config) { config.Admission.MaxLive = 1 })
 	c.create(namedRun("full"))
 	limited := func(name string, timeouts *core.TimeoutStrategy) {
 		request := childTask("full", "a0", name)
@@ -156,14 +156,14 @@ func TestDeclaredTimeoutsOfWhatWaits(t *testing.T) {
 	for name, code := range map[string]string{"queued": "QUEUED_TIMEOUT_EXCEEDED", "deadline": "DEADLINE_EXCEEDED"} {
 		details := c.await("full", name, phaseTimedOut)
 		require.Equal(t, code, details.GetErrorInfo().GetCode())
-		took := time.Duration(details.GetStatus().GetDurationMs()) * time.Millisecond //nolint:gosec // small
+		took := time.Duration(details.GetStatus().GetDurationMs()) * time.Millisecond
 		require.Greater(t, took, 400*time.Millisecond)
 		require.Less(t, took, 3*time.Second)
 	}
 	require.Equal(t, common.ActionPhase_ACTION_PHASE_QUEUED, c.phase("full", "first"))
 }
 
-func admitted(c *changing, run, action string) bool {
+func admitted(c *writeFixture, run, action string) bool {
 	var at *time.Time
 	require.NoError(c.t, c.pool.QueryRow(c.t.Context(),
 		`SELECT admitted_at FROM actions WHERE run_name = $1 AND name = $2`, run, action).Scan(&at))
@@ -181,7 +181,7 @@ func recordCondition(run, name string, condition *workflow.ConditionAction) *wor
 }
 
 func TestConditionTimesOutWithWords(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("ask"))
 	require.Zero(t, c.record(recordCondition("ask", "c", &workflow.ConditionAction{
 		Prompt: "May I?", Description: "why", PromptType: workflow.ConditionPromptType_CONDITION_PROMPT_TYPE_MARKDOWN, Timeout: durationpb.New(400 * time.Millisecond),
@@ -203,7 +203,7 @@ func TestConditionTimesOutWithWords(t *testing.T) {
 
 // TestEveryTypeOfSignal: a condition takes a value of its own type and no other.
 func TestEveryTypeOfSignal(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("types"))
 	payloads := map[core.SimpleType]*workflow.EventPayload{
 		core.SimpleType_BOOLEAN: {Value: &workflow.EventPayload_BoolValue{BoolValue: false}},

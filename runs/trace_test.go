@@ -15,7 +15,7 @@ import (
 
 // A retried parent decides by the first snapshot what it replays: outputs, a final error, or nothing.
 func TestTheSnapshotHasTracesAsTheyEnded(t *testing.T) {
-	c := newChanging(t, nil)
+	c := newWriteFixture(t, nil)
 	c.create(namedRun("r"))
 	c.report(transition("r", "a0", 1, running))
 	base := c.storage("r", "a0").GetRunOutputBase()

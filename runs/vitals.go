@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/runs/admission"
-	"github.com/flyte-binary/flyte-binary/runs/caching"
+	"github.com/flyte-binary/flyte-binary/runs/cachelink"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
@@ -19,7 +19,7 @@ type Vitals struct {
 	Watches watch.Vitals
 	// Unwritten is how many changes wait in this process to be stored.
 	Unwritten int
-	// Store is what the database has.
+	// Store describes the database.
 	Store store.Vitals
 	// Loops are those that run once in an installation.
 	Loops []LoopVitals
@@ -29,13 +29,13 @@ type Vitals struct {
 type LoopVitals struct {
 	// Name is that of its lease.
 	Name string
-	// Held tells that a process has its lease; Here, that it is this one.
+	// Held says that a process holds the lease; Here, that it is this one.
 	Held, Here bool
-	// Until is the end of the lease that is or was held; the zero time when nobody ever did.
+	// Until is when the current or last lease ends; the zero time when it was never held.
 	Until time.Time
 }
 
-// Vitals looks at everything; what fails leaves its part empty and the rest filled.
+// Vitals collects all parts. A part that fails stays empty.
 func (s *Service) Vitals(ctx context.Context) (Vitals, error) {
 	v := Vitals{Unwritten: s.writer.Waiting()}
 	now := s.clock.Now()
@@ -59,5 +59,5 @@ func (s *Service) Vitals(ctx context.Context) (Vitals, error) {
 
 // loopLeases are the leases of the loops that always run somewhere. That of retention is held only while it deletes.
 func loopLeases() []string {
-	return []string{admission.LeaseName, timers.LeaseName, webhook.LeaseName, caching.LeaseName}
+	return []string{admission.LeaseName, timers.LeaseName, webhook.LeaseName, cachelink.LeaseName}
 }

@@ -26,8 +26,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// watching is the service behind a real server, and the writer of another replica.
-type watching struct {
+// watchFixture is the service behind a real server, and the writer of another replica.
+type watchFixture struct {
 	pool    *pgxpool.Pool
 	service *runs.Service
 	writer  *store.Writer
@@ -36,9 +36,9 @@ type watching struct {
 	stop    context.CancelFunc // as the server does when it begins to stop
 }
 
-func newWatching(t *testing.T) *watching {
+func newWatchFixture(t *testing.T) *watchFixture {
 	t.Helper()
-	w := &watching{pool: pgtest.New(t, store.Migrations())}
+	w := &watchFixture{pool: pgtest.New(t, store.Migrations())}
 	var err error
 	w.service, err = runs.New(runs.DefaultConfig(), runs.Deps{Pool: w.pool, Blobs: noBlobs{}, Logger: zerolog.Nop()})
 	require.NoError(t, err)
@@ -70,6 +70,8 @@ type noBlobs struct{}
 
 func (noBlobs) Root() string { return "/none" }
 
+func (noBlobs) Permits(string) error { return nil }
+
 func (noBlobs) ReadAll(context.Context, string, int64) ([]byte, error) { return nil, context.Canceled }
 
 func (noBlobs) Stat(context.Context, string) (blobstore.Info, error) {
@@ -82,7 +84,7 @@ func (noBlobs) DeletePrefix(context.Context, string) error { return nil }
 
 var watched = ident.Run{Project: "flytesnacks", Domain: "development", Name: "r1"}
 
-func (w *watching) create(t *testing.T) {
+func (w *watchFixture) create(t *testing.T) {
 	t.Helper()
 	_, _, err := w.writer.CreateRun(t.Context(), store.NewRun{Root: store.Root{
 		Action:        store.Action{Project: watched.Project, Domain: watched.Domain, RunName: watched.Name, TaskName: "env.main"},
@@ -91,7 +93,7 @@ func (w *watching) create(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func (w *watching) report(t *testing.T, phase state.Phase) {
+func (w *watchFixture) report(t *testing.T, phase state.Phase) {
 	t.Helper()
 	_, err := w.writer.RecordTransitions(t.Context(), []store.Transition{{
 		Action: watched.Root(), To: state.Position{Attempt: 1, Phase: phase},
@@ -100,7 +102,7 @@ func (w *watching) report(t *testing.T, phase state.Phase) {
 }
 
 func TestWatchesOverTheWire(t *testing.T) {
-	w := newWatching(t)
+	w := newWatchFixture(t)
 	w.create(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -140,7 +142,7 @@ func TestWatchesOverTheWire(t *testing.T) {
 }
 
 func TestWatchesRefuse(t *testing.T) {
-	w := newWatching(t)
+	w := newWatchFixture(t)
 	w.create(t)
 	code := func(receive func() bool, failure func() error) connect.Code {
 		for receive() {

@@ -58,27 +58,27 @@ func (r *receiver) calls() []map[string]any {
 	return append([]map[string]any(nil), r.bodies...)
 }
 
-// calling is a service that may call this machine, with its callbacks on a port.
-func calling(t *testing.T, change func(*runs.Config)) (*changing, *httptest.Server) {
+// newWebhookFixture starts a service that may call this machine, with its callbacks on a port.
+func newWebhookFixture(t *testing.T, change func(*runs.Config)) (*writeFixture, *httptest.Server) {
 	t.Helper()
 	front := httptest.NewUnstartedServer(nil)
 	front.Start()
 	t.Cleanup(front.Close)
-	c := newChanging(t, func(config *runs.Config) {
+	c := newWriteFixture(t, func(config *runs.Config) {
 		config.Webhooks.PublicURL = front.URL
 		config.Webhooks.Allow = []string{"127.0.0.0/8"}
-		config.Webhooks.MinBackoff, config.Webhooks.Poll = 10*time.Millisecond, 20*time.Millisecond
+		config.Webhooks.Backoff.First, config.Webhooks.Poll = 10*time.Millisecond, 20*time.Millisecond
 		if change != nil {
 			change(config)
 		}
 	})
-	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}).(connect.HandlerOption))
+	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}))
 	c.service.Mount(mux)
 	front.Config.Handler = mux
 	return c, front
 }
 
-func hooked(url string) *workflow.ConditionAction {
+func conditionWithWebhook(url string) *workflow.ConditionAction {
 	payload, err := structpb.NewStruct(map[string]any{
 		"text": "answer at {callback_uri} please", "nested": map[string]any{"list": []any{"{callback_uri}", 7.0, true, nil}}, "{callback_uri}": "a key stays",
 	})
@@ -98,7 +98,7 @@ func post(t *testing.T, address, contentType, body string) (int, string) {
 	return response.StatusCode, string(text)
 }
 
-func (c *changing) clusterEvents(run, action string) []string {
+func (c *writeFixture) clusterEvents(run, action string) []string {
 	c.t.Helper()
 	var texts []string
 	for _, event := range c.details(run, action).GetAttempts()[0].GetClusterEvents() {
@@ -109,10 +109,10 @@ func (c *changing) clusterEvents(run, action string) []string {
 
 // TestWebhookAndItsCallback is the whole way: the condition, the call, the answer.
 func TestWebhookAndItsCallback(t *testing.T) {
-	c, _ := calling(t, nil)
+	c, _ := newWebhookFixture(t, nil)
 	r := newReceiver(t, nil)
 	c.create(namedRun("hook"))
-	require.Zero(t, c.record(recordCondition("hook", "c", hooked(r.URL+"/secret-path"))))
+	require.Zero(t, c.record(recordCondition("hook", "c", conditionWithWebhook(r.URL+"/secret-path"))))
 	require.Eventually(t, func() bool { return len(r.calls()) == 1 }, 10*time.Second, 10*time.Millisecond)
 	body := r.calls()[0]
 	list, _ := body["nested"].(map[string]any)["list"].([]any)
@@ -157,10 +157,10 @@ func TestWebhookAndItsCallback(t *testing.T) {
 }
 
 func TestForgedAndExpiredCallbacks(t *testing.T) {
-	c, front := calling(t, nil)
+	c, front := newWebhookFixture(t, nil)
 	r := newReceiver(t, nil)
 	c.create(namedRun("forged"))
-	condition := hooked(r.URL)
+	condition := conditionWithWebhook(r.URL)
 	condition.Timeout = durationpb.New(700 * time.Millisecond)
 	require.Zero(t, c.record(recordCondition("forged", "c", condition)))
 	require.Eventually(t, func() bool { return len(r.calls()) == 1 }, 10*time.Second, 10*time.Millisecond)
@@ -179,7 +179,7 @@ func TestForgedAndExpiredCallbacks(t *testing.T) {
 }
 
 func TestValuesOfForms(t *testing.T) {
-	c, _ := calling(t, nil)
+	c, _ := newWebhookFixture(t, nil)
 	r := newReceiver(t, nil)
 	c.create(namedRun("forms"))
 	for simple, tc := range map[core.SimpleType]struct{ form, wrong string }{
@@ -187,7 +187,7 @@ func TestValuesOfForms(t *testing.T) {
 		core.SimpleType_FLOAT: {"2.5", "much"}, core.SimpleType_STRING: {"some text & more", ""},
 	} {
 		name := strings.ToLower(simple.String())
-		condition := hooked(r.URL)
+		condition := conditionWithWebhook(r.URL)
 		condition.Type = &core.LiteralType{Type: &core.LiteralType_Simple{Simple: simple}}
 		before := len(r.calls())
 		require.Zero(t, c.record(recordCondition("forms", name, condition)))
@@ -204,7 +204,7 @@ func TestValuesOfForms(t *testing.T) {
 }
 
 func TestWebhookIsTriedAgainAndGivenUp(t *testing.T) {
-	c, _ := calling(t, func(config *runs.Config) { config.Webhooks.MaxTries = 3 })
+	c, _ := newWebhookFixture(t, func(config *runs.Config) { config.Webhooks.MaxTries = 3 })
 	c.create(namedRun("retry"))
 	twice := newReceiver(t, func(call int) int {
 		if call < 3 {
@@ -213,8 +213,8 @@ func TestWebhookIsTriedAgainAndGivenUp(t *testing.T) {
 		return http.StatusNoContent
 	})
 	never := newReceiver(t, func(int) int { return http.StatusInternalServerError })
-	require.Zero(t, c.record(recordCondition("retry", "twice", hooked(twice.URL))))
-	require.Zero(t, c.record(recordCondition("retry", "never", hooked(never.URL))))
+	require.Zero(t, c.record(recordCondition("retry", "twice", conditionWithWebhook(twice.URL))))
+	require.Zero(t, c.record(recordCondition("retry", "never", conditionWithWebhook(never.URL))))
 	require.Eventually(t, func() bool {
 		return len(c.clusterEvents("retry", "twice")) == 2 && len(c.clusterEvents("retry", "never")) == 2
 	}, 10*time.Second, 20*time.Millisecond)
@@ -230,25 +230,25 @@ func TestWebhookIsTriedAgainAndGivenUp(t *testing.T) {
 
 // TestWebhooksDoNotReachTheMachine: nobody gets at metadata services or local ports through us, by a name or a redirect.
 func TestWebhooksDoNotReachTheMachine(t *testing.T) {
-	c, _ := calling(t, func(config *runs.Config) { config.Webhooks.Allow, config.Webhooks.MaxTries = nil, 1 })
+	c, _ := newWebhookFixture(t, func(config *runs.Config) { config.Webhooks.Allow, config.Webhooks.MaxTries = nil, 1 })
 	local := newReceiver(t, nil)
 	c.create(namedRun("inside"))
 	for name, target := range map[string]string{
 		"local": local.URL, "name": strings.Replace(local.URL, "127.0.0.1", "localhost", 1), "metadata": "http://169.254.169.254/latest",
 		"mapped": "http://[::ffff:169.254.169.254]/",
 	} {
-		require.Zero(t, c.record(recordCondition("inside", name, hooked(target))))
+		require.Zero(t, c.record(recordCondition("inside", name, conditionWithWebhook(target))))
 		require.Eventually(t, func() bool { return len(c.clusterEvents("inside", name)) == 1 }, 10*time.Second, 10*time.Millisecond)
 		require.Contains(t, c.clusterEvents("inside", name)[0], "must not be called")
 	}
 	require.Empty(t, local.calls())
 	for _, target := range []string{"ftp://host/x", "file:///etc/passwd", "no url", ""} {
-		require.Equal(t, connect.CodeInvalidArgument, c.record(recordCondition("inside", "bad", hooked(target))), target)
+		require.Equal(t, connect.CodeInvalidArgument, c.record(recordCondition("inside", "bad", conditionWithWebhook(target))), target)
 	}
 }
 
 func TestRedirectsOfWebhooks(t *testing.T) {
-	c, _ := calling(t, func(config *runs.Config) { config.Webhooks.MaxTries = 1 })
+	c, _ := newWebhookFixture(t, func(config *runs.Config) { config.Webhooks.MaxTries = 1 })
 	r := newReceiver(t, nil)
 	redirect := func(status int, to string) string {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) { http.Redirect(w, request, to, status) }))
@@ -260,7 +260,7 @@ func TestRedirectsOfWebhooks(t *testing.T) {
 		"kept": {redirect(307, r.URL), "WebhookDelivered"}, "changed": {redirect(302, r.URL), "not followed"},
 		"metadata": {redirect(307, "http://169.254.169.254/"), "must not be called"}, "scheme": {redirect(308, "file:///etc/passwd"), "not followed"},
 	} {
-		require.Zero(t, c.record(recordCondition("redirect", name, hooked(tc.target))))
+		require.Zero(t, c.record(recordCondition("redirect", name, conditionWithWebhook(tc.target))))
 		require.Eventually(t, func() bool { return len(c.clusterEvents("redirect", name)) == 1 }, 10*time.Second, 10*time.Millisecond)
 		require.Contains(t, c.clusterEvents("redirect", name)[0], tc.words, name)
 	}
@@ -269,7 +269,7 @@ func TestRedirectsOfWebhooks(t *testing.T) {
 
 // TestWebhookIsKeptOverARestart: what was promised with the condition is done by whoever comes after.
 func TestWebhookIsKeptOverARestart(t *testing.T) {
-	c, _ := calling(t, func(config *runs.Config) { config.Webhooks.Poll = time.Hour })
+	c, _ := newWebhookFixture(t, func(config *runs.Config) { config.Webhooks.Poll = time.Hour })
 	r := newReceiver(t, nil)
 	c.create(namedRun("after"))
 	require.Eventually(t, func() bool { // the loop has looked once, and will not again
@@ -277,15 +277,15 @@ func TestWebhookIsKeptOverARestart(t *testing.T) {
 		require.NoError(t, c.pool.QueryRow(t.Context(), `SELECT count(*) FROM leases WHERE name = 'webhooks'`).Scan(&held))
 		return held == 1
 	}, 10*time.Second, 10*time.Millisecond)
-	require.Zero(t, c.record(recordCondition("after", "c", hooked(r.URL))))
-	require.Zero(t, c.record(recordCondition("after", "answered", hooked(r.URL))))
+	require.Zero(t, c.record(recordCondition("after", "c", conditionWithWebhook(r.URL))))
+	require.Zero(t, c.record(recordCondition("after", "answered", conditionWithWebhook(r.URL))))
 	_, err := c.runs.SignalEvent(t.Context(), &workflow.SignalEventRequest{
 		ActionId: actionID("after", "answered"), ParentActionName: "a0",
 		Payload: &workflow.EventPayload{Value: &workflow.EventPayload_BoolValue{BoolValue: true}},
 	})
 	require.NoError(t, err)
 	require.NoError(t, c.service.Stop(context.WithoutCancel(t.Context())))
-	again := changingOn(t, c.pool, func(config *runs.Config) {
+	again := writeFixtureOn(t, c.pool, func(config *runs.Config) {
 		config.Webhooks.PublicURL, config.Webhooks.Allow = "http://localhost", []string{"127.0.0.0/8"}
 	})
 	require.Eventually(t, func() bool { return len(again.clusterEvents("after", "c")) == 1 }, 10*time.Second, 10*time.Millisecond)

@@ -25,8 +25,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// changing is the running service as other services of the process see it, on files and a fresh database.
-type changing struct {
+// writeFixture is the running service as other services of the process see it, on files and a fresh database.
+type writeFixture struct {
 	t        testing.TB
 	pool     *pgxpool.Pool
 	blobs    *blobstore.Store
@@ -38,18 +38,18 @@ type changing struct {
 	settings settingsconnect.SettingsServiceClient
 }
 
-func newChanging(t testing.TB, change func(*runs.Config)) *changing {
+func newWriteFixture(t testing.TB, change func(*runs.Config)) *writeFixture {
 	t.Helper()
-	return changingOn(t, pgtest.New(t, store.Migrations()), change)
+	return writeFixtureOn(t, pgtest.New(t, store.Migrations()), change)
 }
 
-func changingOn(t testing.TB, pool *pgxpool.Pool, change func(*runs.Config)) *changing {
+func writeFixtureOn(t testing.TB, pool *pgxpool.Pool, change func(*runs.Config)) *writeFixture {
 	t.Helper()
 	config := runs.DefaultConfig()
 	if change != nil {
 		change(&config)
 	}
-	c := &changing{t: t, pool: pool}
+	c := &writeFixture{t: t, pool: pool}
 	blobs := blobstore.DefaultConfig()
 	blobs.URL, blobs.PublicURL, blobs.Sync = t.TempDir(), "http://localhost", false
 	var err error
@@ -60,7 +60,7 @@ func changingOn(t testing.TB, pool *pgxpool.Pool, change func(*runs.Config)) *ch
 	require.NoError(t, err)
 	require.NoError(t, c.service.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, c.service.Stop(context.WithoutCancel(t.Context()))) })
-	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}).(connect.HandlerOption))
+	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}))
 	c.service.Mount(mux)
 	client := rpc.InProcess(mux)
 	c.runs = workflowconnect.NewRunServiceClient(client, rpc.InProcessURL)
@@ -100,18 +100,18 @@ func text(value string) *core.Literal {
 	}}}}
 }
 
-func (c *changing) create(request *workflow.CreateRunRequest) *workflow.Run {
+func (c *writeFixture) create(request *workflow.CreateRunRequest) *workflow.Run {
 	c.t.Helper()
 	response, err := c.runs.CreateRun(c.t.Context(), request)
 	require.NoError(c.t, err)
 	return response.GetRun()
 }
 
-func (c *changing) record(request *workflow.RecordActionRequest) connect.Code {
+func (c *writeFixture) record(request *workflow.RecordActionRequest) connect.Code {
 	c.t.Helper()
 	response, err := c.internal.RecordAction(c.t.Context(), request)
 	require.NoError(c.t, err)
-	return connect.Code(response.GetStatus().GetCode()) //nolint:gosec // a code
+	return connect.Code(response.GetStatus().GetCode())
 }
 
 func childTask(run, parent, name string) *workflow.RecordActionRequest {
@@ -121,7 +121,7 @@ func childTask(run, parent, name string) *workflow.RecordActionRequest {
 	}
 }
 
-func (c *changing) child(run, parent, name string) {
+func (c *writeFixture) child(run, parent, name string) {
 	c.t.Helper()
 	require.Zero(c.t, c.record(childTask(run, parent, name)))
 }
@@ -130,26 +130,26 @@ func transition(run, action string, attempt uint32, phase common.ActionPhase) *e
 	return &enginev1.Transition{Event: &workflow.ActionEvent{Id: actionID(run, action), Attempt: attempt, Phase: phase}}
 }
 
-func (c *changing) report(transitions ...*enginev1.Transition) []enginev1.TransitionOutcome {
+func (c *writeFixture) report(transitions ...*enginev1.Transition) []enginev1.TransitionOutcome {
 	c.t.Helper()
 	response, err := c.engine.RecordTransitions(c.t.Context(), &enginev1.RecordTransitionsRequest{Transitions: transitions})
 	require.NoError(c.t, err)
 	return response.GetOutcomes()
 }
 
-func (c *changing) details(run, action string) *workflow.ActionDetails {
+func (c *writeFixture) details(run, action string) *workflow.ActionDetails {
 	c.t.Helper()
 	response, err := c.runs.GetActionDetails(c.t.Context(), &workflow.GetActionDetailsRequest{ActionId: actionID(run, action)})
 	require.NoError(c.t, err)
 	return response.GetDetails()
 }
 
-func (c *changing) phase(run, action string) common.ActionPhase {
+func (c *writeFixture) phase(run, action string) common.ActionPhase {
 	c.t.Helper()
 	return c.details(run, action).GetStatus().GetPhase()
 }
 
-func (c *changing) storage(run, action string) *enginev1.GetActionStorageResponse {
+func (c *writeFixture) storage(run, action string) *enginev1.GetActionStorageResponse {
 	c.t.Helper()
 	response, err := c.engine.GetActionStorage(c.t.Context(), &enginev1.GetActionStorageRequest{ActionId: actionID(run, action)})
 	require.NoError(c.t, err)

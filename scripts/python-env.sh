@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a Python environment, once per list of requirements. Arguments: its directory, then what pip install takes.
+# Creates a Python environment, once per list of requirements. Arguments: its directory, then the arguments of pip install.
 set -euo pipefail
 dir=$1
 shift

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sees to programs that come from the system: installs Debian packages where that is possible (root and apt-get), and says
-# what is missing and how to get it where it is not. Arguments: what is needed, of postgres venv browser iptables.
+# Installs required system programs as Debian packages if possible (root and apt-get); otherwise prints what is missing and
+# how to install it. Arguments: the required programs, of postgres venv browser iptables.
 set -euo pipefail
 
 has_postgres() {
@@ -27,7 +27,7 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 	echo "Installing ${wanted[*]} ..."
 	export DEBIAN_FRONTEND=noninteractive
 	apt-get update -qq
-	# A Postgres for the whole machine is not wanted, only its programs.
+	# Only the programs of Postgres are required, not a system-wide server.
 	if [[ " ${missing[*]} " == *" postgres "* ]]; then
 		mkdir -p /etc/postgresql-common
 		[ -e /etc/postgresql-common/createcluster.conf ] || echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf

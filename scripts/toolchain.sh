@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Says which of the languages is missing or too old, and how to get it. Arguments: what is needed, of go node python.
+# Reports which languages are missing or too old, and how to install them. Arguments: the required ones, of go node python.
 set -euo pipefail
 failed=0
 
@@ -11,7 +11,7 @@ check() { # NAME FOUND WANTED HOW
 		echo "Missing: $1 $3 or newer. $4" >&2
 		failed=1
 	elif ! at_least "$2" "$3"; then
-		echo "Too old: $1 is $2, needed is $3 or newer. $4" >&2
+		echo "Too old: $1 is $2, required is $3 or newer. $4" >&2
 		failed=1
 	fi
 }

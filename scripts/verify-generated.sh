@@ -1,20 +1,29 @@
 #!/usr/bin/env bash
-# Generates everything again and fails when that changes a file: then what is committed was not current.
+# Generates everything in a copy of the tree, and fails if the result differs from the tree: then the committed files are not
+# current.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+root=$PWD
+
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+git ls-files --cached --others --exclude-standard -z |
+	while IFS= read -r -d '' file; do if [ -e "$file" ]; then printf '%s\0' "$file"; fi; done |
+	tar --null -T - -c | tar -x -C "$copy"
+ln -s "$root/.bin" "$copy/.bin"
+ln -s "$root/tools/node_modules" "$copy/tools/node_modules"
+# What is compared is of one moment, whatever is edited meanwhile.
 generated=(gen third_party/proto executor/api docs/configuration.md)
+mkdir "$copy/.committed"
+(cd "$copy" && cp -r --parents "${generated[@]}" .committed)
+make --no-print-directory -C "$copy" generate
 
-fingerprint() {
-	for path in "${generated[@]}"; do
-		[ -e "$path" ] && find "$path" -type f -print0
-	done | sort -z | xargs -0 sha256sum | sha256sum
-}
-
-before=$(fingerprint)
-make --no-print-directory generate
-if [ "$(fingerprint)" != "$before" ]; then
-	echo "Generated files were not current. make generate has just written them; look at them and commit:" >&2
-	git --no-pager diff --stat -- "${generated[@]}" >&2
+status=0
+for path in "${generated[@]}"; do
+	(cd "$copy" && diff -rq ".committed/$path" "$path") || status=1
+done
+if [ $status != 0 ]; then
+	echo "Generated files are not current. Run make generate, review the changes, and commit them." >&2
 	exit 1
 fi
 echo "Generated files are current."

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// CollectReservations deletes up to limit reservations that have expired and answers how many.
+// CollectReservations deletes up to limit expired reservations and returns how many.
 func (s *Store) CollectReservations(ctx context.Context, limit int) (int, error) {
 	return s.collect(ctx, `
 		DELETE FROM cache_reservations WHERE (project, domain, key) IN (
@@ -14,7 +14,7 @@ func (s *Store) CollectReservations(ctx context.Context, limit int) (int, error)
 		s.clock.Now(), limit)
 }
 
-// CollectOutputs deletes up to limit entries of a greater age and answers how many. The blobs are those of runs and stay.
+// CollectOutputs deletes up to limit older entries and returns how many. It keeps the blobs, which belong to runs.
 func (s *Store) CollectOutputs(ctx context.Context, age time.Duration, limit int) (int, error) {
 	return s.collect(ctx, `
 		DELETE FROM cache_outputs WHERE (project, domain, key) IN (
@@ -25,7 +25,7 @@ func (s *Store) CollectOutputs(ctx context.Context, age time.Duration, limit int
 func (s *Store) collect(ctx context.Context, query string, args ...any) (int, error) {
 	tag, err := s.pool.Exec(ctx, query, args...)
 	if err != nil {
-		return 0, fmt.Errorf("collect what has expired: %w", err)
+		return 0, fmt.Errorf("delete expired rows: %w", err)
 	}
 	return int(tag.RowsAffected()), nil
 }

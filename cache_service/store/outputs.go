@@ -31,16 +31,17 @@ func (s *Store) Get(ctx context.Context, key Key) (*Outputs, error) {
 	return &o, nil
 }
 
-// Replace says when a Put may replace what is there.
+// Replace says when a Put may replace an existing entry.
 type Replace struct {
-	// Always replaces whatever there is.
+	// Always replaces any entry.
 	Always bool
 	// OlderThan replaces an entry of a greater age; 0 means that age is no reason.
 	OlderThan time.Duration
 }
 
-// Put stores outputs under a key and tells whether they are there now. It is false when the key has other outputs that
-// may not be replaced. The same URI again is no change, and makes the entry no younger unless it is replaced on purpose.
+// Put stores outputs under a key and reports whether the key has them now. It returns false when the key has other
+// outputs that may not be replaced. Storing the same URI again changes nothing, and resets the age only on explicit
+// replacement.
 func (s *Store) Put(ctx context.Context, key Key, uri string, metadata []byte, replace Replace) (bool, error) {
 	const query = `
 		INSERT INTO cache_outputs AS had (project, domain, key, output_uri, metadata, created_at, updated_at)
@@ -63,7 +64,7 @@ func (s *Store) Put(ctx context.Context, key Key, uri string, metadata []byte, r
 	return tag.RowsAffected() == 1, nil
 }
 
-// Delete removes an entry and tells whether there was one.
+// Delete removes an entry and reports whether there was one.
 func (s *Store) Delete(ctx context.Context, key Key) (bool, error) {
 	const query = `DELETE FROM cache_outputs WHERE project = $1 AND domain = $2 AND key = $3`
 	tag, err := s.pool.Exec(ctx, query, key.Project, key.Domain, key.Key)

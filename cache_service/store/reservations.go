@@ -9,18 +9,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Reservation says who computes the outputs of a key, and until when nobody else may.
+// Reservation is the exclusive right of an owner to compute the outputs of a key, until it expires.
 type Reservation struct {
 	Owner     string
 	Heartbeat time.Duration
 	ExpiresAt time.Time
 }
 
-// errVanished says that what held the key was gone before it could be read.
+// errVanished says that the row that held the key was deleted before it could be read.
 var errVanished = errors.New("the reservation changed hands too often")
 
-// Reserve claims a key that is free or expired, or extends a reservation that is the owner's already, for some time
-// from now. It answers the reservation that holds then, which may be another's.
+// Reserve claims a key that is free or expired, or extends a reservation of the same owner, for some time from now.
+// It returns the reservation in force, which may be another owner's.
 func (s *Store) Reserve(ctx context.Context, key Key, owner string, heartbeat, holds time.Duration) (Reservation, error) {
 	const (
 		claim = `

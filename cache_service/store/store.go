@@ -1,5 +1,5 @@
-// Package store keeps cache entries and reservations in Postgres. Each change is one statement, so that callers that
-// meet at a key cannot both win. It stands below cache_service and knows nothing of blobs or messages.
+// Package store keeps cache entries and reservations in Postgres. Each change is one statement, so that of callers
+// that race for a key only one wins. It serves cache_service and has no access to blobs or messages.
 package store
 
 import (
@@ -17,5 +17,5 @@ type Store struct {
 	clock clock.Clock
 }
 
-// New makes a store on a pool that it does not own.
+// New creates a store on a pool that it does not own.
 func New(pool *pgxpool.Pool, clk clock.Clock) *Store { return &Store{pool: pool, clock: clk} }

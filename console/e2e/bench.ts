@@ -32,7 +32,7 @@ const test = base.extend<object, { address: string }>({
 const rows: (readonly [what: string, figure: string])[] = [];
 const milliseconds = (value: number): string => (value < 1000 ? `${value.toFixed(0)} ms` : `${(value / 1000).toFixed(2)} s`);
 
-const loading = 'progress[aria-label="Loading the actions"]';
+const loading = 'progress[aria-label="Loading actions"]';
 
 interface Seen {
   first?: number;
@@ -111,7 +111,7 @@ test("a large run", async ({ page, context, address }) => {
   rows.push(["all actions there", milliseconds(seen.all ?? 0)]);
   rows.push(["memory of scripts, tree closed", await heap(session)]);
   rows.push(["all opened", milliseconds(await takes(async () => {
-    await page.getByRole("button", { name: "Open all" }).click();
+    await page.getByRole("button", { name: "Expand all" }).click();
     await expect(tree.getByRole("treeitem").nth(10)).toBeVisible();
   }))]);
   rows.push(["tree, scrolling: frames p50 / p95 / longest", words(await frames(page, '[role="tree"]', "scroll"))]);

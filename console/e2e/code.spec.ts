@@ -31,15 +31,15 @@ test("other files are read, and the address says which", async ({ page, runs }) 
 test("the bundle is downloaded as a file", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.squares}?action=a0&tab=code`);
   const download = page.waitForEvent("download");
-  await panel(page).getByRole("button", { name: "Download the bundle" }).click();
+  await panel(page).getByRole("button", { name: "Download bundle" }).click();
   const bytes = await readFile(await (await download).path());
   expect([...bytes.subarray(0, 2)]).toEqual([0x1f, 0x8b]);
 });
 
 test("a file that is not in the bundle is said to be missing, and there is a way back", async ({ page, runs, complaints }) => {
   await page.goto(`${place}/runs/${runs.squares}?action=a0&tab=code&file=../../etc/passwd`);
-  await expect(panel(page).getByRole("alert")).toContainText("does not exist");
+  await expect(panel(page).getByRole("alert")).toContainText("Not found");
   complaints.length = 0; // the browser tells of the answer, too
-  await panel(page).getByRole("button", { name: "Show the task’s function" }).click();
+  await panel(page).getByRole("button", { name: "Show the task function" }).click();
   await expect(panel(page).getByTestId("code")).toContainText("async def squares(");
 });

@@ -20,7 +20,7 @@ test("a run is compared with another that is picked", async ({ page, runs, launc
 
   const facts = page.getByTestId("compare-facts");
   await expect(facts.getByRole("row", { name: /^Phase/ })).toBeHidden();
-  await facts.getByRole("button", { name: /^All/ }).click();
+  await facts.getByRole("button", { name: /^Show all/ }).click();
   await expect(facts.getByRole("row", { name: /^Phase/ })).toContainText("Succeeded");
 
   const timings = page.getByTestId("compare-timings");

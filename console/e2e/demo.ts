@@ -12,7 +12,7 @@ export const repository = resolve(import.meta.dirname, "../..");
 export const pythonEnvironment = join(repository, ".cache/e2e-python");
 
 const program = process.env["FLYTE_BINARY_DEMO"] ?? join(repository, "bin/flyte-binary");
-const patience = 180_000;
+const patience = 600_000;
 
 async function freePort(): Promise<number> {
   const probe = createServer().listen(0, "127.0.0.1");
@@ -48,7 +48,17 @@ export class Demo {
   /** Starts it on the data that are there, and waits until it is ready. */
   async start(): Promise<void> {
     const log = openSync(join(this.folder, "demo.log"), "a");
-    const words = ["demo", "--data-dir", this.data, "--listen", `127.0.0.1:${this.port}`, "--python", pythonEnvironment, "--set", "runs.queues=ovens maxActions=2"];
+    const words = [
+      "demo",
+      "--data-dir",
+      this.data,
+      "--listen",
+      `127.0.0.1:${this.port}`,
+      "--python",
+      pythonEnvironment,
+      "--set",
+      "runs.queues=ovens maxActions=2",
+    ];
     this.process = spawn(program, words, { stdio: ["ignore", log, log], detached: true });
     const end = Date.now() + patience;
     while (!(await this.ready())) {

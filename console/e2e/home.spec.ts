@@ -16,37 +16,37 @@ test("projects lead to the runs of their domains, and the place is remembered", 
 test("a project is created, found, changed, archived and restored", async ({ page }) => {
   const id = `bakery-${Date.now().toString(36)}`;
   await page.goto("/v2/");
-  await page.getByRole("button", { name: "Create a project" }).click();
+  await page.getByRole("button", { name: "Create project" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").fill("The bakery");
-  await dialog.getByLabel("Id").fill(id);
+  await dialog.getByLabel("ID").fill(id);
   await expectAccessible(page);
-  await dialog.getByRole("button", { name: "Create it" }).click();
+  await dialog.getByRole("button", { name: "Create", exact: true }).click();
   await expect(dialog).toBeHidden();
-  await page.getByRole("searchbox", { name: "Find a project" }).fill(id);
+  await page.getByRole("searchbox", { name: "Find projects" }).fill(id);
   const card = page.locator(`[data-project="${id}"]`);
   await expect(card.getByRole("heading")).toHaveText("The bakery");
 
-  await card.getByRole("button", { name: `What to do with ${id}` }).click();
-  await page.getByRole("menuitem", { name: /^Change/ }).click();
+  await card.getByRole("button", { name: `Actions for ${id}` }).click();
+  await page.getByRole("menuitem", { name: /^Edit/ }).click();
   await dialog.getByLabel("Description").fill("bread and rolls");
-  await dialog.getByRole("button", { name: "Change it" }).click();
+  await dialog.getByRole("button", { name: "Save" }).click();
   await expect(card).toContainText("bread and rolls");
 
-  await card.getByRole("button", { name: `What to do with ${id}` }).click();
+  await card.getByRole("button", { name: `Actions for ${id}` }).click();
   await page.getByRole("menuitem", { name: /^Archive/ }).click();
-  await dialog.getByRole("button", { name: "Archive it" }).click();
+  await dialog.getByRole("button", { name: "Archive" }).click();
   await expect(card).toBeHidden();
-  await page.getByLabel("Archived too").check();
+  await page.getByLabel("Include archived").check();
   await expect(card).toContainText("archived");
-  await card.getByRole("button", { name: `What to do with ${id}` }).click();
+  await card.getByRole("button", { name: `Actions for ${id}` }).click();
   await page.getByRole("menuitem", { name: "Restore" }).click();
   await expect(card.getByText("archived", { exact: true })).toBeHidden();
 });
 
 test("a place without runs says how to start one", async ({ page }) => {
   await page.goto("/v2/domain/production/project/flytesnacks/runs");
-  await expect(page.getByText("Nothing has run here yet")).toBeVisible();
+  await expect(page.getByText("No runs yet")).toBeVisible();
   await expect(page.getByText("flyte run -p flytesnacks -d production")).toBeVisible();
   await expectAccessible(page);
 });

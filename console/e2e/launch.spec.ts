@@ -4,18 +4,18 @@ import { promisify } from "node:util";
 import { pythonEnvironment } from "./demo";
 import { actions, expect, expectAccessible, panel, place, test } from "./test";
 
-test("a run is run again with another input, and the difference is shown before", async ({ page, runs }) => {
+test("a run is rerun with another input, and the changes are shown first", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.squares}`);
   await page.getByRole("button", { name: /^Rerun/ }).click();
   const dialog = page.getByRole("dialog");
-  await expect(dialog).toContainText("Nothing: it is run again as it was");
+  await expect(dialog).toContainText("No changes: same inputs and options");
   await dialog.getByLabel(/^n\b/).fill("3");
   await expect(dialog.getByRole("region", { name: /^Changes from/ }).getByLabel("Inputs, 1 changed")).toBeVisible();
   await expectAccessible(page);
   await dialog.getByRole("button", { name: "Launch" }).click();
   await expect(dialog).toBeHidden();
   await expect(page).not.toHaveURL(new RegExp(runs.squares));
-  await expect(page.locator("header").getByText(`runs again ${runs.squares}`).first()).toBeVisible();
+  await expect(page.locator("header").getByText(`rerun of ${runs.squares}`).first()).toBeVisible();
   await expect(actions(page).getByRole("treeitem")).toHaveCount(5, { timeout: 120_000 });
   await expect(actions(page).getByRole("treeitem").first().locator("[data-phase]")).toHaveAttribute("data-phase", "succeeded", { timeout: 120_000 });
 });
@@ -40,13 +40,16 @@ test("a failed run is recovered after its plan was seen", async ({ page, runs })
   await expect(dialog.getByRole("status")).toContainText("2 actions reused");
   await expectAccessible(page);
   await dialog.getByRole("button", { name: "Recover" }).click();
-  await expect(page.locator("header").getByText(`recovers ${runs.failing}`).first()).toBeVisible();
+  await expect(page.locator("header").getByText(`recovery of ${runs.failing}`).first()).toBeVisible();
   await expect(panel(page).getByTestId("failure")).toContainText("the oven is cold", { timeout: 120_000 });
 });
 
 test("a file is uploaded with a launch, beside inputs of other types", async ({ page }) => {
   await page.goto(`${place}/tasks/shown.measure`);
-  await page.getByRole("link", { name: /^Launch/ }).first().click();
+  await page
+    .getByRole("link", { name: /^Launch/ })
+    .first()
+    .click();
   await page.getByLabel("File to upload").setInputFiles({ name: "poem.txt", mimeType: "text/plain", buffer: Buffer.from("one\ntwo\nthree\n") });
   await expect(page.getByText("poem.txt").first()).toBeVisible();
   await page.getByLabel(/^unit\b/).selectOption({ label: "LINES" });
@@ -61,7 +64,11 @@ test("a file is uploaded with a launch, beside inputs of other types", async ({ 
 
 test("a table is uploaded as a data frame", async ({ page }, info) => {
   const file = info.outputPath("numbers.parquet");
-  await promisify(execFile)(join(pythonEnvironment, "bin/python"), ["-c", "import sys, pandas; pandas.DataFrame({'n': range(1000)}).to_parquet(sys.argv[1])", file]);
+  await promisify(execFile)(join(pythonEnvironment, "bin/python"), [
+    "-c",
+    "import sys, pandas; pandas.DataFrame({'n': range(1000)}).to_parquet(sys.argv[1])",
+    file,
+  ]);
   await page.goto(`${place}/launch?task=shown.total`);
   await page.getByLabel("File to upload").setInputFiles(file);
   await expect(page.getByText("numbers.parquet").first()).toBeVisible();
@@ -74,14 +81,17 @@ test("a table is uploaded as a data frame", async ({ page }, info) => {
 
 test("a run that succeeded runs again from an action", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.squares}`);
-  await actions(page).getByRole("treeitem", { name: /square/ }).last().click();
-  await panel(page).getByRole("button", { name: "Do something with this action" }).click();
-  await page.getByRole("menuitem", { name: "Run again from here …" }).click();
+  await actions(page)
+    .getByRole("treeitem", { name: /square/ })
+    .last()
+    .click();
+  await panel(page).getByRole("button", { name: "Action menu" }).click();
+  await page.getByRole("menuitem", { name: "Rerun from here …" }).click();
   const dialog = page.getByRole("dialog");
   await expect(dialog.getByText(/3 actions\s+reused/)).toBeVisible();
   await dialog.getByRole("button", { name: "Recover" }).click();
   await expect(page).not.toHaveURL(new RegExp(runs.squares));
-  await expect(page.locator("header").getByText("recovers").first()).toBeVisible();
+  await expect(page.locator("header").getByText("recovery of").first()).toBeVisible();
   await expect(actions(page).locator('[data-phase="recovered"]')).toHaveCount(3, { timeout: 120_000 });
   await expect(actions(page).getByRole("treeitem").first().locator("[data-phase]")).toHaveAttribute("data-phase", "succeeded", { timeout: 120_000 });
 });

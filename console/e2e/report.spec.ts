@@ -19,7 +19,8 @@ test("a report is shown in a frame of no origin", async ({ page, runs }) => {
   await expectAccessible(page);
 });
 
-const nothing = (said: string | null) => expect(Object.values(JSON.parse(said ?? "") as Record<string, string>)).toEqual(Array.from({ length: 10 }, () => "refused"));
+const nothing = (said: string | null) =>
+  expect(Object.values(JSON.parse(said ?? "") as Record<string, string>)).toEqual(Array.from({ length: 10 }, () => "refused"));
 
 test("a report reaches nothing of the console", async ({ page, launch, baseURL, complaints }) => {
   const name = await launch({ task: "prying", inputs: { base: baseURL }, wait: true });
@@ -64,7 +65,9 @@ test("a report is renewed while it is written, and the reader stays at the place
   await expect(async () => expect(await frame(page).evaluate(() => scrollY)).toBe(1234)).toPass();
   await shown(page).getByText("Second", { exact: true }).click();
   await expect(shown(page).getByText(/second tab at step/)).toBeVisible();
-  const second = await shown(page).getByText(/second tab at step/).textContent();
+  const second = await shown(page)
+    .getByText(/second tab at step/)
+    .textContent();
   await expect(shown(page).getByText(/second tab at step/)).not.toHaveText(second ?? "");
   await expect(shown(page).getByText(/second tab at step/)).toBeVisible();
 });

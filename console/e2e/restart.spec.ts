@@ -14,7 +14,7 @@ test("a page stays through the server's death, says so meanwhile, and catches up
     const root = actions(page).getByRole("treeitem").first().locator("[data-phase]");
     await expect(root).toHaveAttribute("data-phase", "running", { timeout: 120_000 });
     await demo.kill();
-    const banner = page.getByText("The connection to the server is lost");
+    const banner = page.getByText("Connection to the server lost");
     await expect(banner).toBeVisible();
     await expect(root).toHaveAttribute("data-phase", "running");
     await demo.start();

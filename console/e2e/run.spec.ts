@@ -5,7 +5,7 @@ test("a run that has ended shows its actions, and all about the chosen one", asy
   await expect(page.getByRole("heading", { level: 1 })).toContainText("squares");
   await expect(page.getByRole("banner").or(page.locator("header")).getByText("Succeeded").first()).toBeVisible();
   await expect(actions(page).getByRole("treeitem")).toHaveCount(6); // with the group
-  await expect(panel(page).getByText("How it went")).toBeVisible();
+  await expect(panel(page).getByText("Phases")).toBeVisible();
   await expectAccessible(page);
 });
 
@@ -38,7 +38,7 @@ test("a failing run begins with its error", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.failing}`);
   const failure = panel(page).getByTestId("failure");
   await expect(failure).toContainText("the oven is cold");
-  await expect(failure).toContainText("What to do");
+  await expect(failure).toContainText("Suggested fix");
   await expectAccessible(page);
   await expect(actions(page).getByRole("treeitem").locator('[data-phase="failed"]')).toHaveCount(2);
   await actions(page).getByRole("treeitem").filter({ hasText: "refuse" }).click();

@@ -2,7 +2,7 @@ import type { Page } from "@playwright/test";
 import { expect, expectAccessible, place, test } from "./test";
 
 const row = (page: Page, run: string) => page.getByRole("row").filter({ hasText: run });
-const filter = (page: Page) => page.getByRole("searchbox", { name: "Filter the runs" });
+const filter = (page: Page) => page.getByRole("searchbox", { name: "Filter runs" });
 
 test("runs are listed with their phase, and lead to their page", async ({ page, runs }) => {
   await page.goto(`${place}/runs`);
@@ -34,12 +34,12 @@ test("runs are found by what is typed, and the address says what is shown", asyn
   await expect(row(page, runs.failing)).toBeVisible();
   await expect(row(page, runs.squares)).toBeHidden();
   await expect(page).toHaveURL(/phases=failed/);
-  const conditions = page.getByRole("list", { name: "Conditions" });
+  const conditions = page.getByRole("list", { name: "Filters", exact: true });
   await expect(conditions.getByRole("listitem")).toHaveCount(3); // and what takes both away
   await page.reload();
   await expect(row(page, runs.failing)).toBeVisible();
   await expect(row(page, runs.squares)).toBeHidden();
-  await conditions.getByRole("button", { name: "Remove all" }).click();
+  await conditions.getByRole("button", { name: "Clear filters" }).click();
   await expect(row(page, runs.squares)).toBeVisible();
 
   await filter(page).fill("label:team=kitchen");
@@ -55,19 +55,19 @@ test("runs are found by what is typed, and the address says what is shown", asyn
 
 test("no match is an answer, too", async ({ page }) => {
   await page.goto(`${place}/runs?task=nothing-has-this-name`);
-  await expect(page.getByText("No run meets all conditions")).toBeVisible();
+  await expect(page.getByText("No runs match these filters")).toBeVisible();
   await expectAccessible(page);
-  await page.getByRole("button", { name: "Remove all conditions" }).click();
+  await page.getByRole("button", { name: "Clear filters" }).last().click();
   await expect(page.getByRole("table")).toBeVisible();
 });
 
 test("every condition is in a form", async ({ page, runs }) => {
   await page.goto(`${place}/runs`);
   await page.getByRole("button", { name: "All filters" }).click();
-  const dialog = page.getByRole("dialog", { name: "Filter the runs" });
-  await dialog.getByLabel("Only runs in which something waits for a person").check();
+  const dialog = page.getByRole("dialog", { name: "Filter runs" });
+  await dialog.getByLabel("Only runs waiting for approval").check();
   await expectAccessible(page);
-  await dialog.getByRole("button", { name: "Show them" }).click();
+  await dialog.getByRole("button", { name: "Apply" }).click();
   await expect(row(page, runs.asking)).toBeVisible({ timeout: 120_000 });
   await expect(row(page, runs.squares)).toBeHidden();
   await expect(page).toHaveURL(/paused=true/);
@@ -108,7 +108,7 @@ test("runs are sorted by the heads of their columns", async ({ page, runs }) => 
 });
 
 test("the keyboard goes from run to run, and selects", async ({ page, runs }) => {
-  await page.goto(`${place}/runs`);
+  await page.goto(`${place}/runs?sort=oldest`); // what starts meanwhile is added below
   await expect(row(page, runs.squares)).toBeVisible();
   await page.keyboard.press("j");
   await expect(page.getByRole("row").nth(1).getByRole("link").first()).toBeFocused();
@@ -127,25 +127,25 @@ test("many runs are aborted at once, and what was refused is told", async ({ pag
   await expectAccessible(page);
   await bar.getByRole("button", { name: /^Abort/ }).click();
   const dialog = page.getByRole("dialog", { name: "Abort runs" });
-  await expect(dialog).toContainText("2 runs will be aborted");
-  await expect(dialog).toContainText("1 run has already ended");
+  await expect(dialog).toContainText("Abort 2 runs?");
+  await expect(dialog).toContainText("1 run already ended");
   await dialog.getByLabel("Reason").fill("too many cooks");
   await expectAccessible(page);
   await dialog.getByRole("button", { name: "Abort 2 runs" }).click();
-  await expect(dialog).toContainText("2 runs are being aborted");
+  await expect(dialog).toContainText("Aborting 2 runs");
   await dialog.getByRole("button", { name: "Close", exact: true }).last().click();
   for (const name of names) await expect(row(page, name)).toContainText("Aborted", { timeout: 60_000 });
 });
 
-test("many runs are run again at once", async ({ page, runs }) => {
+test("many runs are rerun at once", async ({ page, runs }) => {
   await page.goto(`${place}/runs`);
   await row(page, runs.squares).first().getByRole("checkbox").check();
-  await page.getByRole("region", { name: "Selected runs" }).getByRole("button", { name: /^Run again/ }).click();
-  const dialog = page.getByRole("dialog", { name: "Run again" });
-  await dialog.getByRole("button", { name: "Run 1 run again" }).click();
+  await page.getByRole("region", { name: "Selected runs" }).getByRole("button", { name: /^Rerun/ }).click();
+  const dialog = page.getByRole("dialog", { name: "Rerun" });
+  await dialog.getByRole("button", { name: "Rerun 1 run" }).click();
   const made = dialog.getByRole("list", { name: "New runs" }).getByRole("link");
   await expect(made).toHaveCount(1);
   await expectAccessible(page);
   await made.click();
-  await expect(page.getByRole("banner").or(page.locator("header")).getByText(`runs again ${runs.squares}`).first()).toBeVisible();
+  await expect(page.getByRole("banner").or(page.locator("header")).getByText(`rerun of ${runs.squares}`).first()).toBeVisible();
 });

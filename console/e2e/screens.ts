@@ -38,7 +38,7 @@ export const screens: readonly Screen[] = [
     name: "runs-empty",
     open: async (page) => {
       await page.goto("/v2/domain/production/project/flytesnacks/runs");
-      await expect(page.getByText("Nothing has run here yet")).toBeVisible();
+      await expect(page.getByText("No runs yet")).toBeVisible();
     },
   },
   {
@@ -46,7 +46,7 @@ export const screens: readonly Screen[] = [
     open: async (page, runs) => {
       await run(page, runs.squares);
       await expect(actions(page).getByRole("treeitem")).toHaveCount(6);
-      if (page.viewportSize()?.width === sizes.wide.width) await expect(panel(page).getByText("How it went")).toBeVisible();
+      if (page.viewportSize()?.width === sizes.wide.width) await expect(panel(page).getByText("Phases")).toBeVisible();
     },
   },
   {
@@ -209,7 +209,7 @@ export const screens: readonly Screen[] = [
     name: "nowhere",
     open: async (page) => {
       await page.goto("/v2/no/such/page");
-      await expect(page.getByText("There is no such page")).toBeVisible();
+      await expect(page.getByText("Page not found")).toBeVisible();
     },
   },
 ];

@@ -8,7 +8,7 @@ test("the root leads to the console", async ({ page }) => {
 
 test("an address that is no page says so", async ({ page }) => {
   await page.goto("/v2/no/such/page");
-  await expect(page.getByText("There is no such page")).toBeVisible();
+  await expect(page.getByText("Page not found")).toBeVisible();
   await expectAccessible(page);
   await page.getByRole("link", { name: "All projects", exact: true }).click();
   await expect(page).toHaveURL(/\/v2\/?$/);
@@ -45,7 +45,7 @@ test("the keyboard reaches the content first", async ({ page }) => {
   await page.goto(place + "/runs");
   await expect(page.getByRole("navigation", { name: "Main" })).toBeVisible();
   await page.keyboard.press("Tab");
-  await expect(page.getByRole("link", { name: "Skip to the content" })).toBeFocused();
+  await expect(page.getByRole("link", { name: "Skip to content" })).toBeFocused();
   await page.keyboard.press("Enter");
   await expect(page.getByRole("main")).toBeFocused();
 });
@@ -53,7 +53,7 @@ test("the keyboard reaches the content first", async ({ page }) => {
 test("what is not served yet has a place, not a dead button", async ({ page }) => {
   for (const later of ["/triggers", "/apps"]) {
     await page.goto(place + later);
-    await expect(page.getByText("This server does not serve that yet")).toBeVisible();
+    await expect(page.getByText("Not available in this version")).toBeVisible();
   }
 });
 

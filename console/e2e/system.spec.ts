@@ -6,17 +6,17 @@ test("the system page says how all parts do", async ({ page }) => {
   await expect(page).toHaveURL(/\/v2\/system/);
   await expect(page.getByRole("heading", { level: 1, name: "System" })).toBeVisible();
   const parts = page.getByTestId("components");
-  for (const part of ["database", "storage", "kubernetes"]) await expect(parts.locator(`[data-component=${part}]`)).toContainText("Works");
+  for (const part of ["database", "storage", "kubernetes"]) await expect(parts.locator(`[data-component=${part}]`)).toContainText("Healthy");
   await expect(parts.locator("[data-component=database]")).toContainText(/ m?s/);
   await expect(page.getByTestId("queues").getByRole("row", { name: /default/ })).toBeVisible();
-  await expect(page.getByTestId("mended")).toBeVisible();
-  await expect(page.getByTestId("figures").getByRole("region", { name: "Watches" })).toContainText("Changes behind");
+  await expect(page.getByTestId("repairs")).toBeVisible();
+  await expect(page.getByTestId("metrics").getByRole("region", { name: "Watches" })).toContainText("Changes behind");
   await expectAccessible(page);
 });
 
 test("its figures are renewed", async ({ page }) => {
   await page.goto("/v2/system");
-  const calls = page.getByTestId("figures").getByRole("region", { name: "Watches" }).locator("div", { hasText: "Calls answered" }).locator("dd");
+  const calls = page.getByTestId("metrics").getByRole("region", { name: "Watches" }).locator("div", { hasText: "Calls answered" }).locator("dd");
   const before = await calls.textContent();
   await expect(calls).not.toHaveText(before ?? "");
 });
@@ -24,12 +24,12 @@ test("its figures are renewed", async ({ page }) => {
 test("the configuration is searched, without secrets", async ({ page }) => {
   await page.goto("/v2/system");
   const settings = page.getByTestId("settings");
-  await settings.getByLabel("Search the configuration").fill("database url");
+  await settings.getByLabel("Search configuration").fill("database url");
   await expect(page).toHaveURL(/[?&]q=/);
   await expect(settings.getByRole("row")).toHaveCount(2);
   await expect(settings.getByRole("row").last()).toContainText("database.url");
   await expect(settings).not.toContainText(/:\/\/[^:/@]+:(?!x+@)[^@]+@/);
-  await settings.getByLabel("Search the configuration").fill("");
+  await settings.getByLabel("Search configuration").fill("");
   await settings.getByRole("checkbox").check();
   await expect(settings.getByRole("row", { name: /server\.listen/ })).toContainText("changed");
   await page.reload();

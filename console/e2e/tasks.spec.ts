@@ -2,7 +2,7 @@ import { actions, expect, expectAccessible, panel, place, test } from "./test";
 
 test("a task is found and launched from a form, in an older version too", async ({ page }) => {
   await page.goto(`${place}/tasks`);
-  await page.getByRole("searchbox", { name: "Find a task" }).fill("squares");
+  await page.getByRole("searchbox", { name: "Find tasks" }).fill("squares");
   const rows = page.getByRole("table", { name: "Tasks" }).getByRole("row");
   await expect(rows).toHaveCount(2); // with the head
   await expect(rows.last()).toContainText("Sums the squares below n");
@@ -12,7 +12,10 @@ test("a task is found and launched from a form, in an older version too", async 
   await page.getByRole("tab", { name: "Versions" }).click();
   const versions = page.getByRole("table", { name: "Versions" });
   await expect(versions.getByRole("row")).toHaveCount(3);
-  await versions.getByRole("row", { name: /first/ }).getByRole("link", { name: /^Launch/ }).click();
+  await versions
+    .getByRole("row", { name: /first/ })
+    .getByRole("link", { name: /^Launch/ })
+    .click();
 
   await expect(page.getByText("Version first")).toBeVisible();
   await page.getByLabel(/^n\b/).fill("2");
@@ -20,7 +23,12 @@ test("a task is found and launched from a form, in an older version too", async 
   await page.getByRole("button", { name: "Launch", exact: true }).click();
   await expect(page).toHaveURL(new RegExp(`${place}/runs/`));
   await expect(actions(page).getByRole("treeitem").first().locator("[data-phase]")).toHaveAttribute("data-phase", "succeeded", { timeout: 120_000 });
-  await expect(page.locator("header").getByText(/from the console/).first()).toBeVisible();
+  await expect(
+    page
+      .locator("header")
+      .getByText(/via console/)
+      .first(),
+  ).toBeVisible();
 });
 
 test("a launch has the name, queue, limit, labels and environment that it was given", async ({ page, complaints }) => {
@@ -28,8 +36,8 @@ test("a launch has the name, queue, limit, labels and environment that it was gi
   await page.goto(`${place}/launch?task=shown.squares`);
   await page.getByText("name, labels, environment, queue").click();
   await page.getByLabel("Run name").fill(name);
-  await page.getByLabel("Queue", { exact: true }).selectOption({ label: "ovens: 0 under way, 0 waiting" });
-  await page.getByLabel("Actions at once").fill("1");
+  await page.getByLabel("Queue", { exact: true }).selectOption({ label: "ovens: 0 active, 0 waiting" });
+  await page.getByLabel("Max parallel actions").fill("1");
   for (const [group, key, value] of [
     ["Labels", "batch", "seven"],
     ["Environment variables", "KITCHEN", "south"],
@@ -39,8 +47,8 @@ test("a launch has the name, queue, limit, labels and environment that it was gi
     await page.getByLabel(`${group}: value 1`).fill(value);
   }
   await page.getByRole("button", { name: "Launch", exact: true }).click();
-  await expect(page.getByLabel("Actions at once")).toBeFocused(); // a parent would wait for its children for ever
-  await page.getByLabel("Actions at once").fill("2");
+  await expect(page.getByLabel("Max parallel actions")).toBeFocused(); // a parent would wait for its children for ever
+  await page.getByLabel("Max parallel actions").fill("2");
   await page.getByRole("button", { name: "Launch", exact: true }).click();
   await expect(page).toHaveURL(new RegExp(`${place}/runs/${name}`));
   for (const words of ["queue ovens", "batch: seven"]) await expect(page.locator("header").getByText(words).first()).toBeVisible();
@@ -66,10 +74,15 @@ test("many tasks are told page by page, and found among all", async ({ page, req
     return (await answer.json()) as T;
   };
   const id = { org: "flyte", project: "flytesnacks", version: "first" };
-  const { details } = await call<{ details: { spec: { taskTemplate: { id: object } } } }>("GetTaskDetails", { taskId: { ...id, domain: "development", name: "shown.squares" } });
+  const { details } = await call<{ details: { spec: { taskTemplate: { id: object } } } }>("GetTaskDetails", {
+    taskId: { ...id, domain: "development", name: "shown.squares" },
+  });
   for (let n = 0; n < 130; n++) {
     const name = `many.task${String(n).padStart(3, "0")}`;
-    await call("DeployTask", { taskId: { ...id, domain: "staging", name }, spec: { ...details.spec, taskTemplate: { ...details.spec.taskTemplate, id: undefined } } });
+    await call("DeployTask", {
+      taskId: { ...id, domain: "staging", name },
+      spec: { ...details.spec, taskTemplate: { ...details.spec.taskTemplate, id: undefined } },
+    });
   }
   await page.goto("/v2/domain/staging/project/flytesnacks/tasks");
   const rows = page.getByTestId("task-row");
@@ -79,7 +92,7 @@ test("many tasks are told page by page, and found among all", async ({ page, req
   await expect(rows).toHaveCount(130);
   expect(new Set(await rows.evaluateAll((all) => all.map((row) => row.dataset["name"]))).size).toBe(130);
   await expect(page.getByRole("button", { name: "More tasks" })).toHaveCount(0);
-  await page.getByRole("searchbox", { name: "Find a task" }).fill("task00");
+  await page.getByRole("searchbox", { name: "Find tasks" }).fill("task00");
   await expect(rows).toHaveCount(10);
   await expect(page.getByText("10 of 130 tasks")).toBeVisible();
 });
@@ -100,6 +113,6 @@ test("a task says what it takes, where it runs and how it went", async ({ page }
 
 test("a task that nobody deployed says so", async ({ page, complaints }) => {
   await page.goto(`${place}/tasks/never.was`);
-  await expect(page.getByText("No task of this name is deployed here").or(page.getByRole("alert")).first()).toBeVisible();
+  await expect(page.getByText("Task not found").or(page.getByRole("alert")).first()).toBeVisible();
   complaints.length = 0; // the browser tells of the answer 404
 });

@@ -18,7 +18,7 @@ interface Fixtures {
   readonly home: string;
   /** Starts one more run through the SDK. */
   readonly launch: (wanted: Wanted) => Promise<string>;
-  /** What the page did wrong: it broke, broke its policy, or asked for anything beyond its own origin and the object store's. The test fails when there is any. */
+  /** Errors of the page, breaches of its policy, and requests to other origins than its own and the object store's. The test fails if there are any. */
   readonly complaints: string[];
 }
 
@@ -66,7 +66,8 @@ export const actions = (page: Page): Locator => page.getByRole("tree");
 export const panel = (page: Page): Locator => page.getByTestId("action-panel");
 
 /** Waits until what has changed is on the screen. */
-export const drawn = (page: Page): Promise<unknown> => page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+export const drawn = (page: Page): Promise<unknown> =>
+  page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 

@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 import { actions, expect, expectAccessible, panel, place, test } from "./test";
 
-const view = (page: Page, name: string | RegExp) => page.getByRole("tablist", { name: "Views of the run" }).getByRole("tab", { name });
+const view = (page: Page, name: string | RegExp) => page.getByRole("tablist", { name: "Run views" }).getByRole("tab", { name });
 const tool = (page: Page, name: string) => page.getByRole("toolbar", { name: "Timeline" }).getByRole("button", { name });
 
 test("the timeline speaks its rows, and its keys choose and zoom", async ({ page, runs }) => {
@@ -50,7 +50,7 @@ test("actions are found by text and by phase", async ({ page, runs }) => {
   await expect(page.getByRole("status").filter({ hasText: "1 match" })).toBeVisible();
   await expect(page).toHaveURL(/q=refuse/);
   await find.fill("");
-  await page.getByRole("group", { name: "Only phases" }).getByRole("button", { name: "2 succeeded" }).click();
+  await page.getByRole("group", { name: "Filter by phase" }).getByRole("button", { name: "2 succeeded" }).click();
   await expect(page.getByRole("status").filter({ hasText: "2 matches" })).toBeVisible();
   await expectAccessible(page);
   await page.reload();
@@ -61,16 +61,16 @@ test("the tree opens and closes", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.squares}`);
   const lines = actions(page).getByRole("treeitem");
   await expect(lines).toHaveCount(6); // the run's own task, a group, and four in it
-  await page.getByRole("button", { name: "Close all" }).click();
+  await page.getByRole("button", { name: "Collapse all" }).click();
   await expect(lines).toHaveCount(2);
   await expect(lines.last()).toHaveAttribute("aria-expanded", "false");
-  await page.getByRole("button", { name: "Open all" }).click();
+  await page.getByRole("button", { name: "Expand all" }).click();
   await expect(lines).toHaveCount(6);
 });
 
 test("a failed run leads to its first failure", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.failing}`);
-  await page.getByRole("button", { name: "Go to the first failure" }).click();
+  await page.getByRole("button", { name: "Go to first failure" }).click();
   await expect(panel(page).getByRole("heading", { level: 2 })).toContainText("refuse");
 });
 

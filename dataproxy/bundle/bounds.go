@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// errBeyond ends the reading of an archive that is longer than what is read of one.
-var errBeyond = errors.New("the archive goes on")
+// errBeyond ends the reading of an archive that exceeds a limit.
+var errBeyond = errors.New("the archive exceeds a limit")
 
 // bounded reads so many bytes and then fails, since a reader that ends would look like an archive that is broken.
 type bounded struct {
@@ -46,7 +46,7 @@ func (r *interruptible) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readError is an error of where the archive lies.
+// readError is an error of the source of the archive.
 type readError struct{ err error }
 
 // Error implements error.
@@ -73,5 +73,5 @@ func clean(name string) (string, bool) {
 	return name, name != "."
 }
 
-// bidi tells signs that make a name look like another.
+// bidi reports control characters that make a name look like another.
 func bidi(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }

@@ -1,4 +1,4 @@
-// Package bundle reads the archives in which clients ship the code of tasks. Strangers made them, so nothing is ever
-// unpacked onto a disk, everything is bounded, and what would lead out of the archive is left out. It knows no services:
-// dataproxy hands it the bytes and says which function it looks for.
+// Package bundle reads the archives in which clients ship the code of tasks. Archives are untrusted: nothing is
+// unpacked to disk, everything is bounded, and entries that lead out of the archive are left out. The package calls
+// no services: dataproxy passes in the bytes and the name of the function to find.
 package bundle

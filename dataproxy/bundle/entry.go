@@ -44,7 +44,7 @@ func (e Entry) rank(path string) int {
 	}
 }
 
-// identifier is what a function may be called, for which nothing in an expression need be escaped.
+// identifier is the format of function names; they need no escaping in a regular expression.
 var identifier = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
 
 // definition is the line, from 1, on which a function is defined, or, for tasks that are no functions, where their name

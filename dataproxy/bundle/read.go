@@ -16,7 +16,7 @@ import (
 // ErrUnreadable says that the bytes are no archive, or a broken one.
 var ErrUnreadable = errors.New("the code bundle cannot be read")
 
-// Limits bound what is read of an archive. All of them are needed.
+// Limits bound the reading of an archive. All are required.
 type Limits struct {
 	// Unpacked is how many bytes the archive may have when unpacked; reading stops there.
 	Unpacked int64
@@ -40,11 +40,11 @@ type Wanted struct {
 	Entry Entry
 }
 
-// Contents is what an archive has.
+// Contents is the result of reading an archive.
 type Contents struct {
 	// Files are by path.
 	Files []File
-	// Partial says that the archive goes on behind a limit.
+	// Partial says that reading stopped at a limit.
 	Partial bool
 	// Path is the file that is shown; empty when it is not there.
 	Path string
@@ -56,7 +56,7 @@ type Contents struct {
 	Line int
 }
 
-// Read goes through an archive once, which is a tar, compressed by gzip or not.
+// Read reads a tar archive, compressed by gzip or not, in one pass.
 func Read(ctx context.Context, archive io.Reader, wanted Wanted, limits Limits) (*Contents, error) {
 	plain, err := unzipped(bufio.NewReader(&interruptible{ctx.Err, archive}))
 	if err != nil {
@@ -83,7 +83,7 @@ func unreadable(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", ErrUnreadable, err)
 }
 
-// unzipped tells a compressed archive by its first bytes.
+// unzipped detects a compressed archive by its first bytes.
 func unzipped(r *bufio.Reader) (io.Reader, error) {
 	magic, err := r.Peek(2)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -95,7 +95,7 @@ func unzipped(r *bufio.Reader) (io.Reader, error) {
 	return r, nil
 }
 
-// reader gathers what an archive has.
+// reader collects the contents of an archive.
 type reader struct {
 	tar     *tar.Reader
 	limits  Limits

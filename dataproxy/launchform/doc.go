@@ -1,8 +1,8 @@
-// Package launchform translates between Flyte's types and literals and JSON: JSON schemas that a form is drawn from, and
-// the values that people put in. It is pure; TranslatorService of dataproxy is its only user.
+// Package launchform translates between Flyte's types and literals and JSON: JSON schemas for launch forms, and the
+// values that people enter. It is pure; TranslatorService of dataproxy is its only user.
 //
-// A type and its schema determine each other as far as values need it, and the same input always gives the same output:
-// lists keep the order of the interface, and what comes out of a JSON object is sorted by name.
+// A type and its schema determine each other as far as values need it, and the same input always gives the same
+// output: lists keep the order of the interface, and fields of a JSON object are sorted by name.
 package launchform
 
 import (

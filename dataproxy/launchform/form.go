@@ -106,7 +106,7 @@ func TaskForm(spec *task.TaskSpec) (*structpb.Struct, error) {
 	return Form(spec.GetTaskTemplate().GetInterface().GetInputs(), defaults)
 }
 
-// FromForm takes the values out of a form. Types come from its schemas; the result is sorted by name.
+// FromForm reads the values of a form. Types come from its schemas; the result is sorted by name.
 func FromForm(form *structpb.Struct) ([]*task.NamedLiteral, error) {
 	properties := field(form, "properties").GetStructValue()
 	required := map[string]bool{}
@@ -136,8 +136,8 @@ func FromForm(form *structpb.Struct) ([]*task.NamedLiteral, error) {
 	return result, nil
 }
 
-// FromValues makes literals of a plain object of values, in the order of the interface. Values that the interface does
-// not know are ignored.
+// FromValues converts a plain object of values to literals, in the order of the interface. It ignores values that the
+// interface does not have.
 func FromValues(variables *core.VariableMap, values *structpb.Struct) ([]*task.NamedLiteral, error) {
 	var result []*task.NamedLiteral
 	for _, entry := range variables.GetVariables() {
@@ -166,5 +166,5 @@ func valueOrNone(path string, t *core.LiteralType, given *structpb.Value, ok boo
 	if acceptsNull(t) {
 		return literalOf(path, t, nil, 0)
 	}
-	return nil, nil
+	return nil, nil //nolint:nilnil // as documented
 }

@@ -100,7 +100,7 @@ func objectType(path string, s *structpb.Struct, depth int) (*core.LiteralType, 
 	if properties != nil {
 		t.Metadata = proto.CloneOf(s)
 		for _, name := range []string{"default", "description", "structure"} {
-			delete(t.Metadata.Fields, name) // of the property, not of the type
+			delete(t.GetMetadata().GetFields(), name) // of the property, not of the type
 		}
 	}
 	return t, nil

@@ -185,7 +185,7 @@ func TestExactNumbers(t *testing.T) {
 	for _, f := range []float64{math.Inf(1), math.Inf(-1), math.MaxFloat64} {
 		back, err := parseFloat("x", floatJSON(f))
 		require.NoError(t, err)
-		require.Equal(t, f, back) //nolint:testifylint // exactly the same
+		require.Equal(t, f, back)
 	}
 	for text, seconds := range map[any]int64{"1h30m": 5400, "90": 90, 90.0: 90, "-5": -5} {
 		d, err := parseDuration("x", text)

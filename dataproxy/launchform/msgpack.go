@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/flyte-binary/flyte-binary/internal/packed"
+	"github.com/flyte-binary/flyte-binary/internal/msgpackjson"
 )
 
 // msgpackJSON decodes one msgpack value.
 func msgpackJSON(path string, encoded []byte) (any, error) {
-	value, err := packed.Decode(encoded, leaf)
+	value, err := msgpackjson.Decode(encoded, leaf)
 	if err != nil {
 		return nil, wrong(path, "the value is not msgpack: %v", err)
 	}
@@ -37,7 +37,7 @@ func leaf(value any) (any, error) {
 
 // packMsgpack encodes a JSON value; whole numbers as integers.
 func packMsgpack(path string, value any) ([]byte, error) {
-	encoded, err := packed.Encode(wholeNumbers(value))
+	encoded, err := msgpackjson.Encode(wholeNumbers(value))
 	if err != nil {
 		return nil, wrong(path, "%v", err)
 	}

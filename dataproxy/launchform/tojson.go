@@ -58,7 +58,7 @@ func scalarJSON(path string, scalar *core.Scalar, depth int) (any, error) {
 	case *core.Scalar_Primitive:
 		return primitiveJSON(path, value.Primitive)
 	case *core.Scalar_NoneType:
-		return nil, nil
+		return nil, nil //nolint:nilnil // null
 	case *core.Scalar_Generic:
 		return value.Generic.AsMap(), nil
 	case *core.Scalar_Binary:

@@ -10,7 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-// literalOf makes a literal of a type from a JSON value.
+// literalOf converts a JSON value to a literal of a type.
 func literalOf(path string, t *core.LiteralType, value any, depth int) (*core.Literal, error) {
 	if depth > maxDepth {
 		return nil, wrong(path, "the value is nested too deep")
@@ -78,7 +78,7 @@ func blobLiteral(path string, t *core.BlobType, value any) (*core.Literal, error
 	}
 	uri, ok := fields["uri"].(string)
 	if !ok || uri == "" {
-		return nil, wrong(path+".uri", "is needed")
+		return nil, wrong(path+".uri", "is required")
 	}
 	result := &core.BlobType{Format: t.GetFormat(), Dimensionality: t.GetDimensionality()}
 	if given, ok := fields["format"]; ok && given != nil {
@@ -108,9 +108,9 @@ func datasetLiteral(path string, t *core.StructuredDatasetType, value any) (*cor
 	format, hasFormat := fields["format"].(string)
 	switch {
 	case !hasURI || uri == "":
-		return nil, wrong(path+".uri", "is needed")
+		return nil, wrong(path+".uri", "is required")
 	case !hasFormat:
-		return nil, wrong(path+".format", "is needed")
+		return nil, wrong(path+".format", "is required")
 	}
 	return scalar(&core.Scalar{Value: &core.Scalar_StructuredDataset{StructuredDataset: &core.StructuredDataset{
 		Uri: uri, Metadata: &core.StructuredDatasetMetadata{StructuredDatasetType: &core.StructuredDatasetType{

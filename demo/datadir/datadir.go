@@ -1,4 +1,4 @@
-// Package datadir knows where the demo keeps its state, and keeps two demos from sharing one place.
+// Package datadir is the layout of the demo's data directory, and the lock that keeps two demos from sharing one.
 package datadir
 
 import (
@@ -11,15 +11,15 @@ import (
 	"syscall"
 )
 
-// Dir is an opened data directory. Everything below it that others have no business with is closed to them.
+// Dir is an open data directory. Private directories below it are closed to other users.
 type Dir struct {
 	root      string
 	lock      *os.File
 	ephemeral bool
 }
 
-// Default is where the demo keeps its state unless told otherwise: below the data home of the XDG rules when that is
-// set, else in the home directory. Root's home is usually closed to the account that Postgres then runs as, so
+// Default is the default data directory: below the data home of the XDG rules when that is
+// set, else in the home directory. Root's home is usually closed to the account that Postgres runs as, so
 // root's demo lives below /var/lib.
 func Default() (string, error) {
 	base, err := Home()
@@ -29,7 +29,7 @@ func Default() (string, error) {
 	return filepath.Join(base, "demo"), nil
 }
 
-// Home is the folder for everything that demos of this user keep.
+// Home is the directory for all data of demos of this user.
 func Home() (string, error) {
 	if home := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(home) {
 		return filepath.Join(home, "flyte-binary"), nil
@@ -44,15 +44,15 @@ func Home() (string, error) {
 	return filepath.Join(home, ".flyte-binary"), nil
 }
 
-// Open makes the directory when it is missing and takes its lock, which the kernel drops with the process.
+// Open creates the directory if it is missing and takes its lock, which the kernel drops when the process ends.
 func Open(root string) (*Dir, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	// Others may pass through, since Postgres runs as another account when we are root; they cannot list.
-	if err := os.MkdirAll(root, 0o711); err != nil {
-		return nil, fmt.Errorf("make the data directory: %w", err)
+	// Other users may traverse it, since Postgres runs as another account under root; they cannot list it.
+	if err := os.MkdirAll(root, 0o711); err != nil { //nolint:gosec // as said above
+		return nil, fmt.Errorf("create the data directory: %w; choose one that you own with --data-dir DIR", err)
 	}
 	d := &Dir{root: root}
 	if err := d.takeLock(); err != nil {
@@ -60,20 +60,20 @@ func Open(root string) (*Dir, error) {
 	}
 	for _, private := range []string{d.Logs(), d.Secrets(), d.Blobs(), d.Node()} {
 		if err := os.MkdirAll(private, 0o700); err != nil {
-			return nil, errors.Join(fmt.Errorf("make %s: %w", private, err), d.Close())
+			return nil, errors.Join(fmt.Errorf("create %s: %w", private, err), d.Close())
 		}
 	}
 	return d, nil
 }
 
-// OpenTemporary makes a directory that Close removes.
+// OpenTemporary creates a directory that Close removes.
 func OpenTemporary() (*Dir, error) {
 	root, err := os.MkdirTemp("", "flyte-binary-demo-")
 	if err != nil {
-		return nil, fmt.Errorf("make a temporary data directory: %w", err)
+		return nil, fmt.Errorf("create a temporary data directory: %w", err)
 	}
 	if err := os.Chmod(root, 0o711); err != nil { //nolint:gosec // Postgres must pass through, see Open
-		return nil, fmt.Errorf("make a temporary data directory: %w", err)
+		return nil, fmt.Errorf("create a temporary data directory: %w", err)
 	}
 	d, err := Open(root)
 	if err != nil {
@@ -86,7 +86,7 @@ func OpenTemporary() (*Dir, error) {
 func (d *Dir) takeLock() error {
 	lock, err := os.OpenFile(d.path("lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return fmt.Errorf("open the lock of the data directory: %w", err)
+		return fmt.Errorf("open the lock of the data directory: %w; choose a directory that you own with --data-dir DIR", err)
 	}
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		holder, _ := os.ReadFile(lock.Name())
@@ -98,7 +98,7 @@ func (d *Dir) takeLock() error {
 		if pid := strings.TrimSpace(string(holder)); pid != "" {
 			who = " (process " + pid + ")"
 		}
-		return fmt.Errorf("another demo%s uses %s: stop it, or give this one a place of its own with --data-dir or --ephemeral", who, d.root)
+		return fmt.Errorf("another demo%s uses %s: stop it, or start this one with --data-dir DIR or --ephemeral", who, d.root)
 	}
 	if err := errors.Join(lock.Truncate(0), write(lock, strconv.Itoa(os.Getpid())+"\n")); err != nil {
 		_ = lock.Close()
@@ -125,22 +125,22 @@ func (d *Dir) Close() error {
 // Root is the directory itself.
 func (d *Dir) Root() string { return d.root }
 
-// Postgres is the database's place.
+// Postgres is the directory of the database.
 func (d *Dir) Postgres() string { return d.path("postgres") }
 
-// Kubernetes is the API server's place.
+// Kubernetes is the directory of the API server.
 func (d *Dir) Kubernetes() string { return d.path("kubernetes") }
 
-// Node is where pods' files are.
+// Node is the directory of pods' files.
 func (d *Dir) Node() string { return d.path("node") }
 
-// Blobs is the object store.
+// Blobs is the directory of the object store.
 func (d *Dir) Blobs() string { return d.path("blobs") }
 
-// Logs has one log file per component.
+// Logs is the directory with one log file per component.
 func (d *Dir) Logs() string { return d.path("logs") }
 
-// Secrets has keys that must stay the same over restarts.
+// Secrets is the directory of keys that must stay the same across restarts.
 func (d *Dir) Secrets() string { return d.path("secrets") }
 
 func (d *Dir) path(name string) string { return filepath.Join(d.root, name) }

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Secret is a random value that is made once and kept in a file of its own: 64 hexadecimal digits.
+// Secret is a random value that is created once and stored in a file of its own: 64 hexadecimal digits.
 func (d *Dir) Secret(name string) (string, error) {
 	path := filepath.Join(d.Secrets(), name)
 	kept, err := os.ReadFile(path)
@@ -23,15 +23,15 @@ func (d *Dir) Secret(name string) (string, error) {
 	}
 	raw := make([]byte, 32)
 	if _, err := rand.Read(raw); err != nil {
-		return "", fmt.Errorf("make the secret %s: %w", name, err)
+		return "", fmt.Errorf("create the secret %s: %w", name, err)
 	}
 	value := hex.EncodeToString(raw)
-	// Written whole or not at all: half a key would change it at the next start.
+	// Written atomically: half a key would be another key at the next start.
 	if err := os.WriteFile(path+".new", []byte(value+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("keep the secret %s: %w", name, err)
+		return "", fmt.Errorf("store the secret %s: %w", name, err)
 	}
 	if err := os.Rename(path+".new", path); err != nil {
-		return "", fmt.Errorf("keep the secret %s: %w", name, err)
+		return "", fmt.Errorf("store the secret %s: %w", name, err)
 	}
 	return value, nil
 }

@@ -37,7 +37,7 @@ var (
 	dataLine  = regexp.MustCompile(`data in (\S+)`)
 )
 
-// Start starts a demo on a free port and returns when it says that it is ready. The test's end stops it.
+// Start starts a demo on a free port and returns when it is ready. The demo stops at the end of the test.
 func Start(t testing.TB, args ...string) *Demo {
 	t.Helper()
 	d := &Demo{t: t, output: &output{}, exited: make(chan struct{})}
@@ -68,7 +68,7 @@ func Start(t testing.TB, args ...string) *Demo {
 // Output is all that it has printed.
 func (d *Demo) Output() string { return d.output.String() }
 
-// Exited tells whether the process is gone.
+// Exited reports whether the process has ended.
 func (d *Demo) Exited() bool {
 	select {
 	case <-d.exited:
@@ -87,14 +87,14 @@ func (d *Demo) Kill() {
 	<-d.exited
 }
 
-// Wait waits for the end and gives the exit code.
+// Wait waits for the end and returns the exit code.
 func (d *Demo) Wait() int {
 	d.t.Helper()
 	select {
 	case <-d.exited:
 	case <-time.After(time.Minute):
 		_ = d.cmd.Process.Kill()
-		require.Fail(d.t, "the demo does not end", d.Output())
+		require.Fail(d.t, "the demo did not end", d.Output())
 	}
 	return d.cmd.ProcessState.ExitCode()
 }
@@ -127,7 +127,7 @@ func (d *Demo) Children() []int {
 	return children
 }
 
-// Alive tells whether a process runs.
+// Alive reports whether a process runs.
 func Alive(pid int) bool {
 	state, _ := stat(pid)
 	return state != "" && state != "Z"
@@ -143,7 +143,7 @@ func stat(pid int) (state string, parent int) {
 	return fields[0], parent
 }
 
-// Run runs the program to its end.
+// Run runs the program until it ends.
 func Run(t testing.TB, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -152,7 +152,7 @@ func Run(t testing.TB, args ...string) (string, error) {
 	return string(out), err
 }
 
-// DataDir is a temporary directory into which other accounts may pass: Postgres runs as one of them when we are root.
+// DataDir is a temporary directory that other accounts may traverse: under root, Postgres runs as one of them.
 func DataDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "flyte-binary-test-")

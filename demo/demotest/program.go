@@ -1,4 +1,4 @@
-// Package demotest gives the tests of the demo the built program. They start it as a child instead of linking the API server
+// Package demotest runs the built demo program for tests. They start it as a child instead of linking the API server
 // into each test binary.
 package demotest
 

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// validity of the certificates. They are made at each start; a demo that stays up longer than this is not expected.
+// validity of the certificates. They are created at each start; no demo is expected to stay up longer.
 const validity = 5 * 365 * 24 * time.Hour
 
-// authority signs the certificates of one start of the cluster. Its key is never written down.
+// authority signs the certificates of one start of the cluster. Its key is never stored.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -46,7 +46,7 @@ func newAuthority() (*authority, error) {
 	return &authority{cert: cert, key: key, pem: encodeCert(der)}, nil
 }
 
-// issue makes a server's certificate for this machine's loopback address.
+// issue creates a server certificate for this machine's loopback address.
 func (a *authority) issue(name string) (keyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -80,7 +80,7 @@ func template(name string) (*x509.Certificate, error) {
 	return &x509.Certificate{
 		SerialNumber: serial,
 		Subject:      pkix.Name{CommonName: name},
-		// Room for a clock that is set back a little.
+		// Tolerates a clock that is set back a little.
 		NotBefore: now.Add(-time.Hour),
 		NotAfter:  now.Add(validity),
 	}, nil

@@ -19,7 +19,7 @@ type credentials struct {
 	token     string
 }
 
-// writeCredentials fills the directory.
+// writeCredentials writes the credential files of the cluster.
 func writeCredentials(dir string) (*credentials, error) {
 	ca, err := newAuthority()
 	if err != nil {
@@ -50,7 +50,7 @@ func writeCredentials(dir string) (*credentials, error) {
 	return &credentials{authority: ca.pem, token: token}, nil
 }
 
-// ensureAccountKey makes the key that signs tokens of service accounts, once: tokens outlive a restart.
+// ensureAccountKey creates the key that signs service account tokens, once: tokens outlive a restart.
 func ensureAccountKey(path string) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil
@@ -84,7 +84,7 @@ func randomToken() (string, error) {
 	return hex.EncodeToString(raw), nil
 }
 
-// writePrivate replaces a file at once and never leaves it readable by others.
+// writePrivate replaces a file atomically, and it is never readable by others.
 func writePrivate(path string, content []byte) error {
 	temporary := path + ".new"
 	if err := os.WriteFile(temporary, content, 0o600); err != nil {

@@ -1,7 +1,7 @@
 // Package kube is the Kubernetes of the demo: a real API server on an embedded etcd, with the controllers that flyte-binary
 // relies on (garbage collection by owner references, namespace deletion, default service accounts). It runs as a
-// child of the demo process, from the same program file (package embedded), so that its death takes nothing else down.
-// Cluster is the parent's side: it makes the credentials, keeps the child alive and says how to connect.
+// child of the demo process, from the same program file (package embedded), so that its crash affects nothing else.
+// Cluster is the parent's side: it creates the credentials, restarts the child when it dies, and has the connection.
 package kube
 
 import (
@@ -18,15 +18,16 @@ import (
 	"github.com/rs/zerolog"
 	"k8s.io/client-go/rest"
 
-	"github.com/flyte-binary/flyte-binary/demo/child"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/supervise"
 )
 
-// Config says where the cluster lives.
+// Config configures the cluster.
 type Config struct {
-	// Dir holds the cluster's state and credentials. It is made with mode 0700.
+	// Dir holds the cluster's state and credentials. It is created with mode 0700.
 	Dir string
-	// LogFile takes what the API server and etcd say. Default: kubernetes.log in Dir.
+	// LogFile is the log of the API server and etcd. Default: kubernetes.log in Dir.
 	LogFile string
 	// Program is the file to start as the child. Default: the running program.
 	Program string
@@ -42,7 +43,7 @@ type Config struct {
 type KubeletAccess struct {
 	// Authority has signed the node's serving certificate.
 	Authority string
-	// ClientCertificate and ClientKey prove to the node that it is the API server who asks.
+	// ClientCertificate and ClientKey authenticate the API server to the node.
 	ClientCertificate, ClientKey string
 }
 
@@ -59,14 +60,14 @@ type Cluster struct {
 	cfg         Config
 	log         zerolog.Logger
 	listener    *os.File
-	child       *child.Process
+	child       *supervise.Supervisor
 	credentials *credentials
 	port        int
 }
 
 var _ lifecycle.Part = (*Cluster)(nil)
 
-// New makes a cluster that is not started yet.
+// New returns a cluster that is not started yet.
 func New(cfg Config, log zerolog.Logger) (*Cluster, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -86,20 +87,23 @@ func New(cfg Config, log zerolog.Logger) (*Cluster, error) {
 	if cfg.MemoryLimit == "" {
 		cfg.MemoryLimit = "512MiB"
 	}
+	if cfg.ReadyTimeout == 0 {
+		cfg.ReadyTimeout = time.Minute
+	}
 	return &Cluster{cfg: cfg, log: log}, nil
 }
 
 // Start implements lifecycle.Part: when it returns, the API server answers.
 func (c *Cluster) Start(ctx context.Context) error {
 	if err := os.MkdirAll(c.cfg.Dir, 0o700); err != nil {
-		return fmt.Errorf("make the cluster's directory: %w", err)
+		return fmt.Errorf("create the cluster's directory: %w", err)
 	}
 	if err := c.listen(ctx); err != nil {
 		return err
 	}
 	var err error
 	if c.credentials, err = writeCredentials(c.cfg.Dir); err != nil {
-		return errors.Join(fmt.Errorf("make the cluster's credentials: %w", err), c.listener.Close())
+		return errors.Join(fmt.Errorf("create the cluster's credentials: %w", err), c.listener.Close())
 	}
 	if err := c.writeKubeconfig(); err != nil {
 		return errors.Join(err, c.listener.Close())
@@ -108,23 +112,49 @@ func (c *Cluster) Start(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, c.listener.Close())
 	}
-	c.child = child.New(child.Config{
-		Name:         "kubernetes",
-		Path:         c.cfg.Program,
-		Args:         c.arguments(),
-		Env:          append(os.Environ(), "GOMEMLIMIT="+c.cfg.MemoryLimit),
-		Dir:          c.cfg.Dir,
-		Files:        []*os.File{c.listener},
-		LogFile:      c.cfg.LogFile,
-		Ready:        probe,
-		ReadyTimeout: c.cfg.ReadyTimeout,
-		Log:          c.log,
+	c.child = supervise.New(supervise.Config{
+		Name:   "kubernetes",
+		Launch: func(ctx context.Context) (*supervise.Process, error) { return c.launch(ctx, probe) },
+		Clock:  clock.System{},
+		Log:    c.log,
 	})
 	if err := c.child.Start(ctx); err != nil {
 		return errors.Join(err, c.listener.Close())
 	}
 	return nil
 }
+
+// launch starts the child and waits until the API server is ready.
+func (c *Cluster) launch(ctx context.Context, probe func(context.Context) error) (*supervise.Process, error) {
+	process, err := supervise.Start(supervise.Spec{
+		Name:      "kubernetes",
+		Path:      c.cfg.Program,
+		Args:      c.arguments(),
+		Env:       append(os.Environ(), "GOMEMLIMIT="+c.cfg.MemoryLimit),
+		Dir:       c.cfg.Dir,
+		Files:     []*os.File{c.listener},
+		LogFile:   c.cfg.LogFile,
+		HoldStdin: true,
+		StopGrace: stopGrace,
+	})
+	if err != nil {
+		return nil, err
+	}
+	starting, cancel := context.WithTimeout(ctx, c.cfg.ReadyTimeout)
+	defer cancel()
+	if err := process.AwaitReady(starting, clock.System{}, readyPoll, probe); err != nil {
+		process.Stop(context.WithoutCancel(ctx))
+		return nil, err
+	}
+	return process, nil
+}
+
+const (
+	// readyPoll is the pause between two probes of a child that starts.
+	readyPoll = 20 * time.Millisecond
+	// stopGrace is how long the child may take to end after SIGTERM.
+	stopGrace = 10 * time.Second
+)
 
 // Stop implements lifecycle.Part.
 func (c *Cluster) Stop(ctx context.Context) error {
@@ -154,15 +184,15 @@ func (c *Cluster) listen(ctx context.Context) error {
 		return fmt.Errorf("listen for the API server: %w", err)
 	}
 	defer listener.Close()
-	c.port = listener.Addr().(*net.TCPAddr).Port
-	if c.listener, err = listener.(*net.TCPListener).File(); err != nil {
+	c.port = listener.Addr().(*net.TCPAddr).Port                          //nolint:forcetypeassert // a TCP listener has no other
+	if c.listener, err = listener.(*net.TCPListener).File(); err != nil { //nolint:forcetypeassert // as above
 		return fmt.Errorf("listen for the API server: %w", err)
 	}
 	return nil
 }
 
-// RESTConfig is a connection with all rights, valid after Start. It has no limit of its own on the rate of requests:
-// the API server shares its time fairly.
+// RESTConfig is a connection with all rights, valid after Start. It has no client-side rate limit:
+// the API server has fair queuing.
 func (c *Cluster) RESTConfig() *rest.Config {
 	return &rest.Config{
 		Host:            "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(c.port)),
@@ -185,7 +215,7 @@ func (c *Cluster) probe() (func(context.Context) error, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the API server: %w", err)
 	}
-	// One hung request must not be the last: the queue of the socket outlives the process that would have answered.
+	// A request may hang, since the queue of the socket outlives the process that would have answered. Bound each one.
 	client.Timeout = 5 * time.Second
 	return func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, cfg.Host+"/readyz", nil)

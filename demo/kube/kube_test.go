@@ -47,11 +47,11 @@ func TestClusterSurvivesKillOfItsServer(t *testing.T) {
 	killed := cluster.Pid()
 	require.NoError(t, syscall.Kill(killed, syscall.SIGKILL))
 
-	// Same address, same token: the client made before the kill goes on.
+	// Same address, same token: the client created before the kill still works.
 	require.Eventually(t, func() bool {
 		_, err = client.CoreV1().ConfigMaps("default").Get(t.Context(), "kept", metav1.GetOptions{})
 		return err == nil
-	}, time.Minute, 50*time.Millisecond, "what was written before the kill is there again")
+	}, time.Minute, 50*time.Millisecond, "data written before the kill is still there")
 	require.Eventually(t, func() bool { return cluster.Pid() != 0 && cluster.Pid() != killed }, time.Minute, 10*time.Millisecond)
 }
 
@@ -78,7 +78,7 @@ func TestClusterCollectsGarbageAndMakesServiceAccounts(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := maps.Get(t.Context(), "owned", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
-	}, time.Minute, 50*time.Millisecond, "the owned object goes with its owner")
+	}, time.Minute, 50*time.Millisecond, "the owned object is deleted with its owner")
 
 	namespace := &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "short-lived"}}
 	_, err = client.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})

@@ -7,8 +7,8 @@ const CommandName = "internal-kube"
 const InheritedListener = 3
 
 // Names of the files in the cluster's directory, which is the child's working directory. All are readable by their owner
-// alone. Everything but the key of the service accounts is made anew at each start, so that nothing expires and no
-// old token keeps working.
+// alone. All but the key of the service accounts are created at each start, so that nothing expires and old
+// tokens stop working.
 const (
 	AuthorityFile  = "ca.crt"
 	ServerCertFile = "apiserver.crt"

@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// isAPI tells whether an error came from a call to the API server, rather than from this machine.
+// isAPI reports whether an error comes from a call to the API server, not from this machine.
 func isAPI(err error) bool {
 	var status apierrors.APIStatus
 	var transport *url.Error

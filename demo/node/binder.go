@@ -12,12 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// binder is the scheduler: it gives waiting pods to the node while they fit, those of higher priority first and of
-// those the oldest. A pod that does not fit does not keep smaller ones waiting.
+// binder is the scheduler: it binds waiting pods that fit, in order of priority and then of age. A pod that does not fit
+// does not block smaller ones.
 type binder struct {
 	n     *Node
 	wake  chan struct{}
-	calls chan struct{} // one element for each call under way
+	calls chan struct{} // one element for each call in flight
 	idle  idleness
 
 	mu      sync.Mutex
@@ -96,7 +96,7 @@ func priority(pod *corev1.Pod) int32 {
 	return *pod.Spec.Priority
 }
 
-// remove forgets a pod that no longer waits.
+// remove drops a pod that no longer waits.
 func (b *binder) remove(uid types.UID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -106,7 +106,7 @@ func (b *binder) remove(uid types.UID) {
 	}
 }
 
-// claim counts a pod that has the node, whoever gave it. A pod that has ended here claims nothing any more.
+// claim counts the requests of a pod that is bound to the node, by any scheduler. A pod that has ended claims nothing.
 func (b *binder) claim(pod *corev1.Pod) {
 	b.remove(pod.UID)
 	b.mu.Lock()
@@ -166,7 +166,7 @@ func (b *binder) run() {
 	}
 }
 
-// bindAll binds what fits. On ticks it also relieves a standstill and explains why pods wait.
+// bindAll binds what fits. On ticks it also resolves deadlocks and explains why pods wait.
 func (b *binder) bindAll(tick bool) {
 	bored := tick && b.idle.look(b.n.launcher.Cgroups) && b.n.cfg.Relief > 0
 	var chosen []*candidate
@@ -209,7 +209,7 @@ func (b *binder) bindAll(tick bool) {
 	}
 }
 
-// async makes a call to the API, a few at a time.
+// async calls the API in the background, a few calls at a time.
 func (b *binder) async(call func()) {
 	select {
 	case b.calls <- struct{}{}:
@@ -222,7 +222,7 @@ func (b *binder) async(call func()) {
 	})
 }
 
-// bind gives the pod to the node.
+// bind binds the pod to the node.
 func (b *binder) bind(c *candidate) {
 	binding := &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.pod.Namespace, Name: c.pod.Name, UID: c.pod.UID},
@@ -237,7 +237,7 @@ func (b *binder) bind(c *candidate) {
 		b.release(c.pod.UID)
 		b.release(c.pod.UID)
 	case b.n.ctx.Err() == nil:
-		b.n.log.Warn().Err(err).Str("pod", c.pod.Namespace+"/"+c.pod.Name).Msg("a pod was not bound; it is tried again")
+		b.n.log.Warn().Err(err).Str("pod", c.pod.Namespace+"/"+c.pod.Name).Msg("binding a pod failed; retrying")
 		b.again(c)
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// Certificates are files by which the node and the API server know each other. Other users of the machine have neither
-// and so read no logs.
+// Certificates are files with which the node and the API server authenticate each other. Other users of the machine do
+// not have them, and so cannot read logs.
 type Certificates struct {
 	// Authority has signed the other two; the API server may use it as --kubelet-certificate-authority.
 	Authority string
@@ -36,7 +36,7 @@ const (
 	certificateRenewal = 30 * 24 * time.Hour
 )
 
-// EnsureCertificates makes the certificates in dir unless good ones are there. The authority's key is not kept.
+// EnsureCertificates creates the certificates in dir unless valid ones exist. The authority's key is not kept.
 func EnsureCertificates(dir, address string, clk clock.Clock) (Certificates, error) {
 	c := Certificates{
 		Authority:          filepath.Join(dir, "authority.crt"),
@@ -49,12 +49,12 @@ func EnsureCertificates(dir, address string, clk clock.Clock) (Certificates, err
 		return c, nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return c, fmt.Errorf("make the directory of certificates: %w", err)
+		return c, fmt.Errorf("create the directory of certificates: %w", err)
 	}
 	return c, c.make(address, clk.Now())
 }
 
-// good tells whether all files are there and valid for long enough.
+// good reports whether all files exist and are valid for long enough.
 func (c Certificates) good(address string, now time.Time) bool {
 	pool, err := c.pool()
 	if err != nil {
@@ -121,17 +121,17 @@ func (c Certificates) make(address string, now time.Time) error {
 	return errors.Join(servingErr, clientErr)
 }
 
-// sign makes a key and a certificate, signed by the authority or by itself, and writes what has a file name.
+// sign creates a key and a certificate, signed by the authority or by itself, and writes what has a file name.
 func sign(
 	cert, authority *x509.Certificate, authorityKey *ecdsa.PrivateKey, now time.Time, certFile, keyFile string,
 ) (*ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("make a key: %w", err)
+		return nil, fmt.Errorf("create a key: %w", err)
 	}
 	cert.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
-		return nil, fmt.Errorf("make a serial number: %w", err)
+		return nil, fmt.Errorf("create a serial number: %w", err)
 	}
 	cert.NotBefore, cert.NotAfter = now.Add(-time.Hour), now.Add(certificateLife)
 	if authority == nil {
@@ -139,7 +139,7 @@ func sign(
 	}
 	der, err := x509.CreateCertificate(rand.Reader, cert, authority, &key.PublicKey, authorityKey)
 	if err != nil {
-		return nil, fmt.Errorf("make the certificate of %s: %w", cert.Subject.CommonName, err)
+		return nil, fmt.Errorf("create the certificate of %s: %w", cert.Subject.CommonName, err)
 	}
 	if err := writePEM(certFile, "CERTIFICATE", der); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Config says how the node runs pods.
+// Config configures the node.
 type Config struct {
 	// Name is the node's name in the API. Default "local".
 	Name string `mapstructure:"name"`
@@ -17,42 +17,41 @@ type Config struct {
 	DataDir string `mapstructure:"dataDir"`
 	// Address is where the node serves logs to the API server, and the address of node and pods. Default 127.0.0.1.
 	Address string `mapstructure:"address"`
-	// CPUs is how many CPUs pods may ask for together, before Overcommit. Default: as many as the machine has.
+	// CPUs is the total number of CPUs that pods may request, before CPUOvercommit. Default: as many as the machine has.
 	CPUs float64 `mapstructure:"cpus"`
 	// CPUOvercommit multiplies CPUs. Default 1.
 	CPUOvercommit float64 `mapstructure:"cpuOvercommit"`
-	// MemoryBytes is how much memory pods may ask for together. Default: all that the machine has.
+	// MemoryBytes is the total memory that pods may request, in bytes. Default: all memory of the machine.
 	MemoryBytes int64 `mapstructure:"memoryBytes"`
 	// Pods is how many pods may run at a time. Default 250.
 	Pods int64 `mapstructure:"pods"`
-	// Relief lets the oldest waiting pod start in spite of what running pods have asked for, once per this interval, as
-	// long as the machine's processors are mostly idle and its memory is free: tasks that wait for their children hold
-	// their CPUs without using them, and nested runs would stand still for ever. 0 turns it off. Default 250ms.
+	// Relief is the interval at which the oldest waiting pod starts in spite of the requests of running pods, while the
+	// machine's processors are mostly idle and its memory is free: tasks that wait for their children hold CPUs without
+	// using them, so nested runs would deadlock. 0 turns it off. Default 250ms.
 	Relief time.Duration `mapstructure:"relief"`
-	// Environment is the directory, such as a Python virtual environment, that stands in for images that no entry of
+	// Environment is the directory, such as a Python virtual environment, that replaces images that no entry of
 	// Images matches. Its bin directory comes first in PATH. Empty: the machine's own PATH alone.
 	Environment string `mapstructure:"environment"`
 	// Images maps images to other environments; the longest pattern that matches wins.
 	Images []Image `mapstructure:"images"`
-	// OwnImage is the image that stands for the very binary of Executable: the command flyte-binary of it is that binary.
-	// Empty: there is none.
+	// OwnImage is the image whose command flyte-binary is Executable. Empty: there is none.
 	OwnImage string `mapstructure:"ownImage"`
-	// InheritEnv names variables of this process that containers get too, if it has them. A trailing * stands for any
+	// InheritEnv names variables of this process that containers inherit. A trailing * matches any
 	// ending. Default: language, time zone, proxies, certificates and library paths.
 	InheritEnv []string `mapstructure:"inheritEnv"`
-	// Env are further variables for every container. The container's own win.
+	// Env are further variables for every container. The container's own variables override them.
 	Env map[string]string `mapstructure:"env"`
 	// Heartbeat is how often the node renews its lease. Default 10s.
 	Heartbeat time.Duration `mapstructure:"heartbeat"`
 	// RunningDelay is how long a change other than the end of a pod waits before it is written; a pod that ends
-	// meanwhile costs one write less. Default 50ms.
+	// meanwhile saves a write. Default 50ms.
 	RunningDelay time.Duration `mapstructure:"runningDelay"`
-	// UnschedulableAfter is how long a pod waits for room before its condition says so. Default 1s.
+	// UnschedulableAfter is how long a pod waits for room before its PodScheduled condition says Unschedulable. Default 1s.
 	UnschedulableAfter time.Duration `mapstructure:"unschedulableAfter"`
 	// RestartBackoff is the pause before a container is started again, doubled each time up to 30 times as much.
 	// Default 10s.
 	RestartBackoff time.Duration `mapstructure:"restartBackoff"`
-	// LogBytes is the size at which a container's log is turned over, one older part being kept. Default 64 MiB.
+	// LogBytes is the size at which a container's log is rotated; one older file is kept. Default 64 MiB.
 	LogBytes int64 `mapstructure:"logBytes"`
 	// MemoryInterval is how often memory limits are checked where the kernel does not enforce them. Default 250ms.
 	MemoryInterval time.Duration `mapstructure:"memoryInterval"`
@@ -62,9 +61,9 @@ type Config struct {
 	Executable string `mapstructure:"executable"`
 	// Certificates is the directory of EnsureCertificates. Default: pki below DataDir.
 	Certificates string `mapstructure:"certificates"`
-	// PortableMounts does without mount namespaces even where they could be had.
+	// PortableMounts disables mount namespaces even where they are available.
 	PortableMounts bool `mapstructure:"portableMounts"`
-	// NoCgroups does without cgroups even where they could be had.
+	// NoCgroups disables cgroups even where they are available.
 	NoCgroups bool `mapstructure:"noCgroups"`
 	// ServiceAccountTokens gives pods the token of their service account, at the cost of one more API call per pod.
 	ServiceAccountTokens bool `mapstructure:"serviceAccountTokens"`
@@ -72,13 +71,13 @@ type Config struct {
 
 // Image maps images to an environment.
 type Image struct {
-	// Pattern is compared with the whole image name; * stands for any text.
+	// Pattern must match the whole image name; * matches any text.
 	Pattern string `mapstructure:"pattern"`
-	// Environment is the directory that stands in for the image.
+	// Environment is the directory that replaces the image.
 	Environment string `mapstructure:"environment"`
 }
 
-// DefaultConfig is the configuration but for DataDir.
+// DefaultConfig returns every default; DataDir is left empty.
 func DefaultConfig() Config {
 	return Config{
 		Name: "local", Address: "127.0.0.1", CPUs: float64(runtime.NumCPU()), CPUOvercommit: 1, MemoryBytes: machineMemory(),
@@ -93,7 +92,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the first field that makes no sense.
+// Validate names the first field that is wrong.
 func (c Config) Validate() error {
 	switch {
 	case c.Name == "":
@@ -141,7 +140,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// environment checks a directory of executables; one that does not exist yet is found out when a container needs it.
+// environment checks a directory of executables; one that does not exist yet is an error when a container uses it.
 func environment(dir string) error {
 	if dir != "" && !filepath.IsAbs(dir) {
 		return fmt.Errorf("%q is not an absolute path", dir)
@@ -156,7 +155,7 @@ func (c Config) executable() (string, error) {
 	}
 	path, err := os.Executable()
 	if err != nil {
-		return "", fmt.Errorf("find the own executable: %w", err)
+		return "", fmt.Errorf("find this executable: %w", err)
 	}
 	return path, nil
 }

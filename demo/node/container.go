@@ -27,9 +27,9 @@ type container struct {
 	last     corev1.ContainerState // how the run before this one ended
 	restarts int32
 	proc     *process.Process // of this run
-	found    bool             // proc is of an earlier node and nobody waits for it yet
+	found    bool             // proc is of an earlier node and not followed yet
 	plan     *podvolume.Plan  // mounts of this run
-	lost     bool             // nobody knows how it ended
+	lost     bool             // how it ended is unknown
 }
 
 // containersOf lists a pod's containers in the order of their start.
@@ -61,7 +61,7 @@ func (w *worker) runDir(c *container, run int32) string {
 	return filepath.Join(w.dir, "containers", c.spec.Name, strconv.Itoa(int(run)))
 }
 
-// take gives out the process that an earlier node left, once.
+// take returns the process that an earlier node left, once.
 func (w *worker) take(c *container) *process.Process {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -78,8 +78,8 @@ func (w *worker) hasEnded(c *container) bool {
 	return c.state.Terminated != nil
 }
 
-// begin starts a container. It waits for what is missing, and returns nil when the pod is stopped first or when the
-// container can never be started; then it counts as ended.
+// begin starts a container. It waits for missing objects, and returns nil if the pod is stopped first or if the
+// container can never start; then it counts as ended.
 func (w *worker) begin(ctx context.Context, c *container) *process.Process {
 	for pause := retryPause(0); ; pause = retryPause(pause) {
 		if closed(w.stopped) || closed(c.retired) || ctx.Err() != nil {
@@ -104,7 +104,7 @@ func (w *worker) begin(ctx context.Context, c *container) *process.Process {
 	}
 }
 
-// wait shows why a container is not started yet, and tells whether that is news.
+// wait sets the reason why a container is not started yet, and reports whether it is new.
 func (w *worker) wait(c *container, why *waitError) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -129,7 +129,7 @@ func (w *worker) cannotStart(c *container, err error) {
 	w.changed()
 }
 
-// await follows a process to its end. It returns false when the node goes first.
+// await follows a process to its end. It returns false if the node stops first.
 func (w *worker) await(ctx context.Context, c *container, p *process.Process) bool {
 	select {
 	case <-p.Started():
@@ -165,7 +165,7 @@ func (w *worker) await(ctx context.Context, c *container, p *process.Process) bo
 	return true
 }
 
-// isUp lets those go on who wait for a sidecar.
+// isUp releases the containers that wait for a sidecar.
 func (w *worker) isUp(c *container) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -179,7 +179,7 @@ func (c *container) markUp() {
 	}
 }
 
-// endOf says how a process ended, in the words of a container runtime.
+// endOf describes the end of a process as a container runtime does.
 func (w *worker) endOf(c *container, p *process.Process) (end corev1.ContainerStateTerminated, lost bool) {
 	state := p.State()
 	end = corev1.ContainerStateTerminated{
@@ -215,7 +215,7 @@ const (
 	fallbackLines = 80
 )
 
-// terminationMessage is what a container wrote at its end, or the end of its log.
+// terminationMessage is the termination message of a container, or the end of its log.
 func terminationMessage(c *corev1.Container, dir string, code int) string {
 	raw, err := os.ReadFile(filepath.Join(dir, messageFile))
 	if err == nil && len(raw) > 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/node/podenv"
 )
 
-// environment completes the container's own variables with those that a process of this machine needs. Nothing else of
-// this process's environment gets through: a laptop's shell is full of settings that would lead tasks astray.
+// environment adds the variables that a process of this machine requires to the container's own. It inherits nothing
+// else of this process's environment: a laptop's shell has many settings that would break tasks.
 func (l *launch) environment(cfg Config, image string, place place) {
 	base := &podenv.Environment{}
 	proxied := false
@@ -64,7 +64,7 @@ func (l *launch) environment(cfg Config, image string, place place) {
 // ownCommand is the name of this binary in its own image.
 const ownCommand = "flyte-binary"
 
-// inherited tells whether a variable is among the patterns.
+// inherited reports whether a variable matches a pattern.
 func inherited(patterns []string, name string) bool {
 	for _, pattern := range patterns {
 		if prefix, star := strings.CutSuffix(pattern, "*"); pattern == name || (star && strings.HasPrefix(name, prefix)) {
@@ -87,7 +87,7 @@ func withLocal(list string) string {
 	return list
 }
 
-// look finds the executable of a command as the process would: by PATH, or relative to its directory. The path is the
+// look finds the executable of a command as execvp would: by PATH, or relative to its directory. The path is the
 // one that the process sees.
 func (l *launch) look(name, work string) (string, error) {
 	if name == "" {

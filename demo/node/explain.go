@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// explain writes on a pod why it waits, as a condition and as an event.
+// explain writes why a pod waits, as a condition and as an event.
 func (b *binder) explain(pod *corev1.Pod, message string) {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID},
@@ -25,7 +25,7 @@ func (b *binder) explain(pod *corev1.Pod, message string) {
 	_, err = b.n.client.CoreV1().Pods(pod.Namespace).Patch(
 		b.n.ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && b.n.ctx.Err() == nil {
-		b.n.log.Warn().Err(err).Str("pod", pod.Namespace+"/"+pod.Name).Msg("why a pod waits was not written")
+		b.n.log.Warn().Err(err).Str("pod", pod.Namespace+"/"+pod.Name).Msg("cannot write why a pod waits")
 		return
 	}
 	b.n.recorder.Event(pod, corev1.EventTypeWarning, "FailedScheduling", message)

@@ -19,7 +19,7 @@ type reasons struct {
 
 func (r reasons) none() bool { return len(r.lacking) == 0 && !r.selector }
 
-// only tells whether there is something lacking, and nothing but these.
+// only reports whether the given reasons are the only ones, and there is one.
 func (r reasons) only(names ...corev1.ResourceName) bool {
 	if r.none() || r.selector {
 		return false
@@ -27,7 +27,7 @@ func (r reasons) only(names ...corev1.ResourceName) bool {
 	return !slices.ContainsFunc(r.lacking, func(name corev1.ResourceName) bool { return !slices.Contains(names, name) })
 }
 
-// message is in the words that people know from schedulers. It holds no number that changes from moment to moment.
+// message uses the wording of the Kubernetes scheduler. It has no number that changes all the time.
 func (r reasons) message() string {
 	var parts []string
 	if r.selector {
@@ -47,7 +47,7 @@ func (r reasons) message() string {
 	return text
 }
 
-// why compares a pod with the room there is. Called with the lock held.
+// why compares a pod with the free resources. Called with the lock held.
 func (b *binder) why(c *candidate) reasons {
 	var r reasons
 	labels := b.n.labels()
@@ -79,19 +79,19 @@ func (b *binder) why(c *candidate) reasons {
 	return r
 }
 
-// larger explains a pod that asks for more than there is.
+// larger explains a request that exceeds the whole node.
 func larger(name corev1.ResourceName, wanted, offered resource.Quantity) string {
 	if offered.IsZero() {
-		return fmt.Sprintf("The pod asks for %s of %s, which this machine does not have.", wanted.String(), name)
+		return fmt.Sprintf("The pod requests %s of %s, which this machine does not have.", wanted.String(), name)
 	}
-	return fmt.Sprintf("The pod asks for %s of %s and this machine offers %s in all, so it will never start here.",
+	return fmt.Sprintf("The pod requests %s of %s and this machine offers %s in all, so it will never start here.",
 		wanted.String(), name, offered.String())
 }
 
 // reserve is the part of free memory that relief leaves alone.
 const reserve = 256 << 20
 
-// enoughMemory tells whether a pod's memory is there in fact. Where that cannot be known, nobody is let in on trust.
+// enoughMemory reports whether the memory for a pod is really free. It is false if that is unknown.
 func enoughMemory(request corev1.ResourceList) bool {
 	free, ok := freeMemory()
 	return ok && free-reserve > request.Memory().Value()

@@ -13,8 +13,8 @@ const (
 	idleWait = 0.4
 )
 
-// idleness watches whether the running pods are at rest. Asked of the pods themselves where the kernel tells, the answer
-// does not depend on what else the machine does; otherwise the machine as a whole has to be at rest.
+// idleness measures whether the running pods are idle. With cgroups it measures the pods alone, so that other load on the
+// machine does not count; otherwise the whole machine must be idle.
 type idleness struct {
 	cpus float64
 	clk  clock.Clock
@@ -24,7 +24,7 @@ type idleness struct {
 	idle, total  uint64
 }
 
-// look tells whether the pods were idle since the last look.
+// look reports whether the pods were idle since the last call.
 func (i *idleness) look(groups *process.Cgroups) bool {
 	if used, waited, ok := groups.CPU(); ok {
 		return i.pods(used, waited)

@@ -2,7 +2,7 @@ package node
 
 import "strings"
 
-// environmentFor is the directory that stands in for an image, empty for none.
+// environmentFor is the directory that replaces an image, empty for none.
 func (c Config) environmentFor(image string) string {
 	best := Image{Environment: c.Environment}
 	for _, candidate := range c.Images {
@@ -13,7 +13,7 @@ func (c Config) environmentFor(image string) string {
 	return best.Environment
 }
 
-// matches compares the whole text with a pattern in which * stands for any text.
+// matches compares the whole text with a pattern in which * matches any text.
 func matches(pattern, text string) bool {
 	first, rest, star := strings.Cut(pattern, "*")
 	if !star {

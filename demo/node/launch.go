@@ -33,7 +33,7 @@ func (e *waitError) Error() string { return e.err.Error() }
 // Unwrap makes the cause visible.
 func (e *waitError) Unwrap() error { return e.err }
 
-// later makes what may pass by itself a reason to wait: something missing, or an API that does not answer.
+// later turns temporary problems into a reason to wait: a missing object, or an API that does not answer.
 func later(err error, reason, event string) error {
 	if err == nil || errors.Is(err, podvolume.ErrUnsupported) {
 		return err
@@ -44,7 +44,7 @@ func later(err error, reason, event string) error {
 	return err
 }
 
-// start makes a container's process.
+// start starts a container's process.
 func (w *worker) start(ctx context.Context, c *container) (*process.Process, error) {
 	volumes, err := w.makeVolumes(ctx)
 	if err != nil {
@@ -60,7 +60,7 @@ func (w *worker) start(ctx context.Context, c *container) (*process.Process, err
 	w.mu.Unlock()
 	dir := w.runDir(c, run)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the container's directory: %w", err)
+		return nil, fmt.Errorf("create the container's directory: %w", err)
 	}
 	l := &launch{w: w, pod: pod, c: c.spec, env: env, dir: dir, line: podenv.CommandLine(c.spec, env), volumes: volumes}
 	command, err := l.command()
@@ -85,7 +85,7 @@ func (w *worker) start(ctx context.Context, c *container) (*process.Process, err
 	return p, nil
 }
 
-// makeVolumes makes the pod's volumes before the first container that starts.
+// makeVolumes creates the pod's volumes before the first container starts.
 func (w *worker) makeVolumes(ctx context.Context) (map[string]string, error) {
 	w.prepare.Lock()
 	defer w.prepare.Unlock()
@@ -98,7 +98,7 @@ func (w *worker) makeVolumes(ctx context.Context) (map[string]string, error) {
 	}
 	dir := filepath.Join(w.dir, "volumes")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the pod's directory: %w", err)
+		return nil, fmt.Errorf("create the pod's directory: %w", err)
 	}
 	volumes, err := w.n.volumes.Make(ctx, w.pod(), dir)
 	if err != nil {
@@ -108,7 +108,7 @@ func (w *worker) makeVolumes(ctx context.Context) (map[string]string, error) {
 	return volumes, nil
 }
 
-// launch gathers what a process is started with.
+// launch collects the parameters of a process.
 type launch struct {
 	w       *worker
 	pod     *corev1.Pod
@@ -129,13 +129,13 @@ func (h heldPlan) release() {
 	}
 }
 
-// command computes the whole command. Its errors are for the person who wrote the pod.
+// command computes the whole command. Its errors are for the author of the task.
 func (l *launch) command() (process.Command, error) {
 	var none process.Command
 	cfg := l.w.n.cfg
 	image := cfg.environmentFor(l.c.Image)
 	if len(l.line) == 0 {
-		return none, fmt.Errorf("the container has no command and no arguments. What image %q would run by itself is not known here, "+
+		return none, fmt.Errorf("the container has no command and no arguments. The default command of image %q is unknown, "+
 			"because containers run as processes of this machine", l.c.Image)
 	}
 	place, err := l.w.n.place(l.pod, l.c)
@@ -163,7 +163,7 @@ func (l *launch) command() (process.Command, error) {
 	}, nil
 }
 
-// notFound explains a command that is not there.
+// notFound explains that a command was not found.
 func (l *launch) notFound(image string, err error) error {
 	if image == "" {
 		return fmt.Errorf("the command %q of image %q was not found in the PATH of this machine (%w). Containers run as processes here: "+
@@ -182,7 +182,7 @@ func (l *launch) binds() []shim.Mount {
 	return l.plan.Binds
 }
 
-// mounts makes the container's volumes visible, in one way or another, and rewrites what can be told only in words.
+// mounts makes the container's volumes visible at their mount paths, or rewrites the paths where that is impossible.
 func (l *launch) mounts(place place, image string) error {
 	message := podvolume.Rewrite{From: l.c.TerminationMessagePath, To: filepath.Join(l.dir, messageFile)}
 	if message.From != "" {
@@ -226,7 +226,7 @@ func (l *launch) mounts(place place, image string) error {
 	return nil
 }
 
-// rewrite replaces a path wherever the container mentions it, and tells whether it does.
+// rewrite replaces a path wherever the container mentions it, and reports whether it does.
 func (l *launch) rewrite(r podvolume.Rewrite) bool {
 	found := false
 	apply := func(text string) string {
@@ -241,7 +241,7 @@ func (l *launch) rewrite(r podvolume.Rewrite) bool {
 	return found
 }
 
-// scratch tells whether a mount is of an empty directory of this container's own.
+// scratch reports whether a mount is an emptyDir that only this container uses.
 func (l *launch) scratch(m corev1.VolumeMount) bool {
 	for _, v := range l.pod.Spec.Volumes {
 		if v.Name == m.Name {
@@ -276,7 +276,7 @@ func (l *launch) subPath(source string, m corev1.VolumeMount) (string, error) {
 	return filepath.Join(source, sub), nil
 }
 
-// seen is where a path of the process lies on this machine.
+// seen translates a path of the process to this machine.
 func (l *launch) seen(path string) string {
 	best, source := "", ""
 	for _, m := range l.binds() {

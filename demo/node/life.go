@@ -9,7 +9,7 @@ import (
 )
 
 // live runs the containers: init containers one after the other, sidecars among them for as long as the others run,
-// then the rest together. It returns when all have ended or the node goes.
+// then the rest together. It returns when all have ended or the node stops.
 func (w *worker) live(ctx context.Context) {
 	w.recover()
 	w.changed()
@@ -46,7 +46,7 @@ func (w *worker) live(ctx context.Context) {
 	}
 }
 
-// keep runs a container until it needs to run no more, and tells whether it ended well.
+// keep runs a container, with restarts, until its end is final, and reports whether it succeeded.
 func (w *worker) keep(ctx context.Context, c *container) bool {
 	pause := w.n.cfg.RestartBackoff
 	for {
@@ -97,7 +97,7 @@ func (w *worker) backOff(c *container, pause time.Duration) bool {
 	return false
 }
 
-// judge tells whether a container that has ended did so well, and whether it is to be started again.
+// judge reports whether a container succeeded, and whether it is to be restarted.
 func (w *worker) judge(c *container) (ok, again bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 // memoryDir is where files live in memory: nowhere.
 const memoryDir = ""
 
-// fallbackMemory is assumed where the machine does not tell.
+// fallbackMemory is assumed where the machine's memory is unknown.
 const fallbackMemory = 8 << 30
 
 // machineMemory is the memory of the machine in bytes.

@@ -25,9 +25,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/node/podenv"
 	"github.com/flyte-binary/flyte-binary/demo/node/podvolume"
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
+	"github.com/flyte-binary/flyte-binary/internal/apiretry"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
-	"github.com/flyte-binary/flyte-binary/internal/patience"
 )
 
 // Node is the local node.
@@ -59,7 +59,7 @@ type Node struct {
 
 var _ lifecycle.Part = (*Node)(nil)
 
-// New makes a node for the cluster that config leads to; Start brings it up.
+// New returns a node for the cluster of config. It does nothing until Start.
 func New(cfg Config, config *rest.Config, log zerolog.Logger, clk clock.Clock) (*Node, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("local node: %w", err)
@@ -72,7 +72,7 @@ func New(cfg Config, config *rest.Config, log zerolog.Logger, clk clock.Clock) (
 		cfg.Certificates = filepath.Join(cfg.DataDir, "pki")
 	}
 	config = rest.CopyConfig(config)
-	config.Wrap(patience.Watches(clk, log))
+	config.Wrap(apiretry.Watches(clk, log))
 	config.QPS = -1 // the node makes few calls for each pod, and the pods are what they are
 	config.ContentType, config.AcceptContentTypes = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf,application/json"
 	client, err := kubernetes.NewForConfig(config)
@@ -103,7 +103,7 @@ func New(cfg Config, config *rest.Config, log zerolog.Logger, clk clock.Clock) (
 // takes pods.
 func (n *Node) Start(ctx context.Context) error {
 	if err := os.MkdirAll(n.podsDir(), 0o700); err != nil {
-		return fmt.Errorf("make the node's data directory: %w", err)
+		return fmt.Errorf("create the node's data directory: %w", err)
 	}
 	var err error
 	namespaces := !n.cfg.PortableMounts && podvolume.HaveNamespaces()
@@ -136,8 +136,8 @@ func (n *Node) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop implements lifecycle.Part: it ends every process and reports each pod as ended by the node, which is no fault of
-// what ran in it.
+// Stop implements lifecycle.Part: it ends every process and reports each pod as ended by the node, a disruption that is
+// not the fault of the task.
 func (n *Node) Stop(ctx context.Context) error {
 	for _, w := range n.close() {
 		w.requestStop(stopShutdown, n.cfg.StopGrace)
@@ -154,7 +154,7 @@ func (n *Node) Detach(ctx context.Context) error {
 	return n.finish(ctx)
 }
 
-// close lets no more workers begin and returns those that are there.
+// close lets no more workers start and returns the existing ones.
 func (n *Node) close() []*worker {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -193,7 +193,7 @@ func (n *Node) finish(ctx context.Context) error {
 
 func (n *Node) podsDir() string { return filepath.Join(n.cfg.DataDir, "pods") }
 
-// observe takes news of a pod of this node.
+// observe handles a change of a pod of this node.
 func (n *Node) observe(pod *corev1.Pod) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -209,7 +209,7 @@ func (n *Node) observe(pod *corev1.Pod) {
 	w.observe(pod)
 }
 
-// forget takes the news that a pod is gone from the API.
+// forget handles the removal of a pod from the API.
 func (n *Node) forget(uid types.UID) {
 	n.mu.Lock()
 	w := n.workers[uid]
@@ -232,7 +232,7 @@ func (n *Node) find(namespace, name string) *worker {
 	return nil
 }
 
-// after waits and tells whether the time passed before one of the channels closed.
+// after waits and reports whether the time passed before one of the channels closed.
 func (n *Node) after(d time.Duration, stop ...<-chan struct{}) bool {
 	timer := n.clk.NewTimer(d)
 	defer timer.Stop()
@@ -267,7 +267,7 @@ func tombstone(object any) (*corev1.Pod, bool) {
 	return pod, ok
 }
 
-// shortHash tells the nodes of a machine apart.
+// shortHash distinguishes the nodes of a machine.
 func shortHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:4])

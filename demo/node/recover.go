@@ -14,8 +14,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
 )
 
-// recover finds what an earlier node started of this pod. A container that the API has as started and of which nothing
-// is found is lost, and said to be.
+// recover finds the containers of this pod that an earlier node started. A container that is started in the API and not
+// found here is reported as lost.
 func (w *worker) recover() {
 	pod := w.pod()
 	reported := map[string]corev1.ContainerStatus{}
@@ -59,7 +59,7 @@ func (w *worker) attach(c *container, run int32) {
 	c.restarts = run
 	switch {
 	case errors.Is(err, process.ErrNeverStarted):
-		_ = os.RemoveAll(dir) // the run is made again
+		_ = os.RemoveAll(dir) // the run is created again
 		return
 	case err != nil:
 		w.log.Error().Err(err).Str("container", c.spec.Name).Msg("an earlier run cannot be read; it counts as lost")
@@ -86,7 +86,7 @@ func (w *worker) presumeLost(c *container, status corev1.ContainerStatus) {
 	w.lose(c, status.State.Running.StartedAt)
 }
 
-// lose ends a container about which nothing is known. Called with the lock held.
+// lose ends a container whose fate is unknown. Called with the lock held.
 func (w *worker) lose(c *container, startedAt metav1.Time) {
 	c.lost = true
 	c.state = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
@@ -114,7 +114,7 @@ func (w *worker) recall() {
 	}
 }
 
-// endOrphan ends what is left of a pod that left the API while no node was there, and removes its files.
+// endOrphan ends the processes of a pod that was removed from the API while no node ran, and removes its files.
 func (n *Node) endOrphan(dir string) {
 	runs, err := filepath.Glob(filepath.Join(dir, "containers", "*", "*"))
 	if err != nil {
@@ -134,6 +134,6 @@ func (n *Node) endOrphan(dir string) {
 	}
 	errs := []error{n.volumes.RemoveAll(types.UID(filepath.Base(dir))), os.RemoveAll(dir)}
 	if err := errors.Join(errs...); err != nil {
-		n.log.Warn().Err(err).Msg("the files of an earlier pod were not removed")
+		n.log.Warn().Err(err).Msg("cannot remove the files of an earlier pod")
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// version is what the node calls itself where a kubelet has its version.
+// version is what the node reports as its kubelet version.
 const version = "v1.36.3-local"
 
 // labels of the node object. Pods that select others do not fit.
@@ -25,7 +25,7 @@ func (n *Node) labels() map[string]string {
 	}
 }
 
-// register makes the node object or takes over that of an earlier node.
+// register creates the node object or adopts that of an earlier node.
 func (n *Node) register(ctx context.Context) error {
 	nodes := n.client.CoreV1().Nodes()
 	wanted := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.cfg.Name, Labels: n.labels()}}
@@ -90,11 +90,11 @@ const statusEvery = 30
 func (n *Node) heartbeat() {
 	for beat := 1; ; beat++ {
 		if err := n.renew(n.ctx); err != nil && n.ctx.Err() == nil {
-			n.log.Warn().Err(err).Msg("the node's lease was not renewed")
+			n.log.Warn().Err(err).Msg("cannot renew the node's lease")
 		}
 		if beat%statusEvery == 0 {
 			if err := n.reportStatus(n.ctx, false); err != nil && n.ctx.Err() == nil {
-				n.log.Warn().Err(err).Msg("the node's status was not reported")
+				n.log.Warn().Err(err).Msg("cannot report the node's status")
 			}
 		}
 		if !n.after(n.cfg.Heartbeat) {
@@ -103,7 +103,7 @@ func (n *Node) heartbeat() {
 	}
 }
 
-// renew makes the lease or moves its time on.
+// renew creates or renews the lease.
 func (n *Node) renew(ctx context.Context) error {
 	leases := n.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	now := metav1.NewMicroTime(n.clk.Now())

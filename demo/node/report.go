@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// changed says that the status is another. It never blocks.
+// changed signals that the status has changed. It never blocks.
 func (w *worker) changed() {
 	select {
 	case w.dirty <- struct{}{}:
@@ -21,7 +21,7 @@ func (w *worker) changed() {
 }
 
 // report writes the pod's status whenever it has changed. Changes wait a moment for others, the end does not. It returns
-// when the end is written, however long that takes, or when there is nobody to tell.
+// when the end is written, however long that takes, or when the pod or the node is gone.
 func (w *worker) report(ctx context.Context) {
 	var written corev1.PodStatus
 	for {
@@ -58,7 +58,7 @@ func (w *worker) settled(ctx context.Context) bool {
 	return true
 }
 
-// write writes a status, and a newer one when that takes several tries. It returns false when the pod is gone.
+// write writes a status, with retries that use the newest one. It returns false if the pod is gone.
 func (w *worker) write(ctx context.Context, status *corev1.PodStatus, final *bool) bool {
 	pod := w.pod()
 	for pause := retryPause(0); ; pause = retryPause(pause) {
@@ -69,7 +69,7 @@ func (w *worker) write(ctx context.Context, status *corev1.PodStatus, final *boo
 		case apierrors.IsNotFound(err), apierrors.IsConflict(err), ctx.Err() != nil:
 			return false // a pod of another uid has its name by now, or the node goes
 		}
-		w.log.Warn().Err(err).Bool("final", *final).Msg("a pod's status was not written; it is tried again")
+		w.log.Warn().Err(err).Bool("final", *final).Msg("writing a pod's status failed; retrying")
 		if !w.n.after(pause, w.gone) {
 			return false
 		}

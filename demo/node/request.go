@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// request is what a pod asks for: all that its containers need at a time.
+// request is the resources that a pod requests: the most that its containers use at the same time.
 func request(pod *corev1.Pod) corev1.ResourceList {
 	sidecars := corev1.ResourceList{}
 	peak := corev1.ResourceList{}

@@ -163,7 +163,7 @@ func TestStoppingEndsEveryProcess(t *testing.T) {
 
 	b.start(t)
 	require.Equal(t, corev1.PodSucceeded, b.run(t, b.shell("exit 0")).Status.Phase)
-	require.Equal(t, "", b.logs(t, done, &corev1.PodLogOptions{}), "logs of earlier pods are still there")
+	require.Empty(t, b.logs(t, done, &corev1.PodLogOptions{}), "logs of earlier pods are still there")
 	b.delete(t, done, 0)
 	_, err = b.client.CoreV1().Pods(b.namespace).Get(t.Context(), done.Name, metav1.GetOptions{})
 	require.True(t, apierrors.IsNotFound(err))

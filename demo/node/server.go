@@ -57,7 +57,7 @@ func startServer(n *Node, certificates Certificates) (*server, error) {
 	}
 	n.loops.Go(func() {
 		if err := s.http.ServeTLS(listener, "", ""); !errors.Is(err, http.ErrServerClosed) {
-			n.log.Error().Err(err).Msg("logs are no longer served")
+			n.log.Error().Err(err).Msg("the log server failed")
 		}
 	})
 	return s, nil
@@ -93,7 +93,7 @@ func (s *server) containerLogs(w http.ResponseWriter, r *http.Request) {
 	}
 	log := filepath.Join(p.Dir(), process.LogFile)
 	if err := podlog.Copy(r.Context(), w, log, options, p.Done(), s.n.clk, flush); err != nil && r.Context().Err() == nil {
-		s.n.log.Warn().Err(err).Str("pod", pod).Str("container", name).Msg("a log was not read to its end")
+		s.n.log.Warn().Err(err).Str("pod", pod).Str("container", name).Msg("reading a log failed")
 	}
 }
 

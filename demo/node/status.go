@@ -12,7 +12,7 @@ type verdict struct {
 	disruption      string // reason of the condition that marks an end that was not the pod's own
 }
 
-// decide says how the pod ended, once nothing of it runs.
+// decide determines how the pod ended, once nothing of it runs.
 func (w *worker) decide() {
 	w.mu.Lock()
 	w.verdict = w.judgePod()
@@ -115,7 +115,7 @@ func (w *worker) status() (corev1.PodStatus, bool) {
 	return status, w.verdict != nil
 }
 
-// phase sums the containers up. Called with the lock held.
+// phase derives the phase of the pod from its containers. Called with the lock held.
 func (w *worker) phase() corev1.PodPhase {
 	if w.verdict != nil {
 		return w.verdict.phase
@@ -165,7 +165,7 @@ func (w *worker) containerStatus(c *container) corev1.ContainerStatus {
 	return status
 }
 
-// imageID names the directory that stood in for the image.
+// imageID names the directory that replaced the image.
 func (w *worker) imageID(c *container) string {
 	if c.state.Waiting != nil && c.restarts == 0 {
 		return ""

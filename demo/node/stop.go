@@ -14,7 +14,7 @@ const (
 	stopShutdown stopReason = "shutdown"
 )
 
-// stopRequest is the wish that a pod ends.
+// stopRequest is a request to stop a pod.
 type stopRequest struct {
 	reason   stopReason
 	at       time.Time
@@ -44,7 +44,7 @@ func (w *worker) requestStop(reason stopReason, grace time.Duration) {
 	}
 }
 
-// terminate sees a stop through.
+// terminate carries out a stop request.
 func (w *worker) terminate() {
 	w.mu.Lock()
 	for _, c := range w.containers {

@@ -65,7 +65,7 @@ func (n *Node) watch(ctx context.Context) error {
 	return nil
 }
 
-// bound takes news of a pod of this node, from whoever gave it to us.
+// bound handles a change of a pod of this node, bound by any scheduler.
 func (n *Node) bound(object any) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
@@ -114,6 +114,6 @@ func (n *Node) clean() {
 		n.loops.Go(func() { n.endOrphan(dir) })
 	}
 	if err := n.mounter.Sweep(); err != nil {
-		n.log.Warn().Err(err).Msg("mount paths of earlier pods were not removed")
+		n.log.Warn().Err(err).Msg("cannot remove mount paths of earlier pods")
 	}
 }

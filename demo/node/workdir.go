@@ -28,7 +28,7 @@ type place struct {
 	work, temp, home string
 }
 
-// place makes a container's directories. Those of a run's pod are kept when the pod is deleted: the results of a task may
+// place creates a container's directories. Those of a run's pod are kept when the pod is deleted: the results of a task may
 // name files in its working directory, and they live as long as the run (see RemoveRun). Temporary directories have short
 // names of their own, since sockets are made in them.
 func (n *Node) place(pod *corev1.Pod, c *corev1.Container) (place, error) {
@@ -37,12 +37,12 @@ func (n *Node) place(pod *corev1.Pod, c *corev1.Container) (place, error) {
 	p.temp = filepath.Join(n.cfg.DataDir, "tmp", shortUID(pod)+"-"+strconv.Itoa(indexOf(pod, c)))
 	for _, dir := range []string{p.work, p.home, p.temp} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return p, fmt.Errorf("make the container's working directory: %w", err)
+			return p, fmt.Errorf("create the container's working directory: %w", err)
 		}
 	}
 	// The link says which temporary directories go with the run.
 	if err := os.Symlink(p.temp, filepath.Join(root, "tmp")); err != nil && !errors.Is(err, os.ErrExist) {
-		return p, fmt.Errorf("make the container's working directory: %w", err)
+		return p, fmt.Errorf("create the container's working directory: %w", err)
 	}
 	return p, nil
 }
@@ -108,7 +108,7 @@ func attemptOf(pod *corev1.Pod, c *corev1.Container) string {
 	return "1"
 }
 
-// segment makes a label fit for one step of a path.
+// segment makes a label usable as one element of a path.
 func segment(label string) string {
 	label = strings.ReplaceAll(label, string(filepath.Separator), "_")
 	if label == "" || label == "." || label == ".." {
@@ -117,7 +117,7 @@ func segment(label string) string {
 	return label
 }
 
-// shortUID is unlikely to be that of another pod of this machine.
+// shortUID is unlikely to collide with another pod of this machine.
 func shortUID(pod *corev1.Pod) string {
 	uid := strings.ReplaceAll(string(pod.UID), "-", "")
 	return uid[:min(12, len(uid))]

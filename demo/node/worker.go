@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// worker goes through the life of one pod.
+// worker runs the life cycle of one pod.
 type worker struct {
 	n   *Node
 	uid types.UID
@@ -70,7 +70,7 @@ func (w *worker) pod() *corev1.Pod {
 	return w.latest
 }
 
-// observe takes news of the pod.
+// observe handles a change of the pod.
 func (w *worker) observe(pod *corev1.Pod) {
 	w.mu.Lock()
 	w.latest = pod
@@ -88,13 +88,13 @@ func (w *worker) observe(pod *corev1.Pod) {
 	w.requestStop(stopDeleted, grace)
 }
 
-// vanish takes the news that the pod has left the API, perhaps by force.
+// vanish handles the removal of the pod from the API, which may have been forced.
 func (w *worker) vanish() {
 	close(w.gone)
 	w.requestStop(stopDeleted, 0)
 }
 
-// letGo tells the worker of an ended pod not to wait for its deletion.
+// letGo stops the wait of an ended pod's worker for its deletion.
 func (w *worker) letGo() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,7 +124,7 @@ func (w *worker) run() {
 		return // the processes go on, and so does what they use
 	}
 	if err := w.n.volumes.Remove(w.pod()); err != nil {
-		w.log.Warn().Err(err).Msg("volumes in memory were not removed")
+		w.log.Warn().Err(err).Msg("cannot remove volumes in memory")
 	}
 	w.part(ctx)
 }
@@ -150,7 +150,7 @@ func (w *worker) part(ctx context.Context) {
 		return
 	}
 	if err := errors.Join(os.RemoveAll(w.dir), w.n.removeTemporary(w.pod())); err != nil {
-		w.log.Warn().Err(err).Msg("the files of a pod were not removed")
+		w.log.Warn().Err(err).Msg("cannot remove the files of a pod")
 	}
 }
 
@@ -165,7 +165,7 @@ func (w *worker) remove(ctx context.Context) {
 		if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) || ctx.Err() != nil {
 			return
 		}
-		w.log.Warn().Err(err).Msg("a pod was not removed; it is tried again")
+		w.log.Warn().Err(err).Msg("deleting a pod failed; retrying")
 		if !w.n.after(pause, w.gone) {
 			return
 		}

@@ -1,4 +1,4 @@
-// Package pyenv finds or makes the Python environment in which the demo runs tasks: a virtual environment with the
+// Package pyenv finds or creates the Python environment in which the demo runs tasks: a virtual environment with the
 // released Flyte SDK, whose bin directory has the program a0.
 package pyenv
 
@@ -16,16 +16,16 @@ import (
 // Requirement is what a new environment gets: the release that the tests of this version ran against.
 const Requirement = "flyte==2.12.1"
 
-// Check tells whether tasks can run in the environment.
+// Check returns an error if tasks cannot run in the environment.
 func Check(dir string) error {
 	if info, err := os.Stat(filepath.Join(dir, "bin", "a0")); err != nil || info.IsDir() {
-		return fmt.Errorf("%s is no Python environment with the Flyte SDK (it has no bin/a0): make one with "+
+		return fmt.Errorf("%s is not a Python environment with the Flyte SDK (it has no bin/a0): create one with "+
 			"`python3 -m venv %s && %s/bin/pip install flyte`", dir, dir, dir)
 	}
 	return nil
 }
 
-// Ensure makes the environment unless it is complete. progress takes the output of what it runs.
+// Ensure creates the environment unless it is complete. progress receives the output of the commands.
 func Ensure(ctx context.Context, dir string, progress io.Writer) error {
 	if Check(dir) == nil {
 		return nil
@@ -33,16 +33,16 @@ func Ensure(ctx context.Context, dir string, progress io.Writer) error {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		return errors.New("no python3 found: install Python 3.10 or newer (Debian and Ubuntu: " +
-			"`apt-get install python3 python3-venv`), or name an environment that has the Flyte SDK with --python")
+			"`apt-get install python3 python3-venv`), or pass an environment that has the Flyte SDK with --python DIR")
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return fmt.Errorf("make %s: %w", filepath.Dir(dir), err)
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // tasks may run as other users
+		return fmt.Errorf("create %s: %w", filepath.Dir(dir), err)
 	}
 	if out, err := run(ctx, progress, python, "-m", "venv", "--clear", dir); err != nil {
 		if strings.Contains(out, "ensurepip") || strings.Contains(out, "No module named venv") {
 			return errors.New("python3 has no venv module: install it (Debian and Ubuntu: `apt-get install python3-venv`)")
 		}
-		return fmt.Errorf("make a Python environment in %s: %w: %s", dir, err, out)
+		return fmt.Errorf("create a Python environment in %s: %w: %s", dir, err, out)
 	}
 	out, err := run(ctx, progress, filepath.Join(dir, "bin", "python"), "-m", "pip", "install",
 		"--disable-pip-version-check", "--no-input", "--progress-bar", "off", Requirement)
@@ -52,7 +52,7 @@ func Ensure(ctx context.Context, dir string, progress io.Writer) error {
 	return Check(dir)
 }
 
-// run gives what the program said at the end, so that an error can carry it.
+// run returns the end of the program's output, for errors.
 func run(ctx context.Context, progress io.Writer, name string, args ...string) (string, error) {
 	var last lastLines
 	cmd := exec.CommandContext(ctx, name, args...)

@@ -22,7 +22,7 @@ func TestCheckSaysHowToGetTheSDK(t *testing.T) {
 	require.ErrorContains(t, pyenv.Check(dir), "pip install flyte")
 	program(t, filepath.Join(dir, "bin", "a0"), "")
 	require.NoError(t, pyenv.Check(dir))
-	require.NoError(t, pyenv.Ensure(t.Context(), dir, io.Discard), "a complete environment is left alone")
+	require.NoError(t, pyenv.Ensure(t.Context(), dir, io.Discard), "a complete environment is not changed")
 }
 
 func TestEnsureSaysWhatIsMissing(t *testing.T) {

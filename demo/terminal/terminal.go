@@ -1,5 +1,5 @@
-// Package terminal prints what a person sees of the demo: one line per component as it comes up. Everything else goes
-// to log files.
+// Package terminal prints the demo's output: one line per component when it is ready. Everything else goes to log
+// files.
 package terminal
 
 import (
@@ -29,7 +29,7 @@ func (t *Terminal) Line(format string, args ...any) {
 	_, _ = fmt.Fprintf(t.out, format+"\n", args...)
 }
 
-// Step runs the start of a component and prints how long it took. detail may be empty.
+// Step starts a component and prints how long it took. detail may be empty.
 func (t *Terminal) Step(name, detail string, start func() error) error {
 	began := t.clock.Now()
 	if err := start(); err != nil {
@@ -49,10 +49,10 @@ func (t *Terminal) Write(p []byte) (int, error) {
 	return t.out.Write(p)
 }
 
-// seconds is a duration as people read it.
+// seconds formats a duration in seconds.
 func seconds(d time.Duration) string { return fmt.Sprintf("%.2fs", d.Seconds()) }
 
-// IsTerminal tells whether the writer is a screen.
+// IsTerminal reports whether the writer is a terminal.
 func IsTerminal(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	if !ok {

@@ -1,4 +1,4 @@
-"""Tasks whose outputs are cached. Each execution leaves a mark of its own, so that a test sees whether there was one."""
+"""Tasks whose outputs are cached. Each execution leaves a unique mark, so that a test can tell whether the task ran."""
 
 import asyncio
 import dataclasses

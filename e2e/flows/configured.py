@@ -1,4 +1,4 @@
-"""Tasks that tell what the platform gave them, and tasks that go on where an earlier attempt stopped."""
+"""Tasks that return what the platform gave them, and tasks that continue where an earlier attempt stopped."""
 
 import os
 import signal
@@ -26,7 +26,7 @@ async def nothing() -> str:
 
 @env.task(retries=1)
 async def in_steps() -> list[str]:
-    """Attempt 1 saves its steps and is killed, attempt 2 fails without a word, attempt 3 goes on from attempt 1's."""
+    """Attempt 1 saves its steps and is killed, attempt 2 fails without a checkpoint, attempt 3 continues from that of attempt 1."""
     checkpoint = flyte.ctx().checkpoint
     found = await checkpoint.load()
     steps = found.read_bytes().decode().split() if found else []

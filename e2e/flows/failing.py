@@ -1,4 +1,4 @@
-"""Tasks that end badly, and parents that see it."""
+"""Tasks that fail, and parents that handle it."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""A task that says something and waits."""
+"""A task that prints a line and waits."""
 
 import asyncio
 

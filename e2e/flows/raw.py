@@ -1,4 +1,4 @@
-"""Containers that know nothing of this system: plain commands between two directories."""
+"""Containers without the SDK: plain commands between an inputs and an outputs directory."""
 
 import datetime
 import typing

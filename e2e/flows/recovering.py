@@ -1,4 +1,4 @@
-"""Runs that fail until what they need is there, and that keep a diary of what really ran."""
+"""Runs that fail until a dependency exists, and that record which actions really ran."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Tasks whose time is over, sleeps that the engine does, and conditions that people answer."""
+"""Tasks that time out, sleeps without a pod, and conditions that people answer."""
 
 import asyncio
 from datetime import timedelta
@@ -22,7 +22,7 @@ async def runs_too_long() -> int:
 
 @env.task(timeout=flyte.Timeout(deadline=timedelta(seconds=4)), retries=3)
 async def misses_its_deadline() -> int:
-    await asyncio.sleep(60)
+    await asyncio.sleep(600)
     return 1
 
 

@@ -24,13 +24,13 @@ const (
 	domain       = "development"
 )
 
-// patience bounds everything that a test waits for.
-const patience = 3 * time.Minute
+// waitLimit bounds everything that a test waits for.
+const waitLimit = 3 * time.Minute
 
 func TestRunFromGo(t *testing.T) {
 	for name, client := range clients(t, endpoint(t)) {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 			defer cancel()
 			t.Run("to its end", func(t *testing.T) { toItsEnd(ctx, t, client) })
 			t.Run("abort", func(t *testing.T) { abort(ctx, t, client) })

@@ -1,30 +1,36 @@
 package failure
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-// maxMessage is how many bytes of an error's text are kept; the SDK shows messages whole, and the log has the rest.
+// maxMessage is how many bytes of an error's text are kept. The SDK shows messages whole, and the log has the rest.
 const maxMessage = 16 << 10
 
-// Failure is why one attempt was lost.
+// Failure is why one attempt was lost. It is an error, so that code which builds or reads the objects of an attempt has
+// one way to report both: a *Failure in an error's chain means that the attempt is lost; any other error says nothing
+// about the attempt, and the operation is retried.
+//
+//nolint:errname // the domain's word, see docs/failures.md
 type Failure struct {
 	Reason Reason
 	Class  Class
-	// Recoverable says that another attempt may go better.
+	// Recoverable says that another attempt may succeed.
 	Recoverable bool
-	// Code is what clients match on: the reason, or the code that the task itself gave.
+	// Code is what clients match on: the reason, or the code that the task itself reported.
 	Code string
-	// Message explains it.
+	// Message explains the failure to the owner of the task.
 	Message string
-	// Origin is whose fault the task itself says it is, where that is not what the class says.
+	// Origin is who the task itself blames, where that differs from Class.
 	Origin core.ExecutionError_ErrorKind
 }
 
-// New is the failure of a row, with a detail in the words of whoever observed it. The detail may be empty.
+// New returns the failure of a reason. The detail follows the words of the table; it is formatted when there are args and
+// may be empty.
 func New(reason Reason, detail string, args ...any) *Failure {
 	row := Table()[reason]
 	if len(args) > 0 {
@@ -37,8 +43,8 @@ func New(reason Reason, detail string, args ...any) *Failure {
 	return &Failure{Reason: reason, Class: row.Class, Recoverable: row.Recoverable, Code: string(reason), Message: clip(message)}
 }
 
-// FromTask is the failure that the task reported in its error document. Whomever it blames, it is the task that failed,
-// and its own retries are what it has against that.
+// FromTask returns the failure that the task reported in its error document. Whoever the document blames, the task
+// failed, and only its own retries apply.
 func FromTask(reported *core.ContainerError) *Failure {
 	result := &Failure{
 		Reason:      TaskFailed,
@@ -46,6 +52,7 @@ func FromTask(reported *core.ContainerError) *Failure {
 		Recoverable: reported.GetKind() == core.ContainerError_RECOVERABLE,
 		Code:        reported.GetCode(),
 		Message:     clip(reported.GetMessage()),
+		Origin:      reported.GetOrigin(),
 	}
 	if result.Code == "" {
 		result.Code = string(TaskFailed)
@@ -53,29 +60,41 @@ func FromTask(reported *core.ContainerError) *Failure {
 	if result.Message == "" {
 		result.Message = Table()[TaskFailed].Words
 	}
-	result.Origin = reported.GetOrigin()
 	return result
 }
 
-// OverTime is the failure of an attempt whose time is over, in the words of that limit.
+// OverTime returns the failure of an attempt that exceeded a time limit. The words name the limit and replace those of
+// the table.
 func OverTime(reason Reason, words string) *Failure {
 	row := Table()[reason]
 	return &Failure{Reason: reason, Class: row.Class, Recoverable: row.Recoverable, Code: string(reason), Message: words}
 }
 
-// TimedOut says that the attempt was lost because its time was over.
+// Of returns the failure in the chain of an error; nil when there is none.
+func Of(err error) *Failure {
+	var found *Failure
+	if errors.As(err, &found) {
+		return found
+	}
+	return nil
+}
+
+// Error implements error.
+func (f *Failure) Error() string { return f.Code + ": " + f.Message }
+
+// TimedOut says that the attempt exceeded one of its time limits.
 func (f *Failure) TimedOut() bool {
 	return f.Reason == RuntimeExceeded || f.Reason == DeadlineExceeded || f.Reason == QueuedTooLong
 }
 
-// With adds a detail to the message.
+// With returns the failure with a detail appended to its message.
 func (f *Failure) With(detail string) *Failure {
 	result := *f
 	result.Message = clip(f.Message + "; " + detail)
 	return &result
 }
 
-// GivenUp is the last failure of an action whose system budget is used up.
+// GivenUp returns the final failure of an action whose budget for failures of the system is used up after this many.
 func (f *Failure) GivenUp(failures int32) *Failure {
 	result := *f
 	result.Recoverable = false
@@ -84,10 +103,10 @@ func (f *Failure) GivenUp(failures int32) *Failure {
 	return &result
 }
 
-// IsUsers says whether the attempt counts against the task's own retries.
+// IsUsers says whether the attempt consumes one of the task's own retries.
 func (f *Failure) IsUsers() bool { return f.Class == User }
 
-// Proto is the failure as clients get it.
+// Proto returns the failure as clients receive it.
 func (f *Failure) Proto() *core.ExecutionError {
 	result := &core.ExecutionError{
 		Code:           f.Code,
@@ -104,7 +123,7 @@ func (f *Failure) Proto() *core.ExecutionError {
 	return result
 }
 
-// clip keeps the beginning and the end, where tracebacks have their point.
+// clip keeps the beginning and the end, where tracebacks have their cause.
 func clip(text string) string {
 	if len(text) <= maxMessage {
 		return text

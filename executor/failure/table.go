@@ -1,9 +1,10 @@
-// Package failure knows every way in which an attempt can be lost: one closed table that says who is at fault, whether
-// another attempt makes sense, and how to say it to people. It stands below the plugins and the reconciler, and reads
-// nothing but what Kubernetes reports.
+// Package failure lists every way in which an attempt can be lost: one closed table that says who is responsible, whether
+// another attempt makes sense, and how to explain it to the owner of the task. Every plugin uses it. It knows no
+// Kubernetes types: executor/podstatus diagnoses pods, executor/attemptobject refused creations.
 package failure
 
-// Class says who lost an attempt. Only the class User consumes the retries of the task.
+// Class says who is responsible for a lost attempt. Only the class User consumes the retries of the task. A quota that is
+// used up is no class: it loses no attempt, the plugin waits and retries.
 type Class uint8
 
 // The classes.
@@ -12,21 +13,22 @@ const (
 	User Class = iota + 1
 	// System is this installation or its cluster.
 	System
-	// Preempted is a node that was taken away in favour of something else.
+	// Preempted is a node that was given to other work.
 	Preempted
-	// Infra is a machine that went away or refused the pod.
+	// Infra is a machine that disappeared or refused the pod.
 	Infra
 )
 
-// String is for logs.
+// String returns the name of the class for logs and documentation.
 func (c Class) String() string {
 	return [...]string{"none", "user", "system", "preempted", "infra"}[c]
 }
 
-// Reason is one row of the table.
+// Reason names one row of the table. It is the code that clients see.
 type Reason string
 
-// The reasons. They are the codes that clients see; those the SDK knows have exceptions of their own.
+// The reasons. Codes that the SDK knows raise exceptions of their own there. Codes that name pods are part of the wire
+// contract; plugins use them for the other objects of an attempt too.
 const (
 	OOMKilled                 Reason = "OOMKilled"
 	ContainerFailed           Reason = "ContainerFailed"
@@ -54,9 +56,9 @@ const (
 	CreateContainerError      Reason = "CreateContainerError"
 	CreateContainerConfig     Reason = "CreateContainerConfigError"
 	ContainerStuck            Reason = "ContainerStuck"
-	PodRefused                Reason = "PodRefused"
-	PodForbidden              Reason = "PodForbidden"
-	PodTooLarge               Reason = "PodTooLarge"
+	ObjectRefused             Reason = "PodRefused"
+	ObjectForbidden           Reason = "PodForbidden"
+	ObjectTooLarge            Reason = "PodTooLarge"
 	BadTaskSpecification      Reason = "BadTaskSpecification"
 	OutputsMissing            Reason = "OutputsMissing"
 	ErrorUnreadable           Reason = "ErrorUnreadable"
@@ -65,16 +67,16 @@ const (
 	MaxSystemFailuresExceeded Reason = "MaxSystemFailuresExceeded"
 )
 
-// Row is what the table says of a reason.
+// Row describes a reason.
 type Row struct {
 	Class Class
-	// Recoverable says that another attempt may go better.
+	// Recoverable says that another attempt may succeed.
 	Recoverable bool
-	// Words explain the reason to the person whose task it was, before any detail.
+	// Words explain the reason to the owner of the task. Details follow them.
 	Words string
 }
 
-// Table has a row for every reason.
+// Table returns the row of every reason.
 func Table() map[Reason]Row {
 	return map[Reason]Row{
 		OOMKilled:                 {User, true, "the task used more memory than its limit and was killed; ask for more memory"},
@@ -103,9 +105,9 @@ func Table() map[Reason]Row {
 		CreateContainerError:      {User, true, "the container could not be created"},
 		CreateContainerConfig:     {User, true, "the container's configuration refers to something that does not exist, such as a secret"},
 		ContainerStuck:            {System, true, "the container does not start"},
-		PodRefused:                {User, false, "the cluster refused the pod as invalid"},
-		PodForbidden:              {User, false, "the cluster forbids this pod"},
-		PodTooLarge:               {User, false, "the pod is too large for the cluster; make arguments and environment smaller"},
+		ObjectRefused:             {User, false, "the cluster refused the pod as invalid"},
+		ObjectForbidden:           {User, false, "the cluster forbids this pod"},
+		ObjectTooLarge:            {User, false, "the pod is too large for the cluster; make arguments and environment smaller"},
 		BadTaskSpecification:      {User, false, "the task cannot be run as it is specified"},
 		OutputsMissing:            {System, true, "the process ended well, but the outputs that the task declares were not written"},
 		CopilotFailed:             {System, true, "the data of the container could not be carried"},

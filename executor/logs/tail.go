@@ -81,14 +81,10 @@ func (s *Service) open(ctx context.Context, request *enginev1.TailContainerReque
 		case !notStarted(err):
 			return nil, rpc.Unavailable(err, "read log of pod %s", request.GetPod())
 		case !request.GetFollow() || s.clock.Now().After(deadline):
-			return nil, nil
+			return nil, nil //nolint:nilnil // there is no log yet
 		}
-		timer := s.clock.NewTimer(startPause)
-		select {
-		case <-timer.C():
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, ctx.Err()
+		if err := clock.Sleep(ctx, s.clock, startPause); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -1,46 +1,83 @@
 package plugin
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
-// Registry finds the plugin of a task type.
+	"github.com/flyte-binary/flyte-binary/executor/failure"
+)
+
+// ConfigKey is the entry of a task template's config map that names the plugin of the task. It wins over the
+// configuration of the executor.
+const ConfigKey = "plugin"
+
+// Routes says which plugin runs which attempts.
+type Routes struct {
+	// Default is the name of the plugin of all other task types.
+	Default string
+	// TaskTypes are names of plugins by task type.
+	TaskTypes map[string]string
+}
+
+// Registry selects the plugin of an attempt.
 type Registry struct {
-	byType   map[string]Plugin
-	fallback Plugin
+	plugins []Plugin
+	byName  map[string]Plugin
+	routes  Routes
 }
 
-// NewRegistry makes a registry whose fallback serves every type that no other plugin serves.
-func NewRegistry(fallback Plugin) *Registry {
-	return &Registry{byType: map[string]Plugin{}, fallback: fallback}
-}
-
-// Add lets a plugin serve task types. A type is served by one plugin only.
-func (r *Registry) Add(plugin Plugin, taskTypes ...string) error {
-	for _, taskType := range taskTypes {
-		if other, taken := r.byType[taskType]; taken {
-			return fmt.Errorf("task type %q: served by %s already, not by %s", taskType, other.Name(), plugin.Name())
+// NewRegistry returns a registry of the plugins. It refuses two plugins of one name and routes to plugins that are not
+// there.
+func NewRegistry(routes Routes, plugins ...Plugin) (*Registry, error) {
+	r := &Registry{plugins: plugins, byName: map[string]Plugin{}, routes: routes}
+	for _, one := range plugins {
+		if r.byName[one.Name()] != nil {
+			return nil, fmt.Errorf("plugin %q: registered twice", one.Name())
 		}
-		r.byType[taskType] = plugin
+		r.byName[one.Name()] = one
 	}
-	return nil
-}
-
-// For is the plugin of a task type.
-func (r *Registry) For(taskType string) Plugin {
-	if plugin, ok := r.byType[taskType]; ok {
-		return plugin
+	if r.byName[routes.Default] == nil {
+		return nil, fmt.Errorf("default plugin %q: not one of %s", routes.Default, r.names())
 	}
-	return r.fallback
-}
-
-// All are the plugins, each once, the fallback first.
-func (r *Registry) All() []Plugin {
-	result := []Plugin{r.fallback}
-	seen := map[Plugin]bool{r.fallback: true}
-	for _, plugin := range r.byType {
-		if !seen[plugin] {
-			seen[plugin] = true
-			result = append(result, plugin)
+	for _, taskType := range slices.Sorted(maps.Keys(routes.TaskTypes)) {
+		if name := routes.TaskTypes[taskType]; r.byName[name] == nil {
+			return nil, fmt.Errorf("plugin %q of task type %q: not one of %s", name, taskType, r.names())
 		}
 	}
-	return result
+	return r, nil
 }
+
+// For returns the plugin of an attempt: the one that its task names, else that of its task type, else the default. A task
+// that names a plugin which is not enabled gets one that fails every attempt and says so.
+func (r *Registry) For(attempt *Attempt) Plugin {
+	if name := attempt.Template.GetConfig()[ConfigKey]; name != "" {
+		if named := r.byName[name]; named != nil {
+			return named
+		}
+		return missing{name: name, enabled: r.names()}
+	}
+	if name, routed := r.routes.TaskTypes[attempt.Template.GetType()]; routed {
+		return r.byName[name]
+	}
+	return r.byName[r.routes.Default]
+}
+
+// All returns every plugin once.
+func (r *Registry) All() []Plugin { return slices.Clone(r.plugins) }
+
+func (r *Registry) names() string { return strings.Join(slices.Sorted(maps.Keys(r.byName)), ", ") }
+
+// missing stands for a plugin that a task names and the executor does not have.
+type missing struct{ name, enabled string }
+
+func (m missing) Name() string { return m.name }
+
+func (m missing) Advance(context.Context, *Attempt) (State, error) {
+	return Lost(failure.New(failure.BadTaskSpecification,
+		"the task asks for plugin %q, which this installation has not enabled; enabled are: %s", m.name, m.enabled)), nil
+}
+
+func (m missing) Remove(context.Context, *Attempt) error { return nil }

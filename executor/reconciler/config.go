@@ -7,9 +7,7 @@ import (
 
 // Config configures the reconciler.
 type Config struct {
-	// Cluster is the name of this cluster in reports; may be empty.
-	Cluster string `mapstructure:"cluster"`
-	// Workers is how many TaskActions are worked on at once. Default 32.
+	// Workers is how many TaskActions are reconciled at once. Default 32.
 	Workers int `mapstructure:"workers"`
 	// MaxSystemFailures is how many attempts the system may lose of one action, beside the task's own retries.
 	// Default 3.
@@ -19,9 +17,9 @@ type Config struct {
 	SystemBackoff time.Duration `mapstructure:"systemBackoff"`
 	// MaxSystemBackoff is the longest such pause. Default 1 m.
 	MaxSystemBackoff time.Duration `mapstructure:"maxSystemBackoff"`
-	// StatusDelay is the age at which a TaskAction's status is written for people; most are gone before. Default 2 s.
+	// StatusDelay is the age at which a TaskAction's status is written for users; most are deleted before. Default 2 s.
 	StatusDelay time.Duration `mapstructure:"statusDelay"`
-	// Resync is how often the record is asked again about an action of which there is no news. Default 10 m.
+	// Resync is how often the unchanged state of an action is reported again, to learn whether it is still live. Default 10 m.
 	Resync time.Duration `mapstructure:"resync"`
 	// Sweep is how often pods without a TaskAction are looked for. Default 5 m.
 	Sweep time.Duration `mapstructure:"sweep"`

@@ -127,11 +127,11 @@ func TestPreciseTimes(t *testing.T) {
 	fake, _ := r.deps.Clock.(*clock.Fake)
 	fake.Step(300 * time.Millisecond)
 	e := &entry{}
-	require.Equal(t, now, r.precise(e, time.Unix(1000, 0)), "cut to this second: now is better")
-	require.Equal(t, now, r.precise(e, time.Unix(900, 0)), "never before what was told")
-	require.Equal(t, time.Unix(901, 0).UTC(), r.precise(&entry{}, time.Unix(900, 0)), "seen late: the end of that second")
-	require.Equal(t, now, r.precise(&entry{}, time.Unix(1090, 0)), "a node whose clock is ahead: not in the future")
-	require.Equal(t, now, r.precise(&entry{}, time.Time{}))
+	require.Equal(t, now, r.eventTime(e, time.Unix(1000, 0)), "cut to this second: now is better")
+	require.Equal(t, now, r.eventTime(e, time.Unix(900, 0)), "never before what was told")
+	require.Equal(t, time.Unix(901, 0).UTC(), r.eventTime(&entry{}, time.Unix(900, 0)), "seen late: the end of that second")
+	require.Equal(t, now, r.eventTime(&entry{}, time.Unix(1090, 0)), "a node whose clock is ahead: not in the future")
+	require.Equal(t, now, r.eventTime(&entry{}, time.Time{}))
 }
 
 func TestConfigNamesTheWrongField(t *testing.T) {

@@ -7,13 +7,14 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// Sink records transitions and tells what became of each, after the commit. It rides out outages.
+// Sink records transitions and returns the outcome of each, after the commit. It retries through outages.
 type Sink interface {
 	Record(ctx context.Context, transitions []*enginev1.Transition) ([]enginev1.TransitionOutcome, error)
 }
@@ -24,7 +25,7 @@ type Store interface {
 	Stat(ctx context.Context, uri string) (blobstore.Info, error)
 }
 
-// Sealer keeps the log of a container. The log of a pod that is gone is no error.
+// Sealer copies the log of a container to the object store. The log of a pod that does not exist is no error.
 type Sealer interface {
 	Seal(ctx context.Context, log plugin.Log, uri string) error
 }
@@ -35,16 +36,21 @@ type Deps struct {
 	Cache client.Reader
 	// Live reads from the API server.
 	Live client.Reader
-	// Writer writes TaskActions.
+	// Writer writes the status of TaskActions, and deletes orphaned pods.
 	Writer client.Client
 	// Plugins run attempts.
 	Plugins *plugin.Registry
 	Sink    Sink
 	Store   Store
-	// Sealer keeps logs; nil keeps none.
+	// Sealer seals logs; nil seals none.
 	Sealer Sealer
-	Clock  clock.Clock
-	Logger zerolog.Logger
+	// Cluster is the id of the cluster, for reports.
+	Cluster string
+	// Finished is called when nothing of a TaskAction is needed any more, to have it deleted. It does not block. It may be
+	// called again for the same TaskAction. Nil means that nobody deletes.
+	Finished func(*v1.TaskAction)
+	Clock    clock.Clock
+	Logger   zerolog.Logger
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
-// event is the bare event of a position.
+// event is the event of a position, without details.
 func (r *Reconciler) event(task *v1.TaskAction, at position, when time.Time) *workflow.ActionEvent {
 	return &workflow.ActionEvent{
 		Id:           actionOf(task).Proto(),
@@ -26,11 +26,11 @@ func (r *Reconciler) event(task *v1.TaskAction, at position, when time.Time) *wo
 		Version:      at.version,
 		UpdatedTime:  timestamppb.New(when),
 		ReportedTime: timestamppb.New(r.deps.Clock.Now()),
-		Cluster:      r.config.Cluster,
+		Cluster:      r.deps.Cluster,
 	}
 }
 
-// observed is the event of a state, with what people want to see of it.
+// observed is the event of a state, with what users see of it.
 func (r *Reconciler) observed(task *v1.TaskAction, at position, when time.Time, state plugin.State) *workflow.ActionEvent {
 	event := r.event(task, at, when)
 	event.LogContext, event.LogInfo = state.LogContext, state.LogLinks
@@ -61,8 +61,8 @@ func failureTransition(event *workflow.ActionEvent, f *failure.Failure) *enginev
 	return &enginev1.Transition{Event: event, Error: whole}
 }
 
-// news is a fingerprint of what clients see of a state within one phase.
-func news(state plugin.State) string {
+// fingerprint identifies what clients see of a state within one phase.
+func fingerprint(state plugin.State) string {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(state.Reason + "\x00" + state.Message + "\x00"))
 	encoded, _ := proto.MarshalOptions{Deterministic: true}.Marshal(state.LogContext)
@@ -78,10 +78,10 @@ func line(state plugin.State) string {
 	return state.Reason
 }
 
-// precise makes the best of a time that the cluster cut to seconds: the latest that it can have been. So a parent, whose
-// process ends after it was told of its child's end, never seems to have ended before the child. Times of one action
-// never go back.
-func (r *Reconciler) precise(entry *entry, seen time.Time) time.Time {
+// eventTime is the best estimate of a time that the cluster truncated to seconds: the latest that it can have been. So a
+// parent, whose process ends after it saw the end of its child, never seems to have ended before the child. Times of one
+// action never go back.
+func (r *Reconciler) eventTime(entry *entry, seen time.Time) time.Time {
 	result := r.deps.Clock.Now()
 	if latest := seen.UTC().Add(time.Second); !seen.IsZero() && latest.Before(result) {
 		result = latest

@@ -17,90 +17,91 @@ import (
 type memory struct {
 	mu      sync.Mutex
 	entries map[types.NamespacedName]*entry // GUARDED_BY(mu)
-	// inherited are TaskActions from before our time that have no entry yet.
-	inherited map[types.UID]struct{} // GUARDED_BY(mu)
+	// adopted are TaskActions that existed when this process began and have no entry yet.
+	adopted map[types.UID]struct{} // GUARDED_BY(mu)
 }
 
-// inherit notes a TaskAction that was there when we began.
-func (m *memory) inherit(task *v1.TaskAction) {
+// adopt notes a TaskAction that existed when this process began.
+func (m *memory) adopt(task *v1.TaskAction) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.inherited[task.UID] = struct{}{}
+	m.adopted[task.UID] = struct{}{}
 }
 
-// disinherit forgets one that went before anybody looked at it.
-func (m *memory) disinherit(uid types.UID) {
+// drop discards an adopted one that was deleted before it got an entry.
+func (m *memory) drop(uid types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.inherited, uid)
+	delete(m.adopted, uid)
 }
 
 // entry is the memory of one TaskAction. Its fields belong to the one reconcile of its key that may run at a time;
-// only answer crosses over from the goroutine that reports.
+// only those below mu are shared with goroutines in the background.
 type entry struct {
 	uid types.UID
-	// inherited says that the TaskAction is from before our time. Its pod may have done its work and be gone, so the
-	// record is asked before one is made.
-	inherited bool
-	template  *core.TaskTemplate
-	invalid   *failure.Failure // why there is no template
-	attempt   *plugin.Attempt  // the last that a plugin was asked about
+	// adopted says that the TaskAction existed when this process began. Its pod may have done its work and be collected,
+	// so no pod is created before the runs service confirmed that the action is live.
+	adopted  bool
+	template *core.TaskTemplate
+	invalid  *failure.Failure // why there is no template
+	attempt  *plugin.Attempt  // the last that a plugin was asked about
 
 	status v1.TaskActionStatus // as it is or shall be in the cluster
-	dirty  bool                // status is to be written
-	lost   []*plugin.Attempt   // what is removed when it is
+	dirty  bool                // status has to be written
+	lost   []*plugin.Attempt   // what is cleaned up once it is
 
-	told     position  // the last position that was acknowledged
-	toldAt   time.Time // when it was
-	lastTime time.Time // the time of the last observation, which never goes back
-	running  running   // the start of the last process
-	stumbles int       // errors of the cluster in a row
-	vetted   bool      // the record knows the action as live
-	plan     *plan     // what to do when the report under way is acknowledged
-	errors   int       // failed reports in a row
+	acked           position  // the last position that was acknowledged
+	ackedAt         time.Time // when it was
+	lastTime        time.Time // the time of the last observation, which never goes back
+	running         running   // the start of the last process
+	transientErrors int       // errors of the API server or the object store in a row
+	confirmedLive   bool      // the runs service has the action as live
+	plan            *plan     // what to do when the report in flight is acknowledged
+	reportErrors    int       // failed reports in a row
 
-	followed  int32         // the attempt whose logs are read to their end, since somebody stops it
-	dismissed bool          // nothing of it has to run any more
-	sealed    chan struct{} // set when its last process ended: closed when the logs are kept
+	followedAttempt int32 // the attempt whose logs are read to their end, because it is being stopped
+	finished        bool  // the action needs no process any more
 
 	mu        sync.Mutex
-	reporting bool    // GUARDED_BY(mu): a report is under way
-	answer    *answer // GUARDED_BY(mu): the answer to the last report, until it is taken
-	finishing bool    // GUARDED_BY(mu): its end is being carried out
+	sealed    chan struct{} // GUARDED_BY(mu): set when the last process ended, closed when its logs are sealed
+	observed  bool          // GUARDED_BY(mu): the state of its attempt has been seen
+	reporting bool          // GUARDED_BY(mu): a report is in flight
+	answer    *answer       // GUARDED_BY(mu): the answer to the last report, until it is taken
+	finishing bool          // GUARDED_BY(mu): its end is being carried out
 }
 
-// position is where the record stands as far as we know.
+// position is where the runs service has the action, as far as we know.
 type position struct {
 	attempt int32
 	phase   common.ActionPhase
 	version uint32
-	// news tells apart observations of one phase.
-	news string
+	// fingerprint tells apart observations of one phase.
+	fingerprint string
 }
 
 // plan is what follows from a report.
 type plan struct {
-	// told is the position that the report leads to.
-	told position
+	// position is what the report leads to.
+	position position
 	// end says that the action is over.
 	end bool
-	// ask says that there is no news: the record is asked whether it wants anything more.
-	ask bool
-	// mended is the kind of divergence that the report puts right; empty for none.
-	mended string
+	// probe says that the report repeats what is known, to learn whether the action is still live.
+	probe bool
+	// drift is the kind of drift that the report repairs; empty for none.
+	drift string
 	// status, where set, begins the next attempt.
 	status *v1.TaskActionStatus
 }
 
-// enter finds the entry of a TaskAction, or begins one.
-func (m *memory) enter(key types.NamespacedName, task *v1.TaskAction) *entry {
+// load returns the entry of a TaskAction, and makes one if there is none.
+func (m *memory) load(key types.NamespacedName, task *v1.TaskAction) *entry {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	found := m.entries[key]
 	if found == nil || found.uid != task.UID {
-		_, inherited := m.inherited[task.UID]
-		delete(m.inherited, task.UID)
-		found = &entry{uid: task.UID, inherited: inherited, status: *task.Status.DeepCopy()}
+		_, adopted := m.adopted[task.UID]
+		delete(m.adopted, task.UID)
+		found = &entry{uid: task.UID, adopted: adopted, status: *task.Status.DeepCopy()}
 		if found.status.Attempt == 0 { // What was counted before goes on.
 			found.status.UserFailures, found.status.SystemFailures = task.Spec.UserFailures, task.Spec.SystemFailures
 		}
@@ -109,8 +110,8 @@ func (m *memory) enter(key types.NamespacedName, task *v1.TaskAction) *entry {
 	return found
 }
 
-// leave removes the entry of a TaskAction that is gone; nil if there was none.
-func (m *memory) leave(key types.NamespacedName) *entry {
+// remove removes the entry of a TaskAction that was deleted; nil if there was none.
+func (m *memory) remove(key types.NamespacedName) *entry {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	found := m.entries[key]
@@ -118,13 +119,25 @@ func (m *memory) leave(key types.NamespacedName) *entry {
 	return found
 }
 
-// back takes back that an entry was removed, unless there is another one.
-func (m *memory) back(key types.NamespacedName, e *entry) {
+// restore undoes remove, unless there is another entry.
+func (m *memory) restore(key types.NamespacedName, e *entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.entries[key] == nil {
 		m.entries[key] = e
 	}
+}
+
+// retains tells whether a TaskAction has logs that are not sealed, or may have: one that was adopted and not looked at.
+func (m *memory) retains(key types.NamespacedName, uid types.UID) bool {
+	m.mu.Lock()
+	_, adopted := m.adopted[uid]
+	found := m.entries[key]
+	m.mu.Unlock()
+	if found == nil || found.uid != uid {
+		return adopted
+	}
+	return found.retained()
 }
 
 // size is the number of entries.
@@ -134,7 +147,28 @@ func (m *memory) size() int {
 	return len(m.entries)
 }
 
-// busy says that a report or the end is under way; its completion wakes the reconciler.
+func (e *entry) retained() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.sealed == nil {
+		return e.adopted && !e.observed
+	}
+	select {
+	case <-e.sealed:
+		return false
+	default:
+		return true
+	}
+}
+
+// markObserved notes that the state of the attempt has been seen, and that sealing has begun if its process had ended.
+func (e *entry) markObserved() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.observed = true
+}
+
+// busy says that a report or the end is in flight; its completion wakes the reconciler.
 func (e *entry) busy() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -12,16 +12,16 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
 )
 
 // maxErrorDocument is the largest error document that is read, in bytes.
 const maxErrorDocument = 10 << 20
 
 // outcome judges the end of an attempt's process by what it wrote. The error document counts first: a process that
-// failed may exit with 0, and one that exits otherwise may have said why. Then the outputs. Where the cluster took the process away,
-// what it wrote on its way out does not matter.
+// failed may exit with 0, and one that exits otherwise may have said why. Then the outputs. Where the cluster killed the
+// process, what it wrote while it stopped does not matter.
 func (r *Reconciler) outcome(ctx context.Context, attempt *plugin.Attempt, state plugin.State) (plugin.State, error) {
 	succeeded := state.Phase == common.ActionPhase_ACTION_PHASE_SUCCEEDED
 	if !succeeded && (state.Settled || !explainsItself(state.Failure)) {
@@ -33,13 +33,13 @@ func (r *Reconciler) outcome(ctx context.Context, attempt *plugin.Attempt, state
 		return state, err
 	case reported != nil:
 		state.Phase, state.Failure = common.ActionPhase_ACTION_PHASE_FAILED, reported
-		return state, nil
+		return state, nil //nolint:nilerr // the first case has taken every error
 	case succeeded && len(attempt.Template.GetInterface().GetOutputs().GetVariables()) == 0:
 		return state, nil
-	case !succeeded && carried(attempt.Template):
+	case !succeeded && hasDataSidecar(attempt.Template):
 		return state, nil
 	}
-	outputs := attempt.Dir + "/" + layout.OutputsFile
+	outputs := attempt.Dir + "/" + blobpath.OutputsFile
 	written, err := r.exists(ctx, outputs)
 	switch {
 	case err != nil:
@@ -48,21 +48,21 @@ func (r *Reconciler) outcome(ctx context.Context, attempt *plugin.Attempt, state
 		state.Phase = common.ActionPhase_ACTION_PHASE_FAILED
 		state.Failure = failure.New(failure.OutputsMissing, "there is no %s", outputs)
 	case !succeeded && written:
-		// The outputs are the last that a task writes: what went wrong then is the interpreter's end, such as a thread that
-		// still held a lock, and no matter of the task.
-		zerolog.Ctx(ctx).Warn().Str("failure", state.Failure.Message).Msg("the process fell after its task had succeeded")
+		// The outputs are the last that a task writes: what failed after them is the exit of the interpreter, such as a thread
+		// that still held a lock, and not the task.
+		zerolog.Ctx(ctx).Warn().Str("failure", state.Failure.Message).Msg("process crashed after outputs were written; the attempt succeeded")
 		state.Phase, state.Failure = common.ActionPhase_ACTION_PHASE_SUCCEEDED, nil
 	}
 	return state, nil
 }
 
-// carried says that a sidecar carries the outputs of a process that knows nothing of them: then only its exit code tells
-// whether it was content.
-func carried(template *core.TaskTemplate) bool {
+// hasDataSidecar says that a sidecar uploads the outputs of a process that knows nothing of them: then only the exit code
+// of that process says whether it succeeded.
+func hasDataSidecar(template *core.TaskTemplate) bool {
 	return template.GetContainer().GetDataConfig().GetEnabled() || template.GetK8SPod().GetDataConfig().GetEnabled()
 }
 
-// explainsItself says that the process itself failed and may have told why.
+// explainsItself says that the process itself failed and may have written why.
 func explainsItself(f *failure.Failure) bool {
 	if f == nil {
 		return false
@@ -76,11 +76,11 @@ func explainsItself(f *failure.Failure) bool {
 
 // reportedError is the failure that the task reported; nil if it reported none.
 func (r *Reconciler) reportedError(ctx context.Context, attempt *plugin.Attempt) (*failure.Failure, error) {
-	uri := attempt.Dir + "/" + layout.ErrorFile
+	uri := attempt.Dir + "/" + blobpath.ErrorFile
 	body, err := r.deps.Store.ReadAll(ctx, uri, maxErrorDocument)
 	switch {
 	case errors.Is(err, blobstore.ErrNotExist):
-		return nil, nil
+		return nil, nil //nolint:nilnil // it reported none
 	case errors.Is(err, blobstore.ErrForbiddenPath):
 		return failure.New(failure.BadTaskSpecification, "%s lies outside the configured storage", attempt.Dir), nil
 	case errors.Is(err, blobstore.ErrTooLarge):

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
-	"go.opentelemetry.io/otel/metric"
 	"google.golang.org/protobuf/proto"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,7 +19,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
+	"github.com/flyte-binary/flyte-binary/internal/drift"
 )
 
 // Reconciler brings TaskActions to their end.
@@ -28,11 +29,12 @@ type Reconciler struct {
 	deps     Deps
 	memory   memory
 	wake     func(types.NamespacedName)
+	synced   atomic.Bool     // all TaskActions that existed at the start are known
 	finishes chan struct{}   // a slot for each end that may be carried out at once
 	follows  chan struct{}   // likewise for logs that are read to their end
 	lifetime context.Context //nolint:containedctx // of what goes on in the background
 	work     background
-	mended   metric.Int64Counter
+	repairs  *drift.Repairs
 }
 
 // New makes a reconciler. Attach connects it to a manager.
@@ -40,15 +42,15 @@ func New(config Config, deps Deps) (*Reconciler, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	mended, err := newMended(deps.Meter)
+	repairs, err := drift.NewRepairs(deps.Meter)
 	if err != nil {
 		return nil, err
 	}
 	return &Reconciler{
-		mended:   mended,
+		repairs:  repairs,
 		config:   config,
 		deps:     deps,
-		memory:   memory{entries: map[types.NamespacedName]*entry{}, inherited: map[types.UID]struct{}{}},
+		memory:   memory{entries: map[types.NamespacedName]*entry{}, adopted: map[types.UID]struct{}{}},
 		finishes: make(chan struct{}, maxFinishes),
 		follows:  make(chan struct{}, maxFollows),
 		lifetime: context.Background(),
@@ -60,7 +62,7 @@ func New(config Config, deps Deps) (*Reconciler, error) {
 func (r *Reconciler) Live() int {
 	live := r.memory.size()
 	for _, one := range r.deps.Plugins.All() {
-		if remembers, ok := one.(interface{ Live() int }); ok {
+		if remembers, ok := one.(plugin.Rememberer); ok {
 			live += remembers.Live()
 		}
 	}
@@ -72,14 +74,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	task := &v1.TaskAction{}
 	if err := r.deps.Cache.Get(ctx, request.NamespacedName, task); err != nil {
 		if apierrors.IsNotFound(err) {
-			return reconcile.Result{}, r.gone(ctx, request.NamespacedName)
+			return reconcile.Result{}, r.taskDeleted(ctx, request.NamespacedName)
 		}
 		return reconcile.Result{}, fmt.Errorf("read task action: %w", err)
 	}
 	if task.DeletionTimestamp != nil {
-		return reconcile.Result{}, r.gone(ctx, request.NamespacedName)
+		return reconcile.Result{}, r.taskDeleted(ctx, request.NamespacedName)
 	}
-	entry := r.memory.enter(request.NamespacedName, task)
+	entry := r.memory.load(request.NamespacedName, task)
 	ctx = r.logger(task).WithContext(ctx)
 	defer func() {
 		if entry.dirty {
@@ -89,15 +91,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return r.step(ctx, task, entry)
 }
 
-// step is the guard ladder: what has to be settled before an attempt is worked on.
+// step is the guard ladder: what has to be done before an attempt is worked on.
 func (r *Reconciler) step(ctx context.Context, task *v1.TaskAction, entry *entry) (reconcile.Result, error) {
 	if entry.busy() {
 		return reconcile.Result{}, nil
 	}
-	if pause := r.settle(ctx, task, entry); pause > 0 {
+	if pause := r.applyAnswer(ctx, task, entry); pause > 0 {
 		return reconcile.Result{RequeueAfter: pause}, nil
 	}
-	if entry.dismissed {
+	if entry.finished {
 		r.finish(task, entry)
 		return reconcile.Result{}, nil
 	}
@@ -105,12 +107,13 @@ func (r *Reconciler) step(ctx context.Context, task *v1.TaskAction, entry *entry
 		return reconcile.Result{}, nil // Written next; then the new attempt begins.
 	}
 	if wait := entry.waitFor(r.deps.Clock.Now()); wait > 0 {
-		return r.rest(task, entry, wait), nil
+		defer entry.markObserved()
+		return r.waitOut(task, entry, wait), nil
 	}
 	return r.advance(ctx, task, entry)
 }
 
-// advance works on the current attempt: what a plugin knows of it, what that means, and whom to tell.
+// advance works on the current attempt: it asks the plugin for its state, judges it, and reports.
 func (r *Reconciler) advance(ctx context.Context, task *v1.TaskAction, entry *entry) (reconcile.Result, error) {
 	attempt := r.attempt(task, entry)
 	var state plugin.State
@@ -124,40 +127,41 @@ func (r *Reconciler) advance(ctx context.Context, task *v1.TaskAction, entry *en
 		}
 	default:
 		var err error
-		if state, err = r.deps.Plugins.For(task.Spec.TaskType).Advance(ctx, attempt); err == nil {
-			if state.Stopping && entry.followed != attempt.Number {
-				entry.followed = attempt.Number
-				r.follow(attempt, r.logs(ctx, attempt))
+		if state, err = r.deps.Plugins.For(attempt).Advance(ctx, attempt); err == nil {
+			if state.Stopping && entry.followedAttempt != attempt.Number {
+				entry.followedAttempt = attempt.Number
+				r.followLogs(attempt, r.logsOf(ctx, attempt))
 			}
 			state, err = r.outcome(ctx, attempt, r.withTimeouts(entry, attempt, state))
 		}
 		if err != nil {
-			return r.blind(ctx, task, entry, attempt, err), nil
+			return r.advanceFailed(ctx, task, entry, attempt, err), nil
 		}
-		entry.stumbles = 0
+		entry.transientErrors = 0
 	}
+	defer entry.markObserved()
 	switch state.Phase {
 	case common.ActionPhase_ACTION_PHASE_UNSPECIFIED:
-		r.probe(task, entry, attempt.Number)
+		r.reportProbe(task, entry, attempt.Number)
 		return reconcile.Result{}, nil
 	case common.ActionPhase_ACTION_PHASE_FAILED:
-		r.lose(task, entry, attempt, state)
+		r.reportLost(task, entry, attempt, state)
 		return reconcile.Result{}, nil
 	case common.ActionPhase_ACTION_PHASE_SUCCEEDED:
-		r.succeed(ctx, task, entry, attempt, state)
+		r.reportSuccess(ctx, task, entry, attempt, state)
 		return reconcile.Result{}, nil
 	default:
-		r.progress(task, entry, attempt, state)
+		r.reportProgress(task, entry, attempt, state)
 		return reconcile.Result{RequeueAfter: r.nextLook(task, entry, state)}, nil
 	}
 }
 
-// rest waits out the pause before an attempt, in which nothing can happen but that the time of the action is over.
-func (r *Reconciler) rest(task *v1.TaskAction, entry *entry, wait time.Duration) reconcile.Result {
+// waitOut waits out the pause before an attempt, in which nothing can happen but the deadline of the action.
+func (r *Reconciler) waitOut(task *v1.TaskAction, entry *entry, wait time.Duration) reconcile.Result {
 	attempt := r.attempt(task, entry)
 	state := r.withTimeouts(entry, attempt, plugin.State{Phase: common.ActionPhase_ACTION_PHASE_QUEUED})
 	if state.Failure != nil {
-		r.lose(task, entry, attempt, state)
+		r.reportLost(task, entry, attempt, state)
 		return reconcile.Result{}
 	}
 	if state.Recheck > 0 {
@@ -166,16 +170,16 @@ func (r *Reconciler) rest(task *v1.TaskAction, entry *entry, wait time.Duration)
 	return reconcile.Result{RequeueAfter: wait}
 }
 
-// blind is what to do when nothing is known of the attempt: its time may be over nevertheless.
-func (r *Reconciler) blind(ctx context.Context, task *v1.TaskAction, entry *entry, attempt *plugin.Attempt, err error) reconcile.Result {
-	wait := r.stumble(ctx, task, entry, attempt, err)
+// advanceFailed handles an attempt whose state is unknown: its time may have expired nevertheless.
+func (r *Reconciler) advanceFailed(ctx context.Context, task *v1.TaskAction, entry *entry, attempt *plugin.Attempt, err error) reconcile.Result {
+	wait := r.backOff(ctx, task, entry, attempt, err)
 	if entry.busy() {
 		return reconcile.Result{RequeueAfter: wait}
 	}
 	// Of the limits only the deadline counts whatever happens in the meantime.
 	state := r.withTimeouts(entry, attempt, plugin.State{Phase: common.ActionPhase_ACTION_PHASE_INITIALIZING})
 	if state.Failure != nil {
-		r.lose(task, entry, attempt, state)
+		r.reportLost(task, entry, attempt, state)
 		return reconcile.Result{}
 	}
 	if state.Recheck > 0 {
@@ -192,13 +196,13 @@ func (r *Reconciler) attempt(task *v1.TaskAction, entry *entry) *plugin.Attempt 
 	number := entry.current(task)
 	result := &plugin.Attempt{
 		Task: task, Template: entry.template, Number: number,
-		Dir:       layout.AttemptDir(task.Spec.RunOutputBase, task.Spec.Action, uint32(number)), //nolint:gosec // from 1
-		MayLaunch: !entry.inherited || entry.vetted || entry.told.attempt == number,
+		Dir:       blobpath.AttemptDir(task.Spec.RunOutputBase, task.Spec.Action, uint32(number)), //nolint:gosec // from 1
+		MayLaunch: !entry.adopted || entry.confirmedLive || entry.acked.attempt == number,
 
 		SystemFailures: entry.status.SystemFailures,
 	}
 	if number > 1 {
-		result.PreviousDir = layout.AttemptDir(task.Spec.RunOutputBase, task.Spec.Action, uint32(number-1)) //nolint:gosec // from 1
+		result.PreviousDir = blobpath.AttemptDir(task.Spec.RunOutputBase, task.Spec.Action, uint32(number-1))
 	}
 	if entry.status.Attempt == number {
 		result.Known = entry.status.PodUID

@@ -11,27 +11,28 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/failpoint"
 )
 
-// answer is what the record said to a report.
+// answer is the result of a report.
 type answer struct {
 	outcomes []enginev1.TransitionOutcome
 	err      error
 }
 
-// tell reports in the background. The reconciler is woken when the answer is there, and does nothing about the action
+// report sends transitions in the background. The reconciler is woken by the answer, and does nothing about the action
 // until then.
-func (r *Reconciler) tell(task *v1.TaskAction, entry *entry, next *plan, transitions ...*enginev1.Transition) {
+func (r *Reconciler) report(task *v1.TaskAction, entry *entry, next *plan, transitions ...*enginev1.Transition) {
 	entry.plan = next
 	entry.mu.Lock()
 	entry.reporting = true
 	entry.mu.Unlock()
 	key := client.ObjectKeyFromObject(task)
-	r.work.Go(func() { r.report(key, entry, transitions) })
+	r.work.Go(func() { r.send(key, entry, transitions) })
 }
 
-func (r *Reconciler) report(key types.NamespacedName, entry *entry, transitions []*enginev1.Transition) {
+func (r *Reconciler) send(key types.NamespacedName, entry *entry, transitions []*enginev1.Transition) {
 	outcomes, err := r.deps.Sink.Record(r.lifetime, transitions)
 	failpoint.Here("reconciler.after-report")
 	entry.mu.Lock()
@@ -40,9 +41,9 @@ func (r *Reconciler) report(key types.NamespacedName, entry *entry, transitions 
 	r.wake(key)
 }
 
-// settle takes the answer to the last report and does what was planned for it. It tells how long to wait when there was
-// none: everything is then looked at afresh, so that only the latest is told.
-func (r *Reconciler) settle(ctx context.Context, task *v1.TaskAction, entry *entry) time.Duration {
+// applyAnswer takes the answer to the last report and carries out the plan for it. If the report failed, it returns how
+// long to wait: then the attempt is looked at again, so that only its latest state is reported.
+func (r *Reconciler) applyAnswer(ctx context.Context, task *v1.TaskAction, entry *entry) time.Duration {
 	taken := entry.takeAnswer()
 	if taken == nil {
 		return 0
@@ -50,25 +51,25 @@ func (r *Reconciler) settle(ctx context.Context, task *v1.TaskAction, entry *ent
 	next := entry.plan
 	entry.plan = nil
 	if taken.err != nil {
-		entry.errors++
-		zerolog.Ctx(ctx).Warn().Err(taken.err).Msg("the record does not answer")
-		return backoff(r.config.ErrorBackoff, r.config.MaxErrorBackoff, entry.errors)
+		entry.reportErrors++
+		zerolog.Ctx(ctx).Warn().Err(taken.err).Msg("recording transitions failed; retrying")
+		return backoff.After(r.config.ErrorBackoff, r.config.MaxErrorBackoff, entry.reportErrors)
 	}
-	entry.errors, entry.vetted = 0, true
-	entry.told, entry.toldAt = next.told, r.deps.Clock.Now()
-	if over(taken.outcomes) {
-		if next.ask {
-			r.noteTask(ctx, mendedOver, task, next.told.attempt)
+	entry.reportErrors, entry.confirmedLive = 0, true
+	entry.acked, entry.ackedAt = next.position, r.deps.Clock.Now()
+	if isOver(taken.outcomes) {
+		if next.probe {
+			r.repairedTask(ctx, driftOver, task, next.position.attempt)
 		}
-		entry.dismissed = true
+		entry.finished = true
 		return 0
 	}
-	if next.mended != "" {
-		r.noteTask(ctx, next.mended, task, entry.current(task))
+	if next.drift != "" {
+		r.repairedTask(ctx, next.drift, task, entry.current(task))
 	}
 	switch {
 	case next.end:
-		entry.dismissed = true
+		entry.finished = true
 	case next.status != nil:
 		entry.lost = append(entry.lost, entry.attempt)
 		entry.status, entry.dirty = *next.status, true
@@ -76,8 +77,8 @@ func (r *Reconciler) settle(ctx context.Context, task *v1.TaskAction, entry *ent
 	return 0
 }
 
-// over says that the record wants nothing more of the action.
-func over(outcomes []enginev1.TransitionOutcome) bool {
+// isOver says that the action is not live any more.
+func isOver(outcomes []enginev1.TransitionOutcome) bool {
 	for _, outcome := range outcomes {
 		switch outcome {
 		case enginev1.TransitionOutcome_TRANSITION_OUTCOME_TERMINAL, enginev1.TransitionOutcome_TRANSITION_OUTCOME_UNKNOWN_ACTION:
@@ -87,9 +88,9 @@ func over(outcomes []enginev1.TransitionOutcome) bool {
 	return false
 }
 
-// probe asks the record whether it still knows the action as live.
-func (r *Reconciler) probe(task *v1.TaskAction, entry *entry, attempt int32) {
+// reportProbe repeats what is known, to learn whether the action is still live.
+func (r *Reconciler) reportProbe(task *v1.TaskAction, entry *entry, attempt int32) {
 	now := r.deps.Clock.Now()
 	at := position{attempt: attempt, phase: common.ActionPhase_ACTION_PHASE_QUEUED}
-	r.tell(task, entry, &plan{told: at, ask: true}, &enginev1.Transition{Event: r.event(task, at, now)})
+	r.report(task, entry, &plan{position: at, probe: true}, &enginev1.Transition{Event: r.event(task, at, now)})
 }

@@ -23,8 +23,8 @@ const maxStatusMessage = 1024
 // waitDelays is how many times StatusDelay a TaskAction that does not run yet waits before its status says so.
 const waitDelays = 10
 
-// noteStatus has the status written once for an action that takes its time: that it runs, or, later, what it waits for.
-// The short ones, which are most, cost no write.
+// noteStatus has the status written once for a long action: that it runs, or, later, what it waits for. Short ones, which
+// are most, cost no write.
 func (r *Reconciler) noteStatus(task *v1.TaskAction, entry *entry, attempt *plugin.Attempt, state plugin.State) {
 	if state.Object == "" || r.statusDue(task, entry, state) != 0 || !statusDiffers(entry, state) {
 		return
@@ -76,7 +76,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, task *v1.TaskAction, entry
 		return fmt.Errorf("write status: %w", err)
 	}
 	entry.dirty = false
-	r.retire(task, entry)
+	r.cleanUpLost(task, entry)
 	r.wake(client.ObjectKeyFromObject(task))
 	return nil
 }

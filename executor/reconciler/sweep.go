@@ -14,24 +14,25 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// longGrace is how long a pod that nobody wants may take to stop at most.
+// longGrace is how long an orphaned pod may take to stop at most.
 const longGrace = 5 * time.Minute
 
 // sweepForever deletes orphans at once and from time to time, until the context ends.
 func (r *Reconciler) sweepForever(ctx context.Context) error {
 	for {
 		if _, err := r.SweepOrphans(ctx); err != nil {
-			r.deps.Logger.Warn().Err(err).Msg("sweep orphans")
+			r.deps.Logger.Warn().Err(err).Msg("cannot sweep orphaned pods; retrying with the next sweep")
 		}
-		if !r.pause(ctx, r.config.Sweep) {
-			return nil
+		if clock.Sleep(ctx, r.deps.Clock, r.config.Sweep) != nil {
+			return nil //nolint:nilerr // the context has ended, as it was asked to
 		}
 	}
 }
 
-// SweepOrphans deletes pods of ours whose TaskAction is gone, as a cluster's garbage collector does, and tells how many.
+// SweepOrphans deletes pods of ours whose TaskAction does not exist, as a garbage collector does. It returns how many.
 func (r *Reconciler) SweepOrphans(ctx context.Context) (int, error) {
 	pods := &corev1.PodList{}
 	if err := r.deps.Cache.List(ctx, pods, client.MatchingLabels{v1.LabelManaged: v1.ManagedValue}); err != nil {
@@ -59,7 +60,7 @@ func (r *Reconciler) SweepOrphans(ctx context.Context) (int, error) {
 		if err := r.deps.Writer.Delete(ctx, pod, options...); client.IgnoreNotFound(err) != nil {
 			return removed, fmt.Errorf("delete pod %s: %w", pod.Name, err)
 		}
-		r.note(ctx, mendedOrphan, func(e *zerolog.Event) *zerolog.Event {
+		r.repaired(ctx, driftOrphan, func(e *zerolog.Event) *zerolog.Event {
 			return e.Str("namespace", pod.Namespace).Str("pod", pod.Name).Str("podUid", string(pod.UID)).
 				Str("run", pod.Labels[v1.LabelRun]).Str("action", pod.Labels[v1.LabelAction]).Str("uid", pod.Labels[v1.LabelUID])
 		})
@@ -68,8 +69,8 @@ func (r *Reconciler) SweepOrphans(ctx context.Context) (int, error) {
 	return removed, nil
 }
 
-// lingers tells of a pod that it may take, or takes, much longer to stop than usual: it has a sidecar that carries outputs,
-// which nobody wants when the action is gone.
+// lingers says that a pod may take, or takes, much longer to stop than usual: it has a sidecar that uploads outputs, which
+// are of no use when the action is not live.
 func (r *Reconciler) lingers(pod *corev1.Pod) bool {
 	grace := pod.Spec.TerminationGracePeriodSeconds
 	if pod.DeletionTimestamp != nil {

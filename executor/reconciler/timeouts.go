@@ -10,9 +10,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/timelimit"
 )
 
-// withTimeouts turns a live attempt whose time is over into a lost one: the time of the action with all its attempts, the
-// time that the attempt may wait until something is prepared for its start, the time that it may run. The engine looks
-// at the first two as well, from the row, and ends what we do not end.
+// withTimeouts turns a live attempt that exceeds a time limit into a lost one. The limits are those of the action with all
+// its attempts, of the wait for resources, and of the run time. The runs service enforces the first two as well, from the
+// row, for actions that no executor ends.
 func (r *Reconciler) withTimeouts(entry *entry, attempt *plugin.Attempt, state plugin.State) plugin.State {
 	metadata, now := attempt.Template.GetMetadata(), r.deps.Clock.Now()
 	check := func(limit timelimit.Limit, from time.Time, d time.Duration, reason failure.Reason) {

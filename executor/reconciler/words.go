@@ -23,7 +23,7 @@ func retryWords(lost *failure.Failure, pause time.Duration, used, budget int32) 
 	return fmt.Sprintf("%s, %s, %d of %d attempts that the system may lose", lost.Code, when, used, budget)
 }
 
-// round is a pause as people say it.
+// round formats a pause for users.
 func round(pause time.Duration) string {
 	if pause < time.Second {
 		return pause.Round(time.Millisecond).String()
@@ -31,8 +31,8 @@ func round(pause time.Duration) string {
 	return fmt.Sprintf("%.0f s", math.Ceil(pause.Seconds()))
 }
 
-// happening is one line among the cluster events of an attempt.
-func happening(at time.Time, reason, message string) *workflow.ClusterEvent {
+// clusterEvent is one warning among the cluster events of an attempt.
+func clusterEvent(at time.Time, reason, message string) *workflow.ClusterEvent {
 	return &workflow.ClusterEvent{
 		OccurredAt: timestamppb.New(at), Reason: reason, Message: message,
 		Type: workflow.ClusterEvent_TYPE_WARNING, SourceComponent: "executor", Count: 1,

@@ -23,10 +23,10 @@ func (f *findings) add(format string, args ...any) {
 	f.list = append(f.list, Violation{Promise: f.promise, Text: fmt.Sprintf(format, args...)})
 }
 
-// maxFindings of each promise are told; the rest is counted.
+// maxFindings of each promise are reported; the rest is counted.
 const maxFindings = 20
 
-// Check judges the evidence against every promise.
+// Check checks the evidence against every promise.
 func Check(e *Evidence) []Violation {
 	var all []Violation
 	for _, promise := range []struct {
@@ -64,7 +64,7 @@ func (r *Run) byID(id int64) *Row {
 	return &r.Rows[i]
 }
 
-// stopped tells whether an action, or something above it, was aborted or ended before it.
+// stopped reports whether an action, or something above it, was aborted or ended before it.
 func (r *Run) stopped(name string) bool {
 	for row := r.row(name); row != nil; row = r.row(row.Parent) {
 		if slices.ContainsFunc(r.Aborts, func(a Abort) bool { return a.Action == row.Name }) {

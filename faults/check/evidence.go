@@ -1,5 +1,5 @@
-// Package check judges a storm by what was left: the database, the cluster, the processes' own notes, the object store and
-// what clients were told. It asserts the promises of docs/promises.md and is pure: it gets evidence and gives violations.
+// Package check verifies the promises of docs/promises.md after a storm. It is pure: from the evidence (database, cluster,
+// the processes' own notes, object store, and the answers to clients) it computes the violations.
 package check
 
 import (
@@ -24,7 +24,7 @@ const (
 // Populated is the cache status of an action that computed what others may reuse.
 const Populated = 3
 
-// Terminal tells whether a phase is an end.
+// Terminal reports whether a phase is an end.
 func Terminal(phase int32) bool {
 	return phase == Succeeded || phase == Failed || phase == Aborted || phase == TimedOut || phase == Recovered
 }
@@ -41,7 +41,7 @@ func rank(phase int32) int32 {
 	}
 }
 
-// Evidence is everything that is known of a storm after it.
+// Evidence is everything that is known after a storm.
 type Evidence struct {
 	Runs []Run
 	// TaskActions and Pods are what is left in the cluster, by name.
@@ -61,9 +61,9 @@ type Evidence struct {
 // Run is what is known of one run.
 type Run struct {
 	Name string
-	// Acknowledged says that the client was told that the run exists.
+	// Acknowledged says that CreateRun was answered with success.
 	Acknowledged bool
-	// Script is what the run was to do.
+	// Script is the script of the run.
 	Script script.Node
 	// Rows and Events are the database's.
 	Rows   []Row

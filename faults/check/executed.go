@@ -90,7 +90,7 @@ func abortsStop(e *Evidence, f *findings) {
 	}
 }
 
-// parentEnded tells whether the action ended after its parent had, and so because of it. The order is that of the log: a
+// parentEnded reports whether the action ended after its parent had, and so because of it. The order is that of the log: a
 // clock that steps back gives a child's end an earlier time.
 func parentEnded(run *Run, row Row) bool {
 	parent := run.row(row.Parent)
@@ -144,7 +144,7 @@ func parentsSee(e *Evidence, f *findings) {
 	}
 }
 
-// ended tells whether something above an action ended, so that it was stopped.
+// ended reports whether something above an action ended, so that it was stopped.
 func ended(run *Run, name string) bool {
 	for row := run.row(name); row != nil && row.Parent != ""; row = run.row(row.Parent) {
 		if parentEnded(run, *row) {

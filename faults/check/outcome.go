@@ -51,7 +51,7 @@ func Expected(node script.Node) []int32 {
 	}
 }
 
-// left tells whether a parent above an action ends without waiting for it.
+// left reports whether a parent above an action ends without waiting for it.
 func left(run *Run, name string) bool {
 	for _, node := range run.Script.All() {
 		if node.Leave && slices.ContainsFunc(node.All()[1:], func(below script.Node) bool { return below.Name == name }) {
@@ -61,7 +61,7 @@ func left(run *Run, name string) bool {
 	return false
 }
 
-// neverReached tells whether an action's parent, or one above it, was stopped or came from the cache before it recorded it.
+// neverReached reports whether an action's parent, or one above it, was stopped or came from the cache before it recorded it.
 func neverReached(run *Run, name string) bool {
 	for _, node := range run.Script.All() {
 		if !slices.ContainsFunc(node.All()[1:], func(below script.Node) bool { return below.Name == name }) {

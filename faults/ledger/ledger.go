@@ -1,6 +1,6 @@
-// Package ledger is what the processes of a storm note about themselves, in files that no fault touches. It is the
-// witness against which the checker holds what the server says. Each process appends lines to a file of its own, and holds
-// a lock for as long as it lives: the kernel lets go of it, so that two live processes of one attempt are always found.
+// Package ledger records what the processes of a storm did, in files that no fault touches. The checker compares the
+// server's data with it. Each process appends lines to a file of its own and holds a lock while it lives, which the kernel
+// releases, so that two live processes of one attempt are always found.
 package ledger
 
 import (
@@ -50,22 +50,22 @@ type Writer struct {
 // Open begins the notes of this process.
 func Open(dir, run, action string, attempt int) (*Writer, error) {
 	dir = filepath.Join(dir, run)
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // read by whoever runs the suite
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
 	w := &Writer{who: Line{Run: run, Action: action, Attempt: attempt, Pid: os.Getpid()}, dir: dir}
 	name := filepath.Join(dir, fmt.Sprintf("%s.%d.", action, attempt))
 	var err error
-	if w.file, err = os.OpenFile(fmt.Sprintf("%s%d.jsonl", name, os.Getpid()), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644); err != nil { //nolint:gosec // as above
+	if w.file, err = os.OpenFile(fmt.Sprintf("%s%d.jsonl", name, os.Getpid()), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	if w.lock, err = os.OpenFile(name+"lock", os.O_CREATE|os.O_RDWR, 0o644); err != nil { //nolint:gosec // as above
+	if w.lock, err = os.OpenFile(name+"lock", os.O_CREATE|os.O_RDWR, 0o644); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
 	if err := w.Note(Line{What: Start}); err != nil {
 		return nil, err
 	}
-	if syscall.Flock(int(w.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil { //nolint:gosec // a descriptor
+	if syscall.Flock(int(w.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
 		return w, w.Note(Line{What: Overlap})
 	}
 	return w, nil

@@ -47,15 +47,15 @@ func dial(t *testing.T, p *proxy.TCP) net.Conn {
 }
 
 // says sends a word and reads the answer, within a time.
-func says(conn net.Conn, word string, patience time.Duration) error {
+func says(conn net.Conn, word string, timeout time.Duration) error {
 	if _, err := conn.Write([]byte(word)); err != nil {
 		return err
 	}
-	return hears(conn, word, patience)
+	return hears(conn, word, timeout)
 }
 
-func hears(conn net.Conn, word string, patience time.Duration) error {
-	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+func hears(conn net.Conn, word string, timeout time.Duration) error {
+	if err := conn.SetReadDeadline(time.Now().Add(timeout)); err != nil {
 		return err
 	}
 	answer := make([]byte, len(word))

@@ -30,7 +30,7 @@ type Node struct {
 	Kind        Kind   `json:"kind"`
 	Millis      int    `json:"millis,omitempty"`      // how long it works, after its children
 	Failures    int    `json:"failures,omitempty"`    // how often it fails by itself before it succeeds
-	Fatal       bool   `json:"fatal,omitempty"`       // its failure must not be tried again
+	Fatal       bool   `json:"fatal,omitempty"`       // its failure must not be retried
 	Retries     int    `json:"retries,omitempty"`     // how many failures of its own are forgiven
 	Chain       bool   `json:"chain,omitempty"`       // children one after the other
 	Leave       bool   `json:"leave,omitempty"`       // ends without waiting for its children

@@ -37,7 +37,7 @@ func (n Node) Spec(program, ledger string) *task.TaskSpec {
 		},
 		Metadata: &core.TaskMetadata{
 			Retries: &core.RetryStrategy{
-				Retries: uint32(n.Retries), //nolint:gosec // small
+				Retries: uint32(n.Retries),
 				Backoff: &core.Backoff{Base: durationpb.New(0)},
 			},
 			Discoverable: n.Cache != "", DiscoveryVersion: n.Cache, CacheSerializable: n.Serialized,

@@ -42,9 +42,9 @@ const token = "storm"
 func startCluster(ctx context.Context, p Programs, dir string) (c *Cluster, err error) {
 	pki := filepath.Join(dir, "node", "pki")
 	// The API server shows a certificate when it reads logs from the node.
-	prepare := exec.CommandContext(ctx, p.Demo, "internal-node", "--data-dir", filepath.Join(dir, "node"), "--prepare") //nolint:gosec // our own program
+	prepare := exec.CommandContext(ctx, p.Demo, "internal-node", "--data-dir", filepath.Join(dir, "node"), "--prepare")
 	if said, err := prepare.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("make certificates: %w: %s", err, said)
+		return nil, fmt.Errorf("create certificates: %w: %s", err, said)
 	}
 	if err := writeCredentials(dir); err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// CanFill tells whether the object store has a disk that may be filled.
+// CanFill reports whether the object store has a disk that may be filled.
 func (s *Stack) CanFill() bool { return s.mounted }
 
 func (s *Stack) ballast() string { return filepath.Join(s.Storage, ".ballast") }

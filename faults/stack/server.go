@@ -30,8 +30,9 @@ runs:
   admission: {poll: 500ms, lease: 3s}
   assignments: {heartbeat: 1s, poll: 2s}
   watch: {heartbeat: 1s, poll: 500ms}
-actions: {watch: {maxSilence: 5s, maxOutage: 5s}}
-bridge: {resync: 3s, maxSilence: 5s, sealGrace: 8s, recreateDelay: 500ms, callTimeout: 5s, maxBackoff: 1s}
+actions:
+  watch: {maxSilence: 5s, maxOutage: 5s}
+  taskActions: {resync: 3s, maxSilence: 5s, recreateDelay: 500ms, callTimeout: 5s, backoff: {first: 50ms, max: 1s}}
 executor:
   pod: {endpoint: %q, insecure: true, defaultCpu: 10m, defaultMemory: 128Mi, terminationGracePeriod: 1s}
   logs: {sealTimeout: 5s}

@@ -59,7 +59,7 @@ func New(ctx context.Context, programs Programs, dir string) (s *Stack, err erro
 		}
 	}()
 	for _, path := range []string{dir, s.Storage, s.Ledger} {
-		if err := os.MkdirAll(path, 0o755); err != nil { //nolint:gosec // Postgres runs as another user when we are root
+		if err := os.MkdirAll(path, 0o755); err != nil {
 			return s, err
 		}
 	}
@@ -122,7 +122,7 @@ func (s *Stack) throughProxy() (string, error) {
 // Stop ends everything, in reverse, and processes of pods that are left.
 func (s *Stack) Stop() {
 	s.Server.Kill()
-	if s.Node.current() != nil {
+	if s.Node.latest() != nil {
 		s.Node.Stop()
 	}
 	for _, pid := range s.TaskProcesses() {
@@ -139,7 +139,7 @@ func (s *Stack) Stop() {
 		s.Database.Close()
 	}
 	if s.Postgres != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), stopPatience) // also after an interrupt
+		ctx, cancel := context.WithTimeout(context.Background(), stopGrace) // also after an interrupt
 		defer cancel()
 		_ = s.Postgres.Stop(ctx) // its data are thrown away
 	}
@@ -152,7 +152,7 @@ func (s *Stack) Stop() {
 // TaskProcesses are the processes of pods that are alive.
 func (s *Stack) TaskProcesses() []int { return processesOf(s.Programs.Task) }
 
-// StartServer starts the server and tells how long it took to be ready.
+// StartServer starts the server and returns how long it took to be ready.
 func (s *Stack) StartServer(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	if err := s.Server.Start(); err != nil {

@@ -23,8 +23,8 @@ import (
 // together is how many children are recorded at the same time.
 const together = 8
 
-// children records the children that have not ended yet and waits for all of them. It tells the phase that each was
-// seen to end in.
+// children records the children that have not ended yet and waits for all of them. It returns the phase in which each
+// ended.
 func (p *taskProcess) children(ctx context.Context) (map[string]int32, error) {
 	if len(p.node.Children) == 0 {
 		return nil, nil
@@ -103,7 +103,7 @@ func (p *taskProcess) record(ctx context.Context, w *watch, child script.Node) e
 				return err
 			}
 			_ = p.Note(ledger.Line{What: ledger.Refused, Child: child.Name, Note: err.Error()})
-			<-ctx.Done() // Whoever is refused is being aborted.
+			<-ctx.Done() // A refusal means that this action is being aborted.
 			return err
 		}
 	}

@@ -30,7 +30,7 @@ func write(ctx context.Context, path string, message proto.Message) error {
 }
 
 func writeFile(path string, body []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // read by the server
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), ".*")
@@ -42,7 +42,7 @@ func writeFile(path string, body []byte) error {
 		err = closing
 	}
 	if err == nil {
-		err = os.Chmod(file.Name(), 0o644) //nolint:gosec // as above
+		err = os.Chmod(file.Name(), 0o644)
 	}
 	if err == nil {
 		err = os.Rename(file.Name(), path)

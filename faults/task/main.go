@@ -14,13 +14,14 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/faults/ledger"
 	"github.com/flyte-binary/flyte-binary/faults/script"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// patience bounds the life of a process: whatever waits longer will wait for ever.
-const patience = 4 * time.Minute
+// lifeLimit bounds the life of a process: what waits longer would wait for ever.
+const lifeLimit = 4 * time.Minute
 
 func main() {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), lifeLimit)
 	defer cancel()
 	code, err := run(ctx, os.Args[1], os.Args[2])
 	if err != nil {
@@ -54,7 +55,7 @@ func run(ctx context.Context, input, output string) (int, error) {
 	if !strings.HasSuffix(input, ".pb") {
 		input = filepath.Join(input, "inputs.pb")
 	}
-	body, err := os.ReadFile(input) //nolint:gosec // the server names it
+	body, err := os.ReadFile(input)
 	if err != nil {
 		return 1, err
 	}
@@ -89,12 +90,5 @@ func run(ctx context.Context, input, output string) (int, error) {
 
 // sleep waits; false means that the context ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return clock.Sleep(ctx, clock.System{}, d) == nil
 }

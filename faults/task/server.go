@@ -8,6 +8,8 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions/actionsconnect"
+	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
 // server is how the process reaches the server.
@@ -29,22 +31,29 @@ func connectTo(endpoint string) *server {
 // callTimeout is how long the SDK waits for an answer.
 const callTimeout = 5 * time.Second
 
+// firstPause and maxPause bound the pauses between retries.
+const (
+	firstPause = 50 * time.Millisecond
+	maxPause   = time.Second
+)
+
 // insist calls until there is an answer: the server's yes, or a no that will not change.
 func insist(ctx context.Context, call func(context.Context) error) error {
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+	retries := backoff.New(firstPause, maxPause)
+	for {
 		once, cancel := context.WithTimeout(ctx, callTimeout)
 		err := call(once)
 		cancel()
 		if err == nil || final(err) {
 			return err
 		}
-		if !sleep(ctx, pause) {
+		if retries.Wait(ctx, clock.System{}) != nil {
 			return err
 		}
 	}
 }
 
-// final says that asking again will not help.
+// final reports whether a retry cannot help.
 func final(err error) bool {
 	switch connect.CodeOf(err) {
 	case connect.CodeInvalidArgument, connect.CodeNotFound, connect.CodeAlreadyExists, connect.CodeFailedPrecondition,

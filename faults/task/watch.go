@@ -9,6 +9,8 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
 // silence is how long a stream may say nothing before it is taken for dead. The storm's server repeats its sentinel each
@@ -42,13 +44,14 @@ func (w *watch) start(ctx context.Context) error {
 
 // follow subscribes again and again.
 func (w *watch) follow(ctx context.Context) {
-	for pause := 50 * time.Millisecond; ctx.Err() == nil; pause = min(2*pause, time.Second) {
+	retries := backoff.New(firstPause, maxPause)
+	for ctx.Err() == nil {
 		began := time.Now()
 		w.stream(ctx)
 		if time.Since(began) > time.Second {
-			pause = 50 * time.Millisecond
+			retries.Reset()
 		}
-		if !sleep(ctx, pause) {
+		if retries.Wait(ctx, clock.System{}) != nil {
 			return
 		}
 	}

@@ -46,7 +46,7 @@ func (s *Store) NewReader(ctx context.Context, uri string) (io.ReadCloser, error
 
 // WriteAll writes an object. Readers see the old one or the whole new one.
 func (s *Store) WriteAll(ctx context.Context, uri string, body []byte) error {
-	// The writer gives up when its context ends before Close, so that half an object never appears.
+	// If its context ends before Close, the writer aborts, so that half an object never appears.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w, err := s.NewWriter(ctx, uri)
@@ -61,7 +61,7 @@ func (s *Store) WriteAll(ctx context.Context, uri string, body []byte) error {
 	return w.Close()
 }
 
-// NewWriter starts writing an object, which appears when Close succeeds and not before. To give up, end the context
+// NewWriter starts writing an object, which appears when Close succeeds and not before. To abort, cancel the context
 // and then Close.
 func (s *Store) NewWriter(ctx context.Context, uri string) (io.WriteCloser, error) {
 	b, key, err := s.resolve(uri)
@@ -88,7 +88,7 @@ func (s *Store) Stat(ctx context.Context, uri string) (Info, error) {
 	return info, nil
 }
 
-// Delete removes an object; that there is none is fine.
+// Delete removes an object. A missing object is not an error.
 func (s *Store) Delete(ctx context.Context, uri string) error {
 	b, key, err := s.resolve(uri)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Store) Delete(ctx context.Context, uri string) error {
 	return nil
 }
 
-// SignPut makes a URL by which one object can be written.
+// SignPut creates a URL by which one object can be written.
 func (s *Store) SignPut(ctx context.Context, uri string, o PutOptions) (Signed, error) {
 	b, key, err := s.resolve(uri)
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *Store) SignPut(ctx context.Context, uri string, o PutOptions) (Signed, 
 	return signed, nil
 }
 
-// SignGet makes a URL by which one object can be read.
+// SignGet creates a URL by which one object can be read.
 func (s *Store) SignGet(ctx context.Context, uri string, o GetOptions) (Signed, error) {
 	b, key, err := s.resolve(uri)
 	if err != nil {
@@ -126,8 +126,8 @@ func (s *Store) SignGet(ctx context.Context, uri string, o GetOptions) (Signed, 
 	return signed, nil
 }
 
-// Origins are where signed URLs lead to, as browsers write them: scheme://host:port. Pages that are to follow the URLs have
-// to allow them.
+// Origins are the origins of signed URLs, as scheme://host:port. Pages that load the URLs must allow them in their
+// content security policy.
 func (s *Store) Origins() []string {
 	var origins []string
 	for _, m := range s.roots {
@@ -138,7 +138,7 @@ func (s *Store) Origins() []string {
 	return origins
 }
 
-// originOf is that of a URL; empty when it has none.
+// originOf is the origin of a URL; empty if it has none.
 func originOf(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" || u.Host == "" {
@@ -147,7 +147,7 @@ func originOf(text string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// Ping tells whether the store answers; it writes nothing.
+// Ping reports whether the store answers; it writes nothing.
 func (s *Store) Ping(ctx context.Context) error {
 	_, err := s.Stat(ctx, s.Root()+"/.flyte-ping")
 	if errors.Is(err, ErrNotExist) {
@@ -156,7 +156,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return err
 }
 
-// Check writes, reads and deletes a small object of its own, and says which step failed.
+// Check writes, reads and deletes a small object. The error names the step that failed.
 func (s *Store) Check(ctx context.Context) error {
 	uri := s.Root() + "/.flyte-check-" + rand.Text()
 	want := []byte("flyte")
@@ -165,7 +165,7 @@ func (s *Store) Check(ctx context.Context) error {
 	}
 	got, err := s.ReadAll(ctx, uri, 1024)
 	if err == nil && !bytes.Equal(got, want) {
-		err = fmt.Errorf("read %s: not what was written", uri)
+		err = fmt.Errorf("read %s: the content differs from what was written", uri)
 	}
 	return errors.Join(err, s.Delete(ctx, uri))
 }

@@ -19,16 +19,16 @@ import (
 // metadataMD5 is the metadata key under which clients of this contract keep the digest of an upload.
 const metadataMD5 = "flytecontentmd5"
 
-// bucket is an object store, by gocloud.
+// bucket is an object store, accessed with gocloud.
 type bucket struct {
 	bucket *blob.Bucket
-	// signing makes signed URLs; the same bucket, unless clients reach it under another name.
+	// signing creates signed URLs; the same bucket, unless clients reach it under another name.
 	signing *blob.Bucket
 	prefix  string
 	clock   clock.Clock
-	// demand puts the conditions of a PUT into what will be signed and returns the headers that a client must send.
+	// demand adds the conditions of a PUT to the request to be signed, and returns the headers that a client must send.
 	demand func(o PutOptions, as func(any) bool) map[string]string
-	// present puts into what will be signed as what a GET answers.
+	// present adds the response headers of a GET to the request to be signed.
 	present func(o GetOptions, file string, as func(any) bool)
 	// leadsTo is the origin of signed URLs.
 	leadsTo string
@@ -92,7 +92,7 @@ func (b *bucket) signGet(ctx context.Context, key string, o GetOptions) (Signed,
 
 func (b *bucket) origin() string { return b.leadsTo }
 
-// disposition says whether a browser shows or keeps an object.
+// disposition says whether a browser shows or downloads an object.
 func disposition(o GetOptions, file string) string {
 	if o.ShowAs != "" {
 		return "inline"
@@ -100,7 +100,7 @@ func disposition(o GetOptions, file string) string {
 	return mime.FormatMediaType("attachment", map[string]string{"filename": file})
 }
 
-// mediaType is what a browser takes an object for.
+// mediaType is the media type under which a browser handles an object.
 func mediaType(o GetOptions) string { return cmp.Or(o.ShowAs, "application/octet-stream") }
 
 func (b *bucket) close() error {

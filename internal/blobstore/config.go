@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Config says where the data lie.
+// Config configures the object store.
 type Config struct {
 	// URL is the root: file:///directory or a bare absolute path, s3://bucket/prefix, gs://bucket/prefix, or
 	// abfs://container@account.dfs.core.windows.net/prefix. Required.
 	URL string `mapstructure:"url"`
-	// ExtraPrefixes are further roots of the same forms, which requests may name too.
+	// ExtraPrefixes are further roots of the same forms, which requests may use too.
 	ExtraPrefixes []string `mapstructure:"extraPrefixes"`
-	// PublicURL is what signed URLs of a directory begin with: the address at which clients reach this server.
+	// PublicURL is the base of signed URLs of a directory: the address at which clients reach this server.
 	// Defaults to the address that the server listens on.
 	PublicURL string `mapstructure:"publicURL"`
 	// SigningKey signs the URLs of a directory. All replicas need the same. Empty means a random one, so that URLs
@@ -23,17 +23,17 @@ type Config struct {
 	SigningKey string `mapstructure:"signingKey" sensitive:"true"`
 	// MaxUploadBytes bounds one upload by a signed URL of a directory. Defaults to 5 GiB.
 	MaxUploadBytes int64 `mapstructure:"maxUploadBytes"`
-	// Sync makes a write to a directory survive a power cut. Defaults to true.
+	// Sync syncs each write to a directory, so that it survives a power cut. Defaults to true.
 	Sync bool `mapstructure:"sync"`
-	// S3 has what s3:// needs beyond the machine's own AWS configuration.
+	// S3 adds settings of s3:// to the machine's own AWS configuration.
 	S3 S3Config `mapstructure:"s3"`
 }
 
-// S3Config says how to reach an S3 service. What is empty comes from the usual AWS environment and files.
+// S3Config configures the S3 client. Empty fields come from the standard AWS environment and files.
 type S3Config struct {
 	// Endpoint is the URL of a service other than AWS.
 	Endpoint string `mapstructure:"endpoint"`
-	// PublicEndpoint is the endpoint that goes into signed URLs, when clients reach the service under another name.
+	// PublicEndpoint is the endpoint in signed URLs, if clients reach the service under another name.
 	PublicEndpoint string `mapstructure:"publicEndpoint"`
 	// Region defaults to us-east-1 when an endpoint is given.
 	Region string `mapstructure:"region"`
@@ -50,7 +50,7 @@ func DefaultConfig() Config {
 	return Config{MaxUploadBytes: 5 << 30, Sync: true, S3: S3Config{PathStyle: true}}
 }
 
-// Validate names the field that is wrong.
+// Validate names the first field that is wrong.
 func (c Config) Validate() error {
 	if c.URL == "" {
 		return errors.New("url: required, such as file:///var/lib/flyte or s3://bucket/prefix")
@@ -67,7 +67,7 @@ func (c Config) Validate() error {
 		return errors.New("maxUploadBytes: must not be negative")
 	}
 	if (c.S3.AccessKeyID == "") != (c.S3.SecretAccessKey == "") {
-		return errors.New("s3.secretAccessKey: goes together with s3.accessKeyID")
+		return errors.New("s3.secretAccessKey: set both it and s3.accessKeyID, or neither")
 	}
 	for field, value := range map[string]string{
 		"publicURL": c.PublicURL, "s3.endpoint": c.S3.Endpoint, "s3.publicEndpoint": c.S3.PublicEndpoint,
@@ -105,7 +105,7 @@ func parseRoot(text string) (root, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return root{}, fmt.Errorf("%q is no URL", text)
+		return root{}, fmt.Errorf("%q is not a URL", text)
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
 		return root{}, errors.New("must not have a query or a fragment")

@@ -1,4 +1,4 @@
 // Package blobstore keeps the data of runs in a directory, S3, GCS or Azure, by URI. It is the only package that
-// knows which of them it is; services hand URIs in and out. It also signs URLs by which clients put and get single
-// objects, and for a directory, where nobody else would, serves them.
+// depends on the kind of store; services pass URIs. It also signs URLs with which clients put and get single objects, and
+// serves those of directories.
 package blobstore

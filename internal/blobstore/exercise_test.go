@@ -31,7 +31,7 @@ func exercise(t *testing.T, store *blobstore.Store) {
 			require.NoError(t, store.WriteAll(ctx, uri, body))
 			got, err := store.ReadAll(ctx, uri, 0)
 			require.NoError(t, err)
-			require.Equal(t, len(body), len(got))
+			require.Len(t, got, len(body))
 			require.True(t, bytes.Equal(body, got))
 			info, err := store.Stat(ctx, uri)
 			require.NoError(t, err)
@@ -46,7 +46,7 @@ func exercise(t *testing.T, store *blobstore.Store) {
 		_, err = store.ReadAll(ctx, uri, 5)
 		require.NoError(t, err)
 	})
-	t.Run("a file where a directory is needed", func(t *testing.T) {
+	t.Run("a file where a directory is required", func(t *testing.T) {
 		_, err := store.ReadAll(ctx, uri+"/below", 0)
 		require.ErrorIs(t, err, blobstore.ErrNotExist)
 		_, err = store.ReadAll(ctx, store.Root()+"/p/d/run", 0)

@@ -14,11 +14,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// tempDir, below the root, holds what is being written: on the same file system, so that a rename is atomic, and out
-// of the sight of tasks that list directories.
+// tempDir, below the root, holds unfinished files: on the same file system, so that a rename is atomic, and hidden from
+// tasks that list directories.
 const tempDir = ".flyte-tmp"
 
-// abandonedAfter is when a file in tempDir has surely lost its writer.
+// abandonedAfter is the age from which a file in tempDir has no writer any more.
 const abandonedAfter = 24 * time.Hour
 
 // files is a directory. It goes through os.Root, so that no symbolic link that a task made leads out of it. It is not
@@ -34,7 +34,7 @@ var _ backend = (*files)(nil)
 
 func (s *Store) openFiles(r root, config Config, o options) (backend, error) {
 	if err := os.MkdirAll(path.Join(r.prefix, tempDir), 0o755); err != nil { //nolint:gosec // tasks read here
-		return nil, fmt.Errorf("make directory: %w", err)
+		return nil, fmt.Errorf("create directory: %w", err)
 	}
 	dir, err := os.OpenRoot(r.prefix)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Store) openFiles(r root, config Config, o options) (backend, error) {
 	return f, nil
 }
 
-// sweep removes what killed writers left.
+// sweep removes files of killed writers.
 func (f *files) sweep(clk clock.Clock) {
 	entries, err := fs.ReadDir(f.dir.FS(), tempDir)
 	if err != nil {
@@ -89,7 +89,7 @@ func (f *files) create(ctx context.Context, key string) (io.WriteCloser, error) 
 func (f *files) createFile(ctx context.Context, key string) (*pendingFile, error) {
 	temp := path.Join(tempDir, rand.Text())
 	file, err := f.dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrNotExist) { // somebody tidied up
+	if errors.Is(err, fs.ErrNotExist) { // tempDir was removed from outside
 		if err = f.dir.Mkdir(tempDir, 0o755); err == nil || errors.Is(err, fs.ErrExist) {
 			file, err = f.dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		}
@@ -127,7 +127,7 @@ func (f *files) origin() string { return originOf(f.server.base) }
 
 func (f *files) path(key string) string { return f.dir.Name() + "/" + key }
 
-// fileError turns the file system's words into ours. A file where the path needs a directory means that the object
+// fileError maps errors of the file system to those of this package. A file where the path needs a directory means that the object
 // cannot exist.
 func fileError(err error) error {
 	switch {
@@ -141,7 +141,7 @@ func fileError(err error) error {
 	return err
 }
 
-// pendingFile becomes the object when it is closed in time.
+// pendingFile becomes the object on Close, unless its context has ended.
 type pendingFile struct {
 	*os.File
 	ctx       context.Context //nolint:containedctx // its end means that the writer gave up
@@ -175,13 +175,13 @@ func (p *pendingFile) publish() error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return fileError(err)
 	}
-	if err := p.files.dir.MkdirAll(path.Dir(p.key), 0o755); err != nil { //nolint:gosec // tasks read here
+	if err := p.files.dir.MkdirAll(path.Dir(p.key), 0o755); err != nil {
 		return fileError(err)
 	}
 	return fileError(p.files.dir.Rename(p.temp, p.key))
 }
 
-// abandon removes what was written.
+// abandon removes the unfinished file.
 func (p *pendingFile) abandon() {
 	if p.closed {
 		return

@@ -160,3 +160,26 @@ func TestDeletePrefixFollowsNoLink(t *testing.T) {
 	require.ErrorIs(t, store.DeletePrefix(t.Context(), dir+"/p/d/kept/outputs.pb/"), blobstore.ErrForbiddenPath)
 	require.FileExists(t, dir+"/p/d/kept/outputs.pb")
 }
+
+func TestPermits(t *testing.T) {
+	root := t.TempDir()
+	store := openFiles(t, func(c *blobstore.Config) { c.URL = root })
+	for uri, permitted := range map[string]bool{
+		root + "/p/d/run/inputs.pb":             true,
+		root + "/p/d/run/":                      true, // a directory
+		"file://" + root + "/p/d/run/inputs.pb": true,
+		root:                                    false,
+		root + "/":                              false,
+		root + "/../elsewhere":                  false,
+		root + "/p//d":                          false,
+		root + "elsewhere/p":                    false,
+		"/etc/passwd":                           false,
+		"s3://bucket/p":                         false,
+	} {
+		err := store.Permits(uri)
+		require.Equal(t, permitted, err == nil, uri)
+		if !permitted {
+			require.ErrorIs(t, err, blobstore.ErrForbiddenPath, uri)
+		}
+	}
+}

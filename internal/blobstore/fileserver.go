@@ -37,7 +37,7 @@ func (s *fileServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p, valid := readPermission(r.URL, s.key)
 	switch {
 	case !valid:
-		http.Error(w, "the signature is not right", http.StatusForbidden)
+		http.Error(w, "the signature is invalid", http.StatusForbidden)
 		return
 	case p.method != method:
 		http.Error(w, "the URL is signed for "+p.method, http.StatusForbidden)
@@ -49,7 +49,7 @@ func (s *fileServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f, key, ok := s.find(p.path)
 	switch {
 	case !ok:
-		http.Error(w, "the path is not ours", http.StatusForbidden)
+		http.Error(w, "the path is outside the configured storage", http.StatusForbidden)
 	case method == http.MethodPut:
 		s.put(w, r, p, f, key)
 	default:
@@ -57,8 +57,8 @@ func (s *fileServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ShownPolicy is the content security policy of what a browser shows: its scripts run and its links open, as a page of no
-// origin, which has no part in what belongs to ours.
+// ShownPolicy is the content security policy of objects that a browser shows: scripts run and links open, in an opaque
+// origin without access to the console's.
 const ShownPolicy = "sandbox allow-scripts allow-popups"
 
 func (s *fileServer) find(path string) (*files, string, bool) {
@@ -82,7 +82,7 @@ func (s *fileServer) get(w http.ResponseWriter, r *http.Request, p permission, f
 		s.fail(w, r, err)
 		return
 	}
-	// What tasks wrote may be HTML with scripts. It must not run with the rights of our own pages.
+	// Files of tasks may be HTML with scripts, which must not run with the rights of the console.
 	header := w.Header()
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer") // the address is a permission
@@ -145,11 +145,11 @@ func (s *fileServer) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, ErrNotExist):
 		http.Error(w, "there is no such object", http.StatusNotFound)
 	case errors.Is(err, ErrForbiddenPath):
-		http.Error(w, "the path is not ours", http.StatusForbidden)
+		http.Error(w, "the path is outside the configured storage", http.StatusForbidden)
 	case errors.Is(err, io.ErrUnexpectedEOF), r.Context().Err() != nil:
 		http.Error(w, "the content ended early", http.StatusBadRequest)
 	default:
 		zerolog.Ctx(r.Context()).Error().Err(err).Str("path", r.URL.Path).Msg("blob request failed")
-		http.Error(w, "the storage failed", http.StatusInternalServerError)
+		http.Error(w, "the object store failed; see the server log", http.StatusInternalServerError)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"gocloud.dev/blob"
 )
 
-// Object is one of those that List finds.
+// Object is one object that List finds.
 type Object struct {
 	// Name is the rest of the URI after the prefix and its slash.
 	Name string
@@ -19,8 +19,8 @@ type Object struct {
 	Size int64
 }
 
-// List visits every object below uri, a "directory" with or without a slash at its end, in the order of their names. That
-// there is none is fine. It ends with the first error of visit.
+// List visits every object below uri, a "directory" with or without a slash at its end, in the order of their names. Finding
+// none is not an error. It returns the first error of visit.
 func (s *Store) List(ctx context.Context, uri string, visit func(Object) error) error {
 	uri = strings.TrimRight(uri, "/")
 	b, key, err := s.resolve(uri)
@@ -33,7 +33,7 @@ func (s *Store) List(ctx context.Context, uri string, visit func(Object) error) 
 	return nil
 }
 
-// list leaves out what is no regular file, such as links: they may lead to what is not of the prefix.
+// list skips everything but regular files: links may lead out of the prefix.
 func (f *files) list(ctx context.Context, key string, visit func(Object) error) error {
 	err := fs.WalkDir(f.dir.FS(), key, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {

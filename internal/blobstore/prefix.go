@@ -21,8 +21,8 @@ const (
 )
 
 // DeletePrefix removes every object whose URI begins with uri, which must end with a slash and lie below a root, not be
-// one. That there is none is fine. When the context ends or the store fails, some of them are left; calling again goes
-// on. Objects that are written meanwhile may stay.
+// one. Finding none is not an error. If the context ends or the store fails, some objects are left; call it again to
+// continue. Objects that are written meanwhile may stay.
 func (s *Store) DeletePrefix(ctx context.Context, uri string) error {
 	below, found := strings.CutSuffix(uri, "/")
 	if !found {
@@ -38,7 +38,7 @@ func (s *Store) DeletePrefix(ctx context.Context, uri string) error {
 	return nil
 }
 
-// removePrefix removes a directory piece by piece. It follows no link: what a task linked to is not its own.
+// removePrefix removes a directory in batches. It follows no links: their targets may not belong to the task.
 func (f *files) removePrefix(ctx context.Context, key string) error {
 	steps := strings.Split(key, "/")
 	for i := range steps {
@@ -49,7 +49,7 @@ func (f *files) removePrefix(ctx context.Context, key string) error {
 		case err != nil:
 			return fileError(err)
 		case !info.IsDir():
-			return fmt.Errorf("%w: %s is no directory", ErrForbiddenPath, strings.Join(steps[:i+1], "/"))
+			return fmt.Errorf("%w: %s is not a directory", ErrForbiddenPath, strings.Join(steps[:i+1], "/"))
 		}
 	}
 	for {

@@ -16,7 +16,7 @@ import (
 // BlobsPath is where signed URLs of a directory are served.
 const BlobsPath = "/blobs/"
 
-// permission is everything that a signed URL of a directory says and its signature covers.
+// permission is the content of a signed URL of a directory, all of which the signature covers.
 type permission struct {
 	method  string // GET or PUT
 	path    string // absolute path of the file
@@ -36,7 +36,7 @@ const (
 	paramSig     = "signature"
 )
 
-// sign is the HMAC over all fields. Each is preceded by its length, so that no two permissions have one text.
+// sign is the HMAC over all fields. Each is preceded by its length, so that no two permissions have the same text.
 func (p permission) sign(key []byte) string {
 	mac := hmac.New(sha256.New, key)
 	for _, field := range []string{p.method, p.path, strconv.FormatInt(p.expires, 10), p.md5, strconv.FormatInt(p.max, 10), p.showAs} {
@@ -65,7 +65,7 @@ func (p permission) url(base string, key []byte) string {
 	return strings.TrimSuffix(base, "/") + location.String()
 }
 
-// readPermission takes it out of a URL again and tells whether the signature is right.
+// readPermission takes it out of a URL again and reports whether the signature is right.
 func readPermission(u *url.URL, key []byte) (permission, bool) {
 	query := u.Query()
 	p := permission{

@@ -12,13 +12,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// Errors to ask for with errors.Is.
+// Errors for errors.Is.
 var (
-	// ErrNotExist says that there is no such object. It is fs.ErrNotExist as well.
+	// ErrNotExist says that the object does not exist. It matches fs.ErrNotExist, too.
 	ErrNotExist error = notExistError{}
 	// ErrTooLarge says that an object is larger than the caller wants to read.
 	ErrTooLarge = errors.New("object is too large")
-	// ErrForbiddenPath says that a URI lies outside the configured roots, or tries to get there.
+	// ErrForbiddenPath says that a URI is outside the configured roots, or has elements that could lead there.
 	ErrForbiddenPath = errors.New("path is outside the configured storage")
 )
 
@@ -45,7 +45,7 @@ type Info struct {
 
 // PutOptions is what a signed PUT allows.
 type PutOptions struct {
-	// Expires is how long the URL is good for. Required.
+	// Expires is how long the URL is valid. Required.
 	Expires time.Duration
 	// ContentMD5 is the digest that the content must have; empty means any content.
 	ContentMD5 []byte
@@ -57,20 +57,20 @@ type PutOptions struct {
 
 // GetOptions is what a signed GET does.
 type GetOptions struct {
-	// Expires is how long the URL is good for. Required.
+	// Expires is how long the URL is valid. Required.
 	Expires time.Duration
-	// ShowAs is the media type as which a browser shows the object. Empty makes it a file to keep, whatever is in it.
-	// Azure cannot be told: there it is what it was when it was written.
+	// ShowAs is the media type as which a browser shows the object. Empty makes it a download.
+	// Azure ignores it and uses the type that was set when the object was written.
 	ShowAs string
 }
 
-// Signed is a URL that stands for a permission.
+// Signed is a signed URL.
 type Signed struct {
 	// URL to send the request to.
 	URL string
 	// Headers that the request must carry.
 	Headers map[string]string
-	// ExpiresAt is when the permission ends.
+	// ExpiresAt is when the URL expires.
 	ExpiresAt time.Time
 }
 
@@ -84,7 +84,7 @@ type backend interface {
 	removePrefix(ctx context.Context, key string) error
 	signPut(ctx context.Context, key string, o PutOptions) (Signed, error)
 	signGet(ctx context.Context, key string, o GetOptions) (Signed, error)
-	// origin is where signed URLs lead to, as browsers write it; empty when it is not known.
+	// origin is the origin of signed URLs; empty if unknown.
 	origin() string
 	close() error
 }
@@ -108,7 +108,7 @@ type options struct{ clock clock.Clock }
 // WithClock makes expiry follow clk instead of the system's clock.
 func WithClock(clk clock.Clock) Option { return func(o *options) { o.clock = clk } }
 
-// Open connects to every root; a directory is made when it does not exist.
+// Open connects to every root; a directory is created if it does not exist.
 func Open(ctx context.Context, config Config, opts ...Option) (*Store, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("storage: %w", err)
@@ -183,7 +183,14 @@ func (s *Store) resolve(uri string) (backend, string, error) {
 	return nil, "", fmt.Errorf("%s: %w", uri, ErrForbiddenPath)
 }
 
-// checkKey refuses what could lead out of the root or means another object to somebody else.
+// Permits returns nil for the URI of an object, or of a directory with a slash at its end, that may lie in this store, and
+// ErrForbiddenPath for every other. It makes no request.
+func (s *Store) Permits(uri string) error {
+	_, _, err := s.resolve(strings.TrimSuffix(uri, "/"))
+	return err
+}
+
+// checkKey rejects keys that could lead out of the root, or that other programs resolve to another object.
 func checkKey(key string) error {
 	for segment := range strings.SplitSeq(key, "/") {
 		if segment == "" || segment == "." || segment == ".." || segment == tempDir {

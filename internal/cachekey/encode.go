@@ -89,7 +89,7 @@ func appendField(out []byte, f protoreflect.FieldDescriptor, value protoreflect.
 	return appendValue(protowire.AppendTag(out, f.Number(), wireTypes[f.Kind()]), f, value)
 }
 
-// wireTypes has what is no varint.
+// wireTypes has the wire types of all kinds but varints.
 var wireTypes = map[protoreflect.Kind]protowire.Type{
 	protoreflect.Sfixed32Kind: protowire.Fixed32Type,
 	protoreflect.Fixed32Kind:  protowire.Fixed32Type,

@@ -10,8 +10,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 )
 
-// InputsHash identifies inputs without those that the task ignores. The context of the inputs does not count. A literal
-// that brings a hash of its content counts by that, wherever its bytes lie. No inputs have an empty hash.
+// InputsHash is the hash of the inputs without those that the task ignores, and without the context of the inputs. A
+// literal with a hash of its content counts by that hash, wherever its bytes are stored. No inputs have an empty hash.
 func InputsHash(inputs *task.Inputs, ignored []string) string {
 	var text []byte
 	counted := 0
@@ -40,7 +40,7 @@ func OffloadedHash(inputs *task.Inputs, ignored []string) string {
 	return noInputs
 }
 
-// appendLiteral writes what counts of a literal.
+// appendLiteral appends the parts of a literal that are hashed.
 func appendLiteral(text []byte, literal *core.Literal) []byte {
 	if literal.GetHash() != "" {
 		return append(text, literal.GetHash()...)

@@ -1,6 +1,6 @@
 // Package cachekey computes the keys under which outputs of tasks are cached, exactly as the Python SDK does for the
-// children of a task. So a task that is started by CreateRun shares its entries with the same task called by another.
-// The golden values in testdata come from the SDK itself. The package is pure and stands on the generated messages only.
+// children of a task. So a task started by CreateRun shares its cache entries with the same task as a child.
+// The golden values in testdata come from the SDK itself. The package is pure and imports only the generated messages.
 package cachekey
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-// Key is the key of a task's outputs. inputsHash is that of the inputs that count, version the cache version that the
-// task declares.
+// Key is the cache key of a task's outputs. inputsHash is the result of InputsHash, version the declared cache version of
+// the task.
 func Key(taskName, inputsHash string, declared *core.TypedInterface, version string) string {
 	if inputsHash == noInputs {
 		inputsHash = ""

@@ -235,7 +235,7 @@ func shortTimestamp(data []byte) ([]byte, error) {
 		return data, nil
 	case 8:
 		both := binary.BigEndian.Uint64(data)
-		nanos, seconds = both>>34, int64(both&(1<<34-1)) //nolint:gosec // 34 bits
+		nanos, seconds = both>>34, int64(both&(1<<34-1))
 	case 12:
 		nanos = uint64(binary.BigEndian.Uint32(data))
 		seconds = int64(binary.BigEndian.Uint64(data[4:])) //nolint:gosec // two's complement
@@ -246,10 +246,10 @@ func shortTimestamp(data []byte) ([]byte, error) {
 	case nanos > 999_999_999:
 		return nil, errMalformed
 	case seconds>>34 != 0:
-		return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(nil, uint32(nanos)), uint64(seconds)), nil //nolint:gosec // as read
+		return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(nil, uint32(nanos)), uint64(seconds)), nil
 	case nanos == 0 && seconds <= math.MaxUint32:
-		return binary.BigEndian.AppendUint32(nil, uint32(seconds)), nil //nolint:gosec // checked
+		return binary.BigEndian.AppendUint32(nil, uint32(seconds)), nil
 	default:
-		return binary.BigEndian.AppendUint64(nil, nanos<<34|uint64(seconds)), nil //nolint:gosec // 34 bits
+		return binary.BigEndian.AppendUint64(nil, nanos<<34|uint64(seconds)), nil
 	}
 }

@@ -1,10 +1,10 @@
-// Package clock is the only source of time for the services, so that tests can step it. It stands at the bottom
-// of the tree and imports nothing of ours.
+// Package clock is the only source of time for the services, so that tests can step it. It imports no other package of
+// this module.
 package clock
 
 import "time"
 
-// Clock tells the time and makes timers.
+// Clock is a source of time and timers.
 type Clock interface {
 	// Now is the current time in UTC, cut to microseconds as Postgres keeps it.
 	Now() time.Time
@@ -16,7 +16,7 @@ type Clock interface {
 type Timer interface {
 	// C delivers the time at which the timer fired.
 	C() <-chan time.Time
-	// Stop prevents the timer from firing and tells whether it did so.
+	// Stop prevents the timer from firing and reports whether it did so.
 	Stop() bool
 	// Reset lets a stopped or fired timer fire again after d.
 	Reset(d time.Duration) bool

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Fake is a clock that stands still until it is stepped. Its zero value is not usable; call NewFake.
+// Fake is a clock that moves only when it is stepped. Its zero value is not usable; call NewFake.
 type Fake struct {
 	mu     sync.Mutex
 	now    time.Time                // GUARDED_BY(mu)
@@ -14,7 +14,7 @@ type Fake struct {
 
 var _ Clock = (*Fake)(nil)
 
-// NewFake makes a clock that stands at start.
+// NewFake returns a clock that is set to start.
 func NewFake(start time.Time) *Fake {
 	return &Fake{now: start.UTC().Truncate(time.Microsecond), timers: map[*fakeTimer]time.Time{}}
 }

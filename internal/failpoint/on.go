@@ -14,10 +14,10 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// The names of the environment variables that lead to the files of the suite.
+// The environment variables with the paths of the suite's files.
 const (
 	// FileEnv leads to the file with what is armed: the name of a point and how many times it is passed before the
-	// process dies there, separated by a space. The file is taken away by the one who dies.
+	// process dies there, separated by a space. The process that dies removes the file.
 	FileEnv = "FLYTE_FAILPOINTS"
 	// ClockEnv leads to the file with what is added to the time of day, as a duration.
 	ClockEnv = "FLYTE_CLOCK_OFFSET"
@@ -55,7 +55,7 @@ func Here(name string) {
 		return
 	}
 	if os.Remove(path) != nil {
-		return // Another one was faster.
+		return // Another goroutine or process was faster.
 	}
 	fmt.Fprintf(os.Stderr, "failpoint: dying at %s\n", name)
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)

@@ -1,5 +1,5 @@
-// Package ident has the names of things as comparable values, free of protobuf, and the rules they obey. Services use
-// them as map keys and in stores; handlers convert at the border.
+// Package ident has the identifiers of runs and actions as comparable values without protobuf. Services use them as map
+// keys and in stores; handlers convert them at the edge.
 package ident
 
 import (

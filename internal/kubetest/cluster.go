@@ -20,7 +20,7 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 )
 
-// Cluster is an API server with a namespace for one test. TaskActions are installed.
+// Cluster is an API server with a namespace for one test. The TaskAction CRD is installed.
 type Cluster struct {
 	// Config reaches the API server as an administrator, without a client-side limit of requests.
 	Config *rest.Config
@@ -32,7 +32,7 @@ type Cluster struct {
 	Client client.Client
 }
 
-// New starts the servers, if they do not run yet, and makes a namespace. The test is skipped when the binaries are not
+// New starts the servers, if they do not run yet, and creates a namespace. The test is skipped when the binaries are not
 // built; the reason says how to build them.
 func New(t testing.TB) *Cluster {
 	t.Helper()

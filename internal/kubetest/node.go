@@ -19,7 +19,7 @@ import (
 
 // Result is how a pod's process ended.
 type Result struct {
-	// Leave lets the pod stay as it is; the test goes on with it.
+	// Leave keeps the pod as it is; the test controls it.
 	Leave bool
 	// ExitCode of the process.
 	ExitCode int32
@@ -47,7 +47,7 @@ type Node struct {
 	work    sync.WaitGroup
 }
 
-// NodeOptions say how a node behaves.
+// NodeOptions configure a node.
 type NodeOptions struct {
 	// Program of every pod; nil means one that ends at once with exit code 0.
 	Program Program
@@ -116,7 +116,7 @@ func (n *Node) register(t testing.TB) {
 	object, err = n.client.CoreV1().Nodes().Create(context.Background(), object, metav1.CreateOptions{})
 	require.NoError(t, err)
 	object.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: host}}
-	object.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(number) //nolint:gosec // a port
+	object.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(number)
 	_, err = n.client.CoreV1().Nodes().UpdateStatus(context.Background(), object, metav1.UpdateOptions{})
 	require.NoError(t, err)
 	t.Cleanup(func() {

@@ -10,8 +10,11 @@ import (
 )
 
 func TestBackground(t *testing.T) {
+	var early lifecycle.Background
+	require.NoError(t, early.Stop(t.Context()), "before the start")
+	require.ErrorIs(t, early.Run(t.Context()), lifecycle.ErrStopped, "it stays stopped")
+
 	var b lifecycle.Background
-	require.NoError(t, b.Stop(t.Context()), "before the start")
 
 	type key struct{}
 	starting, started := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
@@ -20,8 +23,8 @@ func TestBackground(t *testing.T) {
 		seen <- ctx.Value(key{})
 		<-ctx.Done()
 	}
-	b.Run(starting, loop, loop)
-	b.Run(starting, loop) // does nothing
+	require.NoError(t, b.Run(starting, loop, loop))
+	require.NoError(t, b.Run(starting, loop), "does nothing")
 	started()
 	require.Equal(t, "value", <-seen)
 	require.Equal(t, "value", <-seen)
@@ -31,7 +34,7 @@ func TestBackground(t *testing.T) {
 
 	var stubborn lifecycle.Background
 	release := make(chan struct{})
-	stubborn.Run(t.Context(), func(context.Context) { <-release })
+	require.NoError(t, stubborn.Run(t.Context(), func(context.Context) { <-release }))
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, stubborn.Stop(over), context.Canceled)

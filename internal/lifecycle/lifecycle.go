@@ -1,4 +1,4 @@
-// Package lifecycle says how a long-lived part starts and stops, and runs a set of them in order. Services
+// Package lifecycle defines how a long-lived part starts and stops, and runs a set of parts in order. Services
 // implement Part; manager starts the parts in the order of their dependencies and stops them in reverse.
 package lifecycle
 
@@ -10,13 +10,17 @@ import (
 
 // Part is a long-lived part of the process.
 type Part interface {
-	// Start brings the part up and returns when it works; what goes on runs in goroutines of its own. The
-	// context bounds the start only. A failed Start leaves nothing running.
+	// Start starts the part and returns when it works; background work runs in its own goroutines. The
+	// context bounds the start only. A failed Start leaves nothing running. Starting a running part does nothing.
+	// After Stop a part stays stopped: Start returns ErrStopped.
 	Start(ctx context.Context) error
-	// Stop ends the part and waits for it, at most until the context ends. It may be called twice, and
+	// Stop stops the part and waits for it, at most until the context ends. It may be called twice, and
 	// before Start.
 	Stop(ctx context.Context) error
 }
+
+// ErrStopped is returned by Start after Stop: a part is not started again.
+var ErrStopped = errors.New("the part was stopped and cannot be started again")
 
 // Named pairs a part with the name it has in logs.
 type Named struct {
@@ -30,7 +34,7 @@ type Group struct {
 	started int
 }
 
-// NewGroup makes a group of parts, dependencies first.
+// NewGroup creates a group of parts, dependencies first.
 func NewGroup(parts ...Named) *Group { return &Group{parts: parts} }
 
 // Start starts every part; when one fails, those before it are stopped again.
@@ -44,7 +48,7 @@ func (g *Group) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop stops what was started, last first, and reports every failure.
+// Stop stops the started parts, last first, and returns every failure.
 func (g *Group) Stop(ctx context.Context) error {
 	var failures []error
 	for ; g.started > 0; g.started-- {

@@ -9,9 +9,9 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// LogConfig says what is logged.
+// LogConfig configures logging.
 type LogConfig struct {
-	// Level is the least that is logged: trace, debug, info, warn or error. Defaults to info.
+	// Level is the lowest level that is logged: trace, debug, info, warn or error. Defaults to info.
 	Level string `mapstructure:"level"`
 	// Format is json, pretty, or auto: pretty on a terminal, else json. Defaults to auto.
 	Format string `mapstructure:"format"`
@@ -35,7 +35,7 @@ func (c LogConfig) Validate() error {
 	return nil
 }
 
-// NewLogger makes the logger of the process. out is usually the standard error.
+// NewLogger creates the logger of the process. out is usually the standard error.
 func NewLogger(config LogConfig, out io.Writer) (zerolog.Logger, error) {
 	if err := config.Validate(); err != nil {
 		return zerolog.Nop(), fmt.Errorf("logging: %w", err)
@@ -50,8 +50,8 @@ func NewLogger(config LogConfig, out io.Writer) (zerolog.Logger, error) {
 	return zerolog.New(out).Level(level).Hook(utcTime{}), nil
 }
 
-// utcTime stamps lines with the time in UTC. The time of a log line is the one thing that needs no injected clock:
-// nothing decides by it.
+// utcTime stamps lines with the time in UTC. It does not use the injected clock, since no
+// decision depends on the time of a log line.
 type utcTime struct{}
 
 // Run implements zerolog.Hook.

@@ -23,20 +23,20 @@ import (
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
 )
 
-// TelemetryConfig says where traces and metrics go. Metrics are always served at /metrics.
+// TelemetryConfig configures the export of traces and metrics. Metrics are always served at /metrics.
 type TelemetryConfig struct {
 	// OTLPEndpoint is host:port of an OpenTelemetry collector that speaks gRPC. Empty, the default, means that
-	// nothing is sent anywhere.
+	// nothing is exported.
 	OTLPEndpoint string `mapstructure:"otlpEndpoint"`
-	// OTLPInsecure talks to the collector without TLS.
+	// OTLPInsecure connects to the collector without TLS.
 	OTLPInsecure bool `mapstructure:"otlpInsecure"`
 	// TraceRatio is the share of traces that are recorded, from 0 to 1. Defaults to 1; it has no effect without an
 	// endpoint.
 	TraceRatio float64 `mapstructure:"traceRatio"`
 	// ServiceName names this process to the collector. Defaults to flyte-binary.
 	ServiceName string `mapstructure:"serviceName"`
-	// DebugListen serves profiles of the process (pprof) at this address, host:port. Nobody is asked who he is, so it
-	// belongs on loopback. Empty, the default, means nowhere.
+	// DebugListen serves profiles of the process (pprof) at this address, host:port. It has no authentication, so it
+	// belongs on loopback. Empty, the default, turns it off.
 	DebugListen string `mapstructure:"debugListen"`
 }
 
@@ -49,7 +49,7 @@ func DefaultTelemetryConfig() TelemetryConfig {
 func (c TelemetryConfig) Validate() error {
 	switch {
 	case c.TraceRatio < 0 || c.TraceRatio > 1:
-		return errors.New("traceRatio: must lie between 0 and 1")
+		return errors.New("traceRatio: must be between 0 and 1")
 	case strings.Contains(c.OTLPEndpoint, "/"):
 		return errors.New("otlpEndpoint: must be host:port, without a scheme")
 	case c.ServiceName == "":
@@ -65,9 +65,9 @@ func (c TelemetryConfig) Validate() error {
 
 // Telemetry has the providers of the process.
 type Telemetry struct {
-	// Tracer makes spans; without an endpoint it makes none.
+	// Tracer creates spans; without an endpoint it creates none.
 	Tracer trace.TracerProvider
-	// Meter makes instruments that end up in Registry, and at the endpoint when there is one.
+	// Meter creates instruments that are exported to Registry, and to the endpoint if there is one.
 	Meter metric.MeterProvider
 	// Registry is what /metrics serves.
 	Registry *prometheus.Registry
@@ -75,7 +75,7 @@ type Telemetry struct {
 	shutdown []func(context.Context) error
 }
 
-// NewTelemetry makes the providers. version is that of the program.
+// NewTelemetry creates the providers. version is the version of the program.
 func NewTelemetry(ctx context.Context, config TelemetryConfig, version string) (*Telemetry, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("telemetry: %w", err)
@@ -87,7 +87,7 @@ func NewTelemetry(ctx context.Context, config TelemetryConfig, version string) (
 	)
 	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(t.Registry))
 	if err != nil {
-		return nil, fmt.Errorf("telemetry: make metrics: %w", err)
+		return nil, fmt.Errorf("telemetry: create metrics: %w", err)
 	}
 	origin := resource.NewSchemaless(
 		attribute.String("service.name", config.ServiceName), attribute.String("service.version", version))

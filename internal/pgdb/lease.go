@@ -12,7 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// Leases lets one of several processes run a loop: who holds the unexpired row of a name in the table leases. Holders
+// Leases lets one of several processes run a loop: the one that holds the unexpired row of a name in the table leases. Holders
 // compare times of their own clocks, so a lease must be much longer than these may differ.
 type Leases struct {
 	pool   *pgxpool.Pool
@@ -21,12 +21,12 @@ type Leases struct {
 	table  string
 }
 
-// NewLeases makes the leases of one holder; its name must be unique among all processes.
+// NewLeases creates the leases of one holder; its name must be unique among all processes.
 func NewLeases(pool *pgxpool.Pool, clk clock.Clock, holder string) *Leases {
 	return &Leases{pool: pool, clock: clk, holder: holder, table: "leases"}
 }
 
-// In is the same holder with leases in another table, for services that may have a database of their own. The name is
+// In returns the leases of the same holder in another table, for services that may have a database of their own. The name is
 // the caller's constant; it is part of statements.
 func (l *Leases) In(table string) *Leases {
 	other := *l
@@ -34,7 +34,7 @@ func (l *Leases) In(table string) *Leases {
 	return &other
 }
 
-// Acquire takes or renews the lease for d and tells whether it is now ours.
+// Acquire takes or renews the lease for d and reports whether this holder has it.
 func (l *Leases) Acquire(ctx context.Context, name string, d time.Duration) (bool, error) {
 	now := l.clock.Now()
 	tag, err := l.pool.Exec(ctx, `
@@ -48,7 +48,7 @@ func (l *Leases) Acquire(ctx context.Context, name string, d time.Duration) (boo
 	return tag.RowsAffected() == 1, nil
 }
 
-// Renew prolongs a lease that is ours and tells whether it still was.
+// Renew extends a lease of this holder, and reports whether it still held it.
 func (l *Leases) Renew(ctx context.Context, name string, d time.Duration) (bool, error) {
 	now := l.clock.Now()
 	tag, err := l.pool.Exec(ctx, `UPDATE `+l.table+` SET expires_at = $3 WHERE name = $1 AND holder = $2 AND expires_at > $4`,
@@ -59,7 +59,7 @@ func (l *Leases) Renew(ctx context.Context, name string, d time.Duration) (bool,
 	return tag.RowsAffected() == 1, nil
 }
 
-// Release gives the lease up, so that another need not wait for its end. It is no error when it was not ours.
+// Release drops the lease, so that other holders do not wait until it expires. It is not an error if it was not held.
 func (l *Leases) Release(ctx context.Context, name string) error {
 	if _, err := l.pool.Exec(ctx, `DELETE FROM `+l.table+` WHERE name = $1 AND holder = $2`, name, l.holder); err != nil {
 		return fmt.Errorf("release lease %s: %w", name, err)
@@ -70,7 +70,7 @@ func (l *Leases) Release(ctx context.Context, name string) error {
 // ErrLeaseLost is the cause with which Hold ends the context of its work.
 var ErrLeaseLost = errors.New("lease lost")
 
-// Hold runs work whenever the lease is ours, until the context ends; it then returns nil. The context of the work
+// Hold runs work while it has the lease, until the context ends; it then returns nil. The context of the work
 // ends when the lease could not be renewed in time, and Hold waits for the work to return. Work that returns by
 // itself, for instance with an error, is started again after a pause. d is the length of the lease; it is renewed
 // three times as often.
@@ -82,14 +82,14 @@ func (l *Leases) Hold(ctx context.Context, name string, d time.Duration, work fu
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // told to end
 		case err != nil:
-			zerolog.Ctx(ctx).Warn().Err(err).Msg("cannot take the lease")
+			zerolog.Ctx(ctx).Warn().Err(err).Msg("cannot acquire the lease")
 		case ours:
 			if err := l.run(ctx, name, d, expires, work); err != nil {
 				zerolog.Ctx(ctx).Warn().Err(err).Str("lease", name).Msg("work under lease ended")
 			}
 		}
-		if !l.pause(ctx, d/3) {
-			return nil
+		if clock.Sleep(ctx, l.clock, d/3) != nil {
+			return nil //nolint:nilerr // the context has ended, as it was asked to
 		}
 	}
 }
@@ -122,11 +122,12 @@ func (l *Leases) run(
 	return err
 }
 
-// keep renews until the context ends, and ends it when the lease is gone or may be: renewing failed up to its expiry.
+// keep renews the lease until the context ends. It cancels the context when the lease is lost, or when renewing failed
+// until the lease expired.
 func (l *Leases) keep(
 	ctx context.Context, name string, d time.Duration, expires time.Time, cancel context.CancelCauseFunc,
 ) {
-	for l.pause(ctx, d/3) {
+	for clock.Sleep(ctx, l.clock, d/3) == nil {
 		now := l.clock.Now()
 		ours, err := l.Renew(ctx, name, d)
 		switch {
@@ -136,16 +137,5 @@ func (l *Leases) keep(
 			cancel(ErrLeaseLost)
 			return
 		}
-	}
-}
-
-func (l *Leases) pause(ctx context.Context, d time.Duration) bool {
-	timer := l.clock.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C():
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

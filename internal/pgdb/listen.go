@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -12,10 +11,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
 
+	"github.com/flyte-binary/flyte-binary/internal/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 )
 
-// Notification is what a listener hears.
+// Notification is one notification of a channel.
 type Notification struct {
 	// Payload is the text of one NOTIFY.
 	Payload string
@@ -25,44 +26,54 @@ type Notification struct {
 }
 
 const (
-	// keepAlive is how often a silent connection is tried, since one that broke silently would never say so.
+	// keepAlive is how often an idle connection is probed, since one that broke silently would go unnoticed.
 	keepAlive = 15 * time.Second
-	// answerLimit bounds that try.
+	// answerLimit bounds that probe.
 	answerLimit = 5 * time.Second
 
 	backoffFirst = 50 * time.Millisecond
 	backoffLast  = 5 * time.Second
 )
 
-// Listen calls heard for each notification on channel, in order, until the context ends; it then returns nil. It
-// holds a connection of its own outside the pool, and when that breaks it opens another, with growing pauses, and
-// says Resync. heard must not block for long.
-func Listen(
-	ctx context.Context, pool *pgxpool.Pool, channel string, clk clock.Clock, heard func(Notification),
-) error {
-	pause := backoffFirst
+// Listener listens on several channels over one connection of its own, outside of the pool. When that breaks it opens
+// another, with backoff, and sends Resync on every channel.
+type Listener struct {
+	lifecycle.Background
+	pool     *pgxpool.Pool
+	clock    clock.Clock
+	logger   zerolog.Logger
+	channels map[string]func(Notification)
+}
+
+var _ lifecycle.Part = (*Listener)(nil)
+
+// NewListener returns a listener that calls the function of a channel for each notification on it, in order. The
+// functions must not block for long.
+func NewListener(pool *pgxpool.Pool, clk clock.Clock, logger zerolog.Logger, channels map[string]func(Notification)) *Listener {
+	return &Listener{pool: pool, clock: clk, logger: logger, channels: channels}
+}
+
+// Start implements lifecycle.Part. It does not wait for the connection.
+func (l *Listener) Start(ctx context.Context) error { return l.Run(ctx, l.listen) }
+
+func (l *Listener) listen(ctx context.Context) {
+	retries := backoff.New(backoffFirst, backoffLast)
 	for {
-		err := listenOnce(ctx, pool.Config().ConnConfig, channel, func(n Notification) {
-			pause = backoffFirst
-			heard(n)
-		})
+		err := l.listenOnce(ctx, retries.Reset)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // told to end
+			return
 		}
-		zerolog.Ctx(ctx).Warn().Err(err).Str("channel", channel).Msg("lost the listening connection")
-		timer := clk.NewTimer(pause + rand.N(pause)) //nolint:gosec // only spreads reconnections
-		select {
-		case <-timer.C():
-		case <-ctx.Done():
-			timer.Stop()
-			return nil
+		pause := retries.Next()
+		l.logger.Warn().Err(err).Dur("pause", pause).Msg("the listening connection failed; reconnecting")
+		if clock.Sleep(ctx, l.clock, pause) != nil {
+			return
 		}
-		pause = min(2*pause, backoffLast)
 	}
 }
 
 // listenOnce serves one connection to its end.
-func listenOnce(ctx context.Context, config *pgx.ConnConfig, channel string, heard func(Notification)) error {
+func (l *Listener) listenOnce(ctx context.Context, connected func()) error {
+	config := l.pool.Config().ConnConfig
 	config.Tracer = nil // its statements would be noise
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
@@ -73,24 +84,32 @@ func listenOnce(ctx context.Context, config *pgx.ConnConfig, channel string, hea
 		defer cancel()
 		_ = conn.Close(closing) // it is broken or no longer needed
 	}()
-	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
-		return fmt.Errorf("listen: %w", err)
+	for channel := range l.channels {
+		if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
+			return fmt.Errorf("listen on %s: %w", channel, err)
+		}
 	}
-	heard(Notification{Resync: true})
+	connected()
+	for _, heard := range l.channels {
+		heard(Notification{Resync: true})
+	}
 	for {
 		notification, err := wait(ctx, conn, keepAlive)
 		if err != nil {
 			return err
 		}
-		if notification != nil {
+		if notification == nil {
+			continue
+		}
+		if heard := l.channels[notification.Channel]; heard != nil {
 			heard(Notification{Payload: notification.Payload})
 		}
 	}
 }
 
 // wait returns the next notification, or nil when there was none for a while and the connection still answers.
-func wait(ctx context.Context, conn *pgx.Conn, patience time.Duration) (*pgconn.Notification, error) {
-	quiet, cancel := context.WithTimeout(ctx, patience)
+func wait(ctx context.Context, conn *pgx.Conn, silence time.Duration) (*pgconn.Notification, error) {
+	quiet, cancel := context.WithTimeout(ctx, silence)
 	notification, err := conn.WaitForNotification(quiet)
 	cancel()
 	if err == nil {

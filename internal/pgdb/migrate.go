@@ -14,7 +14,7 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// Migrate applies what is pending of each schema, in the order given. Processes that start together wait for each other,
+// Migrate applies the pending migrations of each schema, in the order given. Processes that start together wait for each other,
 // on a lock of one session.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, schemas ...Schema) error {
 	return withProviders(pool, schemas, func(_ Schema, provider *goose.Provider) error {
@@ -23,7 +23,7 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, schemas ...Schema) error {
 	})
 }
 
-// MigrateDown takes the newest applied migration of a schema back and returns its version; 0 when there was none.
+// MigrateDown rolls back the newest applied migration of a schema and returns its version; 0 if there was none.
 func MigrateDown(ctx context.Context, pool *pgxpool.Pool, schema Schema) (int64, error) {
 	var version int64
 	err := withProviders(pool, []Schema{schema}, func(_ Schema, provider *goose.Provider) error {
@@ -101,7 +101,7 @@ func withProvider(db *sql.DB, schema Schema, use func(Schema, *goose.Provider) e
 	}
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 600)) // every second for ten minutes
 	if err != nil {
-		return fmt.Errorf("make migration lock: %w", err)
+		return fmt.Errorf("create migration lock: %w", err)
 	}
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithTableName(schema.table()),
 		goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))

@@ -18,14 +18,14 @@ import (
 // Option changes how Open works.
 type Option func(*pgxpool.Config)
 
-// WithTracer makes a span of each statement.
+// WithTracer creates a span of each statement.
 func WithTracer(provider trace.TracerProvider) Option {
 	return func(c *pgxpool.Config) {
 		c.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(provider))
 	}
 }
 
-// Open makes a pool and proves that it works with one round trip. Times that are read come in UTC.
+// Open creates a pool and verifies it with one round trip. Times are read in UTC.
 func Open(ctx context.Context, config Config, options ...Option) (*pgxpool.Pool, error) {
 	pool, err := pgxpool.ParseConfig(config.URL)
 	if err != nil {

@@ -166,6 +166,6 @@ func TestIsTransient(t *testing.T) {
 
 func terminate(t *testing.T, pool *pgxpool.Pool, pid uint32) {
 	t.Helper()
-	_, err := pool.Exec(t.Context(), "SELECT pg_terminate_backend($1::int)", int32(pid)) //nolint:gosec // a pid
+	_, err := pool.Exec(t.Context(), "SELECT pg_terminate_backend($1::int)", int32(pid))
 	require.NoError(t, err)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// IsTransient tells whether the same work may succeed later with nothing changed: the server could not be reached, is
+// IsTransient reports whether the same work may succeed later with nothing changed: the server could not be reached, is
 // starting, stopping or full, or another transaction won. The work must be safe to repeat, since a commit whose answer
 // was lost looks the same. The end of the caller's own context is not transient.
 func IsTransient(err error) bool {
@@ -37,7 +37,7 @@ func transientState(code string) bool {
 	switch code {
 	case "40001", "40P01", // serialization_failure, deadlock_detected
 		"55P03", // lock_not_available
-		"25006": // read_only_sql_transaction, while a failover goes on
+		"25006": // read_only_sql_transaction, during a failover
 		return true
 	}
 	for _, class := range []string{"08", "53", "57P", "58"} {

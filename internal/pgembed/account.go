@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// account is the user as which Postgres runs. Postgres refuses to be root, so root lends it another user.
+// account is the user as which Postgres runs. Postgres refuses to run as root, so root uses another user for it.
 type account struct {
 	name     string
 	uid, gid int
@@ -37,7 +37,7 @@ func chooseAccount() (account, error) {
 		}
 		return account{name: name, uid: uid, gid: gid, switched: true}, nil
 	}
-	return account{}, errors.New("postgres does not run as root, and there is no user postgres or nobody to run it as")
+	return account{}, errors.New("postgres refuses to run as root, and this machine has no user postgres or nobody to run it as")
 }
 
 // credential is for SysProcAttr; nil means our own user.
@@ -52,10 +52,10 @@ func (a account) credential() *syscall.Credential {
 func (a account) ownDir(dir string) error {
 	// The parents must stay open for the account to get here.
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // see above
-		return fmt.Errorf("make %s: %w", filepath.Dir(dir), err)
+		return fmt.Errorf("create %s: %w", filepath.Dir(dir), err)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
-		return fmt.Errorf("make %s: %w", dir, err)
+		return fmt.Errorf("create %s: %w", dir, err)
 	}
 	if a.switched {
 		if err := a.canEnter(filepath.Dir(dir)); err != nil {
@@ -71,12 +71,12 @@ func (a account) ownDir(dir string) error {
 	return nil
 }
 
-// canEnter says in words what initdb would report as a mere permission problem.
+// canEnter explains what initdb would report as a plain permission error.
 func (a account) canEnter(dir string) error {
 	for {
 		info, err := os.Stat(dir)
 		if err != nil {
-			return fmt.Errorf("look at %s: %w", dir, err)
+			return fmt.Errorf("stat %s: %w", dir, err)
 		}
 		if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 			mode := info.Mode().Perm()

@@ -10,11 +10,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// Config says how the private server runs.
+// Config configures the private server.
 type Config struct {
-	// DataDir is where the data lie. It is made when it does not exist; required, absolute.
+	// DataDir is the data directory. It is created if it does not exist. Required, absolute.
 	DataDir string
-	// BinDir has initdb and postgres. Empty means what Find finds.
+	// BinDir has initdb and postgres. Empty means the result of Find.
 	BinDir string
 	// Ephemeral trades durability for speed: nothing is synced to disk. For tests only. Everything acknowledged is
 	// lost when the machine stops, though not when the process does.
@@ -25,9 +25,9 @@ type Config struct {
 	MaxConnections int
 	// Settings are further server settings by name.
 	Settings map[string]string
-	// Restart starts the server again after it died unasked.
+	// Restart restarts the server after it died.
 	Restart bool
-	// OnExit is told when the server died unasked, with the last lines of its log. May be nil.
+	// OnExit is called when the server died, with the last lines of its log. May be nil.
 	OnExit func(error)
 	// Log gets the server's own log at debug level.
 	Log zerolog.Logger
@@ -58,7 +58,7 @@ func (c Config) Validate() error {
 	case c.MaxConnections < 0:
 		return errors.New("maxConnections: must not be negative")
 	case c.Port < 0 || c.Port > 65535:
-		return errors.New("port: must lie between 0 and 65535")
+		return errors.New("port: must be between 0 and 65535")
 	}
 	return nil
 }

@@ -10,15 +10,15 @@ import (
 	"strconv"
 )
 
-// BinDirEnv names the environment variable with the directory of initdb and postgres, for machines where they are
-// somewhere unusual.
+// BinDirEnv names the environment variable with the directory of initdb and postgres, for machines with an unusual
+// layout.
 const BinDirEnv = "FLYTE_PG_BIN"
 
 // ErrNotInstalled says that the machine has no Postgres server programs.
 var ErrNotInstalled = errors.New("no Postgres server programs (initdb, postgres) found: install them, on Debian and " +
 	"Ubuntu with `apt-get install postgresql`, or set " + BinDirEnv + " to their directory")
 
-// packaged are the places where distributions put each major version.
+// packaged are the directories in which distributions install each major version.
 var packaged = []string{
 	"/usr/lib/postgresql/*/bin",
 	"/usr/pgsql-*/bin",

@@ -5,9 +5,10 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/flyte-binary/flyte-binary/internal/supervise"
 )
 
 // User is the superuser and the owner of everything; Database is the database that DSN names.
@@ -19,7 +20,7 @@ const (
 // passwordFile lies beside the data; only we and the server's account can read it.
 const passwordFile = "flyte-password"
 
-// initialise makes the cluster unless it is there, and returns the password; empty when none is asked for.
+// initialise creates the database cluster unless it exists, and returns the password; empty if none is required.
 func (s *Server) initialise(ctx context.Context) (string, error) {
 	data := filepath.Join(s.config.DataDir, "data")
 	password := filepath.Join(s.config.DataDir, passwordFile)
@@ -41,9 +42,11 @@ func (s *Server) initialise(ctx context.Context) (string, error) {
 		args = append(args, "-A", "scram-sha-256", "--pwfile="+password)
 	}
 	tail := &logTail{log: s.config.Log}
-	cmd := exec.CommandContext(ctx, filepath.Join(s.binDir, "initdb"), args...) //nolint:gosec // our own arguments
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = s.config.DataDir, tail, tail, environment()
-	if err := runPinned(func() error { detach(cmd, s.account); return cmd.Run() }); err != nil {
+	err := supervise.Run(ctx, supervise.Spec{
+		Name: "initdb", Path: filepath.Join(s.binDir, "initdb"), Args: args, Env: environment(),
+		Dir: s.config.DataDir, Output: tail, Credential: s.account.credential(),
+	})
+	if err != nil {
 		return "", fmt.Errorf("initdb: %w: %s", err, tail)
 	}
 	return readPassword(password)
@@ -62,7 +65,7 @@ func (s *Server) writePassword(path string) error {
 }
 
 func readPassword(path string) (string, error) {
-	text, err := os.ReadFile(path) //nolint:gosec // our own path
+	text, err := os.ReadFile(path)
 	if os.IsNotExist(err) {
 		return "", nil
 	}
@@ -72,7 +75,7 @@ func readPassword(path string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// environment is what the programs get: no PG… variable of ours may change what they do.
+// environment is the environment of the programs: no PG… variable of this process may change their behaviour.
 func environment() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "LANG=C", "LC_ALL=C", "TZ=UTC"}
 }

@@ -8,15 +8,15 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/supervise"
 )
 
-// Server is one private Postgres. Make it with New.
+// Server is one private Postgres. Create it with New.
 type Server struct {
 	config   Config
 	binDir   string
@@ -24,11 +24,7 @@ type Server struct {
 	socket   string // directory of the socket
 	password string
 
-	mu       sync.Mutex
-	child    *child        // GUARDED_BY(mu): nil while it does not run
-	stopping bool          // GUARDED_BY(mu)
-	quit     chan struct{} // closed by Stop
-	watched  chan struct{} // closed when the watcher has ended; nil before Start
+	postmaster *supervise.Supervisor
 }
 
 var _ lifecycle.Part = (*Server)(nil)
@@ -38,7 +34,7 @@ func New(config Config) (*Server, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	s := &Server{config: config.withDefaults(), binDir: config.BinDir, quit: make(chan struct{})}
+	s := &Server{config: config.withDefaults(), binDir: config.BinDir}
 	if s.binDir == "" {
 		found, err := Find()
 		if err != nil {
@@ -51,10 +47,14 @@ func New(config Config) (*Server, error) {
 		return nil, err
 	}
 	s.account = chosen
+	s.postmaster = supervise.New(supervise.Config{
+		Name: "postgres", Launch: s.launchUntilReady, OnExit: config.OnExit, Once: !config.Restart,
+		Clock: s.config.Clock, Log: s.config.Log,
+	})
 	return s, nil
 }
 
-// Start makes the cluster when there is none, starts the server and returns when it accepts connections.
+// Start creates the cluster when there is none, starts the server and returns when it accepts connections.
 func (s *Server) Start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
@@ -69,42 +69,22 @@ func (s *Server) Start(ctx context.Context) error {
 		return errors.Join(err, os.RemoveAll(s.socket))
 	}
 	s.password = password
-	c, err := s.launchUntilReady(ctx)
+	err = s.postmaster.Start(ctx)
 	if err == nil {
-		err = s.ensureDatabase(ctx)
+		if err = s.ensureDatabase(ctx); err != nil {
+			err = errors.Join(err, s.postmaster.Stop(context.WithoutCancel(ctx)))
+		}
 	}
 	if err != nil {
-		if c != nil {
-			c.stop(context.WithoutCancel(ctx))
-		}
 		return errors.Join(err, os.RemoveAll(s.socket))
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.child, s.watched = c, make(chan struct{})
-	go s.watch(c)
 	return nil
 }
 
-// Stop ends the server in an orderly way: connections are cut, everything is written. When the context ends first,
-// it is killed; nothing acknowledged is lost by that either, the next start only takes longer.
+// Stop shuts the server down: it cuts connections and writes everything. If the context ends first, the server is killed;
+// that loses no acknowledged data either, but the next start takes longer.
 func (s *Server) Stop(ctx context.Context) error {
-	s.mu.Lock()
-	if s.watched == nil {
-		s.mu.Unlock()
-		return nil
-	}
-	if !s.stopping {
-		s.stopping = true
-		close(s.quit)
-	}
-	c := s.child
-	s.mu.Unlock()
-	if c != nil {
-		c.stop(ctx)
-	}
-	<-s.watched
-	return os.RemoveAll(s.socket)
+	return errors.Join(s.postmaster.Stop(ctx), os.RemoveAll(s.socket))
 }
 
 // DSN is the connection string of the database flyte. It is valid after Start.
@@ -114,16 +94,9 @@ func (s *Server) DSN() string { return s.dsn(Database) }
 func (s *Server) DSNOf(database string) string { return s.dsn(database) }
 
 // Pid is the server's process id; 0 while it does not run.
-func (s *Server) Pid() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.child == nil {
-		return 0
-	}
-	return s.child.pid
-}
+func (s *Server) Pid() int { return s.postmaster.Pid() }
 
-// SocketDir is where the socket lies. It is valid after Start.
+// SocketDir is the directory of the socket. It is valid after Start.
 func (s *Server) SocketDir() string { return s.socket }
 
 func (s *Server) dsn(database string) string {
@@ -146,17 +119,17 @@ func (s *Server) port() int {
 // maxSocketDir keeps a socket's whole path below the limit of the system, about 100 bytes.
 const maxSocketDir = 85
 
-// makeSocketDir makes an empty directory beside the data, or a short one elsewhere when that path is too long.
+// makeSocketDir creates an empty directory beside the data, or a short one elsewhere when that path is too long.
 func (s *Server) makeSocketDir() error {
 	s.socket = filepath.Join(s.config.DataDir, "socket")
 	if len(s.socket) > maxSocketDir {
 		dir, err := os.MkdirTemp("/tmp", "flyte-pg-")
 		if err != nil {
-			return fmt.Errorf("make socket directory: %w", err)
+			return fmt.Errorf("create socket directory: %w", err)
 		}
 		s.socket = dir
 	}
-	// What a killed predecessor left would be taken for its lock.
+	// The files of a killed predecessor would look like its lock.
 	if err := os.RemoveAll(s.socket); err != nil {
 		return fmt.Errorf("clear socket directory: %w", err)
 	}
@@ -182,5 +155,5 @@ func (s *Server) ensureDatabase(ctx context.Context) error {
 	return nil
 }
 
-// readyInterval is how often a starting server is tried.
+// readyInterval is how often a starting server is probed.
 const readyInterval = 10 * time.Millisecond

@@ -8,13 +8,13 @@ import (
 	"strconv"
 )
 
-// clearStaleLock removes the lock of a server that is gone when another process has got its number meanwhile, which is
-// common after a restart of a container or the machine. Postgres would refuse to start, since the number is alive. It
-// needs /proc and does nothing without.
+// clearStaleLock removes the lock of a dead server whose process id another process has now, which is common after a
+// restart of a container or the machine. Postgres would refuse to start, since that process is alive. It requires /proc
+// and does nothing without it.
 func (s *Server) clearStaleLock() error {
 	data := filepath.Join(s.config.DataDir, "data")
 	lock := filepath.Join(data, "postmaster.pid")
-	content, err := os.ReadFile(lock) //nolint:gosec // our own path
+	content, err := os.ReadFile(lock)
 	if os.IsNotExist(err) {
 		return nil
 	}

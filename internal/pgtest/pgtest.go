@@ -17,19 +17,19 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pgembed"
 )
 
-// shared is the server of this process. It is the one global of the house: a server for each test would cost a
-// second each, and go test has no other place that outlives one test.
+// shared is the server of this process. It is a global because a server for each test would cost a second
+// each, and go test has no other place that outlives one test.
 var shared struct {
 	mu        sync.Mutex
 	server    *pgembed.Server   // GUARDED_BY(mu)
-	release   func()            // GUARDED_BY(mu): tells the watcher that we are done
+	release   func()            // GUARDED_BY(mu): tells the watcher to clean up
 	failure   error             // GUARDED_BY(mu): why there is no server; the first reason stays
 	templates map[string]string // GUARDED_BY(mu): hash of migrations -> database
 }
 
 var databases atomic.Int64
 
-// New returns a pool on a database of the test's own, with migrations applied: SQL files of goose, at the root of the
+// New returns a pool on a database of its own for the test, with migrations applied: SQL files of goose, at the root of the
 // file system or in its only folder. The database is dropped when the test ends. A machine without Postgres fails the
 // test and says what to install.
 func New(t testing.TB, migrations fs.FS) *pgxpool.Pool {
@@ -56,7 +56,7 @@ func Schemas(t testing.TB, schemas ...pgdb.Schema) *pgxpool.Pool {
 	return pool
 }
 
-// URL is the connection string of a pool that New made, for what opens its own connections.
+// URL is the connection string of a pool of New, for code that opens its own connections.
 func URL(pool *pgxpool.Pool) string { return pool.Config().ConnString() }
 
 // Empty is New without any migration.

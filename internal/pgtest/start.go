@@ -21,13 +21,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pgembed"
 )
 
-// start brings the shared server up. release lets the watcher clean up at once.
+// start starts the shared server. release lets the watcher clean up at once.
 func start(ctx context.Context) (*pgembed.Server, func(), error) {
 	dir, err := os.MkdirTemp("/tmp", "flyte-pgtest-")
 	if err != nil {
-		return nil, nil, fmt.Errorf("make directory: %w", err)
+		return nil, nil, fmt.Errorf("create directory: %w", err)
 	}
-	if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // the server's account must get through
+	if err := os.Chmod(dir, 0o711); err != nil {
 		return nil, nil, fmt.Errorf("open directory: %w", err)
 	}
 	server, err := pgembed.New(pgembed.Config{
@@ -47,7 +47,7 @@ func start(ctx context.Context) (*pgembed.Server, func(), error) {
 	return server, release, nil
 }
 
-// cleanup waits for the end of its input, which is our end, stops the server and removes the directories.
+// cleanup waits for the end of its input, which comes when this process ends, stops the server and removes the directories.
 const cleanup = `
 cat >/dev/null
 kill -QUIT "$1" 2>/dev/null
@@ -57,8 +57,8 @@ kill -KILL "$1" 2>/dev/null
 rm -rf "$2" "$3"
 `
 
-// cleaner starts a shell that outlives us just long enough: tests end by os.Exit, panic or kill, and no code of ours
-// would run then.
+// cleaner starts a shell that outlives this process: tests end by os.Exit, panic or kill, so that no deferred code would
+// run.
 func cleaner(pid int, dirs ...string) (func(), error) {
 	args := append([]string{"-c", cleanup, "flyte-pgtest-cleanup", strconv.Itoa(pid)}, dirs...)
 	cmd := exec.Command("/bin/sh", args...) //nolint:noctx // it outlives every test
@@ -92,7 +92,7 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// digest tells schemas with different migrations apart.
+// digest identifies a set of migrations.
 func digest(t testing.TB, schemas []pgdb.Schema) string {
 	t.Helper()
 	hash := sha256.New()

@@ -1,5 +1,5 @@
-// Package proptest runs tests of properties over values that rapid makes up. They are the same values in every run, so that a
-// run tells of the change it is for and of nothing else.
+// Package proptest runs property tests over values that rapid generates. The values are the same in every run, so that a
+// failure comes from the change under test.
 package proptest
 
 import (
@@ -11,12 +11,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Explore names the variable that asks for other values in each run: FLYTE_EXPLORE=1 go test ./runs/admission -rapid.checks=5000.
+// Explore names the environment variable that requests other values in each run: FLYTE_EXPLORE=1 go test ./runs/admission -rapid.checks=5000.
 const Explore = "FLYTE_EXPLORE"
 
 var once sync.Once
 
-// Check is rapid.Check with a fixed seed, unless -rapid.seed gives one or the environment wants to explore.
+// Check is rapid.Check with a fixed seed, unless -rapid.seed gives one or Explore is set.
 func Check(t *testing.T, prop func(*rapid.T)) {
 	t.Helper()
 	once.Do(func() {

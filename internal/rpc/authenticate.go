@@ -12,13 +12,13 @@ import (
 // InternalTokenHeader carries the internal credential of a service that runs in another process.
 const InternalTokenHeader = "X-Flyte-Internal-Token"
 
-// Authenticator finds out who calls. It returns the anonymous identity for a caller that presents nothing, and an
-// Unauthenticated error for a credential that does not hold.
+// Authenticator identifies the caller. It returns the anonymous identity for a caller without a credential, and an
+// Unauthenticated error for an invalid credential.
 type Authenticator interface {
 	Authenticate(ctx context.Context, header http.Header) (Identity, error)
 }
 
-// Anonymous is the authenticator of an installation without authentication: everybody is anonymous.
+// Anonymous is the authenticator of an installation without authentication: every caller is anonymous.
 type Anonymous struct{}
 
 var _ Authenticator = Anonymous{}
@@ -34,15 +34,19 @@ func isInternal(ctx context.Context) bool {
 	return internal
 }
 
-// authenticate puts the caller's identity into the context. In-process calls keep the identity of whom they are made
-// for.
+// authenticate puts the caller's identity into the context. In-process calls keep the identity of the caller that they
+// are made for. One without an identity may call internal procedures, as a service of the process; to everything else it is
+// anonymous, so that a context which lost its caller gains nothing. A loop that needs more says so by AsService.
 func authenticate(authenticator Authenticator, internalToken string) around {
 	return func(ctx context.Context, call call, next func(context.Context) error) error {
-		trusted := isInProcess(ctx) || sameToken(internalToken, call.header.Get(InternalTokenHeader))
-		if trusted {
+		inProcess := isInProcess(ctx)
+		if inProcess || sameToken(internalToken, call.header.Get(InternalTokenHeader)) {
 			ctx = context.WithValue(ctx, internalKey{}, true)
-			if _, known := ctx.Value(identityKey{}).(Identity); !known {
-				ctx = WithIdentity(ctx, Identity{Caller: CallerInternal, Subject: "internal"})
+			if _, known := ctx.Value(identityKey{}).(Identity); known {
+				return next(ctx)
+			}
+			if rule, _ := RuleOf(call.procedure); !inProcess || rule.Class == ClassInternal {
+				ctx = AsService(ctx, "internal")
 			}
 			return next(ctx)
 		}
@@ -54,7 +58,7 @@ func authenticate(authenticator Authenticator, internalToken string) around {
 	}
 }
 
-// sameToken compares in constant time. No configured token means that none is right.
+// sameToken compares in constant time. Without a configured token, no token matches.
 func sameToken(want, got string) bool {
 	if want == "" || got == "" {
 		return false

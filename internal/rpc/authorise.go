@@ -1,14 +1,20 @@
 package rpc
 
-import "context"
+import (
+	"context"
 
-// Class says who may call a procedure at all.
+	"google.golang.org/protobuf/proto"
+)
+
+// Class says who may call a procedure or a route at all.
 type Class uint8
 
 // The classes, from open to closed. The zero value is no class, so that a forgotten one denies.
 const (
-	// ClassPublic is for everybody, before any login: how to log in, whether we live.
+	// ClassPublic needs no authentication: sign-in metadata, health, the files of the console.
 	ClassPublic Class = iota + 1
+	// ClassSigned is for holders of a URL: the handler checks a signature or a token in it.
+	ClassSigned
 	// ClassUser is for people and their programs.
 	ClassUser
 	// ClassTask is for the processes of tasks, and for people.
@@ -17,17 +23,23 @@ const (
 	ClassInternal
 )
 
-// Rule is what authorisation knows about a procedure.
+// Rule is the authorisation rule of a procedure or a route.
 type Rule struct {
 	Class Class
-	// Action is the name that policies use, as noun.verb.
+	// Action is the permission that policies name, as noun.verb.
 	Action string
+	// Lists means that the handler narrows its answer to the Scope of the decision.
+	Lists bool
 }
 
-// Authoriser decides whether a caller may do something. It is not asked about public and internal procedures.
+// Authoriser decides whether a caller may do something to a resource. It is asked for each resource of a request, and
+// not about public, signed and internal procedures. It is called for every request and every new resource of a
+// stream, so it decides in memory.
 type Authoriser interface {
-	// Authorise returns nil, or a PermissionDenied or Unauthenticated error.
-	Authorise(ctx context.Context, identity Identity, rule Rule) error
+	// Authorise returns how much of the resource the caller may see, or a PermissionDenied or Unauthenticated error.
+	// A Scope other than Everything is an answer to rules that list. The caller of any other rule is denied unless the
+	// resource itself lies within the scope.
+	Authorise(ctx context.Context, identity Identity, rule Rule, resource Resource) (Scope, error)
 }
 
 // AllowAll is the authoriser of an installation without authentication.
@@ -36,31 +48,72 @@ type AllowAll struct{}
 var _ Authoriser = AllowAll{}
 
 // Authorise implements Authoriser.
-func (AllowAll) Authorise(context.Context, Identity, Rule) error { return nil }
+func (AllowAll) Authorise(context.Context, Identity, Rule, Resource) (Scope, error) {
+	return Everything(), nil
+}
 
-// authorise looks the procedure up in the table and asks. What is not in the table is refused.
-func authorise(authoriser Authoriser) around {
-	return func(ctx context.Context, call call, next func(context.Context) error) error {
-		rule, known := RuleOf(call.procedure)
-		if !known {
-			return answer(ctx, PermissionDenied("no rule allows %s", call.procedure))
+// authorisation calls the authoriser, by the table of procedures and the messages of the call.
+type authorisation struct {
+	authoriser Authoriser
+	extract    extractors
+}
+
+// admit decides what is known before any message: a procedure without a rule is denied, and internal procedures are for
+// services. asked reports whether the authoriser decides about the messages.
+func (a *authorisation) admit(ctx context.Context, name string, row procedure, known bool) (asked bool, err error) {
+	switch {
+	case !known || row.class == 0:
+		return false, PermissionDenied("no rule allows %s", name)
+	case row.class == ClassPublic || row.class == ClassSigned:
+		return false, nil
+	case row.class == ClassInternal:
+		if !isInternal(ctx) {
+			return false, PermissionDenied("%s is internal", name)
 		}
-		identity := IdentityFrom(ctx)
-		switch {
-		case rule.Class == ClassPublic:
-			return next(ctx)
-		case rule.Class == ClassInternal:
-			if !isInternal(ctx) {
-				return answer(ctx, PermissionDenied("%s is internal", call.procedure))
-			}
-			return next(ctx)
-		case identity.Caller == CallerInternal:
-			return next(ctx)
-		}
-		// A service that calls on behalf of somebody may do what that somebody may.
-		if err := authoriser.Authorise(ctx, identity, rule); err != nil {
-			return answer(ctx, err)
-		}
-		return next(ctx)
+		return false, nil
 	}
+	// A service that calls on behalf of a caller has the permissions of that caller.
+	return IdentityFrom(ctx).Caller != CallerInternal, nil
+}
+
+// about is what a message is about.
+func (a *authorisation) about(name string, row procedure, message any) ([]Resource, error) {
+	request, ok := message.(proto.Message)
+	if !ok {
+		return nil, Internal(nil, "%s takes a %T, which authorisation cannot read", name, message)
+	}
+	resources, err := a.extract.of(name, row.on, request)
+	if err != nil {
+		return nil, Internal(err, "%s cannot be authorised", name)
+	}
+	return resources, nil
+}
+
+// message asks about every resource of a message and returns what the lists of the call may show.
+func (a *authorisation) message(ctx context.Context, name string, row procedure, message any) (Scope, error) {
+	resources, err := a.about(name, row, message)
+	if err != nil {
+		return Scope{}, err
+	}
+	all := Everything()
+	for _, resource := range resources {
+		scope, err := a.one(ctx, row.rule(), resource)
+		if err != nil {
+			return Scope{}, err
+		}
+		all = all.and(scope)
+	}
+	return all, nil
+}
+
+// one asks about one resource.
+func (a *authorisation) one(ctx context.Context, rule Rule, resource Resource) (Scope, error) {
+	scope, err := a.authoriser.Authorise(ctx, IdentityFrom(ctx), rule, resource)
+	if err != nil {
+		return Scope{}, err
+	}
+	if !rule.Lists && !scope.All && (resource.Project == "" || !scope.Allows(resource.Project, resource.Domain)) {
+		return Scope{}, PermissionDenied("%s is not allowed on %s", rule.Action, resource)
+	}
+	return scope, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	_ "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	_ "github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions"
 	_ "github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 	_ "github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact"
@@ -112,12 +113,12 @@ func (ada) Authenticate(_ context.Context, header http.Header) (rpc.Identity, er
 // known lets only people in, and records what it was asked.
 type known struct{ asked []rpc.Rule }
 
-func (k *known) Authorise(_ context.Context, identity rpc.Identity, rule rpc.Rule) error {
+func (k *known) Authorise(_ context.Context, identity rpc.Identity, rule rpc.Rule, _ rpc.Resource) (rpc.Scope, error) {
 	k.asked = append(k.asked, rule)
 	if identity.Caller != rpc.CallerUser {
-		return rpc.Unauthenticated("say who you are")
+		return rpc.Scope{}, rpc.Unauthenticated("say who you are")
 	}
-	return nil
+	return rpc.Everything(), nil
 }
 
 func TestAuthenticationAndAuthorisation(t *testing.T) {
@@ -145,11 +146,18 @@ func TestAuthenticationAndAuthorisation(t *testing.T) {
 	require.Equal(t, "ada", seen.Subject)
 	require.Equal(t, rpc.Rule{Class: rpc.ClassTask, Action: "run.view"}, policy.asked[0])
 
-	// In one process a service acts on behalf of its caller, and by itself when there is none.
+	// In one process a service acts on behalf of its caller, and by itself where it says so.
 	local := workflowconnect.NewRunServiceClient(rpc.InProcess(h), rpc.InProcessURL)
-	_, err := local.GetRunDetails(rpc.WithIdentity(t.Context(), rpc.Identity{}), someRun)
-	require.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(err))
-	_, err = local.GetRunDetails(t.Context(), someRun)
+	for _, ctx := range []context.Context{rpc.WithIdentity(t.Context(), rpc.Identity{}), t.Context()} {
+		_, err := local.GetRunDetails(ctx, someRun)
+		require.Equal(t, connect.CodeUnauthenticated, connect.CodeOf(err))
+	}
+	_, err := local.GetRunDetails(rpc.AsService(t.Context(), "timers"), someRun)
 	require.NoError(t, err)
-	require.Equal(t, rpc.CallerInternal, seen.Caller)
+	require.Equal(t, rpc.Identity{Caller: rpc.CallerInternal, Subject: "timers"}, seen)
+	policy.asked = nil
+	_, err = local.GetRunDetails(rpc.WithIdentity(t.Context(), rpc.Identity{Caller: rpc.CallerUser, Subject: "eve"}), someRun)
+	require.NoError(t, err)
+	require.Equal(t, "eve", seen.Subject)
+	require.Len(t, policy.asked, 1, "a call on behalf of somebody is decided anew")
 }

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// bufferLimit is how many bytes may be under way in one direction, as a socket's buffers would hold. With none at
-// all, two sides that both send before they receive would wait for each other for ever.
+// bufferLimit is how many bytes may be in flight in one direction, as in a socket's buffers. Without a buffer, two sides
+// that both send before they receive would deadlock.
 const bufferLimit = 256 << 10
 
 // buffer is a pipe that holds some bytes. Writers wait while it is full, readers while it is empty.

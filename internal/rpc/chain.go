@@ -13,17 +13,17 @@ import (
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
 )
 
-// Chain is what the interceptors need. The zero value works: no log, no telemetry, everybody anonymous and allowed,
+// Chain configures the interceptors. The zero value works: no log, no telemetry, every caller anonymous and allowed,
 // internal procedures only in the same process.
 type Chain struct {
-	// Log gets panics and failures.
+	// Log receives panics and failures.
 	Log zerolog.Logger
-	// Tracer and Meter get spans and metrics of each call; nil means none.
+	// Tracer and Meter receive spans and metrics of each call; nil means none.
 	Tracer trace.TracerProvider
 	Meter  metric.MeterProvider
-	// Authenticator says who calls; nil means Anonymous.
+	// Authenticator identifies callers; nil means Anonymous.
 	Authenticator Authenticator
-	// Authoriser says who may; nil means AllowAll.
+	// Authoriser decides about calls; nil means AllowAll.
 	Authoriser Authoriser
 	// Stopping ends the streams of clients when it ends, before the server itself does; nil means never.
 	Stopping context.Context //nolint:containedctx // it is the signal
@@ -32,8 +32,10 @@ type Chain struct {
 }
 
 // Interceptors is the chain that every call passes: recover, telemetry, authenticate, authorise, validate, errors,
-// handler. It panics only when the validator or the instruments cannot be made, which no input causes.
-func Interceptors(chain Chain) connect.Option {
+// handler. Authorisation reads the resources of a request before validation, so that a caller learns nothing about
+// resources without permission; a malformed identifier is a resource that no policy names. It panics only if the
+// validator or the instruments cannot be created, which no input causes.
+func Interceptors(chain Chain) connect.HandlerOption {
 	option, err := NewInterceptors(chain)
 	if err != nil {
 		panic(err)
@@ -42,7 +44,7 @@ func Interceptors(chain Chain) connect.Option {
 }
 
 // NewInterceptors is Interceptors for callers that can report an error.
-func NewInterceptors(chain Chain) (connect.Option, error) {
+func NewInterceptors(chain Chain) (connect.HandlerOption, error) {
 	telemetry, err := chain.telemetry()
 	if err != nil {
 		return nil, err
@@ -51,21 +53,29 @@ func NewInterceptors(chain Chain) (connect.Option, error) {
 	if err != nil {
 		return nil, err
 	}
-	if chain.Authenticator == nil {
-		chain.Authenticator = Anonymous{}
-	}
-	if chain.Authoriser == nil {
-		chain.Authoriser = AllowAll{}
-	}
-	return connect.WithInterceptors(
-		recoverPanics(chain.Log),
-		telemetry,
-		endStreams{chain.Stopping},
-		authenticate(chain.Authenticator, chain.InternalToken),
-		authorise(chain.Authoriser),
-		validation,
-		mapErrors(),
+	chain = chain.withDefaults()
+	return connect.WithHandlerOptions(
+		connect.WithInterceptors(requestLog(chain.Log)),
+		connect.WithRecover(recovered),
+		connect.WithInterceptors(
+			telemetry,
+			endStreams{chain.Stopping},
+			authenticate(chain.Authenticator, chain.InternalToken),
+			&authorisation{authoriser: chain.Authoriser},
+			validation,
+			mapErrors(),
+		),
 	), nil
+}
+
+func (c Chain) withDefaults() Chain {
+	if c.Authenticator == nil {
+		c.Authenticator = Anonymous{}
+	}
+	if c.Authoriser == nil {
+		c.Authoriser = AllowAll{}
+	}
+	return c
 }
 
 func (c Chain) telemetry() (connect.Interceptor, error) {
@@ -81,7 +91,7 @@ func (c Chain) telemetry() (connect.Interceptor, error) {
 		otelconnect.WithTrustRemote(), // a task's spans are children of its run's
 	)
 	if err != nil {
-		return nil, fmt.Errorf("make rpc telemetry: %w", err)
+		return nil, fmt.Errorf("create rpc telemetry: %w", err)
 	}
 	return interceptor, nil
 }

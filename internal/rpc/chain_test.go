@@ -179,8 +179,9 @@ func TestPanicBecomesInternalWithAnID(t *testing.T) {
 	})
 	require.Equal(t, connect.CodeInternal, wire.Code())
 	require.NotContains(t, wire.Message(), "nil pointer")
-	words := strings.Fields(wire.Message())
-	require.Contains(t, log.String(), words[len(words)-1])
+	id, found := strings.CutSuffix(strings.TrimPrefix(wire.Message(), "internal error (id "), "); see the server log")
+	require.True(t, found, wire.Message())
+	require.Contains(t, log.String(), `"errorId":"`+id+`"`)
 	require.Contains(t, log.String(), "nil pointer")
 	require.Contains(t, log.String(), "chain_test.go", "the stack names the place")
 }

@@ -12,11 +12,11 @@ import (
 )
 
 // ErrShuttingDown is the cause with which a server ends the contexts of its requests when it stops. The error
-// interceptor then answers unavailable instead of canceled: clients repeat the one and take the other as their own wish.
+// interceptor then answers unavailable instead of canceled: clients retry the former and take the latter for their own cancellation.
 var ErrShuttingDown = errors.New("server is shutting down")
 
-// KindOf classifies any error: ours, a *connect.Error that another service answered, those of contexts, and those of
-// Postgres, which it knows by their SQLSTATE so that this package needs no driver. Everything else, and nil, is internal.
+// KindOf classifies any error: those of this package, a *connect.Error of another service, those of contexts, and those
+// of Postgres, which it knows by their SQLSTATE so that this package needs no driver. Everything else, and nil, is internal.
 func KindOf(err error) Kind {
 	var ours *Error
 	if errors.As(err, &ours) {
@@ -74,16 +74,16 @@ func kindOfSQLState(state string) Kind {
 	return KindInternal
 }
 
-// IsNotFound tells whether err means that something does not exist.
+// IsNotFound reports whether err means that something does not exist.
 func IsNotFound(err error) bool { return err != nil && KindOf(err) == KindNotFound }
 
-// IsAlreadyExists tells whether err means that a name is taken.
+// IsAlreadyExists reports whether err means that a name is taken.
 func IsAlreadyExists(err error) bool { return err != nil && KindOf(err) == KindAlreadyExists }
 
-// IsUnavailable tells whether err is an outage of something we need; the operation may be repeated later.
+// IsUnavailable reports whether err is an outage of a dependency; the operation may be retried later.
 func IsUnavailable(err error) bool { return err != nil && KindOf(err) == KindUnavailable }
 
-// IsRetryable tells whether the same call may succeed later with nothing else changed.
+// IsRetryable reports whether the same call may succeed later with nothing else changed.
 func IsRetryable(err error) bool {
 	if err == nil {
 		return false
@@ -101,11 +101,11 @@ func StatusOf(err error) *status.Status {
 	if err == nil {
 		return &status.Status{}
 	}
-	return &status.Status{Code: int32(KindOf(err).Code()), Message: publicText(err)}
+	return &status.Status{Code: int32(KindOf(err).Code()), Message: publicText(err)} //nolint:gosec // one of sixteen codes
 }
 
-// publicText is what a client may read of err: the whole text of errors that were made for clients, only the kind of
-// everything else.
+// publicText is the part of err that a client may see: the whole text of errors of this package, only the kind of all
+// others.
 func publicText(err error) string {
 	var ours *Error
 	if errors.As(err, &ours) {

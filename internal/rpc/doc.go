@@ -1,5 +1,4 @@
-// Package rpc is what every Connect service of the house has in common: domain errors and their one mapping to
-// codes, the interceptor chain, the table that names an action for every procedure, the in-memory transport between
-// services of one process, health and reflection. It stands below all services and imports none of them; it is
-// the only package that makes connect errors.
+// Package rpc is the common part of all Connect services: domain errors and their mapping to codes, the interceptor chain,
+// the table of authorisation rules by procedure, the in-memory transport between services of one process, health and
+// reflection. All services import it, and it imports none of them. It is the only package that creates connect errors.
 package rpc

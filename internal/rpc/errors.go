@@ -8,9 +8,9 @@ import (
 // for logs.
 type Error struct {
 	Kind Kind
-	// Field is the path of the request's field that is to blame, such as run_id.name; empty when there is none.
+	// Field is the path of the invalid field of the request, such as run_id.name; empty if there is none.
 	Field string
-	// Message says what is wrong, for a person.
+	// Message is the text for clients.
 	Message string
 	// Err is the cause; may be nil.
 	Err error
@@ -52,10 +52,10 @@ func InvalidArgument(field, format string, args ...any) error {
 	return &Error{Kind: KindInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// NotFound says that what was asked for does not exist.
+// NotFound says that the requested object does not exist.
 func NotFound(format string, args ...any) error { return newError(KindNotFound, nil, format, args) }
 
-// AlreadyExists says that the name is taken by something else.
+// AlreadyExists says that another object has the name.
 func AlreadyExists(format string, args ...any) error {
 	return newError(KindAlreadyExists, nil, format, args)
 }
@@ -63,17 +63,17 @@ func AlreadyExists(format string, args ...any) error {
 // Aborted says that a concurrent change won; the caller may start over.
 func Aborted(format string, args ...any) error { return newError(KindAborted, nil, format, args) }
 
-// FailedPrecondition says that the state forbids the operation and that repeating it alone does not help.
+// FailedPrecondition says that the state forbids the operation, and that a plain retry does not help.
 func FailedPrecondition(format string, args ...any) error {
 	return newError(KindFailedPrecondition, nil, format, args)
 }
 
-// ResourceExhausted says that a limit is reached. Clients repeat such calls.
+// ResourceExhausted says that a limit is reached. Clients retry such calls.
 func ResourceExhausted(format string, args ...any) error {
 	return newError(KindResourceExhausted, nil, format, args)
 }
 
-// Unavailable says that something this service needs does not answer. Clients repeat such calls. err may be nil.
+// Unavailable says that a dependency of the service does not answer. Clients retry such calls. err may be nil.
 func Unavailable(err error, format string, args ...any) error {
 	return newError(KindUnavailable, err, format, args)
 }
@@ -88,12 +88,12 @@ func PermissionDenied(format string, args ...any) error {
 	return newError(KindPermissionDenied, nil, format, args)
 }
 
-// Unauthenticated says that the caller must say who it is.
+// Unauthenticated says that the caller must authenticate.
 func Unauthenticated(format string, args ...any) error {
 	return newError(KindUnauthenticated, nil, format, args)
 }
 
-// DeadlineExceeded says that the time given was not enough.
+// DeadlineExceeded says that the deadline has passed.
 func DeadlineExceeded(format string, args ...any) error {
 	return newError(KindDeadlineExceeded, nil, format, args)
 }
@@ -106,7 +106,7 @@ func DataLoss(err error, format string, args ...any) error {
 	return newError(KindDataLoss, err, format, args)
 }
 
-// Internal says that we are at fault. Clients see the message and an id; the cause goes to the log under that id.
+// Internal is a fault of the server. Clients see the message and an id; the cause is logged under that id.
 func Internal(err error, format string, args ...any) error {
 	return newError(KindInternal, err, format, args)
 }

@@ -34,6 +34,12 @@ func WithIdentity(ctx context.Context, identity Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, identity)
 }
 
+// AsService gives ctx the identity of a service of this installation, for calls that a loop makes for nobody. Such a
+// caller may do everything; the name says which loop it is, where authors are recorded.
+func AsService(ctx context.Context, name string) context.Context {
+	return WithIdentity(ctx, Identity{Caller: CallerInternal, Subject: name})
+}
+
 // IdentityFrom is the caller of the request to which ctx belongs; anonymous when there is none.
 func IdentityFrom(ctx context.Context) Identity {
 	identity, _ := ctx.Value(identityKey{}).(Identity)

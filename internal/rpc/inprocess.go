@@ -15,7 +15,8 @@ const InProcessURL = "http://in-process"
 
 // InProcess calls h without any socket: requests and responses stream through memory in both directions at once, and
 // h sees an HTTP/2 request. Ending the client's context ends the handler's. Calls made this way pass as internal; no
-// request from a network can, since the mark is a context value and not a header.
+// request from a network can, since the mark is a context value and not a header. The caller's identity crosses the
+// call, its other context values do not.
 func InProcess(h http.Handler) connect.HTTPClient { return inProcess{h} }
 
 type inProcess struct{ handler http.Handler }

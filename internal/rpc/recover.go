@@ -7,33 +7,27 @@ import (
 	"net/http"
 	"runtime/debug"
 
+	"connectrpc.com/connect"
 	"github.com/rs/zerolog"
 )
 
-// recoverPanics answers a panic with internal and an id; the log has the same id and the stack. It also gives the
-// request its logger, since it is the outermost.
-func recoverPanics(log zerolog.Logger) around {
-	return func(ctx context.Context, call call, next func(context.Context) error) (err error) {
+// requestLog gives a request its logger, with the procedure and the client's request id. It is the outermost.
+func requestLog(log zerolog.Logger) around {
+	return func(ctx context.Context, call call, next func(context.Context) error) error {
 		fields := log.With().Str("procedure", call.procedure)
 		if id := call.header.Get("X-Request-Id"); id != "" {
 			fields = fields.Str("requestId", id)
 		}
-		logger := fields.Logger()
-		defer func() {
-			value := recover()
-			if value == nil {
-				return
-			}
-			if value == http.ErrAbortHandler { //nolint:errorlint // net/http compares likewise
-				panic(value)
-			}
-			id := errorID()
-			logger.Error().Str("errorId", id).Str("panic", fmt.Sprint(value)).Bytes("stack", debug.Stack()).
-				Msg("handler panicked")
-			err = toConnect(Internal(nil, "the server made an error; its log has it as %s", id))
-		}()
-		return next(logger.WithContext(ctx))
+		return next(fields.Logger().WithContext(ctx))
 	}
+}
+
+// recovered answers a panic with internal and an id, under which the log has the panic and its stack.
+func recovered(ctx context.Context, _ connect.Spec, _ http.Header, value any) error {
+	id := errorID()
+	zerolog.Ctx(ctx).Error().Str("errorId", id).Str("panic", fmt.Sprint(value)).Bytes("stack", debug.Stack()).
+		Msg("handler panicked")
+	return toConnect(Internal(nil, "internal error (id %s); see the server log", id))
 }
 
 // errorID is what a client can quote and an operator can look for.

@@ -11,7 +11,8 @@ import (
 // Registrar is what a service's Mount gets: it hands the result of a generated New…Handler to Handle, and Options to
 // that constructor.
 type Registrar interface {
-	// Handle serves everything below path with h. Mounting a path twice panics.
+	// Handle serves everything below path with h. It panics for a path that is mounted already, and for a plain route or a
+	// service without a rule.
 	Handle(path string, h http.Handler)
 	// Options are the options of every handler: the interceptor chain and the limits.
 	Options() []connect.HandlerOption
@@ -21,12 +22,25 @@ type Registrar interface {
 type Mux struct {
 	mux     *http.ServeMux
 	options []connect.HandlerOption
+	plain   *plain // nil when plain routes are not guarded
 	paths   []string
 }
 
 var _ Registrar = (*Mux)(nil)
 
-// NewMux makes an empty Mux whose handlers get options. Calls of procedures that nobody serves answer the Connect
+// NewGuardedMux makes an empty Mux of which every call and every plain route passes the chain. options come on top of the
+// chain's, such as limits.
+func NewGuardedMux(chain Chain, options ...connect.HandlerOption) (*Mux, error) {
+	interceptors, err := NewInterceptors(chain)
+	if err != nil {
+		return nil, err
+	}
+	m := NewMux(append([]connect.HandlerOption{interceptors}, options...)...)
+	m.plain = newPlain(chain)
+	return m, nil
+}
+
+// NewMux makes an empty Mux whose handlers get options and whose plain routes are open, for tests of services. Calls of procedures that nobody serves answer the Connect
 // error unimplemented, in the protocol of the caller.
 func NewMux(options ...connect.HandlerOption) *Mux {
 	m := &Mux{mux: http.NewServeMux(), options: options}
@@ -36,8 +50,44 @@ func NewMux(options ...connect.HandlerOption) *Mux {
 
 // Handle implements Registrar.
 func (m *Mux) Handle(path string, h http.Handler) {
+	if m.plain != nil {
+		h = m.guarded(path, h)
+	}
 	m.mux.Handle(path, h)
 	m.paths = append(m.paths, path)
+}
+
+// guarded puts plain routes behind their rule. The handlers of services came with the chain.
+func (m *Mux) guarded(path string, h http.Handler) http.Handler {
+	if service, is := serviceOf(path); is {
+		if procedures[service] == nil && !reflected[path] {
+			panic("rpc: service " + service + " has no rules; add it to the table of procedures")
+		}
+		return h
+	}
+	rule, ok := routes[path]
+	if !ok {
+		panic("rpc: route " + path + " has no rule; add it to the table of routes")
+	}
+	return m.plain.guard(path, rule, h)
+}
+
+// serviceOf is the service that is mounted at a path such as /flyteidl2.task.TaskService/.
+func serviceOf(path string) (string, bool) {
+	name := strings.Trim(path, "/")
+	return name, strings.Contains(name, ".") && !strings.Contains(name, "/") && path == "/"+name+"/"
+}
+
+// Routes lists the patterns of the plain routes, in order.
+func (m *Mux) Routes() []string {
+	var patterns []string
+	for _, path := range m.paths {
+		if _, is := serviceOf(path); !is {
+			patterns = append(patterns, path)
+		}
+	}
+	slices.Sort(patterns)
+	return patterns
 }
 
 // Options implements Registrar.
@@ -49,12 +99,11 @@ func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.mux.ServeHTT
 // Has tells whether the service, such as flyteidl2.task.TaskService, is mounted.
 func (m *Mux) Has(service string) bool { return slices.Contains(m.paths, "/"+service+"/") }
 
-// Services lists the mounted services by full name, in order. Plain routes have no dot and are left out.
+// Services lists the mounted services by full name, in order.
 func (m *Mux) Services() []string {
 	var services []string
 	for _, path := range m.paths {
-		name := strings.Trim(path, "/")
-		if strings.Contains(name, ".") && !strings.Contains(name, "/") && path == "/"+name+"/" {
+		if name, is := serviceOf(path); is {
 			services = append(services, name)
 		}
 	}

@@ -81,7 +81,7 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 	return w.body.Write(p)
 }
 
-// Flush implements http.Flusher: bytes are under way already, headers not always.
+// Flush implements http.Flusher: bytes are already sent, headers not always.
 func (w *responseWriter) Flush() { w.WriteHeader(http.StatusOK) }
 
 // trailers fills the response's trailers. The reader looks at them after the end of the body, which comes later.

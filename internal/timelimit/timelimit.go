@@ -1,5 +1,5 @@
-// Package timelimit names the limits of time of an action, so that everybody who enforces one says the same: the engine
-// by the row, the executor by the pod. It stands at the bottom of the tree and imports nothing of ours.
+// Package timelimit defines the time limits of an action with their codes and messages, so that the runs service and the
+// executor report the same. It imports no other package of this module.
 package timelimit
 
 import (
@@ -27,7 +27,7 @@ func (l Limit) Code() string {
 	return [...]string{"TimedOut", "MAX_RUNTIME_EXCEEDED", "DEADLINE_EXCEEDED", "QUEUED_TIMEOUT_EXCEEDED", "ConditionTimedOut"}[l]
 }
 
-// Message says in words that a limit of this length is over.
+// Message is the error message for a limit of length d.
 func (l Limit) Message(d time.Duration) string {
 	switch l {
 	case Runtime:

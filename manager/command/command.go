@@ -1,5 +1,4 @@
-// Package command is the command tree of the binary. It stands above manager; the demo module adds its own command
-// to the tree.
+// Package command is the command tree of the binary. It is built on manager; the demo module adds its own command.
 package command
 
 import "github.com/spf13/cobra"
@@ -7,7 +6,7 @@ import "github.com/spf13/cobra"
 // Version is the version of the build, set by the linker.
 var Version = "dev"
 
-// New makes the tree, with more commands beside ours.
+// New returns the command tree, with more commands added to it.
 func New(more ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "flyte-binary",
@@ -20,7 +19,7 @@ func New(more ...*cobra.Command) *cobra.Command {
 	return root
 }
 
-// source is where a command finds the configuration.
+// source holds the flags that say where the configuration comes from.
 type source struct {
 	path string
 	set  []string
@@ -28,5 +27,5 @@ type source struct {
 
 func (s *source) flags(command *cobra.Command) {
 	command.Flags().StringVar(&s.path, "config", "", "configuration file (YAML)")
-	command.Flags().StringArrayVar(&s.set, "set", nil, "override a key, as in --set server.listen=127.0.0.1:8090")
+	command.Flags().StringArrayVar(&s.set, "set", nil, "override a key, for example --set server.listen=127.0.0.1:8090; may be repeated")
 }

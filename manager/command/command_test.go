@@ -72,7 +72,7 @@ func TestMigrate(t *testing.T) {
 func TestConfigShow(t *testing.T) {
 	out, err := run(t, "config", "show", "--set", "auth.internalToken=hunter2")
 	require.NoError(t, err)
-	require.Contains(t, out, "listen: 0.0.0.0:8090")
+	require.Contains(t, out, "listen: 127.0.0.1:8090")
 	require.NotContains(t, out, "hunter2")
 	_, err = run(t, "config", "show", "--set", "server.lisen=x")
 	require.ErrorContains(t, err, "lisen")
@@ -96,9 +96,9 @@ func TestDoctorFailsWithAReport(t *testing.T) {
 	out, err := run(t, "doctor",
 		"--set", "database.url="+pgtest.URL(pgtest.Empty(t)), "--set", "storage.url="+t.TempDir(),
 		"--set", "kubernetes.kubeconfig="+kubeconfig(t))
-	require.ErrorContains(t, err, "things are wrong")
+	require.ErrorContains(t, err, "problems found")
 	require.Contains(t, out, "FAIL  database: ")
-	require.Contains(t, out, "mend: run `flyte-binary migrate up`")
+	require.Contains(t, out, "fix: run `flyte-binary migrate up`")
 	require.Contains(t, out, "FAIL  API server: ")
 	require.Contains(t, out, "ok    storage: ")
 }
@@ -151,7 +151,7 @@ func (f *follower) Write(p []byte) (int, error) {
 		f.partial = rest
 		select {
 		case f.lines <- line:
-		default: // nobody waits any more
+		default: // no test is waiting
 		}
 	}
 }

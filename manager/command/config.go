@@ -12,7 +12,7 @@ func config() *cobra.Command {
 	from := &source{}
 	show := &cobra.Command{
 		Use:   "show",
-		Short: "Print the configuration as it would be used, defaults included and secrets hidden",
+		Short: "Print the effective configuration, including defaults; secrets are hidden",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			loaded, err := manager.Read(from.path, from.set)

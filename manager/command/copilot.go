@@ -21,13 +21,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// sidecarStart is how long the download waits for the sidecar, whose image may have to be pulled no more: both have the same.
+// sidecarStart bounds the wait of the download for the sidecar. Both use the same image, so it has been pulled by then.
 const sidecarStart = 2 * time.Minute
 
 // reportTimeout bounds the writing of an error document.
 const reportTimeout = 30 * time.Second
 
-// pilot is what both halves of the co-pilot are told.
+// pilot holds the flags that download and sidecar share.
 type pilot struct {
 	storage, attempt, dir string
 	stage                 string
@@ -35,7 +35,7 @@ type pilot struct {
 
 func copilotCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use: "copilot", Short: "Carry the inputs and outputs of a raw container; runs in its pod", Hidden: true, Args: cobra.NoArgs,
+		Use: "copilot", Short: "Transfer the inputs and outputs of a raw container; runs in its pod", Hidden: true, Args: cobra.NoArgs,
 	}
 	command.AddCommand(downloadCommand(), sidecarCommand())
 	return command
@@ -43,16 +43,16 @@ func copilotCommand() *cobra.Command {
 
 func (p *pilot) flags(command *cobra.Command) {
 	flags := command.Flags()
-	flags.StringVar(&p.storage, "storage", "", "the object store without its secrets, as JSON")
-	flags.StringVar(&p.attempt, "attempt", "", "the attempt's directory in the object store")
-	flags.StringVar(&p.dir, "dir", "", "the container's directory")
-	flags.StringVar(&p.stage, "stage", "", "directory that download and sidecar share")
+	flags.StringVar(&p.storage, "storage", "", "configuration of the object store without secrets, as JSON")
+	flags.StringVar(&p.attempt, "attempt", "", "directory of the attempt in the object store")
+	flags.StringVar(&p.dir, "dir", "", "inputs or outputs directory of the container")
+	flags.StringVar(&p.stage, "stage", "", "directory shared by download and sidecar")
 }
 
 func downloadCommand() *cobra.Command {
 	p, inputs, format, layout, await := &pilot{}, "", "", "", false
 	command := &cobra.Command{
-		Use: "download", Short: "Bring the inputs of a container, then end", Args: cobra.NoArgs,
+		Use: "download", Short: "Download the inputs of a container, then exit", Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return p.run(command.Context(), func(ctx context.Context, blobs copilot.Blobs) error {
 				f, known := core.DataLoadingConfig_LiteralMapFormat_value[format]
@@ -85,16 +85,16 @@ func downloadCommand() *cobra.Command {
 	}
 	p.flags(command)
 	command.Flags().StringVar(&inputs, "inputs", "", "URI of the inputs; empty for none")
-	command.Flags().StringVar(&format, "format", "JSON", "of the document with all inputs: JSON, YAML or PROTO")
-	command.Flags().StringVar(&layout, "layout", "DIRECT", "of files: DIRECT or NAMED_DIR")
-	command.Flags().BoolVar(&await, "await-sidecar", false, "end only when the sidecar is ready")
+	command.Flags().StringVar(&format, "format", "JSON", "format of the document with all inputs: JSON, YAML or PROTO")
+	command.Flags().StringVar(&layout, "layout", "DIRECT", "layout of files: DIRECT or NAMED_DIR")
+	command.Flags().BoolVar(&await, "await-sidecar", false, "exit only when the sidecar is ready")
 	return command
 }
 
 func sidecarCommand() *cobra.Command {
 	p, raw, outputs, timeout := &pilot{}, "", "", time.Duration(0)
 	command := &cobra.Command{
-		Use: "sidecar", Short: "Wait for SIGTERM, then carry the outputs of a container away", Args: cobra.NoArgs,
+		Use: "sidecar", Short: "Wait for SIGTERM, then upload the outputs of a container", Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			ended := make(chan os.Signal, 1)
 			signal.Notify(ended, syscall.SIGTERM, syscall.SIGINT)
@@ -125,13 +125,13 @@ func sidecarCommand() *cobra.Command {
 		},
 	}
 	p.flags(command)
-	command.Flags().StringVar(&raw, "raw", "", "prefix of files in the object store")
-	command.Flags().StringVar(&outputs, "outputs", "", "the declared outputs, a VariableMap in base64")
-	command.Flags().DurationVar(&timeout, "timeout", time.Hour, "how long it may take to carry the outputs away")
+	command.Flags().StringVar(&raw, "raw", "", "prefix for files in the object store")
+	command.Flags().StringVar(&outputs, "outputs", "", "declared outputs, a VariableMap in base64")
+	command.Flags().DurationVar(&timeout, "timeout", time.Hour, "time limit of the upload")
 	return command
 }
 
-// run does one half's work and leaves its error where the executor reads it.
+// run calls work, and writes its error to where the executor reads it.
 func (p *pilot) run(ctx context.Context, work func(context.Context, copilot.Blobs) error) (failure error) {
 	config := blobstore.DefaultConfig()
 	decoder := json.NewDecoder(strings.NewReader(p.storage))

@@ -15,8 +15,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 )
 
-// The co-pilot's halves as a pod has them: the sidecar first, then the download, the container, and the signal.
-func TestCopilotFromBeginningToEnd(t *testing.T) {
+// Runs download and sidecar in the order of a pod: sidecar, download, container, SIGTERM.
+func TestCopilotTransfersInputsAndOutputs(t *testing.T) {
 	store, in, out, stage := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
 	attempt := store + "/run/a0/1"
 	storage := `--storage={"url":"` + store + `","sync":false,"s3":{"pathStyle":true}}`
@@ -45,12 +45,12 @@ func TestCopilotFromBeginningToEnd(t *testing.T) {
 	require.NoError(t, err)
 	require.FileExists(t, filepath.Join(in, "inputs.json"))
 	require.NoError(t, os.WriteFile(filepath.Join(out, "y"), []byte("42\n"), 0o600))
-	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGTERM)) // the sidecar listens, as the download has seen
+	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGTERM)) // the download has seen that the sidecar handles signals
 	select {
 	case err := <-sidecar:
 		require.NoError(t, err)
 	case <-time.After(20 * time.Second):
-		require.Fail(t, "the sidecar does not end")
+		require.Fail(t, "the sidecar did not exit")
 	}
 	body, err := os.ReadFile(attempt + "/outputs.pb")
 	require.NoError(t, err)
@@ -59,7 +59,7 @@ func TestCopilotFromBeginningToEnd(t *testing.T) {
 	require.True(t, proto.Equal(integer(42), outputs.Literals[0].Value))
 }
 
-func TestCopilotLeavesItsErrorBehind(t *testing.T) {
+func TestCopilotReportsItsError(t *testing.T) {
 	store, in := t.TempDir(), t.TempDir()
 	_, err := run(t, "copilot", "download", `--storage={"url":"`+store+`"}`, "--attempt="+store+"/run/a0/1", "--dir="+in, "--inputs="+store+"/gone")
 	require.ErrorContains(t, err, "are gone")

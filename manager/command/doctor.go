@@ -13,7 +13,7 @@ func doctor() *cobra.Command {
 	from := &source{}
 	command := &cobra.Command{
 		Use:   "doctor",
-		Short: "Examine database, API server and storage, and say what is wrong and how to mend it",
+		Short: "Check database, API server and storage, and suggest fixes",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			config, err := manager.Load(from.path, from.set)
@@ -27,23 +27,23 @@ func doctor() *cobra.Command {
 	return command
 }
 
-// report prints a line for each finding, and fails when one is bad.
+// report prints each finding, and returns an error if there is a problem.
 func report(command *cobra.Command, findings []manager.Finding) error {
-	sick := 0
+	problems := 0
 	for _, f := range findings {
 		if f.Err == nil {
 			command.Printf("ok    %s: %s\n", f.What, f.Detail)
 			continue
 		}
-		sick++
-		command.Printf("FAIL  %s: %v\n      mend: %s\n", f.What, f.Err, f.Mend)
+		problems++
+		command.Printf("FAIL  %s: %v\n      fix: %s\n", f.What, f.Err, f.Fix)
 	}
-	switch sick {
+	switch problems {
 	case 0:
 		return nil
 	case 1:
-		return errors.New("one thing is wrong")
+		return errors.New("1 problem found")
 	default:
-		return fmt.Errorf("%d things are wrong", sick)
+		return fmt.Errorf("%d problems found", problems)
 	}
 }

@@ -13,12 +13,12 @@ import (
 )
 
 func migrate() *cobra.Command {
-	command := &cobra.Command{Use: "migrate", Short: "Change the database schema, or tell how it stands"}
+	command := &cobra.Command{Use: "migrate", Short: "Change the database schema or show its status"}
 	schema := manager.Schemas()[0].Name
-	down := onDatabase("down", "Take the last migration of a service back; its data are lost", func(c *cobra.Command, pool *pgxpool.Pool) error {
+	down := onDatabase("down", "Roll back the last migration of a service (destroys its data)", func(c *cobra.Command, pool *pgxpool.Pool) error {
 		return migrateDown(c, pool, schema)
 	})
-	down.Flags().StringVar(&schema, "schema", schema, "the service whose migration is taken back")
+	down.Flags().StringVar(&schema, "schema", schema, "service whose last migration is rolled back")
 	command.AddCommand(
 		down,
 		onDatabase("up", "Apply every pending migration", func(c *cobra.Command, pool *pgxpool.Pool) error {
@@ -48,22 +48,22 @@ func migrateDown(c *cobra.Command, pool *pgxpool.Pool, name string) error {
 		}
 		version, err := pgdb.MigrateDown(c.Context(), pool, schema)
 		if err == nil && version == 0 {
-			fmt.Fprintln(c.OutOrStdout(), "there is nothing to take back")
+			fmt.Fprintln(c.OutOrStdout(), "nothing to roll back")
 		} else if err == nil {
-			fmt.Fprintf(c.OutOrStdout(), "took back %d of %s\n", version, name)
+			fmt.Fprintf(c.OutOrStdout(), "rolled back %d of %s\n", version, name)
 		}
 		return err
 	}
-	return fmt.Errorf("--schema: there is no %q, only %s", name, strings.Join(names, " and "))
+	return fmt.Errorf("--schema: unknown schema %q, want %s", name, strings.Join(names, " or "))
 }
 
-// onDatabase is a command that needs nothing but the database.
+// onDatabase returns a command that uses only the database.
 func onDatabase(use, short string, run func(*cobra.Command, *pgxpool.Pool) error) *cobra.Command {
 	from := &source{}
 	command := &cobra.Command{
 		Use: use, Short: short, Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			// Only the database must be right here.
+			// Validate the database section only; nothing else is used.
 			config, err := manager.Read(from.path, from.set)
 			if err != nil {
 				return err

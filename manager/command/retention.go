@@ -19,9 +19,9 @@ func retain() *cobra.Command {
 	var dry, now bool
 	command := &cobra.Command{
 		Use:   "retention",
-		Short: "Delete runs that the configured limits do not keep, or tell which",
-		Long: `Deletes runs that runs.retention.maxAge and runs.retention.maxRuns do not keep, whether retention is enabled for the
-servers or not, and beside servers that run. --dry-run only tells which runs would go. Deleted runs cannot be brought back.`,
+		Short: "Delete runs beyond the configured limits; --dry-run lists them",
+		Long: `Deletes runs beyond runs.retention.maxAge and runs.retention.maxRuns, even if retention is not enabled for the servers.
+It may run while servers run. --dry-run only lists the runs. Deleted runs cannot be restored.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			config, err := manager.Read(from.path, from.set)
@@ -52,8 +52,8 @@ servers or not, and beside servers that run. --dry-run only tells which runs wou
 		},
 	}
 	from.flags(command)
-	command.Flags().BoolVar(&dry, "dry-run", false, "tell which runs would be deleted, and delete none")
-	command.Flags().BoolVar(&now, "now", false, "delete them now")
+	command.Flags().BoolVar(&dry, "dry-run", false, "list the runs that would be deleted, and delete none")
+	command.Flags().BoolVar(&now, "now", false, "delete the runs")
 	command.MarkFlagsMutuallyExclusive("dry-run", "now")
 	command.MarkFlagsOneRequired("dry-run", "now")
 	return command

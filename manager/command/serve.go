@@ -15,11 +15,21 @@ import (
 
 func serve() *cobra.Command {
 	from := &source{}
+	var target string
 	command := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the API and run what is queued",
-		Args:  cobra.NoArgs,
+		Short: "Serve the API and run the tasks, or a part of it",
+		Example: `  # everything in one process
+  flyte-binary serve --config flyte.yaml
+
+  # the API, and one controller for each Kubernetes cluster
+  flyte-binary serve --config flyte.yaml --target api
+  flyte-binary serve --config east.yaml --target controller --set cluster.id=east`,
+		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
+			if target != "" {
+				from.set = append(from.set, "target="+target)
+			}
 			config, err := manager.Load(from.path, from.set)
 			if err != nil {
 				return err
@@ -39,10 +49,11 @@ func serve() *cobra.Command {
 		},
 	}
 	from.flags(command)
+	command.Flags().StringVar(&target, "target", "", "part to run: all, api or controller (default: the key target, else all)")
 	return command
 }
 
-// Interruptible is a context that ends at the first SIGINT or SIGTERM. The second one ends the process at once.
+// Interruptible is a context that ends at the first SIGINT or SIGTERM. The second signal ends the process at once.
 func Interruptible(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)

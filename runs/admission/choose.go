@@ -3,55 +3,25 @@ package admission
 import (
 	"container/heap"
 
+	"github.com/flyte-binary/flyte-binary/runs/limits"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// usage is how much is under way, as far as a limit of those that wait makes it matter.
-type usage struct {
-	free   int  // places of the installation
-	scarce bool // these are few, and every queue is counted
-	queues map[*queues.Queue]*queueUse
-	runs   map[int64]int // places taken
-}
-
-// queueUse is what a queue has under way.
-type queueUse struct{ actions, runs int }
-
-func (u *usage) of(q *queues.Queue) *queueUse {
-	use := u.queues[q]
-	if use == nil {
-		use = &queueUse{}
-		u.queues[q] = use
-	}
-	return use
-}
-
-// room tells whether neither the run nor the queue holds a group back.
-func (u *usage) room(q *queues.Queue, group *store.Waiting) bool {
-	return !u.full(q, group.Root) && (group.RunLimit == 0 || u.runs[group.RunID] < int(group.RunLimit))
-}
-
-// full tells whether a limit of the queue is reached.
-func (u *usage) full(q *queues.Queue, root bool) bool {
-	used := u.of(q)
-	return q.MaxActions > 0 && used.actions >= q.MaxActions || root && q.MaxRuns > 0 && used.runs >= q.MaxRuns
-}
-
-// choice is what may start now.
+// choice is the result of choose: the actions that may start now.
 type choice struct {
 	picks []pick
-	// starved tells that something may start as soon as the installation has a free place.
+	// starved says that an action could start if the installation had a free place.
 	starved bool
 }
 
-// pick is how many of a group may start, its oldest. That may be more than are known of it.
+// pick is how many of a group may start, oldest first. That may exceed the number of known ids.
 type pick struct {
 	group *store.Waiting
 	n     int
 }
 
-// lane has the groups that wait for the same limits of the same queue, the next one first.
+// lane has the groups that wait for the same limits of the same queue, as a heap.
 type lane struct {
 	queue  *queues.Queue
 	root   bool
@@ -63,13 +33,13 @@ type lane struct {
 type candidate struct {
 	*store.Waiting
 	taken  int // of Waiting
-	places int // of its run, when it was put in order
+	places int // of its run, when it was ordered
 }
 
-// head is the id of the oldest that has not been taken; of those that are not known, the last known one.
+// head is the id of the oldest action not taken yet, or the last known id.
 func (c *candidate) head() int64 { return c.IDs[min(c.taken, len(c.IDs)-1)] }
 
-// before: a higher priority first, then the run with fewer places, then the older action.
+// before orders by higher priority, then the run with fewer places, then the older action.
 func (c *candidate) before(other *candidate) bool {
 	switch {
 	case c.Priority != other.Priority:
@@ -81,41 +51,41 @@ func (c *candidate) before(other *candidate) bool {
 	}
 }
 
-// Len, Less, Swap, Push and Pop are for the heap.
+// Len, Less, Swap, Push and Pop implement heap.Interface.
 func (l *lane) Len() int           { return len(l.groups) }
 func (l *lane) Less(i, j int) bool { return l.groups[i].before(l.groups[j]) }
 func (l *lane) Swap(i, j int)      { l.groups[i], l.groups[j] = l.groups[j], l.groups[i] }
-func (l *lane) Push(x any)         { l.groups = append(l.groups, x.(*candidate)) }
+func (l *lane) Push(x any)         { l.groups = append(l.groups, x.(*candidate)) } //nolint:forcetypeassert // the heap holds nothing else
 func (l *lane) Pop() any {
 	last := l.groups[len(l.groups)-1]
 	l.groups = l.groups[:len(l.groups)-1]
 	return last
 }
 
-// choose picks up to n actions, one after the other, each time the first in order of those that no limit holds back. It
-// counts what it picks in the usage.
-func choose(set *queues.Set, waiting []store.Waiting, use *usage, n int) choice {
-	lanes := lanesOf(set, waiting, use)
+// choose picks up to n actions one by one, each time the first in order that no limit holds back, and adds each to
+// the load. While places are scarce, a queue below its guarantee goes first; the load must then count every queue.
+func choose(set *queues.Set, waiting []store.Waiting, load *limits.Load, scarce bool, n int) choice {
+	lanes := lanesOf(set, waiting, load)
 	var result choice
 	index := map[*store.Waiting]int{}
 	for range n {
 		var best *lane
 		for _, l := range lanes {
-			if use.full(l.queue, l.root) || l.next(use) == nil {
+			if load.QueueFull(l.queue, l.root) || l.next(load) == nil {
 				continue
 			}
-			if l.runner == store.RunnerExecutor && use.free <= 0 {
+			if load.InstallationFull(l.runner == store.RunnerExecutor) {
 				result.starved = true
 				continue
 			}
-			if best == nil || l.before(best, use) {
+			if best == nil || l.before(best, load, scarce) {
 				best = l
 			}
 		}
 		if best == nil {
 			break
 		}
-		c := best.next(use)
+		c := best.next(load)
 		at, known := index[c.Waiting]
 		if !known {
 			at = len(result.picks)
@@ -123,12 +93,12 @@ func choose(set *queues.Set, waiting []store.Waiting, use *usage, n int) choice 
 			result.picks = append(result.picks, pick{group: c.Waiting})
 		}
 		result.picks[at].n++
-		best.take(c, use)
+		best.take(c, load)
 	}
 	return result
 }
 
-func lanesOf(set *queues.Set, waiting []store.Waiting, use *usage) []*lane {
+func lanesOf(set *queues.Set, waiting []store.Waiting, load *limits.Load) []*lane {
 	type key struct {
 		queue  *queues.Queue
 		root   bool
@@ -139,7 +109,7 @@ func lanesOf(set *queues.Set, waiting []store.Waiting, use *usage) []*lane {
 	for i := range waiting {
 		group := &waiting[i]
 		if len(group.IDs) == 0 {
-			continue // none has room, or is there any more
+			continue // no group has room, or none are left
 		}
 		k := key{set.Of(group.Queue), group.Root, group.Runner}
 		l := byKey[k]
@@ -148,7 +118,7 @@ func lanesOf(set *queues.Set, waiting []store.Waiting, use *usage) []*lane {
 			byKey[k] = l
 			lanes = append(lanes, l)
 		}
-		l.groups = append(l.groups, &candidate{Waiting: group, places: use.runs[group.RunID]})
+		l.groups = append(l.groups, &candidate{Waiting: group, places: load.OfRun(group.RunID)})
 	}
 	for _, l := range lanes {
 		heap.Init(l)
@@ -156,13 +126,13 @@ func lanesOf(set *queues.Set, waiting []store.Waiting, use *usage) []*lane {
 	return lanes
 }
 
-// next is the first of the lane whose run is not at its limit; nil when there is none.
-func (l *lane) next(use *usage) *candidate {
+// next is the first group of the lane whose run is not at its limit; nil when there is none.
+func (l *lane) next(load *limits.Load) *candidate {
 	for len(l.groups) > 0 {
 		c := l.groups[0]
-		places := use.runs[c.RunID]
+		places := load.OfRun(c.RunID)
 		switch {
-		case c.RunLimit > 0 && places >= int(c.RunLimit), c.taken == len(c.IDs) && !c.More:
+		case load.RunFull(c.RunID, int(c.RunLimit)), c.taken == len(c.IDs) && !c.More:
 			heap.Pop(l)
 		case places != c.places: // a run may be in several lanes
 			c.places = places
@@ -174,9 +144,9 @@ func (l *lane) next(use *usage) *candidate {
 	return nil
 }
 
-// before: a queue that has less than it is guaranteed first, then the one of higher priority, then as within a lane.
-func (l *lane) before(other *lane, use *usage) bool {
-	mine, theirs := l.short(use), other.short(use)
+// before orders queues below their guarantee first, then by higher priority, then as within a lane.
+func (l *lane) before(other *lane, load *limits.Load, scarce bool) bool {
+	mine, theirs := scarce && l.short(load), scarce && other.short(load)
 	switch {
 	case mine != theirs:
 		return mine
@@ -187,21 +157,19 @@ func (l *lane) before(other *lane, use *usage) bool {
 	}
 }
 
-func (l *lane) short(use *usage) bool {
-	return use.scarce && use.of(l.queue).actions < l.queue.Guaranteed()
-}
+// short reports whether the queue is below its guarantee.
+func (l *lane) short(load *limits.Load) bool { return load.OfQueue(l.queue) < l.queue.Guaranteed() }
 
-func (l *lane) take(c *candidate, use *usage) {
-	used := use.of(l.queue)
-	used.actions++
-	if l.root {
-		used.runs++
-	}
-	if l.runner == store.RunnerExecutor {
-		use.free--
-	}
-	use.runs[c.RunID]++
+func (l *lane) take(c *candidate, load *limits.Load) {
+	load.Add(actionOf(l.queue, c.Waiting))
 	c.taken++
 	c.places++
 	heap.Fix(l, 0)
+}
+
+// actionOf is an action of a group, in the form that package limits takes.
+func actionOf(q *queues.Queue, group *store.Waiting) limits.Action {
+	return limits.Action{
+		Queue: q, RunID: group.RunID, RunLimit: int(group.RunLimit), Root: group.Root, Executor: group.Runner == store.RunnerExecutor,
+	}
 }

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Config limits what may be under way.
+// Config limits the live actions.
 type Config struct {
-	// MaxLive is how many actions may be admitted and unfinished in the whole installation, apart from those that the engine
-	// runs itself. Parents that wait for children do not count.
+	// MaxLive is how many live actions executors may have in the whole installation. Parents that wait for children
+	// do not count, nor do actions that the runs service runs itself.
 	MaxLive int `mapstructure:"maxLive"`
 	// Batch is how many actions are admitted in one operation.
 	Batch int `mapstructure:"batch"`
-	// Poll is how often the queue is looked at when nobody wakes the loop.
+	// Poll is how often the loop reads the queue when nothing wakes it.
 	Poll time.Duration `mapstructure:"poll"`
-	// Lease is how long a holder may be silent before another replica takes over.
+	// Lease is how long the replica that admits may be silent before another takes over.
 	Lease time.Duration `mapstructure:"lease"`
 }
 
@@ -23,7 +23,7 @@ func DefaultConfig() Config {
 	return Config{MaxLive: 10_000, Batch: 500, Poll: 2 * time.Second, Lease: 6 * time.Second}
 }
 
-// Validate names the first field that is wrong.
+// Validate returns an error for the first invalid field.
 func (c Config) Validate() error {
 	switch {
 	case c.MaxLive < 1:

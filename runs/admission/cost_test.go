@@ -30,7 +30,7 @@ func (c *trips) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQue
 }
 func (c *trips) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// A look at the queue is up to three round trips to read, one more for long queues of few runs, and three to write.
+// A pass takes up to three round trips to read, one more for long queues of few runs, and three to write.
 func TestRoundTripsOfAPass(t *testing.T) {
 	counted := &trips{}
 	config := pgtest.New(t, store.Migrations()).Config().Copy()
@@ -58,7 +58,7 @@ func TestRoundTripsOfAPass(t *testing.T) {
 	require.LessOrEqual(t, cost(), int64(7), "a wide run")
 }
 
-// BenchmarkPass looks at a long queue that is full, and at one with room.
+// BenchmarkPass runs a pass over a long queue that is full, and over one with room.
 func BenchmarkPass(b *testing.B) {
 	for _, runs := range []int{1, 100, 2000} {
 		b.Run(fmt.Sprint("full/runs=", runs), func(b *testing.B) {

@@ -19,7 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// fixture is the real writer and the loop, which runs only as the test asks, on a fresh database.
+// fixture is the real writer and the loop, which runs only when the test calls it, on a fresh database.
 type fixture struct {
 	*store.Writer
 	t     testing.TB
@@ -41,7 +41,7 @@ func fixtureOn(t testing.TB, pool *pgxpool.Pool, maxLive, batch int, configured 
 	return f
 }
 
-// configure starts again with another configuration.
+// configure restarts the writer and the loop with another configuration.
 func (f *fixture) configure(maxLive, batch int, configured ...queues.Queue) {
 	f.t.Helper()
 	require.NoError(f.t, queues.Validate(configured))
@@ -59,7 +59,7 @@ func (f *fixture) configure(maxLive, batch int, configured ...queues.Queue) {
 	f.reconfigure(maxLive, batch, configured...)
 }
 
-// reconfigure changes what the loop decides by; the gate stays shut.
+// reconfigure changes the limits of the loop; the gate stays closed.
 func (f *fixture) reconfigure(maxLive, batch int, configured ...queues.Queue) {
 	f.set = queues.New(configured)
 	config := admission.DefaultConfig()
@@ -69,7 +69,7 @@ func (f *fixture) reconfigure(maxLive, batch int, configured ...queues.Queue) {
 	})
 }
 
-// drain admits until nothing more may start.
+// drain admits until no action may start.
 func (f *fixture) drain() {
 	f.t.Helper()
 	for {
@@ -138,7 +138,7 @@ func (f *fixture) children(run, parent string, n int, queue string) {
 	}
 }
 
-// end lets an action succeed.
+// end completes an action successfully.
 func (f *fixture) end(run string, names ...string) {
 	f.t.Helper()
 	for _, name := range names {
@@ -149,7 +149,7 @@ func (f *fixture) end(run string, names ...string) {
 	}
 }
 
-// live lists the live actions as run/name, in the order of their admission.
+// live lists the live actions as run/name, in admission order.
 func (f *fixture) live() []string {
 	f.t.Helper()
 	rows, err := f.pool.Query(f.t.Context(),

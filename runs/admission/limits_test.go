@@ -26,16 +26,16 @@ func TestActionsOfAQueue(t *testing.T) {
 	for i := range 4 {
 		f.run(fmt.Sprint("g", i), "gpu", nil)
 	}
-	require.Empty(t, f.live(), "the gate is shut for what has a limit")
+	require.Empty(t, f.live(), "the gate does not admit actions with a limit")
 	f.run("free", "", nil)
 	f.run("other", "default", nil)
-	require.Equal(t, []string{"free/a0", "other/a0"}, f.live(), "and open for the rest")
+	require.Equal(t, []string{"free/a0", "other/a0"}, f.live(), "and admits the others")
 	f.drain()
 	require.Equal(t, []string{"free/a0", "other/a0", "g0/a0", "g1/a0"}, f.live())
 	f.end("g0", root)
 	f.drain()
 	require.Equal(t, []string{"free/a0", "other/a0", "g1/a0", "g2/a0"}, f.live())
-	// A child of another queue goes past.
+	// A child in another queue is not held back.
 	f.child("g1", root, "small", "default")
 	require.Contains(t, f.live(), "g1/small")
 	f.drain()
@@ -53,7 +53,7 @@ func TestRunsOfAQueue(t *testing.T) {
 	f.children("n0", root, 3, "nightly")
 	require.Len(t, f.live(), 5, "children of a run that has begun wait for nothing")
 	f.drain()
-	require.Len(t, f.live(), 5, "a run that waits for children is under way")
+	require.Len(t, f.live(), 5, "a run that waits for children is still live")
 	f.end("n1", root)
 	f.drain()
 	require.Contains(t, f.live(), "n2/a0")
@@ -71,7 +71,7 @@ func TestTheDefaultQueueMayHaveLimits(t *testing.T) {
 	require.Equal(t, []string{"c/a0", "a/a0"}, f.live())
 }
 
-// A parent takes no place while it waits, however narrow the limits are.
+// A parent takes no place while it waits, even under the tightest limits.
 func TestParentsThatWaitDoNotHoldTheQueue(t *testing.T) {
 	f := newFixture(t, 1, 1, queues.Queue{Name: "narrow", MaxActions: 1, MaxRuns: 1})
 	f.run("r", "narrow", func(r *store.Root) { r.MaxConcurrency = 2 })
@@ -92,7 +92,7 @@ func TestParentsThatWaitDoNotHoldTheQueue(t *testing.T) {
 				leaves = append(leaves, name)
 			}
 		}
-		require.Len(t, leaves, 1, "one is always at work, and no more than one")
+		require.Len(t, leaves, 1, "exactly one is running")
 		f.end("r", leaves[0])
 	}
 	require.Equal(t, []string{"r/a0"}, f.live(), "all have ended")
@@ -128,14 +128,15 @@ func TestPriorities(t *testing.T) {
 		}
 		f.end(strings.TrimSuffix(live[0], "/a0"), root)
 	}
-	// One place of each queue comes first, so that none starves; the others go by the priority of the queues, then of the runs.
+	// Each queue gets one place first, so that none starves; the rest follow the priority of the queues, then of the
+	// runs.
 	require.ElementsMatch(t, []string{"urgent0/a0", "sooner/a0", "batch0/a0"}, order[:3])
-	require.Equal(t, 9, len(order))
+	require.Len(t, order, 9)
 	require.Less(t, slices.Index(order, "plain/a0"), slices.Index(order, "later/a0"))
 }
 
-// Whatever urgent work comes, a queue of low priority keeps the place that it is guaranteed.
-func TestALowQueueDoesNotStarve(t *testing.T) {
+// A queue of low priority keeps its guaranteed place, whatever urgent work arrives.
+func TestLowPriorityQueueDoesNotStarve(t *testing.T) {
 	f := newFixture(t, 4, 10, queues.Queue{Name: "urgent", Priority: 100}, queues.Queue{Name: "low", Priority: -100, MinActions: 2})
 	for i := range 3 {
 		f.run(fmt.Sprint("low", i), "low", nil)
@@ -160,9 +161,9 @@ func TestALowQueueDoesNotStarve(t *testing.T) {
 	require.Equal(t, 3, done)
 }
 
-func TestEngineActionsTakeNoPlaceOfTheInstallation(t *testing.T) {
+func TestBuiltinActionsTakeNoPlaceOfTheInstallation(t *testing.T) {
 	f := newFixture(t, 2, 10, queues.Queue{Name: "timers", MaxActions: 3})
-	engine := func(r *store.Root) { r.Runner = store.RunnerEngine }
+	engine := func(r *store.Root) { r.Runner = store.RunnerBuiltin }
 	for i := range 4 {
 		f.run(fmt.Sprint("e", i), "timers", engine)
 		f.run(fmt.Sprint("x", i), "", nil)
@@ -174,7 +175,7 @@ func TestEngineActionsTakeNoPlaceOfTheInstallation(t *testing.T) {
 }
 
 // Story R11: queues and limits of concurrency were accepted and never enforced.
-func TestDepth(t *testing.T) {
+func TestQueueDepthIsEnforced(t *testing.T) {
 	f := newFixture(t, 100, 10, queues.Queue{Name: "short", MaxActions: 1, MaxDepth: 3})
 	f.run("r", "short", nil)
 	f.drain()
@@ -186,11 +187,11 @@ func TestDepth(t *testing.T) {
 	require.Equal(t, rpc.KindResourceExhausted, rpc.KindOf(f.tryRun("s", "short", nil)))
 	require.NoError(t, f.tryChild("r", root, "a0-0", "short", nil), "one that is there already is no new one")
 	f.run("elsewhere", "", nil)
-	f.drain() // the root waits now, and one of its children has its place
+	f.drain() // the root waits now, and one of its children takes its place
 	require.NoError(t, f.tryChild("r", root, "late", "short", nil))
 }
 
-// Two hundred callers on two replicas fill the queue to its limit and not by one more.
+// Two hundred callers on two replicas fill the queue exactly to its limit.
 func TestDepthHoldsUnderABurst(t *testing.T) {
 	f := newFixture(t, 100, 10, queues.Queue{Name: "short", MaxDepth: 60, MaxActions: 1})
 	other := fixtureOn(t, f.pool, 100, 10, queues.Queue{Name: "short", MaxDepth: 60, MaxActions: 1})
@@ -214,7 +215,7 @@ func TestDepthHoldsUnderABurst(t *testing.T) {
 	require.EqualValues(t, 140, refused.Load())
 }
 
-func TestAnotherConfigurationTakesEffectForWhatWaits(t *testing.T) {
+func TestNewConfigurationAppliesToWaitingActions(t *testing.T) {
 	f := newFixture(t, 100, 10, queues.Queue{Name: "a", MaxActions: 1}, queues.Queue{Name: "b", MaxActions: 1})
 	for i := range 4 {
 		f.run(fmt.Sprint("a", i), "a", nil)
@@ -234,7 +235,7 @@ func TestAnotherConfigurationTakesEffectForWhatWaits(t *testing.T) {
 	require.Len(t, f.live(), 9)
 }
 
-func TestTheLeaseIsNeeded(t *testing.T) {
+func TestAdmissionRequiresTheLease(t *testing.T) {
 	f := newFixture(t, 100, 10)
 	f.run("r", "", nil)
 	backlog, err := f.queue.Backlog(t.Context(), 10)

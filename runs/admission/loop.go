@@ -1,6 +1,6 @@
 // Package admission decides which queued actions may start. One replica runs the loop, the holder of a lease; its
-// decisions are operations of runs/store.Writer. While nothing is scarce it says so to every writer's gate, and actions
-// are admitted in the transaction that records them, without this loop.
+// decisions are operations of runs/store.Writer. While no limit is near, the loop opens every writer's gate, and
+// actions are admitted in the transaction that records them, without the loop.
 package admission
 
 import (
@@ -31,7 +31,7 @@ type Admitter interface {
 	Admit(ctx context.Context, lease string, queued []store.Queued) (int, error)
 }
 
-// Gate is where the loop says how many actions may be admitted without it; store.Gate is one.
+// Gate is how many actions writers may admit without the loop; store.Gate is one.
 type Gate interface {
 	Set(n int64)
 }
@@ -41,16 +41,16 @@ type Leases interface {
 	Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error
 }
 
-// Signals tell that something happened to the queue or the live set.
+// Signals report changes to the queue and the live set.
 type Signals interface {
-	// Ready has a token when there is something to Take; the loop is its only reader.
+	// Ready has a token when Take has something to return; the loop is its only reader.
 	Ready() <-chan struct{}
-	// Take tells what happened since the last call: whether there may be something to admit, and whether anything
+	// Take returns what happened since the last call: whether there may be actions to admit, and whether actions
 	// became live or ended.
 	Take() (queued, moved bool)
 }
 
-// Deps are what the loop stands on.
+// Deps are the dependencies of the loop.
 type Deps struct {
 	Queue   Queue
 	Queues  *queues.Set // nil means the default queue alone
@@ -68,13 +68,13 @@ type Loop struct {
 	config Config
 	deps   Deps
 
-	backlog   atomic.Bool // the last look found actions that wait
-	saturated atomic.Bool // the last pass found the installation's limit reached
+	backlog   atomic.Bool // the last pass found waiting actions
+	saturated atomic.Bool // the last pass reached the installation's limit
 }
 
 var _ lifecycle.Part = (*Loop)(nil)
 
-// New makes the loop; it does nothing before Start.
+// New returns the loop; it does nothing before Start.
 func New(config Config, deps Deps) *Loop {
 	if deps.Queues == nil {
 		deps.Queues = queues.New(nil)
@@ -82,34 +82,34 @@ func New(config Config, deps Deps) *Loop {
 	return &Loop{config: config, deps: deps}
 }
 
-// Start implements lifecycle.Part. When it returns, the gate is open as far as the limit allows.
+// Start implements lifecycle.Part. When it returns, the gate is as open as the limit allows.
 func (l *Loop) Start(ctx context.Context) error {
 	if err := l.measure(ctx); err != nil {
-		l.deps.Logger.Warn().Err(err).Msg("measuring the live set failed, trying again soon")
+		l.deps.Logger.Warn().Err(err).Msg("measuring the live set failed; retrying")
 	}
-	l.Run(l.deps.Logger.WithContext(ctx), l.keepGate, func(ctx context.Context) {
+	return l.Run(l.deps.Logger.WithContext(ctx), l.keepGate, func(ctx context.Context) {
 		if err := l.deps.Leases.Hold(ctx, LeaseName, l.config.Lease, l.work); err != nil {
-			l.deps.Logger.Error().Err(err).Msg("admission ended")
+			l.deps.Logger.Error().Err(err).Msg("admission loop stopped")
 		}
 	})
-	return nil
 }
 
-// keepGate measures from time to time on every replica, holder or not.
+// keepGate measures periodically on every replica, with or without the lease.
 func (l *Loop) keepGate(ctx context.Context) {
-	for l.sleep(ctx, l.config.Poll) {
+	for clock.Sleep(ctx, l.deps.Clock, l.config.Poll) == nil {
 		if err := l.measure(ctx); err != nil && ctx.Err() == nil {
 			l.deps.Logger.Warn().Err(err).Msg("measuring the live set failed")
 		}
 	}
 }
 
-// work admits until the lease or the process ends. Errors are logged and tried again: what waits is still there.
+// work admits until the lease or the process ends. It logs errors and retries: the waiting actions are still in the
+// queue.
 func (l *Loop) work(ctx context.Context) error {
 	for {
 		began := l.deps.Clock.Now()
 		if err := l.drain(ctx); err != nil && ctx.Err() == nil {
-			l.deps.Logger.Warn().Err(err).Msg("admitting queued actions failed, trying again soon")
+			l.deps.Logger.Warn().Err(err).Msg("admitting queued actions failed; retrying")
 		}
 		pause := time.Duration(0)
 		if l.saturated.Load() {
@@ -118,23 +118,23 @@ func (l *Loop) work(ctx context.Context) error {
 		if took := l.deps.Clock.Now().Sub(began); took > slow {
 			pause = max(pause, min(took, maxPause))
 		}
-		if pause > 0 && !l.sleep(ctx, pause) || !l.awaitReason(ctx) {
-			return nil
+		if pause > 0 && clock.Sleep(ctx, l.deps.Clock, pause) != nil || !l.awaitReason(ctx) {
+			return nil //nolint:nilerr // the context has ended, as it was asked to
 		}
 	}
 }
 
 const (
-	// saturatedPause spares the database while the installation's limit is reached, when every end of an action would
-	// make us count again.
+	// saturatedPause limits the load on the database while the installation's limit is reached, when every action
+	// that ends would cause another count.
 	saturatedPause = 50 * time.Millisecond
-	// What took longer than slow is not repeated before as much time has passed, up to maxPause: looking at thousands of
-	// runs that wait may cost half of the database's time, not all.
+	// A pass that took longer than slow is followed by a pause of the same length, up to maxPause: reading thousands
+	// of waiting runs may take half of the database's time, not all of it.
 	slow     = 20 * time.Millisecond
 	maxPause = 100 * time.Millisecond
 )
 
-// drain admits until nothing more may start.
+// drain admits until no action may start.
 func (l *Loop) drain(ctx context.Context) error {
 	for total := 0; ; {
 		chosen, err := l.pass(ctx, LeaseName)
@@ -151,8 +151,8 @@ func (l *Loop) drain(ctx context.Context) error {
 	}
 }
 
-// awaitReason waits until another pass may admit something: there is more in the queue, or there was and something
-// moved, or the poll is due.
+// awaitReason waits until another pass may admit something: the queue has more, or it had more and an action moved,
+// or the poll is due.
 func (l *Loop) awaitReason(ctx context.Context) bool {
 	timer := l.deps.Clock.NewTimer(l.config.Poll)
 	defer timer.Stop()
@@ -167,17 +167,5 @@ func (l *Loop) awaitReason(ctx context.Context) bool {
 		case <-ctx.Done():
 			return false
 		}
-	}
-}
-
-// sleep tells whether to go on.
-func (l *Loop) sleep(ctx context.Context, d time.Duration) bool {
-	timer := l.deps.Clock.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C():
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

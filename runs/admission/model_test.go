@@ -20,11 +20,11 @@ type known struct {
 	run, name, parent, queue string
 	priority                 int32
 	engine                   bool
-	id                       int // in the order of creation
+	id                       int // in creation order
 	live, ended              bool
 }
 
-// model is the queue as a person would explain it.
+// model is a naive reference model of the queue.
 type model struct {
 	*fixture
 	maxLive int
@@ -39,7 +39,7 @@ func (m *model) add(k *known) {
 	m.actions[k.run+"/"+k.name] = k
 }
 
-// takesPlace: it is live and waits for no child.
+// takesPlace: the action is live and does not wait for a child.
 func (m *model) takesPlace(k *known) bool {
 	if !k.live || k.ended {
 		return false
@@ -52,7 +52,7 @@ func (m *model) takesPlace(k *known) bool {
 	return true
 }
 
-// taken counts places and runs under way.
+// taken counts the places and runs in use.
 type taken struct {
 	all    int
 	queues map[*queues.Queue]int
@@ -96,7 +96,7 @@ func (m *model) held(k *known, t taken) string {
 	}
 }
 
-// drained admits and compares with what the model allows.
+// drained runs admission and compares the result with the model.
 func (m *model) drained(rt *rapid.T) {
 	before := m.taken()
 	m.drain()
@@ -134,7 +134,7 @@ func (m *model) drained(rt *rapid.T) {
 		}
 		why := m.held(k, after)
 		if why == "" {
-			rt.Fatalf("%s/%s waits for nothing", k.run, k.name)
+			rt.Fatalf("%s/%s waits although no limit holds it back", k.run, k.name)
 		}
 		if why == "run" {
 			continue
@@ -143,7 +143,7 @@ func (m *model) drained(rt *rapid.T) {
 	}
 }
 
-// fair compares one that waits with those of its queue and kind that were admitted instead.
+// fair compares a waiting action with the actions of its queue and kind that were admitted instead.
 func (m *model) fair(rt *rapid.T, waits *known, admitted []*known, after taken) {
 	for _, k := range admitted {
 		if m.set.Of(k.queue) != m.set.Of(waits.queue) || (k.parent == "") != (waits.parent == "") || k.engine != waits.engine {
@@ -161,7 +161,7 @@ func (m *model) fair(rt *rapid.T, waits *known, admitted []*known, after taken) 
 	}
 }
 
-// oneQueue tells whether all of a run is in one queue, so that its places are counted in one way.
+// oneQueue reports whether all actions of a run are in one queue, so that its places have one count.
 func (m *model) oneQueue(run string) bool {
 	names := map[*queues.Queue]bool{}
 	for _, k := range m.actions {
@@ -188,17 +188,17 @@ func (m *model) any(rt *rapid.T, what string, wanted func(*known) bool) *known {
 
 func (m *model) finish(k *known) {
 	k.ended = true
-	for _, other := range m.actions { // what it leaves behind is aborted
+	for _, other := range m.actions { // its unfinished children are aborted
 		if other.run == k.run && other.parent == k.name && !other.ended {
 			m.finish(other)
 		}
 	}
 }
 
-// TestTheQueueIsLikeItsModel throws random runs, children, ends, aborts and configurations at the queue. After each look at
-// it no limit is exceeded by what was admitted, nothing waits that could start, and places are shared fairly.
-func TestTheQueueIsLikeItsModel(t *testing.T) {
-	// The writer admits nothing by itself.
+// TestAdmissionMatchesItsModel applies random runs, children, ends, aborts and configurations to the queue. After each
+// pass the live actions exceed no limit, no action waits that could start, and places are shared fairly.
+func TestAdmissionMatchesItsModel(t *testing.T) {
+	// The writer itself admits nothing.
 	f := newFixture(t, 1, 1, queues.Queue{Name: "default", MaxActions: 1}, queues.Queue{Name: "a", MaxActions: 1}, queues.Queue{Name: "b", MaxActions: 1})
 	proptest.Check(t, func(rt *rapid.T) {
 		_, err := f.pool.Exec(t.Context(), `TRUNCATE actions, action_events`)
@@ -230,7 +230,7 @@ func TestTheQueueIsLikeItsModel(t *testing.T) {
 				f.run(k.run, k.queue, func(r *store.Root) {
 					r.Priority, r.MaxConcurrency = k.priority, limit
 					if k.engine {
-						r.Runner = store.RunnerEngine
+						r.Runner = store.RunnerBuiltin
 					}
 				})
 			case 3, 4, 5, 6:
@@ -263,7 +263,7 @@ func TestTheQueueIsLikeItsModel(t *testing.T) {
 			}
 		}
 		m.drained(rt)
-		// All that is left comes to its end, so nothing waits for ever.
+		// Every remaining action ends, so none waits forever.
 		for range 500 {
 			m.drained(rt)
 			k := m.any(rt, "last", m.takesPlace)

@@ -10,7 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 )
 
-// wide makes a run with many waiting children, without recording each.
+// wide creates a run with many waiting children, without recording each.
 func (f *fixture) wide(run, queue string, children int) {
 	f.t.Helper()
 	f.run(run, queue, nil)
@@ -22,7 +22,7 @@ func (f *fixture) wide(run, queue string, children int) {
 	require.NoError(f.t, err)
 }
 
-// A run of three begins and goes on with the very next free places, beside a run of 50,000 that came first.
+// A run of three actions starts and continues with the next free places, beside an older run of 50,000.
 func TestAWideRunDoesNotStarveASmallOne(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -69,7 +69,7 @@ func TestAWideRunDoesNotStarveASmallOne(t *testing.T) {
 	}
 }
 
-// Places are shared as evenly when there is room for several looks at the queue as when every place is taken.
+// Places are shared evenly whether a pass admits many batches or places are scarce.
 func TestRunsShareThePlacesFromTheFirst(t *testing.T) {
 	f := newFixture(t, 6, 1)
 	for _, run := range []string{"old", "young"} {

@@ -1,6 +1,6 @@
-// Package builtin is what the engine runs itself, without a pod or any object in the cluster: tasks of the types
-// core-sleep and echo. It reads their inputs and writes their outputs; when they begin and end is in their rows, which
-// the package timers looks after.
+// Package builtin runs tasks of the types core-sleep and echo inside the runs service, without a pod or any other
+// object in the cluster. It reads their inputs and writes their outputs; their rows say when they start and end, and
+// the package timers acts on that.
 package builtin
 
 import (
@@ -16,8 +16,8 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
@@ -27,7 +27,7 @@ const (
 	Echo  = "echo"       // its outputs are its inputs
 )
 
-// Runs tells whether the engine runs tasks of a type itself.
+// Runs reports whether the runs service runs tasks of a type itself.
 func Runs(taskType string) bool { return taskType == Sleep || taskType == Echo }
 
 const (
@@ -35,15 +35,15 @@ const (
 	maxInputs = 10 << 20
 	// parallel is how many actions are prepared at once.
 	parallel = 32
-	// patience bounds the work on one action.
-	patience = 10 * time.Second
-	// pause is about how long an action waits that the object store had no answer for.
+	// workTimeout bounds the work on one action.
+	workTimeout = 10 * time.Second
+	// pause is about how long an action waits after the object store did not respond.
 	pause = 2 * time.Second
-	// maxSpecs is how many task specs are remembered, about.
+	// maxSpecs is about how many task specs are cached.
 	maxSpecs = 1024
 )
 
-// Blobs is what the package needs of the object store.
+// Blobs is the object store, as this package uses it.
 type Blobs interface {
 	ReadAll(ctx context.Context, uri string, limit int64) ([]byte, error)
 	WriteAll(ctx context.Context, uri string, body []byte) error
@@ -54,7 +54,7 @@ type Specs interface {
 	Specs(ctx context.Context, digests [][]byte) (map[string][]byte, error)
 }
 
-// Tasks begins actions.
+// Tasks prepares the starts of actions.
 type Tasks struct {
 	blobs  Blobs
 	specs  Specs
@@ -64,17 +64,17 @@ type Tasks struct {
 	known map[string]*core.TaskTemplate // GUARDED_BY(mu)
 }
 
-// New makes it.
+// New returns the tasks.
 func New(blobs Blobs, specs Specs, logger zerolog.Logger) *Tasks {
 	return &Tasks{blobs: blobs, specs: specs, logger: logger, known: map[string]*core.TaskTemplate{}}
 }
 
-// Prepare says how actions begin, each in its place. What cannot be said for now is postponed.
+// Prepare returns how each action starts, in order. It postpones actions that it cannot prepare yet.
 func (t *Tasks) Prepare(ctx context.Context, due []store.DueAction) []*store.Start {
 	starts := make([]*store.Start, len(due))
 	templates, err := t.templates(ctx, due)
 	if err != nil {
-		t.logger.Warn().Err(err).Int("actions", len(due)).Msg("the tasks of actions cannot be read, trying again soon")
+		t.logger.Warn().Err(err).Int("actions", len(due)).Msg("reading the tasks of actions failed; retrying")
 		for i := range starts {
 			starts[i] = postponed()
 		}
@@ -86,7 +86,7 @@ func (t *Tasks) Prepare(ctx context.Context, due []store.DueAction) []*store.Sta
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			ctx, cancel := context.WithTimeout(ctx, patience)
+			ctx, cancel := context.WithTimeout(ctx, workTimeout)
 			defer cancel()
 			starts[i] = t.prepare(ctx, &due[i], templates[string(due[i].SpecDigest)])
 		})
@@ -99,7 +99,7 @@ func postponed() *store.Start {
 	return &store.Start{Postpone: pause + rand.N(pause)} //nolint:gosec // spreads load
 }
 
-// badError says that no other try can go better.
+// badError is a permanent error.
 type badError struct{ words string }
 
 func (e *badError) Error() string { return e.words }
@@ -118,7 +118,7 @@ func (t *Tasks) prepare(ctx context.Context, action *store.DueAction, template *
 			Code: "BadTaskInputs", Message: wrong.words, Kind: core.ExecutionError_USER, Recoverability: core.ContainerError_NON_RECOVERABLE,
 		}}
 	default:
-		t.logger.Warn().Err(err).Str("run", action.RunName).Str("action", action.Name).Msg("an action cannot begin yet, trying again soon")
+		t.logger.Warn().Err(err).Str("run", action.RunName).Str("action", action.Name).Msg("an action cannot start yet; retrying")
 		return postponed()
 	}
 }
@@ -137,27 +137,27 @@ func (t *Tasks) begin(ctx context.Context, action *store.DueAction, template *co
 	return t.echo(ctx, action, inputs, template)
 }
 
-// inputs reads what the action was given. A task without inputs needs no document.
+// inputs reads the inputs of the action. A task without inputs needs no document.
 func (t *Tasks) inputs(ctx context.Context, action *store.DueAction, template *core.TaskTemplate) (*task.Inputs, error) {
 	inputs := &task.Inputs{}
-	body, err := t.blobs.ReadAll(ctx, layout.InputsPath(action.InputURI), maxInputs)
+	body, err := t.blobs.ReadAll(ctx, blobpath.InputsPath(action.InputURI), maxInputs)
 	switch {
 	case errors.Is(err, blobstore.ErrNotExist) && len(template.GetInterface().GetInputs().GetVariables()) == 0:
 		return inputs, nil
 	case errors.Is(err, blobstore.ErrNotExist):
-		return nil, bad("the inputs do not exist: %s", layout.InputsPath(action.InputURI))
+		return nil, bad("the inputs do not exist: %s", blobpath.InputsPath(action.InputURI))
 	case errors.Is(err, blobstore.ErrTooLarge), errors.Is(err, blobstore.ErrForbiddenPath):
 		return nil, bad("the inputs cannot be read: %s", err)
 	case err != nil:
 		return nil, fmt.Errorf("read inputs: %w", err)
 	}
 	if err := proto.Unmarshal(body, inputs); err != nil {
-		return nil, bad("the inputs cannot be read: %s is damaged", layout.InputsPath(action.InputURI))
+		return nil, bad("the inputs cannot be read: %s is damaged", blobpath.InputsPath(action.InputURI))
 	}
 	return inputs, nil
 }
 
-// templates reads the tasks of actions, from memory where they are. One that cannot be decoded is left out.
+// templates reads the tasks of actions, from the cache where possible. It leaves out tasks that cannot be decoded.
 func (t *Tasks) templates(ctx context.Context, due []store.DueAction) (map[string]*core.TaskTemplate, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

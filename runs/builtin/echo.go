@@ -11,13 +11,13 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// echo writes the outputs that the task declares. Writing them again changes nothing, so it does not matter when the
-// process dies before the action has begun.
+// echo writes the outputs that the task declares. Writing is idempotent, so the process may die before the action has
+// started.
 func (t *Tasks) echo(ctx context.Context, action *store.DueAction, inputs *task.Inputs, template *core.TaskTemplate) (*store.Start, error) {
 	declared := template.GetInterface().GetOutputs().GetVariables()
 	if len(declared) == 0 {
@@ -35,7 +35,7 @@ func (t *Tasks) echo(ctx context.Context, action *store.DueAction, inputs *task.
 	if err != nil {
 		return nil, bad("the outputs cannot be encoded")
 	}
-	uri := layout.AttemptDir(action.RunOutputBase, action.Name, uint32(action.Attempt)) + "/" + layout.OutputsFile //nolint:gosec // from 1
+	uri := blobpath.AttemptDir(action.RunOutputBase, action.Name, uint32(action.Attempt)) + "/" + blobpath.OutputsFile //nolint:gosec // from 1
 	switch err := t.blobs.WriteAll(ctx, uri, body); {
 	case errors.Is(err, blobstore.ErrForbiddenPath):
 		return nil, bad("the outputs cannot be written: %s", err)
@@ -45,8 +45,8 @@ func (t *Tasks) echo(ctx context.Context, action *store.DueAction, inputs *task.
 	return &store.Start{Outputs: true}, nil
 }
 
-// source is the input that becomes an output: the one of the same name or, for the names o0, o1 and so on that clients
-// give to results without one, the input in that place.
+// source is the input that becomes an output: the one of the same name or, for the names o0, o1 and so on that
+// clients give to unnamed results, the input at that position.
 func source(output string, inputs *task.Inputs, template *core.TaskTemplate) (*core.Literal, error) {
 	name := output
 	if !has(inputs, output) {

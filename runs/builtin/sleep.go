@@ -9,7 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// maxSleep keeps a sum with any time of today within what times can hold.
+// maxSleep keeps the end of a sleep within the range of times.
 const maxSleep = 100 * 365 * 24 * time.Hour
 
 // sleep takes the task's only input.
@@ -27,7 +27,7 @@ func sleep(inputs *task.Inputs, template *core.TaskTemplate) (*store.Start, erro
 	return &store.Start{Lasts: lasts}, nil
 }
 
-// duration takes a duration, or a number of seconds.
+// duration parses a duration, or a number of seconds.
 func duration(input *task.NamedLiteral) (time.Duration, error) {
 	var seconds float64
 	switch value := input.GetValue().GetScalar().GetPrimitive().GetValue().(type) {

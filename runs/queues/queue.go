@@ -1,40 +1,48 @@
-// Package queues says which queues an installation has and what each allows. It knows nothing of the database: the
-// store's writer and admission ask it, so that both mean the same by a name.
+// Package queues defines the queues of an installation and their limits. It has no access to the database: the
+// store's writer and admission share it, so that both interpret a queue name in the same way.
 package queues
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
-// Default is the name of the queue of everything that names none. It always exists, without limits unless it is
-// configured.
+// Default is the name of the queue for runs and actions that name none. It always exists, and has limits only if it
+// is configured.
 const Default = "default"
 
 // Queue is a queue as it is configured. A limit of 0 is none.
 type Queue struct {
 	// Name is what RunSpec.queue and TaskAction.queue say.
 	Name string `mapstructure:"name"`
-	// MaxActions is how many actions of the queue may be under way at once. Parents that wait for children do not count.
+	// MaxActions is how many actions of the queue may be live at once. Parents that wait for children do not count.
 	MaxActions int `mapstructure:"maxActions"`
-	// MaxRuns is how many runs of the queue may be under way at once, from the admission of the root action to its end.
+	// MaxRuns is how many runs of the queue may be live at once, from the admission of the root action to its end.
 	MaxRuns int `mapstructure:"maxRuns"`
 	// MaxDepth is how many actions may wait in the queue; beyond it new ones are refused with resource_exhausted.
 	MaxDepth int `mapstructure:"maxDepth"`
 	// Priority says which queue goes first where they compete for places of the installation; higher goes first.
 	Priority int `mapstructure:"priority"`
-	// MinActions is how many actions the queue may have under way before priorities of queues count; 0 means 1.
+	// MinActions is how many live actions the queue may have before priorities of queues count; 0 means 1.
 	MinActions int `mapstructure:"minActions"`
 	// Projects are those that may use the queue, as "project" or "project/domain"; empty means all.
 	Projects []string `mapstructure:"projects"`
+	// Cluster is the id of the cluster that runs the actions of the queue; empty means default. It applies to actions that
+	// are recorded from now on: those recorded before stay in the cluster they were given.
+	Cluster string `mapstructure:"cluster"`
 }
+
+var clusterID = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`)
 
 var queueName = regexp.MustCompile(`^[A-Za-z0-9]([-._/A-Za-z0-9]*[A-Za-z0-9])?$`)
 
-// Validate names the first field that is wrong.
+// Validate returns an error for the first invalid field.
 func (q Queue) Validate() error {
 	if len(q.Name) > 63 || !queueName.MatchString(q.Name) {
 		return fmt.Errorf("name: has 1 to 63 letters, digits and -._/ between them, got %q", q.Name)
@@ -53,6 +61,9 @@ func (q Queue) Validate() error {
 	if q.MaxActions > 0 && q.MinActions > q.MaxActions {
 		return fmt.Errorf("minActions: must not exceed maxActions, %d, got %d", q.MaxActions, q.MinActions)
 	}
+	if q.Cluster != "" && !clusterID.MatchString(q.Cluster) {
+		return fmt.Errorf("cluster: must be 1 to 32 lower-case letters, digits and dashes, got %q", q.Cluster)
+	}
 	if i := slices.Index(q.Projects, ""); i >= 0 {
 		return fmt.Errorf("projects[%d]: must not be empty", i)
 	}
@@ -64,7 +75,7 @@ func (q Queue) Validate() error {
 func (q *Queue) UnmarshalText(text []byte) error {
 	words := strings.Fields(string(text))
 	if len(words) == 0 {
-		return fmt.Errorf("a queue has a name")
+		return fmt.Errorf("a queue requires a name")
 	}
 	*q = Queue{Name: words[0]}
 	numbers := map[string]*int{
@@ -72,8 +83,12 @@ func (q *Queue) UnmarshalText(text []byte) error {
 	}
 	for _, word := range words[1:] {
 		field, value, _ := strings.Cut(word, "=")
-		if field == "projects" {
+		switch field {
+		case "projects":
 			q.Projects = strings.Split(value, ";")
+			continue
+		case "cluster":
+			q.Cluster = value
 			continue
 		}
 		number := numbers[field]
@@ -89,12 +104,15 @@ func (q *Queue) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Direct tells whether an action of the queue may be admitted without a look at what else is under way in it.
+// RunsIn is the id of the cluster that runs the actions of the queue.
+func (q *Queue) RunsIn() string { return cmp.Or(q.Cluster, ident.DefaultCluster) }
+
+// Direct tells whether an action of the queue may be admitted without counting the live actions of the queue.
 func (q *Queue) Direct(root bool) bool {
 	return q.MaxActions == 0 && (!root || q.MaxRuns == 0)
 }
 
-// Guaranteed is how many actions the queue may have under way before priorities of queues count.
+// Guaranteed is how many live actions the queue may have before priorities of queues count.
 func (q *Queue) Guaranteed() int { return max(1, q.MinActions) }
 
 // Serves tells whether a project and domain may use the queue.

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Set has the queues of an installation. It never changes.
+// Set has the queues of an installation. It is immutable.
 type Set struct {
 	byName   map[string]*Queue
 	fallback *Queue
 	all      []*Queue
 }
 
-// New makes the set of the configured queues, with the default queue.
+// New returns the set of the configured queues and the default queue.
 func New(configured []Queue) *Set {
 	s := &Set{byName: make(map[string]*Queue, len(configured))}
 	for _, q := range configured {
@@ -27,8 +27,8 @@ func New(configured []Queue) *Set {
 	return s
 }
 
-// Of is the queue that a stored name means. A name that is not configured, and none, mean the default queue; so what
-// waits under a name that a changed configuration does not have any more is not lost.
+// Of returns the queue that a stored name means. An empty or unconfigured name means the default queue, so that
+// actions survive the removal of their queue from the configuration.
 func (s *Set) Of(name string) *Queue {
 	if q := s.byName[name]; q != nil {
 		return q
@@ -36,19 +36,19 @@ func (s *Set) Of(name string) *Queue {
 	return s.fallback
 }
 
-// Known tells whether a name may be asked for. Without any configured queue every name may: it is a label then, which
-// lets programs that name the queues of another installation run.
+// Known reports whether callers may use a name. Without configured queues every name is allowed and is only a label,
+// so that programs written for the queues of another installation run.
 func (s *Set) Known(name string) bool {
 	return name == "" || name == Default || s.byName[name] != nil || len(s.byName) == 0
 }
 
-// All has every queue, in the order of their names.
+// All returns every queue, in name order.
 func (s *Set) All() []*Queue { return s.all }
 
-// Default is the default queue.
+// Default returns the default queue.
 func (s *Set) Default() *Queue { return s.fallback }
 
-// Names has the names of all queues, in order.
+// Names returns the names of all queues, in order.
 func (s *Set) Names() []string {
 	names := make([]string, len(s.all))
 	for i, q := range s.all {
@@ -57,7 +57,7 @@ func (s *Set) Names() []string {
 	return names
 }
 
-// Others has the names of all queues but the default one, which every other name means.
+// Others returns the names of all queues but the default one, which every other name means.
 func (s *Set) Others() []string {
 	return slices.DeleteFunc(s.Names(), func(name string) bool { return name == Default })
 }

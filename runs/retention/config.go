@@ -5,19 +5,18 @@ import (
 	"time"
 )
 
-// Config says what is deleted, and how gently.
+// Config says what is deleted, and at what pace.
 type Config struct {
-	// Enabled deletes runs that the limits do not keep. Default false: everything is kept for ever.
+	// Enabled deletes runs that the limits do not keep. Default false: everything is kept forever.
 	Enabled bool `mapstructure:"enabled"`
-	// MaxAge is how long a run is kept after its end; 0, the default, means that age does not matter.
+	// MaxAge is how long a run is kept after its end; 0, the default, means no age limit.
 	MaxAge time.Duration `mapstructure:"maxAge"`
-	// MaxRuns is how many runs of each project and domain are kept, the newest; 0, the default, means that their
-	// number does not matter.
+	// MaxRuns is how many of the newest runs of each project and domain are kept; 0, the default, means no limit.
 	MaxRuns int `mapstructure:"maxRuns"`
-	// Grace is how long a run that has ended is left alone whatever the limits say, while its logs may still be
-	// stored. Default 10m.
+	// Grace is how long a finished run is left alone whatever the limits say, because its logs may still be stored.
+	// Default 10m.
 	Grace time.Duration `mapstructure:"grace"`
-	// Interval is the pause between two looks. Default 1h.
+	// Interval is the pause between two sweeps. Default 1h.
 	Interval time.Duration `mapstructure:"interval"`
 	// Batch is how many rows are deleted in one transaction. Default 500.
 	Batch int `mapstructure:"batch"`
@@ -36,7 +35,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the first field that is wrong.
+// Validate returns an error for the first invalid field.
 func (c Config) Validate() error {
 	switch {
 	case c.MaxAge < 0:
@@ -44,7 +43,7 @@ func (c Config) Validate() error {
 	case c.MaxRuns < 0:
 		return fmt.Errorf("maxRuns: must not be negative, got %d", c.MaxRuns)
 	case c.Enabled && !c.limited():
-		return fmt.Errorf("maxAge: retention is enabled, so give maxAge or maxRuns")
+		return fmt.Errorf("maxAge: retention is enabled, so set maxAge or maxRuns")
 	case c.Grace < 0:
 		return fmt.Errorf("grace: must not be negative, got %s", c.Grace)
 	case c.Interval <= 0:

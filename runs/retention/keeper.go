@@ -1,6 +1,6 @@
-// Package retention deletes old runs: their blobs, their rows, and specs that nobody else uses. A run goes in three
-// steps, each of which may be repeated: it is taken out of sight, its directory in the object store is emptied, its rows
-// are deleted. It stands beside runs/store.Writer, which never sees a run that is on its way out.
+// Package retention deletes old runs: their blobs, their rows, and specs without other references. A deletion has
+// three steps, each of which is idempotent: it hides the run, empties its directory in the object store, and deletes
+// its rows. It works beside runs/store.Writer, which never sees a hidden run.
 package retention
 
 import (
@@ -14,22 +14,22 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// LeaseName is the lease of those who delete.
+// LeaseName is the lease of the replica that deletes.
 const LeaseName = "retention"
 
 const (
-	// nameFree is how long the name of a deleted run stays taken: longer than any request that might still write
+	// nameFree is how long the name of a deleted run stays reserved: longer than any request that might still write
 	// under it.
 	nameFree = 10 * time.Minute
-	// page is how many runs are looked at in one statement.
+	// page is how many runs one statement reads.
 	page = 100
 )
 
@@ -48,7 +48,7 @@ type Store interface {
 	SweepSpecs(ctx context.Context, limit int) (int, error)
 }
 
-// Blobs deletes what lies below a directory of the object store, with the errors of blobstore.
+// Blobs deletes everything below a directory of the object store, with the errors of blobstore.
 type Blobs interface {
 	DeletePrefix(ctx context.Context, uri string) error
 }
@@ -58,21 +58,21 @@ type Leases interface {
 	Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error
 }
 
-// Deps are what the keeper stands on.
+// Deps are the dependencies of the keeper.
 type Deps struct {
 	Store  Store
 	Blobs  Blobs
 	Leases Leases
-	// Forget, where set, is told of each run whose blobs are gone, to clean up what lies elsewhere. It may be told
-	// twice. An error makes it be told again.
+	// Forget, if set, is called for each run whose blobs are deleted, to clean up elsewhere. It may be called twice
+	// for a run; after an error it is called again.
 	Forget func(ctx context.Context, run ident.Run) error
 	Clock  clock.Clock
 	Logger zerolog.Logger
-	// Meter gets the metrics; nil means none.
+	// Meter creates the metrics; nil means none.
 	Meter metric.MeterProvider
 }
 
-// Keeper deletes what has outlived its use.
+// Keeper deletes expired runs.
 type Keeper struct {
 	lifecycle.Background
 	config  Config
@@ -81,7 +81,7 @@ type Keeper struct {
 	failed  metric.Int64Counter
 }
 
-// New makes a keeper; it does nothing by itself before Start.
+// New returns a keeper; it runs no loop before Start.
 func New(config Config, deps Deps) (*Keeper, error) {
 	if deps.Meter == nil {
 		deps.Meter = noop.NewMeterProvider()
@@ -89,10 +89,10 @@ func New(config Config, deps Deps) (*Keeper, error) {
 	k := &Keeper{config: config, deps: deps}
 	meter := deps.Meter.Meter("github.com/flyte-binary/flyte-binary/runs/retention")
 	var err error
-	if k.deleted, err = meter.Int64Counter("flyte.retention.deleted", metric.WithDescription("runs that were deleted")); err != nil {
+	if k.deleted, err = meter.Int64Counter("flyte.retention.deleted", metric.WithDescription("deleted runs")); err != nil {
 		return nil, fmt.Errorf("make metric: %w", err)
 	}
-	if k.failed, err = meter.Int64Counter("flyte.retention.failures", metric.WithDescription("steps that failed and are repeated")); err != nil {
+	if k.failed, err = meter.Int64Counter("flyte.retention.failures", metric.WithDescription("deletion steps that failed and will be retried")); err != nil {
 		return nil, fmt.Errorf("make metric: %w", err)
 	}
 	return k, nil
@@ -107,8 +107,8 @@ func (k *Keeper) expiry() store.Expiry {
 	return e
 }
 
-// Sweep goes on with what was interrupted, then deletes every run that the limits do not keep, and answers how many. A
-// run that cannot be deleted now holds up no other; it is the next sweep's.
+// Sweep finishes interrupted deletions, then deletes every run that the limits do not keep, and returns how many. A
+// run that cannot be deleted now does not block others; the next sweep retries it.
 func (k *Keeper) Sweep(ctx context.Context) (deleted int, err error) {
 	if err := k.deps.Store.FreeNames(ctx, k.deps.Clock.Now().Add(-nameFree)); err != nil {
 		return 0, err
@@ -118,7 +118,8 @@ func (k *Keeper) Sweep(ctx context.Context) (deleted int, err error) {
 		return 0, err
 	}
 	if k.config.limited() {
-		// A run that others used is free when they are gone, so it takes as many walks as they build on each other.
+		// A run becomes free when the runs that use it are deleted, so a chain of runs takes as many walks as it is
+		// long.
 		for more := true; more; {
 			n, err := k.walk(ctx, &failures)
 			deleted += n
@@ -130,13 +131,13 @@ func (k *Keeper) Sweep(ctx context.Context) (deleted int, err error) {
 	}
 	for {
 		looked, err := k.deps.Store.SweepSpecs(ctx, page)
-		if err != nil || looked == 0 || !k.pause(ctx, k.config.Pause) {
+		if err != nil || looked == 0 || clock.Sleep(ctx, k.deps.Clock, k.config.Pause) != nil {
 			return deleted, errors.Join(append(failures, err, ctx.Err())...)
 		}
 	}
 }
 
-// resume finishes what was begun.
+// resume finishes interrupted deletions.
 func (k *Keeper) resume(ctx context.Context, failures *[]error) error {
 	for after := int64(0); ; {
 		begun, err := k.deps.Store.Unfinished(ctx, after, page)
@@ -153,7 +154,7 @@ func (k *Keeper) resume(ctx context.Context, failures *[]error) error {
 	}
 }
 
-// walk deletes what has expired now, scope by scope, oldest first.
+// walk deletes the runs that are expired now, scope by scope, oldest first.
 func (k *Keeper) walk(ctx context.Context, failures *[]error) (deleted int, err error) {
 	err = k.each(ctx, func(run store.ExpiredRun) error {
 		marked, err := k.deps.Store.Mark(ctx, run.ID, k.deps.Clock.Now())
@@ -167,7 +168,7 @@ func (k *Keeper) walk(ctx context.Context, failures *[]error) (deleted int, err 
 	return deleted, err
 }
 
-// each calls do for every run that has expired and is in nobody's use.
+// each calls do for every expired run that is not in use.
 func (k *Keeper) each(ctx context.Context, do func(store.ExpiredRun) error) error {
 	scopes, err := k.deps.Store.Scopes(ctx)
 	if err != nil {
@@ -198,8 +199,8 @@ func (k *Keeper) each(ctx context.Context, do func(store.ExpiredRun) error) erro
 	return nil
 }
 
-// finish deletes what is left of a run that is out of sight. The rows stay until the blobs are gone, since nothing else
-// tells where those are.
+// finish deletes the rest of a hidden run. The rows stay until the blobs are deleted, since only the rows say where
+// the blobs are.
 func (k *Keeper) finish(ctx context.Context, d store.Deletion, failures *[]error) {
 	if err := k.tryFinish(ctx, d); err != nil {
 		k.failed.Add(ctx, 1)
@@ -232,39 +233,27 @@ func (k *Keeper) tryFinish(ctx context.Context, d store.Deletion) error {
 		if deleted == 0 {
 			break
 		}
-		if !k.pause(ctx, k.config.Pause) {
+		if clock.Sleep(ctx, k.deps.Clock, k.config.Pause) != nil {
 			return ctx.Err()
 		}
 	}
 	return k.deps.Store.RowsGone(ctx, d.RunID, k.deps.Clock.Now())
 }
 
-// deleteBlobs empties the run's own directory, and no other: a place that does not end in the names of the run is not
-// touched, nor one outside of the storage.
+// deleteBlobs empties the run's own directory and no other: it leaves a place that does not end in the names of the
+// run, and one outside of the storage.
 func (k *Keeper) deleteBlobs(ctx context.Context, d store.Deletion) error {
 	if d.OutputBase == "" {
 		return nil
 	}
-	if own := layout.RunBase("", d.Run.Project, d.Run.Domain, d.Run.Name); !strings.HasSuffix(d.OutputBase, own) {
-		k.deps.Logger.Warn().Stringer("run", d.Run).Str("place", d.OutputBase).Msg("the blobs of a deleted run are left: their place is not the run's own")
+	if own := blobpath.RunBase("", d.Run.Project, d.Run.Domain, d.Run.Name); !strings.HasSuffix(d.OutputBase, own) {
+		k.deps.Logger.Warn().Stringer("run", d.Run).Str("place", d.OutputBase).Msg("left the blobs of a deleted run: their place is not the run's own directory")
 		return nil
 	}
 	err := k.deps.Blobs.DeletePrefix(ctx, d.OutputBase)
 	if errors.Is(err, blobstore.ErrForbiddenPath) {
-		k.deps.Logger.Warn().Err(err).Stringer("run", d.Run).Msg("the blobs of a deleted run are left: they lie outside of the storage")
+		k.deps.Logger.Warn().Err(err).Stringer("run", d.Run).Msg("left the blobs of a deleted run: they are outside of the storage")
 		return nil
 	}
 	return err
-}
-
-// pause tells whether to go on.
-func (k *Keeper) pause(ctx context.Context, d time.Duration) bool {
-	timer := k.deps.Clock.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C():
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
 }

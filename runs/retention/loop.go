@@ -3,22 +3,23 @@ package retention
 import (
 	"context"
 
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 )
 
 var _ lifecycle.Part = (*Keeper)(nil)
 
-// Start implements lifecycle.Part. What a process before us began is finished even where retention is switched off now.
+// Start implements lifecycle.Part. Deletions that an earlier process began are finished even if retention is disabled
+// now.
 func (k *Keeper) Start(ctx context.Context) error {
-	k.Run(k.deps.Logger.WithContext(ctx), func(ctx context.Context) {
-		for k.pause(ctx, k.config.Interval) {
+	return k.Run(k.deps.Logger.WithContext(ctx), func(ctx context.Context) {
+		for clock.Sleep(ctx, k.deps.Clock, k.config.Interval) == nil {
 			k.once(ctx)
 		}
 	})
-	return nil
 }
 
-// once is one look of the loop. It survives every error: the next look comes.
+// once is one iteration of the loop. It logs every error, and the next iteration retries.
 func (k *Keeper) once(ctx context.Context) {
 	err := k.Exclusively(ctx, func(ctx context.Context) error {
 		if k.config.Enabled && k.config.DryRun {
@@ -36,11 +37,11 @@ func (k *Keeper) once(ctx context.Context) {
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
-		k.deps.Logger.Warn().Err(err).Dur("next_in", k.config.Interval).Msg("retention did not get through")
+		k.deps.Logger.Warn().Err(err).Dur("next_in", k.config.Interval).Msg("retention sweep failed; retrying")
 	}
 }
 
-// sweepIfEnabled only finishes what was begun where retention is off.
+// sweepIfEnabled only finishes interrupted deletions if retention is disabled.
 func (k *Keeper) sweepIfEnabled(ctx context.Context) (int, error) {
 	if k.config.Enabled {
 		return k.Sweep(ctx)
@@ -50,7 +51,7 @@ func (k *Keeper) sweepIfEnabled(ctx context.Context) (int, error) {
 	return quiet.Sweep(ctx)
 }
 
-// Exclusively does something while no other process deletes; it waits for its turn.
+// Exclusively runs a function while no other process deletes; it waits for the lease.
 func (k *Keeper) Exclusively(ctx context.Context, do func(context.Context) error) error {
 	waiting, enough := context.WithCancel(ctx)
 	defer enough()

@@ -8,20 +8,21 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// Preview is what a sweep would delete now. A run that only such runs use is not counted: it goes after them.
+// Preview is what a sweep would delete now. It does not count a run that only expired runs use, which goes after
+// them.
 type Preview struct {
-	// First has the first runs of it, scope by scope, oldest first.
+	// First has the first of these runs, scope by scope, oldest first.
 	First []store.ExpiredRun
-	// Runs and Actions count all of it.
+	// Runs and Actions are the total counts.
 	Runs, Actions int64
-	// Enabled says that sweeps happen by themselves.
+	// Enabled says that sweeps run automatically.
 	Enabled bool
 }
 
 // errEnough ends a walk.
 var errEnough = errors.New("enough")
 
-// Preview looks what a sweep would delete now, and deletes nothing. First has at most limit runs.
+// Preview returns what a sweep would delete now, and deletes nothing. First has at most limit runs.
 func (k *Keeper) Preview(ctx context.Context, limit int) (Preview, error) {
 	p := Preview{Enabled: k.config.Enabled && !k.config.DryRun}
 	if !k.config.limited() {
@@ -56,7 +57,7 @@ func (k *Keeper) Preview(ctx context.Context, limit int) (Preview, error) {
 	return p, nil
 }
 
-// Reason says in words why a run would go.
+// Reason says why a run would be deleted.
 func (k *Keeper) Reason(run store.ExpiredRun) string {
 	if run.Surplus {
 		return fmt.Sprintf("there are %d younger runs in %s/%s", k.config.MaxRuns, run.Run.Project, run.Run.Domain)

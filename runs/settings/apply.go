@@ -12,8 +12,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
-// Apply completes a run spec by what follows from settings. What the spec says itself stays, with one exception: of two
-// maxima for a resource the smaller holds, since they are bounds and not defaults.
+// Apply completes a run spec from settings. Values in the spec win, with one exception: of two maxima for a resource
+// the smaller applies, since maxima are bounds and not defaults.
 func Apply(spec *task.RunSpec, resolved *settings.Settings) {
 	run, resources := resolved.GetRun(), resolved.GetTaskResource()
 	fill(&spec.Queue, valueOf(run.GetDefaultQueue()))
@@ -42,10 +42,10 @@ func Apply(spec *task.RunSpec, resolved *settings.Settings) {
 }
 
 func applyAccount(spec *task.RunSpec, account string) {
-	if spec.SecurityContext == nil {
+	if spec.GetSecurityContext() == nil {
 		spec.SecurityContext = &core.SecurityContext{}
 	}
-	if spec.SecurityContext.RunAs == nil {
+	if spec.GetSecurityContext().GetRunAs() == nil {
 		spec.SecurityContext.RunAs = &core.Identity{}
 	}
 	fill(&spec.SecurityContext.RunAs.K8SServiceAccount, account)
@@ -103,7 +103,7 @@ func applyDefaults(spec *task.RunSpec, podTemplate string, from *settings.TaskRe
 	}
 }
 
-// entryOf is the entry of a resource; disk space has two names.
+// entryOf returns the entry of a resource; disk space has two names.
 func entryOf(entries []*core.Resources_ResourceEntry, kind core.Resources_ResourceName) *core.Resources_ResourceEntry {
 	for _, entry := range entries {
 		name := entry.GetName()
@@ -142,7 +142,7 @@ func entriesIn(setting *settings.StringMapSetting) map[string]string {
 	return maps.Clone(setting.GetMapValue().GetEntries())
 }
 
-// over is what both maps have together, where the second wins.
+// over merges two maps; the second wins.
 func over(below, above map[string]string) map[string]string {
 	result := maps.Clone(below)
 	if result == nil {

@@ -68,7 +68,7 @@ func TestSettingsCompleteARun(t *testing.T) {
 	require.True(t, proto.Equal(want, spec), "%v", spec)
 }
 
-func TestTheRunsOwnWords(t *testing.T) {
+func TestRunSpecWinsOverSettings(t *testing.T) {
 	own := &task.RunSpec{
 		Queue: "mine", MaxActionConcurrency: 2, RunBaseDir: "s3://b/mine",
 		RawDataStorage:  &task.RawDataStorage{RawDataPrefix: "s3://b/mine"},
@@ -92,11 +92,11 @@ func TestTheRunsOwnWords(t *testing.T) {
 	want.Envs = pairs("A", "1", "B", "mine", "C", "mine")
 	defaults := want.DefaultSettings.TaskResourceDefaults
 	defaults.Requests = append(defaults.Requests, amount(core.Resources_MEMORY, "1Gi"))
-	defaults.Max[0].Value = "4" // A bound is a bound.
+	defaults.Max[0].Value = "4" // a maximum is a bound
 	require.True(t, proto.Equal(want, spec), "%v", spec)
 }
 
-func TestNoSettingsChangeNothing(t *testing.T) {
+func TestEmptySettingsChangeNothing(t *testing.T) {
 	spec := &task.RunSpec{}
 	settings.Apply(spec, settings.Resolve(nil))
 	require.Zero(t, proto.Size(spec))

@@ -24,7 +24,7 @@ type namedSetting struct {
 	setting *settings.QuantitySetting
 }
 
-// CheckBounds answers a FieldError when, of what follows from all levels, a minimum is above its maximum.
+// CheckBounds returns a FieldError when a minimum of the resolved settings is above its maximum.
 func CheckBounds(resolved *settings.Settings) error {
 	least, most := resources(resolved.GetTaskResource().GetMin()), resources(resolved.GetTaskResource().GetMax())
 	for i := range least {
@@ -38,7 +38,7 @@ func CheckBounds(resolved *settings.Settings) error {
 	return nil
 }
 
-// Exceeds says whether one quantity is more than another. What cannot be read exceeds nothing.
+// Exceeds reports whether one quantity is larger than another. An invalid quantity exceeds nothing.
 func Exceeds(text, bound string) bool {
 	amount, err := Quantity(text)
 	if err != nil {
@@ -56,8 +56,7 @@ func levelName(scope settings.ScopeLevel) string {
 	return [...]string{"organisation", "domain", "project"}[min(max(scope, 0), settings.ScopeLevel_SCOPE_LEVEL_PROJECT)]
 }
 
-// CheckDefaults answers a FieldError for the first amount, of those that a run itself gives as defaults and maxima, that
-// is none.
+// CheckDefaults returns a FieldError for the first invalid amount among the defaults and maxima of a run spec.
 func CheckDefaults(given *task.DefaultSettings) error {
 	if name := given.GetPodTemplateName(); name != "" {
 		if problem := checkString("pod_template_name", name); problem != "" {

@@ -1,3 +1,3 @@
-// Package settings knows what settings mean: which values are sound, and what follows from those of the installation,
-// of a domain and of a project together. It is pure; the service stores them, and applies what follows to new runs.
+// Package settings validates settings and resolves those of the installation, of a domain and of a project to what
+// applies to a run. It serves SettingsService, and resolves settings for new runs.
 package settings

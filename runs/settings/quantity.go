@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// quantityForm is how Kubernetes writes amounts: a decimal number, then a suffix of ten or of two, or an exponent.
+// quantityForm is the format of Kubernetes quantities: a decimal number, then a decimal or binary suffix, or an
+// exponent.
 var quantityForm = regexp.MustCompile(`^\+?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(m|n|u|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?[0-9]{1,2})?$`)
 
-// maxQuantity is how long a quantity may be written, in bytes.
+// maxQuantity is the largest length of a quantity, in bytes.
 const maxQuantity = 40
 
-// Quantity is the amount that a quantity such as 500m, 2 or 4Gi stands for. Negative amounts are an error.
+// Quantity parses a quantity such as 500m, 2 or 4Gi. Negative amounts are an error.
 func Quantity(text string) (*big.Rat, error) {
 	parts := quantityForm.FindStringSubmatch(text)
 	if parts == nil || len(text) > maxQuantity {

@@ -12,10 +12,10 @@ type Level struct {
 	Settings *settings.Settings // nil means that nothing is set
 }
 
-// Resolve is what follows from levels that are given from the broadest to the narrowest. The narrowest level that says
-// anything about a setting decides: a value is taken, and unset leaves it without one. Maps are merged key by key, the
-// narrower over the broader; unset drops what is broader. The result names for each setting the level that decided, for
-// maps the narrowest that took part. Settings that no level mentions are absent.
+// Resolve merges levels that are given from the broadest to the narrowest. The narrowest level that mentions a
+// setting decides: it sets a value, or unsets it. Maps are merged key by key, the narrower over the broader; unset
+// drops broader entries. The result names for each setting the level that decided, for maps the narrowest that
+// contributed. Settings that no level mentions are absent.
 func Resolve(levels []Level) *settings.Settings {
 	result := &settings.Settings{}
 	views := make([]view, 0, len(levels))
@@ -40,7 +40,7 @@ const (
 	scopeField = "scope_level"
 )
 
-// isSetting tells a single setting from a group of settings.
+// isSetting reports whether a field is a single setting rather than a group.
 func isSetting(message protoreflect.MessageDescriptor) bool {
 	return message.Fields().ByName(stateField) != nil && message.Fields().ByName(scopeField) != nil
 }
@@ -77,7 +77,7 @@ func resolveGroup(into protoreflect.Message, levels []view) {
 	})
 }
 
-// resolveSetting goes from the broadest level to the narrowest, so that the last word is the narrowest's.
+// resolveSetting goes from the broadest level to the narrowest, so that the narrowest wins.
 func resolveSetting(into protoreflect.Message, levels []view) {
 	fields := into.Descriptor().Fields()
 	for _, level := range levels {
@@ -126,5 +126,5 @@ func mergeEntries(setting protoreflect.Message, broader map[string]string) {
 			merged[name] = value
 		}
 	}
-	of.MapValue = &settings.StringMap{Entries: merged} // The level's own message is shared and stays as it is.
+	of.MapValue = &settings.StringMap{Entries: merged} // the level's own message is shared and must not change
 }

@@ -76,8 +76,8 @@ func TestResolve(t *testing.T) {
 	require.True(t, proto.Equal(&settingspb.Settings{}, settings.Resolve(nil)))
 }
 
-// TestResolutionAgainstAModel compares with the rule as people say it: ask the narrowest level first and go up until one
-// has a word to say; a map collects on the way until somebody unsets it.
+// TestResolutionAgainstAModel compares with a naive model: start at the narrowest level and go up to the first that
+// mentions the setting; a map collects entries on the way until a level unsets it.
 func TestResolutionAgainstAModel(t *testing.T) {
 	proptest.Check(t, func(t *rapid.T) {
 		count := rapid.IntRange(0, 3).Draw(t, "levels")
@@ -137,7 +137,7 @@ func TestResolutionAgainstAModel(t *testing.T) {
 			wantLabels = merged
 		}
 		require.Equal(t, decided, got.GetLabels().GetState())
-		require.Equal(t, len(wantLabels), len(got.GetLabels().GetMapValue().GetEntries()))
+		require.Len(t, got.GetLabels().GetMapValue().GetEntries(), len(wantLabels))
 		for name, want := range wantLabels {
 			require.Equal(t, want, got.GetLabels().GetMapValue().GetEntries()[name])
 		}

@@ -13,18 +13,18 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
 )
 
-// FieldError names the setting that is wrong, by its path such as task_resource.min.cpu.
+// FieldError names the invalid setting by its path, such as task_resource.min.cpu.
 type FieldError struct {
 	Field, Problem string
 }
 
 func (e *FieldError) Error() string { return e.Field + ": " + e.Problem }
 
-// MaxSize is how large the settings of one scope may be, in bytes: every action carries what follows from them.
+// MaxSize bounds the settings of one scope, in bytes: every action carries their result.
 const MaxSize = 64 << 10
 
-// Normalize completes settings that are about to be stored for a scope: each setting names the scope, and has a value only
-// if its state says so. Call Validate before.
+// Normalize completes settings before they are stored for a scope: each setting names the scope, and has a value only
+// if its state says so. Call Validate first.
 func Normalize(given *settings.Settings, scope settings.ScopeLevel) *settings.Settings {
 	result := proto.CloneOf(given)
 	normalizeGroup(result.ProtoReflect(), scope)
@@ -57,8 +57,8 @@ func normalizeGroup(group protoreflect.Message, scope settings.ScopeLevel) {
 	})
 }
 
-// Validate answers a FieldError for the first setting whose value is not sound by itself. Whether a base directory is
-// within reach is for the service to say.
+// Validate returns a FieldError for the first setting whose value is invalid by itself. The service checks whether a
+// base directory is within the storage.
 func Validate(given *settings.Settings) error {
 	if size := proto.Size(given); size > MaxSize {
 		return &FieldError{"", fmt.Sprintf("have %d bytes, more than the %d that are allowed", size, MaxSize)}
@@ -89,7 +89,7 @@ func validateGroup(group protoreflect.Message, prefix string) (failure error) {
 	return failure
 }
 
-// check is what is wrong with a value; empty when it is sound.
+// check returns what is wrong with a value; empty when it is valid.
 func check(path string, value any) string {
 	switch value := value.(type) {
 	case *settings.StringSetting:
@@ -180,7 +180,7 @@ func checkAccelerator(given *core.GPUAccelerator) string {
 	return ""
 }
 
-// Accelerator is the name of an accelerator: its device, else the canonical name of its model.
+// Accelerator returns the name of an accelerator: its device, else the canonical name of its model.
 func Accelerator(given *core.GPUAccelerator) string {
 	if given.GetDevice() != "" {
 		return given.GetDevice()

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// reservedPrefix is what the platform's own labels and annotations begin with.
+// reservedPrefix is the prefix of the platform's own labels and annotations.
 const reservedPrefix = "flyte.org/"
 
 var (
@@ -16,7 +16,7 @@ var (
 	envName       = regexp.MustCompile(`^[-._a-zA-Z][-._a-zA-Z0-9]*$`)
 )
 
-// checkMap is what is wrong with the first entry, by name, that is not sound.
+// checkMap returns what is wrong with the first invalid entry, by name.
 func checkMap(path string, entries map[string]string) string {
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		value, problem := entries[name], ""

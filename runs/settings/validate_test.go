@@ -1,7 +1,6 @@
 package settings_test
 
 import (
-	"errors"
 	"math/big"
 	"strings"
 	"testing"
@@ -41,7 +40,7 @@ func resources(cpu, gpu, memory, storage string) *settingspb.TaskResourceDefault
 	return result
 }
 
-func TestSoundSettings(t *testing.T) {
+func TestValidSettings(t *testing.T) {
 	require.NoError(t, settings.Validate(&settingspb.Settings{
 		Run: &settingspb.RunSettings{
 			DefaultQueue: text("gpu.large_1"), MaxActionConcurrency: &settingspb.Int64Setting{State: value}, RunBaseDir: text("s3://bucket/prefix/"),
@@ -61,7 +60,7 @@ func TestSoundSettings(t *testing.T) {
 	require.NoError(t, settings.Validate(&settingspb.Settings{PodTemplateName: &settingspb.StringSetting{State: unset, StringValue: "NOT SOUND"}}), "it has no value")
 }
 
-func TestTheWrongSettingIsNamed(t *testing.T) {
+func TestValidateNamesTheInvalidSetting(t *testing.T) {
 	run := func(r *settingspb.RunSettings) *settingspb.Settings { return &settingspb.Settings{Run: r} }
 	limit := func(n int64) *settingspb.Settings {
 		return run(&settingspb.RunSettings{MaxActionConcurrency: &settingspb.Int64Setting{State: value, IntValue: n}})
@@ -111,7 +110,7 @@ func TestTheWrongSettingIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := settings.Validate(tc.given)
 			var wrong *settings.FieldError
-			require.True(t, errors.As(err, &wrong), "%v", err)
+			require.ErrorAs(t, err, &wrong)
 			if tc.field != "" {
 				require.Equal(t, tc.field, wrong.Field)
 			}

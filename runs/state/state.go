@@ -1,84 +1,100 @@
-// Package state is the state machine of actions: which observation advances which action. It is pure; runs/store
-// asks it for every write, and nothing else decides. The machine is drawn in docs/state-machines.md.
+// Package state is the state machine of actions: Recorded is how an action begins, Next and NextTrace are how its phase
+// changes. The package is pure. runs/store can change a phase only with a Verdict, and only this package makes one, so
+// no write goes around the machine. docs/state-machines.md draws it.
 package state
 
-import "github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
-
-// Phase is the number of a common.ActionPhase, as rows keep it.
-type Phase = int16
-
-// The phases.
-const (
-	Queued              = Phase(common.ActionPhase_ACTION_PHASE_QUEUED)
-	WaitingForResources = Phase(common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES)
-	Initializing        = Phase(common.ActionPhase_ACTION_PHASE_INITIALIZING)
-	Running             = Phase(common.ActionPhase_ACTION_PHASE_RUNNING)
-	Succeeded           = Phase(common.ActionPhase_ACTION_PHASE_SUCCEEDED)
-	Failed              = Phase(common.ActionPhase_ACTION_PHASE_FAILED)
-	Aborted             = Phase(common.ActionPhase_ACTION_PHASE_ABORTED)
-	TimedOut            = Phase(common.ActionPhase_ACTION_PHASE_TIMED_OUT)
-	Paused              = Phase(common.ActionPhase_ACTION_PHASE_PAUSED)
-	Recovered           = Phase(common.ActionPhase_ACTION_PHASE_RECOVERED)
-)
-
-// ranks orders the phases within one attempt. All ends have the same rank: none of them follows another.
-var ranks = map[Phase]int{
-	Queued:              1,
-	WaitingForResources: 2,
-	Initializing:        3,
-	Running:             4,
-	Paused:              5,
-	Succeeded:           6,
-	Failed:              6,
-	Aborted:             6,
-	TimedOut:            6,
-	Recovered:           6,
-}
-
-// Known tells whether a phase is one of the machine. The unspecified phase and numbers from the future are not.
-func Known(p Phase) bool { return ranks[p] != 0 }
-
-// Terminal tells whether a phase is an end.
-func Terminal(p Phase) bool { return ranks[p] == ranks[Succeeded] }
-
-// Reopens tells whether a further attempt may follow this end.
-func Reopens(p Phase) bool { return p == Failed || p == TimedOut }
-
-// Position is where an action stands. Attempt counts from 1; version counts the observations of one phase.
+// Position is a place in the life of an action. Attempt counts from 1; Version counts the observations of one phase.
 type Position struct {
 	Attempt int32
 	Phase   Phase
 	Version int32
 }
 
-// Verdict says what becomes of an observation.
-type Verdict uint8
+// Report numbers the reports that one transaction carries, from 1. A report is everything that one caller says in one
+// call. Committed, the zero value, is none of them.
+type Report int
 
-// The verdicts.
+// Committed is the EndedIn of a terminal phase that is in the database, where anyone may have seen it.
+const Committed Report = 0
+
+// Standing is the position of an action within a transaction.
+type Standing struct {
+	Position
+	// EndedIn is the report of this transaction that brought the terminal phase, or Committed. It means nothing while
+	// the phase is not terminal.
+	EndedIn Report
+}
+
+// Outcome says what becomes of an observation.
+type Outcome uint8
+
+// The outcomes.
 const (
-	// Stale: the same or a later position of a live action is known already, or the phase is not known.
-	Stale Verdict = iota
+	// Stale: the same or a later position of a live action is known, or the observed phase is not known.
+	Stale Outcome = iota
 	// Advance: the action moves to the observed position.
 	Advance
-	// Ended: the action is at its end, and this observation does not reopen it.
+	// Ended: the action is in a terminal phase, and this observation does not start another attempt.
 	Ended
 )
 
-// Next judges an observation of an action that stands at a position.
-func Next(at, observed Position) Verdict {
-	if Terminal(at.Phase) {
-		if Reopens(at.Phase) && Known(observed.Phase) && observed.Attempt > at.Attempt {
-			return Advance
-		}
-		return Ended
-	}
-	if !Known(observed.Phase) || !after(at, observed) {
-		return Stale
-	}
-	return Advance
+// Verdict is the judgement of one observation. Only this package makes verdicts that advance; the zero value is Stale.
+type Verdict struct {
+	outcome  Outcome
+	from, to Standing
 }
 
-// after tells whether observed is later in the order (attempt, rank, version).
+// Outcome says what becomes of the observation.
+func (v Verdict) Outcome() Outcome { return v.outcome }
+
+// Apply returns where an action stands after the verdict. It returns at and false unless the verdict is Advance and was
+// made for an action that stands at this place: a verdict is of no use for another action or at a later time.
+func (v Verdict) Apply(at Standing) (Standing, bool) {
+	if v.outcome != Advance || v.from != at {
+		return at, false
+	}
+	return v.to, true
+}
+
+// Next judges what a report observed of an action that stands at a place.
+//
+// A live action advances to any later position, in the order of attempt, rank of the phase, and version. FAILED and
+// TIMED_OUT are left for a later attempt only by the report that brought them: it says in one breath that an attempt was
+// lost and that the next one begins, and only the latter is ever committed. A committed terminal phase is final, for
+// someone may have acted on it. Observations outside of any report pass Committed and never leave a terminal phase.
+func Next(at Standing, observed Position, in Report) Verdict {
+	if Terminal(at.Phase) {
+		uncommitted := in != Committed && at.EndedIn == in
+		if uncommitted && Retryable(at.Phase) && Known(observed.Phase) && observed.Attempt > at.Attempt {
+			return advance(at, observed, in)
+		}
+		return Verdict{outcome: Ended}
+	}
+	if !Known(observed.Phase) || !after(at.Position, observed) {
+		return Verdict{outcome: Stale}
+	}
+	return advance(at, observed, in)
+}
+
+// NextTrace judges a result of a trace that has one. A trace is recorded with its result and has no transitions. When
+// it raised, and a later attempt of its parent calls the function again, the new result is another attempt of the trace,
+// and the first one stays in the log. The caller makes sure that the call is a later one. No other result is replaced.
+func NextTrace(at Standing, result Phase, in Report) Verdict {
+	if !Retryable(at.Phase) || !Terminal(result) {
+		return Verdict{outcome: Ended}
+	}
+	return advance(at, Position{Attempt: at.Attempt + 1, Phase: result}, in)
+}
+
+func advance(at Standing, to Position, in Report) Verdict {
+	next := Standing{Position: to}
+	if Terminal(to.Phase) {
+		next.EndedIn = in
+	}
+	return Verdict{outcome: Advance, from: at, to: next}
+}
+
+// after reports whether observed is later in the order (attempt, rank, version).
 func after(at, observed Position) bool {
 	if observed.Attempt != at.Attempt {
 		return observed.Attempt > at.Attempt

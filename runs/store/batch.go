@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/state"
@@ -56,6 +57,7 @@ type batch struct {
 	newSpecs []spec
 	webhooks []*row // new conditions with a webhook
 	errs     []error
+	report   state.Report // the operation that decides now
 	// specs is the generation of the stored specs, read when rows are to be made.
 	specs int64
 	// going are runs that are being deleted, whose names are not free yet.
@@ -77,7 +79,7 @@ type run struct {
 	changed  []*row // in the order of their first change
 }
 
-// row is an action row with what the batch knows of it.
+// row is an action row with the batch's bookkeeping.
 type row struct {
 	Root
 	run     *run
@@ -85,11 +87,11 @@ type row struct {
 	isDirty bool
 	wasLive bool
 	wasHold Hold
-	was     stand      // before this batch; zero for a new row
-	endedBy operation  // the report of this batch that ended it
-	begins  *time.Time // of a new attempt, when it does not at once
-	ends    *time.Time // of what the engine has just started
-	endsBy  Due        // and what it is then
+	was     stand        // before this batch; zero for a new row
+	endedIn state.Report // the operation of this batch that ended it; state.Committed for one that had ended before
+	begins  *time.Time   // of a new attempt, when it does not at once
+	ends    *time.Time   // of built-in actions that were just started
+	endsBy  Due          // and what it is then
 }
 
 func (r *row) live() bool { return r.AdmittedAt != nil && r.EndedAt == nil }
@@ -98,20 +100,27 @@ func (r *row) ident() ident.Action {
 	return ident.Action{Run: ident.Run{Project: r.Project, Domain: r.Domain, Name: r.RunName}, Name: r.Name}
 }
 
-func (r *row) position() state.Position {
-	return state.Position{Attempt: r.Attempt, Phase: r.Phase, Version: r.Version}
+// standing is where the row stands, as the state machine sees it.
+func (r *row) standing() state.Standing {
+	at := state.Standing{Position: state.Position{Attempt: r.Attempt, Phase: r.Phase, Version: r.Version}}
+	if state.Terminal(r.Phase) {
+		at.EndedIn = r.endedIn
+	}
+	return at
 }
 
 func (r *row) ref() Ref {
-	return Ref{ID: r.ID, RunID: r.RunID, Project: r.Project, Domain: r.Domain, RunName: r.RunName, Name: r.Name, Runner: r.Runner}
+	return Ref{ID: r.ID, RunID: r.RunID, Project: r.Project, Domain: r.Domain, RunName: r.RunName, Name: r.Name, Runner: r.Runner, Cluster: r.Cluster}
 }
 
-// decide lets every operation decide, then does what follows from ends.
+// decide lets every operation decide, then applies the consequences of actions that ended.
 func (b *batch) decide(requests []*request) {
 	b.errs = make([]error, len(requests))
 	for i, r := range requests {
-		b.errs[i] = r.op.apply(b)
+		b.report = state.Report(i + 1) // an operation is one report
+		b.errs[i] = r.Value.apply(b)
 	}
+	b.report = state.Committed // what follows is nobody's report
 	for _, run := range b.order {
 		b.abortOrphans(run)
 	}
@@ -142,11 +151,19 @@ func newRun(root *row) *run {
 	return run
 }
 
+// begin puts a new row to its first position, where its result says whether another run has it. It comes before
+// everything that depends on the phase.
+func (r *row) begin() {
+	at := state.Recorded(workflow.ActionType(r.ActionType), r.Phase)
+	r.Attempt, r.Phase, r.Version = at.Attempt, at.Phase, at.Version
+}
+
 // create adds a new row with its first event.
 func (b *batch) create(r *row) {
 	r.ID = b.ids[0]
 	b.ids = b.ids[1:]
 	r.isNew = true
+	r.Cluster = b.queues.Of(r.Queue).RunsIn()
 	if r.ParentName == nil {
 		r.RunID = r.ID
 		run := newRun(r)
@@ -163,8 +180,24 @@ func (b *batch) create(r *row) {
 	b.record(r, nil, nil)
 }
 
-// move puts an action to a new position; times and results are the caller's.
-func (b *batch) move(r *row, to state.Position) {
+// next judges an observation by the operation that decides now.
+func (b *batch) next(r *row, observed state.Position) state.Verdict {
+	return state.Next(r.standing(), observed, b.report)
+}
+
+// in is the position of another phase of the same attempt.
+func (r *row) in(phase state.Phase) state.Position {
+	return state.Position{Attempt: r.Attempt, Phase: phase, Version: r.Version}
+}
+
+// move puts an action where a verdict says, and reports whether it did. Times and results are the caller's. Only move
+// changes the phase, attempt and version of a row (a test of the tree checks it), and only package state makes verdicts
+// that move anything.
+func (b *batch) move(r *row, verdict state.Verdict) bool {
+	to, ok := verdict.Apply(r.standing())
+	if !ok {
+		return false
+	}
 	root := r.run.root
 	if r.Phase == state.Paused {
 		root.PausedCount--
@@ -174,13 +207,14 @@ func (b *batch) move(r *row, to state.Position) {
 		root.PausedCount++
 		b.touch(root)
 	}
-	r.Attempt, r.Phase, r.Version = to.Attempt, to.Phase, to.Version
+	r.Attempt, r.Phase, r.Version, r.endedIn = to.Attempt, to.Phase, to.Version, to.EndedIn
 	if state.Terminal(to.Phase) {
 		r.run.ended = append(r.run.ended, r)
 		r.WakeAt, r.Due, r.Hold = nil, DueNothing, HoldNone
 	} else {
 		r.EndedAt = nil
 	}
+	return true
 }
 
 // record appends an event for the row as it is now.
@@ -279,7 +313,7 @@ func (b *batch) liveChange() LiveChange {
 	return change
 }
 
-// placesFreed is by how many the places of the installation that are free have grown; it may be negative.
+// placesFreed is the change in the number of free places of the installation; it may be negative.
 func (b *batch) placesFreed() (n int64) {
 	for _, run := range b.order {
 		for _, r := range run.changed {
@@ -295,12 +329,12 @@ func (b *batch) placesFreed() (n int64) {
 	return n
 }
 
-// queued tells whether admission is to look at the row.
+// queued reports whether admission must consider the row.
 func (r *row) queued() bool {
 	return r.ActionType == actionTask && r.Phase == state.Queued && r.AdmittedAt == nil && r.Hold == HoldNone
 }
 
-// notAfterNow keeps a reported time between a lower bound and now.
+// notAfterNow clamps a reported time between a lower bound and now.
 func (b *batch) notAfterNow(reported *time.Time, notBefore time.Time) time.Time {
 	at := b.now
 	if reported != nil && reported.Before(at) {

@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The channels of notifications. Both have the name of the replica that wrote, a space, and ids separated by commas:
-// ChannelRuns those of runs that changed, ChannelLive those of runs in which actions became live, ended or wait.
+// The channels of notifications. Both carry the name of the replica that wrote, a space, and ids separated by commas:
+// ChannelRuns the runs that changed, ChannelLive the runs with actions that became live, ended or started to wait.
 const (
 	ChannelRuns = "flyte_runs"
 	ChannelLive = "flyte_live"
@@ -108,8 +108,8 @@ func (w *Writer) save(ctx context.Context, tx sender, b *batch) error {
 	return nil
 }
 
-// unknownSpecs leaves out specs that are stored, and doubles. They are sorted, so that two writers that store the same
-// ones cannot wait for each other.
+// unknownSpecs leaves out specs that are already stored, and duplicates. The result is sorted, so that two writers
+// that store the same specs cannot deadlock.
 func (w *Writer) unknownSpecs(specs []spec) []spec {
 	specs = slices.DeleteFunc(specs, func(s spec) bool { return w.specs.has(s.digest) })
 	slices.SortFunc(specs, func(a, b spec) int { return slices.Compare(a.digest, b.digest) })
@@ -175,7 +175,7 @@ func (b *batch) liveRuns() []int64 {
 	return slices.Compact(ids)
 }
 
-// payloads writes ids as few texts that a notification can carry.
+// payloads encodes ids as text in as few notifications as possible.
 func payloads(prefix string, ids []int64) []string {
 	var texts []string
 	var text strings.Builder

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Brief is an action with no more than a picture of its run shows.
+// Brief is an action with only the columns that a columnar run snapshot shows.
 type Brief struct {
 	ID          int64
 	Name        string
@@ -26,7 +26,7 @@ type Brief struct {
 	EndedAt     *time.Time
 }
 
-// Brief is the part of an action that pictures show.
+// Brief is the part of an action that snapshots show.
 func (a *Action) Brief() Brief {
 	return Brief{
 		ID: a.ID, Name: a.Name, ParentName: a.ParentName, ActionType: a.ActionType, ActionGroup: a.ActionGroup, Phase: a.Phase,
@@ -47,7 +47,7 @@ func briefTargets(b *Brief) []any {
 
 func scanBrief(row pgx.CollectableRow) (b Brief, err error) { return b, row.Scan(briefTargets(&b)...) }
 
-// Briefs reads the actions of a run that changed after a place in its log, in listing order, after a key.
+// Briefs reads the actions of a run that changed after a position in its log, in listing order, after a key.
 func (w *WatchReader) Briefs(ctx context.Context, runID, since int64, after ActionKey, limit int) ([]Brief, error) {
 	const query = `
 		SELECT ` + briefColumns + ` FROM actions a
@@ -66,12 +66,12 @@ func (w *WatchReader) Briefs(ctx context.Context, runID, since int64, after Acti
 	return briefs, nil
 }
 
-// BriefsByID reads actions by id, in the order of their ids; those that do not exist are left out.
+// BriefsByID reads actions by id, in id order. It leaves out ids that do not exist.
 func (w *WatchReader) BriefsByID(ctx context.Context, ids []int64) ([]Brief, error) {
 	return w.briefs(ctx, `SELECT `+briefColumns+` FROM actions a WHERE a.id = ANY($1) ORDER BY a.id`, ids)
 }
 
-// BriefsByName reads actions of a run by name, in the order of their ids; those that do not exist are left out.
+// BriefsByName reads actions of a run by name, in id order. It leaves out names that do not exist.
 func (w *WatchReader) BriefsByName(ctx context.Context, runID int64, names []string) ([]Brief, error) {
 	return w.briefs(ctx, `
 		SELECT `+briefColumns+` FROM unnest($2::text[]) AS k (name) CROSS JOIN LATERAL (
@@ -91,8 +91,8 @@ func (w *WatchReader) briefs(ctx context.Context, query string, args ...any) ([]
 	return briefs, nil
 }
 
-// BriefChanges reads up to limit events of a run after a place in its log, and the actions that they concern, in the
-// order of their ids. It returns the place up to which the log was read, and whether there may be more after it.
+// BriefChanges reads up to limit events of a run after a position in its log, and the actions that they concern in id
+// order. It returns the position up to which it read the log, and whether there may be more.
 func (w *WatchReader) BriefChanges(ctx context.Context, runID, after int64, limit int) (briefs []Brief, upTo int64, more bool, err error) {
 	const query = `
 		WITH part AS MATERIALIZED (
@@ -116,13 +116,13 @@ func (w *WatchReader) BriefChanges(ctx context.Context, runID, after int64, limi
 	return briefs, upTo, read == limit, nil
 }
 
-// PhaseCount is a number of actions in a phase.
+// PhaseCount is the number of actions in one phase.
 type PhaseCount struct {
 	Phase int16
 	Count int64
 }
 
-// PhaseCounts counts the actions of a run by phase, in the order of the phases.
+// PhaseCounts counts the actions of a run by phase, in phase order.
 func (w *WatchReader) PhaseCounts(ctx context.Context, runID int64) ([]PhaseCount, error) {
 	rows, err := w.pool.Query(ctx, `SELECT phase, count(*) FROM actions WHERE run_id = $1 GROUP BY phase ORDER BY phase`, runID)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ChildrenData reads where the data of the first children of an action lie, in the order in which they were recorded.
-// Only ID, Name, ActionType, Phase, CreatedAt, EndedAt, InputURI, OutputURI and Signal are filled in.
+// ChildrenData reads where the data of the first children of an action is stored, in the order in which the children
+// were recorded. It fills in only ID, Name, ActionType, Phase, CreatedAt, EndedAt, InputURI, OutputURI and Signal.
 func (r *Reader) ChildrenData(ctx context.Context, runID int64, parent string, limit int) ([]*Action, error) {
 	const query = `
 		SELECT id, name, action_type, phase, created_at, ended_at, input_uri, output_uri, signal FROM actions

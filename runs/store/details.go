@@ -11,28 +11,28 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// Details is all that is stored about one action, of one moment.
+// Details is everything stored about one action, read in one snapshot.
 type Details struct {
 	Action
 	// Spec is the encoded spec of the action's type.
 	Spec []byte
-	// RunSpec is the encoded task.RunSpec of the run, as it was requested. Only RunDetails fills it in.
+	// RunSpec is the encoded task.RunSpec of the run, as the caller requested it. Only RunDetails fills it in.
 	RunSpec []byte
-	// Events are all events of the action in order.
+	// Events are all events of the action, in order.
 	Events []Event
 }
 
-// ActionDetails reads an action with its spec and all its events. It answers not found when there is no such action.
+// ActionDetails reads an action with its spec and all its events. It returns NotFound when the action does not exist.
 func (r *Reader) ActionDetails(ctx context.Context, id ident.Action) (*Details, error) {
 	return r.details(ctx, id, false)
 }
 
-// RunDetails reads the root action of a run likewise, with the run spec.
+// RunDetails is ActionDetails for the root action of a run, with the run spec.
 func (r *Reader) RunDetails(ctx context.Context, run ident.Run) (*Details, error) {
 	return r.details(ctx, run.Root(), true)
 }
 
-// ActionRow reads an action without spec and events.
+// ActionRow reads an action without its spec and events.
 func (r *Reader) ActionRow(ctx context.Context, id ident.Action) (*Action, error) {
 	d := &Details{}
 	if err := readDetails(ctx, r.pool, id, d, false); err != nil {
@@ -41,8 +41,8 @@ func (r *Reader) ActionRow(ctx context.Context, id ident.Action) (*Action, error
 	return &d.Action, nil
 }
 
-// RunContext reads what the actions of a run inherit: the root's id, queue and output base, and the encoded task.RunSpec,
-// empty when the run has none. It answers NotFound when there is no such run.
+// RunContext reads what the actions of a run inherit: the root's id, queue and output base, and the encoded
+// task.RunSpec, which is empty when the run has none. It returns NotFound when the run does not exist.
 func (r *Reader) RunContext(ctx context.Context, run ident.Run) (root Root, runSpec []byte, err error) {
 	const query = `
 		SELECT a.id, a.queue, a.run_output_base, s.body FROM actions a LEFT JOIN specs s ON s.digest = a.run_spec_digest

@@ -1,38 +1,33 @@
 package store
 
-// digestSet remembers digests of one generation, at most about twice a bound, the ones used lately. It belongs to one
-// goroutine.
+import "github.com/hashicorp/golang-lru/v2/simplelru"
+
+// digestSet is an LRU set of the digests of specs that are known to be stored. A sweep that deletes specs starts a
+// new generation, which clears the set. It is not safe for concurrent use.
 type digestSet struct {
-	bound        int
-	generation   int64
-	newer, older map[string]struct{}
+	generation int64
+	recent     *simplelru.LRU[string, struct{}]
 }
 
 func newDigestSet(bound int) *digestSet {
-	return &digestSet{bound: bound, newer: map[string]struct{}{}}
+	recent, err := simplelru.NewLRU[string, struct{}](bound, nil)
+	if err != nil {
+		panic(err) // the bound is not positive, and it is a constant
+	}
+	return &digestSet{recent: recent}
 }
 
 func (s *digestSet) has(digest []byte) bool {
-	if _, ok := s.newer[string(digest)]; ok {
-		return true
-	}
-	if _, ok := s.older[string(digest)]; ok {
-		s.add(digest)
-		return true
-	}
-	return false
+	_, ok := s.recent.Get(string(digest))
+	return ok
 }
 
-func (s *digestSet) add(digest []byte) {
-	if len(s.newer) >= s.bound {
-		s.older, s.newer = s.newer, map[string]struct{}{}
-	}
-	s.newer[string(digest)] = struct{}{}
-}
+func (s *digestSet) add(digest []byte) { s.recent.Add(string(digest), struct{}{}) }
 
-// begin forgets everything when another generation has begun.
+// begin clears the set when the generation has changed.
 func (s *digestSet) begin(generation int64) {
 	if s.generation != generation {
-		s.generation, s.newer, s.older = generation, map[string]struct{}{}, nil
+		s.generation = generation
+		s.recent.Purge()
 	}
 }

@@ -1,4 +1,7 @@
-// Package store keeps runs, actions, tasks and projects in Postgres: the batched writer that alone changes actions, and the
-// narrow reads behind lists, details and watches. It stands below the use cases of package runs, and is the only package of
-// the service that speaks SQL.
+// Package store keeps runs, actions, tasks, projects and settings in Postgres.
+//
+// Writer makes every change to unfinished actions: operations decide in Go on rows that a batch has locked, and the
+// batch commits in one transaction. Retention, also in this package, deletes finished runs. The other types are
+// narrow reads for lists, details, watches and background loops. All SQL of the service is here and in the package
+// storetest, which fills databases for tests and benchmarks.
 package store

@@ -6,31 +6,31 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
-// Due says what the engine does with an action at its wake_at.
+// Due says what the runs service does with an action at its wake_at.
 type Due int16
 
-// What may be due. An action that an executor has is ended a little late: the executor knows better than we do whether
-// it has started or ended in time, and says so within that grace unless it is gone.
+// The kinds of due work. Actions of an executor end a little late: the executor knows better whether an action
+// started or ended in time, and reports it within the grace period unless it is gone.
 const (
 	DueNothing      Due = 0
-	DueStart        Due = 1 // the engine runs it, and is to begin
-	DueEnd          Due = 2 // the engine runs it, and it is done
-	DueRuntime      Due = 3 // the engine runs it, and its attempt has run too long
-	DueQueued       Due = 4 // it must have begun to start by now
-	DueDeadline     Due = 5 // it must have ended by now; of a condition, it must have been signalled
-	DueQueuedLate   Due = 6 // as DueQueued, and the executor had its chance to say otherwise
-	DueDeadlineLate Due = 7 // as DueDeadline, likewise
+	DueStart        Due = 1 // the runs service runs it, and it is time to start
+	DueEnd          Due = 2 // the runs service runs it, and it is done
+	DueRuntime      Due = 3 // the runs service runs it, and its attempt has run too long
+	DueQueued       Due = 4 // it must have started to initialize by now
+	DueDeadline     Due = 5 // it must have ended by now; a condition must have been signalled
+	DueQueuedLate   Due = 6 // as DueQueued, after the grace period for the executor
+	DueDeadlineLate Due = 7 // as DueDeadline, after the grace period for the executor
 )
 
-// Limits are how long an action may take; 0 means without limit.
+// Limits bound how long an action may take; 0 means no limit.
 type Limits struct {
-	// Queued is how long an attempt may wait until something is prepared for its start.
+	// Queued bounds how long an attempt may wait before its start is prepared.
 	Queued time.Duration
-	// Deadline is how long the action may take from its recording to its end.
+	// Deadline bounds the time from recording the action to its end.
 	Deadline time.Duration
 }
 
-// stand is what decides about the next thing that is due.
+// stand holds the fields that determine the next due work.
 type stand struct {
 	known    bool
 	attempt  int32
@@ -42,7 +42,7 @@ func (r *row) stand() stand {
 	return stand{known: true, attempt: r.Attempt, waits: r.waits(), admitted: r.AdmittedAt != nil}
 }
 
-// waits tells whether nothing is prepared for a start yet.
+// waits reports whether the start of the attempt has not been prepared yet.
 func (r *row) waits() bool { return r.Phase == state.Queued || r.Phase == state.WaitingForResources }
 
 // limit turns the limits of a new action into times.
@@ -57,7 +57,7 @@ func (r *row) limit() {
 	r.QueuedUntil, r.DeadlineAt = after(r.Limits.Queued), after(r.Limits.Deadline)
 }
 
-// queuedLimit and deadline are the limits again; 0 where there is none.
+// queuedLimit and deadline return the limits as durations; 0 means none.
 func (r *row) queuedLimit() time.Duration { return r.sinceCreation(r.QueuedUntil) }
 func (r *row) deadline() time.Duration    { return r.sinceCreation(r.DeadlineAt) }
 
@@ -68,7 +68,7 @@ func (r *row) sinceCreation(at *time.Time) time.Duration {
 	return at.Sub(r.CreatedAt)
 }
 
-// scheduleAll sets what is due next of every row that changed in a way that matters for it.
+// scheduleAll sets the next due work of every row whose stand changed.
 func (b *batch) scheduleAll() {
 	for _, run := range b.order {
 		for _, r := range run.changed {
@@ -95,7 +95,7 @@ func (b *batch) schedule(r *row) {
 		earliest(r.queueEnd(b.now), DueQueued)
 	}
 	switch {
-	case r.Runner != RunnerEngine || !now.admitted:
+	case r.Runner != RunnerBuiltin || !now.admitted:
 	case r.Phase == state.Queued:
 		earliest(&b.now, DueStart)
 	case r.ends != nil:
@@ -106,7 +106,7 @@ func (b *batch) schedule(r *row) {
 	}
 }
 
-// queueEnd is when the wait of the current attempt is over, which a pause before the attempt does not count into.
+// queueEnd is when the current attempt exceeds its queued limit. A pause before the attempt does not count.
 func (r *row) queueEnd(now time.Time) *time.Time {
 	if r.QueuedUntil == nil || r.Attempt == 1 {
 		return r.QueuedUntil

@@ -9,13 +9,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// DueReader reads which actions the engine has to look at by itself.
+// DueReader reads the actions that the timers of the runs service must handle.
 type DueReader struct{ pool *pgxpool.Pool }
 
-// NewDueReader makes a reader on a pool that it does not own.
+// NewDueReader returns a reader on a pool that the caller owns.
 func NewDueReader(pool *pgxpool.Pool) *DueReader { return &DueReader{pool: pool} }
 
-// DueAction is an action with something due.
+// DueAction is an action with due work.
 type DueAction struct {
 	Ref
 	WakeAt        time.Time
@@ -26,17 +26,18 @@ type DueAction struct {
 	RunOutputBase string
 }
 
-// Due reads what is due up to a time, without starts, earliest first. It costs what it returns, however many wait.
+// Due reads the work that is due up to a time, except starts, earliest first. Its cost depends on what it returns,
+// not on how many actions wait.
 func (d *DueReader) Due(ctx context.Context, until time.Time, limit int) ([]DueAction, error) {
-	return d.read(ctx, `due > 1`, until, limit)
+	return d.read(ctx, `due > `+sqlDueStart, until, limit)
 }
 
-// Starts reads the actions that the engine is to start, likewise.
+// Starts reads the actions that the runs service must start up to a time, earliest first.
 func (d *DueReader) Starts(ctx context.Context, until time.Time, limit int) ([]DueAction, error) {
-	return d.read(ctx, `due = 1`, until, limit)
+	return d.read(ctx, `due = `+sqlDueStart, until, limit)
 }
 
-// read takes the condition of one of the partial indexes.
+// read takes the predicate of one of the partial indexes.
 func (d *DueReader) read(ctx context.Context, which string, until time.Time, limit int) ([]DueAction, error) {
 	query := `
 		SELECT a.id, a.run_id, a.project, a.domain, a.run_name, a.name, a.wake_at, a.due, a.attempt, a.spec_digest, a.input_uri, r.run_output_base
@@ -55,7 +56,7 @@ func (d *DueReader) read(ctx context.Context, which string, until time.Time, lim
 		return err
 	})
 	if err := d.pool.SendBatch(ctx, &statements).Close(); err != nil {
-		return nil, fmt.Errorf("read what is due: %w", err)
+		return nil, fmt.Errorf("read due actions: %w", err)
 	}
 	return due, nil
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// Standing is what explains why an action waits.
+// Standing is the data that explains why an action waits.
 type Standing struct {
-	// Action has what decisions about it read; nothing else is filled in.
+	// Action has only the fields that decisions about it read.
 	Action
 	// RunLimit is the run's largest number of concurrent actions; 0 means no limit.
 	RunLimit int32
-	// Events are its last events, the newest first.
+	// Events are its last events, newest first.
 	Events []Event
 }
 
-// Standing reads where an action stands. It answers NotFound when there is no such action.
+// Standing reads why an action may wait. It returns NotFound when the action does not exist.
 func (r *Reader) Standing(ctx context.Context, id ident.Action) (*Standing, error) {
 	const query = `
 		SELECT a.id, a.run_id, a.project, a.domain, a.run_name, a.name, a.parent_name, a.action_type, a.phase, a.attempt,
@@ -53,8 +53,8 @@ func (r *Reader) Standing(ctx context.Context, id ident.Action) (*Standing, erro
 	return s, nil
 }
 
-// ReservedBy finds the action that has reserved the cache key for which another waits, as that one was told; nil when it
-// has ended meanwhile.
+// ReservedBy finds the action that reserved the cache key for which another action waits, as recorded with the
+// waiting action. It returns nil when the holder has ended.
 func (r *Reader) ReservedBy(ctx context.Context, waits *Action) (*ident.Action, error) {
 	const query = `
 		SELECT a.project, a.domain, a.run_name, a.name FROM reserved_keys k JOIN actions a ON a.id = k.action_id
@@ -63,10 +63,10 @@ func (r *Reader) ReservedBy(ctx context.Context, waits *Action) (*ident.Action, 
 	var id ident.Action
 	err := r.pool.QueryRow(ctx, query, waits.CacheKey, waits.ID, waits.CacheReason).Scan(&id.Run.Project, &id.Run.Domain, &id.Run.Name, &id.Name)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
+		return nil, nil //nolint:nilnil // nobody holds it
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read who has reserved a key: %w", err)
+		return nil, fmt.Errorf("read the holder of a reservation: %w", err)
 	}
 	return &id, nil
 }
@@ -74,9 +74,9 @@ func (r *Reader) ReservedBy(ctx context.Context, waits *Action) (*ident.Action, 
 // MaxAhead is how far Ahead counts.
 const MaxAhead = 10_000
 
-// Ahead counts, up to MaxAhead, the queued actions of a queue with a higher priority, or the same and more age, and the
-// live actions that an executor runs. others names all queues but the default one, when that is meant; then the name
-// does not count.
+// Ahead counts, up to MaxAhead, the queued actions of a queue that come first (higher priority, or equal priority and
+// older) and the live actions that an executor runs. For the default queue, others names all other queues and the
+// name is ignored.
 func (q *QueueReader) Ahead(ctx context.Context, queue string, others []string, a *Action) (ahead, live int, err error) {
 	const count = `SELECT count(*) FROM (
 		SELECT a.id FROM actions a WHERE ` + isQueuedRoot + ` AND (-a.priority, a.id) < ($2::integer, $3::bigint) AND %[1]s
@@ -92,7 +92,7 @@ func (q *QueueReader) Ahead(ctx context.Context, queue string, others []string, 
 		statements.Queue(liveCount).QueryRow(func(row pgx.Row) error { return row.Scan(&live) })
 	})
 	if err != nil {
-		return 0, 0, fmt.Errorf("count what goes before: %w", err)
+		return 0, 0, fmt.Errorf("count the actions ahead: %w", err)
 	}
 	return ahead, live, nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Failure is an action that failed or timed out, with the beginning of its error.
+// Failure is an action that failed or timed out, with the first bytes of its error.
 type Failure struct {
 	ID    int64
 	Name  string
@@ -16,14 +16,14 @@ type Failure struct {
 	Error []byte    // the beginning of an encoded core.ExecutionError; empty when there is none
 }
 
-// failureBytes is how much of an error is read to tell causes apart.
+// failureBytes is how much of an error is read to group failures by cause.
 const failureBytes = 768
 
-// failed are the phases of actions that failed; the index of failures has them too.
-const failed = `phase IN (6, 8)`
+// failed are the phases of failed actions. The index of failures has the same list.
+const failed = `phase IN ` + sqlFailedPhases
 
-// EachFailure hands over the failures of a run in the order in which the actions were created, at most limit of them,
-// and then tells how many there are. The bytes of a failure are only lent.
+// EachFailure calls fn with at most limit failures of a run, in the order in which the actions were created, and
+// returns the total number of failures. The bytes of a failure are valid only during the call.
 func (r *Reader) EachFailure(ctx context.Context, runID int64, limit int, take func(Failure)) (total int, err error) {
 	const query = `
 		SELECT id, name, coalesce(ended_at, updated_at), substring(error FOR $3) FROM actions
@@ -49,8 +49,8 @@ func (r *Reader) EachFailure(ctx context.Context, runID int64, limit int, take f
 	return total, nil
 }
 
-// Failed reads failed actions with their whole errors, and those of the attempts where the action has none itself. Those
-// that do not exist are left out.
+// Failed reads failed actions with their complete errors. An action without an error of its own gets the error of its
+// attempts. It leaves out ids that do not exist.
 func (r *Reader) Failed(ctx context.Context, ids []int64) (map[int64]*Action, error) {
 	const query = `
 		SELECT id, name, phase, coalesce(error, (

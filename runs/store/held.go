@@ -11,13 +11,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
-// CacheReader reads what the cache has to do with actions.
+// CacheReader reads actions that wait for the cache or whose outputs belong in it.
 type CacheReader struct{ pool *pgxpool.Pool }
 
-// NewCacheReader makes a reader on a pool that it does not own.
+// NewCacheReader returns a reader on a pool that the caller owns.
 func NewCacheReader(pool *pgxpool.Pool) *CacheReader { return &CacheReader{pool: pool} }
 
-// Cacheable is an action whose outputs may come from the cache or go there.
+// Cacheable is an action whose outputs may come from the cache or go into it.
 type Cacheable struct {
 	Ref
 	TaskProject, TaskDomain, TaskName, TaskVersion string
@@ -39,11 +39,11 @@ func scanCacheable(row pgx.CollectableRow) (c Cacheable, err error) {
 	return c, err
 }
 
-// Held reads a page of the actions with a hold, oldest first, after one of them.
+// Held reads a page of actions with a hold, oldest first, after a given action.
 func (c *CacheReader) Held(ctx context.Context, hold Hold, after int64, limit int) ([]Cacheable, error) {
 	const query = `
 		SELECT ` + cacheableColumns + `
-		FROM (SELECT * FROM actions WHERE hold = $1 AND hold <> 0 AND ended_at IS NULL AND id > $2 ORDER BY hold, id LIMIT $3) a
+		FROM (SELECT * FROM actions WHERE hold = $1 AND hold <> ` + sqlNoHold + ` AND ended_at IS NULL AND id > $2 ORDER BY hold, id LIMIT $3) a
 		JOIN actions r ON r.id = a.run_id
 		ORDER BY a.id`
 	held, err := c.read(ctx, query, hold, after, limit)
@@ -53,7 +53,7 @@ func (c *CacheReader) Held(ctx context.Context, hold Hold, after int64, limit in
 	return held, nil
 }
 
-// Publishable reads those of some actions whose outputs belong into the cache and that have not ended for good.
+// Publishable reads the actions whose outputs belong in the cache and that may still change.
 func (c *CacheReader) Publishable(ctx context.Context, actions []ident.Action) ([]Cacheable, error) {
 	const query = `
 		SELECT ` + cacheableColumns + `
@@ -63,12 +63,12 @@ func (c *CacheReader) Publishable(ctx context.Context, actions []ident.Action) (
 				AND parent_name IS NULL ORDER BY run_name LIMIT 1) AS r
 		CROSS JOIN LATERAL (
 			SELECT * FROM actions WHERE run_id = r.id AND name BETWEEN k.name AND k.name ORDER BY name LIMIT 1) AS a
-		WHERE a.cache_key <> '' AND a.phase NOT IN (5, 7, 10)`
+		WHERE a.cache_key <> '' AND a.phase NOT IN (` + sqlSucceeded + `, ` + sqlAborted + `, ` + sqlRecovered + `)`
 	found, err := c.read(ctx, query,
 		column(actions, func(a ident.Action) string { return a.Run.Project }), column(actions, func(a ident.Action) string { return a.Run.Domain }),
 		column(actions, func(a ident.Action) string { return a.Run.Name }), column(actions, func(a ident.Action) string { return a.Name }))
 	if err != nil {
-		return nil, fmt.Errorf("read what is to be cached: %w", err)
+		return nil, fmt.Errorf("read cacheable actions: %w", err)
 	}
 	return found, nil
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TaskName says which task. An empty version means all of them.
+// TaskName names a task. An empty version means all versions.
 type TaskName struct{ Project, Domain, Name, Version string }
 
-// HistoryPart is how the actions of a task did that ended in one span of time.
+// HistoryPart counts the actions of a task that ended in one span, by outcome.
 type HistoryPart struct {
 	Span                               int
 	Succeeded, Failed, Aborted, Cached int64
 	P50, P90                           *time.Duration // nil when none ran and succeeded
 }
 
-// TaskHistory counts what ended since the first span. Durations are from the first start to the end, retries
-// included, of those that ran: not of those that the cache or a recovery answered.
+// TaskHistory counts the actions that ended since the first span. Durations run from the first start to the end and
+// include retries. They count only actions that ran, not those that the cache or a recovery answered.
 func (r *Reader) TaskHistory(ctx context.Context, task TaskName, spans Spans) ([]HistoryPart, error) {
 	args := append(spans.args(), task.Project, task.Domain, task.Name)
 	version := ""
@@ -28,12 +28,12 @@ func (r *Reader) TaskHistory(ctx context.Context, task TaskName, spans Spans) ([
 		version = " AND a.task_version = $7"
 	}
 	sql := `SELECT ` + spans.number("a.ended_at", 1) + ` AS span,
-			count(*) FILTER (WHERE a.phase IN (5, 10)), count(*) FILTER (WHERE a.phase IN (6, 8)), count(*) FILTER (WHERE a.phase = 7),
-			count(*) FILTER (WHERE a.phase = 5 AND a.cache_status = 2),
+			count(*) FILTER (WHERE a.phase IN ` + sqlGoodPhases + `), count(*) FILTER (WHERE a.phase IN ` + sqlFailedPhases + `), count(*) FILTER (WHERE a.phase = ` + sqlAborted + `),
+			count(*) FILTER (WHERE a.phase = ` + sqlSucceeded + ` AND a.cache_status = ` + sqlCacheHit + `),
 			percentile_disc(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY extract(epoch FROM a.ended_at - a.started_at)::float8)
-				FILTER (WHERE a.phase = 5 AND a.cache_status <> 2 AND a.started_at IS NOT NULL)
+				FILTER (WHERE a.phase = ` + sqlSucceeded + ` AND a.cache_status <> ` + sqlCacheHit + ` AND a.started_at IS NOT NULL)
 		FROM actions a
-		WHERE a.action_type = 1 AND a.ended_at IS NOT NULL AND a.task_project = $4 AND a.task_domain = $5 AND a.task_name = $6
+		WHERE a.action_type = ` + sqlTask + ` AND a.ended_at IS NOT NULL AND a.task_project = $4 AND a.task_domain = $5 AND a.task_name = $6
 			AND a.ended_at >= $1` + version + ` GROUP BY 1 ORDER BY 1`
 	rows, err := r.pool.Query(ctx, sql, append([]any{planned}, args...)...)
 	if err != nil {
@@ -55,7 +55,7 @@ func (r *Reader) TaskHistory(ctx context.Context, task TaskName, spans Spans) ([
 	return parts, nil
 }
 
-// duration is never negative, since a clock may have jumped between the two times.
+// duration is never negative, even if a clock was set back between the two times.
 func duration(seconds float64) time.Duration {
 	return time.Duration(max(0, seconds) * float64(time.Second))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Installation reads the id of the installation to which a database belongs: twelve hexadecimal digits, made with the
-// database.
+// Installation reads the id of the installation that owns a database: twelve hexadecimal digits, generated when the
+// database was created.
 func Installation(ctx context.Context, pool *pgxpool.Pool) (string, error) {
 	var id string
 	if err := pool.QueryRow(ctx, `SELECT id FROM installation`).Scan(&id); err != nil {

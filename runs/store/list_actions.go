@@ -10,13 +10,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/list"
+	"github.com/flyte-binary/flyte-binary/runs/listquery"
 )
 
-// Listed is an action as lists show it: a row without what only details need.
+// Listed is an action as lists show it: a row without the columns that only details need.
 type Listed struct {
 	Action
-	// Labels of the run; only on roots.
+	// Labels are the labels of the run; set only on roots.
 	Labels map[string]string
 	// Condition is the encoded workflow.ConditionAction of a condition in a list of actions.
 	Condition []byte
@@ -42,7 +42,7 @@ func listedTargets(a *Action) []any {
 }
 
 // ListActions reads a page of the actions of one run, by default oldest first, and the token of the next page. It
-// answers not found when there is no such run.
+// returns NotFound when the run does not exist.
 func (r *Reader) ListActions(ctx context.Context, run ident.Run, request *common.ListRequest) ([]Listed, string, error) {
 	var runID int64
 	var found bool
@@ -58,7 +58,7 @@ func (r *Reader) ListActions(ctx context.Context, run ident.Run, request *common
 		return nil, "", rpc.NotFound("run %s does not exist", run)
 	}
 
-	var b list.Builder
+	var b listquery.Builder
 	b.Where("a.run_id = " + b.Arg(runID, "bigint"))
 	q, err := actionFields.Compile(b, []string{"actions", run.String()}, request)
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *Reader) ListActions(ctx context.Context, run ident.Run, request *common
 	}
 	// The specs of conditions are small and carry the type that clients show.
 	sql := `SELECT ` + listedColumns + `, s.body, ` + q.Keys() + `
-		FROM actions a LEFT JOIN specs s ON a.action_type = 3 AND s.digest = a.spec_digest` + q.Tail()
+		FROM actions a LEFT JOIN specs s ON a.action_type = ` + sqlCondition + ` AND s.digest = a.spec_digest` + q.Tail()
 	condition := func(l *Listed) any { return &l.Condition }
 	if len(request.GetFilters()) == 0 && q.Order()[0].Field == "created_at" {
 		return r.walked(ctx, q, sql, condition)
@@ -77,10 +77,10 @@ func (r *Reader) ListActions(ctx context.Context, run ident.Run, request *common
 	return r.listed(ctx, q, sql, condition)
 }
 
-// walked is listed for a list whose order is that of an index, all of which is wanted. While a run is young the statistics
-// know little of it, and the planner would sort the whole run for each page; so it is told to walk the index, in the same
-// round trip.
-func (r *Reader) walked(ctx context.Context, q *list.Query, sql string, extra func(*Listed) any) (items []Listed, token string, err error) {
+// walked is listed for a list that reads a whole index range in index order. For a young run the statistics are
+// incomplete, and the planner would sort the whole run for each page. A setting, sent in the same round trip, makes
+// it walk the index.
+func (r *Reader) walked(ctx context.Context, q *listquery.Query, sql string, extra func(*Listed) any) (items []Listed, token string, err error) {
 	const walk = `SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_sort', 'enable_bitmapscan', 'enable_seqscan']) AS name
 		UNION ALL SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`
 	var batch pgx.Batch // one transaction, which is what the settings are local to
@@ -92,7 +92,7 @@ func (r *Reader) walked(ctx context.Context, q *list.Query, sql string, extra fu
 	if err := r.pool.SendBatch(ctx, &batch).Close(); err != nil {
 		return nil, "", fmt.Errorf("list actions: %w", err)
 	}
-	items, token = list.Page(q, items, func(l Listed) []string { return l.keys })
+	items, token = listquery.Page(q, items, func(l Listed) []string { return l.keys })
 	return items, token, nil
 }
 
@@ -103,7 +103,7 @@ func scanListedWith(extra func(*Listed) any) pgx.RowToFunc[Listed] {
 	}
 }
 
-// wantsLiveOnly tells whether the filters admit only phases of actions that have not ended.
+// wantsLiveOnly reports whether the filters admit only phases of unfinished actions.
 func wantsLiveOnly(filters []*common.Filter) bool {
 	for _, filter := range filters {
 		one := filter.GetFunction() == common.Filter_EQUAL || filter.GetFunction() == common.Filter_VALUE_IN
@@ -123,8 +123,8 @@ func mayHaveEnded(phase string) bool {
 	}
 }
 
-// listed runs a list whose columns are listedColumns, one more, and the sort values.
-func (r *Reader) listed(ctx context.Context, q *list.Query, sql string, extra func(*Listed) any) ([]Listed, string, error) {
+// listed runs a list that selects listedColumns, one more column, and the sort values.
+func (r *Reader) listed(ctx context.Context, q *listquery.Query, sql string, extra func(*Listed) any) ([]Listed, string, error) {
 	rows, err := r.pool.Query(ctx, sql, append([]any{planned}, q.Args()...)...)
 	if err != nil {
 		return nil, "", fmt.Errorf("list actions: %w", err)
@@ -133,6 +133,6 @@ func (r *Reader) listed(ctx context.Context, q *list.Query, sql string, extra fu
 	if err != nil {
 		return nil, "", fmt.Errorf("list actions: %w", err)
 	}
-	items, token := list.Page(q, items, func(l Listed) []string { return l.keys })
+	items, token := listquery.Page(q, items, func(l Listed) []string { return l.keys })
 	return items, token, nil
 }

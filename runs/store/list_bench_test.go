@@ -15,11 +15,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/pgtest"
-	"github.com/flyte-binary/flyte-binary/runs/seed"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
-// seedScale divides the numbers of seed.DefaultConfig; FLYTE_BENCH_SCALE=1 gives the whole million.
+// seedScale divides the row counts of storetest.DefaultConfig; FLYTE_BENCH_SCALE=1 gives the full million.
 func seedScale(tb testing.TB, standard int) int {
 	text := os.Getenv("FLYTE_BENCH_SCALE")
 	if text == "" {
@@ -30,28 +30,28 @@ func seedScale(tb testing.TB, standard int) int {
 	return scale
 }
 
-func seeded(tb testing.TB, scale int) (*pgxpool.Pool, seed.Config) {
+func seeded(tb testing.TB, scale int) (*pgxpool.Pool, storetest.Config) {
 	tb.Helper()
 	pool := pgtest.New(tb, store.Migrations())
-	config := seed.DefaultConfig()
+	config := storetest.DefaultConfig()
 	config.Runs /= scale
 	config.Wide /= scale
 	if os.Getenv("FLYTE_BENCH_ROOTS") != "" { // all rows are runs of one action
 		config.Runs, config.Children, config.Wide = config.Runs*(1+config.Children), 0, 1
 	}
 	began := time.Now()
-	require.NoError(tb, seed.Fill(tb.Context(), pool, config))
+	require.NoError(tb, storetest.Fill(tb.Context(), pool, config))
 	tb.Logf("seeded %d rows in %s", config.Runs*(1+config.Children)+config.Wide+1, time.Since(began).Round(time.Millisecond))
 	return pool, config
 }
 
-// listCase is one list as clients ask for it.
+// listCase is one list request as clients send it.
 type listCase struct {
 	name string
 	run  func(ctx context.Context, r *store.Reader) error
 }
 
-func listCases(c seed.Config) []listCase {
+func listCases(c storetest.Config) []listCase {
 	scope := store.RunScope{Project: c.Project, Domain: c.Domain}
 	newest, oldest := &common.Sort{Key: "created_at"}, &common.Sort{Key: "created_at", Direction: common.Sort_ASCENDING}
 	filter := func(function common.Filter_Function, field string, values ...string) *common.Filter {
@@ -117,7 +117,7 @@ func listCases(c seed.Config) []listCase {
 	}
 }
 
-// measure runs each case and reports the best, the middle and the slowest of many, in milliseconds.
+// measure runs each case many times and reports the minimum, median and maximum in milliseconds.
 func measure(b *testing.B, reader *store.Reader, cases []listCase) {
 	b.Helper()
 	for _, c := range cases {
@@ -129,14 +129,14 @@ func measure(b *testing.B, reader *store.Reader, cases []listCase) {
 				took = append(took, time.Since(began))
 			}
 			slices.Sort(took)
-			b.ReportMetric(float64(took[0].Microseconds())/1000, "min-ms") // what it costs where others want the cores, too
+			b.ReportMetric(float64(took[0].Microseconds())/1000, "min-ms") // the cost without contention for the cores
 			b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
 			b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
 		})
 	}
 }
 
-// BenchmarkLists measures the lists that clients ask for.
+// BenchmarkLists measures the list requests of clients.
 func BenchmarkLists(b *testing.B) {
 	pool, config := seeded(b, seedScale(b, 20))
 	reader := store.NewReader(pool)
@@ -150,8 +150,8 @@ func BenchmarkLists(b *testing.B) {
 	})
 }
 
-// deepToken pages for a while and returns the token of the page there.
-func deepToken(tb testing.TB, reader *store.Reader, config seed.Config) string {
+// deepToken reads pages for a while and returns the last token.
+func deepToken(tb testing.TB, reader *store.Reader, config storetest.Config) string {
 	tb.Helper()
 	token := ""
 	for page := range min(100, config.Runs/200-1) {

@@ -12,8 +12,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/pgtest"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/seed"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
 // TestPagesNeitherSkipNorRepeat pages through runs while they change phase between the pages, in orders that do not
@@ -93,8 +93,8 @@ func TestUpdatedFilterKeepsPaging(t *testing.T) {
 	require.Equal(t, "05 06 07 08 09 10 11 12 13 14", runNames(all))
 }
 
-// TestTamperedTokens changes tokens at random: each is refused as an invalid argument or gives some page. The database
-// never sees what it cannot read.
+// TestTamperedTokens changes tokens at random. Each is either refused as an invalid argument or returns some page;
+// the database never gets a value that it cannot read.
 func TestTamperedTokens(t *testing.T) {
 	pool := pgtest.New(t, store.Migrations())
 	insertRoots(t, pool, 4, func(int, *store.Root) {})
@@ -120,19 +120,19 @@ func TestTamperedTokens(t *testing.T) {
 	}
 }
 
-// TestPagesOfLabels pages by labels, common and rare ones, over more runs than are looked through in order.
+// TestPagesOfLabels pages by common and rare labels over more runs than the ordered walk covers.
 func TestPagesOfLabels(t *testing.T) {
 	pool := pgtest.New(t, store.Migrations())
-	config := seed.DefaultConfig()
+	config := storetest.DefaultConfig()
 	config.Runs, config.Children, config.Wide = 5000, 0, 0
-	require.NoError(t, seed.Fill(t.Context(), pool, config))
+	require.NoError(t, storetest.Fill(t.Context(), pool, config))
 	reader := store.NewReader(pool)
 	for name, test := range map[string]struct {
 		filter *common.Filter
 		want   int
 	}{
-		"common": {filter(common.Filter_EQUAL, "labels.team", "t3"), 5000 / seed.Teams},
-		"rare":   {filter(common.Filter_EXISTS, "labels.rare"), 5000/seed.Rare + 1},
+		"common": {filter(common.Filter_EQUAL, "labels.team", "t3"), 5000 / storetest.Teams},
+		"rare":   {filter(common.Filter_EXISTS, "labels.rare"), 5000/storetest.Rare + 1},
 		"none":   {filter(common.Filter_EQUAL, "labels.team", "nobody"), 0},
 	} {
 		for _, direction := range []common.Sort_Direction{common.Sort_ASCENDING, common.Sort_DESCENDING} {

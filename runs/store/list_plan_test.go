@@ -12,7 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// recorder keeps the statements that a pool runs.
+// recorder records the statements that a pool runs.
 type recorder struct{ last []pgx.TraceQueryStartData }
 
 func (r *recorder) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
@@ -22,7 +22,7 @@ func (r *recorder) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.Tr
 
 func (r *recorder) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// recordedReader is a reader on a pool of its own, whose statements are kept.
+// recordedReader is a reader on its own pool, whose statements are recorded.
 func recordedReader(t *testing.T, pool *pgxpool.Pool) (*store.Reader, *recorder) {
 	t.Helper()
 	recorded := &recorder{}
@@ -38,7 +38,7 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// planOf asks the planner how it would run a statement, which must not walk through all actions.
+// planOf returns the planner's plan for a statement and fails if it scans all actions.
 func planOf(t *testing.T, planner querier, statement pgx.TraceQueryStartData) string {
 	t.Helper()
 	rows, err := planner.Query(t.Context(), "EXPLAIN "+statement.SQL, statement.Args...)
@@ -50,8 +50,8 @@ func planOf(t *testing.T, planner querier, statement pgx.TraceQueryStartData) st
 	return plan
 }
 
-// TestListsUseIndexes asks the planner how it would run the lists that clients ask for, and wants no walk through the
-// whole table. Wide runs are left out: their own index range is walked when a filter matches hardly anything.
+// TestListsUseIndexes checks the plans of the lists that clients request: none may scan the whole table. Wide runs
+// are left out: their own index range is scanned when a filter matches almost nothing.
 //
 // Story R13: lists took minutes once there were 50,000 runs, for want of an index in the order that was asked for.
 func TestListsUseIndexes(t *testing.T) {

@@ -4,15 +4,16 @@ import (
 	"context"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
-	"github.com/flyte-binary/flyte-binary/runs/list"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/listquery"
 )
 
-// RunScope says whose runs are listed. Empty fields do not restrict.
+// RunScope says which runs are listed. Empty fields do not restrict.
 type RunScope struct {
 	Project, Domain string
 	// TaskName and TaskVersion restrict to runs of one task.
 	TaskName, TaskVersion string
-	// TriggerName and TriggerTaskName restrict to runs that one trigger started.
+	// TriggerName and TriggerTaskName restrict to runs started by one trigger.
 	TriggerName, TriggerTaskName string
 	// PausedOnly restricts to runs that have an action in phase PAUSED.
 	PausedOnly bool
@@ -26,39 +27,84 @@ func (s RunScope) columns() [][2]string {
 	}
 }
 
-// ListRuns reads a page of runs, by default newest first, and the token of the next page.
+// ListRuns reads a page of the runs that the caller may see, by default newest first, and the token of the next page.
 func (r *Reader) ListRuns(ctx context.Context, scope RunScope, request *common.ListRequest) ([]Listed, string, error) {
 	b, tokenScope := scope.conditions()
+	places, err := r.places(ctx, &scope)
+	if err != nil {
+		return nil, "", err
+	}
+	if places != nil {
+		b, _ = scope.conditions() // a single place is treated like a requested one
+	}
 	q, err := runFields.Compile(*b, tokenScope, request)
 	if err != nil {
 		return nil, "", err
 	}
-	if walkFirst(request.GetFilters()) {
+	if places != nil && len(places) == 0 {
+		return nil, "", nil
+	}
+	if len(places) <= 1 && walkFirst(request.GetFilters()) {
 		walking := *q // with parameters of its own
 		rows, token, err := r.selectRuns(ctx, &walking, scope.walk(&walking))
 		if err != nil || token != "" {
 			return rows, token, err
 		}
 	}
+	if len(places) > 1 {
+		scope = RunScope{} // no single place whose runs could be fetched first
+	}
 	source, err := r.updatedSource(ctx, scope, q, request)
 	if err != nil {
 		return nil, "", err
 	}
+	if len(places) > 1 {
+		source = eachPlace(&q.Builder, places, q.Conditions(), q.OrderBy(), q.Limit+1)
+	}
 	return r.selectRuns(ctx, q, source)
 }
 
-func (r *Reader) selectRuns(ctx context.Context, q *list.Query, source string) ([]Listed, string, error) {
+// places are the projects and domains whose runs a list across all projects may show when the scope of the call is
+// limited; nil means all. A single place becomes the place of the list.
+func (r *Reader) places(ctx context.Context, scope *RunScope) ([]Scope, error) {
+	allowed := rpc.ScopeFrom(ctx)
+	if allowed.All {
+		return nil, nil
+	}
+	if scope.Project != "" && scope.Domain != "" {
+		if allowed.Allows(scope.Project, scope.Domain) {
+			return nil, nil
+		}
+		return []Scope{}, nil
+	}
+	found, err := runPlaces(ctx, r.pool, allowed)
+	if err != nil {
+		return nil, err
+	}
+	places := make([]Scope, 0, len(found))
+	for _, place := range found {
+		if (scope.Project == "" || scope.Project == place.Project) && (scope.Domain == "" || scope.Domain == place.Domain) {
+			places = append(places, place)
+		}
+	}
+	if len(places) == 1 {
+		scope.Project, scope.Domain = places[0].Project, places[0].Domain
+	}
+	return places, nil
+}
+
+func (r *Reader) selectRuns(ctx context.Context, q *listquery.Query, source string) ([]Listed, string, error) {
 	sql := `SELECT ` + listedColumns + `, a.labels, ` + q.Keys() + ` FROM ` + source + ` a` + q.Tail()
 	return r.listed(ctx, q, sql, func(l *Listed) any { return &l.Labels })
 }
 
-func (s RunScope) conditions() (*list.Builder, []string) {
-	return s.conditionsAfter(&list.Builder{})
+func (s RunScope) conditions() (*listquery.Builder, []string) {
+	return s.conditionsAfter(&listquery.Builder{})
 }
 
 // conditionsAfter numbers its parameters after those of another builder.
-func (s RunScope) conditionsAfter(other *list.Builder) (*list.Builder, []string) {
-	b := &list.Builder{}
+func (s RunScope) conditionsAfter(other *listquery.Builder) (*listquery.Builder, []string) {
+	b := &listquery.Builder{}
 	b.Continue(other)
 	names := []string{"runs"}
 	b.Where("a.parent_name IS NULL")

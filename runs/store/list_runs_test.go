@@ -13,13 +13,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/pgtest"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/seed"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
 var listStart = time.Date(2026, time.May, 1, 12, 0, 0, 0, time.UTC)
 
-// root makes a run number n, created n minutes after the start, that succeeded.
+// root returns the succeeded run number n, created n minutes after the start.
 func root(n int, change func(*store.Root)) store.Root {
 	id := int64(1000 + n)
 	created := listStart.Add(time.Duration(n) * time.Minute)
@@ -40,7 +40,7 @@ func insertRoots(t *testing.T, pool *pgxpool.Pool, count int, change func(int, *
 	for n := range count {
 		rows = append(rows, root(n, func(r *store.Root) { change(n, r) }))
 	}
-	require.NoError(t, seed.Insert(t.Context(), pool, rows...))
+	require.NoError(t, storetest.Insert(t.Context(), pool, rows...))
 }
 
 func filter(function common.Filter_Function, field string, values ...string) *common.Filter {
@@ -136,7 +136,7 @@ func TestListRunsFilters(t *testing.T) {
 	}
 }
 
-// TestListedRunIsNarrowAndWhole checks the columns of an item: what clients show is there.
+// TestListedRun checks the columns of a listed run: everything clients show is there.
 func TestListedRun(t *testing.T) {
 	pool := pgtest.New(t, store.Migrations())
 	want := root(1, func(r *store.Root) {
@@ -146,7 +146,7 @@ func TestListedRun(t *testing.T) {
 		r.Source, r.TriggerName, r.TriggerTaskName, r.CacheStatus, r.Attempt = 2, "t", "tt", 3, 4
 		r.StartedAt = &r.CreatedAt
 	})
-	require.NoError(t, seed.Insert(t.Context(), pool, want))
+	require.NoError(t, storetest.Insert(t.Context(), pool, want))
 	rows, _, err := store.NewReader(pool).ListRuns(t.Context(), store.RunScope{}, nil)
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
@@ -157,7 +157,7 @@ func TestListedRun(t *testing.T) {
 	require.Equal(t, want.Action, rows[0].Action)
 }
 
-// TestEveryFieldAndFunction runs every function on every field: each either works or is refused by name.
+// TestEveryFieldAndFunction applies every function to every field: each either works or is refused by name.
 //
 // Story R29: a filter with one value failed in SQL, and pages skipped rows.
 func TestEveryFieldAndFunction(t *testing.T) {

@@ -6,23 +6,22 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
-	"github.com/flyte-binary/flyte-binary/runs/list"
+	"github.com/flyte-binary/flyte-binary/runs/listquery"
 )
 
 const (
-	// allActions is what lists select from as a rule.
+	// allActions is the usual source of lists.
 	allActions = "actions"
-	// fewUpdated is how many runs are cheaper to fetch and sort than to look for in the order of their creation.
+	// fewUpdated is the number of runs that are cheaper to fetch and sort than to find in creation order.
 	fewUpdated = 15_000
-	// clockSlack is how far the clocks of two servers may differ.
+	// clockSlack is the largest assumed difference between the clocks of two servers.
 	clockSlack = 10 * time.Minute
 )
 
-// updatedFence helps with filters on the last update in a list by creation. The planner believes that the two have
-// nothing to do with each other and walks through all of history. A run is never updated before it is created, so an
-// upper bound holds for both. With a lower bound, a few matches are fetched first and sorted. It returns what to select
-// from.
-func (r *Reader) updatedSource(ctx context.Context, scope RunScope, q *list.Query, request *common.ListRequest) (string, error) {
+// updatedFence optimizes filters on the last update in a list by creation. The planner assumes that the two columns
+// are independent and scans all of history. A run is never updated before it is created, so an upper bound applies to
+// both. With a lower bound, a few matches are fetched first and sorted. It returns the source to select from.
+func (r *Reader) updatedSource(ctx context.Context, scope RunScope, q *listquery.Query, request *common.ListRequest) (string, error) {
 	first := q.Order()[0]
 	if first.Field != "created_at" {
 		return allActions, nil
@@ -38,9 +37,9 @@ func (r *Reader) updatedSource(ctx context.Context, scope RunScope, q *list.Quer
 		case common.Filter_GREATER_THAN, common.Filter_GREATER_THAN_OR_EQUAL:
 			lower = true
 		case common.Filter_LESS_THAN, common.Filter_LESS_THAN_OR_EQUAL:
-			bound, err := list.ParseTime(filter.GetValues()[0])
+			bound, err := listquery.ParseTime(filter.GetValues()[0])
 			if err != nil {
-				return allActions, err // Compile has read it before
+				return allActions, err // Compile has validated it
 			}
 			q.Where("a.created_at < " + q.Arg(bound.Add(clockSlack), "timestamptz"))
 		}
@@ -60,7 +59,8 @@ func (r *Reader) updatedSource(ctx context.Context, scope RunScope, q *list.Quer
 	if count > fewUpdated {
 		return allActions, nil
 	}
-	// The same conditions once more, among the statement's own parameters. OFFSET keeps the planner from undoing it.
+	// Repeats the conditions with the statement's own parameters. OFFSET keeps the planner from inlining the
+	// subquery.
 	hits, _ := RunScope{Project: scope.Project, Domain: scope.Domain}.conditionsAfter(&q.Builder)
 	if err := runFields.Filter(hits, updated); err != nil {
 		return allActions, err

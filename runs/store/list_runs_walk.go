@@ -5,15 +5,15 @@ import (
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
-	"github.com/flyte-binary/flyte-binary/runs/list"
+	"github.com/flyte-binary/flyte-binary/runs/listquery"
 )
 
-// walkLength is how many runs are looked through, in the order of the list, before the planner decides.
+// walkLength is how many runs are checked, in list order, before the planner decides.
 const walkLength = 2000
 
-// walkFirst tells whether a filter is one that many runs may match and whose frequency the planner underestimates, as
-// only roots have labels. For such filters it would fetch and sort all matches; a full page is mostly found much
-// sooner in the order of the list.
+// walkFirst reports whether a filter may match many runs but the planner underestimates its frequency, because only
+// roots have labels. For such filters the planner would fetch and sort all matches; a full page is usually found much
+// sooner in list order.
 func walkFirst(filters []*common.Filter) bool {
 	for _, filter := range filters {
 		if strings.HasPrefix(filter.GetField(), "labels.") || filter.GetFunction() == common.Filter_VALUE_IN && len(filter.GetValues()) > 1 {
@@ -23,8 +23,9 @@ func walkFirst(filters []*common.Filter) bool {
 	return false
 }
 
-// walk is a source with the next runs of the scope, whatever the filters. A full page of it is the page of the list.
-func (s RunScope) walk(q *list.Query) string {
+// walk is a source with the next runs of the scope, before filters. If it yields a full page, that is the page of the
+// list.
+func (s RunScope) walk(q *listquery.Query) string {
 	b, _ := s.conditionsAfter(&q.Builder)
 	q.TakeArgs(b)
 	if q.After() != "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// TestListsOfAYoungRunReadAPage pages through a wide run that the statistics do not know yet. A planner that believes the
-// run to be small would read and sort all of it for each page.
+// TestListsOfAYoungRunReadAPage pages through a wide run that the statistics do not cover yet. A planner that takes
+// the run for small would read and sort all of it for each page.
 //
 // Story R13: lists took minutes once there were 50,000 runs, for want of an index in the order that was asked for.
 func TestListsOfAYoungRunReadAPage(t *testing.T) {

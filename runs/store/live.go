@@ -14,7 +14,7 @@ import (
 )
 
 // LiveReader reads the live set of the executors, the actions that are admitted and unfinished, and what executors need
-// of them. What the engine runs itself is left out.
+// of them. Built-in actions are left out.
 type LiveReader struct{ pool *pgxpool.Pool }
 
 // NewLiveReader makes a reader on a pool that it does not own.
@@ -22,21 +22,22 @@ func NewLiveReader(pool *pgxpool.Pool) *LiveReader { return &LiveReader{pool: po
 
 const refColumns = `id, run_id, project, domain, run_name, name`
 
-// Live reads a page of the live set in the order (run, id), after one entry of it; the zero Ref is before the first.
-func (l *LiveReader) Live(ctx context.Context, after Ref, limit int) ([]Ref, error) {
+// Live reads a page of the live set of a cluster in the order (run, id), after one entry of it; the zero Ref is before the
+// first.
+func (l *LiveReader) Live(ctx context.Context, cluster string, after Ref, limit int) ([]Ref, error) {
 	const query = `
 		SELECT ` + refColumns + ` FROM actions
-		WHERE admitted_at IS NOT NULL AND ended_at IS NULL AND runner = 0 AND (run_id, id) > ($1, $2)
+		WHERE admitted_at IS NOT NULL AND ended_at IS NULL AND runner = ` + sqlExecutor + ` AND (run_id, id) > ($1, $2) AND cluster = $4
 		ORDER BY run_id, id LIMIT $3`
-	return l.refs(ctx, query, after.RunID, after.ID, limit)
+	return l.refs(ctx, query, after.RunID, after.ID, limit, cluster)
 }
 
-// LiveOfRuns reads the live actions of some runs.
-func (l *LiveReader) LiveOfRuns(ctx context.Context, runIDs []int64) ([]Ref, error) {
+// LiveOfRuns reads the live actions of some runs in a cluster.
+func (l *LiveReader) LiveOfRuns(ctx context.Context, cluster string, runIDs []int64) ([]Ref, error) {
 	const query = `
 		SELECT ` + refColumns + ` FROM actions
-		WHERE admitted_at IS NOT NULL AND ended_at IS NULL AND runner = 0 AND run_id = ANY($1)`
-	return l.refs(ctx, query, runIDs)
+		WHERE admitted_at IS NOT NULL AND ended_at IS NULL AND runner = ` + sqlExecutor + ` AND run_id = ANY($1) AND cluster = $2`
+	return l.refs(ctx, query, runIDs, cluster)
 }
 
 func (l *LiveReader) refs(ctx context.Context, query string, args ...any) ([]Ref, error) {
@@ -85,7 +86,7 @@ func (l *LiveReader) LiveByID(ctx context.Context, ids []int64) ([]LiveAction, e
 			) END
 		FROM (SELECT * FROM actions WHERE id = ANY($1) OFFSET 0) a -- apart, or the whole live set might be read for a few ids
 		JOIN actions r ON r.id = a.run_id
-		WHERE a.admitted_at IS NOT NULL AND a.ended_at IS NULL AND a.runner = 0
+		WHERE a.admitted_at IS NOT NULL AND a.ended_at IS NULL AND a.runner = ` + sqlExecutor + `
 		ORDER BY a.id`
 	rows, err := l.pool.Query(ctx, query, planned, ids)
 	if err != nil {
@@ -124,7 +125,7 @@ func (l *LiveReader) Specs(ctx context.Context, digests [][]byte) (map[string][]
 	return specs, nil
 }
 
-// Storage is where the data of an action lie.
+// Storage is where the data of an action is stored.
 type Storage struct {
 	InputURI      string
 	RunOutputBase string
@@ -134,7 +135,7 @@ type Storage struct {
 	SpecDigest    []byte
 }
 
-// Storage reads where the data of an action lie; NotFound when there is none.
+// Storage reads where the data of an action is stored; NotFound when the action does not exist.
 func (l *LiveReader) Storage(ctx context.Context, id ident.Action) (Storage, error) {
 	const query = `
 		SELECT a.input_uri, r.run_output_base, a.attempt, a.phase, a.action_type, a.spec_digest

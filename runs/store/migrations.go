@@ -10,10 +10,10 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Schema is the service's tables.
+// Schema is the schema of the service.
 func Schema() pgdb.Schema { return pgdb.Schema{Name: "runs", Files: Migrations()} }
 
-// Migrations are the goose files of the service's tables, at the root of the file system.
+// Migrations are the goose files of the schema, at the root of the file system.
 func Migrations() fs.FS {
 	sub, err := fs.Sub(migrations, "migrations")
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/state"
@@ -12,15 +11,15 @@ import (
 
 // Abort says what to abort and why.
 type Abort struct {
-	// Action is the top of the subtree; a run is its root action.
+	// Action is the top of the subtree; the root action stands for the run.
 	Action ident.Action
 	Reason string
-	// By is the encoded common.EnrichedIdentity of who wants it; may be nil.
+	// By is the encoded common.EnrichedIdentity of the caller; may be nil.
 	By []byte
 }
 
-// Abort aborts what is unfinished in a subtree. What has finished keeps its phase; when that is the action itself,
-// nothing happens. It answers NotFound when there is no such action.
+// Abort aborts the unfinished actions of a subtree. Finished actions keep their phase; if Action itself has finished,
+// nothing changes. It returns NotFound when the action does not exist.
 func (w *Writer) Abort(ctx context.Context, abort Abort) error {
 	return w.submit(ctx, &abortOp{Abort: abort})
 }
@@ -38,7 +37,7 @@ func (op *abortOp) apply(b *batch) error {
 	return nil
 }
 
-// abortTree aborts an unfinished action and what is unfinished below it.
+// abortTree aborts an unfinished action and everything unfinished below it.
 func (b *batch) abortTree(target *row, reason string, by []byte) {
 	if state.Terminal(target.Phase) {
 		return
@@ -50,28 +49,25 @@ func (b *batch) abortTree(target *row, reason string, by []byte) {
 }
 
 func (b *batch) abort(r *row, reason string, by []byte) {
-	b.move(r, state.Position{Attempt: r.Attempt, Phase: state.Aborted, Version: r.Version})
+	if !b.move(r, b.next(r, r.in(state.Aborted))) {
+		return
+	}
 	r.AbortReason, r.AbortedBy = reason, by
 	ended := b.notAfterNow(nil, r.CreatedAt)
 	r.EndedAt = &ended
 	b.record(r, nil, nil)
 }
 
-// abortOrphans aborts what actions that ended in this batch have left unfinished below them.
+// abortOrphans aborts the unfinished actions below actions that ended in this batch.
 func (b *batch) abortOrphans(run *run) {
 	for i := 0; i < len(run.ended); i++ { // aborting appends to it
 		parent := run.ended[i]
 		if !state.Terminal(parent.Phase) {
 			continue // another attempt followed
 		}
-		reason := fmt.Sprintf("parent action %s ended: %s", parent.Name, phaseName(parent.Phase))
+		reason := fmt.Sprintf("parent action %s ended: %s", parent.Name, state.Name(parent.Phase))
 		for _, r := range run.unfinished(parent.Name) {
 			b.abort(r, reason, nil)
 		}
 	}
-}
-
-func phaseName(p state.Phase) string {
-	const prefix = len("ACTION_PHASE_")
-	return common.ActionPhase(p).String()[prefix:]
 }

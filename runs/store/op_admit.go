@@ -9,9 +9,9 @@ import (
 // Queued names an action that waits for admission.
 type Queued struct{ RunID, ID int64 }
 
-// Admit makes queued actions live, in one transaction. It skips those that are not queued any more, and answers how
-// many it admitted. Unless the name of the lease is empty, it answers Aborted when this replica does not hold it any
-// more: two that decide at the same time would exceed limits.
+// Admit makes queued actions live, in one transaction. It skips actions that are no longer queued, and returns how
+// many it admitted. If the name of the lease is set, it returns Aborted when this replica no longer holds the lease:
+// two replicas that admit at the same time would exceed limits.
 func (w *Writer) Admit(ctx context.Context, lease string, queued []Queued) (int, error) {
 	if len(queued) == 0 {
 		return 0, nil
@@ -31,7 +31,7 @@ type admit struct {
 
 func (op *admit) plan(p *plan) {
 	if op.lease != "" {
-		p.lease = op.lease // there is one loop, and so one lease
+		p.lease = op.lease // there is one loop, so one lease
 	}
 	for _, q := range op.queued {
 		p.runIDs[q.RunID] = struct{}{}
@@ -42,7 +42,7 @@ func (op *admit) plan(p *plan) {
 func (op *admit) apply(b *batch) error {
 	op.admitted = 0
 	if op.lease != "" && !b.leased {
-		return rpc.Aborted("the lease %s is not ours any more", op.lease)
+		return rpc.Aborted("this replica no longer holds the lease %s", op.lease)
 	}
 	loaded := make(map[int64]*row, len(op.queued))
 	for _, run := range b.byID {

@@ -15,17 +15,17 @@ type NewSpec struct {
 	Digest, Body []byte
 }
 
-// NewRun is a run to be created: its root row, without ids, times and state, and the specs that it refers to. A root
-// whose result comes from another run brings the phase RECOVERED and the result.
+// NewRun is a run to create: its root row, without ids, times and state, and the specs that it refers to. For a root
+// whose result comes from another run, the row has the phase RECOVERED and the result.
 type NewRun struct {
 	Root  Root
 	Specs []NewSpec
-	// Traces are traces of another run, whose results the root may reuse.
+	// Traces are traces of another run whose results the root may reuse.
 	Traces []RecoveredTrace
 }
 
-// CreateRun stores a run. When a run of that name exists with the same request digest it changes nothing and answers
-// false; with another digest it answers AlreadyExists. The root row is returned when it was created.
+// CreateRun stores a run. If a run of that name exists with the same request digest, it changes nothing and returns
+// false; with another digest it returns AlreadyExists. It returns the root row of a created run.
 func (w *Writer) CreateRun(ctx context.Context, run NewRun) (root *Root, created bool, err error) {
 	op := &createRun{NewRun: run}
 	if err := w.submit(ctx, op); err != nil {
@@ -54,23 +54,21 @@ func (op *createRun) apply(b *batch) error {
 	op.created = nil
 	if existing := b.runs[op.id()]; existing != nil {
 		if !bytes.Equal(existing.root.RequestDigest, op.Root.RequestDigest) {
-			return rpc.AlreadyExists("run %s exists with other content", op.id())
+			return rpc.AlreadyExists("run %s already exists with a different request", op.id())
 		}
 		return nil
 	}
 	if _, going := b.going[op.id()]; going {
-		return rpc.Aborted("a run named %s was deleted a moment ago; its name is free again in some minutes", op.id())
+		return rpc.Aborted("a run named %s was just deleted; its name can be used again in a few minutes", op.id())
 	}
 	r := &row{Root: op.Root}
 	r.Name = ident.RootAction
 	r.ParentName = nil
 	r.ActionType = actionTask
-	r.Attempt = 1
+	r.begin()
 	r.CreatedAt = b.now
 	if r.Phase == state.Recovered {
 		r.EndedAt = &b.now
-	} else {
-		r.Phase = state.Queued
 	}
 	r.limit()
 	if r.RunStartTime == nil {

@@ -9,20 +9,21 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
-// NewAction is a child action to be recorded: its row, without ids and state, and its spec. A trace brings its end:
-// Phase, StartedAt, EndedAt, OutputURI and Error. A task or condition whose result comes from another run brings the
-// phase RECOVERED and the result.
+// NewAction is a child action to record: its row, without ids and state, and its spec. A trace is recorded finished,
+// with Phase, StartedAt, EndedAt, OutputURI and Error. For a task or condition whose result comes from another run,
+// the row has the phase RECOVERED and the result.
 type NewAction struct {
 	Action Action
 	Spec   NewSpec
-	// Traces are traces of another run, whose results this action may reuse.
+	// Traces are traces of another run whose results this action may reuse.
 	Traces []RecoveredTrace
-	// Webhook says that a condition has a webhook that is to be called.
+	// Webhook says that the condition has a webhook to call.
 	Webhook bool
 }
 
-// RecordAction stores a child of an action. One that is stored already, under the same parent and of the same type, is
-// left as it is. It answers NotFound when the run or the parent does not exist, Aborted when one of them has ended.
+// RecordAction stores a child of an action. It leaves an action as it is that is already stored under the same parent
+// with the same type. It returns NotFound when the run or the parent does not exist, Aborted when one of them has
+// ended.
 func (w *Writer) RecordAction(ctx context.Context, action NewAction) error {
 	return w.submit(ctx, &recordAction{NewAction: action})
 }
@@ -74,8 +75,8 @@ func (op *recordAction) apply(b *batch) error {
 	return op.insert(b, parent)
 }
 
-// same accepts a repeated request. The name of a different action is refused in a way that clients take as final: they
-// understand "already exists" as success and would wait for ever.
+// same accepts a repeated request. A name that belongs to a different action is refused with an error that clients
+// treat as final: they treat AlreadyExists as success and would wait forever.
 func (op *recordAction) same(b *batch, existing *row) error {
 	if existing.ParentName == nil || *existing.ParentName != *op.Action.ParentName {
 		return rpc.InvalidArgument("action_id.name", "the name %s is taken by an action of another parent", op.Action.Name)
@@ -92,7 +93,7 @@ func (op *recordAction) same(b *batch, existing *row) error {
 func (op *recordAction) insert(b *batch, parent *row) error {
 	root := parent.run.root
 	r := &row{Root: Root{Action: op.Action}}
-	r.Attempt = 1
+	r.begin()
 	r.CreatedBy = root.CreatedBy
 	if r.Queue == "" {
 		r.Queue = root.Queue
@@ -103,22 +104,13 @@ func (op *recordAction) insert(b *batch, parent *row) error {
 	if r.CreatedBySubject == "" {
 		r.CreatedBySubject = root.CreatedBySubject
 	}
-	// No child is older than its parent, so that the order of creation lists parents first.
+	// A child is never older than its parent, so that creation order lists parents first.
 	r.CreatedAt = b.notAfterNow(nil, parent.CreatedAt)
-	switch r.ActionType {
-	case actionTrace:
+	if r.ActionType == actionTrace {
 		r.CreatedAt = b.notAfterNow(op.Action.StartedAt, parent.CreatedAt)
 		ended := b.notAfterNow(op.Action.EndedAt, r.CreatedAt)
 		r.StartedAt, r.EndedAt = new(time.Time), &ended
 		*r.StartedAt = r.CreatedAt
-	case actionCondition:
-		if r.Phase != state.Recovered {
-			r.Phase = state.Paused
-		}
-	default:
-		if r.Phase != state.Recovered {
-			r.Phase = state.Queued
-		}
 	}
 	if err := b.enter(r, root); err != nil {
 		return err

@@ -6,22 +6,22 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
-// Settlement is what became of a held action.
+// Settlement is the result of resolving the hold of an action.
 type Settlement struct {
 	RunID, ID int64
-	// From is the hold that this settles; an action with another one is left alone.
+	// From is the hold that this resolves. An action with a different hold is left alone.
 	From Hold
-	// To is the hold from now on. With none the action goes on to admission.
+	// To is the new hold. Without one, the action moves on to admission.
 	To Hold
 	// CacheStatus is a core.CatalogCacheStatus.
 	CacheStatus int16
-	// Reason says, for people, why the cache was missed, what the action waits for, or where the hit came from.
+	// Reason says, for people, why the cache missed, what the action waits for, or where the hit came from.
 	Reason string
 	// Hit ends the action with outputs from the cache.
 	Hit *Hit
 }
 
-// Hit is a success without a run.
+// Hit is a success that did not run.
 type Hit struct {
 	// OutputURI is the directory with the outputs.
 	OutputURI string
@@ -29,7 +29,7 @@ type Hit struct {
 	Event []byte
 }
 
-// Settle applies settlements in one transaction and answers how many there were to apply.
+// Settle applies settlements in one transaction and returns how many still applied.
 func (w *Writer) Settle(ctx context.Context, settlements []Settlement) (int, error) {
 	if len(settlements) == 0 {
 		return 0, nil
@@ -67,7 +67,7 @@ func (op *settle) apply(b *batch) error {
 			}
 		}
 	}
-	for i := range op.settlements { // in the order given, which is that of admission
+	for i := range op.settlements { // in the given order, which is that of admission
 		s := &op.settlements[i]
 		r := loaded[s.ID]
 		if r == nil || r.Hold == HoldNone || r.Hold != s.From || state.Terminal(r.Phase) {
@@ -90,11 +90,9 @@ func (s *Settlement) apply(b *batch, r *row) bool {
 		b.admit(r)
 		return true
 	}
-	to := state.Position{Attempt: r.Attempt, Phase: state.Succeeded, Version: r.Version}
-	if state.Next(r.position(), to) != state.Advance {
+	if !b.move(r, b.next(r, r.in(state.Succeeded))) {
 		return false
 	}
-	b.move(r, to)
 	ended := b.notAfterNow(nil, r.CreatedAt)
 	r.EndedAt = &ended
 	r.OutputURI, r.CacheStatus, r.CacheReason = s.Hit.OutputURI, s.CacheStatus, s.Reason

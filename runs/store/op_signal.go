@@ -12,14 +12,14 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
-// Signal is the value for a condition. Its type has been checked.
+// Signal is the value for a condition. The caller has checked its type.
 type Signal struct {
 	Action ident.Action
 	Info   *workflow.SignalInfo
 }
 
-// Signal gives a paused condition its value, with which it succeeds. The same value again is no error; another value,
-// an ended condition and an action that is no condition are FailedPrecondition.
+// Signal gives a paused condition its value, which makes it succeed. Repeating the same value is not an error. A
+// different value, a finished condition, or an action that is not a condition returns FailedPrecondition.
 func (w *Writer) Signal(ctx context.Context, signal Signal) error {
 	return w.submit(ctx, &signalOp{Signal: signal})
 }
@@ -43,8 +43,10 @@ func (op *signalOp) apply(b *batch) error {
 	if err != nil {
 		return rpc.Internal(err, "the value cannot be encoded")
 	}
+	if !b.move(r, b.next(r, r.in(state.Succeeded))) {
+		return rpc.FailedPrecondition("condition %s does not wait for a signal: %s", op.Action, state.Name(r.Phase))
+	}
 	r.Signal = info
-	b.move(r, state.Position{Attempt: r.Attempt, Phase: state.Succeeded, Version: r.Version})
 	ended := b.notAfterNow(nil, r.CreatedAt)
 	r.EndedAt = &ended
 	b.record(r, nil, nil)
@@ -53,7 +55,7 @@ func (op *signalOp) apply(b *batch) error {
 
 func (op *signalOp) again(r *row) error {
 	if len(r.Signal) == 0 {
-		return rpc.FailedPrecondition("condition %s has ended without a value: %s", op.Action, phaseName(r.Phase))
+		return rpc.FailedPrecondition("condition %s has ended without a value: %s", op.Action, state.Name(r.Phase))
 	}
 	var before workflow.SignalInfo
 	if err := proto.Unmarshal(r.Signal, &before); err != nil {

@@ -4,44 +4,44 @@ import (
 	"context"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
-// Transition is one observation of an attempt of an action.
+// Transition is one observation of one attempt of an action.
 type Transition struct {
 	Action ident.Action
 	To     state.Position
-	// NotBefore is when a new attempt begins to wait for its start; nil means now.
+	// NotBefore is when a new attempt starts to wait for its start; nil means now.
 	NotBefore *time.Time
 	// At is when it was observed; nil means now.
 	At *time.Time
-	// Event is the encoded workflow.ActionEvent; nil when nobody reported one.
+	// Event is the encoded workflow.ActionEvent; nil when no executor reported one.
 	Event []byte
 	// Error is the encoded core.ExecutionError of a FAILED or TIMED_OUT attempt.
 	Error []byte
-	// OutputURI is the attempt directory of a success; empty means the one of the layout.
+	// OutputURI is the attempt directory of a success; empty means the directory of the standard layout.
 	OutputURI string
 	ReportURI string
-	// CacheStatus is a core.CatalogCacheStatus; 0 leaves what is known.
+	// CacheStatus is a core.CatalogCacheStatus; 0 leaves the stored status.
 	CacheStatus int16
-	// CacheReason replaces what is known about the cache unless it is empty.
+	// CacheReason replaces the stored reason unless it is empty.
 	CacheReason string
 }
 
-// Outcome says what became of a transition.
+// Outcome is what happened to a transition.
 type Outcome uint8
 
 // The outcomes.
 const (
 	OutcomeApplied  Outcome = iota + 1
-	OutcomeStale            // the same or a later position is known
+	OutcomeStale            // the same or a later position is stored
 	OutcomeTerminal         // the action had ended
 	OutcomeUnknown          // there is no such action
 )
 
-// RecordTransitions applies observations in order, all in one transaction, and says what became of each.
+// RecordTransitions applies observations in order, in one transaction, and returns the outcome of each.
 func (w *Writer) RecordTransitions(ctx context.Context, transitions []Transition) ([]Outcome, error) {
 	op := &recordTransitions{transitions: transitions}
 	if err := w.submit(ctx, op); err != nil {
@@ -64,46 +64,40 @@ func (op *recordTransitions) plan(p *plan) {
 func (op *recordTransitions) apply(b *batch) error {
 	op.outcomes = make([]Outcome, len(op.transitions))
 	for i := range op.transitions {
-		op.outcomes[i] = op.transitions[i].apply(b, op)
+		op.outcomes[i] = op.transitions[i].apply(b)
 	}
 	return nil
 }
 
 func (t *Transition) plan(p *plan) {
 	if state.Terminal(t.To.Phase) {
-		p.subtree(t.Action) // what it leaves behind is to be aborted
+		p.subtree(t.Action) // unfinished actions below it will be aborted
 	} else {
 		p.row(t.Action)
 	}
 }
 
-func (t *Transition) apply(b *batch, report operation) Outcome {
+func (t *Transition) apply(b *batch) Outcome {
 	r := b.find(t.Action)
 	if r == nil {
 		return OutcomeUnknown
 	}
-	if state.Terminal(r.Phase) && r.endedBy != report {
-		return OutcomeTerminal // whoever waits for it may have seen the end: no attempt follows it
-	}
-	switch state.Next(r.position(), t.To) {
-	case state.Ended:
-		return OutcomeTerminal
-	case state.Stale:
+	verdict, before := b.next(r, t.To), r.Attempt
+	if !b.move(r, verdict) {
+		if verdict.Outcome() == state.Ended {
+			return OutcomeTerminal
+		}
 		return OutcomeStale
 	}
-	if t.To.Attempt > r.Attempt {
+	if r.Attempt > before {
 		r.OutputURI, r.ReportURI, r.Error, r.begins = "", "", nil, t.NotBefore
-	}
-	b.move(r, t.To)
-	if state.Terminal(t.To.Phase) {
-		r.endedBy = report
 	}
 	t.project(b, r)
 	b.record(r, t.Event, t.Error)
 	return OutcomeApplied
 }
 
-// project writes into the row what the observation says beside the phase.
+// project copies the observation, other than the phase, into the row.
 func (t *Transition) project(b *batch, r *row) {
 	if t.CacheStatus != 0 {
 		r.CacheStatus = t.CacheStatus
@@ -119,7 +113,7 @@ func (t *Transition) project(b *batch, r *row) {
 		r.StartedAt = &at
 	}
 	if r.AdmittedAt == nil && r.ActionType == actionTask && !state.Terminal(t.To.Phase) && t.To.Phase != state.Queued {
-		r.AdmittedAt = &b.now // somebody runs it
+		r.AdmittedAt = &b.now // an executor runs it
 	}
 	if !state.Terminal(t.To.Phase) {
 		return
@@ -134,7 +128,7 @@ func (t *Transition) project(b *batch, r *row) {
 	case state.Succeeded, state.Recovered:
 		r.OutputURI = t.OutputURI
 		if r.OutputURI == "" && r.ActionType == actionTask {
-			r.OutputURI = layout.AttemptDir(r.run.root.RunOutputBase, r.Name, uint32(r.Attempt)) //nolint:gosec // from 1
+			r.OutputURI = blobpath.AttemptDir(r.run.root.RunOutputBase, r.Name, uint32(r.Attempt)) //nolint:gosec // from 1
 		}
 	case state.Failed, state.TimedOut:
 		r.Error = t.Error

@@ -12,8 +12,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
-// StatusUpdate is a status that somebody other than the executor sets: a transition, an abort when its phase says so,
-// or, with Output, the value of a condition. An attempt of 0 means the one under way.
+// StatusUpdate is a status set by a caller other than the executor: a transition, an abort if the phase is ABORTED,
+// or, with Output, the value of a condition. An attempt of 0 means the current attempt.
 type StatusUpdate struct {
 	Transition
 	Output      *core.Literal
@@ -21,8 +21,8 @@ type StatusUpdate struct {
 	AbortReason string
 }
 
-// UpdateStatus sets a status. One that does not advance the action is no error. It answers NotFound when there is no
-// such action.
+// UpdateStatus sets a status. A status that does not advance the action is not an error. It returns NotFound when the
+// action does not exist.
 func (w *Writer) UpdateStatus(ctx context.Context, update StatusUpdate) error {
 	return w.submit(ctx, &updateStatus{StatusUpdate: update})
 }
@@ -52,7 +52,7 @@ func (op *updateStatus) apply(b *batch) error {
 	if t.To.Attempt == 0 {
 		t.To.Attempt = r.Attempt
 	}
-	t.apply(b, op)
+	t.apply(b)
 	return nil
 }
 

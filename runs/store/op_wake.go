@@ -11,51 +11,52 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/timelimit"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
-// Wake is an action that was found to be due.
+// Wake is an action with due work.
 type Wake struct {
 	Ref
 	Due Due
-	// Start is how to begin when that is what is due.
+	// Start says how to start the action, if its start is due.
 	Start *Start
-	// CacheStatus and CacheReason say what became of the outputs in the cache, where the action succeeds by this.
+	// CacheStatus and CacheReason describe what happened to the outputs in the cache, if the action succeeds now.
 	CacheStatus int16
 	CacheReason string
 }
 
-// Start says how an action begins that the engine runs itself.
+// Start says how an action starts that the runs service runs itself.
 type Start struct {
-	// Postpone says that nothing can be said yet, and when to look again; the other fields mean nothing then.
+	// Postpone delays the decision until this time; the other fields are ignored then.
 	Postpone time.Duration
 	// Failure is why it cannot run.
 	Failure *core.ExecutionError
-	// Lasts is how long it runs; with 0 it ends as it begins.
+	// Lasts is how long it runs; with 0 it ends as soon as it starts.
 	Lasts time.Duration
-	// Limit is how long an attempt may run; 0 means without limit.
+	// Limit bounds how long an attempt may run; 0 means no limit.
 	Limit time.Duration
-	// Outputs says that it has written its outputs.
+	// Outputs says that the action has written its outputs.
 	Outputs bool
 }
 
-// Patience is how long executors are waited for before the engine ends what they have.
-type Patience struct {
-	// Grace is how long after its time an action may live.
+// ExecutorGrace is how long executors may take to end their own actions before the writer ends them.
+type ExecutorGrace struct {
+	// Grace is how long an action may live past its limit.
 	Grace time.Duration
-	// Until is a time before which nothing is ended that an executor has, for it may have had no chance to report yet.
+	// Until is a time before which no action of an executor is ended, because the executor may not have been able to
+	// report.
 	Until time.Time
 }
 
-// Wake does with actions what is due, in one transaction, and answers how many changed. What is not due any more, by the
-// rows as they are then, is left alone.
-func (w *Writer) Wake(ctx context.Context, due []Wake, patience Patience) (int, error) {
+// Wake handles the due work of actions, in one transaction, and returns how many changed. It leaves alone actions
+// whose work, by their current rows, is no longer due.
+func (w *Writer) Wake(ctx context.Context, due []Wake, grace ExecutorGrace) (int, error) {
 	if len(due) == 0 {
 		return 0, nil
 	}
-	op := &wakeOp{due: due, patience: patience}
+	op := &wakeOp{due: due, grace: grace}
 	if err := w.submit(ctx, op); err != nil {
 		return 0, err
 	}
@@ -63,16 +64,16 @@ func (w *Writer) Wake(ctx context.Context, due []Wake, patience Patience) (int, 
 }
 
 type wakeOp struct {
-	due      []Wake
-	patience Patience
-	changed  int
+	due     []Wake
+	grace   ExecutorGrace
+	changed int
 }
 
 func (op *wakeOp) plan(p *plan) {
 	for i := range op.due {
 		w := &op.due[i]
 		switch w.Due {
-		case DueStart, DueEnd, DueRuntime: // it has no children
+		case DueStart, DueEnd, DueRuntime: // the runs service runs it, so it has no children
 			p.runIDs[w.RunID] = struct{}{}
 			p.ids[w.ID] = struct{}{}
 		default:
@@ -99,7 +100,7 @@ func (op *wakeOp) wake(b *batch, r *row, w *Wake) {
 	if w.CacheStatus != 0 {
 		r.CacheStatus, r.CacheReason = w.CacheStatus, w.CacheReason
 	}
-	switch r.Due {
+	switch r.Due { //nolint:exhaustive // when nothing is due, nothing happens
 	case DueStart:
 		op.start(b, r, w.Start)
 	case DueEnd:
@@ -121,18 +122,18 @@ func (op *wakeOp) wake(b *batch, r *row, w *Wake) {
 	}
 }
 
-// wait gives the executor its chance.
+// wait gives the executor its grace period.
 func (op *wakeOp) wait(b *batch, r *row) {
 	late := map[Due]Due{DueQueued: DueQueuedLate, DueDeadline: DueDeadlineLate}[r.Due]
-	at := b.now.Add(op.patience.Grace)
-	if at.Before(op.patience.Until) {
-		at = op.patience.Until
+	at := b.now.Add(op.grace.Grace)
+	if at.Before(op.grace.Until) {
+		at = op.grace.Until
 	}
 	r.WakeAt, r.Due = &at, late
 	b.touch(r)
 }
 
-// start begins an action of the engine's own.
+// start starts an action that the runs service runs itself.
 func (op *wakeOp) start(b *batch, r *row, start *Start) {
 	switch {
 	case over(r.DeadlineAt, b.now), over(r.QueuedUntil, b.now):
@@ -142,11 +143,13 @@ func (op *wakeOp) start(b *batch, r *row, start *Start) {
 	case start.Failure != nil:
 		b.end(r, state.Failed, b.now, start.Failure)
 	default:
+		if !b.move(r, b.next(r, r.in(state.Running))) {
+			return
+		}
 		r.StartedAt = &b.now
-		b.move(r, state.Position{Attempt: r.Attempt, Phase: state.Running, Version: r.Version})
 		b.record(r, b.ownEvent(r, b.now, nil), nil)
 		if start.Outputs {
-			r.OutputURI = layout.AttemptDir(r.run.root.RunOutputBase, r.Name, uint32(r.Attempt)) //nolint:gosec // from 1
+			r.OutputURI = blobpath.AttemptDir(r.run.root.RunOutputBase, r.Name, uint32(r.Attempt)) //nolint:gosec // from 1
 		}
 		if start.Lasts <= 0 {
 			b.end(r, state.Succeeded, b.now, nil)
@@ -178,7 +181,7 @@ func (op *wakeOp) postpone(b *batch, r *row, start *Start) {
 
 func over(limit *time.Time, now time.Time) bool { return limit != nil && !limit.After(now) }
 
-// timeOutNow ends an action whose time is over now, whichever limit that is.
+// timeOutNow times out an action that has reached any of its limits.
 func (b *batch) timeOutNow(r *row) {
 	switch {
 	case r.ActionType == actionCondition:
@@ -197,10 +200,9 @@ func (b *batch) timeOut(r *row, limit timelimit.Limit, d time.Duration, at time.
 	})
 }
 
-// end ends an action by the engine's own decision.
+// end ends an action by decision of the runs service.
 func (b *batch) end(r *row, phase state.Phase, at time.Time, failure *core.ExecutionError) {
-	to := state.Position{Attempt: r.Attempt, Phase: phase, Version: r.Version}
-	if state.Next(r.position(), to) != state.Advance {
+	if !b.move(r, b.next(r, r.in(phase))) {
 		return
 	}
 	notBefore := r.CreatedAt
@@ -208,7 +210,6 @@ func (b *batch) end(r *row, phase state.Phase, at time.Time, failure *core.Execu
 		notBefore = *r.StartedAt
 	}
 	ended := b.notAfterNow(&at, notBefore)
-	b.move(r, to)
 	r.EndedAt = &ended
 	event := b.ownEvent(r, ended, failure)
 	if failure != nil {
@@ -217,7 +218,7 @@ func (b *batch) end(r *row, phase state.Phase, at time.Time, failure *core.Execu
 	b.record(r, event, r.Error)
 }
 
-// ownEvent is what an executor would have reported.
+// ownEvent is the event that an executor would have reported.
 func (b *batch) ownEvent(r *row, at time.Time, failure *core.ExecutionError) []byte {
 	event := &workflow.ActionEvent{
 		Id:           r.ident().Proto(),
@@ -232,12 +233,12 @@ func (b *batch) ownEvent(r *row, at time.Time, failure *core.ExecutionError) []b
 		event.ErrorInfo = &workflow.ErrorInfo{Code: failure.GetCode(), Message: failure.GetMessage(), Kind: workflow.ErrorInfo_KIND_USER}
 	}
 	if r.Phase == state.Succeeded && r.OutputURI != "" {
-		event.Outputs = &task.OutputReferences{OutputUri: r.OutputURI + "/" + layout.OutputsFile}
+		event.Outputs = &task.OutputReferences{OutputUri: r.OutputURI + "/" + blobpath.OutputsFile}
 	}
 	return encode(event)
 }
 
-// encode cannot fail for messages of ours: their texts are valid.
+// encode cannot fail for messages built here: their strings are valid UTF-8.
 func encode(message proto.Message) []byte {
 	body, err := proto.Marshal(message)
 	if err != nil {

@@ -12,12 +12,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/pgtest"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// timed is a writer whose clock the test steps.
+// timed is a writer with a clock that the test steps.
 type timed struct {
 	*writing
 	clock *clock.Fake
@@ -49,12 +50,12 @@ func (w *timed) limited(run, name string, limits store.Limits, change ...func(*s
 	require.NoError(w.t, w.RecordAction(w.t.Context(), action))
 }
 
-func engineRun(a *store.NewAction) { a.Action.Runner = store.RunnerEngine }
+func engineRun(a *store.NewAction) { a.Action.Runner = store.RunnerBuiltin }
 
 func condition(a *store.NewAction) { a.Action.ActionType = 3 }
 
-// pass does what is due now, without any patience unless the test wants some.
-func (w *timed) pass(start *store.Start, patience ...store.Patience) int {
+// pass handles what is due now, without grace periods unless the test sets them.
+func (w *timed) pass(start *store.Start, grace ...store.ExecutorGrace) int {
 	w.t.Helper()
 	now := w.clock.Now()
 	due, err := w.due.Due(w.t.Context(), now, 100)
@@ -69,7 +70,7 @@ func (w *timed) pass(start *store.Start, patience ...store.Patience) int {
 		}
 		wakes = append(wakes, wake)
 	}
-	n, err := w.Wake(w.t.Context(), wakes, append(patience, store.Patience{})[0])
+	n, err := w.Wake(w.t.Context(), wakes, append(grace, store.ExecutorGrace{})[0])
 	require.NoError(w.t, err)
 	return n
 }
@@ -81,7 +82,7 @@ func (w *timed) failure(run, name string) *core.ExecutionError {
 	return failure
 }
 
-func TestDeadlineOfWhatWaitsForAdmission(t *testing.T) {
+func TestDeadlineOfQueuedActions(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
 	w.Gate().Set(0)
@@ -99,7 +100,7 @@ func TestDeadlineOfWhatWaitsForAdmission(t *testing.T) {
 	require.Zero(t, w.pass(nil), "an end is an end")
 }
 
-func TestQueuedTimeoutOfWhatWaitsForAdmission(t *testing.T) {
+func TestQueuedTimeoutBeforeAdmission(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
 	w.Gate().Set(0)
@@ -111,25 +112,25 @@ func TestQueuedTimeoutOfWhatWaitsForAdmission(t *testing.T) {
 	require.Contains(t, w.failure("r", "a").GetMessage(), "queued timeout of 1s")
 }
 
-// TestExecutorsHaveTheFirstWord: what an executor has is ended by the engine only when the executor says nothing.
-func TestExecutorsHaveTheFirstWord(t *testing.T) {
+// TestExecutorActionsEndOnlyAfterTheirGrace: an action of an executor is ended only when the executor does not report.
+func TestExecutorActionsEndOnlyAfterTheirGrace(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
-	patience := store.Patience{Grace: 2 * time.Second, Until: w.clock.Now().Add(10 * time.Second)}
+	grace := store.ExecutorGrace{Grace: 2 * time.Second, Until: w.clock.Now().Add(10 * time.Second)}
 	w.limited("r", "silent", store.Limits{Queued: time.Second})
 	w.limited("r", "started", store.Limits{Queued: time.Second})
 	w.limited("r", "late", store.Limits{Deadline: time.Second})
 	w.clock.Step(time.Second)
-	require.Equal(t, 3, w.pass(nil, patience))
+	require.Equal(t, 3, w.pass(nil, grace))
 	require.Equal(t, state.Queued, w.phase("r", "silent"))
-	require.Zero(t, w.pass(nil, patience))
+	require.Zero(t, w.pass(nil, grace))
 
-	// The news of a start before the limit comes during the grace.
+	// The report of a start before the limit arrives within the grace period.
 	w.report(to("r", "started", 1, state.Running))
 	w.report(to("r", "late", 1, state.Succeeded))
 	require.Nil(t, w.row("r", "started").WakeAt)
 	w.clock.Step(9 * time.Second)
-	require.Equal(t, 1, w.pass(nil, patience))
+	require.Equal(t, 1, w.pass(nil, grace))
 	require.Equal(t, state.TimedOut, w.phase("r", "silent"))
 	require.Equal(t, state.Running, w.phase("r", "started"))
 	require.Equal(t, state.Succeeded, w.phase("r", "late"))
@@ -150,7 +151,7 @@ func TestStartLeavesOnlyTheDeadline(t *testing.T) {
 	require.Equal(t, row.CreatedAt.Add(time.Minute), *row.WakeAt)
 }
 
-// TestQueuedTimeoutIsPerAttempt: it counts anew for every attempt, from the end of the pause before it.
+// TestQueuedTimeoutIsPerAttempt: the timeout starts anew for every attempt, at the end of the pause before it.
 func TestQueuedTimeoutIsPerAttempt(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
@@ -172,7 +173,7 @@ func TestQueuedTimeoutIsPerAttempt(t *testing.T) {
 	require.Equal(t, "QUEUED_TIMEOUT_EXCEEDED", w.failure("r", "a").GetCode())
 }
 
-func TestTimeOutAbortsWhatIsBelow(t *testing.T) {
+func TestTimeoutAbortsTheSubtree(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
 	w.limited("r", "a", store.Limits{Deadline: time.Second})
@@ -215,18 +216,18 @@ func TestSignalBeatsTheTimeout(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, due, 1)
 	require.NoError(t, w.Signal(t.Context(), store.Signal{Action: actionID("r", "c"), Info: &workflow.SignalInfo{Output: &core.Literal{}}}))
-	n, err := w.Wake(t.Context(), []store.Wake{{Ref: due[0].Ref, Due: due[0].Due}}, store.Patience{})
+	n, err := w.Wake(t.Context(), []store.Wake{{Ref: due[0].Ref, Due: due[0].Due}}, store.ExecutorGrace{})
 	require.NoError(t, err)
 	require.Zero(t, n)
 	require.Equal(t, state.Succeeded, w.phase("r", "c"))
 }
 
-func TestEngineRunActionFromStartToEnd(t *testing.T) {
+func TestBuiltinActionFromStartToEnd(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
 	w.limited("r", "s", store.Limits{}, engineRun)
 	live := store.NewLiveReader(w.pool)
-	refs, err := live.Live(t.Context(), store.Ref{}, 10)
+	refs, err := live.Live(t.Context(), ident.DefaultCluster, store.Ref{}, 10)
 	require.NoError(t, err)
 	require.Len(t, refs, 1, "only the root is an executor's business")
 	require.Equal(t, 1, w.pass(&store.Start{Lasts: 2 * time.Second}))
@@ -245,7 +246,7 @@ func TestEngineRunActionFromStartToEnd(t *testing.T) {
 	require.Equal(t, []int16{state.Running, state.Succeeded}, phases)
 }
 
-func TestEngineRunActionInItsQueue(t *testing.T) {
+func TestBuiltinActionCountsInItsQueue(t *testing.T) {
 	w := newTimed(t)
 	run := newRun(runID("r"))
 	run.Root.MaxConcurrency = 2 // so that admission decides
@@ -264,7 +265,7 @@ func TestEngineRunActionInItsQueue(t *testing.T) {
 	require.NotContains(t, w.live.names(), "r/s")
 }
 
-func TestEngineRunLimits(t *testing.T) {
+func TestBuiltinActionLimits(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
 	w.limited("r", "long", store.Limits{}, engineRun)
@@ -283,7 +284,7 @@ func TestEngineRunLimits(t *testing.T) {
 	for _, action := range due {
 		wakes = append(wakes, store.Wake{Ref: action.Ref, Due: action.Due, Start: starts[action.Name]})
 	}
-	n, err := w.Wake(t.Context(), wakes, store.Patience{})
+	n, err := w.Wake(t.Context(), wakes, store.ExecutorGrace{})
 	require.NoError(t, err)
 	require.Equal(t, 4, n)
 	require.Equal(t, state.Failed, w.phase("r", "bad"))
@@ -297,7 +298,7 @@ func TestEngineRunLimits(t *testing.T) {
 	require.Contains(t, w.failure("r", "long").GetMessage(), "timeout of 2s")
 }
 
-func TestClockThatStepsBackOnlyDelays(t *testing.T) {
+func TestClockSetBackOnlyDelaysTimeouts(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
 	w.limited("r", "c", store.Limits{Deadline: time.Second}, condition)
@@ -305,7 +306,7 @@ func TestClockThatStepsBackOnlyDelays(t *testing.T) {
 	due, err := w.due.Due(t.Context(), w.clock.Now(), 10)
 	require.NoError(t, err)
 	w.clock.Step(-time.Hour)
-	n, err := w.Wake(t.Context(), []store.Wake{{Ref: due[0].Ref, Due: due[0].Due}}, store.Patience{})
+	n, err := w.Wake(t.Context(), []store.Wake{{Ref: due[0].Ref, Due: due[0].Due}}, store.ExecutorGrace{})
 	require.NoError(t, err)
 	require.Zero(t, n)
 	w.clock.Step(time.Hour)

@@ -8,16 +8,16 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/flyte-binary/flyte-binary/runs/seed"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
-// overviewSeeded adds to the rows of the lists what overviews read besides: conditions that wait, tasks, and runs whose
+// overviewSeeded adds to the rows of the lists what overviews also read: waiting conditions, tasks, and runs whose
 // names have several words.
-func overviewSeeded(tb testing.TB, scale int) (*pgxpool.Pool, seed.Config) {
+func overviewSeeded(tb testing.TB, scale int) (*pgxpool.Pool, storetest.Config) {
 	tb.Helper()
 	pool, config := seeded(tb, scale)
-	require.NoError(tb, seed.Exec(tb.Context(), pool,
+	require.NoError(tb, storetest.Exec(tb.Context(), pool,
 		`INSERT INTO actions (id, run_id, project, domain, run_name, name, parent_name, action_type, phase, created_at, updated_at)
 			SELECT nextval('actions_id_seq'), id, project, domain, run_name, 'ask', 'a0', 3, 9, created_at, updated_at
 			FROM actions WHERE parent_name IS NULL AND id % 50 = 1`,
@@ -26,15 +26,15 @@ func overviewSeeded(tb testing.TB, scale int) (*pgxpool.Pool, seed.Config) {
 		`INSERT INTO actions (id, run_id, project, domain, run_name, name, action_type, phase, created_at, updated_at, ended_at)
 			SELECT id, id, 'flytesnacks', 'development', 'nightly-train-' || id, 'a0', 1, 5, '2026-01-01', '2026-01-01', '2026-01-01'
 			FROM (SELECT nextval('actions_id_seq') AS id FROM generate_series(1, 10000)) made`,
-		// One task that half of all children ran.
+		// One task that ran as half of all children.
 		`UPDATE actions SET task_name = 'env.hot', ended_at = created_at + (id % 60) * interval '1 second' WHERE id % 2 = 0 AND parent_name IS NOT NULL AND ended_at IS NOT NULL`,
 		`VACUUM ANALYZE actions`, `VACUUM ANALYZE tasks`,
 	))
 	return pool, config
 }
 
-// overviewCases are overviews as the console asks for them.
-func overviewCases(c seed.Config) []listCase {
+// overviewCases are overviews as the console requests them.
+func overviewCases(c storetest.Config) []listCase {
 	scope := store.Scope{Project: c.Project, Domain: c.Domain}
 	end := c.Start.Add(c.Span)
 	day := store.Spans{From: end.Add(-24 * time.Hour), Step: time.Hour, Count: 24}
@@ -77,7 +77,7 @@ func overviewCases(c seed.Config) []listCase {
 	}
 }
 
-// BenchmarkOverviews measures the overviews that the console asks for, in milliseconds.
+// BenchmarkOverviews measures, in milliseconds, the overviews that the console requests.
 func BenchmarkOverviews(b *testing.B) {
 	pool, config := overviewSeeded(b, seedScale(b, 20))
 	reader := store.NewReader(pool)

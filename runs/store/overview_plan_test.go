@@ -10,8 +10,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// TestOverviewsUseIndexes asks the planner how it would run what the console asks for, and wants no walk through the
-// whole table, and of counts that they read an index alone.
+// TestOverviewsUseIndexes checks the plans of the console's requests: none may scan the whole table, and counts must
+// be index-only.
 func TestOverviewsUseIndexes(t *testing.T) {
 	pool, config := overviewSeeded(t, 20)
 	reader, recorded := recordedReader(t, pool)
@@ -25,7 +25,7 @@ func TestOverviewsUseIndexes(t *testing.T) {
 			recorded.last = nil
 			require.NoError(t, c.run(t.Context(), reader))
 			asked := slices.Clone(recorded.last)
-			planner, err := pool.Begin(t.Context()) // with the settings that the statements get
+			planner, err := pool.Begin(t.Context()) // with the settings that the statements run under
 			require.NoError(t, err)
 			defer planner.Rollback(t.Context()) //nolint:errcheck // nothing was written
 			used := ""
@@ -46,8 +46,8 @@ func TestOverviewsUseIndexes(t *testing.T) {
 	}
 }
 
-// TestSearchReadsLittle searches for what begins the names of nearly all runs, with statistics and without. What is read
-// does not grow with what there is.
+// TestSearchReadsLittle searches for a prefix of nearly all run names, with and without statistics. The amount read
+// must not grow with the table.
 func TestSearchReadsLittle(t *testing.T) {
 	for _, analyzed := range []bool{false, true} {
 		pool, _ := overviewSeeded(t, 5)

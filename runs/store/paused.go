@@ -9,7 +9,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
-	"github.com/flyte-binary/flyte-binary/runs/list"
+	"github.com/flyte-binary/flyte-binary/runs/listquery"
 )
 
 // PausedAction is a condition that waits for its value.
@@ -22,25 +22,25 @@ type PausedAction struct {
 	keys       []string
 }
 
-// pausedFields have the one order of the list.
-var pausedFields = list.Schema{
-	Fields: map[string]list.Field{
-		"id":         {Expr: "a.id", Type: list.BigInt},
-		"created_at": {Expr: "a.created_at", Type: list.Time},
+// pausedFields have the only order of the list.
+var pausedFields = listquery.Schema{
+	Fields: map[string]listquery.Field{
+		"id":         {Expr: "a.id", Type: listquery.BigInt},
+		"created_at": {Expr: "a.created_at", Type: listquery.Time},
 	},
 	ID:           "id",
-	Default:      []list.Order{{Field: "created_at"}},
+	Default:      []listquery.Order{{Field: "created_at"}},
 	DefaultLimit: 100,
 	MaxLimit:     1000,
 }
 
 // isPaused is the condition of the partial indexes.
-const isPaused = "a.phase = 9 AND a.action_type = 3"
+const isPaused = "a.phase = " + sqlPaused + " AND a.action_type = " + sqlCondition
 
-// ListPaused reads a page of the conditions that wait, the longest waiting first, with the token of the next page and
-// how many wait in all. Empty fields of the scope do not restrict; limit 0 means 100.
+// ListPaused reads a page of waiting conditions, longest waiting first, the token of the next page, and the number of
+// waiting conditions. Empty fields of the scope do not restrict; limit 0 means 100.
 func (r *Reader) ListPaused(ctx context.Context, scope Scope, limit uint32, token string) (page []PausedAction, next string, total int64, err error) {
-	b := list.Builder{}
+	b := listquery.Builder{}
 	b.Where(isPaused)
 	if scope.Project != "" {
 		b.Equal("a.project", scope.Project)
@@ -48,6 +48,7 @@ func (r *Reader) ListPaused(ctx context.Context, scope Scope, limit uint32, toke
 	if scope.Domain != "" {
 		b.Equal("a.domain", scope.Domain)
 	}
+	narrow(ctx, &b, "a.project", "a.domain")
 	q, err := pausedFields.Compile(b, []string{"paused", scope.Project, scope.Domain}, &common.ListRequest{Limit: limit, Token: token})
 	if err != nil {
 		return nil, "", 0, err
@@ -55,7 +56,7 @@ func (r *Reader) ListPaused(ctx context.Context, scope Scope, limit uint32, toke
 	err = r.snapshot(ctx, func(tx pgx.Tx) error {
 		sql := `SELECT a.project, a.domain, a.run_name, a.name, coalesce(a.parent_name, ''), a.created_at, a.deadline_at,
 			(SELECT s.body FROM specs s WHERE s.digest = a.spec_digest), ` + q.Keys() + ` FROM actions a` + q.Tail()
-		if _, err := tx.Exec(ctx, planning); err != nil { // in the order of an index, however few the planner expects
+		if _, err := tx.Exec(ctx, planning); err != nil { // in index order, even if the planner expects few rows
 			return err
 		}
 		rows, err := tx.Query(ctx, sql, append([]any{planned}, q.Args()...)...)
@@ -70,7 +71,7 @@ func (r *Reader) ListPaused(ctx context.Context, scope Scope, limit uint32, toke
 		if err != nil {
 			return err
 		}
-		page, next = list.Page(q, page, func(p PausedAction) []string { return p.keys })
+		page, next = listquery.Page(q, page, func(p PausedAction) []string { return p.keys })
 		count := `SELECT count(*) FROM actions a WHERE ` + q.Unpaged().Conditions()
 		return tx.QueryRow(ctx, count, append([]any{planned}, q.Unpaged().Args()...)...).Scan(&total)
 	})

@@ -12,7 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/list"
+	"github.com/flyte-binary/flyte-binary/runs/listquery"
 )
 
 // Project is a row of the projects table.
@@ -27,32 +27,32 @@ type Project struct {
 // Projects stores projects.
 type Projects struct{ pool *pgxpool.Pool }
 
-// NewProjects makes a store on a pool that it does not own.
+// NewProjects returns a store on a pool that the caller owns.
 func NewProjects(pool *pgxpool.Pool) *Projects { return &Projects{pool: pool} }
 
 // projectFields are the fields by which clients filter and sort projects.
-var projectFields = list.Schema{
-	Fields: map[string]list.Field{
-		"id":          {Expr: "p.id", Type: list.Text},
-		"identifier":  {Expr: "p.id", Type: list.Text},
-		"name":        {Expr: "p.name", Type: list.Text},
-		"description": {Expr: "p.description", Type: list.Text},
+var projectFields = listquery.Schema{
+	Fields: map[string]listquery.Field{
+		"id":          {Expr: "p.id", Type: listquery.Text},
+		"identifier":  {Expr: "p.id", Type: listquery.Text},
+		"name":        {Expr: "p.name", Type: listquery.Text},
+		"description": {Expr: "p.description", Type: listquery.Text},
 		"state": {
-			Expr: "p.state", Type: list.Small,
-			Names: list.EnumNames(project.ProjectState_value, "PROJECT_STATE_"),
+			Expr: "p.state", Type: listquery.Small,
+			Names: listquery.EnumNames(project.ProjectState_value, "PROJECT_STATE_"),
 		},
-		"created_at": {Expr: "p.created_at", Type: list.Time},
-		"updated_at": {Expr: "p.updated_at", Type: list.Time},
+		"created_at": {Expr: "p.created_at", Type: listquery.Time},
+		"updated_at": {Expr: "p.updated_at", Type: listquery.Time},
 	},
 	Labels:  "p.labels",
 	ID:      "id",
-	Default: []list.Order{{Field: "created_at"}},
-	// Projects are few and clients have always got all of them when they name no limit.
+	Default: []listquery.Order{{Field: "created_at"}},
+	// Projects are few, and clients that set no limit have always received all of them.
 	DefaultLimit: 10_000,
 	MaxLimit:     10_000,
 }
 
-// Create stores a new project; already exists when the id is taken.
+// Create stores a new project. It returns AlreadyExists when the id is taken.
 func (s *Projects) Create(ctx context.Context, p Project, now time.Time) error {
 	inserted, err := s.insert(ctx, p, now)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Projects) Create(ctx context.Context, p Project, now time.Time) error {
 	return nil
 }
 
-// Seed stores the projects that do not exist.
+// Seed stores those of the projects that do not exist yet.
 func (s *Projects) Seed(ctx context.Context, ids []string, now time.Time) error {
 	for _, id := range ids {
 		if _, err := s.insert(ctx, Project{ID: id, Name: id}, now); err != nil {
@@ -85,7 +85,7 @@ func (s *Projects) insert(ctx context.Context, p Project, now time.Time) (bool, 
 	return tag.RowsAffected() == 1, nil
 }
 
-// Update replaces everything but the id; not found when there is no such project.
+// Update replaces everything but the id. It returns NotFound when the project does not exist.
 func (s *Projects) Update(ctx context.Context, p Project, now time.Time) error {
 	tag, err := s.pool.Exec(ctx, `
 		UPDATE projects SET name = $2, description = $3, labels = $4, state = $5, updated_at = $6 WHERE id = $1`,
@@ -99,7 +99,7 @@ func (s *Projects) Update(ctx context.Context, p Project, now time.Time) error {
 	return nil
 }
 
-// Get reads a project in whatever state; not found when there is none.
+// Get reads a project in any state. It returns NotFound when the project does not exist.
 func (s *Projects) Get(ctx context.Context, id string) (Project, error) {
 	var p Project
 	err := s.pool.QueryRow(ctx, `SELECT id, name, description, labels, state FROM projects WHERE id = $1`, id).
@@ -114,15 +114,19 @@ func (s *Projects) Get(ctx context.Context, id string) (Project, error) {
 }
 
 // List reads a page of projects, by default oldest first, and the token of the next page. filters is the text form of
-// filters; without one, archived projects are hidden.
+// filters; without it, archived projects are hidden.
 func (s *Projects) List(ctx context.Context, filters string, request *common.ListRequest) ([]Project, string, error) {
-	parsed, err := list.ParseExpression("filters", filters)
+	parsed, err := listquery.ParseExpression("filters", filters)
 	if err != nil {
 		return nil, "", err
 	}
-	var b list.Builder
+	var b listquery.Builder
 	if len(parsed) == 0 {
 		b.Where(fmt.Sprintf("p.state <> %d", project.ProjectState_PROJECT_STATE_ARCHIVED))
+	}
+	if allowed := rpc.ScopeFrom(ctx); !allowed.All {
+		projects, _ := placeArrays(allowed.Places)
+		b.Where("p.id = ANY(" + b.Arg(noNilTexts(projects), "text[]") + ")")
 	}
 	request.Filters = parsed
 	q, err := projectFields.Compile(b, []string{"projects"}, request)
@@ -145,7 +149,7 @@ func (s *Projects) List(ctx context.Context, filters string, request *common.Lis
 	if err != nil {
 		return nil, "", fmt.Errorf("list projects: %w", err)
 	}
-	items, token := list.Page(q, items, func(p listed) []string { return p.keys })
+	items, token := listquery.Page(q, items, func(p listed) []string { return p.keys })
 	out := make([]Project, 0, len(items))
 	for _, item := range items {
 		out = append(out, item.Project)

@@ -9,27 +9,27 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// QueueReader reads what admission decides on: the queued task actions and how much is under way.
+// QueueReader reads what admission decides on: the queued task actions and the current load.
 type QueueReader struct{ pool *pgxpool.Pool }
 
-// NewQueueReader makes a reader on a pool that it does not own.
+// NewQueueReader returns a reader on a pool that the caller owns.
 func NewQueueReader(pool *pgxpool.Pool) *QueueReader { return &QueueReader{pool: pool} }
 
 // The predicates of the partial indexes, and the orders that only these indexes have.
 const (
-	isQueued      = `a.action_type = 1 AND a.phase = 1 AND a.admitted_at IS NULL AND a.hold = 0`
+	isQueued      = `a.action_type = ` + sqlTask + ` AND a.phase = ` + sqlQueued + ` AND a.admitted_at IS NULL AND a.hold = ` + sqlNoHold
 	isQueuedChild = isQueued + ` AND a.parent_name IS NOT NULL`
 	isQueuedRoot  = isQueued + ` AND a.parent_name IS NULL`
-	isHeld        = `a.hold <> 0 AND a.ended_at IS NULL`
+	isHeld        = `a.hold <> ` + sqlNoHold + ` AND a.ended_at IS NULL`
 	isLive        = `a.admitted_at IS NOT NULL AND a.ended_at IS NULL`
 
 	childrenInOrder = ` ORDER BY a.queue, a.runner, (-a.priority), a.run_id, a.id `
 	rootsInOrder    = ` ORDER BY a.queue, a.runner, (-a.priority), a.id `
 )
 
-// Waiting is a group of queued actions that differ in nothing but their age: children of one run, or one root.
+// Waiting is a group of queued actions that differ only in age: children of one run, or one root.
 type Waiting struct {
-	Queue    string // as it is stored, which may be no name of a queue
+	Queue    string // as stored, which may not be the name of a queue
 	Root     bool
 	Runner   Runner
 	Priority int32
@@ -37,21 +37,21 @@ type Waiting struct {
 	RunLimit int32 // the run's largest number of concurrent actions; 0 means no limit
 	// IDs are the oldest actions of the group, oldest first. Backlog fills them in for roots, Members for children.
 	IDs []int64
-	// More tells that the group has more than IDs.
+	// More says that the group has more actions than IDs.
 	More bool
 }
 
-// Backlog is what waits, and the size of the live set.
+// Backlog is the queued actions and the size of the live set.
 type Backlog struct {
 	Waiting []Waiting
 	// Live counts the live actions that an executor runs.
 	Live int
-	// Truncated tells that more waits than was read.
+	// Truncated says that more actions wait than were read.
 	Truncated bool
 }
 
 const (
-	// What waits in each queue is read apart, so that a long queue hides no other.
+	// The backlog of each queue is read separately, so that a long queue does not hide others.
 	waitingRoots = `
 		WITH RECURSIVE names AS (
 			(SELECT a.queue FROM actions a WHERE ` + isQueuedRoot + rootsInOrder + `LIMIT 1)
@@ -60,13 +60,13 @@ const (
 			FROM names WHERE names.queue IS NOT NULL
 		)
 		SELECT names.queue, w.runner, w.priority, w.id
-		FROM names CROSS JOIN (VALUES (0::smallint), (1::smallint)) AS by (runner)
+		FROM names CROSS JOIN (VALUES (` + sqlExecutor + `::smallint), (` + sqlBuiltin + `::smallint)) AS by (runner)
 		CROSS JOIN LATERAL (
 			SELECT a.runner, a.priority, a.id FROM actions a
 			WHERE ` + isQueuedRoot + ` AND a.queue = names.queue AND a.runner = by.runner` + rootsInOrder + `LIMIT $1) AS w
 		WHERE names.queue IS NOT NULL`
 
-	// It hops from run to run, however much of each waits.
+	// It skips from run to run, however many actions of each wait.
 	waitingChildren = `
 		WITH RECURSIVE names AS (
 			(SELECT a.queue FROM actions a WHERE ` + isQueuedChild + childrenInOrder + `LIMIT 1)
@@ -89,11 +89,11 @@ const (
 		JOIN actions r ON r.id = w.run_id
 		WHERE names.queue IS NOT NULL`
 
-	liveCount = `SELECT count(*) FROM actions a WHERE ` + isLive + ` AND a.runner = 0`
+	liveCount = `SELECT count(*) FROM actions a WHERE ` + isLive + ` AND a.runner = ` + sqlExecutor
 )
 
-// Backlog reads up to limit waiting roots and up to limit runs with waiting children of each queue, in the order of
-// priority and age, in one round trip.
+// Backlog reads, for each queue, up to limit waiting roots and up to limit runs with waiting children, in the order
+// of priority and age, in one round trip.
 func (q *QueueReader) Backlog(ctx context.Context, limit int) (*Backlog, error) {
 	b := &Backlog{}
 	err := q.send(ctx, func(statements *pgx.Batch) {
@@ -124,12 +124,12 @@ func (q *QueueReader) Backlog(ctx context.Context, limit int) (*Backlog, error) 
 		statements.Queue(liveCount).QueryRow(func(row pgx.Row) error { return row.Scan(&b.Live) })
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the queue: %w", err)
+		return nil, fmt.Errorf("read queued actions: %w", err)
 	}
 	return b, nil
 }
 
-// members reads the oldest of some groups of children.
+// members reads the oldest actions of groups of children.
 const members = `
 	SELECT g.n, w.id
 	FROM unnest($1::text[], $2::smallint[], $3::integer[], $4::bigint[]) WITH ORDINALITY AS g (queue, runner, behind, run_id, n)
@@ -165,13 +165,13 @@ func (q *QueueReader) Members(ctx context.Context, groups []*Waiting, depth int)
 		})
 	})
 	if err != nil {
-		return fmt.Errorf("read the queue: %w", err)
+		return fmt.Errorf("read queued actions: %w", err)
 	}
 	return nil
 }
 
-// send reads in one round trip, in one transaction whose statements must use the partial indexes, whatever the planner
-// knows of the tables.
+// send reads in one round trip and one transaction whose statements must use the partial indexes, whatever statistics
+// the planner has.
 func (q *QueueReader) send(ctx context.Context, queue func(*pgx.Batch)) error {
 	var statements pgx.Batch
 	statements.Queue(planning)

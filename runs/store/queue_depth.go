@@ -10,8 +10,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
-// The depth of a queue with a limit is counted in the transaction that adds to it, under a lock of the queue, so that no
-// two writers fill the same place. The locks come before those of runs, in the order of names.
+// The depth of a queue with a limit is counted in the transaction that adds to the queue, under a lock of the queue,
+// so that two writers cannot take the same place. These locks are taken before those of runs, in name order.
 const (
 	lockQueues = `SELECT count(pg_advisory_xact_lock(hashtextextended('flyte queue ' || name, 0))) FROM unnest($1::text[]) AS name`
 
@@ -28,7 +28,7 @@ const (
 		LIMIT $2) AS w`
 )
 
-// queueDepths adds what a batch must know of the queues that it adds actions to, as far as their depth is limited.
+// queueDepths adds the depth of the queues with a limit that the batch adds actions to.
 func (b *batch) queueDepths(statements *pgx.Batch, names map[string]struct{}) {
 	var limited []*queues.Queue
 	for name := range names {
@@ -58,7 +58,7 @@ func (b *batch) queueDepths(statements *pgx.Batch, names map[string]struct{}) {
 	}
 }
 
-// enter takes a place in the queue for a new action that is going to wait, or says that the queue is full.
+// enter takes a place in the queue for a new action that will wait, or returns an error when the queue is full.
 func (b *batch) enter(r, root *row) error {
 	q := b.queues.Of(r.Queue)
 	if q.MaxDepth == 0 || r.ActionType != actionTask || r.Phase != state.Queued || b.direct(r, root) {
@@ -66,7 +66,7 @@ func (b *batch) enter(r, root *row) error {
 	}
 	depth, counted := b.depths[q]
 	if !counted {
-		return nil // operations that make actions say which queues they add to
+		return nil // operations that create actions declare the queues they add to
 	}
 	if depth >= q.MaxDepth {
 		return rpc.ResourceExhausted("queue %s is full: it has %d of the %d actions that may wait in it, try again later", q.Name, depth, q.MaxDepth)
@@ -75,9 +75,9 @@ func (b *batch) enter(r, root *row) error {
 	return nil
 }
 
-// direct tells whether a new action may be admitted by the transaction that records it: the gate lets it, and no limit of
-// its run or its queue concerns it. What the engine itself runs takes no place of the installation.
+// direct reports whether the transaction that records a new action may admit it: the gate is open, and no limit of
+// its run or queue applies. An action that the runs service runs itself takes no place of the installation.
 func (b *batch) direct(r, root *row) bool {
 	return r.ActionType == actionTask && r.Hold == HoldNone && root.MaxConcurrency == 0 &&
-		(b.open > 0 || r.Runner == RunnerEngine) && b.queues.Of(r.Queue).Direct(r.ParentName == nil)
+		(b.open > 0 || r.Runner == RunnerBuiltin) && b.queues.Of(r.Queue).Direct(r.ParentName == nil)
 }

@@ -8,49 +8,49 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// isLeaf: it waits for no task of its own. The order asks for the index that has the parent.
+// isLeaf: it does not wait for a task of its own. The order forces the index that has the parent.
 const isLeaf = `(SELECT c.id FROM actions c
-	WHERE c.run_id = a.run_id AND c.parent_name BETWEEN a.name AND a.name AND c.ended_at IS NULL AND c.action_type = 1
+	WHERE c.run_id = a.run_id AND c.parent_name BETWEEN a.name AND a.name AND c.ended_at IS NULL AND c.action_type = ` + sqlTask + `
 	ORDER BY c.parent_name LIMIT 1) IS NULL`
 
-// LoadScope says of what to count the load: of everything, or of some queues as they are stored and of some runs.
+// LoadScope says what to count the load of: everything, or some queues (as stored) and some runs.
 type LoadScope struct {
 	All    bool
 	Queues []string
 	Runs   []int64
 }
 
-// Load is how much is under way. Actions that wait for a task of their own count for nothing.
+// Load is the number of live actions. Actions that wait for a task of their own do not count.
 type Load struct {
-	// Parts has what is under way by queue and run, of the queues in the scope.
+	// Parts has the live actions by queue and run, for the queues in the scope.
 	Parts []LoadPart
 	// Runs counts the actions of the runs in the scope; with All, of every run.
 	Runs map[int64]int
 }
 
-// LoadPart is what a run has under way in a queue.
+// LoadPart is the live actions of one run in one queue.
 type LoadPart struct {
 	Queue string
 	RunID int64
-	// Actions counts the places taken, Executor those of them that an executor runs.
+	// Actions is the number of places taken; Executor is how many of them an executor runs.
 	Actions, Executor int
-	// Root tells that the root action is among them, or waits for its children.
+	// Root says that the root action is among them or waits for its children.
 	Root bool
 }
 
 const (
 	loadParts = `
-		SELECT a.queue, a.run_id, count(*) FILTER (WHERE l.leaf), count(*) FILTER (WHERE l.leaf AND a.runner = 0),
+		SELECT a.queue, a.run_id, count(*) FILTER (WHERE l.leaf), count(*) FILTER (WHERE l.leaf AND a.runner = ` + sqlExecutor + `),
 			bool_or(a.parent_name IS NULL)
 		FROM actions a CROSS JOIN LATERAL (SELECT ` + isLeaf + ` AS leaf OFFSET 0) AS l
 		WHERE ` + isLive
 	loadByQueue  = ` GROUP BY a.queue, a.run_id`
-	loadOfQueues = ` AND a.queue = ANY($1) AND a.queue <> ''` // the second is the predicate of the index
+	loadOfQueues = ` AND a.queue = ANY($1) AND a.queue <> ''` // the second condition is the predicate of the index
 
 	loadOfRuns = `SELECT a.run_id, count(*) FROM actions a WHERE a.run_id = ANY($1) AND ` + isLive + ` AND ` + isLeaf + ` GROUP BY a.run_id`
 )
 
-// Load counts what is under way, in one round trip; of an empty scope in none.
+// Load counts live actions in one round trip; an empty scope needs none.
 func (q *QueueReader) Load(ctx context.Context, scope LoadScope) (*Load, error) {
 	load := &Load{Runs: map[int64]int{}}
 	if !scope.All && len(scope.Queues) == 0 && len(scope.Runs) == 0 {
@@ -76,7 +76,7 @@ func (q *QueueReader) Load(ctx context.Context, scope LoadScope) (*Load, error) 
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("count what is under way: %w", err)
+		return nil, fmt.Errorf("count live actions: %w", err)
 	}
 	return load, nil
 }
@@ -95,14 +95,14 @@ func (l *Load) addParts(all bool) func(pgx.Rows) error {
 	}
 }
 
-// Depth is how much waits in a queue as it is stored.
+// Depth is the number of waiting actions of a queue, as stored.
 type Depth struct {
 	Queue  string
 	Waits  int
-	Oldest time.Time // when the one was created that has waited longest
+	Oldest time.Time // when the longest waiting action was created
 }
 
-// Depths counts what waits, held actions too, by queue as it is stored.
+// Depths counts waiting actions, including held ones, by queue as stored.
 func (q *QueueReader) Depths(ctx context.Context) ([]Depth, error) {
 	const query = `
 		SELECT w.queue, count(*), min(w.created_at) FROM (
@@ -118,7 +118,7 @@ func (q *QueueReader) Depths(ctx context.Context) ([]Depth, error) {
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("count what waits: %w", err)
+		return nil, fmt.Errorf("count waiting actions: %w", err)
 	}
 	return depths, nil
 }

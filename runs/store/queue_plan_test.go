@@ -10,9 +10,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// TestTheQueueReadsNoHistory asks everything that admission, the depth of queues and explanations ask, with much history,
-// a long queue, and statistics that know nothing of it or all. What is read depends on what is asked for alone.
-func TestTheQueueReadsNoHistory(t *testing.T) {
+// TestQueueReadsNoHistory runs every query of admission, of queue depths and of explanations, with much history, a
+// long queue, and missing or complete statistics. The amount read must depend on the request alone.
+func TestQueueReadsNoHistory(t *testing.T) {
 	for _, analyzed := range []bool{false, true} {
 		pool, _ := seeded(t, seedScale(t, 20))
 		const waiting = 20_000
@@ -79,7 +79,7 @@ func TestTheQueueReadsNoHistory(t *testing.T) {
 		})
 		require.NoError(t, w.Stop(context.WithoutCancel(t.Context())))
 
-		// Recording into a queue with a limit counts what waits there, no more.
+		// Recording into a queue with a limit counts the waiting actions there and nothing else.
 		limited := counted(t, pool)
 		before := tuplesRead(t, pool)
 		writer := store.NewWriter(store.DefaultWriterConfig(), store.WriterDeps{Pool: limited, Replica: "test", Queues: queues.New([]queues.Queue{

@@ -11,20 +11,20 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// Reader answers what lists and details ask, from one statement or one snapshot each.
+// Reader serves lists and details, each from one statement or one snapshot.
 type Reader struct {
 	pool *pgxpool.Pool
 }
 
-// NewReader makes a reader on a pool that it does not own.
+// NewReader returns a reader on a pool that the caller owns.
 func NewReader(pool *pgxpool.Pool) *Reader { return &Reader{pool: pool} }
 
-// planned makes every execution of a list be planned for its own values: a plan that suits one phase or task can be
-// a thousand times too slow for another. The parameter types are cached, so it stays at one round trip.
+// planned forces a new plan for every execution of a list: a plan for one phase or task can be a thousand times too
+// slow for another. The parameter types are cached, so a list still takes one round trip.
 const planned = pgx.QueryExecModeCacheDescribe
 
-// Spec reads the encoded message with a digest. It answers data loss when there is none, since rows keep digests
-// of stored specs only.
+// Spec reads the encoded message with a digest. It returns DataLoss when the spec is missing, since rows refer only
+// to stored specs.
 func (r *Reader) Spec(ctx context.Context, digest []byte) ([]byte, error) {
 	var body []byte
 	err := r.pool.QueryRow(ctx, `SELECT body FROM specs WHERE digest = $1`, digest).Scan(&body)
@@ -37,7 +37,7 @@ func (r *Reader) Spec(ctx context.Context, digest []byte) ([]byte, error) {
 	return body, nil
 }
 
-// snapshot runs fn in a transaction that sees one moment of the database.
+// snapshot runs fn in a transaction with a consistent snapshot of the database.
 func (r *Reader) snapshot(ctx context.Context, fn func(pgx.Tx) error) error {
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	return pgx.BeginTxFunc(ctx, r.pool, options, fn)

@@ -13,16 +13,16 @@ import (
 type SourceRun struct {
 	ID   int64 `db:"id"`
 	Name string
-	// RunSpec is the encoded task.RunSpec, which says what that run itself had to run again; empty when it has none.
+	// RunSpec is the encoded task.RunSpec, which names what that run itself ran again; empty when it has none.
 	RunSpec []byte
 }
 
 // maxSources bounds how many runs back a recovery looks.
 const maxSources = 32
 
-// RecoverySources reads the runs behind a recovery, nearest first: the named one, when it recovered another one too, that
-// one, and so on. A run is only ever recovered by younger ones: one that is not older than the run with the id younger has
-// taken the name after the real source was deleted, and is left out.
+// RecoverySources reads the chain of runs behind a recovery, nearest first: the named run, then the run that it
+// recovered, and so on. A recovery is always younger than its source, so a run that is not older than the run with
+// the id younger took the name after the real source was deleted, and is left out.
 func (r *Reader) RecoverySources(ctx context.Context, source ident.Run, younger int64) ([]SourceRun, error) {
 	const query = `
 		WITH RECURSIVE chain AS (
@@ -32,7 +32,7 @@ func (r *Reader) RecoverySources(ctx context.Context, source ident.Run, younger 
 			SELECT a.id, a.run_name, a.relation_type, a.relation_run, a.run_spec_digest, chain.depth + 1
 			FROM chain JOIN actions a ON a.project = $1 AND a.domain = $2 AND a.run_name = chain.relation_run
 				AND a.parent_name IS NULL AND a.id < chain.id
-			WHERE chain.relation_type = 2 AND chain.relation_run <> '' AND chain.depth < $5
+			WHERE chain.relation_type = ` + sqlRecovery + ` AND chain.relation_run <> '' AND chain.depth < $5
 		)
 		SELECT chain.id, chain.run_name, s.body FROM chain LEFT JOIN specs s ON s.digest = chain.run_spec_digest ORDER BY chain.depth`
 	rows, err := r.pool.Query(ctx, query, source.Project, source.Domain, source.Name, younger, maxSources)
@@ -46,7 +46,7 @@ func (r *Reader) RecoverySources(ctx context.Context, source ident.Run, younger 
 	return runs, nil
 }
 
-// WithAncestors answers those of the names that exist in one of the runs, and the names of everything above them.
+// WithAncestors returns those of the names that exist in one of the runs, and the names of all their ancestors.
 func (r *Reader) WithAncestors(ctx context.Context, runIDs []int64, names []string) ([]string, error) {
 	const query = `
 		WITH RECURSIVE up AS (
@@ -70,7 +70,7 @@ func (r *Reader) WithAncestors(ctx context.Context, runIDs []int64, names []stri
 	return found, nil
 }
 
-// Result is how an action of a source run ended, as far as a recovery needs it.
+// Result is the part of a finished action in a source run that a recovery needs.
 type Result struct {
 	RunID         int64
 	RunName       string
@@ -94,7 +94,7 @@ type Result struct {
 const resultColumns = `run_id, run_name, name, parent_name, action_group, action_type, phase, task_name, task_type, short_name,
 	function_name, spec_digest, input_uri, output_uri, report_uri, signal, recovered_from`
 
-// Results reads the actions of one name in some runs; at most one of each.
+// Results reads the actions of one name in some runs, at most one of each run.
 func (r *Reader) Results(ctx context.Context, runIDs []int64, name string) ([]Result, error) {
 	const query = `
 		SELECT ` + resultColumns + ` FROM unnest($1::bigint[]) AS k (run)
@@ -103,11 +103,12 @@ func (r *Reader) Results(ctx context.Context, runIDs []int64, name string) ([]Re
 	return r.results(ctx, query, runIDs, name)
 }
 
-// TraceResults reads the traces below the actions of one name in some runs, oldest first in each, up to a limit.
+// TraceResults reads the traces below the actions of one name in some runs, oldest first within each run, up to a
+// limit.
 func (r *Reader) TraceResults(ctx context.Context, runIDs []int64, parent string, limit int) ([]Result, error) {
 	const query = `
 		SELECT ` + resultColumns + ` FROM actions
-		WHERE run_id = ANY($1) AND parent_name = $2 AND action_type = 2 ORDER BY id LIMIT $3`
+		WHERE run_id = ANY($1) AND parent_name = $2 AND action_type = ` + sqlTrace + ` ORDER BY id LIMIT $3`
 	return r.results(ctx, query, runIDs, parent, limit)
 }
 
@@ -122,8 +123,7 @@ func (r *Reader) results(ctx context.Context, query string, args ...any) (result
 	return results, nil
 }
 
-// byIndex runs a query that is to reach its rows through indexes, whatever the statistics of young tables say. It costs
-// one round trip.
+// byIndex runs a query that must use indexes, whatever the statistics of young tables say. It costs one round trip.
 func (r *Reader) byIndex(ctx context.Context, query string, args []any, collect func(pgx.Rows) error) error {
 	const walk = `SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin']) AS name`
 	var batch pgx.Batch // one transaction, which is what the settings are local to
@@ -132,7 +132,7 @@ func (r *Reader) byIndex(ctx context.Context, query string, args []any, collect 
 	return r.pool.SendBatch(ctx, &batch).Close()
 }
 
-// PreviewedAction is an action of a run that might be recovered.
+// PreviewedAction is an action of a run in the preview of its recovery.
 type PreviewedAction struct {
 	ID         int64
 	Name       string
@@ -143,8 +143,8 @@ type PreviewedAction struct {
 	SpecDigest []byte
 }
 
-// EachAction calls fn with all actions of a run, parents before their children, in a fixed order. It holds no more than a
-// few rows at a time. An error of fn ends it.
+// EachAction calls fn with all actions of a run, parents before children, in a fixed order. It holds only a few rows
+// in memory. An error of fn stops it and is returned.
 func (r *Reader) EachAction(ctx context.Context, runID int64, fn func(*PreviewedAction) error) error {
 	const query = `
 		SELECT id, name, parent_name, action_type, phase, output_uri, spec_digest FROM actions WHERE run_id = $1 ORDER BY created_at, id`

@@ -27,7 +27,7 @@ func newTrace(run, parent, name string, phase state.Phase, began time.Time) stor
 	return trace
 }
 
-func TestATraceThatRanAgainIsAnotherAttempt(t *testing.T) {
+func TestTraceThatRanAgainIsAnotherAttempt(t *testing.T) {
 	w := newWriting(t)
 	w.create("r")
 	record := func(phase state.Phase) store.NewAction {
@@ -89,8 +89,8 @@ func TestRecoveredTracesComeWithTheirParent(t *testing.T) {
 	require.EqualValues(t, 5, w.number(`SELECT last_seq FROM actions WHERE parent_name IS NULL`))
 }
 
-// TestARecoveryReadsWhatItConcerns looks for results in a wide run that no statistics know.
-func TestARecoveryReadsWhatItConcerns(t *testing.T) {
+// TestRecoveryReadsOnlyItsResults looks for results in a wide run without statistics.
+func TestRecoveryReadsOnlyItsResults(t *testing.T) {
 	pool := pgtest.New(t, store.Migrations())
 	w := writingOn(t, pool)
 	w.create("source")

@@ -12,20 +12,20 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
-// Retention finds runs that have outlived their use and deletes their rows. It is the one writer of actions beside
-// Writer, and touches only what Writer has no more to do with: a run that has ended is taken out of sight under the lock
-// of its root, after which no operation finds it.
+// Retention finds expired runs and deletes their rows. Apart from Writer it is the only code that changes actions,
+// and it changes only finished runs: it first hides the run under the lock of its root, after which no operation
+// finds it.
 type Retention struct {
 	pool    *pgxpool.Pool
 	replica string
 }
 
-// NewRetention makes it on a pool that it does not own. replica is the name that notifications carry.
+// NewRetention returns a store on a pool that the caller owns. replica is the name that notifications carry.
 func NewRetention(pool *pgxpool.Pool, replica string) *Retention {
 	return &Retention{pool: pool, replica: replica}
 }
 
-// Expiry says which runs have outlived their use.
+// Expiry says which runs are expired.
 type Expiry struct {
 	// EndedBefore is the age limit; zero means none.
 	EndedBefore time.Time
@@ -42,11 +42,11 @@ type ExpiredRun struct {
 	OutputBase string
 	CreatedAt  time.Time
 	EndedAt    time.Time
-	// Surplus says that there are as many younger runs as are kept; else the run is too old.
+	// Surplus says that the configured number of runs to keep are all younger; otherwise the run is too old.
 	Surplus bool
 }
 
-// Cut is the place among the runs of a scope from which on they are surplus.
+// Cut is the position among the runs of a scope from which runs are surplus.
 type Cut struct {
 	CreatedAt time.Time
 	ID        int64
@@ -57,7 +57,7 @@ func (r *Retention) Scopes(ctx context.Context) ([]Scope, error) {
 	return NewWatchReader(r.pool).Scopes(ctx)
 }
 
-// Cut finds the newest run that is surplus; the zero Cut when none is.
+// Cut finds the newest surplus run; the zero Cut when there is none.
 func (r *Retention) Cut(ctx context.Context, scope Scope, keep int) (Cut, error) {
 	if keep <= 0 {
 		return Cut{}, nil
@@ -73,20 +73,22 @@ func (r *Retention) Cut(ctx context.Context, scope Scope, keep int) (Cut, error)
 }
 
 const (
-	// isFree: nothing of the run is under way, and no other run uses what lies below its directory or recovers from it.
-	// The bounds are the first text that begins with the directory, and the first behind all of those: '0' follows '/'.
+	// isFree: nothing of the run is live, and no other run uses data below its directory or recovers from it. The
+	// bounds are the first string that starts with the directory, and the first string after all of those: '0'
+	// follows '/'.
 	isFree = `NOT EXISTS (SELECT FROM actions u WHERE u.run_id = a.run_id AND u.ended_at IS NULL)
 		AND NOT EXISTS (SELECT FROM actions s WHERE s.project = a.project AND s.domain = a.domain AND s.relation_run = a.run_name
-			AND s.relation_run <> '' AND (s.relation_type = 2 OR s.ended_at IS NULL))
+			AND s.relation_run <> '' AND (s.relation_type = ` + sqlRecovery + ` OR s.ended_at IS NULL))
 		AND (a.run_output_base = '' OR (
 			NOT EXISTS (SELECT FROM actions i WHERE i.parent_name IS NULL AND i.run_id <> a.id
 				AND i.input_uri ~>=~ a.run_output_base AND i.input_uri ~<~ (left(a.run_output_base, -1) || '0'))
 			AND NOT EXISTS (SELECT FROM actions w WHERE w.parent_name IS NULL AND w.run_id <> a.id
 				AND w.run_output_base ~>=~ a.run_output_base AND w.run_output_base ~<~ (left(a.run_output_base, -1) || '0'))
-			AND NOT EXISTS (SELECT FROM actions o WHERE (o.phase = 10 OR o.cache_status = 2) AND o.run_id <> a.id
+			AND NOT EXISTS (SELECT FROM actions o WHERE (o.phase = ` + sqlRecovered + ` OR o.cache_status = ` + sqlCacheHit + `) AND o.run_id <> a.id
 				AND o.output_uri ~>=~ a.run_output_base AND o.output_uri ~<~ (left(a.run_output_base, -1) || '0'))))`
 
-	// isExpired has the scope in $1 and $2, the limits in $3 to $6. What has ended before the age limit was created before.
+	// isExpired has the scope in $1 and $2, the limits in $3 to $6. A run that ended before the age limit was created
+	// before it.
 	isExpired = `a.parent_name IS NULL AND a.project = $1 AND a.domain = $2 AND a.created_at <= greatest($3::timestamptz, $5::timestamptz)
 		AND a.ended_at < $4 AND (a.ended_at < $3 OR (a.created_at, a.id) <= ($5::timestamptz, $6::bigint))`
 )
@@ -95,8 +97,8 @@ func (e Expiry) arguments(scope Scope, cut Cut) []any {
 	return []any{planned, scope.Project, scope.Domain, e.EndedBefore, e.Settled, cut.CreatedAt, cut.ID}
 }
 
-// Expired reads the next runs of a scope that may be deleted, oldest first, after one of them; the zero Cut is before
-// the first.
+// Expired reads the next runs of a scope that may be deleted, oldest first, after a given position; the zero Cut is
+// before the first.
 func (r *Retention) Expired(ctx context.Context, scope Scope, e Expiry, cut, after Cut, limit int) ([]ExpiredRun, error) {
 	rows, err := r.pool.Query(ctx, `
 		SELECT a.id, a.project, a.domain, a.run_name, a.run_output_base, a.created_at, a.ended_at, (a.created_at, a.id) <= ($5::timestamptz, $6::bigint)

@@ -8,19 +8,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/flyte-binary/flyte-binary/runs/seed"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
-// BenchmarkWriterBesideRetention measures how long recording an action takes while a run of 50,000 actions is deleted,
-// and how fast that goes.
+// BenchmarkWriterBesideRetention measures how long recording an action takes while a run of 50,000 actions is
+// deleted, and how long the deletion takes.
 func BenchmarkWriterBesideRetention(b *testing.B) {
 	for _, deleting := range []bool{false, true} {
 		b.Run(fmt.Sprintf("deleting=%v", deleting), func(b *testing.B) {
 			w := newWriting(b)
-			config := seed.DefaultConfig()
+			config := storetest.DefaultConfig()
 			config.Project, config.Domain, config.Runs, config.Wide, config.Events = "p", "d", 0, 50_000, 3
-			require.NoError(b, seed.Fill(b.Context(), w.pool, config))
+			require.NoError(b, storetest.Fill(b.Context(), w.pool, config))
 			keeper := store.NewRetention(w.pool, "test")
 			var wide int64
 			require.NoError(b, w.pool.QueryRow(b.Context(), `UPDATE actions SET phase = 5, ended_at = now() WHERE name = 'a0' RETURNING id`).Scan(&wide))

@@ -19,11 +19,11 @@ type Deletion struct {
 	BlobsGone  bool
 }
 
-// Mark takes a run out of everybody's sight, if it still has ended and is in nobody's use; else it answers false. What
-// is left of it is unreachable from then on, and waits to be deleted.
+// Mark hides a run, if it is still finished and unused; otherwise it returns false. Its rows are unreachable from
+// then on and wait to be deleted.
 func (r *Retention) Mark(ctx context.Context, runID int64, now time.Time) (marked bool, err error) {
 	err = pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
-		// Whoever writes to the run holds this lock, and finds nothing after us.
+		// Every writer to the run takes this lock, and finds nothing after this transaction.
 		const lock = `SELECT id FROM actions WHERE id = $1 AND parent_name IS NULL AND ended_at IS NOT NULL FOR UPDATE`
 		var id int64
 		err := tx.QueryRow(ctx, lock, runID).Scan(&id)
@@ -56,7 +56,7 @@ func (r *Retention) Mark(ctx context.Context, runID int64, now time.Time) (marke
 	return marked, nil
 }
 
-// Unfinished reads deletions that are not complete, oldest first, after one of them; 0 is before the first.
+// Unfinished reads incomplete deletions, oldest first, after one of them; 0 is before the first.
 func (r *Retention) Unfinished(ctx context.Context, after int64, limit int) ([]Deletion, error) {
 	rows, err := r.pool.Query(ctx, `
 		SELECT run_id, project, domain, run_name, output_base, blobs_gone_at IS NOT NULL FROM run_deletions
@@ -74,15 +74,15 @@ func (r *Retention) Unfinished(ctx context.Context, after int64, limit int) ([]D
 	return found, nil
 }
 
-// BlobsGone notes that the blobs of a run are deleted.
+// BlobsGone records that the blobs of a run are deleted.
 func (r *Retention) BlobsGone(ctx context.Context, runID int64, now time.Time) error {
 	if _, err := r.pool.Exec(ctx, `UPDATE run_deletions SET blobs_gone_at = $2 WHERE run_id = $1`, runID, now); err != nil {
-		return fmt.Errorf("note that the blobs of run %d are gone: %w", runID, err)
+		return fmt.Errorf("record that the blobs of run %d are deleted: %w", runID, err)
 	}
 	return nil
 }
 
-// DeleteRows deletes some of the rows of a run that is marked, and tells how many; 0 means that none is left.
+// DeleteRows deletes some of the rows of a marked run and returns how many; 0 means that none are left.
 func (r *Retention) DeleteRows(ctx context.Context, runID int64, limit int) (int, error) {
 	tag, err := r.pool.Exec(ctx, `
 		DELETE FROM action_events WHERE run_id = $1 AND EXISTS (SELECT FROM run_deletions WHERE run_id = $1)
@@ -109,15 +109,15 @@ func (r *Retention) DeleteRows(ctx context.Context, runID int64, limit int) (int
 	return deleted, nil
 }
 
-// RowsGone notes that nothing is left of a run.
+// RowsGone records that all rows of a run are deleted.
 func (r *Retention) RowsGone(ctx context.Context, runID int64, now time.Time) error {
 	if _, err := r.pool.Exec(ctx, `UPDATE run_deletions SET rows_gone_at = $2 WHERE run_id = $1`, runID, now); err != nil {
-		return fmt.Errorf("note that the rows of run %d are gone: %w", runID, err)
+		return fmt.Errorf("record that the rows of run %d are deleted: %w", runID, err)
 	}
 	return nil
 }
 
-// FreeNames lets names be used again whose runs were gone before a time.
+// FreeNames frees the names of runs whose deletion was complete before a time.
 func (r *Retention) FreeNames(ctx context.Context, before time.Time) error {
 	if _, err := r.pool.Exec(ctx, `DELETE FROM run_deletions WHERE rows_gone_at < $1`, before); err != nil {
 		return fmt.Errorf("free the names of deleted runs: %w", err)

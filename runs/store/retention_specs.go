@@ -9,27 +9,27 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Specs are shared by all that refer to them, and stored once. Whoever stores one, or a row that refers to one, holds
-// keepSpecs until its transaction ends; the sweep holds dropSpecs, so that no spec vanishes between the two. A memory
-// of what is stored is good for one generation of spec_sweeps, read under the lock.
+// Specs are shared by all rows that refer to them, and stored once. A transaction that stores a spec, or a row that
+// refers to one, holds keepSpecs until it ends; the sweep holds dropSpecs, so that no spec vanishes in between. A
+// cache of stored digests is valid for one generation of spec_sweeps, read under the lock.
 const (
 	keepSpecs      = `SELECT pg_advisory_xact_lock_shared(7421850001)`
 	dropSpecs      = `SELECT pg_advisory_xact_lock(7421850001)`
 	specGeneration = `SELECT generation FROM spec_sweeps WHERE only_one`
 
-	// specWait is how long the sweep waits for the writers, who wait behind it meanwhile.
+	// specWait bounds how long the sweep waits for writers; new writers queue behind it meanwhile.
 	specWait = `SET LOCAL lock_timeout = '200ms'`
 
-	// isUnused names every column that refers to specs; a test holds it against the schema.
+	// isUnused names every column that refers to specs; a test checks it against the schema.
 	isUnused = `NOT EXISTS (SELECT FROM actions WHERE spec_digest = c.digest)
 		AND NOT EXISTS (SELECT FROM actions WHERE run_spec_digest = c.digest)
 		AND NOT EXISTS (SELECT FROM tasks WHERE spec_digest = c.digest)`
 )
 
-// SweepSpecs deletes specs to which deleted rows were the last to refer, and tells how many candidates it looked at; 0
-// means that none is left, or that writers were in the way.
+// SweepSpecs deletes specs whose last references were in deleted rows, and returns how many candidates it checked; 0
+// means that none are left, or that writers held the lock.
 func (r *Retention) SweepSpecs(ctx context.Context, limit int) (looked int, err error) {
-	// Those in use are told apart without anybody waiting for it.
+	// Candidates in use are sorted out before the lock, so that no writer waits for it.
 	rows, err := r.pool.Query(ctx, `
 		SELECT c.digest, `+isUnused+` FROM (SELECT digest FROM spec_candidates ORDER BY digest LIMIT $1) AS c`, limit)
 	if err != nil {

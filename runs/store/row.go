@@ -34,6 +34,7 @@ type Action struct {
 	ReportURI        string     `db:"report_uri"`
 	CacheKey         string     `db:"cache_key"`
 	Queue            string     `db:"queue"`
+	Cluster          string     `db:"cluster"` // set by the writer from the queue
 	Priority         int32      `db:"priority"`
 	Runner           Runner     `db:"runner"`
 	Hold             Hold       `db:"hold"`
@@ -77,22 +78,22 @@ type Root struct {
 	RelationRun     string            `db:"relation_run"`
 }
 
-// Runner says who runs a task action.
+// Runner says what runs a task action.
 type Runner int16
 
 // The runners.
 const (
 	RunnerExecutor Runner = 0 // an executor, through a TaskAction
-	RunnerEngine   Runner = 1 // the engine itself, without any object in the cluster
+	RunnerBuiltin  Runner = 1 // this process, without any object in the cluster
 )
 
-// Hold says what has to be settled before a queued task action may be admitted.
+// Hold says what must be resolved before a queued task action may be admitted.
 type Hold int16
 
 // The holds.
 const (
 	HoldNone        Hold = 0
-	HoldCache       Hold = 1 // its key is to be looked up in the cache
+	HoldCache       Hold = 1 // its key must be looked up in the cache
 	HoldReservation Hold = 2 // another action computes the same key
 )
 

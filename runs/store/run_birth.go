@@ -12,13 +12,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// RunBirth is what the numbers and times of a run's actions count from.
+// RunBirth has the base values for the numbers and times of a run's actions.
 type RunBirth struct {
 	RunID     int64
 	CreatedAt time.Time
 }
 
-// RunBirth finds a run. It answers a not-found domain error when there is none.
+// RunBirth finds a run. It returns NotFound when the run does not exist.
 func (r *Reader) RunBirth(ctx context.Context, run ident.Run) (RunBirth, error) {
 	const query = `SELECT id, created_at FROM actions WHERE project = $1 AND domain = $2 AND run_name = $3 AND parent_name IS NULL`
 	var birth RunBirth

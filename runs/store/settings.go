@@ -12,11 +12,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// SettingsKey is a scope of settings: neither is the whole installation, a domain alone that domain, both a project in
-// a domain.
+// SettingsKey is a scope of settings: empty is the whole installation, a domain alone is that domain, and both are a
+// project in a domain.
 type SettingsKey struct{ Domain, Project string }
 
-// String names the scope for people.
+// String returns the scope for messages.
 func (k SettingsKey) String() string {
 	switch {
 	case k.Domain == "":
@@ -35,13 +35,13 @@ type SettingsRow struct {
 	Version int64  // from 1
 }
 
-// Settings stores settings, each scope with a version.
+// Settings stores settings, one version per scope.
 type Settings struct{ pool *pgxpool.Pool }
 
-// NewSettings makes a store on a pool that it does not own.
+// NewSettings returns a store on a pool that the caller owns.
 func NewSettings(pool *pgxpool.Pool) *Settings { return &Settings{pool: pool} }
 
-// Levels reads what is stored for a scope and for those above it, from the broadest to the narrowest.
+// Levels reads the settings of a scope and of the scopes above it, broadest first.
 func (s *Settings) Levels(ctx context.Context, key SettingsKey) ([]SettingsRow, error) {
 	rows, err := s.pool.Query(ctx, `
 		SELECT domain, project, body, version FROM settings
@@ -59,7 +59,7 @@ func (s *Settings) Levels(ctx context.Context, key SettingsKey) ([]SettingsRow, 
 	return levels, nil
 }
 
-// Create stores the first settings of a scope, as version 1; already exists when it has some.
+// Create stores the first settings of a scope, as version 1. It returns AlreadyExists when the scope has settings.
 func (s *Settings) Create(ctx context.Context, key SettingsKey, body []byte, now time.Time) error {
 	tag, err := s.pool.Exec(ctx, `
 		INSERT INTO settings (domain, project, body, version, updated_at) VALUES ($1, $2, $3, 1, $4) ON CONFLICT DO NOTHING`,
@@ -73,8 +73,8 @@ func (s *Settings) Create(ctx context.Context, key SettingsKey, body []byte, now
 	return nil
 }
 
-// Update replaces the settings of a scope that are at a version, and returns the next version; not found when there are
-// none, failed precondition when they are at another.
+// Update replaces the settings of a scope at a version and returns the next version. It returns NotFound when the
+// scope has no settings, FailedPrecondition when they are at another version.
 func (s *Settings) Update(ctx context.Context, key SettingsKey, version int64, body []byte, now time.Time) (int64, error) {
 	var next, stored int64
 	err := s.pool.QueryRow(ctx, `
@@ -94,5 +94,5 @@ func (s *Settings) Update(ctx context.Context, key SettingsKey, version int64, b
 	case err != nil:
 		return 0, fmt.Errorf("read settings of %s: %w", key, err)
 	}
-	return 0, rpc.FailedPrecondition("settings of %s are at version %d, not %d: somebody changed them meanwhile", key, stored, version)
+	return 0, rpc.FailedPrecondition("settings of %s are at version %d, not %d: they were changed in the meantime", key, stored, version)
 }

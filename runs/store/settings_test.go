@@ -13,7 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-func TestSettings(t *testing.T) {
+func TestSettingsAreVersioned(t *testing.T) {
 	stored := store.NewSettings(pgtest.New(t, store.Migrations()))
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	org, domain := store.SettingsKey{}, store.SettingsKey{Domain: "d"}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/list"
+	"github.com/flyte-binary/flyte-binary/runs/listquery"
 )
 
 const taskColumns = `t.project, t.domain, t.name, t.version, t.environment_name, t.function_name, t.short_name, t.task_type,
@@ -24,28 +24,28 @@ func taskTargets(t *Task) []any {
 }
 
 // taskFields are the fields by which clients filter and sort tasks.
-var taskFields = list.Schema{
-	Fields: map[string]list.Field{
-		"id":                {Expr: "t.id", Type: list.BigInt},
-		"project":           {Expr: "t.project", Type: list.Text},
-		"domain":            {Expr: "t.domain", Type: list.Text},
-		"name":              {Expr: "t.name", Type: list.Text},
-		"version":           {Expr: "t.version", Type: list.Text},
-		"environment":       {Expr: "t.environment_name", Type: list.Text},
-		"environment_name":  {Expr: "t.environment_name", Type: list.Text},
-		"function_name":     {Expr: "t.function_name", Type: list.Text},
-		"short_name":        {Expr: "t.short_name", Type: list.Text},
-		"task_type":         {Expr: "t.task_type", Type: list.Text},
-		"deployed_by":       {Expr: "t.deployed_by_subject", Type: list.Text},
-		"is_entrypoint":     {Expr: "t.is_entrypoint", Type: list.Bool},
-		"short_description": {Expr: "t.short_description", Type: list.Text},
-		"env_description":   {Expr: "t.env_description", Type: list.Text},
-		"created_at":        {Expr: "t.created_at", Type: list.Time},
-		"deployed_at":       {Expr: "t.created_at", Type: list.Time},
-		"updated_at":        {Expr: "t.updated_at", Type: list.Time},
+var taskFields = listquery.Schema{
+	Fields: map[string]listquery.Field{
+		"id":                {Expr: "t.id", Type: listquery.BigInt},
+		"project":           {Expr: "t.project", Type: listquery.Text},
+		"domain":            {Expr: "t.domain", Type: listquery.Text},
+		"name":              {Expr: "t.name", Type: listquery.Text},
+		"version":           {Expr: "t.version", Type: listquery.Text},
+		"environment":       {Expr: "t.environment_name", Type: listquery.Text},
+		"environment_name":  {Expr: "t.environment_name", Type: listquery.Text},
+		"function_name":     {Expr: "t.function_name", Type: listquery.Text},
+		"short_name":        {Expr: "t.short_name", Type: listquery.Text},
+		"task_type":         {Expr: "t.task_type", Type: listquery.Text},
+		"deployed_by":       {Expr: "t.deployed_by_subject", Type: listquery.Text},
+		"is_entrypoint":     {Expr: "t.is_entrypoint", Type: listquery.Bool},
+		"short_description": {Expr: "t.short_description", Type: listquery.Text},
+		"env_description":   {Expr: "t.env_description", Type: listquery.Text},
+		"created_at":        {Expr: "t.created_at", Type: listquery.Time},
+		"deployed_at":       {Expr: "t.created_at", Type: listquery.Time},
+		"updated_at":        {Expr: "t.updated_at", Type: listquery.Time},
 	},
 	ID:      "id",
-	Default: []list.Order{{Field: "created_at", Desc: true}},
+	Default: []listquery.Order{{Field: "created_at", Desc: true}},
 	Prefix:  "request.",
 }
 
@@ -73,15 +73,16 @@ type ListedTask struct {
 // TaskPage is a page of tasks.
 type TaskPage struct {
 	Tasks []ListedTask
-	// Token of the next page; empty on the last.
+	// Token is the token of the next page; empty on the last.
 	Token string
-	// Total counts the tasks of the scope's project, Filtered those of the whole list.
+	// Total counts the tasks of the scope's project, Filtered those of the whole filtered list.
 	Total, Filtered int64
 }
 
 // ListTasks reads a page of the latest versions of tasks, by default newest first.
 func (r *Reader) ListTasks(ctx context.Context, scope TaskScope, request *common.ListRequest) (*TaskPage, error) {
 	b, tokenScope := scope.conditions()
+	narrow(ctx, b, "t.project", "t.domain")
 	total := *b
 	if scope.DeployedBy != nil {
 		b.Equal("t.deployed_by_subject", *scope.DeployedBy)
@@ -111,8 +112,8 @@ func (r *Reader) ListTasks(ctx context.Context, scope TaskScope, request *common
 	return page, nil
 }
 
-func (s TaskScope) conditions() (*list.Builder, []string) {
-	b := &list.Builder{}
+func (s TaskScope) conditions() (*listquery.Builder, []string) {
+	b := &listquery.Builder{}
 	b.Where("t.is_latest")
 	if s.Project != "" {
 		b.Equal("t.project", s.Project)
@@ -123,11 +124,11 @@ func (s TaskScope) conditions() (*list.Builder, []string) {
 	return b, []string{"tasks", s.Project, s.Domain}
 }
 
-func countTasks(ctx context.Context, tx pgx.Tx, b *list.Builder, count *int64) error {
+func countTasks(ctx context.Context, tx pgx.Tx, b *listquery.Builder, count *int64) error {
 	return tx.QueryRow(ctx, `SELECT count(*) FROM tasks t WHERE `+b.Conditions(), append([]any{planned}, b.Args()...)...).Scan(count)
 }
 
-func readTasks(ctx context.Context, tx pgx.Tx, q *list.Query, page *TaskPage) error {
+func readTasks(ctx context.Context, tx pgx.Tx, q *listquery.Query, page *TaskPage) error {
 	sql := `
 		SELECT page.*, a.project, a.domain, a.run_name, a.created_at, a.phase
 		FROM (SELECT ` + taskColumns + `, ` + q.Keys() + ` AS keys, row_number() OVER (ORDER BY ` + q.OrderBy() + `) AS place
@@ -142,7 +143,7 @@ func readTasks(ctx context.Context, tx pgx.Tx, q *list.Query, page *TaskPage) er
 		return err
 	}
 	tasks, err := pgx.CollectRows(rows, scanListedTask)
-	page.Tasks, page.Token = list.Page(q, tasks, func(t ListedTask) []string { return t.keys })
+	page.Tasks, page.Token = listquery.Page(q, tasks, func(t ListedTask) []string { return t.keys })
 	return err
 }
 
@@ -159,7 +160,8 @@ func scanListedTask(row pgx.CollectableRow) (ListedTask, error) {
 	return t, err
 }
 
-// TaskDetails reads a version of a task with its encoded task.TaskSpec. It answers not found when there is none.
+// TaskDetails reads a version of a task with its encoded task.TaskSpec. It returns NotFound when the version does not
+// exist.
 func (r *Reader) TaskDetails(ctx context.Context, project, domain, name, version string) (*Task, []byte, error) {
 	const query = `SELECT ` + taskColumns + `, s.body FROM tasks t JOIN specs s ON s.digest = t.spec_digest
 		WHERE t.project = $1 AND t.domain = $2 AND t.name = $3 AND t.version = $4`
@@ -177,7 +179,7 @@ func (r *Reader) TaskDetails(ctx context.Context, project, domain, name, version
 
 // ListVersions reads a page of the versions of one task, by default newest first, and the token of the next page.
 func (r *Reader) ListVersions(ctx context.Context, project, domain, name string, request *common.ListRequest) ([]ListedTask, string, error) {
-	var b list.Builder
+	var b listquery.Builder
 	b.Equal("t.project", project)
 	b.Equal("t.domain", domain)
 	b.Equal("t.name", name)
@@ -197,6 +199,6 @@ func (r *Reader) ListVersions(ctx context.Context, project, domain, name string,
 	if err != nil {
 		return nil, "", fmt.Errorf("list versions of task %s: %w", name, err)
 	}
-	versions, token := list.Page(q, versions, func(t ListedTask) []string { return t.keys })
+	versions, token := listquery.Page(q, versions, func(t ListedTask) []string { return t.keys })
 	return versions, token, nil
 }

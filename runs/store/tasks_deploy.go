@@ -33,19 +33,19 @@ type Task struct {
 // TaskWriter stores deployed tasks.
 type TaskWriter struct{ db beginner }
 
-// beginner is the part of a pool that starts transactions.
+// beginner is the part of a pool that begins transactions.
 type beginner interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 }
 
-// NewTaskWriter makes a writer on a pool that it does not own.
+// NewTaskWriter returns a writer on a pool that the caller owns.
 func NewTaskWriter(db beginner) *TaskWriter { return &TaskWriter{db: db} }
 
-// Deploy stores a version and makes it the latest of its task. A version never changes: the same spec again changes
-// nothing, another spec is already exists.
+// Deploy stores a version and makes it the latest of its task. A version is immutable: deploying the same spec again
+// changes nothing, another spec returns AlreadyExists.
 func (w *TaskWriter) Deploy(ctx context.Context, task *Task, digest, spec []byte) error {
 	err := pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
-		// One deployment of a task at a time, so that it has one latest version.
+		// Serializes deployments of a task, so that it has one latest version.
 		key := task.Project + "\x00" + task.Domain + "\x00" + task.Name
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, lockText(key)); err != nil {
 			return err
@@ -57,7 +57,7 @@ func (w *TaskWriter) Deploy(ctx context.Context, task *Task, digest, spec []byte
 		case err == nil && bytes.Equal(stored, digest):
 			return nil
 		case err == nil:
-			return rpc.AlreadyExists("version %s of task %s exists with another content", task.Version, task.Name)
+			return rpc.AlreadyExists("version %s of task %s already exists with a different spec", task.Version, task.Name)
 		case !errors.Is(err, pgx.ErrNoRows):
 			return err
 		}
@@ -69,7 +69,7 @@ func (w *TaskWriter) Deploy(ctx context.Context, task *Task, digest, spec []byte
 	return nil
 }
 
-// lockText is the key without NUL, which a text may not have.
+// lockText is the key without NUL, which Postgres text cannot contain.
 func lockText(key string) string { return fmt.Sprintf("%q", key) }
 
 func insertTask(ctx context.Context, tx pgx.Tx, task *Task, digest, spec []byte) error {

@@ -8,15 +8,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Transitioned is an action as far as the story of its phases needs it, and those of its events that changed the phase
-// or the attempt, in the order of the log.
+// Transitioned is an action with the fields that its phase history needs, and its events that changed the phase or
+// the attempt, in log order.
 type Transitioned struct {
 	Action Action
 	Events []Event
 }
 
-// Transitions reads how actions of a run changed their phases, by id and in its order. Actions that are not of the run
-// are left out. Events that only tell more of a phase, of which there may be very many, are not read.
+// Transitions reads the phase changes of actions of a run, by id and in id order. It leaves out actions of other
+// runs, and events that only add detail to a phase, of which there may be very many.
 func (r *Reader) Transitions(ctx context.Context, runID int64, ids []int64) ([]Transitioned, error) {
 	const query = `
 		SELECT a.id, a.name, a.action_type, a.phase, a.attempt, a.created_at, a.started_at, a.ended_at, a.updated_at,

@@ -9,41 +9,41 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Vitals say what the database holds and what waits in it for the engine's loops.
+// Vitals describe the contents of the database and the backlogs of the background loops.
 type Vitals struct {
-	// Bytes is the size of the whole database, Actions about how many actions it has.
+	// Bytes is the size of the whole database, Actions the approximate number of actions.
 	Bytes, Actions int64
-	// Held is how many actions wait for something to be settled before they may be admitted.
+	// Held is the number of actions with a hold.
 	Held int64
-	// Overdue is how many actions the engine should have looked at before now, such as timeouts and starts.
+	// Overdue is the number of actions whose timeout or start is late.
 	Overdue int64
-	// Webhooks is how many calls of conditions are still to be made.
+	// Webhooks is the number of pending webhook calls.
 	Webhooks int64
-	// Deletions is how many runs are on their way out.
+	// Deletions is the number of runs being deleted.
 	Deletions int64
-	// Leases are those of the loops that run once in an installation, by name.
+	// Leases are those of the loops that run once per installation, by name.
 	Leases []Lease
 }
 
-// Lease says who runs a loop until when.
+// Lease names the replica that holds a lease, and until when.
 type Lease struct {
 	Name, Holder string
 	ExpiresAt    time.Time
 }
 
-// counted bounds what is counted of each backlog.
+// counted bounds the count of each backlog.
 const counted = 10_000
 
-// readVitals counts by partial indexes, and each backlog to a bound.
+// readVitals counts through partial indexes, each backlog up to the bound.
 const readVitals = `SELECT pg_database_size(current_database()),
 	(SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'actions'::regclass),
-	(SELECT count(*) FROM (SELECT 1 FROM actions WHERE hold <> 0 AND ended_at IS NULL LIMIT $2) h),
-	(SELECT count(*) FROM (SELECT 1 FROM actions WHERE due > 1 AND wake_at < $1 LIMIT $2) d)
-		+ (SELECT count(*) FROM (SELECT 1 FROM actions WHERE due = 1 AND wake_at < $1 LIMIT $2) s),
+	(SELECT count(*) FROM (SELECT 1 FROM actions WHERE hold <> ` + sqlNoHold + ` AND ended_at IS NULL LIMIT $2) h),
+	(SELECT count(*) FROM (SELECT 1 FROM actions WHERE due > ` + sqlDueStart + ` AND wake_at < $1 LIMIT $2) d)
+		+ (SELECT count(*) FROM (SELECT 1 FROM actions WHERE due = ` + sqlDueStart + ` AND wake_at < $1 LIMIT $2) s),
 	(SELECT count(*) FROM (SELECT 1 FROM webhooks LIMIT $2) w),
 	(SELECT count(*) FROM (SELECT 1 FROM run_deletions WHERE rows_gone_at IS NULL LIMIT $2) r)`
 
-// ReadVitals reads them at a moment. Backlogs of more than 10,000 count as that many.
+// ReadVitals reads the vitals as of a time. It stops counting a backlog at 10,000.
 func ReadVitals(ctx context.Context, pool *pgxpool.Pool, now time.Time) (Vitals, error) {
 	var v Vitals
 	var statements pgx.Batch

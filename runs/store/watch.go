@@ -13,15 +13,15 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// WatchReader has the reads of the watches. Each is served by an index and bounded in rows.
+// WatchReader has the reads of watches. Each uses an index and bounds its rows.
 type WatchReader struct {
 	pool *pgxpool.Pool
 }
 
-// NewWatchReader makes a reader on a pool that it does not own.
+// NewWatchReader returns a reader on a pool that the caller owns.
 func NewWatchReader(pool *pgxpool.Pool) *WatchReader { return &WatchReader{pool: pool} }
 
-// Located is where a watch of one action starts.
+// Located is the starting point of a watch of one action.
 type Located struct {
 	RunID    int64 // id of the root row
 	ActionID int64
@@ -29,13 +29,13 @@ type Located struct {
 	Attempt  int32
 	// LastSeq is the last event of the whole run at the time of the read.
 	LastSeq int64
-	// OutputBase is where the run's attempts write.
+	// OutputBase is the directory for the outputs of the run's attempts.
 	OutputBase string
 	// RunCreatedAt is when the run was created.
 	RunCreatedAt time.Time
 }
 
-// Locate finds an action by name. It answers a not-found domain error when there is none.
+// Locate finds an action by name. It returns NotFound when the action does not exist.
 func (w *WatchReader) Locate(ctx context.Context, id ident.Action) (Located, error) {
 	const query = `
 		SELECT r.id, a.id, a.phase, a.attempt, r.last_seq, r.run_output_base, r.created_at
@@ -53,7 +53,7 @@ func (w *WatchReader) Locate(ctx context.Context, id ident.Action) (Located, err
 	return at, nil
 }
 
-// LocateRun finds a run's root action.
+// LocateRun finds the root action of a run.
 func (w *WatchReader) LocateRun(ctx context.Context, id ident.Run) (Located, error) {
 	const query = `
 		SELECT id, id, phase, attempt, last_seq, run_output_base, created_at FROM actions
@@ -70,7 +70,7 @@ func (w *WatchReader) LocateRun(ctx context.Context, id ident.Run) (Located, err
 	return at, nil
 }
 
-// LastSeqs reads how far the logs of some runs have come.
+// LastSeqs reads the last event of the logs of some runs.
 func (w *WatchReader) LastSeqs(ctx context.Context, runIDs []int64) (map[int64]int64, error) {
 	rows, err := w.pool.Query(ctx, `SELECT id, last_seq FROM actions WHERE id = ANY($1)`, runIDs)
 	if err != nil {
@@ -88,17 +88,17 @@ func (w *WatchReader) LastSeqs(ctx context.Context, runIDs []int64) (map[int64]i
 	return seqs, nil
 }
 
-// watchedColumns are what a watch needs of an action: that of a list, and how the action ended.
+// watchedColumns are the columns of a list and those that say how the action ended.
 const watchedColumns = listedColumns + `, a.output_uri, a.error, a.signal, s.body`
 
 // conditionSpecs joins the specs of conditions, which are small and carry the type that clients show.
-const conditionSpecs = ` LEFT JOIN specs s ON a.action_type = 3 AND s.digest = a.spec_digest `
+const conditionSpecs = ` LEFT JOIN specs s ON a.action_type = ` + sqlCondition + ` AND s.digest = a.spec_digest `
 
 func watchedTargets(l *Listed) []any {
 	return append(listedTargets(&l.Action), &l.OutputURI, &l.Error, &l.Signal, &l.Condition)
 }
 
-// ActionKey is a place in the listing order of a run's actions. The zero value is before the first.
+// ActionKey is a position in the listing order of a run's actions. The zero value is before the first.
 type ActionKey struct {
 	CreatedAt time.Time
 	ID        int64

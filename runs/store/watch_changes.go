@@ -7,18 +7,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Change is an action that changed, with its row as it was when the change was read. The row may be newer than Seq,
-// never older.
+// Change is an action that changed, with its row as read together with the log. The row may be newer than Seq, never
+// older.
 type Change struct {
 	// Seq is the last event of the action in the part of the log that was read.
 	Seq int64
-	// Row is shared between readers and must not be written to.
+	// Row is shared between readers and must not be modified.
 	Row *Listed
 }
 
-// Changes reads up to limit events of a run after a place in its log and the rows of the actions that they
-// concern, in one statement, so that both are of one moment. It returns the changes in the order of their Seq, the
-// place up to which the log was read, and whether there may be more after it.
+// Changes reads up to limit events of a run after a position in its log, and the rows of the actions that they
+// concern, in one statement, so that both are from the same snapshot. It returns the changes in Seq order, the
+// position up to which it read the log, and whether there may be more.
 func (w *WatchReader) Changes(ctx context.Context, runID, after int64, limit int) ([]Change, int64, bool, error) {
 	const query = `
 		WITH part AS MATERIALIZED (
@@ -50,8 +50,8 @@ func (w *WatchReader) Changes(ctx context.Context, runID, after int64, limit int
 	return changes, upTo, read == limit, nil
 }
 
-// Children reads the direct children of an action that changed after a place in the run's log, by id, after one
-// child's id. Only what an ActionUpdate needs is filled in: ID, Name, ActionType, Phase, Attempt, LastSeq,
+// Children reads the direct children of an action that changed after a position in the run's log, in id order, after
+// the id of a child. It fills in only the fields of an ActionUpdate: ID, Name, ActionType, Phase, Attempt, LastSeq,
 // OutputURI, Error and Signal.
 func (w *WatchReader) Children(ctx context.Context, runID int64, parent string, since, afterID int64, limit int) ([]*Action, error) {
 	const query = `
@@ -72,12 +72,12 @@ func (w *WatchReader) Children(ctx context.Context, runID int64, parent string, 
 	return children, nil
 }
 
-// walkRun precedes the read of a page of a run. While a run is young the statistics know little of it, and the planner
-// would sort the whole run for each page; so it is told to walk the index, in the same round trip.
+// walkRun precedes the read of a page of a run. For a young run the statistics are incomplete, and the planner would
+// sort the whole run for each page. This setting, sent in the same round trip, makes it walk the index.
 const walkRun = `SELECT set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true)`
 
-// RunActions reads the actions of a run that changed after a place in its log, in listing order, after a key. How they
-// ended is not filled in.
+// RunActions reads the actions of a run that changed after a position in its log, in listing order, after a key. The
+// fields that say how they ended are not filled in.
 func (w *WatchReader) RunActions(ctx context.Context, runID, since int64, after ActionKey, limit int) ([]*Listed, error) {
 	const query = `
 		SELECT ` + listedColumns + `, s.body FROM actions a` + conditionSpecs + `
@@ -96,8 +96,8 @@ func (w *WatchReader) RunActions(ctx context.Context, runID, since int64, after 
 	return actions, nil
 }
 
-// ActionsByID reads rows by id, in no particular order; those that do not exist are left out. How they ended is not
-// filled in.
+// ActionsByID reads rows by id, in no particular order, and leaves out ids that do not exist. The fields that say how
+// they ended are not filled in.
 func (w *WatchReader) ActionsByID(ctx context.Context, ids []int64) ([]*Listed, error) {
 	const query = `SELECT ` + listedColumns + `, s.body FROM actions a` + conditionSpecs + `WHERE a.id = ANY($1)`
 	rows, err := w.pool.Query(ctx, query, ids)

@@ -13,7 +13,7 @@ type ReportedEvent struct {
 	Body []byte // workflow.ActionEvent
 }
 
-// AttemptEvents reads what executors reported of one attempt after a place in the run's log, in order.
+// AttemptEvents reads the events that executors reported of one attempt, after a position in the run's log, in order.
 func (w *WatchReader) AttemptEvents(ctx context.Context, actionID int64, attempt int32, after int64, limit int) ([]ReportedEvent, error) {
 	const query = `
 		SELECT seq, event FROM action_events

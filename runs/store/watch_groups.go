@@ -10,10 +10,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
-	"github.com/flyte-binary/flyte-binary/runs/list"
+	"github.com/flyte-binary/flyte-binary/runs/listquery"
 )
 
-// GroupScope says which runs are summed up per task.
+// GroupScope says which runs are summarized per task.
 type GroupScope struct {
 	Scope
 	From  time.Time  // created at or after
@@ -24,8 +24,8 @@ type GroupScope struct {
 	Filters []*common.Filter
 }
 
-// conditions adds those of the scope to a statement on actions a.
-func (s GroupScope) conditions(b *list.Builder) error {
+// conditions adds the conditions of the scope to a statement on actions a.
+func (s GroupScope) conditions(b *listquery.Builder) error {
 	b.Where("a.parent_name IS NULL")
 	b.Equal("a.project", s.Project)
 	b.Equal("a.domain", s.Domain)
@@ -36,7 +36,7 @@ func (s GroupScope) conditions(b *list.Builder) error {
 	return runFields.Filter(b, s.Filters)
 }
 
-// TaskGroup sums up the runs of one task.
+// TaskGroup summarizes the runs of one task.
 type TaskGroup struct {
 	TaskName         string
 	EnvironmentName  string
@@ -64,8 +64,8 @@ const (
 	phaseNumbers    = 11
 )
 
-// TaskGroups sums up runs per task: one pass over the scope's index range for the numbers, then a few rows for
-// each task from the index by task. At most limit tasks are read, those with the newest runs first.
+// TaskGroups summarizes runs per task: the numbers from one pass over the scope's index range, then a few rows of
+// each task from the index by task. It reads at most limit tasks, those with the newest runs first.
 func (w *WatchReader) TaskGroups(ctx context.Context, scope GroupScope, limit int) ([]*TaskGroup, error) {
 	groups, err := w.groupTotals(ctx, scope, limit)
 	if err != nil || len(groups) == 0 {
@@ -84,7 +84,7 @@ func (w *WatchReader) TaskGroups(ctx context.Context, scope GroupScope, limit in
 }
 
 func (w *WatchReader) groupTotals(ctx context.Context, scope GroupScope, limit int) ([]*TaskGroup, error) {
-	var b list.Builder
+	var b listquery.Builder
 	if err := scope.conditions(&b); err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (w *WatchReader) groupTotals(ctx context.Context, scope GroupScope, limit i
 		FROM actions a WHERE `+b.Conditions()+`
 		GROUP BY a.task_name ORDER BY max(a.created_at) DESC, a.task_name LIMIT `+strconv.Itoa(limit), withPlan(b.Args())...)
 	if err != nil {
-		return nil, fmt.Errorf("sum up runs: %w", err)
+		return nil, fmt.Errorf("summarize runs: %w", err)
 	}
 	groups, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (*TaskGroup, error) {
 		g := &TaskGroup{}
@@ -111,14 +111,14 @@ func (w *WatchReader) groupTotals(ctx context.Context, scope GroupScope, limit i
 			&g.AverageDuration, &g.AverageTimeToRun, &g.Phases)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("sum up runs: %w", err)
+		return nil, fmt.Errorf("summarize runs: %w", err)
 	}
 	return groups, nil
 }
 
-// perTask runs a query for the newest rows of each task. The index by task serves it: a few rows for each.
+// perTask runs a query for the newest rows of each task. The index by task yields a few rows for each.
 func (w *WatchReader) perTask(ctx context.Context, scope GroupScope, names []string, columns, condition string, limit int) (pgx.Rows, error) {
-	var b list.Builder
+	var b listquery.Builder
 	tasks := b.Arg(names, "text[]")
 	if err := scope.conditions(&b); err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (w *WatchReader) groupRecent(ctx context.Context, scope GroupScope, names [
 	var run RecentRun
 	_, err = pgx.ForEachRow(rows, []any{&name, &run.Name, &run.Phase, &run.CreatedBy}, func() error {
 		groups[name].Recent = append(groups[name].Recent, run)
-		run.CreatedBy = nil // the next scan must not write into it
+		run.CreatedBy = nil // the next scan must not overwrite it
 		return nil
 	})
 	if err != nil {
@@ -161,7 +161,7 @@ func (w *WatchReader) groupErrors(ctx context.Context, scope GroupScope, names [
 	if len(failing) == 0 {
 		return nil
 	}
-	rows, err := w.perTask(ctx, scope, failing, "a.error", "a.phase IN (6, 8) AND a.error IS NOT NULL", groupErrors)
+	rows, err := w.perTask(ctx, scope, failing, "a.error", "a.phase IN "+sqlFailedPhases+" AND a.error IS NOT NULL", groupErrors)
 	if err != nil {
 		return err
 	}

@@ -3,27 +3,31 @@ package store
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/listquery"
 )
 
-// RunTarget says which runs a watch is about. Empty fields match everything; Domain needs Project, the task's
-// fields need both.
+// RunTarget says which runs a watch covers. Empty fields match everything; Domain requires Project, the task fields
+// require both.
 type RunTarget struct {
 	Project, Domain       string
 	TaskName, TaskVersion string
 }
 
-// Matches tells whether a run belongs to the target.
+// Matches reports whether a run belongs to the target.
 func (t RunTarget) Matches(root *Action) bool {
 	return (t.Project == "" || t.Project == root.Project && t.Domain == root.Domain) &&
 		(t.TaskName == "" || t.TaskName == root.TaskName) &&
 		(t.TaskVersion == "" || t.TaskVersion == root.TaskVersion)
 }
 
-// where is the target as a condition; its arguments are added to args.
+// where returns the target as a condition and appends its arguments to args.
 func (t RunTarget) where(args []any) (string, []any) {
 	conditions := []string{"a.parent_name IS NULL"}
 	add := func(column, value string) {
@@ -39,11 +43,35 @@ func (t RunTarget) where(args []any) (string, []any) {
 	return strings.Join(conditions, " AND "), args
 }
 
-// NewestRoots reads the newest runs of a target, newest first.
+// NewestRoots reads the newest runs of a target that the caller may see, newest first.
 func (w *WatchReader) NewestRoots(ctx context.Context, target RunTarget, limit int) ([]*Listed, error) {
+	if allowed := rpc.ScopeFrom(ctx); !allowed.All && !allowed.Allows(target.Project, target.Domain) {
+		return w.newestWithin(ctx, allowed, target, limit)
+	}
 	where, args := target.where([]any{limit})
 	return w.roots(ctx, `SELECT `+listedColumns+`, a.labels FROM actions a WHERE `+where+`
 		ORDER BY a.created_at DESC, a.id DESC LIMIT $1`, args...)
+}
+
+// newestWithin is NewestRoots for a caller who may not see the whole target.
+func (w *WatchReader) newestWithin(ctx context.Context, allowed rpc.Scope, target RunTarget, limit int) ([]*Listed, error) {
+	if target.Project != "" {
+		return nil, nil
+	}
+	places, err := runPlaces(ctx, w.pool, allowed)
+	if err != nil || len(places) == 0 {
+		return nil, err
+	}
+	var before, b listquery.Builder
+	where, args := target.where(nil)
+	for _, arg := range args {
+		before.Arg(arg, "")
+	}
+	b.Continue(&before)
+	const order = "a.created_at DESC, a.id DESC"
+	source := eachPlace(&b, places, where, order, limit)
+	return w.roots(ctx, `SELECT `+listedColumns+`, a.labels FROM `+source+` a
+		ORDER BY `+order+` LIMIT `+strconv.Itoa(limit), b.Args()...)
 }
 
 // RootsByID reads runs by the ids of their root rows, in no particular order.
@@ -52,7 +80,7 @@ func (w *WatchReader) RootsByID(ctx context.Context, ids []int64) ([]*Listed, er
 		WHERE a.id = ANY($1) AND a.parent_name IS NULL`, ids)
 }
 
-// UpdatedKey is a place in the order of a scope's runs by their last update.
+// UpdatedKey is a position in the order of a scope's runs by their last update.
 type UpdatedKey struct {
 	UpdatedAt time.Time
 	ID        int64
@@ -70,8 +98,8 @@ func (w *WatchReader) UpdatedRoots(ctx context.Context, scope Scope, after Updat
 		ORDER BY a.updated_at, a.id LIMIT $5`, scope.Project, scope.Domain, after.UpdatedAt, after.ID, limit)
 }
 
-// Scopes lists the projects and domains that have runs. It hops from one to the next in an index, so that its cost
-// is that of the scopes, not of the runs.
+// Scopes lists the projects and domains that have runs. It skips from one to the next in an index, so that its cost
+// depends on the number of scopes, not of runs.
 func (w *WatchReader) Scopes(ctx context.Context) ([]Scope, error) {
 	const query = `
 		WITH RECURSIVE scopes AS (

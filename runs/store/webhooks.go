@@ -13,14 +13,14 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// Webhooks is the list of calls that conditions still want to be made, and what a caller needs of the conditions. Rows
-// come in the transaction of their conditions.
+// Webhooks is the list of pending webhook calls of conditions, and the data of the conditions that a call needs. The
+// transaction that records a condition also adds its call.
 type Webhooks struct{ pool *pgxpool.Pool }
 
-// NewWebhooks makes it on a pool that it does not own.
+// NewWebhooks returns a store on a pool that the caller owns.
 func NewWebhooks(pool *pgxpool.Pool) *Webhooks { return &Webhooks{pool: pool} }
 
-// Condition is a condition with what it wants.
+// Condition is a condition with the data that its call needs.
 type Condition struct {
 	ID         int64
 	Action     ident.Action
@@ -29,10 +29,10 @@ type Condition struct {
 	Spec       []byte // workflow.ConditionAction
 }
 
-// PendingWebhook is a call to be made.
+// PendingWebhook is a webhook call that has not succeeded.
 type PendingWebhook struct {
 	Condition
-	Tries int // how many failed
+	Tries int // failed tries so far
 }
 
 const conditionColumns = `a.id, a.project, a.domain, a.run_name, a.name, a.phase, a.deadline_at, s.body`
@@ -41,7 +41,7 @@ func (c *Condition) targets() []any {
 	return []any{&c.ID, &c.Action.Run.Project, &c.Action.Run.Domain, &c.Action.Run.Name, &c.Action.Name, &c.Phase, &c.DeadlineAt, &c.Spec}
 }
 
-// Pending reads calls that are to be made by now, the longest due first.
+// Pending reads the calls that are due, longest due first.
 func (w *Webhooks) Pending(ctx context.Context, now time.Time, limit int) ([]PendingWebhook, error) {
 	const query = `
 		SELECT ` + conditionColumns + `, h.tries
@@ -63,7 +63,7 @@ func (w *Webhooks) Pending(ctx context.Context, now time.Time, limit int) ([]Pen
 	return pending, nil
 }
 
-// Postpone notes a failed try.
+// Postpone records a failed try and when to retry.
 func (w *Webhooks) Postpone(ctx context.Context, id int64, tries int, next time.Time) error {
 	if _, err := w.pool.Exec(ctx, `UPDATE webhooks SET tries = $2, next_at = $3 WHERE action_id = $1`, id, tries, next); err != nil {
 		return fmt.Errorf("postpone webhook: %w", err)
@@ -71,7 +71,7 @@ func (w *Webhooks) Postpone(ctx context.Context, id int64, tries int, next time.
 	return nil
 }
 
-// Drop takes a call off the list.
+// Drop deletes a pending call.
 func (w *Webhooks) Drop(ctx context.Context, id int64) error {
 	if _, err := w.pool.Exec(ctx, `DELETE FROM webhooks WHERE action_id = $1`, id); err != nil {
 		return fmt.Errorf("drop webhook: %w", err)
@@ -79,13 +79,13 @@ func (w *Webhooks) Drop(ctx context.Context, id int64) error {
 	return nil
 }
 
-// Condition reads a condition by id; NotFound when there is none.
+// Condition reads a condition by id. It returns NotFound when the condition does not exist.
 func (w *Webhooks) Condition(ctx context.Context, id int64) (*Condition, error) {
-	const query = `SELECT ` + conditionColumns + ` FROM actions a JOIN specs s ON s.digest = a.spec_digest WHERE a.id = $1 AND a.action_type = 3`
+	const query = `SELECT ` + conditionColumns + ` FROM actions a JOIN specs s ON s.digest = a.spec_digest WHERE a.id = $1 AND a.action_type = ` + sqlCondition
 	c := &Condition{}
 	err := w.pool.QueryRow(ctx, query, id).Scan(c.targets()...)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, rpc.NotFound("the condition does not exist any more")
+		return nil, rpc.NotFound("the condition no longer exists")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read condition: %w", err)
@@ -93,12 +93,13 @@ func (w *Webhooks) Condition(ctx context.Context, id int64) (*Condition, error) 
 	return c, nil
 }
 
-// SigningKey is the installation's key of a name. The first who asks makes it: all replicas have the same, for ever.
+// SigningKey returns the installation's key of a name. The first caller creates it; afterwards all replicas get the
+// same key.
 func (w *Webhooks) SigningKey(ctx context.Context, name string, fresh []byte) (key []byte, err error) {
 	const query = `
 		WITH made AS (INSERT INTO signing_keys (name, key) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING RETURNING key)
 		SELECT key FROM made UNION ALL SELECT key FROM signing_keys WHERE name = $1 LIMIT 1`
-	for range 2 { // another replica may make it between the two parts of the statement
+	for range 2 { // another replica may create it between the two parts of the statement
 		if err = w.pool.QueryRow(ctx, query, name, fresh).Scan(&key); !errors.Is(err, pgx.ErrNoRows) {
 			break
 		}

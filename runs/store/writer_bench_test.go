@@ -2,7 +2,9 @@ package store_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,8 +14,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
-// BenchmarkBurst is a parent that enqueues 1,000 children at once, each answered on its own, on a Postgres that syncs:
-// the longest waits count, not the mean.
+// BenchmarkBurst is a parent that enqueues 1,000 children at once, each acknowledged separately, on a Postgres that
+// syncs. It reports the longest waits, not the mean.
 func BenchmarkBurst(b *testing.B) {
 	const children = 1000
 	_, w := durable(b)
@@ -43,10 +45,12 @@ func BenchmarkBurst(b *testing.B) {
 // BenchmarkLife records, runs and finishes actions from 64 callers.
 func BenchmarkLife(b *testing.B) {
 	_, w := durable(b)
+	w.dropIndexes()
 	w.create("r")
 	const callers, each = 64, 20
 	var waits []time.Duration
 	var total time.Duration
+	wal := w.walBytes()
 	for round := 0; b.Loop(); round++ {
 		took := make([]time.Duration, callers*each)
 		var wg sync.WaitGroup
@@ -67,7 +71,50 @@ func BenchmarkLife(b *testing.B) {
 		total += time.Since(began)
 		waits = append(waits, took...)
 	}
+	b.ReportMetric(float64(w.walBytes()-wal)/float64(len(waits)), "wal-B/action")
 	report(b, waits, total)
+}
+
+// BenchmarkRuns creates, runs and finishes runs of one action from 64 callers: the rows that most indexes hold.
+func BenchmarkRuns(b *testing.B) {
+	_, w := durable(b)
+	w.dropIndexes()
+	w.create("warm")
+	const callers, each = 64, 20
+	var waits []time.Duration
+	var total time.Duration
+	wal := w.walBytes()
+	for round := 0; b.Loop(); round++ {
+		took := make([]time.Duration, callers*each)
+		began := time.Now()
+		forEach(callers, callers*each, func(i int) {
+			run := fmt.Sprintf("r-%d-%d", round, i)
+			at := time.Now()
+			w.create(run)
+			w.report(to(run, "a0", 1, state.Initializing), to(run, "a0", 1, state.Running))
+			w.report(to(run, "a0", 1, state.Succeeded))
+			took[i] = time.Since(at)
+		})
+		total += time.Since(began)
+		waits = append(waits, took...)
+	}
+	b.ReportMetric(float64(w.walBytes()-wal)/float64(len(waits)), "wal-B/action")
+	report(b, waits, total)
+}
+
+// dropIndexes drops the indexes named in FLYTE_BENCH_WITHOUT, separated by commas, to measure what they cost.
+func (w *writing) dropIndexes() {
+	for name := range strings.SplitSeq(os.Getenv("FLYTE_BENCH_WITHOUT"), ",") {
+		if name != "" {
+			_, err := w.pool.Exec(w.t.Context(), "DROP INDEX "+name)
+			require.NoError(w.t, err)
+		}
+	}
+}
+
+// walBytes is how much WAL the server has written. Unlike times, it does not depend on other load of the machine.
+func (w *writing) walBytes() int64 {
+	return w.number(`SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn`)
 }
 
 func report(b *testing.B, waits []time.Duration, total time.Duration) {
@@ -81,7 +128,7 @@ func report(b *testing.B, waits []time.Duration, total time.Duration) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkOneByOne is the time of a single change when nothing else goes on.
+// BenchmarkOneByOne is the latency of a single change on an idle writer.
 func BenchmarkOneByOne(b *testing.B) {
 	_, w := durable(b)
 	w.create("r")

@@ -4,61 +4,63 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/failpoint"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// commit brings a batch to its answers. Outages are waited out, as long as anybody waits for an answer; a batch that
-// Postgres refuses is taken apart, so that one bad operation does not spoil the others.
+// commit commits a batch and answers its requests. It retries during an outage as long as a caller waits. A batch
+// that Postgres rejects is committed one operation at a time, so that one bad operation does not fail the others.
 func (w *Writer) commit(ctx context.Context, requests []*request) {
-	pause := w.config.RetryMin
+	retries := backoff.New(w.config.RetryMin, w.config.RetryMax)
 	conflicts := 0
 	for len(requests) > 0 {
 		b, err := w.try(ctx, requests)
 		if err == nil {
 			w.committed(b)
 			for i, r := range requests {
-				r.done <- b.errs[i]
+				r.Answer(struct{}{}, b.errs[i])
 			}
 			return
 		}
 		switch {
 		case ctx.Err() != nil:
-			answer(requests, rpc.Unavailable(rpc.ErrShuttingDown, "the server is shutting down"))
+			answer(requests, errStopping())
 			return
 		case raced(err) && conflicts < 5:
-			conflicts++ // another replica made the same row or lock; seen on the next read
+			conflicts++ // another replica created the same row or lock; the next read sees it
 			continue
 		case transient(err):
+			pause := retries.Next()
 			w.deps.Logger.Warn().Err(err).Int("operations", len(requests)).Dur("retry_in", pause).
-				Msg("storing changes failed, trying again")
-			w.sleep(ctx, pause+rand.N(pause)) //nolint:gosec // only spreads tries
-			pause = min(2*pause, w.config.RetryMax)
-			requests = waiting(requests, err)
+				Msg("commit failed; retrying")
+			if clock.Sleep(ctx, w.deps.Clock, pause) == nil {
+				requests = waiting(requests, err)
+			}
 		case len(requests) > 1:
 			w.deps.Logger.Error().Err(err).Int("operations", len(requests)).
-				Msg("postgres refuses a batch, storing its changes one by one")
+				Msg("postgres rejected a batch; committing its operations one by one")
 			for _, r := range requests {
 				w.commit(ctx, []*request{r})
 			}
 			return
 		default:
-			w.deps.Logger.Error().Err(err).Msg("postgres refuses a change")
+			w.deps.Logger.Error().Err(err).Msg("postgres rejected an operation")
 			answer(requests, refused(err))
 			return
 		}
 	}
 }
 
-// try is one transaction, in three round trips: it begins with the locks and is committed with the writes.
+// try runs one transaction in three round trips: the first takes the locks, the last writes and commits.
 func (w *Writer) try(ctx context.Context, requests []*request) (*batch, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.config.CommitTimeout)
 	defer cancel()
@@ -83,8 +85,8 @@ func (w *Writer) try(ctx context.Context, requests []*request) (*batch, error) {
 	return b, nil
 }
 
-// What surrounds a transaction, as statements of its first and its last round trip. When a statement fails Postgres
-// leaves out those after it, so that nothing is committed then.
+// The statements around a transaction, in its first and its last round trip. When a statement fails, Postgres skips
+// those after it, so nothing commits.
 const (
 	begin  = "BEGIN"
 	commit = "COMMIT"
@@ -95,8 +97,8 @@ type sender interface {
 	SendBatch(ctx context.Context, statements *pgx.Batch) pgx.BatchResults
 }
 
-// release gives a connection back to the pool, without a transaction that was not committed. The context may have
-// ended, which is why the rollback has none of it. A connection that cannot roll back is closed by the pool.
+// release returns a connection to the pool and rolls back an uncommitted transaction. It does not use the caller's
+// context, which may have ended. The pool closes a connection that cannot roll back.
 func release(ctx context.Context, conn *pgxpool.Conn) {
 	defer conn.Release()
 	if status := conn.Conn().PgConn().TxStatus(); status == 'I' || conn.Conn().IsClosed() {
@@ -107,7 +109,7 @@ func release(ctx context.Context, conn *pgxpool.Conn) {
 	_, _ = conn.Exec(ending, "ROLLBACK")
 }
 
-// committed tells the process what a commit did.
+// committed notifies the rest of the process of a commit.
 func (w *Writer) committed(b *batch) {
 	for _, digest := range b.newSpecs {
 		w.specs.add(digest.digest)
@@ -122,29 +124,20 @@ func (w *Writer) committed(b *batch) {
 	}
 }
 
-// waiting keeps the requests that somebody still waits for, and answers the others.
+// waiting keeps the requests whose callers still wait, and answers the others.
 func waiting(requests []*request, cause error) []*request {
 	var kept []*request
 	for _, r := range requests {
-		if r.ctx.Err() == nil {
+		if r.Ctx.Err() == nil {
 			kept = append(kept, r)
 		} else {
-			r.done <- rpc.Unavailable(cause, "the database does not answer")
+			r.Answer(struct{}{}, rpc.Unavailable(cause, "the database does not answer"))
 		}
 	}
 	return kept
 }
 
-func (w *Writer) sleep(ctx context.Context, d time.Duration) {
-	timer := w.deps.Clock.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C():
-	case <-ctx.Done():
-	}
-}
-
-// raced tells whether another transaction got in between: a name or a lock.
+// raced reports whether a concurrent transaction caused the error, by a name or a lock.
 func raced(err error) bool {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
@@ -153,12 +146,12 @@ func raced(err error) bool {
 	return pg.Code == "23505" || pg.Code == "40001" || pg.Code == "40P01"
 }
 
-// transient tells whether the same batch may pass later.
+// transient reports whether a retry of the same batch may succeed.
 func transient(err error) bool {
 	return pgdb.IsTransient(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// refused is the answer to an operation that Postgres does not take. Data exceptions are the client's.
+// refused returns the error for an operation that Postgres rejected. Data exceptions are the client's fault.
 func refused(err error) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && len(pg.Code) == 5 && pg.Code[:2] == "22" {

@@ -9,9 +9,9 @@ import (
 type WriterConfig struct {
 	// MaxBatch is the largest number of operations in one transaction.
 	MaxBatch int `mapstructure:"maxBatch"`
-	// MaxQueue is how many operations may wait; beyond it callers are told to come back later.
+	// MaxQueue is how many operations may wait. Beyond it, calls fail with ResourceExhausted.
 	MaxQueue int `mapstructure:"maxQueue"`
-	// RetryMin and RetryMax bound the pause between two tries while Postgres does not answer.
+	// RetryMin and RetryMax bound the pause between tries while Postgres is unavailable.
 	RetryMin time.Duration `mapstructure:"retryMin"`
 	RetryMax time.Duration `mapstructure:"retryMax"`
 	// CommitTimeout bounds one try of one transaction.
@@ -29,7 +29,7 @@ func DefaultWriterConfig() WriterConfig {
 	}
 }
 
-// Validate names the first field that is wrong.
+// Validate returns an error for the first invalid field.
 func (c WriterConfig) Validate() error {
 	switch {
 	case c.MaxBatch < 1 || c.MaxBatch > 10_000:

@@ -48,7 +48,7 @@ func writingOn(t testing.TB, pool *pgxpool.Pool) *writing {
 	return w
 }
 
-// liveRecorder sums up what commits did to the live set.
+// liveRecorder accumulates the changes of commits to the live set.
 type liveRecorder struct {
 	mu   sync.Mutex
 	live map[string]bool
@@ -101,7 +101,7 @@ func newChild(run, parent, name string) store.NewAction {
 	}
 }
 
-// create makes a run and the named children of its root.
+// create creates a run and the named children of its root.
 func (w *writing) create(run string, children ...string) {
 	w.t.Helper()
 	_, created, err := w.CreateRun(w.t.Context(), newRun(runID(run)))

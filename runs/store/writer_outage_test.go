@@ -18,12 +18,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// durable is a writer on a Postgres of its own that syncs to disk.
+// durable is a writer on its own Postgres that syncs to disk.
 func durable(t testing.TB) (*pgembed.Server, *writing) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "writer") // t.TempDir is closed to the server's user when we are root
+	dir, err := os.MkdirTemp("", "writer") // as root, the server's user cannot read t.TempDir
 	require.NoError(t, err)
-	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // the server's user must get through
+	require.NoError(t, os.Chmod(dir, 0o755))
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	server, err := pgembed.New(pgembed.Config{DataDir: dir + "/pg", Restart: true})
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestNothingAcknowledgedIsLostWhenPostgresDies(t *testing.T) {
 	}
 	<-killed
 	require.NoError(t, syscall.Kill(server.Pid(), syscall.SIGKILL))
-	wg.Wait() // every caller got through, once the server was back
+	wg.Wait() // every call succeeded after the server came back
 
 	stored := map[string]bool{}
 	rows, err := w.pool.Query(t.Context(), `SELECT name FROM actions WHERE parent_name = 'a0'`)
@@ -91,7 +91,7 @@ func TestNothingAcknowledgedIsLostWhenPostgresDies(t *testing.T) {
 	require.Equal(t, []store.Outcome{store.OutcomeApplied}, w.report(to("r", "c-0-0", 1, state.Running)))
 }
 
-func TestOutageEndsWithTheCallersPatience(t *testing.T) {
+func TestOutageEndsCallsAtTheirDeadline(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a database that syncs")
 	}

@@ -13,18 +13,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/internal/pgtest"
-	"github.com/flyte-binary/flyte-binary/runs/seed"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
-// TestTheWriterReadsWhatItConcerns fans out in databases whose statistics mislead: they know nothing, or only runs of one
+// TestWriterReadsOnlyTheRowsOfItsBatch fans out in databases whose statistics mislead: they know nothing, or only runs of one
 // action, or only one run and one parent. For the planner an index that begins with the run is as good as another then,
 // and reading all that is unfinished looks cheap; each batch would read the whole run.
 //
 // Story R8: each change of a status was one row inserted by one call that a reconciler waited for, so pods of a fan-
 // out were made half an hour late.
-func TestTheWriterReadsWhatItConcerns(t *testing.T) {
+func TestWriterReadsOnlyTheRowsOfItsBatch(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		runs    int
@@ -33,10 +33,10 @@ func TestTheWriterReadsWhatItConcerns(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			runs := c.runs
 			pool := pgtest.New(t, store.Migrations())
-			config := seed.DefaultConfig()
+			config := storetest.DefaultConfig()
 			config.Project, config.Domain, config.Runs, config.Children, config.Wide = "p", "d", runs, 0, 0
 			if runs > 0 {
-				require.NoError(t, seed.Fill(t.Context(), pool, config))
+				require.NoError(t, storetest.Fill(t.Context(), pool, config))
 			}
 			writers := counted(t, pool)
 			const children, callers = 1500, 50
@@ -60,12 +60,12 @@ func TestTheWriterReadsWhatItConcerns(t *testing.T) {
 	}
 }
 
-// TestTheQueueReadsWhatWaits looks at a short queue beside many runs that have ended.
-func TestTheQueueReadsWhatWaits(t *testing.T) {
+// TestQueueReadsOnlyWaitingActions reads a short queue beside many finished runs.
+func TestQueueReadsOnlyWaitingActions(t *testing.T) {
 	pool := pgtest.New(t, store.Migrations())
-	config := seed.DefaultConfig()
+	config := storetest.DefaultConfig()
 	config.Project, config.Domain, config.Runs, config.Children, config.Wide = "p", "d", 900, 9, 0 // without live ones
-	require.NoError(t, seed.Fill(t.Context(), pool, config))
+	require.NoError(t, storetest.Fill(t.Context(), pool, config))
 	w := writingOn(t, pool)
 	w.create("live")
 	for i := range 300 {
@@ -107,7 +107,7 @@ func counted(t *testing.T, pool *pgxpool.Pool) *pgxpool.Pool {
 	return other
 }
 
-// closeAndCount closes a pool and waits until its connections are gone: they report their statistics with their end.
+// closeAndCount closes a pool and waits until its connections are closed: they report their statistics when they end.
 func closeAndCount(t *testing.T, closing, pool *pgxpool.Pool) {
 	t.Helper()
 	closing.Close()
@@ -119,7 +119,7 @@ func closeAndCount(t *testing.T, closing, pool *pgxpool.Pool) {
 	}, 10*time.Second, 10*time.Millisecond)
 }
 
-// tuplesRead is how many entries of the indexes of actions were read.
+// tuplesRead is the number of entries read from the indexes of actions.
 func tuplesRead(t *testing.T, pool *pgxpool.Pool) int64 {
 	t.Helper()
 	var n int64
@@ -138,7 +138,7 @@ func tuplesRead(t *testing.T, pool *pgxpool.Pool) int64 {
 	return n
 }
 
-// forEach calls do for 0 to n-1, some at the same time.
+// forEach calls do for 0 to n-1, several at a time.
 func forEach(callers, n int, do func(int)) {
 	work := make(chan int)
 	var group sync.WaitGroup

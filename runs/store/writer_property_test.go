@@ -15,11 +15,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// TestWhateverHappensTheTablesAgree throws random operations of several callers at one run and checks what must hold
+// TestRandomOperationsKeepTheTablesConsistent throws random operations of several callers at one run and checks what must hold
 // between rows, log and tree.
 //
 // Story R32: two writers of one status disagreed about how an action had ended.
-func TestWhateverHappensTheTablesAgree(t *testing.T) {
+func TestRandomOperationsKeepTheTablesConsistent(t *testing.T) {
 	w := newWriting(t)
 	round := 0
 	proptest.Check(t, func(rt *rapid.T) {
@@ -75,7 +75,7 @@ func (w *writing) randomOperation(rt *rapid.T, run string, name *rapid.Generator
 		if rapid.IntRange(0, 3).Draw(rt, "type") == 0 {
 			child.Action.ActionType = int16(workflow.ActionType_ACTION_TYPE_CONDITION)
 		}
-		return func() { _ = w.RecordAction(ctx, child) } // many are refused, as they should be
+		return func() { _ = w.RecordAction(ctx, child) } // many are refused, as expected
 	case 4:
 		return func() { _ = w.Abort(ctx, store.Abort{Action: actionID(run, target), Reason: "test"}) }
 	case 5:

@@ -16,7 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-func TestLifeOfAnAction(t *testing.T) {
+func TestActionGoesThroughAllPhases(t *testing.T) {
 	w := newWriting(t)
 	w.create("r", "c")
 	require.ElementsMatch(t, []string{"r/a0", "r/c"}, w.live.names())
@@ -56,7 +56,7 @@ func TestTimesFromOtherClocksKeepTheirOrder(t *testing.T) {
 }
 
 // Story R18: attempts that were tried again vanished without their error, their logs and their end.
-func TestRetryPairIsNeverAnEnd(t *testing.T) {
+func TestFailureWithRetryIsNeverTerminal(t *testing.T) {
 	w := newWriting(t)
 	w.create("r", "parent")
 	w.child("r", "parent", "child")
@@ -76,7 +76,7 @@ func TestRetryPairIsNeverAnEnd(t *testing.T) {
 }
 
 // Story R17: a late event took an action out of its end: SUCCEEDED became FAILED, FAILED became RUNNING.
-func TestEndsAbsorbInTheStore(t *testing.T) {
+func TestTerminalPhasesAreFinal(t *testing.T) {
 	w := newWriting(t)
 	phases := []state.Phase{state.Succeeded, state.Failed, state.TimedOut, state.Aborted, state.Recovered}
 	w.create("r")
@@ -94,9 +94,9 @@ func TestEndsAbsorbInTheStore(t *testing.T) {
 	}
 }
 
-// An executor whose memory of the end is gone, and its pod with it, lays a lost attempt to the fault and goes on with another
-// one; whoever waited has seen the end by then.
-func TestNoAttemptFollowsAnEndThatWasTold(t *testing.T) {
+// An executor that lost its memory of the end, and the pod with it, reports the attempt as lost and continues with
+// another one; watchers have seen the end by then.
+func TestNoAttemptFollowsAnAcknowledgedEnd(t *testing.T) {
 	w := newWriting(t)
 	w.create("r", "c")
 	for attempt, end := range []state.Phase{state.Failed, state.TimedOut} {
@@ -115,7 +115,7 @@ func TestNoAttemptFollowsAnEndThatWasTold(t *testing.T) {
 	}
 }
 
-func TestEndOfAParentAbortsWhatItLeavesBehind(t *testing.T) {
+func TestEndOfAParentAbortsItsUnfinishedChildren(t *testing.T) {
 	w := newWriting(t)
 	w.create("r", "parent", "bystander")
 	w.child("r", "parent", "done")
@@ -138,7 +138,7 @@ func TestEndOfAParentAbortsWhatItLeavesBehind(t *testing.T) {
 	require.Empty(t, w.live.names())
 }
 
-func TestNoFurtherAttemptBelowAnEnd(t *testing.T) {
+func TestNoRetryBelowAFinishedParent(t *testing.T) {
 	w := newWriting(t)
 	w.create("r", "parent")
 	w.child("r", "parent", "child")
@@ -148,7 +148,7 @@ func TestNoFurtherAttemptBelowAnEnd(t *testing.T) {
 }
 
 // Story R4: the database said ABORTED while the pod ran on, and finished runs became ABORTED after a laptop had slept.
-func TestAbortKeepsWhatHasFinished(t *testing.T) {
+func TestAbortKeepsFinishedActions(t *testing.T) {
 	w := newWriting(t)
 	w.create("r", "done", "failed", "open")
 	w.child("r", "open", "grandchild")

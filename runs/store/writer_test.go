@@ -70,7 +70,7 @@ func TestTwoReplicasCreateTheSameRun(t *testing.T) {
 	}
 }
 
-func TestDuplicateStormMakesOneAction(t *testing.T) {
+func TestConcurrentDuplicatesCreateOneAction(t *testing.T) {
 	w := newWriting(t)
 	w.create("r")
 	var wg sync.WaitGroup
@@ -103,7 +103,7 @@ func TestRecordActionErrors(t *testing.T) {
 	require.Equal(t, rpc.KindAborted, record("r", "a0", "y"), "the run was aborted")
 }
 
-func TestOneBadOperationDisturbsNoOther(t *testing.T) {
+func TestBadOperationFailsAlone(t *testing.T) {
 	w := newWriting(t)
 	w.create("r")
 	var wg sync.WaitGroup
@@ -162,13 +162,13 @@ func TestQueueIsBounded(t *testing.T) {
 	w := store.NewWriter(config, store.WriterDeps{Pool: pgtest.New(t, store.Migrations())})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, _, err := w.CreateRun(ctx, newRun(runID("r"))) // nobody has started the writer
+	_, _, err := w.CreateRun(ctx, newRun(runID("r"))) // the writer is not started
 	require.Equal(t, rpc.KindUnavailable, rpc.KindOf(err))
 	_, _, err = w.CreateRun(t.Context(), newRun(runID("r")))
 	require.Equal(t, rpc.KindResourceExhausted, rpc.KindOf(err))
 }
 
-func TestStopCommitsWhatWaits(t *testing.T) {
+func TestStopCommitsWaitingOperations(t *testing.T) {
 	w := newWriting(t)
 	w.create("r")
 	var wg sync.WaitGroup

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Config tunes the loop that does what is due.
+// Config tunes the loop that handles due work.
 type Config struct {
-	// Poll is how often the engine looks what is due when nothing wakes it; what comes due in between is done on
-	// time. It bounds how late a change of another replica is noticed. Default 250 ms.
+	// Poll is how often the loop reads what is due when nothing wakes it; work that becomes due in between is handled
+	// on time. It bounds how late the loop notices a change by another replica. Default 250 ms.
 	Poll time.Duration `mapstructure:"poll"`
-	// Batch is how many actions are done in one operation. Default 500.
+	// Batch is how many actions are handled in one operation. Default 500.
 	Batch int `mapstructure:"batch"`
 	// Lease is how long a holder may be silent before another replica takes over. Default 4 s.
 	Lease time.Duration `mapstructure:"lease"`
-	// Grace is how long after a deadline or a queued timeout an action may live that an executor has: the executor
-	// ends it in time, and knows better whether it started or ended before. Default 2 s.
+	// Grace is how long an action of an executor may live past a deadline or a queued timeout: the executor ends it
+	// in time, and knows better whether it started or ended before. Default 2 s.
 	Grace time.Duration `mapstructure:"grace"`
-	// Settle is how long after its start the loop leaves such actions to their executors in any case, since these
-	// may have to report first what happened during an outage. Default 15 s.
+	// Settle is how long after its start the loop leaves such actions to their executors in any case, since these may
+	// first have to report what happened during an outage. Default 15 s.
 	Settle time.Duration `mapstructure:"settle"`
 }
 
@@ -27,7 +27,7 @@ func DefaultConfig() Config {
 	return Config{Poll: 250 * time.Millisecond, Batch: 500, Lease: 4 * time.Second, Grace: 2 * time.Second, Settle: 15 * time.Second}
 }
 
-// Validate names the first field that is wrong.
+// Validate returns an error for the first invalid field.
 func (c Config) Validate() error {
 	switch {
 	case c.Poll <= 0 || c.Poll > time.Minute:

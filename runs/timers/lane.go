@@ -8,20 +8,20 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// lane does one kind of what is due, over and over.
+// lane repeatedly handles one kind of due work.
 type lane struct {
 	loop    *Loop
 	name    string
 	read    func(ctx context.Context, until time.Time, limit int) ([]store.DueAction, error)
-	prepare func(ctx context.Context, due []store.DueAction) []*store.Start // nil where nothing is to be prepared
+	prepare func(ctx context.Context, due []store.DueAction) []*store.Start // nil if nothing has to be prepared
 
-	wake chan struct{} // of capacity one: look again
+	wake chan struct{} // of capacity one: read again
 
 	mu   sync.Mutex
-	next time.Time // GUARDED_BY(mu): when the lane looks again by itself
+	next time.Time // GUARDED_BY(mu): when the lane reads again by itself
 }
 
-// expect tells that something is due at a time.
+// expect records that work becomes due at a time.
 func (l *lane) expect(at time.Time) {
 	l.mu.Lock()
 	sooner := at.Before(l.next)
@@ -34,25 +34,25 @@ func (l *lane) expect(at time.Time) {
 	}
 	select {
 	case l.wake <- struct{}{}:
-	default: // a token is there already
+	default: // already signalled
 	}
 }
 
-// run never gives up: what is due stays due until it is done.
-func (l *lane) run(ctx context.Context, patience store.Patience) {
+// run never stops on errors: due work stays due until it is done.
+func (l *lane) run(ctx context.Context, grace store.ExecutorGrace) {
 	for ctx.Err() == nil {
-		if err := l.drain(ctx, patience); err != nil && ctx.Err() == nil {
-			l.loop.deps.Logger.Warn().Err(err).Str("lane", l.name).Msg("doing what is due failed, trying again soon")
+		if err := l.drain(ctx, grace); err != nil && ctx.Err() == nil {
+			l.loop.deps.Logger.Warn().Err(err).Str("lane", l.name).Msg("handling due actions failed; retrying")
 		}
 		l.await(ctx)
 	}
 }
 
-// drain does everything that is due now, and notes when something more will be.
-func (l *lane) drain(ctx context.Context, patience store.Patience) error {
+// drain handles everything that is due now, and records when more will be due.
+func (l *lane) drain(ctx context.Context, grace store.ExecutorGrace) error {
 	for {
 		now := l.loop.deps.Clock.Now()
-		l.lookAgain(now.Add(l.loop.config.Poll)) // before reading: what is committed from here on is heard of
+		l.lookAgain(now.Add(l.loop.config.Poll)) // before the read: commits from here on are signalled
 		found, err := l.read(ctx, now.Add(l.loop.config.Poll), l.loop.config.Batch)
 		if err != nil {
 			return err
@@ -68,14 +68,14 @@ func (l *lane) drain(ctx context.Context, patience store.Patience) error {
 		if len(due) == 0 {
 			return nil
 		}
-		done, err := l.do(ctx, due, patience)
+		done, err := l.do(ctx, due, grace)
 		if err != nil || done == 0 {
 			return err
 		}
 	}
 }
 
-func (l *lane) do(ctx context.Context, due []store.DueAction, patience store.Patience) (int, error) {
+func (l *lane) do(ctx context.Context, due []store.DueAction, grace store.ExecutorGrace) (int, error) {
 	var starts []*store.Start
 	if l.prepare != nil {
 		starts = l.prepare(ctx, due)
@@ -87,7 +87,7 @@ func (l *lane) do(ctx context.Context, due []store.DueAction, patience store.Pat
 			wakes[i].Start = starts[i]
 		}
 	}
-	return l.loop.deps.Writer.Wake(ctx, wakes, patience)
+	return l.loop.deps.Writer.Wake(ctx, wakes, grace)
 }
 
 func (l *lane) lookAgain(at time.Time) {
@@ -104,8 +104,8 @@ func (l *lane) sooner(at time.Time) {
 	}
 }
 
-// await waits until something is due, or the poll. The timer is no longer than the poll, so that a clock that jumps
-// costs no more than that.
+// await waits until work is due, at most for the poll. The timer is never longer than the poll, so that a clock jump
+// delays work no longer than that.
 func (l *lane) await(ctx context.Context) {
 	for {
 		l.mu.Lock()

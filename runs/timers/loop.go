@@ -1,6 +1,6 @@
-// Package timers does what is due because time passes: it ends actions whose time is over and lets the engine's own
-// tasks begin and end. What is due and when is in the rows; the package finds it and asks the store to do it, which
-// decides again under the lock. One replica runs the loop, the holder of a lease; were it two, they would do nothing
+// Package timers handles work that time makes due: it ends actions past their limits, and starts and ends the actions
+// that the runs service runs itself. The rows say what is due and when; the package finds it and calls the store,
+// which decides again under the lock. One replica runs the loop, the holder of a lease; two would not do anything
 // twice.
 package timers
 
@@ -19,20 +19,20 @@ import (
 // LeaseName is the lease of the loop.
 const LeaseName = "timers"
 
-// Reader finds what is due; store.DueReader is one.
+// Reader finds due actions; store.DueReader is one.
 type Reader interface {
 	Due(ctx context.Context, until time.Time, limit int) ([]store.DueAction, error)
 	Starts(ctx context.Context, until time.Time, limit int) ([]store.DueAction, error)
 }
 
-// Writer does it; store.Writer is one.
+// Writer handles due actions; store.Writer is one.
 type Writer interface {
-	Wake(ctx context.Context, due []store.Wake, patience store.Patience) (int, error)
+	Wake(ctx context.Context, due []store.Wake, grace store.ExecutorGrace) (int, error)
 }
 
-// Starter says how actions begin that the engine runs itself.
+// Starter says how actions start that the runs service runs itself.
 type Starter interface {
-	// Prepare answers for each action in order. It never fails: what cannot be said yet is postponed.
+	// Prepare returns a start for each action, in order. It never fails: it postpones what it cannot decide yet.
 	Prepare(ctx context.Context, due []store.DueAction) []*store.Start
 }
 
@@ -41,15 +41,15 @@ type Leases interface {
 	Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error
 }
 
-// Signals tell what commits did.
+// Signals report what commits did.
 type Signals interface {
-	// Ready has a token when there is something to Take; the loop is its only reader.
+	// Ready has a token when Take has something to return; the loop is its only reader.
 	Ready() <-chan struct{}
-	// Take tells the earliest time at which something is due since the last call; zero when nothing is.
+	// Take returns the earliest time at which work became due since the last call; zero when there is none.
 	Take() time.Time
 }
 
-// Deps are what the loop stands on.
+// Deps are the dependencies of the loop.
 type Deps struct {
 	Reader  Reader
 	Writer  Writer
@@ -60,7 +60,7 @@ type Deps struct {
 	Logger  zerolog.Logger
 }
 
-// Loop is the loop: a lane for what is due, and one for starts, which wait for the object store.
+// Loop has one lane for due work, and one for starts, which wait for the object store.
 type Loop struct {
 	lifecycle.Background
 	config Config
@@ -70,7 +70,7 @@ type Loop struct {
 
 var _ lifecycle.Part = (*Loop)(nil)
 
-// New makes the loop; it does nothing before Start.
+// New returns the loop; it does nothing before Start.
 func New(config Config, deps Deps) *Loop {
 	l := &Loop{config: config, deps: deps}
 	l.lanes = [2]*lane{
@@ -82,15 +82,14 @@ func New(config Config, deps Deps) *Loop {
 
 // Start implements lifecycle.Part.
 func (l *Loop) Start(ctx context.Context) error {
-	l.Run(l.deps.Logger.WithContext(ctx), l.listen, func(ctx context.Context) {
+	return l.Run(l.deps.Logger.WithContext(ctx), l.listen, func(ctx context.Context) {
 		if err := l.deps.Leases.Hold(ctx, LeaseName, l.config.Lease, l.work); err != nil {
-			l.deps.Logger.Error().Err(err).Msg("doing what is due ended")
+			l.deps.Logger.Error().Err(err).Msg("timer loop stopped")
 		}
 	})
-	return nil
 }
 
-// listen wakes the lanes when a commit made something due before they look again.
+// listen wakes the lanes when a commit makes work due before their next read.
 func (l *Loop) listen(ctx context.Context) {
 	for {
 		select {
@@ -108,10 +107,10 @@ func (l *Loop) listen(ctx context.Context) {
 
 // work runs until the lease or the process ends.
 func (l *Loop) work(ctx context.Context) error {
-	patience := store.Patience{Grace: l.config.Grace, Until: l.deps.Clock.Now().Add(l.config.Settle)}
+	grace := store.ExecutorGrace{Grace: l.config.Grace, Until: l.deps.Clock.Now().Add(l.config.Settle)}
 	var lanes sync.WaitGroup
 	for _, lane := range l.lanes {
-		lanes.Go(func() { lane.run(ctx, patience) })
+		lanes.Go(func() { lane.run(ctx, grace) })
 	}
 	lanes.Wait()
 	return nil

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// table stands for the database: when each action is due, and when it was done.
+// table is a fake database: when each action is due, and when it was done.
 type table struct {
 	mu     sync.Mutex
 	clock  *clock.Fake
@@ -48,7 +48,7 @@ func (f *table) Due(_ context.Context, until time.Time, limit int) ([]store.DueA
 
 func (f *table) Starts(context.Context, time.Time, int) ([]store.DueAction, error) { return nil, nil }
 
-func (f *table) Wake(_ context.Context, due []store.Wake, _ store.Patience) (int, error) {
+func (f *table) Wake(_ context.Context, due []store.Wake, _ store.ExecutorGrace) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, w := range due {
@@ -74,7 +74,7 @@ func (f *table) Take() time.Time {
 	return at
 }
 
-// add makes something due, and tells as a commit does.
+// add makes an action due, and signals as a commit does.
 func (f *table) add(id int64, at time.Time) {
 	f.mu.Lock()
 	f.due[id], f.news = at, at
@@ -106,7 +106,7 @@ func newTable(t *testing.T) *table {
 	return f
 }
 
-// settle waits until both lanes have nothing to do before the clock moves.
+// settle waits until both lanes are idle before the clock moves.
 func (f *table) settle(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool { return f.clock.Timers() == 2 && len(f.ready) == 0 }, 5*time.Second, time.Millisecond)
@@ -118,7 +118,7 @@ func (f *table) awaitDone(t *testing.T, id int64) time.Time {
 	return f.doneAt(id)
 }
 
-func TestDoesItOnTimeAndNotBefore(t *testing.T) {
+func TestDueActionsAreHandledOnTime(t *testing.T) {
 	f := newTable(t)
 	at := f.clock.Now().Add(100 * time.Millisecond) // before the next poll
 	f.add(1, at)
@@ -134,7 +134,7 @@ func TestDoesItOnTimeAndNotBefore(t *testing.T) {
 	require.WithinDuration(t, at, f.awaitDone(t, 1), 2*time.Millisecond)
 }
 
-func TestWhatIsDueAlreadyIsDoneAtOnce(t *testing.T) {
+func TestOverdueActionsAreHandledAtOnce(t *testing.T) {
 	f := newTable(t)
 	f.add(1, f.clock.Now())
 	f.awaitDone(t, 1)
@@ -157,7 +157,7 @@ func TestOutageIsCaughtUp(t *testing.T) {
 	require.Eventually(t, func() bool { f.mu.Lock(); defer f.mu.Unlock(); return len(f.done) == 2000 }, 5*time.Second, time.Millisecond)
 }
 
-func TestClockThatJumps(t *testing.T) {
+func TestClockJumpDelaysAtMostOnePoll(t *testing.T) {
 	f := newTable(t)
 	f.add(1, f.clock.Now().Add(time.Hour))
 	f.settle(t)

@@ -7,13 +7,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/store"
-	"github.com/flyte-binary/flyte-binary/runs/view"
 )
 
-// Actions streams the tree of a run's actions: pages of a snapshot, then changes, gathered over a window. Each action
-// comes with the phases of all its descendants. One that stops passing the filter is sent once more without meeting
-// it. The first message is sent even when nothing passes; empty messages are heartbeats.
+// Actions streams the action tree of a run: pages of a snapshot, then changes, batched over a window. Each action
+// carries the phase counts of all its descendants. An action that stops passing the filter is sent once more, marked
+// as not matching. The first message is sent even if no action passes; empty messages are heartbeats.
 func (s *Streams) Actions(ctx context.Context, run ident.Run, filter treeFilter, send func(*workflow.WatchActionsResponse) error) error {
 	at, err := s.read.locateRun(ctx, run)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Streams) Actions(ctx context.Context, run ident.Run, filter treeFilter,
 	}
 }
 
-// firstPage is the size of the first page of a snapshot: small, so that it is on the screen at once.
+// firstPage is the size of the first page of a snapshot: small, so that clients can render it at once.
 const firstPage = 100
 
 // actionStream is one stream of Actions.
@@ -85,17 +85,17 @@ type actionStream struct {
 	messages int
 }
 
-// ended tells whether the root action has reached its end.
+// ended reports whether the root action is terminal.
 func (a *actionStream) ended() bool {
-	return len(a.tree.nodes) > 0 && view.Terminal(common.ActionPhase(a.tree.nodes[0].phase))
+	return len(a.tree.nodes) > 0 && protomap.Terminal(common.ActionPhase(a.tree.nodes[0].phase))
 }
 
 func (a *actionStream) put(row *store.Listed) {
 	a.tree.put(row, func(index int32, row *store.Listed) { a.rows[index] = row })
 }
 
-// snapshot reads and sends the actions that changed after since, page by page. The numbers below an action are those of
-// the pages so far; when they grew later, the action is sent again at the end.
+// snapshot reads and sends the actions that changed after since, page by page. Descendant counts cover the pages so
+// far; if they grow later, the action is sent again at the end.
 func (a *actionStream) snapshot(ctx context.Context, since int64) error {
 	limit := min(a.streams.cfg.Page, firstPage)
 	var after store.ActionKey
@@ -125,7 +125,7 @@ func (a *actionStream) apply(ctx context.Context, taken Taken) error {
 	return a.flush(ctx, true)
 }
 
-// flush sends what is due, in messages of a page each.
+// flush sends pending actions in messages of one page each.
 func (a *actionStream) flush(ctx context.Context, counts bool) error {
 	for part := range slices.Chunk(a.tree.due(counts), a.streams.cfg.Page) {
 		if err := a.fetch(ctx, part); err != nil {
@@ -138,9 +138,9 @@ func (a *actionStream) flush(ctx context.Context, counts bool) error {
 	return nil
 }
 
-// fetch reads the rows of nodes that are sent although they did not change themselves: ancestors, mostly. When such a
-// row turns out to be newer than what is known, the tree learns it here, so that the older change that is still on its
-// way is not taken for news.
+// fetch reads the rows of nodes that are sent although they did not change themselves, usually ancestors. If such a
+// row is newer than the tree, the tree is updated here, so that the older change that arrives later is not taken for
+// a new one.
 func (a *actionStream) fetch(ctx context.Context, part []int32) error {
 	var missing []int64
 	for _, index := range part {
@@ -170,7 +170,7 @@ func (a *actionStream) message(part []int32) error {
 			continue // deleted meanwhile
 		}
 		delete(a.rows, index)
-		action, err := view.Action(&row.Action, row.Condition)
+		action, err := protomap.Action(&row.Action, row.Condition)
 		if err != nil {
 			return err
 		}

@@ -304,7 +304,7 @@ func TestActionsGatherChanges(t *testing.T) {
 	require.Len(t, s.count(3)[2].GetEnrichedActions(), 21, "the children, and the root once")
 }
 
-func TestTreeFilterRefusesTheUnknown(t *testing.T) {
+func TestTreeFilterRejectsUnknownFields(t *testing.T) {
 	for name, c := range map[string]struct {
 		filter *common.Filter
 		text   string

@@ -10,16 +10,16 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
-	"github.com/flyte-binary/flyte-binary/internal/layout"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/store"
-	"github.com/flyte-binary/flyte-binary/runs/view"
 )
 
-// Children streams the state of the direct children of an action: a snapshot, a sentinel, then changes in order. A
-// child's end is sent once and nothing about it after. The sentinel is repeated as heartbeat, and after the stream
-// had to read the database again because its client was slow.
+// Children streams the state of the direct children of an action: a snapshot, a sentinel, then changes in order. The
+// end of a child is sent once, and nothing about the child after it. The sentinel is repeated as a heartbeat, and
+// after a resync of a slow client.
 func (s *Streams) Children(ctx context.Context, parent ident.Action, send func(*enginev1.WatchChildrenResponse) error) error {
 	at, err := s.read.locate(ctx, parent)
 	if err != nil {
@@ -66,8 +66,8 @@ type childStream struct {
 	sent    map[int64]sentChild
 }
 
-// sentChild is what the client knows of a child. A change that the snapshot had already is not sent again, nor one
-// that leaves the phase as it is; after the end nothing is.
+// sentChild is what the client knows of a child. A change that the snapshot contained, or that keeps the phase, is
+// not sent again; after the end nothing is sent.
 type sentChild struct {
 	seq   int64
 	phase common.ActionPhase
@@ -108,7 +108,7 @@ func (c *childStream) forward(ctx context.Context, taken Taken) error {
 
 func (c *childStream) update(row *store.Action) error {
 	known := c.sent[row.ID]
-	if row.LastSeq <= known.seq || view.Terminal(known.phase) {
+	if row.LastSeq <= known.seq || protomap.Terminal(known.phase) {
 		return nil
 	}
 	phase := common.ActionPhase(row.Phase)
@@ -131,26 +131,26 @@ func (c *childStream) sentinel() error {
 	}})
 }
 
-// actionUpdate is a row as a parent's controller wants it. Only an end carries results: the controller takes them from
-// the update that first has the terminal phase. Before it, a task's update names the directory where its attempt will
-// write, since the controller warns in the user's log about each update that names none.
+// actionUpdate converts a row for the parent's controller. Only a terminal update carries results: the controller
+// takes them from the first update with the terminal phase. Earlier updates of a task name the directory of its
+// attempt, since the controller logs a warning to the user for each update without one.
 func actionUpdate(run ident.Run, base string, row *store.Action) (*workflow.ActionUpdate, error) {
 	update := &workflow.ActionUpdate{
 		ActionId: ident.Action{Run: run, Name: row.Name}.Proto(),
 		Phase:    common.ActionPhase(row.Phase),
 	}
-	if !view.Terminal(update.Phase) {
+	if !protomap.Terminal(update.GetPhase()) {
 		if workflow.ActionType(row.ActionType) == workflow.ActionType_ACTION_TYPE_TASK {
-			update.OutputUri = layout.AttemptDir(base, row.Name, uint32(row.Attempt))
+			update.OutputUri = blobpath.AttemptDir(base, row.Name, uint32(row.Attempt)) //nolint:gosec // attempts count from 1
 		}
 		return update, nil
 	}
 	update.OutputUri = row.OutputURI
-	switch update.Phase {
+	switch update.GetPhase() {
 	case common.ActionPhase_ACTION_PHASE_FAILED, common.ActionPhase_ACTION_PHASE_TIMED_OUT:
 		if row.Error != nil {
 			update.Error = &core.ExecutionError{}
-			if err := proto.Unmarshal(row.Error, update.Error); err != nil {
+			if err := proto.Unmarshal(row.Error, update.GetError()); err != nil {
 				return nil, rpc.DataLoss(err, "the stored error of action %s cannot be read", row.Name)
 			}
 		}

@@ -9,12 +9,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/store"
-	"github.com/flyte-binary/flyte-binary/runs/view"
 )
 
 // ClusterEvents streams what the cluster reported about one attempt, oldest first, until the attempt has ended. The
-// first message is sent even when there is nothing yet; empty messages are heartbeats.
+// first message is sent even if there are no events yet; empty messages are heartbeats.
 func (s *Streams) ClusterEvents(ctx context.Context, id ident.Action, attempt uint32, send func(*workflow.WatchClusterEventsResponse) error) error {
 	at, err := s.read.locate(ctx, id)
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *Streams) ClusterEvents(ctx context.Context, id ident.Action, attempt ui
 	pace := s.pace()
 	defer pace.stop()
 
-	e := eventStream{streams: s, actionID: at.ActionID, attempt: int32(attempt), send: send}
+	e := eventStream{streams: s, actionID: at.ActionID, attempt: int32(attempt), send: send} //nolint:gosec // attempts are few
 	// The state is read before the events, so that the end is not sent before the last of them.
 	done := e.over(at.Phase, at.Attempt)
 	if err := e.forward(ctx, true); err != nil {
@@ -73,15 +73,15 @@ type eventStream struct {
 	send     func(*workflow.WatchClusterEventsResponse) error
 }
 
-// over tells whether nothing more can be reported of the attempt.
+// over reports whether no more events of the attempt can follow.
 func (e *eventStream) over(phase int16, attempt int32) bool {
-	return view.Terminal(common.ActionPhase(phase)) || attempt > e.attempt
+	return protomap.Terminal(common.ActionPhase(phase)) || attempt > e.attempt
 }
 
 // eventsPerRead bounds one read and one message.
 const eventsPerRead = 500
 
-// forward sends what is new; with always, one message even when nothing is.
+// forward sends new events; with always, it sends one message even if there are none.
 func (e *eventStream) forward(ctx context.Context, always bool) error {
 	for {
 		rows, err := e.streams.read.attemptEvents(ctx, e.actionID, e.attempt, e.cursor, eventsPerRead)
@@ -92,7 +92,7 @@ func (e *eventStream) forward(ctx context.Context, always bool) error {
 		if err != nil {
 			return err
 		}
-		if len(response.ClusterEvents) > 0 || always {
+		if len(response.GetClusterEvents()) > 0 || always {
 			if err := e.send(response); err != nil {
 				return err
 			}

@@ -9,33 +9,33 @@ import (
 type Config struct {
 	// Heartbeat is the silence after which a stream sends a message without content, where its type has one.
 	Heartbeat time.Duration `mapstructure:"heartbeat"`
-	// MaxAge is when a stream is ended cleanly, so that clients spread over replicas again. Each stream's own
-	// limit lies up to a fifth below.
+	// MaxAge is when a stream is ended cleanly, so that clients spread over replicas again. Each stream's own limit
+	// is up to a fifth lower.
 	MaxAge time.Duration `mapstructure:"maxAge"`
 	// Poll is how often logs are read without any wake-up. It bounds the delay when a wake-up is lost.
 	Poll time.Duration `mapstructure:"poll"`
-	// Window is how long changes are gathered before they are sent to watchers of whole runs or of lists of runs.
-	// Parents and watchers of one action get theirs at once.
+	// Window is how long changes are batched before they are sent to watchers of whole runs or of lists of runs.
+	// Parents and watchers of one action get changes at once.
 	Window time.Duration `mapstructure:"window"`
-	// Linger is how long a stream of a run's actions goes on after the run has ended and gone quiet.
+	// Linger is how long a stream of a run's actions stays open after the run has ended and no more changes arrive.
 	Linger time.Duration `mapstructure:"linger"`
-	// Ring is how many changes of one run, and of all runs' roots, are kept for subscribers that are behind. Who falls further behind reads
-	// the database again.
+	// Ring is how many changes of one run, and of all runs' roots, are kept for subscribers that are behind. A
+	// subscriber that falls further behind reads the database again.
 	Ring int `mapstructure:"ring"`
 	// RingBytes bounds the same in bytes.
 	RingBytes int `mapstructure:"ringBytes"`
-	// Reads is how many feeds may read the database at the same time, and how many streams besides.
+	// Reads is how many feeds may read the database at the same time, and separately how many streams.
 	Reads int `mapstructure:"reads"`
 	// Page is how many rows a snapshot reads and sends at a time.
 	Page int `mapstructure:"page"`
 	// Overlap is how far the re-read of recently updated runs reaches back. It must exceed the longest transaction
 	// of a writer plus the difference between the clocks of replicas.
 	Overlap time.Duration `mapstructure:"overlap"`
-	// Groups bounds the number of tasks that a watch of groups tells about.
+	// Groups bounds the number of tasks in a watch of groups.
 	Groups int `mapstructure:"groups"`
 }
 
-// DefaultConfig has the defaults.
+// DefaultConfig returns the defaults.
 func DefaultConfig() Config {
 	return Config{
 		Heartbeat: 15 * time.Second,
@@ -52,7 +52,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the field that is wrong.
+// Validate returns an error for the first invalid field.
 func (c Config) Validate() error {
 	for _, d := range []struct {
 		name  string

@@ -10,12 +10,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/store"
-	"github.com/flyte-binary/flyte-binary/runs/view"
 )
 
-// ActionDetails streams an action's details: as they are, then after every change. The stream ends after the message
-// that has the terminal phase; the result is in it, since the store writes both in one transaction.
+// ActionDetails streams an action's details: the current ones, then again after every change. The stream ends after
+// the message with the terminal phase. That message has the result, since the store writes both in one transaction.
 func (s *Streams) ActionDetails(ctx context.Context, id ident.Action, send func(*workflow.WatchActionDetailsResponse) error) error {
 	at, err := s.read.locate(ctx, id)
 	if err != nil {
@@ -25,13 +25,13 @@ func (s *Streams) ActionDetails(ctx context.Context, id ident.Action, send func(
 		key:  "action/" + id.Name,
 		read: func(ctx context.Context) (proto.Message, error) { return s.read.actionDetails(ctx, id) },
 		send: func(m proto.Message) error {
-			return send(&workflow.WatchActionDetailsResponse{Details: m.(*workflow.ActionDetails)})
+			return send(&workflow.WatchActionDetailsResponse{Details: m.(*workflow.ActionDetails)}) //nolint:forcetypeassert // read gave exactly this type
 		},
-		status: func(m proto.Message) *workflow.ActionStatus { return m.(*workflow.ActionDetails).GetStatus() },
+		status: func(m proto.Message) *workflow.ActionStatus { return m.(*workflow.ActionDetails).GetStatus() }, //nolint:forcetypeassert // as above
 	})
 }
 
-// RunDetails is ActionDetails for a run: its run spec, and the details of its root action.
+// RunDetails is ActionDetails for a run: its run spec and the details of its root action.
 func (s *Streams) RunDetails(ctx context.Context, id ident.Run, send func(*workflow.WatchRunDetailsResponse) error) error {
 	at, err := s.read.locateRun(ctx, id)
 	if err != nil {
@@ -41,9 +41,9 @@ func (s *Streams) RunDetails(ctx context.Context, id ident.Run, send func(*workf
 		key:  "run",
 		read: func(ctx context.Context) (proto.Message, error) { return s.read.runDetails(ctx, id) },
 		send: func(m proto.Message) error {
-			return send(&workflow.WatchRunDetailsResponse{Details: m.(*workflow.RunDetails)})
+			return send(&workflow.WatchRunDetailsResponse{Details: m.(*workflow.RunDetails)}) //nolint:forcetypeassert // read gave exactly this type
 		},
-		status: func(m proto.Message) *workflow.ActionStatus { return m.(*workflow.RunDetails).GetAction().GetStatus() },
+		status: func(m proto.Message) *workflow.ActionStatus { return m.(*workflow.RunDetails).GetAction().GetStatus() }, //nolint:forcetypeassert // as above
 	})
 }
 
@@ -77,10 +77,10 @@ func (s *Streams) followDetails(ctx context.Context, at store.Located, d detailS
 			}
 			last = details
 		}
-		if view.Terminal(d.status(details).GetPhase()) {
+		if protomap.Terminal(d.status(details).GetPhase()) {
 			return nil
 		}
-		// Why an action waits changes without any event of its run.
+		// The reason why an action waits can change without an event of its run.
 		var pause <-chan time.Time
 		refresh := clock.Timer(nil)
 		if d.status(details).GetPhase() == common.ActionPhase_ACTION_PHASE_QUEUED {
@@ -98,10 +98,10 @@ func (s *Streams) followDetails(ctx context.Context, at store.Located, d detailS
 			next = func() (proto.Message, error) { return d.read(ctx) }
 		default:
 			next = share
-			sub.Take() // what has changed is read as a whole
+			sub.Take() // the details are read again as a whole
 		}
 	}
 }
 
-// waitRefresh is how often the details of a queued action are read again while nothing happens to its run.
+// waitRefresh is how often the details of a queued action are read again while its run has no events.
 const waitRefresh = 10 * time.Second

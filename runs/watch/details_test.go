@@ -52,7 +52,7 @@ func TestActionDetailsUntilTheEnd(t *testing.T) {
 // What has no executor's events ends too: traces, conditions, runs that were aborted before they began.
 //
 // Story R16: the stream of an action's details never ended for traces, conditions and early aborts.
-func TestActionDetailsEndOfEverything(t *testing.T) {
+func TestActionDetailsEndWithoutExecutorEvents(t *testing.T) {
 	f := newFixture(t)
 	r := f.run("p", "development", "r1")
 	r.apply(change{name: "trace", parent: "a0", kind: workflow.ActionType_ACTION_TYPE_TRACE, phase: succeeded})

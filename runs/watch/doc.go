@@ -1,5 +1,5 @@
-// Package watch tells clients what changes in runs: to parents their children, to users details, lists and trees. It
-// stands on the store's event log. The Hub is woken by the local writer, by Postgres notifications of other replicas
-// and, should both be lost, by a poll; it reads each run's log once for all who watch that run. Streams are the rpc
-// handlers on top. docs/watches.md explains the guarantees.
+// Package watch streams changes of runs to clients: children to their parent actions; details, lists and trees to
+// users. It reads the store's event log. The Hub is woken by the local writer, by Postgres notifications of other
+// replicas, and by a poll in case both are lost. It reads each run's log once for all watchers of the run. Streams
+// has the rpc handlers. docs/watches.md explains the guarantees.
 package watch

@@ -5,10 +5,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// feed follows the log of one run while it has subscribers. One goroutine reads; nothing is read twice.
+// feed follows the log of one run while it has subscribers. One goroutine reads the log; nothing is read twice.
 type feed struct {
 	hub    *Hub
 	runID  int64
@@ -42,10 +44,10 @@ func newFeed(hub *Hub, runID, cursor int64) *feed {
 	}
 }
 
-// run reads whenever it is woken, until the last subscriber has left. A failed read is repeated with growing pauses:
-// subscribers see a delay, no end, since the log is still there after an outage.
+// run reads whenever it is woken, until the last subscriber leaves. It retries a failed read with backoff:
+// subscribers see a delay and no end of stream, since the log is still there after an outage.
 func (f *feed) run(ctx context.Context) {
-	pause := minPause
+	retries := backoff.New(minPause, maxPause)
 	for {
 		select {
 		case <-ctx.Done():
@@ -54,17 +56,17 @@ func (f *feed) run(ctx context.Context) {
 		}
 		err := f.catchUp(ctx)
 		if err == nil {
-			pause = minPause
+			retries.Reset()
 			continue
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		f.hub.deps.Logger.Warn().Err(err).Int64("run", f.runID).Dur("pause", pause).Msg("reading a run's log failed, trying again")
-		if !f.hub.sleep(ctx, pause) {
+		pause := retries.Next()
+		f.hub.deps.Logger.Warn().Err(err).Int64("run", f.runID).Dur("pause", pause).Msg("reading a run's log failed; retrying")
+		if clock.Sleep(ctx, f.hub.deps.Clock, pause) != nil {
 			return
 		}
-		pause = min(2*pause, maxPause)
 		poke(f.wake)
 	}
 }
@@ -99,7 +101,7 @@ func (f *feed) position() int64 {
 	return f.cursor
 }
 
-// publish adds changes to the ring and tells those who want them.
+// publish adds changes to the ring and notifies the subscribers of their topics.
 func (f *feed) publish(changes []store.Change, upTo int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -161,17 +163,5 @@ func leave[K comparable](topics map[K]map[*Subscription]struct{}, key K, s *Subs
 	delete(topics[key], s)
 	if len(topics[key]) == 0 {
 		delete(topics, key)
-	}
-}
-
-// sleep waits by the hub's clock and tells whether the context is still alive.
-func (h *Hub) sleep(ctx context.Context, d time.Duration) bool {
-	timer := h.deps.Clock.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C():
-		return true
 	}
 }

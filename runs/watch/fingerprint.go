@@ -9,8 +9,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// fingerprint sums up what clients see change in an action; it is never 0. A root row changes with every event of its
-// run, mostly in nothing that is shown.
+// fingerprint hashes the fields of an action that clients see; it is never 0. A root row changes with every event of
+// its run, mostly in fields that are not shown.
 func fingerprint(a *store.Action) uint64 {
 	hash := fnv.New64a()
 	var number [8]byte
@@ -41,7 +41,7 @@ type updatedReader interface {
 	UpdatedRoots(ctx context.Context, scope store.Scope, after store.UpdatedKey, limit int) ([]*store.Listed, error)
 }
 
-// eachUpdated visits, in parts, the runs of a scope that were updated after a time.
+// eachUpdated visits, page by page, the runs of a scope that were updated after a time.
 func eachUpdated(ctx context.Context, reader updatedReader, scope store.Scope, since time.Time, visit func([]*store.Listed) error) error {
 	after := store.UpdatedKey{UpdatedAt: since}
 	for {

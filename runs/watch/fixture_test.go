@@ -22,8 +22,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/pgtest"
+	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/store"
-	"github.com/flyte-binary/flyte-binary/runs/view"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 )
 
@@ -94,7 +94,7 @@ func (c *countingDetails) ActionDetails(ctx context.Context, id ident.Action) (*
 	if err != nil {
 		return nil, err
 	}
-	return view.Details(&d.Action, d.Spec, d.Events)
+	return protomap.Details(&d.Action, d.Spec, d.Events)
 }
 
 func (c *countingDetails) RunDetails(ctx context.Context, run ident.Run) (*workflow.RunDetails, error) {
@@ -129,13 +129,17 @@ func withConfig(change func(*watch.Config)) option {
 
 // withListener lets the hub hear of commits from Postgres only.
 func withListener() option {
-	return func(f *fixture, d *watch.HubDeps) {
+	return func(f *fixture, _ *watch.HubDeps) {
 		f.wake.Store(false)
 		f.notify.Store(true)
-		d.Listen = func(ctx context.Context, heard func(pgdb.Notification)) error {
-			return pgdb.Listen(ctx, f.pool, store.ChannelRuns, clock.System{}, heard)
-		}
 	}
+}
+
+// listenFor lets a hub hear notifications of Postgres.
+func (f *fixture) listenFor(hub *watch.Hub) {
+	listener := pgdb.NewListener(f.pool, clock.System{}, zerolog.Nop(), map[string]func(pgdb.Notification){store.ChannelRuns: hub.Heard})
+	require.NoError(f.t, listener.Start(f.t.Context()))
+	f.t.Cleanup(func() { require.NoError(f.t, listener.Stop(context.WithoutCancel(f.t.Context()))) })
 }
 
 // newFixture starts a hub. Without options it is woken by the writer, and the poll is too rare to help.
@@ -153,6 +157,9 @@ func newFixture(t testing.TB, options ...option) *fixture {
 	}
 	require.NoError(t, f.config.Validate())
 	f.hub, f.streams = f.newHub(deps)
+	if f.notify.Load() {
+		f.listenFor(f.hub)
+	}
 	return f
 }
 

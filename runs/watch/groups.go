@@ -13,14 +13,14 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// groupQuery is a request for groups, checked.
+// groupQuery is a validated request for groups.
 type groupQuery struct {
 	scope     store.GroupScope
 	limit     int
 	ascending bool // by the newest run
 }
 
-// parseGroups checks what the proto cannot say.
+// parseGroups validates what protovalidate cannot check.
 func parseGroups(req *workflow.WatchGroupsRequest, highest int) (groupQuery, error) {
 	q := groupQuery{limit: highest, scope: store.GroupScope{
 		Scope:   store.Scope{Project: req.GetProjectId().GetName(), Domain: req.GetProjectId().GetDomain()},
@@ -48,12 +48,12 @@ func parseGroups(req *workflow.WatchGroupsRequest, highest int) (groupQuery, err
 
 const (
 	groupsPerMessage = 100
-	// groupWindow is how long changes of runs are gathered before the sums are read again, in windows of the others.
+	// groupWindow is how many windows changes of runs are batched before the sums are read again.
 	groupWindow = 10
 )
 
-// Groups streams the sums of runs per task: all groups, of which the last message has the sentinel, then the groups
-// that changed. With an end date the stream ends after the first part. Empty messages are heartbeats.
+// Groups streams summaries of runs per task: first all groups, where the last message has the sentinel, then the
+// groups that changed. With an end date the stream ends after the first part. Empty messages are heartbeats.
 func (s *Streams) Groups(ctx context.Context, q groupQuery, send func(*workflow.WatchGroupsResponse) error) error {
 	sub, err := s.hub.SubscribeRoots(store.RunTarget{Project: q.scope.Project, Domain: q.scope.Domain})
 	if err != nil {
@@ -117,7 +117,7 @@ func (g *groupStream) snapshot(ctx context.Context) error {
 	return g.message(groups, true)
 }
 
-// read sums up some tasks, or all when names is nil.
+// read summarizes some tasks, or all when names is nil.
 func (g *groupStream) read(ctx context.Context, names []string) ([]*workflow.TaskGroup, error) {
 	scope := g.query.scope
 	scope.Tasks = names
@@ -139,7 +139,7 @@ func (g *groupStream) read(ctx context.Context, names []string) ([]*workflow.Tas
 	return groups, nil
 }
 
-// forward sends the groups of the runs that changed, when the sums did.
+// forward sends the groups of changed runs whose summary changed.
 func (g *groupStream) forward(ctx context.Context, sub *RootSubscription) error {
 	rows, lagged, _ := sub.Take()
 	var names []string

@@ -8,7 +8,6 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
-	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
@@ -22,31 +21,26 @@ type LogReader interface {
 	Scopes(ctx context.Context) ([]store.Scope, error)
 }
 
-// Listen delivers what is notified on store.ChannelRuns until its context ends.
-type Listen func(ctx context.Context, heard func(pgdb.Notification)) error
-
-// HubDeps is what a Hub needs.
+// HubDeps are the dependencies of a Hub.
 type HubDeps struct {
 	Log    LogReader
 	Clock  clock.Clock
 	Logger zerolog.Logger
-	// Listen brings the wake-ups of other replicas; nil leaves those to the poll.
-	Listen Listen
-	// Replica is the name by which the local writer signs its notifications; they are not heard twice.
+	// Replica is the name with which the local writer signs its notifications; Heard ignores those.
 	Replica string
 }
 
-// Hub hands changes of runs to subscribers. Work goes on only for runs that somebody watches.
+// Hub delivers changes of runs to subscribers. It reads only runs that have subscribers.
 type Hub struct {
 	cfg   Config
 	deps  HubDeps
-	reads chan struct{} // a token for each read under way
+	reads chan struct{} // a token for each read in flight
 
 	mu     sync.Mutex
 	ctx    context.Context    //nolint:containedctx // GUARDED_BY(mu): of goroutines that outlive Start; nil before it
 	cancel context.CancelFunc // GUARDED_BY(mu)
 	feeds  map[int64]*feed    // GUARDED_BY(mu): by run id
-	roots  *rootFeed          // GUARDED_BY(mu): nil while nobody watches lists of runs
+	roots  *rootFeed          // nil while nothing watches lists of runs; GUARDED_BY(mu)
 	closed bool               // GUARDED_BY(mu)
 
 	closing chan struct{} // closed by Stop: every stream ends
@@ -55,7 +49,7 @@ type Hub struct {
 
 var _ lifecycle.Part = (*Hub)(nil)
 
-// NewHub makes a hub that has yet to be started.
+// NewHub returns a hub that has not been started.
 func NewHub(cfg Config, deps HubDeps) *Hub {
 	return &Hub{
 		cfg:     cfg,
@@ -70,19 +64,19 @@ func NewHub(cfg Config, deps HubDeps) *Hub {
 func (h *Hub) Start(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || h.ctx != nil {
+	switch {
+	case h.closed:
+		return lifecycle.ErrStopped
+	case h.ctx != nil:
 		return nil
 	}
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	h.spawn(h.poll)
-	if h.deps.Listen != nil {
-		h.spawn(h.listen)
-	}
 	return nil
 }
 
-// Stop implements lifecycle.Part. It ends every stream with unavailable, so that clients go to another replica. It
-// does not wait for those whose client takes nothing; their connections are the server's to close.
+// Stop implements lifecycle.Part. It ends every stream with Unavailable, so that clients go to another replica. It
+// does not wait for streams whose client does not read; the server closes their connections.
 func (h *Hub) Stop(ctx context.Context) error {
 	h.mu.Lock()
 	if !h.closed {
@@ -112,7 +106,7 @@ func (h *Hub) spawn(run func(ctx context.Context)) {
 	h.wg.Go(func() { run(ctx) })
 }
 
-// Wake tells that the logs of runs have grown. It never blocks; the local writer calls it after each commit.
+// Wake signals that the logs of runs have grown. It never blocks; the local writer calls it after each commit.
 func (h *Hub) Wake(runIDs ...int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -126,7 +120,7 @@ func (h *Hub) Wake(runIDs ...int64) {
 	}
 }
 
-// WakeAll tells that any log may have grown.
+// WakeAll signals that any log may have grown.
 func (h *Hub) WakeAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -138,9 +132,9 @@ func (h *Hub) WakeAll() {
 	}
 }
 
-// Subscribe begins to follow a run. lastSeq is any place in the run's log that was read before the call. What the
-// subscriber reads after the call, together with what the subscription delivers, has no gap: a commit whose wake-up
-// came before the call is in what is read after it.
+// Subscribe starts to follow a run. lastSeq is any position of the run's log that was read before the call. What the
+// subscriber reads after the call and what the subscription delivers have no gap between them: a commit that was
+// signalled before the call is visible to a read after it.
 func (h *Hub) Subscribe(runID, lastSeq int64, topic Topic) (*Subscription, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -177,7 +171,7 @@ func (h *Hub) Feeds() int {
 	return len(h.feeds)
 }
 
-// acquire waits for leave to read the database.
+// acquire waits for a free slot to read the database.
 func (h *Hub) acquire(ctx context.Context) error {
 	select {
 	case h.reads <- struct{}{}:
@@ -189,7 +183,7 @@ func (h *Hub) acquire(ctx context.Context) error {
 
 func (h *Hub) free() { <-h.reads }
 
-// poke fills a channel of capacity one.
+// poke signals a channel of capacity one.
 func poke(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:

@@ -53,7 +53,7 @@ func TestNotificationsOfOtherReplicas(t *testing.T) {
 	s.until(endsWith("x:5"), "a change after the connection came back")
 }
 
-func TestOddPayloadWakesAll(t *testing.T) {
+func TestInvalidPayloadWakesAllFeeds(t *testing.T) {
 	f := newFixture(t, withListener())
 	r := f.run("p", "development", "r1")
 	s := f.children(r.Root())

@@ -14,10 +14,10 @@ import (
 type signal int
 
 const (
-	woken  signal = iota // there is something to take
-	beat                 // nothing was sent for the heartbeat's time
-	paused               // the pause asked for is over
-	over                 // the stream has reached its age
+	woken  signal = iota // there are changes to take
+	beat                 // nothing was sent for the heartbeat interval
+	paused               // the requested pause has passed
+	over                 // the stream has reached its maximum age
 )
 
 // pace is the timing of one stream.
@@ -31,10 +31,10 @@ type pace struct {
 	last  time.Time // when something was sent
 }
 
-// newPace starts the timing of a stream. The caller stops it.
+// newPace starts the timing of a stream. The caller must stop it.
 func newPace(c clock.Clock, closing <-chan struct{}, silence, maxAge time.Duration) *pace {
 	p := &pace{clock: c, closing: closing, silence: silence, last: c.Now()}
-	p.life = c.NewTimer(maxAge - time.Duration(rand.Int64N(int64(maxAge)/5+1)))
+	p.life = c.NewTimer(maxAge - time.Duration(rand.Int64N(int64(maxAge)/5+1))) //nolint:gosec // spreads load
 	if silence > 0 {
 		p.heart = c.NewTimer(silence)
 	}
@@ -48,11 +48,12 @@ func (p *pace) stop() {
 	}
 }
 
-// sent notes that the stream is not silent. The timer is left alone: on its tick the rest of the silence is waited for.
+// sent records that a message was sent. It does not reset the timer: when the timer fires, it waits for the rest of
+// the interval.
 func (p *pace) sent() { p.last = p.clock.Now() }
 
-// wait blocks until there is something to do. ready and pause may be nil. It fails when the client left or the server
-// stops.
+// wait blocks until there is something to do. ready and pause may be nil. It returns an error when the client has
+// left or the server stops.
 func (p *pace) wait(ctx context.Context, ready <-chan struct{}, pause <-chan time.Time) (signal, error) {
 	var heart <-chan time.Time
 	if p.heart != nil {
@@ -81,9 +82,9 @@ func (p *pace) wait(ctx context.Context, ready <-chan struct{}, pause <-chan tim
 	}
 }
 
-// ended is how a handler reports the end of its stream. The code canceled must never reach a client, which would take
-// it for its own wish and not subscribe again. When the client has gone nobody reads the answer, and its going is no
-// failure.
+// ended maps the end of a stream to the handler's error. The code canceled must never reach a client, which would
+// take it for its own cancellation and not subscribe again. If the client itself has left, nothing reads the error,
+// and that is not a failure.
 func ended(ctx context.Context, err error) error {
 	switch {
 	case err == nil:

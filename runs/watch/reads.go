@@ -10,8 +10,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// reads bounds what streams read at the same time, so that thousands of clients who come back together leave
-// connections to the writer. Its failures are ones that clients repeat.
+// reads bounds the concurrent reads of streams, so that thousands of clients that reconnect together leave
+// connections to the writer. Its errors are ones that clients retry.
 type reads struct {
 	from    Reader
 	details Details

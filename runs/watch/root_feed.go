@@ -6,11 +6,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// rootFeed follows the root rows of all runs while somebody watches lists of runs. It reads the runs that it is told
-// have changed, and from time to time those that were updated recently, whether it was told or not.
+// rootFeed follows the root rows of all runs while any client watches lists of runs. It reads the runs that were
+// signalled as changed, and periodically all that were updated recently, in case a signal was lost.
 type rootFeed struct {
 	hub    *Hub
 	wake   chan struct{}
@@ -25,8 +29,8 @@ type rootFeed struct {
 	count       int64                          // GUARDED_BY(mu): number of changes so far
 
 	// Only the reading goroutine uses these.
-	known    map[int64]uint64 // fingerprints of what was published
-	complete time.Time        // everything updated before is published
+	known    *simplelru.LRU[int64, uint64] // fingerprints of what was published
+	complete time.Time                     // everything updated before is published
 }
 
 // rootChange is a run that changed. number counts from 1.
@@ -36,12 +40,12 @@ type rootChange struct {
 }
 
 const (
-	maxWaitingRoots = 10_000 // more wake-ups than these become one read of what was updated recently
-	maxKnownRoots   = 50_000 // then fingerprints are forgotten; unchanged runs are sent once more
+	maxWaitingRoots = 10_000 // more wake-ups than these become one read of recent updates
+	maxKnownRoots   = 50_000 // an unchanged run whose fingerprint was dropped is sent once more
 	rootsPerRead    = 1000
 )
 
-// RootSubscription is one subscriber's place in the feed of runs.
+// RootSubscription is one subscriber's position in the feed of runs.
 type RootSubscription struct {
 	feed   *rootFeed
 	target store.RunTarget
@@ -52,8 +56,8 @@ type RootSubscription struct {
 	taken   time.Time // GUARDED_BY(feed.mu): when everything before was taken
 }
 
-// SubscribeRoots begins to follow the runs of a target. What the subscriber reads after the call, together with
-// what the subscription delivers, has no gap.
+// SubscribeRoots starts to follow the runs of a target. What the subscriber reads after the call and what the
+// subscription delivers have no gap between them.
 func (h *Hub) SubscribeRoots(target store.RunTarget) (*RootSubscription, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -61,6 +65,10 @@ func (h *Hub) SubscribeRoots(target store.RunTarget) (*RootSubscription, error) 
 		return nil, errClosing()
 	}
 	if h.roots == nil {
+		known, err := simplelru.NewLRU[int64, uint64](maxKnownRoots, nil)
+		if err != nil {
+			return nil, err
+		}
 		ctx, cancel := context.WithCancel(h.ctx)
 		f := &rootFeed{
 			hub:         h,
@@ -68,7 +76,7 @@ func (h *Hub) SubscribeRoots(target store.RunTarget) (*RootSubscription, error) 
 			cancel:      cancel,
 			ids:         map[int64]struct{}{},
 			subscribers: map[*RootSubscription]struct{}{},
-			known:       map[int64]uint64{},
+			known:       known,
 			complete:    h.deps.Clock.Now(),
 		}
 		h.roots = f
@@ -82,11 +90,11 @@ func (h *Hub) SubscribeRoots(target store.RunTarget) (*RootSubscription, error) 
 	return s, nil
 }
 
-// Ready delivers when there is something to take.
+// Ready delivers a value when Take has changes.
 func (s *RootSubscription) Ready() <-chan struct{} { return s.wake }
 
-// Take returns the runs of the target that changed, in order. When the ring has dropped some, it returns none and
-// lagged: then the subscriber reads what was updated after since.
+// Take returns the runs of the target that changed, in order. If the ring has dropped some, it returns none and
+// lagged; the subscriber must then read what was updated after since.
 func (s *RootSubscription) Take() (rows []*store.Listed, lagged bool, since time.Time) {
 	f := s.feed
 	f.mu.Lock()
@@ -125,7 +133,7 @@ func (s *RootSubscription) Close() {
 	})
 }
 
-// changed notes runs to read.
+// changed records runs to read.
 func (f *rootFeed) changed(ids []int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -139,7 +147,7 @@ func (f *rootFeed) changed(ids []int64) {
 	poke(f.wake)
 }
 
-// lookBack asks for a read of what was updated recently.
+// lookBack requests a read of recent updates.
 func (f *rootFeed) lookBack() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -147,23 +155,24 @@ func (f *rootFeed) lookBack() {
 	poke(f.wake)
 }
 
-// run reads at most once in a window, so that many commits cost one read.
+// run reads at most once per window, so that many commits cost one read.
 func (f *rootFeed) run(ctx context.Context) {
-	pause := f.hub.cfg.Window
+	retries := backoff.New(f.hub.cfg.Window, maxPause)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-f.wake:
 		}
+		pause := f.hub.cfg.Window
 		if err := f.read(ctx); err == nil {
-			pause = f.hub.cfg.Window
+			retries.Reset()
 		} else if ctx.Err() == nil {
-			f.hub.deps.Logger.Warn().Err(err).Dur("pause", pause).Msg("reading changed runs failed, trying again")
+			pause = retries.Next()
+			f.hub.deps.Logger.Warn().Err(err).Dur("pause", pause).Msg("reading changed runs failed; retrying")
 			f.lookBack() // reaches back to the last success
-			pause = min(2*pause, maxPause)
 		}
-		if !f.hub.sleep(ctx, pause) {
+		if clock.Sleep(ctx, f.hub.deps.Clock, pause) != nil {
 			return
 		}
 	}
@@ -204,7 +213,7 @@ func (f *rootFeed) read(ctx context.Context) error {
 	return nil
 }
 
-// readRecent publishes what was updated after a time in the scopes that somebody watches.
+// readRecent publishes the runs updated after a time in the scopes that have subscribers.
 func (f *rootFeed) readRecent(ctx context.Context, since time.Time) error {
 	scopes, err := f.scopes(ctx)
 	if err != nil {
@@ -239,19 +248,16 @@ func (f *rootFeed) scopes(ctx context.Context) ([]store.Scope, error) {
 	return scopes, nil
 }
 
-// publish passes on the rows that differ from what was published before.
+// publish delivers the rows that differ from those published before.
 func (f *rootFeed) publish(rows []*store.Listed) {
-	if len(f.known) > maxKnownRoots {
-		clear(f.known)
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, row := range rows {
 		state := fingerprint(&row.Action)
-		if f.known[row.ID] == state {
+		if known, ok := f.known.Get(row.ID); ok && known == state {
 			continue
 		}
-		f.known[row.ID] = state
+		f.known.Add(row.ID, state)
 		f.count++
 		f.ring = append(f.ring, rootChange{number: f.count, row: row})
 		for s := range f.subscribers {

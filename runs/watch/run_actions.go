@@ -12,24 +12,25 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// Picture is what a client has of a run.
+// Picture describes the snapshot that a client already has of a run.
 type Picture struct {
 	Run ident.Run
-	// Cursor is the place in the run's log up to which it has everything, and Strings how many texts it has. Both are 0
-	// when it has nothing.
+	// Cursor is the position in the run's log up to which the client has everything; Strings is how many strings it
+	// has. Both are 0 when it has nothing.
 	Cursor  int64
 	Strings uint32
 }
 
 const (
-	firstBriefs  = 250    // the size of the first part of a picture, so that it is on the screen at once
-	logOrSurvey  = 20_000 // who is further behind in the log gets what changed by a walk through the run
+	firstBriefs  = 250    // the first part of a snapshot, small so that clients can render it at once
+	logOrSurvey  = 20_000 // a client further behind in the log gets its changes from a walk through the run
 	pagesInBrief = 2      // rows are so narrow that a page may have more of them
 )
 
-// RunActions streams a picture of a run: all actions in brief, parents before children, then changes, gathered over a
-// window. A client that has a picture gets only what changed after its cursor, unless that lies beyond the log. Each
-// complete picture is followed by the place in the log that it shows; so is silence.
+// RunActions streams a columnar snapshot of a run: all actions in brief, parents before children, then changes,
+// batched over a window. A client that already has a snapshot gets only what changed after its cursor, unless the
+// cursor is beyond the log. Each complete snapshot is followed by its position in the log, which is also the
+// heartbeat.
 func (s *Streams) RunActions(ctx context.Context, picture Picture, send func(*insightv1.WatchRunActionsResponse) error) error {
 	at, err := s.read.locateRun(ctx, picture.Run)
 	if err != nil {
@@ -87,8 +88,8 @@ type pictureStream struct {
 	send    func(*insightv1.WatchRunActionsResponse) error
 
 	cursor int64 // the client has everything up to here
-	// newest is the latest event that any row told of which was read for this stream alone. What the feed read before may
-	// be older than what the client was told.
+	// newest is the latest event of any row that was read for this stream alone. What the feed read before may be
+	// older than what the client has.
 	newest int64
 }
 
@@ -132,8 +133,8 @@ func (p *pictureStream) caughtUp() error {
 	}}})
 }
 
-// survey walks through the run and sends what changed after a place in its log, in the order of creation. What is
-// created meanwhile is in the log.
+// survey walks through the run and sends what changed after a position in its log, in creation order. Actions created
+// in the meantime are in the log.
 func (p *pictureStream) survey(ctx context.Context, since int64) error {
 	page := pagesInBrief * p.streams.cfg.Page
 	var after store.ActionKey
@@ -156,8 +157,8 @@ func (p *pictureStream) survey(ctx context.Context, since int64) error {
 	}
 }
 
-// withParents puts those parents in front that no page has told of. A clock that lags, or a parent and its child that
-// are created while the walk goes on, may have hidden them from it.
+// withParents prepends those parents that no page has contained. They may have been missed because of a lagging
+// clock, or because a parent and its child were created during the walk.
 func (p *pictureStream) withParents(ctx context.Context, briefs []store.Brief) ([]store.Brief, error) {
 	for {
 		parents, err := p.parents(ctx, briefs)
@@ -173,7 +174,7 @@ func (p *pictureStream) withParents(ctx context.Context, briefs []store.Brief) (
 	return slices.CompactFunc(briefs, func(a, b store.Brief) bool { return a.ID == b.ID }), nil
 }
 
-// parents reads the parents of some actions whose numbers are not known and that are not among them.
+// parents reads the parents of some actions whose numbers are unknown and that are not among them.
 func (p *pictureStream) parents(ctx context.Context, briefs []store.Brief) ([]store.Brief, error) {
 	names := p.columns.unknownParents(briefs)
 	if len(names) == 0 {
@@ -198,7 +199,7 @@ func byID(a, b store.Brief) int {
 	}
 }
 
-// log reads the run's log to its end after a place, and sends the actions that it concerns.
+// log reads the run's log from a position to its end, and sends the actions that it concerns.
 func (p *pictureStream) log(ctx context.Context, after int64) error {
 	for {
 		part, err := p.streams.read.briefChanges(ctx, p.at.RunID, after, pagesInBrief*p.streams.cfg.Page)
@@ -216,7 +217,7 @@ func (p *pictureStream) log(ctx context.Context, after int64) error {
 	}
 }
 
-// apply sends what the subscription brings.
+// apply sends the changes that the subscription delivers.
 func (p *pictureStream) apply(ctx context.Context, taken Taken) error {
 	if taken.Lagged {
 		if err := p.log(ctx, taken.Since); err != nil {
@@ -259,8 +260,8 @@ func (p *pictureStream) apply(ctx context.Context, taken Taken) error {
 	return nil
 }
 
-// changed sends actions that were read for this stream alone, from the log or by id. Whoever has a child of the log has
-// its parent, since it was recorded before.
+// changed sends actions that were read for this stream alone, from the log or by id. A client that has a child from
+// the log also has its parent, which was recorded before.
 func (p *pictureStream) changed(ctx context.Context, briefs []store.Brief) error {
 	if err := p.known(ctx, briefs); err != nil {
 		return err
@@ -268,7 +269,7 @@ func (p *pictureStream) changed(ctx context.Context, briefs []store.Brief) error
 	return p.actions(briefs)
 }
 
-// known learns the numbers of the parents of some actions.
+// known adds the numbers of the parents of some actions.
 func (p *pictureStream) known(ctx context.Context, briefs []store.Brief) error {
 	parents, err := p.parents(ctx, briefs)
 	for i := range parents {

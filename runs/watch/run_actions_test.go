@@ -81,7 +81,7 @@ func (d *drawing) take(t require.TestingT, messages []*insightv1.WatchRunActions
 
 func (d *drawing) actions(t require.TestingT, c *insightv1.ActionColumns) {
 	d.strings = append(d.strings, c.GetStrings()...)
-	require.Equal(t, "", d.strings[0])
+	require.Empty(t, d.strings[0])
 	n := len(c.GetNumbers())
 	for _, column := range [][]uint32{
 		c.GetParents(), c.GetGroups(), c.GetTitles(), c.GetTypes(), c.GetPhases(), c.GetAttempts(),
@@ -269,7 +269,7 @@ func TestPictureMissesNothing(t *testing.T) {
 		}
 		d := &drawing{}
 		for _, messages := range breaks {
-			s := pictures(t, f.streams, watch.Picture{Run: r.Run, Cursor: d.cursor, Strings: uint32(len(d.strings))}) //nolint:gosec // few
+			s := pictures(t, f.streams, watch.Picture{Run: r.Run, Cursor: d.cursor, Strings: uint32(len(d.strings))})
 			d.take(t, s.count(messages))
 			s.cancel()
 			<-s.done
@@ -279,7 +279,7 @@ func TestPictureMissesNothing(t *testing.T) {
 		}
 		work.Wait()
 		want := f.database(r.id)
-		s := pictures(t, f.streams, watch.Picture{Run: r.Run, Cursor: d.cursor, Strings: uint32(len(d.strings))}) //nolint:gosec // few
+		s := pictures(t, f.streams, watch.Picture{Run: r.Run, Cursor: d.cursor, Strings: uint32(len(d.strings))})
 		all := s.until(func(all []*insightv1.WatchRunActionsResponse) bool { return place(all) > 0 }, "a picture")
 		require.Equal(t, want, d.take(t, all).rows)
 		s.cancel()

@@ -10,8 +10,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// runColumns writes actions of one run in columns. It numbers texts as the client counts them, and knows the numbers of
-// the actions that have children.
+// runColumns encodes actions of one run in columns. It assigns the same string indexes as the client, and stores the
+// numbers of actions that have children.
 type runColumns struct {
 	rootID  int64
 	created time.Time         // of the run
@@ -20,10 +20,10 @@ type runColumns struct {
 	next    uint32            // the index of the next text
 }
 
-// maxTexts bounds what is remembered of texts. Beyond it they are forgotten, and sent once more when they come again.
+// maxTexts bounds the string table. When it is full the table is cleared, and strings are sent again when they recur.
 const maxTexts = 20_000
 
-// newRunColumns makes columns for a client that has a number of texts already.
+// newRunColumns returns columns for a client that already has a number of strings.
 func newRunColumns(at store.Located, texts uint32) *runColumns {
 	return &runColumns{
 		rootID: at.RunID, created: at.RunCreatedAt, next: texts,
@@ -31,8 +31,8 @@ func newRunColumns(at store.Located, texts uint32) *runColumns {
 	}
 }
 
-// number is an action's number: how much later than the root its id was given out. Ids are given out under the lock of
-// the run, so it is never negative.
+// number is an action's id relative to the root's. Ids are assigned under the lock of the run, so it is never
+// negative.
 func (c *runColumns) number(id int64) uint32 {
 	return uint32(id - c.rootID) //nolint:gosec // fewer actions are made while a run goes on
 }
@@ -60,7 +60,7 @@ func (c *runColumns) unknownParents(briefs []store.Brief) []string {
 	return names
 }
 
-// learn takes the numbers of parents that are wanted from rows, and wants them no more.
+// learn takes the numbers of wanted parents from rows and removes these parents from the wanted ones.
 func (c *runColumns) learn(briefs []store.Brief, wanted map[string]struct{}) {
 	for i := range briefs {
 		if _, want := wanted[briefs[i].Name]; want {
@@ -70,7 +70,7 @@ func (c *runColumns) learn(briefs []store.Brief, wanted map[string]struct{}) {
 	}
 }
 
-// message has some actions, whose parents are all known.
+// message encodes some actions, whose parents are all known.
 func (c *runColumns) message(briefs []store.Brief) *insightv1.WatchRunActionsResponse {
 	n := len(briefs)
 	out := &insightv1.ActionColumns{
@@ -84,13 +84,13 @@ func (c *runColumns) message(briefs []store.Brief) *insightv1.WatchRunActionsRes
 	for i := range briefs {
 		b := &briefs[i]
 		out.Numbers[i], out.Names[i] = c.number(b.ID), b.Name
-		out.Parents[i] = out.Numbers[i]
+		out.Parents[i] = out.GetNumbers()[i]
 		if b.ParentName != nil {
 			out.Parents[i] = c.numbers[*b.ParentName]
 		}
 		out.Groups[i], out.Titles[i] = c.text(out, b.ActionGroup), c.text(out, title(b))
 		out.Types[i], out.Phases[i] = uint32(b.ActionType), uint32(b.Phase) //nolint:gosec // enumerations
-		out.Attempts[i] = uint32(max(b.Attempt, 1))                         //nolint:gosec // counts from 1
+		out.Attempts[i] = uint32(max(b.Attempt, 1))
 		out.Created[i] = c.offset(b.CreatedAt)
 		out.Started[i], out.Ended[i] = c.offsetPlusOne(b.StartedAt), c.offsetPlusOne(b.EndedAt)
 		if core.CatalogCacheStatus(b.CacheStatus) == core.CatalogCacheStatus_CACHE_HIT {
@@ -102,7 +102,8 @@ func (c *runColumns) message(briefs []store.Brief) *insightv1.WatchRunActionsRes
 
 const flagCached = 1
 
-// title is the short name of an action: that of its task, or what traces and conditions are called. Empty means its name.
+// title is the short name of an action: that of its task, or the name of a trace or condition. Empty means the
+// action's name.
 func title(b *store.Brief) string {
 	if b.ShortName != "" {
 		return b.ShortName
@@ -110,7 +111,7 @@ func title(b *store.Brief) string {
 	return b.TaskName[strings.LastIndexByte(b.TaskName, '.')+1:]
 }
 
-// text is the index of a text, which is sent along when the client does not have it.
+// text is the index of a string, which is sent along when the client does not have it.
 func (c *runColumns) text(out *insightv1.ActionColumns, text string) uint32 {
 	if text == "" {
 		return 0
@@ -128,9 +129,9 @@ func (c *runColumns) text(out *insightv1.ActionColumns, text string) uint32 {
 	return index
 }
 
-// offset is a time in milliseconds after the run was created, within what the column can hold.
+// offset is a time in milliseconds after the run was created, clamped to the range of the column.
 func (c *runColumns) offset(at time.Time) uint32 {
-	return uint32(min(max(at.Sub(c.created).Milliseconds(), 0), math.MaxUint32-1)) //nolint:gosec // bounded
+	return uint32(min(max(at.Sub(c.created).Milliseconds(), 0), math.MaxUint32-1))
 }
 
 func (c *runColumns) offsetPlusOne(at *time.Time) uint32 {

@@ -6,15 +6,16 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/store"
-	"github.com/flyte-binary/flyte-binary/runs/view"
 )
 
-// newestRuns is the size of the first message of a watch of runs, and the limit of every other.
+// newestRuns is the size of the first message of a watch of runs, and the limit of every other message.
 const newestRuns = 100
 
-// targetOf says which runs a request means. An installation is one organisation and one cluster, so these two targets
-// mean every run.
+// targetOf returns the runs that a request selects. An installation is one organisation and one cluster, so these two
+// targets select every run.
 func targetOf(req *workflow.WatchRunsRequest) store.RunTarget {
 	switch target := req.GetTarget().(type) {
 	case *workflow.WatchRunsRequest_ProjectId:
@@ -29,8 +30,8 @@ func targetOf(req *workflow.WatchRunsRequest) store.RunTarget {
 	}
 }
 
-// Runs streams the newest runs of a target, newest first, then every run that is created or changes. The first message
-// is sent even when there is no run; empty messages are heartbeats.
+// Runs streams the newest runs of a target, newest first, then every run that is created or changes. The first
+// message is sent even if there is no run; empty messages are heartbeats.
 func (s *Streams) Runs(ctx context.Context, target store.RunTarget, send func(*workflow.WatchRunsResponse) error) error {
 	sub, err := s.hub.SubscribeRoots(target)
 	if err != nil {
@@ -40,7 +41,7 @@ func (s *Streams) Runs(ctx context.Context, target store.RunTarget, send func(*w
 	pace := s.pace()
 	defer pace.stop()
 
-	r := runStream{streams: s, target: target, send: send, floor: map[int64]int64{}}
+	r := runStream{streams: s, target: target, allowed: rpc.ScopeFrom(ctx), send: send, floor: map[int64]int64{}}
 	rows, err := s.read.newestRoots(ctx, target, newestRuns)
 	if err != nil {
 		return err
@@ -78,13 +79,16 @@ func (s *Streams) Runs(ctx context.Context, target store.RunTarget, send func(*w
 type runStream struct {
 	streams *Streams
 	target  store.RunTarget
+	allowed rpc.Scope // what the subscriber may see
 	send    func(*workflow.WatchRunsResponse) error
-	// floor is the state of the runs that were read past the feed: what the feed read before is not newer.
+	// floor is the version of the runs that this stream read itself: what the feed read before is not newer.
 	floor map[int64]int64
 }
 
 func (r *runStream) forward(rows []*store.Listed) error {
-	return r.pages(slices.DeleteFunc(rows, func(row *store.Listed) bool { return row.LastSeq <= r.floor[row.ID] }))
+	return r.pages(slices.DeleteFunc(rows, func(row *store.Listed) bool {
+		return row.LastSeq <= r.floor[row.ID] || !r.allowed.Allows(row.Project, row.Domain)
+	}))
 }
 
 func (r *runStream) pages(rows []*store.Listed) error {
@@ -96,7 +100,7 @@ func (r *runStream) pages(rows []*store.Listed) error {
 	return nil
 }
 
-// resync sends everything that was updated after a time, since the feed went on without this subscriber.
+// resync sends everything updated after a time, because the subscriber fell behind the feed.
 func (r *runStream) resync(ctx context.Context, since time.Time) error {
 	scopes := []store.Scope{{Project: r.target.Project, Domain: r.target.Domain}}
 	if scopes[0] == (store.Scope{}) {
@@ -107,6 +111,9 @@ func (r *runStream) resync(ctx context.Context, since time.Time) error {
 	}
 	clear(r.floor)
 	for _, scope := range scopes {
+		if !r.allowed.Allows(scope.Project, scope.Domain) {
+			continue
+		}
 		err := eachUpdated(ctx, r.streams.read, scope, since, func(rows []*store.Listed) error {
 			rows = slices.DeleteFunc(rows, func(row *store.Listed) bool { return !r.target.Matches(&row.Action) })
 			for _, row := range rows {
@@ -124,7 +131,7 @@ func (r *runStream) resync(ctx context.Context, since time.Time) error {
 func (r *runStream) page(rows []*store.Listed) error {
 	response := &workflow.WatchRunsResponse{Runs: make([]*workflow.Run, 0, len(rows))}
 	for _, row := range rows {
-		run, err := view.Run(&row.Action, row.Labels)
+		run, err := protomap.Run(&row.Action, row.Labels)
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// sharedRead is one read on behalf of several subscribers.
+// sharedRead is one read for several subscribers.
 type sharedRead struct {
 	seq   int64         // the read began when the log was read up to here
 	done  chan struct{} // closed when value and err are set
@@ -14,10 +14,10 @@ type sharedRead struct {
 	err   error
 }
 
-// maxShared bounds what a feed keeps; who comes beyond reads again.
+// maxShared bounds the shared reads of a feed; beyond it subscribers read for themselves.
 const maxShared = 32
 
-// share returns a read that began after the subscriber's place, joining one or starting one.
+// share returns a read that began after the subscriber's position, joining one in flight or starting one.
 func (f *feed) share(ctx context.Context, key string, s *Subscription, read func(context.Context) (proto.Message, error)) (proto.Message, error) {
 	for {
 		f.mu.Lock()
@@ -42,7 +42,7 @@ func (f *feed) share(ctx context.Context, key string, s *Subscription, read func
 			if current.err == nil {
 				return current.value, nil
 			}
-			// It failed, perhaps only because its own subscriber left: read for ourselves.
+			// It failed, perhaps only because its own subscriber left: read again for this subscriber.
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

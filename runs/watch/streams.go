@@ -13,7 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// Reader has what streams read besides the log. store.WatchReader implements it.
+// Reader has the reads of streams besides the log. store.WatchReader implements it.
 type Reader interface {
 	Locate(ctx context.Context, id ident.Action) (store.Located, error)
 	LocateRun(ctx context.Context, id ident.Run) (store.Located, error)
@@ -28,7 +28,7 @@ type Reader interface {
 	BriefReader
 }
 
-// BriefReader has what pictures of runs are made from.
+// BriefReader has the reads for columnar run snapshots.
 type BriefReader interface {
 	PhaseCounts(ctx context.Context, runID int64) ([]store.PhaseCount, error)
 	Briefs(ctx context.Context, runID, since int64, after store.ActionKey, limit int) ([]store.Brief, error)
@@ -37,13 +37,13 @@ type BriefReader interface {
 	BriefsByName(ctx context.Context, runID int64, names []string) ([]store.Brief, error)
 }
 
-// Details makes the messages of details, as the unary calls answer them.
+// Details builds the messages of details, as the unary calls return them.
 type Details interface {
 	ActionDetails(ctx context.Context, id ident.Action) (*workflow.ActionDetails, error)
 	RunDetails(ctx context.Context, run ident.Run) (*workflow.RunDetails, error)
 }
 
-// Deps is what Streams needs.
+// Deps are the dependencies of Streams.
 type Deps struct {
 	Hub     *Hub
 	Reader  Reader
@@ -59,7 +59,7 @@ type Streams struct {
 	clock clock.Clock
 }
 
-// NewStreams makes the handlers.
+// NewStreams returns the handlers.
 func NewStreams(cfg Config, deps Deps) *Streams {
 	return &Streams{cfg: cfg, hub: deps.Hub, read: newReads(deps.Reader, deps.Details, cfg.Reads), clock: deps.Clock}
 }
@@ -69,7 +69,7 @@ func (s *Streams) pace() *pace {
 	return newPace(s.clock, s.hub.closing, s.cfg.Heartbeat, s.cfg.MaxAge)
 }
 
-// paceSilent is for streams whose message type has nothing to say in vain.
+// paceSilent is for streams whose message type has no heartbeat form.
 func (s *Streams) paceSilent() *pace {
 	return newPace(s.clock, s.hub.closing, 0, s.cfg.MaxAge)
 }

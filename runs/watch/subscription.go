@@ -35,8 +35,8 @@ func (t Topic) matches(row *store.Listed) bool {
 	}
 }
 
-// Subscription is one subscriber's place in a run's feed. It holds no changes of its own: those are in the feed's
-// ring, so a slow subscriber costs nothing and delays nobody.
+// Subscription is one subscriber's position in a run's feed. It holds no changes itself: those are in the feed's
+// ring, so a slow subscriber needs no memory and delays no other.
 type Subscription struct {
 	feed  *feed
 	topic Topic
@@ -47,21 +47,21 @@ type Subscription struct {
 	seen    int64 // GUARDED_BY(feed.mu): everything up to here is taken or not of the topic
 }
 
-// Ready delivers when there is something to take.
+// Ready delivers a value when Take has changes.
 func (s *Subscription) Ready() <-chan struct{} { return s.wake }
 
-// Taken is what Take returns.
+// Taken is the result of Take.
 type Taken struct {
 	Changes []store.Change
-	// Lagged tells that the ring has dropped changes before they were taken: the subscriber must read what has
-	// changed after Since. Changes is then empty.
+	// Lagged says that the ring dropped changes before they were taken: the subscriber must read what changed after
+	// Since. Changes is then empty.
 	Lagged bool
 	Since  int64
-	// UpTo is the place in the log up to which all is taken with this.
+	// UpTo is the position in the log up to which everything has been taken.
 	UpTo int64
 }
 
-// Take returns what is new on the topic, in order.
+// Take returns the new changes of the topic, in order.
 func (s *Subscription) Take() Taken {
 	f := s.feed
 	f.mu.Lock()
@@ -91,8 +91,8 @@ func (s *Subscription) Close() {
 	})
 }
 
-// Share reads something about the run once for all subscribers who want it at the same time. What it returns was read
-// after everything that this subscription has taken was committed, and must not be changed.
+// Share reads something about the run once for all subscribers that need it at the same time. The result is at least
+// as new as every change that this subscription has taken. It must not be modified.
 func (s *Subscription) Share(ctx context.Context, key string, read func(context.Context) (proto.Message, error)) (proto.Message, error) {
 	return s.feed.share(ctx, key, s, read)
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// recentStatuses is how many runs a group tells one by one.
+// recentStatuses is how many runs a group lists individually.
 const recentStatuses = 10
 
-// taskGroup is the message of a group. Its failure rate is the share of runs that failed or timed out. Failures beyond
-// the newest ones, whose errors were read, count as errors of unspecified kind.
+// taskGroup builds the message of a group. Its failure rate is the share of runs that failed or timed out. Only the
+// errors of the newest failures are read; older failures count as errors of unspecified kind.
 func taskGroup(g *store.TaskGroup) (*workflow.TaskGroup, error) {
 	out := &workflow.TaskGroup{
 		TaskName:        g.TaskName,
@@ -39,7 +39,7 @@ func taskGroup(g *store.TaskGroup) (*workflow.TaskGroup, error) {
 	for phase, count := range g.Phases {
 		if count > 0 {
 			out.PhaseCounts = append(out.PhaseCounts, &workflow.TaskGroup_PhaseCounts{
-				Phase: common.ActionPhase(phase), Count: count, //nolint:gosec // at most ten
+				Phase: common.ActionPhase(phase), Count: count,
 			})
 		}
 	}
@@ -94,7 +94,7 @@ func errorCounts(bodies [][]byte, failures int64) (*workflow.TaskGroup_ErrorCoun
 		case core.ExecutionError_UNKNOWN:
 		}
 	}
-	counts.UnspecifiedError = max(0, failures-counts.UserError-counts.SystemError)
+	counts.UnspecifiedError = max(0, failures-counts.GetUserError()-counts.GetSystemError())
 	return counts, nil
 }
 

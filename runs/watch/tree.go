@@ -6,9 +6,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// tree is what one stream knows of the actions of a run: who is whose parent, the phases below each action, and what
-// the client was sent. It keeps no rows, so that it stays small for runs with very many actions. An action whose parent
-// is not known yet waits for it; parents thus always come before their children.
+// tree is one stream's view of the actions of a run: the parent of each, the phases below each, and what the client
+// has. It keeps no rows, so that it stays small for runs with very many actions. An action whose parent is not known
+// yet waits for it, so parents always come before their children.
 type tree struct {
 	filter treeFilter
 	nodes  []node
@@ -17,7 +17,7 @@ type tree struct {
 	orphans map[string][]*store.Listed
 	// touched are nodes that may have to be sent.
 	touched map[int32]struct{}
-	// deltas are changes that have not been added to the ancestors yet, by the depth of the node they are for.
+	// deltas are changes not added to the ancestors yet, by the depth of the target node.
 	deltas []map[int32]*delta
 }
 
@@ -37,7 +37,7 @@ type node struct {
 	counts *[phases]int32 // descendants by phase; nil for a leaf
 }
 
-// delta is a change of what lies below a node.
+// delta is a change of the counts below a node.
 type delta struct {
 	match  int32
 	counts [phases]int32
@@ -52,8 +52,8 @@ func newTree(filter treeFilter) *tree {
 	}
 }
 
-// put takes a row and tells the nodes that are new or changed by it: none for a row that is older than what is known,
-// several when others have waited for this one.
+// put adds a row and returns the nodes that are new or changed: none for a row older than the known one, several when
+// others waited for this one.
 func (t *tree) put(row *store.Listed, changed func(index int32, row *store.Listed)) {
 	if index, known := t.byName[row.Name]; known {
 		if t.update(index, row) {
@@ -178,8 +178,8 @@ func (t *tree) settle() {
 	}
 }
 
-// due takes the nodes that the client must be told about, parents before children. Without counts, those that the client
-// has and of which only the numbers below changed stay for a later call.
+// due returns the nodes to send, parents before children. Without counts, it leaves nodes that the client has and of
+// which only the counts below changed to a later call.
 func (t *tree) due(counts bool) []int32 {
 	t.settle()
 	var out []int32
@@ -197,19 +197,19 @@ func (t *tree) due(counts bool) []int32 {
 	return out
 }
 
-// visible tells whether the client sees an action: it or something below it meets the filter.
+// visible reports whether the client sees an action: it or an action below it passes the filter.
 func (t *tree) visible(index int32) bool {
 	n := &t.nodes[index]
 	return t.filter.all() || n.match || n.below > 0
 }
 
-// told notes what the client was sent.
+// told records what the client was sent.
 func (t *tree) told(index int32) {
 	n := &t.nodes[index]
 	n.sent, n.stale = t.visible(index), false
 }
 
-// pending tells whether something is to be sent.
+// pending reports whether there are nodes to send.
 func (t *tree) pending() bool {
 	if len(t.touched) > 0 {
 		return true
@@ -236,7 +236,7 @@ func toInt(b bool) int32 {
 	return 0
 }
 
-// countsBelow is the number of descendants in each phase that has some.
+// countsBelow returns the non-zero numbers of descendants by phase.
 func (t *tree) countsBelow(index int32) map[int32]int32 {
 	counts := t.nodes[index].counts
 	if counts == nil {
@@ -245,7 +245,7 @@ func (t *tree) countsBelow(index int32) map[int32]int32 {
 	out := map[int32]int32{}
 	for phase, count := range counts {
 		if count > 0 {
-			out[int32(phase)] = count //nolint:gosec // at most ten
+			out[int32(phase)] = count
 		}
 	}
 	return out

@@ -10,7 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// treeFilter says which actions of a run a client wants to see. The zero value lets all pass.
+// treeFilter says which actions of a run a client wants to see. The zero value passes all.
 type treeFilter struct {
 	phases *[phases]bool // nil: any
 	names  []string      // all must be part of the name; lower case
@@ -19,8 +19,8 @@ type treeFilter struct {
 // phases is the number of phase numbers, the unspecified one included.
 const phases = 11
 
-// parseTreeFilter understands PHASE with VALUE_IN or EQUAL, by number or name, and NAME with CONTAINS_CASE_INSENSITIVE.
-// Several filters must all hold.
+// parseTreeFilter accepts PHASE with VALUE_IN or EQUAL, by number or name, and NAME with CONTAINS_CASE_INSENSITIVE.
+// All filters must match.
 func parseTreeFilter(filters []*common.Filter) (treeFilter, error) {
 	var out treeFilter
 	for i, filter := range filters {
@@ -59,7 +59,7 @@ func parseTreeFilter(filters []*common.Filter) (treeFilter, error) {
 
 func parsePhases(field string, values []string) (*[phases]bool, error) {
 	if len(values) == 0 {
-		return nil, rpc.InvalidArgument(field, "at least one phase is needed")
+		return nil, rpc.InvalidArgument(field, "at least one phase is required")
 	}
 	var allowed [phases]bool
 	for _, value := range values {
@@ -68,23 +68,23 @@ func parsePhases(field string, values []string) (*[phases]bool, error) {
 			name := strings.ToUpper(value)
 			named, known := common.ActionPhase_value["ACTION_PHASE_"+strings.TrimPrefix(name, "ACTION_PHASE_")]
 			if !known {
-				return nil, rpc.InvalidArgument(field, "%q is no phase", value)
+				return nil, rpc.InvalidArgument(field, "%q is not a phase", value)
 			}
 			number = int(named)
 		}
 		if number < 0 || number >= phases {
-			return nil, rpc.InvalidArgument(field, "%q is no phase", value)
+			return nil, rpc.InvalidArgument(field, "%q is not a phase", value)
 		}
 		allowed[number] = true
 	}
 	return &allowed, nil
 }
 
-// all tells whether nothing is filtered.
+// all reports whether nothing is filtered.
 func (f treeFilter) all() bool { return f.phases == nil && len(f.names) == 0 }
 
-// named tells whether an action's name passes: the last part of its task's name, its short name, or its own name when
-// it has neither.
+// named reports whether an action's name passes: the last part of its task's name, its short name, or its own name
+// when it has neither.
 func (f treeFilter) named(a *store.Action) bool {
 	if len(f.names) == 0 {
 		return true

@@ -51,7 +51,7 @@ func (c *client) take(rows map[string]*store.Listed, counts bool) {
 }
 
 // Random trees, changed at random and told in any order, against the sums done by hand.
-func TestTreeAgreesWithTheSumsByHand(t *testing.T) {
+func TestTreeMatchesNaiveCounts(t *testing.T) {
 	proptest.Check(t, func(t *rapid.T) {
 		var filter treeFilter
 		if rapid.Bool().Draw(t, "byPhase") {

@@ -2,17 +2,17 @@ package watch
 
 import "context"
 
-// Vitals say how the watches of this process do.
+// Vitals describe the watches of this process.
 type Vitals struct {
-	// Followed is how many runs have a log that is followed.
+	// Followed is the number of runs whose log is followed.
 	Followed int
 	// Subscribers is how many streams follow a run, ListSubscribers how many follow lists of runs.
 	Subscribers, ListSubscribers int
-	// Behind is how many changes are in the logs of the followed runs that were not handed to subscribers yet.
+	// Behind is the number of changes in the logs of followed runs that have not been delivered to subscribers.
 	Behind int64
 }
 
-// Vitals counts the subscribers and compares what they were given with the logs.
+// Vitals counts the subscribers and compares their positions with the logs.
 func (h *Hub) Vitals(ctx context.Context) (Vitals, error) {
 	v := Vitals{}
 	h.mu.Lock()

@@ -2,57 +2,33 @@ package watch
 
 import (
 	"context"
-	"strconv"
-	"strings"
 
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// listen turns notifications of other replicas into wake-ups.
-func (h *Hub) listen(ctx context.Context) {
-	ctx = h.deps.Logger.WithContext(ctx)
-	for ctx.Err() == nil {
-		err := h.deps.Listen(ctx, h.heard)
-		if ctx.Err() != nil {
-			return
-		}
-		h.deps.Logger.Warn().Err(err).Msg("listening for changes of runs ended, polling meanwhile")
-		if !h.sleep(ctx, h.cfg.Poll) {
-			return
-		}
-	}
-}
-
-// heard understands a comma-separated list of run ids, after the name of the replica and a space if there is one.
-// Everything else wakes all, as does a new connection, before which some may have been lost.
-func (h *Hub) heard(n pgdb.Notification) {
+// Heard handles a notification on store.ChannelRuns. An invalid payload wakes every feed, as does a new connection,
+// before which notifications may have been lost.
+func (h *Hub) Heard(n pgdb.Notification) {
 	if n.Resync {
 		h.WakeAll()
 		return
 	}
-	payload := n.Payload
-	if replica, rest, signed := strings.Cut(payload, " "); signed {
-		if replica == h.deps.Replica && replica != "" {
-			return // the local writer wakes us itself
-		}
-		payload = rest
+	notice, err := store.ParseNotice(n.Payload)
+	switch {
+	case err != nil:
+		h.WakeAll()
+	case notice.Replica == h.deps.Replica && notice.Replica != "":
+		// the local writer has called Wake
+	default:
+		h.Wake(notice.Runs...)
 	}
-	fields := strings.Split(payload, ",")
-	ids := make([]int64, 0, len(fields))
-	for _, field := range fields {
-		id, err := strconv.ParseInt(field, 10, 64)
-		if err != nil {
-			h.WakeAll()
-			return
-		}
-		ids = append(ids, id)
-	}
-	h.Wake(ids...)
 }
 
-// poll looks from time to time whether a log has grown without a wake-up: one query for many runs.
+// poll periodically checks for logs that grew without a wake-up, with one query for many runs.
 func (h *Hub) poll(ctx context.Context) {
-	for h.sleep(ctx, h.cfg.Poll) {
+	for clock.Sleep(ctx, h.deps.Clock, h.cfg.Poll) == nil {
 		for _, feeds := range h.feedsInParts(pollPart) {
 			if err := h.pollPart(ctx, feeds); err != nil && ctx.Err() == nil {
 				h.deps.Logger.Warn().Err(err).Msg("polling the logs of watched runs failed")

@@ -16,7 +16,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
-	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
@@ -34,10 +33,8 @@ func (f *fixture) replica(name string) *replica {
 	f.t.Helper()
 	hub, streams := f.newHub(watch.HubDeps{
 		Log: f.reader, Clock: f.clock, Logger: zerolog.Nop(), Replica: name,
-		Listen: func(ctx context.Context, heard func(pgdb.Notification)) error {
-			return pgdb.Listen(ctx, f.pool, store.ChannelRuns, clock.System{}, heard)
-		},
 	})
+	f.listenFor(hub)
 	r := &replica{t: f.t, streams: streams, Writer: store.NewWriter(store.DefaultWriterConfig(), store.WriterDeps{
 		Pool: f.pool, Clock: clock.System{}, Waker: hub, Logger: zerolog.Nop(), Replica: name,
 	})}
@@ -170,7 +167,7 @@ func ends(t testing.TB, all []*enginev1.WatchChildrenResponse) map[string]string
 	return out
 }
 
-func TestServedWhatTheWriterCreates(t *testing.T) {
+func TestStreamsServeRowsOfTheWriter(t *testing.T) {
 	f := newFixture(t)
 	r := f.replica("one")
 	list := follow(t, func(ctx context.Context, send func(*workflow.WatchRunsResponse) error) error {
@@ -189,7 +186,7 @@ func TestServedWhatTheWriterCreates(t *testing.T) {
 	require.Equal(t, "enough", s.all()[0].GetDetails().GetAbortInfo().GetReason())
 }
 
-func TestCanceledNeverReachesAClient(t *testing.T) {
+func TestStreamsNeverEndWithCanceled(t *testing.T) {
 	canceled := fmt.Errorf("send: %w", context.Canceled)
 	require.True(t, rpc.IsUnavailable(watch.Ended(t.Context(), canceled)), "something of ours was cancelled")
 	require.Equal(t, rpc.KindDeadlineExceeded, rpc.KindOf(watch.Ended(t.Context(), context.DeadlineExceeded)))

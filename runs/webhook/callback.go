@@ -33,8 +33,9 @@ type Signaller interface {
 	Signal(ctx context.Context, signal store.Signal) error
 }
 
-// Callbacks serves the addresses that webhooks were given. The token in the path is the only credential: it answers one
-// condition, until a time, and opens nothing else. A GET changes nothing, since programs look at links by themselves.
+// Callbacks serves the callback addresses of webhooks. The token in the path is the only credential: it answers one
+// condition until it expires, and grants nothing else. A GET changes nothing, since programs follow links by
+// themselves.
 type Callbacks struct {
 	Tokens     *Tokens
 	Conditions Conditions
@@ -55,7 +56,7 @@ func (c *Callbacks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodGet, http.MethodHead, http.MethodPost:
 	default:
 		header.Set("Allow", "GET, POST")
-		out.refuse(http.StatusMethodNotAllowed, "use GET to look and POST to answer")
+		out.refuse(http.StatusMethodNotAllowed, "use GET to see the condition and POST to answer it")
 		return
 	}
 	at, condition, ok := c.find(r.Context(), &out, strings.TrimPrefix(r.URL.Path, Path))
@@ -86,7 +87,7 @@ func (c *Callbacks) find(ctx context.Context, out *answerer, token string) (*sto
 		return nil, nil, false
 	}
 	if until.Before(c.Clock.Now()) && at.Phase == state.Paused {
-		out.refuse(http.StatusGone, "this address is not valid any more")
+		out.refuse(http.StatusGone, "this address has expired")
 		return nil, nil, false
 	}
 	condition := &workflow.ConditionAction{}
@@ -132,7 +133,7 @@ func (c *Callbacks) answer(out *answerer, r *http.Request, at *store.Condition, 
 	out.done()
 }
 
-// fail answers an error of the store in words.
+// fail writes an error of the store for the caller.
 func (c *Callbacks) fail(out *answerer, err error) {
 	var ours *rpc.Error
 	if errors.As(err, &ours) {
@@ -145,18 +146,18 @@ func (c *Callbacks) fail(out *answerer, err error) {
 			return
 		}
 	}
-	c.Logger.Warn().Err(err).Msg("answering the callback of a condition failed")
+	c.Logger.Warn().Err(err).Msg("storing the answer of a callback failed")
 	out.w.Header().Set("Retry-After", "5")
-	out.refuse(http.StatusServiceUnavailable, "this cannot be stored for now; please try again")
+	out.refuse(http.StatusServiceUnavailable, "the answer cannot be stored right now; please try again")
 }
 
-// wantsPage tells a person's browser from a program.
+// wantsPage reports whether the caller is a browser rather than a program.
 func wantsPage(r *http.Request) bool {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // what is no type is no JSON
 	return kind != "application/json" && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// answerer writes answers, as pages for people and as JSON for programs.
+// answerer writes answers: pages for people, JSON for programs.
 type answerer struct {
 	w    http.ResponseWriter
 	html bool

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// maxAnswer is how much of an answer is read, in bytes.
+	// maxAnswer is how much of a response is read, in bytes.
 	maxAnswer = 4 << 10
 	// maxRedirects is how often a call follows a redirect.
 	maxRedirects = 3
 )
 
-// refusedRanges are addresses that a task's author must not reach through us: where clouds keep the credentials of the
-// machine, and the machine itself.
+// refusedRanges are addresses that a task's author must not reach through the server: cloud metadata services, which
+// serve the credentials of the machine, and the machine itself.
 var refusedRanges = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("169.254.0.0/16"),
 	netip.MustParsePrefix("100.100.100.200/32"), netip.MustParsePrefix("192.0.0.192/32"), netip.MustParsePrefix("224.0.0.0/4"),
@@ -34,7 +34,7 @@ var refusedRanges = []netip.Prefix{
 	netip.MustParsePrefix("64:ff9b::/96"), // the same addresses through a translator
 }
 
-// newClient makes the client of all calls.
+// newClient returns the client for all calls.
 func newClient(config Config) (*http.Client, error) {
 	allowed, err := prefixes(config.Allow)
 	if err != nil {
@@ -46,7 +46,7 @@ func newClient(config Config) (*http.Client, error) {
 	}
 	dialer := &net.Dialer{Timeout: config.Timeout}
 	if config.Proxy == "" {
-		// The check sees the address that is really dialled, whatever names resolved to before.
+		// The check sees the address that is actually dialled, whatever names resolved to before.
 		dialer.Control = func(_, address string, _ syscall.RawConn) error { return checkAddress(address, allowed) }
 	} else {
 		proxy, err := url.Parse(config.Proxy)
@@ -78,7 +78,7 @@ func checkAddress(address string, allowed []netip.Prefix) error {
 	return nil
 }
 
-// checkRedirect follows where the call stays the same call.
+// checkRedirect follows a redirect only if it keeps the method and body.
 func checkRedirect(to *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) > maxRedirects:
@@ -86,12 +86,12 @@ func checkRedirect(to *http.Request, via []*http.Request) error {
 	case to.URL.Scheme != "https" && to.URL.Scheme != via[0].URL.Scheme:
 		return fmt.Errorf("a redirect from %s to %s is not followed", via[0].URL.Scheme, to.URL.Scheme)
 	case to.Method != http.MethodPost:
-		return errors.New("a redirect that makes another request of it is not followed; 307 and 308 are")
+		return errors.New("a redirect that changes the method is not followed; use 307 or 308")
 	}
 	return nil
 }
 
-// post makes the call. Any answer but a 2xx is an error.
+// post sends the call. Any status but 2xx is an error.
 func post(ctx context.Context, client *http.Client, target string, id int64, body []byte) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
@@ -105,7 +105,7 @@ func post(ctx context.Context, client *http.Client, target string, id int64, bod
 		return short(err)
 	}
 	defer response.Body.Close()
-	answer, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // what there is of it explains, no more
+	answer, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // best effort: it only explains the error
 	if response.StatusCode/100 == 2 {
 		return nil
 	}
@@ -116,7 +116,7 @@ func post(ctx context.Context, client *http.Client, target string, id int64, bod
 	return fmt.Errorf("it answered %s%s", response.Status, words)
 }
 
-// short leaves the URL out, which may have secrets.
+// short leaves out the URL, which may contain secrets.
 func short(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {

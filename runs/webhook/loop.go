@@ -1,12 +1,12 @@
-// Package webhook calls the webhooks of conditions that wait for a signal, and serves the addresses by which those who
-// were called answer. Calls are on a list in the database, written with their conditions; one replica works on it, the
-// holder of a lease. A call is made at least once, and holds up nothing but itself.
+// Package webhook calls the webhooks of conditions that wait for a signal, and serves the callback addresses through
+// which the called services answer. Calls are queued in the database, in the transaction that records the condition;
+// one replica, the holder of a lease, makes them. A call is made at least once, and a failing call does not block
+// others.
 package webhook
 
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strings"
@@ -19,6 +19,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/runs/state"
@@ -35,7 +36,7 @@ type List interface {
 	Drop(ctx context.Context, id int64) error
 }
 
-// Writer notes among a condition's events what became of its call; store.Writer is one.
+// Writer records the result of a call among the events of its condition; store.Writer is one.
 type Writer interface {
 	RecordTransitions(ctx context.Context, transitions []store.Transition) ([]store.Outcome, error)
 }
@@ -45,7 +46,7 @@ type Leases interface {
 	Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error
 }
 
-// Deps are what the loop stands on.
+// Deps are the dependencies of the loop.
 type Deps struct {
 	List   List
 	Writer Writer
@@ -65,12 +66,12 @@ type Loop struct {
 	landed chan struct{} // of capacity one: a call has ended
 
 	mu      sync.Mutex
-	flights map[int64]string // GUARDED_BY(mu): the host of each call under way
+	flights map[int64]string // the host of each call in flight; GUARDED_BY(mu)
 }
 
 var _ lifecycle.Part = (*Loop)(nil)
 
-// New makes the loop; it does nothing before Start.
+// New returns the loop; it does nothing before Start.
 func New(config Config, deps Deps) (*Loop, error) {
 	client, err := newClient(config)
 	if err != nil {
@@ -81,22 +82,21 @@ func New(config Config, deps Deps) (*Loop, error) {
 
 // Start implements lifecycle.Part.
 func (l *Loop) Start(ctx context.Context) error {
-	l.Run(l.deps.Logger.WithContext(ctx), func(ctx context.Context) {
+	return l.Run(l.deps.Logger.WithContext(ctx), func(ctx context.Context) {
 		defer l.client.CloseIdleConnections()
 		if err := l.deps.Leases.Hold(ctx, LeaseName, l.config.Lease, l.work); err != nil {
-			l.deps.Logger.Error().Err(err).Msg("calling webhooks ended")
+			l.deps.Logger.Error().Err(err).Msg("webhook loop stopped")
 		}
 	})
-	return nil
 }
 
-// work calls until the lease or the process ends. Errors are logged and tried again: the list is still there.
+// work calls until the lease or the process ends. It logs errors and retries: the list is in the database.
 func (l *Loop) work(ctx context.Context) error {
 	var calls sync.WaitGroup
 	defer calls.Wait()
 	for {
 		if err := l.launch(ctx, &calls); err != nil && ctx.Err() == nil {
-			l.deps.Logger.Warn().Err(err).Msg("reading webhooks failed, trying again soon")
+			l.deps.Logger.Warn().Err(err).Msg("reading webhooks failed; retrying")
 		}
 		timer := l.deps.Clock.NewTimer(l.config.Poll)
 		select {
@@ -110,7 +110,7 @@ func (l *Loop) work(ctx context.Context) error {
 	}
 }
 
-// launch begins what is due, as far as there are free places: in all, and for each host.
+// launch starts due calls as long as there are free places, in total and per host.
 func (l *Loop) launch(ctx context.Context, calls *sync.WaitGroup) error {
 	pending, err := l.deps.List.Pending(ctx, l.deps.Clock.Now(), 4*l.config.Parallel)
 	if err != nil {
@@ -119,7 +119,7 @@ func (l *Loop) launch(ctx context.Context, calls *sync.WaitGroup) error {
 	for _, call := range pending {
 		condition := &workflow.ConditionAction{}
 		if err := proto.Unmarshal(call.Spec, condition); err != nil || condition.GetWebhook() == nil || call.Phase != state.Paused {
-			// It was answered, or ended otherwise: nobody needs to be called.
+			// It was answered, or ended otherwise: no call is required.
 			if err := l.deps.List.Drop(ctx, call.ID); err != nil {
 				return err
 			}
@@ -135,7 +135,7 @@ func (l *Loop) launch(ctx context.Context, calls *sync.WaitGroup) error {
 	return nil
 }
 
-// board takes a place for a call, unless it is under way or there is none.
+// board takes a place for a call, unless the call is in flight or there is no free place.
 func (l *Loop) board(id int64, host string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,7 +165,7 @@ func (l *Loop) land(id int64) {
 	}
 }
 
-// call makes one try, and notes what became of it before it is taken off the list.
+// call makes one try, and records its result before the call is removed from the list.
 func (l *Loop) call(ctx context.Context, call *store.PendingWebhook, hook *workflow.ConditionWebhook) {
 	try := call.Tries + 1
 	err := l.try(ctx, call, hook)
@@ -177,17 +177,17 @@ func (l *Loop) call(ctx context.Context, call *store.PendingWebhook, hook *workf
 	case err == nil:
 		err = l.done(ctx, call, note{try: try, reason: "WebhookDelivered", message: "the webhook at " + host + " was called", good: true})
 	case try >= l.config.MaxTries:
-		log.Warn().Err(err).Msg("a webhook is given up")
+		log.Warn().Err(err).Msg("dropped a webhook after its last try")
 		err = l.done(ctx, call, note{
 			try: try, reason: "WebhookGivenUp",
 			message: fmt.Sprintf("the webhook at %s is given up after %d tries; the last time: %v. The condition waits on and can be signalled", host, try, err),
 		})
 	default:
-		log.Info().Err(err).Msg("a webhook was not taken")
+		log.Info().Err(err).Msg("webhook call failed; retrying")
 		err = l.again(ctx, call, host, try, err)
 	}
 	if err != nil && ctx.Err() == nil {
-		log.Warn().Err(err).Msg("noting what became of a webhook failed; it will be called again")
+		log.Warn().Err(err).Msg("recording the result of a webhook failed; it will be called again")
 	}
 }
 
@@ -214,13 +214,9 @@ func (l *Loop) done(ctx context.Context, call *store.PendingWebhook, n note) err
 	return l.deps.List.Drop(ctx, call.ID)
 }
 
-// again puts a call off. The first failure is told, so that people need not wait for the last.
+// again postpones a call. The first failure is recorded as an event, so that people see it before the last try.
 func (l *Loop) again(ctx context.Context, call *store.PendingWebhook, host string, try int, failure error) error {
-	pause := l.config.MaxBackoff
-	if shift := try - 1; shift < 30 && l.config.MinBackoff<<shift < pause {
-		pause = l.config.MinBackoff << shift
-	}
-	pause = pause*3/4 + rand.N(pause/2+1) //nolint:gosec // spreads load
+	pause := backoff.After(l.config.Backoff.First, l.config.Backoff.Max, try)
 	if try == 1 {
 		n := note{try: try, reason: "WebhookFailed", message: fmt.Sprintf(
 			"the webhook at %s was not taken: %v; next try in %s, at most %d tries", host, failure, pause.Round(time.Millisecond), l.config.MaxTries)}
@@ -231,7 +227,8 @@ func (l *Loop) again(ctx context.Context, call *store.PendingWebhook, host strin
 	return l.deps.List.Postpone(ctx, call.ID, try, l.deps.Clock.Now().Add(pause))
 }
 
-// note is a line among the cluster events of a condition. The try makes its version, so that it is written once.
+// note is a line among the cluster events of a condition. The number of the try is its version, so that it is written
+// once.
 type note struct {
 	try             int
 	reason, message string
@@ -260,7 +257,7 @@ func (l *Loop) note(ctx context.Context, call *store.PendingWebhook, n note) err
 	return err
 }
 
-// hostOf is what may be told of a URL; the rest may have secrets.
+// hostOf is the part of a URL that may be shown; the rest may contain secrets.
 func hostOf(target string) string {
 	u, err := url.Parse(target)
 	if err != nil {

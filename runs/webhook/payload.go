@@ -7,10 +7,10 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// placeholder is what payloads have in the place of the callback's address.
+// placeholder is replaced by the callback's address in payloads.
 const placeholder = "{callback_uri}"
 
-// payload is the body of a call: what the task's author gave, with the address in every text that wants it.
+// payload is the body of a call: the document of the task's author, with the address in place of each placeholder.
 func payload(given *structpb.Struct, callback string) ([]byte, error) {
 	filled := fill(given.AsMap(), callback)
 	return json.Marshal(filled)

@@ -14,17 +14,17 @@ import (
 // Path is where callbacks are served; a token follows.
 const Path = "/v1/conditions/callback/"
 
-// purpose keeps the signatures apart from those that the same key might make for something else.
+// purpose separates these signatures from other uses of the same key.
 const purpose = "condition-callback\x00"
 
 const tokenBytes = 16 // an id and a time
 
-// Keys keeps the key of an installation; store.Webhooks is one.
+// Keys stores the key of an installation; store.Webhooks is one.
 type Keys interface {
 	SigningKey(ctx context.Context, name string, fresh []byte) ([]byte, error)
 }
 
-// Tokens makes and reads tokens, each of which lets its bearer answer one condition until a time.
+// Tokens signs and verifies tokens, each of which lets its bearer answer one condition until it expires.
 type Tokens struct {
 	keys       Keys
 	configured []byte
@@ -33,7 +33,7 @@ type Tokens struct {
 	key []byte // GUARDED_BY(mu): nil until it is known
 }
 
-// NewTokens makes it. With a configured key, the installation's own is not asked for.
+// NewTokens returns the tokens of a key. Without a configured key it uses the installation's own.
 func NewTokens(configured string, keys Keys) *Tokens {
 	return &Tokens{keys: keys, configured: []byte(configured)}
 }
@@ -50,7 +50,7 @@ func (t *Tokens) Make(ctx context.Context, id int64, until time.Time) (string, e
 	return base64.RawURLEncoding.EncodeToString(append(claim, signature...)), nil
 }
 
-// Read takes a token apart. It is not ok when we did not make it.
+// Read verifies a token. ok is false when this installation did not sign it.
 func (t *Tokens) Read(ctx context.Context, token string) (id int64, until time.Time, ok bool, err error) {
 	body, decodeErr := base64.RawURLEncoding.DecodeString(token)
 	if decodeErr != nil || len(body) != tokenBytes+sha256.Size {

@@ -15,13 +15,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-// given is a value as it came: of JSON with its type, of a form as text.
+// given is a value as received: from JSON with its type, from a form as a string.
 type given struct {
 	value any // bool, json.Number or string
 	form  bool
 }
 
-// readValue takes {"value": ...} or a form with a field of that name.
+// readValue reads {"value": ...} or a form with a field of that name.
 func readValue(r *http.Request) (given, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil {
@@ -47,17 +47,17 @@ func readValue(r *http.Request) (given, error) {
 	case bool, json.Number, string:
 		return given{value: message.Value}, nil
 	}
-	return given{}, errors.New("value: a boolean, a number or a text is needed")
+	return given{}, errors.New("value: a boolean, a number or a string is required")
 }
 
 func formValue(r *http.Request, body []byte) (given, error) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	if err := r.ParseMultipartForm(maxBody); err != nil && !errors.Is(err, http.ErrNotMultipart) {
+	if err := r.ParseMultipartForm(maxBody); err != nil && !errors.Is(err, http.ErrNotMultipart) { //nolint:gosec // the body has a limit already
 		return given{}, errors.New("the form cannot be read")
 	}
 	values, ok := r.PostForm["value"]
 	if !ok || len(values) != 1 {
-		return given{}, errors.New("the form needs one field named value")
+		return given{}, errors.New("the form requires exactly one field named value")
 	}
 	return given{value: values[0], form: true}, nil
 }
@@ -75,7 +75,7 @@ func kindWords(want core.SimpleType) string {
 	}
 }
 
-// as is the value in the type of its condition.
+// as converts the value to the type of its condition.
 func (g given) as(want core.SimpleType) (*core.Primitive, error) {
 	wrong := fmt.Errorf("value: the condition wants %s", kindWords(want))
 	text, isText := g.value.(string)

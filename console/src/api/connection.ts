@@ -1,9 +1,9 @@
 import { useSyncExternalStore } from "react";
 
-/** Whether what the pages show is current: the streams report here, the banner tells it. */
+/** The state of the connection. Streams report to it, the banner shows it. */
 export interface Connection {
   readonly lost: boolean;
-  /** Since when, in milliseconds of the epoch. */
+  /** When the state last changed, in milliseconds since the epoch. */
   readonly since: number;
 }
 
@@ -18,13 +18,13 @@ function update(): void {
   for (const listener of listeners) listener();
 }
 
-/** Says that a stream could not be read. */
+/** Reports that a stream failed. */
 export function reportBroken(stream: symbol): void {
   broken.add(stream);
   update();
 }
 
-/** Says that it can be read again, or that nobody reads it any more. */
+/** Reports that a stream works again, or that it is not read any more. */
 export function reportWhole(stream: symbol): void {
   broken.delete(stream);
   update();

@@ -1,9 +1,9 @@
-/** Streams without heartbeats are opened anew before their silence counts as a break, in milliseconds. */
+/** Streams without heartbeats are reopened after this silence, in milliseconds, before it counts as a failure. */
 export const renewal = 45_000;
 
 /**
- * Reads a stream that has no heartbeats and that ends when its subject has ended: it ends after a time of silence without
- * an error, for the caller to open it anew, and rests when there is nothing more to come.
+ * Reads a stream that has no heartbeats and that ends when its subject is terminal. After a silence it ends without an error, so
+ * that the caller reopens it; after a terminal message it pauses first.
  */
 export async function* renewed<M, T>(
   open: (signal: AbortSignal) => AsyncIterable<M>,
@@ -34,7 +34,7 @@ export async function* renewed<M, T>(
   if (last !== undefined && ended(last)) await pause(renewal, signal);
 }
 
-/** Resolves after so many milliseconds, or with the signal. */
+/** Resolves after a time in milliseconds, or when the signal aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {

@@ -2,15 +2,15 @@ import { useEffect, useRef, useState } from "react";
 import type { Problem } from "./problem";
 import { follow } from "./watch";
 
-/** What has come of a stream so far. */
+/** The state of a watched stream. */
 export interface Watched<S> {
   readonly state: S | undefined;
   readonly problem: Problem | undefined;
 }
 
 /**
- * Follows a stream as long as the component lives, and folds its messages into a state. The stream is opened anew when the
- * key changes; messages that come close together are shown at once, in the next frame.
+ * Follows a stream while the component is mounted, and folds its messages into a state. The stream is reopened when the key
+ * changes. Messages that arrive within a frame are rendered together.
  */
 export function useWatch<T, S>(
   key: string,
@@ -29,17 +29,17 @@ export function useWatch<T, S>(
     void follow<T>(
       {
         open: (signal) => latest.current.open(signal),
-        begin: () => {
+        onOpen: () => {
           state = undefined;
         },
-        take: (message) => {
+        onMessage: (message) => {
           state = latest.current.fold(state, message);
           frame ||= requestAnimationFrame(() => {
             frame = 0;
             setWatched({ key, state, problem: undefined });
           });
         },
-        fail: (problem) => setWatched({ key, state: undefined, problem }),
+        onFailure: (problem) => setWatched({ key, state: undefined, problem }),
       },
       control.signal,
     );

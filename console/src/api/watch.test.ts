@@ -23,7 +23,10 @@ async function run(source: ReturnType<typeof streams>, ms: number) {
   const taken: number[] = [];
   const failed: string[] = [];
   const control = new AbortController();
-  const done = follow({ open: source.open, take: (n: number) => void taken.push(n), fail: (problem) => void failed.push(problem.title) }, control.signal);
+  const done = follow(
+    { open: source.open, onMessage: (n: number) => void taken.push(n), onFailure: (problem) => void failed.push(problem.title) },
+    control.signal,
+  );
   await vi.advanceTimersByTimeAsync(ms);
   control.abort();
   await vi.advanceTimersByTimeAsync(0);
@@ -31,24 +34,24 @@ async function run(source: ReturnType<typeof streams>, ms: number) {
   return { taken, failed };
 }
 
-it("heals when the connection breaks", async () => {
+it("reconnects when the connection is lost", async () => {
   const source = streams([1, new ConnectError("gone", Code.Unavailable)], [new ConnectError("gone", Code.Unavailable)], [2]);
   expect(await run(source, 2000)).toEqual({ taken: [1, 2], failed: [] });
 });
 
-it("does not try again what cannot be had", async () => {
+it("does not retry permanent errors", async () => {
   const source = streams([new ConnectError("no such run", Code.NotFound)]);
-  expect(await run(source, 60_000)).toEqual({ taken: [], failed: ["It does not exist"] });
+  expect(await run(source, 60_000)).toEqual({ taken: [], failed: ["Not found"] });
   expect(source.opened).toHaveLength(1);
 });
 
-it("rests before it opens anew what had little to tell", async () => {
+it("pauses before it reopens a stream that ended early", async () => {
   const source = streams([1], [1], [1]);
   await run(source, 11_000);
   expect(source.opened).toHaveLength(3);
 });
 
-it("opens anew what is silent", async () => {
+it("reopens a silent stream", async () => {
   const source = streams(["hang"], [7, "hang"]);
   expect((await run(source, 61_000)).taken).toEqual([7]);
 });

@@ -3,25 +3,25 @@ import { problemOf, type Problem } from "./problem";
 import { pause } from "./renewed";
 import { reportBroken, reportWhole } from "./connection";
 
-/** What a stream tells its reader. */
+/** The reader of a stream. */
 export interface Follower<T> {
   readonly open: (signal: AbortSignal) => AsyncIterable<T>;
-  readonly take: (message: T) => void;
-  /** A stream opens anew, and repeats what it has to: forget, or resume. */
-  readonly begin?: () => void;
-  /** It cannot be had, and trying again will not help. */
-  readonly fail: (problem: Problem) => void;
+  readonly onMessage: (message: T) => void;
+  /** The stream is opened, possibly again, and repeats its messages: reset the state, or resume. */
+  readonly onOpen?: () => void;
+  /** The stream failed, and a retry will not help. */
+  readonly onFailure: (problem: Problem) => void;
 }
 
 const firstPause = 250;
 const longestPause = 5000;
-/** A stream that says nothing for so long may be dead, in milliseconds: it is opened anew. Only when that fails is it broken. */
+/** A stream that is silent for this long, in milliseconds, may be dead and is reopened. Only a failure to reopen it counts as lost. */
 const silence = 60_000;
-/** The pause before a stream that ended well, and soon, is opened anew: there was not much to tell. */
-const rest = 5000;
-const soon = 10_000;
+/** A stream that ended without an error after less than this, in milliseconds, is reopened after the longer pause. */
+const shortStream = 10_000;
+const shortStreamPause = 5000;
 
-/** Reads a stream for ever: it heals by itself when the connection breaks, and says so meanwhile. Ends with the signal. */
+/** Reads a stream until the signal aborts. It reconnects with backoff, and reports a lost connection meanwhile. */
 export async function follow<T>(follower: Follower<T>, signal: AbortSignal): Promise<void> {
   const name = Symbol("stream");
   signal.addEventListener("abort", () => reportWhole(name), { once: true });
@@ -31,29 +31,29 @@ export async function follow<T>(follower: Follower<T>, signal: AbortSignal): Pro
     const opened = Date.now();
     let silent = false;
     const stop = () => attempt.abort();
-    const giveUp = () => {
+    const expire = () => {
       silent = true;
       stop();
     };
     signal.addEventListener("abort", stop, { once: true });
-    let watchdog = setTimeout(giveUp, silence);
+    let watchdog = setTimeout(expire, silence);
     try {
-      follower.begin?.();
+      follower.onOpen?.();
       for await (const message of follower.open(attempt.signal)) {
         clearTimeout(watchdog);
-        watchdog = setTimeout(giveUp, silence);
+        watchdog = setTimeout(expire, silence);
         wait = firstPause;
         reportWhole(name);
-        follower.take(message);
+        follower.onMessage(message);
       }
       reportWhole(name);
-      wait = Date.now() - opened < soon ? rest : firstPause;
+      wait = Date.now() - opened < shortStream ? shortStreamPause : firstPause;
     } catch (error) {
       if (isAborted(signal)) return;
       if (wasSilent(silent)) continue;
       const problem = problemOf(error);
       if (!problem.passing && problem.code !== Code.Unknown && problem.code !== Code.Internal) {
-        follower.fail(problem);
+        follower.onFailure(problem);
         return;
       }
       reportBroken(name);
@@ -66,6 +66,6 @@ export async function follow<T>(follower: Follower<T>, signal: AbortSignal): Pro
   }
 }
 
-// The compiler takes both for settled: it sees no assignment between.
+// Functions, because the compiler narrows both values and does not see that they change meanwhile.
 const isAborted = (signal: AbortSignal): boolean => signal.aborted;
 const wasSilent = (silent: boolean): boolean => silent;

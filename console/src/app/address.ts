@@ -1,4 +1,4 @@
-/** What a text that was pasted leads to: a path of the console, when it is an address of it, or the beginning of one. */
+/** The console path of pasted text, if it is a URL or a path of the console. */
 export function pathOf(text: string): string | undefined {
   const [, path] = /^\s*(?:https?:\/\/[^/\s]+)?(\/v2\/(?:domain|projects?|system|inbox)[^\s]*)\s*$/.exec(text) ?? [];
   return path;

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useSyncExternalStore } from "react";
 
-/** Something that can be done on the page that is open, for the palette. */
+/** An action of the current page, for the palette. */
 export interface Command {
   readonly title: string;
-  /** Other words that find it. */
+  /** More search words. */
   readonly also?: string;
   readonly run: () => void;
 }
@@ -16,7 +16,7 @@ function change(next: readonly Command[]): void {
   for (const listener of listeners) listener();
 }
 
-/** Offers commands in the palette as long as the component lives. */
+/** Adds commands to the palette while the component is mounted. */
 export function useCommands(commands: readonly Command[]): void {
   const latest = useRef(commands);
   useEffect(() => {
@@ -39,10 +39,10 @@ const subscribe = (listener: () => void): (() => void) => {
   return () => listeners.delete(listener);
 };
 
-/** What the open page offers. */
+/** The commands of the current page. */
 export const useOffered = (): readonly Command[] => useSyncExternalStore(subscribe, () => offered);
 
-/** Whether every word that was typed begins a word of a text. */
+/** Whether every typed word is the start of a word of the text, or part of it. */
 export function fits(typed: string, text: string): boolean {
   const words = text.toLowerCase().split(/[\s/·:_.-]+/);
   const whole = text.toLowerCase();

@@ -12,7 +12,7 @@ export function Failure({ error, reset }: ErrorComponentProps) {
 
 export function NotFound() {
   return (
-    <Empty title="There is no such page">
+    <Empty title="Page not found">
       <Link to="/">All projects</Link>
     </Empty>
   );

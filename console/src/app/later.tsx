@@ -1,10 +1,10 @@
 import { Empty } from "@/design/notice";
 
-/** Stands where a screen will be when the server serves what it shows. */
+/** The page of a feature that this version does not have. */
 export function Later() {
   return (
-    <Empty title="This server does not serve that yet">
-      <p>Triggers and apps have no service in this version.</p>
+    <Empty title="Not available in this version">
+      <p>This version has no triggers and no apps.</p>
     </Empty>
   );
 }

@@ -21,7 +21,7 @@ interface Entry<T = ReactNode> {
 
 const mostPlaces = 12;
 
-/** Everything that one can go to and do from here, by what was typed. */
+/** The pages, runs, tasks and commands that match what is typed. */
 export function MenuList({ onDone, onShortcuts }: { readonly onDone: () => void; readonly onShortcuts: () => void }) {
   const [typed, setTyped] = useState("");
   const navigate = useNavigate();
@@ -31,7 +31,17 @@ export function MenuList({ onDone, onShortcuts }: { readonly onDone: () => void;
   const groups: readonly (readonly [heading: string, entries: readonly Entry[]])[] = [
     ["Pasted", path === undefined ? [] : [{ key: "pasted", text: `Go to ${path}`, run: () => void navigate({ href: path }) }]],
     ["On this page", usePageEntries(typed)],
-    ["Runs", found.filter(({ kind }) => kind === "run").map((each) => runEntry(each, () => void navigate({ to: "/domain/$domain/project/$project/runs/$run", params: { domain: each.domain, project: each.project, run: each.name } })))],
+    [
+      "Runs",
+      found
+        .filter(({ kind }) => kind === "run")
+        .map((each) =>
+          runEntry(
+            each,
+            () => void navigate({ to: "/domain/$domain/project/$project/runs/$run", params: { domain: each.domain, project: each.project, run: each.name } }),
+          ),
+        ),
+    ],
     [
       "Tasks",
       found
@@ -40,13 +50,14 @@ export function MenuList({ onDone, onShortcuts }: { readonly onDone: () => void;
           key: `task ${each.project}/${each.domain}/${each.name}`,
           text: each.name,
           hint: `${each.project} / ${each.domain}`,
-          run: () => void navigate({ to: "/domain/$domain/project/$project/tasks/$task", params: { domain: each.domain, project: each.project, task: each.name } }),
+          run: () =>
+            void navigate({ to: "/domain/$domain/project/$project/tasks/$task", params: { domain: each.domain, project: each.project, task: each.name } }),
         })),
     ],
     ["Go to", usePlaceEntries(typed)],
     ["Settings", useSettingEntries(typed, onShortcuts)],
   ];
-  // What is marked may be gone by the next letter, and much comes later: then it is the first.
+  // The highlighted entry may disappear while typing; then the first one is highlighted.
   const [marked, setMarked] = useState("");
   const keys = groups.flatMap(([, entries]) => entries.map(({ key }) => key));
   const input = useRef<HTMLInputElement>(null);
@@ -55,8 +66,8 @@ export function MenuList({ onDone, onShortcuts }: { readonly onDone: () => void;
     <Command label="Search or jump to" shouldFilter={false} loop value={keys.includes(marked) ? marked : (keys[0] ?? "")} onValueChange={setMarked}>
       <Command.Input
         ref={input}
-        className={css["input"]} 
-        placeholder="A run, a task, a project, a page, something to do …"
+        className={css["input"]}
+        placeholder="Search runs, tasks, projects, pages and commands"
         value={typed}
         onValueChange={(next) => {
           setTyped(next);
@@ -64,7 +75,7 @@ export function MenuList({ onDone, onShortcuts }: { readonly onDone: () => void;
         }}
       />
       <Command.List className={css["list"]}>
-        {!looking && <Command.Empty className={css["nothing"]}>Nothing is called that.</Command.Empty>}
+        {!looking && <Command.Empty className={css["nothing"]}>No results</Command.Empty>}
         {groups
           .filter(([, entries]) => entries.length > 0)
           .map(([heading, entries]) => (
@@ -112,26 +123,40 @@ function usePlaceEntries(typed: string): readonly Entry[] {
   const pages = useDestinations()
     .filter(({ title }) => fits(typed, `go to ${title}`))
     .map(({ title, keys, go }): Entry => ({ key: `page ${title}`, text: title, hint: <Keys keys={keys} />, run: go }));
-  // The last word may be the domain's.
+  // The last word may be a domain.
   const { projects } = useProjects(typed.trim().split(/[\s/]+/)[0] ?? "");
   const everywhere = useProjects("");
   const places = [...new Map([...projects, ...everywhere.projects].map((project) => [project.id, project])).values()]
-    .flatMap((project) => project.domains.map((domain) => ({ project: project.id, domain: domain.id, title: `Runs of ${project.id} / ${domain.id}`, name: project.name })))
+    .flatMap((project) =>
+      project.domains.map((domain) => ({ project: project.id, domain: domain.id, title: `Runs of ${project.id} / ${domain.id}`, name: project.name })),
+    )
     .filter(({ title, name }) => fits(typed, `${title} ${name}`))
     .slice(0, mostPlaces)
-    .map((place): Entry => ({ key: `place ${place.project}/${place.domain}`, text: place.title, run: () => void navigate({ to: "/domain/$domain/project/$project/runs", params: { project: place.project, domain: place.domain } }) }));
+    .map((place): Entry => ({
+      key: `place ${place.project}/${place.domain}`,
+      text: place.title,
+      run: () => void navigate({ to: "/domain/$domain/project/$project/runs", params: { project: place.project, domain: place.domain } }),
+    }));
   return [...pages, ...places];
 }
 
 function useSettingEntries(typed: string, onShortcuts: () => void): readonly Entry[] {
   const { theme, zone, setTheme, setZone } = usePreferences();
   const entries: Entry<string>[] = [
-    ...([["system", "Theme: as the system"], ["light", "Theme: light"], ["dark", "Theme: dark"]] as const)
+    ...(
+      [
+        ["system", "Theme: system"],
+        ["light", "Theme: light"],
+        ["dark", "Theme: dark"],
+      ] as const
+    )
       .filter(([key]) => key !== theme)
       .map(([key, text]) => ({ key: `theme ${key}`, text, run: () => setTheme(key) })),
-    ...(zone === undefined ? [] : [{ key: "zone", text: "Time zone: the browser's own", run: () => setZone(undefined) }]),
-    // There are hundreds; they are for who looks for one.
-    ...(typed.trim().length < 2 ? ["UTC"] : zones()).filter((name) => name !== zone).map((name) => ({ key: `zone ${name}`, text: `Time zone: ${name}`, run: () => setZone(name) })),
+    ...(zone === undefined ? [] : [{ key: "zone", text: "Time zone: browser", run: () => setZone(undefined) }]),
+    // There are hundreds of zones: list them only for a search.
+    ...(typed.trim().length < 2 ? ["UTC"] : zones())
+      .filter((name) => name !== zone)
+      .map((name) => ({ key: `zone ${name}`, text: `Time zone: ${name}`, run: () => setZone(name) })),
     { key: "shortcuts", text: "Keyboard shortcuts", hint: <Keys keys="?" />, run: onShortcuts },
   ];
   return entries.filter(({ text }) => fits(typed, text)).slice(0, 8);

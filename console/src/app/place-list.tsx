@@ -4,7 +4,7 @@ import { useProjects } from "@/features/home/use-projects";
 import type { Place } from "./place";
 import css from "./palette.module.css";
 
-/** The domains of the projects that are looked for, to choose one with the arrow keys. */
+/** A searchable list of the domains of all projects. */
 export function PlaceList({ here, go }: { readonly here: Place; readonly go: (place: Place | undefined) => void }) {
   const [typed, setTyped] = useState("");
   const looked = useDeferredValue(typed);
@@ -12,23 +12,33 @@ export function PlaceList({ here, go }: { readonly here: Place; readonly go: (pl
   const [marked, setMarked] = useState(`${here.project}/${here.domain}`);
   const values = projects.flatMap((project) => project.domains.map((domain) => `${project.id}/${domain.id}`));
   return (
-    <Command label="Projects and domains" shouldFilter={false} value={[...values, "more", "all"].includes(marked) ? marked : (values[0] ?? "all")} onValueChange={setMarked}>
-      <Command.Input className={css["input"]} placeholder="Find a project" value={typed} onValueChange={setTyped} />
+    <Command
+      label="Projects and domains"
+      shouldFilter={false}
+      value={[...values, "more", "all"].includes(marked) ? marked : (values[0] ?? "all")}
+      onValueChange={setMarked}
+    >
+      <Command.Input className={css["input"]} placeholder="Find project" value={typed} onValueChange={setTyped} />
       <Command.List className={css["list"]}>
-        {!loading && <Command.Empty className={css["nothing"]}>No project has that in its name or id.</Command.Empty>}
+        {!loading && <Command.Empty className={css["nothing"]}>No results</Command.Empty>}
         {projects.map((project) => (
           <Command.Group key={project.id} heading={project.name || project.id} className={css["group"]}>
             {project.domains.map((domain) => (
-              <Command.Item key={domain.id} value={`${project.id}/${domain.id}`} className={css["item"]} onSelect={() => go({ project: project.id, domain: domain.id })}>
+              <Command.Item
+                key={domain.id}
+                value={`${project.id}/${domain.id}`}
+                className={css["item"]}
+                onSelect={() => go({ project: project.id, domain: domain.id })}
+              >
                 {domain.name || domain.id}
-                {project.id === here.project && domain.id === here.domain && <span className={css["hint"]}>here</span>}
+                {project.id === here.project && domain.id === here.domain && <span className={css["hint"]}>current</span>}
               </Command.Item>
             ))}
           </Command.Group>
         ))}
         {more && (
           <Command.Item className={css["item"]} value="more" onSelect={loadMore}>
-            More projects …
+            More projects
           </Command.Item>
         )}
         {typed === "" && (

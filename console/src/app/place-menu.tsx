@@ -7,7 +7,7 @@ import { PlaceList } from "./place-list";
 import type { Place } from "./place";
 import { useHere } from "./places";
 
-/** Says in which project and domain one is, and leads to the others. */
+/** Shows the current project and domain, and switches to another one. */
 export function PlaceMenu() {
   const navigate = useNavigate();
   const here = useHere();
@@ -15,7 +15,7 @@ export function PlaceMenu() {
   if (!here) return null;
   const go = (place: Place | undefined) => {
     setOpen(false);
-    // Who looks at tasks looks at the tasks there.
+    // Stay on the tasks page when switching from it.
     const to = /\/project\/[^/]+\/tasks/.test(location.pathname) ? "/domain/$domain/project/$project/tasks" : "/domain/$domain/project/$project/runs";
     void (place ? navigate({ to, params: place }) : navigate({ to: "/" }));
   };
@@ -25,7 +25,7 @@ export function PlaceMenu() {
       onOpenChange={setOpen}
       label="Projects and domains"
       trigger={
-        <Button kind="quiet" aria-label={`${here.project} / ${here.domain}: go to another project or domain`}>
+        <Button kind="quiet" aria-label={`${here.project} / ${here.domain}: switch project or domain`}>
           {here.project} / {here.domain}
           <ChevronsUpDown size={14} aria-hidden />
         </Button>

@@ -1,6 +1,6 @@
 import { read, write } from "./storage";
 
-/** Where a person works: a domain of a project. */
+/** A domain of a project. */
 export interface Place {
   readonly project: string;
   readonly domain: string;

@@ -1,12 +1,12 @@
 import { useNavigate, useParams, useRouter } from "@tanstack/react-router";
 import { lastPlace, type Place } from "./place";
 
-/** A page that every other leads to. */
+/** A page that can be opened from everywhere. */
 export interface Destination {
   readonly title: string;
-  /** The shortcut that leads there. */
+  /** Its shortcut. */
   readonly keys: string;
-  /** Its route; what has a $ is in the place. */
+  /** Its route; routes with $ belong to a project's domain. */
   readonly route: string;
   readonly go: () => void;
 }
@@ -15,17 +15,17 @@ const known: readonly (readonly [title: string, keys: string, routes: readonly s
   ["Runs", "g r", ["/domain/$domain/project/$project/runs"]],
   ["Tasks", "g t", ["/domain/$domain/project/$project/tasks"]],
   ["Projects", "g h", ["/"]],
-  ["Inbox: what waits for a person", "g i", ["/domain/$domain/project/$project/inbox", "/inbox"]],
+  ["Inbox: pending approvals", "g i", ["/domain/$domain/project/$project/inbox", "/inbox"]],
   ["System", "g s", ["/system"]],
 ];
 
-/** Where one is, or was last. */
+/** The current project and domain, or the last one. */
 export function useHere(): Place | undefined {
   const params = useParams({ strict: false });
   return params.project !== undefined && params.domain !== undefined ? { project: params.project, domain: params.domain } : lastPlace();
 }
 
-/** The pages that there are, from here. */
+/** The pages that can be opened from here. */
 export function useDestinations(): readonly Destination[] {
   const router = useRouter();
   const navigate = useNavigate();

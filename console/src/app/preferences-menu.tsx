@@ -5,7 +5,7 @@ import { Dialog, DialogActions } from "@/design/dialog";
 import { Field, Select } from "@/design/field";
 import { usePreferences, zones, type Theme } from "./preferences";
 
-/** The choice of the theme and of the time zone. */
+/** The dialog for theme and time zone. */
 export function PreferencesMenu() {
   const [open, setOpen] = useState(false);
   const { theme, zone, setTheme, setZone } = usePreferences();
@@ -14,20 +14,20 @@ export function PreferencesMenu() {
       <IconButton label="Theme and time zone" onClick={() => setOpen(true)}>
         <SunMoon size={16} aria-hidden />
       </IconButton>
-      <Dialog open={open} onClose={() => setOpen(false)} title="Theme and time zone" description="Kept in this browser.">
+      <Dialog open={open} onClose={() => setOpen(false)} title="Theme and time zone" description="Saved in this browser.">
         <Field label="Theme">
           {(control) => (
             <Select {...control} value={theme} onChange={(event) => setTheme(event.target.value as Theme)}>
-              <option value="system">As the system</option>
+              <option value="system">System</option>
               <option value="light">Light</option>
               <option value="dark">Dark</option>
             </Select>
           )}
         </Field>
-        <Field label="Time zone" hint={`The browser's own is ${Intl.DateTimeFormat().resolvedOptions().timeZone}.`}>
+        <Field label="Time zone" hint={`The browser uses ${Intl.DateTimeFormat().resolvedOptions().timeZone}.`}>
           {(control) => (
             <Select {...control} value={zone ?? ""} onChange={(event) => setZone(event.target.value || undefined)}>
-              <option value="">The browser&apos;s own</option>
+              <option value="">Browser time zone</option>
               {zones().map((name) => (
                 <option key={name}>{name}</option>
               ))}

@@ -3,10 +3,10 @@ import { read, write } from "./storage";
 
 export type Theme = "system" | "light" | "dark";
 
-/** What a person chose for this browser. */
+/** Settings of this browser. */
 export interface Preferences {
   readonly theme: Theme;
-  /** An IANA time zone; undefined for the browser's own. */
+  /** An IANA time zone; undefined means the browser's. */
   readonly zone: string | undefined;
   readonly setTheme: (theme: Theme) => void;
   readonly setZone: (zone: string | undefined) => void;

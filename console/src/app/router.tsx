@@ -10,17 +10,32 @@ import { Failure, NotFound } from "./failure";
 import { rememberPlace } from "./place";
 import { Shell } from "./shell";
 
-// The addresses are those that clients print: /v2/domain/{domain}/project/{project}/runs/{run} and the like.
+// Clients print these URLs, such as /v2/domain/{domain}/project/{project}/runs/{run}.
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, errorComponent: Failure });
 
-const home = createRoute({ getParentRoute: () => root, path: "/", validateSearch: HomeSearch, component: lazyRouteComponent(() => import("@/features/home/page"), "HomePage") });
-const projects = createRoute({ getParentRoute: () => root, path: "/projects", validateSearch: HomeSearch, component: lazyRouteComponent(() => import("@/features/home/page"), "HomePage") });
-const system = createRoute({ getParentRoute: () => root, path: "/system", validateSearch: SystemSearch, component: lazyRouteComponent(() => import("@/features/system/page"), "SystemPage") });
+const home = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  validateSearch: HomeSearch,
+  component: lazyRouteComponent(() => import("@/features/home/page"), "HomePage"),
+});
+const projects = createRoute({
+  getParentRoute: () => root,
+  path: "/projects",
+  validateSearch: HomeSearch,
+  component: lazyRouteComponent(() => import("@/features/home/page"), "HomePage"),
+});
+const system = createRoute({
+  getParentRoute: () => root,
+  path: "/system",
+  validateSearch: SystemSearch,
+  component: lazyRouteComponent(() => import("@/features/system/page"), "SystemPage"),
+});
 
 const inbox = createRoute({ getParentRoute: () => root, path: "/inbox", component: lazyRouteComponent(() => import("@/features/inbox/page"), "InboxPage") });
 
-/** Everything that is in a project's domain. */
+/** The parent of all pages of a project's domain. */
 export const place = createRoute({
   getParentRoute: () => root,
   path: "/domain/$domain/project/$project",
@@ -47,8 +62,18 @@ export const run = createRoute({
   validateSearch: ActionSearch,
   component: lazyRouteComponent(() => import("@/features/run/page"), "RunPage"),
 });
-export const tasks = createRoute({ getParentRoute: () => place, path: "/tasks", validateSearch: TasksSearch, component: lazyRouteComponent(() => import("@/features/tasks/page"), "TasksPage") });
-export const task = createRoute({ getParentRoute: () => place, path: "/tasks/$task", validateSearch: TaskSearch, component: lazyRouteComponent(() => import("@/features/tasks/task-page"), "TaskPage") });
+export const tasks = createRoute({
+  getParentRoute: () => place,
+  path: "/tasks",
+  validateSearch: TasksSearch,
+  component: lazyRouteComponent(() => import("@/features/tasks/page"), "TasksPage"),
+});
+export const task = createRoute({
+  getParentRoute: () => place,
+  path: "/tasks/$task",
+  validateSearch: TaskSearch,
+  component: lazyRouteComponent(() => import("@/features/tasks/task-page"), "TaskPage"),
+});
 export const taskVersion = createRoute({
   getParentRoute: () => place,
   path: "/tasks/$task/$version",
@@ -67,9 +92,13 @@ export const compare = createRoute({
   validateSearch: CompareSearch,
   component: lazyRouteComponent(() => import("@/features/compare/page"), "ComparePage"),
 });
-export const placeInbox = createRoute({ getParentRoute: () => place, path: "/inbox", component: lazyRouteComponent(() => import("@/features/inbox/page"), "InboxPage") });
+export const placeInbox = createRoute({
+  getParentRoute: () => place,
+  path: "/inbox",
+  component: lazyRouteComponent(() => import("@/features/inbox/page"), "InboxPage"),
+});
 
-// Places of what the server does not serve yet; links to them are printed by clients all the same.
+// Clients print links to these pages, but this version does not have them.
 const later = ["/triggers", "/triggers/$task/$name", "/apps", "/apps/$app"].map((path) =>
   createRoute({ getParentRoute: () => place, path, component: lazyRouteComponent(() => import("./later"), "Later") }),
 );

@@ -14,7 +14,7 @@ import { ShortcutList } from "./shortcut-list";
 import { useShortcut } from "./shortcuts";
 import css from "./shell.module.css";
 
-/** What is around every page: where one is, where one can go, and whether what is shown is current. */
+/** The frame around every page: navigation, search, and the banner for a lost connection. */
 export function Shell() {
   const [open, setOpen] = useState<"palette" | "shortcuts">();
   const close = () => setOpen(undefined);
@@ -22,19 +22,19 @@ export function Shell() {
   useShortcut(
     "/",
     () => {
-      // The page's own filter, where it has one.
+      // The filter of the page, if it has one.
       const filter = document.querySelector<HTMLElement>("[data-filter], main input[type=search]");
       if (filter) filter.focus();
       else setOpen("palette");
     },
-    "Filter this page",
+    "Focus the filter of this page",
   );
-  useShortcut("?", () => setOpen("shortcuts"), "These shortcuts");
+  useShortcut("?", () => setOpen("shortcuts"), "Show keyboard shortcuts");
   const destinations = useDestinations();
   return (
     <div className={css["shell"]}>
       <a className={css["skip"]} href="#main">
-        Skip to the content
+        Skip to content
       </a>
       <header className={css["header"]}>
         <Link to="/" className={css["brand"]} aria-label="flyte-binary, all projects">
@@ -99,7 +99,7 @@ function LostConnection() {
     <div role="status" aria-live="polite">
       {lost && (
         <div className={css["lost"]}>
-          The connection to the server is lost since <When at={new Date(since)} />. What is shown may be out of date. Trying again …
+          Connection to the server lost at <When at={new Date(since)} />. This page may be out of date. Reconnecting …
         </div>
       )}
     </div>

@@ -4,10 +4,10 @@ import { Dialog, DialogActions } from "@/design/dialog";
 import { keysInWords, useShortcuts } from "./shortcuts";
 import css from "./palette.module.css";
 
-/** The shortcuts that work on the page that is open. */
+/** The shortcuts of the current page. */
 export function ShortcutList({ open, onClose }: { readonly open: boolean; readonly onClose: () => void }) {
   return (
-    <Dialog open={open} onClose={onClose} title="Keyboard shortcuts" description="Those that work on this page.">
+    <Dialog open={open} onClose={onClose} title="Keyboard shortcuts" description="Available on this page.">
       <List />
       <DialogActions>
         <Button kind="primary" onClick={onClose}>

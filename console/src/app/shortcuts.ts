@@ -1,16 +1,17 @@
 import { useEffect, useRef, useSyncExternalStore } from "react";
 
-/** A shortcut that works now, and what it does. */
+/** An active shortcut and its description. */
 export interface Shortcut {
   readonly keys: string;
   readonly words: string;
 }
 
-const pause = 1000;
+/** The longest pause within a sequence of keys, in milliseconds. */
+const maxPause = 1000;
 
 /**
- * Calls back when the keys are pressed: "mod+k" with ⌘ or Ctrl, "/" or "g r" for keys that follow each other. Letters alone do
- * nothing while somebody types, or while a dialog or a menu is open. With words, the list of shortcuts has it.
+ * Calls back when the keys are pressed: "mod+k" with ⌘ or Ctrl, "/", or "g r" for a sequence. Plain letters do
+ * nothing while the user types, or while a dialog or a menu is open. With words, the shortcut appears in the list.
  */
 export function useShortcut(keys: string, action: () => void, words = ""): void {
   const latest = useRef(action);
@@ -32,13 +33,13 @@ export function useShortcut(keys: string, action: () => void, words = ""): void 
   useEffect(() => (words === "" ? undefined : announce({ keys, words })), [keys, words]);
 }
 
-/** Tells whether the keys have been pressed, one after the other and not too slowly. */
+/** Recognizes a sequence of keys, pressed within the time limit. */
 export function recognizer(keys: string): (key: string, at: number) => boolean {
   const wanted = keys.split(" ");
   let typed: string[] = [];
   let last = -Infinity;
   return (key, at) => {
-    typed = at - last < pause ? [...typed, key].slice(-wanted.length) : [key];
+    typed = at - last < maxPause ? [...typed, key].slice(-wanted.length) : [key];
     last = at;
     if (typed.join(" ") !== keys) return false;
     typed = [];
@@ -48,10 +49,11 @@ export function recognizer(keys: string): (key: string, at: number) => boolean {
 
 const nameOf = (event: KeyboardEvent, modified: boolean): string => (modified ? `mod+${event.key.toLowerCase()}` : event.key);
 
-/** Controls that take letters; boxes to tick are inputs too, and take none. */
+/** Controls that accept text. Checkboxes are inputs as well, but accept none. */
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
-  (target.isContentEditable || (target instanceof HTMLInputElement ? !["checkbox", "radio", "button", "submit"].includes(target.type) : ["TEXTAREA", "SELECT"].includes(target.tagName)));
+  (target.isContentEditable ||
+    (target instanceof HTMLInputElement ? !["checkbox", "radio", "button", "submit"].includes(target.type) : ["TEXTAREA", "SELECT"].includes(target.tagName)));
 
 const isCovered = (): boolean => document.querySelector("[role=dialog][data-state=open], [role=menu][data-state=open]") !== null;
 
@@ -72,11 +74,11 @@ const subscribe = (listener: () => void): (() => void) => {
   return () => listeners.delete(listener);
 };
 
-/** The shortcuts that work now. */
+/** The active shortcuts. */
 export const useShortcuts = (): readonly Shortcut[] => useSyncExternalStore(subscribe, () => announced);
 
 const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent);
 
-/** The keys as they are written on them. */
+/** The labels of the keys. */
 export const keysInWords = (keys: string): readonly string[] =>
   keys.split(" ").map((key) => (key.startsWith("mod+") ? `${isMac ? "⌘" : "Ctrl "}${key.slice(4).toUpperCase()}` : key));

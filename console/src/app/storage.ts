@@ -1,17 +1,17 @@
 const prefix = "flyte-console:";
 
-/** What this browser remembers under a name, if it is still of the right form. */
+/** Reads a value that this browser stored; undefined if there is none, or if it is not valid any more. */
 export function read<T>(name: string, valid: (value: unknown) => value is T): T | undefined {
   try {
     const text = localStorage.getItem(prefix + name);
     const value: unknown = text === null ? undefined : JSON.parse(text);
     return valid(value) ? value : undefined;
   } catch {
-    return undefined; // no storage, or somebody else's writing
+    return undefined; // no storage, or not written by the console
   }
 }
 
-/** Remembers a value; undefined forgets. A browser that keeps nothing is no error. */
+/** Stores a value in this browser; undefined deletes it. Failures are ignored. */
 export function write(name: string, value: unknown): void {
   try {
     if (value === undefined) localStorage.removeItem(prefix + name);

@@ -2,7 +2,7 @@ import { useEffect } from "react";
 
 const product = "flyte-binary";
 
-/** Names the page in the browser's tab and history, the most particular first; empty parts are left out. */
+/** Sets the title of the document, most specific part first. Empty parts are skipped. */
 export function useTitle(...parts: readonly string[]): void {
   const title = [...parts.filter(Boolean), product].join(" · ");
   useEffect(() => {

@@ -14,19 +14,20 @@ import { isRunName } from "./address";
 import type { Place } from "./place";
 
 const limit = 8;
-const rest = 150;
+/** How long the text must be unchanged before it is searched for, in milliseconds. */
+const debounce = 150;
 
-/** A value that has not changed for a moment. */
+/** A debounced value. */
 function useSettled<T>(value: T): T {
   const [settled, setSettled] = useState(value);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), rest);
+    const timer = setTimeout(() => setSettled(value), debounce);
     return () => clearTimeout(timer);
   }, [value]);
   return settled;
 }
 
-/** Runs, tasks and projects that what was typed may mean; without anything typed, the latest runs of the place. */
+/** Runs, tasks and projects that match the text; the latest runs of the place while it is empty. */
 export function useFound(typed: string, here: Place | undefined) {
   const query = useSettled(typed.trim()).slice(0, 100);
   const answer = useQuery({
@@ -64,11 +65,20 @@ async function latest(here: Place | undefined, signal: AbortSignal): Promise<rea
   return (await client(RunService).listRuns({ request: { limit: 5 }, scopeBy: scope(here) }, { signal })).runs.map(foundRun);
 }
 
-/** A whole name is looked for everywhere, a part of one in the place. */
+/** Searches for a complete name everywhere, and for a part of one in the place. */
 async function runsNamed(query: string, here: Place | undefined, signal: AbortSignal): Promise<readonly Found[]> {
   const asked = [
-    ...(isRunName(query) ? [{ request: { limit, filters: [{ function: Filter_Function.EQUAL, field: "name", values: [query] }] }, scopeBy: { case: "org", value: "flyte" } as const }] : []),
-    ...(here ? [{ request: { limit, filters: [{ function: Filter_Function.CONTAINS_CASE_INSENSITIVE, field: "task_name", values: [query] }] }, scopeBy: scope(here) }] : []),
+    ...(isRunName(query)
+      ? [
+          {
+            request: { limit, filters: [{ function: Filter_Function.EQUAL, field: "name", values: [query] }] },
+            scopeBy: { case: "org", value: "flyte" } as const,
+          },
+        ]
+      : []),
+    ...(here
+      ? [{ request: { limit, filters: [{ function: Filter_Function.CONTAINS_CASE_INSENSITIVE, field: "task_name", values: [query] }] }, scopeBy: scope(here) }]
+      : []),
   ];
   const answers = await Promise.all(asked.map((request) => client(RunService).listRuns(request, { signal })));
   return answers.flatMap(({ runs }) => runs.map(foundRun)).slice(0, limit);
@@ -79,5 +89,13 @@ async function tasksNamed(query: string, here: Place, signal: AbortSignal): Prom
     { request: { limit, filters: [{ function: Filter_Function.CONTAINS_CASE_INSENSITIVE, field: "name", values: [query] }] }, scopeBy: scope(here) },
     { signal },
   );
-  return tasks.map(({ taskId, metadata }) => create(FoundSchema, { kind: "task", project: taskId?.project ?? "", domain: taskId?.domain ?? "", name: taskId?.name ?? "", title: metadata?.shortName ?? "" }));
+  return tasks.map(({ taskId, metadata }) =>
+    create(FoundSchema, {
+      kind: "task",
+      project: taskId?.project ?? "",
+      domain: taskId?.domain ?? "",
+      name: taskId?.name ?? "",
+      title: metadata?.shortName ?? "",
+    }),
+  );
 }

@@ -16,7 +16,7 @@ export function Button({ kind = "plain", small = false, className = "", type = "
   return <button type={type} className={buttonClass(kind, small, className)} {...rest} />;
 }
 
-/** A button with a sign in place of words; its label is read out and shown when pointed at. */
+/** A button with an icon; its label is the tooltip and the accessible name. */
 export function IconButton({ label, className = "", kind = "quiet", ...rest }: ButtonProps & { readonly label: string }) {
   return (
     <Tooltip text={label}>

@@ -2,7 +2,7 @@ import { Check, Copy } from "lucide-react";
 import { useEffect, useState } from "react";
 import { IconButton } from "./button";
 
-/** Puts a text on the clipboard and says so for a moment. */
+/** Copies text to the clipboard and confirms it briefly. */
 export function CopyButton({ text, label = "Copy" }: { readonly text: string | (() => string); readonly label?: string }) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {

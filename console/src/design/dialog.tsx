@@ -6,19 +6,22 @@ export interface DialogProps {
   readonly open: boolean;
   readonly onClose: () => void;
   readonly title: string;
-  /** What it is about, in a sentence. */
+  /** One sentence below the title. */
   readonly description?: ReactNode;
   readonly wide?: boolean;
   readonly children: ReactNode;
 }
 
-/** A dialog above the page; Escape and a click beside it close it. */
+/** A modal dialog; Escape and a click outside close it. */
 export function Dialog({ open, onClose, title, description, wide = false, children }: DialogProps) {
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className={css["scrim"]} />
-        <Radix.Content className={`${css["dialog"] ?? ""} ${wide ? (css["wide"] ?? "") : ""}`} {...(description === undefined ? { "aria-describedby": undefined } : {})}>
+        <Radix.Content
+          className={`${css["dialog"] ?? ""} ${wide ? (css["wide"] ?? "") : ""}`}
+          {...(description === undefined ? { "aria-describedby": undefined } : {})}
+        >
           <Radix.Title asChild>
             <h2>{title}</h2>
           </Radix.Title>
@@ -34,7 +37,7 @@ export function Dialog({ open, onClose, title, description, wide = false, childr
   );
 }
 
-/** The row of buttons at a dialog's end. */
+/** The row of buttons at the bottom of a dialog. */
 export function DialogActions({ children }: { readonly children: ReactNode }) {
   return <div className={css["actions"]}>{children}</div>;
 }

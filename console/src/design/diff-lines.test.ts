@@ -9,7 +9,14 @@ it("shows what changed with what is around it", () => {
   const before = Array.from({ length: 20 }, (_, at) => at);
   const after: (string | number)[] = [...before];
   after[10] = "x";
-  expect(words(text(before), text(after))).toEqual(["skipped 0,1,2,3,4,5,6", "same 7,8,9", "removed 10", "added x", "same 11,12,13", "skipped 14,15,16,17,18,19"]);
+  expect(words(text(before), text(after))).toEqual([
+    "skipped 0,1,2,3,4,5,6",
+    "same 7,8,9",
+    "removed 10",
+    "added x",
+    "same 11,12,13",
+    "skipped 14,15,16,17,18,19",
+  ]);
 });
 
 it("leaves no gap of a single line", () => {

@@ -1,20 +1,20 @@
-/** Lines that belong together: they came, went, stayed, or are left out because they stayed far from any change. */
+/** Consecutive lines of one kind. Unchanged lines far from any change are skipped. */
 export interface Hunk {
   readonly kind: "added" | "removed" | "same" | "skipped";
   readonly lines: readonly string[];
 }
 
-/** A part of a comparison as the library gives it. */
+/** A part of a comparison, as the library returns it. */
 export interface Change {
   readonly value: string;
   readonly added?: boolean;
   readonly removed?: boolean;
 }
 
-/** So many equal lines are shown around a change. */
-const around = 3;
+/** How many unchanged lines are shown around a change. */
+const context = 3;
 
-/** Puts the parts of a comparison into hunks. */
+/** Groups the parts of a comparison into hunks. */
 export function hunksOf(changes: readonly Change[]): readonly Hunk[] {
   const hunks: Hunk[] = [];
   const push = (kind: Hunk["kind"], lines: readonly string[]) => lines.length > 0 && hunks.push({ kind, lines });
@@ -23,9 +23,9 @@ export function hunksOf(changes: readonly Change[]): readonly Hunk[] {
     if (change.added) push("added", lines);
     else if (change.removed) push("removed", lines);
     else {
-      const before = at === 0 ? 0 : around;
-      const after = at === changes.length - 1 ? 0 : around;
-      // A gap of one line would take as much room as the line.
+      const before = at === 0 ? 0 : context;
+      const after = at === changes.length - 1 ? 0 : context;
+      // A gap of one line would be as high as the line itself.
       if (lines.length <= before + after + 1) push("same", lines);
       else {
         push("same", lines.slice(0, before));

@@ -4,15 +4,15 @@ import { hunksOf, type Hunk } from "./diff-lines";
 import css from "./diff.module.css";
 
 export interface DiffProps {
-  /** What is compared, for those who cannot see it. */
+  /** The accessible name. */
   readonly label: string;
   readonly before: string;
   readonly after: string;
-  /** What is said when both are equal. */
+  /** The text if both are equal. */
   readonly equal?: string;
 }
 
-/** The lines in which two texts differ, with a little of what is around them. */
+/** The lines in which two texts differ, with some context. */
 export function Diff({ label, before, after, equal = "No differences." }: DiffProps) {
   const [shown, setShown] = useState<{ readonly before: string; readonly after: string; readonly hunks: readonly Hunk[] }>();
   const [whole, setWhole] = useState(false);
@@ -29,16 +29,15 @@ export function Diff({ label, before, after, equal = "No differences." }: DiffPr
   const lines: readonly Line[] = shown?.hunks.flatMap((hunk) => linesOf(hunk, whole)) ?? [];
   return (
     <div className={css["diff"]} data-testid="diff">
-      {/* A part that scrolls has to be within the reach of the keyboard. */}
-      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard */}
       <pre tabIndex={0} aria-label={label}>
-        {lines.slice(0, most).map(([kind, line], at) => (
+        {lines.slice(0, maxLines).map(([kind, line], at) => (
           <span key={at} className={css[kind]}>
             {kind === "added" ? <ins>{line}</ins> : kind === "removed" ? <del>{line}</del> : line}
             {"\n"}
           </span>
         ))}
-        {lines.length > most && `… ${lines.length - most} more lines`}
+        {lines.length > maxLines && `… ${lines.length - maxLines} more lines`}
       </pre>
       {!whole && lines.some(([kind]) => kind === "gap") && (
         <Button small onClick={() => setWhole(true)}>
@@ -49,11 +48,11 @@ export function Diff({ label, before, after, equal = "No differences." }: DiffPr
   );
 }
 
-const most = 2000;
+const maxLines = 2000;
 
 type Line = readonly [kind: "added" | "removed" | "same" | "gap", text: string];
 
 function linesOf({ kind, lines }: Hunk, whole: boolean): readonly Line[] {
   if (kind !== "skipped") return lines.map((line) => [kind, line] as const);
-  return whole ? lines.map((line) => ["same", line] as const) : [["gap", `… ${lines.length} equal lines`]];
+  return whole ? lines.map((line) => ["same", line] as const) : [["gap", `… ${lines.length} unchanged lines`]];
 }

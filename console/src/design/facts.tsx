@@ -1,7 +1,7 @@
 import { Fragment, type ReactNode } from "react";
 import css from "./parts.module.css";
 
-/** Names and values in two columns; what is undefined, null or empty is left out. */
+/** Names and values in two columns; undefined, null, false and empty values are skipped. */
 export function Facts({ facts }: { readonly facts: readonly (readonly [string, ReactNode])[] }) {
   return (
     <dl className={css["facts"]}>

@@ -4,13 +4,13 @@ import css from "./parts.module.css";
 export interface FieldProps {
   readonly label: ReactNode;
   readonly hint?: ReactNode;
-  /** What is wrong with the value; empty when nothing is. */
+  /** The error of the value; empty if it is valid. */
   readonly error?: string | undefined;
-  /** The control; it takes these attributes. */
+  /** Renders the control with these attributes. */
   readonly children: (control: { id: string; "aria-invalid": boolean; "aria-describedby": string | undefined }) => ReactNode;
 }
 
-/** A control with its label, what to know about it, and what is wrong with it. */
+/** A control with its label, hint and error. */
 export function Field({ label, hint, error, children }: FieldProps) {
   const id = useId();
   const describedBy = [hint !== undefined && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");

@@ -7,7 +7,7 @@ const units: readonly [number, string][] = [
   [1000, "s"],
 ];
 
-/** A span of milliseconds in at most two units: "850 ms", "4.2 s", "3 m 05 s", "2 d 4 h". */
+/** A duration of milliseconds in at most two units: "850 ms", "4.2 s", "3 m 05 s", "2 d 4 h". */
 export function duration(ms: number): string {
   if (!Number.isFinite(ms) || ms < 0) return "–";
   if (ms < 1000) return `${Math.round(ms)} ms`;
@@ -16,8 +16,8 @@ export function duration(ms: number): string {
   const [size, unit] = units[at] ?? [1, "ms"];
   const [nextSize, nextUnit] = units[at + 1] ?? [1, "ms"];
   const whole = Math.floor(ms / size);
-  const rest = Math.floor((ms - whole * size) / nextSize);
-  return rest === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${String(rest).padStart(2, "0")} ${nextUnit}`;
+  const remainder = Math.floor((ms - whole * size) / nextSize);
+  return remainder === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${String(remainder).padStart(2, "0")} ${nextUnit}`;
 }
 
 /** How long ago, in one unit: "12 s ago". */
@@ -52,7 +52,7 @@ export function moment(at: Date, zone: string | undefined, now: Date = new Date(
   return date === day.format(now) ? time : `${date} ${time}`;
 }
 
-/** A moment with everything, for tooltips and copies. */
+/** A moment with date, milliseconds and zone, for tooltips and copies. */
 export function exactly(at: Date, zone: string | undefined): string {
   const text = new Intl.DateTimeFormat("sv-SE", {
     dateStyle: "short",

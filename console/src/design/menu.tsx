@@ -2,10 +2,10 @@ import { DropdownMenu as Radix } from "radix-ui";
 import type { ReactNode } from "react";
 import css from "./parts.module.css";
 
-/** A menu that its trigger, a button, opens. */
+/** A menu with the button that opens it. */
 export function Menu({ trigger, children, align = "end" }: { readonly trigger: ReactNode; readonly children: ReactNode; readonly align?: "start" | "end" }) {
   return (
-    // It does not hide the page from readers of the screen while it is open: what is focused there would be hidden, too.
+    // Not modal: a modal menu hides the page from screen readers, and the focused element with it.
     <Radix.Root modal={false}>
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>
       <Radix.Portal>
@@ -17,7 +17,15 @@ export function Menu({ trigger, children, align = "end" }: { readonly trigger: R
   );
 }
 
-export function MenuItem({ onSelect, disabled = false, children }: { readonly onSelect: () => void; readonly disabled?: boolean; readonly children: ReactNode }) {
+export function MenuItem({
+  onSelect,
+  disabled = false,
+  children,
+}: {
+  readonly onSelect: () => void;
+  readonly disabled?: boolean;
+  readonly children: ReactNode;
+}) {
   return (
     <Radix.Item className={css["menu-item"]} disabled={disabled} onSelect={onSelect}>
       {children}
@@ -25,8 +33,16 @@ export function MenuItem({ onSelect, disabled = false, children }: { readonly on
   );
 }
 
-/** One of several choices; the chosen one is marked. */
-export function MenuChoice<T extends string>({ value, options, onChange }: { readonly value: T; readonly options: readonly (readonly [T, ReactNode])[]; readonly onChange: (value: T) => void }) {
+/** A choice between options; the chosen one is marked. */
+export function MenuChoice<T extends string>({
+  value,
+  options,
+  onChange,
+}: {
+  readonly value: T;
+  readonly options: readonly (readonly [T, ReactNode])[];
+  readonly onChange: (value: T) => void;
+}) {
   return (
     <Radix.RadioGroup value={value} onValueChange={(next) => onChange(next as T)}>
       {options.map(([option, label]) => (
@@ -39,8 +55,16 @@ export function MenuChoice<T extends string>({ value, options, onChange }: { rea
   );
 }
 
-/** A choice that is on or off; the menu stays open. */
-export function MenuCheck({ checked, onChange, children }: { readonly checked: boolean; readonly onChange: (checked: boolean) => void; readonly children: ReactNode }) {
+/** An option that can be switched on and off; the menu stays open. */
+export function MenuCheck({
+  checked,
+  onChange,
+  children,
+}: {
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+  readonly children: ReactNode;
+}) {
   return (
     <Radix.CheckboxItem className={css["menu-item"]} checked={checked} onCheckedChange={onChange} onSelect={(event) => event.preventDefault()}>
       <span aria-hidden>{checked ? "☑" : "☐"}</span>

@@ -6,8 +6,18 @@ import css from "./parts.module.css";
 
 export type Tone = "plain" | "danger" | "warning" | "good";
 
-/** Something that has to be said, with a title. */
-export function Notice({ tone = "plain", title, children, role }: { readonly tone?: Tone; readonly title?: ReactNode; readonly children?: ReactNode; readonly role?: "alert" | "status" }) {
+/** A message in a box, with a title. */
+export function Notice({
+  tone = "plain",
+  title,
+  children,
+  role,
+}: {
+  readonly tone?: Tone;
+  readonly title?: ReactNode;
+  readonly children?: ReactNode;
+  readonly role?: "alert" | "status";
+}) {
   return (
     <div className={`${css["notice"] ?? ""} ${tone === "plain" ? "" : (css[`${tone}-notice`] ?? "")}`} role={role}>
       {title !== undefined && <strong>{title}</strong>}
@@ -16,7 +26,7 @@ export function Notice({ tone = "plain", title, children, role }: { readonly ton
   );
 }
 
-/** An error of the API: what was wrong, and what to do. */
+/** An error of the API with its advice. */
 export function ProblemNotice({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
   const problem: Problem = isProblem(error) ? error : problemOf(error);
   return (
@@ -26,7 +36,7 @@ export function ProblemNotice({ error, retry }: { readonly error: unknown; reado
       {retry && (
         <div>
           <Button small onClick={retry}>
-            Try again
+            Retry
           </Button>
         </div>
       )}
@@ -36,7 +46,7 @@ export function ProblemNotice({ error, retry }: { readonly error: unknown; reado
 
 const isProblem = (error: unknown): error is Problem => typeof error === "object" && error !== null && "advice" in error && "title" in error;
 
-/** There is nothing here yet, and how to change that. */
+/** An empty state, with a command to change that. */
 export function Empty({ title, command, children }: { readonly title: string; readonly command?: string; readonly children?: ReactNode }) {
   return (
     <div className={css["empty"]}>
@@ -47,17 +57,17 @@ export function Empty({ title, command, children }: { readonly title: string; re
   );
 }
 
-/** A command to type, ready to copy. */
+/** A shell command with a copy button. */
 export function Command({ text }: { readonly text: string }) {
   return (
     <span className={css["command"]}>
       <code>{text}</code>
-      <CopyButton text={text} label="Copy the command" />
+      <CopyButton text={text} label="Copy command" />
     </span>
   );
 }
 
-/** What is shown while something loads. */
+/** The text while something loads. */
 export function Loading({ what }: { readonly what: string }) {
   return (
     <p role="status" className={css["muted"]}>

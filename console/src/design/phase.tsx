@@ -6,7 +6,7 @@ import css from "./parts.module.css";
 
 const coloured = (name: string): CSSProperties => ({ ["--colour" as string]: `var(${name})` });
 
-/** A phase in its sign, colour and word; compact leaves the word to those who cannot see the sign. */
+/** A phase as icon, colour and label; compact shows the label to screen readers only. */
 export function Phase({ phase, compact = false, label }: { readonly phase: ActionPhase; readonly compact?: boolean; readonly label?: string }) {
   const look = lookOf(phase);
   const Icon = look.icon;
@@ -18,16 +18,16 @@ export function Phase({ phase, compact = false, label }: { readonly phase: Actio
   );
 }
 
-/** How many actions are in which phase. */
+/** The number of actions in each phase. */
 export type PhaseCounts = ReadonlyMap<ActionPhase, number>;
 
 const present = (counts: PhaseCounts) => phases.filter((look) => (counts.get(look.phase) ?? 0) > 0);
 
-/** The shares of the phases as a bar. */
+/** A bar with the share of each phase. */
 export function PhaseBar({ counts }: { readonly counts: PhaseCounts }) {
   const words = present(counts).map((look) => `${count(counts.get(look.phase) ?? 0)} ${look.label.toLowerCase()}`);
   return (
-    <span className={css["bar"]} role="img" aria-label={words.join(", ") || "nothing"} title={words.join("\n")}>
+    <span className={css["bar"]} role="img" aria-label={words.join(", ") || "no actions"} title={words.join("\n")}>
       {present(counts).map((look) => (
         <span key={look.key} style={{ ...coloured(look.colour), flexGrow: counts.get(look.phase) }} />
       ))}
@@ -35,7 +35,7 @@ export function PhaseBar({ counts }: { readonly counts: PhaseCounts }) {
   );
 }
 
-/** The numbers of the phases that occur. */
+/** The count of each phase that occurs. */
 export function PhaseNumbers({ counts }: { readonly counts: PhaseCounts }) {
   return (
     <ul className={css["counts"]}>

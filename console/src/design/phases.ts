@@ -13,14 +13,14 @@ import {
 } from "lucide-react";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 
-/** How a phase is shown: a word, a sign and a colour of the tokens, so that no one of them has to be told from another. */
+/** How a phase is shown: label, icon and colour, so that none of them alone carries the meaning. */
 export interface PhaseLook {
   readonly phase: ActionPhase;
-  /** What the address bar and saved views call it. */
+  /** Its name in URLs and saved views. */
   readonly key: string;
   readonly label: string;
   readonly icon: LucideIcon;
-  /** The custom property with its colour. */
+  /** The CSS custom property with its colour. */
   readonly colour: string;
   readonly terminal: boolean;
 }
@@ -34,7 +34,7 @@ const look = (phase: ActionPhase, key: string, label: string, icon: LucideIcon, 
   terminal,
 });
 
-/** The phases in the order in which counts and bars show them. */
+/** The phases in display order. */
 export const phases: readonly PhaseLook[] = [
   look(ActionPhase.FAILED, "failed", "Failed", CircleX, true),
   look(ActionPhase.TIMED_OUT, "timed-out", "Timed out", TimerOff, true),
@@ -55,6 +55,6 @@ const byKey = new Map(phases.map((p) => [p.key, p]));
 export const lookOf = (phase: ActionPhase): PhaseLook => byPhase.get(phase) ?? unknown;
 export const phaseOfKey = (key: string): ActionPhase | undefined => byKey.get(key)?.phase;
 export const isTerminal = (phase: ActionPhase): boolean => lookOf(phase).terminal;
-/** Whether the action is under way and time passes for it. */
+/** Whether the action is active: its duration still grows. */
 export const isLive = (phase: ActionPhase): boolean => !isTerminal(phase) && phase !== ActionPhase.UNSPECIFIED;
 export const isFailure = (phase: ActionPhase): boolean => phase === ActionPhase.FAILED || phase === ActionPhase.TIMED_OUT;

@@ -5,14 +5,14 @@ import css from "./parts.module.css";
 export interface PopoverProps {
   readonly open: boolean;
   readonly onOpenChange: (open: boolean) => void;
-  /** A button. */
+  /** The button that opens it. */
   readonly trigger: ReactNode;
   readonly label: string;
   readonly align?: "start" | "end";
   readonly children: ReactNode;
 }
 
-/** A small window beside its trigger, for what is more than a menu. */
+/** A panel next to its trigger, for content that is more than a menu. */
 export function Popover({ open, onOpenChange, trigger, label, align = "start", children }: PopoverProps) {
   return (
     <Radix.Root open={open} onOpenChange={onOpenChange}>

@@ -2,32 +2,32 @@ import { useState, type KeyboardEvent, type PointerEvent, type ReactNode } from 
 import { read, write } from "@/app/storage";
 import css from "./split.module.css";
 
-const least = 20;
-const most = 80;
+const minShare = 20;
+const maxShare = 80;
 const step = 4;
 
 export interface SplitProps {
-  /** What the browser remembers the share under. */
+  /** The key under which the browser stores the share. */
   readonly name: string;
-  /** What the divider divides, for those who cannot see it. */
+  /** The accessible name of the divider. */
   readonly label: string;
-  /** The first part's share until somebody moves the divider, in per cent. */
+  /** The initial share of the first part, in percent. */
   readonly share: number;
   readonly first: ReactNode;
-  /** Nothing leaves the room to the first. */
+  /** If undefined, the first part gets all the space. */
   readonly second: ReactNode;
-  /** Whether the second was asked for: where there is no room for both, it covers the first. */
+  /** Whether the user opened the second part. On narrow screens it then covers the first. */
   readonly secondChosen: boolean;
 }
 
-const isShare = (value: unknown): value is number => typeof value === "number" && value >= least && value <= most;
+const isShare = (value: unknown): value is number => typeof value === "number" && value >= minShare && value <= maxShare;
 
-/** Two parts side by side with a divider that can be moved; one above the other where there is no room. */
+/** Two parts side by side with a movable divider; stacked on narrow screens. */
 export function Split({ name, label, share, first, second, secondChosen }: SplitProps) {
   const [own, setOwn] = useState(() => read(`split:${name}`, isShare));
   const now = own ?? share;
   const set = (next: number) => {
-    const kept = Math.round(Math.min(most, Math.max(least, next)));
+    const kept = Math.round(Math.min(maxShare, Math.max(minShare, next)));
     setOwn(kept);
     write(`split:${name}`, kept);
   };
@@ -43,20 +43,23 @@ export function Split({ name, label, share, first, second, secondChosen }: Split
     set(now + by);
   };
   return (
-    <div className={css["split"]} data-second={second ? (secondChosen ? "chosen" : "there") : undefined} style={{ "--share": `${now}%` } as React.CSSProperties}>
+    <div
+      className={css["split"]}
+      data-second={second ? (secondChosen ? "chosen" : "there") : undefined}
+      style={{ "--share": `${now}%` } as React.CSSProperties}
+    >
       <div className={css["part"]}>{first}</div>
       {second && (
         <>
-          {/* A divider that can be moved is a widget: https://www.w3.org/WAI/ARIA/apg/patterns/windowsplitter/ */}
-          {/* eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions */}
+          {/* eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- a movable divider is a widget (ARIA window splitter) */}
           <div
             role="separator"
             aria-orientation="vertical"
             aria-label={label}
             aria-valuenow={now}
-            aria-valuemin={least}
-            aria-valuemax={most}
-            // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+            aria-valuemin={minShare}
+            aria-valuemax={maxShare}
+            // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the arrow keys move it
             tabIndex={0}
             className={css["divider"]}
             onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}

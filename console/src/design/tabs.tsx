@@ -7,11 +7,11 @@ export interface TabsProps<T extends string> {
   readonly value: T;
   readonly onChange: (value: T) => void;
   readonly tabs: readonly (readonly [T, ReactNode])[];
-  /** The content of the chosen tab. */
+  /** The content of the selected tab. */
   readonly children: ReactNode;
 }
 
-/** Tabs, of which the caller keeps which one is chosen, as in the address bar. */
+/** Tabs whose selection the caller keeps, for example in the URL. */
 export function Tabs<T extends string>({ label, value, onChange, tabs, children }: TabsProps<T>) {
   return (
     <Radix.Root value={value} onValueChange={(next) => onChange(next as T)} activationMode="manual">

@@ -2,14 +2,14 @@ import { useEffect, useState } from "react";
 import { usePreferences } from "@/app/preferences";
 import { ago, duration, exactly, moment } from "./format";
 
-/** The present, anew every so many milliseconds as long as it is wanted. */
-export function useNow(every: number, wanted = true): number {
+/** The current time, updated at an interval in milliseconds while it is enabled. */
+export function useNow(every: number, enabled = true): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
-    if (!wanted) return;
+    if (!enabled) return;
     const timer = setInterval(() => setNow(Date.now()), every);
     return () => clearInterval(timer);
-  }, [every, wanted]);
+  }, [every, enabled]);
   return now;
 }
 
@@ -25,7 +25,7 @@ export function When({ at, relative = false }: { readonly at: Date | undefined; 
   );
 }
 
-/** How long something took, or takes as long as it has no end. */
+/** A duration; it grows while there is no end. */
 export function Span({ from, to }: { readonly from: Date | undefined; readonly to: Date | undefined }) {
   const now = useNow(1000, from !== undefined && to === undefined);
   if (!from) return <span>–</span>;

@@ -1,5 +1,6 @@
-import { createContext, use, useCallback, useMemo, useState, type ReactNode } from "react";
 import { X } from "lucide-react";
+import { Toast as Radix } from "radix-ui";
+import { createContext, use, useCallback, useMemo, useState, type ReactNode } from "react";
 import { IconButton } from "./button";
 import { Notice, type Tone } from "./notice";
 import css from "./parts.module.css";
@@ -11,47 +12,71 @@ interface Toast {
   readonly body: ReactNode;
 }
 
-/** Says something that asks for no answer; it goes by itself, errors stay until they are dismissed. */
-export type Tell = (tone: Tone, title: string, body?: ReactNode) => void;
+/** Shows a message that needs no answer. It closes by itself, unless it is hovered or focused; errors stay until they are dismissed. */
+export type Notify = (tone: Tone, title: string, body?: ReactNode) => void;
 
-const Context = createContext<Tell>(() => undefined);
+const Context = createContext<Notify>(() => undefined);
 
-export const useTell = (): Tell => use(Context);
+export const useNotify = (): Notify => use(Context);
 
-const shownFor = 6000;
+/** How long a message is shown, in milliseconds. */
+const duration = 6000;
+const maxToasts = 4;
 
 export function Toasts({ children }: { readonly children: ReactNode }) {
   const [toasts, setToasts] = useState<readonly Toast[]>([]);
   const dismiss = useCallback((id: number) => setToasts((all) => all.filter((toast) => toast.id !== id)), []);
-  const tell = useMemo<Tell>(() => {
+  const notify = useMemo<Notify>(() => {
     let last = 0;
     return (tone, title, body) => {
       const id = ++last;
-      setToasts((all) => [...all.slice(-3), { id, tone, title, body }]);
-      if (tone !== "danger") setTimeout(() => dismiss(id), shownFor);
+      setToasts((all) => [...all.slice(1 - maxToasts), { id, tone, title, body }]);
     };
-  }, [dismiss]);
+  }, []);
   return (
-    <Context value={tell}>
-      {children}
-      <div className={css["toasts"]} role="region" aria-label="Messages" aria-live="polite">
+    <Context value={notify}>
+      <Radix.Provider duration={duration} label="Message">
+        {children}
         {toasts.map((toast) => (
-          <Notice
-            key={toast.id}
-            tone={toast.tone}
-            title={
-              <span style={{ display: "flex", justifyContent: "space-between", alignItems: "start" }}>
-                {toast.title}
-                <IconButton small label="Dismiss" onClick={() => dismiss(toast.id)}>
-                  <X size={14} aria-hidden />
-                </IconButton>
-              </span>
-            }
-          >
-            {toast.body}
-          </Notice>
+          <Message key={toast.id} toast={toast} onDismiss={() => dismiss(toast.id)} />
         ))}
-      </div>
+        <Radix.Viewport className={css["toasts"]} label="Messages ({hotkey})" />
+      </Radix.Provider>
     </Context>
+  );
+}
+
+function Message({ toast: { tone, title, body }, onDismiss }: { readonly toast: Toast; readonly onDismiss: () => void }) {
+  const isError = tone === "danger";
+  return (
+    <Radix.Root
+      type={isError ? "foreground" : "background"}
+      {...(isError && { duration: Infinity })}
+      onOpenChange={(open) => {
+        if (!open) onDismiss();
+      }}
+    >
+      <Notice
+        tone={tone}
+        title={
+          <span className={css["toast-title"]}>
+            <Radix.Title asChild>
+              <span>{title}</span>
+            </Radix.Title>
+            <Radix.Close asChild>
+              <IconButton small label="Dismiss">
+                <X size={14} aria-hidden />
+              </IconButton>
+            </Radix.Close>
+          </span>
+        }
+      >
+        {body !== undefined && body !== "" && (
+          <Radix.Description asChild>
+            <div>{body}</div>
+          </Radix.Description>
+        )}
+      </Notice>
+    </Radix.Root>
   );
 }

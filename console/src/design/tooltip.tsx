@@ -2,7 +2,7 @@ import { Tooltip as Radix } from "radix-ui";
 import type { ReactNode } from "react";
 import css from "./parts.module.css";
 
-/** Says more about its child when it is pointed at or focused. The child takes a ref. */
+/** A tooltip for its child on hover and focus. The child must accept a ref. */
 export function Tooltip({ text, children }: { readonly text: ReactNode; readonly children: ReactNode }) {
   return (
     <Radix.Root>

@@ -1,4 +1,4 @@
-// Command flyte-binary is the product with the demo mode, as people download it.
+// Command flyte-binary is the product with the demo mode, the program for download.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	// Kubernetes registers a --version of its own with the flags of the process; they are not ours.
+	// Kubernetes registers a --version flag with the process-wide flags; leave it out.
 	pflag.CommandLine = pflag.NewFlagSet("flyte-binary", pflag.ExitOnError)
 	if err := command.New(demo.Command(), embedded.Command(), embedded.ControllersCommand(), standalone.Command()).ExecuteContext(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "flyte-binary:", err)

@@ -16,7 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/kube"
 )
 
-// apiServer is a prepared API server and the privileged connection that it has to itself.
+// apiServer is a prepared API server and its privileged loopback connection.
 type apiServer struct {
 	prepared interface{ Run(context.Context) error }
 	loopback *rest.Config
@@ -35,7 +35,7 @@ func flags(endpoint string, opts options) []string {
 		"--tls-cert-file=" + kube.ServerCertFile,
 		"--tls-private-key-file=" + kube.ServerKeyFile,
 		"--cert-dir=.",
-		// Nobody on this machine gets in without the token, not even to the health checks.
+		// No request passes without the token, not even a health check.
 		"--anonymous-auth=false",
 		"--token-auth-file=" + kube.TokenFile,
 		"--authorization-mode=RBAC",
@@ -43,7 +43,7 @@ func flags(endpoint string, opts options) []string {
 		"--service-account-key-file=" + kube.AccountKeyFile,
 		"--service-account-signing-key-file=" + kube.AccountKeyFile,
 		"--service-cluster-ip-range=10.0.0.0/24",
-		// There is no address of this server that pods could reach through a service.
+		// This server has no address that pods could reach through a service.
 		"--endpoint-reconciler-type=none",
 		"--kubelet-preferred-address-types=InternalIP",
 		// ServiceAccount would mount a token volume into every pod and refuse pods in the first second of a namespace;
@@ -60,7 +60,7 @@ func flags(endpoint string, opts options) []string {
 	return args
 }
 
-// newAPIServer wires the upstream server, with our listener and a flag set of our own instead of the process's.
+// newAPIServer builds the upstream server, with the inherited listener and a flag set of its own instead of the process's.
 func newAPIServer(ctx context.Context, endpoint string, listener net.Listener, cfg options) (*apiServer, error) {
 	opts := apioptions.NewServerRunOptions()
 	set := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)

@@ -13,29 +13,29 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/flyte-binary/flyte-binary/demo/child"
 	"github.com/flyte-binary/flyte-binary/demo/kube"
+	"github.com/flyte-binary/flyte-binary/internal/supervise"
 )
 
-// options are what the parent says on the command line; all else lies in the working directory.
+// options are the command line of the child; everything else is in the working directory.
 type options struct {
 	port    int
 	kubelet kube.KubeletAccess
 }
 
 // Command is the child's side: a hidden subcommand that runs etcd, the API server and the controllers in the working
-// directory until it is told to stop or the parent is gone.
+// directory until it receives a signal or the parent ends.
 func Command() *cobra.Command {
 	var opts options
 	cmd := &cobra.Command{
 		Use:    kube.CommandName,
-		Short:  "Run the demo's Kubernetes API server (started by demo itself)",
+		Short:  "Run the demo's Kubernetes API server (started by demo)",
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGINT)
 			defer stop()
-			ctx, cancel := child.UntilOrphaned(ctx)
+			ctx, cancel := supervise.UntilOrphaned(ctx)
 			defer cancel()
 			listener, err := inherited()
 			if err != nil {
@@ -46,7 +46,7 @@ func Command() *cobra.Command {
 	}
 	cmd.Flags().IntVar(&opts.port, "port", 0, "port of the inherited listener")
 	cmd.Flags().StringVar(&opts.kubelet.Authority, "kubelet-authority", "", "certificate of the node's authority")
-	cmd.Flags().StringVar(&opts.kubelet.ClientCertificate, "kubelet-certificate", "", "certificate to show to the node")
+	cmd.Flags().StringVar(&opts.kubelet.ClientCertificate, "kubelet-certificate", "", "client certificate for the node")
 	cmd.Flags().StringVar(&opts.kubelet.ClientKey, "kubelet-key", "", "key of that certificate")
 	return cmd
 }
@@ -64,8 +64,8 @@ func inherited() (net.Listener, error) {
 	return listener, nil
 }
 
-// serve runs the three parts. The API server stops first and storage last: the other way round its watches and leases
-// would wait for an etcd that is gone.
+// serve runs the three parts. The API server stops first and storage last: in the reverse order its watches and leases
+// would wait for a stopped etcd.
 func serve(ctx context.Context, listener net.Listener, opts options) error {
 	store, err := startEtcd("etcd")
 	if err != nil {
@@ -85,7 +85,7 @@ func serve(ctx context.Context, listener net.Listener, opts options) error {
 	controllersEnded := startControllers(controllers, server.loopback)
 	select {
 	case err := <-ended:
-		return errors.Join(errors.New("the API server ended by itself"), err)
+		return errors.Join(errors.New("the API server ended unexpectedly"), err)
 	case err := <-store.failed():
 		return fmt.Errorf("etcd failed: %w", err)
 	case err := <-controllersEnded:

@@ -31,7 +31,7 @@ const (
 )
 
 // startControllers runs the garbage collector, the namespace controller and the service account controller once the
-// API server answers. The channel tells why they could not be started.
+// API server answers. The channel receives the error if they cannot be started.
 func startControllers(ctx context.Context, loopback *rest.Config) <-chan error {
 	failed := make(chan error, 1)
 	go func() {

@@ -31,11 +31,11 @@ func startEtcd(dir string) (*etcd, error) {
 	cfg.ListenClientUrls = []url.URL{endpoint}
 	cfg.ListenPeerUrls = nil
 	cfg.LogLevel = "warn"
-	// Without a bound every single request counts as slow and is logged.
+	// Without a bound every request counts as slow and is logged.
 	cfg.WarningUnaryRequestDuration = embed.DefaultWarningUnaryRequestDuration
 	cfg.LogOutputs = []string{"stderr"}
-	// The demo promises that its state survives the death of any process, kill -9 included: what was written is then in
-	// the kernel's hands. It does not promise to survive a power cut, so it need not wait for the disk.
+	// The demo promises that its state survives the death of any process, kill -9 included: the page cache keeps what was
+	// written. It does not promise to survive a power cut, so it does not sync.
 	cfg.UnsafeNoFsync = true
 	// One member elects itself: short ticks make that quick.
 	cfg.TickMs, cfg.ElectionMs = 10, 100

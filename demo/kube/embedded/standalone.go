@@ -10,7 +10,7 @@ import (
 )
 
 // ControllersCommand is a hidden subcommand that runs the controllers alone, for an API server that runs elsewhere and has
-// none. Tests have it for the controller manager of an outside cluster.
+// none. Tests use it as the controller manager of an external cluster.
 func ControllersCommand() *cobra.Command {
 	var kubeconfig string
 	cmd := &cobra.Command{
@@ -31,6 +31,6 @@ func ControllersCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "file that leads to the API server")
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the API server")
 	return cmd
 }

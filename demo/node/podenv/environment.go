@@ -54,7 +54,7 @@ func (e *Environment) List() []string {
 	return list
 }
 
-// Resolver knows where values come from.
+// Resolver has the sources of values.
 type Resolver struct {
 	Source Source
 	Node   Node
@@ -119,7 +119,7 @@ func (r Resolver) valueFrom(
 		data, err := SecretData(ctx, r.Source, pod.Namespace, ref.Name, ref.Optional)
 		return pick(data, err, &MissingError{Kind: "Secret", Namespace: pod.Namespace, Name: ref.Name, Key: ref.Key}, ref.Optional)
 	}
-	return "", false, fmt.Errorf("the local node does not know this kind of source")
+	return "", false, fmt.Errorf("the local node does not support this kind of source")
 }
 
 func pick(data map[string][]byte, err error, missing *MissingError, mayMiss *bool) (string, bool, error) {

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Node is what a pod may ask about the node that runs it.
+// Node is what the downward API exposes of the node.
 type Node struct {
 	Name string
 	// IP is the address of the node and of every pod on it.

@@ -160,7 +160,7 @@ func TestEnvironmentThatCannotBe(t *testing.T) {
 		"secret":     {secret, "environment variable V: Secret ns/none does not exist", true},
 		"field":      {field("spec.hostname"), `the field "spec.hostname"`, false},
 		"resource":   {quantity("cpu", "1"), `the resource field "cpu"`, false},
-		"nothing":    {&corev1.EnvVarSource{}, "does not know this kind", false},
+		"nothing":    {&corev1.EnvVarSource{}, "does not support this kind", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &corev1.Container{Env: []corev1.EnvVar{{Name: "V", ValueFrom: tc.from}}}

@@ -44,7 +44,7 @@ func Resource(c *corev1.Container, node Node, ref *corev1.ResourceFieldSelector)
 
 func ceil(value, divisor int64) (string, error) {
 	if divisor <= 0 {
-		return "", fmt.Errorf("a divisor of %d makes no sense", divisor)
+		return "", fmt.Errorf("the divisor %d is not positive", divisor)
 	}
 	return strconv.FormatInt((value+divisor-1)/divisor, 10), nil
 }

@@ -28,13 +28,13 @@ func (m *MissingError) Error() string {
 	return fmt.Sprintf("%s %s/%s does not exist", m.Kind, m.Namespace, m.Name)
 }
 
-// IsMissing tells whether something may appear later that is not there now.
+// IsMissing reports whether the error is a missing object, which may appear later.
 func IsMissing(err error) bool {
 	var missing *MissingError
 	return errors.As(err, &missing)
 }
 
-// optional turns what is missing into nothing where the reference allows that.
+// optional drops the error of a missing object if the reference is optional.
 func optional(err error, allowed *bool) error {
 	if allowed != nil && *allowed && IsMissing(err) {
 		return nil

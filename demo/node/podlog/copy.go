@@ -11,10 +11,10 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// pollInterval is how often a log that is followed is looked at.
+// pollInterval is how often a followed log is read.
 const pollInterval = 50 * time.Millisecond
 
-// older is what a log is called once it was turned over.
+// older is the suffix of a rotated log.
 func older(path string) string { return path + ".1" }
 
 // Copy writes a container's log to w. done is closed when the log is complete; when following, Copy ends once all was
@@ -40,7 +40,7 @@ func Copy(
 	return ended(follow(ctx, path, out, o, done, clk, flush))
 }
 
-// errLimit ends a copy that has given as much as was asked for.
+// errLimit ends a copy at its byte limit.
 var errLimit = errors.New("enough")
 
 func ended(err error) error {
@@ -108,7 +108,7 @@ func closed(ch <-chan struct{}) bool {
 	}
 }
 
-// turnedOver tells whether path is another file by now.
+// turnedOver reports whether the log was rotated.
 func turnedOver(path string, file *os.File) (bool, error) {
 	mine, err := file.Stat()
 	if err != nil {

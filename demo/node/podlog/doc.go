@@ -1,11 +1,11 @@
 // Package podlog reads the logs that package shim writes: one entry per line, `<time> <stdout|stderr> <F|P> <text>`,
-// where P marks a part of a line. A log that grew too large was turned over once, to a file of the same name with .1.
-// It stands below the local node, which serves logs over HTTP.
+// where P marks a part of a line. A log that grew too large was rotated to a file of the same name with .1.
+// The local node serves these logs over HTTP.
 package podlog
 
 import "time"
 
-// Options say which part of a log is wanted and in which form, as in the Pod API.
+// Options select a part of a log and its form, as in the Pod API.
 type Options struct {
 	// Follow goes on until the container has ended.
 	Follow bool

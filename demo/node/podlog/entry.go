@@ -13,7 +13,7 @@ type entry struct {
 	text   []byte
 }
 
-// parse takes a line without its newline apart. What is not an entry is taken as text, so that nothing is lost.
+// parse parses a line without its newline. A line that is not an entry counts as text, so that nothing is lost.
 func parse(line []byte) entry {
 	stamp, rest, ok1 := bytes.Cut(line, []byte{' '})
 	stream, rest, ok2 := bytes.Cut(rest, []byte{' '})
@@ -24,7 +24,7 @@ func parse(line []byte) entry {
 	return entry{stamp: stamp, stream: stream, whole: tag[0] == 'F', text: text}
 }
 
-// wanted tells whether the options ask for the entry.
+// wanted reports whether the options select the entry.
 func (o Options) wanted(e entry) bool {
 	if o.Stream != "" && string(e.stream) != o.Stream {
 		return false

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// printer gives entries out in the form that was asked for. Without w it only counts lines.
+// printer writes entries in the requested form. Without w it only counts lines.
 type printer struct {
 	w         io.Writer
 	options   Options

@@ -29,7 +29,7 @@ func mode(given *int32) fs.FileMode {
 	return fs.FileMode(*given) & fs.ModePerm //nolint:gosec // masked
 }
 
-// choose picks the files of a ConfigMap or Secret: all keys, or the listed ones under their own paths.
+// choose selects the files of a ConfigMap or Secret: all keys, or the listed ones under their own paths.
 func choose(
 	data map[string][]byte, items []corev1.KeyToPath, mask fs.FileMode, missing podenv.MissingError, mayMiss *bool,
 ) ([]file, error) {
@@ -58,7 +58,7 @@ func choose(
 	return files, nil
 }
 
-// downward makes files from fields of the pod.
+// downward creates files from fields of the pod.
 func (m Maker) downward(pod *corev1.Pod, items []corev1.DownwardAPIVolumeFile, mask fs.FileMode) ([]file, error) {
 	var files []file
 	for _, item := range items {
@@ -93,7 +93,7 @@ func (m Maker) resource(pod *corev1.Pod, ref *corev1.ResourceFieldSelector) (str
 	return "", fmt.Errorf("there is no container %q", ref.ContainerName)
 }
 
-// projected gathers the files of several sources.
+// projected collects the files of several sources.
 func (m Maker) projected(ctx context.Context, pod *corev1.Pod, projected *corev1.ProjectedVolumeSource) ([]file, error) {
 	mask := mode(projected.DefaultMode)
 	var files []file

@@ -19,18 +19,18 @@ type Tokens interface {
 	Token(ctx context.Context, pod *corev1.Pod, audience string, seconds int64) (string, error)
 }
 
-// Maker makes volumes.
+// Maker creates volumes.
 type Maker struct {
 	Source podenv.Source
 	Node   podenv.Node
-	// Tokens may be nil. Then the token volume that the API server adds to pods by itself is left out, and one that was
-	// asked for is refused.
+	// Tokens may be nil. Then the token volume that the API server adds to every pod is left out, and a requested one
+	// is an error.
 	Tokens Tokens
 	// MemoryDir is a directory whose files live in memory, or nothing.
 	MemoryDir string
 }
 
-// ErrUnsupported says that a volume can never be had on this machine.
+// ErrUnsupported says that a volume is impossible on this machine.
 var ErrUnsupported = errors.New("not supported by the local node")
 
 // automatic is the prefix of volumes that the API server adds to every pod for its service account.
@@ -95,7 +95,7 @@ func (m Maker) memoryPath(uid types.UID, volume string) string {
 	return filepath.Join(m.MemoryDir, "flyte-"+string(uid)+"-"+volume)
 }
 
-// RemoveAll does what Remove does for a pod of which only the uid is known.
+// RemoveAll is Remove for a pod of which only the uid is known.
 func (m Maker) RemoveAll(uid types.UID) error {
 	if m.MemoryDir == "" || uid == "" {
 		return nil
@@ -137,6 +137,7 @@ func hostPath(source *corev1.HostPathVolumeSource) (string, error) {
 			return "", err
 		}
 		return source.Path, file.Close()
+	default: // The other types create nothing.
 	}
 	if _, err := os.Stat(source.Path); err != nil {
 		return "", fmt.Errorf("the path %s of this machine: %w", source.Path, err)

@@ -19,17 +19,17 @@ import (
 type Mount struct {
 	Source, Target string
 	ReadOnly       bool
-	// Scratch marks an empty directory: it is no loss when the process gets one that is there already.
+	// Scratch marks an empty directory: the process may get an existing one instead.
 	Scratch bool
 }
 
-// Plan is how a container sees its mounts.
+// Plan says how mounts are made visible to a container.
 type Plan struct {
 	// Binds are for a mount namespace.
 	Binds []shim.Mount
 	// Rewrites replace mount paths in command, arguments and environment.
 	Rewrites []Rewrite
-	// Unseen are mounts that nothing leads to: the container must mention their path or fail.
+	// Unseen are mounts that cannot be made visible: the container must mention their path, or it fails.
 	Unseen []Unseen
 
 	used   []string
@@ -44,8 +44,8 @@ type Unseen struct {
 	Why     error
 }
 
-// Mounter makes mount paths. It keeps account of what it had to create outside of the node's own directory, over
-// restarts, and removes that when nobody uses it any more.
+// Mounter creates mount paths. It records what it created outside of the node's own directory, across restarts, and
+// removes it when no container uses it any more.
 type Mounter struct {
 	namespaces bool
 	ledger     string
@@ -61,7 +61,7 @@ type point struct {
 	refs    int
 }
 
-// NewMounter keeps its account in the file ledger. namespaces tells that each container gets a mount namespace.
+// NewMounter stores its records in the file ledger. namespaces means that each container gets a mount namespace.
 func NewMounter(ledger string, namespaces bool) (*Mounter, error) {
 	m := &Mounter{namespaces: namespaces, ledger: ledger, created: map[string]*point{}}
 	raw, err := os.ReadFile(ledger)
@@ -94,7 +94,7 @@ func (m *Mounter) Plan(mounts []Mount, protect ...string) (*Plan, error) {
 	return plan, m.save()
 }
 
-// Release gives the paths back.
+// Release drops the use of the paths.
 func (p *Plan) Release() {
 	p.closed.Do(func() {
 		p.owner.mu.Lock()
@@ -115,7 +115,7 @@ func (m *Mounter) Hold(targets []string) *Plan {
 	return plan
 }
 
-// Sweep removes what an earlier node left behind and nobody holds.
+// Sweep removes what an earlier node created and no container holds.
 func (m *Mounter) Sweep() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -163,7 +163,7 @@ func (m *Mounter) parents(target string, made []string) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// remove takes a path away again. Only empty directories and files and links that are still ours go.
+// remove removes a path. It removes only empty directories and files, and links that are still its own.
 func (m *Mounter) remove(path string, p *point) {
 	delete(m.created, path)
 	if p.Link != "" {

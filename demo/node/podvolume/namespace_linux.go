@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// HaveNamespaces tells whether this process may make mount namespaces.
+// HaveNamespaces reports whether this process may create mount namespaces.
 func HaveNamespaces() bool {
 	result := make(chan bool)
 	go func() {

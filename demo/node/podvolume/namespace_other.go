@@ -2,5 +2,5 @@
 
 package podvolume
 
-// HaveNamespaces tells whether this process may make mount namespaces.
+// HaveNamespaces reports whether this process may create mount namespaces.
 func HaveNamespaces() bool { return false }

@@ -32,7 +32,7 @@ func (r Rewrite) Apply(text string) string {
 	}
 }
 
-// partOfPath tells whether a character next to a path makes it another path.
+// partOfPath reports whether a character next to a path makes it another path.
 func partOfPath(c byte, before bool) bool {
 	switch {
 	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-', c == '.':

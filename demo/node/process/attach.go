@@ -50,7 +50,7 @@ func Attach(dir string) (*Process, error) {
 	return p, nil
 }
 
-// watch waits for the shim to let go of its lock.
+// watch waits until the shim releases its lock.
 func (p *Process) watch(lock *os.File) {
 	defer func() { _ = lock.Close() }()
 	ticker := time.NewTicker(attachInterval)

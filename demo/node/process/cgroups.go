@@ -14,8 +14,8 @@ type Cgroups struct {
 	memory bool // the kernel enforces memory limits here
 }
 
-// FindCgroups looks for a place where this process may make cgroups, and makes name there. It returns nil when there is
-// none: on another system, in a container, or where the session was not given a subtree of its own.
+// FindCgroups looks for a place where this process may create cgroups, and creates name there. It returns nil if there
+// is none: on another system, in a container, or where the session was not given a subtree of its own.
 func FindCgroups(name string) *Cgroups {
 	root := cgroupRoot()
 	if root == "" {
@@ -81,7 +81,7 @@ func microseconds(path, name string) (time.Duration, bool) {
 	return time.Duration(value) * time.Microsecond, err == nil
 }
 
-// make gives a container its cgroup and tells whether the kernel enforces the limit there.
+// make creates the cgroup of a container and reports whether the kernel enforces the limit there.
 func (c *Cgroups) make(id string, memory int64) (dir string, limits bool) {
 	if c == nil {
 		return "", false
@@ -118,7 +118,7 @@ func cgroupRoot() string {
 	return ""
 }
 
-// ownCgroup is our path in the version 2 hierarchy.
+// ownCgroup is the path of this process in the version 2 hierarchy.
 func ownCgroup() string {
 	raw, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {

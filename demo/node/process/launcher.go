@@ -17,7 +17,7 @@ import (
 type Launcher struct {
 	// Executable is the binary that runs a shim when its first argument is shim.Command.
 	Executable string
-	// LogBytes is the size at which a container's log is turned over; 0 never does.
+	// LogBytes is the size at which a container's log is rotated; 0 means never.
 	LogBytes int64
 	// MemoryInterval is how often memory limits are checked where the kernel does not enforce them.
 	MemoryInterval time.Duration
@@ -36,8 +36,8 @@ type Command struct {
 	MemoryBytes int64
 }
 
-// Start runs the command with dir, which must exist, as the place of its log and state. What the process does from then
-// on is told by the returned Process; an error means that no process was made.
+// Start runs the command with dir, which must exist, as the place of its log and state. The returned Process
+// reports what becomes of it; an error means that no process was created.
 func (l *Launcher) Start(dir string, c Command) (*Process, error) {
 	spec := shim.Spec{
 		ID: c.ID, Path: c.Path, Argv: c.Argv, Env: append(c.Env[:len(c.Env):len(c.Env)], shim.Marker+"="+c.ID), Dir: c.Dir,
@@ -60,20 +60,20 @@ func (l *Launcher) Start(dir string, c Command) (*Process, error) {
 	}
 	control, err := makeControl(filepath.Join(dir, pipeFile))
 	if err != nil {
-		return nil, fmt.Errorf("make the container's control: %w", err)
+		return nil, fmt.Errorf("create the container's control pipe: %w", err)
 	}
 	read, write, err := os.Pipe()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("make the container's report: %w", err), control.Close())
+		return nil, errors.Join(fmt.Errorf("create the container's report pipe: %w", err), control.Close())
 	}
 	defer func() { _ = write.Close() }()
 	input, feed, err := os.Pipe()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("make the container's input: %w", err), control.Close(), read.Close())
+		return nil, errors.Join(fmt.Errorf("create the container's input pipe: %w", err), control.Close(), read.Close())
 	}
 	defer func() { _ = input.Close() }()
 
-	cmd := exec.Command(l.Executable, shim.Command) //nolint:gosec,noctx // our own binary, which outlives whoever asks for it
+	cmd := exec.Command(l.Executable, shim.Command) //nolint:noctx // our own binary, which outlives whoever asks for it
 	cmd.Stdin = input
 	cmd.ExtraFiles = []*os.File{write, lock, control}
 	cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=single"} // the shim needs nothing of ours
@@ -87,7 +87,7 @@ func (l *Launcher) Start(dir string, c Command) (*Process, error) {
 	return p, nil
 }
 
-// makeControl makes the pipe of wishes. Opened for reading, too, it keeps a wish until the shim is ready for it.
+// makeControl creates the pipe for commands. It is also open for reading, so that it keeps a command until the shim reads it.
 func makeControl(path string) (*os.File, error) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, err

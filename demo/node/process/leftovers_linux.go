@@ -10,7 +10,7 @@ import (
 )
 
 // killLeftovers ends the processes of a container whose shim was killed. The kernel has ended the first process with
-// the shim; the others are known by the marker in their environment, so that no process of somebody else is hit.
+// the shim; the others are found by the marker in their environment, so that no foreign process is killed.
 func killLeftovers(id string, _ int) {
 	if id == "" {
 		return

@@ -20,7 +20,7 @@ type Process struct {
 	done    chan struct{}
 
 	mu      sync.Mutex
-	control *os.File   // GUARDED_BY(mu): takes wishes, nil when the shim is gone
+	control *os.File   // GUARDED_BY(mu): takes commands, nil when the shim is gone
 	state   shim.State // GUARDED_BY(mu)
 }
 
@@ -58,11 +58,11 @@ func (p *Process) wish(wish byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.control != nil {
-		_, _ = p.control.Write([]byte{wish}) // a shim that is ending needs no wishes
+		_, _ = p.control.Write([]byte{wish}) // a shim that is ending ignores commands
 	}
 }
 
-// follow feeds the shim and listens to it until it ends.
+// follow sends the shim its spec and reads its reports until it ends.
 func (p *Process) follow(cmd *exec.Cmd, report, feed *os.File, spec []byte) {
 	_, _ = feed.Write(spec) // a shim that died early shows as the end of the report
 	_ = feed.Close()

@@ -1,4 +1,4 @@
-// Package shim is the small process that stands between the local node and one run of one container. The node starts
+// Package shim is the small process that supervises one run of one container for the local node. The node starts
 // its own binary again with Command as first argument; that process starts the container's process, writes its output
 // to the log, enforces the memory limit, reaps every descendant and leaves the end in a state file. It outlives the
 // node: after a crash of the server the next one finds the state file and a lock, and carries on.
@@ -14,12 +14,12 @@ const Command = "internal-shim"
 const (
 	ReportFD = 3 // pipe: one JSON State per line, at the start of the container and at its end
 	LockFD   = 4 // file with an exclusive flock: held for as long as the shim lives
-	// ControlFD is a named pipe of wishes, one byte each. It is no signal, so that a wish can never reach another process
-	// that has got the shim's id by now, and so that the shim needs no package that would be initialised late.
+	// ControlFD is a named pipe of commands, one byte each. A signal could reach another process that has got the shim's
+	// id by now, and would require a package that is initialised late.
 	ControlFD = 5
 )
 
-// Wishes of the node.
+// Commands of the node.
 const (
 	Terminate byte = 'T' // ask the container's process group to end
 	Kill      byte = 'K' // end every process of the container now

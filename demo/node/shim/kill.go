@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// killPatience bounds the wait for killed processes that hang in the kernel.
-const killPatience = 5 * time.Second
+// killTimeout bounds the wait for killed processes that hang in the kernel.
+const killTimeout = 5 * time.Second
 
 // killEach ends every process of the container without waiting.
 func (s *supervisor) killEach(pid int) {
@@ -23,7 +23,7 @@ func (s *supervisor) killEach(pid int) {
 // killAll ends what the first process left behind and reaps it. A container ends with its first process, whatever that
 // one has started, moved to other groups or disowned.
 func (s *supervisor) killAll(pid int) {
-	deadline := time.Now().Add(killPatience)
+	deadline := time.Now().Add(killTimeout)
 	pause := 100 * time.Microsecond
 	for {
 		var status syscall.WaitStatus

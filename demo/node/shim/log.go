@@ -15,8 +15,8 @@ const maxBatch = 64 << 10
 // timeLayout has a fixed width, so that times compare as text.
 const timeLayout = "2006-01-02T15:04:05.000000000Z07:00"
 
-// logFile appends lines `<time> <stdout|stderr> <F|P> <text>`, F for a whole line and P for a part that goes on in the
-// next entry of the same stream. A disk that is full loses lines, it does not block the container.
+// logFile appends lines `<time> <stdout|stderr> <F|P> <text>`, F for a whole line and P for a part that continues in the
+// next entry of the same stream. A full disk loses lines; it does not block the container.
 type logFile struct {
 	mu   sync.Mutex
 	path string
@@ -52,7 +52,7 @@ func (l *logFile) write(entries []byte) {
 	l.size += int64(n)
 }
 
-// turnOver keeps the full file as <path>.1, in place of an older one, and begins anew.
+// turnOver renames the full file to <path>.1, replacing an older one, and starts a new file.
 func (l *logFile) turnOver() {
 	if l.file != nil {
 		_ = l.file.Close()

@@ -39,7 +39,7 @@ func Main() int {
 	s := &supervisor{spec: spec, report: report, control: control}
 	s.state = State{ID: spec.ID, ShimPID: os.Getpid(), Phase: Starting, Cgroup: spec.Cgroup}
 	if err := writeState(spec.StateFile, report, s.state); err != nil {
-		return exitNoState // without a record nobody could learn of the process
+		return exitNoState // without the state file no node could find the process
 	}
 	s.run()
 	if err := writeState(spec.StateFile, report, s.state); err != nil {
@@ -85,7 +85,7 @@ func (s *supervisor) run() {
 	}
 	streams.started()
 	s.state.PID, s.state.Phase, s.state.StartedAt = pid, Running, time.Now().UTC()
-	// The record matters only to a node that comes later; the container runs either way.
+	// Only a node that starts later needs the state file; the container runs either way.
 	_ = writeState(s.spec.StateFile, s.report, s.state)
 
 	ended := make(chan struct{})
@@ -120,7 +120,7 @@ func (s *supervisor) finish(status syscall.WaitStatus) {
 	}
 }
 
-// obey passes the node's wishes on.
+// obey executes the node's commands.
 func (s *supervisor) obey(pid int) {
 	wish := make([]byte, 1)
 	for {

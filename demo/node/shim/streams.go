@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// drainPatience bounds the wait for the end of the output once every process is dead; a process out of reach might
+// drainTimeout bounds the wait for the end of the output once every process is dead; a process out of reach might
 // hold the pipe open.
-const drainPatience = 2 * time.Second
+const drainTimeout = 2 * time.Second
 
 // streams are the container's standard output and error on their way to the log.
 type streams struct {
@@ -64,7 +64,7 @@ func (s *streams) started() {
 
 // drain waits until all output is in the log.
 func (s *streams) drain() {
-	deadline := time.Now().Add(drainPatience)
+	deadline := time.Now().Add(drainTimeout)
 	for _, r := range s.readers {
 		_ = r.SetReadDeadline(deadline)
 	}

@@ -1,5 +1,5 @@
-// Package standalone runs the local node as a process of its own, beside an API server that somebody else started. Tests have
-// it for the machines of an outside cluster. It stands above demo/node and only main knows it.
+// Package standalone runs the local node as a process of its own, for an API server that runs elsewhere. Tests use it as
+// the machine of an external cluster. Only main imports it.
 package standalone
 
 import (
@@ -26,8 +26,8 @@ const CommandName = "internal-node"
 // stopLimit bounds the orderly stop.
 const stopLimit = 20 * time.Second
 
-// Command is a hidden subcommand that runs the node until it is told to stop. Processes of pods end with an orderly stop
-// and outlive any other end of the node.
+// Command is a hidden subcommand that runs the node until a signal. A graceful stop ends the processes of pods; they
+// outlive any other end of the node.
 func Command() *cobra.Command {
 	cfg := node.DefaultConfig()
 	var kubeconfig string
@@ -52,11 +52,11 @@ func Command() *cobra.Command {
 		},
 	}
 	set := cmd.Flags()
-	set.StringVar(&kubeconfig, "kubeconfig", "", "file that leads to the API server")
-	set.StringVar(&cfg.DataDir, "data-dir", "", "where pods' files and logs are kept, and in pki the certificates for the API server")
-	set.StringVar(&cfg.Environment, "python", "", "environment that stands in for every image")
-	set.Float64Var(&cfg.CPUs, "cpus", cfg.CPUs, "processors that pods may ask for together")
-	set.BoolVar(&prepare, "prepare", false, "make the certificates, which the API server must have to read logs, and end")
+	set.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the API server")
+	set.StringVar(&cfg.DataDir, "data-dir", "", "directory of pods' files and logs; pki in it has the certificates for the API server")
+	set.StringVar(&cfg.Environment, "python", "", "Python environment that replaces every image")
+	set.Float64Var(&cfg.CPUs, "cpus", cfg.CPUs, "total CPUs that pods may request")
+	set.BoolVar(&prepare, "prepare", false, "create the certificates, which the API server needs to read logs, and exit")
 	if err := cmd.MarkFlagRequired("data-dir"); err != nil {
 		panic(fmt.Sprintf("flag of our own: %v", err))
 	}
@@ -81,7 +81,7 @@ func run(ctx context.Context, cfg node.Config, kubeconfig string, out io.Writer)
 	if err := one.Start(ctx); err != nil {
 		return err
 	}
-	log.Info().Str("node", cfg.Name).Msg("the node takes pods")
+	log.Info().Str("node", cfg.Name).Msg("the node is ready")
 	<-ctx.Done()
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
 	defer cancel()

@@ -14,7 +14,9 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/failure"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/executor/plugintest"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
 func (b *bench) advance(t *testing.T, attempt *plugin.Attempt) plugin.State {
@@ -33,7 +35,7 @@ func (b *bench) sync() {
 
 func TestCacheThatIsBehindMakesNoSecondPod(t *testing.T) {
 	b := newBench(t)
-	attempt := attemptOf(containerTask())
+	attempt := plugintest.AttemptOf(plugintest.ContainerTask())
 	first := b.advance(t, attempt)
 	require.NotEmpty(t, first.Object)
 	for range 5 {
@@ -51,7 +53,7 @@ func TestCacheThatIsBehindMakesNoSecondPod(t *testing.T) {
 
 func TestPodThatIsGoneIsLostAtOnce(t *testing.T) {
 	b := newBench(t)
-	attempt := attemptOf(containerTask())
+	attempt := plugintest.AttemptOf(plugintest.ContainerTask())
 	b.advance(t, attempt)
 	b.sync()
 	b.advance(t, attempt)
@@ -64,7 +66,7 @@ func TestPodThatIsGoneIsLostAtOnce(t *testing.T) {
 
 func TestKnownPodIsNotMadeAgainByAnotherProcess(t *testing.T) {
 	b := newBench(t)
-	attempt := attemptOf(containerTask())
+	attempt := plugintest.AttemptOf(plugintest.ContainerTask())
 	attempt.Known = "pod-uid"
 	state := b.advance(t, attempt)
 	require.Equal(t, failure.DeletedExternally, state.Failure.Reason)
@@ -73,7 +75,7 @@ func TestKnownPodIsNotMadeAgainByAnotherProcess(t *testing.T) {
 
 func TestNothingIsMadeWithoutLeave(t *testing.T) {
 	b := newBench(t)
-	attempt := attemptOf(containerTask())
+	attempt := plugintest.AttemptOf(plugintest.ContainerTask())
 	attempt.MayLaunch = false
 	require.Equal(t, common.ActionPhase_ACTION_PHASE_UNSPECIFIED, b.advance(t, attempt).Phase)
 	require.Zero(t, b.created)
@@ -81,7 +83,7 @@ func TestNothingIsMadeWithoutLeave(t *testing.T) {
 
 func TestPodOfAnotherProcessIsAdopted(t *testing.T) {
 	b := newBench(t)
-	attempt := attemptOf(containerTask())
+	attempt := plugintest.AttemptOf(plugintest.ContainerTask())
 	made := b.build(t, attempt)
 	successor := newBench(t)
 	successor.pods = b.pods // its cache is empty
@@ -92,9 +94,9 @@ func TestPodOfAnotherProcessIsAdopted(t *testing.T) {
 
 func TestPodOfAPredecessorIsReplaced(t *testing.T) {
 	b := newBench(t)
-	attempt := attemptOf(containerTask())
+	attempt := plugintest.AttemptOf(plugintest.ContainerTask())
 	old := b.build(t, attempt)
-	next := attemptOf(containerTask())
+	next := plugintest.AttemptOf(plugintest.ContainerTask())
 	next.Task.UID = "another-task"
 	successor := newBench(t)
 	successor.pods = b.pods
@@ -108,7 +110,7 @@ func TestPodOfAPredecessorIsReplaced(t *testing.T) {
 
 func TestStrangersPodIsLeftAlone(t *testing.T) {
 	b := newBench(t)
-	attempt := attemptOf(containerTask())
+	attempt := plugintest.AttemptOf(plugintest.ContainerTask())
 	name := v1.PodName(attempt.Task.Name, 1)
 	b.pods[name] = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "strange"}}
 	state := b.advance(t, attempt)
@@ -120,7 +122,7 @@ func TestStrangersPodIsLeftAlone(t *testing.T) {
 // creations ate the quota, and the refusal counted as the user's error.
 func TestRefusals(t *testing.T) {
 	b := newBench(t)
-	attempt := attemptOf(containerTask())
+	attempt := plugintest.AttemptOf(plugintest.ContainerTask())
 
 	b.refuse = apierrors.NewForbidden(pods(), "x", errors.New("exceeded quota: cpu"))
 	state := b.advance(t, attempt)
@@ -142,20 +144,36 @@ func TestRefusals(t *testing.T) {
 	require.Error(t, err, "an outage costs no attempt")
 
 	b.refuse = apierrors.NewForbidden(pods(), "x", errors.New("violates PodSecurity"))
-	require.Equal(t, failure.PodForbidden, b.advance(t, attempt).Failure.Reason)
+	require.Equal(t, failure.ObjectForbidden, b.advance(t, attempt).Failure.Reason)
 }
 
 func TestRemove(t *testing.T) {
 	b := newBench(t)
-	attempt := attemptOf(containerTask())
+	attempt := plugintest.AttemptOf(plugintest.ContainerTask())
 	require.NoError(t, b.plugin.Remove(context.Background(), attempt), "there is nothing")
 	made := b.build(t, attempt)
 	require.NoError(t, b.plugin.Remove(context.Background(), attempt))
 	require.Equal(t, made.UID, b.deleted[0], "though no cache has seen it")
 
 	b.pods[made.Name], b.cache[made.Name] = made, made
-	other := attemptOf(containerTask())
+	other := plugintest.AttemptOf(plugintest.ContainerTask())
 	other.Task.UID = "another-task"
 	require.NoError(t, b.plugin.Remove(context.Background(), other))
 	require.Len(t, b.deleted, 1, "the pod of another TaskAction stays")
+}
+
+func TestIdentityOfPods(t *testing.T) {
+	made := newBench(t).build(t, plugintest.AttemptOf(plugintest.ContainerTask()))
+	require.Equal(t, "r1-a0-0123abcd-0", made.Name)
+	require.Equal(t, "ns", made.Namespace)
+	require.Equal(t, v1.ManagedValue, made.Labels[v1.LabelManaged])
+	require.Equal(t, "task-uid", string(made.OwnerReferences[0].UID))
+	require.True(t, *made.OwnerReferences[0].Controller)
+}
+
+func TestWhatCannotBeBuiltIsLost(t *testing.T) {
+	b := newBench(t)
+	state := b.advance(t, plugintest.AttemptOf(&core.TaskTemplate{}))
+	require.Equal(t, failure.BadTaskSpecification, state.Failure.Reason)
+	require.Zero(t, b.created)
 }

@@ -1,5 +1,5 @@
-// Package klogs sends the logs of Kubernetes libraries to our logger. It is apart from obs so that only what talks to
-// Kubernetes links them.
+// Package klogs sends the logs of Kubernetes libraries to our logger. It is separate from obs so that only programs that use
+// Kubernetes link them.
 package klogs
 
 import (

@@ -13,13 +13,13 @@ import (
 // module is the import path of this repository.
 const module = "github.com/flyte-binary/flyte-binary"
 
-// comments reads what the sources say about structs and their fields.
+// comments reads the doc comments of structs and their fields.
 type comments struct {
 	root     string
 	packages map[string]map[string]described // directory -> type
 }
 
-// described is the comments on the fields of one struct.
+// described holds the comments on the fields of one struct.
 type described struct{ fields map[string]string }
 
 func newComments(root string) *comments {

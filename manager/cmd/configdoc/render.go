@@ -17,7 +17,7 @@ const preamble = `# Configuration
 ` + "`flyte-binary serve --config FILE`" + ` reads a YAML file with the keys below. An environment variable overrides a
 key: ` + "`" + manager.EnvPrefix + "_SERVER_LISTEN`" + ` sets ` + "`server.listen`" + `. A flag overrides both: ` + "`--set server.listen=127.0.0.1:8090`" + `.
 Lists are separated by commas in the environment and in flags. Unknown keys are refused by name. Durations are written
-like ` + "`1m30s`" + `. ` + "`flyte-binary config show`" + ` prints what would be used, with secrets hidden.
+like ` + "`1m30s`" + `. ` + "`flyte-binary config show`" + ` prints the effective configuration, with secrets hidden.
 `
 
 // render walks the configuration and writes a table for each struct.
@@ -35,8 +35,8 @@ type renderer struct {
 	text     strings.Builder
 }
 
-// section writes the plain fields of a struct, then its structs as sections of their own. about is what the field that
-// holds the struct says of it.
+// section writes the plain fields of a struct, then its structs as sections of their own. about is the comment on the
+// field that holds the struct.
 func (r *renderer) section(path, about string, value reflect.Value) error {
 	docs, err := r.comments.of(value.Type())
 	if err != nil {
@@ -71,7 +71,7 @@ func (r *renderer) section(path, about string, value reflect.Value) error {
 	return nil
 }
 
-// isSection tells the structs of this house from values that only look like structs.
+// isSection reports whether a struct is a section of the configuration, not a value such as a time.
 func isSection(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && strings.HasPrefix(t.PkgPath(), module)
 }
@@ -134,5 +134,5 @@ func short(d time.Duration) string {
 	return text
 }
 
-// cell makes a comment fit into a table.
+// cell escapes a comment for a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }

@@ -1,4 +1,4 @@
-// Command flyte-binary is the product without the demo mode, as it is put into a container image.
+// Command flyte-binary is the product without the demo mode, for the container image.
 package main
 
 import (

@@ -58,7 +58,7 @@ from flyte.io import File
 import flyte
 
 flyte.init_from_config(project="p", domain="d")
-# Inputs that are left out keep their values: config, recover
+# These inputs keep their values: config, recover
 run = flyte.rerun(
     "r1",
     action_name="x7",

@@ -1,12 +1,12 @@
 import type { ActionName } from "./use-action";
 import { json, secondsText } from "./io/write-json";
 import { python, pythonText } from "./io/write-python";
-import type { Value } from "./io/value";
+import type { Value } from "./io/value-type";
 
 /** Named values, in the order of the interface. */
 export type Values = readonly (readonly [string, Value])[];
 
-/** A word as shells for Unix read it. */
+/** Quotes a word for a Unix shell. */
 export const shellWord = (word: string): string => (/^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
 /** The values as Python source. */
@@ -15,7 +15,7 @@ export function asPython(values: Values): string {
   return withImports(imports, source);
 }
 
-/** A program in Python that reads what an action took or made. */
+/** A Python program that reads the inputs or outputs of an action. */
 export function asPythonRead({ run, name }: ActionName, what: "inputs" | "outputs"): string {
   const start = `flyte.init_from_config(project=${pythonText(run.project)}, domain=${pythonText(run.domain)})`;
   if (name === root) {
@@ -34,7 +34,7 @@ export function asPythonRead({ run, name }: ActionName, what: "inputs" | "output
   );
 }
 
-/** A program in Python that runs an action again with its inputs, ready to be edited. Structures keep their values. */
+/** A Python program that reruns an action with editable inputs. Structures keep their values. */
 export function asPythonRerun({ run, name }: ActionName, inputs: Values): string {
   const given = pythonArguments(inputs);
   const { kept } = given;
@@ -43,20 +43,20 @@ export function asPythonRerun({ run, name }: ActionName, inputs: Values): string
     [...new Set(["import flyte", ...given.imports])].sort(),
     [
       `flyte.init_from_config(project=${pythonText(run.project)}, domain=${pythonText(run.domain)})`,
-      ...(kept.length > 0 ? [`# Inputs that are left out keep their values: ${kept.join(", ")}`] : []),
+      ...(kept.length > 0 ? [`# These inputs keep their values: ${kept.join(", ")}`] : []),
       `run = flyte.rerun(\n${lines.map((line) => `    ${line},\n`).join("")})`,
       "print(run.url)",
     ].join("\n"),
   );
 }
 
-/** Inputs as arguments of a call in Python, and the names of those that cannot be given so. */
+/** Inputs as arguments of a Python call, with the names of those that cannot be written as arguments. */
 export function pythonArguments(inputs: Values): { readonly lines: readonly string[]; readonly imports: readonly string[]; readonly kept: readonly string[] } {
   const imports = new Set<string>();
   const lines: string[] = [];
   const kept: string[] = [];
   for (const [key, value] of inputs) {
-    if (!/^[A-Za-z_]\w*$/.test(key) || taken.has(key) || !isPlain(value)) {
+    if (!/^[A-Za-z_]\w*$/.test(key) || reserved.has(key) || !isPlain(value)) {
       kept.push(key);
       continue;
     }
@@ -67,23 +67,23 @@ export function pythonArguments(inputs: Values): { readonly lines: readonly stri
   return { lines, imports: [...imports], kept };
 }
 
-/** A command that shows what an action took and made. */
+/** A command that shows the inputs and outputs of an action. */
 export const asCli = ({ run, name }: ActionName): string =>
   `flyte get io --project ${shellWord(run.project)} --domain ${shellWord(run.domain)} ${shellWord(run.name)} ${shellWord(name)}`;
 
-/** A command that runs an action again with its inputs, ready to be edited. What no command can say keeps its value, such as enumerations, which the client of today takes for others. */
+/** A command that reruns an action with editable inputs. Inputs that have no option keep their values, such as enums, which the current client misreads. */
 export function asCliRerun({ run, name }: ActionName, inputs: Values, enums: ReadonlySet<string> = new Set()): string {
   const words = ["flyte rerun", `--project ${shellWord(run.project)}`, `--domain ${shellWord(run.domain)}`];
   if (name !== root) words.push(`--action-name ${shellWord(name)}`);
-  words.push(shellWord(run.name)); // the command takes what comes before it for options of its own
+  words.push(shellWord(run.name)); // options after the name are inputs
   for (const [key, value] of inputs) {
-    const option = /^[a-z_][a-z0-9_]*$/.test(key) && !taken.has(key) && !options.has(key) && !enums.has(key) ? optionOf(key, value) : undefined;
+    const option = /^[a-z_][a-z0-9_]*$/.test(key) && !reserved.has(key) && !options.has(key) && !enums.has(key) ? optionOf(key, value) : undefined;
     if (option !== undefined) words.push(option);
   }
   return words.join(words.length > 4 ? " \\\n  " : " ");
 }
 
-/** A command that reads the same from the API. */
+/** A curl command that reads them from the API. */
 export function asCurl({ run, name }: ActionName, origin: string): string {
   const request = { actionId: { run: { project: run.project, domain: run.domain, name: run.name }, name } };
   return [
@@ -94,13 +94,13 @@ export function asCurl({ run, name }: ActionName, origin: string): string {
   ].join(" \\\n  ");
 }
 
-/** The name of the action that is the run itself. */
+/** The name of the root action. */
 const root = "a0";
-/** Names that calls and commands need for themselves. */
-const taken = new Set(["run_name", "action_name", "recover", "force_rerun_actions", "allow_missing_source_outputs"]);
+/** Parameter names that are reserved by the call and the command. */
+const reserved = new Set(["run_name", "action_name", "recover", "force_rerun_actions", "allow_missing_source_outputs"]);
 const options = new Set(["project", "domain", "name", "env", "label", "follow", "help"]);
 
-/** Whether it can be given as it is, without the class that it is of. */
+/** Whether a value can be written without its class. */
 function isPlain(value: Value): boolean {
   switch (value.kind) {
     case "bytes":
@@ -117,12 +117,12 @@ function isPlain(value: Value): boolean {
   }
 }
 
-/** An input as an option of a command; undefined when no command can say it. */
+/** An input as a command option; undefined if it has no such form. */
 export function optionOf(key: string, value: Value): string | undefined {
   const word = wordOf(value);
   if (value.kind === "boolean") return value.value ? `--${key}` : `--no-${key}`;
   if (word === undefined) return undefined;
-  // A word that begins with a dash would be taken for an option.
+  // A word that starts with a dash would be parsed as an option.
   return word.startsWith("-") ? `--${key}=${shellWord(word)}` : `--${key} ${shellWord(word)}`;
 }
 
@@ -132,7 +132,7 @@ function wordOf(value: Value): string | undefined {
       return value.text;
     case "number":
       return value.digits;
-    case "time": // in the only form whose zone the command understands
+    case "time": // the only form in which the command reads the zone
       return value.iso.replace("T", " ").replace("Z", "+00:00");
     case "duration":
       return Number.isInteger(value.seconds) && value.seconds >= 0 ? `PT${secondsText(value.seconds)}S` : undefined;
@@ -146,4 +146,5 @@ function wordOf(value: Value): string | undefined {
   }
 }
 
-export const withImports = (imports: readonly string[], source: string): string => (imports.length > 0 ? `${imports.join("\n")}\n\n${source}\n` : `${source}\n`);
+export const withImports = (imports: readonly string[], source: string): string =>
+  imports.length > 0 ? `${imports.join("\n")}\n\n${source}\n` : `${source}\n`;

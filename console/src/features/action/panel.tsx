@@ -14,6 +14,7 @@ import { Span } from "@/design/time";
 import { ActionMenu } from "@/features/launch/action-menu";
 import type { RunName } from "@/features/run/model/use-run-model";
 import { Summary } from "./summary/summary";
+import type { PanelChange, PanelTab, TabProps } from "./tab";
 import { titleOf } from "./title";
 import { attemptOf, keyOf, latest, useActionDetails, type ActionName } from "./use-action";
 import css from "./panel.module.css";
@@ -24,21 +25,11 @@ const Code = lazy(() => import("./code/code").then((m) => ({ default: m.CodeView
 const Report = lazy(() => import("./report/report").then((m) => ({ default: m.ReportView })));
 const Pod = lazy(() => import("./pod/pod").then((m) => ({ default: m.PodTab })));
 
-/** What a change of the panel puts into the address; undefined takes it out. */
-export interface PanelChange {
-  readonly tab?: PanelTab | undefined;
-  readonly attempt?: number | undefined;
-  readonly line?: number | undefined;
-  readonly file?: string | undefined;
-}
-
-export type PanelTab = "summary" | "io" | "logs" | "code" | "report" | "pod";
-
 export interface ActionPanelProps {
   readonly run: RunName;
-  /** The action's name; a0 is the run's own. */
+  /** The name of the action; a0 is the root action. */
   readonly action: string;
-  /** The attempt that is looked at; the latest when unset. */
+  /** The attempt to show; the latest if unset. */
   readonly attempt?: number | undefined;
   readonly tab: string;
   /** A line of the log to show. */
@@ -46,23 +37,13 @@ export interface ActionPanelProps {
   /** A file of the code to show. */
   readonly file?: string | undefined;
   readonly onChange: (next: PanelChange) => void;
-  /** Undefined when the panel is always there. */
+  /** Undefined if the panel cannot be closed. */
   readonly onClose: (() => void) | undefined;
-  /** Another action of the run is asked for. */
+  /** Selects another action of the run. */
   readonly onSelect: (action: string) => void;
 }
 
-/** What a tab needs. */
-export interface TabProps {
-  readonly action: ActionName;
-  readonly details: ActionDetails;
-  /** The attempt that is looked at; 0 when there is none yet. */
-  readonly attempt: number;
-  readonly onChange: (next: PanelChange) => void;
-  readonly onSelect: (action: string) => void;
-}
-
-/** Everything about one action of a run. */
+/** The details of one action, in tabs. */
 export function ActionPanel(props: ActionPanelProps) {
   const { run, action } = props;
   const name: ActionName = { run, name: action };
@@ -71,7 +52,7 @@ export function ActionPanel(props: ActionPanelProps) {
     <section className={css["panel"]} aria-label={`Action ${action}`} data-testid="action-panel">
       <Header details={state} {...props} />
       {problem && <ProblemNotice error={problem} />}
-      {!state && !problem && <Loading what="the action" />}
+      {!state && !problem && <Loading what="action" />}
       {state && <Content key={keyOf(name)} name={name} details={state} {...props} />}
     </section>
   );
@@ -86,7 +67,7 @@ function Header({ run, action, attempt, details, onChange, onClose }: ActionPane
         <h2 title={action}>{details ? titleOf(details) : action}</h2>
         <span className={css["name"]}>
           {action}
-          <CopyButton text={action} label="Copy the action's name" />
+          <CopyButton text={action} label="Copy action name" />
         </span>
       </div>
       {details && (
@@ -125,7 +106,7 @@ function Header({ run, action, attempt, details, onChange, onClose }: ActionPane
 
 const names: Record<PanelTab, string> = { summary: "Summary", io: "Inputs and outputs", logs: "Logs", code: "Code", report: "Report", pod: "Pod" };
 
-/** What there is to see of an action: only tasks run code in pods. */
+/** The tabs of an action. Only tasks run code in pods. */
 function tabsOf(details: ActionDetails): readonly PanelTab[] {
   switch (details.metadata?.actionType) {
     case ActionType.CONDITION:
@@ -136,11 +117,20 @@ function tabsOf(details: ActionDetails): readonly PanelTab[] {
   }
 }
 
-/** Tasks say beforehand that they make a report. */
+/** Whether the task declares a report, or has one. */
 const hasReport = ({ spec, attempts }: ActionDetails): boolean =>
   (spec.case === "task" && spec.value.taskTemplate?.metadata?.generatesDeck === true) || attempts.some((one) => (one.outputs?.reportUri ?? "") !== "");
 
-function Content({ name, details, attempt, tab, line, file, onChange, onSelect }: ActionPanelProps & { readonly name: ActionName; readonly details: ActionDetails }) {
+function Content({
+  name,
+  details,
+  attempt,
+  tab,
+  line,
+  file,
+  onChange,
+  onSelect,
+}: ActionPanelProps & { readonly name: ActionName; readonly details: ActionDetails }) {
   const tabs = tabsOf(details);
   const chosen = tabs.find((known) => known === tab) ?? "summary";
   const props: TabProps = { action: name, details, attempt: attemptOf(details, attempt)?.attempt ?? 0, onChange, onSelect };
@@ -149,11 +139,19 @@ function Content({ name, details, attempt, tab, line, file, onChange, onSelect }
     io: () => <Data {...props} />,
     logs: () => <Logs key={props.attempt} {...props} line={line} />,
     code: () => <Code run={name.run} action={name.name} file={file} onFile={(next) => onChange({ file: next })} />,
-    report: () => <Report key={props.attempt} run={name.run} action={name.name} attempt={props.attempt} live={isLive(attemptOf(details, attempt)?.phase ?? ActionPhase.UNSPECIFIED)} />,
+    report: () => (
+      <Report
+        key={props.attempt}
+        run={name.run}
+        action={name.name}
+        attempt={props.attempt}
+        live={isLive(attemptOf(details, attempt)?.phase ?? ActionPhase.UNSPECIFIED)}
+      />
+    ),
     pod: () => <Pod {...props} />,
   };
   return (
-    <Tabs label="Views of the action" value={chosen} onChange={(next) => onChange({ tab: next })} tabs={tabs.map((known) => [known, names[known]] as const)}>
+    <Tabs label="Action views" value={chosen} onChange={(next) => onChange({ tab: next })} tabs={tabs.map((known) => [known, names[known]] as const)}>
       <div className={css["content"]} data-tab={chosen}>
         <Suspense fallback={<Loading what={names[chosen].toLowerCase()} />}>{contents[chosen]()}</Suspense>
       </div>

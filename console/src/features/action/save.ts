@@ -1,4 +1,4 @@
-/** Lets the browser keep something as a file. */
+/** Downloads data as a file. */
 export function save(file: Blob, name: string): void {
   const url = URL.createObjectURL(file);
   const link = document.createElement("a");
@@ -8,7 +8,7 @@ export function save(file: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** Lets the browser keep what a signed link leads to. Those links make a download of what they lead to, whatever it is. */
+/** Downloads the target of a signed link. Such links always respond with an attachment. */
 export function saveFrom(url: string, name: string): void {
   const link = document.createElement("a");
   link.href = url;

@@ -1,6 +1,6 @@
 import type { ActionDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 
-/** What an action is called among people. */
+/** The display name of an action. */
 export function titleOf(details: ActionDetails): string {
   const spec = details.metadata?.spec;
   switch (spec?.case) {

@@ -7,7 +7,7 @@ import { useWatch, type Watched } from "@/api/use-watch";
 import { isTerminal } from "@/design/phases";
 import type { RunName } from "@/features/run/model/use-run-model";
 
-/** An action in the form in which requests name it. */
+/** Identifies an action. */
 export interface ActionName {
   readonly run: RunName;
   readonly name: string;
@@ -16,7 +16,7 @@ export interface ActionName {
 export const actionId = ({ run, name }: ActionName) => ({ run: { project: run.project, domain: run.domain, name: run.name }, name });
 export const keyOf = ({ run, name }: ActionName): string => `${run.project}/${run.domain}/${run.name}/${name}`;
 
-/** Follows all that is known of an action. */
+/** Follows the details of an action. */
 export function useActionDetails(action: ActionName): Watched<ActionDetails> {
   return useWatch(keyOf(action), (signal) => details(action, signal), (_, next: ActionDetails) => next);
 }
@@ -29,7 +29,7 @@ const details = (action: ActionName, signal: AbortSignal): AsyncGenerator<Action
     signal,
   );
 
-/** Follows what the cluster said of an attempt. */
+/** Follows the cluster events of an attempt. */
 export function useClusterEvents(action: ActionName, attempt: number, live: boolean): Watched<readonly ClusterEvent[]> {
   return useWatch(`${keyOf(action)}/${attempt}/${live}`, (signal) => clusterEvents(action, attempt, live, signal), merge);
 }
@@ -41,14 +41,14 @@ async function* clusterEvents(action: ActionName, attempt: number, live: boolean
 
 const eventKey = (event: ClusterEvent): string => `${event.occurredAt?.seconds ?? 0n}.${event.occurredAt?.nanos ?? 0} ${event.reason} ${event.message}`;
 
-/** Adds events to those that are known; a stream that was opened anew repeats them. */
+/** Appends new events. A reopened stream repeats the known ones, which are dropped. */
 export function merge(known: readonly ClusterEvent[] | undefined, more: readonly ClusterEvent[]): readonly ClusterEvent[] {
   if (!known?.length) return more;
   const keys = new Set(known.map(eventKey));
   return [...known, ...more.filter((event) => !keys.has(eventKey(event)))];
 }
 
-/** The attempt of a number, or the latest. */
+/** The attempt with a number, or the latest. */
 export function attemptOf(details: ActionDetails, attempt: number | undefined): ActionAttempt | undefined {
   return details.attempts.find((known) => known.attempt === attempt) ?? latest(details);
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { modelOf } from "@/features/run/model/run-model.fixture";
-import { alignTitles, change, pairsOf, took } from "./align";
+import { alignTitles, change, pairsOf, durationOf } from "./align";
 
 const a = modelOf([
   { name: "a0", title: "main", started: 0, ended: 100 },
@@ -34,9 +34,9 @@ it("pairs the actions of the same name, and the others in their order", () => {
   expect(pairsOf(a, b, "gone")).toEqual([{ name: "z", a: 3, b: undefined }]);
 });
 
-it("does not say how long it took what has not ended", () => {
-  expect(took(b, 3)).toBeUndefined();
-  expect(took(b, 2)).toBe(40);
+it("does not say how long it durationOf what has not ended", () => {
+  expect(durationOf(b, 3)).toBeUndefined();
+  expect(durationOf(b, 2)).toBe(40);
   expect(change(50, 75)).toBe(50);
   expect(change(0, 75)).toBeUndefined();
 });

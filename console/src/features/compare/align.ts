@@ -2,42 +2,42 @@ import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { isFailure, isTerminal } from "@/design/phases";
 import { none, type RunModel } from "@/features/run/model/run-model";
 
-/** What the actions of one title took in one run. Times are in milliseconds. */
+/** The actions of one task in one run. Times are in milliseconds. */
 export interface Share {
   readonly count: number;
   readonly failed: number;
   readonly cached: number;
-  /** How long those that ran took together, at the median and at most. */
+  /** The total, median and longest duration of those that ran. */
   readonly total: number;
   readonly median: number | undefined;
   readonly longest: number;
 }
 
-/** The actions of one title in both runs. */
+/** The actions of one task in both runs. */
 export interface TitleRow {
   readonly title: string;
   readonly a: Share;
   readonly b: Share;
-  /** By how much the second run took longer in all. */
+  /** How much longer the second run took in total. */
   readonly difference: number;
 }
 
-/** An action of one run beside that of the other; one may be missing. */
+/** An action of one run and its counterpart in the other; either may be missing. */
 export interface Pair {
   readonly name: string;
   readonly a: number | undefined;
   readonly b: number | undefined;
 }
 
-/** How long an action ran, or waited for its outputs; undefined as long as it has not ended. */
-export function took(model: RunModel, row: number): number | undefined {
+/** The duration of an action; undefined until it has ended. */
+export function durationOf(model: RunModel, row: number): number | undefined {
   const ended = model.ended(row);
   if (ended === none || !isTerminal(model.phase(row))) return undefined;
   const started = model.started(row);
   return Math.max(0, ended - (started === none ? model.created(row) : started));
 }
 
-/** The actions of two runs by title, those first that make most of the difference. */
+/** The actions of two runs by title, largest difference first. */
 export function alignTitles(a: RunModel, b: RunModel): TitleRow[] {
   const left = sharesOf(a);
   const right = sharesOf(b);
@@ -61,34 +61,37 @@ function sharesOf(model: RunModel): Map<string, Share> {
     share.count++;
     if (isFailure(model.phase(row))) share.failed++;
     if (model.cached(row) || model.phase(row) === ActionPhase.RECOVERED) share.cached++;
-    const time = took(model, row);
+    const time = durationOf(model, row);
     if (time !== undefined) share.times.push(time);
   }
   return new Map(
-    [...found].map(([title, { times, ...rest }]) => {
+    [...found].map(([title, { times, ...counts }]) => {
       times.sort((x, y) => x - y);
-      return [title, { ...rest, total: times.reduce((sum, one) => sum + one, 0), median: times[Math.floor((times.length - 1) / 2)], longest: times.at(-1) ?? 0 }];
+      return [
+        title,
+        { ...counts, total: times.reduce((sum, one) => sum + one, 0), median: times[Math.floor((times.length - 1) / 2)], longest: times.at(-1) ?? 0 },
+      ];
     }),
   );
 }
 
-/** The actions of a title side by side: those of the same name, which the same call of the same code gets, and then the others in their order. */
+/** Pairs the actions of a title: first by name, which is stable for the same call of the same code, then by order. */
 export function pairsOf(a: RunModel, b: RunModel, title: string): Pair[] {
   const left = rowsOf(a, title);
   const right = rowsOf(b, title);
   const pairs: Pair[] = [];
-  const rest: number[] = [];
+  const unmatched: number[] = [];
   const taken = new Set<number>();
   for (const row of left) {
     const other = b.row(a.name(row));
     if (other !== none && b.title(other) === title) {
       taken.add(other);
       pairs.push({ name: a.name(row), a: row, b: other });
-    } else rest.push(row);
+    } else unmatched.push(row);
   }
   const others = right.filter((row) => !taken.has(row));
-  for (let at = 0; at < Math.max(rest.length, others.length); at++) {
-    const one = rest[at];
+  for (let at = 0; at < Math.max(unmatched.length, others.length); at++) {
+    const one = unmatched[at];
     const other = others[at];
     pairs.push({ name: one !== undefined ? a.name(one) : other !== undefined ? b.name(other) : "", a: one, b: other });
   }
@@ -101,5 +104,5 @@ function rowsOf(model: RunModel, title: string): number[] {
   return rows;
 }
 
-/** A change in per cent of what it was; undefined when it was nothing. */
+/** A relative change in percent; undefined if the base is 0. */
 export const change = (before: number, after: number): number | undefined => (before === 0 ? undefined : ((after - before) / before) * 100);

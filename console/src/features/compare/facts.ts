@@ -6,10 +6,10 @@ import { containersOf, variable } from "@/features/action/pod/specification";
 import { whoIs } from "@/features/action/summary/people";
 import { optionLines, optionsOf } from "@/features/launch/options";
 
-/** One thing about a run, as text. */
+/** One property of a run, as text. */
 export type Fact = readonly [name: string, value: string];
 
-/** What two runs may differ in, apart from their data and actions. */
+/** The properties in which two runs may differ, apart from data and actions. */
 export function factsOf(details: RunDetails, zone: string | undefined): Fact[] {
   const root = details.action;
   const status = root?.status;
@@ -23,20 +23,23 @@ export function factsOf(details: RunDetails, zone: string | undefined): Fact[] {
   const container = containersOf(template)[0];
   const facts: Fact[] = [
     ["Phase", lookOf(phase).label],
-    ["Took", started && ended && isTerminal(phase) ? duration(ended.getTime() - started.getTime()) : ""],
+    ["Duration", started && ended && isTerminal(phase) ? duration(ended.getTime() - started.getTime()) : ""],
     ["Started", started ? exactly(started, zone) : ""],
     ["Started by", whoIs(root?.metadata?.executedBy)],
     ["Attempts", String(status?.attempts ?? "")],
     ["Task", id?.name ?? spec?.shortName ?? ""],
     ["Task version", id?.version ?? ""],
-    // The bundle's own name has its digest: the same code that was shipped twice is the same.
+    // The name of the bundle contains its digest, so the same code has the same name.
     ["Code", metadata?.codeBundleUri.split("/").at(-1) ?? ""],
     ["Environment", spec?.environment?.name ?? ""],
     ["Image", container?.image ?? ""],
     ["Command", commandOf(container?.command ?? [])],
-    ["Resources", (container?.resources ?? []).map(([name, asked, limit]) => `${name} ${asked || "–"}${limit && limit !== asked ? ` to ${limit}` : ""}`).join(", ")],
-    // What may be secret is hidden in its own list already.
-    ["Variables of the task", (container?.environment ?? []).map(({ name, value, hidden }) => `${name}=${hidden ? "(hidden)" : value}`).join("\n")],
+    [
+      "Resources",
+      (container?.resources ?? []).map(([name, asked, limit]) => `${name} ${asked || "–"}${limit && limit !== asked ? ` to ${limit}` : ""}`).join(", "),
+    ],
+    // Values that may be secret are hidden already.
+    ["Task variables", (container?.environment ?? []).map(({ name, value, hidden }) => `${name}=${hidden ? "(hidden)" : value}`).join("\n")],
     ["Retries", metadata?.retries ? String(metadata.retries.retries) : ""],
     ["Cache", metadata?.discoverable ? `version ${metadata.discoveryVersion}` : "off"],
     ["Client", metadata?.runtime ? `${metadata.runtime.flavor} ${metadata.runtime.version}`.trim() : ""],
@@ -52,11 +55,16 @@ function optionsText({ runSpec }: RunDetails): string {
 
 const varying = /^--(tgz|pkl|version|inputs|outputs-path|raw-data-path|run-base-dir|image-cache)$/;
 
-/** A command without what differs between any two runs, such as where the code is kept. */
+/** A command without arguments that differ between any two runs, such as the location of the code. */
 const commandOf = (command: readonly string[]): string => command.filter((word, at) => !varying.test(word) && !varying.test(command[at - 1] ?? "")).join(" ");
 
-/** The facts of two runs side by side; those that neither has are left out. */
-export function sideBySide(a: readonly Fact[], b: readonly Fact[]): { readonly name: string; readonly a: string; readonly b: string; readonly same: boolean }[] {
+/** The facts of two runs side by side; facts that both lack are skipped. */
+export function sideBySide(
+  a: readonly Fact[],
+  b: readonly Fact[],
+): { readonly name: string; readonly a: string; readonly b: string; readonly same: boolean }[] {
   const right = new Map(b);
-  return a.map(([name, value]) => ({ name, a: value, b: right.get(name) ?? "", same: value === (right.get(name) ?? "") })).filter((row) => row.a !== "" || row.b !== "");
+  return a
+    .map(([name, value]) => ({ name, a: value, b: right.get(name) ?? "", same: value === (right.get(name) ?? "") }))
+    .filter((row) => row.a !== "" || row.b !== "");
 }

@@ -23,7 +23,7 @@ import { Side } from "./side";
 import { Timings } from "./timings";
 import css from "./compare.module.css";
 
-/** Two runs side by side: what they were given and gave, with what they ran, and where the time went. */
+/** Two runs side by side: properties, inputs, outputs and durations. */
 export function ComparePage() {
   const { project = "", domain = "" } = useParams({ strict: false });
   const { a, b }: CompareSearch = useSearch({ strict: false });
@@ -51,7 +51,17 @@ export function ComparePage() {
   );
 }
 
-function Missing({ place, a, b, go }: { readonly place: Place; readonly a: string | undefined; readonly b: string | undefined; readonly go: (search: CompareSearch) => void }) {
+function Missing({
+  place,
+  a,
+  b,
+  go,
+}: {
+  readonly place: Place;
+  readonly a: string | undefined;
+  readonly b: string | undefined;
+  readonly go: (search: CompareSearch) => void;
+}) {
   const other = a ?? b;
   const details = useQuery(RunService.method.getRunDetails, { runId: { ...place, name: other ?? "" } }, { enabled: other !== undefined });
   const task = details.data?.details?.action?.metadata?.spec;
@@ -64,7 +74,7 @@ function Missing({ place, a, b, go }: { readonly place: Place; readonly a: strin
           <RunPicker
             key={side}
             place={place}
-            title={other === undefined ? (side === "a" ? "The first run" : "The second run") : `A run to compare with ${other}`}
+            title={other === undefined ? (side === "a" ? "First run" : "Second run") : `Run to compare with ${other}`}
             task={name}
             without={other}
             onPick={(picked) => go(side === "a" ? { a: picked, ...(b !== undefined && { b }) } : { ...(a !== undefined && { a }), b: picked })}
@@ -107,7 +117,7 @@ function Both({ place, a, b, onDrop }: { readonly place: Place; readonly a: stri
   );
 }
 
-/** With what they ran: what differs, and on demand what does not. */
+/** The properties that differ, and on demand the others. */
 function Differences({ a, b }: { readonly a: RunDetails; readonly b: RunDetails }) {
   const { zone } = usePreferences();
   const [all, setAll] = useState(false);
@@ -117,15 +127,15 @@ function Differences({ a, b }: { readonly a: RunDetails; readonly b: RunDetails 
   return (
     <section className={css["section"]} data-testid="compare-facts">
       <div className={css["head"]}>
-        <h2>What is different</h2>
+        <h2>Differences</h2>
         <Button small aria-pressed={all} onClick={() => setAll(!all)}>
-          {all ? "Only differences" : `All, with ${same} that are the same`}
+          {all ? "Show differences only" : `Show all (${same} unchanged)`}
         </Button>
       </div>
-      <table className={css["facts"]} aria-label="What is different">
+      <table className={css["facts"]} aria-label="Differences">
         <thead>
           <tr>
-            <th scope="col">What</th>
+            <th scope="col">Property</th>
             <th scope="col">A</th>
             <th scope="col">B</th>
           </tr>
@@ -147,7 +157,7 @@ function Differences({ a, b }: { readonly a: RunDetails; readonly b: RunDetails 
   );
 }
 
-/** What they were given, and what they gave. */
+/** The inputs and outputs of both runs. */
 function Data({ a, b }: { readonly a: RunName; readonly b: RunName }) {
   const left = useRootData(a);
   const right = useRootData(b);
@@ -158,16 +168,23 @@ function Data({ a, b }: { readonly a: RunName; readonly b: RunName }) {
     <>
       <section className={css["section"]} data-testid="compare-inputs">
         <h2>Inputs</h2>
-        <Diff label="Inputs" before={text(left.data.inputs?.literals)} after={text(right.data.inputs?.literals)} equal="Both were given the same." />
+        <Diff label="Inputs" before={text(left.data.inputs?.literals)} after={text(right.data.inputs?.literals)} equal="Same inputs." />
       </section>
       <section className={css["section"]} data-testid="compare-outputs">
         <h2>Outputs</h2>
-        <Diff label="Outputs" before={text(left.data.outputs?.literals)} after={text(right.data.outputs?.literals)} equal={(left.data.outputs?.literals.length ?? 0) === 0 ? "Neither has any." : "Both gave the same."} />
+        <Diff
+          label="Outputs"
+          before={text(left.data.outputs?.literals)}
+          after={text(right.data.outputs?.literals)}
+          equal={(left.data.outputs?.literals.length ?? 0) === 0 ? "Neither run has outputs." : "Same outputs."}
+        />
       </section>
     </>
   );
 }
 
-const useRootData = ({ project, domain, name }: RunName) => useQuery(DataProxyService.method.getActionData, { actionId: { run: { project, domain, name }, name: "a0" } });
+const useRootData = ({ project, domain, name }: RunName) =>
+  useQuery(DataProxyService.method.getActionData, { actionId: { run: { project, domain, name }, name: "a0" } });
 
-const text = (literals: readonly NamedLiteral[] = []): string => `${json({ kind: "map", struct: true, entries: literals.map(({ name, value }) => [name, valueOf(value)] as const) })}\n`;
+const text = (literals: readonly NamedLiteral[] = []): string =>
+  `${json({ kind: "map", struct: true, entries: literals.map(({ name, value }) => [name, valueOf(value)] as const) })}\n`;

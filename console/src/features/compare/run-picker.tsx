@@ -16,14 +16,14 @@ import css from "./compare.module.css";
 export interface RunPickerProps {
   readonly place: Place;
   readonly title: string;
-  /** The task whose runs are offered, unless all are asked for. */
+  /** The task whose runs are offered by default. */
   readonly task: string | undefined;
-  /** A run that is not offered. */
+  /** A run to leave out. */
   readonly without: string | undefined;
   readonly onPick: (run: string) => void;
 }
 
-/** Asks for a run: one of the last, or by its name. */
+/** Picks a run: one of the latest, or by name. */
 export function RunPicker({ place, title, task, without, onPick }: RunPickerProps) {
   const [q, setQ] = useState("");
   const [all, setAll] = useState(false);
@@ -33,16 +33,20 @@ export function RunPicker({ place, title, task, without, onPick }: RunPickerProp
   const runs = (answer.data?.runs ?? []).filter((run) => nameOf(run) !== without);
   return (
     <section className={css["picker"]} aria-label={title} data-testid="run-picker">
-      <Field label={title}>{(control) => <Input {...control} type="search" autoComplete="off" placeholder="Find by name" value={q} onChange={(event) => setQ(event.target.value)} />}</Field>
+      <Field label={title}>
+        {(control) => (
+          <Input {...control} type="search" autoComplete="off" placeholder="Find by name" value={q} onChange={(event) => setQ(event.target.value)} />
+        )}
+      </Field>
       {task !== undefined && (
         <label className={css["check"]}>
           <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} />
-          Of other tasks than {task}, too
+          Include runs of other tasks than {task}
         </label>
       )}
       {answer.error && <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />}
-      {answer.isLoading && <Loading what="the runs" />}
-      {answer.isSuccess && runs.length === 0 && <Empty title="There is no such run" />}
+      {answer.isLoading && <Loading what="runs" />}
+      {answer.isSuccess && runs.length === 0 && <Empty title="No runs found" />}
       <ul className={css["runs"]} aria-label="Runs">
         {runs.map((run) => (
           <li key={nameOf(run)}>

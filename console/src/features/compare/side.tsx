@@ -14,11 +14,11 @@ export interface SideProps {
   readonly run: RunName;
   readonly mark: "a" | "b";
   readonly details: RunDetails | undefined;
-  /** Chooses another in its place. */
+  /** Replaces the run. */
   readonly onDrop: () => void;
 }
 
-/** One of the two runs in brief. */
+/** The summary of one of the two runs. */
 export function Side({ run, mark, details, onDrop }: SideProps) {
   const root = details?.action;
   const phase = root?.status?.phase ?? ActionPhase.UNSPECIFIED;
@@ -41,7 +41,7 @@ export function Side({ run, mark, details, onDrop }: SideProps) {
           </span>
         )}
       </div>
-      <IconButton label={`Choose another for ${name}`} onClick={onDrop}>
+      <IconButton label={`Change run ${name}`} onClick={onDrop}>
         <X size={14} aria-hidden />
       </IconButton>
     </article>

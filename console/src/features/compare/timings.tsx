@@ -7,24 +7,23 @@ import { Loading, ProblemNotice } from "@/design/notice";
 import { Phase, PhaseNumbers } from "@/design/phase";
 import { useModelVersion, useRunModel, type RunName } from "@/features/run/model/use-run-model";
 import type { RunModel } from "@/features/run/model/run-model";
-import { alignTitles, change, pairsOf, took, type Share } from "./align";
+import { alignTitles, change, pairsOf, durationOf, type Share } from "./align";
 import css from "./compare.module.css";
 
-const most = 200;
+const pageSize = 200;
 
-/** Where the time went: the actions of both runs by their titles, and on demand one by one. */
+/** The durations of the actions of both runs by task, and on demand one by one. */
 export function Timings({ a, b }: { readonly a: RunName; readonly b: RunName }) {
   const left = useRunModel(a);
   const right = useRunModel(b);
   const versions = [useModelVersion(left.model), useModelVersion(right.model)];
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  // The models are the same objects for ever: their versions say that they have changed.
-  // eslint-disable-next-line react-hooks/exhaustive-deps
+  // eslint-disable-next-line react-hooks/exhaustive-deps -- the models change in place; their versions say when
   const rows = useMemo(() => alignTitles(left.model, right.model), [left.model, right.model, ...versions]);
-  const [limit, setLimit] = useState(most);
+  const [limit, setLimit] = useState(pageSize);
   const problem = left.problem ?? right.problem;
   if (problem) return <ProblemNotice error={problem} />;
-  if (left.model.size === 0 || right.model.size === 0) return <Loading what="the actions" />;
+  if (left.model.size === 0 || right.model.size === 0) return <Loading what="actions" />;
   const toggle = (title: string) =>
     setOpen((before) => {
       const next = new Set(before);
@@ -38,13 +37,12 @@ export function Timings({ a, b }: { readonly a: RunName; readonly b: RunName }) 
         <Total mark="A" model={left.model} />
         <Total mark="B" model={right.model} />
       </div>
-      {/* A part that scrolls has to be within the reach of the keyboard. */}
-      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <div className={css["scroller"]} tabIndex={0} role="region" aria-label="Times of the actions">
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard */}
+      <div className={css["scroller"]} tabIndex={0} role="region" aria-label="Durations of the actions">
         <table className={css["timings"]}>
           <thead>
             <tr>
-              <th scope="col">Actions called</th>
+              <th scope="col">Task</th>
               <th scope="col">A</th>
               <th scope="col">B</th>
               <th scope="col">Difference</th>
@@ -78,8 +76,8 @@ export function Timings({ a, b }: { readonly a: RunName; readonly b: RunName }) 
       </div>
       {rows.length > limit && (
         <div>
-          <Button small onClick={() => setLimit(limit + most)}>
-            Show more of {count(rows.length)} titles
+          <Button small onClick={() => setLimit(limit + pageSize)}>
+            Show more of {count(rows.length)} tasks
           </Button>
         </div>
       )}
@@ -96,7 +94,7 @@ function Total({ mark, model }: { readonly mark: string; readonly model: RunMode
 }
 
 function Amount({ share }: { readonly share: Share }) {
-  if (share.count === 0) return <span className={css["muted"]}>none</span>;
+  if (share.count === 0) return <span className={css["muted"]}>–</span>;
   return (
     <>
       {duration(share.total)}
@@ -115,17 +113,19 @@ function Amount({ share }: { readonly share: Share }) {
   );
 }
 
-/** A sign tells more from less where no colour is seen. */
+/** The sign carries the meaning where the colour is not visible. */
 function Difference({ a, b }: { readonly a: number | undefined; readonly b: number | undefined }) {
   if (a === undefined || b === undefined) return <span className={css["muted"]}>{a === undefined ? "only in B" : "only in A"}</span>;
   const by = b - a;
   const percent = change(a, b);
-  if (Math.abs(by) < 1) return <span className={css["muted"]}>the same</span>;
+  if (Math.abs(by) < 1) return <span className={css["muted"]}>same</span>;
   return (
     <span className={by > 0 ? css["slower"] : css["faster"]}>
       {by > 0 ? "+" : "−"}
       {duration(Math.abs(by))}
-      <span className={css["detail"]}>{percent === undefined ? "" : `${by > 0 ? "+" : "−"}${Math.abs(percent) < 10 ? Math.abs(percent).toFixed(1) : Math.round(Math.abs(percent))} %`}</span>
+      <span className={css["detail"]}>
+        {percent === undefined ? "" : `${by > 0 ? "+" : "−"}${Math.abs(percent) < 10 ? Math.abs(percent).toFixed(1) : Math.round(Math.abs(percent))} %`}
+      </span>
     </span>
   );
 }
@@ -154,7 +154,13 @@ function Pairs({ title, a, b, left, right }: PairsProps) {
           <td>
             <One run={b} model={right} row={pair.b} />
           </td>
-          <td>{pair.a !== undefined && pair.b !== undefined ? <Difference a={took(left, pair.a)} b={took(right, pair.b)} /> : <span className={css["muted"]}>{pair.a === undefined ? "only in B" : "only in A"}</span>}</td>
+          <td>
+            {pair.a !== undefined && pair.b !== undefined ? (
+              <Difference a={durationOf(left, pair.a)} b={durationOf(right, pair.b)} />
+            ) : (
+              <span className={css["muted"]}>{pair.a === undefined ? "only in B" : "only in A"}</span>
+            )}
+          </td>
         </tr>
       ))}
       {pairs.length > limit && (
@@ -171,17 +177,17 @@ function Pairs({ title, a, b, left, right }: PairsProps) {
 }
 
 function One({ run, model, row }: { readonly run: RunName; readonly model: RunModel; readonly row: number | undefined }) {
-  if (row === undefined) return <span className={css["muted"]}>none</span>;
-  const time = took(model, row);
+  if (row === undefined) return <span className={css["muted"]}>–</span>;
+  const time = durationOf(model, row);
   return (
     <Link
       to="/domain/$domain/project/$project/runs/$run"
       params={{ project: run.project, domain: run.domain, run: run.name }}
       search={{ action: model.name(row) }}
       className={css["line"]}
-      aria-label={`${model.title(row)} of ${run.name}, ${time === undefined ? "not ended" : duration(time)}`}
+      aria-label={`${model.title(row)} of ${run.name}, ${time === undefined ? "active" : duration(time)}`}
     >
-      <Phase phase={model.phase(row)} compact /> {time === undefined ? "not ended" : duration(time)}
+      <Phase phase={model.phase(row)} compact /> {time === undefined ? "active" : duration(time)}
     </Link>
   );
 }

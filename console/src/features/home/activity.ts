@@ -1,17 +1,17 @@
 import type { Activity, ActivityBucket } from "@gen/flytebinary/insight/v1/overview_pb.js";
 import { plural } from "@/design/format";
 
-/** Which runs of a bucket stand where in its bar, from below, with the colour of the phase that stands for them. */
+/** The layers of a bar from the bottom up, with their colours. */
 export const layers: readonly (readonly [key: "succeeded" | "unfinished" | "aborted" | "failed", colour: string, word: string])[] = [
   ["succeeded", "--phase-succeeded", "succeeded"],
-  ["unfinished", "--phase-running", "under way"],
+  ["unfinished", "--phase-running", "active"],
   ["aborted", "--phase-aborted", "aborted"],
   ["failed", "--phase-failed", "failed"],
 ];
 
 export const sizeOf = (bucket: ActivityBucket): number => layers.reduce((sum, [key]) => sum + bucket[key], 0);
 
-/** The activity in words: "12 runs: 10 succeeded, 2 failed". */
+/** The activity as text: "12 runs: 10 succeeded, 2 failed". */
 export function inWords(buckets: readonly ActivityBucket[]): string {
   const total = buckets.reduce((sum, bucket) => sum + sizeOf(bucket), 0);
   if (total === 0) return "no runs";
@@ -19,7 +19,7 @@ export function inWords(buckets: readonly ActivityBucket[]): string {
   return `${plural(total, "run")}: ${parts.map(([n, word]) => `${n} ${word}`).join(", ")}`;
 }
 
-/** Finds what happened in a domain of a project. */
+/** Looks up the activity of a domain of a project. */
 export function byPlace(activities: readonly Activity[]): (project: string, domain: string) => Activity | undefined {
   const known = new Map(activities.map((activity) => [`${activity.project}/${activity.domain}`, activity]));
   return (project, domain) => known.get(`${project}/${domain}`);

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { ActivityBucketSchema } from "@gen/flytebinary/insight/v1/overview_pb.js";
@@ -33,6 +34,8 @@ it("has each project once", () => {
 it("takes what it knows of an address", () => expect(HomeSearch({ q: 7, archived: "true", x: 1 })).toEqual({ q: "7", archived: true }));
 
 it("says what happened in words", () => {
-  expect(inWords([create(ActivityBucketSchema, { succeeded: 2 }), create(ActivityBucketSchema, { succeeded: 1, failed: 1 })])).toBe("4 runs: 3 succeeded, 1 failed");
+  expect(inWords([create(ActivityBucketSchema, { succeeded: 2 }), create(ActivityBucketSchema, { succeeded: 1, failed: 1 })])).toBe(
+    "4 runs: 3 succeeded, 1 failed",
+  );
   expect(inWords([])).toBe("no runs");
 });

@@ -18,7 +18,7 @@ import css from "./home.module.css";
 
 const activityEvery = 30_000;
 
-/** The projects with their domains and what happens there. */
+/** The projects with their domains and recent activity. */
 export function HomePage() {
   useTitle("Projects");
   const search: HomeSearch = useSearch({ strict: false });
@@ -27,7 +27,7 @@ export function HomePage() {
   const q = useDeferredValue(search.q ?? "");
   const answer = useProjects(q, search.archived);
   const activity = useQuery(InsightService.method.getActivity, {}, { refetchInterval: (query) => (query.state.error ? false : activityEvery) });
-  useCommands([{ title: "Create a project", also: "new", run: () => setCreating(true) }]);
+  useCommands([{ title: "Create project", also: "new", run: () => setCreating(true) }]);
   const last = lastPlace();
   const change = (next: HomeSearch) => void navigate({ to: "/", search: next, replace: true });
   const activityOf = activity.data && byPlace(activity.data.activities);
@@ -39,30 +39,34 @@ export function HomePage() {
           type="search"
           data-filter
           className={css["search"]}
-          aria-label="Find a project"
-          placeholder="Find a project by name or id"
+          aria-label="Find projects"
+          placeholder="Find projects by name or ID"
           autoComplete="off"
           value={search.q ?? ""}
           onChange={(event) => change({ ...search, q: event.target.value })}
         />
         <label className={css["check"]}>
-          <input type="checkbox" checked={search.archived ?? false} onChange={(event) => change({ ...(search.q !== undefined && { q: search.q }), ...(event.target.checked && { archived: true }) })} />
-          Archived too
+          <input
+            type="checkbox"
+            checked={search.archived ?? false}
+            onChange={(event) => change({ ...(search.q !== undefined && { q: search.q }), ...(event.target.checked && { archived: true }) })}
+          />
+          Include archived
         </label>
         <Button kind="primary" onClick={() => setCreating(true)}>
           <Plus size={14} aria-hidden />
-          Create a project
+          Create project
         </Button>
       </div>
       {last && q === "" && (
         <p>
           <Link className={css["last"]} to="/domain/$domain/project/$project/runs" params={last}>
-            Go on in {last.project} / {last.domain} <ArrowRight size={14} aria-hidden />
+            Continue in {last.project} / {last.domain} <ArrowRight size={14} aria-hidden />
           </Link>
         </p>
       )}
-      {answer.error && <ProblemNotice error={answer.error} retry={answer.again} />}
-      {answer.loading && <Loading what="the projects" />}
+      {answer.error && <ProblemNotice error={answer.error} retry={answer.refetch} />}
+      {answer.loading && <Loading what="projects" />}
       {!answer.loading && !answer.error && answer.projects.length === 0 && <Nothing q={q} />}
       <ul className={css["projects"]} aria-label="Projects">
         {answer.projects.map((project) => (
@@ -80,9 +84,9 @@ export function HomePage() {
 }
 
 function Nothing({ q }: { readonly q: string }) {
-  if (q === "") return <Empty title="There are no projects" command="flyte create project --id my-project --name 'My project'" />;
+  if (q === "") return <Empty title="No projects yet" command="flyte create project --id my-project --name 'My project'" />;
   return (
-    <Empty title={`No project has “${q}” in its name or id`}>
+    <Empty title={`No projects match “${q}”`}>
       <Link to="/">All projects</Link>
     </Empty>
   );

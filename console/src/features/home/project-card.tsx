@@ -9,10 +9,10 @@ import { problemOf } from "@/api/problem";
 import { IconButton, Button } from "@/design/button";
 import { Dialog, DialogActions } from "@/design/dialog";
 import { Tag } from "@/design/facts";
-import { dateOf, plural } from "@/design/format";
+import { dateOf } from "@/design/format";
 import { Menu, MenuItem } from "@/design/menu";
 import { When } from "@/design/time";
-import { useTell } from "@/design/toast";
+import { useNotify } from "@/design/toast";
 import { ActivityBars } from "./activity-bars";
 import { ProjectDialog } from "./project-dialog";
 import { isArchived } from "./use-projects";
@@ -20,24 +20,24 @@ import css from "./home.module.css";
 
 export interface ProjectCardProps {
   readonly project: Project;
-  /** What happened in a domain; undefined where it is not known at all. */
+  /** Looks up the activity of a domain; undefined while it is unknown. */
   readonly activityOf: ((project: string, domain: string) => Activity | undefined) | undefined;
 }
 
-/** A project with its domains and what happens there. */
+/** A project with its domains and recent activity. */
 export function ProjectCard({ project, activityOf }: ProjectCardProps) {
   const [asked, setAsked] = useState<"change" | "archive">();
-  const tell = useTell();
+  const notify = useNotify();
   const queries = useQueryClient();
   const archived = isArchived(project);
   const update = useMutation(ProjectService.method.updateProject, {
     onSuccess: (_, { project: sent }) => {
       void queries.invalidateQueries({ queryKey: ["projects"] });
-      tell("good", sent?.state === ProjectState.ARCHIVED ? `The project ${project.id} is archived` : `The project ${project.id} is restored`);
+      notify("good", sent?.state === ProjectState.ARCHIVED ? `Project ${project.id} archived` : `Project ${project.id} restored`);
     },
-    onError: (error) => tell("danger", `The project ${project.id} is as it was`, problemOf(error).message),
+    onError: (error) => notify("danger", `Project ${project.id} not changed`, problemOf(error).message),
   });
-  // An update replaces everything, what is not changed here too.
+  // An update replaces the whole project: send the other fields as well.
   const move = (state: ProjectState) => {
     update.mutate({ project: { ...project, state } });
     setAsked(undefined);
@@ -49,19 +49,30 @@ export function ProjectCard({ project, activityOf }: ProjectCardProps) {
         {archived && <Tag>archived</Tag>}
         <Menu
           trigger={
-            <IconButton small label={`What to do with ${project.id}`}>
+            <IconButton small label={`Actions for ${project.id}`}>
               <EllipsisVertical size={14} aria-hidden />
             </IconButton>
           }
         >
-          <MenuItem onSelect={() => setAsked("change")}>Change name and description …</MenuItem>
-          {archived ? <MenuItem onSelect={() => move(ProjectState.ACTIVE)}>Restore</MenuItem> : <MenuItem onSelect={() => setAsked("archive")}>Archive …</MenuItem>}
+          <MenuItem onSelect={() => setAsked("change")}>Edit name and description …</MenuItem>
+          {archived ? (
+            <MenuItem onSelect={() => move(ProjectState.ACTIVE)}>Restore</MenuItem>
+          ) : (
+            <MenuItem onSelect={() => setAsked("archive")}>Archive …</MenuItem>
+          )}
         </Menu>
       </div>
       {(project.description || project.name !== project.id) && <p className={css["about"]}>{project.description || project.id}</p>}
       <ul className={css["domains"]} aria-label={`Domains of ${project.id}`}>
         {project.domains.map((domain) => (
-          <Domain key={domain.id} project={project.id} domain={domain.id} name={domain.name || domain.id} activity={activityOf?.(project.id, domain.id)} known={activityOf !== undefined} />
+          <Domain
+            key={domain.id}
+            project={project.id}
+            domain={domain.id}
+            name={domain.name || domain.id}
+            activity={activityOf?.(project.id, domain.id)}
+            known={activityOf !== undefined}
+          />
         ))}
       </ul>
       <ProjectDialog project={project} open={asked === "change"} onClose={() => setAsked(undefined)} />
@@ -69,12 +80,12 @@ export function ProjectCard({ project, activityOf }: ProjectCardProps) {
         open={asked === "archive"}
         onClose={() => setAsked(undefined)}
         title={`Archive ${project.id}`}
-        description="Lists leave it out. Its runs and tasks stay, what is under way goes on, and it can be restored."
+        description="Lists hide it. Its runs and tasks are kept, active runs continue, and it can be restored."
       >
         <DialogActions>
           <Button onClick={() => setAsked(undefined)}>Cancel</Button>
           <Button kind="danger" onClick={() => move(ProjectState.ARCHIVED)}>
-            Archive it
+            Archive
           </Button>
         </DialogActions>
       </Dialog>
@@ -102,12 +113,12 @@ function Domain({ project, domain, name, activity, known }: DomainProps) {
         <span className={css["numbers"]}>
           {activity.running > 0 && (
             <Link to="/domain/$domain/project/$project/runs" params={params} search={{ phases: "queued,waiting,initializing,running,paused" }}>
-              {activity.running} under way
+              {activity.running} active
             </Link>
           )}
           {activity.paused > 0 && (
             <Link to="/domain/$domain/project/$project/runs" params={params} search={{ paused: true }}>
-              {plural(activity.paused, "waits", "wait")} for a person
+              {activity.paused} waiting for approval
             </Link>
           )}
           {activity.lastRunAt && (

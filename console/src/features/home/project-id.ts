@@ -1,12 +1,12 @@
-/** What is wrong with the id of a project; empty when nothing is. */
+/** The error of a project ID; empty if it is valid. */
 export function wrongProjectId(id: string): string {
-  if (id === "") return "A project has an id.";
-  if (/[^-a-z0-9]/.test(id)) return "An id has lower case letters, digits and dashes.";
-  if (id.startsWith("-") || id.endsWith("-")) return "An id begins and ends with a letter or a digit.";
-  return id.length > 63 ? "An id has at most 63 characters." : "";
+  if (id === "") return "Enter an ID.";
+  if (/[^-a-z0-9]/.test(id)) return "Use only lower case letters, digits and dashes.";
+  if (id.startsWith("-") || id.endsWith("-")) return "Start and end with a letter or a digit.";
+  return id.length > 63 ? "Use at most 63 characters." : "";
 }
 
-/** An id made of a name. */
+/** Derives a project ID from a name. */
 export const idOf = (name: string): string =>
   name
     .normalize("NFKD")

@@ -1,12 +1,12 @@
-/** What the address of the projects says. */
+/** The URL parameters of the projects page. */
 export interface HomeSearch {
-  /** Only projects whose name or id has this. */
+  /** Only projects whose name or ID contains this. */
   readonly q?: string;
-  /** The archived ones too. */
+  /** Include archived projects. */
   readonly archived?: true;
 }
 
-/** Takes what it knows of an address, and drops the rest. */
+/** Parses the parameters and drops unknown ones. */
 export function HomeSearch(search: Record<string, unknown>): HomeSearch {
   const q = search["q"];
   const text = typeof q === "string" || typeof q === "number" ? String(q) : "";

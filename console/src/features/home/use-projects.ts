@@ -5,25 +5,25 @@ import { client } from "@/api/transport";
 
 const pageSize = 60;
 
-/** Which projects are meant: those whose field has a text, with or without the archived ones. In the form of the API's expressions. */
+/** An API filter for projects whose field contains a text, with or without archived ones. */
 export function projectFilter(field: "id" | "name", search: string, archived: boolean): string {
-  // The parentheses end an expression, wherever they stand.
+  // Parentheses end an expression anywhere in the text.
   const text = search.replace(/[()]/g, "").trim();
   const state = archived ? "value_in(state, 0;1;2;3)" : "ne(state, 1)";
   return text === "" ? state : `${state}+contains(${field}, ${text})`;
 }
 
-/** Projects of two lists, each once, by name. */
+/** The projects of two lists without duplicates, sorted by name. */
 export function union(a: readonly Project[], b: readonly Project[]): readonly Project[] {
   const byId = new Map([...a, ...b].map((project) => [project.id, project]));
   return [...byId.values()].sort((x, y) => x.name.localeCompare(y.name));
 }
 
-/** The projects whose name or id has a text, page by page; the archived ones only when they are wanted. */
+/** The projects whose name or ID contains a text, page by page; archived ones on request. */
 export function useProjects(search: string, archived = false, enabled = true) {
   const text = search.trim();
   const byName = usePages("name", text, archived, enabled);
-  // An id has no capitals, so that there the case does not matter.
+  // IDs have no capitals, so the case does not matter.
   const byId = usePages("id", text.toLowerCase(), archived, enabled && text !== "");
   const both = [byName, byId];
   return {
@@ -34,7 +34,7 @@ export function useProjects(search: string, archived = false, enabled = true) {
     loadMore: () => {
       for (const answer of both) if (answer.hasNextPage) void answer.fetchNextPage();
     },
-    again: () => {
+    refetch: () => {
       for (const answer of both) void answer.refetch();
     },
   };
@@ -48,7 +48,10 @@ function usePages(field: "id" | "name", text: string, archived: boolean, enabled
     queryKey: ["projects", filters],
     initialPageParam: "",
     queryFn: ({ pageParam, signal }) =>
-      client(ProjectService).listProjects({ limit: pageSize, token: pageParam, filters, sortBy: { key: "name", direction: Sort_Direction.ASCENDING } }, { signal }),
+      client(ProjectService).listProjects(
+        { limit: pageSize, token: pageParam, filters, sortBy: { key: "name", direction: Sort_Direction.ASCENDING } },
+        { signal },
+      ),
     getNextPageParam: (page) => page.projects?.token || undefined,
     enabled,
   });

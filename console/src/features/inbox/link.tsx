@@ -3,7 +3,7 @@ import { count } from "@/design/format";
 import { usePausedCount } from "./use-paused";
 import css from "./inbox.module.css";
 
-/** The way to the inbox, with how many wait there. */
+/** The link to the inbox, with the number of pending approvals. */
 export function InboxLink() {
   const waiting = usePausedCount() ?? 0;
   return (
@@ -14,7 +14,7 @@ export function InboxLink() {
           <span className={css["count"]} aria-hidden>
             {waiting > 99 ? "99+" : count(waiting)}
           </span>
-          <span className="visually-hidden">, {waiting} waiting</span>
+          <span className="visually-hidden">, {waiting} pending</span>
         </>
       )}
     </Link>

@@ -12,7 +12,7 @@ import { PausedCard } from "./paused-card";
 import { usePaused } from "./use-paused";
 import css from "./inbox.module.css";
 
-/** What waits for a person, answered in place: in a project's domain, or everywhere. */
+/** The pending approvals of a project's domain, or of all projects, with the form to answer each. */
 export function InboxPage() {
   const { project, domain } = useParams({ strict: false });
   const place = useMemo(() => (project !== undefined && domain !== undefined ? { project, domain } : undefined), [project, domain]);
@@ -21,7 +21,7 @@ export function InboxPage() {
   const heading = useRef<HTMLHeadingElement>(null);
   useTitle(paused.total > 0 ? `Inbox (${paused.total})` : "Inbox", place ? `${place.project} / ${place.domain}` : "");
   const answered = () => {
-    // The card goes, and with it what had the focus.
+    // The card that had the focus is removed.
     heading.current?.focus();
     void client.invalidateQueries({ queryKey: createConnectQueryKey({ schema: InsightService.method.listPausedActions, cardinality: undefined }) });
   };
@@ -32,19 +32,19 @@ export function InboxPage() {
           Inbox
         </h1>
         <span role="status" className={css["muted"]}>
-          {paused.served && !paused.loading && !paused.error && (paused.total === 0 ? "Nothing waits for a person" : `${plural(paused.total, "condition waits", "conditions wait")} for a person`)}
+          {paused.served && !paused.loading && !paused.error && (paused.total === 0 ? "No pending approvals" : `${plural(paused.total, "approval")} pending`)}
         </span>
         <Scope here={place !== undefined} />
       </div>
       {!paused.served && <Unserved />}
-      {paused.served && paused.error && <ProblemNotice error={paused.error} retry={paused.again} />}
-      {paused.loading && <Loading what="what waits" />}
+      {paused.served && paused.error && <ProblemNotice error={paused.error} retry={paused.refetch} />}
+      {paused.loading && <Loading what="approvals" />}
       {paused.served && !paused.loading && !paused.error && paused.actions.length === 0 && (
-        <Empty title={place ? `Nobody is waited for in ${place.project} / ${place.domain}` : "Nobody is waited for"}>
-          <p>A run that waits for the answer to a condition shows up here by itself, and is answered here.</p>
+        <Empty title={place ? `Nothing to approve in ${place.project} / ${place.domain}` : "Nothing to approve"}>
+          <p>Runs that wait for an approval appear here automatically.</p>
         </Empty>
       )}
-      <ul className={css["list"]} aria-label="Conditions that wait">
+      <ul className={css["list"]} aria-label="Pending approvals">
         {paused.actions.map((action) => (
           <li key={`${action.actionId?.run?.project}/${action.actionId?.run?.domain}/${action.actionId?.run?.name}/${action.actionId?.name}`}>
             <PausedCard action={action} withPlace={place === undefined} onAnswered={answered} />
@@ -60,14 +60,14 @@ export function InboxPage() {
   );
 }
 
-/** Leads between the inbox of everything and that of the place where the reader was last. */
+/** Switches between the inbox of all projects and that of the last place. */
 function Scope({ here }: { readonly here: boolean }) {
   const place = lastPlace();
   if (!place) return null;
   return (
-    <nav className={css["scope"]} aria-label="Whose inbox">
+    <nav className={css["scope"]} aria-label="Inbox scope">
       <Link to="/inbox" className={buttonClass("plain", true)} aria-current={here ? undefined : "page"}>
-        Everywhere
+        All projects
       </Link>
       <Link to="/domain/$domain/project/$project/inbox" params={place} className={buttonClass("plain", true)} aria-current={here ? "page" : undefined}>
         {place.project} / {place.domain}
@@ -76,16 +76,16 @@ function Scope({ here }: { readonly here: boolean }) {
   );
 }
 
-/** The server is older than the console's idea of an inbox; the runs that wait are listed by every server. */
+/** An older server has no inbox, but can list the runs that wait. */
 function Unserved() {
   const place = lastPlace();
   return (
-    <Notice tone="warning" title="This server does not list what waits across runs" role="status">
-      <p>The runs that wait for somebody can be listed all the same, and are answered on their own pages.</p>
+    <Notice tone="warning" title="This server cannot list pending approvals" role="status">
+      <p>List the runs that wait for approval instead, and answer on the page of the run.</p>
       {place && (
         <p>
           <Link to="/domain/$domain/project/$project/runs" params={place} search={{ paused: true }}>
-            Runs of {place.project} / {place.domain} that wait
+            Runs of {place.project} / {place.domain} waiting for approval
           </Link>
         </p>
       )}

@@ -9,12 +9,12 @@ import css from "./inbox.module.css";
 
 export interface PausedCardProps {
   readonly action: PausedAction;
-  /** Whether to say where it is. */
+  /** Whether to show project and domain. */
   readonly withPlace: boolean;
   readonly onAnswered: () => void;
 }
 
-/** A condition that waits: what is asked, by which run, until when, and the answer. */
+/** A pending approval: its prompt, run and expiry, and the form to answer it. */
 export function PausedCard({ action: { actionId, parent, condition, since, until }, withPlace, onAnswered }: PausedCardProps) {
   const id = useId();
   const run = actionId?.run;
@@ -41,7 +41,7 @@ export function PausedCard({ action: { actionId, parent, condition, since, until
           </span>
         )}
         <span>
-          asked <When at={dateOf(since)} relative />
+          requested <When at={dateOf(since)} relative />
         </span>
         {until && <Left until={dateOf(until)} />}
       </p>
@@ -53,5 +53,5 @@ export function PausedCard({ action: { actionId, parent, condition, since, until
 function Left({ until }: { readonly until: Date | undefined }) {
   const now = useNow(1000);
   const left = (until?.getTime() ?? 0) - now;
-  return <span className={left < 3_600_000 ? css["soon"] : undefined}>{left > 0 ? `gives up in ${duration(left)}` : "gives up now"}</span>;
+  return <span className={left < 3_600_000 ? css["urgent"] : undefined}>{left > 0 ? `expires in ${duration(left)}` : "expires now"}</span>;
 }

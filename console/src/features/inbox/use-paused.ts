@@ -3,18 +3,22 @@ import { useInfiniteQuery, useQuery } from "@connectrpc/connect-query";
 import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import type { Place } from "@/app/place";
 
-/** How often it is asked whether somebody is waited for, in milliseconds. */
+/** Poll intervals in milliseconds. */
 const every = { page: 5_000, count: 20_000 } as const;
 
 const served = (error: ConnectError | null): boolean => error?.code !== Code.Unimplemented;
 
-/** The conditions that wait for a person, the one that has waited longest first: in a place, or in all. */
+/** The pending approvals of a place or of all places, oldest first. */
 export function usePaused(place: Place | undefined) {
   const { project = "", domain = "" } = place ?? {};
   const answer = useInfiniteQuery(
     InsightService.method.listPausedActions,
     { project, domain, limit: 100, token: "" },
-    { pageParamKey: "token", getNextPageParam: (page) => page.token || undefined, refetchInterval: (query) => (served(query.state.error) ? every.page : false) },
+    {
+      pageParamKey: "token",
+      getNextPageParam: (page) => page.token || undefined,
+      refetchInterval: (query) => (served(query.state.error) ? every.page : false),
+    },
   );
   return {
     actions: answer.data?.pages.flatMap((page) => page.actions) ?? [],
@@ -23,12 +27,16 @@ export function usePaused(place: Place | undefined) {
     error: answer.error,
     served: served(answer.error),
     more: answer.hasNextPage ? () => void answer.fetchNextPage() : undefined,
-    again: () => void answer.refetch(),
+    refetch: () => void answer.refetch(),
   };
 }
 
-/** How many wait in all; undefined as long as nobody knows. */
+/** The number of all pending approvals; undefined while unknown. */
 export function usePausedCount(): number | undefined {
-  const { data } = useQuery(InsightService.method.listPausedActions, { limit: 1 }, { retry: false, refetchInterval: (query) => (served(query.state.error) ? every.count : false) });
+  const { data } = useQuery(
+    InsightService.method.listPausedActions,
+    { limit: 1 },
+    { retry: false, refetchInterval: (query) => (served(query.state.error) ? every.count : false) },
+  );
   return data?.total;
 }

@@ -5,42 +5,42 @@ import { Button } from "@/design/button";
 import { Dialog, DialogActions } from "@/design/dialog";
 import { Field, TextArea } from "@/design/field";
 import { ProblemNotice } from "@/design/notice";
-import { useTell } from "@/design/toast";
+import { useNotify } from "@/design/toast";
 import type { RunName } from "@/features/run/model/use-run-model";
 
 export interface AbortDialogProps {
   readonly run: RunName;
-  /** Only this action and what is below it; the whole run when unset or a0. */
+  /** The action whose subtree is aborted; the whole run if unset or a0. */
   readonly action?: string | undefined;
   readonly open: boolean;
   readonly onClose: () => void;
 }
 
-/** Asks why a run, or an action with all below it, is to be stopped, and stops it. */
-export function AbortDialog({ open, ...rest }: AbortDialogProps) {
-  const part = partOf(rest.action);
+/** Asks for a reason and aborts a run, or an action with its subtree. */
+export function AbortDialog({ open, ...props }: AbortDialogProps) {
+  const part = partOf(props.action);
   return (
     <Dialog
       open={open}
-      onClose={rest.onClose}
-      title={part === undefined ? `Abort the run ${rest.run.name}` : `Abort the action ${part}`}
-      description="It and everything below it is stopped. What has ended keeps its phase and its outputs."
+      onClose={props.onClose}
+      title={part === undefined ? `Abort run ${props.run.name}` : `Abort action ${part}`}
+      description="Actions that already ended keep their phase and outputs."
     >
-      <Question {...rest} />
+      <AbortForm {...props} />
     </Dialog>
   );
 }
 
 const partOf = (action: string | undefined): string | undefined => (action === undefined || action === "a0" ? undefined : action);
 
-function Question({ run, action, onClose }: Omit<AbortDialogProps, "open">) {
+function AbortForm({ run, action, onClose }: Omit<AbortDialogProps, "open">) {
   const [reason, setReason] = useState("");
-  const tell = useTell();
+  const notify = useNotify();
   const part = partOf(action);
   const runId = { project: run.project, domain: run.domain, name: run.name };
   const done = {
     onSuccess: () => {
-      tell("good", part === undefined ? `The run ${run.name} is being aborted` : `The action ${part} is being aborted`);
+      notify("good", part === undefined ? `Aborting run ${run.name}` : `Aborting action ${part}`);
       onClose();
     },
   };
@@ -62,12 +62,12 @@ function Question({ run, action, onClose }: Omit<AbortDialogProps, "open">) {
       style={{ display: "grid", gap: "var(--space-4)" }}
       data-testid="abort-form"
     >
-      <Field label="Reason" hint="Everybody who looks at the run sees it.">
+      <Field label="Reason" hint="Visible to everyone.">
         {(control) => <TextArea {...control} rows={3} maxLength={1000} value={reason} onChange={(event) => setReason(event.target.value)} />}
       </Field>
       {error && <ProblemNotice error={error} />}
       <DialogActions>
-        <Button onClick={onClose}>Keep it running</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button kind="danger" type="submit" disabled={pending}>
           {pending ? "Aborting …" : "Abort"}
         </Button>

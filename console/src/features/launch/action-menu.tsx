@@ -19,7 +19,7 @@ export interface ActionMenuProps {
 
 type Open = "abort" | "alone" | "from-here";
 
-/** What can be done with one action of a run; the run's own has its buttons above. */
+/** The menu of an action. The root action has its buttons in the header of the run. */
 export function ActionMenu({ run, action, type, phase }: ActionMenuProps) {
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
@@ -30,14 +30,14 @@ export function ActionMenu({ run, action, type, phase }: ActionMenuProps) {
     <>
       <Menu
         trigger={
-          <IconButton label="Do something with this action">
+          <IconButton label="Action menu">
             <Ellipsis size={16} aria-hidden />
           </IconButton>
         }
       >
-        {task && <MenuItem onSelect={() => setOpen("alone")}>Run it by itself …</MenuItem>}
-        {task && ended && <MenuItem onSelect={() => setOpen("from-here")}>Run again from here …</MenuItem>}
-        {isLive(phase) && <MenuItem onSelect={() => setOpen("abort")}>Abort it …</MenuItem>}
+        {task && <MenuItem onSelect={() => setOpen("alone")}>Rerun this action only …</MenuItem>}
+        {task && ended && <MenuItem onSelect={() => setOpen("from-here")}>Rerun from here …</MenuItem>}
+        {isLive(phase) && <MenuItem onSelect={() => setOpen("abort")}>Abort …</MenuItem>}
       </Menu>
       <RerunDialog run={run} action={action} open={open === "alone"} onClose={close} />
       <RecoverDialog run={run} forced={[action]} open={open === "from-here"} onClose={close} />

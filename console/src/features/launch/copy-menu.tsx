@@ -2,7 +2,7 @@ import { ChevronDown } from "lucide-react";
 import type { LiteralType } from "@gen/flyteidl2/core/types_pb.js";
 import { Button } from "@/design/button";
 import { Menu, MenuItem } from "@/design/menu";
-import { useTell } from "@/design/toast";
+import { useNotify } from "@/design/toast";
 import { valueOf } from "@/features/action/io/value";
 import { asCall, asCommand, asProgram, type Wanted } from "./copy";
 import type { Input } from "./form/inputs";
@@ -11,29 +11,30 @@ import type { Source } from "./source";
 import type { Launch } from "./submit";
 
 export interface CopyMenuProps {
-  /** Makes the request that the form means. */
-  readonly made: () => Promise<Launch>;
+  /** Builds the request of the form. */
+  readonly build: () => Promise<Launch>;
   readonly inputs: readonly Input[];
   readonly options: Options;
-  /** The run that is run again. */
+  /** The run to rerun. */
   readonly source: Source | undefined;
 }
 
-const hasEnum = (type: LiteralType | undefined): boolean => type?.type.case === "enumType" || (type?.type.case === "unionType" && type.type.value.variants.some(hasEnum));
+const hasEnum = (type: LiteralType | undefined): boolean =>
+  type?.type.case === "enumType" || (type?.type.case === "unionType" && type.type.value.variants.some(hasEnum));
 
-/** Puts what the form is about to do on the clipboard, for shells and programs. */
-export function CopyMenu({ made, inputs, options, source }: CopyMenuProps) {
-  const tell = useTell();
+/** Copies the request of the form as a command or a program. */
+export function CopyMenu({ build, inputs, options, source }: CopyMenuProps) {
+  const notify = useNotify();
   const enums = new Set(inputs.filter(({ variable }) => hasEnum(variable.value?.type)).map(({ name }) => name));
   const copy = (what: string, write: (launch: Launch, wanted: Wanted) => string) => () =>
-    void made()
+    void build()
       .then((launch) => {
         const values = launch.inputs.literals.map(({ name, value }) => [name, valueOf(value)] as const);
         return navigator.clipboard.writeText(write(launch, { place: launch.place, task: launch.task, values, options, source, enums }));
       })
       .then(
-        () => tell("good", `Copied: ${what}`),
-        (error: unknown) => tell("danger", error instanceof Error ? error.message : "It could not be copied"),
+        () => notify("good", `Copied: ${what}`),
+        (error: unknown) => notify("danger", error instanceof Error ? error.message : "Copying failed"),
       );
   return (
     <Menu
@@ -44,9 +45,11 @@ export function CopyMenu({ made, inputs, options, source }: CopyMenuProps) {
         </Button>
       }
     >
-      <MenuItem onSelect={copy("a command", (_, wanted) => asCommand(wanted))}>Command</MenuItem>
-      <MenuItem onSelect={copy("a program", (_, wanted) => asProgram(wanted))}>Python</MenuItem>
-      <MenuItem onSelect={copy("a call with curl", ({ place, task, inputs: given, runSpec, name }) => asCall(place, task, given, runSpec, name, location.origin))}>curl</MenuItem>
+      <MenuItem onSelect={copy("command", (_, wanted) => asCommand(wanted))}>Command</MenuItem>
+      <MenuItem onSelect={copy("Python program", (_, wanted) => asProgram(wanted))}>Python</MenuItem>
+      <MenuItem onSelect={copy("curl command", ({ place, task, inputs: given, runSpec, name }) => asCall(place, task, given, runSpec, name, location.origin))}>
+        curl
+      </MenuItem>
     </Menu>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Value } from "@/features/action/io/value";
+import type { Value } from "@/features/action/io/value-type";
 import { asCommand, asProgram, type Wanted } from "./copy";
 import { optionsOf } from "./options";
 
@@ -19,14 +19,19 @@ const wanted: Wanted = {
 };
 
 it("says a launch as a command, without what no command can say", () => {
-  expect(asCommand(wanted).replaceAll(" \\\n ", "")).toBe("flyte run --project p --domain d --name mine --env 'A=b c' --queue gpu deployed-task env.task:v1 --n 3 --config '{\"x\": 3}'".replace('{"x": 3}', '{"x":3}'));
+  expect(asCommand(wanted).replaceAll(" \\\n ", "")).toBe(
+    "flyte run --project p --domain d --name mine --env 'A=b c' --queue gpu deployed-task env.task:v1 --n 3 --config '{\"x\": 3}'".replace(
+      '{"x": 3}',
+      '{"x":3}',
+    ),
+  );
 });
 
 it("says a launch as a program, and what is left to be filled in", () => {
   const program = asProgram(wanted);
   expect(program).toContain('task = flyte.remote.Task.get("env.task", version="v1")');
   expect(program).toContain('run = flyte.with_runcontext(name="mine", env_vars={"A": "b c"}).run(\n    task,\n    n=3,\n    colour="RED",\n)');
-  expect(program).toContain("# To be filled in, with classes of your own: config");
+  expect(program).toContain("# Fill in, with your own classes: config");
 });
 
 it("says a rerun by the run", () => {

@@ -9,19 +9,19 @@ import type { Options } from "./options";
 import type { Source } from "./source";
 import type { Task } from "./submit";
 
-/** A run that is about to be made, as other ways of making it say it. */
+/** A run to launch, for commands and programs. */
 export interface Wanted {
   readonly place: Place;
   readonly task: Task;
   readonly values: Values;
   readonly options: Options;
-  /** The run that is run again. */
+  /** The run to rerun. */
   readonly source?: Source | undefined;
-  /** The inputs that the command cannot take. */
+  /** The inputs that the command does not accept. */
   readonly enums: ReadonlySet<string>;
 }
 
-/** A command that makes the run. */
+/** A command that launches the run. */
 export function asCommand({ place, task, values, options, source, enums }: Wanted): string {
   if (source) return asCliRerun({ run: source.run, name: source.action }, values, enums);
   if (task.case !== "taskId") return "";
@@ -41,13 +41,17 @@ export function asCommand({ place, task, values, options, source, enums }: Wante
   return words.join(words.length > 4 ? " \\\n  " : " ");
 }
 
-/** A program in Python that makes it. */
+/** A Python program that launches it. */
 export function asProgram({ place, task, values, options, source }: Wanted): string {
   if (source) return asPythonRerun({ run: source.run, name: source.action }, values);
   if (task.case !== "taskId") return "";
   const { imports, lines, kept } = pythonArguments(values);
   const context: string[] = [];
-  const pairs = (all: Options["env"]) => `{${all.filter(([key]) => key.trim()).map(([key, value]) => `${pythonText(key.trim())}: ${pythonText(value)}`).join(", ")}}`;
+  const pairs = (all: Options["env"]) =>
+    `{${all
+      .filter(([key]) => key.trim())
+      .map(([key, value]) => `${pythonText(key.trim())}: ${pythonText(value)}`)
+      .join(", ")}}`;
   if (options.name.trim()) context.push(`name=${pythonText(options.name.trim())}`);
   if (options.env.length > 0) context.push(`env_vars=${pairs(options.env)}`);
   if (options.labels.length > 0) context.push(`labels=${pairs(options.labels)}`);
@@ -56,14 +60,14 @@ export function asProgram({ place, task, values, options, source }: Wanted): str
     [
       `flyte.init_from_config(project=${pythonText(place.project)}, domain=${pythonText(place.domain)})`,
       `task = flyte.remote.Task.get(${pythonText(task.value.name ?? "")}, version=${pythonText(task.value.version ?? "")})`,
-      ...(kept.length > 0 ? [`# To be filled in, with classes of your own: ${kept.join(", ")}`] : []),
+      ...(kept.length > 0 ? [`# Fill in, with your own classes: ${kept.join(", ")}`] : []),
       `run = flyte${context.length > 0 ? `.with_runcontext(${context.join(", ")})` : ""}.run(\n${["task", ...lines].map((line) => `    ${line},\n`).join("")})`,
       "print(run.url)",
     ].join("\n"),
   );
 }
 
-/** A call of the API that makes it. */
+/** A curl command that launches it. */
 export function asCall(place: Place, task: Task, inputs: Inputs, runSpec: RunSpec, name: string, origin: string): string {
   const request = create(CreateRunRequestSchema, {
     id: name ? { case: "runId", value: { ...place, name } } : { case: "projectId", value: { name: place.project, domain: place.domain } },
@@ -71,5 +75,10 @@ export function asCall(place: Place, task: Task, inputs: Inputs, runSpec: RunSpe
     inputWrapper: { case: "inputs", value: inputs },
     runSpec,
   });
-  return ["curl -sS -X POST", shellWord(`${origin}/flyteidl2.workflow.RunService/CreateRun`), "-H 'content-type: application/json'", `-d ${shellWord(JSON.stringify(toJson(CreateRunRequestSchema, request)))}`].join(" \\\n  ");
+  return [
+    "curl -sS -X POST",
+    shellWord(`${origin}/flyteidl2.workflow.RunService/CreateRun`),
+    "-H 'content-type: application/json'",
+    `-d ${shellWord(JSON.stringify(toJson(CreateRunRequestSchema, request)))}`,
+  ].join(" \\\n  ");
 }

@@ -8,9 +8,9 @@ import { Button } from "@/design/button";
 import { DialogActions } from "@/design/dialog";
 import { Diff } from "@/design/diff";
 import { Notice, ProblemNotice } from "@/design/notice";
-import { useTell } from "@/design/toast";
+import { useNotify } from "@/design/toast";
 import type { RunName } from "@/features/run/model/use-run-model";
-import { relatedSpec } from "./again";
+import { relatedSpec } from "./related-run";
 import { CopyMenu } from "./copy-menu";
 import { FormContext } from "./form/context";
 import { changed, draftsOf, initialDrafts, readInputs, sourceOf, type Input } from "./form/inputs";
@@ -27,45 +27,45 @@ export interface LaunchFormProps {
   readonly place: Place;
   readonly task: Task;
   readonly inputs: readonly Input[];
-  /** The run that this one is made of, with which it is compared. */
+  /** The source run, with which the inputs are compared. */
   readonly source?: Source | undefined;
-  /** Whether the new run counts as a rerun of the source. */
+  /** Whether the new run is a rerun of the source. */
   readonly related: boolean;
   readonly onLaunched: (run: RunName) => void;
   readonly cancel?: ReactNode;
 }
 
-const nothing: ReadonlyMap<string, string> = new Map();
+const noErrors: ReadonlyMap<string, string> = new Map();
 
-/** Asks for the inputs and options of a run, shows what differs from its source, and starts it. */
+/** The form to launch a run: inputs, options and the changes from its source. */
 export function LaunchForm({ place, task, inputs, source, related, onLaunched, cancel }: LaunchFormProps) {
   const { zone } = usePreferences();
-  const tell = useTell();
+  const notify = useNotify();
   const first = useMemo(() => ({ drafts: initialDrafts(inputs), options: optionsOf(source?.runSpec) }), [inputs, source]);
   const [drafts, setDrafts] = useState(first.drafts);
   const [text, setText] = useState<string>();
   const [options, setOptions] = useState(first.options);
-  const [tried, setTried] = useState(false);
+  const [submitted, setSubmitted] = useState(false);
   const [refused, setRefused] = useState<{ readonly drafts: object; readonly errors: ReadonlyMap<string, string> }>();
   const [failure, setFailure] = useState<unknown>();
   const [sending, setSending] = useState(false);
   const [names] = useState(() => new Names());
   const form = useRef<HTMLFormElement>(null);
 
-  // What is being typed as JSON counts as soon as it can be read.
+  // JSON that is being typed counts as soon as it parses.
   const read = useMemo(() => (text === undefined ? { drafts } : draftsOf(inputs, text)), [text, drafts, inputs]);
   const current = "drafts" in read ? read.drafts : undefined;
   const { values, errors } = useMemo(() => readInputs(inputs, current ?? {}, zone), [inputs, current, zone]);
   const optionErrors = useMemo(() => checkOptions(options), [options]);
   const shown = useMemo(() => {
-    // What the server refused is said until that is changed.
-    const all = new Map(refused?.drafts === current ? refused?.errors : nothing);
-    if (tried) for (const [path, reason] of errors) all.set(path, reason);
+    // Errors of the server are shown until the inputs change.
+    const all = new Map(refused?.drafts === current ? refused?.errors : noErrors);
+    if (submitted) for (const [path, reason] of errors) all.set(path, reason);
     return all;
-  }, [tried, errors, refused, current]);
+  }, [submitted, errors, refused, current]);
   const context = useMemo(() => ({ place, errors: shown }), [place, shown]);
 
-  const made = async () => {
+  const build = async () => {
     const literals = await literalsOf(inputs, current ?? {}, values);
     const runSpec = runSpecOf(options, source?.runSpec);
     return {
@@ -77,17 +77,17 @@ export function LaunchForm({ place, task, inputs, source, related, onLaunched, c
     };
   };
   const launch = async () => {
-    setTried(true);
+    setSubmitted(true);
     setFailure(undefined);
     if (!current || errors.size > 0 || optionErrors.size > 0) {
-      // After the errors are drawn.
+      // After the errors are rendered.
       requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"], [role="alert"]')?.focus());
       return;
     }
     setSending(true);
     try {
-      const run = await submit(await made(), names);
-      tell("good", `The run ${run.name} is started`);
+      const run = await submit(await build(), names);
+      notify("good", `Run ${run.name} started`);
       onLaunched(run);
     } catch (error) {
       const known = fieldErrors(error, inputs);
@@ -98,7 +98,7 @@ export function LaunchForm({ place, task, inputs, source, related, onLaunched, c
     }
   };
 
-  const wrong = tried && (errors.size > 0 || optionErrors.size > 0 || !current);
+  const wrong = submitted && (errors.size > 0 || optionErrors.size > 0 || !current);
   return (
     <FormContext value={context}>
       <form
@@ -112,19 +112,24 @@ export function LaunchForm({ place, task, inputs, source, related, onLaunched, c
         }}
       >
         <InputsForm inputs={inputs} drafts={drafts} onChange={setDrafts} source={text} onSource={setText} />
-        <details open={tried && optionErrors.size > 0 ? true : undefined}>
+        <details open={submitted && optionErrors.size > 0 ? true : undefined}>
           <summary>
             <strong>Options</strong> <span className={css["about"]}>name, labels, environment, queue, limits, cache, service account</span>
           </summary>
           <div style={{ paddingTop: "var(--space-4)" }}>
-            <OptionsForm options={options} errors={tried ? optionErrors : nothing} onChange={setOptions} />
+            <OptionsForm options={options} errors={submitted ? optionErrors : noErrors} onChange={setOptions} />
           </div>
         </details>
         {source && current && (
-          <Changes name={source.run.name} before={[sourceOf(inputs, first.drafts, zone), optionLines(first.options)]} after={[JSON.stringify(values, null, 2), optionLines(options)]} count={changed(inputs, values).length} />
+          <Changes
+            name={source.run.name}
+            before={[sourceOf(inputs, first.drafts, zone), optionLines(first.options)]}
+            after={[JSON.stringify(values, null, 2), optionLines(options)]}
+            count={changed(inputs, values).length}
+          />
         )}
         {wrong && (
-          <Notice tone="danger" title="Something has to be corrected first" role="alert">
+          <Notice tone="danger" title="Fix these fields" role="alert">
             <ul>
               {[...errors, ...optionErrors].slice(0, 5).map(([path, reason]) => (
                 <li key={path}>
@@ -137,7 +142,9 @@ export function LaunchForm({ place, task, inputs, source, related, onLaunched, c
         )}
         {failure !== undefined && <ProblemNotice error={failure} />}
         <DialogActions>
-          {current && errors.size === 0 && optionErrors.size === 0 && <CopyMenu made={made} inputs={inputs} options={options} source={related ? source : undefined} />}
+          {current && errors.size === 0 && optionErrors.size === 0 && (
+            <CopyMenu build={build} inputs={inputs} options={options} source={related ? source : undefined} />
+          )}
           {cancel}
           <Button kind="primary" type="submit" disabled={sending}>
             {sending ? "Starting …" : "Launch"}
@@ -150,16 +157,16 @@ export function LaunchForm({ place, task, inputs, source, related, onLaunched, c
 
 type Texts = readonly [inputs: string, options: string];
 
-/** What is different from the run that this one is made of. */
+/** The changes from the source run. */
 function Changes({ name, before, after, count }: { readonly name: string; readonly before: Texts; readonly after: Texts; readonly count: number }) {
   const inputs = useDeferredValue(after[0]);
   const options = useDeferredValue(after[1]);
   const same = before[0] === inputs && before[1] === options;
   return (
     <section aria-label={`Changes from ${name}`} className={css["inputs"]} data-testid="changes">
-      <h2>What changes from {name}</h2>
+      <h2>Changes from {name}</h2>
       {same ? (
-        <p className={css["about"]}>Nothing: it is run again as it was.</p>
+        <p className={css["about"]}>No changes: same inputs and options.</p>
       ) : (
         <>
           {before[0] !== inputs && <Diff label={count === 0 ? "Inputs" : `Inputs, ${count} changed`} before={before[0]} after={inputs} />}

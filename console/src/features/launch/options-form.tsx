@@ -12,20 +12,28 @@ export interface OptionsFormProps {
   readonly onChange: (options: Options) => void;
 }
 
-/** Asks how a run is to be run. */
+/** Edits the options of a run. */
 export function OptionsForm({ options, errors, onChange }: OptionsFormProps) {
   const set = <K extends keyof Options>(key: K, value: Options[K]) => onChange({ ...options, [key]: value });
   return (
     <div className={css["inputs"]}>
       <div className={css["options"]}>
-        <Field label="Run name" hint="Empty for a name that is made." error={errors.get("name")}>
+        <Field label="Run name" hint="Leave empty to generate one." error={errors.get("name")}>
           {(control) => <Input {...control} maxLength={30} autoComplete="off" value={options.name} onChange={(event) => set("name", event.target.value)} />}
         </Field>
         <QueueField queue={options.queue} onChange={(queue) => set("queue", queue)} />
-        <Field label="Actions at once" hint="How many of the run's actions may be under way. Empty for no limit." error={errors.get("concurrency")}>
-          {(control) => <Input {...control} inputMode="numeric" autoComplete="off" value={options.concurrency} onChange={(event) => set("concurrency", event.target.value)} />}
+        <Field label="Max parallel actions" hint="Leave empty for no limit." error={errors.get("concurrency")}>
+          {(control) => (
+            <Input
+              {...control}
+              inputMode="numeric"
+              autoComplete="off"
+              value={options.concurrency}
+              onChange={(event) => set("concurrency", event.target.value)}
+            />
+          )}
         </Field>
-        <Field label="Cache scope" hint="Whose cached outputs count.">
+        <Field label="Cache scope" hint="Which cached results may be used.">
           {(control) => (
             <Select {...control} value={options.cacheScope} onChange={(event) => set("cacheScope", event.target.value === "place" ? "place" : "global")}>
               <option value="global">All projects and domains</option>
@@ -33,38 +41,60 @@ export function OptionsForm({ options, errors, onChange }: OptionsFormProps) {
             </Select>
           )}
         </Field>
-        <Field label="Interruptible nodes" hint="Cheap nodes that may be taken away.">
+        <Field label="Interruptible nodes" hint="Spot/preemptible nodes.">
           {(control) => (
             <Select {...control} value={options.interruptible} onChange={(event) => set("interruptible", event.target.value as Options["interruptible"])}>
-              <option value="task">As each task says</option>
+              <option value="task">Task setting</option>
               <option value="yes">Allowed</option>
               <option value="no">Not allowed</option>
             </Select>
           )}
         </Field>
-        <Field label="Service account" hint="Of Kubernetes. Empty for the usual one.">
-          {(control) => <Input {...control} autoComplete="off" value={options.serviceAccount} onChange={(event) => set("serviceAccount", event.target.value)} />}
+        <Field label="Service account" hint="Kubernetes service account. Leave empty for the default.">
+          {(control) => (
+            <Input {...control} autoComplete="off" value={options.serviceAccount} onChange={(event) => set("serviceAccount", event.target.value)} />
+          )}
         </Field>
-        <Field label="Raw data path" hint="Where tasks put files and tables. Empty for the usual place.">
-          {(control) => <Input {...control} autoComplete="off" placeholder="s3://bucket/path" value={options.rawData} onChange={(event) => set("rawData", event.target.value)} />}
+        <Field label="Raw data path" hint="Where tasks store files and tables. Leave empty for the default.">
+          {(control) => (
+            <Input
+              {...control}
+              autoComplete="off"
+              placeholder="s3://bucket/path"
+              value={options.rawData}
+              onChange={(event) => set("rawData", event.target.value)}
+            />
+          )}
         </Field>
       </div>
       <label className={css["check"]}>
         <input type="checkbox" checked={options.overwriteCache} onChange={(event) => set("overwriteCache", event.target.checked)} />
-        Run everything, and put the outputs over what the cache has
+        Ignore the cache and overwrite it
       </label>
-      <Pairs label="Labels" hint="By these, runs are found." pairs={options.labels} error={errors.get("labels")} onChange={(pairs) => set("labels", pairs)} />
-      <Pairs label="Environment variables" hint="Every task of the run sees them. They are no place for secrets." pairs={options.env} error={errors.get("env")} onChange={(pairs) => set("env", pairs)} />
-      <Pairs label="Annotations" hint="The pods get them." pairs={options.annotations} error={errors.get("annotations")} onChange={(pairs) => set("annotations", pairs)} />
+      <Pairs label="Labels" hint="Used to find runs." pairs={options.labels} error={errors.get("labels")} onChange={(pairs) => set("labels", pairs)} />
+      <Pairs
+        label="Environment variables"
+        hint="Set in every task of the run. Do not use them for secrets."
+        pairs={options.env}
+        error={errors.get("env")}
+        onChange={(pairs) => set("env", pairs)}
+      />
+      <Pairs
+        label="Annotations"
+        hint="Added to pods."
+        pairs={options.annotations}
+        error={errors.get("annotations")}
+        onChange={(pairs) => set("annotations", pairs)}
+      />
     </div>
   );
 }
 
-/** A queue out of those that there are; as text where they cannot be listed. */
+/** Selects a queue, or edits its name if queues cannot be listed. */
 function QueueField({ queue, onChange }: { readonly queue: string; readonly onChange: (queue: string) => void }) {
   const { data } = useQuery(InsightService.method.listQueues, {});
   const queues = data?.queues ?? [];
-  const hint = "Empty for that of the task or the project.";
+  const hint = "Leave empty for the queue of the task or project.";
   if (!data) {
     return (
       <Field label="Queue" hint={hint}>
@@ -77,13 +107,13 @@ function QueueField({ queue, onChange }: { readonly queue: string; readonly onCh
     <Field label="Queue" hint={hint}>
       {(control) => (
         <Select {...control} value={queue} onChange={(event) => onChange(event.target.value)}>
-          <option value="">The usual one</option>
-          {!known && <option value={queue}>{queue} (not there)</option>}
+          <option value="">Default</option>
+          {!known && <option value={queue}>{queue} (not found)</option>}
           {queues
             .filter(({ name }) => name !== "")
             .map(({ name, actions, depth }) => (
               <option key={name} value={name}>
-                {name}: {count(actions)} under way, {count(depth)} waiting
+                {name}: {count(actions)} active, {count(depth)} waiting
               </option>
             ))}
         </Select>

@@ -1,9 +1,10 @@
+// @vitest-environment happy-dom
 import { create, equals } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { RelationType } from "@gen/flyteidl2/common/run_pb.js";
 import { CacheLookupScope, RunSpecSchema } from "@gen/flyteidl2/task/run_pb.js";
 import { TaskSpecSchema } from "@gen/flyteidl2/task/task_definition_pb.js";
-import { relatedSpec } from "./again";
+import { relatedSpec } from "./related-run";
 import { checkOptions, optionsOf, runSpecOf } from "./options";
 import { newRunName, wrongRunName } from "./run-name";
 import { Names } from "./submit";
@@ -11,7 +12,12 @@ import { Names } from "./submit";
 const full = create(RunSpecSchema, {
   labels: { values: { team: "blue" } },
   annotations: { values: { note: "x" } },
-  envs: { values: [{ key: "A", value: "1" }, { key: "_F_SYS_PATH", value: "./" }] },
+  envs: {
+    values: [
+      { key: "A", value: "1" },
+      { key: "_F_SYS_PATH", value: "./" },
+    ],
+  },
   interruptible: false,
   queue: "gpu",
   rawDataStorage: { rawDataPrefix: "s3://b/raw" },
@@ -26,15 +32,39 @@ describe("options", () => {
   it("of nothing are those of other clients", () => {
     const spec = runSpecOf(optionsOf(undefined), undefined);
     expect(spec.cacheConfig?.cacheLookupScope).toBe(CacheLookupScope.GLOBAL);
-    expect([spec.interruptible, spec.securityContext, spec.rawDataStorage, spec.queue, spec.maxActionConcurrency]).toEqual([undefined, undefined, undefined, "", 0]);
+    expect([spec.interruptible, spec.securityContext, spec.rawDataStorage, spec.queue, spec.maxActionConcurrency]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      "",
+      0,
+    ]);
   });
   it("become the fields of a request", () => {
     const spec = runSpecOf(
-      { ...optionsOf(full), labels: [["a ", "b"], ["", ""]], queue: "", concurrency: "8", overwriteCache: true, interruptible: "yes", serviceAccount: "other", rawData: "" },
+      {
+        ...optionsOf(full),
+        labels: [
+          ["a ", "b"],
+          ["", ""],
+        ],
+        queue: "",
+        concurrency: "8",
+        overwriteCache: true,
+        interruptible: "yes",
+        serviceAccount: "other",
+        rawData: "",
+      },
       full,
     );
     expect(spec.labels?.values).toEqual({ a: "b" });
-    expect([spec.queue, spec.maxActionConcurrency, spec.cacheConfig?.overwriteCache, spec.interruptible, spec.rawDataStorage]).toEqual(["", 8, true, true, undefined]);
+    expect([spec.queue, spec.maxActionConcurrency, spec.cacheConfig?.overwriteCache, spec.interruptible, spec.rawDataStorage]).toEqual([
+      "",
+      8,
+      true,
+      true,
+      undefined,
+    ]);
     expect(spec.securityContext?.runAs).toMatchObject({ k8sServiceAccount: "other", iamRole: "role" });
     expect(full.securityContext?.runAs?.k8sServiceAccount).toBe("me");
   });
@@ -44,7 +74,17 @@ describe("options", () => {
     expect([spec.relation, spec.recover]).toEqual([undefined, undefined]);
   });
   it("are refused by name", () => {
-    const wrong = checkOptions({ ...optionsOf(undefined), name: "Run", concurrency: "1", labels: [["a", "1"], ["a", "2"]], env: [["1x", ""]], annotations: [["", "v"]] });
+    const wrong = checkOptions({
+      ...optionsOf(undefined),
+      name: "Run",
+      concurrency: "1",
+      labels: [
+        ["a", "1"],
+        ["a", "2"],
+      ],
+      env: [["1x", ""]],
+      annotations: [["", "v"]],
+    });
     expect([...wrong.keys()].sort()).toEqual(["annotations", "concurrency", "env", "labels", "name"]);
   });
 });

@@ -1,20 +1,29 @@
 import { clone, create } from "@bufbuild/protobuf";
 import { IdentitySchema, SecurityContextSchema } from "@gen/flyteidl2/core/security_pb.js";
-import { AnnotationsSchema, CacheConfigSchema, CacheLookupScope, EnvsSchema, LabelsSchema, RawDataStorageSchema, RunSpecSchema, type RunSpec } from "@gen/flyteidl2/task/run_pb.js";
+import {
+  AnnotationsSchema,
+  CacheConfigSchema,
+  CacheLookupScope,
+  EnvsSchema,
+  LabelsSchema,
+  RawDataStorageSchema,
+  RunSpecSchema,
+  type RunSpec,
+} from "@gen/flyteidl2/task/run_pb.js";
 import { wrongRunName } from "./run-name";
 
 export type Pair = readonly [key: string, value: string];
 
-/** How a run is to be run, as a person gives it. */
+/** The options of a run, as edited in the form. */
 export interface Options {
-  /** Empty for a name that is made. */
+  /** Empty to generate one. */
   readonly name: string;
   readonly labels: readonly Pair[];
   readonly annotations: readonly Pair[];
   readonly env: readonly Pair[];
   /** Empty for the queue of the task or of the project. */
   readonly queue: string;
-  /** How many actions may be under way at once, in digits; empty for no limit. */
+  /** The maximum number of parallel actions, as digits; empty for no limit. */
   readonly concurrency: string;
   readonly overwriteCache: boolean;
   readonly cacheScope: CacheScope;
@@ -24,10 +33,10 @@ export interface Options {
 }
 
 export type CacheScope = "global" | "place";
-/** Whether nodes may be taken away: as the task says, or always, or never. */
+/** Whether nodes may be preemptible: as the task is set, always or never. */
 export type Interruptible = "task" | "yes" | "no";
 
-/** The options of a spec; of none, those with which clients start. */
+/** The options of a spec; without one, the defaults of clients. */
 export function optionsOf(spec: RunSpec | undefined): Options {
   const pairs = (values: Readonly<Record<string, string>> | undefined): Pair[] => Object.entries(values ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   return {
@@ -46,30 +55,30 @@ export function optionsOf(spec: RunSpec | undefined): Options {
   };
 }
 
-/** What is wrong, by the name of the option. */
+/** Errors by the name of the option. */
 export function checkOptions(options: Options): ReadonlyMap<string, string> {
   const errors = new Map<string, string>();
   const name = options.name.trim();
   if (name && wrongRunName(name)) errors.set("name", wrongRunName(name));
   const concurrency = options.concurrency.trim();
   if (concurrency && (!/^\d+$/.test(concurrency) || Number(concurrency) < 2 || Number(concurrency) > 2 ** 30)) {
-    errors.set("concurrency", "A limit is a whole number from 2; leave it empty for none.");
+    errors.set("concurrency", "Enter a whole number from 2, or leave it empty for no limit.");
   }
   for (const key of ["labels", "annotations", "env"] as const) {
     const names = options[key].map(([one]) => one.trim());
-    if (names.some((one, at) => one === "" && options[key][at]?.[1] !== "")) errors.set(key, "Each value needs a name.");
+    if (names.some((one, at) => one === "" && options[key][at]?.[1] !== "")) errors.set(key, "Enter a name for every value.");
     const twice = names.find((one, at) => one !== "" && names.indexOf(one) !== at);
-    if (twice !== undefined) errors.set(key, `${twice} is there twice.`);
+    if (twice !== undefined) errors.set(key, `Duplicate name ${twice}.`);
   }
   const variable = options.env.find(([key]) => key.trim() !== "" && !/^[A-Za-z_][A-Za-z0-9_]*$/.test(key.trim()));
-  if (variable) errors.set("env", `${variable[0]} is no name of an environment variable.`);
+  if (variable) errors.set("env", `“${variable[0]}” is not a valid name of an environment variable. Use letters, digits and underscores.`);
   return errors;
 }
 
-/** The spec of a run with these options. What a form does not ask for is kept from the base. */
+/** The spec of a run with these options. Fields that the form does not edit are kept from the base. */
 export function runSpecOf(options: Options, base: RunSpec | undefined): RunSpec {
   const spec = base ? clone(RunSpecSchema, base) : create(RunSpecSchema);
-  // Where a run came from is said anew for each; these fields are the source's own.
+  // The relations belong to the source run only.
   delete spec.relation;
   delete spec.relatedTo; // eslint-disable-line @typescript-eslint/no-deprecated -- older clients wrote it
   delete spec.recover;
@@ -80,7 +89,12 @@ export function runSpecOf(options: Options, base: RunSpec | undefined): RunSpec 
   spec.queue = options.queue.trim();
   spec.maxActionConcurrency = Number(options.concurrency.trim() || 0);
   spec.overwriteCache = options.overwriteCache; // eslint-disable-line @typescript-eslint/no-deprecated -- clients write both
-  const scope = options.cacheScope === "global" ? CacheLookupScope.GLOBAL : base?.cacheConfig?.cacheLookupScope === CacheLookupScope.UNSPECIFIED ? CacheLookupScope.UNSPECIFIED : CacheLookupScope.PROJECT_DOMAIN;
+  const scope =
+    options.cacheScope === "global"
+      ? CacheLookupScope.GLOBAL
+      : base?.cacheConfig?.cacheLookupScope === CacheLookupScope.UNSPECIFIED
+        ? CacheLookupScope.UNSPECIFIED
+        : CacheLookupScope.PROJECT_DOMAIN;
   spec.cacheConfig = create(CacheConfigSchema, { overwriteCache: options.overwriteCache, cacheLookupScope: scope });
   if (options.interruptible === "task") delete spec.interruptible;
   else spec.interruptible = options.interruptible === "yes";
@@ -96,7 +110,7 @@ export function runSpecOf(options: Options, base: RunSpec | undefined): RunSpec 
   return spec;
 }
 
-/** The options as lines, to show what changed. */
+/** The options as lines of text, to compare them. */
 export function optionLines(options: Options): string {
   const lines: string[] = [];
   const say = (name: string, value: string) => value !== "" && lines.push(`${name}: ${value}`);
@@ -105,7 +119,7 @@ export function optionLines(options: Options): string {
   for (const [key, value] of options.annotations) say(`annotation ${key}`, JSON.stringify(value));
   for (const [key, value] of options.env) say(`env ${key}`, JSON.stringify(value));
   say("queue", options.queue.trim());
-  say("actions at once", options.concurrency.trim());
+  say("max parallel actions", options.concurrency.trim());
   say("cache", options.overwriteCache ? "overwrite" : "");
   say("cache scope", options.cacheScope === "global" ? "all projects" : "project and domain");
   say("interruptible", options.interruptible === "task" ? "" : options.interruptible);

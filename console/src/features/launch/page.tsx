@@ -6,7 +6,7 @@ import { LaunchForm } from "./launch-form";
 import { useSource, useTaskInputs } from "./use-inputs";
 import css from "./page.module.css";
 
-/** Starts a deployed task: the address says which, and perhaps from which run its inputs and options come. */
+/** Launches a deployed task. The URL names the task and optionally a source run for inputs and options. */
 export function LaunchPage() {
   const { project = "", domain = "" } = useParams({ strict: false });
   const { task, version, from } = useSearch({ from: "/domain/$domain/project/$project/launch" });
@@ -23,14 +23,14 @@ export function LaunchPage() {
   const ready = from === undefined || source.data !== undefined;
   const inputs = useTaskInputs(`${project}/${domain}/${id.name}/${id.version}`, details.data?.details?.spec, source.data?.source, ready);
   const error = latest.error ?? details.error ?? source.error ?? inputs.error;
-  if (task === undefined) return <Empty title="No task is chosen" />;
+  if (task === undefined) return <Empty title="No task selected" />;
   return (
     <div className={css["page"]}>
       <h1>Launch {task}</h1>
       {chosen !== undefined && <p className={css["version"]}>Version {chosen}</p>}
       {error && <ProblemNotice error={error} />}
-      {latest.data?.versions.length === 0 && <Empty title="This task has no version" />}
-      {!error && !inputs.data && latest.data?.versions.length !== 0 && <Loading what="the inputs" />}
+      {latest.data?.versions.length === 0 && <Empty title="Task not found" />}
+      {!error && !inputs.data && latest.data?.versions.length !== 0 && <Loading what="inputs" />}
       {inputs.data && (
         <LaunchForm
           key={`${id.name}/${id.version}/${from ?? ""}`}

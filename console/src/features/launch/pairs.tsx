@@ -13,7 +13,7 @@ export interface PairsProps {
   readonly onChange: (pairs: readonly Pair[]) => void;
 }
 
-/** Asks for names with values, such as labels. */
+/** Edits names with values, such as labels. */
 export function Pairs({ label, hint, pairs, error, onChange }: PairsProps) {
   const id = useId();
   return (
@@ -24,8 +24,20 @@ export function Pairs({ label, hint, pairs, error, onChange }: PairsProps) {
       </p>
       {pairs.map(([key, value], at) => (
         <div key={at} className={css["pair"]}>
-          <Input aria-label={`${label}: name ${at + 1}`} placeholder="Name" autoComplete="off" value={key} onChange={(event) => onChange(pairs.with(at, [event.target.value, value]))} />
-          <Input aria-label={`${label}: value ${at + 1}`} placeholder="Value" autoComplete="off" value={value} onChange={(event) => onChange(pairs.with(at, [key, event.target.value]))} />
+          <Input
+            aria-label={`${label}: name ${at + 1}`}
+            placeholder="Name"
+            autoComplete="off"
+            value={key}
+            onChange={(event) => onChange(pairs.with(at, [event.target.value, value]))}
+          />
+          <Input
+            aria-label={`${label}: value ${at + 1}`}
+            placeholder="Value"
+            autoComplete="off"
+            value={value}
+            onChange={(event) => onChange(pairs.with(at, [key, event.target.value]))}
+          />
           <IconButton small label={`Remove ${key || `row ${at + 1}`}`} onClick={() => onChange(pairs.filter((_, one) => one !== at))}>
             <X size={14} aria-hidden />
           </IconButton>

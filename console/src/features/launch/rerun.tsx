@@ -10,13 +10,13 @@ const LaunchForm = lazy(() => import("./launch-form").then((m) => ({ default: m.
 
 export interface RerunDialogProps {
   readonly run: RunName;
-  /** An action whose task is to be run by itself, with the inputs that it had; the whole run when unset or a0. */
+  /** The action to rerun alone, with its inputs; the whole run if unset or a0. */
   readonly action?: string | undefined;
   readonly open: boolean;
   readonly onClose: () => void;
 }
 
-/** Runs a run again, as it was or with other inputs and options, and goes to the new one. */
+/** Reruns a run with the same or changed inputs and options, and opens the new run. */
 export function RerunDialog({ run, action, open, onClose }: RerunDialogProps) {
   const part = action === undefined || action === "a0" ? undefined : action;
   return (
@@ -24,8 +24,8 @@ export function RerunDialog({ run, action, open, onClose }: RerunDialogProps) {
       open={open}
       onClose={onClose}
       wide
-      title={part === undefined ? `Run ${run.name} again` : `Run ${part} of ${run.name} by itself`}
-      description="A new run of the same code. Everything runs again, but for what the cache has."
+      title={part === undefined ? `Rerun ${run.name}` : `Rerun ${part} of ${run.name} only`}
+      description="Creates a new run of the same code. Cached results are used where available."
     >
       <Content run={run} action={part} onClose={onClose} />
     </Dialog>
@@ -36,9 +36,9 @@ function Content({ run, action, onClose }: Omit<RerunDialogProps, "open">) {
   const navigate = useNavigate();
   const { data, error, refetch } = useSource(run, action);
   if (error) return <ProblemNotice error={error} retry={() => void refetch()} />;
-  if (!data) return <Loading what="the inputs" />;
+  if (!data) return <Loading what="inputs" />;
   return (
-    <Suspense fallback={<Loading what="the form" />}>
+    <Suspense fallback={<Loading what="form" />}>
       <LaunchForm
         place={{ project: run.project, domain: run.domain }}
         task={{ case: "taskSpec", value: data.source.spec }}

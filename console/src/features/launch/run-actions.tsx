@@ -6,7 +6,7 @@ import { useCommands } from "@/app/commands";
 import { Button } from "@/design/button";
 import { Menu, MenuItem } from "@/design/menu";
 import { isLive, isTerminal } from "@/design/phases";
-import { useTell } from "@/design/toast";
+import { useNotify } from "@/design/toast";
 import { asCliRerun, asPythonRerun, shellWord } from "@/features/action/copy-as";
 import { none, type RunModel } from "@/features/run/model/run-model";
 import type { RunName } from "@/features/run/model/use-run-model";
@@ -19,11 +19,11 @@ type Open = "abort" | "rerun" | "recover";
 export interface RunActionsProps {
   readonly run: RunName;
   readonly phase: ActionPhase;
-  /** Knows what the actions are called. */
+  /** For the display names of the actions. */
   readonly model: RunModel;
 }
 
-/** What can be done with a run in this phase: stop it, run it again, or run again what has no result; here, or by other means. */
+/** The buttons and the menu of a run, depending on its phase. */
 export function RunActions({ run, phase, model }: RunActionsProps) {
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
@@ -60,13 +60,13 @@ export function RunActions({ run, phase, model }: RunActionsProps) {
 
 function More({ run, recoverable, live }: { readonly run: RunName; readonly recoverable: boolean; readonly live: boolean }) {
   const navigate = useNavigate();
-  const tell = useTell();
+  const notify = useNotify();
   const root = { run, name: "a0" };
   const place = `--project ${shellWord(run.project)} --domain ${shellWord(run.domain)}`;
   const copy = (text: string, what: string) => () =>
     void navigator.clipboard.writeText(text).then(
-      () => tell("good", `Copied: ${what}`),
-      () => tell("danger", "The browser does not let the console copy"),
+      () => notify("good", `Copied: ${what}`),
+      () => notify("danger", "The browser blocked copying"),
     );
   return (
     <Menu
@@ -77,13 +77,17 @@ function More({ run, recoverable, live }: { readonly run: RunName; readonly reco
         </Button>
       }
     >
-      <MenuItem onSelect={() => void navigate({ to: "/domain/$domain/project/$project/compare", params: { project: run.project, domain: run.domain }, search: { a: run.name } })}>
+      <MenuItem
+        onSelect={() =>
+          void navigate({ to: "/domain/$domain/project/$project/compare", params: { project: run.project, domain: run.domain }, search: { a: run.name } })
+        }
+      >
         Compare with another run …
       </MenuItem>
-      <MenuItem onSelect={copy(asCliRerun(root, []), "a command that runs it again")}>Copy the command: rerun</MenuItem>
-      <MenuItem onSelect={copy(asPythonRerun(root, []), "a program that runs it again")}>Copy Python: rerun</MenuItem>
-      {recoverable && <MenuItem onSelect={copy(`flyte rerun ${place} ${shellWord(run.name)} --recover`, "a command that recovers it")}>Copy the command: recover</MenuItem>}
-      {live && <MenuItem onSelect={copy(`flyte abort run ${place} ${shellWord(run.name)}`, "a command that aborts it")}>Copy the command: abort</MenuItem>}
+      <MenuItem onSelect={copy(asCliRerun(root, []), "command to rerun")}>Copy command: rerun</MenuItem>
+      <MenuItem onSelect={copy(asPythonRerun(root, []), "Python program to rerun")}>Copy Python: rerun</MenuItem>
+      {recoverable && <MenuItem onSelect={copy(`flyte rerun ${place} ${shellWord(run.name)} --recover`, "command to recover")}>Copy command: recover</MenuItem>}
+      {live && <MenuItem onSelect={copy(`flyte abort run ${place} ${shellWord(run.name)}`, "command to abort")}>Copy command: abort</MenuItem>}
     </Menu>
   );
 }

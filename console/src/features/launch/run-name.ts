@@ -1,21 +1,21 @@
-// Without vowels and what is mistaken for something else, so that no name says anything.
+// Without vowels and ambiguous characters, so that no words appear.
 const letters = "bcdfghjklmnpqrstvwxz2456789";
 
-/** A name for a run that no other has, in the form of the server's own. */
+/** A unique name for a run, in the format of the server. */
 export function newRunName(): string {
   let name = "r";
   while (name.length < 20) {
     for (const byte of crypto.getRandomValues(new Uint8Array(32))) {
-      // Bytes beyond the last whole multiple would make the first letters more likely.
+      // Skip bytes beyond the last multiple, which would favour the first letters.
       if (byte < 256 - (256 % letters.length) && name.length < 20) name += letters[byte % letters.length] ?? "";
     }
   }
   return name;
 }
 
-/** What is wrong with a name that a person chose; empty when nothing is. */
+/** The error of a run name; empty if it is valid. */
 export function wrongRunName(name: string): string {
-  if (name.length > 30) return "A name has at most 30 characters.";
-  if (!/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name)) return "A name has lower case letters, digits and dashes, begins with a letter and does not end with a dash.";
+  if (name.length > 30) return "Use at most 30 characters.";
+  if (!/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name)) return "Use lower case letters, digits and dashes. Start with a letter, and do not end with a dash.";
   return "";
 }

@@ -1,19 +1,19 @@
-/** What the address of the launch page says beside its place. */
+/** The URL parameters of the launch page. */
 export interface LaunchSearch {
   /** The task. */
   readonly task?: string;
-  /** Its version; the latest when unset. */
+  /** Its version; the latest if unset. */
   readonly version?: string;
-  /** A run of the same project and domain whose inputs and options the form starts with. */
+  /** A run of the same project and domain that provides the initial inputs and options. */
   readonly from?: string;
 }
 
-/** Takes what it knows of an address, and drops the rest. */
+/** Parses the parameters and drops unknown ones. */
 export function LaunchSearch(search: Record<string, unknown>): LaunchSearch {
   return { ...text(search, "task"), ...text(search, "version"), ...text(search, "from") };
 }
 
-// A version or a name of digits alone is a number to who reads addresses.
+// The router parses a version or a name of digits only as a number.
 const text = <K extends string>(search: Record<string, unknown>, key: K): Partial<Record<K, string>> => {
   const value = search[key];
   return (typeof value === "string" || typeof value === "number") && value !== "" ? ({ [key]: String(value) } as Record<K, string>) : {};

@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Input } from "./form/inputs";
 
-/** What the server says is wrong with inputs, by their paths: it names values.x[2].y and then the reason. */
+/** Parses the errors of inputs by path from a server error, which names values.x[2].y and then the reason. */
 export function fieldErrors(error: unknown, inputs: readonly Input[]): ReadonlyMap<string, string> {
   const { code, rawMessage } = ConnectError.from(error);
   const found = new Map<string, string>();

@@ -3,10 +3,10 @@ import { SimpleType, type LiteralType } from "@gen/flyteidl2/core/types_pb.js";
 import type { EventPayloadSchema } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import { parseFloating, parseInteger } from "./form/text";
 
-/** What a condition can be answered with. */
+/** The types of answers that the form supports. */
 export type AnswerKind = "boolean" | "integer" | "float" | "text";
 
-/** The kind of answer that a condition wants; undefined for one that cannot be given by hand. */
+/** The type of answer of a condition; undefined if the form does not support it. */
 export function answerKind(type: LiteralType | undefined): AnswerKind | undefined {
   if (type?.type.case !== "simple") return undefined;
   switch (type.type.value) {
@@ -25,7 +25,7 @@ export function answerKind(type: LiteralType | undefined): AnswerKind | undefine
 
 type Payload = MessageInitShape<typeof EventPayloadSchema>;
 
-/** The payload of a signal, or what is wrong with the text. */
+/** The payload of a signal, or the error of the text. */
 export function payloadOf(kind: AnswerKind, text: string): { readonly payload: Payload } | { readonly error: string } {
   switch (kind) {
     case "boolean":
@@ -33,11 +33,11 @@ export function payloadOf(kind: AnswerKind, text: string): { readonly payload: P
       return { payload: { value: { case: "boolValue", value: text === "true" } } };
     case "integer": {
       const digits = parseInteger(text);
-      return digits === undefined ? { error: "It has to be a whole number of at most 64 bits." } : { payload: { value: { case: "intValue", value: BigInt(digits) } } };
+      return digits === undefined ? { error: "Enter a whole number." } : { payload: { value: { case: "intValue", value: BigInt(digits) } } };
     }
     case "float": {
       const value = parseFloating(text);
-      return value === undefined ? { error: "It has to be a number." } : { payload: { value: { case: "floatValue", value } } };
+      return value === undefined ? { error: "Enter a number." } : { payload: { value: { case: "floatValue", value } } };
     }
     case "text":
       return { payload: { value: { case: "stringValue", value: text } } };

@@ -5,7 +5,7 @@ import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import { Button } from "@/design/button";
 import { Field, Input, TextArea } from "@/design/field";
 import { ProblemNotice } from "@/design/notice";
-import { useTell } from "@/design/toast";
+import { useNotify } from "@/design/toast";
 import type { RunName } from "@/features/run/model/use-run-model";
 import { answerKind, payloadOf, type AnswerKind } from "./signal-value";
 import css from "./signal.module.css";
@@ -17,24 +17,24 @@ export interface SignalFormProps {
   /** The action whose code waits. */
   readonly parent: string;
   readonly condition: ConditionAction;
-  /** It has been answered. */
+  /** Called after the answer is sent. */
   readonly onDone?: (() => void) | undefined;
 }
 
-/** Gives a paused condition its value. */
+/** The form to answer a paused condition. */
 export function SignalForm({ condition, ...rest }: SignalFormProps) {
   const kind = answerKind(condition.type);
-  if (kind === undefined) return <p>Its answer is of a type that only programs can give.</p>;
+  if (kind === undefined) return <p>The console cannot answer conditions of this type. Use the CLI or SDK.</p>;
   return <Answer {...rest} condition={condition} kind={kind} />;
 }
 
 function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProps & { readonly kind: AnswerKind }) {
-  const tell = useTell();
+  const notify = useNotify();
   const [text, setText] = useState("");
   const [wrong, setWrong] = useState("");
   const signal = useMutation(RunService.method.signalEvent, {
     onSuccess: () => {
-      tell("good", `${condition.name} is answered`);
+      notify("good", `Answered ${condition.name}`);
       onDone?.();
     },
   });
@@ -45,7 +45,11 @@ function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProp
       return;
     }
     setWrong("");
-    signal.mutate({ actionId: { run: { project: run.project, domain: run.domain, name: run.name }, name: action }, parentActionName: parent, payload: result.payload });
+    signal.mutate({
+      actionId: { run: { project: run.project, domain: run.domain, name: run.name }, name: action },
+      parentActionName: parent,
+      payload: result.payload,
+    });
   };
   return (
     <form
@@ -66,7 +70,13 @@ function Answer({ run, action, parent, condition, kind, onDone }: SignalFormProp
               kind === "text" ? (
                 <TextArea {...control} rows={2} value={text} onChange={(event) => setText(event.target.value)} />
               ) : (
-                <Input {...control} inputMode={kind === "integer" ? "numeric" : "decimal"} autoComplete="off" value={text} onChange={(event) => setText(event.target.value)} />
+                <Input
+                  {...control}
+                  inputMode={kind === "integer" ? "numeric" : "decimal"}
+                  autoComplete="off"
+                  value={text}
+                  onChange={(event) => setText(event.target.value)}
+                />
               )
             }
           </Field>

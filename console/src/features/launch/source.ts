@@ -6,7 +6,7 @@ import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import { client } from "@/api/transport";
 import type { RunName } from "@/features/run/model/use-run-model";
 
-/** What a run, or one of its actions, ran: enough to run it again. */
+/** The specs and inputs of a run or action, as needed for a rerun. */
 export interface Source {
   readonly run: RunName;
   readonly action: string;
@@ -15,7 +15,7 @@ export interface Source {
   readonly inputs: Inputs | undefined;
 }
 
-/** Reads what an action of a run ran; the root's is the run's own. */
+/** Reads the source of an action, by default the root action. */
 export async function sourceOfRun(run: RunName, action = "a0", signal?: AbortSignal): Promise<Source> {
   const runId = { project: run.project, domain: run.domain, name: run.name };
   const actionId = { run: runId, name: action };
@@ -26,6 +26,6 @@ export async function sourceOfRun(run: RunName, action = "a0", signal?: AbortSig
     client(DataProxyService).getActionData({ actionId }, options),
   ]);
   const ran = one ? one.details : details.details?.action;
-  if (ran?.spec.case !== "task") throw new Error(`${action} of ${run.name} is no task, and cannot be run by itself`);
+  if (ran?.spec.case !== "task") throw new Error(`Action ${action} of run ${run.name} is not a task and cannot be rerun alone.`);
   return { run, action, spec: ran.spec.value, runSpec: details.details?.runSpec, inputs: data.inputs };
 }

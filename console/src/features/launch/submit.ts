@@ -9,10 +9,10 @@ import type { Place } from "@/app/place";
 import type { RunName } from "@/features/run/model/use-run-model";
 import { newRunName } from "./run-name";
 
-/** A run that is to be made. */
+/** A run to create. */
 export interface Launch {
   readonly place: Place;
-  /** Empty for one that is made. */
+  /** Empty to generate one. */
   readonly name: string;
   readonly task: Task;
   readonly inputs: Inputs;
@@ -23,8 +23,7 @@ type Init = MessageInitShape<typeof UploadInputsRequestSchema>["task"];
 export type Task = Extract<NonNullable<Init>, { case: "taskId" | "taskSpec" }>;
 
 /**
- * The names of runs that were asked for. The same request gets the same name again, so that one that was sent twice, because nobody
- * knows whether the first arrived, makes one run.
+ * Generates run names. The same request gets the same name, so that a retry after a lost response does not create a second run.
  */
 export class Names {
   #content = "";
@@ -39,7 +38,7 @@ export class Names {
   }
 }
 
-/** Stores the inputs, makes the run, and says its name. */
+/** Uploads the inputs and creates the run. */
 export async function submit({ place, name, task, inputs, runSpec }: Launch, names: Names): Promise<RunName> {
   const { offloadedInputData } = await client(DataProxyService).uploadInputs({
     id: { case: "projectId", value: { name: place.project, domain: place.domain } },
@@ -47,8 +46,13 @@ export async function submit({ place, name, task, inputs, runSpec }: Launch, nam
     inputs,
     baseDir: runSpec.runBaseDir,
   });
-  if (!offloadedInputData) throw new Error("The server did not say where it stored the inputs");
-  const request = create(CreateRunRequestSchema, { task, inputWrapper: { case: "offloadedInputData", value: offloadedInputData }, runSpec, source: RunSource.WEB });
+  if (!offloadedInputData) throw new Error("The server returned no location of the inputs. Check the server log.");
+  const request = create(CreateRunRequestSchema, {
+    task,
+    inputWrapper: { case: "offloadedInputData", value: offloadedInputData },
+    runSpec,
+    source: RunSource.WEB,
+  });
   const chosen = name || names.for(`${place.project}/${place.domain} ${toJsonString(CreateRunRequestSchema, request)}`);
   request.id = create(CreateRunRequestSchema, { id: { case: "runId", value: { ...place, name: chosen } } }).id;
   const { run } = await client(RunService).createRun(request);

@@ -4,12 +4,12 @@ import type { RunName } from "@/features/run/model/use-run-model";
 import { loadInputs } from "./form/inputs";
 import { sourceOfRun } from "./source";
 
-/** Reads what a run ran, and its inputs as a form asks for them. */
+/** Loads the source of a run, and its inputs for the form. */
 export function useSource(run: RunName | undefined, action = "a0") {
   return useQuery({
     queryKey: ["launch-source", run, action],
     queryFn: async ({ signal }) => {
-      if (!run) throw new Error("no run is asked for");
+      if (!run) throw new Error("no run is selected");
       const source = await sourceOfRun(run, action, signal);
       return { source, inputs: await loadInputs(source.spec, source.inputs?.literals ?? [], signal) };
     },
@@ -18,12 +18,12 @@ export function useSource(run: RunName | undefined, action = "a0") {
   });
 }
 
-/** The inputs of a task, with its defaults, or with the values of a run where it has them. */
+/** Loads the inputs of a task, with the values of a source run or the defaults. */
 export function useTaskInputs(key: string, spec: TaskSpec | undefined, from: Awaited<ReturnType<typeof sourceOfRun>> | undefined, ready: boolean) {
   return useQuery({
     queryKey: ["launch-inputs", key, from?.run, from?.action],
     queryFn: ({ signal }) => {
-      if (!spec) throw new Error("no task is asked for");
+      if (!spec) throw new Error("no task is selected");
       return loadInputs(spec, from?.inputs?.literals ?? [], signal);
     },
     enabled: ready && spec !== undefined,

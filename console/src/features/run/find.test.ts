@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
-import { find, firstFailure, wantedOf } from "./find";
+import { find, firstFailure, filterOf } from "./find";
 import { modelOf } from "./model/run-model.fixture";
 
 const failed = ActionPhase.FAILED;
@@ -18,12 +18,15 @@ it("finds the failure that explains the others", () => {
 });
 
 it("wants everything when nothing is said, and ignores phases that it does not know", () => {
-  expect(find(model, wantedOf({ q: " ", phases: "no-such" }))).toBeUndefined();
+  expect(find(model, filterOf({ q: " ", phases: "no-such" }))).toBeUndefined();
 });
 
 it("tells what matches from what leads to it", () => {
-  const found = find(model, wantedOf({ phases: "timed-out" }));
-  const names = (test: ((row: number) => boolean) | undefined) => Array.from({ length: model.size }, (_, row) => row).filter((row) => test?.(row)).map((row) => model.name(row));
+  const found = find(model, filterOf({ phases: "timed-out" }));
+  const names = (test: ((row: number) => boolean) | undefined) =>
+    Array.from({ length: model.size }, (_, row) => row)
+      .filter((row) => test?.(row))
+      .map((row) => model.name(row));
   expect(found?.count).toBe(1);
   expect(names(found?.matches)).toEqual(["cause"]);
   expect(names(found?.shown)).toEqual(["a0", "parent", "cause"]);

@@ -2,8 +2,8 @@ import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { isFailure, phaseOfKey } from "@/design/phases";
 import { none, type RunModel } from "./model/run-model";
 
-/** What is looked for among the actions of a run. */
-export interface Wanted {
+/** The filter of the actions of a run. */
+export interface ActionFilter {
   /** In the title, the name or the group; empty for all. */
   readonly text: string;
   /** Any of these; empty for all. */
@@ -11,45 +11,43 @@ export interface Wanted {
 }
 
 export interface Found {
-  /** How many actions are what is looked for. */
+  /** The number of matching actions. */
   readonly count: number;
-  /** Whether the action is to be seen: it is looked for, or leads to one that is. */
+  /** Whether the action matches, or has a descendant that does. */
   readonly shown: (row: number) => boolean;
-  /** Whether it is looked for itself. */
+  /** Whether the action itself matches. */
   readonly matches: (row: number) => boolean;
 }
 
-
-
-/** Reads what the address says. */
-export function wantedOf(search: { readonly q?: string; readonly phases?: string }): Wanted {
+/** The filter of the URL parameters. */
+export function filterOf(search: { readonly q?: string; readonly phases?: string }): ActionFilter {
   const phases = (search.phases ?? "").split(",").map(phaseOfKey);
   return { text: (search.q ?? "").trim().toLowerCase(), phases: new Set(phases.filter((phase) => phase !== undefined)) };
 }
 
-/** Finds actions by text and phase; undefined when everything is wanted. */
-export function find(model: RunModel, wanted: Wanted): Found | undefined {
-  if (wanted.text === "" && wanted.phases.size === 0) return undefined;
+/** Finds actions by text and phase; undefined without a filter. */
+export function find(model: RunModel, filter: ActionFilter): Found | undefined {
+  if (filter.text === "" && filter.phases.size === 0) return undefined;
   const marks = new Uint8Array(model.size);
   let count = 0;
   for (let row = model.size - 1; row >= 0; row--) {
-    if (hits(model, row, wanted)) {
+    if (matches(model, row, filter)) {
       marks[row] = 2;
       count++;
     }
     const parent = model.parent(row);
     if (marks[row] !== 0 && parent !== none && marks[parent] === 0) marks[parent] = 1;
   }
-  // Rows that came later are seen with the next look.
+  // Rows that are added later are found by the next call.
   return { count, shown: (row) => (marks[row] ?? 0) > 0, matches: (row) => marks[row] === 2 };
 }
 
-function hits(model: RunModel, row: number, { text, phases }: Wanted): boolean {
+function matches(model: RunModel, row: number, { text, phases }: ActionFilter): boolean {
   if (phases.size > 0 && !phases.has(model.phase(row))) return false;
   return text === "" || [model.title(row), model.name(row), model.group(row)].some((words) => words.toLowerCase().includes(text));
 }
 
-/** The action that failed first of those that no failed child explains: where to look. */
+/** The first action that failed without a failed child, which is the likely cause. */
 export function firstFailure(model: RunModel): number {
   let first = none;
   const explained = new Uint8Array(model.size);

@@ -7,9 +7,9 @@ import { Loading, ProblemNotice } from "@/design/notice";
 import { isFailure, lookOf } from "@/design/phases";
 import { Split } from "@/design/split";
 import { Tabs } from "@/design/tabs";
-import type { PanelChange } from "@/features/action/panel";
+import type { PanelChange } from "@/features/action/tab";
 import { RunActions } from "@/features/launch/run-actions";
-import { find, firstFailure, wantedOf } from "./find";
+import { filterOf, find, firstFailure } from "./find";
 import { Header } from "./header/header";
 import { none, type RunModel } from "./model/run-model";
 import { useModelVersion, useRunModel, type RunName } from "./model/use-run-model";
@@ -25,11 +25,11 @@ const TimelineView = lazy(() => import("./timeline/timeline-view").then((m) => (
 const GraphView = lazy(() => import("./graph/graph-view").then((m) => ({ default: m.GraphView })));
 const ErrorsView = lazy(() => import("./errors/errors-view").then((m) => ({ default: m.ErrorsView })));
 
-/** A run: its actions on one side, everything about the chosen one on the other. */
+/** A run: its actions on one side, the selected action on the other. */
 export function RunPage() {
   const { project = "", domain = "", run: name = "" } = useParams({ strict: false });
   const run = useMemo(() => ({ project, domain, name }), [project, domain, name]);
-  // What the reader opened and scrolled belongs to one run.
+  // Expanded nodes and scroll positions belong to one run.
   return <Run key={`${project}/${domain}/${name}`} run={run} />;
 }
 
@@ -51,7 +51,10 @@ function Run({ run }: { readonly run: RunName }) {
       }),
     [navigate, run],
   );
-  const select = useCallback((action: string | undefined) => change({ action, tab: undefined, attempt: undefined, line: undefined, file: undefined }), [change]);
+  const select = useCallback(
+    (action: string | undefined) => change({ action, tab: undefined, attempt: undefined, line: undefined, file: undefined }),
+    [change],
+  );
   const phase = details.state?.action?.status?.phase ?? (model.size > 0 ? model.phase(0) : ActionPhase.UNSPECIFIED);
   const failed = problem ?? details.problem;
   useTitle(model.size > 0 ? `${lookOf(phase).label}: ${model.title(0)}` : "", run.name);
@@ -61,7 +64,7 @@ function Run({ run }: { readonly run: RunName }) {
         <RunActions run={run} phase={phase} model={model} />
       </Header>
       {failed && <ProblemNotice error={failed} />}
-      {!failed && model.size === 0 && <Loading what="the run" />}
+      {!failed && model.size === 0 && <Loading what="run" />}
       {model.size > 0 && <Actions run={run} model={model} version={version} search={search} change={change} onSelect={select} />}
     </div>
   );
@@ -78,11 +81,10 @@ interface ActionsProps {
 
 function Actions({ run, model, version, search, change, onSelect }: ActionsProps) {
   const selected = search.action ?? "a0";
-  const wanted = useMemo(() => wantedOf({ q: search.q ?? "", phases: search.phases ?? "" }), [search.q, search.phases]);
-  const looked = useDeferredValue(wanted);
-  // The model is one object for ever: its version says that it has changed.
-  // eslint-disable-next-line react-hooks/exhaustive-deps
-  const found = useMemo(() => find(model, looked), [model, looked, version]);
+  const filter = useMemo(() => filterOf({ q: search.q ?? "", phases: search.phases ?? "" }), [search.q, search.phases]);
+  const deferred = useDeferredValue(filter);
+  // eslint-disable-next-line react-hooks/exhaustive-deps -- the model changes in place; its version says when
+  const found = useMemo(() => find(model, deferred), [model, deferred, version]);
   const lines = useLines(model, version, found, selected);
   const failures = [...model.counts].reduce((n, [phase, some]) => n + (isFailure(phase) ? some : 0), 0);
   const view = search.view ?? "tree";
@@ -95,13 +97,15 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
   const views: Record<RunView, () => ReactNode> = {
     tree: () => <TreeView model={model} view={lines} found={found} selected={selected} onSelect={onSelect} />,
     errors: () => <ErrorsView run={run} model={model} failures={failures} selected={selected} onSelect={onSelect} />,
-    timeline: () => <TimelineView run={run} model={model} version={version} selected={search.action ?? ""} onSelect={onSelect} visible={found?.shown ?? everyRow} />,
+    timeline: () => (
+      <TimelineView run={run} model={model} version={version} selected={search.action ?? ""} onSelect={onSelect} visible={found?.shown ?? everyRow} />
+    ),
     graph: () => <GraphView run={run} model={model} version={version} selected={search.action ?? ""} onSelect={onSelect} visible={found?.shown ?? everyRow} />,
   };
   const shown = tabs.some(([known]) => known === view) ? view : "tree";
-  // On a narrow screen the panel covers the tree, so there it is open only for a chosen action; see Split.
+  // On narrow screens the panel covers the tree, so it is open only for a selected action; see Split.
   const panel = (
-    <Suspense fallback={<Loading what="the action" />}>
+    <Suspense fallback={<Loading what="action" />}>
       <ActionPanel
         run={run}
         action={selected}
@@ -118,16 +122,16 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
   return (
     <Split
       name="run"
-      label="Actions and the chosen action"
+      label="Actions and selected action"
       share={45}
       first={
         <div className={css["views"]}>
           {!model.complete && (
-            <progress className={css["progress"]} value={model.size} max={model.total} aria-label="Loading the actions">
+            <progress className={css["progress"]} value={model.size} max={model.total} aria-label="Loading actions">
               {model.size} of {model.total}
             </progress>
           )}
-          <Tabs label="Views of the run" value={shown} onChange={(next) => change({ view: next === "tree" ? undefined : next })} tabs={tabs}>
+          <Tabs label="Run views" value={shown} onChange={(next) => change({ view: next === "tree" ? undefined : next })} tabs={tabs}>
             <div className={css["view"]}>
               {shown !== "errors" && (
                 <Toolbar
@@ -143,7 +147,7 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
                 />
               )}
               <div className={css["drawing"]}>
-                <Suspense fallback={<Loading what="the view" />}>{views[shown]()}</Suspense>
+                <Suspense fallback={<Loading what="view" />}>{views[shown]()}</Suspense>
               </div>
             </div>
           </Tabs>

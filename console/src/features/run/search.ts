@@ -1,18 +1,18 @@
-/** What the address of a run says beside its name. */
+/** The URL parameters of a run. */
 export interface ActionSearch {
-  /** How the actions are drawn. */
+  /** The view of the actions. */
   readonly view?: RunView;
-  /** The chosen action; a0 is the run's own. */
+  /** The selected action; a0 is the root action. */
   readonly action?: string;
-  /** The chosen tab of the action. */
+  /** The tab of the action. */
   readonly tab?: "summary" | "io" | "logs" | "code" | "report" | "pod";
-  /** The attempt that is looked at; the latest when unset. */
+  /** The attempt to show; the latest if unset. */
   readonly attempt?: number;
   /** A line of the log. */
   readonly line?: number;
   /** A file of the code. */
   readonly file?: string;
-  /** Only actions whose name has this. */
+  /** Only actions whose name contains this. */
   readonly q?: string;
   /** Only actions in these phases, by key and with commas. */
   readonly phases?: string;
@@ -22,7 +22,7 @@ const views = ["tree", "timeline", "graph", "errors"] as const;
 export type RunView = (typeof views)[number];
 const tabs = ["summary", "io", "logs", "code", "report", "pod"] as const;
 
-/** Takes what it knows of an address, and drops the rest. */
+/** Parses the parameters and drops unknown ones. */
 export function ActionSearch(search: Record<string, unknown>): ActionSearch {
   const view = views.find((known) => known === search["view"]);
   const tab = tabs.find((known) => known === search["tab"]);

@@ -16,11 +16,11 @@ export interface ToolbarProps {
   readonly found: Found | undefined;
   readonly onChange: (next: Partial<Record<keyof ActionSearch, ActionSearch[keyof ActionSearch]>>) => void;
   readonly onFirstFailure: () => void;
-  /** Undefined where nothing can be opened and closed. */
+  /** Undefined if the view cannot expand and collapse. */
   readonly onOpenAll?: ((open: boolean) => void) | undefined;
 }
 
-/** Finds actions: by text, by phase, and the first that failed. */
+/** The search and the phase filter of the actions. */
 export function Toolbar({ search, counts, found, onChange, onFirstFailure, onOpenAll }: ToolbarProps) {
   const chosen = new Set((search.phases ?? "").split(",").filter((key) => phaseOfKey(key) !== undefined));
   const toggle = (key: string) => {
@@ -32,7 +32,7 @@ export function Toolbar({ search, counts, found, onChange, onFirstFailure, onOpe
   return (
     <div className={css["toolbar"]} role="search" aria-label="Actions">
       <Find text={search.q ?? ""} onChange={(q) => onChange({ q: q || undefined })} />
-      <div className={css["phases"]} role="group" aria-label="Only phases">
+      <div className={css["phases"]} role="group" aria-label="Filter by phase">
         {phases
           .filter((look) => (counts.get(look.phase) ?? 0) > 0 || chosen.has(look.key))
           .map((look) => (
@@ -48,16 +48,16 @@ export function Toolbar({ search, counts, found, onChange, onFirstFailure, onOpe
       )}
       <span className={css["tools"]}>
         {failed && (
-          <IconButton small label="Go to the first failure" onClick={onFirstFailure}>
+          <IconButton small label="Go to first failure" onClick={onFirstFailure}>
             <CircleX size={15} aria-hidden />
           </IconButton>
         )}
         {onOpenAll && (
           <>
-            <IconButton small label="Open all" onClick={() => onOpenAll(true)}>
+            <IconButton small label="Expand all" onClick={() => onOpenAll(true)}>
               <ChevronsUpDown size={15} aria-hidden />
             </IconButton>
-            <IconButton small label="Close all" onClick={() => onOpenAll(false)}>
+            <IconButton small label="Collapse all" onClick={() => onOpenAll(false)}>
               <ChevronsDownUp size={15} aria-hidden />
             </IconButton>
           </>
@@ -69,7 +69,7 @@ export function Toolbar({ search, counts, found, onChange, onFirstFailure, onOpe
 
 const labelOf = (phase: ActionPhase, counts: PhaseCounts): string => `${count(counts.get(phase) ?? 0)} ${lookOf(phase).label.toLowerCase()}`;
 
-/** The text is put into the address when the typing rests. */
+/** Writes the text to the URL after a pause in typing. */
 function Find({ text, onChange }: { readonly text: string; readonly onChange: (text: string) => void }) {
   const [typed, setTyped] = useState(text);
   const [given, setGiven] = useState(text);

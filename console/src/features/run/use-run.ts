@@ -7,7 +7,7 @@ import { useWatch, type Watched } from "@/api/use-watch";
 import { isTerminal } from "@/design/phases";
 import type { RunName } from "./model/use-run-model";
 
-/** Follows what belongs to a run as a whole: who started it, with which options, and how its root action does. */
+/** Follows the details of a run: its origin, options and root action. */
 export function useRunDetails({ project, domain, name }: RunName): Watched<RunDetails> {
   return useWatch(
     `${project}/${domain}/${name}`,

@@ -12,11 +12,11 @@ import { Loading, Notice, ProblemNotice } from "@/design/notice";
 import type { RunName } from "@/features/run/model/use-run-model";
 import { runBulk, summarize, type Group, type Outcome } from "./bulk";
 import type { BulkKind } from "./bulk-kinds";
-import { collectRuns, mostRuns } from "./collect";
+import { collectRuns, maxRuns } from "./collect";
 import type { RunsSearch } from "./search";
 import css from "./bulk.module.css";
 
-/** What is to be done to which runs: those that are given, or all that a search finds. */
+/** A bulk action and its runs: a list, or all that match a search. */
 export interface BulkOrder {
   readonly kind: BulkKind;
   readonly place: Place;
@@ -31,12 +31,12 @@ type Stage =
 
 const isRuns = (runs: BulkOrder["runs"]): runs is readonly Run[] => Array.isArray(runs);
 
-/** Does something to many runs: says to how many, asks, shows how far it is, and what came of it. */
+/** Runs a bulk action: asks for confirmation, shows the progress and then the outcome. */
 export function BulkDialog({ order, onClose }: { readonly order: BulkOrder; readonly onClose: () => void }) {
   const { kind, place } = order;
   const [stage, setStage] = useState<Stage>(() => (isRuns(order.runs) ? { at: "ask", runs: order.runs } : { at: "collect", found: 0 }));
   const control = useRef<AbortController>(undefined);
-  const [tries, setTries] = useState(0);
+  const [attempt, setAttempt] = useState(0);
   useEffect(() => {
     const { runs } = order;
     if (isRuns(runs)) return;
@@ -51,7 +51,7 @@ export function BulkDialog({ order, onClose }: { readonly order: BulkOrder; read
     );
     return () => stop.abort();
     // eslint-disable-next-line react-hooks/exhaustive-deps -- an order does not change
-  }, [tries]);
+  }, [attempt]);
   useEffect(() => () => control.current?.abort(), []);
 
   const work = (runs: readonly Run[], reason: string) => {
@@ -87,10 +87,14 @@ export function BulkDialog({ order, onClose }: { readonly order: BulkOrder; read
   };
 
   return (
-    <Dialog open onClose={stage.at === "work" ? stop : onClose} title={kind.title} {...(stage.at === "ask" ? { description: kind.about } : {})}>
+    <Dialog open onClose={stage.at === "work" ? stop : onClose} title={kind.title} {...(stage.at === "ask" ? { description: kind.description } : {})}>
       <div className={css["content"]} data-testid="bulk" data-stage={stage.at}>
         {stage.at === "collect" &&
-          (stage.problem ? <ProblemNotice error={stage.problem} retry={() => setTries(tries + 1)} /> : <Loading what={`all runs that match: ${plural(stage.found, "run")} so far`} />)}
+          (stage.problem ? (
+            <ProblemNotice error={stage.problem} retry={() => setAttempt(attempt + 1)} />
+          ) : (
+            <Loading what={`matching runs: ${plural(stage.found, "run")} so far`} />
+          ))}
         {stage.at === "ask" && <Ask kind={kind} runs={stage.runs} onWork={work} onClose={onClose} />}
         {stage.at === "work" && <Work done={stage.outcomes.length} total={stage.total} stopping={stage.stopping} onStop={stop} />}
         {stage.at === "end" && <End kind={kind} total={stage.total} outcomes={stage.outcomes} onClose={onClose} />}
@@ -99,10 +103,20 @@ export function BulkDialog({ order, onClose }: { readonly order: BulkOrder; read
   );
 }
 
-function Ask({ kind, runs, onWork, onClose }: { readonly kind: BulkKind; readonly runs: readonly Run[]; readonly onWork: (runs: readonly Run[], reason: string) => void; readonly onClose: () => void }) {
+function Ask({
+  kind,
+  runs,
+  onWork,
+  onClose,
+}: {
+  readonly kind: BulkKind;
+  readonly runs: readonly Run[];
+  readonly onWork: (runs: readonly Run[], reason: string) => void;
+  readonly onClose: () => void;
+}) {
   const [reason, setReason] = useState("");
   const possible = runs.filter((run) => kind.skips(run) === undefined).length;
-  const rest = runs.length - possible;
+  const others = runs.length - possible;
   return (
     <form
       className={css["content"]}
@@ -112,16 +126,16 @@ function Ask({ kind, runs, onWork, onClose }: { readonly kind: BulkKind; readonl
       }}
     >
       <p>
-        <strong>{possible === 0 ? kind.none : kind.asks(possible)}</strong>
-        {rest > 0 && <> {kind.rest(rest)}</>}
+        <strong>{possible === 0 ? kind.nothing : kind.question(possible)}</strong>
+        {others > 0 && <> {kind.others(others)}</>}
       </p>
-      {runs.length >= mostRuns && (
-        <Notice tone="warning" title={`Only the first ${count(mostRuns)} are taken`}>
-          <p>More match. Do it again afterwards for the rest.</p>
+      {runs.length >= maxRuns && (
+        <Notice tone="warning" title={`Only the first ${count(maxRuns)} runs are included`}>
+          <p>More runs match. Repeat this afterwards for the remaining runs.</p>
         </Notice>
       )}
       {kind.reason && possible > 0 && (
-        <Field label="Reason" hint="Everybody who looks at the runs sees it.">
+        <Field label="Reason" hint="Visible to everyone.">
           {(control) => <TextArea {...control} rows={3} maxLength={1000} value={reason} onChange={(event) => setReason(event.target.value)} />}
         </Field>
       )}
@@ -140,37 +154,47 @@ function Ask({ kind, runs, onWork, onClose }: { readonly kind: BulkKind; readonl
 function Work({ done, total, stopping, onStop }: { readonly done: number; readonly total: number; readonly stopping: boolean; readonly onStop: () => void }) {
   return (
     <>
-      <progress className={css["progress"]} max={total} value={done} aria-label="How far it is" />
+      <progress className={css["progress"]} max={total} value={done} aria-label="Progress" />
       <p role="status">
         {count(done)} of {plural(total, "run")}
         {stopping && ", stopping …"}
       </p>
       <DialogActions>
         <Button disabled={stopping} onClick={onStop}>
-          Stop here
+          Stop
         </Button>
       </DialogActions>
     </>
   );
 }
 
-function End({ kind, total, outcomes, onClose }: { readonly kind: BulkKind; readonly total: number; readonly outcomes: readonly Outcome[]; readonly onClose: () => void }) {
+function End({
+  kind,
+  total,
+  outcomes,
+  onClose,
+}: {
+  readonly kind: BulkKind;
+  readonly total: number;
+  readonly outcomes: readonly Outcome[];
+  readonly onClose: () => void;
+}) {
   const { done, skipped, refused } = summarize(outcomes);
   const left = total - outcomes.length;
-  const made = done.flatMap(({ run, result }) => (result.kind === "done" && result.made ? [{ run, made: result.made }] : []));
+  const created = done.flatMap(({ run, result }) => (result.kind === "done" && result.created ? [{ run, created: result.created }] : []));
   return (
     <>
       <div role="status" className={css["content"]}>
         <p>
-          <strong>{kind.did(done.length)}</strong>
-          {left > 0 && ` ${plural(left, "run was", "runs were")} left when it was stopped.`}
+          <strong>{kind.outcome(done.length)}</strong>
+          {left > 0 && ` Stopped with ${plural(left, "run")} left.`}
         </p>
         <Groups tone="danger" word="refused" groups={refused} />
-        <Groups tone="plain" word="left as they are" groups={skipped} />
+        <Groups tone="plain" word="skipped" groups={skipped} />
       </div>
-      {made.length > 0 && (
-        <ul className={css["made"]} aria-label="New runs">
-          {made.map(({ run, made: { project, domain, name } }) => (
+      {created.length > 0 && (
+        <ul className={css["created"]} aria-label="New runs">
+          {created.map(({ run, created: { project, domain, name } }) => (
             <li key={run.name}>
               <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run: name }} onClick={onClose}>
                 {name}
@@ -194,7 +218,7 @@ function Groups({ tone, word, groups }: { readonly tone: "danger" | "plain"; rea
     <Notice key={why} tone={tone} title={`${count(runs.length)} ${word}: ${why}`}>
       <details>
         <summary>
-          Which <CopyButton label="Copy their names" text={runs.map(({ name }) => name).join("\n")} />
+          Show runs <CopyButton label="Copy run names" text={runs.map(({ name }) => name).join("\n")} />
         </summary>
         <p className={css["names"]}>{runs.map(({ name }) => name).join(", ")}</p>
       </details>

@@ -9,41 +9,44 @@ import type { Bulk } from "./bulk";
 import { phaseOf } from "./request";
 import { patched, type RunsSearch } from "./search";
 
-/** Something that can be done to many runs, and how it is said. */
+/** A bulk action and its texts. */
 export interface BulkKind {
   readonly key: "abort" | "rerun";
   readonly verb: string;
   readonly title: string;
-  readonly about: string;
+  readonly description: string;
   readonly danger: boolean;
-  /** Whether it wants a reason. */
+  /** Whether it asks for a reason. */
   readonly reason: boolean;
-  readonly asks: (runs: number) => string;
-  readonly rest: (runs: number) => string;
-  readonly none: string;
+  /** Asks for confirmation. */
+  readonly question: (runs: number) => string;
+  /** Says how many of the selected runs are left out. */
+  readonly others: (runs: number) => string;
+  /** The text if there is no run to act on. */
+  readonly nothing: string;
   readonly button: (runs: number) => string;
-  readonly did: (runs: number) => string;
-  /** Why a run is left as it is; undefined when it is not. */
+  readonly outcome: (runs: number) => string;
+  /** Why a run is skipped; undefined if it is not. */
   readonly skips: (run: Run) => string | undefined;
-  /** Of all that a search finds, those that are worth asking for; undefined when there are none. */
+  /** Narrows a search to runs that the action applies to; undefined if there are none. */
   readonly narrowed: (search: RunsSearch) => RunsSearch | undefined;
   readonly act: (reason: string, known: (run: RunName) => Run | undefined) => Bulk["act"];
 }
 
-const ended = "had already ended";
+const ended = "already ended";
 
 export const abortKind: BulkKind = {
   key: "abort",
   verb: "Abort",
   title: "Abort runs",
-  about: "They and everything below them are stopped. What has ended keeps its phase and its outputs.",
+  description: "Aborts the runs with all their actions. Actions that already ended keep their phase and outputs.",
   danger: true,
   reason: true,
-  asks: (runs) => `${plural(runs, "run")} will be aborted.`,
-  rest: (runs) => `${plural(runs, "run has", "runs have")} already ended and ${runs === 1 ? "stays" : "stay"} as they are.`,
-  none: "None of these runs is under way.",
+  question: (runs) => `Abort ${plural(runs, "run")}?`,
+  others: (runs) => `${plural(runs, "run")} already ended and will be skipped.`,
+  nothing: "None of these runs is active.",
   button: (runs) => `Abort ${plural(runs, "run")}`,
-  did: (runs) => `${plural(runs, "run is", "runs are")} being aborted.`,
+  outcome: (runs) => `Aborting ${plural(runs, "run")}.`,
   skips: (run) => (isTerminal(phaseOf(run)) ? ended : undefined),
   narrowed: (search) => {
     const live = phases.filter(({ phase }) => isLive(phase)).map(({ key }) => key);
@@ -52,7 +55,7 @@ export const abortKind: BulkKind = {
     return both.length > 0 ? patched(search, { phases: both.join(",") }) : undefined;
   },
   act: (reason, known) => async (run, signal) => {
-    // The server takes an abort of what has ended as well, and does nothing.
+    // The server accepts an abort of a terminal run and ignores it.
     const before = known(run);
     if (before && isTerminal(phaseOf(before))) return { kind: "skipped", why: ended };
     await client(RunService).abortRun({ runId: run, ...(reason && { reason }) }, { signal });
@@ -62,29 +65,29 @@ export const abortKind: BulkKind = {
 
 export const rerunKind: BulkKind = {
   key: "rerun",
-  verb: "Run again",
-  title: "Run again",
-  about: "Each is run as it was: the same version of its task, the same inputs and options.",
+  verb: "Rerun",
+  title: "Rerun",
+  description: "Reruns each run with the same task version, inputs and options.",
   danger: false,
   reason: false,
-  asks: (runs) => `${plural(runs, "new run")} will be made.`,
-  rest: () => "",
-  none: "There is no run to run again.",
-  button: (runs) => `Run ${plural(runs, "run")} again`,
-  did: (runs) => `${plural(runs, "new run")} ${runs === 1 ? "is" : "are"} made.`,
+  question: (runs) => `Create ${plural(runs, "new run")}?`,
+  others: () => "",
+  nothing: "There are no runs to rerun.",
+  button: (runs) => `Rerun ${plural(runs, "run")}`,
+  outcome: (runs) => `${plural(runs, "new run")} created.`,
   skips: () => undefined,
   narrowed: (search) => search,
   act: () => {
     const names = new Map<string, Names>();
     return async (run) => {
-      const [{ runAgain }, { Names }] = await Promise.all([import("@/features/launch/again"), import("@/features/launch/submit")]);
-      // A second try is the same request, so that one whose answer was lost makes no second run.
+      const [{ rerunRun }, { Names }] = await Promise.all([import("@/features/launch/related-run"), import("@/features/launch/submit")]);
+      // A retry sends the same name, so that a lost response does not create a second run.
       const known = names.get(run.name) ?? new Names();
       names.set(run.name, known);
-      return { kind: "done", made: await runAgain(run, known) };
+      return { kind: "done", created: await rerunRun(run, known) };
     };
   },
 };
 
-/** Everything that can be done to many runs. */
+/** All bulk actions. */
 export const bulkKinds: readonly BulkKind[] = [abortKind, rerunKind];

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { abortKind } from "./bulk-kinds";
@@ -72,10 +73,10 @@ it("sums up by reason, whatever the name in it", () => {
     { run: named("r1"), result: { kind: "refused", why: "run r1 is gone" } },
     { run: named("r2"), result: { kind: "refused", why: "run r2 is gone" } },
     { run: named("r3"), result: { kind: "refused", why: "other" } },
-    { run: named("s"), result: { kind: "skipped", why: "had already ended" } },
+    { run: named("s"), result: { kind: "skipped", why: "already ended" } },
   ]);
   expect(done).toHaveLength(1);
-  expect(skipped).toEqual([{ why: "had already ended", runs: [named("s")] }]);
+  expect(skipped).toEqual([{ why: "already ended", runs: [named("s")] }]);
   expect(refused.map(({ why, runs: some }) => [why, some.length])).toEqual([
     ["run … is gone", 2],
     ["other", 1],

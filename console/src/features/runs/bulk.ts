@@ -1,9 +1,9 @@
 import type { RunName } from "@/features/run/model/use-run-model";
 import { problemOf } from "@/api/problem";
 
-/** How one of many went. */
+/** The result for one run. */
 export type Result =
-  | { readonly kind: "done"; /** What came of it, where it is a run. */ readonly made?: RunName }
+  | { readonly kind: "done"; /** The new run, if there is one. */ readonly created?: RunName }
   | { readonly kind: "skipped" | "refused"; readonly why: string };
 
 export interface Outcome {
@@ -13,21 +13,21 @@ export interface Outcome {
 
 export interface Bulk {
   readonly runs: readonly RunName[];
-  /** Does it to one run; what it throws is a refusal. It is called again after an error that may pass, and has to bear that. */
+  /** Acts on one run; an error counts as a refusal. It is retried after temporary errors, so it must be idempotent. */
   readonly act: (run: RunName, signal: AbortSignal) => Promise<Result>;
-  /** Tells each outcome once. */
+  /** Called once for each run. */
   readonly onOutcome: (outcome: Outcome) => void;
   /** Stops before the next run. */
   readonly signal: AbortSignal;
-  /** How many at once. */
+  /** The number of parallel requests. */
   readonly parallel?: number;
-  /** The pause before the first repetition, in milliseconds; it doubles. */
+  /** The backoff before the first retry, in milliseconds; it doubles. */
   readonly pause?: number;
 }
 
-const attempts = 5;
+const maxAttempts = 5;
 
-/** Does something to many runs, a few at a time. It resolves when all are done, or those under way after it was stopped. */
+/** Acts on many runs, a few in parallel. Resolves when all are done, or after a stop when those in flight are. */
 export async function runBulk({ runs, act, onOutcome, signal, parallel = 4, pause = 500 }: Bulk): Promise<void> {
   let next = 0;
   const work = async () => {
@@ -46,19 +46,19 @@ async function attempt(run: RunName, act: Bulk["act"], signal: AbortSignal, paus
       return await act(run, signal);
     } catch (error) {
       const { title, message, passing } = problemOf(error);
-      if (!passing || n === attempts || signal.aborted) return { kind: "refused", why: message || title };
+      if (!passing || n === maxAttempts || signal.aborted) return { kind: "refused", why: message || title };
       await new Promise((resolve) => setTimeout(resolve, pause * 2 ** (n - 1)));
     }
   }
 }
 
-/** Outcomes that went alike. */
+/** Runs with the same outcome. */
 export interface Group {
   readonly why: string;
   readonly runs: readonly RunName[];
 }
 
-/** What came of many: how many were done, and the others by reason, the commonest first. */
+/** The outcomes of a bulk action, with failures grouped by reason, most frequent first. */
 export interface Summary {
   readonly done: readonly Outcome[];
   readonly skipped: readonly Group[];
@@ -70,7 +70,7 @@ export function summarize(outcomes: readonly Outcome[]): Summary {
     const byReason = new Map<string, RunName[]>();
     for (const { run, result } of outcomes) {
       if (result.kind !== kind) continue;
-      // The same refusal of two runs differs in their names.
+      // Group refusals that differ only in the name of the run.
       const why = result.why.replaceAll(run.name, "…");
       byReason.set(why, [...(byReason.get(why) ?? []), run]);
     }

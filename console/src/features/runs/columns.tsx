@@ -17,9 +17,9 @@ import css from "./list.module.css";
 export interface Column {
   readonly key: string;
   readonly label: string;
-  /** Its least width in rem, and its share of what is left over. */
-  readonly width: readonly [least: number, share: number];
-  /** The orders that its head switches between. */
+  /** Its minimum width in rem, and its share of the remaining space. */
+  readonly width: readonly [min: number, share: number];
+  /** The two orders that its header toggles. */
   readonly sorts?: readonly [Sort, Sort];
   readonly cell: (run: Run) => ReactNode;
 }
@@ -29,9 +29,9 @@ const task = (run: Run) => {
   return spec?.case === "task" ? spec.value : undefined;
 };
 
-const relations: Readonly<Partial<Record<RelationType, string>>> = { [RelationType.RERUN]: "Again", [RelationType.RECOVER]: "Recovers" };
+const relations: Readonly<Partial<Record<RelationType, string>>> = { [RelationType.RERUN]: "Rerun of", [RelationType.RECOVER]: "Recovery of" };
 
-/** All columns in their order; the run itself is always there. */
+/** All columns in order. The run column is always shown. */
 export const columns: readonly Column[] = [
   {
     key: "run",
@@ -41,7 +41,12 @@ export const columns: readonly Column[] = [
       const id = run.action?.id?.run;
       return (
         <>
-          <Link className={css["link"]} data-run={id?.name} to="/domain/$domain/project/$project/runs/$run" params={{ domain: id?.domain ?? "", project: id?.project ?? "", run: id?.name ?? "" }}>
+          <Link
+            className={css["link"]}
+            data-run={id?.name}
+            to="/domain/$domain/project/$project/runs/$run"
+            params={{ domain: id?.domain ?? "", project: id?.project ?? "", run: id?.name ?? "" }}
+          >
             {run.action && taskOf(run.action)}
           </Link>
           <span className={css["name"]}>{id?.name}</span>
@@ -59,7 +64,7 @@ export const columns: readonly Column[] = [
     sorts: ["longest", "shortest"],
     cell: (run) => <Span from={dateOf(run.action?.status?.startTime)} to={isLive(phaseOf(run)) ? undefined : dateOf(run.action?.status?.endTime)} />,
   },
-  { key: "owner", label: "By", width: [7, 0.8], cell: (run) => ownerOf(run) },
+  { key: "owner", label: "Owner", width: [7, 0.8], cell: (run) => ownerOf(run) },
   { key: "source", label: "Source", width: [7, 0.6], cell: (run) => sources.find(([, source]) => source === run.action?.metadata?.source)?.[2] ?? "" },
   {
     key: "labels",
@@ -74,13 +79,13 @@ export const columns: readonly Column[] = [
           </Tag>
         )),
   },
-  { key: "task", label: "Task in full", width: [12, 1.5], cell: (run) => task(run)?.id?.name },
+  { key: "task", label: "Full task name", width: [12, 1.5], cell: (run) => task(run)?.id?.name },
   { key: "version", label: "Version", width: [8, 0.8], cell: (run) => <span className={css["name"]}>{task(run)?.id?.version}</span> },
   { key: "environment", label: "Environment", width: [8, 0.8], cell: (run) => run.action?.metadata?.environmentName },
   { key: "trigger", label: "Trigger", width: [8, 0.8], cell: (run) => run.action?.metadata?.triggerId?.name?.name ?? run.action?.metadata?.triggerName },
   {
     key: "relation",
-    label: "Made of",
+    label: "Source run",
     width: [12, 0.8],
     cell: (run) => {
       const relation = run.action?.metadata?.relation;
@@ -96,25 +101,30 @@ export const columns: readonly Column[] = [
   },
 ];
 
-const usual: readonly string[] = ["phase", "started", "duration", "owner", "labels"];
+const defaultKeys: readonly string[] = ["phase", "started", "duration", "owner", "labels"];
 
 const isKeys = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every((key) => typeof key === "string");
 
-/** The columns that this browser shows, and how to change them. */
+/** The columns that this browser shows, with functions to change them. */
 export function useColumns() {
-  const [chosen, setChosen] = useState<readonly string[]>(() => read("runs-columns", isKeys) ?? usual);
+  const [chosen, setChosen] = useState<readonly string[]>(() => read("runs-columns", isKeys) ?? defaultKeys);
   const choose = (next: readonly string[]) => {
     setChosen(next);
-    write("runs-columns", next.join() === usual.join() ? undefined : next);
+    write("runs-columns", next.join() === defaultKeys.join() ? undefined : next);
   };
   return {
     shown: columns.filter(({ key }) => key === "run" || chosen.includes(key)),
     isShown: (key: string) => chosen.includes(key),
-    toggle: (key: string) => choose(chosen.includes(key) ? chosen.filter((each) => each !== key) : columns.map((column) => column.key).filter((each) => each === key || chosen.includes(each))),
-    reset: () => choose(usual),
-    isUsual: chosen.join() === usual.join(),
+    toggle: (key: string) =>
+      choose(
+        chosen.includes(key)
+          ? chosen.filter((each) => each !== key)
+          : columns.map((column) => column.key).filter((each) => each === key || chosen.includes(each)),
+      ),
+    reset: () => choose(defaultKeys),
+    isDefault: chosen.join() === defaultKeys.join(),
   };
 }
 
-/** What a row is called for those who cannot see it. */
+/** The accessible name of a row. */
 export const titleOf = (run: Run): string => `${run.action ? taskOf(run.action) : ""} ${nameOf(run)}`;

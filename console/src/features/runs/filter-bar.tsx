@@ -25,7 +25,7 @@ export interface FilterBarProps {
 
 const spans = ["1h", "24h", "7d", "30d"] as const;
 
-/** Says which runs are shown, and changes it: by typing, by menus, and by taking conditions away. */
+/** The filters of the list: typed, from menus, and as chips that can be removed. */
 export function FilterBar({ place, search, onSearch, columns: chosen }: FilterBarProps) {
   const { zone } = usePreferences();
   const [typed, setTyped] = useState("");
@@ -54,11 +54,13 @@ export function FilterBar({ place, search, onSearch, columns: chosen }: FilterBa
           <Input
             type="search"
             data-filter
-            aria-label="Filter the runs"
+            aria-label="Filter runs"
             aria-invalid={wrong.length > 0}
             aria-describedby={wrong.length > 0 ? "filter-wrong" : undefined}
             placeholder="Filter: train, phase:failed, label:team=ml …"
-            title={"Press / to come here. Words are part of a task's name; a run's name finds that run.\nname: task: owner: phase: label: source: since: until: is:paused"}
+            title={
+              "Press / to focus. A word matches part of a task name; a run name finds that run.\nKeys: name: task: owner: phase: label: source: since: until: is:paused"
+            }
             autoComplete="off"
             spellCheck={false}
             value={typed}
@@ -75,7 +77,11 @@ export function FilterBar({ place, search, onSearch, columns: chosen }: FilterBa
           }
         >
           {phases.map((look) => (
-            <MenuCheck key={look.key} checked={search.phases?.split(",").includes(look.key) ?? false} onChange={() => change({ phases: toggled(search.phases, look.key) })}>
+            <MenuCheck
+              key={look.key}
+              checked={search.phases?.split(",").includes(look.key) ?? false}
+              onChange={() => change({ phases: toggled(search.phases, look.key) })}
+            >
               <Phase phase={look.phase} />
             </MenuCheck>
           ))}
@@ -91,10 +97,10 @@ export function FilterBar({ place, search, onSearch, columns: chosen }: FilterBa
         >
           <MenuChoice
             value={search.since ?? ""}
-            options={[["", "at any time"], ...spans.map((span) => [span, sinceText(span, atMoment)] as const)]}
+            options={[["", "any time"], ...spans.map((span) => [span, sinceText(span, atMoment)] as const)]}
             onChange={(since) => change({ since: since || undefined, until: undefined })}
           />
-          <MenuItem onSelect={() => setOpen(true)}>From and to …</MenuItem>
+          <MenuItem onSelect={() => setOpen(true)}>Custom range …</MenuItem>
         </Menu>
         <Button onClick={() => setOpen(true)}>All filters …</Button>
         <Menu
@@ -111,27 +117,27 @@ export function FilterBar({ place, search, onSearch, columns: chosen }: FilterBa
                 {label}
               </MenuCheck>
             ))}
-          {!chosen.isUsual && <MenuItem onSelect={chosen.reset}>As usual</MenuItem>}
+          {!chosen.isDefault && <MenuItem onSelect={chosen.reset}>Reset</MenuItem>}
         </Menu>
       </div>
       {wrong.length > 0 && (
         <p id="filter-wrong" role="alert" className={css["wrong"]}>
-          Not understood: {wrong.join(", ")}. There are name, task, owner, phase, label, source, since, until and is:paused.
+          Unknown filter: {wrong.join(", ")}. Use name, task, owner, phase, label, source, since, until or is:paused.
         </p>
       )}
       {chips.length > 0 && (
-        <ul className={css["chips"]} aria-label="Conditions">
+        <ul className={css["chips"]} aria-label="Filters">
           {chips.map((chip) => (
             <li key={chip.key} className={css["chip"]}>
               {chip.text}
-              <button type="button" aria-label={`Remove the condition: ${chip.text}`} onClick={() => onSearch(chip.without)}>
+              <button type="button" aria-label={`Remove filter: ${chip.text}`} onClick={() => onSearch(chip.without)}>
                 <X size={12} aria-hidden />
               </button>
             </li>
           ))}
           <li>
             <Button small kind="quiet" onClick={() => onSearch(search.sort === undefined ? {} : { sort: search.sort })}>
-              Remove all
+              Clear filters
             </Button>
           </li>
         </ul>

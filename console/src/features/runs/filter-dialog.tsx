@@ -25,15 +25,15 @@ export interface FilterDialogProps {
 const orders: readonly (readonly [Sort, string])[] = [
   ["newest", "Newest first"],
   ["oldest", "Oldest first"],
-  ["updated", "What changed last first"],
+  ["updated", "Recently updated first"],
   ["longest", "Longest first"],
   ["shortest", "Shortest first"],
 ];
 
-/** Every condition in a form. */
+/** A form with all filters. */
 export function FilterDialog({ open, onClose, ...rest }: FilterDialogProps) {
   return (
-    <Dialog open={open} onClose={onClose} title="Filter the runs" description="All conditions must hold.">
+    <Dialog open={open} onClose={onClose} title="Filter runs" description="Filters are combined with AND.">
       <Form {...rest} onClose={onClose} />
     </Dialog>
   );
@@ -57,7 +57,7 @@ function Form({ place, search, onSearch, onClose }: Omit<FilterDialogProps, "ope
         onClose();
       }}
     >
-      <Field label="Task" hint="Part of its name; = and the whole name for exactly that one.">
+      <Field label="Task" hint="Contains; prefix with = for an exact match.">
         {(control) => (
           <>
             <Input {...control} list={list} autoComplete="off" value={draft.task ?? ""} onChange={(event) => change({ task: event.target.value })} />
@@ -65,14 +65,18 @@ function Form({ place, search, onSearch, onClose }: Omit<FilterDialogProps, "ope
           </>
         )}
       </Field>
-      <Field label="Name of the run" hint="Or a part of it.">
+      <Field label="Run name" hint="Contains.">
         {(control) => <Input {...control} autoComplete="off" value={draft.q ?? ""} onChange={(event) => change({ q: event.target.value })} />}
       </Field>
       <fieldset className={css["choices"]}>
         <legend>Phase</legend>
         {phases.map((look) => (
           <label key={look.key}>
-            <input type="checkbox" checked={draft.phases?.split(",").includes(look.key) ?? false} onChange={() => change({ phases: toggled(draft.phases, look.key) })} />
+            <input
+              type="checkbox"
+              checked={draft.phases?.split(",").includes(look.key) ?? false}
+              onChange={() => change({ phases: toggled(draft.phases, look.key) })}
+            />
             <Phase phase={look.phase} />
           </label>
         ))}
@@ -86,20 +90,30 @@ function Form({ place, search, onSearch, onClose }: Omit<FilterDialogProps, "ope
           </label>
         ))}
       </fieldset>
-      <Field label="Owner" hint="The subject of who started it.">
+      <Field label="Owner" hint="User ID of the starter.">
         {(control) => <Input {...control} autoComplete="off" value={draft.owner ?? ""} onChange={(event) => change({ owner: event.target.value })} />}
       </Field>
-      <Field label="Labels" hint="key=value, or key for any value; one on a line.">
+      <Field label="Labels" hint="key=value, or key for any value. One per line.">
         {(control) => <TextArea {...control} rows={2} value={labels} onChange={(event) => setLabels(event.target.value)} />}
       </Field>
-      <Field label="Created from" hint={isSpan && draft.since ? `As chosen: the last ${draft.since}.` : undefined}>
+      <Field label="Created after" hint={isSpan && draft.since ? `Currently the last ${draft.since}.` : undefined}>
         {(control) => (
-          <Input {...control} type="datetime-local" value={isSpan ? "" : localText(sinceOf({ since: draft.since ?? "" }, opened), zone)} onChange={(event) => change({ since: momentOf(event.target.value, zone)?.toISOString() })} />
+          <Input
+            {...control}
+            type="datetime-local"
+            value={isSpan ? "" : localText(sinceOf({ since: draft.since ?? "" }, opened), zone)}
+            onChange={(event) => change({ since: momentOf(event.target.value, zone)?.toISOString() })}
+          />
         )}
       </Field>
       <Field label="Created before">
         {(control) => (
-          <Input {...control} type="datetime-local" value={localText(draft.until === undefined ? undefined : new Date(draft.until), zone)} onChange={(event) => change({ until: momentOf(event.target.value, zone)?.toISOString() })} />
+          <Input
+            {...control}
+            type="datetime-local"
+            value={localText(draft.until === undefined ? undefined : new Date(draft.until), zone)}
+            onChange={(event) => change({ until: momentOf(event.target.value, zone)?.toISOString() })}
+          />
         )}
       </Field>
       <Field label="Order">
@@ -122,13 +136,13 @@ function Form({ place, search, onSearch, onClose }: Omit<FilterDialogProps, "ope
       </Field>
       <label className={css["check"]}>
         <input type="checkbox" checked={draft.paused ?? false} onChange={(event) => change({ paused: event.target.checked || undefined })} />
-        Only runs in which something waits for a person
+        Only runs waiting for approval
       </label>
       <div className={css["wide"]}>
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" type="submit">
-            Show them
+            Apply
           </Button>
         </DialogActions>
       </div>
@@ -136,7 +150,7 @@ function Form({ place, search, onSearch, onClose }: Omit<FilterDialogProps, "ope
   );
 }
 
-/** The tasks that have what was typed in their names. */
+/** Suggests tasks whose name contains the text. */
 function Tasks({ id, place, part }: { readonly id: string; readonly place: Place; readonly part: string }) {
   const answer = useQuery(
     TaskService.method.listTasks,

@@ -28,7 +28,7 @@ export interface RunListProps {
 const rowHeight = 40;
 const cardHeight = 84;
 
-/** The runs in rows, as many as one likes: only those on the screen are drawn. Narrow screens show them as cards. */
+/** The runs as rows, of which only the visible ones are rendered. Narrow screens show cards. */
 export function RunList({ runs, columns, sort, onSort, more, loadMore, loadingMore, selected, onSelect, onSeen }: RunListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const narrow = useMedia("(max-width: 48rem)");
@@ -58,15 +58,17 @@ export function RunList({ runs, columns, sort, onSort, more, loadMore, loadingMo
     const name = nameOf(runs[next] ?? ({} as Run));
     setActive(name);
     rows.scrollToIndex(next);
-    // The row may have to be drawn first.
-    requestAnimationFrame(() => requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-run="${CSS.escape(name)}"]`)?.focus({ preventScroll: true })));
+    // The row may have to be rendered first.
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-run="${CSS.escape(name)}"]`)?.focus({ preventScroll: true })),
+    );
   };
-  useShortcut("j", () => move(1), "The next run; Enter opens it");
-  useShortcut("k", () => move(-1), "The run before");
+  useShortcut("j", () => move(1), "Next run (Enter opens it)");
+  useShortcut("k", () => move(-1), "Previous run");
   const mark = () => {
     if (active !== undefined) onSelect([active], !selected.has(active));
   };
-  useShortcut("x", mark, "Select the run, or not");
+  useShortcut("x", mark, "Select or deselect the run");
   const arrows = (event: KeyboardEvent) => {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
     event.preventDefault();
@@ -81,8 +83,8 @@ export function RunList({ runs, columns, sort, onSort, more, loadMore, loadingMo
   const all = runs.length > 0 && runs.every((run) => selected.has(nameOf(run)));
   const some = !all && runs.some((run) => selected.has(nameOf(run)));
   const style: CSSProperties = {
-    ["--columns" as string]: `1.75rem ${columns.map(({ width: [least, share] }) => `minmax(${least}rem, ${share}fr)`).join(" ")}`,
-    ["--least" as string]: `${columns.reduce((sum, { width: [least] }) => sum + least + 0.75, 3)}rem`,
+    ["--columns" as string]: `1.75rem ${columns.map(({ width: [min, share] }) => `minmax(${min}rem, ${share}fr)`).join(" ")}`,
+    ["--min-width" as string]: `${columns.reduce((sum, { width: [min] }) => sum + min + 0.75, 3)}rem`,
   };
   return (
     <div ref={scroller} className={css["scroller"]} style={style} data-testid="runs-scroller">
@@ -93,7 +95,7 @@ export function RunList({ runs, columns, sort, onSort, more, loadMore, loadingMo
             <span role="columnheader" className={css["check"]}>
               <input
                 type="checkbox"
-                aria-label="Select all runs that are listed"
+                aria-label="Select all listed runs"
                 checked={all}
                 ref={(box) => {
                   if (box) box.indeterminate = some;

@@ -1,6 +1,6 @@
 import { WallClock } from "@/design/wall-clock";
 
-/** The text of a datetime-local control for a moment, in a time zone; empty for none. */
+/** The text of a datetime-local control for a time, in a time zone; empty for undefined. */
 export function localText(at: Date | undefined, zone: string | undefined): string {
   if (!at || Number.isNaN(at.getTime())) return "";
   return new WallClock(zone).text(at.getTime()).slice(0, "2026-01-01T00:00".length);

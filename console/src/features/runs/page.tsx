@@ -17,7 +17,7 @@ import { useSelection } from "./use-selection";
 import { givenViews, sameSearch } from "./views";
 import css from "./list.module.css";
 
-/** The runs of a project's domain: which ones is in the address, and the newest are live. */
+/** The runs of a project's domain. The URL holds the filters; the newest runs are live. */
 export function RunsPage() {
   const { project = "", domain = "" } = useParams({ strict: false });
   useTitle("Runs", `${project} / ${domain}`);
@@ -29,8 +29,10 @@ export function RunsPage() {
   const selection = useSelection(place, search);
   const onSearch = (next: RunsSearch) => void navigate({ to: "/domain/$domain/project/$project/runs", params: place, search: next });
   useCommands([
-    ...givenViews.filter((view) => !sameSearch(view.search, search)).map((view) => ({ title: `Show: ${view.name}`, also: "view filter runs", run: () => onSearch(view.search) })),
-    { title: "Look up the runs again", also: "refresh reload", run: runs.again },
+    ...givenViews
+      .filter((view) => !sameSearch(view.search, search))
+      .map((view) => ({ title: `Show: ${view.name}`, also: "view filter runs", run: () => onSearch(view.search) })),
+    { title: "Refresh", also: "reload runs", run: runs.refetch },
   ]);
   return (
     <div className={css["page"]}>
@@ -42,8 +44,8 @@ export function RunsPage() {
         {!search.paused && <PausedBanner place={place} />}
         <FilterBar place={place} search={search} onSearch={onSearch} columns={columns} />
         <SelectionBar place={place} search={search} runs={runs.runs} more={runs.more} selection={selection} />
-        {runs.problem && <ProblemNotice error={runs.problem} retry={runs.again} />}
-        {runs.loading && <Loading what="the runs" />}
+        {runs.problem && <ProblemNotice error={runs.problem} retry={runs.refetch} />}
+        {runs.loading && <Loading what="runs" />}
         {!runs.loading && !runs.problem && runs.runs.length === 0 && <Nothing place={place} search={search} onSearch={onSearch} />}
       </div>
       {runs.runs.length > 0 && (
@@ -64,45 +66,55 @@ export function RunsPage() {
   );
 }
 
-/** Says whether what is shown is the present. */
+/** Shows whether the list is live. */
 function Currency({ runs, search }: { readonly runs: Runs; readonly search: RunsSearch }) {
   const { lost } = useConnection();
   if (runs.loading || runs.problem) return null;
   if (runs.live && !lost) {
     return (
-      <span className={css["live"]} data-testid="live" title="Changes are shown as they happen.">
+      <span className={css["live"]} data-testid="live" title="Changes appear immediately.">
         Live
       </span>
     );
   }
-  const why = lost ? "the connection is lost" : search.paused ? "looked up every 5 seconds" : search.sort ? "in this order, looked up every 5 seconds" : "looked up every 5 seconds";
+  const why = lost ? "connection lost" : search.sort && !search.paused ? "refreshed every 5 s in this order" : "refreshed every 5 s";
   return (
     <span className={`${css["live"] ?? ""} ${css["still"] ?? ""}`} data-testid="not-live">
       Not live: {why}
-      <Button small kind="quiet" onClick={runs.again}>
-        Look now
+      <Button small kind="quiet" onClick={runs.refetch}>
+        Refresh
       </Button>
     </span>
   );
 }
 
-function Nothing({ place: { project, domain }, search, onSearch }: { readonly place: Place; readonly search: RunsSearch; readonly onSearch: (search: RunsSearch) => void }) {
+function Nothing({
+  place: { project, domain },
+  search,
+  onSearch,
+}: {
+  readonly place: Place;
+  readonly search: RunsSearch;
+  readonly onSearch: (search: RunsSearch) => void;
+}) {
   if (!isFiltered(search)) {
     return (
-      <Empty title="Nothing has run here yet" command={`flyte run -p ${project} -d ${domain} hello.py main`}>
-        <p>Runs show up here the moment that they are made.</p>
+      <Empty title="No runs yet" command={`flyte run -p ${project} -d ${domain} hello.py main`}>
+        <p>New runs appear here immediately.</p>
       </Empty>
     );
   }
   const { task, q } = search;
   return (
-    <Empty title="No run meets all conditions" {...(q !== undefined && !task ? { command: `flyte get run -p ${project} -d ${domain} ${q}` } : {})}>
+    <Empty title="No runs match these filters" {...(q !== undefined && !task ? { command: `flyte get run -p ${project} -d ${domain} ${q}` } : {})}>
       <div className={css["chips"]}>
         {task !== undefined && q === undefined && !task.startsWith("=") && (
-          <Button onClick={() => onSearch(patched(search, { task: undefined, q: task }))}>Look for “{task}” in the names of runs</Button>
+          <Button onClick={() => onSearch(patched(search, { task: undefined, q: task }))}>Search run names for “{task}”</Button>
         )}
-        {q !== undefined && task === undefined && <Button onClick={() => onSearch(patched(search, { task: q, q: undefined }))}>Look for “{q}” in the names of tasks</Button>}
-        <Button onClick={() => onSearch({})}>Remove all conditions</Button>
+        {q !== undefined && task === undefined && (
+          <Button onClick={() => onSearch(patched(search, { task: q, q: undefined }))}>Search task names for “{q}”</Button>
+        )}
+        <Button onClick={() => onSearch({})}>Clear filters</Button>
       </div>
     </Empty>
   );

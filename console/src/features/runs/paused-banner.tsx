@@ -11,9 +11,13 @@ import css from "./list.module.css";
 
 const every = 10_000;
 
-/** Says that something waits for a person, and leads there. Nothing where nothing waits, or where the server does not tell. */
+/** Links to the pending approvals. Empty if there are none, or if the server cannot list them. */
 export function PausedBanner({ place }: { readonly place: Place }) {
-  const answer = useQuery(InsightService.method.listPausedActions, { ...place, limit: 1 }, { retry: false, refetchInterval: (query) => (query.state.error ? false : every) });
+  const answer = useQuery(
+    InsightService.method.listPausedActions,
+    { ...place, limit: 1 },
+    { retry: false, refetchInterval: (query) => (query.state.error ? false : every) },
+  );
   const inbox = useDestinations().find(({ keys }) => keys === "g i");
   const total = answer.data?.total ?? 0;
   const since = dateOf(answer.data?.actions[0]?.since);
@@ -21,19 +25,20 @@ export function PausedBanner({ place }: { readonly place: Place }) {
   return (
     <Notice tone="warning" role="status">
       <div className={css["bar"]} data-testid="paused-banner">
-        <strong>{plural(total, "question waits", "questions wait")} for a person</strong>
+        <strong>{plural(total, "approval")} pending</strong>
         {since && (
           <span>
-            {total > 1 ? "the oldest " : ""}since <When at={since} relative />
+            {total > 1 ? "oldest: " : ""}
+            <When at={since} relative />
           </span>
         )}
         {inbox && (
           <Button small onClick={inbox.go}>
-            Answer
+            Review
           </Button>
         )}
         <Link to="/domain/$domain/project/$project/runs" params={place} search={{ paused: true }}>
-          Show the runs
+          Show runs
         </Link>
       </div>
     </Notice>

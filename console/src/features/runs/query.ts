@@ -1,7 +1,7 @@
 import { phaseOfKey } from "@/design/phases";
 import { RunsSearch, sources, type SearchPatch } from "./search";
 
-/** What was typed, as a search, and the words that mean nothing. */
+/** Typed text as a search, with the words that were not understood. */
 export interface Query {
   readonly patch: SearchPatch;
   readonly wrong: readonly string[];
@@ -11,8 +11,8 @@ export interface Query {
 const generated = /^r[a-z0-9]{19}$/;
 
 /**
- * Reads what is typed into the filter: "train owner:ada phase:failed,running label:team=ml since:24h source:cli is:paused".
- * Words without a key are a run's name when they look like one, and part of a task's name otherwise. Quotes hold words together.
+ * Parses the text of the filter: "train owner:ada phase:failed,running label:team=ml since:24h source:cli is:paused".
+ * Words without a key are a run name if they look like one, and part of a task name otherwise. Quotes group words.
  */
 export function parseQuery(typed: string, before: RunsSearch = {}): Query {
   const wrong: string[] = [];

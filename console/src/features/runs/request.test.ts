@@ -10,7 +10,10 @@ import type { RunsSearch } from "./search";
 
 const now = Date.parse("2026-03-01T12:00:00Z");
 
-function run(name: string, more: { phase?: ActionPhase; minutes?: number; task?: string; owner?: string; labels?: Record<string, string>; source?: RunSource } = {}): Run {
+function run(
+  name: string,
+  more: { phase?: ActionPhase; minutes?: number; task?: string; owner?: string; labels?: Record<string, string>; source?: RunSource } = {},
+): Run {
   return create(RunSchema, {
     labels: more.labels ?? {},
     action: {
@@ -32,7 +35,17 @@ describe("the request", () => {
     expect(request.sortByFields).toMatchObject([{ key: "created_at", direction: Sort_Direction.DESCENDING }]);
   });
   it("has every condition", () => {
-    const search: RunsSearch = { phases: "failed,aborted", task: "train", owner: "ada", labels: ["team=ml", "gpu"], source: "cli", since: "24h", until: "2026-03-01T11:00:00Z", q: "r5", sort: "shortest" };
+    const search: RunsSearch = {
+      phases: "failed,aborted",
+      task: "train",
+      owner: "ada",
+      labels: ["team=ml", "gpu"],
+      source: "cli",
+      since: "24h",
+      until: "2026-03-01T11:00:00Z",
+      q: "r5",
+      sort: "shortest",
+    };
     const request = listRequest(search, now, 50);
     expect(request.filters.map(({ function: fn, field, values }) => [field, fn, values])).toEqual([
       ["phase", Filter_Function.VALUE_IN, ["6", "7"]],
@@ -47,8 +60,10 @@ describe("the request", () => {
     ]);
     expect(request.sortByFields).toMatchObject([{ key: "duration_ms", direction: Sort_Direction.ASCENDING }]);
   });
-  it("names a task in full", () => expect(listRequest({ task: "=pkg.main" }, now, 1).filters).toMatchObject([{ function: Filter_Function.EQUAL, values: ["pkg.main"] }]));
-  it("says who waits in a field of its own", () => expect(runsRequest({ project: "p", domain: "d" }, { paused: true }, listRequest({ paused: true }, now, 1)).pausedActionsOnly).toBe(true));
+  it("names a task in full", () =>
+    expect(listRequest({ task: "=pkg.main" }, now, 1).filters).toMatchObject([{ function: Filter_Function.EQUAL, values: ["pkg.main"] }]));
+  it("says who waits in a field of its own", () =>
+    expect(runsRequest({ project: "p", domain: "d" }, { paused: true }, listRequest({ paused: true }, now, 1)).pausedActionsOnly).toBe(true));
 });
 
 it("is live where the stream says enough", () => {
@@ -86,7 +101,8 @@ describe("pages and what was heard since", () => {
   const heard = (...runs: Run[]) => new Map(runs.map((each) => [nameOf(each), each]));
   const names = (runs: readonly Run[]) => runs.map(nameOf).join("");
   it("are the same when nothing was", () => expect(merged(pages, true, heard(), () => true)).toBe(pages));
-  it("have new runs at their places", () => expect(names(merged(pages, true, heard(run("b", { minutes: 2 }), run("a", { minutes: 1 })), () => true))).toBe("abcd"));
+  it("have new runs at their places", () =>
+    expect(names(merged(pages, true, heard(run("b", { minutes: 2 }), run("a", { minutes: 1 })), () => true))).toBe("abcd"));
   it("leave older runs to their pages", () => {
     const older = heard(run("e", { minutes: 5 }));
     expect(names(merged(pages, true, older, () => true))).toBe("cd");

@@ -12,18 +12,20 @@ type FilterInit = MessageInitShape<typeof FilterSchema>;
 const one = (field: string, value: string, fn = Filter_Function.EQUAL): FilterInit => ({ function: fn, field, values: [value] });
 const some = (field: string, values: readonly number[]): FilterInit => ({ function: Filter_Function.VALUE_IN, field, values: values.map(String) });
 
-/** The conditions of a search, for the server. Paused is none of them: the request has a field for it. */
+/** The API filters of a search, without paused, for which the request has a field. */
 export function filtersOf(search: RunsSearch, now: number): FilterInit[] {
   const phases = phasesOf(search);
   const sources = sourcesOf(search);
   const since = sinceOf(search, now);
   return [
     ...(phases.length > 0 ? [some("phase", phases)] : []),
-    ...(search.task === undefined ? [] : [search.task.startsWith("=") ? one("task_name", search.task.slice(1)) : one("task_name", search.task, Filter_Function.CONTAINS_CASE_INSENSITIVE)]),
+    ...(search.task === undefined
+      ? []
+      : [search.task.startsWith("=") ? one("task_name", search.task.slice(1)) : one("task_name", search.task, Filter_Function.CONTAINS_CASE_INSENSITIVE)]),
     ...(search.owner === undefined ? [] : [one("created_by_subject", search.owner)]),
-    ...(search.labels ?? []).map(labelOf).map(([key, value]) =>
-      value === undefined ? { function: Filter_Function.EXISTS, field: `labels.${key}`, values: [] } : one(`labels.${key}`, value),
-    ),
+    ...(search.labels ?? [])
+      .map(labelOf)
+      .map(([key, value]) => (value === undefined ? { function: Filter_Function.EXISTS, field: `labels.${key}`, values: [] } : one(`labels.${key}`, value))),
     ...(sources.length > 0 ? [some("source", sources)] : []),
     ...(since ? [one("created_at", since.toISOString(), Filter_Function.GREATER_THAN_OR_EQUAL)] : []),
     ...(search.until === undefined ? [] : [one("created_at", new Date(search.until).toISOString(), Filter_Function.LESS_THAN)]),
@@ -39,7 +41,7 @@ const orders: Readonly<Record<Sort, readonly [key: string, direction: Sort_Direc
   shortest: ["duration_ms", Sort_Direction.ASCENDING],
 };
 
-/** The first page of what a search finds. */
+/** The request for the first page of a search. */
 export function listRequest(search: RunsSearch, now: number, limit: number): ListRequest {
   const [key, direction] = orders[search.sort ?? "newest"];
   return create(ListRequestSchema, { limit, token: "", filters: filtersOf(search, now), sortByFields: [{ key, direction }] });
@@ -53,10 +55,10 @@ export const runsRequest = (place: Place, search: RunsSearch, request: ListReque
     pausedActionsOnly: search.paused === true,
   }) satisfies MessageInitShape<typeof ListRunsRequestSchema>;
 
-/** Whether the stream of changes can keep a list up to date: it brings runs in the order of their creation, and does not say what waits below them. */
+/** Whether the stream of changes can keep a list up to date: it sends runs in creation order, and no pending approvals. */
 export const canBeLive = (search: RunsSearch): boolean => search.sort === undefined && search.paused === undefined;
 
-/** Whether a run is one of those that a search means, as the server would say. Not for searches that cannot be live. */
+/** Whether a run matches a search, by the rules of the server. Only for searches that can be live. */
 export function matches(search: RunsSearch, run: Run, now: number): boolean {
   const { action, labels } = run;
   const status = action?.status;
@@ -83,7 +85,7 @@ const has = (text: string, part: string): boolean => text.toLowerCase().includes
 export const nameOf = (run: Run): string => run.action?.id?.run?.name ?? "";
 export const phaseOf = (run: Run): ActionPhase => run.action?.status?.phase ?? ActionPhase.UNSPECIFIED;
 
-/** The subject of who started a run. */
+/** The user ID of the starter of a run. */
 export function ownerOf(run: Run): string {
   const by = run.action?.metadata?.executedBy?.principal;
   return by?.case === undefined ? "" : (by.value.id?.subject ?? "");

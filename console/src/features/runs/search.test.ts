@@ -8,7 +8,19 @@ import { sameSearch, withView } from "./views";
 describe("the address", () => {
   it("is taken as far as it is understood", () =>
     expect(
-      RunsSearch({ phases: "failed,purple,failed", task: " train ", owner: 7, labels: ["team=ml", "=x", "team=ml"], source: "cli,moon", since: "24h", until: "soon", paused: "true", q: "", sort: "newest", other: 1 }),
+      RunsSearch({
+        phases: "failed,purple,failed",
+        task: " train ",
+        owner: 7,
+        labels: ["team=ml", "=x", "team=ml"],
+        source: "cli,moon",
+        since: "24h",
+        until: "soon",
+        paused: "true",
+        q: "",
+        sort: "newest",
+        other: 1,
+      }),
     ).toEqual({ phases: "failed", task: "train", owner: "7", labels: ["team=ml"], source: "cli", since: "24h", paused: true }));
   it("may have one label without a list", () => expect(RunsSearch({ labels: "team" })).toEqual({ labels: ["team"] }));
   it("may have a moment", () => expect(RunsSearch({ since: "2026-03-01T00:00:00Z" })).toEqual({ since: "2026-03-01T00:00:00Z" }));
@@ -36,7 +48,7 @@ it("counts spans back to the minute, so that pages can be asked for again", () =
 it("has a chip for each condition, which takes away only that one", () => {
   const search = RunsSearch({ phases: "failed,aborted", labels: ["team=ml", "gpu"], since: "1h", paused: true });
   const chips = chipsOf(search, () => "then");
-  expect(chips.map(({ text }) => text)).toEqual(["Failed", "Aborted", "team = ml", "has the label gpu", "last hour", "waits for a person"]);
+  expect(chips.map(({ text }) => text)).toEqual(["Failed", "Aborted", "team = ml", "has label gpu", "last hour", "waiting for approval"]);
   expect(chips[0]?.without).toEqual({ ...search, phases: "aborted" });
   expect(chips[3]?.without).toEqual({ ...search, labels: ["team=ml"] });
 });
@@ -58,7 +70,15 @@ describe("moments in a zone", () => {
 });
 
 it("keeps one view of a name, in order", () =>
-  expect(withView([{ name: "b", search: {} }, { name: "a", search: {} }], { name: "b", search: { q: "x" } })).toEqual([
+  expect(
+    withView(
+      [
+        { name: "b", search: {} },
+        { name: "a", search: {} },
+      ],
+      { name: "b", search: { q: "x" } },
+    ),
+  ).toEqual([
     { name: "a", search: {} },
     { name: "b", search: { q: "x" } },
   ]));

@@ -2,17 +2,17 @@ import type { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { RunSource } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { phaseOfKey } from "@/design/phases";
 
-/** In which order runs are listed: those that the server can page through. */
+/** The orders that the server can page through. */
 export const sorts = ["newest", "oldest", "updated", "longest", "shortest"] as const;
 export type Sort = (typeof sorts)[number];
 
-/** What the address of the runs says beside their place: which ones, and in which order. All conditions must hold. */
+/** The URL parameters of the runs page: filters, combined with AND, and the order. */
 export interface RunsSearch {
   /** Only in these phases, by key and with commas. */
   readonly phases?: string;
-  /** Only of tasks whose name has this; with = before it, of the task with this name. */
+  /** Only tasks whose name contains this; with the prefix =, only the task with this name. */
   readonly task?: string;
-  /** Only of who has this subject. */
+  /** Only runs started by this user ID. */
   readonly owner?: string;
   /** Only with these labels: "key=value", or "key" for any value. */
   readonly labels?: readonly string[];
@@ -22,24 +22,24 @@ export interface RunsSearch {
   readonly since?: string;
   /** Only created before then, a moment in ISO 8601. */
   readonly until?: string;
-  /** Only with an action that waits for a person. */
+  /** Only runs with a pending approval. */
   readonly paused?: true;
-  /** Only runs whose name has this. */
+  /** Only runs whose name contains this. */
   readonly q?: string;
   /** Newest first when unset. */
   readonly sort?: Exclude<Sort, "newest">;
 }
 
-/** Where runs come from, as the address and people call it. */
+/** The sources of runs, with their URL keys and labels. */
 export const sources: readonly (readonly [key: string, source: RunSource, label: string])[] = [
   ["web", RunSource.WEB, "Console"],
-  ["cli", RunSource.CLI, "Command line or program"],
+  ["cli", RunSource.CLI, "CLI or SDK"],
   ["schedule", RunSource.SCHEDULE_TRIGGER, "Schedule"],
   ["artifact", RunSource.ARTIFACT_TRIGGER, "Artifact"],
   ["tracked", RunSource.TRACKED, "Tracked"],
 ];
 
-/** Takes what it knows of an address, and drops the rest. */
+/** Parses the parameters and drops unknown ones. */
 export function RunsSearch(search: Record<string, unknown>): RunsSearch {
   const phases = keys(search["phases"], (key) => phaseOfKey(key) !== undefined);
   const source = keys(search["source"], (key) => sources.some(([known]) => known === key));
@@ -61,7 +61,7 @@ export function RunsSearch(search: Record<string, unknown>): RunsSearch {
   };
 }
 
-/** The parser of the browser takes much more for a date than anybody means. */
+/** Only ISO dates: Date.parse accepts far more. */
 const isMoment = (text: string): boolean => /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text));
 
 const textOf = (value: unknown): string => (typeof value === "string" || typeof value === "number" ? String(value).trim() : "");
@@ -85,7 +85,7 @@ export function agoOf(since: string): number | undefined {
   return step === undefined ? undefined : Number(digits) * step;
 }
 
-/** The moment that since means, to the minute, so that it can be asked for again. */
+/** The start time of a search, rounded to the minute so that the request stays the same. */
 export function sinceOf({ since }: RunsSearch, now: number): Date | undefined {
   if (since === undefined) return undefined;
   const ago = agoOf(since);
@@ -98,23 +98,23 @@ export const phasesOf = ({ phases }: RunsSearch): readonly ActionPhase[] =>
 export const sourcesOf = ({ source }: RunsSearch): readonly RunSource[] =>
   (source?.split(",") ?? []).flatMap((key) => sources.filter(([known]) => known === key).map(([, value]) => value));
 
-/** A label's key and value; no value when any will do. */
+/** The key and value of a label; the value is undefined if any will do. */
 export function labelOf(label: string): readonly [key: string, value: string | undefined] {
   const at = label.indexOf("=");
   return at < 0 ? [label, undefined] : [label.slice(0, at), label.slice(at + 1)];
 }
 
-/** Whether some runs are left out. */
+/** Whether the search has filters. */
 export const isFiltered = (search: RunsSearch): boolean => Object.keys(search).some((key) => key !== "sort");
 
-/** A search with some of it changed; undefined, "" and empty lists take away. */
+/** Changes to a search; undefined, "" and empty lists remove a filter. */
 export type SearchPatch = { readonly [K in keyof RunsSearch]?: RunsSearch[K] | undefined };
 
 export function patched(search: RunsSearch, patch: SearchPatch): RunsSearch {
   return RunsSearch({ ...search, ...patch });
 }
 
-/** Adds a key to those that are separated by commas, or takes it away. */
+/** Adds a key to a comma separated list, or removes it. */
 export function toggled(list: string | undefined, key: string): string | undefined {
   const all = new Set(list?.split(",") ?? []);
   if (!all.delete(key)) all.add(key);

@@ -19,21 +19,21 @@ export interface SelectionBarProps {
   readonly selection: Selection;
 }
 
-/** What can be done to the runs that are selected. */
+/** The bulk actions for the selected runs. */
 export function SelectionBar({ place, search, runs, more, selection }: SelectionBarProps) {
   const [order, setOrder] = useState<BulkOrder>();
   const { names, all, selectAll, clear } = selection;
-  // A run that left the list, since it no longer matches, is not meant any more.
+  // A run that no longer matches has left the list and is not selected any more.
   const chosen = runs.filter((run) => names.has(nameOf(run)));
   const compare = useCompare(place);
-  const begin = (kind: BulkKind) => setOrder({ kind, place, runs: all ? search : chosen });
+  const start = (kind: BulkKind) => setOrder({ kind, place, runs: all ? search : chosen });
   return (
     <>
       {(chosen.length > 0 || all) && (
         <div role="region" aria-label="Selected runs" className={css["selection"]} data-testid="selection-bar">
-          <strong role="status">{all ? "All runs that match are selected" : `${plural(chosen.length, "run")} selected`}</strong>
+          <strong role="status">{all ? "All matching runs selected" : `${plural(chosen.length, "run")} selected`}</strong>
           {bulkKinds.map((kind) => (
-            <Button key={kind.key} small kind={kind.danger ? "danger" : "plain"} onClick={() => begin(kind)}>
+            <Button key={kind.key} small kind={kind.danger ? "danger" : "plain"} onClick={() => start(kind)}>
               {kind.verb} …
             </Button>
           ))}
@@ -44,11 +44,11 @@ export function SelectionBar({ place, search, runs, more, selection }: Selection
           )}
           {!all && more && (
             <Button small kind="quiet" onClick={selectAll}>
-              Select all that match
+              Select all matching runs
             </Button>
           )}
           <Button small kind="quiet" onClick={clear}>
-            Select none
+            Clear selection
           </Button>
         </div>
       )}
@@ -67,7 +67,7 @@ export function SelectionBar({ place, search, runs, more, selection }: Selection
 
 const comparePage = "/domain/$domain/project/$project/compare";
 
-/** Leads to the comparison of two runs, the older one first; undefined as long as there is no such page. */
+/** Opens the comparison of two runs, older one first; undefined if there is no such page. */
 function useCompare({ project, domain }: Place): ((runs: readonly Run[]) => void) | undefined {
   const router = useRouter();
   const navigate = useNavigate();

@@ -1,6 +1,6 @@
 import type { Action } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 
-/** What an action is called among people: its task's, trace's or condition's name. */
+/** The display name of an action: that of its task, trace or condition. */
 export function taskOf(action: Action): string {
   const spec = action.metadata?.spec;
   const own = action.id?.name ?? "";

@@ -8,7 +8,13 @@ import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { RunSchema, type Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
-import { ListRunsResponseSchema, WatchRunsResponseSchema, type ListRunsRequest, type ListRunsResponse, type WatchRunsResponse } from "@gen/flyteidl2/workflow/run_service_pb.js";
+import {
+  ListRunsResponseSchema,
+  WatchRunsResponseSchema,
+  type ListRunsRequest,
+  type ListRunsResponse,
+  type WatchRunsResponse,
+} from "@gen/flyteidl2/workflow/run_service_pb.js";
 import { nameOf, phaseOf } from "./request";
 import type { RunsSearch } from "./search";
 import { useRuns } from "./use-runs";
@@ -20,7 +26,9 @@ const server = vi.hoisted(() => ({
 vi.mock("@/api/transport", () => ({ client: () => server }));
 
 const run = (name: string, minute: number, phase = ActionPhase.RUNNING): Run =>
-  create(RunSchema, { action: { id: { run: { project: "p", domain: "d", name }, name: "a0" }, status: { phase, startTime: timestampFromMs(minute * 60_000) } } });
+  create(RunSchema, {
+    action: { id: { run: { project: "p", domain: "d", name }, name: "a0" }, status: { phase, startTime: timestampFromMs(minute * 60_000) } },
+  });
 const page = (runs: Run[], token = "") => create(ListRunsResponseSchema, { runs, token });
 
 /** What the stream says from now on, and how it is broken. */
@@ -72,7 +80,9 @@ afterEach(cleanup);
 
 it("never shows for one search what another found", async () => {
   stream();
-  server.listRuns.mockImplementation((request) => Promise.resolve(phases(request) === "" ? page([run("a", 2), run("b", 1, ActionPhase.FAILED)]) : page([run("b", 1, ActionPhase.FAILED)])));
+  server.listRuns.mockImplementation((request) =>
+    Promise.resolve(phases(request) === "" ? page([run("a", 2), run("b", 1, ActionPhase.FAILED)]) : page([run("b", 1, ActionPhase.FAILED)])),
+  );
   const { result, rerender } = show({});
   await waitFor(() => expect(result.current.runs.map(nameOf)).toEqual(["a", "b"]));
   rerender({ phases: "failed" });

@@ -2,12 +2,12 @@ import { useState } from "react";
 import type { Place } from "@/app/place";
 import type { RunsSearch } from "./search";
 
-/** What is selected in the list: some runs by name, or all that match. A new search starts with nothing. */
+/** The selected runs: some by name, or all that match. A new search clears the selection. */
 export interface Selection {
   readonly names: ReadonlySet<string>;
-  /** Whether all that match are meant, those that are not loaded too. */
+  /** Whether all matching runs are selected, including those that are not loaded. */
   readonly all: boolean;
-  /** Selects or deselects runs; base is what was selected before, where it is not names. */
+  /** Selects or deselects runs; base replaces the previous selection. */
   readonly select: (names: readonly string[], selected: boolean, base?: readonly string[]) => void;
   readonly selectAll: () => void;
   readonly clear: () => void;

@@ -4,28 +4,28 @@ import { Button } from "@/design/button";
 import { Dialog, DialogActions } from "@/design/dialog";
 import { Field, Input } from "@/design/field";
 import { Menu, MenuItem } from "@/design/menu";
-import { useTell } from "@/design/toast";
+import { useNotify } from "@/design/toast";
 import type { RunsSearch } from "./search";
 import { givenViews, sameSearch, useViews } from "./views";
 
-/** Leads to the views of the runs, and keeps the present one under a name. */
+/** Opens saved views, and saves the current one. */
 export function ViewsMenu({ search, onChoose }: { readonly search: RunsSearch; readonly onChoose: (search: RunsSearch) => void }) {
   const { views, save, remove } = useViews();
   const [naming, setNaming] = useState(false);
-  const tell = useTell();
+  const notify = useNotify();
   const present = [...views, ...givenViews].find((view) => sameSearch(view.search, search));
   const kept = views.find((view) => view === present);
   const share = () =>
     void navigator.clipboard.writeText(location.href).then(
-      () => tell("good", "The address of this view is copied", "Everybody who opens it sees the same conditions."),
-      () => tell("warning", "The browser does not let the page copy", "Copy the address from the address bar."),
+      () => notify("good", "Link copied", "Everyone who opens it sees the same filters."),
+      () => notify("warning", "The browser blocked copying", "Copy the URL from the address bar."),
     );
   return (
     <>
       <Menu
         align="start"
         trigger={
-          <Button aria-label={`Views: ${present?.name ?? "a view without a name"}`}>
+          <Button aria-label={`Views: ${present?.name ?? "unsaved view"}`}>
             <Bookmark size={14} aria-hidden />
             {present?.name ?? "Views"}
           </Button>
@@ -39,10 +39,10 @@ export function ViewsMenu({ search, onChoose }: { readonly search: RunsSearch; r
         ))}
         <hr />
         {!present && <MenuItem onSelect={() => setNaming(true)}>Save this view …</MenuItem>}
-        <MenuItem onSelect={share}>Copy the address of this view</MenuItem>
-        {kept && <MenuItem onSelect={() => remove(kept.name)}>Forget “{kept.name}”</MenuItem>}
+        <MenuItem onSelect={share}>Copy link to this view</MenuItem>
+        {kept && <MenuItem onSelect={() => remove(kept.name)}>Delete “{kept.name}”</MenuItem>}
       </Menu>
-      <Dialog open={naming} onClose={() => setNaming(false)} title="Save this view" description="It is kept in this browser. To share it, copy its address.">
+      <Dialog open={naming} onClose={() => setNaming(false)} title="Save this view" description="Saved in this browser. To share it, copy its link.">
         <NameForm
           taken={givenViews.map((view) => view.name)}
           onSave={(name) => {
@@ -59,7 +59,7 @@ export function ViewsMenu({ search, onChoose }: { readonly search: RunsSearch; r
 function NameForm({ taken, onSave, onCancel }: { readonly taken: readonly string[]; readonly onSave: (name: string) => void; readonly onCancel: () => void }) {
   const [name, setName] = useState("");
   const given = name.trim();
-  const wrong = taken.includes(given) ? "This name is taken by a view that everybody has." : "";
+  const wrong = taken.includes(given) ? `“${given}” is a built-in view. Choose another name.` : "";
   return (
     <form
       style={{ display: "grid", gap: "var(--space-4)" }}

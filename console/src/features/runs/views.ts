@@ -2,30 +2,34 @@ import { useState } from "react";
 import { read, write } from "@/app/storage";
 import { RunsSearch } from "./search";
 
-/** A search that was given a name. It is kept in this browser, and holds in every project. */
+/** A named search. It is stored in this browser, and applies to every project. */
 export interface View {
   readonly name: string;
   readonly search: RunsSearch;
 }
 
-/** Those that everybody has. */
+/** The built-in views. */
 export const givenViews: readonly View[] = [
   { name: "All runs", search: {} },
-  { name: "Under way", search: { phases: "queued,waiting,initializing,running,paused" } },
+  { name: "Active", search: { phases: "queued,waiting,initializing,running,paused" } },
   { name: "Failed in the last 24 hours", search: { phases: "failed,timed-out", since: "24h" } },
-  { name: "Waiting for a person", search: { paused: true } },
+  { name: "Waiting for approval", search: { paused: true } },
 ];
 
 const isViews = (value: unknown): value is readonly View[] =>
-  Array.isArray(value) && value.every((view: unknown) => typeof view === "object" && view !== null && typeof (view as View).name === "string" && typeof (view as View).search === "object");
+  Array.isArray(value) &&
+  value.every(
+    (view: unknown) => typeof view === "object" && view !== null && typeof (view as View).name === "string" && typeof (view as View).search === "object",
+  );
 
-/** The views that are kept, as far as they can still be understood. */
+/** The saved views, as far as they are still valid. */
 export const keptViews = (): readonly View[] => (read("runs-views", isViews) ?? []).map(({ name, search }) => ({ name, search: RunsSearch({ ...search }) }));
 
-/** The views with one more, which takes the place of one with the same name. */
-export const withView = (views: readonly View[], view: View): readonly View[] => [...views.filter(({ name }) => name !== view.name), view].sort((a, b) => a.name.localeCompare(b.name));
+/** Adds a view, or replaces the one with the same name. */
+export const withView = (views: readonly View[], view: View): readonly View[] =>
+  [...views.filter(({ name }) => name !== view.name), view].sort((a, b) => a.name.localeCompare(b.name));
 
-/** Whether two searches find the same. */
+/** Whether two searches are equal. */
 export function sameSearch(a: RunsSearch, b: RunsSearch): boolean {
   const text = (search: RunsSearch) => JSON.stringify(Object.entries(RunsSearch({ ...search })).sort(([x], [y]) => x.localeCompare(y)));
   return text(a) === text(b);

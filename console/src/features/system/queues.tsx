@@ -12,7 +12,7 @@ import { every } from "./use-system";
 import { Wide } from "./wide";
 import css from "./system.module.css";
 
-/** The queues: how full they are, and what waits in them. */
+/** The queues with their usage and waiting runs. */
 export function Queues({ queues }: { readonly queues: readonly Queue[] }) {
   return (
     <section className={css["section"]} aria-labelledby="queues" data-testid="queues">
@@ -21,8 +21,8 @@ export function Queues({ queues }: { readonly queues: readonly Queue[] }) {
         <thead>
           <tr>
             <th scope="col">Queue</th>
-            <th scope="col">Actions under way</th>
-            <th scope="col">Runs under way</th>
+            <th scope="col">Active actions</th>
+            <th scope="col">Active runs</th>
             <th scope="col">Waiting</th>
             <th scope="col">Longest wait</th>
             <th scope="col" className={css["number"]}>
@@ -54,9 +54,9 @@ export function Queues({ queues }: { readonly queues: readonly Queue[] }) {
   );
 }
 
-/** How much of a limit is used; a limit of 0 is none. */
+/** The usage of a limit; 0 means no limit. */
 function Fill({ used, limit }: { readonly used: bigint; readonly limit: bigint }) {
-  if (limit === 0n) return <span title="without a limit">{count(used)}</span>;
+  if (limit === 0n) return <span title="no limit">{count(used)}</span>;
   const share = Math.min(100, (Number(used) / Number(limit)) * 100);
   return (
     <span className={css["fill"]}>
@@ -68,19 +68,19 @@ function Fill({ used, limit }: { readonly used: bigint; readonly limit: bigint }
   );
 }
 
-const shown = 10;
+const maxRuns = 10;
 
-/** The runs that wait, of all projects, those first that have waited longest. */
+/** The waiting runs of all projects, oldest first. */
 function Waiting() {
-  const request = listRequest({ phases: "queued,waiting", sort: "oldest" }, Date.now(), shown + 1);
+  const request = listRequest({ phases: "queued,waiting", sort: "oldest" }, Date.now(), maxRuns + 1);
   const { data } = useQuery(RunService.method.listRuns, { request, scopeBy: { case: "org", value: "flyte" } }, { refetchInterval: every, retry: false });
   if (!data) return null;
-  if (data.runs.length === 0) return <p className={css["muted"]}>No run waits to begin.</p>;
+  if (data.runs.length === 0) return <p className={css["muted"]}>No runs waiting to start.</p>;
   return (
     <>
-      <h3>Runs that wait to begin, the oldest first</h3>
+      <h3>Runs waiting to start, oldest first</h3>
       <ul className={css["list"]} data-testid="waiting-runs">
-        {data.runs.slice(0, shown).map(({ action }) => {
+        {data.runs.slice(0, maxRuns).map(({ action }) => {
           const run = action?.id?.run;
           if (!action || !run) return null;
           return (
@@ -97,7 +97,7 @@ function Waiting() {
           );
         })}
       </ul>
-      {data.runs.length > shown && <p className={css["muted"]}>There are more.</p>}
+      {data.runs.length > maxRuns && <p className={css["muted"]}>More runs are waiting.</p>}
     </>
   );
 }

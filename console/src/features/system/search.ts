@@ -1,12 +1,12 @@
-/** What the address of the system page says: which keys of the configuration are shown. */
+/** The URL parameters of the system page: the filter of the configuration. */
 export interface SystemSearch {
-  /** Only keys and values that have this. */
+  /** Only keys and values that contain this. */
   readonly q?: string;
-  /** Only what is not the default. */
+  /** Only values that differ from the default. */
   readonly changed?: true;
 }
 
-/** Takes what it knows of an address, and drops the rest. */
+/** Parses the parameters and drops unknown ones. */
 export function SystemSearch(search: Record<string, unknown>): SystemSearch {
   const q = search["q"];
   return {

@@ -3,7 +3,7 @@ import { Tag } from "@/design/facts";
 import { Input } from "@/design/field";
 import { plural } from "@/design/format";
 import type { SystemSearch } from "./search";
-import { chosen } from "./words";
+import { filterSettings } from "./words";
 import { Wide } from "./wide";
 import css from "./system.module.css";
 
@@ -13,9 +13,9 @@ export interface SettingsProps {
   readonly onSearch: (next: SystemSearch) => void;
 }
 
-/** The configuration as it is in effect, without secrets. */
+/** The effective configuration, without secrets. */
 export function Settings({ settings, search, onSearch }: SettingsProps) {
-  const found = chosen(settings, search.q ?? "", search.changed === true);
+  const found = filterSettings(settings, search.q ?? "", search.changed === true);
   const changed = settings.filter((one) => !one.isDefault).length;
   return (
     <section className={css["section"]} aria-labelledby="settings" data-testid="settings">
@@ -25,21 +25,25 @@ export function Settings({ settings, search, onSearch }: SettingsProps) {
           type="search"
           className={css["search"] ?? ""}
           data-filter
-          aria-label="Search the configuration"
+          aria-label="Search configuration"
           placeholder="Search keys and values"
           value={search.q ?? ""}
           onChange={(event) => onSearch({ ...(search.changed && { changed: true }), ...(event.target.value !== "" && { q: event.target.value }) })}
         />
         <label className={css["check"]}>
-          <input type="checkbox" checked={search.changed === true} onChange={(event) => onSearch({ ...(search.q !== undefined && { q: search.q }), ...(event.target.checked && { changed: true }) })} />
-          Only what is not the default ({changed})
+          <input
+            type="checkbox"
+            checked={search.changed === true}
+            onChange={(event) => onSearch({ ...(search.q !== undefined && { q: search.q }), ...(event.target.checked && { changed: true }) })}
+          />
+          Only changed values ({changed})
         </label>
         <span className={css["muted"]} role="status">
-          {plural(found.length, "key")} of {settings.length}
+          {found.length} of {plural(settings.length, "key")}
         </span>
       </div>
       {found.length === 0 ? (
-        <p className={css["muted"]}>No key has that.</p>
+        <p className={css["muted"]}>No results</p>
       ) : (
         <Wide label="Configuration">
           <thead>
@@ -47,7 +51,7 @@ export function Settings({ settings, search, onSearch }: SettingsProps) {
               <th scope="col">Key</th>
               <th scope="col">Value</th>
               <th scope="col">
-                <span className="visually-hidden">Default or not</span>
+                <span className="visually-hidden">Changed</span>
               </th>
             </tr>
           </thead>

@@ -3,15 +3,15 @@ import { useState } from "react";
 import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import { SystemService, type GetSystemResponse } from "@gen/flytebinary/insight/v1/system_pb.js";
 import { useNow } from "@/design/time";
-import { remember, type History } from "./words";
+import { addToHistory, type History } from "./words";
 
-/** How often the server is asked, in milliseconds. */
+/** The poll interval, in milliseconds. */
 export const every = 4000;
 
-/** After so long without an answer what is shown counts as old. */
-const old = 3 * every;
+/** Without an answer for this long, the data counts as stale. */
+const staleAfter = 3 * every;
 
-/** Looks at the server again and again, as long as the page is in sight, and remembers what the figures were. */
+/** Polls the server while the page is visible, and keeps the history of the metrics. */
 export function useSystem() {
   const asked = { refetchInterval: every, retry: false, staleTime: 0 };
   const { data, dataUpdatedAt, error, refetch } = useQuery(SystemService.method.getSystem, {}, asked);
@@ -22,11 +22,11 @@ export function useSystem() {
     system: data,
     queues: queues.data?.queues,
     history,
-    /** When the server answered last. */
+    /** The time of the last answer. */
     at: data && new Date(dataUpdatedAt),
-    stale: data !== undefined && now - dataUpdatedAt > old,
+    stale: data !== undefined && now - dataUpdatedAt > staleAfter,
     error,
-    again: () => {
+    refetch: () => {
       void refetch();
       void queues.refetch();
     },
@@ -37,7 +37,7 @@ function useHistory(data: GetSystemResponse | undefined, at: number): History {
   const [seen, setSeen] = useState<{ readonly at: number; readonly started: bigint; readonly history: History }>({ at: 0, started: 0n, history: new Map() });
   if (!data || at === seen.at) return seen.history;
   const started = data.startedAt?.seconds ?? 0n;
-  const history = remember(started === seen.started ? seen.history : new Map(), data.figures); // another process, another history
+  const history = addToHistory(started === seen.started ? seen.history : new Map(), data.figures); // a new process starts a new history
   setSeen({ at, started, history });
   return history;
 }

@@ -2,9 +2,9 @@ import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { FigureSchema, SettingSchema } from "@gen/flytebinary/insight/v1/system_pb.js";
 import { SystemSearch } from "./search";
-import { amount, chosen, groupsOf, mendedWords, points, remember, remembered, shortly } from "./words";
+import { amount, filterSettings, groupsOf, repairWords, points, addToHistory, historyLength, shortly } from "./words";
 
-test("figures are written with their units", () => {
+test("metrics are formatted with their units", () => {
   expect(amount(0.00042, "s")).toBe("0.4 ms");
   expect(amount(0.00002, "s")).toBe("< 0.1 ms");
   expect(amount(0, "s")).toBe("0 ms");
@@ -25,12 +25,12 @@ test("groups keep the order of the server", () => {
   ]);
 });
 
-test("a history is bounded, and forgets what is no longer told", () => {
-  let history = remember(new Map(), [figure("A", "x", 0), figure("A", "gone", 1)]);
-  for (let value = 1; value <= remembered + 5; value++) history = remember(history, [figure("A", "x", value)]);
+test("a history is bounded, and drops metrics that are gone", () => {
+  let history = addToHistory(new Map(), [figure("A", "x", 0), figure("A", "gone", 1)]);
+  for (let value = 1; value <= historyLength + 5; value++) history = addToHistory(history, [figure("A", "x", value)]);
   expect([...history.keys()]).toEqual(["A/x"]);
-  expect(history.get("A/x")).toHaveLength(remembered);
-  expect(history.get("A/x")?.at(-1)).toBe(remembered + 5);
+  expect(history.get("A/x")).toHaveLength(historyLength);
+  expect(history.get("A/x")?.at(-1)).toBe(historyLength + 5);
 });
 
 test("a line is drawn where something changes, the latest at the right", () => {
@@ -40,25 +40,25 @@ test("a line is drawn where something changes, the latest at the right", () => {
 });
 
 const settings = [
-  create(SettingSchema, { key: "server.listen", value: "0.0.0.0:8090", isDefault: true }),
+  create(SettingSchema, { key: "server.listen", value: "127.0.0.1:8090", isDefault: true }),
   create(SettingSchema, { key: "storage.url", value: "s3://Bucket/data", isDefault: false }),
   create(SettingSchema, { key: "storage.sync", value: "true", isDefault: true }),
 ];
 
 test("settings are found by every word in key or value", () => {
-  const found = (q: string, changed = false) => chosen(settings, q, changed).map((one) => one.key);
+  const found = (q: string, changed = false) => filterSettings(settings, q, changed).map((one) => one.key);
   expect(found("")).toHaveLength(3);
   expect(found("STORAGE bucket")).toEqual(["storage.url"]);
   expect(found("", true)).toEqual(["storage.url"]);
   expect(found("sync", true)).toEqual([]);
 });
 
-test("kinds that are not known yet speak for themselves", () => {
-  expect(mendedWords("pod_orphaned")).toContain("no TaskAction");
-  expect(mendedWords("new_kind")).toBe("new kind");
+test("unknown kinds are shown by name", () => {
+  expect(repairWords("pod_orphaned")).toContain("without a TaskAction");
+  expect(repairWords("new_kind")).toBe("new kind");
 });
 
-test("an address is read with care", () => {
+test("invalid URL parameters are ignored", () => {
   expect(SystemSearch({ q: "db", changed: true, other: 1 })).toEqual({ q: "db", changed: true });
   expect(SystemSearch({ q: "", changed: "yes" })).toEqual({});
 });

@@ -2,7 +2,7 @@ import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { HistoryBucket } from "@gen/flytebinary/insight/v1/overview_pb.js";
 import { msOf } from "@/design/format";
 
-/** What ended in a span of time. Times are in milliseconds. */
+/** The actions that ended in an interval. Times are in milliseconds. */
 export interface Bucket {
   readonly from: number;
   readonly to: number;
@@ -10,7 +10,7 @@ export interface Bucket {
   readonly failed: number;
   readonly aborted: number;
   readonly cached: number;
-  /** How long those that succeeded ran; undefined when none did. */
+  /** The duration of those that succeeded; undefined if none did. */
   readonly p50: number | undefined;
   readonly p90: number | undefined;
 }
@@ -28,8 +28,9 @@ export function bucketsOf(buckets: readonly HistoryBucket[], now: number): Bucke
   }));
 }
 
-/** The share that failed, from 0 to 1, of what came to an end by itself; undefined when nothing did. */
-export const failureRate = ({ succeeded, failed }: Pick<Bucket, "succeeded" | "failed">): number | undefined => (succeeded + failed === 0 ? undefined : failed / (succeeded + failed));
+/** The share that failed, from 0 to 1, without aborted actions; undefined if there are none. */
+export const failureRate = ({ succeeded, failed }: Pick<Bucket, "succeeded" | "failed">): number | undefined =>
+  succeeded + failed === 0 ? undefined : failed / (succeeded + failed);
 
 export const ended = ({ succeeded, failed, aborted }: Pick<Bucket, "succeeded" | "failed" | "aborted">): number => succeeded + failed + aborted;
 
@@ -41,14 +42,22 @@ export interface Totals {
 }
 
 export const totalsOf = (buckets: readonly Bucket[]): Totals =>
-  buckets.reduce((sum, one) => ({ succeeded: sum.succeeded + one.succeeded, failed: sum.failed + one.failed, aborted: sum.aborted + one.aborted, cached: sum.cached + one.cached }), {
-    succeeded: 0,
-    failed: 0,
-    aborted: 0,
-    cached: 0,
-  });
+  buckets.reduce(
+    (sum, one) => ({
+      succeeded: sum.succeeded + one.succeeded,
+      failed: sum.failed + one.failed,
+      aborted: sum.aborted + one.aborted,
+      cached: sum.cached + one.cached,
+    }),
+    {
+      succeeded: 0,
+      failed: 0,
+      aborted: 0,
+      cached: 0,
+    },
+  );
 
-/** A round number that is not below the given one: 1, 2 or 5 times a power of ten. */
+/** The next round number: 1, 2 or 5 times a power of ten. */
 export function roundUp(value: number): number {
   if (!(value > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
@@ -56,8 +65,8 @@ export function roundUp(value: number): number {
   return step * power;
 }
 
-/** Runs of neighbours that have a value, as places and heights from 0 to 1: a line is not drawn where nothing is known. */
-export function pieces(values: readonly (number | undefined)[], most: number): (readonly (readonly [at: number, height: number])[])[] {
+/** Splits a series at missing values, so that no line is drawn there. Heights are from 0 to 1. */
+export function pieces(values: readonly (number | undefined)[], max: number): (readonly (readonly [at: number, height: number])[])[] {
   const found: (readonly [number, number])[][] = [];
   let open: (readonly [number, number])[] | undefined;
   values.forEach((value, at) => {
@@ -69,7 +78,7 @@ export function pieces(values: readonly (number | undefined)[], most: number): (
       open = [];
       found.push(open);
     }
-    open.push([at, Math.min(1, value / most)]);
+    open.push([at, Math.min(1, value / max)]);
   });
   return found;
 }

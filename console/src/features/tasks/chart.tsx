@@ -7,11 +7,11 @@ const foot = 4;
 
 export interface Line {
   readonly values: readonly (number | undefined)[];
-  /** How it looks: a class of the style sheet. */
+  /** A class of the style sheet. */
   readonly look: "p50" | "p90" | "rate";
 }
 
-/** A series of amounts that are put on each other. */
+/** A stacked series. */
 export interface Stack {
   readonly values: readonly number[];
   readonly look: "succeeded" | "failed" | "aborted";
@@ -19,22 +19,22 @@ export interface Stack {
 
 export interface ChartProps {
   readonly title: string;
-  /** What it shows, for those who cannot see it. */
+  /** The accessible name. */
   readonly label: string;
   readonly count: number;
-  /** What the top of the chart means. */
-  readonly most: number;
+  /** The value at the top of the chart. */
+  readonly max: number;
   readonly write: (value: number) => string;
   readonly lines?: readonly Line[];
-  /** The lowest first. */
+  /** From the bottom up. */
   readonly stacks?: readonly Stack[];
   readonly pointed: number | undefined;
   readonly onPoint: (at: number | undefined) => void;
   readonly legend: ReactNode;
 }
 
-/** A small chart over time: lines, or bars of amounts. */
-export function Chart({ title, label, count, most, write, lines = [], stacks = [], pointed, onPoint, legend }: ChartProps) {
+/** A small chart over time with lines or stacked bars. */
+export function Chart({ title, label, count, max, write, lines = [], stacks = [], pointed, onPoint, legend }: ChartProps) {
   const frame = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(320);
   useEffect(() => {
@@ -69,26 +69,46 @@ export function Chart({ title, label, count, most, write, lines = [], stacks = [
           <line className={css["axis"]} x1={0} x2={width} y1={y(0)} y2={y(0)} />
           <line className={css["axis"]} x1={0} x2={width} y1={y(1)} y2={y(1)} />
           {pointed !== undefined && <rect className={css["pointed"]} x={pointed * step} y={0} width={step} height={height} />}
-          <Bars stacks={stacks} most={most} step={step} y={y} />
+          <Bars stacks={stacks} max={max} step={step} y={y} />
           {lines.map(({ values, look }) =>
-            pieces(values, most).map((piece) =>
+            pieces(values, max).map((piece) =>
               piece.length === 1 ? (
-                <circle key={`${look}${piece[0]?.[0]}`} className={`${css["dot"] ?? ""} ${css[look] ?? ""}`} cx={x(piece[0]?.[0] ?? 0)} cy={y(piece[0]?.[1] ?? 0)} r={2.5} />
+                <circle
+                  key={`${look}${piece[0]?.[0]}`}
+                  className={`${css["dot"] ?? ""} ${css[look] ?? ""}`}
+                  cx={x(piece[0]?.[0] ?? 0)}
+                  cy={y(piece[0]?.[1] ?? 0)}
+                  r={2.5}
+                />
               ) : (
-                <polyline key={`${look}${piece[0]?.[0]}`} className={`${css["line"] ?? ""} ${css[look] ?? ""}`} points={piece.map(([at, share]) => `${x(at)},${y(share)}`).join(" ")} />
+                <polyline
+                  key={`${look}${piece[0]?.[0]}`}
+                  className={`${css["line"] ?? ""} ${css[look] ?? ""}`}
+                  points={piece.map(([at, share]) => `${x(at)},${y(share)}`).join(" ")}
+                />
               ),
             ),
           )}
         </svg>
-        <span className={css["most"]} aria-hidden>
-          {write(most)}
+        <span className={css["max"]} aria-hidden>
+          {write(max)}
         </span>
       </div>
     </figure>
   );
 }
 
-function Bars({ stacks, most, step, y }: { readonly stacks: readonly Stack[]; readonly most: number; readonly step: number; readonly y: (share: number) => number }) {
+function Bars({
+  stacks,
+  max,
+  step,
+  y,
+}: {
+  readonly stacks: readonly Stack[];
+  readonly max: number;
+  readonly step: number;
+  readonly y: (share: number) => number;
+}) {
   const below: number[] = [];
   return stacks.map(({ values, look }) => (
     <g key={look} className={css[look]}>
@@ -96,8 +116,16 @@ function Bars({ stacks, most, step, y }: { readonly stacks: readonly Stack[]; re
         const low = below[at] ?? 0;
         below[at] = low + value;
         if (value === 0) return null;
-        const top = y((low + value) / most);
-        return <rect key={at} x={at * step + Math.min(1, step / 8)} y={top} width={Math.max(1, step - Math.min(2, step / 4))} height={Math.max(1, y(low / most) - top)} />;
+        const top = y((low + value) / max);
+        return (
+          <rect
+            key={at}
+            x={at * step + Math.min(1, step / 8)}
+            y={top}
+            width={Math.max(1, step - Math.min(2, step / 4))}
+            height={Math.max(1, y(low / max) - top)}
+          />
+        );
       })}
     </g>
   ));

@@ -4,7 +4,7 @@ import { Container, TaskSettings } from "@/features/action/pod/pod";
 import { containersOf } from "@/features/action/pod/specification";
 import css from "./tasks.module.css";
 
-/** With what a task runs: image, resources, variables, and how it is tried, stopped and cached. */
+/** The environment of a task: image, resources, variables, retries, timeouts and cache. */
 export function EnvironmentTab({ spec }: { readonly spec: TaskSpec }) {
   const template = spec.taskTemplate;
   const metadata = template?.metadata;
@@ -15,11 +15,20 @@ export function EnvironmentTab({ spec }: { readonly spec: TaskSpec }) {
         <Facts
           facts={[
             ["Name", spec.environment?.name],
-            ["About", spec.environment?.description],
+            ["Description", spec.environment?.description],
             ["Code", metadata?.codeBundleUri && <code className={css["address"]}>{metadata.codeBundleUri}</code>],
             [
               "Cache",
-              metadata && (metadata.discoverable ? [`on, version ${metadata.discoveryVersion || "–"}`, metadata.cacheSerializable && "one at a time computes", metadata.cacheIgnoreInputVars.length > 0 && `leaves out ${metadata.cacheIgnoreInputVars.join(", ")}`].filter(Boolean).join(", ") : "off"),
+              metadata &&
+                (metadata.discoverable
+                  ? [
+                      `on, version ${metadata.discoveryVersion || "–"}`,
+                      metadata.cacheSerializable && "serialized",
+                      metadata.cacheIgnoreInputVars.length > 0 && `ignores ${metadata.cacheIgnoreInputVars.join(", ")}`,
+                    ]
+                      .filter(Boolean)
+                      .join(", ")
+                  : "off"),
             ],
             ["Source", spec.documentation?.sourceCode?.link && <code className={css["address"]}>{spec.documentation.sourceCode.link}</code>],
           ]}

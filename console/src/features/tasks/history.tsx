@@ -26,7 +26,7 @@ export interface HistoryProps {
 const names: Record<Range, string> = { "1h": "1 hour", "24h": "24 hours", "7d": "7 days", "30d": "30 days", "90d": "90 days" };
 const percent = (share: number): string => `${share > 0 && share < 0.1 ? (share * 100).toFixed(1) : Math.round(share * 100)} %`;
 
-/** How often a task succeeded and failed, and how long it took, over time. All its actions count, those within other runs too. */
+/** The outcomes and durations of a task over time, including its actions within other runs. */
 export function History({ place, task, version, range, onRange }: HistoryProps) {
   const minute = Math.floor(useNow(60_000) / 60_000) * 60_000; // the same request for a minute
   const answer = useQuery(
@@ -35,12 +35,12 @@ export function History({ place, task, version, range, onRange }: HistoryProps) 
     { placeholderData: keepPreviousData },
   );
   const buckets = useMemo(() => bucketsOf(answer.data?.buckets ?? [], minute), [answer.data, minute]);
-  if (answer.error?.code === Code.Unimplemented) return <Notice title="This server keeps no history of tasks">The task’s runs are below.</Notice>;
+  if (answer.error?.code === Code.Unimplemented) return <Notice title="This server has no task history">The runs of the task are listed below.</Notice>;
   return (
     <section className={css["history"]} aria-label="History" data-testid="task-history" aria-busy={answer.isPlaceholderData}>
       <div className={css["head"]}>
         <h2>History</h2>
-        <Select aria-label="How far back" className={css["range"]} value={range} onChange={(event) => onRange(event.target.value as Range)}>
+        <Select aria-label="Time range" className={css["range"]} value={range} onChange={(event) => onRange(event.target.value as Range)}>
           {(Object.keys(ranges) as Range[]).map((one) => (
             <option key={one} value={one}>
               {names[one]}
@@ -50,7 +50,7 @@ export function History({ place, task, version, range, onRange }: HistoryProps) 
         {answer.data && <Summary buckets={buckets} />}
       </div>
       {answer.error && <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />}
-      {answer.isLoading && <Loading what="the history" />}
+      {answer.isLoading && <Loading what="history" />}
       {answer.data && buckets.some((one) => ended(one) > 0) && <Charts buckets={buckets} />}
     </section>
   );
@@ -62,8 +62,13 @@ function Summary({ buckets }: { readonly buckets: readonly Bucket[] }) {
   return (
     <p className={css["muted"]}>
       {ended(totals) === 0
-        ? "Nothing ended in this time."
-        : [plural(ended(totals), "action ended", "actions ended"), rate !== undefined && `${percent(rate)} failed`, totals.aborted > 0 && `${count(totals.aborted)} aborted`, totals.cached > 0 && `${count(totals.cached)} from the cache`]
+        ? "No actions ended in this period."
+        : [
+            plural(ended(totals), "action ended", "actions ended"),
+            rate !== undefined && `${percent(rate)} failed`,
+            totals.aborted > 0 && `${count(totals.aborted)} aborted`,
+            totals.cached > 0 && `${count(totals.cached)} cached`,
+          ]
             .filter(Boolean)
             .join(", ")}
     </p>
@@ -83,8 +88,8 @@ function Charts({ buckets }: { readonly buckets: readonly Bucket[] }) {
         <Chart
           {...all}
           title="Duration"
-          label={`How long it took: at most ${duration(longest)} for nine in ten`}
-          most={roundUp(longest)}
+          label={`Duration: p90 at most ${duration(longest)}`}
+          max={roundUp(longest)}
           write={duration}
           lines={[
             { values: buckets.map(({ p90 }) => p90), look: "p90" },
@@ -92,20 +97,20 @@ function Charts({ buckets }: { readonly buckets: readonly Bucket[] }) {
           ]}
           legend={
             <>
-              <i className={css["p50"]} /> median <i className={css["p90"]} /> nine in ten
+              <i className={css["p50"]} /> median <i className={css["p90"]} /> p90
             </>
           }
         />
         <Chart
           {...all}
           title="Failure rate"
-          label={`The share that failed: at most ${percent(worst)}`}
-          most={1}
+          label={`Failure rate: at most ${percent(worst)}`}
+          max={1}
           write={percent}
           lines={[{ values: buckets.map(failureRate), look: "rate" }]}
           legend={
             <>
-              <i className={css["rate"]} /> failed of all that ended
+              <i className={css["rate"]} /> failed / ended
             </>
           }
         />
@@ -113,7 +118,7 @@ function Charts({ buckets }: { readonly buckets: readonly Bucket[] }) {
           {...all}
           title="Ended"
           label={`${totals.succeeded} succeeded, ${totals.failed} failed, ${totals.aborted} aborted`}
-          most={roundUp(Math.max(...buckets.map(ended)))}
+          max={roundUp(Math.max(...buckets.map(ended)))}
           write={count}
           stacks={[
             { values: buckets.map(({ succeeded }) => succeeded), look: "succeeded" },
@@ -129,14 +134,14 @@ function Charts({ buckets }: { readonly buckets: readonly Bucket[] }) {
       </div>
       <Axis buckets={buckets} shown={shown} />
       <details>
-        <summary>As a table</summary>
+        <summary>Show as table</summary>
         <Table buckets={buckets} />
       </details>
     </>
   );
 }
 
-/** The times that the charts span; or what is known of the one that is pointed at. */
+/** The time range of the charts, or the values of the hovered interval. */
 function Axis({ buckets, shown }: { readonly buckets: readonly Bucket[]; readonly shown: Bucket | undefined }) {
   const { zone } = usePreferences();
   const from = new Date(buckets[0]?.from ?? 0);
@@ -144,21 +149,21 @@ function Axis({ buckets, shown }: { readonly buckets: readonly Bucket[]; readonl
     <p className={css["about"]}>
       {shown
         ? `${moment(new Date(shown.from), zone)} to ${moment(new Date(shown.to), zone)}: ${wordsOf(shown)}`
-        : `From ${moment(from, zone)} to now, in ${buckets.length} parts. Point at a chart for its numbers.`}
+        : `From ${moment(from, zone)} to now. Hover for values.`}
     </p>
   );
 }
 
 function wordsOf(bucket: Bucket): string {
-  if (ended(bucket) === 0) return "nothing ended";
+  if (ended(bucket) === 0) return "no actions ended";
   const rate = failureRate(bucket);
   return [
     `${bucket.succeeded} succeeded`,
     `${bucket.failed} failed${rate !== undefined && bucket.failed > 0 ? ` (${percent(rate)})` : ""}`,
     bucket.aborted > 0 && `${bucket.aborted} aborted`,
-    bucket.cached > 0 && `${bucket.cached} from the cache`,
+    bucket.cached > 0 && `${bucket.cached} cached`,
     bucket.p50 !== undefined && `median ${duration(bucket.p50)}`,
-    bucket.p90 !== undefined && `nine in ten under ${duration(bucket.p90)}`,
+    bucket.p90 !== undefined && `p90 ${duration(bucket.p90)}`,
   ]
     .filter(Boolean)
     .join(", ");
@@ -171,7 +176,7 @@ function Table({ buckets }: { readonly buckets: readonly Bucket[] }) {
       <thead>
         <tr>
           <th scope="col">From</th>
-          <th scope="col">What ended</th>
+          <th scope="col">Ended actions</th>
         </tr>
       </thead>
       <tbody>

@@ -7,7 +7,7 @@ import { valueOf } from "@/features/action/io/value";
 import { ValueView } from "@/features/action/io/value-view";
 import css from "./tasks.module.css";
 
-/** What a task takes and gives, with types, defaults and what its author said about them. */
+/** The inputs and outputs of a task, with types, defaults and descriptions. */
 export function InterfaceTab({ spec }: { readonly spec: TaskSpec }) {
   const defaults = new Map<string, Literal>();
   for (const { name, parameter } of spec.defaultInputs) if (parameter?.behavior.case === "default") defaults.set(name, parameter.behavior.value);
@@ -19,8 +19,8 @@ export function InterfaceTab({ spec }: { readonly spec: TaskSpec }) {
           <p className={css["doc"]}>{spec.documentation.longDescription}</p>
         </Notice>
       )}
-      <Variables title="Inputs" variables={inputs} defaults={defaults} empty="It takes no inputs." />
-      <Variables title="Outputs" variables={outputs} empty="It gives no outputs." />
+      <Variables title="Inputs" variables={inputs} defaults={defaults} empty="No inputs." />
+      <Variables title="Outputs" variables={outputs} empty="No outputs." />
     </>
   );
 }
@@ -46,7 +46,7 @@ function Variables({ title, variables, defaults, empty }: VariablesProps) {
               <th scope="col">Name</th>
               <th scope="col">Type</th>
               {defaults && <th scope="col">Default</th>}
-              <th scope="col">About</th>
+              <th scope="col">Description</th>
             </tr>
           </thead>
           <tbody>
@@ -58,8 +58,10 @@ function Variables({ title, variables, defaults, empty }: VariablesProps) {
                   <td data-label="Type">
                     <code>{typeWords(value?.type)}</code>
                   </td>
-                  {defaults && <td data-label="Default">{initial ? <ValueView value={valueOf(initial)} /> : <span className={css["muted"]}>needed</span>}</td>}
-                  <td data-label="About" className={css["doc"]}>
+                  {defaults && (
+                    <td data-label="Default">{initial ? <ValueView value={valueOf(initial)} /> : <span className={css["muted"]}>required</span>}</td>
+                  )}
+                  <td data-label="Description" className={css["doc"]}>
                     {value?.description === key ? "" : value?.description}
                   </td>
                 </tr>

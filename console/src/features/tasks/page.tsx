@@ -16,7 +16,7 @@ import { When } from "@/design/time";
 import type { TasksSearch } from "./search";
 import css from "./tasks.module.css";
 
-/** The deployed tasks of a project's domain, the last deployed first. */
+/** The deployed tasks of a project's domain, latest deployment first. */
 export function TasksPage() {
   const { project = "", domain = "" } = useParams({ strict: false });
   const search: TasksSearch = useSearch({ strict: false });
@@ -29,7 +29,11 @@ export function TasksPage() {
     queryFn: ({ pageParam, signal }) =>
       client(TaskService).listTasks(
         {
-          request: { limit: 100, token: pageParam, filters: q === "" ? [] : [{ function: Filter_Function.CONTAINS_CASE_INSENSITIVE, field: "name", values: [q] }] },
+          request: {
+            limit: 100,
+            token: pageParam,
+            filters: q === "" ? [] : [{ function: Filter_Function.CONTAINS_CASE_INSENSITIVE, field: "name", values: [q] }],
+          },
           scopeBy: { case: "projectId", value: { organization: "flyte", name: project, domain } },
         },
         { signal },
@@ -48,12 +52,17 @@ export function TasksPage() {
           type="search"
           data-filter
           className={css["search"]}
-          aria-label="Find a task"
-          placeholder="Find a task by name"
+          aria-label="Find tasks"
+          placeholder="Find tasks by name"
           autoComplete="off"
           value={search.q ?? ""}
           onChange={(event) =>
-            void navigate({ to: "/domain/$domain/project/$project/tasks", params: { domain, project }, search: event.target.value === "" ? {} : { q: event.target.value }, replace: true })
+            void navigate({
+              to: "/domain/$domain/project/$project/tasks",
+              params: { domain, project },
+              search: event.target.value === "" ? {} : { q: event.target.value },
+              replace: true,
+            })
           }
         />
         <span role="status" className={css["muted"]}>
@@ -61,8 +70,14 @@ export function TasksPage() {
         </span>
       </div>
       {answer.error && <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />}
-      {answer.isLoading && <Loading what="the tasks" />}
-      {answer.isSuccess && tasks.length === 0 && (q === "" ? <Empty title="Nothing is deployed here yet" command={`flyte deploy -p ${project} -d ${domain} hello.py env`} /> : <Empty title={`No task has “${q}” in its name`} />)}
+      {answer.isLoading && <Loading what="tasks" />}
+      {answer.isSuccess &&
+        tasks.length === 0 &&
+        (q === "" ? (
+          <Empty title="No tasks deployed yet" command={`flyte deploy -p ${project} -d ${domain} hello.py env`} />
+        ) : (
+          <Empty title={`No tasks match “${q}”`} />
+        ))}
       {tasks.length > 0 && (
         <table className={css["tasks"]} aria-label="Tasks">
           <thead>
@@ -108,7 +123,12 @@ function Row({ task: { taskId, metadata, taskSummary }, place: { project, domain
       </th>
       <td data-label="Environment">{metadata?.environmentName}</td>
       <td data-label="Latest version">
-        <Link to="/domain/$domain/project/$project/tasks/$task/$version" params={{ domain, project, task: name, version: taskId?.version ?? "" }} className={css["version"]} title={taskId?.version}>
+        <Link
+          to="/domain/$domain/project/$project/tasks/$task/$version"
+          params={{ domain, project, task: name, version: taskId?.version ?? "" }}
+          className={css["version"]}
+          title={taskId?.version}
+        >
           {taskId?.version}
         </Link>
       </td>
@@ -117,15 +137,25 @@ function Row({ task: { taskId, metadata, taskSummary }, place: { project, domain
       </td>
       <td data-label="Last run">
         {last?.runId ? (
-          <Link to="/domain/$domain/project/$project/runs/$run" params={{ domain: last.runId.domain, project: last.runId.project, run: last.runId.name }} className={css["last"]}>
+          <Link
+            to="/domain/$domain/project/$project/runs/$run"
+            params={{ domain: last.runId.domain, project: last.runId.project, run: last.runId.name }}
+            className={css["last"]}
+          >
             <Phase phase={last.phase} /> <When at={dateOf(last.runTime)} relative />
           </Link>
         ) : (
-          <span className={css["muted"]}>none</span>
+          <span className={css["muted"]}>–</span>
         )}
       </td>
       <td>
-        <Link to="/domain/$domain/project/$project/launch" params={{ project, domain }} search={{ task: name }} className={buttonClass("plain", true)} aria-label={`Launch ${name}`}>
+        <Link
+          to="/domain/$domain/project/$project/launch"
+          params={{ project, domain }}
+          search={{ task: name }}
+          className={buttonClass("plain", true)}
+          aria-label={`Launch ${name}`}
+        >
           Launch
         </Link>
       </td>

@@ -25,7 +25,7 @@ export interface TaskRunsProps {
   readonly onRange: (range: Range) => void;
 }
 
-/** How a task did over time, and its last runs. */
+/** The history of a task, and its latest runs. */
 export function TaskRuns({ place, task, version, range, onRange }: TaskRunsProps) {
   const { project, domain } = place;
   const name = { org: "flyte", project, domain, name: task };
@@ -34,7 +34,10 @@ export function TaskRuns({ place, task, version, range, onRange }: TaskRunsProps
     initialPageParam: "",
     queryFn: ({ pageParam, signal }) =>
       client(RunService).listRuns(
-        { request: { limit: 20, token: pageParam }, scopeBy: version === undefined ? { case: "taskName", value: name } : { case: "taskId", value: { ...name, version } } },
+        {
+          request: { limit: 20, token: pageParam },
+          scopeBy: version === undefined ? { case: "taskName", value: name } : { case: "taskId", value: { ...name, version } },
+        },
         { signal },
       ),
     getNextPageParam: (page) => page.token || undefined,
@@ -48,12 +51,12 @@ export function TaskRuns({ place, task, version, range, onRange }: TaskRunsProps
         <div className={css["head"]}>
           <h2>Recent runs</h2>
           <Link to="/domain/$domain/project/$project/runs" params={place} search={{ task: `=${task}` }}>
-            All runs of the task
+            All runs of this task
           </Link>
         </div>
         {answer.error && <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />}
-        {answer.isLoading && <Loading what="the runs" />}
-        {answer.isSuccess && runs.length === 0 && <Empty title={version === undefined ? "It has not been run by itself yet" : "This version has not been run by itself yet"} />}
+        {answer.isLoading && <Loading what="runs" />}
+        {answer.isSuccess && runs.length === 0 && <Empty title={version === undefined ? "No direct runs yet" : "No direct runs of this version yet"} />}
         {runs.length > 0 && (
           <table className={css["tasks"]} aria-label="Recent runs">
             <thead>
@@ -61,9 +64,9 @@ export function TaskRuns({ place, task, version, range, onRange }: TaskRunsProps
                 <th scope="col">Run</th>
                 <th scope="col">Phase</th>
                 <th scope="col">Started</th>
-                <th scope="col">Took</th>
+                <th scope="col">Duration</th>
                 <th scope="col">Version</th>
-                <th scope="col">By</th>
+                <th scope="col">Owner</th>
               </tr>
             </thead>
             <tbody>
@@ -102,13 +105,13 @@ function Row({ run: { action }, place: { project, domain } }: { readonly run: Ru
       <td data-label="Started">
         <When at={started} />
       </td>
-      <td data-label="Took">
+      <td data-label="Duration">
         <Span from={started} to={isLive(phase) ? undefined : dateOf(status?.endTime)} />
       </td>
       <td data-label="Version">
         <span className={css["version"]}>{spec?.case === "task" ? spec.value.id?.version : ""}</span>
       </td>
-      <td data-label="By">{whoIs(action?.metadata?.executedBy)}</td>
+      <td data-label="Owner">{whoIs(action?.metadata?.executedBy)}</td>
     </tr>
   );
 }

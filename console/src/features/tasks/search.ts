@@ -1,10 +1,10 @@
-/** What the address of the tasks says. */
+/** The URL parameters of the tasks page. */
 export interface TasksSearch {
-  /** Only tasks whose name has this. */
+  /** Only tasks whose name contains this. */
   readonly q?: string;
 }
 
-/** Takes what it knows of an address, and drops the rest. */
+/** Parses the parameters and drops unknown ones. */
 export function TasksSearch(search: Record<string, unknown>): TasksSearch {
   const q = search["q"];
   const text = typeof q === "string" || typeof q === "number" ? String(q) : "";
@@ -14,15 +14,15 @@ export function TasksSearch(search: Record<string, unknown>): TasksSearch {
 export const taskTabs = ["runs", "interface", "environment", "versions"] as const;
 export type TaskTab = (typeof taskTabs)[number];
 
-/** How far back the history of a task goes, in hours. */
+/** The time ranges of the history, in hours. */
 export const ranges = { "1h": 1, "24h": 24, "7d": 7 * 24, "30d": 30 * 24, "90d": 90 * 24 } as const;
 export type Range = keyof typeof ranges;
 
-/** What the address of a task says beside its name and version. */
+/** The URL parameters of a task. */
 export interface TaskSearch {
-  /** The runs with the history when unset. */
+  /** The tab "runs" if unset. */
   readonly tab?: Exclude<TaskTab, "runs">;
-  /** A week when unset. */
+  /** A week if unset. */
   readonly range?: Exclude<Range, "7d">;
 }
 

@@ -18,7 +18,7 @@ import type { TaskSearch, TaskTab } from "./search";
 import { VersionsTab } from "./versions";
 import css from "./tasks.module.css";
 
-/** A task: how its runs go, what it takes and gives, in which environment, and its versions. */
+/** A task: its runs, interface, environment and versions. */
 export function TaskPage() {
   const { project = "", domain = "", task = "", version } = useParams({ strict: false });
   const search: TaskSearch = useSearch({ strict: false });
@@ -27,7 +27,11 @@ export function TaskPage() {
   const answer = useQuery(TaskService.method.listVersions, { request: { limit: 200 }, taskName: { org: "flyte", project, domain, name: task } });
   const versions = answer.data?.versions ?? [];
   const chosen = version ?? versions[0]?.version;
-  const details = useQuery(TaskService.method.getTaskDetails, { taskId: { org: "flyte", project, domain, name: task, version: chosen ?? "" } }, { enabled: chosen !== undefined });
+  const details = useQuery(
+    TaskService.method.getTaskDetails,
+    { taskId: { org: "flyte", project, domain, name: task, version: chosen ?? "" } },
+    { enabled: chosen !== undefined },
+  );
   const go = (next: { version?: string | undefined; search?: TaskSearch }) => {
     const to = next.version === undefined ? version : next.version || undefined;
     const after = next.search ?? search;
@@ -41,7 +45,15 @@ export function TaskPage() {
   const place = { project, domain };
   const error = answer.error ?? details.error;
   const tabs: Record<TaskTab, () => React.ReactNode> = {
-    runs: () => <TaskRuns place={place} task={task} version={version} range={search.range ?? "7d"} onRange={(range) => go({ search: { ...without(search, "range"), ...(range !== "7d" && { range }) } })} />,
+    runs: () => (
+      <TaskRuns
+        place={place}
+        task={task}
+        version={version}
+        range={search.range ?? "7d"}
+        onRange={(range) => go({ search: { ...without(search, "range"), ...(range !== "7d" && { range }) } })}
+      />
+    ),
     interface: () => spec && <InterfaceTab spec={spec} />,
     environment: () => spec && <EnvironmentTab spec={spec} />,
     versions: () => <VersionsTab place={place} task={task} chosen={version} />,
@@ -50,10 +62,15 @@ export function TaskPage() {
     <div className={css["page"]}>
       <div className={css["head"]}>
         <h1>{task}</h1>
-        <CopyButton text={task} label="Copy the task's name" />
+        <CopyButton text={task} label="Copy task name" />
         <div className={css["do"]}>
           {versions.length > 0 && <VersionSelect versions={versions} version={version} onChange={(next) => go({ version: next })} />}
-          <Link to="/domain/$domain/project/$project/launch" params={place} search={{ task, ...(version !== undefined && { version }) }} className={buttonClass("primary")}>
+          <Link
+            to="/domain/$domain/project/$project/launch"
+            params={place}
+            search={{ task, ...(version !== undefined && { version }) }}
+            className={buttonClass("primary")}
+          >
             Launch
           </Link>
         </div>
@@ -63,7 +80,7 @@ export function TaskPage() {
         <p className={css["facts"]}>
           <span>
             Version <code title={chosen}>{chosen}</code>
-            {version === undefined && ", the latest"}
+            {version === undefined && " (latest)"}
           </span>
           {metadata.environmentName && <span>Environment {metadata.environmentName}</span>}
           <span>
@@ -73,12 +90,12 @@ export function TaskPage() {
         </p>
       )}
       {error && <ProblemNotice error={error} retry={() => void (answer.error ? answer.refetch() : details.refetch())} />}
-      {answer.isLoading && <Loading what="the task" />}
+      {answer.isLoading && <Loading what="task" />}
       {answer.isSuccess && versions.length === 0 ? (
-        <Empty title="No task of this name is deployed here" command={`flyte deploy -p ${shellWord(project)} -d ${shellWord(domain)} hello.py env`} />
+        <Empty title="Task not found" command={`flyte deploy -p ${shellWord(project)} -d ${shellWord(domain)} hello.py env`} />
       ) : (
         <Tabs
-          label="About the task"
+          label="Task"
           value={tab}
           onChange={(next) => go({ search: { ...without(search, "tab"), ...(next !== "runs" && { tab: next }) } })}
           tabs={[
@@ -88,7 +105,7 @@ export function TaskPage() {
             ["versions", "Versions"],
           ]}
         >
-          <div className={css["tab"]}>{!spec && (tab === "interface" || tab === "environment") && !error ? <Loading what="the task" /> : tabs[tab]()}</div>
+          <div className={css["tab"]}>{!spec && (tab === "interface" || tab === "environment") && !error ? <Loading what="task" /> : tabs[tab]()}</div>
         </Tabs>
       )}
     </div>
@@ -99,7 +116,15 @@ function without<K extends keyof TaskSearch>(search: TaskSearch, key: K): Omit<T
   return Object.fromEntries(Object.entries(search).filter(([one]) => one !== key)) as Omit<TaskSearch, K>;
 }
 
-function VersionSelect({ versions, version, onChange }: { readonly versions: readonly ListVersionsResponse_VersionResponse[]; readonly version: string | undefined; readonly onChange: (version: string) => void }) {
+function VersionSelect({
+  versions,
+  version,
+  onChange,
+}: {
+  readonly versions: readonly ListVersionsResponse_VersionResponse[];
+  readonly version: string | undefined;
+  readonly onChange: (version: string) => void;
+}) {
   const known = version === undefined || versions.some((one) => one.version === version);
   return (
     <Select aria-label="Version" className={css["versions"]} value={version ?? ""} onChange={(event) => onChange(event.target.value)}>

@@ -597,9 +597,11 @@ func (x *Release) GetRef() *ActionRef {
 	return nil
 }
 
-// WatchAssignmentsRequest subscribes to all assignments.
+// WatchAssignmentsRequest subscribes to the assignments of one cluster.
 type WatchAssignmentsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The id of the cluster; empty means the default cluster.
+	Cluster       string `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -632,6 +634,13 @@ func (x *WatchAssignmentsRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use WatchAssignmentsRequest.ProtoReflect.Descriptor instead.
 func (*WatchAssignmentsRequest) Descriptor() ([]byte, []int) {
 	return file_flytebinary_engine_v1_engine_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *WatchAssignmentsRequest) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
 }
 
 // LiveActions is one page of the snapshot.
@@ -1225,8 +1234,9 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\x0fsystem_failures\x18\f \x01(\rR\x0esystemFailures\x12\x14\n" +
 	"\x05begun\x18\r \x01(\bR\x05begun\"=\n" +
 	"\aRelease\x122\n" +
-	"\x03ref\x18\x01 \x01(\v2 .flytebinary.engine.v1.ActionRefR\x03ref\"\x19\n" +
-	"\x17WatchAssignmentsRequest\"C\n" +
+	"\x03ref\x18\x01 \x01(\v2 .flytebinary.engine.v1.ActionRefR\x03ref\"<\n" +
+	"\x17WatchAssignmentsRequest\x12!\n" +
+	"\acluster\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18 R\acluster\"C\n" +
 	"\vLiveActions\x124\n" +
 	"\x04refs\x18\x01 \x03(\v2 .flytebinary.engine.v1.ActionRefR\x04refs\"\n" +
 	"\n" +

@@ -75,8 +75,8 @@ type GetSystemResponse struct {
 	Components []*Component `protobuf:"bytes,5,rep,name=components,proto3" json:"components,omitempty"`
 	// Figures of interest, in groups, in the order in which to show them.
 	Figures []*Figure `protobuf:"bytes,6,rep,name=figures,proto3" json:"figures,omitempty"`
-	// What the reconcilers had to mend since the start, by kind.
-	Mended []*Mended `protobuf:"bytes,7,rep,name=mended,proto3" json:"mended,omitempty"`
+	// The repairs of drift since the start, by kind.
+	Repairs []*Repair `protobuf:"bytes,7,rep,name=repairs,proto3" json:"repairs,omitempty"`
 	// The effective configuration, by key. Secrets are left out.
 	Settings []*Setting `protobuf:"bytes,8,rep,name=settings,proto3" json:"settings,omitempty"`
 	// The process's memory in bytes.
@@ -157,9 +157,9 @@ func (x *GetSystemResponse) GetFigures() []*Figure {
 	return nil
 }
 
-func (x *GetSystemResponse) GetMended() []*Mended {
+func (x *GetSystemResponse) GetRepairs() []*Repair {
 	if x != nil {
-		return x.Mended
+		return x.Repairs
 	}
 	return nil
 }
@@ -333,10 +333,10 @@ func (x *Figure) GetDescription() string {
 	return ""
 }
 
-// Mended is a kind of thing that had to be mended.
-type Mended struct {
+// Repair is a kind of drift with the number of its repairs.
+type Repair struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The kind, as the metric flyte_mended_total labels it.
+	// The kind, as the metric flyte_drift_repaired_total labels it.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// How often.
 	Total         uint64 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
@@ -344,20 +344,20 @@ type Mended struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Mended) Reset() {
-	*x = Mended{}
+func (x *Repair) Reset() {
+	*x = Repair{}
 	mi := &file_flytebinary_insight_v1_system_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Mended) String() string {
+func (x *Repair) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Mended) ProtoMessage() {}
+func (*Repair) ProtoMessage() {}
 
-func (x *Mended) ProtoReflect() protoreflect.Message {
+func (x *Repair) ProtoReflect() protoreflect.Message {
 	mi := &file_flytebinary_insight_v1_system_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -369,19 +369,19 @@ func (x *Mended) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Mended.ProtoReflect.Descriptor instead.
-func (*Mended) Descriptor() ([]byte, []int) {
+// Deprecated: Use Repair.ProtoReflect.Descriptor instead.
+func (*Repair) Descriptor() ([]byte, []int) {
 	return file_flytebinary_insight_v1_system_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *Mended) GetKind() string {
+func (x *Repair) GetKind() string {
 	if x != nil {
 		return x.Kind
 	}
 	return ""
 }
 
-func (x *Mended) GetTotal() uint64 {
+func (x *Repair) GetTotal() uint64 {
 	if x != nil {
 		return x.Total
 	}
@@ -457,7 +457,7 @@ var File_flytebinary_insight_v1_system_proto protoreflect.FileDescriptor
 const file_flytebinary_insight_v1_system_proto_rawDesc = "" +
 	"\n" +
 	"#flytebinary/insight/v1/system.proto\x12\x16flytebinary.insight.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x12\n" +
-	"\x10GetSystemRequest\"\xb0\x03\n" +
+	"\x10GetSystemRequest\"\xb2\x03\n" +
 	"\x11GetSystemResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1d\n" +
 	"\n" +
@@ -468,8 +468,8 @@ const file_flytebinary_insight_v1_system_proto_rawDesc = "" +
 	"\n" +
 	"components\x18\x05 \x03(\v2!.flytebinary.insight.v1.ComponentR\n" +
 	"components\x128\n" +
-	"\afigures\x18\x06 \x03(\v2\x1e.flytebinary.insight.v1.FigureR\afigures\x126\n" +
-	"\x06mended\x18\a \x03(\v2\x1e.flytebinary.insight.v1.MendedR\x06mended\x12;\n" +
+	"\afigures\x18\x06 \x03(\v2\x1e.flytebinary.insight.v1.FigureR\afigures\x128\n" +
+	"\arepairs\x18\a \x03(\v2\x1e.flytebinary.insight.v1.RepairR\arepairs\x12;\n" +
 	"\bsettings\x18\b \x03(\v2\x1f.flytebinary.insight.v1.SettingR\bsettings\x12!\n" +
 	"\fmemory_bytes\x18\t \x01(\x04R\vmemoryBytes\"\x88\x01\n" +
 	"\tComponent\x12\x12\n" +
@@ -483,7 +483,7 @@ const file_flytebinary_insight_v1_system_proto_rawDesc = "" +
 	"\x05value\x18\x03 \x01(\x01R\x05value\x12\x12\n" +
 	"\x04unit\x18\x04 \x01(\tR\x04unit\x12 \n" +
 	"\vdescription\x18\x05 \x01(\tR\vdescription\"2\n" +
-	"\x06Mended\x12\x12\n" +
+	"\x06Repair\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x04R\x05total\"P\n" +
 	"\aSetting\x12\x10\n" +
@@ -512,7 +512,7 @@ var file_flytebinary_insight_v1_system_proto_goTypes = []any{
 	(*GetSystemResponse)(nil),     // 1: flytebinary.insight.v1.GetSystemResponse
 	(*Component)(nil),             // 2: flytebinary.insight.v1.Component
 	(*Figure)(nil),                // 3: flytebinary.insight.v1.Figure
-	(*Mended)(nil),                // 4: flytebinary.insight.v1.Mended
+	(*Repair)(nil),                // 4: flytebinary.insight.v1.Repair
 	(*Setting)(nil),               // 5: flytebinary.insight.v1.Setting
 	(*timestamppb.Timestamp)(nil), // 6: google.protobuf.Timestamp
 	(*durationpb.Duration)(nil),   // 7: google.protobuf.Duration
@@ -521,7 +521,7 @@ var file_flytebinary_insight_v1_system_proto_depIdxs = []int32{
 	6, // 0: flytebinary.insight.v1.GetSystemResponse.started_at:type_name -> google.protobuf.Timestamp
 	2, // 1: flytebinary.insight.v1.GetSystemResponse.components:type_name -> flytebinary.insight.v1.Component
 	3, // 2: flytebinary.insight.v1.GetSystemResponse.figures:type_name -> flytebinary.insight.v1.Figure
-	4, // 3: flytebinary.insight.v1.GetSystemResponse.mended:type_name -> flytebinary.insight.v1.Mended
+	4, // 3: flytebinary.insight.v1.GetSystemResponse.repairs:type_name -> flytebinary.insight.v1.Repair
 	5, // 4: flytebinary.insight.v1.GetSystemResponse.settings:type_name -> flytebinary.insight.v1.Setting
 	7, // 5: flytebinary.insight.v1.Component.latency:type_name -> google.protobuf.Duration
 	0, // 6: flytebinary.insight.v1.SystemService.GetSystem:input_type -> flytebinary.insight.v1.GetSystemRequest

@@ -4,7 +4,9 @@ import { rowsOf } from "./tree";
 
 const file = (path: string) => ({ path, size: 1n });
 const shown = (paths: readonly string[], closed: readonly string[] = []) =>
-  rowsOf(paths.map(file), (folder) => !closed.includes(folder)).map((row) => `${"  ".repeat(row.level - 1)}${row.name}${row.open === undefined ? "" : row.open ? " -" : " +"}`);
+  rowsOf(paths.map(file), (folder) => !closed.includes(folder)).map(
+    (row) => `${"  ".repeat(row.level - 1)}${row.name}${row.open === undefined ? "" : row.open ? " -" : " +"}`,
+  );
 
 test("folders come before files, each by name as people count", () => {
   expect(shown(["b.py", "a10.py", "a2.py", "pkg/z.py", "pkg/__init__.py"])).toEqual(["pkg -", "  __init__.py", "  z.py", "a2.py", "a10.py", "b.py"]);

@@ -7,7 +7,7 @@ import { Button } from "@/design/button";
 import { CopyButton } from "@/design/copy";
 import { bytes, plural } from "@/design/format";
 import { Empty, Loading, Notice, ProblemNotice } from "@/design/notice";
-import { useTell } from "@/design/toast";
+import { useNotify } from "@/design/toast";
 import { problemOf } from "@/api/problem";
 import type { RunName } from "@/features/run/model/use-run-model";
 import { saveFrom } from "../save";
@@ -20,15 +20,15 @@ const Editor = lazy(() => import("./editor").then((m) => ({ default: m.Editor })
 export interface CodeViewProps {
   readonly run: RunName;
   readonly action: string;
-  /** The file to show; the one with the task's function when unset. */
+  /** The file to show; the one with the task function if unset. */
   readonly file?: string | undefined;
   readonly onFile?: (file: string | undefined) => void;
 }
 
-/** The code that an action's task was shipped with; it opens at the task's function. */
+/** The code bundle of an action's task, opened at the task function. */
 export function CodeView({ run, action, file, onFile }: CodeViewProps) {
   const [own, setOwn] = useState<string>();
-  const [again, setAgain] = useState(0);
+  const [reveals, setReveals] = useState(0);
   const wanted = onFile ? file : own;
   const show = onFile ?? setOwn;
   const id = actionId({ run, name: action });
@@ -43,15 +43,15 @@ export function CodeView({ run, action, file, onFile }: CodeViewProps) {
         <ProblemNotice error={error} retry={() => void refetch()} />
         {wanted !== undefined && (
           <div>
-            <Button onClick={() => show(undefined)}>Show the task’s function</Button>
+            <Button onClick={() => show(undefined)}>Show the task function</Button>
           </div>
         )}
       </>
     );
-  if (!data) return <Loading what="the code" />;
+  if (!data) return <Loading what="code" />;
   if (data.files.length === 0)
     return (
-      <Empty title="There is no code to show">
+      <Empty title="No code available">
         <p>{data.missing}</p>
       </Empty>
     );
@@ -62,35 +62,44 @@ export function CodeView({ run, action, file, onFile }: CodeViewProps) {
         {data.path !== "" && (
           <h3 className={css["path"]}>
             <span>{data.path}</span>
-            <CopyButton text={data.path} label="Copy the path" />
+            <CopyButton text={data.path} label="Copy path" />
           </h3>
         )}
         {data.line > 0 ? (
-          <Button small onClick={() => setAgain(again + 1)}>
+          <Button small onClick={() => setReveals(reveals + 1)}>
             <LocateFixed size={14} aria-hidden /> {data.function}, line {data.line}
           </Button>
         ) : (
           wanted !== undefined && (
             <Button small onClick={() => show(undefined)}>
-              <LocateFixed size={14} aria-hidden /> {data.function || "The task’s function"}
+              <LocateFixed size={14} aria-hidden /> {data.function || "Task function"}
             </Button>
           )
         )}
-        {data.text !== "" && <CopyButton text={data.text} label="Copy the file" />}
+        {data.text !== "" && <CopyButton text={data.text} label="Copy file" />}
         <DownloadBundle id={id} />
       </div>
       {data.missing && <Notice>{data.missing}</Notice>}
-      {data.partial && <Notice tone="warning">The bundle is larger than what is opened to be shown: {plural(data.files.length, "file")} of it are listed. Its download has them all.</Notice>}
+      {data.partial && (
+        <Notice tone="warning">
+          The bundle is too large to list completely: {plural(data.files.length, "file")} shown. Download the bundle to get all files.
+        </Notice>
+      )}
       <div className={css["split"]} data-single={data.files.length === 1 || undefined}>
         {data.files.length > 1 && <FileTree files={data.files} shown={data.path} onShow={(path) => show(path)} />}
         <div className={css["file"]}>
-          {data.truncated && data.text !== "" && <Notice tone="warning">Only the first {bytes(data.text.length)} are shown{size === undefined ? "" : ` of ${bytes(Number(size))}`}.</Notice>}
-          {data.truncated && data.text === "" && <p className={css["muted"]}>This file is no text{size === undefined ? "" : `; it has ${bytes(Number(size))}`}.</p>}
-          {data.path === "" && <p className={css["muted"]}>Choose a file to read it.</p>}
+          {data.truncated && data.text !== "" && (
+            <Notice tone="warning">
+              Showing the first {bytes(data.text.length)}
+              {size === undefined ? "" : ` of ${bytes(Number(size))}`}.
+            </Notice>
+          )}
+          {data.truncated && data.text === "" && <p className={css["muted"]}>Not a text file{size === undefined ? "" : ` (${bytes(Number(size))})`}.</p>}
+          {data.path === "" && <p className={css["muted"]}>Select a file.</p>}
           {data.path !== "" && !data.truncated && data.text === "" && <p className={css["muted"]}>This file is empty.</p>}
           {data.text !== "" && (
-            <Suspense fallback={<Loading what="the file" />}>
-              <Editor path={data.path} text={data.text} line={data.line} again={again} />
+            <Suspense fallback={<Loading what="file" />}>
+              <Editor path={data.path} text={data.text} line={data.line} reveals={reveals} />
             </Suspense>
           )}
         </div>
@@ -100,19 +109,19 @@ export function CodeView({ run, action, file, onFile }: CodeViewProps) {
 }
 
 function DownloadBundle({ id }: { readonly id: ReturnType<typeof actionId> }) {
-  const tell = useTell();
+  const notify = useNotify();
   const link = useMutation(DataProxyService.method.createDownloadLink);
   const download = () =>
     link.mutate(
       { artifactType: ArtifactType.CODE_BUNDLE, source: { case: "actionAttemptId", value: { actionId: id, attempt: 1 } } },
       {
         onSuccess: (answer) => saveFrom(answer.preSignedUrls?.signedUrl[0] ?? "", "code.tar.gz"),
-        onError: (error) => tell("danger", "The bundle cannot be downloaded", problemOf(error).message),
+        onError: (error) => notify("danger", "Bundle download failed", problemOf(error).message),
       },
     );
   return (
     <Button small className={css["download"]} disabled={link.isPending} onClick={download}>
-      <Download size={14} aria-hidden /> Download the bundle
+      <Download size={14} aria-hidden /> Download bundle
     </Button>
   );
 }

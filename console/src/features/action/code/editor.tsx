@@ -8,42 +8,42 @@ import { useEffect, useRef } from "react";
 import { functionRange } from "./function-range";
 
 export interface EditorProps {
-  /** Says which language it is. */
+  /** Determines the language. */
   readonly path: string;
   readonly text: string;
-  /** The line, from 1, on which what is to be marked is defined; 0 for none. */
+  /** The line, from 1, of the function to highlight; 0 for none. */
   readonly line: number;
-  /** Shows the marked lines again when it changes. */
-  readonly again: number;
+  /** Scrolls to the highlighted lines whenever it changes. */
+  readonly reveals: number;
 }
 
-/** A text with syntax colours, to be read. Only the lines in sight are drawn. */
-export function Editor({ path, text, line, again }: EditorProps) {
+/** A read-only text with syntax highlighting. Only visible lines are rendered. */
+export function Editor({ path, text, line, reveals }: EditorProps) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(undefined);
   useEffect(() => {
     if (!place.current) return;
-    const made = new EditorView({ parent: place.current, state: EditorState.create({ doc: text, extensions: extensions(path, text, line) }) });
-    view.current = made;
-    return () => made.destroy();
+    const created = new EditorView({ parent: place.current, state: EditorState.create({ doc: text, extensions: extensions(path, text, line) }) });
+    view.current = created;
+    return () => created.destroy();
   }, [path, text, line]);
   useEffect(() => {
     const { current } = view;
     if (!current || line < 1 || line > current.state.doc.lines) return;
     const [first] = functionRange(text.split("\n"), line);
     const { from } = current.state.doc.line(first);
-    // By hand: the library's way would scroll what is around the editor, too.
+    // The library's own scrolling would also scroll the page around the editor.
     current.requestMeasure({
       read: () => current.lineBlockAt(from).top,
       write: (top) => {
         current.scrollDOM.scrollTop = top - margin;
       },
     });
-  }, [path, text, line, again]);
+  }, [path, text, line, reveals]);
   return <div ref={place} data-testid="code" />;
 }
 
-/** What is left in sight above the marked lines, in pixels. */
+/** The visible space above the highlighted lines, in pixels. */
 const margin = 28;
 
 function extensions(path: string, text: string, line: number): Extension {

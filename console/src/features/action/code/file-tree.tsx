@@ -8,8 +8,8 @@ import css from "./code.module.css";
 
 const rowHeight = 28;
 
-/** So many files are shown with all folders open, and without a field to filter them. */
-const few = 40;
+/** Up to this many files are shown with all folders open and without a filter. */
+const maxUnfiltered = 40;
 
 export interface FileTreeProps {
   readonly files: readonly TreeFile[];
@@ -18,34 +18,40 @@ export interface FileTreeProps {
   readonly onShow: (path: string) => void;
 }
 
-/** The files of a bundle in their folders, to go through with the arrow keys. */
+/** The files of a bundle as a tree with arrow key navigation. */
 export function FileTree({ files, shown, onShow }: FileTreeProps) {
-  const [sought, setSought] = useState("");
-  const [turned, setTurned] = useState<ReadonlyMap<string, boolean>>(new Map());
+  const [query, setQuery] = useState("");
+  const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map());
   const [active, setActive] = useState(shown);
-  const many = files.length > few;
+  const many = files.length > maxUnfiltered;
   const rows = useMemo(() => {
-    const words = sought.trim().toLowerCase();
-    const fitting = words === "" ? files : files.filter((file) => file.path.toLowerCase().includes(words));
-    return rowsOf(fitting, (folder) => turned.get(folder) ?? (!many || words !== "" || below(shown, folder)));
-  }, [files, sought, turned, many, shown]);
+    const words = query.trim().toLowerCase();
+    const matching = words === "" ? files : files.filter((file) => file.path.toLowerCase().includes(words));
+    return rowsOf(matching, (folder) => toggled.get(folder) ?? (!many || words !== "" || below(shown, folder)));
+  }, [files, query, toggled, many, shown]);
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({ count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => rowHeight, overscan: 10 });
   const known = rows.findIndex((row) => row.path === active);
-  const at = known < 0 ? Math.max(0, rows.findIndex((row) => row.path === shown)) : known;
+  const at =
+    known < 0
+      ? Math.max(
+          0,
+          rows.findIndex((row) => row.path === shown),
+        )
+      : known;
   const go = (to: number) => {
     const row = rows[to];
     if (!row) return;
     setActive(row.path);
     virtual.scrollToIndex(to);
   };
-  const turn = (row: TreeRow, open: boolean) => setTurned(new Map(turned).set(row.path, open));
+  const setOpen = (row: TreeRow, open: boolean) => setToggled(new Map(toggled).set(row.path, open));
   const choose = (row: TreeRow) => {
     setActive(row.path);
     if (row.open === undefined) onShow(row.path);
-    else turn(row, !row.open);
+    else setOpen(row, !row.open);
   };
-  const take = (event: KeyboardEvent) => {
+  const handleKey = (event: KeyboardEvent) => {
     const row = rows[at];
     if (!row) return;
     const keys: Readonly<Record<string, () => void>> = {
@@ -53,8 +59,8 @@ export function FileTree({ files, shown, onShow }: FileTreeProps) {
       ArrowUp: () => go(at - 1),
       Home: () => go(0),
       End: () => go(rows.length - 1),
-      ArrowRight: () => (row.open === false ? turn(row, true) : go(at + 1)),
-      ArrowLeft: () => (row.open === true ? turn(row, false) : go(rows.findLastIndex((other, index) => index < at && other.level < row.level))),
+      ArrowRight: () => (row.open === false ? setOpen(row, true) : go(at + 1)),
+      ArrowLeft: () => (row.open === true ? setOpen(row, false) : go(rows.findLastIndex((other, index) => index < at && other.level < row.level))),
       Enter: () => choose(row),
       " ": () => choose(row),
     };
@@ -65,15 +71,25 @@ export function FileTree({ files, shown, onShow }: FileTreeProps) {
   };
   return (
     <div className={css["files"]}>
-      {many && <Input aria-label="Filter the files" placeholder={`Filter ${files.length} files`} value={sought} onChange={(event) => setSought(event.target.value)} />}
-      <div ref={scroller} className={css["tree"]} role="tree" aria-label="Files" aria-activedescendant={rows[at] && idOf(rows[at].path)} tabIndex={0} onKeyDown={take}>
+      {many && (
+        <Input aria-label="Filter files" placeholder={`Filter ${files.length} files`} value={query} onChange={(event) => setQuery(event.target.value)} />
+      )}
+      <div
+        ref={scroller}
+        className={css["tree"]}
+        role="tree"
+        aria-label="Files"
+        aria-activedescendant={rows[at] && idOf(rows[at].path)}
+        tabIndex={0}
+        onKeyDown={handleKey}
+      >
         <div style={{ height: virtual.getTotalSize(), position: "relative" }} role="presentation">
           {virtual.getVirtualItems().map((item) => {
             const row = rows[item.index];
             if (!row) return null;
-            const Sign = row.open === undefined ? File : row.open ? ChevronDown : ChevronRight;
+            const Icon = row.open === undefined ? File : row.open ? ChevronDown : ChevronRight;
             return (
-              // eslint-disable-next-line jsx-a11y/click-events-have-key-events -- the tree takes the keys
+              // eslint-disable-next-line jsx-a11y/click-events-have-key-events -- the tree handles the keys
               <div
                 key={row.path}
                 id={idOf(row.path)}
@@ -88,14 +104,14 @@ export function FileTree({ files, shown, onShow }: FileTreeProps) {
                 onClick={() => choose(row)}
                 title={row.size === undefined ? row.path : `${row.path}, ${bytes(Number(row.size))}`}
               >
-                <Sign size={14} aria-hidden />
+                <Icon size={14} aria-hidden />
                 <span>{row.name}</span>
               </div>
             );
           })}
         </div>
       </div>
-      {rows.length === 0 && <p className={css["muted"]}>No file is called so.</p>}
+      {rows.length === 0 && <p className={css["muted"]}>No results</p>}
     </div>
   );
 }

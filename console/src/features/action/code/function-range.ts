@@ -1,10 +1,10 @@
-/** The first and the last line, from 1, of what is defined on a line: with its decorators and its body, by how they are indented. */
+/** The first and last line, from 1, of the function defined on a line, with decorators and body, derived from indentation. */
 export function functionRange(lines: readonly string[], line: number): readonly [first: number, last: number] {
   const defined = lines[line - 1];
   if (defined === undefined) return [line, line];
   const indent = indentOf(defined);
   let first = line;
-  for (let at = line - 1; at > 0 && line - at <= farthest; at--) {
+  for (let at = line - 1; at > 0 && line - at <= maxDecoratorLines; at--) {
     const text = lines[at - 1] ?? "";
     if (text.trim() === "") break;
     if (indentOf(text) < indent) break;
@@ -20,7 +20,7 @@ export function functionRange(lines: readonly string[], line: number): readonly 
   return [first, last];
 }
 
-/** How far above the definition its decorators may begin. */
-const farthest = 60;
+/** How many lines above the definition its decorators may start. */
+const maxDecoratorLines = 60;
 
 const indentOf = (text: string): number => text.length - text.trimStart().length;

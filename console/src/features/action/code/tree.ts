@@ -8,7 +8,7 @@ export interface TreeFile {
 export interface TreeRow {
   readonly path: string;
   readonly name: string;
-  /** 1 at the top, as assistive technology counts. */
+  /** From 1, as assistive technology counts. */
   readonly level: number;
   /** Whether a folder is open; undefined for files. */
   readonly open: boolean | undefined;
@@ -22,7 +22,7 @@ interface Folder {
 
 const empty = (): Folder => ({ folders: new Map(), files: [] });
 
-/** The rows in sight: folders before files, both by name; what lies in a closed folder is left out. Folders that hold nothing but a folder share its row. */
+/** The visible rows: folders before files, both by name. A folder that only contains a folder shares its row. */
 export function rowsOf(files: readonly TreeFile[], open: (folder: string) => boolean): readonly TreeRow[] {
   const top = empty();
   for (const file of files) {
@@ -51,9 +51,10 @@ export function rowsOf(files: readonly TreeFile[], open: (folder: string) => boo
   return rows;
 }
 
-const onlyFolder = (folder: Folder): readonly [string, Folder] | undefined => (folder.files.length === 0 && folder.folders.size === 1 ? [...folder.folders][0] : undefined);
+const onlyFolder = (folder: Folder): readonly [string, Folder] | undefined =>
+  folder.files.length === 0 && folder.folders.size === 1 ? [...folder.folders][0] : undefined;
 
 const byName = (a: string, b: string): number => a.localeCompare(b, "en", { numeric: true });
 
-/** Whether a file lies somewhere below a folder. */
+/** Whether a file is below a folder. */
 export const below = (path: string, folder: string): boolean => path.startsWith(`${folder}/`);

@@ -13,24 +13,29 @@ import { Facts } from "@/design/facts";
 import { Menu, MenuItem } from "@/design/menu";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { isLive } from "@/design/phases";
-import { useTell } from "@/design/toast";
+import { useNotify } from "@/design/toast";
 import { asCli, asCliRerun, asCurl, asPython, asPythonRead, asPythonRerun, type Values } from "../copy-as";
-import type { TabProps } from "../panel";
+import type { TabProps } from "../tab";
 import { save } from "../save";
 import { actionId, type ActionName } from "../use-action";
 import { typeWords } from "./type-words";
-import { valueOf, type Value } from "./value";
+import { valueOf } from "./value";
+import type { Value } from "./value-type";
 import { ValueView } from "./value-view";
 import { json } from "./write-json";
 import css from "./data.module.css";
 
-/** The inputs and outputs of an action, by their types or as JSON. */
+/** The inputs and outputs of an action, by type or as JSON. */
 export function DataTab({ action, details }: TabProps) {
   const phase = details.status?.phase ?? ActionPhase.UNSPECIFIED;
-  const { data, error, refetch, isPending } = useQuery(DataProxyService.method.getActionData, { actionId: actionId(action) }, { staleTime: Infinity, retry: 2 });
+  const { data, error, refetch, isPending } = useQuery(
+    DataProxyService.method.getActionData,
+    { actionId: actionId(action) },
+    { staleTime: Infinity, retry: 2 },
+  );
   const [first] = useState(phase);
   useEffect(() => {
-    if (phase !== first) void refetch(); // outputs come with the end
+    if (phase !== first) void refetch(); // outputs are stored when the action ends
   }, [phase, first, refetch]);
   const interfaces = interfaceOf(details);
   if (error) return <ProblemNotice error={error} retry={() => void refetch()} />;
@@ -38,21 +43,28 @@ export function DataTab({ action, details }: TabProps) {
   const context = data.inputs?.context ?? [];
   return (
     <>
-      <Side what="inputs" action={action} literals={data.inputs?.literals ?? []} types={interfaces?.inputs} uri={data.inputsUri} empty="It takes no inputs." />
+      <Side what="inputs" action={action} literals={data.inputs?.literals ?? []} types={interfaces?.inputs} uri={data.inputsUri} empty="No inputs." />
       {context.length > 0 && (
         <section className={css["side"]}>
           <h3>Context</h3>
           <Facts facts={context.map(({ key, value }) => [key, value] as const)} />
         </section>
       )}
-      <Side what="outputs" action={action} literals={data.outputs?.literals ?? []} types={interfaces?.outputs} uri={data.outputsUri} empty={emptyOutputs(phase)} />
+      <Side
+        what="outputs"
+        action={action}
+        literals={data.outputs?.literals ?? []}
+        types={interfaces?.outputs}
+        uri={data.outputsUri}
+        empty={emptyOutputs(phase)}
+      />
     </>
   );
 }
 
 function emptyOutputs(phase: ActionPhase): string {
-  if (isLive(phase)) return "There are no outputs before it has ended.";
-  return phase === ActionPhase.SUCCEEDED || phase === ActionPhase.RECOVERED ? "It has no outputs." : "It made no outputs.";
+  if (isLive(phase)) return "Outputs appear when the action has ended.";
+  return phase === ActionPhase.SUCCEEDED || phase === ActionPhase.RECOVERED ? "No outputs." : "The action ended without outputs.";
 }
 
 function interfaceOf({ spec }: ActionDetails) {
@@ -102,9 +114,8 @@ function Side({ what, action, literals, types, uri, empty }: SideProps) {
         <p className={css["empty"]}>{empty}</p>
       ) : raw ? (
         <div className={css["raw"]}>
-          <CopyButton text={() => json(whole)} label="Copy the JSON" />
-          {/* A part that scrolls has to be within the reach of the keyboard. */}
-          {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+          <CopyButton text={() => json(whole)} label="Copy JSON" />
+          {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard */}
           <pre tabIndex={0}>{json(whole)}</pre>
         </div>
       ) : (
@@ -125,24 +136,36 @@ function Side({ what, action, literals, types, uri, empty }: SideProps) {
       )}
       {uri && (
         <p className={css["where"]}>
-          <span>Kept at</span> <code>{uri}</code>
-          <CopyButton text={uri} label="Copy the address" />
+          <span>Stored at</span> <code>{uri}</code>
+          <CopyButton text={uri} label="Copy URI" />
         </p>
       )}
     </section>
   );
 }
 
-const hasEnum = (type: LiteralType | undefined): boolean => type?.type.case === "enumType" || (type?.type.case === "unionType" && type.type.value.variants.some(hasEnum));
+const hasEnum = (type: LiteralType | undefined): boolean =>
+  type?.type.case === "enumType" || (type?.type.case === "unionType" && type.type.value.variants.some(hasEnum));
 
-const enumsOf = (types: VariableMap | undefined): ReadonlySet<string> => new Set(types?.variables.filter((entry) => hasEnum(entry.value?.type)).map((entry) => entry.key));
+const enumsOf = (types: VariableMap | undefined): ReadonlySet<string> =>
+  new Set(types?.variables.filter((entry) => hasEnum(entry.value?.type)).map((entry) => entry.key));
 
-function CopyAs({ what, action, values, types }: { readonly what: "inputs" | "outputs"; readonly action: ActionName; readonly values: Values; readonly types: VariableMap | undefined }) {
-  const tell = useTell();
+function CopyAs({
+  what,
+  action,
+  values,
+  types,
+}: {
+  readonly what: "inputs" | "outputs";
+  readonly action: ActionName;
+  readonly values: Values;
+  readonly types: VariableMap | undefined;
+}) {
+  const notify = useNotify();
   const copy = (text: string, as: string) => () =>
     void navigator.clipboard.writeText(text).then(
-      () => tell("good", `Copied: ${as}`),
-      () => tell("danger", "The browser does not let the console copy"),
+      () => notify("good", `Copied: ${as}`),
+      () => notify("danger", "The browser blocked copying"),
     );
   return (
     <Menu
@@ -153,12 +176,12 @@ function CopyAs({ what, action, values, types }: { readonly what: "inputs" | "ou
         </Button>
       }
     >
-      <MenuItem onSelect={copy(asPython(values), "values in Python")}>Python: the values</MenuItem>
-      <MenuItem onSelect={copy(asPythonRead(action, what), "a program that reads them")}>Python: read them</MenuItem>
-      {what === "inputs" && <MenuItem onSelect={copy(asPythonRerun(action, values), "a program that runs it again")}>Python: run again</MenuItem>}
-      <MenuItem onSelect={copy(asCli(action), "a command that shows them")}>Command: show them</MenuItem>
-      {what === "inputs" && <MenuItem onSelect={copy(asCliRerun(action, values, enumsOf(types)), "a command that runs it again")}>Command: run again</MenuItem>}
-      <MenuItem onSelect={copy(asCurl(action, location.origin), "a call with curl")}>curl</MenuItem>
+      <MenuItem onSelect={copy(asPython(values), "values as Python")}>Python: values</MenuItem>
+      <MenuItem onSelect={copy(asPythonRead(action, what), "Python program to read them")}>Python: read</MenuItem>
+      {what === "inputs" && <MenuItem onSelect={copy(asPythonRerun(action, values), "Python program to rerun")}>Python: rerun</MenuItem>}
+      <MenuItem onSelect={copy(asCli(action), "command to show them")}>Command: show</MenuItem>
+      {what === "inputs" && <MenuItem onSelect={copy(asCliRerun(action, values, enumsOf(types)), "command to rerun")}>Command: rerun</MenuItem>}
+      <MenuItem onSelect={copy(asCurl(action, location.origin), "curl command")}>curl</MenuItem>
       <MenuItem onSelect={copy(json({ kind: "map", struct: true, entries: values }), "JSON")}>JSON</MenuItem>
     </Menu>
   );

@@ -1,164 +1,108 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { float, none, time, type Value } from "./value";
+import { decodeTimestampToTimeSpec, Decoder, EXT_TIMESTAMP, ExtData, ExtensionCodec } from "@msgpack/msgpack";
+import { float, noneValue, time, type Value } from "./value-type";
 
-const deepest = 100;
+const maxDepth = 100;
 
-/** Reads one value in msgpack, the form in which clients send structures. Fails when it is anything else. */
+/** Decodes one value in msgpack, the form in which clients send structures. Throws on anything else. */
 export function unpack(bytes: Uint8Array): Value {
-  const reader = new Reader(bytes);
-  const value = reader.value(0);
-  if (!reader.done) throw new Error("there is more than one value");
-  return value;
+  return valueOf(decoderFor(bytes.length).decode(bytes), 0);
 }
 
-class Reader {
-  readonly #bytes: Uint8Array;
-  readonly #view: DataView;
-  #at = 0;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  }
-
-  get done(): boolean {
-    return this.#at === this.#bytes.length;
-  }
-
-  value(depth: number): Value {
-    if (depth > deepest) throw new Error("it is nested too deep");
-    const code = this.#unsigned(1);
-    if (code < 0x80) return whole(code);
-    if (code < 0x90) return this.#map(code & 0x0f, depth);
-    if (code < 0xa0) return this.#list(code & 0x0f, depth);
-    if (code < 0xc0) return this.#text(code & 0x1f);
-    if (code >= 0xe0) return whole(code - 0x100);
-    switch (code) {
-      case 0xc0:
-        return none;
-      case 0xc2:
-      case 0xc3:
-        return { kind: "boolean", value: code === 0xc3 };
-      case 0xc4:
-      case 0xc5:
-      case 0xc6:
-        return { kind: "bytes", bytes: this.#take(this.#unsigned(1 << (code - 0xc4))), tag: "" };
-      case 0xc7:
-      case 0xc8:
-      case 0xc9:
-        return this.#extension(this.#unsigned(1 << (code - 0xc7)));
-      case 0xca:
-        return float(this.#float(4));
-      case 0xcb:
-        return float(this.#float(8));
-      case 0xcc:
-      case 0xcd:
-      case 0xce:
-        return whole(this.#unsigned(1 << (code - 0xcc)));
-      case 0xcf:
-        return whole(this.#wide().getBigUint64(0));
-      case 0xd0:
-        return whole((this.#unsigned(1) << 24) >> 24);
-      case 0xd1:
-        return whole((this.#unsigned(2) << 16) >> 16);
-      case 0xd2:
-        return whole(this.#unsigned(4) | 0);
-      case 0xd3:
-        return whole(this.#wide().getBigInt64(0));
-      case 0xd4:
-      case 0xd5:
-      case 0xd6:
-      case 0xd7:
-      case 0xd8:
-        return this.#extension(1 << (code - 0xd4));
-      case 0xd9:
-      case 0xda:
-      case 0xdb:
-        return this.#text(this.#unsigned(1 << (code - 0xd9)));
-      case 0xdc:
-      case 0xdd:
-        return this.#list(this.#unsigned(code === 0xdc ? 2 : 4), depth);
-      case 0xde:
-      case 0xdf:
-        return this.#map(this.#unsigned(code === 0xde ? 2 : 4), depth);
-      default:
-        throw new Error("it is no msgpack");
-    }
-  }
-
-  #list(length: number, depth: number): Value {
-    const items: Value[] = [];
-    for (let i = 0; i < length; i++) items.push(this.value(depth + 1));
-    return { kind: "list", items };
-  }
-
-  #map(length: number, depth: number): Value {
-    const entries: (readonly [string, Value])[] = [];
-    for (let i = 0; i < length; i++) entries.push([keyOf(this.value(depth + 1)), this.value(depth + 1)]);
-    return { kind: "map", struct: true, entries };
-  }
-
-  #text(length: number): Value {
-    return { kind: "text", text: new TextDecoder().decode(this.#take(length)) };
-  }
-
-  #extension(length: number): Value {
-    const type = (this.#unsigned(1) << 24) >> 24;
-    const bytes = this.#take(length);
-    if (type !== -1) return { kind: "bytes", bytes, tag: "" };
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    let seconds: number;
-    let nanos = 0;
-    if (length === 4) {
-      seconds = view.getUint32(0);
-    } else if (length === 8) {
-      nanos = view.getUint32(0) >>> 2;
-      seconds = (view.getUint32(0) & 3) * 2 ** 32 + view.getUint32(4);
-    } else {
-      nanos = view.getUint32(0);
-      seconds = Number(view.getBigInt64(4));
-    }
-    return time({ ...timestampFromMs(seconds * 1000), nanos });
-  }
-
-  #take(length: number): Uint8Array {
-    if (this.#at + length > this.#bytes.length) throw new Error("it is cut off");
-    const taken = this.#bytes.subarray(this.#at, this.#at + length);
-    this.#at += length;
-    return taken;
-  }
-
-  #unsigned(length: number): number {
-    let value = 0;
-    for (const byte of this.#take(length)) value = value * 256 + byte;
-    return value;
-  }
-
-  #wide(): DataView {
-    const bytes = this.#take(8);
-    return new DataView(bytes.buffer, bytes.byteOffset, 8);
-  }
-
-  #float(length: 4 | 8): number {
-    const at = this.#at;
-    this.#take(length);
-    return length === 4 ? this.#view.getFloat32(at) : this.#view.getFloat64(at);
-  }
+/** A float as it was encoded: JavaScript has one number type for 2 and 2.0, Python has two. */
+class Float {
+  constructor(readonly value: number) {}
 }
 
-const whole = (value: number | bigint): Value => ({ kind: "number", digits: value.toString(), whole: true });
+/** A timestamp with its nanoseconds, which a Date would lose. */
+class Timestamp {
+  constructor(
+    readonly seconds: number,
+    readonly nanos: number,
+  ) {}
+}
 
-function keyOf(key: Value): string {
-  switch (key.kind) {
-    case "text":
-      return key.text;
+const extensionCodec = new ExtensionCodec();
+extensionCodec.register({
+  type: EXT_TIMESTAMP,
+  encode: () => null,
+  decode: (data) => {
+    const { sec, nsec } = decodeTimestampToTimeSpec(data);
+    return new Timestamp(sec, nsec);
+  },
+});
+
+/** The methods with which the decoder reads floats. They are private; the version is pinned, and tests tell 2 from 2.0. */
+interface FloatMethods {
+  readF32: () => unknown;
+  readF64: () => unknown;
+}
+
+/**
+ * A decoder for an input of a length. A plain object would reorder numeric keys, merge duplicate keys and refuse `__proto__`, so
+ * keys are prefixed: text with a mark when it is decoded, and every key with its position.
+ */
+function decoderFor(length: number): Decoder {
+  const text = new TextDecoder();
+  let position = 0;
+  const decoder = new Decoder({
+    extensionCodec,
+    useBigInt64: true,
+    // A wrong length must not allocate more than the input can hold.
+    maxArrayLength: length,
+    maxMapLength: length,
+    keyDecoder: {
+      canBeCached: () => true,
+      decode: (bytes, offset, size) => `=${text.decode(bytes.subarray(offset, offset + size))}`,
+    },
+    mapKeyConverter: (key) => `${position++}:${keyOf(key)}`,
+  });
+  const methods = decoder as unknown as FloatMethods;
+  const { readF32, readF64 } = methods;
+  methods.readF32 = () => new Float(readF32.call(decoder) as number);
+  methods.readF64 = () => new Float(readF64.call(decoder) as number);
+  return decoder;
+}
+
+function valueOf(decoded: unknown, depth: number): Value {
+  if (depth > maxDepth) throw new Error(`The value is nested deeper than ${maxDepth} levels.`);
+  switch (typeof decoded) {
+    case "string":
+      return { kind: "text", text: decoded };
     case "number":
-      return key.digits;
+    case "bigint":
+      return { kind: "number", digits: decoded.toString(), whole: true };
     case "boolean":
-      return String(key.value);
-    case "none":
-      return "null";
+      return { kind: "boolean", value: decoded };
     default:
-      throw new Error("a key must be a text or a number");
+  }
+  if (decoded === null || decoded === undefined) return noneValue;
+  if (decoded instanceof Float) return float(decoded.value);
+  if (decoded instanceof Timestamp) return time({ ...timestampFromMs(decoded.seconds * 1000), nanos: decoded.nanos });
+  if (decoded instanceof Uint8Array) return { kind: "bytes", bytes: decoded, tag: "" };
+  if (decoded instanceof ExtData) return { kind: "bytes", bytes: decoded.data as Uint8Array, tag: "" };
+  if (Array.isArray(decoded)) return { kind: "list", items: decoded.map((item) => valueOf(item, depth + 1)) };
+  const entries = Object.entries(decoded).map(([key, value]) => [key.slice(key.indexOf(":") + 1), valueOf(value, depth + 1)] as const);
+  return { kind: "map", struct: true, entries };
+}
+
+/** A key as text. The key decoder has marked text with "=", to tell it from numbers. */
+function keyOf(key: unknown): string {
+  if (key instanceof Float) return digitsOf(key);
+  switch (typeof key) {
+    case "string":
+      return key.slice(1);
+    case "number":
+    case "bigint":
+    case "boolean":
+      return String(key);
+    default:
+      if (key === null) return "null";
+      throw new Error("A key of a map must be text, a number, a boolean or null.");
   }
 }
+
+const digitsOf = ({ value }: Float): string => {
+  const number = float(value);
+  return number.kind === "number" ? number.digits : String(value);
+};

@@ -13,7 +13,7 @@ const simple: Record<SimpleType, string> = {
   [SimpleType.STRUCT]: "dict",
 };
 
-/** A type as Python names it, as far as it is known. */
+/** The Python name of a type; empty if unknown. */
 export function typeWords(type: LiteralType | undefined): string {
   const kind = type?.type;
   switch (kind?.case) {

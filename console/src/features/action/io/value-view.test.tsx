@@ -2,7 +2,7 @@ import { cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { Tooltip } from "radix-ui";
 import { afterEach, expect, it } from "vitest";
-import type { Value } from "./value";
+import type { Value } from "./value-type";
 import { ValueView } from "./value-view";
 
 afterEach(cleanup);
@@ -21,7 +21,7 @@ it.each<[Value, string]>([
   [{ kind: "number", digits: "0.50", whole: false }, "0.50"],
   [{ kind: "boolean", value: true }, "True"],
   [{ kind: "none" }, "None"],
-  [text(""), "empty text"],
+  [text(""), "empty string"],
   [{ kind: "duration", seconds: 5400 }, "1 h 30 m"],
   [{ kind: "duration", seconds: -2 }, "minus 2.0 s"],
   [{ kind: "list", items: [number("1"), number("2")] }, "12"],
@@ -42,7 +42,7 @@ it("folds what is long, and unfolds it", async () => {
 it("shows fields by name, and long texts in part", async () => {
   show({ kind: "map", struct: true, entries: [["story", text("long ".repeat(500))]] });
   expect(screen.getByText("story")).toBeDefined();
-  await userEvent.click(screen.getByRole("button", { name: "All 2,500 characters" }));
+  await userEvent.click(screen.getByRole("button", { name: "Show all 2,500 characters" }));
   expect(screen.queryByRole("button", { name: /characters/ })).toBeNull();
 });
 

@@ -5,13 +5,13 @@ import { CopyButton } from "@/design/copy";
 import { Tag } from "@/design/facts";
 import { bytes, count, duration, exactly, plural } from "@/design/format";
 import { pythonText } from "./write-python";
-import type { Value } from "./value";
+import type { Value } from "./value-type";
 import css from "./data.module.css";
 
-const shownAtFirst = 50;
+const initialLimit = 50;
 const longText = 600;
 
-/** A value by its type; what is large is folded. */
+/** A value by type; large values are collapsed. */
 export function ValueView({ value, depth = 0 }: { readonly value: Value; readonly depth?: number }) {
   const { zone } = usePreferences();
   switch (value.kind) {
@@ -34,7 +34,13 @@ export function ValueView({ value, depth = 0 }: { readonly value: Value; readonl
     case "list":
       return <Items entries={value.items.map((item, at) => [String(at), item] as const)} words={plural(value.items.length, "item")} depth={depth} list />;
     case "map":
-      return <Items entries={value.entries} words={plural(value.entries.length, value.struct ? "field" : "entry", value.struct ? "fields" : "entries")} depth={depth} />;
+      return (
+        <Items
+          entries={value.entries}
+          words={plural(value.entries.length, value.struct ? "field" : "entry", value.struct ? "fields" : "entries")}
+          depth={depth}
+        />
+      );
     case "stored":
       return <StoredView value={value} />;
     case "bytes":
@@ -52,7 +58,7 @@ const grouped = (digits: string): string => (/^-?\d+$/.test(digits) ? count(BigI
 
 function Text({ text, quoted }: { readonly text: string; readonly quoted: boolean }) {
   const [all, setAll] = useState(false);
-  if (text === "") return <span className={css["none"]}>empty text</span>;
+  if (text === "") return <span className={css["none"]}>empty string</span>;
   const cut = !all && text.length > longText;
   const shown = cut ? text.slice(0, longText) : text;
   return (
@@ -62,7 +68,7 @@ function Text({ text, quoted }: { readonly text: string; readonly quoted: boolea
         <>
           {" … "}
           <Button small onClick={() => setAll(true)}>
-            All {count(text.length)} characters
+            Show all {count(text.length)} characters
           </Button>
         </>
       )}
@@ -72,9 +78,19 @@ function Text({ text, quoted }: { readonly text: string; readonly quoted: boolea
 
 const isLeaf = ({ kind }: Value): boolean => kind !== "list" && kind !== "map" && kind !== "stored" && kind !== "text";
 
-function Items({ entries, words, depth, list = false }: { readonly entries: readonly (readonly [string, Value])[]; readonly words: string; readonly depth: number; readonly list?: boolean }) {
+function Items({
+  entries,
+  words,
+  depth,
+  list = false,
+}: {
+  readonly entries: readonly (readonly [string, Value])[];
+  readonly words: string;
+  readonly depth: number;
+  readonly list?: boolean;
+}) {
   const [open, setOpen] = useState(depth < 2 && entries.length <= 20);
-  const [most, setMost] = useState(shownAtFirst);
+  const [limit, setLimit] = useState(initialLimit);
   if (entries.length === 0) return <span className={css["none"]}>{list ? "empty list" : "empty"}</span>;
   if (list && entries.length <= 12 && entries.every(([, value]) => isLeaf(value))) {
     return (
@@ -92,7 +108,7 @@ function Items({ entries, words, depth, list = false }: { readonly entries: read
       <summary>{words}</summary>
       {open && (
         <dl className={css["entries"]}>
-          {entries.slice(0, most).map(([name, value]) => (
+          {entries.slice(0, limit).map(([name, value]) => (
             <div key={name} className={css["entry"]}>
               <dt>{name}</dt>
               <dd>
@@ -102,16 +118,16 @@ function Items({ entries, words, depth, list = false }: { readonly entries: read
           ))}
         </dl>
       )}
-      {open && entries.length > most && (
-        <Button small onClick={() => setMost(most * 10)}>
-          Show more of the {count(entries.length - most)} others
+      {open && entries.length > limit && (
+        <Button small onClick={() => setLimit(limit * 10)}>
+          Show more ({count(entries.length - limit)} hidden)
         </Button>
       )}
     </details>
   );
 }
 
-const kinds = { file: "File", directory: "Directory", dataframe: "Table", pickle: "Pickled object", value: "Large value, kept in the store" } as const;
+const kinds = { file: "File", directory: "Directory", dataframe: "Table", pickle: "Pickled object", value: "Large value in the object store" } as const;
 
 function StoredView({ value }: { readonly value: Extract<Value, { kind: "stored" }> }) {
   return (
@@ -121,7 +137,7 @@ function StoredView({ value }: { readonly value: Extract<Value, { kind: "stored"
       </span>
       <span className={css["uri"]}>
         <code>{value.uri}</code>
-        <CopyButton text={value.uri} label="Copy the address" />
+        <CopyButton text={value.uri} label="Copy URI" />
       </span>
       {value.columns && <span className={css["columns"]}>Columns: {value.columns.join(", ")}</span>}
     </span>

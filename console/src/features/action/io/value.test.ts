@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { LiteralSchema, type Literal } from "@gen/flyteidl2/core/literals_pb.js";
 import { BlobType_BlobDimensionality, LiteralTypeSchema, SimpleType } from "@gen/flyteidl2/core/types_pb.js";
 import { typeWords } from "./type-words";
-import { valueOf, type Value } from "./value";
+import { valueOf } from "./value";
+import type { Value } from "./value-type";
 import { json } from "./write-json";
 import { python, pythonText } from "./write-python";
 
@@ -49,7 +50,9 @@ describe("literals", () => {
     expect(blob("", BlobType_BlobDimensionality.MULTIPART)).toMatchObject({ what: "directory" });
     expect(blob("PythonPickle", BlobType_BlobDimensionality.SINGLE)).toMatchObject({ what: "pickle" });
     const table = valueOf(
-      scalar({ value: { case: "structuredDataset", value: { uri: "s3://b/t", metadata: { structuredDatasetType: { format: "parquet", columns: [{ name: "n" }] } } } } } as never),
+      scalar({
+        value: { case: "structuredDataset", value: { uri: "s3://b/t", metadata: { structuredDatasetType: { format: "parquet", columns: [{ name: "n" }] } } } },
+      } as never),
     );
     expect(table).toEqual({ kind: "stored", what: "dataframe", uri: "s3://b/t", format: "parquet", columns: ["n"] });
   });
@@ -79,7 +82,10 @@ describe("literals", () => {
   });
 
   it("shows what cannot be decoded as bytes", () => {
-    expect(valueOf(scalar({ value: { case: "binary", value: { value: new Uint8Array([1, 2]), tag: "" } } } as never))).toMatchObject({ kind: "bytes", tag: "" });
+    expect(valueOf(scalar({ value: { case: "binary", value: { value: new Uint8Array([1, 2]), tag: "" } } } as never))).toMatchObject({
+      kind: "bytes",
+      tag: "",
+    });
   });
 });
 

@@ -1,29 +1,10 @@
-import { timestampDate, type Duration, type Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration } from "@bufbuild/protobuf/wkt";
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Literal, Primitive, Scalar } from "@gen/flyteidl2/core/literals_pb.js";
 import { BlobType_BlobDimensionality } from "@gen/flyteidl2/core/types_pb.js";
 import { unpack } from "./msgpack";
+import { float, noneValue, time, type Value } from "./value-type";
 
-/** A value as people see it, whatever form it was sent in. */
-export type Value =
-  | { readonly kind: "none" }
-  | { readonly kind: "text"; readonly text: string }
-  /** Its digits, since a number may be larger than JavaScript counts exactly. */
-  | { readonly kind: "number"; readonly digits: string; readonly whole: boolean }
-  | { readonly kind: "boolean"; readonly value: boolean }
-  /** With its microseconds. */
-  | { readonly kind: "time"; readonly at: Date; readonly iso: string }
-  | { readonly kind: "duration"; readonly seconds: number }
-  | { readonly kind: "list"; readonly items: readonly Value[] }
-  /** A struct has names of its own; a map has keys that are data. */
-  | { readonly kind: "map"; readonly entries: readonly (readonly [string, Value])[]; readonly struct: boolean }
-  | { readonly kind: "stored"; readonly what: Stored; readonly uri: string; readonly format: string; readonly size?: bigint; readonly columns?: readonly string[] }
-  | { readonly kind: "bytes"; readonly bytes: Uint8Array; readonly tag: string }
-  | { readonly kind: "error"; readonly message: string };
-
-export type Stored = "file" | "directory" | "dataframe" | "pickle" | "value";
-
-export const none: Value = { kind: "none" };
 const text = (value: string): Value => ({ kind: "text", text: value });
 
 /** A literal as a value. */
@@ -39,7 +20,7 @@ export function valueOf(literal: Literal | undefined): Value {
     case "offloadedMetadata":
       return { kind: "stored", what: "value", uri: value.value.uri, format: "", size: value.value.sizeBytes };
     default:
-      return none;
+      return noneValue;
   }
 }
 
@@ -69,7 +50,7 @@ function scalarValue({ value }: Scalar): Value {
     case "error":
       return { kind: "error", message: value.value.message };
     default:
-      return none;
+      return noneValue;
   }
 }
 
@@ -97,23 +78,14 @@ function primitiveValue({ value }: Primitive): Value {
     case "duration":
       return { kind: "duration", seconds: secondsOf(value.value) };
     default:
-      return none;
+      return noneValue;
   }
-}
-
-/** A number with a point, as Python writes it. */
-export const float = (value: number): Value => ({ kind: "number", digits: Number.isInteger(value) && Math.abs(value) < 1e21 ? value.toFixed(1) : String(value), whole: false });
-
-export function time(at: Timestamp): Value {
-  const date = timestampDate(at);
-  const micros = Math.floor(at.nanos / 1000);
-  return { kind: "time", at: date, iso: `${date.toISOString().slice(0, 19)}${micros === 0 ? "" : `.${String(micros).padStart(6, "0")}`}Z` };
 }
 
 const secondsOf = (duration: Duration): number => Number(duration.seconds) + duration.nanos / 1e9;
 
 function jsonValue(json: JsonValue): Value {
-  if (json === null) return none;
+  if (json === null) return noneValue;
   switch (typeof json) {
     case "string":
       return text(json);

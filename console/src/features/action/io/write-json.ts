@@ -1,4 +1,4 @@
-import type { Value } from "./value";
+import type { Value } from "./value-type";
 
 export const base64 = (bytes: Uint8Array): string => {
   let binary = "";
@@ -6,10 +6,10 @@ export const base64 = (bytes: Uint8Array): string => {
   return btoa(binary);
 };
 
-/** Seconds without digits that say nothing. */
+/** Seconds without trailing zeros. */
 export const secondsText = (seconds: number): string => String(Number(seconds.toFixed(9)));
 
-/** A value as JSON. Numbers keep all their digits. An indent of 0 puts all on a line. */
+/** A value as JSON. Numbers keep all digits. An indent of 0 writes a single line. */
 export function json(value: Value, indent = 2, depth = 0): string {
   switch (value.kind) {
     case "none":

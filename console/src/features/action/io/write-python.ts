@@ -1,14 +1,14 @@
 import { base64, secondsText } from "./write-json";
-import type { Value } from "./value";
+import type { Value } from "./value-type";
 
-/** Python source, and the lines of imports that it needs. */
+/** Python source with its import lines. */
 export interface Python {
   readonly source: string;
   readonly imports: readonly string[];
 }
 
 const named: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\", '"': '\\"' };
-// Quotes, backslashes, and what cannot be seen.
+// Quotes, backslashes and invisible characters.
 const special = /["\\]|[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /** A text as Python source. */
@@ -67,7 +67,7 @@ function stored({ what, uri, format }: Extract<Value, { kind: "stored" }>, impor
   return `${name}.from_existing_remote(${pythonText(uri)}${more})`;
 }
 
-/** On a line when it is short, on several when it is not. */
+/** On one line if it is short, else on several. */
 function enclosed(open: string, parts: readonly string[], close: string, depth: number): string {
   const line = open + parts.join(", ") + close;
   if (line.length + depth * 4 <= 88 && !line.includes("\n")) return line;

@@ -2,11 +2,11 @@ import Anser from "anser";
 
 const escape = String.fromCharCode(27);
 const bell = String.fromCharCode(7);
-/** Everything that terminals take for commands: of them only those that set colours are shown. */
+/** All terminal escape sequences. Only those that set colours are rendered. */
 const commands = new RegExp(`${escape}(?:\\[[0-?]*[ -/]*[@-~]|\\][^${bell}${escape}]*(?:${bell}|${escape}\\\\)|[@-Z\\\\-_])`, "g");
 const colour = new RegExp(`^${escape}\\[[0-9;:]*m$`);
 
-/** A line as a terminal would show it: what overwrites it wins, and only colours are left of the commands. */
+/** A line as a terminal would show it: text after a carriage return overwrites it, and only colour sequences remain. */
 export function clean(line: string): { readonly text: string; readonly styled: string | undefined } {
   let raw = line.endsWith("\n") ? line.slice(0, -1) : line;
   if (raw.endsWith("\r")) raw = raw.slice(0, -1);
@@ -20,20 +20,20 @@ export function clean(line: string): { readonly text: string; readonly styled: s
 /** A part of a line in one style. */
 export interface Piece {
   readonly text: string;
-  /** Names of styles: a colour, bold and the like. */
+  /** Names of styles, such as a colour or bold. */
   readonly styles: readonly string[];
-  /** Whether it is what was searched for. */
+  /** Whether it matches the search. */
   readonly hit: boolean;
 }
 
 const hues = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"] as const;
 
-/** The nearest of the eight colours; all others would not be legible on every ground. */
+/** The nearest of the eight colours; others are not legible on every background. */
 function nearest([r = 0, g = 0, b = 0]: readonly number[]): string {
-  const most = Math.max(r, g, b);
-  const least = Math.min(r, g, b);
-  if (most - least < 40) return most > 127 ? "white" : "black";
-  const on = (value: number) => (value - least > (most - least) / 2 ? 1 : 0);
+  const max = Math.max(r, g, b);
+  const min = Math.min(r, g, b);
+  if (max - min < 40) return max > 127 ? "white" : "black";
+  const on = (value: number) => (value - min > (max - min) / 2 ? 1 : 0);
   return hues[on(r) + 2 * on(g) + 4 * on(b)] ?? "white";
 }
 
@@ -45,7 +45,7 @@ function hueOf(name: string | null, palette: string | null): string | undefined 
   return numbers?.length === 3 ? nearest(numbers) : undefined;
 }
 
-/** The colours of the 256 that terminals number. */
+/** The RGB value of a colour of the 256 colour palette. */
 function paletteColour(index: number): string {
   if (index >= 232) return Array.from({ length: 3 }, () => 8 + (index - 232) * 10).join(",");
   if (index < 16) return "";
@@ -55,7 +55,13 @@ function paletteColour(index: number): string {
 
 const numbered = /^ansi-palette-(\d+)$/;
 
-function stylesOf(part: { fg: string | null; bg: string | null; fg_truecolor: string | null; bg_truecolor: string | null; decorations: readonly string[] }): string[] {
+function stylesOf(part: {
+  fg: string | null;
+  bg: string | null;
+  fg_truecolor: string | null;
+  bg_truecolor: string | null;
+  decorations: readonly string[];
+}): string[] {
   const styles: string[] = [...part.decorations.filter((name) => ["bold", "italic", "underline", "dim", "strikethrough"].includes(name))];
   const of = (name: string | null, truecolor: string | null) => {
     const index = numbered.exec(name ?? "")?.[1];
@@ -68,7 +74,7 @@ function stylesOf(part: { fg: string | null; bg: string | null; fg_truecolor: st
   return styles;
 }
 
-/** Divides a line into pieces of one style, and those again at what is searched for. */
+/** Splits a line into pieces of one style, and at search matches. */
 export function pieces(text: string, styled: string | undefined, pattern: RegExp | undefined): Piece[] {
   const parts =
     styled === undefined
@@ -81,11 +87,11 @@ export function pieces(text: string, styled: string | undefined, pattern: RegExp
   for (const part of parts) {
     let at = 0;
     for (const [from, to] of hits) {
-      const begin = Math.max(from - offset, at);
+      const start = Math.max(from - offset, at);
       const end = Math.min(to - offset, part.text.length);
-      if (begin >= end) continue;
-      if (begin > at) result.push({ text: part.text.slice(at, begin), styles: part.styles, hit: false });
-      result.push({ text: part.text.slice(begin, end), styles: part.styles, hit: true });
+      if (start >= end) continue;
+      if (start > at) result.push({ text: part.text.slice(at, start), styles: part.styles, hit: false });
+      result.push({ text: part.text.slice(start, end), styles: part.styles, hit: true });
       at = end;
     }
     if (at < part.text.length) result.push({ text: part.text.slice(at), styles: part.styles, hit: false });
@@ -94,14 +100,14 @@ export function pieces(text: string, styled: string | undefined, pattern: RegExp
   return result;
 }
 
-/** A line with more than so many hits is marked up to there. */
-const mostHits = 200;
+/** Only the first matches of a line are highlighted. */
+const maxHits = 200;
 
 function hitsOf(text: string, pattern: RegExp): [number, number][] {
   const hits: [number, number][] = [];
   for (const match of text.matchAll(new RegExp(pattern, `${pattern.flags.replace("g", "")}g`))) {
     if (match[0] !== "") hits.push([match.index, match.index + match[0].length]);
-    if (hits.length === mostHits) break;
+    if (hits.length === maxHits) break;
   }
   return hits;
 }

@@ -2,7 +2,7 @@ import { counts, Numbers } from "./numbers";
 import type { LogSearch } from "./log-search";
 import type { LogStore } from "./log-store";
 
-/** Where lines lie, in rows of equal height: a line takes one, or as many as it needs when long lines are wrapped. */
+/** The position of lines in rows of equal height. A wrapped line takes several rows. */
 export class Layout {
   readonly #store: LogStore;
   readonly #search: LogSearch;
@@ -10,7 +10,7 @@ export class Layout {
   readonly #starts: Numbers<Uint32Array> | undefined;
   #rows = 0;
 
-  /** Columns of 0 leave long lines as they are. */
+  /** With 0 columns lines are not wrapped. */
   constructor(store: LogStore, search: LogSearch, columns: number) {
     this.#store = store;
     this.#search = search;
@@ -18,7 +18,7 @@ export class Layout {
     if (columns > 0) this.#starts = new Numbers(counts);
   }
 
-  /** How many rows there are, with the lines that have come since the last time. */
+  /** The number of rows, including lines that arrived since the last call. */
   rows(): number {
     if (!this.#starts) return this.#search.size;
     for (let place = this.#starts.size; place < this.#search.size; place++) {
@@ -28,23 +28,23 @@ export class Layout {
     return this.#rows;
   }
 
-  /** The row in which the line at a place begins. */
+  /** The first row of the line at a place. */
   top(place: number): number {
     return this.#starts ? this.#starts.get(place) : place;
   }
 
-  /** The place of the line that has a row. */
+  /** The place of the line at a row. */
   placeAt(row: number): number {
     return this.#starts ? Math.max(0, this.#starts.lastUpTo(row)) : row;
   }
 }
 
-/** Browsers do not make elements much higher than this, in pixels. */
-export const highest = 8_000_000;
+/** Browsers limit the height of elements to about this, in pixels. */
+export const maxHeight = 8_000_000;
 
 /**
- * How the position of a scroll bar and that in the log belong together: as they are, or stretched where the log is higher
- * than a browser can make an element.
+ * Maps the position of the scroll bar to the position in the log. The mapping is scaled if the log is higher than an element
+ * can be.
  */
 export class Scale {
   readonly height: number;
@@ -54,7 +54,7 @@ export class Scale {
   constructor(all: number, view: number) {
     this.#all = all;
     this.#view = view;
-    this.height = Math.min(all, highest);
+    this.height = Math.min(all, maxHeight);
   }
 
   get #factor(): number {

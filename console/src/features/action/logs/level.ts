@@ -1,4 +1,4 @@
-/** How grave a line is. */
+/** The severity of a line. */
 export enum Level {
   None,
   Debug,
@@ -25,12 +25,12 @@ const structured = /"(?:level|levelname|severity|lvl)"\s*:\s*"(\w+)"|\blevel=(\w
 const plain = /(?:^|[\s[(|:-])(TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|PANIC)(?=$|[\s\])|:,-])/;
 const glog = /^([IWEF])\d{4} \d\d:\d\d/;
 const python = /^(?:.{0,4}\bTraceback \(most recent call last\)|[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit)(?::|$))|^[╭┌]─+ Traceback/;
-/** Where a level is looked for: further on it belongs to what is said. */
+/** Only the start of a line is searched for a level, in characters: further on it is part of the message. */
 const head = 160;
 
 const letters: Readonly<Record<string, Level>> = { I: Level.Info, W: Level.Warning, E: Level.Error, F: Level.Error };
 
-/** The level that a line names. */
+/** The level of a line; None if it has none. */
 export function levelOf(text: string): Level {
   const start = text.length > head ? text.slice(0, head) : text;
   const word = start.startsWith("{") || start.includes("level=") ? structured.exec(text.slice(0, 4096)) : null;
@@ -43,5 +43,5 @@ export function levelOf(text: string): Level {
   return found ? (words[found.toLowerCase()] ?? Level.None) : Level.None;
 }
 
-/** Whether a line goes on with the one before, as the lines of a traceback do. */
+/** Whether a line continues the previous one, like the lines of a traceback. */
 export const continues = (text: string): boolean => /^[ \t│╰└|]/.test(text);

@@ -7,14 +7,14 @@ import css from "./logs.module.css";
 export interface LineProps {
   readonly store: LogStore;
   readonly line: number;
-  /** The row in which it lies, in pixels from the top of what is shown. */
+  /** Its position in pixels from the top of the viewport. */
   readonly top: number;
   readonly height: number;
   readonly time: string | undefined;
-  /** The container, where there are several. */
+  /** The container, if there are several. */
   readonly source: string | undefined;
   readonly pattern: RegExp | undefined;
-  /** Whether it is the one that the address names, or that the search is at. */
+  /** Whether it is the line of the URL, or the current match. */
   readonly mark: "linked" | "current" | undefined;
   readonly onLink: (line: number) => void;
 }
@@ -24,7 +24,7 @@ const levels: Partial<Record<Level, string>> = { [Level.Error]: "error", [Level.
 /** A line of a log with its number, its time and its colours. */
 export const Line = memo(function Line({ store, line, top, height, time, source, pattern, mark, onLink }: LineProps) {
   const text = store.text(line);
-  const rest = text.length - shownWidth;
+  const hidden = text.length - shownWidth;
   const place: CSSProperties = { transform: `translateY(${top}px)`, height };
   return (
     <div className={css["line"]} style={place} data-line={line + 1} data-level={levels[store.level(line)]} data-mark={mark}>
@@ -34,7 +34,7 @@ export const Line = memo(function Line({ store, line, top, height, time, source,
       {time !== undefined && <span className={css["time"]}>{time}</span>}
       {source !== undefined && <span className={css["source"]}>{source}</span>}
       <span className={css["text"]}>
-        {pieces(rest > 0 ? text.slice(0, shownWidth) : text, rest > 0 ? undefined : store.styled(line), pattern).map((piece, at) => {
+        {pieces(hidden > 0 ? text.slice(0, shownWidth) : text, hidden > 0 ? undefined : store.styled(line), pattern).map((piece, at) => {
           const name = piece.styles.map((style) => css[style]).join(" ");
           return piece.hit ? (
             <mark key={at} className={name}>
@@ -48,7 +48,7 @@ export const Line = memo(function Line({ store, line, top, height, time, source,
             piece.text
           );
         })}
-        {rest > 0 && <span className={css["rest"]}> … {rest} more characters</span>}
+        {hidden > 0 && <span className={css["hidden"]}> … {hidden} more characters</span>}
       </span>
     </div>
   );

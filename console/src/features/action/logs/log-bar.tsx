@@ -12,7 +12,7 @@ import type { Source } from "./tail";
 import { useVersion } from "./use-log";
 import css from "./logs.module.css";
 
-/** What a reader chose for a log. */
+/** The display settings of a log. */
 export interface LogChoices {
   readonly query: string;
   readonly regex: boolean;
@@ -28,9 +28,9 @@ export interface LogBarProps {
   readonly search: LogSearch;
   readonly choices: LogChoices;
   readonly onChange: (next: Partial<LogChoices>) => void;
-  /** What is wrong with the pattern. */
+  /** The error of the pattern. */
   readonly wrong: string | undefined;
-  /** The line at which the search is, from 1. */
+  /** The line of the current match, from 1. */
   readonly current: number | undefined;
   readonly onShow: (line: number) => void;
   readonly context: LogContext | undefined;
@@ -38,13 +38,13 @@ export interface LogBarProps {
   readonly onSource: (source: Source) => void;
   readonly follow: boolean;
   readonly onFollow: (follow: boolean) => void;
-  /** The name of the file in which it is kept. */
+  /** The name of the downloaded file. */
   readonly name: string;
 }
 
 const levels = [Level.None, Level.Info, Level.Warning, Level.Error] as const;
 
-/** Search and everything else that one does with a log. */
+/** The toolbar of a log. */
 export function LogBar(props: LogBarProps) {
   const { store, search, choices, onChange, wrong, current, onShow, follow, onFollow, name } = props;
   useVersion(store);
@@ -69,8 +69,8 @@ export function LogBar(props: LogBarProps) {
       >
         <Input
           type="search"
-          placeholder="Search the log"
-          aria-label="Search the log"
+          placeholder="Search log"
+          aria-label="Search log"
           aria-invalid={wrong !== undefined}
           title={wrong}
           value={choices.query}
@@ -84,7 +84,7 @@ export function LogBar(props: LogBarProps) {
       </form>
       {choices.query !== "" && (
         <span className={css["found"]} role="status" data-testid="log-found">
-          {wrong ? "Not a pattern" : `${at >= 0 ? `${count(at + 1)} of ` : ""}${count(matches.size)}${search.scanned < store.size ? " …" : ""}`}
+          {wrong ? "Invalid pattern" : `${at >= 0 ? `${count(at + 1)} of ` : ""}${count(matches.size)}${search.scanned < store.size ? " …" : ""}`}
         </span>
       )}
       <IconButton small label="Previous match (Shift Enter)" disabled={matches.size === 0} onClick={() => step(-1)}>
@@ -95,8 +95,13 @@ export function LogBar(props: LogBarProps) {
       </IconButton>
       <Toggle label="Regular expression" on={choices.regex} onToggle={(regex) => onChange({ regex })} icon={<Regex size={14} aria-hidden />} />
       <Toggle label="Match case" on={choices.matchCase} onToggle={(matchCase) => onChange({ matchCase })} icon={<CaseSensitive size={14} aria-hidden />} />
-      <Toggle label="Only lines that match" on={choices.only} onToggle={(only) => onChange({ only })} icon={<Filter size={14} aria-hidden />} />
-      <Select className={css["narrow"]} aria-label="Levels" value={choices.level} onChange={(event) => onChange({ level: levels.find((known) => String(known) === event.target.value) ?? Level.None })}>
+      <Toggle label="Only matching lines" on={choices.only} onToggle={(only) => onChange({ only })} icon={<Filter size={14} aria-hidden />} />
+      <Select
+        className={css["narrow"]}
+        aria-label="Levels"
+        value={choices.level}
+        onChange={(event) => onChange({ level: levels.find((known) => String(known) === event.target.value) ?? Level.None })}
+      >
         <option value={Level.None}>All levels</option>
         <option value={Level.Info}>Info and above</option>
         <option value={Level.Warning}>Warnings and errors</option>
@@ -106,9 +111,9 @@ export function LogBar(props: LogBarProps) {
         <CircleAlert size={14} aria-hidden />
       </IconButton>
       <SourcePicker {...props} />
-      <Toggle label="Times" on={choices.times} onToggle={(times) => onChange({ times })} icon={<Clock size={14} aria-hidden />} />
+      <Toggle label="Timestamps" on={choices.times} onToggle={(times) => onChange({ times })} icon={<Clock size={14} aria-hidden />} />
       <Toggle label="Wrap long lines" on={choices.wrap} onToggle={(wrap) => onChange({ wrap })} icon={<WrapText size={14} aria-hidden />} />
-      <Toggle label="Follow the end" on={follow} onToggle={onFollow} icon={<ChevronsDown size={14} aria-hidden />} />
+      <Toggle label="Follow" on={follow} onToggle={onFollow} icon={<ChevronsDown size={14} aria-hidden />} />
       <IconButton small label="Download" disabled={store.size === 0} onClick={() => save(store.file(), name)}>
         <Download size={14} aria-hidden />
       </IconButton>
@@ -116,7 +121,17 @@ export function LogBar(props: LogBarProps) {
   );
 }
 
-function Toggle({ label, on, onToggle, icon }: { readonly label: string; readonly on: boolean; readonly onToggle: (on: boolean) => void; readonly icon: ReactNode }) {
+function Toggle({
+  label,
+  on,
+  onToggle,
+  icon,
+}: {
+  readonly label: string;
+  readonly on: boolean;
+  readonly onToggle: (on: boolean) => void;
+  readonly icon: ReactNode;
+}) {
   return (
     <IconButton small label={label} aria-pressed={on} className={css["toggle"] ?? ""} onClick={() => onToggle(!on)}>
       {icon}

@@ -2,17 +2,17 @@ import { Level } from "./level";
 import type { LogStore } from "./log-store";
 import { counts, Numbers } from "./numbers";
 
-/** What is looked for in a log. */
+/** The filter of a log. */
 export interface Wanted {
   /** Lines must match it; undefined for any. */
   readonly pattern: RegExp | undefined;
-  /** Lines must be as grave as that. */
+  /** The minimum severity. */
   readonly level: Level;
   /** Only lines that match are shown. */
   readonly only: boolean;
 }
 
-/** Makes a pattern of what was typed. */
+/** Compiles the typed pattern. */
 export function patternOf(query: string, regex: boolean, matchCase: boolean): { readonly pattern?: RegExp; readonly error?: string } {
   if (query === "") return {};
   try {
@@ -22,15 +22,15 @@ export function patternOf(query: string, regex: boolean, matchCase: boolean): { 
   }
 }
 
-/** For so many milliseconds the page is kept busy at once. */
+/** How long one step may block the page, in milliseconds. */
 const slice = 8;
 
-/** Goes through the lines of a log bit by bit, also those that come later, without ever stopping the page. */
+/** Scans a log in small steps, including lines that arrive later, without blocking the page. */
 export class LogSearch {
   readonly wanted: Wanted;
   /** The lines that match the pattern, in order. */
   readonly matches = new Numbers(counts);
-  /** The lines to show, in order; undefined when all are. */
+  /** The lines to show, in order; undefined if all are shown. */
   readonly shown: Numbers<Uint32Array> | undefined;
   readonly #store: LogStore;
   readonly #listeners = new Set<() => void>();
@@ -43,22 +43,22 @@ export class LogSearch {
     if (wanted.level !== Level.None || (wanted.only && wanted.pattern)) this.shown = new Numbers(counts);
   }
 
-  /** How many lines were looked at. */
+  /** The number of scanned lines. */
   get scanned(): number {
     return this.#scanned;
   }
   get version(): number {
     return this.#version;
   }
-  /** How many lines are shown. */
+  /** The number of shown lines. */
   get size(): number {
     return this.shown ? this.shown.size : this.#store.size;
   }
-  /** The line at a place of those that are shown. */
+  /** The line at a place among the shown lines. */
   line(at: number): number {
     return this.shown ? this.shown.get(at) : at;
   }
-  /** The place of a line, or of the last one shown before it. */
+  /** The place of a line, or of the last shown line before it. */
   placeOf(line: number): number {
     return this.shown ? Math.max(0, this.shown.lastUpTo(line)) : Math.min(line, this.#store.size - 1);
   }
@@ -68,7 +68,7 @@ export class LogSearch {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Looks at what is new, until the signal. */
+  /** Scans new lines until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     if (!this.wanted.pattern && !this.shown) return;
     while (!signal.aborted) {
@@ -81,16 +81,16 @@ export class LogSearch {
     }
   }
 
-  /** Looks at lines for a few milliseconds. */
+  /** Scans lines for a few milliseconds. */
   step(): void {
     const { pattern, level } = this.wanted;
     const end = performance.now() + slice;
     while (this.#scanned < this.#store.size) {
       const line = this.#scanned++;
-      const grave = this.#store.level(line) >= level;
-      const hit = grave && pattern?.test(this.#store.text(line)) === true;
+      const severe = this.#store.level(line) >= level;
+      const hit = severe && pattern?.test(this.#store.text(line)) === true;
       if (hit) this.matches.push(line);
-      if (grave && (hit || !pattern || !this.wanted.only)) this.shown?.push(line);
+      if (severe && (hit || !pattern || !this.wanted.only)) this.shown?.push(line);
       if (line % 64 === 0 && performance.now() > end) break;
     }
     this.#version++;

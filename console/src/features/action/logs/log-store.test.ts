@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { Layout, Scale, highest } from "./layout";
+import { Layout, Scale, maxHeight } from "./layout";
 import { Level } from "./level";
 import { LogSearch, patternOf } from "./log-search";
 import { LogStore } from "./log-store";
@@ -30,13 +30,24 @@ it("keeps lines with their times and levels, and tells once for a batch", () => 
     { at: 7, message: "  at line 1\n" },
   ]);
   expect(listener).toHaveBeenCalledOnce();
-  expect([store.size, store.text(1), store.at(0), store.at(1), store.firstError, store.received("p/c"), store.received("q/c")]).toEqual([3, "ERROR b", 5, undefined, 1, 3, 0]);
+  expect([store.size, store.text(1), store.at(0), store.at(1), store.firstError, store.received("p/c"), store.received("q/c")]).toEqual([
+    3,
+    "ERROR b",
+    5,
+    undefined,
+    1,
+    3,
+    0,
+  ]);
   expect([0, 1, 2].map((line) => store.level(line))).toEqual([Level.Info, Level.Error, Level.Error]);
 });
 
 it("takes no more than fits", () => {
   const store = new LogStore({ lines: 2, characters: 1000 });
-  store.add("", ["a", "b", "c"].map((message) => ({ at: 0, message })));
+  store.add(
+    "",
+    ["a", "b", "c"].map((message) => ({ at: 0, message })),
+  );
   expect([store.size, store.full]).toEqual([2, true]);
 });
 
@@ -89,8 +100,8 @@ it("counts wide characters and tabs", () => {
 
 it("stretches what is higher than browsers can draw, so that its ends stay within reach", () => {
   const scale = new Scale(18_000_000, 500);
-  expect(scale.height).toBe(highest);
-  expect(scale.toLog(highest - 500)).toBeCloseTo(18_000_000 - 500);
+  expect(scale.height).toBe(maxHeight);
+  expect(scale.toLog(maxHeight - 500)).toBeCloseTo(18_000_000 - 500);
   expect(scale.toLog(scale.toScroll(9_000_000))).toBeCloseTo(9_000_000);
   expect(new Scale(1000, 500).toLog(123)).toBe(123);
 });

@@ -3,27 +3,27 @@ import { continues, Level, levelOf } from "./level";
 import { Numbers, small, wide, counts } from "./numbers";
 import type { Problem } from "@/api/problem";
 
-/** A line as it comes. */
+/** A line as it arrives. */
 export interface Arrival {
-  /** In milliseconds of the epoch; undefined when it is not known. */
+  /** In milliseconds since the epoch; undefined if unknown. */
   readonly at: number | undefined;
   readonly message: string;
 }
 
-/** How reading goes. */
-export type Reading = { readonly state: "opening" | "reading" | "none yet" | "ended" | "full" } | { readonly state: "failed"; readonly problem: Problem };
+/** The state of reading. */
+export type Reading = { readonly state: "opening" | "reading" | "not found yet" | "ended" | "full" } | { readonly state: "failed"; readonly problem: Problem };
 
-/** So many characters of a line are shown; the rest is in the download. */
+/** Only this many characters of a line are shown; the download has all. */
 export const shownWidth = 4000;
 
 const levels = [Level.None, Level.Debug, Level.Info, Level.Warning, Level.Error] as const;
 
-const mostLines = 2_000_000;
-const mostCharacters = 300_000_000;
+const maxLines = 2_000_000;
+const maxCharacters = 300_000_000;
 
 /**
- * The lines of a log, outside React: a million of them are strings and three lists of numbers. They are only ever added to.
- * Listeners are told once for each batch.
+ * The lines of a log, outside React and in columns, so that it holds millions of them. Lines are only appended. Listeners are
+ * notified once per batch.
  */
 export class LogStore {
   readonly #texts: string[] = [];
@@ -42,7 +42,7 @@ export class LogStore {
   #version = 0;
   #reading: Reading = { state: "opening" };
 
-  constructor(limits = { lines: mostLines, characters: mostCharacters }) {
+  constructor(limits = { lines: maxLines, characters: maxCharacters }) {
     this.#limits = limits;
   }
 
@@ -56,15 +56,15 @@ export class LogStore {
   get reading(): Reading {
     return this.#reading;
   }
-  /** Whether more would not fit. */
+  /** Whether the limit is reached. */
   get full(): boolean {
     return this.size >= this.#limits.lines || this.#characters >= this.#limits.characters;
   }
-  /** The columns that the widest line takes. */
+  /** The width of the widest line, in columns. */
   get widest(): number {
     return this.#widest;
   }
-  /** The first line that names an error; -1 when none does. */
+  /** The first line with level error; -1 if there is none. */
   get firstError(): number {
     return this.#firstError;
   }
@@ -80,7 +80,7 @@ export class LogStore {
   styled(line: number): string | undefined {
     return this.#styled.get(line);
   }
-  /** In milliseconds of the epoch; undefined when it is not known. */
+  /** In milliseconds since the epoch; undefined if unknown. */
   at(line: number): number | undefined {
     const at = this.#times.get(line);
     return Number.isNaN(at) ? undefined : at;
@@ -88,7 +88,7 @@ export class LogStore {
   level(line: number): Level {
     return levels[this.#levels.get(line)] ?? Level.None;
   }
-  /** How many columns it takes when it is shown. */
+  /** The width of the line, in columns. */
   width(line: number): number {
     return this.#widths.get(line);
   }
@@ -96,7 +96,7 @@ export class LogStore {
     return this.#names[this.#sources.get(line)] ?? "";
   }
 
-  /** How many lines of a container are here: the position at which to go on with it. */
+  /** The number of received lines of a container, which is the position to resume at. */
   received(name: string): number {
     return this.#received[this.#names.indexOf(name)] ?? 0;
   }
@@ -111,12 +111,12 @@ export class LogStore {
       if (this.full) break;
       this.#append(source, line);
     }
-    this.#tell();
+    this.#notify();
   }
 
   set(reading: Reading): void {
     this.#reading = reading;
-    this.#tell();
+    this.#notify();
   }
 
   subscribe(listener: () => void): () => void {
@@ -124,7 +124,7 @@ export class LogStore {
     return () => this.#listeners.delete(listener);
   }
 
-  /** All that is here as a file. */
+  /** All received lines as a file. */
   file(): Blob {
     const parts: string[] = [];
     for (let from = 0; from < this.size; from += 10_000) parts.push(`${this.#texts.slice(from, from + 10_000).join("\n")}\n`);
@@ -149,7 +149,7 @@ export class LogStore {
     if (own === Level.Error && this.#firstError < 0) this.#firstError = line;
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#version++;
     for (const listener of this.#listeners) listener();
   }
@@ -158,7 +158,7 @@ export class LogStore {
 const tab = 8;
 const beyondPlain = /[^\x20-\x7e]/;
 
-/** How many columns a text takes at most in a font of fixed width. */
+/** The maximum width of a text in a monospaced font, in columns. */
 function widthOf(text: string): number {
   const shown = text.length > shownWidth ? text.slice(0, shownWidth) : text;
   if (!beyondPlain.test(shown)) return shown.length;

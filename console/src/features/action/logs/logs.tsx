@@ -6,7 +6,7 @@ import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { CatalogCacheStatus } from "@gen/flyteidl2/core/catalog_pb.js";
 import { read, write } from "@/app/storage";
-import type { TabProps } from "../panel";
+import type { TabProps } from "../tab";
 import { attemptOf } from "../use-action";
 import { Level } from "./level";
 import { LogBar, type LogChoices } from "./log-bar";
@@ -29,7 +29,7 @@ const initial = (): LogChoices => ({
   times: read("log-times", isFlag) ?? false,
 });
 
-/** The log of an attempt: live while it runs, and afterwards. */
+/** The log of an attempt, live while it runs. */
 export function LogsTab({ action, details, attempt, line, onChange }: TabProps & { readonly line?: number | undefined }) {
   const context = attemptOf(details, attempt)?.logContext;
   const phase = details.attempts.find((one) => one.attempt === attempt)?.phase ?? ActionPhase.UNSPECIFIED;
@@ -57,10 +57,10 @@ export function LogsTab({ action, details, attempt, line, onChange }: TabProps &
     if (next.regex !== undefined) write("log-regex", next.regex);
   };
   const missing = useMissing(store);
-  if (attempt === 0) return <Empty title="There is no log yet">The action has not begun.</Empty>;
+  if (attempt === 0) return <Empty title="No log yet">The action has not started.</Empty>;
   if (missing !== undefined) {
     const cached = details.status?.cacheStatus === CatalogCacheStatus.CACHE_HIT;
-    return <Empty title="There is no log">{cached ? "Its outputs came from the cache: nothing ran." : missing}</Empty>;
+    return <Empty title="No log">{cached ? "Cache hit: the action did not run." : missing}</Empty>;
   }
   return (
     <div className={css["logs"]}>
@@ -96,7 +96,7 @@ export function LogsTab({ action, details, attempt, line, onChange }: TabProps &
   );
 }
 
-/** The pattern stays the same object as long as the choices that make it are the same. */
+/** Compiles the pattern only when its settings change. */
 function usePattern({ query, regex, matchCase }: LogChoices) {
   const [made, setMade] = useState(() => ({ query, regex, matchCase, ...patternOf(query, regex, matchCase) }));
   if (made.query === query && made.regex === regex && made.matchCase === matchCase) return made;
@@ -105,7 +105,7 @@ function usePattern({ query, regex, matchCase }: LogChoices) {
   return next;
 }
 
-/** Shows the line of the address once it is here and the page is high enough for it. */
+/** Scrolls to the line of the URL once it is loaded and laid out. */
 function useArrival(store: LogStore, line: number | undefined, viewport: { readonly current: ViewportHandle | null }): void {
   const version = useVersion(store);
   const done = useRef<number>(undefined);
@@ -121,7 +121,7 @@ function useArrival(store: LogStore, line: number | undefined, viewport: { reado
   }, [store, version, line, viewport]);
 }
 
-/** Why there is no log at all; undefined when there is one, or may be. */
+/** Why there is no log; undefined if there is one, or may be. */
 function useMissing(store: LogStore): string | undefined {
   useVersion(store);
   const { reading } = store;
@@ -135,17 +135,17 @@ function State({ store }: { readonly store: LogStore }) {
     case "failed":
       return <ProblemNotice error={reading.problem} />;
     case "opening":
-      return <Loading what="the log" />;
-    case "none yet":
-      return <p className={css["state"]}>There is no log yet. It is shown as soon as the container says something.</p>;
+      return <Loading what="log" />;
+    case "not found yet":
+      return <p className={css["state"]}>No log yet. It appears with the first output of the container.</p>;
     case "full":
-      return <p className={css["state"]}>Only the first {count(store.size)} lines are shown: a browser cannot hold more. The command line has all of them.</p>;
+      return <p className={css["state"]}>Showing the first {count(store.size)} lines, which is the limit of the console. The CLI has all lines.</p>;
     case "ended":
-      return <p className={css["state"]}>{store.size === 0 ? "It ended without a line." : `${plural(store.size, "line")}. The log has ended.`}</p>;
+      return <p className={css["state"]}>{store.size === 0 ? "The log is empty." : `${plural(store.size, "line")}, complete`}</p>;
     default:
       return (
         <p className={css["state"]}>
-          {plural(store.size, "line")}, and more as they come.
+          {plural(store.size, "line")}, live
         </p>
       );
   }

@@ -1,6 +1,6 @@
 type Room = Float64Array | Uint32Array | Uint8Array;
 
-/** A list of numbers that grows, without an object for each. */
+/** A growing list of numbers in a typed array. */
 export class Numbers<T extends Room> {
   #values: T;
   #size = 0;
@@ -28,7 +28,7 @@ export class Numbers<T extends Room> {
     this.#values[this.#size++] = value;
   }
 
-  /** In a list that rises: the place of the last value that is not above the given one; -1 when all are. */
+  /** In a sorted list: the index of the last value that is at most the given one; -1 if there is none. */
   lastUpTo(value: number): number {
     let low = 0;
     let high = this.#size;

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
@@ -49,7 +50,11 @@ it("reads to the end and stops", async () => {
 
 it("goes on after a break without lines twice or left out, for each container", async () => {
   const broken = new ConnectError("gone", Code.Unavailable);
-  const client = server([message("p", "a", "b"), message("q", "x"), broken], [message("q", "x", "y"), message("p", "a"), broken], [message("p", "a", "b", "c"), message("q", "x", "y")]);
+  const client = server(
+    [message("p", "a", "b"), message("q", "x"), broken],
+    [message("q", "x", "y"), message("p", "a"), broken],
+    [message("p", "a", "b", "c"), message("q", "x", "y")],
+  );
   const store = await read(client);
   expect(texts(store)).toEqual(["a", "b", "x", "y", "c"]);
   expect(client.calls()).toBe(3);

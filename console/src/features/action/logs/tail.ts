@@ -6,22 +6,22 @@ import { follow } from "@/api/watch";
 import { actionId, type ActionName } from "../use-action";
 import type { LogStore } from "./log-store";
 
-/** Whose lines are wanted: the primary container's when it says neither. */
+/** The containers to read. */
 export type Source = { readonly kind: "primary" } | { readonly kind: "all" } | { readonly kind: "pod"; readonly pod: string };
 
 export interface TailTarget {
   readonly action: ActionName;
   readonly attempt: number;
   readonly source: Source;
-  /** Whether a log that is not there may still come. */
+  /** Whether a missing log may still appear. */
   readonly live: () => boolean;
 }
 
 type LogClient = Pick<Client<typeof DataProxyService>, "tailLogs">;
 
 /**
- * Reads a log into a store until it has ended. The server always begins with the first line, so that after a break the
- * lines that are here already are counted off for each container.
+ * Reads a log into a store until it ends. The server always starts with the first line, so after a reconnect the lines that
+ * were received before are skipped, per container.
  */
 export async function tail(client: LogClient, target: TailTarget, store: LogStore, signal: AbortSignal): Promise<void> {
   const over = new AbortController();
@@ -31,11 +31,11 @@ export async function tail(client: LogClient, target: TailTarget, store: LogStor
   let seen = new Map<string, number>();
   await follow<TailLogsResponse>(
     {
-      begin: () => {
+      onOpen: () => {
         seen = new Map();
       },
       open: (attempt) => lines(client, target, store, attempt, stop),
-      take: (message) => {
+      onMessage: (message) => {
         for (const { container, lines } of message.logs) {
           const name = nameOf(container);
           const before = seen.get(name) ?? 0;
@@ -54,28 +54,31 @@ export async function tail(client: LogClient, target: TailTarget, store: LogStor
           store.set({ state: "reading" });
         }
       },
-      fail: (problem) => store.set({ state: "failed", problem }),
+      onFailure: (problem) => store.set({ state: "failed", problem }),
     },
     over.signal,
   );
   signal.removeEventListener("abort", stop);
 }
 
-/** For so many milliseconds the page is kept busy at once. */
+/** How long messages may block the page, in milliseconds. */
 const slice = 10;
 
 async function* lines(client: LogClient, target: TailTarget, store: LogStore, signal: AbortSignal, stop: () => void): AsyncGenerator<TailLogsResponse> {
   try {
     let end = performance.now() + slice;
-    for await (const message of client.tailLogs({ actionId: actionId(target.action), attempt: target.attempt, podSelector: selectorOf(target.source) }, { signal })) {
+    for await (const message of client.tailLogs(
+      { actionId: actionId(target.action), attempt: target.attempt, podSelector: selectorOf(target.source) },
+      { signal },
+    )) {
       yield message;
       if (performance.now() < end) continue;
-      await new Promise((resolve) => setTimeout(resolve, 0)); // messages that are here already would come without a pause
+      await new Promise((resolve) => setTimeout(resolve, 0)); // buffered messages would arrive without a pause
       end = performance.now() + slice;
     }
   } catch (error) {
     if (ConnectError.from(error).code !== Code.NotFound || store.size > 0 || !target.live()) throw error;
-    store.set({ state: "none yet" }); // asked for again in a moment
+    store.set({ state: "not found yet" }); // the stream is reopened after a pause
     return;
   }
   if (signal.aborted) return;
@@ -94,5 +97,4 @@ function selectorOf(source: Source) {
   }
 }
 
-const nameOf = (container: ContainerIdentifier | undefined): string =>
-  container ? `${container.kubernetesPodName}/${container.kubernetesContainerName}` : "";
+const nameOf = (container: ContainerIdentifier | undefined): string => (container ? `${container.kubernetesPodName}/${container.kubernetesContainerName}` : "");

@@ -7,15 +7,15 @@ import { LogSearch, type Wanted } from "./log-search";
 import { LogStore } from "./log-store";
 import { tail, type Source } from "./tail";
 
-// Logs are long: in the binary form of the protocol a browser reads them several times faster than as JSON.
-let known: ReturnType<typeof make> | undefined;
-const make = () => createClient(DataProxyService, createConnectTransport({ baseUrl: globalThis.location.origin, useBinaryFormat: true }));
-const logs = () => (known ??= make());
+// Logs are long, and browsers read the binary form of the protocol several times faster than JSON.
+let logClient: ReturnType<typeof createLogClient> | undefined;
+const createLogClient = () => createClient(DataProxyService, createConnectTransport({ baseUrl: globalThis.location.origin, useBinaryFormat: true }));
+const logs = () => (logClient ??= createLogClient());
 
-/** Reads the log of an attempt as long as the component lives. The store stays the same object. */
+/** Reads the log of an attempt while the component is mounted. The store stays the same object. */
 export function useLog(action: ActionName, attempt: number, source: Source, live: boolean): LogStore {
   const key = `${keyOf(action)}/${attempt}/${source.kind === "pod" ? source.pod : source.kind}`;
-  // eslint-disable-next-line react-hooks/exhaustive-deps -- another log is another store
+  // eslint-disable-next-line react-hooks/exhaustive-deps -- a new log needs a new store
   const store = useMemo(() => new LogStore(), [key]);
   const latest = useRef({ action, source, live });
   useEffect(() => {
@@ -31,7 +31,7 @@ export function useLog(action: ActionName, attempt: number, source: Source, live
   return store;
 }
 
-/** Searches a log as long as the component lives. */
+/** Searches a log while the component is mounted. */
 export function useSearch(store: LogStore, wanted: Wanted): LogSearch {
   const { pattern, level, only } = wanted;
   const search = useMemo(() => new LogSearch(store, { pattern, level, only }), [store, pattern, level, only]);
@@ -48,7 +48,7 @@ interface Changing {
   subscribe(listener: () => void): () => void;
 }
 
-/** The version of something outside React, at most once a frame. */
+/** The version of an object outside React, updated at most once per frame. */
 export function useVersion(changing: Changing): number {
   const subscribe = useMemo(
     () => (listener: () => void) => {

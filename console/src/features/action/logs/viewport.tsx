@@ -7,13 +7,13 @@ import type { LogStore } from "./log-store";
 import { useVersion } from "./use-log";
 import css from "./logs.module.css";
 
-/** The height of a row in pixels, as the style sheet has it. */
+/** The height of a row in pixels, as in the style sheet. */
 const row = 18;
-/** Columns of the gutter besides the digits of the number; a time; a container. */
+/** The width of the parts of the gutter, in columns. The number has its digits in addition. */
 const gutter = { number: 2, time: 14, source: 22 };
 
 export interface ViewportHandle {
-  /** Brings a line into the middle; false when the page is not as high yet. */
+  /** Scrolls a line to the middle; false if it is not laid out yet. */
   show(line: number): boolean;
 }
 
@@ -24,7 +24,7 @@ export interface ViewportProps {
   readonly times: boolean;
   readonly follow: boolean;
   readonly onFollow: (follow: boolean) => void;
-  /** Lines from 1, as people count. */
+  /** Lines, from 1. */
   readonly linked: number | undefined;
   readonly current: number | undefined;
   readonly onLink: (line: number) => void;
@@ -32,8 +32,8 @@ export interface ViewportProps {
 }
 
 /**
- * The part of a log that is in sight. Only its lines are drawn, on a sheet that stays where it is while the scroll bar moves,
- * so that a million lines are as quick as ten.
+ * The visible part of a log. Only visible lines are rendered, on a sheet that stays in place while the scroll bar moves, so that
+ * a million lines scroll as fast as ten.
  */
 export function Viewport({ store, search, wrap, times, follow, onFollow, linked, current, onLink, handle }: ViewportProps) {
   const version = useVersion(store) + useVersion(search);
@@ -70,7 +70,7 @@ export function Viewport({ store, search, wrap, times, follow, onFollow, linked,
       if (!element || at >= rows) return false;
       const top = scale.toScroll(at * row - size.height / 2 + row);
       element.scrollTop = top;
-      last.current = element.scrollTop; // to be taken there is not to scroll to the end
+      last.current = element.scrollTop; // a programmatic scroll does not count as scrolling to the end
       setScroll(element.scrollTop);
       return element.scrollTop > top - 1;
     },
@@ -98,9 +98,18 @@ export function Viewport({ store, search, wrap, times, follow, onFollow, linked,
     }
   }
   return (
-    // A part that scrolls has to be within the reach of the keyboard.
-    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <div ref={scroller} className={css["scroller"]} onScroll={scrolled} tabIndex={0} role="log" aria-live="off" aria-label="Log" data-testid="log" data-lines={store.size}>
+    <div
+      ref={scroller}
+      className={css["scroller"]}
+      onScroll={scrolled}
+      // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard
+      tabIndex={0}
+      role="log"
+      aria-live="off"
+      aria-label="Log"
+      data-testid="log"
+      data-lines={store.size}
+    >
       <div className={css["height"]} style={{ height: scale.height, minWidth: wrap ? undefined : `${store.widest + taken + 1}ch` }}>
         <div className={`${css["sheet"] ?? ""} ${wrap ? (css["wrap"] ?? "") : ""}`} style={{ ["--digits" as string]: digits }}>
           {visible.map(({ line, top, height }) => (
@@ -126,7 +135,7 @@ export function Viewport({ store, search, wrap, times, follow, onFollow, linked,
   );
 }
 
-/** The end of a name of a pod tells pods apart, and then the container's. */
+/** Keeps the end of a long name: it distinguishes pods and containers. */
 function shortOf(name: string): string {
   return name.length <= gutter.source - 2 ? name : `…${name.slice(-(gutter.source - 3))}`;
 }
@@ -153,7 +162,7 @@ function useSize(of: { readonly current: HTMLElement | null }): Size {
   return size;
 }
 
-/** Writes times of day to the millisecond, in a zone. */
+/** Formats times of day with milliseconds, in a zone. */
 function stamper(zone: string | undefined): (at: number | undefined) => string {
   const format = new Intl.DateTimeFormat("sv-SE", { timeZone: zone, hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 });
   return (at) => (at === undefined ? "" : format.format(at).replace(",", "."));

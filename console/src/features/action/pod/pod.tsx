@@ -9,13 +9,13 @@ import { Facts, Tag } from "@/design/facts";
 import { dateOf, duration, plural } from "@/design/format";
 import { Phase } from "@/design/phase";
 import { Span, When } from "@/design/time";
-import type { TabProps } from "../panel";
+import type { TabProps } from "../tab";
 import { shellWord } from "../copy-as";
 import { actionId, attemptOf } from "../use-action";
 import { containersOf, secretWords, variable, type ContainerSpec, type Variable } from "./specification";
 import css from "./pod.module.css";
 
-/** Where an attempt runs, and with what: what is there, and what was asked for. Of secrets only the names are known here. */
+/** The pods of an attempt and the settings of its task and run. Secrets are shown by name only. */
 export function PodTab({ action, details, attempt }: TabProps) {
   const chosen = attemptOf(details, attempt);
   const template = details.spec.case === "task" ? details.spec.value.taskTemplate : undefined;
@@ -37,7 +37,7 @@ export function PodTab({ action, details, attempt }: TabProps) {
 }
 
 function Pods({ context, cluster }: { readonly context: LogContext | undefined; readonly cluster: string }) {
-  if (!context || context.pods.length === 0) return <p className={css["muted"]}>No pod of this attempt is known: it has not been made yet, or it needs none.</p>;
+  if (!context || context.pods.length === 0) return <p className={css["muted"]}>This attempt has no pod yet, or needs none.</p>;
   return (
     <ul className={css["pods"]}>
       {context.pods.map((pod) => (
@@ -53,7 +53,7 @@ function Pod({ pod, primary, cluster }: { readonly pod: PodLogContext; readonly 
     <li className={css["pod"]}>
       <div className={css["name"]}>
         <code>{pod.podName}</code>
-        <CopyButton text={pod.podName} label="Copy the pod's name" />
+        <CopyButton text={pod.podName} label="Copy pod name" />
         {primary && <Tag>primary</Tag>}
       </div>
       <Facts
@@ -61,10 +61,10 @@ function Pod({ pod, primary, cluster }: { readonly pod: PodLogContext; readonly 
           ["Namespace", pod.namespace],
           ["Cluster", cluster],
           [
-            "Look at it",
+            "Inspect",
             <span key="command" className={css["name"]}>
               <code>{command}</code>
-              <CopyButton text={command} label="Copy the command" />
+              <CopyButton text={command} label="Copy command" />
             </span>,
           ],
         ]}
@@ -90,7 +90,7 @@ function Process({ container, kind }: { readonly container: ContainerContext; re
       {kind && <Tag>{kind}</Tag>}
       {start && (
         <span className={css["muted"]}>
-          since <When at={start} />
+          started <When at={start} />
           {end && end > start && (
             <>
               , for <Span from={start} to={end} />
@@ -102,7 +102,7 @@ function Process({ container, kind }: { readonly container: ContainerContext; re
   );
 }
 
-/** A container as a task asks for it. */
+/** A container of the task template. */
 export function Container({ container }: { readonly container: ContainerSpec }) {
   return (
     <section className={css["section"]}>
@@ -114,7 +114,7 @@ export function Container({ container }: { readonly container: ContainerSpec }) 
             container.image && (
               <span className={css["name"]}>
                 <code>{container.image}</code>
-                <CopyButton text={container.image} label="Copy the image" />
+                <CopyButton text={container.image} label="Copy image" />
               </span>
             ),
           ],
@@ -126,7 +126,7 @@ export function Container({ container }: { readonly container: ContainerSpec }) 
           <thead>
             <tr>
               <th scope="col">Resource</th>
-              <th scope="col">Asked for</th>
+              <th scope="col">Request</th>
               <th scope="col">Limit</th>
             </tr>
           </thead>
@@ -143,7 +143,7 @@ export function Container({ container }: { readonly container: ContainerSpec }) 
       )}
       {container.command.length > 0 && (
         <details className={css["more"]}>
-          <summary>The command</summary>
+          <summary>Command</summary>
           <code className={css["command"]}>{container.command.map(shellWord).join(" ")}</code>
         </details>
       )}
@@ -156,15 +156,16 @@ function Environment({ variables }: { readonly variables: readonly Variable[] })
   if (variables.length === 0) return null;
   return (
     <details className={css["more"]}>
-      <summary>{plural(variables.length, "variable")} of the environment</summary>
-      <Facts facts={variables.map(({ name, value, hidden }) => [name, hidden ? <em className={css["muted"]}>not shown</em> : value || '""'] as const)} />
+      <summary>{plural(variables.length, "environment variable")}</summary>
+      <Facts facts={variables.map(({ name, value, hidden }) => [name, hidden ? <em className={css["muted"]}>hidden</em> : value || '""'] as const)} />
     </details>
   );
 }
 
-const seconds = (span: { readonly seconds: bigint; readonly nanos: number } | undefined): string => (span ? duration(Number(span.seconds) * 1000 + span.nanos / 1e6) : "");
+const seconds = (span: { readonly seconds: bigint; readonly nanos: number } | undefined): string =>
+  span ? duration(Number(span.seconds) * 1000 + span.nanos / 1e6) : "";
 
-/** What a task asks for beside its containers. */
+/** The settings of a task apart from its containers. */
 export function TaskSettings({ template }: { readonly template: TaskTemplate }) {
   const { metadata, securityContext, extendedResources, reusePolicy } = template;
   const pod = template.target.case === "k8sPod" ? template.target.value.metadata : metadata?.metadata;
@@ -172,23 +173,29 @@ export function TaskSettings({ template }: { readonly template: TaskTemplate }) 
   const shared = extendedResources?.sharedMemory;
   return (
     <section className={css["section"]}>
-      <h3>What the task asks for</h3>
+      <h3>Task settings</h3>
       <Facts
         facts={[
           ["Type", template.type],
           ["Service account", securityContext?.runAs?.k8sServiceAccount],
-          ["Role", securityContext?.runAs?.iamRole],
+          ["IAM role", securityContext?.runAs?.iamRole],
           ["Secrets", securityContext && list(securityContext.secrets.map(secretWords))],
-          ["Accelerator", accelerator && [accelerator.device, accelerator.partitionSizeValue.case === "partitionSize" ? accelerator.partitionSizeValue.value : ""].filter(Boolean).join(", ")],
+          [
+            "Accelerator",
+            accelerator &&
+              [accelerator.device, accelerator.partitionSizeValue.case === "partitionSize" ? accelerator.partitionSizeValue.value : ""]
+                .filter(Boolean)
+                .join(", "),
+          ],
           ["Shared memory", shared && [shared.sizeLimit, shared.mountPath].filter(Boolean).join(" at ")],
           ["Retries", metadata?.retries && String(metadata.retries.retries)],
-          ["Attempts end after", seconds(metadata?.timeout)],
-          ["Waits at most", seconds(metadata?.timeouts?.queuedTimeout)],
-          ["All attempts end after", seconds(metadata?.timeouts?.deadline)],
-          ["Cached as version", metadata?.discoverable && metadata.discoveryVersion],
+          ["Attempt timeout", seconds(metadata?.timeout)],
+          ["Queue timeout", seconds(metadata?.timeouts?.queuedTimeout)],
+          ["Deadline", seconds(metadata?.timeouts?.deadline)],
+          ["Cache version", metadata?.discoverable && metadata.discoveryVersion],
           ["Interruptible", metadata?.interruptibleValue.case === "interruptible" && (metadata.interruptibleValue.value ? "yes" : "no")],
           ["Pod template", metadata?.podTemplateName],
-          ["Reused", reusePolicy && `by ${reusePolicy.minReplicas} to ${reusePolicy.maxReplicas} workers`],
+          ["Reused by", reusePolicy && `${reusePolicy.minReplicas} to ${reusePolicy.maxReplicas} workers`],
           ["Labels", pod && list(pairs(pod.labels))],
           ["Annotations", pod && list(pairs(pod.annotations))],
           ["Client", metadata?.runtime && `${metadata.runtime.flavor} ${metadata.runtime.version}`.trim()],
@@ -205,13 +212,13 @@ function Run({ spec }: { readonly spec: RunSpec }) {
     ["Service account", spec.securityContext?.runAs?.k8sServiceAccount],
     ["Labels", spec.labels && list(pairs(spec.labels.values))],
     ["Annotations", spec.annotations && list(pairs(spec.annotations.values))],
-    ["Actions at once", spec.maxActionConcurrency > 0 && String(spec.maxActionConcurrency)],
+    ["Max parallel actions", spec.maxActionConcurrency > 0 && String(spec.maxActionConcurrency)],
     ["Interruptible", spec.interruptible !== undefined && (spec.interruptible ? "yes" : "no")],
   ];
   if (variables.length === 0 && facts.every(([, value]) => !value)) return null;
   return (
     <section className={css["section"]}>
-      <h3>What the run adds</h3>
+      <h3>Run overrides</h3>
       <Facts facts={facts} />
       <Environment variables={variables} />
     </section>

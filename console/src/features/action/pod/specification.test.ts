@@ -75,6 +75,6 @@ it("reads a pod, the primary container first, and only the names of secrets", ()
 });
 
 it("names secrets", () => {
-  expect(secretWords(create(SecretSchema, { group: "g", key: "k", envVar: "E" }))).toBe("g/k, as variable E");
+  expect(secretWords(create(SecretSchema, { group: "g", key: "k", envVar: "E" }))).toBe("g/k, as environment variable E");
   expect(secretWords(create(SecretSchema, { key: "k", mountRequirement: Secret_MountType.FILE }))).toBe("k, as a file");
 });

@@ -2,15 +2,15 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Resources_ResourceName, type Resources, type TaskTemplate } from "@gen/flyteidl2/core/tasks_pb.js";
 import { Secret_MountType, type Secret } from "@gen/flyteidl2/core/security_pb.js";
 
-/** A variable of the environment as it may be shown. */
+/** An environment variable, safe to show. */
 export interface Variable {
   readonly name: string;
   readonly value: string;
-  /** Whether the value is kept back, since the name says that it is secret, or is a reference. */
+  /** Whether the value is hidden because it may be a secret. */
   readonly hidden: boolean;
 }
 
-/** A container as it is specified. */
+/** The specification of a container. */
 export interface ContainerSpec {
   readonly name: string;
   readonly image: string;
@@ -23,13 +23,13 @@ export interface ContainerSpec {
 const secretive = /secret|token|passw(?:or)?d|passphrase|credential|private|api_?key|access_?key|auth|dsn|connection_?string/i;
 const withPassword = /^[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:[^/\s@]+@/i;
 
-/** A variable; its value is kept back when it may be a secret. */
+/** A variable; its value is hidden if it may be a secret. */
 export function variable(name: string, value: string): Variable {
   const hidden = value !== "" && (secretive.test(name) || withPassword.test(value));
   return { name, value: hidden ? "" : value, hidden };
 }
 
-/** The containers that a task asks for. */
+/** The containers of a task template, primary first. */
 export function containersOf(template: TaskTemplate | undefined): ContainerSpec[] {
   const target = template?.target;
   switch (target?.case) {
@@ -82,14 +82,16 @@ function fromPodSpec(container: JsonObject): ContainerSpec {
     image: text(container["image"]),
     command: [...texts(container["command"]), ...texts(container["args"])],
     environment: objects(container["env"]).map((one) =>
-      one["valueFrom"] === undefined ? variable(text(one["name"]), text(one["value"])) : { name: text(one["name"]), value: referenceOf(object(one["valueFrom"])), hidden: false },
+      one["valueFrom"] === undefined
+        ? variable(text(one["name"]), text(one["value"]))
+        : { name: text(one["name"]), value: referenceOf(object(one["valueFrom"])), hidden: false },
     ),
     resources: [...new Set([...Object.keys(requests), ...Object.keys(limits)])].map((name) => [name, text(requests[name]), text(limits[name])] as const),
     ports: objects(container["ports"]).map((port) => text(port["containerPort"])),
   };
 }
 
-/** Where a value comes from, in words. */
+/** The source of a value, as text. */
 function referenceOf(from: JsonObject): string {
   for (const [kind, words] of [
     ["secretKeyRef", "secret"],
@@ -99,18 +101,19 @@ function referenceOf(from: JsonObject): string {
     if (from[kind] !== undefined) return `from ${words} ${text(reference["name"])}, key ${text(reference["key"])}`;
   }
   const field = object(from["fieldRef"])["fieldPath"] ?? object(from["resourceFieldRef"])["resource"];
-  return field === undefined ? "from elsewhere" : `from ${text(field)}`;
+  return field === undefined ? "from another source" : `from ${text(field)}`;
 }
 
-/** A reference to a secret, in words. Its value is never here. */
+/** A reference to a secret, as text. Its value is never available here. */
 export function secretWords({ group, key, envVar, mountRequirement }: Secret): string {
   const name = group ? `${group}/${key}` : key;
-  if (envVar) return `${name}, as variable ${envVar}`;
+  if (envVar) return `${name}, as environment variable ${envVar}`;
   return mountRequirement === Secret_MountType.FILE ? `${name}, as a file` : name;
 }
 
 const isObject = (value: JsonValue | undefined): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
 const object = (value: JsonValue | undefined): JsonObject => (isObject(value) ? value : {});
 const objects = (value: JsonValue | undefined): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
-const text = (value: JsonValue | undefined): string => (typeof value === "string" ? value : typeof value === "number" || typeof value === "boolean" ? String(value) : "");
+const text = (value: JsonValue | undefined): string =>
+  typeof value === "string" ? value : typeof value === "number" || typeof value === "boolean" ? String(value) : "";
 const texts = (value: JsonValue | undefined): string[] => (Array.isArray(value) ? value.map(text) : []);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { add, drawn, withoutFonts, wordOf } from "./frames";
+import { add, drawn, withoutFonts, parseMessage } from "./frames";
 
 test("a version waits behind the one that is shown until it is drawn", () => {
   const one = add([], "one");
@@ -22,14 +22,16 @@ test("the same text is no new version", () => {
 });
 
 test("words of a report are not trusted", () => {
-  expect(wordOf({ ready: true })).toEqual({ kind: "ready" });
-  expect(wordOf({ shown: true })).toEqual({ kind: "shown" });
-  expect(wordOf({ x: 1, y: 2, tab: 3 })).toEqual({ kind: "position", position: { x: 1, y: 2, tab: 3 } });
-  expect(wordOf({ x: 1, y: 2 })).toEqual({ kind: "position", position: { x: 1, y: 2, tab: -1 } });
-  for (const other of [undefined, null, "ready", 3, {}, { ready: "yes" }, { x: "1", y: 2 }, { x: NaN, y: 1 }, { y: Infinity, x: 0 }]) expect(wordOf(other)).toBeUndefined();
+  expect(parseMessage({ ready: true })).toEqual({ kind: "ready" });
+  expect(parseMessage({ shown: true })).toEqual({ kind: "shown" });
+  expect(parseMessage({ x: 1, y: 2, tab: 3 })).toEqual({ kind: "position", position: { x: 1, y: 2, tab: 3 } });
+  expect(parseMessage({ x: 1, y: 2 })).toEqual({ kind: "position", position: { x: 1, y: 2, tab: -1 } });
+  for (const other of [undefined, null, "ready", 3, {}, { ready: "yes" }, { x: "1", y: 2 }, { x: NaN, y: 1 }, { y: Infinity, x: 0 }])
+    expect(parseMessage(other)).toBeUndefined();
 });
 
 test("no report tells a host of fonts who reads it", () => {
-  const html = '<head>\n<link href="https://fonts.googleapis.com/css?family=Lato:300%7COpen+Sans" rel="stylesheet"><link rel=stylesheet href="https://cdn.example/a.css"></head>';
+  const html =
+    '<head>\n<link href="https://fonts.googleapis.com/css?family=Lato:300%7COpen+Sans" rel="stylesheet"><link rel=stylesheet href="https://cdn.example/a.css"></head>';
   expect(withoutFonts(html)).toBe('<head>\n<link rel=stylesheet href="https://cdn.example/a.css"></head>');
 });

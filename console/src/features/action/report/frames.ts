@@ -1,16 +1,16 @@
-/** Where a reader is in a report. */
+/** The scroll position and tab in a report. */
 export interface Position {
   readonly x: number;
   readonly y: number;
-  /** Which of the report's tabs is open, from 0; negative when it has none. */
+  /** The open tab of the report, from 0; negative if it has none. */
   readonly tab: number;
 }
 
-/** What the page that shows a report says. It may be the report itself that says it, so that nothing of it is trusted. */
-export type Word = { readonly kind: "ready" } | { readonly kind: "shown" } | { readonly kind: "position"; readonly position: Position };
+/** A message of the frame of a report. The report itself can send it as well, so it is not trusted. */
+export type FrameMessage = { readonly kind: "ready" } | { readonly kind: "shown" } | { readonly kind: "position"; readonly position: Position };
 
-/** Reads a message; undefined for what is none of ours. */
-export function wordOf(data: unknown): Word | undefined {
+/** Parses a message; undefined if it is not valid. */
+export function parseMessage(data: unknown): FrameMessage | undefined {
   if (typeof data !== "object" || data === null) return undefined;
   const message = data as Record<string, unknown>;
   if (message["ready"] === true) return { kind: "ready" };
@@ -19,7 +19,7 @@ export function wordOf(data: unknown): Word | undefined {
   return x === undefined || y === undefined ? undefined : { kind: "position", position: { x, y, tab: tab ?? -1 } };
 }
 
-/** The fonts that every report asks another host for. They are a matter of taste, and tell that host who reads. */
+/** Removes the web fonts that every report loads from another host: they would disclose who reads it. */
 export const withoutFonts = (html: string): string => html.replace(/<link\b[^>]*\bhref=["']?https:\/\/fonts\.googleapis\.com\/[^>]*>/gi, "");
 
 /** A version of a report and the frame that shows it. */
@@ -28,7 +28,7 @@ export interface Framed {
   readonly html: string;
 }
 
-/** Adds a version behind the one that is shown. One that still loads makes place for a newer one. */
+/** Adds a version behind the shown one. A version that still loads is replaced by a newer one. */
 export function add(frames: readonly Framed[], html: string): readonly Framed[] {
   const last = frames.at(-1);
   if (last?.html === html) return frames;
@@ -36,5 +36,6 @@ export function add(frames: readonly Framed[], html: string): readonly Framed[] 
   return [...frames.slice(0, 1), next];
 }
 
-/** A frame has drawn its version: those before it go. */
-export const drawn = (frames: readonly Framed[], id: number): readonly Framed[] => (frames.some((frame) => frame.id === id) ? frames.filter((frame) => frame.id >= id) : frames);
+/** A frame has rendered its version: drops older ones. */
+export const drawn = (frames: readonly Framed[], id: number): readonly Framed[] =>
+  frames.some((frame) => frame.id === id) ? frames.filter((frame) => frame.id >= id) : frames;

@@ -1,16 +1,16 @@
 import { useEffect, useRef, useState } from "react";
-import { add, drawn, withoutFonts, wordOf, type Framed, type Position } from "./frames";
+import { add, drawn, withoutFonts, parseMessage, type Framed, type Position } from "./frames";
 import css from "./report.module.css";
 
-/** What reports may do: run scripts and open links, as pages of no origin. Never allow-same-origin: they are strangers' pages. */
+/** Reports may run scripts and open links, without an origin. Never allow-same-origin: reports are untrusted. */
 export const allowed = "allow-scripts allow-popups";
 
 const page = `${import.meta.env.BASE_URL}report-frame.html`;
 
-/** After so many milliseconds a version is shown although it still loads something. */
-const patience = 4000;
+/** After this time in milliseconds a version is shown even if it still loads. */
+const maxLoading = 4000;
 
-/** Shows a report. The next version is drawn behind the shown one and takes its place at the same position, so that nothing flickers or jumps. */
+/** Shows a report. A new version is rendered behind the shown one and replaces it at the same scroll position, without flicker. */
 export function ReportFrame({ html, title }: { readonly html: string; readonly title: string }) {
   const [frames, setFrames] = useState<readonly Framed[]>(() => add([], html));
   const position = useRef<Position>({ x: 0, y: 0, tab: -1 });
@@ -50,23 +50,34 @@ function Frame({ html, title, behind, ...rest }: FrameProps) {
     latest.current = rest;
   });
   useEffect(() => {
-    let given = false;
-    const hear = (event: MessageEvent) => {
+    let sent = false;
+    const receive = (event: MessageEvent) => {
       const target = frame.current?.contentWindow;
       if (!target || event.source !== target) return;
-      const word = wordOf(event.data);
-      if (word?.kind === "ready" && !given) {
-        given = true; // a page that the report leads to gets nothing
-        target.postMessage({ html: withoutFonts(html), ...latest.current.position.current }, "*"); // it has no origin to name
-      } else if (word?.kind === "shown") latest.current.onDrawn();
-      else if (word?.kind === "position") latest.current.onPosition(word.position);
+      const message = parseMessage(event.data);
+      if (message?.kind === "ready" && !sent) {
+        sent = true; // a page that the report navigates to gets nothing
+        target.postMessage({ html: withoutFonts(html), ...latest.current.position.current }, "*"); // the frame has no origin
+      } else if (message?.kind === "shown") latest.current.onDrawn();
+      else if (message?.kind === "position") latest.current.onPosition(message.position);
     };
-    addEventListener("message", hear);
-    const timer = setTimeout(() => latest.current.onDrawn(), patience);
+    addEventListener("message", receive);
+    const timer = setTimeout(() => latest.current.onDrawn(), maxLoading);
     return () => {
-      removeEventListener("message", hear);
+      removeEventListener("message", receive);
       clearTimeout(timer);
     };
   }, [html]);
-  return <iframe ref={frame} src={page} title={title} sandbox={allowed} referrerPolicy="no-referrer" aria-hidden={behind || undefined} tabIndex={behind ? -1 : undefined} data-behind={behind || undefined} />;
+  return (
+    <iframe
+      ref={frame}
+      src={page}
+      title={title}
+      sandbox={allowed}
+      referrerPolicy="no-referrer"
+      aria-hidden={behind || undefined}
+      tabIndex={behind ? -1 : undefined}
+      data-behind={behind || undefined}
+    />
+  );
 }

@@ -16,52 +16,60 @@ export interface ReportViewProps {
   readonly live: boolean;
 }
 
-/** What a task wrote to be looked at, renewed while it runs. It cannot reach the console: see report-frame.tsx. */
+/** The report of a task, live while it runs. It is isolated from the console: see report-frame.tsx. */
 export function ReportView({ run, action, attempt, live }: ReportViewProps) {
   const name: ActionName = { run, name: action };
   const { data, error, isPending, refetch } = useReport(name, attempt, live);
-  if (attempt === 0) return <Empty title="There is no report yet">The action has not begun.</Empty>;
+  if (attempt === 0) return <Empty title="No report yet">The action has not started.</Empty>;
   if (error && !data) return <ProblemNotice error={error} retry={() => void refetch()} />;
-  if (isPending) return <Loading what="the report" />;
+  if (isPending) return <Loading what="report" />;
   if (!data)
     return (
-      <Empty title={live ? "There is no report yet" : "There is no report"}>
-        <p>{live ? "It is shown here as soon as the task flushes it." : "This attempt ended without one: a report is kept when the task flushes it, and when it succeeds."}</p>
+      <Empty title={live ? "No report yet" : "No report"}>
+        <p>{live ? "It appears when the task flushes it." : "A report is stored when the task flushes it, and when the attempt succeeds."}</p>
       </Empty>
     );
   return (
     <section className={css["report"]} data-testid="report">
       <div className={css["head"]}>
         <span className={css["muted"]} role="status">
-          {live ? "Renewed while the task runs" : ""}
+          {live ? "Live: updates while the task runs" : ""}
         </span>
         <a className={buttonClass("plain", true)} href={data.url} target="_blank" rel="noopener noreferrer">
           <ExternalLink size={14} aria-hidden /> Open in a new tab
         </a>
-        <Button small onClick={() => keep(data, `${run.name}-${action}-${attempt}.html`)}>
+        <Button small onClick={() => download(data, `${run.name}-${action}-${attempt}.html`)}>
           <Download size={14} aria-hidden /> Download
         </Button>
       </div>
       {error && (
-        <Notice tone="warning" title="The report could not be renewed" role="status">
-          <p>What is shown may be out of date. It is tried again.</p>
+        <Notice tone="warning" title="Report update failed" role="status">
+          <p>The report may be out of date. The console retries automatically.</p>
         </Notice>
       )}
-      {data.html === undefined ? <Direct url={data.url} live={live} title={`Report of ${action}`} /> : <ReportFrame html={data.html} title={`Report of ${action}`} />}
+      {data.html === undefined ? (
+        <Direct url={data.url} live={live} title={`Report of ${action}`} />
+      ) : (
+        <ReportFrame html={data.html} title={`Report of ${action}`} />
+      )}
     </section>
   );
 }
 
-function keep(report: Report, name: string): void {
+function download(report: Report, name: string): void {
   if (report.html === undefined) saveFrom(report.url, name);
   else save(new Blob([report.html], { type: "text/html" }), name);
 }
 
-/** A report that only a frame may load. It is renewed when the link is, since nothing tells that it has changed. */
+/** A report that only a frame may load. It is reloaded with each new link, since changes are not visible. */
 function Direct({ url, live, title }: { readonly url: string; readonly live: boolean; readonly title: string }) {
   return (
     <>
-      {live && <p className={css["muted"]}>The store does not let this page see changes of the report (its CORS rules do not name {location.origin}). Open this view again to renew it.</p>}
+      {live && (
+        <p className={css["muted"]}>
+          The report does not update automatically, because the CORS rules of the object store do not allow {location.origin}. Reopen this tab to refresh it.
+        </p>
+      )}
       <div className={css["frames"]}>
         <iframe src={url} title={title} sandbox={allowed} referrerPolicy="no-referrer" />
       </div>

@@ -6,26 +6,27 @@ import { client } from "@/api/transport";
 import { dateOf } from "@/design/format";
 import { actionId, keyOf, type ActionName } from "../use-action";
 
-/** A report as it is now. */
+/** The current version of a report. */
 export interface Report {
-  /** Leads to the report for some time, also for those who are not signed in. */
+  /** A signed link, which needs no sign-in and expires. */
   readonly url: string;
-  /** Its text; undefined where the store lets no script of ours read it, though a frame may show it. */
+  /** Its text; undefined if CORS rules allow only a frame to load it. */
   readonly html: string | undefined;
 }
 
 interface Link {
   readonly url: string;
-  /** When to ask for another, in milliseconds. */
+  /** When to renew it, in milliseconds since the epoch. */
   readonly until: number;
 }
 
-const often = 3000;
+/** The poll interval, in milliseconds. */
+const interval = 3000;
 
-/** A link is asked for anew in the second half of its time, so that one that is shown works for a while. */
+/** A link is renewed after half of its lifetime, so that a shown link works for a while. */
 const freshness = 0.5;
 
-/** Fetches the report of an attempt, again and again while it may change. It is null when there is none. */
+/** Fetches the report of an attempt, and polls it while it may change. The data is null if there is no report. */
 export function useReport(action: ActionName, attempt: number, live: boolean) {
   const kept = useRef<Link>(undefined);
   const link = async (signal: AbortSignal): Promise<Link> => {
@@ -52,8 +53,8 @@ export function useReport(action: ActionName, attempt: number, live: boolean) {
       }
     },
     placeholderData: (before) => before,
-    // One that does not change any more is only asked for so that its link works.
-    refetchInterval: live ? often : () => Math.max(often, (kept.current?.until ?? 0) - Date.now()),
+    // A final report is only refetched to renew its link.
+    refetchInterval: live ? interval : () => Math.max(interval, (kept.current?.until ?? 0) - Date.now()),
     gcTime: 0,
   });
 }
@@ -66,10 +67,10 @@ async function textOf(url: string, signal: AbortSignal): Promise<string | undefi
     response = await fetch(url, { signal, cache: "no-cache", credentials: "omit", referrerPolicy: "no-referrer" });
   } catch (error) {
     if (signal.aborted) throw error;
-    if (new URL(url, location.href).origin !== location.origin) return undefined; // a store that does not allow this origin
+    if (new URL(url, location.href).origin !== location.origin) return undefined; // the CORS rules of the store do not allow this origin
     throw error;
   }
   if (response.status === 404) throw new Gone();
-  if (!response.ok) throw new Error(`The store answers ${response.status} ${response.statusText}.`);
+  if (!response.ok) throw new Error(`The object store answered ${response.status} ${response.statusText}.`);
   return await response.text();
 }

@@ -3,7 +3,7 @@ import type { ActionIdentifier, RunIdentifier } from "@gen/flyteidl2/common/iden
 import type { ActionName } from "../use-action";
 import css from "./summary.module.css";
 
-/** Leads to an action: within the run without leaving the page. */
+/** Links to an action. Actions of the same run are selected in place. */
 export function ActionLink({ id, here, onSelect }: { readonly id: ActionIdentifier; readonly here: ActionName; readonly onSelect: (action: string) => void }) {
   const { run } = id;
   if (!run || (run.name === here.run.name && run.project === here.run.project && run.domain === here.run.domain)) {

@@ -8,13 +8,23 @@ import { useNow, When } from "@/design/time";
 import { segmentsOf } from "./segments";
 import css from "./summary.module.css";
 
-/** The attempts of an action, each with the phases that it went through. */
-export function Attempts({ attempts, chosen, live, onChoose }: { readonly attempts: readonly ActionAttempt[]; readonly chosen: number; readonly live: boolean; readonly onChoose: (attempt: number) => void }) {
+/** The attempts of an action with their phases. */
+export function Attempts({
+  attempts,
+  chosen,
+  live,
+  onChoose,
+}: {
+  readonly attempts: readonly ActionAttempt[];
+  readonly chosen: number;
+  readonly live: boolean;
+  readonly onChoose: (attempt: number) => void;
+}) {
   const now = useNow(1000, live);
   if (attempts.length === 0) return null;
   return (
     <section className={css["section"]}>
-      <h3>{attempts.length > 1 ? "Attempts" : live ? "How it goes" : "How it went"}</h3>
+      <h3>{attempts.length > 1 ? "Attempts" : live ? "Progress" : "Phases"}</h3>
       <ol className={css["attempts"]}>
         {[...attempts]
           .sort((a, b) => b.attempt - a.attempt)
@@ -26,7 +36,19 @@ export function Attempts({ attempts, chosen, live, onChoose }: { readonly attemp
   );
 }
 
-function Attempt({ attempt, now, open, alone, onChoose }: { readonly attempt: ActionAttempt; readonly now: number; readonly open: boolean; readonly alone: boolean; readonly onChoose: (attempt: number) => void }) {
+function Attempt({
+  attempt,
+  now,
+  open,
+  alone,
+  onChoose,
+}: {
+  readonly attempt: ActionAttempt;
+  readonly now: number;
+  readonly open: boolean;
+  readonly alone: boolean;
+  readonly onChoose: (attempt: number) => void;
+}) {
   const segments = segmentsOf(attempt, now);
   const whole = segments.reduce((sum, segment) => sum + segment.ms, 0);
   const words = segments.map((segment) => `${lookOf(segment.phase).label} ${duration(segment.ms)}`).join(", ");
@@ -41,7 +63,7 @@ function Attempt({ attempt, now, open, alone, onChoose }: { readonly attempt: Ac
         <Phase phase={attempt.phase} />
         <span className={css["muted"]}>{duration(whole)}</span>
       </div>
-      <div className={css["segments"]} role="img" aria-label={words || "Nothing yet"}>
+      <div className={css["segments"]} role="img" aria-label={words || "No phases yet"}>
         {segments.map((segment, at) => {
           const style: CSSProperties = { ["--colour" as string]: `var(${lookOf(segment.phase).colour})`, flexGrow: Math.max(segment.ms, whole / 200) };
           return <span key={at} style={style} title={`${lookOf(segment.phase).label}: ${duration(segment.ms)}`} />;

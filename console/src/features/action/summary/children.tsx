@@ -7,15 +7,15 @@ import { Phase } from "@/design/phase";
 import { actionId, type ActionName } from "../use-action";
 import css from "./summary.module.css";
 
-const most = 10;
+const maxChildren = 10;
 
-/** The first children of an action; the tree has all of them. */
+/** The first children of an action. */
 export function Children({ action, live, onSelect }: { readonly action: ActionName; readonly live: boolean; readonly onSelect: (action: string) => void }) {
   const { data } = useQuery(
     RunService.method.listActions,
     {
       runId: actionId(action).run,
-      request: { limit: most, filters: [{ field: "parent_name", function: Filter_Function.EQUAL, values: [action.name] }] },
+      request: { limit: maxChildren, filters: [{ field: "parent_name", function: Filter_Function.EQUAL, values: [action.name] }] },
     },
     { refetchInterval: live ? 5000 : false },
   );
@@ -34,7 +34,7 @@ export function Children({ action, live, onSelect }: { readonly action: ActionNa
           </li>
         ))}
       </ul>
-      {data?.token && <p className={css["muted"]}>The first {most} are shown; the tree has all.</p>}
+      {data?.token && <p className={css["muted"]}>Showing the first {maxChildren}. The actions view lists all.</p>}
     </section>
   );
 }

@@ -11,7 +11,7 @@ import type { ActionName } from "../use-action";
 import { whoIs } from "./people";
 import css from "./summary.module.css";
 
-/** What a condition asks, and what was answered by whom. */
+/** A condition with its prompt and answer. */
 export function Condition({ action, details }: { readonly action: ActionName; readonly details: ActionDetails }) {
   if (details.spec.case !== "condition") return null;
   const condition = details.spec.value;
@@ -24,16 +24,16 @@ export function Condition({ action, details }: { readonly action: ActionName; re
         {condition.description && <p className={css["muted"]}>{condition.description}</p>}
         <Facts
           facts={[
-            ["Answer's type", typeWords(condition.type)],
+            ["Type", typeWords(condition.type)],
             ["Answer", answer && <ValueView value={valueOf(answer.output)} />],
             ["Answered by", whoIs(answer?.signalledBy)],
-            ["Told to", condition.webhook?.url],
+            ["Webhook", condition.webhook?.url],
           ]}
         />
         {paused && (
           <>
             <SignalForm run={action.run} action={action.name} parent={details.metadata?.parent ?? ""} condition={condition} />
-            <p className={css["muted"]}>Or from a shell:</p>
+            <p className={css["muted"]}>Or use the CLI:</p>
             <Command
               text={`flyte signal condition --project ${shellWord(action.run.project)} --domain ${shellWord(action.run.domain)} ${shellWord(action.run.name)} ${shellWord(action.name)}`}
             />

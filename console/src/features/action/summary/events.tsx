@@ -7,18 +7,18 @@ import { When } from "@/design/time";
 import { useClusterEvents, type ActionName } from "../use-action";
 import css from "./summary.module.css";
 
-const shownAtFirst = 8;
+const initialLimit = 8;
 
-/** What the cluster said of an attempt, the latest first. */
+/** The cluster events of an attempt, latest first. */
 export function Events({ action, attempt, live }: { readonly action: ActionName; readonly attempt: number; readonly live: boolean }) {
   const { state: events } = useClusterEvents(action, attempt, live);
   const [all, setAll] = useState(false);
   if (!events || events.length === 0) return null;
   const latestFirst = [...events].reverse();
-  const shown = all ? latestFirst : latestFirst.slice(0, shownAtFirst);
+  const shown = all ? latestFirst : latestFirst.slice(0, initialLimit);
   return (
     <section className={css["section"]}>
-      <h3>What the cluster said</h3>
+      <h3>Events</h3>
       <ol className={css["events"]}>
         {shown.map((event, at) => (
           <Event key={latestFirst.length - at} event={event} />
@@ -27,7 +27,7 @@ export function Events({ action, attempt, live }: { readonly action: ActionName;
       {shown.length < latestFirst.length && (
         <div>
           <Button small onClick={() => setAll(true)}>
-            All {count(latestFirst.length)}
+            Show all {count(latestFirst.length)}
           </Button>
         </div>
       )}

@@ -3,13 +3,13 @@ import { Button } from "@/design/button";
 import { CopyButton } from "@/design/copy";
 import { Tag } from "@/design/facts";
 import { Notice } from "@/design/notice";
-import type { PanelTab } from "../panel";
-import { adviceOf, kindOf } from "./advice";
+import type { PanelTab } from "../tab";
+import { adviceOf, causeOf, kindOf } from "./advice";
 import css from "./summary.module.css";
 
-const looks = { logs: "Look at the log", pod: "Look at the pod" } as const;
+const looks = { logs: "Show log", pod: "Show pod" } as const;
 
-/** An error with its kind and code, and what to do about it. */
+/** An error with its code, kind and suggested fix. */
 export function Failure({ error, onLook }: { readonly error: ErrorInfo; readonly onLook?: (tab: PanelTab) => void }) {
   const advice = adviceOf(error);
   const look = advice?.look;
@@ -20,19 +20,19 @@ export function Failure({ error, onLook }: { readonly error: ErrorInfo; readonly
         tone="danger"
         title={
           <span className={css["heading"]}>
-            {advice?.title ?? "It failed"}
+            {advice?.title ?? "Failed"}
             <span className={css["tags"]}>
-              {error.code && <Tag>{error.code}</Tag>}
+              {error.code && <Tag>{causeOf(error.code)}</Tag>}
               {kind && <Tag>{kind}</Tag>}
-              <CopyButton text={error.message} label="Copy the message" />
+              <CopyButton text={error.message} label="Copy message" />
             </span>
           </span>
         }
       >
-        <pre className={css["message"]}>{error.message || "There is no message."}</pre>
+        <pre className={css["message"]}>{error.message || "No error message."}</pre>
         {advice && (
           <div className={css["advice"]}>
-            <strong>What to do</strong>
+            <strong>Suggested fix</strong>
             <ul>
               {advice.steps.map((step) => (
                 <li key={step}>{step}</li>

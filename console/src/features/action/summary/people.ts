@@ -1,6 +1,6 @@
 import type { EnrichedIdentity } from "@gen/flyteidl2/common/identity_pb.js";
 
-/** A person or a program by the name that says most; empty when nobody is known. */
+/** The most readable name of a user or application; empty if unknown. */
 export function whoIs(identity: EnrichedIdentity | undefined): string {
   const principal = identity?.principal;
   switch (principal?.case) {

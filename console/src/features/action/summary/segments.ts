@@ -3,13 +3,13 @@ import type { ActionAttempt } from "@gen/flyteidl2/workflow/run_definition_pb.js
 import { msOf } from "@/design/format";
 import { isTerminal } from "@/design/phases";
 
-/** How long an attempt was in a phase. */
+/** The time that an attempt spent in a phase. */
 export interface Segment {
   readonly phase: ActionPhase;
   readonly ms: number;
 }
 
-/** The phases of an attempt with their lengths; that in which it is now lasts up to now. */
+/** The phases of an attempt with their durations; the current one lasts until now. */
 export function segmentsOf(attempt: Pick<ActionAttempt, "phaseTransitions" | "endTime">, now: number): Segment[] {
   const { phaseTransitions: transitions } = attempt;
   return transitions.map(({ phase, startTime, endTime }, at) => {

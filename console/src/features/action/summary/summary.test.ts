@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
@@ -5,7 +6,7 @@ import { EnrichedIdentitySchema } from "@gen/flyteidl2/common/identity_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { ActionAttemptSchema, ClusterEventSchema, ErrorInfo_Kind } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { merge } from "../use-action";
-import { adviceOf } from "./advice";
+import { adviceOf, causeOf } from "./advice";
 import { whoIs } from "./people";
 import { segmentsOf } from "./segments";
 
@@ -23,9 +24,16 @@ describe("advice", () => {
     expect(advice?.look).toBe(look);
     expect(advice?.steps.join(" ")).toMatch(words);
   });
-  it("goes by the kind where the code is the task's own", () => {
+  it("depends on the kind for unknown codes", () => {
     expect(adviceOf({ code: "ValueError", kind: user })?.look).toBe("logs");
-    expect(adviceOf({ code: "Whatever", kind: ErrorInfo_Kind.SYSTEM })?.title).toMatch(/installation/);
+    expect(adviceOf({ code: "Whatever", kind: ErrorInfo_Kind.SYSTEM })?.title).toBe("Internal platform error");
+  });
+  it("names the cause after too many system failures", () => {
+    const advice = adviceOf({ code: "MaxSystemFailuresExceeded|Killed", kind: ErrorInfo_Kind.SYSTEM });
+    expect(advice?.title).toBe("Killed (SIGKILL, exit code 137), in every attempt");
+    expect(advice?.look).toBe("logs");
+    expect(causeOf("MaxSystemFailuresExceeded|Killed")).toBe("Killed");
+    expect(adviceOf({ code: "MaxSystemFailuresExceeded|Whatever", kind: ErrorInfo_Kind.SYSTEM })?.title).toBe("Internal platform error");
   });
   it("is not invented", () => {
     expect(adviceOf({ code: "Whatever", kind: ErrorInfo_Kind.UNSPECIFIED })).toBeUndefined();
@@ -34,7 +42,11 @@ describe("advice", () => {
 });
 
 it("measures the phases of an attempt, the present one up to now", () => {
-  const transition = (phase: ActionPhase, from: number, to?: number) => ({ phase, startTime: timestampFromMs(from), ...(to !== undefined && { endTime: timestampFromMs(to) }) });
+  const transition = (phase: ActionPhase, from: number, to?: number) => ({
+    phase,
+    startTime: timestampFromMs(from),
+    ...(to !== undefined && { endTime: timestampFromMs(to) }),
+  });
   const running = create(ActionAttemptSchema, { phaseTransitions: [transition(ActionPhase.QUEUED, 1000, 1500), transition(ActionPhase.RUNNING, 1500)] });
   expect(segmentsOf(running, 4000)).toEqual([
     { phase: ActionPhase.QUEUED, ms: 500 },

@@ -2,18 +2,18 @@ import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { ActionType } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { Notice } from "@/design/notice";
 import { isLive } from "@/design/phases";
+import type { TabProps } from "../tab";
 import { attemptOf, latest } from "../use-action";
-import type { TabProps } from "../panel";
-import { About } from "./about";
 import { Attempts } from "./attempts";
 import { Children } from "./children";
 import { Condition } from "./condition";
+import { Details } from "./details";
 import { Events } from "./events";
 import { Failure } from "./failure";
 import { whoIs } from "./people";
 import { Explanation } from "./waiting";
 
-/** What happened to an action, and why: the error first. */
+/** The summary of an action, error first. */
 export function Summary({ action, details, attempt, onChange, onSelect }: TabProps) {
   const phase = details.status?.phase ?? ActionPhase.UNSPECIFIED;
   const live = isLive(phase);
@@ -25,15 +25,20 @@ export function Summary({ action, details, attempt, onChange, onSelect }: TabPro
     <>
       {error && <Failure error={error} onLook={(tab) => onChange({ tab })} />}
       {aborted && (
-        <Notice title={whoIs(aborted.abortedBy) ? `${whoIs(aborted.abortedBy)} aborted it` : "It was aborted"}>
-          <p>{aborted.reason || "No reason was given."}</p>
+        <Notice title={whoIs(aborted.abortedBy) ? `Aborted by ${whoIs(aborted.abortedBy)}` : "Aborted"}>
+          <p>{aborted.reason || "No reason given."}</p>
         </Notice>
       )}
       <Condition action={action} details={details} />
       <Explanation action={action} phase={phase} onSelect={onSelect} />
-      <Attempts attempts={details.attempts} chosen={attempt} live={live} onChoose={(next) => onChange({ attempt: next === latest(details)?.attempt ? undefined : next, line: undefined })} />
+      <Attempts
+        attempts={details.attempts}
+        chosen={attempt}
+        live={live}
+        onChoose={(next) => onChange({ attempt: next === latest(details)?.attempt ? undefined : next, line: undefined })}
+      />
       {task && attempt > 0 && <Events key={attempt} action={action} attempt={attempt} live={live && chosen === latest(details)} />}
-      <About action={action} details={details} attempt={chosen} onSelect={onSelect} />
+      <Details action={action} details={details} attempt={chosen} onSelect={onSelect} />
       <Children action={action} live={live} onSelect={onSelect} />
     </>
   );

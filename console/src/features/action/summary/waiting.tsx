@@ -13,13 +13,25 @@ import { ActionLink } from "./action-link";
 import css from "./summary.module.css";
 
 const waits: readonly ActionPhase[] = [ActionPhase.QUEUED, ActionPhase.WAITING_FOR_RESOURCES, ActionPhase.INITIALIZING, ActionPhase.PAUSED];
-/** How often the reason is asked for while it waits, in milliseconds. */
+/** The poll interval while it waits, in milliseconds. */
 const refresh = 3000;
 
-/** Why an action waits, and what the cache did for it. */
-export function Explanation({ action, phase, onSelect }: { readonly action: ActionName; readonly phase: ActionPhase; readonly onSelect: (action: string) => void }) {
+/** Why an action waits, and the outcome of its cache lookup. */
+export function Explanation({
+  action,
+  phase,
+  onSelect,
+}: {
+  readonly action: ActionName;
+  readonly phase: ActionPhase;
+  readonly onSelect: (action: string) => void;
+}) {
   const waiting = waits.includes(phase);
-  const { data, error, refetch } = useQuery(InsightService.method.explainAction, { actionId: actionId(action) }, { refetchInterval: waiting ? refresh : false });
+  const { data, error, refetch } = useQuery(
+    InsightService.method.explainAction,
+    { actionId: actionId(action) },
+    { refetchInterval: waiting ? refresh : false },
+  );
   useEffect(() => void refetch(), [phase, refetch]);
   if (error) return waiting ? <ProblemNotice error={error} retry={() => void refetch()} /> : null;
   return (
@@ -31,25 +43,25 @@ export function Explanation({ action, phase, onSelect }: { readonly action: Acti
 }
 
 const titles: Record<WaitCause, string> = {
-  [WaitCause.UNSPECIFIED]: "It waits",
-  [WaitCause.PENDING]: "It is about to go on",
-  [WaitCause.RUN_CONCURRENCY]: "It waits for other actions of its run",
-  [WaitCause.QUEUE_ACTIONS]: "It waits for room in its queue",
-  [WaitCause.QUEUE_RUNS]: "It waits for other runs of its queue",
-  [WaitCause.INSTALLATION]: "It waits for room in the installation",
-  [WaitCause.CACHE_RESERVATION]: "It waits for another action that computes the same",
-  [WaitCause.BACKOFF]: "It waits before the next attempt",
-  [WaitCause.CLUSTER]: "It waits for the cluster",
-  [WaitCause.SIGNAL]: "It waits for a person",
-  [WaitCause.TURN]: "It waits for its turn",
+  [WaitCause.UNSPECIFIED]: "Waiting",
+  [WaitCause.PENDING]: "About to start",
+  [WaitCause.RUN_CONCURRENCY]: "Run concurrency limit reached",
+  [WaitCause.QUEUE_ACTIONS]: "Queue is full",
+  [WaitCause.QUEUE_RUNS]: "Queue run limit reached",
+  [WaitCause.INSTALLATION]: "Cluster capacity reached",
+  [WaitCause.CACHE_RESERVATION]: "Waiting for another action with the same cache key",
+  [WaitCause.BACKOFF]: "Backing off before the next attempt",
+  [WaitCause.CLUSTER]: "Waiting for the cluster",
+  [WaitCause.SIGNAL]: "Waiting for approval",
+  [WaitCause.TURN]: "Waiting for its turn",
 };
 
-/** What one can do about a limit. */
+/** The advice for a limit. */
 const remedies: Partial<Record<WaitCause, string>> = {
-  [WaitCause.RUN_CONCURRENCY]: "It goes on by itself when others end. A later run may have a higher limit.",
-  [WaitCause.QUEUE_ACTIONS]: "It goes on by itself when others end. Who runs the installation can raise the limits of the queue.",
-  [WaitCause.QUEUE_RUNS]: "It goes on by itself when others end. Who runs the installation can raise the limits of the queue.",
-  [WaitCause.INSTALLATION]: "It goes on by itself when others end. Who runs the installation can raise the limit.",
+  [WaitCause.RUN_CONCURRENCY]: "It starts automatically when other actions of the run end. A new run can have a higher limit.",
+  [WaitCause.QUEUE_ACTIONS]: "It starts automatically when there is capacity. Ask your platform admin to raise the limits of the queue.",
+  [WaitCause.QUEUE_RUNS]: "It starts automatically when there is capacity. Ask your platform admin to raise the limits of the queue.",
+  [WaitCause.INSTALLATION]: "It starts automatically when there is capacity. Ask your platform admin to raise the limit.",
 };
 
 function Waiting({ action, wait, onSelect }: { readonly action: ActionName; readonly wait: Wait; readonly onSelect: (action: string) => void }) {
@@ -61,18 +73,18 @@ function Waiting({ action, wait, onSelect }: { readonly action: ActionName; read
         <p>{sentence(wait.message)}</p>
         {limit > 0 && (
           <div className={css["gauge"]}>
-            <meter max={limit} value={used} aria-label="How much of the limit is taken" />
+            <meter max={limit} value={used} aria-label="Usage of the limit" />
             <span>
-              {count(used)} of {count(limit)} taken
+              {count(used)} of {count(limit)} used
             </span>
           </div>
         )}
         <Facts
           facts={[
             ["Queue", wait.queue],
-            ["Before it", wait.ahead > 0n && count(wait.ahead)],
-            ["Has waited", wait.since && <Span from={dateOf(wait.since)} to={undefined} />],
-            ["Behind", wait.behind && <ActionLink id={wait.behind} here={action} onSelect={onSelect} />],
+            ["Ahead", wait.ahead > 0n && count(wait.ahead)],
+            ["Waiting for", wait.since && <Span from={dateOf(wait.since)} to={undefined} />],
+            ["Blocked by", wait.behind && <ActionLink id={wait.behind} here={action} onSelect={onSelect} />],
           ]}
         />
         {remedies[wait.cause] !== undefined && <p className={css["muted"]}>{remedies[wait.cause]}</p>}
@@ -85,12 +97,12 @@ const sentence = (words: string): string => (words === "" ? "" : `${words.charAt
 
 const outcomes: Record<CatalogCacheStatus, string> = {
   [CatalogCacheStatus.CACHE_DISABLED]: "Not used",
-  [CatalogCacheStatus.CACHE_MISS]: "Miss: it had to run",
-  [CatalogCacheStatus.CACHE_HIT]: "Hit: the outputs are from before",
-  [CatalogCacheStatus.CACHE_POPULATED]: "Miss, and kept for the next time",
-  [CatalogCacheStatus.CACHE_LOOKUP_FAILURE]: "The lookup failed, so it ran",
-  [CatalogCacheStatus.CACHE_PUT_FAILURE]: "Miss; the outputs could not be kept",
-  [CatalogCacheStatus.CACHE_SKIPPED]: "Passed over, as the run asked for",
+  [CatalogCacheStatus.CACHE_MISS]: "Cache miss",
+  [CatalogCacheStatus.CACHE_HIT]: "Cache hit",
+  [CatalogCacheStatus.CACHE_POPULATED]: "Cache miss; outputs stored",
+  [CatalogCacheStatus.CACHE_LOOKUP_FAILURE]: "Cache lookup failed; the action ran",
+  [CatalogCacheStatus.CACHE_PUT_FAILURE]: "Cache miss; storing the outputs failed",
+  [CatalogCacheStatus.CACHE_SKIPPED]: "Skipped, as requested by the run",
   [CatalogCacheStatus.CACHE_EVICTED]: "Evicted",
 };
 
@@ -101,13 +113,13 @@ function Cache({ outcome }: { readonly outcome: CacheOutcome }) {
       <Facts
         facts={[
           ["Outcome", outcomes[outcome.status]],
-          ["Why", outcome.reason && sentence(outcome.reason)],
+          ["Reason", outcome.reason && sentence(outcome.reason)],
           [
             "Key",
             outcome.key && (
               <>
                 <code>{outcome.key}</code>
-                <CopyButton text={outcome.key} label="Copy the key" />
+                <CopyButton text={outcome.key} label="Copy key" />
               </>
             ),
           ],

@@ -3,7 +3,7 @@ import { Validator, type OutputUnit, type Schema } from "@cfworker/json-schema";
 import type { Errors } from "./draft";
 import { isObject } from "./field";
 
-/** Holds a value against the schema of its property; what is wrong goes into the errors under the value's path. */
+/** Validates a value against the schema of its property, and adds errors under the path of the value. */
 export function check(schema: JsonObject, value: JsonValue, path: string, errors: Errors): void {
   const result = new Validator(readable(schema, false) as Schema, "2020-12", false).validate(value);
   if (result.valid) return;
@@ -18,28 +18,28 @@ const wrappers = new Set(["properties", "items", "prefixItems", "additionalPrope
 
 function deepest(units: readonly OutputUnit[]): Map<string, string> {
   const found = new Map<string, string>();
-  // A value that fits none of several types: which of their reasons counts is not known.
+  // For a value that matches none of several types, it is unknown which reason counts.
   const choices = units.filter((unit) => unit.keyword === "anyOf" || unit.keyword === "oneOf");
   for (const unit of units) {
     const within = choices.some((one) => one !== unit && unit.keywordLocation.startsWith(`${one.keywordLocation}/`));
     if (wrappers.has(unit.keyword) || within) continue;
     const at = pathOf(unit.instanceLocation);
-    if (!found.has(at)) found.set(at, choices.includes(unit) ? "It fits none of the types that are possible." : sentence(unit));
+    if (!found.has(at)) found.set(at, choices.includes(unit) ? "The value matches none of the possible types." : sentence(unit));
   }
   if (found.size === 0 && units[0]) found.set(pathOf(units[0].instanceLocation), sentence(units[0]));
   return found;
 }
 
-/** Says what is wrong in our own words where the keyword allows. */
+/** The message of an error; common keywords have texts of their own. */
 function sentence({ keyword, error }: OutputUnit): string {
   const name = /"([^"]*)"/.exec(error)?.[1];
   switch (keyword) {
     case "required":
-      return `The property ${name === undefined ? "" : `"${name}" `}is missing.`;
+      return `Property ${name === undefined ? "" : `"${name}" `}is missing.`;
     case "type":
-      return `It is of the wrong type. ${error}`;
+      return `Wrong type. ${error}`;
     case "false":
-      return "There is no such property.";
+      return "Unknown property.";
     default:
       return error;
   }

@@ -1,11 +1,11 @@
 import { Plus, X } from "lucide-react";
-import { useState, type Dispatch, type SetStateAction } from "react";
+import { useState, type ComponentType, type Dispatch, type SetStateAction } from "react";
 import { Button, IconButton } from "@/design/button";
 import { Input } from "@/design/field";
 import { useForm } from "./context";
 import { after, initialDraft, unset, type Draft } from "./draft";
+import type { CompoundProps, EditorProps } from "./editor";
 import type { Field, Part } from "./field";
-import { ValueEditor, type EditorProps } from "./value";
 import css from "./form.module.css";
 
 type Entry = readonly [key: string, value: Draft];
@@ -23,16 +23,16 @@ function Wrong({ path }: { readonly path: string }) {
   );
 }
 
-/** Keys that stay with rows when others before them go. */
-function useRowKeys(count: number): { readonly keyOf: (at: number) => number; readonly forget: (at: number) => void } {
+/** Keys that stay with their rows when earlier rows are removed. */
+function useRowKeys(count: number): { readonly keyOf: (at: number) => number; readonly remove: (at: number) => void } {
   const [keys, setKeys] = useState<readonly number[]>([]);
   const known = [...keys];
   while (known.length < count) known.push((known.at(-1) ?? -1) + 1 + known.length * 1000);
-  return { keyOf: (at) => known[at] ?? at, forget: (at) => setKeys(known.slice(0, count).filter((_, one) => one !== at)) };
+  return { keyOf: (at) => known[at] ?? at, remove: (at) => setKeys(known.slice(0, count).filter((_, one) => one !== at)) };
 }
 
-/** Asks for a list, item by item. */
-export function ListEditor({ field, draft, onChange, path, label, about }: EditorProps<Extract<Field, { kind: "list" }>>) {
+/** Edits a list item by item. */
+export function ListEditor({ field, draft, onChange, path, label, about, Editor }: CompoundProps<Extract<Field, { kind: "list" }>>) {
   const items = itemsOf(draft);
   const rows = useRowKeys(items.length);
   const change = (next: (items: readonly Draft[]) => readonly Draft[]) => onChange((before) => ({ kind: "list", items: next(itemsOf(before)) }));
@@ -40,10 +40,10 @@ export function ListEditor({ field, draft, onChange, path, label, about }: Edito
     <fieldset className={css["group"]} data-path={path}>
       <legend>{label}</legend>
       {about && <p className={css["about"]}>{about}</p>}
-      {draft.kind === "list" && items.length === 0 && <p className={css["about"]}>An empty list.</p>}
+      {draft.kind === "list" && items.length === 0 && <p className={css["about"]}>Empty list.</p>}
       {items.map((item, at) => (
         <div key={rows.keyOf(at)} className={css["row"]}>
-          <ValueEditor
+          <Editor
             field={field.item}
             draft={item}
             path={`${path}[${at}]`}
@@ -54,7 +54,7 @@ export function ListEditor({ field, draft, onChange, path, label, about }: Edito
             small
             label={`Remove item ${at + 1}`}
             onClick={() => {
-              rows.forget(at);
+              rows.remove(at);
               change((before) => before.filter((_, place) => place !== at));
             }}
           >
@@ -65,11 +65,11 @@ export function ListEditor({ field, draft, onChange, path, label, about }: Edito
       <Wrong path={path} />
       <div className={css["toggle"]}>
         <Button small onClick={() => change((before) => [...before, initialDraft(field.item)])}>
-          <Plus size={14} aria-hidden /> Add an item
+          <Plus size={14} aria-hidden /> Add item
         </Button>
         {draft.kind === "unset" && (
           <Button small onClick={() => change(() => [])}>
-            Empty list
+            Use empty list
           </Button>
         )}
       </div>
@@ -77,8 +77,8 @@ export function ListEditor({ field, draft, onChange, path, label, about }: Edito
   );
 }
 
-/** Asks for a dictionary, entry by entry. */
-export function MapEditor({ field, draft, onChange, path, label, about }: EditorProps<Extract<Field, { kind: "map" }>>) {
+/** Edits a dictionary entry by entry. */
+export function MapEditor({ field, draft, onChange, path, label, about, Editor }: CompoundProps<Extract<Field, { kind: "map" }>>) {
   const entries = entriesOf(draft);
   const rows = useRowKeys(entries.length);
   const change = (next: (entries: readonly Entry[]) => readonly Entry[]) => onChange((before) => ({ kind: "map", entries: next(entriesOf(before)) }));
@@ -87,13 +87,19 @@ export function MapEditor({ field, draft, onChange, path, label, about }: Editor
     <fieldset className={css["group"]} data-path={path}>
       <legend>{label}</legend>
       {about && <p className={css["about"]}>{about}</p>}
-      {draft.kind === "map" && entries.length === 0 && <p className={css["about"]}>An empty dictionary.</p>}
+      {draft.kind === "map" && entries.length === 0 && <p className={css["about"]}>Empty dictionary.</p>}
       {entries.map(([key, value], at) => (
         <div key={rows.keyOf(at)} className={css["row"]}>
           <div className={css["inputs"]}>
-            <Input aria-label={`Key ${at + 1}`} placeholder="Key" autoComplete="off" value={key} onChange={(event) => changeAt(at, ([, before]) => [event.target.value, before])} />
+            <Input
+              aria-label={`Key ${at + 1}`}
+              placeholder="Key"
+              autoComplete="off"
+              value={key}
+              onChange={(event) => changeAt(at, ([, before]) => [event.target.value, before])}
+            />
             <Wrong path={`${path}{${at}}`} />
-            <ValueEditor
+            <Editor
               field={field.value}
               draft={value}
               path={`${path}.${key}`}
@@ -105,7 +111,7 @@ export function MapEditor({ field, draft, onChange, path, label, about }: Editor
             small
             label={`Remove entry ${at + 1}`}
             onClick={() => {
-              rows.forget(at);
+              rows.remove(at);
               change((before) => before.filter((_, place) => place !== at));
             }}
           >
@@ -116,11 +122,11 @@ export function MapEditor({ field, draft, onChange, path, label, about }: Editor
       <Wrong path={path} />
       <div className={css["toggle"]}>
         <Button small onClick={() => change((before) => [...before, ["", initialDraft(field.value)]])}>
-          <Plus size={14} aria-hidden /> Add an entry
+          <Plus size={14} aria-hidden /> Add entry
         </Button>
         {draft.kind === "unset" && (
           <Button small onClick={() => change(() => [])}>
-            Empty dictionary
+            Use empty dictionary
           </Button>
         )}
       </div>
@@ -128,8 +134,8 @@ export function MapEditor({ field, draft, onChange, path, label, about }: Editor
   );
 }
 
-/** Asks for the parts of a dataclass. */
-export function StructEditor({ field, draft, onChange, path, label, about }: EditorProps<Extract<Field, { kind: "struct" }>>) {
+/** Edits the fields of a dataclass. */
+export function StructEditor({ field, draft, onChange, path, label, about, Editor }: CompoundProps<Extract<Field, { kind: "struct" }>>) {
   const parts = partsOf(draft);
   return (
     <fieldset className={css["group"]} data-path={path}>
@@ -139,9 +145,12 @@ export function StructEditor({ field, draft, onChange, path, label, about }: Edi
         <PartEditor
           key={part.name}
           part={part}
+          Editor={Editor}
           draft={parts[part.name] ?? unset}
           path={`${path}.${part.name}`}
-          onChange={(next) => onChange((before) => ({ kind: "struct", parts: { ...partsOf(before), [part.name]: after(partsOf(before)[part.name] ?? unset, next) } }))}
+          onChange={(next) =>
+            onChange((before) => ({ kind: "struct", parts: { ...partsOf(before), [part.name]: after(partsOf(before)[part.name] ?? unset, next) } }))
+          }
         />
       ))}
       <Wrong path={path} />
@@ -149,7 +158,15 @@ export function StructEditor({ field, draft, onChange, path, label, about }: Edi
   );
 }
 
-function PartEditor({ part, draft, path, onChange }: { readonly part: Part; readonly draft: Draft; readonly path: string; readonly onChange: Dispatch<SetStateAction<Draft>> }) {
+interface PartProps {
+  readonly part: Part;
+  readonly Editor: ComponentType<EditorProps>;
+  readonly draft: Draft;
+  readonly path: string;
+  readonly onChange: Dispatch<SetStateAction<Draft>>;
+}
+
+function PartEditor({ part, Editor, draft, path, onChange }: PartProps) {
   const optional = !part.required;
   const compound = part.field.kind === "struct" || part.field.kind === "choice";
   if (optional && draft.kind === "unset" && compound) {
@@ -158,13 +175,13 @@ function PartEditor({ part, draft, path, onChange }: { readonly part: Part; read
         <Button small onClick={() => onChange(initialDraft(part.field))}>
           <Plus size={14} aria-hidden /> {part.name}
         </Button>{" "}
-        <span className={css["about"]}>left out{part.initial === undefined ? "" : `: the default is ${JSON.stringify(part.initial)}`}</span>
+        <span className={css["about"]}>omitted{part.initial === undefined ? "" : ` (default ${JSON.stringify(part.initial)})`}</span>
       </div>
     );
   }
   return (
     <div className={css["row"]}>
-      <ValueEditor
+      <Editor
         field={part.field}
         draft={draft}
         path={path}
@@ -178,7 +195,7 @@ function PartEditor({ part, draft, path, onChange }: { readonly part: Part; read
         onChange={onChange}
       />
       {optional && draft.kind !== "unset" && (
-        <IconButton small label={`Leave out ${part.name}`} onClick={() => onChange(unset)}>
+        <IconButton small label={`Omit ${part.name}`} onClick={() => onChange(unset)}>
           <X size={14} aria-hidden />
         </IconButton>
       )}

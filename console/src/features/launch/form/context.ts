@@ -2,9 +2,9 @@ import { createContext, use } from "react";
 import type { Place } from "@/app/place";
 import type { Errors } from "./draft";
 
-/** What all parts of a form need. */
+/** The context of all editors of a form. */
 export interface FormContext {
-  /** Where uploads go. */
+  /** The project and domain of uploads. */
   readonly place: Place;
   readonly errors: Errors;
 }
@@ -13,5 +13,5 @@ export const FormContext = createContext<FormContext>({ place: { project: "", do
 
 export const useForm = (): FormContext => use(FormContext);
 
-/** What is wrong with the value of a path. */
+/** The error of the value at a path. */
 export const useError = (path: string): string | undefined => useForm().errors.get(path);

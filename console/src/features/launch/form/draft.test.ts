@@ -3,22 +3,44 @@ import { describe, expect, it } from "vitest";
 import { draftOf, same, valueOf, type Errors } from "./draft";
 import { fieldOf } from "./field";
 
-const nullable = { oneOf: [{ type: "integer", title: "integer", structure: { tag: "int" } }, { type: "null", title: "none" }], format: "union" };
+const nullable = {
+  oneOf: [
+    { type: "integer", title: "integer", structure: { tag: "int" } },
+    { type: "null", title: "none" },
+  ],
+  format: "union",
+};
 const point = {
   type: "object",
   title: "dataclass",
-  properties: { y: { type: "number" }, x: { type: "integer" }, tags: { type: "array", items: { type: "string" } }, wait: { type: "number", format: "time-delta" } },
+  properties: {
+    y: { type: "number" },
+    x: { type: "integer" },
+    tags: { type: "array", items: { type: "string" } },
+    wait: { type: "number", format: "time-delta" },
+  },
   required: ["x", "y"],
 };
 const blob = (dimensionality: string, format = "") => ({
   type: "object",
   format: "blob",
-  properties: { uri: { type: "string" }, format: { type: "string", default: format }, dimensionality: { type: "string", default: dimensionality, enum: ["SINGLE", "MULTIPART"] } },
+  properties: {
+    uri: { type: "string" },
+    format: { type: "string", default: format },
+    dimensionality: { type: "string", default: dimensionality, enum: ["SINGLE", "MULTIPART"] },
+  },
 });
 const recursive: JsonObject = {
   type: "object",
   $ref: "#/$defs/Node",
-  $defs: { Node: { type: "object", title: "Node", properties: { name: { type: "string" }, kids: { type: "array", items: { $ref: "#/$defs/Node" } } }, required: ["name"] } },
+  $defs: {
+    Node: {
+      type: "object",
+      title: "Node",
+      properties: { name: { type: "string" }, kids: { type: "array", items: { $ref: "#/$defs/Node" } } },
+      required: ["name"],
+    },
+  },
 };
 
 /** A value put into a field and read again. */
@@ -92,7 +114,8 @@ describe("what is wrong is said where it is", () => {
   };
   const text = (given: string) => ({ kind: "text", text: given }) as const;
   it("in a number", () => expect(wrong({ type: "integer" }, text("1.5"))).toEqual(["x"]));
-  it("in an item", () => expect(wrong({ type: "array", items: { type: "integer" } }, { kind: "list", items: [text("1"), text("b"), text("")] })).toEqual(["x[1]", "x[2]"]));
+  it("in an item", () =>
+    expect(wrong({ type: "array", items: { type: "integer" } }, { kind: "list", items: [text("1"), text("b"), text("")] })).toEqual(["x[1]", "x[2]"]));
   it("in a part", () => expect(wrong(point, { kind: "struct", parts: { x: text("one") } })).toEqual(["x.x", "x.y"]));
   it("in a key", () => {
     const entries = [

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject, type Field, type Part } from "./field";
 import { parseFloating, parseInteger, parseSpan, parseTime, spanText } from "./text";
 
-/** What a person has put into a field so far, right or wrong. */
+/** The content of a field while it is edited, valid or not. */
 export type Draft =
   | { readonly kind: "unset" }
   /** A number, a time, a text, JSON: as it was typed. */
@@ -18,17 +18,17 @@ export type Draft =
 
 export const unset: Draft = { kind: "unset" };
 
-/** What a draft becomes by a change. Changes are told as what follows from the draft as it is by then, so that of two at once none is lost. */
+/** Applies a change to a draft. Changes are functions of the latest draft, so that concurrent changes are not lost. */
 export const after = (before: Draft, change: SetStateAction<Draft>): Draft => (typeof change === "function" ? change(before) : change);
 const text = (given: string): Draft => ({ kind: "text", text: given });
 
-/** A compound value in its source: what its field cannot show, or what is too much to show. */
+/** A compound value as JSON, if its field cannot show it or it is too large. */
 const source = (value: JsonValue): Draft => text(JSON.stringify(value, null, 2));
 
-/** So many items are shown one by one. */
-const most = 50;
+/** Longer lists and maps are edited as JSON. */
+const maxItems = 50;
 
-/** The draft of a value. What the field cannot show is in its JSON, or unset where it cannot be shown at all. */
+/** The draft of a value. A value that the field cannot show becomes JSON, or unset. */
 export function draftOf(field: Field, value: JsonValue | undefined): Draft {
   if (value === undefined) return initialDraft(field);
   switch (field.kind) {
@@ -47,14 +47,17 @@ export function draftOf(field: Field, value: JsonValue | undefined): Draft {
     case "enum":
       return field.values.some((known) => same(known, value)) ? { kind: "chosen", value } : unset;
     case "list":
-      return Array.isArray(value) && value.length <= most ? { kind: "list", items: value.map((item) => draftOf(field.item, item)) } : source(value);
+      return Array.isArray(value) && value.length <= maxItems ? { kind: "list", items: value.map((item) => draftOf(field.item, item)) } : source(value);
     case "map":
-      return isObject(value) && Object.keys(value).length <= most
+      return isObject(value) && Object.keys(value).length <= maxItems
         ? { kind: "map", entries: Object.entries(value).map(([key, one]) => [key, draftOf(field.value, one)] as const) }
         : source(value);
     case "struct":
       return isObject(value) && Object.keys(value).every((name) => field.parts.some((part) => part.name === name))
-        ? { kind: "struct", parts: Object.fromEntries(field.parts.map((part) => [part.name, value[part.name] === undefined ? unset : draftOf(part.field, value[part.name])])) }
+        ? {
+            kind: "struct",
+            parts: Object.fromEntries(field.parts.map((part) => [part.name, value[part.name] === undefined ? unset : draftOf(part.field, value[part.name])])),
+          }
         : source(value);
     case "file":
     case "table":
@@ -73,7 +76,7 @@ export function draftOf(field: Field, value: JsonValue | undefined): Draft {
 
 const string = (value: JsonValue | undefined): string => (typeof value === "string" ? value : "");
 
-/** What a field shows before anything was put into it. */
+/** The initial draft of a field. */
 export function initialDraft(field: Field): Draft {
   switch (field.kind) {
     case "none":
@@ -83,9 +86,9 @@ export function initialDraft(field: Field): Draft {
     case "struct":
       return { kind: "struct", parts: Object.fromEntries(field.parts.map((part) => [part.name, initialPart(part)])) };
     case "choice": {
-      // Nothing, where that is one of the choices.
-      const none = field.variants.findIndex((one) => one.field.kind === "none");
-      const variant = Math.max(none, 0);
+      // None, if it is one of the variants.
+      const noneAt = field.variants.findIndex((one) => one.field.kind === "none");
+      const variant = Math.max(noneAt, 0);
       const chosen = field.variants[variant];
       return chosen ? { kind: "variant", variant, value: initialDraft(chosen.field) } : unset;
     }
@@ -99,7 +102,7 @@ const initialPart = (part: Part): Draft => {
   return part.required ? initialDraft(part.field) : unset;
 };
 
-/** Whether a value can be one of a field. */
+/** Whether a value matches a field. */
 export function fits(field: Field, value: JsonValue): boolean {
   switch (field.kind) {
     case "none":
@@ -144,7 +147,7 @@ export function fits(field: Field, value: JsonValue): boolean {
 
 type Wrong = (reason: string) => JsonValue | undefined;
 
-/** What is wrong, by the path of the value, such as x[2].y. */
+/** Errors by the path of the value, such as x[2].y. */
 export type Errors = Map<string, string>;
 
 export interface Reading {
@@ -153,7 +156,7 @@ export interface Reading {
   readonly errors: Errors;
 }
 
-/** The value of a draft, undefined where nothing was given; what is wrong goes into the errors. */
+/** The value of a draft; undefined if it is unset. Errors are added to the reading. */
 export function valueOf(field: Field, draft: Draft, path: string, reading: Reading): JsonValue | undefined {
   if (draft.kind === "unset") return undefined;
   const wrong: Wrong = (reason) => {
@@ -173,7 +176,7 @@ export function valueOf(field: Field, draft: Draft, path: string, reading: Readi
   if (draft.kind === "map" && field.kind === "map") {
     const result: JsonObject = {};
     for (const [at, [key, one]] of draft.entries.entries()) {
-      if (Object.hasOwn(result, key)) reading.errors.set(`${path}{${at}}`, `The key ${JSON.stringify(key)} is there twice.`);
+      if (Object.hasOwn(result, key)) reading.errors.set(`${path}{${at}}`, `Duplicate key ${JSON.stringify(key)}.`);
       put(result, key, present(valueOf(field.value, one, `${path}.${key}`, reading), `${path}.${key}`, reading));
     }
     return result;
@@ -191,20 +194,21 @@ export function valueOf(field: Field, draft: Draft, path: string, reading: Readi
   return undefined;
 }
 
-// A key such as __proto__ is one like any other.
-const put = (target: JsonObject, key: string, value: JsonValue) => Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+// Accept keys such as __proto__.
+const put = (target: JsonObject, key: string, value: JsonValue) =>
+  Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
 
-/** The value; null is one, what is undefined is missing. */
+/** The value, which may be null; undefined is an error. */
 const present = (value: JsonValue | undefined, path: string, reading: Reading): JsonValue => (value === undefined ? missing(path, reading) : value);
 
 function missing(path: string, { errors }: Reading): null {
-  if (!errors.has(path)) errors.set(path, "A value is needed.");
+  if (!errors.has(path)) errors.set(path, "Enter a value.");
   return null;
 }
 
 function storedValue(field: Field, draft: Extract<Draft, { kind: "stored" }>, wrong: Wrong): JsonValue | undefined {
   const uri = draft.uri.trim();
-  if (uri === "") return wrong("Upload something, or give its address.");
+  if (uri === "") return wrong("Upload a file, or enter its URI.");
   if (field.kind === "file") return { uri, format: draft.format, dimensionality: field.folder ? "MULTIPART" : "SINGLE" };
   return { uri, format: draft.format.trim() };
 }
@@ -217,45 +221,45 @@ function textValue(field: Field, given: string, wrong: Wrong, zone: string | und
     case "integer": {
       if (blank) return undefined;
       const digits = parseInteger(given);
-      if (digits === undefined) return wrong("It has to be a whole number of at most 64 bits.");
+      if (digits === undefined) return wrong("Enter a whole number.");
       return Number.isSafeInteger(Number(digits)) ? Number(digits) : digits;
     }
     case "number": {
       if (blank) return undefined;
       const value = parseFloating(given);
-      if (value === undefined) return wrong("It has to be a number.");
+      if (value === undefined) return wrong("Enter a number.");
       return Number.isFinite(value) ? value : String(value);
     }
     case "time": {
       if (blank) return undefined;
       const moment = parseTime(given, field.format === "date" ? "UTC" : zone);
-      if (moment === undefined) return wrong("It has to be a time such as 2026-01-31 12:00:00 or 2026-01-31T12:00:00Z.");
+      if (moment === undefined) return wrong("Enter a time such as 2026-01-31 12:00:00 or 2026-01-31T12:00:00Z.");
       return field.format === "date" ? moment.slice(0, 10) : moment;
     }
     case "span": {
       if (blank) return undefined;
       const seconds = parseSpan(given);
-      if (seconds === undefined) return wrong("It has to be a span such as 90, 1h30m or 2d.");
+      if (seconds === undefined) return wrong("Enter a duration such as 90, 1h30m or 2d.");
       if (field.format === "seconds") return seconds;
       return field.format === "iso" ? `${seconds < 0 ? "-" : ""}PT${spanText(Math.abs(seconds)).toUpperCase()}` : spanText(seconds);
     }
     case "bytes":
-      if (!/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(given)) return wrong("It has to be base64.");
+      if (!/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(given)) return wrong("Enter base64.");
       return given.replace(/\s/g, "");
     default:
       return jsonText(field, given, wrong);
   }
 }
 
-/** Any field may be given as JSON. */
+/** Any field can be edited as JSON. */
 function jsonText(field: Field, given: string, wrong: Wrong): JsonValue | undefined {
   if (given.trim() === "") return undefined;
   try {
     const value = JSON.parse(given) as JsonValue;
-    if (field.kind === "json" && field.object && !isObject(value)) return wrong("It has to be a JSON object, such as {}.");
+    if (field.kind === "json" && field.object && !isObject(value)) return wrong("Enter a JSON object, such as {}.");
     return value;
   } catch (error) {
-    return wrong(`It is not JSON: ${error instanceof Error ? error.message : ""}`);
+    return wrong(`Invalid JSON: ${error instanceof Error ? error.message : ""}`);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
-/** What a form asks for, made of the JSON schema of a type. */
+/** A field of a form, derived from the JSON schema of a type. */
 export type Field =
   | { readonly kind: "none" | "integer" | "number" | "flag" | "bytes" }
   | { readonly kind: "text"; readonly format: string }
@@ -15,10 +15,10 @@ export type Field =
   | { readonly kind: "choice"; readonly variants: readonly Variant[] }
   /** Anything, as JSON. */
   | { readonly kind: "json"; readonly object: boolean }
-  /** What no form can ask for: only Python makes it. */
+  /** A value that a form cannot edit: only Python can create it. */
   | { readonly kind: "opaque" };
 
-/** Whole moments, or those of a dataclass's own notation. */
+/** A time, or a date inside a dataclass. */
 export type TimeFormat = "moment" | "date";
 /** Seconds as text for inputs of their own, as number or in ISO 8601 within dataclasses. */
 export type SpanFormat = "text" | "seconds" | "iso";
@@ -26,7 +26,7 @@ export type SpanFormat = "text" | "seconds" | "iso";
 export interface Variant {
   readonly title: string;
   readonly field: Field;
-  /** Which variant of the type it is, from 0: those that cannot be asked for are left out. */
+  /** The index of the variant in the type; variants that cannot be edited are left out. */
   readonly at: number;
 }
 
@@ -43,7 +43,7 @@ type Schema = JsonObject;
 
 interface Context {
   readonly root: Schema;
-  /** Within a dataclass, whose formats are those of its author's library. */
+  /** Whether it is inside a dataclass, which has formats of its own. */
   readonly inside: boolean;
   readonly refs: readonly string[];
 }
@@ -56,7 +56,7 @@ function field(given: Schema, before: Context): Field {
   let context = before;
   const ref = text(schema, "$ref");
   if (ref !== "") {
-    // A type that has itself as a part is asked for as JSON one level down.
+    // A recursive type is edited as JSON below its second level.
     if (context.refs.filter((known) => known === ref).length > 1) return { kind: "json", object: true };
     const target = lookUp(context.root, ref);
     if (!target) return { kind: "json", object: false };
@@ -138,7 +138,7 @@ function objectField(schema: Schema, context: Context): Field {
   return { kind: "json", object: true };
 }
 
-/** The parts of a structure: first those that must be given, as their author wrote them, then the others by name. */
+/** The fields of a structure: required ones in declared order, then optional ones by name. */
 function parts(schema: Schema, properties: Schema, context: Context): Part[] {
   const required = list(schema, "required").filter((name) => typeof name === "string" && name in properties) as string[];
   const others = Object.keys(properties)
@@ -152,14 +152,14 @@ function parts(schema: Schema, properties: Schema, context: Context): Part[] {
 
 function choice(schemas: readonly Schema[], context: Context): Field {
   const variants = schemas.map((schema, at) => ({ title: titleOf(schema, context), field: field(schema, context), at }));
-  const askable = variants.filter((variant) => variant.field.kind !== "opaque");
-  if (askable.length === 0 || (askable.length < variants.length && askable.every((variant) => variant.field.kind === "bytes"))) return { kind: "opaque" };
-  const [only, ...more] = askable;
+  const editable = variants.filter((variant) => variant.field.kind !== "opaque");
+  if (editable.length === 0 || (editable.length < variants.length && editable.every((variant) => variant.field.kind === "bytes"))) return { kind: "opaque" };
+  const [only, ...more] = editable;
   if (only && more.length === 0 && variants.length === 1) return only.field;
-  return { kind: "choice", variants: askable };
+  return { kind: "choice", variants: editable };
 }
 
-const words: Readonly<Record<string, string>> = {
+const typeNames: Readonly<Record<string, string>> = {
   none: "None",
   null: "None",
   integer: "int",
@@ -183,10 +183,11 @@ function titleOf(schema: Schema, context: Context): string {
   const ref = text(schema, "$ref");
   if (ref !== "") return titleOf(lookUp(context.root, ref) ?? {}, context) || ref.slice(ref.lastIndexOf("/") + 1);
   const type = text(schema, "type");
-  if (!context.inside && text(schema, "format") === "blob") return text(object(object(schema["properties"])["dimensionality"]), "default") === "MULTIPART" ? "Dir" : "File";
+  if (!context.inside && text(schema, "format") === "blob")
+    return text(object(object(schema["properties"])["dimensionality"]), "default") === "MULTIPART" ? "Dir" : "File";
   const title = type === "object" || !context.inside ? text(schema, "title") : "";
   const name = title || (type === "string" && text(schema, "format") === "date-time" ? "date-time" : type);
-  return words[name] ?? (name || "value");
+  return typeNames[name] ?? (name || "value");
 }
 
 function lookUp(root: Schema, ref: string): Schema | undefined {

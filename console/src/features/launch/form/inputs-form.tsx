@@ -15,16 +15,16 @@ export interface InputsFormProps {
   readonly inputs: readonly Input[];
   readonly drafts: Drafts;
   readonly onChange: Dispatch<SetStateAction<Drafts>>;
-  /** The text of the whole while it is edited as JSON; undefined while it is edited by its parts. */
+  /** The text of all inputs while they are edited as JSON; undefined in form mode. */
   readonly source: string | undefined;
   readonly onSource: (source: string | undefined) => void;
 }
 
-/** Asks for the inputs of a task: one by one, or all as JSON. */
+/** Edits the inputs of a task, in a form or as JSON. */
 export function InputsForm({ inputs, drafts, onChange, source, onSource }: InputsFormProps) {
   const { zone } = usePreferences();
   const [wrong, setWrong] = useState("");
-  if (inputs.length === 0) return <p className={css["about"]}>This task takes no inputs.</p>;
+  if (inputs.length === 0) return <p className={css["about"]}>This task has no inputs.</p>;
   const raw = source !== undefined;
   const toggle = () => {
     setWrong("");
@@ -45,13 +45,20 @@ export function InputsForm({ inputs, drafts, onChange, source, onSource }: Input
       <div className={css["bar"]}>
         <h2>Inputs</h2>
         <Button small aria-pressed={raw} onClick={toggle}>
-          {raw ? "Edit one by one" : "Edit as JSON"}
+          {raw ? "Edit as form" : "Edit as JSON"}
         </Button>
       </div>
       {raw ? (
         <>
           <Field label="Inputs as JSON" hint="An object with a value for each input.">
-            {(control) => <TextArea {...control} rows={Math.min(30, Math.max(6, source.split("\n").length + 1))} value={source} onChange={(event) => onSource(event.target.value)} />}
+            {(control) => (
+              <TextArea
+                {...control}
+                rows={Math.min(30, Math.max(6, source.split("\n").length + 1))}
+                value={source}
+                onChange={(event) => onSource(event.target.value)}
+              />
+            )}
           </Field>
           <SourceErrors inputs={inputs} source={source} wrong={wrong} zone={zone} />
         </>
@@ -69,8 +76,18 @@ export function InputsForm({ inputs, drafts, onChange, source, onSource }: Input
   );
 }
 
-/** What is wrong with the text, under the names of the inputs. */
-function SourceErrors({ inputs, source, wrong, zone }: { readonly inputs: readonly Input[]; readonly source: string; readonly wrong: string; readonly zone: string | undefined }) {
+/** The errors of the JSON text, by input. */
+function SourceErrors({
+  inputs,
+  source,
+  wrong,
+  zone,
+}: {
+  readonly inputs: readonly Input[];
+  readonly source: string;
+  readonly wrong: string;
+  readonly zone: string | undefined;
+}) {
   const read = draftsOf(inputs, source);
   const reasons = "error" in read ? [read.error] : [...readInputs(inputs, read.drafts, zone).errors].map(([path, reason]) => `${path}: ${reason}`);
   const all = wrong && !reasons.includes(wrong) ? [wrong, ...reasons] : reasons;
@@ -99,10 +116,12 @@ function InputEditor({ input, draft, onChange }: { readonly input: Input; readon
         {given ? (
           <>
             <ValueView value={valueOf(given.literal)} />
-            <span className={css["about"]}>It stays as it is: only Python can make another.</span>
+            <span className={css["about"]}>Unchanged. Values of this type can only be set from Python.</span>
           </>
         ) : (
-          <span className={error === undefined ? css["about"] : css["wrong"]}>{error ?? "Only Python can make a value of this type: start the task with the command line."}</span>
+          <span className={error === undefined ? css["about"] : css["wrong"]}>
+            {error ?? "Values of this type can only be set from Python: use the CLI or SDK."}
+          </span>
         )}
       </div>
     );
@@ -115,7 +134,7 @@ function InputEditor({ input, draft, onChange }: { readonly input: Input; readon
       {reset && (
         <div>
           <Button small kind="quiet" onClick={() => onChange(initial)}>
-            Back to what it was
+            Reset
           </Button>
         </div>
       )}

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { VariableEntrySchema } from "@gen/flyteidl2/core/interface_pb.js";
@@ -23,7 +24,11 @@ describe("schemas", () => {
     check(schema, value, "x", found);
     return [...found.keys()];
   };
-  const bounded = { type: "object", $ref: "#/$defs/P", $defs: { P: { type: "object", properties: { n: { type: "integer", minimum: 0 }, e: { type: "string", enum: ["a"] } }, required: ["n"] } } };
+  const bounded = {
+    type: "object",
+    $ref: "#/$defs/P",
+    $defs: { P: { type: "object", properties: { n: { type: "integer", minimum: 0 }, e: { type: "string", enum: ["a"] } }, required: ["n"] } },
+  };
   it("name the part that is wrong", () => {
     expect(errors(bounded, { n: -1 })).toEqual(["x.n"]);
     expect(errors(bounded, { n: 1, e: "b" })).toEqual(["x.e"]);
@@ -62,11 +67,20 @@ describe("the inputs of a task", () => {
     expect(readInputs([kept], initialDrafts([kept]), "UTC")).toEqual({ values: {}, errors: new Map() });
   });
   it("are translated only where they changed, and as the chosen variant", () => {
-    const schema = { oneOf: [{ type: "string", title: "string" }, { type: "string", format: "datetime", title: "datetime" }], format: "union" };
+    const schema = {
+      oneOf: [
+        { type: "string", title: "string" },
+        { type: "string", format: "datetime", title: "datetime" },
+      ],
+      format: "union",
+    };
     const simple = (value: SimpleType) => ({ type: { case: "simple", value } }) as const;
     const either: Input = {
       ...input("t", schema),
-      variable: create(VariableEntrySchema, { key: "t", value: { type: { type: { case: "unionType", value: { variants: [simple(SimpleType.STRING), simple(SimpleType.DATETIME)] } } } } }),
+      variable: create(VariableEntrySchema, {
+        key: "t",
+        value: { type: { type: { case: "unionType", value: { variants: [simple(SimpleType.STRING), simple(SimpleType.DATETIME)] } } } },
+      }),
     };
     const drafts = { n: { kind: "text", text: "3" }, t: { kind: "variant", variant: 1, value: { kind: "text", text: "2026-01-31" } } } as const;
     const both = [inputs[0] ?? either, either];

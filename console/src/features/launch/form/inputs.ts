@@ -17,17 +17,17 @@ export interface Input {
   readonly variable: VariableEntry;
   readonly schema: JsonObject;
   readonly field: Field;
-  /** What it is unless somebody changes it: the source's value, or the task's default. */
+  /** The initial value: that of the source run, or the default of the task. */
   readonly given: Given | undefined;
 }
 
 export interface Given {
   readonly literal: Literal;
-  /** Undefined when it cannot be written as JSON: then it stays what it is. */
+  /** Undefined if it has no JSON form: then it is kept unchanged. */
   readonly json: JsonValue | undefined;
 }
 
-/** Makes the inputs of a task, filled with the literals of a source and else with the task's defaults. */
+/** Loads the inputs of a task, with the literals of a source run or the defaults of the task. */
 export async function loadInputs(spec: TaskSpec, source: readonly NamedLiteral[], signal?: AbortSignal): Promise<readonly Input[]> {
   const variables = spec.taskTemplate?.interface?.inputs?.variables ?? [];
   const literals = new Map<string, Literal>();
@@ -40,8 +40,10 @@ export async function loadInputs(spec: TaskSpec, source: readonly NamedLiteral[]
   } catch (error) {
     if (!isUntranslatable(error)) throw error;
   }
-  // One value that has no form must not hide the others.
-  const schemas = properties ?? Object.fromEntries((await Promise.all(variables.map((variable) => translateOne(variable, literals, signal)))).flatMap(Object.entries<JsonValue>));
+  // A value without a form must not hide the others.
+  const schemas =
+    properties ??
+    Object.fromEntries((await Promise.all(variables.map((variable) => translateOne(variable, literals, signal)))).flatMap(Object.entries<JsonValue>));
   return variables.map((variable) => inputOf(variable, object(schemas[variable.key]), literals.get(variable.key)));
 }
 
@@ -61,7 +63,10 @@ async function translate(variables: readonly VariableEntry[], literals: Readonly
     const value = literals.get(key);
     return value ? [{ name: key, value }] : [];
   });
-  const { json } = await client(TranslatorService).literalsToLaunchFormJson({ literals: named, variables: { variables: [...variables] } }, signal ? { signal } : {});
+  const { json } = await client(TranslatorService).literalsToLaunchFormJson(
+    { literals: named, variables: { variables: [...variables] } },
+    signal ? { signal } : {},
+  );
   return object(json?.["properties"]);
 }
 
@@ -78,21 +83,22 @@ async function translateOne(variable: VariableEntry, literals: ReadonlyMap<strin
 
 const object = (value: JsonValue | undefined): JsonObject => (isObject(value) ? value : {});
 
-/** What has been put into the inputs, by name. */
+/** The drafts of inputs by name. */
 export type Drafts = Readonly<Record<string, Draft>>;
 
-export const initialDrafts = (inputs: readonly Input[]): Drafts => Object.fromEntries(inputs.map((input) => [input.name, draftOf(input.field, input.given?.json)]));
+export const initialDrafts = (inputs: readonly Input[]): Drafts =>
+  Object.fromEntries(inputs.map((input) => [input.name, draftOf(input.field, input.given?.json)]));
 
-/** The values of inputs, as far as they are right. */
+/** The valid values of inputs, and the errors. */
 export interface Values {
   readonly values: Readonly<Record<string, JsonValue>>;
   readonly errors: Errors;
 }
 
-/** Whether an input keeps a value that no form can show. */
+/** Whether an input keeps a value that the form cannot show. */
 export const isKept = (input: Input): boolean => input.given !== undefined && input.given.json === undefined;
 
-/** Reads what was put in, and holds it against the schemas. */
+/** Reads the drafts and validates them against the schemas. */
 export function readInputs(inputs: readonly Input[], drafts: Drafts, zone: string | undefined): Values {
   const errors: Errors = new Map();
   const values: Record<string, JsonValue> = {};
@@ -101,14 +107,14 @@ export function readInputs(inputs: readonly Input[], drafts: Drafts, zone: strin
     const draft = drafts[name] ?? unset;
     if (isKept(input) && draft.kind === "unset") continue;
     if (field.kind === "opaque") {
-      errors.set(name, "Only Python can make a value of this type: start the task with the command line.");
+      errors.set(name, "Values of this type can only be set from Python: use the CLI or SDK.");
       continue;
     }
     const before = errors.size;
     const value = valueOf(field, draft, name, { zone, errors });
     if (errors.size > before) continue;
     if (value === undefined) {
-      errors.set(name, "A value is needed.");
+      errors.set(name, "Enter a value.");
       continue;
     }
     check(schema, value, name, errors);
@@ -117,27 +123,28 @@ export function readInputs(inputs: readonly Input[], drafts: Drafts, zone: strin
   return { values, errors };
 }
 
-/** The names of inputs whose values are no longer those that were given. */
+/** The names of inputs whose values differ from the initial ones. */
 export const changed = (inputs: readonly Input[], values: Readonly<Record<string, JsonValue>>): readonly string[] =>
   inputs.filter(({ name, given }) => name in values && !(given?.json !== undefined && same(given.json, values[name]))).map(({ name }) => name);
 
-/** The inputs as the text of one JSON object. What is not right yet is left out. */
+/** The inputs as JSON text. Invalid inputs are left out. */
 export function sourceOf(inputs: readonly Input[], drafts: Drafts, zone: string | undefined): string {
   const { values } = readInputs(inputs, drafts, zone);
   return JSON.stringify(values, null, 2);
 }
 
-/** Reads such a text. */
+/** Parses such a text. */
 export function draftsOf(inputs: readonly Input[], text: string): { readonly drafts: Drafts } | { readonly error: string } {
   let value: unknown;
   try {
     value = JSON.parse(text.trim() === "" ? "{}" : text);
   } catch (error) {
-    return { error: `This is not JSON: ${error instanceof Error ? error.message : ""}` };
+    return { error: `Invalid JSON: ${error instanceof Error ? error.message : ""}` };
   }
-  if (!isObject(value)) return { error: "This has to be a JSON object with a value for each input." };
+  if (!isObject(value)) return { error: "Enter a JSON object with a value for each input." };
   const unknown = Object.keys(value).filter((name) => !inputs.some((input) => input.name === name));
-  if (unknown.length > 0) return { error: `There is no input ${unknown.map((name) => JSON.stringify(name)).join(", ")}. The inputs are ${inputs.map(({ name }) => name).join(", ")}.` };
+  if (unknown.length > 0)
+    return { error: `Unknown input ${unknown.map((name) => JSON.stringify(name)).join(", ")}. The inputs are ${inputs.map(({ name }) => name).join(", ")}.` };
   const object = value;
   return { drafts: Object.fromEntries(inputs.map(({ name, field }) => [name, object[name] === undefined ? unset : draftOf(field, object[name])])) };
 }

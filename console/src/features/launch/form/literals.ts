@@ -7,7 +7,7 @@ import { unset, type Draft } from "./draft";
 import type { Field } from "./field";
 import { changed, type Drafts, type Input } from "./inputs";
 
-/** The literals of inputs, in the order of the interface. Those whose values did not change are the very same as before, as the cache knows them. */
+/** The literals of inputs, in the order of the interface. Unchanged inputs keep their literals, so that cache keys stay the same. */
 export async function literalsOf(inputs: readonly Input[], drafts: Drafts, values: Readonly<Record<string, JsonValue>>): Promise<NamedLiteral[]> {
   const plan = planOf(inputs, drafts, values);
   const made = new Map<string, NamedLiteral>();
@@ -22,17 +22,21 @@ export async function literalsOf(inputs: readonly Input[], drafts: Drafts, value
   });
 }
 
-/** What has to be translated. */
-export function planOf(inputs: readonly Input[], drafts: Drafts, values: Readonly<Record<string, JsonValue>>): { readonly variables: readonly VariableEntry[]; readonly values: Readonly<Record<string, JsonValue>> } {
+/** The inputs that must be translated. */
+export function planOf(
+  inputs: readonly Input[],
+  drafts: Drafts,
+  values: Readonly<Record<string, JsonValue>>,
+): { readonly variables: readonly VariableEntry[]; readonly values: Readonly<Record<string, JsonValue>> } {
   const names = new Set(changed(inputs, values));
-  const some = inputs.filter(({ name }) => names.has(name));
+  const selected = inputs.filter(({ name }) => names.has(name));
   return {
-    variables: some.map(({ name, variable, field }) => narrowed(variable, field, drafts[name] ?? unset)),
-    values: Object.fromEntries(some.map(({ name }) => [name, values[name] ?? null])),
+    variables: selected.map(({ name, variable, field }) => narrowed(variable, field, drafts[name] ?? unset)),
+    values: Object.fromEntries(selected.map(({ name }) => [name, values[name] ?? null])),
   };
 }
 
-/** A variable of which only the chosen variant is left, so that a text such as "2026-01-31" becomes what was chosen and not what comes first. */
+/** A variable reduced to the selected variant, so that a text such as "2026-01-31" is not parsed as the first variant that matches. */
 function narrowed(variable: VariableEntry, field: Field, draft: Draft): VariableEntry {
   const result = clone(VariableEntrySchema, variable);
   const type = result.value?.type?.type;

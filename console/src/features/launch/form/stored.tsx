@@ -6,9 +6,9 @@ import { bytes } from "@/design/format";
 import { ProblemNotice } from "@/design/notice";
 import { useError, useForm } from "./context";
 import type { Draft } from "./draft";
+import type { EditorProps } from "./editor";
 import type { Field } from "./field";
 import { upload, type Progress, type Upload } from "./upload";
-import type { EditorProps } from "./value";
 import css from "./form.module.css";
 
 type StoredField = Extract<Field, { kind: "file" | "table" }>;
@@ -19,7 +19,7 @@ function storedOf(field: StoredField, draft: Draft): StoredDraft {
   return { kind: "stored", uri, format: format || (field.kind === "table" ? "parquet" : "") };
 }
 
-/** Asks for a file, a folder or a table: by its address in the store, or by uploading it. */
+/** Edits a file, a folder or a table: by URI, or by upload. */
 export function StoredEditor({ field, draft, onChange, path, label, about }: EditorProps<StoredField>) {
   const error = useError(path);
   const { uri, format } = storedOf(field, draft);
@@ -29,11 +29,20 @@ export function StoredEditor({ field, draft, onChange, path, label, about }: Edi
       <legend>{label}</legend>
       {about && <p className={css["about"]}>{about}</p>}
       <UploadButton folder={field.kind === "file" && field.folder} table={field.kind === "table"} onUploaded={(address) => set({ uri: address })} />
-      <Labelled label="Address in the store" error={error}>
-        {(control) => <Input {...control} data-path={path} autoComplete="off" placeholder="s3://bucket/path" value={uri} onChange={(event) => set({ uri: event.target.value })} />}
+      <Labelled label="URI in the object store" error={error}>
+        {(control) => (
+          <Input
+            {...control}
+            data-path={path}
+            autoComplete="off"
+            placeholder="s3://bucket/path"
+            value={uri}
+            onChange={(event) => set({ uri: event.target.value })}
+          />
+        )}
       </Labelled>
       {field.kind === "table" && (
-        <Labelled label="Format" hint="Such as parquet or csv.">
+        <Labelled label="Format" hint="For example parquet or csv.">
           {(control) => <Input {...control} autoComplete="off" value={format} onChange={(event) => set({ format: event.target.value })} />}
         </Labelled>
       )}
@@ -41,20 +50,20 @@ export function StoredEditor({ field, draft, onChange, path, label, about }: Edi
   );
 }
 
-interface Going {
+interface ActiveUpload {
   readonly name: string;
   readonly progress: Progress;
 }
 
 function UploadButton({ folder, table, onUploaded }: { readonly folder: boolean; readonly table: boolean; readonly onUploaded: (address: string) => void }) {
   const { place } = useForm();
-  const [going, setGoing] = useState<Going>();
+  const [active, setActive] = useState<ActiveUpload>();
   const [error, setError] = useState<unknown>();
   const [done, setDone] = useState("");
   const control = useRef<AbortController>(undefined);
   const chooser = useRef<HTMLInputElement>(null);
   useEffect(() => () => control.current?.abort(), []);
-  // An upload takes its time: by its end the item may have another place in its list.
+  // The item may have moved in its list when the upload ends.
   const uploaded = useRef(onUploaded);
   useEffect(() => {
     uploaded.current = onUploaded;
@@ -66,13 +75,13 @@ function UploadButton({ folder, table, onUploaded }: { readonly folder: boolean;
     setError(undefined);
     setDone("");
     try {
-      const address = await upload(place, files, folder, mine.signal, (progress) => setGoing({ name, progress }));
+      const address = await upload(place, files, folder, mine.signal, (progress) => setActive({ name, progress }));
       uploaded.current(address);
-      setDone(`${name} is uploaded.`);
+      setDone(`${name} uploaded.`);
     } catch (failure) {
       if (!mine.signal.aborted) setError(failure);
     } finally {
-      setGoing(undefined);
+      setActive(undefined);
     }
   };
   return (
@@ -89,22 +98,22 @@ function UploadButton({ folder, table, onUploaded }: { readonly folder: boolean;
           if (files.length > 0) void start(files);
         }}
       />
-      {going ? (
+      {active ? (
         <>
           <div className={css["bar"]}>
             <span role="status">
-              {going.progress.doing === "hashing" ? "Reading" : "Sending"} {going.name}: {bytes(going.progress.done)} of {bytes(going.progress.total)}
+              {active.progress.doing === "hashing" ? "Hashing" : "Uploading"} {active.name}: {bytes(active.progress.done)} of {bytes(active.progress.total)}
             </span>
             <Button small onClick={() => control.current?.abort()}>
-              Stop
+              Cancel
             </Button>
           </div>
-          <progress className={css["progress"]} max={Math.max(1, going.progress.total)} value={going.progress.done} aria-label="Upload" />
+          <progress className={css["progress"]} max={Math.max(1, active.progress.total)} value={active.progress.done} aria-label="Upload" />
         </>
       ) : (
         <div className={css["toggle"]}>
           <Button small onClick={() => chooser.current?.click()}>
-            <UploadIcon size={14} aria-hidden /> Upload a {folder ? "folder" : table ? "table's file" : "file"} …
+            <UploadIcon size={14} aria-hidden /> Upload {folder ? "folder" : table ? "table" : "file"} …
           </Button>
           {done && (
             <span role="status" className={css["about"]}>

@@ -15,7 +15,12 @@ const integer: Field = { kind: "integer" };
 const field: Field = {
   kind: "struct",
   title: "Order",
-  parts: [part("files", { kind: "list", item: file }), part("sizes", { kind: "map", value: integer }), part("either", { kind: "choice", variants: [{ title: "File", field: file, at: 0 }] }), part("n", integer)],
+  parts: [
+    part("files", { kind: "list", item: file }),
+    part("sizes", { kind: "map", value: integer }),
+    part("either", { kind: "choice", variants: [{ title: "File", field: file, at: 0 }] }),
+    part("n", integer),
+  ],
 };
 const stored = (uri: string): Draft => ({ kind: "stored", uri, format: "" });
 

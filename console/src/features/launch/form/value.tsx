@@ -1,26 +1,15 @@
-import type { Dispatch, ReactNode, SetStateAction } from "react";
 import { Button } from "@/design/button";
 import { Field as Labelled, Input, Select, TextArea } from "@/design/field";
 import { ListEditor, MapEditor, StructEditor } from "./compound";
 import { useError } from "./context";
-import type { Draft } from "./draft";
 import { after, initialDraft, unset } from "./draft";
+import { textOf, type EditorProps } from "./editor";
 import type { Field } from "./field";
 import { SpanEditor, TimeEditor } from "./moment";
 import { StoredEditor } from "./stored";
 import css from "./form.module.css";
 
-export interface EditorProps<F extends Field = Field> {
-  readonly field: F;
-  readonly draft: Draft;
-  readonly onChange: Dispatch<SetStateAction<Draft>>;
-  /** Where the value is, such as x[2].y. */
-  readonly path: string;
-  readonly label: ReactNode;
-  readonly about?: string | undefined;
-}
-
-/** Asks for a value of any type. */
+/** Edits a value of any type. */
 export function ValueEditor(props: EditorProps) {
   const { field, draft } = props;
   if (draft.kind === "text" && isCompound(field)) return <SourceEditor {...props} />;
@@ -34,7 +23,7 @@ export function ValueEditor(props: EditorProps) {
     case "text":
       return <TextEditor {...props} />;
     case "bytes":
-      return <LineEditor {...props} note="In base64." />;
+      return <LineEditor {...props} note="Base64." />;
     case "time":
       return <TimeEditor {...props} field={field} />;
     case "span":
@@ -44,11 +33,11 @@ export function ValueEditor(props: EditorProps) {
     case "enum":
       return <ChoiceEditor {...props} values={field.values} />;
     case "list":
-      return <ListEditor {...props} field={field} />;
+      return <ListEditor {...props} field={field} Editor={ValueEditor} />;
     case "map":
-      return <MapEditor {...props} field={field} />;
+      return <MapEditor {...props} field={field} Editor={ValueEditor} />;
     case "struct":
-      return <StructEditor {...props} field={field} />;
+      return <StructEditor {...props} field={field} Editor={ValueEditor} />;
     case "file":
     case "table":
       return <StoredEditor {...props} field={field} />;
@@ -61,13 +50,28 @@ export function ValueEditor(props: EditorProps) {
 
 const isCompound = ({ kind }: Field): boolean => ["list", "map", "struct", "choice", "enum", "flag", "none"].includes(kind);
 
-export const textOf = (draft: Draft): string => (draft.kind === "text" ? draft.text : "");
-
-function LineEditor({ draft, onChange, path, label, about, inputMode, note }: EditorProps & { readonly inputMode?: "numeric" | "decimal"; readonly note?: string }) {
+function LineEditor({
+  draft,
+  onChange,
+  path,
+  label,
+  about,
+  inputMode,
+  note,
+}: EditorProps & { readonly inputMode?: "numeric" | "decimal"; readonly note?: string }) {
   const error = useError(path);
   return (
     <Labelled label={label} hint={about || note} error={error}>
-      {(control) => <Input {...control} data-path={path} inputMode={inputMode} autoComplete="off" value={textOf(draft)} onChange={(event) => onChange({ kind: "text", text: event.target.value })} />}
+      {(control) => (
+        <Input
+          {...control}
+          data-path={path}
+          inputMode={inputMode}
+          autoComplete="off"
+          value={textOf(draft)}
+          onChange={(event) => onChange({ kind: "text", text: event.target.value })}
+        />
+      )}
     </Labelled>
   );
 }
@@ -83,7 +87,7 @@ function TextEditor({ draft, onChange, path, label, about }: EditorProps) {
           {...control}
           data-path={path}
           rows={Math.min(12, Math.max(1, text.split("\n").length))}
-          placeholder={given ? "(empty text)" : ""}
+          placeholder={given ? "(empty string)" : ""}
           value={text}
           onChange={(event) => onChange({ kind: "text", text: event.target.value })}
         />
@@ -119,12 +123,12 @@ function ChoiceEditor({ draft, onChange, path, label, about, values }: EditorPro
   );
 }
 
-/** A value as JSON, where there is no other way to show it. */
+/** Edits a value as JSON, if there is no form for it. */
 function SourceEditor({ field, draft, onChange, path, label, about }: EditorProps) {
   const error = useError(path);
   const text = textOf(draft);
   return (
-    <Labelled label={label} hint={about || "As JSON."} error={error}>
+    <Labelled label={label} hint={about || "JSON."} error={error}>
       {(control) => (
         <>
           <TextArea
@@ -138,7 +142,7 @@ function SourceEditor({ field, draft, onChange, path, label, about }: EditorProp
           {isCompound(field) && (
             <div>
               <Button small onClick={() => onChange(initialDraft(field))}>
-                Clear, and fill it in by its parts
+                Clear and edit as form
               </Button>
             </div>
           )}
@@ -184,7 +188,9 @@ function VariantEditor({ field, draft, onChange, path, label, about }: EditorPro
           draft={draft.value}
           path={path}
           label="Value"
-          onChange={(next) => onChange((before) => (before.kind === "variant" && before.variant === variant ? { ...before, value: after(before.value, next) } : before))}
+          onChange={(next) =>
+            onChange((before) => (before.kind === "variant" && before.variant === variant ? { ...before, value: after(before.value, next) } : before))
+          }
         />
       )}
     </fieldset>

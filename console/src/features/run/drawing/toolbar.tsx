@@ -6,20 +6,20 @@ import css from "./drawing.module.css";
 export interface ToolbarProps {
   readonly label: string;
   readonly zoom: (factor: number) => void;
-  /** By what a step makes it larger. */
+  /** The zoom factor of a step. */
   readonly step: number;
   readonly fit: () => void;
-  /** What is seen after fit. */
+  /** What is visible after fit, for the tooltip. */
   readonly everything: string;
-  /** Whether everything is seen already. */
+  /** Whether everything is visible already. */
   readonly fits?: boolean;
-  /** What else can be done. */
+  /** More buttons. */
   readonly children: ReactNode;
   /** The items of the legend. */
   readonly legend: ReactNode;
 }
 
-/** What is above a drawing: its zoom, what else can be done to it, and what its forms mean. */
+/** The toolbar of a drawing: zoom, more buttons and the legend. */
 export function Toolbar({ label, zoom, step, fit, everything, fits = false, children, legend }: ToolbarProps) {
   return (
     <div className={css["toolbar"]} role="toolbar" aria-label={label}>

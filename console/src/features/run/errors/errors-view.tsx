@@ -7,23 +7,24 @@ import { Tag } from "@/design/facts";
 import { count, dateOf, plural } from "@/design/format";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
+import { causeOf } from "@/features/action/summary/advice";
 import type { RunModel } from "../model/run-model";
 import type { RunName } from "../model/use-run-model";
 import css from "./errors.module.css";
 
-/** How long the failures of a run must rest before they are grouped anew, in milliseconds. */
-const calm = 1000;
+/** How long the number of failures must be unchanged before the groups are refetched, in milliseconds. */
+const debounce = 1000;
 
 export interface ErrorsViewProps {
   readonly run: RunName;
   readonly model: RunModel;
-  /** How many actions have failed by now; the groups are asked for anew when it changes. */
+  /** The number of failed actions; the groups are refetched when it changes. */
   readonly failures: number;
   readonly selected: string;
   readonly onSelect: (action: string) => void;
 }
 
-/** The failures of a run by their cause, the earliest first: it is often what brought on the others. */
+/** The failures of a run by error, earliest first, which is often the cause of the others. */
 export function ErrorsView({ run, model, failures, selected, onSelect }: ErrorsViewProps) {
   const { data, error, refetch } = useQuery(
     InsightService.method.listErrors,
@@ -36,18 +37,18 @@ export function ErrorsView({ run, model, failures, selected, onSelect }: ErrorsV
     const timer = setTimeout(() => {
       asked.current = failures;
       void refetch();
-    }, calm);
+    }, debounce);
     return () => clearTimeout(timer);
   }, [failures, refetch]);
   if (error) return <ProblemNotice error={error} retry={() => void refetch()} />;
-  if (!data) return <Loading what="the failures" />;
-  if (data.groups.length === 0) return <Empty title="Nothing has failed" />;
+  if (!data) return <Loading what="failures" />;
+  if (data.groups.length === 0) return <Empty title="No failures" />;
   return (
     <div className={css["errors"]}>
       <p className={css["total"]}>
-        {plural(data.total, "action")} failed in {plural(data.totalGroups, "way")}
-        {data.totalGroups > data.groups.length && <>, of which these {data.groups.length} began first</>}.
-        {data.truncated && <> Only the actions that were created first were looked at: there are very many.</>}
+        {plural(data.total, "failed action")}, {plural(data.totalGroups, "distinct error")}
+        {data.totalGroups > data.groups.length && <>, showing the first {data.groups.length}</>}.
+        {data.truncated && <> Too many actions to scan: only the oldest are included.</>}
       </p>
       <ol className={css["groups"]}>
         {data.groups.map((group) => (
@@ -70,13 +71,13 @@ function Group({ group, model, selected, onSelect }: GroupProps) {
   return (
     <li className={css["group"]}>
       <div className={css["head"]}>
-        <strong>{group.code || "Failure"}</strong>
-        {group.kind && <Tag>{group.kind.toLowerCase()}</Tag>}
+        <strong>{causeOf(group.code) || "Failure"}</strong>
+        {group.kind && <Tag>{group.kind.toLowerCase()} error</Tag>}
         <span>{plural(group.count, "action")}</span>
         <span className={css["first"]}>
           first <When at={dateOf(group.firstAt)} />
         </span>
-        <CopyButton text={group.message} label="Copy the message" />
+        <CopyButton text={group.message} label="Copy message" />
       </div>
       <pre className={css["message"]}>{group.message}</pre>
       <ul className={css["names"]}>

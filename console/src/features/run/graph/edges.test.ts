@@ -27,7 +27,10 @@ it("hangs what takes data behind what made it, and the others below their parent
 });
 
 it("joins groups once, with all that went between them, and not with themselves", () => {
-  const { edges } = made([...Array.from({ length: 30 }, (_, i) => flow("l", `t${i}`, i % 2 ? "x" : "y")), flow("t1", "t2"), flow("t3", "s", "m"), flow("gone", "s")], 30);
+  const { edges } = made(
+    [...Array.from({ length: 30 }, (_, i) => flow("l", `t${i}`, i % 2 ? "x" : "y")), flow("t1", "t2"), flow("t3", "s", "m"), flow("gone", "s")],
+    30,
+  );
   const data = edges.filter((edge) => edge.kind === "data");
   expect(told(data)).toEqual(["a:l data g:a0//train", "g:a0//train data a:s"]);
   expect(data[0]?.variables).toEqual(["y", "x"]);
@@ -64,6 +67,17 @@ it("is laid out so that nothing lies on anything else, and data go to the right"
 
 it("draws lines with rounded corners", () => {
   expect(pathOf([])).toBe("");
-  expect(pathOf([{ x: 0, y: 0 }, { x: 10, y: 0 }])).toBe("M0 0L10 0");
-  expect(pathOf([{ x: 0, y: 0 }, { x: 40, y: 0 }, { x: 40, y: 40 }])).toBe("M0 0L32 0Q40 0 40 8L40 40");
+  expect(
+    pathOf([
+      { x: 0, y: 0 },
+      { x: 10, y: 0 },
+    ]),
+  ).toBe("M0 0L10 0");
+  expect(
+    pathOf([
+      { x: 0, y: 0 },
+      { x: 40, y: 0 },
+      { x: 40, y: 40 },
+    ]),
+  ).toBe("M0 0L32 0Q40 0 40 8L40 40");
 });

@@ -42,7 +42,10 @@ it("is a tree to keys and ears, and takes new phases where things are", async ()
   const before = screen.getByRole("treeitem", { name: /^load/ }).style.transform;
   model.apply(
     create(WatchRunActionsResponseSchema, {
-      part: { case: "actions", value: { numbers: [1], names: ["b"], parents: [0], titles: [2], phases: [ActionPhase.FAILED], attempts: [2], started: [6], ended: [2006] } },
+      part: {
+        case: "actions",
+        value: { numbers: [1], names: ["b"], parents: [0], titles: [2], phases: [ActionPhase.FAILED], attempts: [2], started: [6], ended: [2006] },
+      },
     }),
   );
   rerender(view());

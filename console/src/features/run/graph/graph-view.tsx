@@ -10,7 +10,7 @@ import { Edges } from "./edge";
 import type { Edge } from "./edges";
 import { listen, press } from "./input";
 import { Node, nodeElement } from "./node";
-import { mostNodes, type GraphNode } from "./picture";
+import { maxNodes, type GraphNode } from "./picture";
 import { Toolbar } from "./toolbar";
 import css from "./graph.module.css";
 
@@ -23,7 +23,7 @@ export interface GraphViewProps {
   readonly visible: (row: number) => boolean;
 }
 
-/** What led to what: the actions of a run below their parents, and the data that went from one to another. */
+/** The actions of a run as a graph of parents, children and data flow. */
 export function GraphView({ run, model, version, selected, onSelect, visible }: GraphViewProps) {
   const graph = useGraph(run, model);
   const shown = useSyncExternalStore(graph.subscribe, () => graph.shown);
@@ -74,12 +74,12 @@ export function GraphView({ run, model, version, selected, onSelect, visible }: 
       <Toolbar graph={graph} shown={shown} />
       {shown.failure !== undefined && (
         <p className={css["note"]} role="status">
-          The layout is a plain one, for the other could not be made: {shown.failure}.
+          Showing a simple tree layout, because the graph layout failed: {shown.failure}.
         </p>
       )}
       {picture.full && (
         <p className={css["note"]} role="status">
-          {count(mostNodes)} nodes are drawn, which is all there is room for. Fold something to see more of the rest.
+          Showing the maximum of {count(maxNodes)} nodes. Collapse nodes to see others.
         </p>
       )}
       <div
@@ -99,12 +99,12 @@ export function GraphView({ run, model, version, selected, onSelect, visible }: 
         </div>
         {picture.nodes.length === 0 && (
           <div className={css["loading"]}>
-            <Loading what="the graph" />
+            <Loading what="graph" />
           </div>
         )}
       </div>
       <p id="graph-keys" className="visually-hidden">
-        Up and down go through the nodes, right and left unfold and fold, enter chooses an action, plus and minus zoom, zero shows everything.
+        Up and down move between nodes, right and left expand and collapse, enter selects an action, plus and minus zoom, zero fits the graph.
       </p>
     </div>
   );
@@ -139,7 +139,7 @@ function Nodes({ model, shown, selected }: { readonly model: RunModel; readonly 
 const markOf = (model: RunModel, node: GraphNode): string =>
   node.kind === "action" ? `${model.phase(node.row)}.${model.attempt(node.row)}.${model.started(node.row)}.${model.ended(node.row)}` : "";
 
-/** The graph of a run, made once. */
+/** The graph of a run, created once. */
 function useGraph({ project, domain, name }: RunName, model: RunModel): Graph {
   return useMemo(
     () => new Graph(model, (parent, signal) => client(InsightService).listDataFlow({ actionId: { run: { project, domain, name }, name: parent } }, { signal })),

@@ -103,8 +103,23 @@ function routeOf(picture: Picture, places: ReadonlyMap<string, Point>, edge: Edg
   const left = a.x + nodeWidth;
   if (b.x > left) {
     const middle = (left + b.x) / 2;
-    return start === end ? [{ x: left, y: start }, { x: b.x, y: end }] : [{ x: left, y: start }, { x: middle, y: start }, { x: middle, y: end }, { x: b.x, y: end }];
+    return start === end
+      ? [
+          { x: left, y: start },
+          { x: b.x, y: end },
+        ]
+      : [
+          { x: left, y: start },
+          { x: middle, y: start },
+          { x: middle, y: end },
+          { x: b.x, y: end },
+        ];
   }
   const right = Math.max(left, b.x + nodeWidth) + 16;
-  return [{ x: left, y: start }, { x: right, y: start }, { x: right, y: end }, { x: b.x + nodeWidth, y: end }];
+  return [
+    { x: left, y: start },
+    { x: right, y: start },
+    { x: right, y: end },
+    { x: b.x + nodeWidth, y: end },
+  ];
 }

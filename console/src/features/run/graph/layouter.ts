@@ -3,17 +3,17 @@ import type { Edge } from "./edges";
 import { elkLayout, treeLayout, type Layout } from "./layout";
 import type { Picture } from "./picture";
 
-/** Nobody waits longer for a layout, in milliseconds. */
-const patience = 20_000;
+/** The timeout of a layout, in milliseconds. */
+const timeout = 20_000;
 
-/** Lays pictures out: trees at once, others in a worker of its own, which is started for the first of them. */
+/** Lays out pictures: trees directly, others in a worker, which is started on demand. */
 export class Layouter {
   #elk: Promise<ELK> | undefined;
-  #given: ((error: Error) => void) | undefined;
-  /** Why a layout that should have come from the worker is a plain one; undefined when it is as it should be. */
+  #fail: ((error: Error) => void) | undefined;
+  /** Why the last layout is a tree layout although the worker should have made it; undefined if it is not. */
   failure: string | undefined;
 
-  /** Never fails: when the worker does, the layout is a plain one. */
+  /** Never rejects: if the worker fails, it returns a tree layout. */
   async layOut(picture: Picture, edges: readonly Edge[]): Promise<Layout> {
     if (edges.every((edge) => edge.kind === "child")) {
       this.failure = undefined;
@@ -21,10 +21,10 @@ export class Layouter {
     }
     try {
       const failed = new Promise<never>((_, reject) => {
-        this.#given = reject;
+        this.#fail = reject;
       });
       const elk = await Promise.race([(this.#elk ??= this.#start()), failed]);
-      const timer = setTimeout(() => this.#given?.(new Error("it took too long")), patience);
+      const timer = setTimeout(() => this.#fail?.(new Error("it took longer than 20 s")), timeout);
       try {
         const layout = await Promise.race([elkLayout(elk, picture, edges), failed]);
         this.failure = undefined;
@@ -33,13 +33,13 @@ export class Layouter {
         clearTimeout(timer);
       }
     } catch (error) {
-      this.failure = error instanceof Error ? error.message : "it did not start";
+      this.failure = error instanceof Error ? error.message : "the worker did not start";
       this.stop();
       return treeLayout(picture, edges);
     }
   }
 
-  /** Ends the worker; the next layout starts another. */
+  /** Terminates the worker; the next layout starts a new one. */
   stop(): void {
     const elk = this.#elk;
     this.#elk = undefined;
@@ -51,7 +51,7 @@ export class Layouter {
     return new Elk({
       workerFactory: () => {
         const worker = new Worker(url, { name: "layout" });
-        worker.addEventListener("error", (event) => this.#given?.(new Error(event.message || "its program could not be loaded")));
+        worker.addEventListener("error", (event) => this.#fail?.(new Error(event.message || "the worker could not be loaded")));
         return worker;
       },
     });

@@ -15,9 +15,9 @@ export interface NodeProps {
   readonly node: GraphNode;
   readonly at: Point;
   readonly picture: Picture;
-  /** The lines of data that end here. */
+  /** The data edges that end here. */
   readonly taken: readonly Edge[] | undefined;
-  /** What an action looks like now: a node is drawn anew when this changes. */
+  /** The visible state of an action: the node is rendered again when it changes. */
   readonly mark: string;
   readonly cursor: boolean;
   readonly selected: boolean;
@@ -25,7 +25,7 @@ export interface NodeProps {
 
 export const nodeElement = (id: string): string => `graph-${id}`;
 
-/** A node of the graph. Its frame takes the pointer and the keys. */
+/** A node of the graph. The frame of the graph handles pointer and keys. */
 export const Node = memo(function Node({ model, node, at, picture, taken, cursor, selected }: NodeProps) {
   return (
     <div
@@ -70,7 +70,7 @@ export const Node = memo(function Node({ model, node, at, picture, taken, cursor
           </>
         )}
         {node.kind === "more" && (
-          <span className={css["title"]} title={node.full ? "There is no room for more: fold something, or use the list of actions" : undefined}>
+          <span className={css["title"]} title={node.full ? "The graph is full. Collapse nodes, or use the actions view." : undefined}>
             {!node.full && <Plus size={14} aria-hidden />}
             <span className={css["name"]}>{nameOf(model, node)}</span>
           </span>
@@ -80,17 +80,17 @@ export const Node = memo(function Node({ model, node, at, picture, taken, cursor
   );
 });
 
-/** The colour of the phase; that of a group is the one which needs a look most. */
+/** The colour of the phase; for a group that of its most severe phase. */
 function colourOf(model: RunModel, node: GraphNode): CSSProperties | undefined {
   if (node.kind === "more") return undefined;
   const look = node.kind === "action" ? lookOf(model.phase(node.row)) : phases.find(({ phase }) => (node.phases.get(phase) ?? 0) > 0);
   return look && { ["--colour" as string]: `var(${look.colour})` };
 }
 
-/** Opens and closes a node for those who point; others have keys. */
+/** Expands and collapses a node by pointer; the keyboard has keys for it. */
 function Fold({ open, below }: { readonly open: boolean; readonly below?: number }) {
   return (
-    <span className={css["fold"]} data-fold="" title={open ? "Fold" : "Unfold"}>
+    <span className={css["fold"]} data-fold="" title={open ? "Collapse" : "Expand"}>
       {below !== undefined && count(below)}
       {open ? <ChevronDown size={14} aria-hidden /> : <ChevronRight size={14} aria-hidden />}
     </span>

@@ -4,25 +4,40 @@ import type { RunModel } from "@/features/run/model/run-model";
 import { modelOf, madeUpRun, type Made } from "@/features/run/model/run-model.fixture";
 import { atOnce } from "@/features/run/pacing/chunks";
 import { Folds } from "./folds";
-import { mostNodes, pictureOf, type GraphNode } from "./picture";
+import { maxNodes, pictureOf, type GraphNode } from "./picture";
 import { describe as say, nameOf } from "./words";
 
 const everything = () => true;
 const draw = (model: RunModel, folds = new Folds(), visible: (row: number) => boolean = everything) => atOnce(pictureOf(model, visible, folds));
 const told = (model: RunModel, nodes: readonly GraphNode[]) => nodes.map((node) => `${"  ".repeat(node.level - 1)}${nameOf(model, node)}`);
-const many = (title: string, n: number, more: Partial<Made> = {}): Made[] => Array.from({ length: n }, (_, i) => ({ name: `${title}${i}`, parent: "a0", title, ...more }));
+const many = (title: string, n: number, more: Partial<Made> = {}): Made[] =>
+  Array.from({ length: n }, (_, i) => ({ name: `${title}${i}`, parent: "a0", title, ...more }));
 
 describe("what is drawn of a run", () => {
   it("is each action of a small one below its parent", () => {
-    const model = modelOf([{ name: "a0", title: "main" }, { name: "b", parent: "a0", title: "load" }, { name: "c", parent: "a0", title: "train" }, { name: "d", parent: "b", title: "read" }]);
+    const model = modelOf([
+      { name: "a0", title: "main" },
+      { name: "b", parent: "a0", title: "load" },
+      { name: "c", parent: "a0", title: "train" },
+      { name: "d", parent: "b", title: "read" },
+    ]);
     const { nodes, parents } = draw(model);
     expect(told(model, nodes)).toEqual(["main", "  load", "    read", "  train"]);
-    expect(nodes.map((node) => [node.place, node.places])).toEqual([[1, 1], [1, 2], [1, 1], [2, 2]]);
+    expect(nodes.map((node) => [node.place, node.places])).toEqual([
+      [1, 1],
+      [1, 2],
+      [1, 1],
+      [2, 2],
+    ]);
     expect(parents.map((row) => model.name(row))).toEqual(["a0", "b"]);
   });
 
   it("has the many of a kind in one node, which says how many failed", () => {
-    const model = modelOf([{ name: "a0", title: "main" }, { name: "l", parent: "a0", title: "load" }, ...many("train", 1234).map((made, i) => (i % 100 === 3 ? { ...made, phase: ActionPhase.FAILED } : made))]);
+    const model = modelOf([
+      { name: "a0", title: "main" },
+      { name: "l", parent: "a0", title: "load" },
+      ...many("train", 1234).map((made, i) => (i % 100 === 3 ? { ...made, phase: ActionPhase.FAILED } : made)),
+    ]);
     const { nodes, byId } = draw(model);
     expect(told(model, nodes)).toEqual(["main", "  load", "  ×1,234 train"]);
     const group = nodes[2];
@@ -63,8 +78,8 @@ describe("what is drawn of a run", () => {
       }
     }
     const { nodes, full } = draw(model, folds);
-    expect(nodes.length).toBeLessThanOrEqual(mostNodes);
-    expect(nodes.length).toBeGreaterThan(mostNodes - 30);
+    expect(nodes.length).toBeLessThanOrEqual(maxNodes);
+    expect(nodes.length).toBeGreaterThan(maxNodes - 30);
     expect(full).toBe(true);
   });
 

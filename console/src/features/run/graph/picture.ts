@@ -36,7 +36,7 @@ export interface GroupNode extends NodeBase {
   readonly failures: number;
 }
 
-/** What is not drawn, because it is too much. */
+/** The entries of a list that are not shown. */
 export interface MoreNode extends NodeBase {
   readonly kind: "more";
   readonly count: number;
@@ -46,7 +46,7 @@ export interface MoreNode extends NodeBase {
 
 export type GraphNode = ActionNode | GroupNode | MoreNode;
 
-/** What of a run is drawn. */
+/** The visible part of a run. */
 export interface Picture {
   /** Each followed by what is below it. */
   readonly nodes: readonly GraphNode[];
@@ -59,15 +59,16 @@ export interface Picture {
 
 export const emptyPicture: Picture = { nodes: [], byId: new Map(), parents: [], full: false };
 
-/** So many nodes are drawn at most. */
-export const mostNodes = 300;
-/** With more children than this the like are drawn together. */
+/** The maximum number of nodes. */
+export const maxNodes = 300;
+/** With more children than this, those with the same title are grouped. */
 const fewChildren = 12;
-/** So many of a kind are worth a group. */
+/** The minimum size of a group. */
 const smallestGroup = 4;
-/** Actions are opened by themselves until there are so many nodes. */
+/** Actions are expanded automatically up to this many nodes. */
 const roomToOpen = 60;
-const rowsInOneGo = 2048;
+/** The rows of one step. */
+const rowsPerStep = 2048;
 
 export const actionId = (model: RunModel, row: number): string => `a:${model.name(row)}`;
 export const groupId = (model: RunModel, row: number): string => `g:${model.name(model.parent(row))}/${model.group(row)}/${model.title(row)}`;
@@ -87,7 +88,17 @@ interface Entry {
 /** Chooses what is drawn, level by level, in steps. It may grow the folds: what was once opened by itself stays open. */
 export function* pictureOf(model: RunModel, visible: (row: number) => boolean, folds: Folds): Generator<void, Picture> {
   if (model.size === 0) return emptyPicture;
-  const root: ActionNode = { kind: "action", id: actionId(model, 0), parent: "", level: 1, place: 1, places: 1, row: 0, below: model.childCount(0), open: folds.isOpen(actionId(model, 0), true) };
+  const root: ActionNode = {
+    kind: "action",
+    id: actionId(model, 0),
+    parent: "",
+    level: 1,
+    place: 1,
+    places: 1,
+    row: 0,
+    below: model.childCount(0),
+    open: folds.isOpen(actionId(model, 0), true),
+  };
   const lists = new Map<string, GraphNode[]>();
   const members = new Map<string, Group>();
   const parents: number[] = [];
@@ -98,7 +109,7 @@ export function* pictureOf(model: RunModel, visible: (row: number) => boolean, f
   for (let at = 0; at < queue.length; at++) {
     const node = queue[at];
     if (!node?.open || node.kind === "more") continue;
-    const room = mostNodes - drawn - 1;
+    const room = maxNodes - drawn - 1;
     if (room <= 0) {
       crowded.add(node.id);
       continue;
@@ -111,7 +122,13 @@ export function* pictureOf(model: RunModel, visible: (row: number) => boolean, f
       if (entries.length > 0) parents.push(node.row);
     }
     const wanted = folds.limit(node.id);
-    const chosen = folds.choose(node.id, entries, Math.min(wanted, room), (entry) => entryId(model, entry), (entry) => isFailure(model.phase(entry.row)));
+    const chosen = folds.choose(
+      node.id,
+      entries,
+      Math.min(wanted, room),
+      (entry) => entryId(model, entry),
+      (entry) => isFailure(model.phase(entry.row)),
+    );
     const rest = entries.length - chosen.length;
     const places = chosen.length + (rest > 0 ? 1 : 0);
     drawn += places;
@@ -122,7 +139,17 @@ export function* pictureOf(model: RunModel, visible: (row: number) => boolean, f
     if (roomy) planned += below;
     const list = chosen.map((entry, i) => nodeOf(model, entry, node, i + 1, places, (id, suggested) => folds.isOpen(id, roomy && suggested)));
     if (rest > 0) {
-      list.push({ kind: "more", id: moreId(node.id), parent: node.id, level: node.level + 1, place: places, places, open: false, count: rest, full: wanted > room });
+      list.push({
+        kind: "more",
+        id: moreId(node.id),
+        parent: node.id,
+        level: node.level + 1,
+        place: places,
+        places,
+        open: false,
+        count: rest,
+        full: wanted > room,
+      });
     }
     chosen.forEach((entry, i) => {
       const id = list[i]?.id;
@@ -144,7 +171,14 @@ export function* pictureOf(model: RunModel, visible: (row: number) => boolean, f
 
 const entryId = (model: RunModel, entry: Entry): string => (entry.group ? groupId(model, entry.row) : actionId(model, entry.row));
 
-function nodeOf(model: RunModel, { row, group }: Entry, above: GraphNode, place: number, places: number, isOpen: (id: string, suggested: boolean) => boolean): GraphNode {
+function nodeOf(
+  model: RunModel,
+  { row, group }: Entry,
+  above: GraphNode,
+  place: number,
+  places: number,
+  isOpen: (id: string, suggested: boolean) => boolean,
+): GraphNode {
   const base = { parent: above.id, level: above.level + 1, place, places };
   if (!group) {
     const id = actionId(model, row);
@@ -154,7 +188,17 @@ function nodeOf(model: RunModel, { row, group }: Entry, above: GraphNode, place:
   const id = groupId(model, row);
   let failures = 0;
   for (const [phase, count] of group.phases) if (isFailure(phase)) failures += count;
-  return { ...base, kind: "group", id, title: model.title(row), group: model.group(row), count: group.rows.length, phases: group.phases, failures, open: isOpen(id, false) };
+  return {
+    ...base,
+    kind: "group",
+    id,
+    title: model.title(row),
+    group: model.group(row),
+    count: group.rows.length,
+    phases: group.phases,
+    failures,
+    open: isOpen(id, false),
+  };
 }
 
 /** The children of an action, the like together where they are many. */
@@ -163,7 +207,7 @@ function* entriesOf(model: RunModel, parent: number, visible: (row: number) => b
   let count = 0;
   let since = 0;
   for (let row = model.firstChild(parent); row !== none; row = model.nextSibling(row)) {
-    if (++since % rowsInOneGo === 0) yield;
+    if (++since % rowsPerStep === 0) yield;
     if (!visible(row)) continue;
     count++;
     const name = model.group(row);

@@ -58,6 +58,7 @@ export function opening(graph: Size, screen: Size, root: Box): Sight {
 export function revealed(sight: Sight, box: Box, screen: Size): Sight {
   const { x, y } = toScreen(sight, box);
   const [width, height] = [box.width * sight.k, box.height * sight.k];
-  const push = (at: number, length: number, room: number) => (at < air ? air - at : at + length > room - air ? Math.max(air - at, room - air - at - length) : 0);
+  const push = (at: number, length: number, room: number) =>
+    at < air ? air - at : at + length > room - air ? Math.max(air - at, room - air - at - length) : 0;
   return { ...sight, x: sight.x + push(x, width, screen.width), y: sight.y + push(y, height, screen.height) };
 }

@@ -6,22 +6,29 @@ import css from "./graph.module.css";
 
 export function Toolbar({ graph, shown }: { readonly graph: Graph; readonly shown: Shown }) {
   return (
-    <DrawingToolbar label="Graph" zoom={(factor) => graph.zoom(factor)} step={1.25} fit={() => graph.fit()} everything="the whole graph" legend={<Legend shown={shown} />}>
+    <DrawingToolbar
+      label="Graph"
+      zoom={(factor) => graph.zoom(factor)}
+      step={1.25}
+      fit={() => graph.fit()}
+      everything="the whole graph"
+      legend={<Legend shown={shown} />}
+    >
       <Button small kind="quiet" onClick={() => graph.foldAll()}>
-        <ListCollapse size={14} aria-hidden /> Fold all
+        <ListCollapse size={14} aria-hidden /> Collapse all
       </Button>
     </DrawingToolbar>
   );
 }
 
-/** The kinds of lines. */
+/** The kinds of edges. */
 function Legend({ shown }: { readonly shown: Shown }) {
   return (
     <>
-      <li className={css["kind"]}>Started by</li>
+      <li className={css["kind"]}>Parent</li>
       {shown.edges.some((edge) => edge.kind === "data") && (
         <li className={css["kind"]} data-kind="data">
-          Takes data from{shown.truncated && " (only of the first children)"}
+          Data from{shown.truncated && " (first children only)"}
         </li>
       )}
     </>

@@ -4,7 +4,7 @@ import { none, type RunModel } from "@/features/run/model/run-model";
 import type { Edge } from "./edges";
 import type { GroupNode, GraphNode, Picture } from "./picture";
 
-/** What a node is called. */
+/** The name of a node. */
 export function nameOf(model: RunModel, node: GraphNode): string {
   switch (node.kind) {
     case "action":
@@ -16,17 +16,17 @@ export function nameOf(model: RunModel, node: GraphNode): string {
   }
 }
 
-/** How far an action is. */
+/** The state of an action, as text. */
 export function stateOf(model: RunModel, row: number): string {
   const [started, ended, attempt] = [model.started(row), model.ended(row), model.attempt(row)];
-  const words = [model.cached(row) ? "From the cache" : lookOf(model.phase(row)).label];
+  const words = [model.cached(row) ? "Cached" : lookOf(model.phase(row)).label];
   if (ended !== none && started !== none) words.push(duration(ended - started));
   if (attempt > 1) words.push(`attempt ${attempt}`);
   if (model.group(row) !== "") words.push(model.group(row));
   return words.join(" · ");
 }
 
-/** How far the actions of a group are. */
+/** The phases of the actions of a group, as text. */
 export const countsOf = (node: GroupNode): string =>
   phases
     .map((look) => [node.phases.get(look.phase) ?? 0, look.label.toLowerCase()] as const)
@@ -34,7 +34,7 @@ export const countsOf = (node: GroupNode): string =>
     .map(([n, label]) => `${count(n)} ${label}`)
     .join(", ");
 
-/** A node in a sentence, with what it takes from others, for those who do not see the lines. */
+/** The description of a node with its data sources, for screen readers. */
 export function describe(model: RunModel, picture: Picture, node: GraphNode, taken: readonly Edge[]): string {
   const words = [nameOf(model, node)];
   if (node.kind === "action") {
@@ -44,7 +44,7 @@ export function describe(model: RunModel, picture: Picture, node: GraphNode, tak
     if (node.group !== "") words.push(`group ${node.group}`);
     words.push(countsOf(node));
   } else {
-    words.push(node.full ? "fold something to make room for them" : "press enter to draw them");
+    words.push(node.full ? "collapse nodes to make room" : "press enter to show them");
   }
   const sources = taken.map(({ from }) => picture.byId.get(from)).filter((source) => source !== undefined);
   if (sources.length > 0) words.push(`takes data from ${sources.map((source) => nameOf(model, source)).join(", ")}`);

@@ -23,22 +23,22 @@ export interface HeaderProps {
 }
 
 const sources: Partial<Record<RunSource, string>> = {
-  [RunSource.WEB]: "from the console",
-  [RunSource.CLI]: "from a client",
-  [RunSource.SCHEDULE_TRIGGER]: "by a schedule",
+  [RunSource.WEB]: "via console",
+  [RunSource.CLI]: "via CLI or SDK",
+  [RunSource.SCHEDULE_TRIGGER]: "via schedule",
   [RunSource.TRACKED]: "tracked",
-  [RunSource.ARTIFACT_TRIGGER]: "by an artifact",
+  [RunSource.ARTIFACT_TRIGGER]: "via artifact trigger",
 };
 
 const relations: Partial<Record<RelationType, string>> = {
-  [RelationType.RERUN]: "runs again",
-  [RelationType.RECOVER]: "recovers",
+  [RelationType.RERUN]: "rerun of",
+  [RelationType.RECOVER]: "recovery of",
   [RelationType.SPAWN]: "started by run",
   [RelationType.TRIGGERED]: "triggered by",
-  [RelationType.ON_ARTIFACT]: "on an artifact of",
+  [RelationType.ON_ARTIFACT]: "triggered by an artifact of",
 };
 
-/** What a run is, in two lines: task, phase and time; who, from where, and after which other run. */
+/** The header of a run: task, phase, duration, name, origin and labels. */
 export function Header({ run, details, model, children }: HeaderProps) {
   const root = details?.action;
   const phase = root?.status?.phase ?? (model.size > 0 ? model.phase(0) : ActionPhase.UNSPECIFIED);
@@ -62,7 +62,7 @@ export function Header({ run, details, model, children }: HeaderProps) {
       <div className={css["second"]}>
         <span className={css["name"]}>
           {run.name}
-          <CopyButton text={run.name} label="Copy the run's name" />
+          <CopyButton text={run.name} label="Copy run name" />
         </span>
         {root && <Origin details={details} started={started} />}
       </div>

@@ -11,11 +11,11 @@ export interface RunName {
   readonly name: string;
 }
 
-/** Follows a run as long as the component lives. The model stays the same object; use useModelVersion to be drawn anew. */
+/** Follows a run while the component is mounted. The model stays the same object; use useModelVersion to render changes. */
 export function useRunModel(run: RunName): { readonly model: RunModel; readonly problem: Problem | undefined } {
   const { project, domain, name } = run;
   const key = `${project}/${domain}/${name}`;
-  // eslint-disable-next-line react-hooks/exhaustive-deps -- a new run is a new model
+  // eslint-disable-next-line react-hooks/exhaustive-deps -- a new run needs a new model
   const model = useMemo(() => new RunModel(), [key]);
   const [failure, setFailure] = useState<{ key: string; problem: Problem }>();
   useEffect(() => {
@@ -24,8 +24,8 @@ export function useRunModel(run: RunName): { readonly model: RunModel; readonly 
       {
         open: (signal) =>
           client(InsightService).watchRunActions({ runId: { project, domain, name }, cursor: model.cursor, strings: model.strings }, { signal }),
-        take: (message) => model.apply(message),
-        fail: (problem) => setFailure({ key, problem }),
+        onMessage: (message) => model.apply(message),
+        onFailure: (problem) => setFailure({ key, problem }),
       },
       control.signal,
     );
@@ -35,8 +35,8 @@ export function useRunModel(run: RunName): { readonly model: RunModel; readonly 
 }
 
 /**
- * The model's version, at most once a frame, and more calmly where there is much to draw: what is derived from a hundred
- * thousand actions is made four times a second.
+ * The version of the model, updated at most once per frame, and less often for large runs: with 100,000 actions four times a
+ * second.
  */
 export function useModelVersion(model: RunModel): number {
   const subscribe = useMemo(
@@ -44,7 +44,7 @@ export function useModelVersion(model: RunModel): number {
       let timer: ReturnType<typeof setTimeout> | undefined;
       let last = 0;
       const stop = model.subscribe(() => {
-        const pause = Math.min(model.size / 400, longest);
+        const pause = Math.min(model.size / 400, maxPause);
         timer ??= setTimeout(() => {
           timer = undefined;
           last = performance.now();
@@ -61,4 +61,5 @@ export function useModelVersion(model: RunModel): number {
   return useSyncExternalStore(subscribe, () => model.version);
 }
 
-const longest = 250;
+/** The longest pause between two updates, in milliseconds. */
+const maxPause = 250;

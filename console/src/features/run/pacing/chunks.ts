@@ -1,7 +1,7 @@
-/** How long a piece of work may hold up the page, in milliseconds: well below a frame. */
+/** How long one step may block the page, in milliseconds: well below a frame. */
 const slice = 5;
 
-/** Does work in pieces, and lets the page draw in between. Gives undefined when the signal stopped it. */
+/** Runs work in steps and lets the page render in between. Returns undefined if the signal aborted it. */
 export async function inChunks<T>(work: Generator<unknown, T>, signal: AbortSignal): Promise<T | undefined> {
   for (;;) {
     const until = performance.now() + slice;
@@ -14,7 +14,7 @@ export async function inChunks<T>(work: Generator<unknown, T>, signal: AbortSign
   }
 }
 
-/** Does all of it at once. */
+/** Runs all steps synchronously. */
 export function atOnce<T>(work: Generator<unknown, T>): T {
   for (;;) {
     const step = work.next();

@@ -1,43 +1,43 @@
 import { problemOf, type Problem } from "@/api/problem";
 
-/** One question to the server. */
+/** A request to the server. */
 export interface Question {
   readonly ask: (signal: AbortSignal) => Promise<void>;
-  /** Is told that this one will not be answered, and says whether others may be. */
+  /** Called if this request is refused. Returns whether other requests may still succeed. */
   readonly refused: (problem: Problem) => boolean;
 }
 
-/** How long to wait between the tries while the server is away, in milliseconds. */
+/** The backoff while the server is unreachable, in milliseconds. */
 const pauses = [500, 1000, 2000, 5000, 10_000];
 
 /**
- * Asks the server about what is in sight, one question after the other, for as long as there is something to ask. While
- * the server is away it tries again, more and more seldom.
+ * Sends requests for visible rows one after the other while there are any. While the server is unreachable it retries with
+ * backoff.
  */
 export class Inquiry {
   #control = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #resting = false; // with nothing to ask at this moment
+  #resting = false; // the timer runs although there is nothing to request yet
   #asking = false;
-  #again = false; // wanted while asking
+  #again = false; // requested while asking
   #refused = false;
   #failures = 0;
 
   constructor(
-    /** What to ask now, after how many milliseconds to look again, or nothing until something is wanted. */
+    /** The next request, or a delay in milliseconds, or undefined if there is nothing to request. */
     readonly next: () => Question | number | undefined,
-    /** How long something has to be wanted before it is asked for, in milliseconds. */
-    readonly patience: number,
+    /** The delay before the first request, in milliseconds. */
+    readonly debounce: number,
   ) {}
 
-  /** Says that something else may be to be asked for. */
+  /** Reports that there may be something to request. */
   want(): void {
     this.#again = this.#asking;
     if (this.#resting) this.#clear();
-    this.#later(this.patience);
+    this.#schedule(this.debounce);
   }
 
-  /** Gives up the question that is open, and asks no more until something is wanted again. */
+  /** Aborts the current request, and sends no more until the next call of want. */
   stop(): void {
     this.#clear();
     this.#again = false;
@@ -51,23 +51,23 @@ export class Inquiry {
     this.#resting = false;
   }
 
-  #later(pause: number): void {
+  #schedule(pause: number): void {
     if (this.#asking || this.#timer !== undefined || this.#refused) return;
     this.#timer = setTimeout(() => {
       this.#clear();
       const next = this.next();
       if (typeof next === "number") {
-        this.#later(next);
+        this.#schedule(next);
         this.#resting = true;
       } else if (next) {
-        void this.#put(next);
+        void this.#send(next);
       }
     }, pause);
   }
 
-  async #put({ ask, refused }: Question): Promise<void> {
+  async #send({ ask, refused }: Question): Promise<void> {
     const { signal } = this.#control;
-    let pause = this.patience;
+    let pause = this.debounce;
     this.#asking = true;
     try {
       await ask(signal);
@@ -78,6 +78,6 @@ export class Inquiry {
       else if (!problem.passing) this.#refused = !refused(problem);
     }
     this.#asking = false;
-    if (!signal.aborted || this.#again) this.#later(pause);
+    if (!signal.aborted || this.#again) this.#schedule(pause);
   }
 }

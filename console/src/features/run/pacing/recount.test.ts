@@ -32,7 +32,7 @@ it("is done at once when a person waits for it, whatever was planned", async () 
   recount.want(0);
   await vi.advanceTimersByTimeAsync(1);
   expect(work).toHaveBeenCalledTimes(2);
-  recount.want(0); // comes too late for the one that is under way
+  recount.want(0); // comes too late for the run in progress
   await vi.advanceTimersByTimeAsync(11);
   expect(work).toHaveBeenCalledTimes(3);
 });

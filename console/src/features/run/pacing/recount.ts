@@ -1,7 +1,7 @@
-/** While work is done again and again it takes at most this share of the time. */
+/** The maximum share of time for repeated work. */
 const share = 1 / 8;
 
-/** Does a long piece of work anew when it is wanted, soon, but never twice at once and not more often than is good for the page. */
+/** Repeats a long piece of work on request, never concurrently, and limits its share of the time. */
 export class Recount {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #due = 0;
@@ -12,7 +12,7 @@ export class Recount {
 
   constructor(readonly work: (signal: AbortSignal) => Promise<void>) {}
 
-  /** Asks for it. It is done when at least this long has passed since the last time, in milliseconds; 0 is at once. */
+  /** Requests a run, at least this long after the last one, in milliseconds; 0 means immediately. */
   want(pause: number): void {
     if (this.#control) {
       this.#again = Math.min(pause, this.#again ?? pause);
@@ -28,7 +28,7 @@ export class Recount {
     this.#timer = setTimeout(() => void this.#run(), due - now);
   }
 
-  /** Gives up what is under way and what was wanted. */
+  /** Aborts the current run and cancels requests. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -41,12 +41,12 @@ export class Recount {
     this.#timer = undefined;
     const control = new AbortController();
     this.#control = control;
-    const began = performance.now();
+    const startedAt = performance.now();
     await this.work(control.signal);
     if (this.#control !== control) return;
     this.#control = undefined;
     this.#ended = performance.now();
-    this.#took = this.#ended - began;
+    this.#took = this.#ended - startedAt;
     const again = this.#again;
     this.#again = undefined;
     if (again !== undefined) this.want(again);

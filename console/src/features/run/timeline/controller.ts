@@ -1,17 +1,17 @@
 import { WallClock } from "@/design/wall-clock";
 import { none, type RunModel } from "@/features/run/model/run-model";
-import { inChunks } from "@/features/run/pacing/chunks";
-import { criticalPath, type CriticalPath, type Step } from "./critical-path";
-import { densityOf, type Density } from "./density";
-import { emptyOrder, orderOf, placeOf, placesInSight, rowAt, type Order } from "./order";
+import { Recount } from "@/features/run/pacing/recount";
+import type { CriticalPath } from "./critical-path";
+import { placeOf, placesInSight, rowAt, type Order } from "./order";
 import { paintWhole } from "./overview";
 import { indent, isRunLive, paint } from "./paint";
 import { onThemeChange, paletteOf, prepare, type Palette } from "./palette";
-import { around, lengthOf, moved, Scale, whole, within, zoomed, type Stretch } from "./scale";
+import { lengthOf, Scale } from "./scale";
 import { coarseSegments, endOf, segmentsOf, type Segment } from "./segments";
-import { Recount } from "@/features/run/pacing/recount";
+import { Survey } from "./survey";
 import { relativeTicks, wallTicks } from "./ticks";
 import { Transitions, type AskTransitions } from "./transitions";
+import { axisHeight, Viewport, type Rows } from "./viewport";
 
 /** The elements that the timeline draws on. */
 export interface Stage {
@@ -21,63 +21,52 @@ export interface Stage {
   readonly overview: HTMLCanvasElement;
 }
 
-/** What the page shows around the canvas. It is a new object whenever something of it changed. */
+/** What the page shows around the canvas. A new object for every change. */
 export interface Shown {
   readonly rows: number;
   readonly path: CriticalPath | undefined;
   readonly live: boolean;
-  /** Whether all of the time is in sight. */
+  /** Whether all of the time is visible. */
   readonly all: boolean;
   /** The row of the keyboard. */
   readonly cursor: number;
   readonly order: Order;
 }
 
-export const axisHeight = 40;
-export const overviewHeight = 44;
-const rowHeights = { roomy: 26, compact: 14 } as const;
-export type Rows = keyof typeof rowHeights;
+const overviewHeight = 44;
 
-/** How often what takes a walk over all rows is done anew while the run changes, in milliseconds. */
-const recount = 700;
+/** How often the survey is repeated while the run changes, in milliseconds. */
+const surveyInterval = 700;
 
 /**
- * The timeline outside of React: it knows what is in sight, draws it in the next frame, and does what takes longer in
- * pieces beside. Nothing here asks the browser for a layout but when the size changes.
+ * The timeline outside React. It draws in the next frame, and leaves longer work to the survey, which runs in steps. Only a
+ * change of size causes a layout of the page.
  */
 export class Timeline {
   readonly transitions: Transitions;
+  readonly #survey: Survey;
+  readonly #viewport: Viewport;
+  readonly #surveying = new Recount((signal) => this.#updateSurvey(signal));
+  readonly #listeners = new Set<() => void>();
   #stage: Stage | undefined;
   #palette: Palette | undefined;
-  #width = 0;
-  #height = 0;
-  #scrolled = 0;
-  #rowHeight: number = rowHeights.roomy;
-  #stretch: Stretch | undefined; // undefined while all is in sight
-  #order: Order = emptyOrder;
-  #generation = -1;
-  #density: Density | undefined;
-  #densityWhole: Stretch = whole(1);
-  #path: CriticalPath | undefined;
-  #steps = new Map<number, Step[]>();
-  #pathWanted = true;
-  #visible: (row: number) => boolean = () => true;
-  #collapsed = new Set<number>();
+  #clock = new WallClock(undefined);
+  #showsPath = true;
   #cursor = none;
   #hovered = none;
-  #reveal = false;
-  #clock = new WallClock(undefined);
+  #revealsCursor = false;
   #frame = 0;
   #tick: ReturnType<typeof setTimeout> | undefined;
-  readonly #counting = new Recount((signal) => this.#count(signal));
-  #shown: Shown = { rows: 0, path: undefined, live: false, all: true, cursor: none, order: emptyOrder };
-  readonly #listeners = new Set<() => void>();
+  #shown: Shown;
 
   constructor(
     readonly model: RunModel,
     ask: AskTransitions,
   ) {
     this.transitions = new Transitions(model, ask, () => this.draw());
+    this.#survey = new Survey(model);
+    this.#viewport = new Viewport(() => this.#survey.limits);
+    this.#shown = { rows: 0, path: undefined, live: false, all: true, cursor: none, order: this.#survey.order };
   }
 
   get shown(): Shown {
@@ -88,49 +77,42 @@ export class Timeline {
     return () => this.#listeners.delete(listener);
   };
 
-  /** Begins to draw; the returned function ends it. */
+  /** Starts drawing; the returned function stops it. */
   attach(stage: Stage): () => void {
     this.#stage = stage;
     this.#palette = paletteOf(stage.scroller);
     const size = new ResizeObserver(() => this.#measure());
     size.observe(stage.scroller);
     const scroll = () => {
-      this.#scrolled = stage.scroller.scrollTop;
+      this.#viewport.scrolled = stage.scroller.scrollTop;
       this.draw();
     };
     stage.scroller.addEventListener("scroll", scroll, { passive: true });
-    const theme = onThemeChange(() => {
+    const stopTheme = onThemeChange(() => {
       this.#palette = paletteOf(stage.scroller);
       this.draw();
     });
     this.#measure();
-    this.#counting.want(0);
+    this.#surveying.want(0);
     return () => {
       size.disconnect();
       stage.scroller.removeEventListener("scroll", scroll);
-      theme();
+      stopTheme();
       cancelAnimationFrame(this.#frame);
       this.#frame = 0;
       clearTimeout(this.#tick);
-      this.#counting.stop();
+      this.#surveying.stop();
       this.transitions.stop();
       this.#stage = undefined;
     };
   }
 
-  /** Says that the model or what is visible of it changed. */
+  /** Reports that the model or its visible rows changed. */
   update(visible: (row: number) => boolean): void {
-    const filtered = visible !== this.#visible;
-    this.#visible = visible;
+    const filtered = this.#survey.filter(visible);
     if (!this.#stage) return;
-    if (this.model.generation !== this.#generation) {
-      this.#generation = this.model.generation; // the model began anew, so that rows mean something else
-      this.#order = emptyOrder;
-      this.#path = undefined;
-      this.#steps = new Map();
-      this.#collapsed = new Set();
-    }
-    this.#counting.want(filtered || this.#order.length === 0 ? 0 : recount);
+    this.#survey.followGeneration();
+    this.#surveying.want(filtered || this.#survey.order.length === 0 ? 0 : surveyInterval);
     this.draw();
   }
 
@@ -140,38 +122,35 @@ export class Timeline {
   }
 
   set rows(rows: Rows) {
-    const place = (this.#scrolled + (this.#height - axisHeight) / 2) / this.#rowHeight;
-    this.#rowHeight = rowHeights[rows];
+    const top = this.#viewport.setRows(rows);
     this.#resizeSpacer();
-    this.#scrollTo(place * this.#rowHeight - (this.#height - axisHeight) / 2);
+    this.#scrollTo(top);
     this.draw();
   }
 
-  set pathWanted(wanted: boolean) {
-    this.#pathWanted = wanted;
+  set showsPath(shows: boolean) {
+    this.#showsPath = shows;
     this.draw();
   }
 
-  /** Puts the cursor on a row, and the row into sight. */
+  /** Puts the cursor on a row, and scrolls to it. */
   select(row: number): void {
     if (row === this.#cursor) return;
     this.#cursor = row;
-    this.#reveal = true;
-    for (let up = row === none ? none : this.model.parent(row); up !== none; up = this.model.parent(up)) {
-      if (this.#collapsed.has(up)) this.toggle(up);
-    }
-    this.draw();
-    this.#publish();
+    this.#revealsCursor = true;
+    for (const ancestor of [...this.#survey.collapsedAncestors(row)]) this.toggle(ancestor);
+    this.#changed();
   }
 
-  /** The row so many places further on. */
+  /** The row a number of places after the cursor. */
   neighbour(by: number): number {
-    const place = placeOf(this.#order, this.#cursor);
-    return rowAt(this.#order, Math.min(this.#order.length - 1, Math.max(0, place === none ? 0 : place + by)));
+    const { order } = this.#survey;
+    const place = placeOf(order, this.#cursor);
+    return rowAt(order, Math.min(order.length - 1, Math.max(0, place === none ? 0 : place + by)));
   }
 
   get rowsOnPage(): number {
-    return Math.max(1, Math.floor((this.#height - axisHeight) / this.#rowHeight) - 1);
+    return this.#viewport.rowsOnPage;
   }
 
   hover(row: number): void {
@@ -180,66 +159,55 @@ export class Timeline {
     this.draw();
   }
 
-  /** What is at a point of the scroller: the row, the moment, and whether it is the sign that opens and closes it. */
-  at(x: number, y: number): { readonly row: number; readonly ms: number; readonly fold: boolean; readonly title: boolean } {
-    const place = y < axisHeight ? none : Math.floor((y - axisHeight + this.#scrolled) / this.#rowHeight);
-    const row = rowAt(this.#order, place);
-    const begin = 8 + Math.min((this.#order.depths[place] ?? 0) * indent, this.#gutter * 0.4);
-    const fold = row !== none && this.#rowHeight > 16 && x >= begin - 6 && x <= begin + 11 && this.model.childCount(row) > 0;
-    return { row, ms: this.#scale().ms(x), fold, title: x < this.#gutter };
+  /** The row at a point of the canvas, and whether the point is on its fold icon. */
+  at(x: number, y: number): { readonly row: number; readonly fold: boolean } {
+    const { order } = this.#survey;
+    const { gutter, rowHeight } = this.#viewport;
+    const place = this.#viewport.placeAt(y);
+    const row = rowAt(order, place);
+    const left = 8 + Math.min((order.depths[place] ?? 0) * indent, gutter * 0.4);
+    const onIcon = rowHeight > 16 && x >= left - 6 && x <= left + 11;
+    return { row, fold: row !== none && onIcon && this.model.childCount(row) > 0 };
   }
 
   toggle(row: number): void {
     if (this.model.childCount(row) === 0) return;
-    if (!this.#collapsed.delete(row)) this.#collapsed.add(row);
-    this.#collapsed = new Set(this.#collapsed);
-    if (this.#stage) this.#counting.want(0);
+    this.#survey.toggle(row);
+    if (this.#stage) this.#surveying.want(0);
   }
 
-  /** Looks closer, or from further away; x is what stays in place, the middle when unset. */
-  zoom(factor: number, x = this.#gutter + (this.#width - this.#gutter) / 2): void {
-    const limits = this.limits;
-    this.#look(zoomed(this.stretch, factor, this.#scale().ms(Math.max(x, this.#gutter)), limits));
+  /** Zooms by a factor; the moment at x stays in place, by default the middle. */
+  zoom(factor: number, x = this.#viewport.gutter + this.#viewport.barsWidth / 2): void {
+    this.#viewport.zoom(factor, x);
+    this.#changed();
   }
 
   /** Moves through time by pixels. */
   pan(pixels: number): void {
-    this.#look(moved(this.stretch, (pixels * lengthOf(this.stretch)) / Math.max(1, this.#width - this.#gutter), this.limits));
+    this.#viewport.pan(pixels);
+    this.#changed();
   }
 
   scrollBy(pixels: number): void {
-    this.#scrollTo(this.#scrolled + pixels);
+    this.#scrollTo(this.#viewport.scrolled + pixels);
   }
 
   fit(): void {
-    this.#stretch = undefined;
-    this.draw();
-    this.#publish();
+    this.#viewport.showAll();
+    this.#changed();
   }
 
   zoomTo(row: number): void {
     if (row === none) return;
-    this.#look(around({ from: this.model.created(row), to: endOf(this.model, row, this.model.now) }, this.limits));
+    this.#viewport.zoomTo({ from: this.model.created(row), to: endOf(this.model, row, this.model.now) });
+    this.#changed();
   }
 
-  /** Shows the time around a point of the overview. */
+  /** Centers the visible time on a point of the overview. */
   lookAt(x: number): void {
-    const at = new Scale(this.limits, 0, this.#width).ms(x);
-    const half = lengthOf(this.stretch) / 2;
-    this.#look(within({ from: at - half, to: at + half }, this.limits));
+    this.#viewport.centerOn(x);
+    this.#changed();
   }
-
-  /** What is in sight. */
-  get stretch(): Stretch {
-    return this.#stretch ?? this.limits;
-  }
-
-  get limits(): Stretch {
-    const { model } = this;
-    if (model.size === 0) return whole(1);
-    return whole(Math.max(this.#lastEnd, endOf(model, 0, model.now)));
-  }
-  #lastEnd = 0;
 
   segments(row: number): readonly Segment[] {
     const changes = this.transitions.get(row);
@@ -256,17 +224,7 @@ export class Timeline {
     });
   }
 
-  get #gutter(): number {
-    return Math.round(Math.min(300, Math.max(110, this.#width * 0.27)));
-  }
-
-  #scale(): Scale {
-    return new Scale(this.stretch, this.#gutter, Math.max(1, this.#width - this.#gutter));
-  }
-
-  #look(stretch: Stretch): void {
-    const limits = this.limits;
-    this.#stretch = lengthOf(stretch) >= lengthOf(limits) * 0.999 ? undefined : stretch;
+  #changed(): void {
     this.draw();
     this.#publish();
   }
@@ -274,135 +232,109 @@ export class Timeline {
   #measure(): void {
     const stage = this.#stage;
     if (!stage) return;
-    this.#width = stage.scroller.clientWidth;
-    this.#height = stage.scroller.clientHeight;
+    this.#viewport.width = stage.scroller.clientWidth;
+    this.#viewport.height = stage.scroller.clientHeight;
     this.#resizeSpacer();
-    if (this.#stage) this.#counting.want(0); // the overview's stretches have another width
-    this.#draw(); // at once: a canvas that is resized is empty
+    this.#surveying.want(0); // the density depends on the width
+    this.#draw(); // immediately: a resized canvas is empty
   }
 
   #resizeSpacer(): void {
-    if (this.#stage) this.#stage.spacer.style.height = `${Math.max(this.#height, axisHeight + this.#order.length * this.#rowHeight)}px`;
+    const { height } = this.#viewport;
+    if (this.#stage) this.#stage.spacer.style.height = `${Math.max(height, this.#viewport.contentHeight(this.#survey.order.length))}px`;
   }
 
   #scrollTo(top: number): void {
     if (!this.#stage) return;
-    const most = Math.max(0, axisHeight + this.#order.length * this.#rowHeight - this.#height);
-    this.#scrolled = Math.min(most, Math.max(0, top));
-    this.#stage.scroller.scrollTop = this.#scrolled;
+    this.#viewport.scrollTo(top, this.#survey.order.length);
+    this.#stage.scroller.scrollTop = this.#viewport.scrolled;
     this.draw();
   }
 
-  /** Walks over all rows. */
-  async #count(signal: AbortSignal): Promise<void> {
-    const order = await inChunks(orderOf(this.model, this.#visible, this.#collapsed), signal);
-    if (!order) return;
-    this.#keepPlace(order);
-    this.draw();
-    this.#publish();
-    this.#lastEnd = lastEnd(this.model, order);
-    const limits = this.limits;
-    const density = await inChunks(densityOf(this.model, limits, Math.max(1, Math.round(this.#width)), this.model.now), signal);
-    if (!density) return;
-    this.#density = density;
-    this.#densityWhole = limits;
-    const path = this.model.complete ? criticalPath(this.model) : undefined;
-    this.#path = path;
-    this.#steps = new Map();
-    for (const step of path?.steps ?? []) {
-      const steps = this.#steps.get(step.row);
-      if (steps) steps.push(step);
-      else this.#steps.set(step.row, [step]);
-    }
-    this.draw();
-    this.#publish();
+  async #updateSurvey(signal: AbortSignal): Promise<void> {
+    await this.#survey.update(
+      this.#viewport.width,
+      signal,
+      (before) => {
+        this.#keepTopRow(before);
+        this.#changed();
+      },
+      () => this.#changed(),
+    );
   }
 
-  /** Takes a new order, so that the row on top of the sight stays there. */
-  #keepPlace(order: Order): void {
-    const top = Math.floor(this.#scrolled / this.#rowHeight);
-    const row = rowAt(this.#order, top);
-    this.#order = order;
+  /** Scrolls so that the top row stays in place in a new order. */
+  #keepTopRow(before: Order): void {
+    const { scrolled, rowHeight } = this.#viewport;
+    const top = Math.floor(scrolled / rowHeight);
+    const place = placeOf(this.#survey.order, rowAt(before, top));
     this.#resizeSpacer();
-    const place = placeOf(order, row);
-    if (this.#scrolled > 0 && place !== none && place !== top) this.#scrollTo(this.#scrolled + (place - top) * this.#rowHeight);
+    if (scrolled > 0 && place !== none && place !== top) this.#scrollTo(scrolled + (place - top) * rowHeight);
   }
 
   #draw(): void {
-    const [stage, palette, order, model] = [this.#stage, this.#palette, this.#order, this.model];
-    if (!stage || !palette || this.#width === 0) return;
-    if (this.#reveal) this.#revealCursor();
+    const [stage, palette, model, survey, viewport] = [this.#stage, this.#palette, this.model, this.#survey, this.#viewport];
+    if (!stage || !palette || viewport.width === 0) return;
+    if (this.#revealsCursor) this.#revealCursor();
     const now = model.now;
     const live = isRunLive(model);
-    const places = placesInSight(this.#scrolled, this.#height - axisHeight, this.#rowHeight, order.length);
-    const scale = this.#scale();
-    const wanted = (this.#width - this.#gutter) / 90;
-    const ctx = prepare(stage.canvas, this.#width, this.#height);
+    const { order } = survey;
+    const { width, height, gutter, rowHeight, scrolled, scale, stretch } = viewport;
+    const places = placesInSight(scrolled, viewport.rowsHeight, rowHeight, order.length);
+    const ticks = viewport.barsWidth / 90;
+    const ctx = prepare(stage.canvas, width, height);
     if (ctx) {
       paint(ctx, {
         model,
         order,
         scale,
         palette,
-        width: this.#width,
-        height: this.#height,
-        gutter: this.#gutter,
+        width,
+        height,
+        gutter,
         axis: axisHeight,
-        rowHeight: this.#rowHeight,
-        scrolled: this.#scrolled,
+        rowHeight,
+        scrolled,
         places,
         now,
         live,
         selected: this.#cursor,
         hovered: this.#hovered,
-        collapsed: this.#collapsed,
+        collapsed: survey.collapsed,
         segments: (row) => this.segments(row),
-        path: this.#pathWanted ? this.#path : undefined,
-        stepsOf: (row) => (this.#pathWanted ? this.#steps.get(row) : undefined),
-        ticks: { relative: relativeTicks(this.stretch, wanted), wall: wallTicks(this.stretch, wanted, model.createdAt, this.#clock) },
+        path: this.#showsPath ? survey.path : undefined,
+        stepsOf: (row) => (this.#showsPath ? survey.stepsOf(row) : undefined),
+        ticks: { relative: relativeTicks(stretch, ticks), wall: wallTicks(stretch, ticks, model.createdAt, this.#clock) },
       });
     }
     this.#drawOverview(stage, palette, now);
     this.transitions.want(Array.from(order.rows.subarray(places[0], places[1])));
     clearTimeout(this.#tick);
-    // Bars of what is under way grow by a pixel at a time.
-    if (live) this.#tick = setTimeout(() => this.draw(), Math.min(1000, Math.max(100, lengthOf(this.stretch) / this.#width)));
+    // Bars of active actions grow by one pixel at a time.
+    if (live) this.#tick = setTimeout(() => this.draw(), Math.min(1000, Math.max(100, lengthOf(stretch) / width)));
   }
 
   #drawOverview(stage: Stage, palette: Palette, now: number): void {
-    const ctx = prepare(stage.overview, this.#width, overviewHeight);
+    const { width, showsAll, stretch } = this.#viewport;
+    const ctx = prepare(stage.overview, width, overviewHeight);
     if (!ctx) return;
-    const scale = new Scale(this.#density ? this.#densityWhole : this.limits, 0, this.#width);
-    const sight: [number, number] = this.#stretch ? [scale.x(this.#stretch.from), scale.x(this.#stretch.to)] : [0, this.#width];
-    paintWhole(ctx, { model: this.model, order: this.#order, density: this.#density, scale, palette, width: this.#width, height: overviewHeight, now, sight });
+    const { order, density, overviewRange } = this.#survey;
+    const scale = new Scale(overviewRange, 0, width);
+    const sight: [number, number] = showsAll ? [0, width] : [scale.x(stretch.from), scale.x(stretch.to)];
+    paintWhole(ctx, { model: this.model, order, density, scale, palette, width, height: overviewHeight, now, sight });
   }
 
   #revealCursor(): void {
-    const place = placeOf(this.#order, this.#cursor);
-    if (place === none) return; // it may come yet
-    this.#reveal = false;
-    const room = this.#height - axisHeight - this.#rowHeight;
-    const y = place * this.#rowHeight;
-    if (y < this.#scrolled) this.#scrollTo(y - Math.min(room / 3, this.#rowHeight * 2));
-    else if (y > this.#scrolled + room) this.#scrollTo(y - room + Math.min(room / 3, this.#rowHeight * 2));
+    const place = placeOf(this.#survey.order, this.#cursor);
+    if (place === none) return; // it may be added later
+    this.#revealsCursor = false;
+    const top = this.#viewport.positionFor(place);
+    if (top !== undefined) this.#scrollTo(top);
   }
 
   #publish(): void {
-    const next: Shown = {
-      rows: this.#order.length,
-      path: this.#path,
-      live: isRunLive(this.model),
-      all: this.#stretch === undefined,
-      cursor: this.#cursor,
-      order: this.#order,
-    };
-    this.#shown = next;
+    const { order, path } = this.#survey;
+    this.#shown = { rows: order.length, path, live: isRunLive(this.model), all: this.#viewport.showsAll, cursor: this.#cursor, order };
     for (const listener of this.#listeners) listener();
   }
-}
-
-function lastEnd(model: RunModel, order: Order): number {
-  let last = 0;
-  for (const row of order.rows) last = Math.max(last, model.ended(row));
-  return last;
 }

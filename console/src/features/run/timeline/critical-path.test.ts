@@ -70,7 +70,7 @@ describe("the critical path", () => {
     expect(told(model, criticalPath(model)).at(-1)).toEqual(["b", 6, 50, "runs"]);
   });
 
-  it("of a live run is the path so far, through what has been under way for longest", () => {
+  it("of a live run is the path so far, through the longest active action", () => {
     const model = modelOf([
       { name: "a0", phase: ActionPhase.RUNNING, started: 0 },
       { name: "old", parent: "a0", phase: ActionPhase.RUNNING, created: 5, started: 6 },

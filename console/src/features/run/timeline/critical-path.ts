@@ -32,10 +32,9 @@ export interface CriticalPath {
 }
 
 /**
- * Follows a run back from its end: of the children that an action had waited for, the one that ended last was waited for
- * longest; before it was created, the action was held up by the child that had ended last by then, and so on. What lies
- * between is the action's own time. Of a run that has not ended it is the path so far, where of what is under way the
- * one that has been for longest is waited for.
+ * Follows a run back from its end. An action was last held up by the child that ended last; before that child was created, by the
+ * child that had ended last by then, and so on. The time in between is the action's own. Of a live run it is the path so far,
+ * through the child that has been active for longest.
  */
 export function criticalPath(model: RunModel, now = model.now, root = 0): CriticalPath {
   if (root >= model.size) return { steps: [], shares: [], total: 0 };

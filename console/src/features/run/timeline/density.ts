@@ -11,7 +11,7 @@ export interface Density {
   readonly waiting: Float32Array;
   /** How many failed. */
   readonly failed: Float32Array;
-  /** The most that were under way at once. */
+  /** The maximum number of active actions. */
   readonly peak: number;
 }
 

@@ -6,10 +6,10 @@ import { stageNames } from "./segments";
 import { offset } from "./words";
 import css from "./timeline.module.css";
 
-/** The longest list of segments that is read; of what was tried more often the last are told. */
-const most = 8;
+/** Only the last segments are listed. */
+const maxSegments = 8;
 
-/** What the pointer is on, in words. */
+/** The tooltip of a row. */
 export function Hint({ timeline, row }: { readonly timeline: Timeline; readonly row: number }) {
   const { model } = timeline;
   const segments = timeline.segments(row);
@@ -28,7 +28,7 @@ export function Hint({ timeline, row }: { readonly timeline: Timeline; readonly 
             <dd>{offset(started)}</dd>
           </>
         )}
-        {segments.slice(-most).map((segment) => (
+        {segments.slice(-maxSegments).map((segment) => (
           <div key={`${segment.from} ${segment.stage}`}>
             <dt>
               {stageNames[segment.stage]}

@@ -73,7 +73,7 @@ describe("the stretch of time", () => {
   });
 });
 
-it("counts what was under way at any time", () => {
+it("counts active actions over time", () => {
   const model = modelOf([
     { name: "a0", started: 0, ended: 99 },
     { name: "b", parent: "a0", created: 20, started: 40, ended: 59 },

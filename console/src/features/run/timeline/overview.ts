@@ -20,7 +20,7 @@ export interface Whole {
   readonly sight: readonly [number, number];
 }
 
-/** Draws the whole run: its rows as lines where each has a pixel, else how much was under way at any time. */
+/** Draws the whole run: its rows as lines where each has a pixel, else the number of active actions over time. */
 export function paintWhole(ctx: CanvasRenderingContext2D, whole: Whole): void {
   const { palette, width, height, sight, order } = whole;
   ctx.fillStyle = palette.ground2;

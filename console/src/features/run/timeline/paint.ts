@@ -141,7 +141,7 @@ function paintBars(ctx: CanvasRenderingContext2D, scene: Scene, row: number, y: 
   ctx.font = `11px ${palette.font}`;
   ctx.textBaseline = "middle";
   const took = endOf(model, row, scene.now) - (model.started(row) === none ? model.created(row) : model.started(row));
-  ctx.fillText(model.cached(row) ? "from the cache" : duration(took), right + 6, middle + 0.5);
+  ctx.fillText(model.cached(row) ? "cached" : duration(took), right + 6, middle + 0.5);
 }
 
 /** Lines across the bar of what failed, so that it is told from others without its colour. The bar is the current path. */

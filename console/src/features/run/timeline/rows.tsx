@@ -5,10 +5,10 @@ import { describe } from "./words";
 
 export const rowId = (row: number): string => `timeline-row-${row}`;
 
-/** So many rows before and after the chosen one are there for those who hear the page. */
+/** How many rows before and after the selected one are exposed to screen readers. */
 const nearby = 3;
 
-/** The rows around the chosen one as words; the canvas says nothing to a screen reader. */
+/** The rows around the selected one as text, since screen readers cannot read the canvas. */
 export function SpokenRows({ model, shown }: { readonly model: RunModel; readonly shown: Shown }) {
   const { order, cursor } = shown;
   const place = Math.max(0, placeOf(order, cursor));
@@ -18,7 +18,15 @@ export function SpokenRows({ model, shown }: { readonly model: RunModel; readonl
   return rows.map((at) => {
     const row = rowAt(order, at);
     return (
-      <div key={row} id={rowId(row)} role="option" className="visually-hidden" aria-selected={row === cursor} aria-posinset={at + 1} aria-setsize={order.length}>
+      <div
+        key={row}
+        id={rowId(row)}
+        role="option"
+        className="visually-hidden"
+        aria-selected={row === cursor}
+        aria-posinset={at + 1}
+        aria-setsize={order.length}
+      >
         {describe(model, row, model.now, onPath.has(row))}
       </div>
     );

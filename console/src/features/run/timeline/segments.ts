@@ -37,7 +37,7 @@ export const stageNames: Record<Stage, string> = {
   initializing: "Initializing",
   running: "Running",
   paused: "Paused",
-  backoff: "Before the next attempt",
+  backoff: "Backing off",
 };
 
 /** When an action ended, or the present. */

@@ -13,27 +13,27 @@ export interface SlowProps {
   readonly onSelect: (row: number) => void;
 }
 
-/** So many are listed. */
-const most = 50;
+/** The number of listed actions. */
+const maxListed = 50;
 
-/** Why the run took as long as it did: the actions that it waited for one after the other, the largest shares first. */
+/** The actions of the critical path, largest share first. */
 export function WhySlow({ model, path, live, selected, onSelect }: SlowProps) {
-  const { listed, rest } = useMemo(() => largest(path.shares), [path]);
+  const { listed, others } = useMemo(() => largest(path.shares), [path]);
   const longest = listed[0];
   const waited = path.shares.reduce((sum, share) => sum + share.waited, 0);
   return (
     <section className={css["slow"]} aria-label="Why slow" data-testid="critical-path">
       <p>
-        {live ? "So far" : "The run took"} <strong>{duration(path.total)}</strong>. Critical path: {plural(path.shares.length, "action")} out of {count(model.size)} determined that
+        {live ? "So far" : "The run took"} <strong>{duration(path.total)}</strong>. Critical path: {plural(path.shares.length, "action")} of {count(model.size)}
         {longest && (
           <>
-            , the longest is <strong>{model.title(longest.row)}</strong> with {duration(longest.waited + longest.worked)} ({percent(longest.share)})
+            . Longest: <strong>{model.title(longest.row)}</strong>, {duration(longest.waited + longest.worked)} ({percent(longest.share)})
           </>
         )}
         .{" "}
         {waited > 0 && (
           <>
-            {duration(waited)} ({percent(waited / Math.max(1, path.total))}) went by before they began to run.
+            Waiting before start: {duration(waited)} ({percent(waited / Math.max(1, path.total))}).
           </>
         )}
       </p>
@@ -53,19 +53,19 @@ export function WhySlow({ model, path, live, selected, onSelect }: SlowProps) {
           </li>
         ))}
       </ol>
-      {rest.length > 0 && (
+      {others.length > 0 && (
         <p>
-          {plural(rest.length, "action")} with smaller shares: together {percent(rest.reduce((sum, share) => sum + share.share, 0))}.
+          {plural(others.length, "more action")}: {percent(others.reduce((sum, share) => sum + share.share, 0))} in total.
         </p>
       )}
     </section>
   );
 }
 
-/** The largest shares, and the others. */
-function largest(shares: readonly Share[]): { readonly listed: readonly Share[]; readonly rest: readonly Share[] } {
+/** The largest shares, and the remaining ones. */
+function largest(shares: readonly Share[]): { readonly listed: readonly Share[]; readonly others: readonly Share[] } {
   const sorted = [...shares].sort((a, b) => b.share - a.share);
-  return { listed: sorted.slice(0, most), rest: sorted.slice(most) };
+  return { listed: sorted.slice(0, maxListed), others: sorted.slice(maxListed) };
 }
 
 const wordsOf = ({ waited, worked }: Share): string =>

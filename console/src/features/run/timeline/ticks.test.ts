@@ -21,7 +21,12 @@ it("marks the time since the start, and nothing before it", () => {
 });
 
 it("says times as exactly as the step needs", () => {
-  expect([sinceStart(1250, 50), sinceStart(40, 20), sinceStart(65_000, 5000), sinceStart(25 * hour + minute, minute)]).toEqual(["1.25 s", "40 ms", "1 m 5 s", "1 d 1 h 1 m"]);
+  expect([sinceStart(1250, 50), sinceStart(40, 20), sinceStart(65_000, 5000), sinceStart(25 * hour + minute, minute)]).toEqual([
+    "1.25 s",
+    "40 ms",
+    "1 m 5 s",
+    "1 d 1 h 1 m",
+  ]);
 });
 
 it("marks round times of the reader's zone", () => {

@@ -11,7 +11,7 @@ vi.mock("@/api/transport", () => ({ client: () => ({ listTransitions: () => Prom
 const run = { project: "p", domain: "d", name: "r" };
 const everything = () => true;
 
-it("says in words what it draws, goes with the keys, and tells what took the time", async () => {
+it("describes its rows, follows the keys, and shows the critical path", async () => {
   const person = userEvent.setup();
   const chosen = vi.fn();
   const model = modelOf([
@@ -25,8 +25,8 @@ it("says in words what it draws, goes with the keys, and tells what took the tim
     </Tooltip.Provider>,
   );
   const why = await screen.findByTestId("critical-path");
-  expect(why.textContent).toContain("The run took 10.0 s. Critical path: 3 actions out of 3");
-  expect(why.textContent).toContain("the longest is train with 6.5 s (65%)");
+  expect(why.textContent).toContain("The run took 10.0 s. Critical path: 3 actions of 3");
+  expect(why.textContent).toContain("Longest: train, 6.5 s (65%)");
   const list = screen.getByRole("listbox", { name: "Timeline of 3 actions" });
   act(() => list.focus());
   await person.keyboard("{ArrowDown}{ArrowDown}{ArrowDown}");

@@ -6,7 +6,7 @@ import { read, write } from "@/app/storage";
 import { count } from "@/design/format";
 import { none, type RunModel } from "@/features/run/model/run-model";
 import type { RunName } from "@/features/run/model/use-run-model";
-import { Timeline, type Rows } from "./controller";
+import { Timeline } from "./controller";
 import { Hint } from "./hint";
 import { listen, listenOverview, press } from "./input";
 import { placeOf } from "./order";
@@ -14,6 +14,7 @@ import { rowId, SpokenRows } from "./rows";
 import { WhySlow } from "./slow";
 import { Toolbar } from "./toolbar";
 import type { AskTransitions } from "./transitions";
+import type { Rows } from "./viewport";
 import css from "./timeline.module.css";
 
 export interface TimelineViewProps {
@@ -25,13 +26,13 @@ export interface TimelineViewProps {
   readonly visible: (row: number) => boolean;
 }
 
-/** How long the cursor rests on a row before the page turns to it, in milliseconds: a held key passes over many. */
-const rest = 150;
+/** How long the cursor must stay on a row before the page selects it, in milliseconds: a held key passes many rows. */
+const selectDelay = 150;
 
 const isBoolean = (value: unknown): value is boolean => typeof value === "boolean";
 const isRows = (value: unknown): value is Rows => value === "roomy" || value === "compact";
 
-/** When what happened: the actions of a run as bars over time. */
+/** The actions of a run as bars over time. */
 export function TimelineView({ run, model, version, selected, onSelect, visible }: TimelineViewProps) {
   const timeline = useTimeline(run, model);
   const shown = useSyncExternalStore(timeline.subscribe, () => timeline.shown);
@@ -69,15 +70,15 @@ export function TimelineView({ run, model, version, selected, onSelect, visible 
   useEffect(() => {
     timeline.zone = zone;
     timeline.rows = rows;
-    timeline.pathWanted = path;
+    timeline.showsPath = path;
   }, [timeline, zone, rows, path]);
 
   const keyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const meant = press(timeline, event.key);
-    if (meant === false) return;
+    const result = press(timeline, event.key);
+    if (result === false) return;
     event.preventDefault();
-    if (typeof meant === "number") choose(meant, rest);
+    if (typeof result === "number") choose(result, selectDelay);
   };
   return (
     <div className={css["timeline"]} data-testid="timeline">
@@ -95,7 +96,7 @@ export function TimelineView({ run, model, version, selected, onSelect, visible 
           setPath(next);
         }}
       />
-      <canvas ref={overview} className={css["overview"]} aria-hidden title="The whole run: drag to move what is in sight" />
+      <canvas ref={overview} className={css["overview"]} aria-hidden title="The whole run. Drag to move the visible range." />
       <div
         ref={scroller}
         className={css["scroller"]}
@@ -112,7 +113,8 @@ export function TimelineView({ run, model, version, selected, onSelect, visible 
         <SpokenRows model={model} shown={shown} />
       </div>
       <p id="timeline-keys" className="visually-hidden">
-        Up and down choose an action, left and right move through time, plus and minus zoom, zero shows everything, enter zooms to the action, space folds its children.
+        Up and down select an action, left and right move through time, plus and minus zoom, zero fits the run, enter zooms to the action, space collapses its
+        children.
       </p>
       <div ref={hint} className={css["hint"]} hidden={hovered === none}>
         {hovered !== none && <Hint timeline={timeline} row={hovered} />}
@@ -122,7 +124,7 @@ export function TimelineView({ run, model, version, selected, onSelect, visible 
   );
 }
 
-/** The timeline of a run, made once. */
+/** The timeline of a run, created once. */
 function useTimeline({ project, domain, name }: RunName, model: RunModel): Timeline {
   return useMemo(() => {
     const ask: AskTransitions = async (numbers, signal) =>
@@ -131,8 +133,8 @@ function useTimeline({ project, domain, name }: RunName, model: RunModel): Timel
   }, [model, project, domain, name]);
 }
 
-/** Chooses a row: at once on the canvas, and on the page when the choice has rested for a while. */
-function useChoice(timeline: Timeline, model: RunModel, onSelect: (name: string) => void): (row: number, rest?: number) => void {
+/** Selects a row: immediately on the canvas, and on the page after a delay. */
+function useChoice(timeline: Timeline, model: RunModel, onSelect: (name: string) => void): (row: number, delay?: number) => void {
   const latest = useRef(onSelect);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => {
@@ -140,11 +142,11 @@ function useChoice(timeline: Timeline, model: RunModel, onSelect: (name: string)
   });
   useEffect(() => () => clearTimeout(timer.current), []);
   return useCallback(
-    (row, rest = 0) => {
+    (row, delay = 0) => {
       if (row < 0) return;
       timeline.select(row);
       clearTimeout(timer.current);
-      timer.current = setTimeout(() => latest.current(model.name(row)), rest);
+      timer.current = setTimeout(() => latest.current(model.name(row)), delay);
     },
     [timeline, model],
   );

@@ -1,7 +1,8 @@
 import { Rows3, Rows4, Waypoints } from "lucide-react";
 import { Button, IconButton } from "@/design/button";
 import { Toolbar as DrawingToolbar } from "@/features/run/drawing/toolbar";
-import type { Rows, Timeline } from "./controller";
+import type { Timeline } from "./controller";
+import type { Rows } from "./viewport";
 import css from "./timeline.module.css";
 
 export interface ToolbarProps {
@@ -15,8 +16,16 @@ export interface ToolbarProps {
 
 export function Toolbar({ timeline, all, rows, onRows, path, onPath }: ToolbarProps) {
   return (
-    <DrawingToolbar label="Timeline" zoom={(factor) => timeline.zoom(factor)} step={1.5} fit={() => timeline.fit()} everything="the whole time" fits={all} legend={<Legend />}>
-      <IconButton small label={rows === "roomy" ? "Thinner rows" : "Roomier rows"} onClick={() => onRows(rows === "roomy" ? "compact" : "roomy")}>
+    <DrawingToolbar
+      label="Timeline"
+      zoom={(factor) => timeline.zoom(factor)}
+      step={1.5}
+      fit={() => timeline.fit()}
+      everything="the whole run"
+      fits={all}
+      legend={<Legend />}
+    >
+      <IconButton small label={rows === "roomy" ? "Compact rows" : "Normal rows"} onClick={() => onRows(rows === "roomy" ? "compact" : "roomy")}>
         {rows === "roomy" ? <Rows4 size={16} aria-hidden /> : <Rows3 size={16} aria-hidden />}
       </IconButton>
       <Button small kind="quiet" aria-pressed={path} className={css["pressable"]} onClick={() => onPath(!path)}>
@@ -36,7 +45,7 @@ const legend = [
   ["path", "Critical path"],
 ] as const;
 
-/** The forms of the bars. */
+/** The shapes of the bars. */
 function Legend() {
   return legend.map(([form, words]) => (
     <li key={form} className={css["form"]} data-form={form}>

@@ -5,13 +5,13 @@ import type { Change } from "./segments";
 /** What the server says of some actions, by their numbers. */
 export type AskTransitions = (numbers: number[], signal: AbortSignal) => Promise<readonly (Change & { readonly number: number })[]>;
 
-/** As many as the server takes at once. */
-const most = 500;
-/** So many are remembered; those that were not looked at for longest go first. */
-const remembered = 20_000;
-/** How long rows have to be in sight before they are asked for, in milliseconds. */
-const patience = 60;
-/** How soon actions that change all the time are asked for again, in milliseconds. */
+/** The limit of the server for one request. */
+const maxNumbers = 500;
+/** The size of the cache, which evicts the least recently used. */
+const cacheSize = 20_000;
+/** How long rows must be visible before they are requested, in milliseconds. */
+const debounce = 60;
+/** The minimum time between two requests for an action that keeps changing, in milliseconds. */
 const renewal = 1000;
 
 interface Known {
@@ -24,7 +24,7 @@ interface Known {
 /** The changes of phase of the actions that were in sight. What changed meanwhile is shown until the new answer is here. */
 export class Transitions {
   readonly #known = new Map<number, Known>(); // by number
-  readonly #inquiry = new Inquiry(() => this.#next(), patience);
+  readonly #inquiry = new Inquiry(() => this.#next(), debounce);
   #wanted: number[] = []; // rows
 
   constructor(
@@ -59,14 +59,14 @@ export class Transitions {
     const changed = this.#wanted.filter((row) => this.#known.get(this.model.number(row))?.mark !== this.#mark(row));
     const due = changed.filter((row) => now - (this.#known.get(this.model.number(row))?.at ?? -renewal) >= renewal);
     if (due.length === 0) return changed.length > 0 ? renewal : undefined;
-    const marks = new Map(due.slice(0, most).map((row) => [this.model.number(row), this.#mark(row)]));
+    const marks = new Map(due.slice(0, maxNumbers).map((row) => [this.model.number(row), this.#mark(row)]));
     return {
-      ask: async (signal) => this.#take(marks, await this.ask([...marks.keys()], signal)),
-      refused: () => false, // the coarse picture has to do
+      ask: async (signal) => this.#store(marks, await this.ask([...marks.keys()], signal)),
+      refused: () => false, // fall back to the coarse segments
     };
   }
 
-  #take(marks: ReadonlyMap<number, string>, answer: readonly (Change & { readonly number: number })[]): void {
+  #store(marks: ReadonlyMap<number, string>, answer: readonly (Change & { readonly number: number })[]): void {
     const byNumber = new Map<number, Change[]>();
     for (const { number, attempt, phase, at } of answer) {
       const changes = byNumber.get(number);
@@ -79,7 +79,7 @@ export class Transitions {
       this.#known.set(number, { mark, changes: byNumber.get(number) ?? [], at });
     }
     for (const number of this.#known.keys()) {
-      if (this.#known.size <= remembered) break;
+      if (this.#known.size <= cacheSize) break;
       this.#known.delete(number);
     }
     this.changed();

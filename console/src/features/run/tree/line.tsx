@@ -5,7 +5,7 @@ import { count, duration } from "@/design/format";
 import { Phase, PhaseBar, type PhaseCounts } from "@/design/phase";
 import css from "./tree.module.css";
 
-/** What a line says; plain values, so that a line that says the same is not drawn again. */
+/** Plain values, so that an unchanged line is not rendered again. */
 export interface LineProps {
   readonly id: string;
   readonly top: number;
@@ -14,17 +14,17 @@ export interface LineProps {
   /** Undefined for a group. */
   readonly phase: ActionPhase | undefined;
   readonly kind: "task" | "trace" | "condition" | "group";
-  /** Undefined when nothing is below it. */
+  /** Undefined if it has no children. */
   readonly open: boolean | undefined;
   readonly below: PhaseCounts | undefined;
   readonly failures: number;
   readonly attempt: number;
   readonly cached: boolean;
-  /** In milliseconds; -1 when it has not begun. */
-  readonly took: number;
+  /** In milliseconds; -1 if it has not started. */
+  readonly duration: number;
   readonly selected: boolean;
   readonly current: boolean;
-  /** Only there since something below it is what is looked for. */
+  /** Whether it is shown only because a descendant matches. */
   readonly pale: boolean;
   readonly node: number;
   readonly onToggle: (node: number) => void;
@@ -36,8 +36,7 @@ const sum = (counts: PhaseCounts): number => [...counts.values()].reduce((a, b) 
 export const Line = memo(function Line(line: LineProps) {
   const { node, open, below, onToggle, onPick } = line;
   return (
-    // The tree takes the keys.
-    // eslint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus
+    // eslint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the tree handles the keys
     <div
       id={line.id}
       role="treeitem"
@@ -68,7 +67,7 @@ export const Line = memo(function Line(line: LineProps) {
       <span className={css["title"]}>{line.title}</span>
       {line.kind === "trace" && <Footprints size={13} aria-label="trace" className={css["sign"]} />}
       {line.kind === "condition" && <CirclePause size={13} aria-label="condition" className={css["sign"]} />}
-      {line.cached && <Zap size={13} aria-label="from the cache" className={css["sign"]} />}
+      {line.cached && <Zap size={13} aria-label="cached" className={css["sign"]} />}
       {line.attempt > 1 && <span className={css["note"]}>attempt {line.attempt}</span>}
       {below && open === false && (
         <span className={css["below"]}>
@@ -78,7 +77,7 @@ export const Line = memo(function Line(line: LineProps) {
         </span>
       )}
       {below && open && line.kind === "group" && <span className={css["note"]}>{count(sum(below))}</span>}
-      <span className={css["took"]}>{line.took >= 0 ? duration(line.took) : ""}</span>
+      <span className={css["duration"]}>{line.duration >= 0 ? duration(line.duration) : ""}</span>
     </div>
   );
 });

@@ -1,14 +1,14 @@
 import { none } from "../model/run-model";
 import type { Outline } from "./outline";
 
-/** Groups and actions with more below them than these are closed until somebody opens them. */
+/** Groups and actions with more members than these are initially collapsed. */
 const smallGroup = 20;
 const smallFamily = 200;
 
-/** What the reader opened and closed, by the keys of nodes. */
+/** What the user expanded and collapsed, by node key. */
 export type Choices = ReadonlyMap<string, boolean>;
 
-/** Says which nodes are open: as the reader chose, or by how much is below. A run that only has one level is open. */
+/** Whether a node is expanded: as the user chose, or by the number of its members. */
 export function openness(outline: Outline, choices: Choices, searching: boolean, revealed: ReadonlySet<number>): (node: number) => boolean {
   return (node) => {
     if (choices.size > 0) {

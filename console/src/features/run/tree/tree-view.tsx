@@ -12,8 +12,8 @@ import type { OpenLines } from "./use-lines";
 import css from "./tree.module.css";
 
 export const lineHeight = 30;
-/** How long the keys must rest before the line that they are on is shown beside the tree, in milliseconds. */
-const settle = 120;
+/** How long the cursor must stay on a line before it is selected, in milliseconds. */
+const selectDelay = 120;
 
 export interface TreeViewProps {
   readonly model: RunModel;
@@ -23,7 +23,7 @@ export interface TreeViewProps {
   readonly onSelect: (action: string) => void;
 }
 
-/** The actions of a run as a tree; only the lines in sight are drawn, and they stay in their place when others come. */
+/** The actions of a run as a tree. Only visible lines are rendered, and they keep their position when others are added. */
 export function TreeView({ model, view, found, selected, onSelect }: TreeViewProps) {
   const { outline, lines, isOpen, choose } = view;
   const scroller = useRef<HTMLDivElement>(null);
@@ -42,7 +42,7 @@ export function TreeView({ model, view, found, selected, onSelect }: TreeViewPro
     if (Math.abs(element.scrollTop - top) > 1) element.scrollTop = top;
   }, [lines]);
 
-  // What is selected from elsewhere comes into sight.
+  // Scroll to actions that are selected elsewhere.
   const reveal = useRef(virtual.scrollToIndex);
   const shownLines = useRef(lines);
   useEffect(() => {
@@ -75,7 +75,7 @@ export function TreeView({ model, view, found, selected, onSelect }: TreeViewPro
     virtual.scrollToIndex(lineOf(lines, node));
     clearTimeout(timer.current);
     const row = outline.row(node);
-    if (row !== none) timer.current = setTimeout(() => onSelect(model.name(row)), settle);
+    if (row !== none) timer.current = setTimeout(() => onSelect(model.name(row)), selectDelay);
   };
   const press = (event: KeyboardEvent) => {
     if (event.metaKey || event.ctrlKey || event.altKey) return;
@@ -138,7 +138,7 @@ export function TreeView({ model, view, found, selected, onSelect }: TreeViewPro
               failures={branch ? outline.failures(node) : 0}
               attempt={row === none ? 0 : model.attempt(row)}
               cached={row !== none && model.cached(row)}
-              took={row === none ? none : tookOf(model, row)}
+              duration={row === none ? none : durationOf(model, row)}
               selected={row !== none && model.name(row) === selected}
               current={node === current}
               pale={found !== undefined && (row === none || !found.matches(row))}
@@ -163,8 +163,8 @@ function kindOf(type: ActionType): "task" | "trace" | "condition" {
   }
 }
 
-/** How long an action ran, or has run; what has not begun takes nothing yet. */
-function tookOf(model: RunModel, row: number): number {
+/** The duration of an action so far; -1 if it has not started. */
+function durationOf(model: RunModel, row: number): number {
   const from = model.started(row) >= 0 ? model.started(row) : model.created(row);
   const ended = model.ended(row);
   if (ended >= 0) return Math.max(0, ended - from);

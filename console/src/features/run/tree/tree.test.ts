@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
-import { find, wantedOf } from "../find";
+import { find, filterOf } from "../find";
 import type { RunModel } from "../model/run-model";
 import { modelOf, type Made } from "../model/run-model.fixture";
 import { linesOf } from "./lines";
@@ -44,7 +44,7 @@ it("leaves out what is below closed nodes", () => {
 it("shows what is looked for with what leads there, and no empty groups", () => {
   const model = modelOf(actions);
   const outline = outlineOf(model);
-  const shownFor = (search: { q?: string; phases?: string }) => words(outline, () => true, find(model, wantedOf(search))?.shown);
+  const shownFor = (search: { q?: string; phases?: string }) => words(outline, () => true, find(model, filterOf(search))?.shown);
   expect(shownFor({ q: "DEEP" })).toEqual(["a0", "  [pairs]", "    p2", "      z"]);
   expect(shownFor({ q: "load" })).toEqual(["a0", "  x"]);
   expect(shownFor({ q: "pairs", phases: "failed" })).toEqual(["a0", "  [pairs]", "    p2"]);

@@ -13,7 +13,7 @@ export interface OpenLines {
   readonly choose: (nodes: Iterable<number>, open: boolean) => void;
 }
 
-/** The lines of a run's tree, anew with each version of the model. What is above the selected action is open. */
+/** The lines of a run's tree. The ancestors of the selected action are expanded. */
 export function useLines(model: RunModel, version: number, found: Found | undefined, selected: string): OpenLines {
   const outline = useMemo(() => new Outline(model), [model]);
   const [choices, setChoices] = useState<Choices>(new Map());
@@ -22,7 +22,7 @@ export function useLines(model: RunModel, version: number, found: Found | undefi
     const revealed = above(outline, outline.node(model.row(selected)));
     const isOpen = openness(outline, choices, found !== undefined, revealed);
     return { isOpen, lines: linesOf(outline, isOpen, found?.shown ?? everyRow) };
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- the model changes in place, and tells so by its version
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- the model changes in place; its version says when
   }, [outline, model, version, found, choices, selected]);
   const choose = useCallback(
     (nodes: Iterable<number>, open: boolean) =>
@@ -38,7 +38,7 @@ export function useLines(model: RunModel, version: number, found: Found | undefi
 
 const everyRow = (): boolean => true;
 
-/** All nodes that have something below them, but the root. */
+/** All nodes with children except the root. */
 export function* parentsIn(outline: Outline): Generator<number> {
   for (let node = 0; node < outline.size; node++) {
     if (outline.first(node) !== none && outline.parent(node) !== none) yield node;

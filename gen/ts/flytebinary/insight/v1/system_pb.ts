@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/insight/v1/system.proto.
  */
 export const file_flytebinary_insight_v1_system: GenFile = /*@__PURE__*/
-  fileDesc("CiNmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL3N5c3RlbS5wcm90bxIWZmx5dGViaW5hcnkuaW5zaWdodC52MSISChBHZXRTeXN0ZW1SZXF1ZXN0ItcCChFHZXRTeXN0ZW1SZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhIKCmdvX3ZlcnNpb24YAiABKAkSLgoKc3RhcnRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEaG9zdBgEIAEoCRI1Cgpjb21wb25lbnRzGAUgAygLMiEuZmx5dGViaW5hcnkuaW5zaWdodC52MS5Db21wb25lbnQSLwoHZmlndXJlcxgGIAMoCzIeLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuRmlndXJlEi4KBm1lbmRlZBgHIAMoCzIeLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTWVuZGVkEjEKCHNldHRpbmdzGAggAygLMh8uZmx5dGViaW5hcnkuaW5zaWdodC52MS5TZXR0aW5nEhQKDG1lbW9yeV9ieXRlcxgJIAEoBCJnCglDb21wb25lbnQSDAoEbmFtZRgBIAEoCRIPCgdoZWFsdGh5GAIgASgIEg8KB21lc3NhZ2UYAyABKAkSKgoHbGF0ZW5jeRgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiJXCgZGaWd1cmUSDQoFZ3JvdXAYASABKAkSDAoEbmFtZRgCIAEoCRINCgV2YWx1ZRgDIAEoARIMCgR1bml0GAQgASgJEhMKC2Rlc2NyaXB0aW9uGAUgASgJIiUKBk1lbmRlZBIMCgRraW5kGAEgASgJEg0KBXRvdGFsGAIgASgEIjkKB1NldHRpbmcSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJEhIKCmlzX2RlZmF1bHQYAyABKAgydgoNU3lzdGVtU2VydmljZRJlCglHZXRTeXN0ZW0SKC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdldFN5c3RlbVJlcXVlc3QaKS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdldFN5c3RlbVJlc3BvbnNlIgOQAgFCS1pJZ2l0aHViLmNvbS9mbHl0ZS1iaW5hcnkvZmx5dGUtYmluYXJ5L2dlbi9mbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxO2luc2lnaHR2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CiNmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL3N5c3RlbS5wcm90bxIWZmx5dGViaW5hcnkuaW5zaWdodC52MSISChBHZXRTeXN0ZW1SZXF1ZXN0ItgCChFHZXRTeXN0ZW1SZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhIKCmdvX3ZlcnNpb24YAiABKAkSLgoKc3RhcnRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEaG9zdBgEIAEoCRI1Cgpjb21wb25lbnRzGAUgAygLMiEuZmx5dGViaW5hcnkuaW5zaWdodC52MS5Db21wb25lbnQSLwoHZmlndXJlcxgGIAMoCzIeLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuRmlndXJlEi8KB3JlcGFpcnMYByADKAsyHi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlJlcGFpchIxCghzZXR0aW5ncxgIIAMoCzIfLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuU2V0dGluZxIUCgxtZW1vcnlfYnl0ZXMYCSABKAQiZwoJQ29tcG9uZW50EgwKBG5hbWUYASABKAkSDwoHaGVhbHRoeRgCIAEoCBIPCgdtZXNzYWdlGAMgASgJEioKB2xhdGVuY3kYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iVwoGRmlndXJlEg0KBWdyb3VwGAEgASgJEgwKBG5hbWUYAiABKAkSDQoFdmFsdWUYAyABKAESDAoEdW5pdBgEIAEoCRITCgtkZXNjcmlwdGlvbhgFIAEoCSIlCgZSZXBhaXISDAoEa2luZBgBIAEoCRINCgV0b3RhbBgCIAEoBCI5CgdTZXR0aW5nEgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCRISCgppc19kZWZhdWx0GAMgASgIMnYKDVN5c3RlbVNlcnZpY2USZQoJR2V0U3lzdGVtEiguZmx5dGViaW5hcnkuaW5zaWdodC52MS5HZXRTeXN0ZW1SZXF1ZXN0GikuZmx5dGViaW5hcnkuaW5zaWdodC52MS5HZXRTeXN0ZW1SZXNwb25zZSIDkAIBQktaSWdpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvaW5zaWdodC92MTtpbnNpZ2h0djFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * GetSystemRequest asks for everything.
@@ -78,11 +78,11 @@ export type GetSystemResponse = Message<"flytebinary.insight.v1.GetSystemRespons
   figures: Figure[];
 
   /**
-   * What the reconcilers had to mend since the start, by kind.
+   * The repairs of drift since the start, by kind.
    *
-   * @generated from field: repeated flytebinary.insight.v1.Mended mended = 7;
+   * @generated from field: repeated flytebinary.insight.v1.Repair repairs = 7;
    */
-  mended: Mended[];
+  repairs: Repair[];
 
   /**
    * The effective configuration, by key. Secrets are left out.
@@ -198,13 +198,13 @@ export const FigureSchema: GenMessage<Figure> = /*@__PURE__*/
   messageDesc(file_flytebinary_insight_v1_system, 3);
 
 /**
- * Mended is a kind of thing that had to be mended.
+ * Repair is a kind of drift with the number of its repairs.
  *
- * @generated from message flytebinary.insight.v1.Mended
+ * @generated from message flytebinary.insight.v1.Repair
  */
-export type Mended = Message<"flytebinary.insight.v1.Mended"> & {
+export type Repair = Message<"flytebinary.insight.v1.Repair"> & {
   /**
-   * The kind, as the metric flyte_mended_total labels it.
+   * The kind, as the metric flyte_drift_repaired_total labels it.
    *
    * @generated from field: string kind = 1;
    */
@@ -219,10 +219,10 @@ export type Mended = Message<"flytebinary.insight.v1.Mended"> & {
 };
 
 /**
- * Describes the message flytebinary.insight.v1.Mended.
- * Use `create(MendedSchema)` to create a new message.
+ * Describes the message flytebinary.insight.v1.Repair.
+ * Use `create(RepairSchema)` to create a new message.
  */
-export const MendedSchema: GenMessage<Mended> = /*@__PURE__*/
+export const RepairSchema: GenMessage<Repair> = /*@__PURE__*/
   messageDesc(file_flytebinary_insight_v1_system, 4);
 
 /**

@@ -1,0 +1,75 @@
+package taskactions
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/backoff"
+)
+
+// Config configures the owner of TaskActions.
+type Config struct {
+	// Namespace is where TaskActions are created. {{project}} and {{domain}} are replaced by those of the run, so that
+	// "{{project}}-{{domain}}" gives each its own. Names that would be too long or the same end with a hash.
+	Namespace string `mapstructure:"namespace"`
+	// CreateNamespaces creates namespaces that do not exist. Without it, or without the right to, actions whose namespace
+	// does not exist fail with an error that says so. Default true.
+	CreateNamespaces bool `mapstructure:"createNamespaces"`
+	// Workers is how many objects are created or deleted at once. Default 16.
+	Workers int `mapstructure:"workers"`
+	// Resync is how often all live actions are compared with all objects. Default 5 m.
+	Resync time.Duration `mapstructure:"resync"`
+	// MaxSilence is how long the runs service may send nothing, not even a heartbeat, before the stream is opened again.
+	// Default 1 m.
+	MaxSilence time.Duration `mapstructure:"maxSilence"`
+	// RecreateDelay is the pause before an object that was deleted from outside is created again: most belong to actions
+	// that have just ended. Default 2 s.
+	RecreateDelay time.Duration `mapstructure:"recreateDelay"`
+	// MaxPending is how many assignments are held in memory until their objects are created. Default 2000.
+	MaxPending int `mapstructure:"maxPending"`
+	// CallTimeout bounds each call to the API server and to the runs service. Default 30 s.
+	CallTimeout time.Duration `mapstructure:"callTimeout"`
+	// Backoff is the pause after a failure with one object. Default 50 ms, at most 30 s.
+	Backoff backoff.Config `mapstructure:"backoff"`
+}
+
+// DefaultConfig suits one cluster.
+func DefaultConfig() Config {
+	return Config{
+		Namespace: "flyte",
+
+		CreateNamespaces: true,
+		Workers:          16,
+		Resync:           5 * time.Minute,
+		MaxSilence:       time.Minute,
+		RecreateDelay:    2 * time.Second,
+		MaxPending:       2000,
+		CallTimeout:      30 * time.Second,
+		Backoff:          backoff.Config{First: 50 * time.Millisecond, Max: 30 * time.Second},
+	}
+}
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	switch {
+	case c.Workers <= 0:
+		return fmt.Errorf("workers: must be positive, got %d", c.Workers)
+	case c.Resync <= 0:
+		return fmt.Errorf("resync: must be positive, got %s", c.Resync)
+	case c.MaxSilence <= 0:
+		return fmt.Errorf("maxSilence: must be positive, got %s", c.MaxSilence)
+	case c.RecreateDelay < 0:
+		return fmt.Errorf("recreateDelay: must not be negative, got %s", c.RecreateDelay)
+	case c.MaxPending <= 0:
+		return fmt.Errorf("maxPending: must be positive, got %d", c.MaxPending)
+	case c.CallTimeout <= 0:
+		return fmt.Errorf("callTimeout: must be positive, got %s", c.CallTimeout)
+	}
+	if err := c.Backoff.Validate(); err != nil {
+		return fmt.Errorf("backoff.%w", err)
+	}
+	if _, err := parseTemplate(c.Namespace); err != nil {
+		return fmt.Errorf("namespace: %w", err)
+	}
+	return nil
+}

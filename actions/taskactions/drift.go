@@ -1,0 +1,33 @@
+package taskactions
+
+import (
+	"context"
+
+	"github.com/rs/zerolog"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Kinds of drift between live actions and TaskActions.
+const (
+	// driftMissing: a live action had no TaskAction.
+	driftMissing = "task_action_missing"
+	// driftDeleted: the TaskAction of a live action was deleted from outside.
+	driftDeleted = "task_action_deleted"
+	// driftFinished: an action had ended, and its TaskAction still existed.
+	driftFinished = "task_action_finished"
+	// driftUnknown: a TaskAction of ours belonged to no action.
+	driftUnknown = "task_action_unknown"
+	// driftUnmarked: a TaskAction of ours was from before there were labels of installations.
+	driftUnmarked = "task_action_unmarked"
+)
+
+// repaired counts and logs one repair.
+func (s *session) repaired(ctx context.Context, kind string, uid int64, object *metav1.PartialObjectMetadata) {
+	s.metrics.repairs.Count(ctx, kind)
+	level := zerolog.WarnLevel
+	if kind == driftMissing { // admitted while no replica led
+		level = zerolog.InfoLevel
+	}
+	s.logger.WithLevel(level).Str("kind", kind).Int64("uid", uid).Str("namespace", object.Namespace).
+		Str("taskAction", object.Name).Stringer("action", labelledAction(object)).Msg("drift repaired")
+}

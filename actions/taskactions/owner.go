@@ -1,0 +1,164 @@
+package taskactions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"connectrpc.com/connect"
+	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+)
+
+// Engine is the part of EngineService that assigns actions.
+type Engine interface {
+	WatchAssignments(ctx context.Context, r *enginev1.WatchAssignmentsRequest) (*connect.ServerStreamForClient[enginev1.WatchAssignmentsResponse], error)
+	GetAssignments(ctx context.Context, r *enginev1.GetAssignmentsRequest) (*enginev1.GetAssignmentsResponse, error)
+	// GetActionStorage is used to check whether an action exists.
+	GetActionStorage(ctx context.Context, r *enginev1.GetActionStorageRequest) (*enginev1.GetActionStorageResponse, error)
+}
+
+// Executor is the part of the executor that works on the same objects, in the same process.
+type Executor interface {
+	// Retains reports whether the object of a finished action is still required: the logs of its last attempt are
+	// being sealed, or the executor has not processed it yet.
+	Retains(object types.NamespacedName, uid types.UID) bool
+	// NotifyFinished sets the function that the executor calls when it is done with an object. It is called before
+	// anything starts.
+	NotifyFinished(finished func(*v1.TaskAction))
+}
+
+// Leader decides on which replica the objects are owned.
+type Leader interface {
+	// While calls work in each term of this replica and returns when ctx ends.
+	While(ctx context.Context, work func(ctx context.Context))
+}
+
+// Events records the end of actions that cannot become objects.
+type Events interface {
+	Record(ctx context.Context, transitions []*enginev1.Transition) ([]enginev1.TransitionOutcome, error)
+}
+
+// Deps are the dependencies of the owner.
+type Deps struct {
+	// Kubernetes reaches the API server. Its limits of requests are kept as they are.
+	Kubernetes *rest.Config
+	Engine     Engine
+	Events     Events
+	// Executor works on the objects; nil means that an object is deleted as soon as its action is not live.
+	Executor Executor
+	// Leader elects one replica; nil means that this one always leads.
+	Leader Leader
+	// Installation is the id of this installation; objects of others in the same cluster are left alone. Empty means
+	// that all objects in the cluster are ours.
+	Installation string
+	// Cluster is the id of the cluster; empty means the default one.
+	Cluster string
+	// Clock times pauses and the comparison; nil means the system's.
+	Clock  clock.Clock
+	Logger zerolog.Logger
+	// Meter gets the metrics; nil means none.
+	Meter metric.MeterProvider
+}
+
+// Owner creates and deletes TaskActions.
+type Owner struct {
+	background   lifecycle.Background
+	config       Config
+	namespace    template
+	installation string // its id
+	clusterID    string
+	engine       Engine
+	events       Events
+	cluster      *cluster
+	objects      *objects
+	executor     Executor // nil for none
+	leader       Leader   // nil leads always
+	clock        clock.Clock
+	logger       zerolog.Logger
+	metrics      *metrics
+
+	current atomic.Pointer[session] // nil while another replica leads
+}
+
+var _ lifecycle.Part = (*Owner)(nil)
+
+// New returns the owner; it makes no calls before Start.
+func New(config Config, deps Deps) (*Owner, error) {
+	if err := config.Validate(); err != nil {
+		return nil, fmt.Errorf("task actions: %w", err)
+	}
+	if deps.Kubernetes == nil || deps.Engine == nil || deps.Events == nil {
+		return nil, errors.New("task actions: Kubernetes, Engine and Events are required")
+	}
+	if deps.Clock == nil {
+		deps.Clock = clock.System{}
+	}
+	namespace, err := parseTemplate(config.Namespace)
+	if err != nil {
+		return nil, fmt.Errorf("task actions: namespace: %w", err)
+	}
+	o := &Owner{
+		config: config, namespace: namespace, installation: deps.Installation, clusterID: deps.Cluster, engine: deps.Engine, events: deps.Events, clock: deps.Clock,
+		executor: deps.Executor, leader: deps.Leader, logger: deps.Logger,
+	}
+	if o.cluster, err = newCluster(deps.Kubernetes, deps.Installation, config.CreateNamespaces); err != nil {
+		return nil, fmt.Errorf("task actions: %w", err)
+	}
+	if o.objects, err = newObjects(deps.Kubernetes, namespace, deps.Installation); err != nil {
+		return nil, fmt.Errorf("task actions: %w", err)
+	}
+	if o.metrics, err = newMetrics(deps.Meter); err != nil {
+		return nil, fmt.Errorf("task actions: %w", err)
+	}
+	if o.executor != nil {
+		o.executor.NotifyFinished(o.finished)
+	}
+	return o, nil
+}
+
+// Start implements lifecycle.Part. It does not wait for the API server or the runs service: both may be away.
+func (o *Owner) Start(ctx context.Context) error {
+	return o.background.Run(ctx, func(ctx context.Context) {
+		if o.leader == nil {
+			o.lead(ctx)
+			return
+		}
+		o.leader.While(ctx, o.lead)
+	})
+}
+
+// Stop implements lifecycle.Part.
+func (o *Owner) Stop(ctx context.Context) error { return o.background.Stop(ctx) }
+
+// lead is one term of this replica.
+func (o *Owner) lead(ctx context.Context) {
+	s := newSession(o)
+	o.current.Store(s)
+	defer o.current.Store(nil)
+	s.run(ctx)
+}
+
+// finished records that the executor is done with an object: the end of the action is committed, and the logs of its
+// last attempt are sealed. The object is then deleted. If the process dies first, the next leader finds the object
+// when it compares objects with live actions.
+func (o *Owner) finished(task *v1.TaskAction) {
+	if s := o.current.Load(); s != nil {
+		s.done.Store(task.Spec.UID, task.UID)
+		s.queue.Add(task.Spec.UID)
+	}
+}
+
+// retains reports whether the executor still needs an object.
+func (o *Owner) retains(object *metav1.PartialObjectMetadata) bool {
+	return o.executor != nil && o.executor.Retains(types.NamespacedName{Namespace: object.Namespace, Name: object.Name}, object.UID)
+}

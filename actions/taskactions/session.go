@@ -1,0 +1,150 @@
+package taskactions
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+
+	"github.com/rs/zerolog"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// session is one term of this replica. It begins without any knowledge, so that it acts on nothing that was true in an
+// earlier term only.
+type session struct {
+	*Owner
+	desired *desired
+	queue   workqueue.TypedRateLimitingInterface[int64]
+	indexer cache.Indexer
+	extra   sync.Map // ids of actions that were found not live although they had an object
+	lost    sync.Map // ids of live actions whose object was deleted from outside
+
+	done    sync.Map // by id of action: the object with which the executor is done
+	deleted sync.Map // UIDs of objects that were deleted and are still in the cache
+}
+
+func newSession(o *Owner) *session {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[int64](o.config.Backoff.First, o.config.Backoff.Max)
+	return &session{
+		Owner:   o,
+		desired: newDesired(o.config.MaxPending),
+		queue:   workqueue.NewTypedRateLimitingQueue(limiter),
+	}
+}
+
+// run works until ctx ends.
+func (s *session) run(ctx context.Context) {
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	defer s.queue.ShutDown()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	informer, err := s.objects.informer()
+	if err != nil {
+		s.logger.Error().Err(err).Msg("cannot watch TaskActions")
+		<-ctx.Done()
+		return
+	}
+	s.indexer = informer.GetIndexer()
+	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: s.appeared, DeleteFunc: s.vanished})
+	if err != nil {
+		s.logger.Error().Err(err).Msg("cannot watch TaskActions")
+		<-ctx.Done()
+		return
+	}
+	parts.Go(func() { informer.RunWithContext(ctx) })
+	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+		return
+	}
+	for range s.config.Workers {
+		parts.Go(func() { s.work(ctx) })
+	}
+	s.subscribe(ctx)
+}
+
+// appeared queues objects whose action is not live. Those of live actions are as they should be.
+func (s *session) appeared(object any) {
+	if uid, ok := uidOf(object); ok {
+		if live, known := s.desired.isLive(uid); known && !live {
+			s.queue.Add(uid)
+		}
+	}
+}
+
+// vanished looks again, a little later, at live actions whose object is gone. Most have just ended.
+func (s *session) vanished(object any) {
+	if uid, ok := uidOf(object); ok {
+		s.forget(object)
+		if live, _ := s.desired.isLive(uid); live {
+			s.lost.Store(uid, nil)
+			s.queue.AddAfter(uid, s.config.RecreateDelay)
+		}
+	}
+}
+
+// existing are the objects of an action: none or one, but for accidents.
+func (s *session) existing(uid int64) []*metav1.PartialObjectMetadata {
+	found, err := s.indexer.ByIndex(uidIndex, strconv.FormatInt(uid, 10))
+	if err != nil {
+		return nil // only an unknown index is an error
+	}
+	objects := make([]*metav1.PartialObjectMetadata, 0, len(found))
+	for _, object := range found {
+		if o, ok := object.(*metav1.PartialObjectMetadata); ok {
+			objects = append(objects, o)
+		}
+	}
+	return objects
+}
+
+// forget drops the state of an object that is gone.
+func (s *session) forget(object any) {
+	if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = tombstone.Obj
+	}
+	if gone, ok := object.(*metav1.PartialObjectMetadata); ok {
+		s.deleted.Delete(gone.UID)
+		if uid, ok := uidOf(gone); ok {
+			s.done.CompareAndDelete(uid, gone.UID)
+		}
+	}
+}
+
+// work takes actions from the queue and reconciles their objects.
+func (s *session) work(ctx context.Context) {
+	for {
+		uid, shutdown := s.queue.Get()
+		if shutdown {
+			return
+		}
+		s.settle(ctx, uid, s.sync(ctx, uid))
+		s.queue.Done(uid)
+	}
+}
+
+// settle decides when an action is looked at again.
+func (s *session) settle(ctx context.Context, uid int64, err error) {
+	var later *laterError
+	switch {
+	case err == nil:
+		s.queue.Forget(uid)
+	case ctx.Err() != nil:
+	case errors.Is(err, errRetained):
+		s.queue.AddRateLimited(uid) // Finished comes first, as a rule.
+	case errors.As(err, &later):
+		s.metrics.failures.Add(ctx, 1)
+		s.queue.AddAfter(uid, later.delay)
+	default:
+		s.metrics.failures.Add(ctx, 1)
+		level := zerolog.WarnLevel
+		if s.queue.NumRequeues(uid) > 0 {
+			level = zerolog.DebugLevel
+		}
+		s.logger.WithLevel(level).Err(err).Int64("uid", uid).Msg("cannot reconcile the TaskAction; retrying")
+		s.queue.AddRateLimited(uid)
+	}
+}

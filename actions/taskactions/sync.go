@@ -1,0 +1,183 @@
+package taskactions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/internal/failpoint"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// laterError is a failure for which the API server requested a pause.
+type laterError struct {
+	delay time.Duration
+	err   error
+}
+
+func (e *laterError) Error() string { return e.err.Error() }
+func (e *laterError) Unwrap() error { return e.err }
+
+// errRetained says that an object has to stay until the executor is done with it.
+var errRetained = errors.New("the executor still needs the TaskAction")
+
+// sync reconciles the object of one action with the desired state.
+func (s *session) sync(ctx context.Context, uid int64) error {
+	ctx, cancel := context.WithTimeout(ctx, s.config.CallTimeout)
+	defer cancel()
+	live, known := s.desired.isLive(uid)
+	objects := s.existing(uid)
+	if live && slices.ContainsFunc(objects, func(o *metav1.PartialObjectMetadata) bool { return s.isFinished(uid, o) }) {
+		live = false // The end is committed, and the stream is about to say so.
+	}
+	switch {
+	case !known:
+		return nil // the next snapshot decides
+	case live && len(objects) == 0:
+		return s.create(ctx, uid)
+	case live:
+		s.extra.Delete(uid)
+		s.lost.Delete(uid)
+		s.desired.made(uid)
+		return nil
+	}
+	s.lost.Delete(uid)
+	if len(objects) == 0 {
+		s.done.Delete(uid)
+	}
+	for _, object := range objects {
+		if _, done := s.deleted.Load(object.UID); done || !object.DeletionTimestamp.IsZero() {
+			continue
+		}
+		if err := s.remove(ctx, uid, object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove deletes an object whose action is not live, once the executor is done with it.
+func (s *session) remove(ctx context.Context, uid int64, object *metav1.PartialObjectMetadata) error {
+	if !s.isFinished(uid, object) && s.retains(object) {
+		return errRetained
+	}
+	_, found := s.extra.Load(uid)
+	kind := driftFinished
+	if found {
+		var err error
+		if kind, err = s.kindOf(ctx, object); err != nil {
+			return err
+		}
+	}
+	failpoint.Here("taskactions.before-delete")
+	if err := s.cluster.remove(ctx, object); err != nil {
+		return throttled(fmt.Errorf("delete TaskAction %s/%s: %w", object.Namespace, object.Name, err))
+	}
+	failpoint.Here("taskactions.after-delete")
+	s.deleted.Store(object.UID, nil)
+	s.metrics.deleted.Add(ctx, 1)
+	s.extra.Delete(uid)
+	if found {
+		s.repaired(ctx, kind, uid, object)
+	}
+	return nil
+}
+
+// isFinished reports whether the executor is done with the object.
+func (s *session) isFinished(uid int64, object *metav1.PartialObjectMetadata) bool {
+	done, ok := s.done.Load(uid)
+	return ok && done == object.UID
+}
+
+// kindOf distinguishes an object whose action ended from one whose action does not exist.
+func (s *session) kindOf(ctx context.Context, object *metav1.PartialObjectMetadata) (string, error) {
+	known, err := s.isKnown(ctx, labelledAction(object))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("look for the action of %s/%s: %w", object.Namespace, object.Name, err)
+	case known:
+		return driftFinished, nil
+	default:
+		return driftUnknown, nil
+	}
+}
+
+// isKnown reports whether the runs service has an action of this name.
+func (s *session) isKnown(ctx context.Context, id ident.Action) (bool, error) {
+	_, err := s.engine.GetActionStorage(ctx, &enginev1.GetActionStorageRequest{ActionId: id.Proto()})
+	if err == nil {
+		return true, nil
+	}
+	if kind := rpc.KindOf(err); kind == rpc.KindNotFound || kind == rpc.KindInvalidArgument {
+		return false, nil
+	}
+	return false, err
+}
+
+func (s *session) create(ctx context.Context, uid int64) error {
+	assignment, err := s.assignment(ctx, uid)
+	if err != nil || assignment == nil {
+		return err
+	}
+	run := ident.RunOf(assignment.GetRef().GetId().GetRun())
+	namespace, err := s.namespace.namespace(run)
+	if err != nil {
+		return s.reject(ctx, assignment, "BadNamespace", err)
+	}
+	failpoint.Here("taskactions.before-create")
+	object := FromAssignment(assignment, namespace)
+	if s.installation != "" {
+		object.Labels[v1.LabelInstallation] = s.installation
+	}
+	created, err := s.cluster.create(ctx, object, s.namespace.labels(run))
+	failpoint.Here("taskactions.after-create")
+	if code := refusal(err); code != "" {
+		return s.reject(ctx, assignment, code, err)
+	}
+	if err != nil {
+		return throttled(fmt.Errorf("create TaskAction of %s/%s: %w", run, assignment.GetRef().GetId().GetName(), err))
+	}
+	wasMissing := s.desired.made(uid)
+	if created {
+		s.metrics.created.Add(ctx, 1)
+		made := &metav1.PartialObjectMetadata{ObjectMeta: object.ObjectMeta}
+		if _, wasLost := s.lost.LoadAndDelete(uid); wasLost {
+			s.repaired(ctx, driftDeleted, uid, made)
+		} else if wasMissing {
+			s.repaired(ctx, driftMissing, uid, made)
+		}
+	}
+	return nil
+}
+
+// assignment returns the assignment of a live action; nil when the action is no longer live.
+func (s *session) assignment(ctx context.Context, uid int64) (*enginev1.Assignment, error) {
+	if a := s.desired.assignment(uid); a != nil {
+		return a, nil
+	}
+	response, err := s.engine.GetAssignments(ctx, &enginev1.GetAssignmentsRequest{Uids: []int64{uid}})
+	if err != nil {
+		return nil, fmt.Errorf("get assignment: %w", err)
+	}
+	if len(response.GetAssignments()) == 0 {
+		s.desired.release(uid)
+		return nil, nil //nolint:nilnil // it is not wanted any more
+	}
+	return response.GetAssignments()[0], nil
+}
+
+// throttled keeps the pause that the API server requested.
+func throttled(err error) error {
+	if seconds, ok := apierrors.SuggestsClientDelay(err); ok && seconds > 0 {
+		return &laterError{delay: time.Duration(seconds) * time.Second, err: err}
+	}
+	return err
+}

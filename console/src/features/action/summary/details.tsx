@@ -1,0 +1,107 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { RelationType } from "@gen/flyteidl2/common/run_pb.js";
+import { RunSource, type ActionAttempt, type ActionDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { Facts } from "@/design/facts";
+import { dateOf } from "@/design/format";
+import { isLive } from "@/design/phases";
+import { Span, When } from "@/design/time";
+import type { ActionName } from "../use-action";
+import { ActionLink, RunLink } from "./action-link";
+import { whoIs } from "./people";
+import css from "./summary.module.css";
+
+const sources: Record<RunSource, string> = {
+  [RunSource.UNSPECIFIED]: "",
+  [RunSource.WEB]: "console",
+  [RunSource.CLI]: "CLI or SDK",
+  [RunSource.SCHEDULE_TRIGGER]: "schedule",
+  [RunSource.TRACKED]: "tracked run",
+  [RunSource.ARTIFACT_TRIGGER]: "artifact trigger",
+};
+
+const relations: Record<RelationType, string> = {
+  [RelationType.UNSPECIFIED]: "Related to",
+  [RelationType.RERUN]: "Rerun of",
+  [RelationType.RECOVER]: "Recovery of",
+  [RelationType.SPAWN]: "Started by run",
+  [RelationType.TRIGGERED]: "Triggered by",
+  [RelationType.ON_ARTIFACT]: "Triggered by an artifact of",
+};
+
+interface DetailsProps {
+  readonly action: ActionName;
+  readonly details: ActionDetails;
+  readonly attempt: ActionAttempt | undefined;
+  readonly onSelect: (action: string) => void;
+}
+
+/** Task, origin, times and relations of an action. */
+export function Details({ action, details, attempt, onSelect }: DetailsProps) {
+  const { metadata, status } = details;
+  const relation = metadata?.relation;
+  const cached = attempt?.cacheMetadata?.sourceActionAttempt?.actionId;
+  const live = isLive(status?.phase ?? ActionPhase.UNSPECIFIED);
+  return (
+    <section className={css["section"]}>
+      <h3>Details</h3>
+      <Facts
+        facts={[
+          ["Task", taskOf(details)],
+          ["Environment", metadata?.environmentName],
+          ["Group", metadata?.group],
+          [
+            "Parent",
+            metadata?.parent && <ActionLink id={{ $typeName: "flyteidl2.common.ActionIdentifier", name: metadata.parent }} here={action} onSelect={onSelect} />,
+          ],
+          ["Recovered from", metadata?.recoveredFrom && <ActionLink id={metadata.recoveredFrom} here={action} onSelect={onSelect} />],
+          ["Outputs from", cached && <ActionLink id={cached} here={action} onSelect={onSelect} />],
+          [relation ? relations[relation.relationType] : "", relation?.relatedTo && <RunLink run={relation.relatedTo} />],
+          ["Trigger", metadata?.triggerName],
+          ["Started by", [whoIs(metadata?.executedBy), sources[metadata?.source ?? RunSource.UNSPECIFIED]].filter(Boolean).join(", via ")],
+          ["Created", <When key="created" at={dateOf(status?.startTime)} />],
+          ["Ended", status?.endTime && !live && <When at={dateOf(status.endTime)} />],
+          ["Duration", status?.startTime && <Span from={dateOf(status.startTime)} to={live ? undefined : dateOf(status.endTime)} />],
+          ["Cluster", attempt?.cluster],
+          ["Links", linksOf(attempt)],
+        ]}
+      />
+    </section>
+  );
+}
+
+function taskOf({ metadata }: ActionDetails): ReactNode {
+  const spec = metadata?.spec;
+  if (spec?.case !== "task") return undefined;
+  const { id, taskType } = spec.value;
+  if (!id?.name) return taskType;
+  const place = { project: id.project, domain: id.domain, task: id.name };
+  if (!id.project || !id.version) return id.name;
+  return (
+    <>
+      <Link to="/domain/$domain/project/$project/tasks/$task" params={place}>
+        {id.name}
+      </Link>
+      <span className={css["muted"]}>, version </span>
+      <Link to="/domain/$domain/project/$project/tasks/$task/$version" params={{ ...place, version: id.version }}>
+        {id.version}
+      </Link>
+    </>
+  );
+}
+
+/** Links of plugins, such as dashboards. Only http and https URLs become links. */
+function linksOf(attempt: ActionAttempt | undefined): ReactNode {
+  const links = attempt?.logInfo.filter((link) => /^https?:\/\//i.test(link.uri)) ?? [];
+  if (links.length === 0) return undefined;
+  return (
+    <span className={css["links"]}>
+      {links.map((link) => (
+        <a key={`${link.name} ${link.uri}`} href={link.uri} target="_blank" rel="noreferrer">
+          {link.name || link.uri}
+        </a>
+      ))}
+    </span>
+  );
+}

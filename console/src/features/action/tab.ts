@@ -1,0 +1,22 @@
+import type { ActionDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import type { ActionName } from "./use-action";
+
+export type PanelTab = "summary" | "io" | "logs" | "code" | "report" | "pod";
+
+/** A change of the panel, as it is written to the address; undefined removes a key. */
+export interface PanelChange {
+  readonly tab?: PanelTab | undefined;
+  readonly attempt?: number | undefined;
+  readonly line?: number | undefined;
+  readonly file?: string | undefined;
+}
+
+/** What every tab of the panel gets. */
+export interface TabProps {
+  readonly action: ActionName;
+  readonly details: ActionDetails;
+  /** The attempt that is shown; 0 when there is none yet. */
+  readonly attempt: number;
+  readonly onChange: (next: PanelChange) => void;
+  readonly onSelect: (action: string) => void;
+}

@@ -1,0 +1,30 @@
+package plugin
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+)
+
+// Attempt is one attempt to run an action. Plugins must not change it.
+type Attempt struct {
+	// Task is the TaskAction, from the cache.
+	Task *v1.TaskAction
+	// Template is the decoded task template of Task.
+	Template *core.TaskTemplate
+	// Number of the attempt, from 1.
+	Number int32
+	// Dir is the attempt's directory in the object store, without a trailing slash.
+	Dir string
+	// PreviousDir is the directory of the previous attempt; empty for the first.
+	PreviousDir string
+	// SystemFailures is how many attempts of the action were lost by no fault of the task.
+	SystemFailures int32
+	// Known is the uid of the attempt's main object, if it is known to have existed. Such an object is never created
+	// again: if it is gone, the attempt is lost.
+	Known types.UID
+	// MayLaunch permits the plugin to create the attempt. Without it a plugin that finds nothing returns the unspecified
+	// phase.
+	MayLaunch bool
+}

@@ -1,0 +1,52 @@
+package plugin
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/flyte-binary/flyte-binary/executor/failure"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+)
+
+// State is what a plugin knows about an attempt.
+type State struct {
+	// Phase is QUEUED, WAITING_FOR_RESOURCES, INITIALIZING or RUNNING while the attempt lives; SUCCEEDED when its process
+	// ended without an error, whatever it wrote: the reconciler reads error document and outputs; FAILED with a Failure.
+	Phase common.ActionPhase
+	// Failure is why the phase is FAILED.
+	Failure *failure.Failure
+	// Settled says that Failure is final: an error document in the attempt's directory is not from the process that
+	// ended.
+	Settled bool
+	// Message says in one line what the attempt waits for; may be empty.
+	Message string
+	// Reason is the cluster's keyword for Message.
+	Reason string
+	// Object is the uid of the attempt's main object; empty until it exists.
+	Object types.UID
+	// StartedAt is when the process started, in whole seconds as the cluster reports it; zero if it did not start.
+	StartedAt time.Time
+	// EndedAt is when the process ended, likewise.
+	EndedAt time.Time
+	// LogContext says which pods and containers have logs; may be nil.
+	LogContext *core.LogContext
+	// LogLinks are links to logs elsewhere.
+	LogLinks []*core.TaskLog
+	// Stopping says that something stops the attempt, such as the deletion of its pod: its logs can be read only a
+	// little longer.
+	Stopping bool
+	// Recheck asks for another call after this time even if nothing changes; 0 asks for none.
+	Recheck time.Duration
+}
+
+// Lost returns the state of a lost attempt.
+func Lost(why *failure.Failure) State {
+	return State{Phase: common.ActionPhase_ACTION_PHASE_FAILED, Failure: why}
+}
+
+// Fail turns the state into that of a lost attempt and keeps the rest, such as its times.
+func (s *State) Fail(why *failure.Failure) {
+	s.Phase, s.Failure = common.ActionPhase_ACTION_PHASE_FAILED, why
+}

@@ -1,0 +1,157 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/executor/plugins/job"
+	"github.com/flyte-binary/flyte-binary/executor/plugins/pod"
+	"github.com/flyte-binary/flyte-binary/executor/podspec"
+)
+
+// available describes every plugin of this program. A new plugin is added here.
+func available(pods podspec.Config) []plugin.Definition {
+	return []plugin.Definition{pod.Definition(pods), job.Definition(pods)}
+}
+
+// Plugins says which plugins run attempts, and of which tasks.
+type Plugins struct {
+	// Enabled are the plugins of this executor: pod, job. Each needs rights on its kinds of objects. Default pod.
+	Enabled []string `mapstructure:"enabled"`
+	// Default is the plugin of all task types that TaskTypes does not list. Default pod.
+	Default string `mapstructure:"default"`
+	// TaskTypes are plugins of single task types, as a list of TYPE=PLUGIN. A task that names a plugin in its own
+	// configuration gets that one.
+	TaskTypes []string `mapstructure:"taskTypes"`
+}
+
+// DefaultPlugins runs every task as a pod.
+func DefaultPlugins() Plugins { return Plugins{Enabled: []string{pod.Name}, Default: pod.Name} }
+
+// Validate names the first field that is wrong.
+func (c Plugins) Validate() error {
+	var known []string
+	for _, definition := range available(podspec.Config{}) {
+		known = append(known, definition.Name)
+	}
+	for i, name := range c.Enabled {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("enabled: there is no plugin %q; want %s", name, strings.Join(known, " or "))
+		}
+		if slices.Contains(c.Enabled[:i], name) {
+			return fmt.Errorf("enabled: %q is listed twice", name)
+		}
+	}
+	if !slices.Contains(c.Enabled, c.Default) {
+		return fmt.Errorf("default: plugin %q is not enabled", c.Default)
+	}
+	seen := map[string]bool{}
+	for _, pair := range c.TaskTypes {
+		taskType, name, found := strings.Cut(pair, "=")
+		switch {
+		case !found || taskType == "":
+			return fmt.Errorf("taskTypes: %q is not TYPE=PLUGIN", pair)
+		case !slices.Contains(c.Enabled, name):
+			return fmt.Errorf("taskTypes: plugin %q of task type %q is not enabled", name, taskType)
+		case seen[taskType]:
+			return fmt.Errorf("taskTypes: task type %q is listed twice", taskType)
+		}
+		seen[taskType] = true
+	}
+	return nil
+}
+
+// definitions returns the enabled plugins, in the order of the configuration.
+func (c Plugins) definitions(pods podspec.Config) []plugin.Definition {
+	var result []plugin.Definition
+	for _, name := range c.Enabled {
+		for _, definition := range available(pods) {
+			if definition.Name == name {
+				result = append(result, definition)
+			}
+		}
+	}
+	return result
+}
+
+// registry creates the plugins.
+func (c Plugins) registry(definitions []plugin.Definition, deps plugin.Deps) (*plugin.Registry, error) {
+	routes := plugin.Routes{Default: c.Default, TaskTypes: map[string]string{}}
+	for _, pair := range c.TaskTypes {
+		taskType, name, _ := strings.Cut(pair, "=")
+		routes.TaskTypes[taskType] = name
+	}
+	var plugins []plugin.Plugin
+	for _, definition := range definitions {
+		created, err := definition.New(deps)
+		if err != nil {
+			return nil, fmt.Errorf("plugin %s: %w", definition.Name, err)
+		}
+		plugins = append(plugins, created)
+	}
+	return plugin.NewRegistry(routes, plugins...)
+}
+
+// newScheme knows the built-in types, TaskActions and the types of plugins.
+func newScheme(definitions []plugin.Definition) (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	if err := v1.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	for _, definition := range definitions {
+		if definition.AddToScheme == nil {
+			continue
+		}
+		if err := definition.AddToScheme(scheme); err != nil {
+			return nil, fmt.Errorf("plugin %s: %w", definition.Name, err)
+		}
+	}
+	return scheme, nil
+}
+
+// informersOf returns the informers of plugins. A type has one informer, so two plugins cannot strip it differently.
+func informersOf(definitions []plugin.Definition, scheme *runtime.Scheme) ([]plugin.Informer, error) {
+	owners := map[schema.GroupVersionKind]string{
+		v1.GroupVersion.WithKind(v1.Kind): "the executor", corev1.SchemeGroupVersion.WithKind("Pod"): "the executor",
+	}
+	var result []plugin.Informer
+	for _, definition := range definitions {
+		for _, informer := range definition.Informers {
+			kind, err := apiutil.GVKForObject(informer.Object, scheme)
+			if err != nil {
+				return nil, fmt.Errorf("plugin %s: informer: %w", definition.Name, err)
+			}
+			if owner, taken := owners[kind]; taken {
+				return nil, fmt.Errorf("plugin %s: %s already has the informer of %s", definition.Name, owner, kind.Kind)
+			}
+			owners[kind] = "plugin " + definition.Name
+			result = append(result, informer)
+		}
+	}
+	return result, nil
+}
+
+func addIndexes(ctx context.Context, indexer client.FieldIndexer, definitions []plugin.Definition) error {
+	for _, definition := range definitions {
+		for _, index := range definition.Indexes {
+			if err := indexer.IndexField(ctx, index.Object, index.Field, index.Values); err != nil {
+				return fmt.Errorf("plugin %s: index %s: %w", definition.Name, index.Field, err)
+			}
+		}
+	}
+	return nil
+}

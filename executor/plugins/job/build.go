@@ -1,0 +1,59 @@
+package job
+
+import (
+	"context"
+	"maps"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
+)
+
+// build puts the attempt's template into a Job that creates one pod and never another one while it lives or after it failed.
+func (p *Plugin) build(ctx context.Context, attempt *plugin.Attempt) (*batchv1.Job, error) {
+	template, err := p.specs.Build(ctx, attempt)
+	if err != nil {
+		return nil, err
+	}
+	key := p.Key(attempt)
+	job := &batchv1.Job{
+		TypeMeta: metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:       key.Namespace,
+			Name:            key.Name,
+			Labels:          maps.Clone(template.Labels),
+			Annotations:     maps.Clone(template.Annotations),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(attempt.Task, v1.GroupVersion.WithKind(v1.Kind))},
+		},
+	}
+	template.Labels[labelTaskAction] = attempt.Task.Name
+	one, none, onlyFailed := int32(1), int32(0), batchv1.Failed
+	job.Spec = batchv1.JobSpec{
+		Parallelism:  &one,
+		Completions:  &one,
+		BackoffLimit: &none,
+		// A suspended Job stops its pod. It may create the next one only when the processes of the first have ended.
+		PodReplacementPolicy: &onlyFailed,
+		Template:             *template,
+	}
+	return job, nil
+}
+
+// jobName is the name of an attempt's Job. It is that of the pod plugin's pod, with the readable part cut so that it can be
+// the value of a label, which Kubernetes requires of Jobs. The hash at the end of a TaskAction's name keeps it unique.
+func jobName(taskAction string, attempt int32) string {
+	name := v1.PodName(taskAction, attempt)
+	over := len(name) - validation.LabelValueMaxLength
+	if over <= 0 {
+		return name
+	}
+	hash := strings.LastIndex(taskAction, "-")
+	if hash < over {
+		return name // not a name of ours; the API server explains what is wrong
+	}
+	return strings.TrimRight(taskAction[:hash-over], "-") + name[hash:]
+}

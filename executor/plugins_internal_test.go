@@ -1,0 +1,52 @@
+package executor
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/executor/podspec"
+)
+
+func TestPluginsOfTheConfiguration(t *testing.T) {
+	require.NoError(t, DefaultPlugins().Validate())
+	for words, wrong := range map[string]Plugins{
+		`enabled: there is no plugin "ray"`:                           {Enabled: []string{"pod", "ray"}, Default: "pod"},
+		`enabled: "pod" is listed twice`:                              {Enabled: []string{"pod", "pod"}, Default: "pod"},
+		`default: plugin "job" is not enabled`:                        {Enabled: []string{"pod"}, Default: "job"},
+		`taskTypes: "batch" is not TYPE=PLUGIN`:                       {Enabled: []string{"pod"}, Default: "pod", TaskTypes: []string{"batch"}},
+		`taskTypes: plugin "job" of task type "batch" is not enabled`: {Enabled: []string{"pod"}, Default: "pod", TaskTypes: []string{"batch=job"}},
+		`taskTypes: task type "batch" is listed twice`:                {Enabled: []string{"pod"}, Default: "pod", TaskTypes: []string{"batch=pod", "batch=pod"}},
+	} {
+		require.ErrorContains(t, wrong.Validate(), words)
+	}
+}
+
+// Without the job plugin the executor must not watch Jobs: it may lack the right to.
+func TestOnlyEnabledPluginsBringTypes(t *testing.T) {
+	scheme, err := newScheme(nil)
+	require.NoError(t, err)
+	informers, err := informersOf(DefaultPlugins().definitions(podspec.DefaultConfig()), scheme)
+	require.NoError(t, err)
+	require.Empty(t, informers)
+
+	both := Plugins{Enabled: []string{"pod", "job"}, Default: "pod"}
+	require.NoError(t, both.Validate())
+	informers, err = informersOf(both.definitions(podspec.DefaultConfig()), scheme)
+	require.NoError(t, err)
+	require.Len(t, informers, 1)
+	require.IsType(t, &batchv1.Job{}, informers[0].Object)
+}
+
+func TestATypeHasOneInformer(t *testing.T) {
+	scheme, err := newScheme(nil)
+	require.NoError(t, err)
+	jobs := []plugin.Informer{{Object: &batchv1.Job{}}}
+	_, err = informersOf([]plugin.Definition{{Name: "a", Informers: jobs}, {Name: "b", Informers: jobs}}, scheme)
+	require.ErrorContains(t, err, "plugin b: plugin a already has the informer of Job")
+	_, err = informersOf([]plugin.Definition{{Name: "a", Informers: []plugin.Informer{{Object: &corev1.Pod{}}}}}, scheme)
+	require.ErrorContains(t, err, "the executor already has the informer of Pod")
+}

@@ -1,0 +1,142 @@
+package podspec
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/failure"
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+)
+
+// Deps are what a Builder needs.
+type Deps struct {
+	// Live reads PodTemplates from the API server.
+	Live client.Reader
+	// Store reads what arguments refer to: inputs and earlier checkpoints.
+	Store plugin.Store
+	// Clock tells the time.
+	Clock clock.Clock
+}
+
+// Builder builds pod templates. It is safe for concurrent use.
+type Builder struct {
+	config    Config
+	deps      Deps
+	templates templates
+}
+
+// New returns a builder. It refuses a configuration that is not valid.
+func New(config Config, deps Deps) (*Builder, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	return &Builder{config: config, deps: deps}, nil
+}
+
+// Build returns the pod of an attempt as a template with labels and annotations, without name and owner. The same attempt
+// always gets the same template. A *failure.Failure in the error's chain means that the task cannot be run as it is
+// specified; any other error means that something it depends on cannot be read now.
+//
+// A plugin whose attempts have several pods calls Build once for each role, with a copy of the attempt whose Template has
+// that role's container or pod.
+func (b *Builder) Build(ctx context.Context, attempt *plugin.Attempt) (*corev1.PodTemplateSpec, error) {
+	d, err := b.draft(ctx, attempt)
+	if err != nil {
+		return nil, err
+	}
+	render, err := b.rendererFor(ctx, attempt, d.spec)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.finish(attempt, d, render); err != nil {
+		return nil, err
+	}
+	return &corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{
+			Labels:      b.labels(attempt, d.base.Labels),
+			Annotations: b.annotations(attempt, d.base.Annotations),
+		},
+		Spec: *d.spec,
+	}, nil
+}
+
+// draft is a pod under construction.
+type draft struct {
+	spec        *corev1.PodSpec
+	own         []string             // names of the containers that the task brings
+	base        metav1.ObjectMeta    // of the pod template
+	accelerator *core.GPUAccelerator // nil when the pod needs none
+}
+
+// draft returns what the task asks for, merged with its pod template, with resources.
+func (b *Builder) draft(ctx context.Context, attempt *plugin.Attempt) (*draft, error) {
+	spec, err := specOf(attempt.Template)
+	if err != nil {
+		return nil, err
+	}
+	d := &draft{spec: spec, own: containerNames(spec)}
+	base, err := b.podTemplate(ctx, attempt)
+	if err != nil {
+		return nil, err
+	}
+	if base != nil {
+		d.base = base.ObjectMeta
+		if d.spec, err = mergeTemplate(&base.Spec, spec, PrimaryName(attempt.Template)); err != nil {
+			return nil, failure.New(failure.BadTaskSpecification, "the task's pod and its pod template cannot be merged: %v", err)
+		}
+	}
+	if err := b.settleResources(attempt, d); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// finish adds what every pod gets.
+func (b *Builder) finish(attempt *plugin.Attempt, d *draft, render renderer) error {
+	spec := d.spec
+	primary := find(spec, PrimaryName(attempt.Template))
+	if dataConfig(attempt.Template) != nil {
+		primary.Command, primary.Args = verbatim(primary.Command), verbatim(primary.Args)
+	}
+	eachContainer(spec, func(container *corev1.Container) {
+		container.Command, container.Args = render.all(container.Command), render.all(container.Args)
+		container.Env = b.environment(attempt, container.Env)
+		container.EnvFrom = append(b.environmentFrom(), container.EnvFrom...)
+		if container.ImagePullPolicy == "" {
+			container.ImagePullPolicy = corev1.PullPolicy(b.config.ImagePullPolicy)
+		}
+		container.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
+	})
+	spec.RestartPolicy = corev1.RestartPolicyNever
+	serviceLinks := false
+	spec.EnableServiceLinks = &serviceLinks
+	// The choice of the run or the task wins over that of the pod or its template, and that over the configured one.
+	if account := attempt.Task.Spec.ServiceAccount; account != "" {
+		spec.ServiceAccountName = account
+	} else if spec.ServiceAccountName == "" {
+		spec.ServiceAccountName = b.config.DefaultServiceAccount
+	}
+	spec.DeprecatedServiceAccount = ""
+	if b.config.TerminationGracePeriod > 0 && spec.TerminationGracePeriodSeconds == nil {
+		seconds := int64(b.config.TerminationGracePeriod / time.Second)
+		spec.TerminationGracePeriodSeconds = &seconds
+	}
+	if err := shareMemory(attempt.Template.GetExtendedResources().GetSharedMemory(), spec, primary); err != nil {
+		return err
+	}
+	if err := b.injectSecrets(attempt.Template.GetSecurityContext().GetSecrets(), spec); err != nil {
+		return err
+	}
+	b.place(attempt, d.accelerator, spec)
+	return b.addCopilot(attempt, spec)
+}
+
+// objectName is the name by which templates tell attempts apart: that of the pod of a plugin with one pod per attempt.
+func objectName(attempt *plugin.Attempt) string { return v1.PodName(attempt.Task.Name, attempt.Number) }

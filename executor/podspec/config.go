@@ -1,0 +1,224 @@
+package podspec
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Config is the section executor.pod: how the pods of every plugin look beyond what the task asks for, how long their
+// containers may fail to start, and the links to their logs.
+type Config struct {
+	// Endpoint is where tasks reach this installation, as host:port. Tasks get it as _U_EP_OVERRIDE.
+	Endpoint string `mapstructure:"endpoint"`
+	// Insecure lets tasks use plain HTTP to Endpoint.
+	Insecure bool `mapstructure:"insecure"`
+	// Organization is the organization that tasks see; the SDK requires one. Default "local".
+	Organization string `mapstructure:"organization"`
+	// DefaultEnv are variables for every container, as a list of NAME=value because names are case-sensitive. Variables of
+	// the task and of the run win over them.
+	DefaultEnv []string `mapstructure:"defaultEnv"`
+
+	// EnvFromSecrets are Kubernetes Secrets whose entries become variables of every container, such as the credentials of
+	// the object store. They must be in the namespace of the pods; missing ones are ignored.
+	EnvFromSecrets []string `mapstructure:"envFromSecrets"`
+	// EnvFromConfigMaps are ConfigMaps, likewise.
+	EnvFromConfigMaps []string `mapstructure:"envFromConfigMaps"`
+
+	// DefaultCPU is the request of a container that has neither request nor limit. Default 1.
+	DefaultCPU string `mapstructure:"defaultCpu"`
+	// DefaultMemory is likewise. Default 1Gi.
+	DefaultMemory string `mapstructure:"defaultMemory"`
+	// MaxCPU is the largest request and limit of any container; empty means none. Settings can only lower it.
+	MaxCPU string `mapstructure:"maxCpu"`
+	// MaxMemory is likewise.
+	MaxMemory string `mapstructure:"maxMemory"`
+	// MaxGPU is likewise, for the devices of any accelerator.
+	MaxGPU string `mapstructure:"maxGpu"`
+	// MaxEphemeralStorage is likewise.
+	MaxEphemeralStorage string `mapstructure:"maxEphemeralStorage"`
+	// DefaultPodTemplate is the PodTemplate that pods are based on when neither task nor settings name one; empty means
+	// none.
+	DefaultPodTemplate string `mapstructure:"defaultPodTemplate"`
+	// PodTemplateNamespace is where PodTemplates are read from that are not in the namespace of the pods. Default flyte.
+	PodTemplateNamespace string `mapstructure:"podTemplateNamespace"`
+	// DefaultServiceAccount is for tasks and runs that name none; empty leaves it to the namespace.
+	DefaultServiceAccount string `mapstructure:"defaultServiceAccount"`
+	// DefaultLabels are on every pod; those of the run win.
+	DefaultLabels map[string]string `mapstructure:"defaultLabels"`
+	// DefaultAnnotations are likewise. By default they ask the cluster autoscaler not to evict tasks.
+	DefaultAnnotations map[string]string `mapstructure:"defaultAnnotations"`
+	// ImagePullPolicy of all containers that have none: Always, IfNotPresent, Never, or empty for the cluster's default.
+	ImagePullPolicy string `mapstructure:"imagePullPolicy"`
+	// TerminationGracePeriod is how long a process may take to stop, in whole seconds; 0 means the cluster's 30 s.
+	TerminationGracePeriod time.Duration `mapstructure:"terminationGracePeriod"`
+
+	// InterruptibleNodeSelector is added to interruptible pods.
+	InterruptibleNodeSelector map[string]string `mapstructure:"interruptibleNodeSelector"`
+	// InterruptibleTolerations are likewise.
+	InterruptibleTolerations []corev1.Toleration `mapstructure:"interruptibleTolerations"`
+	// InterruptibleFailures is how many attempts of an action the system may lose before the next ones run on nodes that
+	// are not preemptible; 0 means any number. Default 2.
+	InterruptibleFailures int32 `mapstructure:"interruptibleFailures"`
+	// GPUResource is what a task's resource "gpu" means without an accelerator. Default nvidia.com/gpu.
+	GPUResource string `mapstructure:"gpuResource"`
+	// AcceleratorNodeLabel is the node label whose value is the accelerator's device.
+	AcceleratorNodeLabel string `mapstructure:"acceleratorNodeLabel"`
+	// PartitionNodeLabel is the node label whose value is the partition size of a divided accelerator.
+	PartitionNodeLabel string `mapstructure:"partitionNodeLabel"`
+
+	// Accelerators describes accelerators whose names, node labels or taints differ from what the fields above say.
+	Accelerators []Accelerator `mapstructure:"accelerators"`
+
+	// SecretName is the Kubernetes Secret that has the secrets without a group. Default flyte-secrets.
+	SecretName string `mapstructure:"secretName"`
+
+	// Copilot carries the data of raw containers.
+	Copilot Copilot `mapstructure:"copilot"`
+
+	// LogLinks are shown with every attempt that has a pod. Templates are those of the task's own links.
+	LogLinks []LogLink `mapstructure:"logLinks"`
+
+	// Grace is how long containers may fail to start.
+	Grace Grace `mapstructure:"grace"`
+}
+
+// Grace is how long a container may wait for a reason before the attempt is lost.
+type Grace struct {
+	// ImagePull is for images that cannot be pulled. Default 3 m.
+	ImagePull time.Duration `mapstructure:"imagePull"`
+	// Create is for containers that cannot be created. Default 3 m.
+	Create time.Duration `mapstructure:"create"`
+	// Config is for containers whose secrets or config maps do not exist. Default 30 s.
+	Config time.Duration `mapstructure:"config"`
+	// Other is for reasons that are not known. Default 5 m.
+	Other time.Duration `mapstructure:"other"`
+}
+
+// DefaultGrace lets registries and operators recover without keeping users waiting.
+func DefaultGrace() Grace {
+	return Grace{ImagePull: 3 * time.Minute, Create: 3 * time.Minute, Config: 30 * time.Second, Other: 5 * time.Minute}
+}
+
+// LogLink is a link to logs elsewhere.
+type LogLink struct {
+	// Name to show.
+	Name string `mapstructure:"name"`
+	// URI with templates such as {{ .podName }}; docs/pods.md lists the names.
+	URI string `mapstructure:"uri"`
+}
+
+// DefaultConfig suits a cluster without accelerators or preemptible nodes.
+func DefaultConfig() Config {
+	return Config{
+		Organization:         "local",
+		DefaultCPU:           "1",
+		DefaultMemory:        "1Gi",
+		DefaultAnnotations:   map[string]string{"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"},
+		PodTemplateNamespace: "flyte",
+
+		InterruptibleFailures: 2,
+		GPUResource:           "nvidia.com/gpu",
+		AcceleratorNodeLabel:  "k8s.amazonaws.com/accelerator",
+		PartitionNodeLabel:    "k8s.amazonaws.com/gpu-partition-size",
+		SecretName:            "flyte-secrets",
+		Copilot:               defaultCopilot(),
+		Grace:                 DefaultGrace(),
+	}
+}
+
+// StopOptions returns how to delete a pod whose process may still run. The grace of a pod with a sidecar that uploads
+// outputs is as long as an upload may take, so it is deleted with that of any other pod: its outputs are not wanted.
+func (c Config) StopOptions(uploads bool) []client.DeleteOption {
+	if !uploads {
+		return nil
+	}
+	grace := time.Duration(corev1.DefaultTerminationGracePeriodSeconds) * time.Second
+	if c.TerminationGracePeriod > 0 {
+		grace = c.TerminationGracePeriod
+	}
+	return []client.DeleteOption{client.GracePeriodSeconds(grace.Seconds())}
+}
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	if c.Organization == "" {
+		return fmt.Errorf("organization: must not be empty")
+	}
+	if c.SecretName == "" {
+		return fmt.Errorf("secretName: must not be empty")
+	}
+	for field, quantity := range map[string]string{"defaultCpu": c.DefaultCPU, "defaultMemory": c.DefaultMemory} {
+		if _, err := resource.ParseQuantity(quantity); err != nil {
+			return fmt.Errorf("%s: %q is not a quantity: %w", field, quantity, err)
+		}
+	}
+	for name, quantity := range c.bounds() {
+		if quantity == "" {
+			continue
+		}
+		if amount, err := resource.ParseQuantity(quantity); err != nil || amount.Sign() <= 0 {
+			return fmt.Errorf("%s: %q is not a quantity above 0", boundFields()[name], quantity)
+		}
+	}
+	for field, name := range map[string]string{"defaultPodTemplate": c.DefaultPodTemplate, "podTemplateNamespace": c.PodTemplateNamespace} {
+		if name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
+			return fmt.Errorf("%s: %q is not a DNS name", field, name)
+		}
+	}
+	if c.InterruptibleFailures < 0 {
+		return fmt.Errorf("interruptibleFailures: must not be negative, got %d", c.InterruptibleFailures)
+	}
+	for i, one := range c.Accelerators {
+		if err := one.validate(); err != nil {
+			return fmt.Errorf("accelerators[%d].%w", i, err)
+		}
+	}
+	switch corev1.PullPolicy(c.ImagePullPolicy) {
+	case "", corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever:
+	default:
+		return fmt.Errorf("imagePullPolicy: %q is not Always, IfNotPresent or Never", c.ImagePullPolicy)
+	}
+	for _, pair := range c.DefaultEnv {
+		if name, _, found := cutEnv(pair); !found || len(validation.IsEnvVarName(name)) > 0 {
+			return fmt.Errorf("defaultEnv: %q is not NAME=value", pair)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.DefaultLabels)) {
+		if len(validation.IsQualifiedName(key)) > 0 || len(validation.IsValidLabelValue(c.DefaultLabels[key])) > 0 {
+			return fmt.Errorf("defaultLabels: %s=%s is not a valid label", key, c.DefaultLabels[key])
+		}
+	}
+	for i, link := range c.LogLinks {
+		if link.Name == "" || link.URI == "" {
+			return fmt.Errorf("logLinks[%d]: must have a name and a uri", i)
+		}
+	}
+	if err := c.Copilot.validate(); err != nil {
+		return err
+	}
+	if c.TerminationGracePeriod < 0 || c.TerminationGracePeriod%time.Second != 0 { // a fraction would become 0, which kills at once
+		return fmt.Errorf("terminationGracePeriod: must be whole seconds and not negative, got %s", c.TerminationGracePeriod)
+	}
+	return nil
+}
+
+// bounds returns the maxima by the tasks' names for resources.
+func (c Config) bounds() map[corev1.ResourceName]string {
+	return map[corev1.ResourceName]string{
+		corev1.ResourceCPU: c.MaxCPU, corev1.ResourceMemory: c.MaxMemory, gpu: c.MaxGPU, corev1.ResourceEphemeralStorage: c.MaxEphemeralStorage,
+	}
+}
+
+// boundFields returns the names of their fields.
+func boundFields() map[corev1.ResourceName]string {
+	return map[corev1.ResourceName]string{
+		corev1.ResourceCPU: "maxCpu", corev1.ResourceMemory: "maxMemory", gpu: "maxGpu", corev1.ResourceEphemeralStorage: "maxEphemeralStorage",
+	}
+}

@@ -1,0 +1,99 @@
+package podspec
+
+import (
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
+)
+
+// environment returns the environment of a container with variables of its own: the platform wins over the run, the run
+// over the task, the task over the defaults. Each name appears once. The order is deterministic, and later variables may
+// refer to earlier ones.
+func (b *Builder) environment(attempt *plugin.Attempt, own []corev1.EnvVar) []corev1.EnvVar {
+	var run []corev1.EnvVar
+	for _, variable := range attempt.Task.Spec.Env {
+		run = append(run, corev1.EnvVar{Name: variable.Name, Value: variable.Value})
+	}
+	var defaults []corev1.EnvVar
+	for _, pair := range b.config.DefaultEnv {
+		name, value, _ := cutEnv(pair)
+		defaults = append(defaults, corev1.EnvVar{Name: name, Value: value})
+	}
+	return merge(defaults, own, run, b.platformEnv(attempt))
+}
+
+// environmentFrom returns the sources of variables for every container. Variables that are set by name win over them.
+func (b *Builder) environmentFrom() []corev1.EnvFromSource {
+	var result []corev1.EnvFromSource
+	optional := true
+	for _, name := range b.config.EnvFromSecrets {
+		result = append(result, corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: name}, Optional: &optional,
+		}})
+	}
+	for _, name := range b.config.EnvFromConfigMaps {
+		result = append(result, corev1.EnvFromSource{ConfigMapRef: &corev1.ConfigMapEnvSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: name}, Optional: &optional,
+		}})
+	}
+	return result
+}
+
+// merge joins groups of variables, the later winning. The last group comes first.
+func merge(groups ...[]corev1.EnvVar) []corev1.EnvVar {
+	strongest := map[string]corev1.EnvVar{}
+	for _, group := range groups {
+		for _, variable := range group {
+			strongest[variable.Name] = variable
+		}
+	}
+	last := len(groups) - 1
+	order := append([][]corev1.EnvVar{groups[last]}, groups[:last]...)
+	var result []corev1.EnvVar
+	for _, group := range order {
+		for _, variable := range group {
+			if winner, left := strongest[variable.Name]; left {
+				result = append(result, winner)
+				delete(strongest, variable.Name)
+			}
+		}
+	}
+	return result
+}
+
+// platformEnv returns what the SDK's runtime and its controller need to find the run and this installation.
+func (b *Builder) platformEnv(attempt *plugin.Attempt) []corev1.EnvVar {
+	spec, id := attempt.Task.Spec, attempt.Template.GetId()
+	result := []corev1.EnvVar{
+		{Name: "ACTION_NAME", Value: spec.Action},
+		{Name: "RUN_NAME", Value: spec.Run},
+		{Name: "FLYTE_INTERNAL_EXECUTION_ID", Value: spec.Run},
+		{Name: "FLYTE_INTERNAL_EXECUTION_PROJECT", Value: spec.Project},
+		{Name: "FLYTE_INTERNAL_EXECUTION_DOMAIN", Value: spec.Domain},
+		{Name: "FLYTE_INTERNAL_TASK_PROJECT", Value: id.GetProject()},
+		{Name: "FLYTE_INTERNAL_TASK_DOMAIN", Value: id.GetDomain()},
+		{Name: "FLYTE_INTERNAL_TASK_NAME", Value: id.GetName()},
+		{Name: "FLYTE_INTERNAL_TASK_VERSION", Value: id.GetVersion()},
+		{Name: "FLYTE_INTERNAL_PROJECT", Value: id.GetProject()},
+		{Name: "FLYTE_INTERNAL_DOMAIN", Value: id.GetDomain()},
+		{Name: "FLYTE_INTERNAL_NAME", Value: id.GetName()},
+		{Name: "FLYTE_INTERNAL_VERSION", Value: id.GetVersion()},
+		{Name: "FLYTE_ATTEMPT_NUMBER", Value: strconv.Itoa(int(attempt.Number) - 1)},
+		{Name: "_F_PN", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"}}},
+		{Name: "_U_ORG_NAME", Value: b.config.Organization},
+		{Name: "_U_RUN_BASE", Value: spec.RunOutputBase},
+		{Name: "_U_USE_ACTIONS", Value: "1"},
+	}
+	if b.config.Endpoint != "" {
+		result = append(result, corev1.EnvVar{Name: "_U_EP_OVERRIDE", Value: b.config.Endpoint})
+		if b.config.Insecure {
+			result = append(result, corev1.EnvVar{Name: "_U_INSECURE", Value: "true"})
+		}
+	}
+	return result
+}
+
+func cutEnv(pair string) (name, value string, found bool) { return strings.Cut(pair, "=") }

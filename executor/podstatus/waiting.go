@@ -1,0 +1,54 @@
+package podstatus
+
+import (
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/flyte-binary/flyte-binary/executor/failure"
+	"github.com/flyte-binary/flyte-binary/executor/podspec"
+)
+
+// ofWaiting diagnoses a waiting container. A nil failure means that it starts normally. Otherwise the attempt is lost once
+// the container has waited for the grace that is returned.
+func ofWaiting(name string, waiting *corev1.ContainerStateWaiting, grace podspec.Grace) (*failure.Failure, time.Duration) {
+	detail := "container " + name + " waits with " + waiting.Reason
+	if waiting.Message != "" {
+		detail += ": " + waiting.Message
+	}
+	switch waiting.Reason {
+	case "", "ContainerCreating", "PodInitializing":
+		return nil, 0
+	case "ErrImagePull", "ImagePullBackOff", "ImageInspectError", "RegistryUnavailable":
+		if transient(waiting.Message) {
+			return failure.New(failure.ImageRegistryBusy, detail), grace.ImagePull
+		}
+		return failure.New(failure.ImagePullBackOff, detail), grace.ImagePull
+	case "InvalidImageName":
+		return failure.New(failure.InvalidImageName, detail), 0
+	case "ErrImageNeverPull":
+		return failure.New(failure.ImageNeverPull, detail), 0
+	case "CreateContainerConfigError":
+		return failure.New(failure.CreateContainerConfig, detail), grace.Config
+	case "CreateContainerError", "RunContainerError":
+		return failure.New(failure.CreateContainerError, detail), grace.Create
+	default:
+		return failure.New(failure.ContainerStuck, detail), grace.Other
+	}
+}
+
+// transient says that a registry did not serve an image because of an error of its own or of the network.
+func transient(message string) bool {
+	message = strings.ToLower(message)
+	for _, sign := range []string{
+		"429", "too many requests", "toomanyrequests", "i/o timeout", "tls handshake timeout", "connection refused", "connection reset",
+		"context deadline exceeded", "unexpected eof", "no such host", "server misbehaving", "500 internal server error", "502 bad gateway",
+		"503 service unavailable", "504 gateway time",
+	} {
+		if strings.Contains(message, sign) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,123 @@
+package reconciler
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
+)
+
+// Attach lets a manager run the reconciler. When the manager ends, so does what the reconciler does in the background.
+func (r *Reconciler) Attach(mgr manager.Manager) error {
+	lifetime, cancel := context.WithCancel(context.Background())
+	r.lifetime = lifetime
+	skipName := true // Tests run several in one process.
+	build := ctrl.NewControllerManagedBy(mgr).Named("taskaction").
+		// What only changes the status comes from ourselves.
+		WatchesRawSource(r.taskSource(mgr)).
+		WatchesRawSource(r.wakeSource()).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: r.config.Workers,
+			SkipNameValidation:      &skipName,
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
+				r.config.ErrorBackoff, r.config.MaxErrorBackoff),
+		})
+	owner := handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(), &v1.TaskAction{}, handler.OnlyControllerOwner())
+	mapped := func(find func(client.Object) (types.NamespacedName, bool)) handler.EventHandler {
+		return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
+			if key, found := find(object); found {
+				return []reconcile.Request{{NamespacedName: key}}
+			}
+			return nil
+		})
+	}
+	for _, one := range r.deps.Plugins.All() {
+		watcher, ok := one.(plugin.Watcher)
+		if !ok {
+			continue
+		}
+		for _, watch := range watcher.Watches() {
+			if watch.TaskAction == nil {
+				build = build.Watches(watch.Object, owner)
+			} else {
+				build = build.Watches(watch.Object, mapped(watch.TaskAction))
+			}
+		}
+	}
+	if err := build.Complete(r); err != nil {
+		cancel()
+		return fmt.Errorf("build controller: %w", err)
+	}
+	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		defer r.work.Close()
+		defer cancel()
+		return r.sweepForever(ctx)
+	}))
+}
+
+// taskSource watches TaskActions and notes when all that exist have been handed to the reconciler.
+func (r *Reconciler) taskSource(mgr manager.Manager) source.Source {
+	return &taskSource{
+		SyncingSource: source.Kind[client.Object](mgr.GetCache(), &v1.TaskAction{}, r.taskHandler(), predicate.GenerationChangedPredicate{}),
+		synced:        func() { r.synced.Store(true) },
+	}
+}
+
+// taskSource calls synced when the controller has waited for it.
+type taskSource struct {
+	source.SyncingSource
+	synced func()
+}
+
+var _ source.SyncingSource = (*taskSource)(nil)
+
+// WaitForSync implements source.SyncingSource.
+func (s *taskSource) WaitForSync(ctx context.Context) error {
+	if err := s.SyncingSource.WaitForSync(ctx); err != nil {
+		return err
+	}
+	s.synced()
+	return nil
+}
+
+// taskHandler queues TaskActions, and adopts those that existed before.
+func (r *Reconciler) taskHandler() handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	add := func(object client.Object, q queue) {
+		q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(object)})
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) {
+			if task, ok := e.Object.(*v1.TaskAction); ok && e.IsInInitialList {
+				r.memory.adopt(task)
+			}
+			add(e.Object, q)
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) { add(e.ObjectNew, q) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) {
+			r.memory.drop(e.Object.GetUID())
+			add(e.Object, q)
+		},
+	}
+}
+
+// wakeSource hands the controller's queue to what happens in the background.
+func (r *Reconciler) wakeSource() source.Source {
+	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		r.wake = func(key types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: key}) }
+		return nil
+	})
+}

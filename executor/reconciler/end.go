@@ -1,0 +1,102 @@
+package reconciler
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+)
+
+// startSealing starts to seal the logs of the last attempt, as soon as its process has ended and before the end is
+// reported: the object, and with it the pod, is retained until the logs are sealed.
+func (r *Reconciler) startSealing(entry *entry) {
+	if entry.sealed != nil {
+		return
+	}
+	sealed, attempt := make(chan struct{}), entry.attempt
+	entry.mu.Lock()
+	entry.sealed = sealed
+	entry.mu.Unlock()
+	r.work.Go(func() {
+		defer close(sealed)
+		r.withSlot(func(ctx context.Context) { r.sealLogs(ctx, attempt) })
+	})
+}
+
+// finish carries out the end of an action in the background: when the logs are sealed, the owner of the TaskAction is told
+// to delete it, and what the attempt left is removed. A process that still runs is stopped and not waited for.
+func (r *Reconciler) finish(task *v1.TaskAction, entry *entry) {
+	entry.mu.Lock()
+	entry.finishing = true
+	entry.mu.Unlock()
+	attempt, sealed := entry.attempt, entry.sealed
+	r.work.Go(func() {
+		waitClosed(sealed)
+		var err error
+		r.withSlot(func(ctx context.Context) {
+			if r.deps.Finished != nil {
+				r.deps.Finished(task)
+			}
+			if sealed == nil {
+				err = r.stopAttempt(ctx, attempt)
+			} else {
+				err = r.removeAttempt(ctx, attempt)
+			}
+		})
+		if err == nil || r.lifetime.Err() != nil {
+			return // The deletion of the TaskAction wakes us, or our successor repeats this.
+		}
+		r.deps.Logger.Warn().Err(err).Str("taskAction", task.Name).Msg("cannot remove the last attempt; retrying")
+		entry.mu.Lock()
+		entry.finishing = false
+		entry.reportErrors++
+		pause := backoff.After(r.config.ErrorBackoff, r.config.MaxErrorBackoff, entry.reportErrors)
+		entry.mu.Unlock()
+		if clock.Sleep(r.lifetime, r.deps.Clock, pause) == nil {
+			r.wake(client.ObjectKeyFromObject(task))
+		}
+	})
+}
+
+// Retains tells the owner of TaskActions whether one has to stay although its action is not live any more: the logs of
+// its last attempt are being sealed, or nobody has looked at it since this process began, so that its process may have
+// ended with logs that are not sealed. The owner asks again, or is told by Deps.Finished.
+func (r *Reconciler) Retains(key types.NamespacedName, uid types.UID) bool {
+	return !r.synced.Load() || r.memory.retains(key, uid)
+}
+
+// taskDeleted removes what an action left whose TaskAction was deleted, as happens on an abort. What this process never
+// saw is left to the garbage collector and to the sweep.
+func (r *Reconciler) taskDeleted(ctx context.Context, key types.NamespacedName) error {
+	entry := r.memory.remove(key)
+	if entry == nil || entry.attempt == nil {
+		return nil
+	}
+	entry.mu.Lock()
+	finishing := entry.finishing
+	entry.mu.Unlock()
+	switch {
+	case finishing:
+		return nil // finish does the same.
+	case entry.sealed == nil:
+		if err := r.stopAttempt(ctx, entry.attempt); err != nil {
+			r.memory.restore(key, entry) // retried when the API server is back
+			return err
+		}
+		return nil
+	}
+	// Its process had ended. The pod is removed when the logs are sealed.
+	r.work.Go(func() {
+		waitClosed(entry.sealed)
+		r.withSlot(func(ctx context.Context) {
+			if err := r.removeAttempt(ctx, entry.attempt); err != nil {
+				r.deps.Logger.Warn().Err(err).Str("taskAction", key.Name).Msg("cannot remove an ended attempt; it is swept later")
+			}
+		})
+	})
+	return nil
+}

@@ -1,0 +1,92 @@
+package reconciler
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
+)
+
+// reportProgress reports the state of a running attempt, if it changed. An unchanged state is reported from time to time,
+// to learn whether the action is still live.
+func (r *Reconciler) reportProgress(task *v1.TaskAction, entry *entry, attempt *plugin.Attempt, state plugin.State) {
+	r.noteStatus(task, entry, attempt, state)
+	if state.Phase == common.ActionPhase_ACTION_PHASE_QUEUED {
+		return // The runs service knows that.
+	}
+	at, acked := position{attempt: attempt.Number, phase: state.Phase, fingerprint: fingerprint(state)}, entry.acked
+	now := r.deps.Clock.Now()
+	probe := false
+	if acked.attempt == at.attempt {
+		switch {
+		case acked.phase > at.phase:
+			return // A cache that is behind, or a container that restarted; phases do not go back.
+		case acked.phase == at.phase && acked.fingerprint == at.fingerprint:
+			if now.Sub(entry.ackedAt) < r.config.Resync {
+				return
+			}
+			at.version, probe = acked.version, true
+		case acked.phase == at.phase:
+			at.version = r.nextVersion(acked.version, task)
+		}
+	}
+	when := now
+	if state.Phase == common.ActionPhase_ACTION_PHASE_RUNNING && acked.phase < state.Phase {
+		when = state.StartedAt
+	}
+	event := r.observed(task, at, r.eventTime(entry, when), state)
+	r.report(task, entry, &plan{position: at, probe: probe}, &enginev1.Transition{Event: event})
+}
+
+// nextVersion grows with each observation of a phase and, since it is at least the age of the TaskAction in seconds, over
+// restarts too.
+func (r *Reconciler) nextVersion(last uint32, task *v1.TaskAction) uint32 {
+	age := r.deps.Clock.Now().Sub(task.CreationTimestamp.Time) / time.Second
+	return max(last+1, uint32(min(max(age, 0), math.MaxInt32)))
+}
+
+// reportSuccess reports that the attempt succeeded.
+func (r *Reconciler) reportSuccess(ctx context.Context, taskAction *v1.TaskAction, entry *entry, attempt *plugin.Attempt, state plugin.State) {
+	transitions := r.missedStart(taskAction, entry, attempt, state)
+	at := position{attempt: attempt.Number, phase: common.ActionPhase_ACTION_PHASE_SUCCEEDED}
+	event := r.observed(taskAction, at, r.eventTime(entry, state.EndedAt), state)
+	event.Outputs = &task.OutputReferences{OutputUri: attempt.Dir + "/" + blobpath.OutputsFile, ReportUri: r.reportURI(ctx, attempt)}
+	r.startSealing(entry)
+	r.report(taskAction, entry, &plan{position: at, end: true}, append(transitions, &enginev1.Transition{Event: event})...)
+}
+
+// missedStart is the start of a process whose end is seen first, as it happens with short ones.
+func (r *Reconciler) missedStart(task *v1.TaskAction, entry *entry, attempt *plugin.Attempt, state plugin.State) []*enginev1.Transition {
+	running := common.ActionPhase_ACTION_PHASE_RUNNING
+	if state.StartedAt.IsZero() || (entry.acked.attempt == attempt.Number && entry.acked.phase >= running) {
+		return nil
+	}
+	at := position{attempt: attempt.Number, phase: running}
+	started := state
+	started.Message, started.Reason = "", ""
+	return []*enginev1.Transition{{Event: r.observed(task, at, r.eventTime(entry, state.StartedAt), started)}}
+}
+
+// reportURI is where the report of the attempt lies, if its task makes one and it did.
+func (r *Reconciler) reportURI(ctx context.Context, attempt *plugin.Attempt) string {
+	if !attempt.Template.GetMetadata().GetGeneratesDeck().GetValue() {
+		return ""
+	}
+	uri := attempt.Dir + "/" + blobpath.ReportFile
+	written, err := r.exists(ctx, uri)
+	if err != nil {
+		zerolog.Ctx(ctx).Warn().Err(err).Msg("look for the report")
+	}
+	if !written {
+		return ""
+	}
+	return uri
+}

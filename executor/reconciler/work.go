@@ -1,0 +1,54 @@
+package reconciler
+
+import (
+	"context"
+	"sync"
+)
+
+const (
+	// maxFinishes is how many ends are carried out at once.
+	maxFinishes = 16
+	// maxFollows is how many logs of pods that are being stopped are read at once.
+	maxFollows = 32
+)
+
+// background runs what does not hold up reconciles.
+type background struct {
+	mu     sync.Mutex
+	closed bool // GUARDED_BY(mu)
+	group  sync.WaitGroup
+}
+
+// Go starts something, unless Close was called.
+func (b *background) Go(do func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.closed {
+		b.group.Go(do)
+	}
+}
+
+// Close starts nothing more, and waits for what was started.
+func (b *background) Close() {
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	b.group.Wait()
+}
+
+// withSlot runs something when there is a slot for it, unless the reconciler ends before.
+func (r *Reconciler) withSlot(do func(context.Context)) {
+	select {
+	case r.finishes <- struct{}{}:
+		defer func() { <-r.finishes }()
+		do(r.lifetime)
+	case <-r.lifetime.Done():
+	}
+}
+
+// waitClosed waits for a channel; nil is closed already.
+func waitClosed(done chan struct{}) {
+	if done != nil {
+		<-done
+	}
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/faults/stack"
+)
+
+// injector applies the faults of a storm and heals them.
+type injector struct {
+	stack    *stack.Stack
+	server   *restarter
+	node     *restarter
+	etcd     *restarter
+	api      *restarter
+	outsider *outsider
+	say      func(format string, args ...any)
+	offset   time.Duration // of the clock, from all storms on this stack
+}
+
+// inject applies each fault at its time and returns when all are over.
+func (i *injector) inject(ctx context.Context, faults []fault) {
+	began := time.Now()
+	var all sync.WaitGroup
+	for _, f := range faults {
+		all.Go(func() {
+			if !sleep(ctx, f.at-time.Since(began)) {
+				return
+			}
+			if err := i.apply(ctx, f); err != nil && ctx.Err() == nil {
+				i.say("%s: %v", f, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// heal ends every fault that may still be active and waits until the server is ready.
+func (i *injector) heal(ctx context.Context) error {
+	_ = i.stack.Disarm() // it may have struck
+	i.stack.Front.Refuse(false)
+	i.stack.Front.Slow(0)
+	i.stack.Front.DropFrozen()
+	i.stack.Database.Refuse(false)
+	i.stack.Database.DropFrozen()
+	i.stack.API.Fail(0, 0)
+	if err := i.stack.Empty(); err != nil {
+		return err
+	}
+	for i.stack.Ready(ctx) != nil {
+		if !sleep(ctx, 50*time.Millisecond) {
+			return fmt.Errorf("the server is not ready again: %w", ctx.Err())
+		}
+	}
+	return nil
+}
+
+func (i *injector) apply(ctx context.Context, f fault) error {
+	s := i.stack
+	switch f.kind {
+	case kindKill:
+		i.server.down(ctx, f.length/4)
+	case kindStop:
+		s.Server.Signal(syscall.SIGSTOP)
+		sleep(ctx, 2*f.length)
+		s.Server.Signal(syscall.SIGCONT)
+	case kindEtcd:
+		// The whole control plane. An API server that outlives its etcd was seen to miss events afterwards: objects are in
+		// etcd that its watches and cached lists never tell of, and no client can see them then.
+		return i.etcd.while(func() error { i.api.down(ctx, f.length); return nil })
+	case kindPoint:
+		return s.Arm(f.point, f.turn)
+	case kindPostgresFast:
+		return signalPid(s.Postgres.Pid(), syscall.SIGINT)
+	case kindPostgresCrash:
+		return signalPid(s.Postgres.Pid(), syscall.SIGQUIT)
+	case kindPostgresCut:
+		return i.outsider.terminateBackends(ctx)
+	case kindPostgresHang:
+		s.Database.Freeze()
+		sleep(ctx, f.length)
+		if f.number%2 == 0 {
+			s.Database.Thaw()
+		} else {
+			s.Database.DropFrozen()
+		}
+	case kindAPIKill:
+		i.api.down(ctx, f.length)
+	case kindCompact: // while it is away: it goes on from what its clients cannot know
+		return i.api.while(func() error { return s.Compact(ctx) })
+	case kindAPIStop:
+		s.APIServer.Signal(syscall.SIGSTOP)
+		sleep(ctx, f.length)
+		s.APIServer.Signal(syscall.SIGCONT)
+	case kindThrottle, kindConflict:
+		status := 429
+		if f.kind == kindConflict {
+			status = 409
+		}
+		s.API.Fail(0.5, status)
+		sleep(ctx, f.length)
+		s.API.Fail(0, 0)
+	case kindHalfOpen:
+		s.Front.Freeze() // for ever: callers have to notice by themselves
+	case kindCut:
+		s.Front.Cut()
+	case kindSlow:
+		s.Front.Slow(20 * time.Millisecond)
+		sleep(ctx, f.length)
+		s.Front.Slow(0)
+	case kindDisk:
+		return i.fillDisk(ctx, f)
+	case kindClock:
+		i.offset += time.Duration(f.number) * time.Second
+		return s.StepClock(i.offset)
+	case kindReplay:
+		return i.outsider.replay(ctx, rand.N(100)+20)
+	case kindPods:
+		return i.outsider.deletePods(ctx, f.number)
+	case kindTaskActions:
+		return i.outsider.deleteTaskActions(ctx, f.number)
+	case kindNode:
+		i.node.down(ctx, f.length)
+	}
+	return nil
+}
+
+func (i *injector) fillDisk(ctx context.Context, f fault) error {
+	if !i.stack.CanFill() {
+		i.say("the disk of the store cannot be filled here: that needs root on Linux")
+		return nil
+	}
+	if err := i.stack.Fill(); err != nil {
+		return err
+	}
+	sleep(ctx, f.length)
+	return i.stack.Empty()
+}
+
+func signalPid(pid int, signal syscall.Signal) error {
+	if pid == 0 {
+		return nil // It is down already.
+	}
+	return syscall.Kill(pid, signal)
+}

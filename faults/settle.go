@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/faults/check"
+)
+
+// stuckAfter is how long nothing may change before what is unfinished counts as stuck. Clients of an API server that was away
+// several times wait up to a minute before they list again.
+const stuckAfter = 90 * time.Second
+
+// pulse is what moves while a storm is worked off.
+type pulse struct {
+	unfinished, taskActions, pods, processes int
+	events                                   int64
+}
+
+// settle waits until everything has come to rest: all runs have ended, nothing is left in the cluster and the watchers have
+// it all. When nothing moves any more it gives up without an error; the checker says what is missing.
+func (c *collector) settle(ctx context.Context) error {
+	last, moved := pulse{}, time.Now()
+	for {
+		now, err := c.pulse(ctx)
+		switch {
+		case err == nil && now.unfinished == 0 && now.taskActions == 0 && now.pods == 0 && now.processes == 0 && c.watched(ctx):
+			return nil
+		case err == nil && now != last:
+			last, moved = now, time.Now()
+		case time.Since(moved) > stuckAfter:
+			return nil
+		}
+		if !sleep(ctx, 100*time.Millisecond) {
+			return fmt.Errorf("the storm does not settle: %w; %+v", ctx.Err(), last)
+		}
+	}
+}
+
+func (c *collector) pulse(ctx context.Context) (pulse, error) {
+	var now pulse
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, c.stack.DSN())
+	if err != nil {
+		return now, err
+	}
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it only read
+	err = conn.QueryRow(ctx, `SELECT count(*) FILTER (WHERE ended_at IS NULL), coalesce(sum(last_seq) FILTER (WHERE parent_name IS NULL), 0)::bigint
+		FROM actions WHERE run_name LIKE $1`, runsOf(c.driver.plan.seed)).Scan(&now.unfinished, &now.events)
+	if err != nil {
+		return now, err
+	}
+	taskActions, pods, err := c.left(ctx)
+	now.taskActions, now.pods, now.processes = len(taskActions), len(pods), len(c.stack.TaskProcesses())
+	for _, run := range c.driver.runs {
+		run.mu.Lock()
+		if !run.acknowledged {
+			now.unfinished++
+		}
+		run.mu.Unlock()
+	}
+	return now, err
+}
+
+// watched reports whether every watcher has the present state of its run.
+func (c *collector) watched(ctx context.Context) bool {
+	conn, err := pgx.Connect(ctx, c.stack.DSN())
+	if err != nil {
+		return false
+	}
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it only read
+	for _, run := range c.driver.runs {
+		at := &check.Run{Name: run.name, Script: run.root}
+		if err := c.rows(ctx, conn, at); err != nil {
+			return false
+		}
+		for _, w := range run.watchers {
+			last := w.last()
+			for _, row := range at.Rows {
+				if row.Name != "a0" && w.kind == "details" {
+					continue
+				}
+				if last[row.Name] != (check.Position{Attempt: row.Attempt, Phase: row.Phase}) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}

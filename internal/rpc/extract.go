@@ -1,0 +1,174 @@
+package rpc
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// fieldPath is a path through the fields of messages, looked up once.
+type fieldPath []protoreflect.FieldDescriptor
+
+// reader reads the resources at one path of a request.
+type reader struct {
+	path                               fieldPath
+	kind                               string
+	org, project, domain, name, action fieldPath
+}
+
+// extractor reads the resources of the requests of one procedure.
+type extractor struct {
+	readers []reader
+	org     fieldPath // of the request itself, for requests that name nothing else
+}
+
+// extractors are made when a procedure is called for the first time, and kept: looking fields up by name costs more
+// than reading them.
+type extractors struct{ known sync.Map } // of procedure to *extractor
+
+// of reads what a request is about: each resource once, in the order of the request. A request that names nothing is
+// about everything of its organisation.
+func (e *extractors) of(procedure string, on target, request proto.Message) ([]Resource, error) {
+	message := request.ProtoReflect()
+	found, known := e.known.Load(procedure)
+	if !known {
+		made, err := newExtractor(on, message.Descriptor())
+		if err != nil {
+			return nil, fmt.Errorf("the table of authorisation rules does not match %s: %w", procedure, err)
+		}
+		found, _ = e.known.LoadOrStore(procedure, made)
+	}
+	return found.(*extractor).resources(message), nil //nolint:forcetypeassert // only extractors are stored
+}
+
+func newExtractor(on target, request protoreflect.MessageDescriptor) (*extractor, error) {
+	e := &extractor{}
+	for _, field := range []protoreflect.Name{"org", "organization"} {
+		if fd := request.Fields().ByName(field); fd != nil && fd.Kind() == protoreflect.StringKind {
+			e.org = fieldPath{fd}
+		}
+	}
+	for _, path := range on.paths {
+		r, err := newReader(request, path)
+		if err != nil {
+			return nil, err
+		}
+		e.readers = append(e.readers, r)
+	}
+	return e, nil
+}
+
+func newReader(request protoreflect.MessageDescriptor, path string) (r reader, err error) {
+	if r.path, err = lookUp(request, path); err != nil {
+		return reader{}, err
+	}
+	holder := request
+	if len(r.path) > 0 {
+		holder = r.path[len(r.path)-1].Message()
+	}
+	if holder == nil {
+		return reader{}, fmt.Errorf("%s of %s is not a message", path, request.FullName())
+	}
+	form, ok := shapes[holder.FullName()]
+	if !ok {
+		return reader{}, fmt.Errorf("%s at %q of %s has no shape", holder.FullName(), path, request.FullName())
+	}
+	r.kind = form.kind
+	for _, part := range []struct {
+		to   *fieldPath
+		path string
+	}{{&r.org, form.org}, {&r.project, form.project}, {&r.domain, form.domain}, {&r.name, form.name}, {&r.action, form.action}} {
+		if *part.to, err = lookUp(holder, part.path); err != nil {
+			return reader{}, err
+		}
+		if n := len(*part.to); n > 0 && (*part.to)[n-1].Kind() != protoreflect.StringKind {
+			return reader{}, fmt.Errorf("%s of %s is not a string", part.path, holder.FullName())
+		}
+	}
+	return r, nil
+}
+
+func lookUp(message protoreflect.MessageDescriptor, path string) (fieldPath, error) {
+	if path == self {
+		return nil, nil
+	}
+	var fields fieldPath
+	for name := range strings.SplitSeq(path, ".") {
+		if message == nil {
+			return nil, fmt.Errorf("path %q goes through a field that is not a message", path)
+		}
+		field := message.Fields().ByName(protoreflect.Name(name))
+		if field == nil || field.IsMap() {
+			return nil, fmt.Errorf("%s has no field %q, which path %q names", message.FullName(), name, path)
+		}
+		fields, message = append(fields, field), field.Message()
+	}
+	return fields, nil
+}
+
+func (e *extractor) resources(request protoreflect.Message) []Resource {
+	var found []Resource
+	var seen map[Resource]struct{}
+	add := func(r Resource) {
+		if len(found) > 0 && found[len(found)-1] == r {
+			return // batches are mostly about one run
+		}
+		if len(found) == 1 && seen == nil {
+			seen = map[Resource]struct{}{found[0]: {}}
+		}
+		if _, twice := seen[r]; twice {
+			return
+		}
+		if seen != nil {
+			seen[r] = struct{}{}
+		}
+		found = append(found, r)
+	}
+	for i := range e.readers {
+		e.readers[i].walk(request, e.readers[i].path, add)
+	}
+	if len(found) == 0 {
+		return []Resource{{Org: e.org.text(request)}}
+	}
+	return found
+}
+
+// walk follows the path to every message that is there.
+func (r *reader) walk(message protoreflect.Message, path fieldPath, add func(Resource)) {
+	if len(path) == 0 {
+		add(Resource{
+			Kind: r.kind, Org: r.org.text(message), Project: r.project.text(message), Domain: r.domain.text(message),
+			Name: r.name.text(message), Action: r.action.text(message),
+		})
+		return
+	}
+	field := path[0]
+	if !message.Has(field) {
+		return
+	}
+	if !field.IsList() {
+		r.walk(message.Get(field).Message(), path[1:], add)
+		return
+	}
+	list := message.Get(field).List()
+	for i := range list.Len() {
+		r.walk(list.Get(i).Message(), path[1:], add)
+	}
+}
+
+// text is the text at the end of the path; empty when something on the way is missing.
+func (p fieldPath) text(message protoreflect.Message) string {
+	if len(p) == 0 {
+		return ""
+	}
+	for _, field := range p[:len(p)-1] {
+		if !message.Has(field) {
+			return ""
+		}
+		message = message.Get(field).Message()
+	}
+	return message.Get(p[len(p)-1]).String()
+}

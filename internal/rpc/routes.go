@@ -1,0 +1,35 @@
+package rpc
+
+// routes is the table of authorisation of the plain HTTP routes, by the pattern under which they are mounted. A mux
+// with a chain refuses to mount a route that is not here.
+var routes = map[string]Rule{
+	"GET /healthz": {Class: ClassPublic, Action: "health.view"},
+	"GET /readyz":  {Class: ClassPublic, Action: "health.view"},
+	"GET /metrics": {Class: ClassUser, Action: "metrics.view"},
+
+	// The address pins an object, a verb, a size and a time, and carries a signature of them.
+	"/blobs/": {Class: ClassSigned, Action: "data.transfer"},
+	// The address carries a token for one condition.
+	"/v1/conditions/callback/": {Class: ClassSigned, Action: "action.signal"},
+
+	// The console's files hold no data; what its pages show comes from calls that are authorised.
+	"GET /{$}": {Class: ClassPublic, Action: "console.view"},
+	"GET /v2/": {Class: ClassPublic, Action: "console.view"},
+
+	"GET /debug/pprof/":        {Class: ClassUser, Action: "profile.view"},
+	"GET /debug/pprof/profile": {Class: ClassUser, Action: "profile.view"},
+	"GET /debug/pprof/trace":   {Class: ClassUser, Action: "profile.view"},
+}
+
+// reflected are the services of gRPC reflection, which are not in the table of procedures: the contract is public, and
+// they say nothing about data.
+var reflected = map[string]bool{
+	"/grpc.reflection.v1.ServerReflection/":      true,
+	"/grpc.reflection.v1alpha.ServerReflection/": true,
+}
+
+// RouteRuleOf is the rule of a plain route by its pattern, such as GET /metrics, and whether there is one.
+func RouteRuleOf(pattern string) (Rule, bool) {
+	rule, ok := routes[pattern]
+	return rule, ok
+}

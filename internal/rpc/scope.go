@@ -1,0 +1,82 @@
+package rpc
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+)
+
+// Place is a project and one of its domains; without a domain it is all of them.
+type Place struct{ Project, Domain string }
+
+// Scope says how much of what a list ranges over its caller may see. The zero value is nothing at all.
+type Scope struct {
+	// All means no restriction; Places is then ignored.
+	All bool
+	// Places are the projects and domains that the caller may see.
+	Places []Place
+}
+
+// Everything is the scope without a restriction.
+func Everything() Scope { return Scope{All: true} }
+
+// Allows tells whether something in the domain of a project lies within the scope. With an empty domain it asks for
+// all of the project.
+func (s Scope) Allows(project, domain string) bool {
+	return s.All || slices.ContainsFunc(s.Places, func(p Place) bool {
+		return p.Project == project && (p.Domain == "" || p.Domain == domain)
+	})
+}
+
+// Touches tells whether anything of a project lies within the scope.
+func (s Scope) Touches(project string) bool {
+	return s.All || slices.ContainsFunc(s.Places, func(p Place) bool { return p.Project == project })
+}
+
+// and is what lies within both scopes.
+func (s Scope) and(other Scope) Scope {
+	if s.All {
+		return other
+	}
+	if other.All {
+		return s
+	}
+	var both Scope
+	for _, a := range s.Places {
+		for _, b := range other.Places {
+			switch {
+			case a.Project != b.Project:
+			case a.Domain == b.Domain || b.Domain == "":
+				both.Places = append(both.Places, a)
+			case a.Domain == "":
+				both.Places = append(both.Places, b)
+			}
+		}
+	}
+	return both
+}
+
+type scopeKey struct{}
+
+// scopeCell holds the scope of a call. A stream's context exists before its first message, which decides the scope.
+type scopeCell struct{ scope atomic.Pointer[Scope] }
+
+// WithScope gives ctx a scope, as the chain does for each call once it is authorised.
+func WithScope(ctx context.Context, scope Scope) context.Context {
+	cell := &scopeCell{}
+	cell.scope.Store(&scope)
+	return context.WithValue(ctx, scopeKey{}, cell)
+}
+
+// ScopeFrom is what the lists of the call to which ctx belongs may show. Outside of calls, as in the loops of the
+// process, it is everything; in a stream that has not received its request yet it is nothing.
+func ScopeFrom(ctx context.Context) Scope {
+	cell, ok := ctx.Value(scopeKey{}).(*scopeCell)
+	if !ok {
+		return Everything()
+	}
+	if scope := cell.scope.Load(); scope != nil {
+		return *scope
+	}
+	return Scope{}
+}

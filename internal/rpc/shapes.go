@@ -1,0 +1,56 @@
+package rpc
+
+import "google.golang.org/protobuf/reflect/protoreflect"
+
+// shape says where a message that names something has its parts: paths of fields, separated by dots. Empty parts are
+// not named by it.
+type shape struct{ kind, org, project, domain, name, action string }
+
+// The shapes that several messages share.
+var (
+	// named has the fields org, project, domain and name.
+	named = func(kind string) shape { return shape{kind, "org", "project", "domain", "name", ""} }
+	// inside is named below a field.
+	inside = func(kind, field string) shape {
+		return shape{kind, field + ".org", field + ".project", field + ".domain", field + ".name", ""}
+	}
+)
+
+// shapes are the messages that name something: identifiers, and requests that name it by fields of their own.
+var shapes = map[protoreflect.FullName]shape{
+	"flyteidl2.common.ActionAttemptIdentifier": {
+		"run", "action_id.run.org", "action_id.run.project", "action_id.run.domain", "action_id.run.name", "action_id.name",
+	},
+	"flyteidl2.common.ActionIdentifier":      {"run", "run.org", "run.project", "run.domain", "run.name", "name"},
+	"flyteidl2.common.ClusterIdentifier":     {kind: "cluster", org: "organization", name: "name"},
+	"flyteidl2.common.ClusterPoolIdentifier": {kind: "cluster", org: "organization", name: "name"},
+	"flyteidl2.common.DomainIdentifier":      {kind: "domain", org: "organization", name: "name"},
+	"flyteidl2.common.OrgIdentifier":         {org: "name"},
+	"flyteidl2.common.ProjectIdentifier":     {org: "organization", project: "name", domain: "domain"},
+	"flyteidl2.common.QueueIdentifier":       {"queue", "organization", "project", "domain", "name", ""},
+	"flyteidl2.common.RunIdentifier":         named("run"),
+	"flyteidl2.common.TriggerIdentifier":     inside("trigger", "name"),
+	"flyteidl2.common.TriggerName":           named("trigger"),
+
+	"flyteidl2.app.Identifier":              named("app"),
+	"flyteidl2.app.ReplicaIdentifier":       inside("app", "app_id"),
+	"flyteidl2.artifact.ArtifactIdentifier": inside("artifact", "name"),
+	"flyteidl2.artifact.ArtifactName":       named("artifact"),
+	"flyteidl2.cacheservice.v2.Identifier":  {kind: "cache", org: "org", project: "project", domain: "domain"},
+	"flyteidl2.core.Identifier":             named("task"),
+	"flyteidl2.project.Project":             {kind: "project", org: "org", project: "id"},
+	"flyteidl2.secret.SecretIdentifier":     {"secret", "organization", "project", "domain", "name", ""},
+	"flyteidl2.settings.SettingsKey":        {kind: "settings", org: "org", project: "project", domain: "domain"},
+	"flyteidl2.task.TaskIdentifier":         named("task"),
+	"flyteidl2.task.TaskName":               named("task"),
+
+	"flytebinary.insight.v1.GetTaskHistoryRequest":    {"task", "", "project", "domain", "name", ""},
+	"flytebinary.insight.v1.ListPausedActionsRequest": {project: "project", domain: "domain"},
+	"flyteidl2.dataproxy.CreateUploadLocationRequest": {kind: "data", org: "org", project: "project", domain: "domain"},
+	"flyteidl2.org.CreateDomainRequest":               {kind: "domain", org: "org", name: "id"},
+	"flyteidl2.org.DeleteDomainRequest":               {kind: "domain", org: "org", name: "id"},
+	"flyteidl2.org.GetDomainRequest":                  {kind: "domain", org: "org", name: "id"},
+	"flyteidl2.org.UpdateDomainRequest":               {kind: "domain", org: "org", name: "id"},
+	"flyteidl2.project.GetProjectRequest":             {kind: "project", org: "org", project: "id"},
+	"flyteidl2.secret.ListSecretsRequest":             {kind: "secret", org: "organization", project: "project", domain: "domain"},
+}

@@ -1,0 +1,35 @@
+package rpc
+
+// target says where the requests of a procedure name what they are about.
+type target struct {
+	// paths lead to the messages of shapes, through lists too. All that are there count.
+	paths []string
+	// none is why a request names nothing, for readers of the table.
+	none string
+	// lists means that the answer can be narrowed to a Scope.
+	lists bool
+}
+
+// self is the path of the request itself.
+const self = ""
+
+// on is a target at paths of the request, such as run_id or events.id.
+func on(paths ...string) target { return target{paths: paths} }
+
+// nothing is the target of requests that name no resource, with the reason.
+func nothing(reason string) target { return target{none: reason} }
+
+// listing marks a procedure whose handler narrows its answer to the Scope of the call.
+func listing(t target) target {
+	t.lists = true
+	return t
+}
+
+// procedure is a row of the table of authorisation.
+type procedure struct {
+	class  Class
+	action string
+	on     target
+}
+
+func (p procedure) rule() Rule { return Rule{Class: p.class, Action: p.action, Lists: p.on.lists} }

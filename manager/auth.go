@@ -1,0 +1,58 @@
+package manager
+
+import (
+	"fmt"
+	"net"
+
+	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// AuthOpen is the mode without authentication: every caller is anonymous and may do everything.
+const AuthOpen = "open"
+
+// AuthConfig configures authentication and authorisation.
+type AuthConfig struct {
+	// Mode is how callers authenticate. The only mode is open: there is no authentication, and every client that reaches
+	// the port may do everything except call internal procedures. Defaults to open.
+	Mode string `mapstructure:"mode"`
+	// InternalToken is the credential by which services in other processes reach the internal procedures. Empty
+	// means that only services in this process can call them.
+	InternalToken string `mapstructure:"internalToken" sensitive:"true"`
+}
+
+// DefaultAuthConfig returns the documented defaults.
+func DefaultAuthConfig() AuthConfig { return AuthConfig{Mode: AuthOpen} }
+
+// Validate names the first field that is wrong.
+func (c AuthConfig) Validate() error {
+	if c.Mode != AuthOpen {
+		return fmt.Errorf("mode: want %s, the only supported mode, got %q", AuthOpen, c.Mode)
+	}
+	return nil
+}
+
+// policy returns the authenticator and the authoriser: the given ones, else those of the mode. open reports that every
+// caller may do everything.
+func (c AuthConfig) policy(options Options) (authenticator rpc.Authenticator, authoriser rpc.Authoriser, open bool) {
+	authenticator, authoriser = options.Authenticator, options.Authoriser
+	open = authoriser == nil
+	if authenticator == nil {
+		authenticator = rpc.Anonymous{}
+	}
+	if authoriser == nil {
+		authoriser = rpc.AllowAll{}
+	}
+	return authenticator, authoriser, open
+}
+
+// warnOpen logs that the API has no authentication, and who can reach it.
+func warnOpen(log zerolog.Logger, address net.Addr) {
+	reach := "every host that reaches this address"
+	if tcp, ok := address.(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
+		reach = "every process on this machine"
+	}
+	log.Warn().Stringer("address", address).Str("auth.mode", AuthOpen).
+		Msg("the API has no authentication: " + reach + " may read and change everything")
+}

@@ -1,0 +1,73 @@
+package manager
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// buildDatabase connects to Postgres and, where that is configured, migrates it.
+func buildDatabase(ctx context.Context, p *process) (lifecycle.Part, error) {
+	var options []pgdb.Option
+	if p.config.Telemetry.OTLPEndpoint != "" {
+		options = append(options, pgdb.WithTracer(p.telemetry.Tracer))
+	}
+	pool, err := pgdb.Open(ctx, p.config.Database, options...)
+	if err != nil {
+		return nil, err
+	}
+	p.pool = pool
+	p.onClose(func(context.Context) error { pool.Close(); return nil })
+	if p.config.Database.Migrate {
+		if err := pgdb.Migrate(ctx, pool, Schemas()...); err != nil {
+			return nil, fmt.Errorf("migrate: %w", err)
+		}
+	}
+	if p.installation == "" {
+		if p.installation, err = store.Installation(ctx, pool); err != nil {
+			return nil, err
+		}
+	}
+	p.check("database", func(ctx context.Context) error { return pgdb.CheckSchema(ctx, pool, Schemas()...) })
+	return lifecycle.Idle{}, nil
+}
+
+// buildStorage opens the object store.
+func buildStorage(ctx context.Context, p *process) (lifecycle.Part, error) {
+	blobs, err := blobstore.Open(ctx, p.config.Storage, blobstore.WithClock(p.clock))
+	if err != nil {
+		return nil, err
+	}
+	p.blobs = blobs
+	p.onClose(func(context.Context) error { return blobs.Close() })
+	p.check("storage", blobs.Ping)
+	return lifecycle.Idle{}, nil
+}
+
+// buildKubernetes finds the way to the API server. It does not call it: it may be away.
+func buildKubernetes(_ context.Context, p *process) (lifecycle.Part, error) {
+	cluster, err := p.config.Kubernetes.rest(p.options.REST, p.clock, p.log)
+	if err != nil {
+		return nil, err
+	}
+	p.cluster = cluster
+	p.check("kubernetes", func(ctx context.Context) error { return pingCluster(ctx, cluster) })
+	return lifecycle.Idle{}, nil
+}
+
+// buildElection elects the replica that runs the controller of this cluster. A single process always leads.
+func buildElection(_ context.Context, p *process) (lifecycle.Part, error) {
+	if !p.config.Replicas.Several {
+		return lifecycle.Idle{}, nil
+	}
+	election, err := p.config.Replicas.leader(p.cluster, p.owner(), p.log)
+	if err != nil {
+		return nil, err
+	}
+	p.leader = election
+	return election, nil
+}

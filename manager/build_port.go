@@ -1,0 +1,49 @@
+package manager
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/flyte-binary/flyte-binary/console"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+func buildProfiles(_ context.Context, p *process) (lifecycle.Part, error) {
+	return &profiles{address: p.config.Telemetry.DebugListen, chain: p.chain}, nil
+}
+
+func buildSystem(_ context.Context, p *process) (lifecycle.Part, error) {
+	(&system{
+		version: p.options.Version, started: p.clock.Now(), config: p.config, pool: p.pool, checks: p.checks, queues: p.peers.insight(),
+		vitals: p.runs.Vitals, gatherer: prometheus.Gatherers{p.telemetry.Registry, ctrlmetrics.Registry}, clock: p.clock, log: p.log,
+	}).mount(p.mux)
+	return lifecycle.Idle{}, nil
+}
+
+func buildConsole(_ context.Context, p *process) (lifecycle.Part, error) {
+	pages, err := console.New(console.Config{StoreOrigins: p.blobs.Origins()})
+	if err != nil {
+		return nil, err
+	}
+	p.console = pages
+	return lifecycle.Idle{}, nil
+}
+
+// buildPort puts everything that was mounted behind the listener. With the API, services of the contract that no module
+// mounted answer unimplemented.
+func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
+	rpc.Health{Ready: p.checks.check, Serves: p.mux.Has, Clock: p.clock}.Mount(p.mux)
+	rpc.MountReflection(p.mux, p.mux.Services)
+	if p.config.Target.api() {
+		mountUnbuilt(p.mux)
+	}
+	served := routes{api: p.mux, console: p.console, ready: p.checks, metrics: p.telemetry.Handler(ctrlmetrics.Registry)}
+	if p.config.Target.api() {
+		served.files = p.blobs.Handler()
+	}
+	p.port = newPort(p.config.Server, p.listener, served.mount(), p.beginStop, p.log)
+	return p.port, nil
+}

@@ -1,0 +1,98 @@
+package manager
+
+import (
+	"context"
+
+	"github.com/flyte-binary/flyte-binary/actions"
+	cacheservice "github.com/flyte-binary/flyte-binary/cache_service"
+	"github.com/flyte-binary/flyte-binary/dataproxy"
+	"github.com/flyte-binary/flyte-binary/events"
+	"github.com/flyte-binary/flyte-binary/executor"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/runs"
+)
+
+func buildCache(_ context.Context, p *process) (lifecycle.Part, error) {
+	service, err := cacheservice.New(p.config.Cache, cacheservice.Deps{Pool: p.pool, Blobs: p.blobs, Clock: p.clock, Logger: p.log})
+	if err != nil {
+		return nil, err
+	}
+	service.Mount(p.mux)
+	return service, nil
+}
+
+func buildRuns(_ context.Context, p *process) (lifecycle.Part, error) {
+	service, err := runs.New(p.config.Runs, runs.Deps{
+		Pool: p.pool, Blobs: p.blobs, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, RunDeleted: p.options.runDeleted,
+		Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	service.Mount(p.mux)
+	p.runs = service
+	return service, nil
+}
+
+func buildDataProxy(_ context.Context, p *process) (lifecycle.Part, error) {
+	service, err := dataproxy.New(p.config.DataProxy, dataproxy.Deps{
+		Store: p.blobs, Runs: p.peers.runs(), Tasks: p.peers.tasks(), Projects: p.peers.projects(), Engine: p.peers.engine(),
+		PodLogs: p.peers.podLogs(p.config), Settings: p.peers.settings(), Clock: p.clock, Logger: p.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	service.Mount(p.mux)
+	return lifecycle.Idle{}, nil
+}
+
+func buildEvents(_ context.Context, p *process) (lifecycle.Part, error) {
+	service, err := events.New(p.config.Events, events.Deps{Engine: p.peers.engine(), Clock: p.clock, Logger: p.log})
+	if err != nil {
+		return nil, err
+	}
+	if p.config.Target.api() {
+		service.Mount(p.mux)
+	}
+	p.events = service
+	return lifecycle.Idle{}, nil
+}
+
+func buildExecutor(_ context.Context, p *process) (lifecycle.Part, error) {
+	deps := executor.Deps{
+		Kube: p.cluster, Sink: p.events.Sink(), Store: p.blobs, Clock: p.clock, Logger: p.log,
+		Installation: p.owner(), Cluster: p.config.Cluster.ID, Meter: p.telemetry.Meter,
+	}
+	if p.leader != nil {
+		deps.Leader = p.leader
+	}
+	service, err := executor.New(p.config.Executor, deps)
+	if err != nil {
+		return nil, err
+	}
+	service.Mount(p.mux)
+	p.executor = service
+	return service, nil
+}
+
+func buildActions(_ context.Context, p *process) (lifecycle.Part, error) {
+	deps := actions.Deps{
+		Recorder: p.peers.internalRuns(), Engine: p.peers.engine(), Runs: p.peers.runs(), Events: p.events.Sink(),
+		Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+	}
+	if p.config.Target.controller() {
+		deps.Kubernetes, deps.Executor = p.cluster, p.executor
+		deps.Installation, deps.Cluster = p.owner(), p.config.Cluster.ID
+	}
+	if p.leader != nil {
+		deps.Leader = p.leader
+	}
+	service, err := actions.New(p.config.Actions, deps)
+	if err != nil {
+		return nil, err
+	}
+	if p.config.Target.api() {
+		service.Mount(p.mux)
+	}
+	return service, nil
+}

@@ -1,0 +1,147 @@
+package manager_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/kubetest"
+	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/runs/queues"
+)
+
+// controlled is a cluster with a controller of its own and a node that counts the pods it ran.
+type controlled struct {
+	*kubetest.Cluster
+	id       string
+	listener net.Listener
+	ran      atomic.Int32
+	endpoint atomic.Value // where its tasks call the API
+}
+
+func newControlled(t *testing.T, id string) *controlled {
+	t.Helper()
+	c := &controlled{Cluster: kubetest.New(t), id: id, listener: listenLocally(t)}
+	kubetest.StartNode(t, c.Cluster, kubetest.NodeOptions{Program: func(_ context.Context, pod *corev1.Pod) kubetest.Result {
+		container := pod.Spec.Containers[0]
+		for _, variable := range container.Env {
+			if variable.Name == "_U_EP_OVERRIDE" {
+				c.endpoint.Store(variable.Value)
+			}
+		}
+		if os.MkdirAll(container.Args[0], 0o755) != nil || os.WriteFile(filepath.Join(container.Args[0], "outputs.pb"), nil, 0o600) != nil {
+			return kubetest.Result{ExitCode: 1}
+		}
+		c.ran.Add(1)
+		return kubetest.Result{}
+	}})
+	return c
+}
+
+func (c *controlled) url() string { return "http://" + c.listener.Addr().String() }
+
+func listenLocally(t *testing.T) net.Listener {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	return listener
+}
+
+// TestTwoClustersOnOneDatabase runs the API and the controllers of two clusters as three processes would: they share a
+// database, which the controllers do not reach, and an object store. A queue decides on the cluster.
+func TestTwoClustersOnOneDatabase(t *testing.T) {
+	home, east := newControlled(t, "default"), newControlled(t, "east")
+	api := listenLocally(t)
+
+	shared := testConfig(t)
+	shared.Auth.InternalToken = "internal"
+	shared.Replicas.Installation = "home"
+	shared.Storage.SigningKey = strings.Repeat("k", 32)
+	start := func(config manager.Config, listener net.Listener, cluster *kubetest.Cluster) {
+		options := manager.Options{Logger: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel), Listener: listener}
+		if cluster != nil {
+			options.REST = cluster.Config
+		}
+		server, err := config.Complete(t.Context(), options)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
+		require.NoError(t, server.Start(t.Context()))
+	}
+
+	config := shared
+	config.Target = manager.TargetAPI
+	config.Clusters = []manager.RemoteCluster{{ID: home.id, URL: home.url()}, {ID: east.id, URL: east.url()}}
+	config.Runs.Queues = []queues.Queue{{Name: "far", Cluster: east.id}}
+	start(config, api, nil)
+	for _, c := range []*controlled{home, east} {
+		config := shared
+		config.Target, config.Cluster.ID = manager.TargetController, c.id
+		config.Database.URL = ""
+		config.ControlPlane.URL = "http://" + api.Addr().String()
+		config.Actions.TaskActions.Namespace = c.Namespace
+		config.Executor.Namespaces = []string{c.Namespace}
+		config.Replicas.Several, config.Replicas.Namespace, config.Replicas.Lease.Duration = true, c.Namespace, 3*time.Second
+		start(config, c.listener, c.Cluster)
+		for _, finding := range manager.Examine(t.Context(), config, c.Config) {
+			require.NoError(t, finding.Err, finding.What)
+		}
+		config.Auth.InternalToken = "another"
+		findings := manager.Examine(t.Context(), config, c.Config)
+		require.Equal(t, "control plane", findings[0].What)
+		require.Contains(t, findings[0].Fix, "auth.internalToken")
+	}
+
+	runs := workflowconnect.NewRunServiceClient(h2c(t), "http://"+api.Addr().String(), connect.WithGRPC())
+	succeed := func(name, queue string) {
+		run := &common.RunIdentifier{Project: "flytesnacks", Domain: "development", Name: name}
+		_, err := runs.CreateRun(t.Context(), &workflow.CreateRunRequest{
+			Id: &workflow.CreateRunRequest_RunId{RunId: run},
+			Task: &workflow.CreateRunRequest_TaskSpec{TaskSpec: &task.TaskSpec{TaskTemplate: &core.TaskTemplate{
+				Id:     &core.Identifier{Project: "flytesnacks", Domain: "development", Name: "hello.main", Version: "1"},
+				Type:   "python",
+				Target: &core.TaskTemplate_Container{Container: &core.Container{Image: "hello:1", Args: []string{"{{.outputPrefix}}"}}},
+			}}},
+			RunSpec: &task.RunSpec{Queue: queue},
+		})
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			details, err := runs.GetRunDetails(t.Context(), &workflow.GetRunDetailsRequest{RunId: run})
+			require.NoError(t, err)
+			return details.GetDetails().GetAction().GetStatus().GetPhase() == common.ActionPhase_ACTION_PHASE_SUCCEEDED
+		}, time.Minute, 20*time.Millisecond)
+		logs, err := runs.GetActionLogContext(t.Context(), &workflow.GetActionLogContextRequest{
+			ActionId: &common.ActionIdentifier{Run: run, Name: "a0"}, Attempt: 1,
+		})
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"": home.id, "far": east.id}[queue], logs.GetCluster(), "logs are read from the cluster that ran it")
+	}
+	succeed("here", "")
+	require.Equal(t, []int32{1, 0}, []int32{home.ran.Load(), east.ran.Load()})
+	succeed("there", "far")
+	require.Equal(t, []int32{1, 1}, []int32{home.ran.Load(), east.ran.Load()})
+	require.Equal(t, home.endpoint.Load(), east.endpoint.Load(), "tasks of both clusters call the same API")
+	require.Contains(t, api.Addr().String(), strings.TrimPrefix(east.endpoint.Load().(string), "dns:///"))
+
+	for _, c := range []*controlled{home, east} {
+		leases, err := c.Clientset.CoordinationV1().Leases(c.Namespace).List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		require.Len(t, leases.Items, 1)
+		require.Equal(t, map[string]string{"default": "flyte-binary-home", "east": "flyte-binary-home-east"}[c.id], leases.Items[0].Name)
+	}
+}

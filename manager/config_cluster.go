@@ -1,0 +1,82 @@
+package manager
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+)
+
+// ClusterConfig says which Kubernetes cluster this process works on.
+type ClusterConfig struct {
+	// ID names the cluster in rows, assignments, Leases and logs. Every cluster of an installation has its own. Defaults
+	// to default, the cluster of all queues that name none.
+	ID string `mapstructure:"id"`
+}
+
+// RemoteCluster is a cluster whose controller runs in another process.
+type RemoteCluster struct {
+	// ID is the cluster.id of that controller.
+	ID string `mapstructure:"id"`
+	// URL is where it serves the logs of its pods, as in http://flyte-controller.east:8090.
+	URL string `mapstructure:"url"`
+}
+
+// ControlPlaneConfig says where a controller reaches the API of its installation.
+type ControlPlaneConfig struct {
+	// URL is the address of a process with target api or all, as in http://flyte.flyte:8090. Required with target
+	// controller, and not used with any other.
+	URL string `mapstructure:"url"`
+}
+
+var clusterID = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`)
+
+// Validate names the first field that is wrong.
+func (c ClusterConfig) Validate() error { return validateClusterID(c.ID) }
+
+func validateClusterID(id string) error {
+	if !clusterID.MatchString(id) {
+		return fmt.Errorf("id: must be 1 to 32 lower-case letters, digits and dashes, got %q", id)
+	}
+	return nil
+}
+
+// validateClusters checks what sections say together about targets and clusters.
+func (c Config) validateClusters() error {
+	seen := map[string]bool{c.Cluster.ID: c.Target.controller()}
+	for i, remote := range c.Clusters {
+		if err := validateClusterID(remote.ID); err != nil {
+			return fmt.Errorf("clusters[%d].%w", i, err)
+		}
+		if seen[remote.ID] {
+			return fmt.Errorf("clusters[%d].id: cluster %q is configured twice", i, remote.ID)
+		}
+		seen[remote.ID] = true
+		if err := validateURL(remote.URL); err != nil {
+			return fmt.Errorf("clusters[%d].url: %w", i, err)
+		}
+	}
+	if len(c.Clusters) > 0 && c.Auth.InternalToken == "" {
+		return fmt.Errorf("auth.internalToken: required to reach the clusters of other processes")
+	}
+	if c.Target != TargetController {
+		return nil
+	}
+	if err := validateURL(c.ControlPlane.URL); err != nil {
+		return fmt.Errorf("controlPlane.url: required with target controller: %w", err)
+	}
+	if c.Auth.InternalToken == "" {
+		return fmt.Errorf("auth.internalToken: required with target controller: the API accepts assignments and transitions only with it")
+	}
+	if c.Replicas.Installation == "" {
+		return fmt.Errorf("replicas.installation: required with target controller; it must be the same in all processes of the installation")
+	}
+	return nil
+}
+
+func validateURL(text string) error {
+	parsed, err := url.Parse(text)
+	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") {
+		return fmt.Errorf("want http://host:port or https://host:port, got %q", text)
+	}
+	return nil
+}

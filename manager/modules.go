@@ -1,0 +1,33 @@
+package manager
+
+import "github.com/flyte-binary/flyte-binary/internal/lifecycle"
+
+// modules is the whole product as a table: what a process can run, and what each module needs. Targets pick from it; the
+// order of building, starting and stopping follows from it.
+func modules() lifecycle.Modules[*process] {
+	return lifecycle.Modules[*process]{
+		// What the services stand on.
+		{Name: "database", Build: buildDatabase},
+		{Name: "storage", Build: buildStorage},
+		{Name: "kubernetes", Build: buildKubernetes},
+		{Name: "election", Needs: []string{"kubernetes"}, After: []string{"database"}, Build: buildElection},
+
+		// The API.
+		{Name: "cache", Needs: []string{"database", "storage"}, Build: buildCache},
+		{Name: "runs", Needs: []string{"database", "storage", "cache"}, Build: buildRuns},
+		{Name: "dataproxy", Needs: []string{"storage", "runs"}, Build: buildDataProxy},
+		{Name: "system", Needs: []string{"runs"}, After: []string{"kubernetes"}, Build: buildSystem},
+		{Name: "console", Needs: []string{"storage"}, Build: buildConsole},
+
+		// The controller of a cluster. It meets the API through clients and does not need it here: it may be elsewhere.
+		{Name: "events", After: []string{"runs"}, Build: buildEvents},
+		{Name: "executor", Needs: []string{"kubernetes", "election", "storage", "events"}, Build: buildExecutor},
+
+		// What tasks call, with the API; the owner of the TaskActions, with the controller.
+		{Name: "actions", Needs: []string{"events"}, After: []string{"runs", "executor"}, Build: buildActions},
+
+		// The port answers only when everything behind it works.
+		{Name: "profiles", Build: buildProfiles},
+		{Name: "port", Needs: []string{"profiles"}, After: []string{"actions", "dataproxy", "system", "console"}, Build: buildPort},
+	}
+}

@@ -1,0 +1,115 @@
+package manager
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/flyte-binary/flyte-binary/dataproxy"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/cacheserviceconnect"
+	cachev2connect "github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/v2/v2connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings/settingsconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// peers makes the clients through which the services of an installation meet. Services of this process are called in
+// memory, those of other processes over the network with the internal token. Callers cannot tell which.
+type peers struct {
+	local   connect.HTTPClient
+	network *http.Client
+	token   string
+	// api is the URL of the process that serves the API; empty when it is this one.
+	api string
+}
+
+// newPeers returns the clients of a process. Without a mux it has no services of its own.
+func newPeers(config Config, mux *rpc.Mux) peers {
+	p := peers{network: networkClient(config.Server), token: config.Auth.InternalToken}
+	if mux != nil {
+		p.local = rpc.InProcess(mux)
+	}
+	if !config.Target.api() {
+		p.api = config.ControlPlane.URL
+	}
+	return p
+}
+
+// networkClient speaks HTTP/2 with and without TLS, since streams and calls share connections, and pings peers that are
+// silent, so that a stream to one that vanished ends.
+func networkClient(config ServerConfig) *http.Client {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Client{Transport: &http.Transport{
+		Protocols:           protocols,
+		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: 10 * time.Second,
+		IdleConnTimeout:     5 * time.Minute,
+		HTTP2:               &http.HTTP2Config{SendPingTimeout: config.PingAfter, PingTimeout: config.PingTimeout, WriteByteTimeout: config.WriteTimeout},
+	}}
+}
+
+// client makes a client of a service at a URL; the empty URL is this process.
+func client[C any](p peers, url string, make func(connect.HTTPClient, string, ...connect.ClientOption) C) C {
+	if url == "" {
+		return make(p.local, rpc.InProcessURL)
+	}
+	return make(p.network, url, rpc.WithInternalToken(p.token))
+}
+
+func (p peers) engine() enginev1connect.EngineServiceClient {
+	return client(p, p.api, enginev1connect.NewEngineServiceClient)
+}
+
+func (p peers) runs() workflowconnect.RunServiceClient {
+	return client(p, p.api, workflowconnect.NewRunServiceClient)
+}
+
+func (p peers) internalRuns() workflowconnect.InternalRunServiceClient {
+	return client(p, p.api, workflowconnect.NewInternalRunServiceClient)
+}
+
+func (p peers) tasks() taskconnect.TaskServiceClient {
+	return client(p, p.api, taskconnect.NewTaskServiceClient)
+}
+
+func (p peers) projects() projectconnect.ProjectServiceClient {
+	return client(p, p.api, projectconnect.NewProjectServiceClient)
+}
+
+func (p peers) settings() settingsconnect.SettingsServiceClient {
+	return client(p, p.api, settingsconnect.NewSettingsServiceClient)
+}
+
+func (p peers) cache() cachev2connect.CacheServiceClient {
+	return client(p, p.api, cachev2connect.NewCacheServiceClient)
+}
+
+func (p peers) globalCache() cacheserviceconnect.CacheServiceClient {
+	return client(p, p.api, cacheserviceconnect.NewCacheServiceClient)
+}
+
+func (p peers) insight() insightv1connect.InsightServiceClient {
+	return client(p, p.api, insightv1connect.NewInsightServiceClient)
+}
+
+// podLogs makes the clients of the pod logs of every cluster: that of this process, if it runs one, and the remote ones.
+func (p peers) podLogs(config Config) map[string]dataproxy.PodLogs {
+	clients := map[string]dataproxy.PodLogs{}
+	if config.Target.controller() {
+		clients[config.Cluster.ID] = client(p, "", enginev1connect.NewPodLogServiceClient)
+	}
+	for _, remote := range config.Clusters {
+		clients[remote.ID] = client(p, remote.URL, enginev1connect.NewPodLogServiceClient)
+	}
+	return clients
+}

@@ -1,0 +1,80 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/rs/zerolog"
+	"k8s.io/client-go/rest"
+
+	"github.com/flyte-binary/flyte-binary/events"
+	"github.com/flyte-binary/flyte-binary/executor"
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/obs"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/manager/leader"
+	"github.com/flyte-binary/flyte-binary/runs"
+)
+
+// process is what the modules of one process share. A module may read a field only if the table says that it comes after
+// the module that sets it.
+type process struct {
+	// Set before the first module.
+	config    Config
+	options   Options
+	log       zerolog.Logger
+	clock     clock.Clock
+	listener  net.Listener
+	telemetry *obs.Telemetry
+	chain     rpc.Chain
+	mux       *rpc.Mux
+	peers     peers
+	beginStop context.CancelFunc // ends the streams of clients
+
+	// Set by the module of the same name.
+	pool         *pgxpool.Pool // database
+	installation string        // configuration, else database
+	blobs        *blobstore.Store
+	cluster      *rest.Config     // kubernetes
+	leader       *leader.Election // election; nil where a single process always leads
+	runs         *runs.Service
+	events       *events.Service
+	executor     *executor.Service
+	console      http.Handler
+	port         *port
+
+	checks  checks // of every module that can fail while the process runs
+	closers []func(context.Context) error
+}
+
+// check adds a check to the readiness of the process.
+func (p *process) check(name string, run func(context.Context) error) {
+	p.checks = append(p.checks, check{name, run})
+}
+
+// owner is the value of the label by which the objects of this controller are known in its cluster. The default cluster
+// has the plain id of the installation.
+func (p *process) owner() string {
+	if p.config.Cluster.ID == ident.DefaultCluster {
+		return p.installation
+	}
+	return p.installation + "-" + p.config.Cluster.ID
+}
+
+// onClose registers f to be called at the end, before what was opened earlier is closed.
+func (p *process) onClose(f func(context.Context) error) { p.closers = append(p.closers, f) }
+
+// close closes what was opened, last first.
+func (p *process) close(ctx context.Context) error {
+	var failures []error
+	for i := len(p.closers) - 1; i >= 0; i-- {
+		failures = append(failures, p.closers[i](ctx))
+	}
+	p.closers = nil
+	return errors.Join(failures...)
+}

@@ -1,0 +1,42 @@
+package manager
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Target names the part of an installation that a process runs.
+type Target string
+
+const (
+	// TargetAll runs everything in one process. It is the default.
+	TargetAll Target = "all"
+	// TargetAPI runs what clients and tasks call, the loops over Postgres and the console. It never calls Kubernetes.
+	TargetAPI Target = "api"
+	// TargetController runs one cluster: it creates and deletes TaskActions, reconciles them and serves the logs of their
+	// pods. It needs no database; it reaches the API at controlPlane.url with auth.internalToken.
+	TargetController Target = "controller"
+)
+
+// targets lists the modules of each target; the modules that those need come with them.
+func targets() map[Target][]string {
+	api := []string{"runs", "cache", "actions", "dataproxy", "system", "console", "port"}
+	controller := []string{"executor", "actions", "port"}
+	return map[Target][]string{TargetAPI: api, TargetController: controller, TargetAll: slices.Concat(api, controller)}
+}
+
+// Validate rejects targets that do not exist.
+func (t Target) Validate() error {
+	known := []Target{TargetAll, TargetAPI, TargetController}
+	if slices.Contains(known, t) {
+		return nil
+	}
+	return fmt.Errorf("want %s, got %q", strings.Join([]string{string(TargetAll), string(TargetAPI), string(TargetController)}, ", "), t)
+}
+
+// api tells whether the target includes the API.
+func (t Target) api() bool { return t != TargetController }
+
+// controller tells whether the target includes the controller of a cluster.
+func (t Target) controller() bool { return t != TargetAPI }

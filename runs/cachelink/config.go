@@ -1,0 +1,64 @@
+package cachelink
+
+import (
+	"fmt"
+	"time"
+)
+
+// Config says how tasks use the cache of outputs.
+type Config struct {
+	// Enabled switches the cache on. When it is off, tasks that use the cache run without it. Defaults to true.
+	Enabled bool `mapstructure:"enabled"`
+	// MaxAge is the largest age of entries for tasks that do not set one themselves. Defaults to 0: any age.
+	MaxAge time.Duration `mapstructure:"maxAge"`
+	// Batch is how many actions are looked up before their outcomes are stored. Defaults to 500.
+	Batch int `mapstructure:"batch"`
+	// Concurrency is how many calls to the cache are in flight at once, for lookups and for publishing each. Defaults
+	// to 8.
+	Concurrency int `mapstructure:"concurrency"`
+	// Poll is how often held actions are read when nothing wakes the loops. Defaults to 2s.
+	Poll time.Duration `mapstructure:"poll"`
+	// ReservationPoll is how often actions that wait for a key check again. Defaults to 1s.
+	ReservationPoll time.Duration `mapstructure:"reservationPoll"`
+	// Heartbeat is how often reservations are extended; the cache may require a shorter interval. Defaults to 10s.
+	Heartbeat time.Duration `mapstructure:"heartbeat"`
+	// CallTimeout bounds one call to the cache. Defaults to 5s.
+	CallTimeout time.Duration `mapstructure:"callTimeout"`
+	// Tries is how often a call is tried whose failure is not caused by the request. Defaults to 3.
+	Tries int `mapstructure:"tries"`
+	// Lease is how long the replica that keeps reservations may be silent before another takes over. Defaults to 6s.
+	Lease time.Duration `mapstructure:"lease"`
+}
+
+// DefaultConfig returns the defaults.
+func DefaultConfig() Config {
+	return Config{
+		Enabled: true, Batch: 500, Concurrency: 8, Poll: 2 * time.Second, ReservationPoll: time.Second, Heartbeat: 10 * time.Second,
+		CallTimeout: 5 * time.Second, Tries: 3, Lease: 6 * time.Second,
+	}
+}
+
+// Validate returns an error for the first invalid field.
+func (c Config) Validate() error {
+	switch {
+	case c.MaxAge < 0:
+		return fmt.Errorf("maxAge: must not be negative, got %s", c.MaxAge)
+	case c.Batch < 1:
+		return fmt.Errorf("batch: must be positive, got %d", c.Batch)
+	case c.Concurrency < 1:
+		return fmt.Errorf("concurrency: must be positive, got %d", c.Concurrency)
+	case c.Poll <= 0:
+		return fmt.Errorf("poll: must be positive, got %s", c.Poll)
+	case c.ReservationPoll <= 0:
+		return fmt.Errorf("reservationPoll: must be positive, got %s", c.ReservationPoll)
+	case c.Heartbeat <= 0:
+		return fmt.Errorf("heartbeat: must be positive, got %s", c.Heartbeat)
+	case c.CallTimeout <= 0:
+		return fmt.Errorf("callTimeout: must be positive, got %s", c.CallTimeout)
+	case c.Tries < 1:
+		return fmt.Errorf("tries: must be positive, got %d", c.Tries)
+	case c.Lease < 3*time.Second:
+		return fmt.Errorf("lease: must be at least 3s, got %s", c.Lease)
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package change
+
+import (
+	"context"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/identity"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// SignalWriter stores the value of a condition; store.Writer does.
+type SignalWriter interface {
+	Signal(ctx context.Context, signal store.Signal) error
+}
+
+// Signaller gives conditions their values. Both fields are required.
+type Signaller struct {
+	Conditions *Conditions
+	Writer     SignalWriter
+}
+
+// SignalEvent implements workflowconnect.RunServiceHandler: it gives a paused condition its value.
+func (s *Signaller) SignalEvent(ctx context.Context, request *workflow.SignalEventRequest) (*workflow.SignalEventResponse, error) {
+	primitive, err := payload(request.GetPayload())
+	if err != nil {
+		return nil, err
+	}
+	action := ident.ActionOf(request.GetActionId())
+	value := &core.Literal{Value: &core.Literal_Scalar{Scalar: &core.Scalar{Value: &core.Scalar_Primitive{Primitive: primitive}}}}
+	if err := s.Conditions.check(ctx, "payload", action, value); err != nil {
+		return nil, err
+	}
+	info := &workflow.SignalInfo{SignalledBy: identity.Caller(ctx), Output: value}
+	if err := s.Writer.Signal(ctx, store.Signal{Action: action, Info: info}); err != nil {
+		return nil, err
+	}
+	return &workflow.SignalEventResponse{}, nil
+}
+
+func payload(p *workflow.EventPayload) (*core.Primitive, error) {
+	switch value := p.GetValue().(type) {
+	case *workflow.EventPayload_BoolValue:
+		return &core.Primitive{Value: &core.Primitive_Boolean{Boolean: value.BoolValue}}, nil
+	case *workflow.EventPayload_IntValue:
+		return &core.Primitive{Value: &core.Primitive_Integer{Integer: value.IntValue}}, nil
+	case *workflow.EventPayload_FloatValue:
+		return &core.Primitive{Value: &core.Primitive_FloatValue{FloatValue: value.FloatValue}}, nil
+	case *workflow.EventPayload_StringValue:
+		return &core.Primitive{Value: &core.Primitive_StringValue{StringValue: value.StringValue}}, nil
+	default:
+		return nil, rpc.InvalidArgument("payload", "a value is required")
+	}
+}

@@ -1,0 +1,67 @@
+package runs
+
+import (
+	"github.com/flyte-binary/flyte-binary/runs/change"
+	"github.com/flyte-binary/flyte-binary/runs/dispatch"
+	"github.com/flyte-binary/flyte-binary/runs/images"
+	"github.com/flyte-binary/flyte-binary/runs/insight"
+	"github.com/flyte-binary/flyte-binary/runs/launch"
+	"github.com/flyte-binary/flyte-binary/runs/projects"
+	"github.com/flyte-binary/flyte-binary/runs/read"
+	"github.com/flyte-binary/flyte-binary/runs/settings"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/tasks"
+	"github.com/flyte-binary/flyte-binary/runs/watch"
+)
+
+// newHandlers wires the use cases with their dependencies.
+func newHandlers(config Config, deps Deps, l *loops) *handlers {
+	logger := deps.Logger.With().Str("service", "runs").Logger()
+	places := projects.NewPlaces(l.projects, config.Domains)
+	stored := store.NewSettings(deps.Pool)
+	resolver := settings.NewResolver(stored, deps.Clock)
+	launched := launch.New(launch.Config{MaxInlineInputs: config.MaxInlineInputs, InputsTimeout: config.InputsTimeout}, launch.Deps{
+		Places: places, Settings: resolver, Reader: l.rows, Storage: l.live, Blobs: deps.Blobs, Writer: l.writer, Queues: l.queues,
+		Cache: l.cache, Clock: deps.Clock,
+	})
+	conditions := &change.Conditions{Storage: l.live, Specs: l.rows}
+	reporter := &change.Reporter{Cache: l.cache, Writer: l.writer}
+	waits := &insight.Waits{Actions: l.rows, Queue: l.queue, Queues: l.queues, MaxLive: config.Admission.MaxLive}
+	details := &read.Details{Rows: l.rows, Waits: waits}
+	streams := watch.NewStreams(config.Watch, watch.Deps{
+		Hub: l.hub, Reader: store.NewWatchReader(deps.Pool), Details: details, Clock: deps.Clock,
+	})
+	assignments := dispatch.NewAssignments(config.Assignments, dispatch.Deps{Reader: l.live, Feed: l.feed, Clock: deps.Clock, Logger: logger})
+	return &handlers{
+		run: runHandler{
+			Creator:   launched.Creator,
+			Aborter:   &change.Aborter{Writer: l.writer},
+			Signaller: &change.Signaller{Conditions: conditions, Writer: l.writer},
+			Lists:     &read.Lists{Rows: l.rows},
+			Details:   details,
+			Data:      &read.Data{Rows: l.rows, Objects: deps.Blobs, MaxInline: config.MaxInlineData},
+			Streams:   streams,
+		},
+		internal: internalHandler{
+			Recorder: launched.Recorder,
+			Reporter: reporter,
+			Updater:  &change.Updater{Cache: l.cache, Conditions: conditions, Writer: l.writer},
+		},
+		engine: engineHandler{Handler: &dispatch.Handler{Assignments: assignments, Storage: l.live}, Reporter: reporter, Streams: streams},
+		insight: insightHandler{
+			Questions: insight.New(insight.Deps{
+				Reader: l.rows, Queue: l.queue, Queues: l.queues, Waits: waits, Objects: deps.Blobs, Keeper: l.retention, Clock: deps.Clock,
+			}),
+			Previewer: launched.Previewer,
+			Streams:   streams,
+		},
+		tasks: tasks.New(tasks.Deps{Places: places, Writer: store.NewTaskWriter(deps.Pool), Reader: l.rows, Clock: deps.Clock}),
+		settings: settings.NewHandler(settings.Deps{
+			Store: stored, Resolver: resolver, Places: places, Paths: deps.Blobs, Queues: l.queues, Clock: deps.Clock,
+		}),
+		projects: projects.New(l.projects, config.Domains, deps.Clock),
+		domains:  projects.Domains(config.Domains),
+		images:   images.New(config.Images),
+		webhooks: l.callbacks,
+	}
+}

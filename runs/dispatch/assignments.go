@@ -1,0 +1,169 @@
+// Package dispatch serves the internal door of runs towards executors: which actions should run, and what became of
+// them. It reads the store; changes go through runs/store.Writer.
+package dispatch
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/rs/zerolog"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// Reader reads the live set; store.LiveReader is one.
+type Reader interface {
+	Live(ctx context.Context, cluster string, after store.Ref, limit int) ([]store.Ref, error)
+	LiveOfRuns(ctx context.Context, cluster string, runIDs []int64) ([]store.Ref, error)
+	LiveByID(ctx context.Context, ids []int64) ([]store.LiveAction, error)
+	Specs(ctx context.Context, digests [][]byte) (map[string][]byte, error)
+}
+
+// Deps are what the package stands on.
+type Deps struct {
+	Reader Reader
+	Feed   *Feed
+	Clock  clock.Clock
+	Logger zerolog.Logger
+}
+
+// Assignments tells executors what should run.
+type Assignments struct {
+	config Config
+	deps   Deps
+	specs  *specCache
+}
+
+// NewAssignments makes it; nothing runs until somebody watches.
+func NewAssignments(config Config, deps Deps) *Assignments {
+	return &Assignments{config: config, deps: deps, specs: newSpecCache(32 << 20)}
+}
+
+// Get reads whole assignments; actions that are not live are left out.
+func (a *Assignments) Get(ctx context.Context, ids []int64) ([]*enginev1.Assignment, error) {
+	actions, err := a.deps.Reader.LiveByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	specs, err := a.load(ctx, actions)
+	if err != nil {
+		return nil, err
+	}
+	assignments := make([]*enginev1.Assignment, 0, len(actions))
+	for i := range actions {
+		assignment, err := assemble(&actions[i], specs)
+		if err != nil {
+			return nil, err
+		}
+		assignments = append(assignments, assignment)
+	}
+	return assignments, nil
+}
+
+// load gets the specs of actions, from memory where they are.
+func (a *Assignments) load(ctx context.Context, actions []store.LiveAction) (map[string][]byte, error) {
+	found := map[string][]byte{}
+	missing := map[string]struct{}{}
+	for i := range actions {
+		for _, digest := range [][]byte{actions[i].SpecDigest, actions[i].RunSpecDigest} {
+			if len(digest) == 0 {
+				continue
+			}
+			if body, ok := a.specs.get(string(digest)); ok {
+				found[string(digest)] = body
+			} else {
+				missing[string(digest)] = struct{}{}
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return found, nil
+	}
+	digests := make([][]byte, 0, len(missing))
+	for digest := range missing {
+		digests = append(digests, []byte(digest))
+	}
+	read, err := a.deps.Reader.Specs(ctx, digests)
+	if err != nil {
+		return nil, err
+	}
+	for digest, body := range read {
+		a.specs.put(digest, body)
+	}
+	maps.Copy(found, read)
+	return found, nil
+}
+
+func assemble(a *store.LiveAction, specs map[string][]byte) (*enginev1.Assignment, error) {
+	out := &enginev1.Assignment{
+		Ref:   refOf(a.Ref),
+		Group: a.Group,
+		Task: &workflow.TaskAction{
+			Id: &task.TaskIdentifier{
+				Project: a.TaskProject, Domain: a.TaskDomain, Name: a.TaskName, Version: a.TaskVersion,
+			},
+			Queue: a.Queue,
+		},
+		InputUri:      a.InputURI,
+		RunOutputBase: a.RunOutputBase,
+		Attempt:       uint32(a.Attempt), //nolint:gosec // counts from 1
+		QueuedAt:      timestamppb.New(a.CreatedAt),
+	}
+	if a.Parent != nil {
+		out.Parent = *a.Parent
+	}
+	// Only an executor leads an action beyond the queue.
+	out.Begun = a.Phase > state.Queued
+	for _, encoded := range a.Lost {
+		lost := &core.ExecutionError{}
+		if err := proto.Unmarshal(encoded, lost); err != nil {
+			return nil, rpc.DataLoss(err, "a stored error of action %s cannot be read", a.Name)
+		}
+		if lost.GetKind() == core.ExecutionError_USER {
+			out.UserFailures++
+		} else {
+			out.SystemFailures++
+		}
+	}
+	if a.CacheKey != "" {
+		out.Task.CacheKey = wrapperspb.String(a.CacheKey)
+	}
+	if a.RunStartTime != nil {
+		out.RunStartTime = timestamppb.New(*a.RunStartTime)
+	}
+	spec, ok := specs[string(a.SpecDigest)]
+	if !ok {
+		return nil, rpc.DataLoss(nil, "the spec of action %s is not stored", a.Name)
+	}
+	out.Task.Spec = &task.TaskSpec{}
+	if err := proto.Unmarshal(spec, out.GetTask().GetSpec()); err != nil {
+		return nil, rpc.DataLoss(err, "the stored spec of action %s cannot be read", a.Name)
+	}
+	if body, ok := specs[string(a.RunSpecDigest)]; ok {
+		out.RunSpec = &task.RunSpec{}
+		if err := proto.Unmarshal(body, out.GetRunSpec()); err != nil {
+			return nil, rpc.DataLoss(err, "the stored run spec of run %s cannot be read", a.RunName)
+		}
+	}
+	return out, nil
+}
+
+func refOf(ref store.Ref) *enginev1.ActionRef {
+	run := ident.Run{Project: ref.Project, Domain: ref.Domain, Name: ref.RunName}
+	return &enginev1.ActionRef{Uid: ref.ID, Id: ident.Action{Run: run, Name: ref.Name}.Proto()}
+}
+
+// sortedIDs makes the order of loads repeatable.
+func sortedIDs[V any](m map[int64]V) []int64 { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,142 @@
+package dispatch
+
+import (
+	"sync"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// Feed tells subscribers what happens to the live set and the queue: exactly, for commits of this process; by run, for
+// those of other replicas; and that anything may have happened, when notifications were lost.
+type Feed struct {
+	replica string
+
+	mu          sync.Mutex
+	subscribers map[*Subscription]struct{} // GUARDED_BY(mu)
+}
+
+var _ store.LiveObserver = (*Feed)(nil)
+
+// NewFeed makes a feed. replica is the name that the local writer puts into its notifications.
+func NewFeed(replica string) *Feed {
+	return &Feed{replica: replica, subscribers: map[*Subscription]struct{}{}}
+}
+
+// Changes are what a subscriber has not looked at yet.
+type Changes struct {
+	// Live has for each action that changed whether it is live now.
+	Live map[int64]LiveRef
+	// Runs are those in which another replica changed something.
+	Runs map[int64]struct{}
+	// Due is the earliest time at which an action that changed is due; zero when none is.
+	Due time.Time
+	// Queued says that there may be something to admit.
+	Queued bool
+	// Held says that actions got a hold.
+	Held bool
+	// Resync says that anything may have changed.
+	Resync bool
+}
+
+// LiveRef is an action that became live or is no longer.
+type LiveRef struct {
+	store.Ref
+	Live bool
+}
+
+// Subscription collects changes for one subscriber. What is collected is bounded by the number of actions that change
+// between two looks, each once.
+type Subscription struct {
+	ready chan struct{}
+	feed  *Feed
+
+	mu      sync.Mutex
+	changes Changes // GUARDED_BY(mu)
+}
+
+// Subscribe begins to collect. Close must be called.
+func (f *Feed) Subscribe() *Subscription {
+	s := &Subscription{ready: make(chan struct{}, 1), feed: f}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.subscribers[s] = struct{}{}
+	return s
+}
+
+// Ready has a token when there is something to Take.
+func (s *Subscription) Ready() <-chan struct{} { return s.ready }
+
+// Close ends the subscription.
+func (s *Subscription) Close() {
+	s.feed.mu.Lock()
+	defer s.feed.mu.Unlock()
+	delete(s.feed.subscribers, s)
+}
+
+// Take returns what was collected since the last call.
+func (s *Subscription) Take() Changes {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken := s.changes
+	s.changes = Changes{}
+	return taken
+}
+
+func (s *Subscription) update(change func(*Changes)) {
+	s.mu.Lock()
+	change(&s.changes)
+	s.mu.Unlock()
+	select {
+	case s.ready <- struct{}{}:
+	default: // a token is there already
+	}
+}
+
+func (f *Feed) broadcast(change func(*Changes)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for s := range f.subscribers {
+		s.update(change)
+	}
+}
+
+// LiveChanged implements store.LiveObserver.
+func (f *Feed) LiveChanged(change store.LiveChange) {
+	f.broadcast(func(c *Changes) {
+		if c.Live == nil {
+			c.Live = make(map[int64]LiveRef, len(change.Admitted)+len(change.Ended))
+		}
+		for _, ref := range change.Admitted {
+			c.Live[ref.ID] = LiveRef{Ref: ref, Live: true}
+		}
+		for _, ref := range change.Ended {
+			c.Live[ref.ID] = LiveRef{Ref: ref}
+		}
+		c.Queued = c.Queued || len(change.Queued) > 0
+		c.Held = c.Held || len(change.Held) > 0
+		if !change.Due.IsZero() && (c.Due.IsZero() || change.Due.Before(c.Due)) {
+			c.Due = change.Due
+		}
+	})
+}
+
+// Heard takes a notification on store.ChannelLive.
+func (f *Feed) Heard(n pgdb.Notification) {
+	notice, err := store.ParseNotice(n.Payload)
+	if err == nil && notice.Replica == f.replica && f.replica != "" {
+		return // LiveChanged has said exactly what our own commits did
+	}
+	resync := n.Resync || err != nil || notice.Replica == ""
+	f.broadcast(func(c *Changes) {
+		c.Queued = true
+		c.Resync = c.Resync || resync
+		if c.Runs == nil {
+			c.Runs = make(map[int64]struct{}, len(notice.Runs))
+		}
+		for _, id := range notice.Runs {
+			c.Runs[id] = struct{}{}
+		}
+	})
+}

@@ -1,0 +1,67 @@
+package dispatch
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+func TestFeedTellsLocalFromRemote(t *testing.T) {
+	feed := NewFeed("me")
+	sub := feed.Subscribe()
+
+	feed.Heard(pgdb.Notification{Payload: "me 1,2"})
+	require.Empty(t, sub.Ready(), "our own commits were told exactly")
+
+	feed.Heard(pgdb.Notification{Payload: "other 1,2"})
+	feed.Heard(pgdb.Notification{Payload: "other 3"})
+	require.Len(t, sub.Ready(), 1)
+	changes := sub.Take()
+	require.Equal(t, map[int64]struct{}{1: {}, 2: {}, 3: {}}, changes.Runs)
+	require.True(t, changes.Queued)
+	require.False(t, changes.Resync)
+
+	for _, odd := range []pgdb.Notification{{Resync: true}, {Payload: "other x"}, {Payload: "12"}, {Payload: ""}} {
+		feed.Heard(odd)
+		require.True(t, sub.Take().Resync, "%v", odd)
+	}
+	sub.Close()
+	feed.LiveChanged(store.LiveChange{Admitted: []store.Ref{{ID: 1}}})
+	require.Empty(t, sub.Take().Live)
+}
+
+func TestFeedKeepsTheLatestOfEachAction(t *testing.T) {
+	feed := NewFeed("me")
+	sub := feed.Subscribe()
+	feed.LiveChanged(store.LiveChange{Admitted: []store.Ref{{ID: 1}, {ID: 2}}})
+	feed.LiveChanged(store.LiveChange{Ended: []store.Ref{{ID: 1}}, Queued: []int64{7}})
+	changes := sub.Take()
+	require.False(t, changes.Live[1].Live)
+	require.True(t, changes.Live[2].Live)
+	require.True(t, changes.Queued)
+	require.Zero(t, sub.Take())
+}
+
+func TestSpecCacheIsBounded(t *testing.T) {
+	cache := newSpecCache(100)
+	for i := range 100 {
+		cache.put(string(rune('a'+i)), make([]byte, 10))
+		cache.get("a") // is in use
+	}
+	require.Equal(t, 100, cache.size)
+	require.Equal(t, 10, cache.recent.Len())
+	_, used := cache.get("a")
+	require.True(t, used, "what is used stays")
+	_, unused := cache.get("b")
+	require.False(t, unused)
+
+	cache.put("a", make([]byte, 10))
+	require.Equal(t, 100, cache.size, "the same again takes no more")
+	cache.put("huge", make([]byte, 101))
+	_, huge := cache.get("huge")
+	require.False(t, huge)
+	require.Equal(t, 10, cache.recent.Len(), "and it drives nothing out")
+}

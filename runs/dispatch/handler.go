@@ -1,0 +1,55 @@
+package dispatch
+
+import (
+	"context"
+
+	"connectrpc.com/connect"
+
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// Storage says where the data of an action are; store.LiveReader does.
+type Storage interface {
+	Storage(ctx context.Context, id ident.Action) (store.Storage, error)
+}
+
+// Handler serves what executors ask EngineService about assignments. Both fields are required.
+type Handler struct {
+	Assignments *Assignments
+	Storage     Storage
+}
+
+// WatchAssignments implements enginev1connect.EngineServiceHandler.
+func (h *Handler) WatchAssignments(
+	ctx context.Context, r *enginev1.WatchAssignmentsRequest, stream *connect.ServerStream[enginev1.WatchAssignmentsResponse],
+) error {
+	return h.Assignments.Watch(ctx, r.GetCluster(), stream.Send)
+}
+
+// GetAssignments implements enginev1connect.EngineServiceHandler.
+func (h *Handler) GetAssignments(ctx context.Context, request *enginev1.GetAssignmentsRequest) (*enginev1.GetAssignmentsResponse, error) {
+	assignments, err := h.Assignments.Get(ctx, request.GetUids())
+	if err != nil {
+		return nil, err
+	}
+	return &enginev1.GetAssignmentsResponse{Assignments: assignments}, nil
+}
+
+// GetActionStorage implements enginev1connect.EngineServiceHandler.
+func (h *Handler) GetActionStorage(ctx context.Context, request *enginev1.GetActionStorageRequest) (*enginev1.GetActionStorageResponse, error) {
+	at, err := h.Storage.Storage(ctx, ident.ActionOf(request.GetActionId()))
+	if err != nil {
+		return nil, err
+	}
+	return &enginev1.GetActionStorageResponse{
+		InputUri:      at.InputURI,
+		RunOutputBase: at.RunOutputBase,
+		Attempts:      uint32(at.Attempt), //nolint:gosec // counts from 1
+		Finished:      state.Terminal(at.Phase),
+		Phase:         common.ActionPhase(at.Phase),
+	}, nil
+}

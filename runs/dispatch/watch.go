@@ -1,0 +1,208 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// Send sends one element of a stream. It returns an error when the client has gone.
+type Send func(*enginev1.WatchAssignmentsResponse) error
+
+// assignmentsPerRead bounds how many specs are in memory at once.
+const assignmentsPerRead = 100
+
+// Watch sends which actions should run in a cluster; an empty id means the default cluster. It sends the references of the live set, a sentinel, then assignments and releases as
+// they happen. It repeats the sentinel as a heartbeat, and returns nil after some minutes; the client comes again.
+func (a *Assignments) Watch(ctx context.Context, cluster string, send Send) error {
+	w := &watcher{Assignments: a, cluster: cmp.Or(cluster, ident.DefaultCluster), send: send, known: map[int64]store.Ref{}}
+	changes := a.deps.Feed.Subscribe() // before the snapshot: nothing falls between
+	defer changes.Close()
+	if err := w.snapshot(ctx); err != nil {
+		return err
+	}
+	heartbeat := a.deps.Clock.NewTimer(a.config.Heartbeat)
+	defer heartbeat.Stop()
+	poll := a.deps.Clock.NewTimer(a.config.Poll)
+	defer poll.Stop()
+	end := a.deps.Clock.NewTimer(a.config.MaxAge)
+	defer end.Stop()
+	for {
+		var err error
+		select {
+		case <-changes.Ready():
+			err = w.follow(ctx, changes.Take())
+		case <-poll.C():
+			err = w.compare(ctx, w.all)
+			poll.Reset(a.config.Poll)
+		case <-heartbeat.C():
+			err = w.sentinel()
+			heartbeat.Reset(a.config.Heartbeat)
+		case <-end.C():
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// watcher is one stream. known is the live set as its client knows it.
+type watcher struct {
+	*Assignments
+	cluster string
+	send    Send
+	known   map[int64]store.Ref
+}
+
+func (w *watcher) snapshot(ctx context.Context) error {
+	var after store.Ref
+	for {
+		refs, err := w.deps.Reader.Live(ctx, w.cluster, after, w.config.PageSize)
+		if err != nil {
+			return err
+		}
+		if len(refs) == 0 {
+			return w.sentinel()
+		}
+		page := &enginev1.LiveActions{Refs: make([]*enginev1.ActionRef, len(refs))}
+		for i, ref := range refs {
+			page.Refs[i] = refOf(ref)
+			w.known[ref.ID] = ref
+		}
+		message := &enginev1.WatchAssignmentsResponse_Live{Live: page}
+		if err := w.send(&enginev1.WatchAssignmentsResponse{Message: message}); err != nil {
+			return err
+		}
+		after = refs[len(refs)-1]
+	}
+}
+
+func (w *watcher) sentinel() error {
+	message := &enginev1.WatchAssignmentsResponse_Sentinel{Sentinel: &enginev1.Sentinel{}}
+	return w.send(&enginev1.WatchAssignmentsResponse{Message: message})
+}
+
+// follow passes on what happened.
+func (w *watcher) follow(ctx context.Context, changes Changes) error {
+	if changes.Resync {
+		return w.compare(ctx, w.all)
+	}
+	var admitted []store.Ref
+	for _, id := range sortedIDs(changes.Live) {
+		ref := changes.Live[id]
+		if ref.Runner == store.RunnerBuiltin || ref.Cluster != w.cluster {
+			continue
+		}
+		_, known := w.known[id]
+		switch {
+		case ref.Live && !known:
+			admitted = append(admitted, ref.Ref)
+		case !ref.Live && known:
+			if err := w.release(ref.Ref); err != nil {
+				return err
+			}
+		}
+	}
+	if err := w.assign(ctx, admitted); err != nil {
+		return err
+	}
+	if len(changes.Runs) == 0 {
+		return nil
+	}
+	return w.compare(ctx, func(ctx context.Context) (map[int64]store.Ref, func(store.Ref) bool, error) {
+		live, err := w.deps.Reader.LiveOfRuns(ctx, w.cluster, sortedIDs(changes.Runs))
+		return byID(live), func(ref store.Ref) bool {
+			_, ok := changes.Runs[ref.RunID]
+			return ok
+		}, err
+	})
+}
+
+// all reads the whole live set.
+func (w *watcher) all(ctx context.Context) (map[int64]store.Ref, func(store.Ref) bool, error) {
+	live := map[int64]store.Ref{}
+	var after store.Ref
+	for {
+		refs, err := w.deps.Reader.Live(ctx, w.cluster, after, w.config.PageSize)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(refs) == 0 {
+			return live, func(store.Ref) bool { return true }, nil
+		}
+		for _, ref := range refs {
+			live[ref.ID] = ref
+		}
+		after = refs[len(refs)-1]
+	}
+}
+
+// compare sends the difference between what is live and what the client knows. read returns what is live within some
+// scope, and tells what belongs to that scope.
+func (w *watcher) compare(
+	ctx context.Context, read func(context.Context) (map[int64]store.Ref, func(store.Ref) bool, error),
+) error {
+	live, within, err := read(ctx)
+	if err != nil {
+		return err
+	}
+	for id, ref := range w.known {
+		if _, ok := live[id]; !ok && within(ref) {
+			if err := w.release(ref); err != nil {
+				return err
+			}
+		}
+	}
+	var admitted []store.Ref
+	for _, id := range sortedIDs(live) {
+		if _, known := w.known[id]; !known {
+			admitted = append(admitted, live[id])
+		}
+	}
+	return w.assign(ctx, admitted)
+}
+
+func (w *watcher) release(ref store.Ref) error {
+	delete(w.known, ref.ID)
+	message := &enginev1.WatchAssignmentsResponse_Release{Release: &enginev1.Release{Ref: refOf(ref)}}
+	return w.send(&enginev1.WatchAssignmentsResponse{Message: message})
+}
+
+// assign reads and sends assignments. One that ended meanwhile is left out; the client never knew it.
+func (w *watcher) assign(ctx context.Context, refs []store.Ref) error {
+	for part := range slices.Chunk(refs, assignmentsPerRead) {
+		ids := make([]int64, len(part))
+		for i, ref := range part {
+			ids[i] = ref.ID
+		}
+		assignments, err := w.Get(ctx, ids)
+		if err != nil {
+			return err
+		}
+		named := byID(part)
+		for _, assignment := range assignments {
+			uid := assignment.GetRef().GetUid()
+			w.known[uid] = named[uid]
+			message := &enginev1.WatchAssignmentsResponse_Assignment{Assignment: assignment}
+			if err := w.send(&enginev1.WatchAssignmentsResponse{Message: message}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func byID(refs []store.Ref) map[int64]store.Ref {
+	m := make(map[int64]store.Ref, len(refs))
+	for _, ref := range refs {
+		m[ref.ID] = ref
+	}
+	return m
+}

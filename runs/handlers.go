@@ -1,0 +1,86 @@
+package runs
+
+import (
+	"connectrpc.com/connect"
+
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth/authconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/imagebuilder/imagebuilderconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/org/orgconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings/settingsconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/change"
+	"github.com/flyte-binary/flyte-binary/runs/dispatch"
+	"github.com/flyte-binary/flyte-binary/runs/identity"
+	"github.com/flyte-binary/flyte-binary/runs/insight"
+	"github.com/flyte-binary/flyte-binary/runs/launch"
+	"github.com/flyte-binary/flyte-binary/runs/read"
+	"github.com/flyte-binary/flyte-binary/runs/watch"
+	"github.com/flyte-binary/flyte-binary/runs/webhook"
+)
+
+// runHandler serves RunService.
+type runHandler struct {
+	*launch.Creator
+	*change.Aborter
+	*change.Signaller
+	*read.Lists
+	*read.Details
+	*read.Data
+	*watch.Streams
+}
+
+// internalHandler serves InternalRunService.
+type internalHandler struct {
+	*launch.Recorder
+	*change.Reporter
+	*change.Updater
+}
+
+// engineHandler serves EngineService.
+type engineHandler struct {
+	*dispatch.Handler
+	*change.Reporter
+	*watch.Streams
+}
+
+// insightHandler serves InsightService.
+type insightHandler struct {
+	*insight.Questions
+	*launch.Previewer
+	*watch.Streams
+}
+
+// handlers are the handlers of all services.
+type handlers struct {
+	run      workflowconnect.RunServiceHandler
+	internal workflowconnect.InternalRunServiceHandler
+	tasks    taskconnect.TaskServiceHandler
+	projects projectconnect.ProjectServiceHandler
+	domains  orgconnect.DomainServiceHandler
+	settings settingsconnect.SettingsServiceHandler
+	images   imagebuilderconnect.ImageServiceHandler
+	engine   enginev1connect.EngineServiceHandler
+	insight  insightv1connect.InsightServiceHandler
+	webhooks *webhook.Callbacks
+}
+
+func (h *handlers) mount(r rpc.Registrar) {
+	options := connect.WithHandlerOptions(r.Options()...)
+	r.Handle(workflowconnect.NewRunServiceHandler(h.run, options))
+	r.Handle(workflowconnect.NewInternalRunServiceHandler(h.internal, options))
+	r.Handle(taskconnect.NewTaskServiceHandler(h.tasks, options))
+	r.Handle(projectconnect.NewProjectServiceHandler(h.projects, options))
+	r.Handle(orgconnect.NewDomainServiceHandler(h.domains, options))
+	r.Handle(settingsconnect.NewSettingsServiceHandler(h.settings, options))
+	r.Handle(authconnect.NewIdentityServiceHandler(identity.Users{}, options))
+	r.Handle(authconnect.NewAuthMetadataServiceHandler(identity.AuthMetadata{}, options))
+	r.Handle(imagebuilderconnect.NewImageServiceHandler(h.images, options))
+	r.Handle(enginev1connect.NewEngineServiceHandler(h.engine, options))
+	r.Handle(insightv1connect.NewInsightServiceHandler(h.insight, options))
+	r.Handle(webhook.Path, h.webhooks)
+}

@@ -1,0 +1,26 @@
+// Package identity says who calls, in the forms in which services record and describe callers, and serves
+// IdentityService and AuthMetadataService.
+package identity
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth/authconnect"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// Users serves IdentityService.
+type Users struct{}
+
+var _ authconnect.IdentityServiceHandler = Users{}
+
+// UserInfo implements authconnect.IdentityServiceHandler. A caller without a proven identity is described as anonymous:
+// without authentication that is everybody, and the subject is the one by which their runs are found again.
+func (Users) UserInfo(ctx context.Context, _ *auth.UserInfoRequest) (*auth.UserInfoResponse, error) {
+	identity := rpc.IdentityFrom(ctx)
+	subject := Subject(ctx)
+	name := cmp.Or(identity.Name, subject)
+	return &auth.UserInfoResponse{Subject: subject, Name: name, PreferredUsername: name, Email: identity.Email}, nil
+}

@@ -1,0 +1,62 @@
+// Package insight serves InsightService: questions that people have beyond the contract, such as why an action waits.
+// Each question is one type in one file. Results are computed from rows and blobs on request; nothing is stored.
+package insight
+
+import (
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/runs/actiondata"
+	"github.com/flyte-binary/flyte-binary/runs/queues"
+)
+
+// Reader reads runs, actions and tasks; store.Reader does.
+type Reader interface {
+	StandingReader
+	ActivityReader
+	HistoryReader
+	FailureReader
+	ChildReader
+	PausedReader
+	TransitionReader
+	Index
+}
+
+// Deps are the dependencies of all questions. All are required.
+type Deps struct {
+	Reader  Reader
+	Queue   LoadReader
+	Queues  *queues.Set
+	Waits   *Waits
+	Objects actiondata.Objects
+	Keeper  Keeper
+	Clock   clock.Clock
+}
+
+// Questions has the methods of InsightService, apart from its watch and its preview of a recovery.
+type Questions struct {
+	*Explainer
+	*Activities
+	*Histories
+	*Errors
+	*DataFlow
+	*Paused
+	*QueueLoads
+	*Transitions
+	*Searcher
+	*Retention
+}
+
+// New puts the questions together.
+func New(deps Deps) *Questions {
+	return &Questions{
+		Explainer:   &Explainer{Actions: deps.Reader, Waits: deps.Waits},
+		Activities:  &Activities{Runs: deps.Reader, Clock: deps.Clock},
+		Histories:   &Histories{Tasks: deps.Reader, Clock: deps.Clock},
+		Errors:      &Errors{Failures: deps.Reader},
+		DataFlow:    &DataFlow{Actions: deps.Reader, Objects: deps.Objects},
+		Paused:      &Paused{Actions: deps.Reader},
+		QueueLoads:  &QueueLoads{Reader: deps.Queue, Queues: deps.Queues},
+		Transitions: &Transitions{Actions: deps.Reader},
+		Searcher:    &Searcher{Index: deps.Reader},
+		Retention:   &Retention{Keeper: deps.Keeper},
+	}
+}

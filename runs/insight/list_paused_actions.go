@@ -1,0 +1,46 @@
+package insight
+
+import (
+	"context"
+	"math"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// PausedReader reads pages of paused actions; store.Reader does.
+type PausedReader interface {
+	ListPaused(ctx context.Context, scope store.Scope, limit uint32, token string) (page []store.PausedAction, next string, total int64, err error)
+}
+
+// Paused lists the actions that wait for a signal.
+type Paused struct{ Actions PausedReader }
+
+// ListPausedActions implements insightv1connect.InsightServiceHandler. Conditions wait from their creation on.
+func (p *Paused) ListPausedActions(ctx context.Context, request *insightv1.ListPausedActionsRequest) (*insightv1.ListPausedActionsResponse, error) {
+	scope := store.Scope{Project: request.GetProject(), Domain: request.GetDomain()}
+	page, next, total, err := p.Actions.ListPaused(ctx, scope, request.GetLimit(), request.GetToken())
+	if err != nil {
+		return nil, err
+	}
+	response := &insightv1.ListPausedActionsResponse{Token: next, Total: uint32(min(total, math.MaxUint32))} //nolint:gosec // bounded
+	for _, row := range page {
+		condition := &workflow.ConditionAction{}
+		if err := proto.Unmarshal(row.Condition, condition); err != nil {
+			return nil, rpc.DataLoss(err, "the stored condition %s cannot be read", row.Action)
+		}
+		paused := &insightv1.PausedAction{
+			ActionId: row.Action.Proto(), Parent: row.Parent, Condition: condition, Since: timestamppb.New(row.CreatedAt),
+		}
+		if row.DeadlineAt != nil {
+			paused.Until = timestamppb.New(*row.DeadlineAt)
+		}
+		response.Actions = append(response.Actions, paused)
+	}
+	return response, nil
+}

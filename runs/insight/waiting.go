@@ -1,0 +1,200 @@
+package insight
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/limits"
+	"github.com/flyte-binary/flyte-binary/runs/queues"
+	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// ReservationReader finds the action that computes the key for which another waits; store.Reader does.
+type ReservationReader interface {
+	ReservedBy(ctx context.Context, waits *store.Action) (*ident.Action, error)
+}
+
+// AheadReader counts the actions ahead in a queue and the live ones; store.QueueReader does.
+type AheadReader interface {
+	Ahead(ctx context.Context, queue string, others []string, a *store.Action) (ahead, live int, err error)
+	Load(ctx context.Context, scope store.LoadScope) (*store.Load, error)
+}
+
+// Waits explains why actions wait.
+type Waits struct {
+	Actions ReservationReader
+	Queue   AheadReader
+	Queues  *queues.Set
+	// MaxLive is how many actions may be live in the installation.
+	MaxLive int
+}
+
+// Of returns what an action waits for; nil when it does not wait.
+func (s *Waits) Of(ctx context.Context, a *store.Standing) (*insightv1.Wait, error) {
+	switch workflow.ActionType(a.ActionType) {
+	case workflow.ActionType_ACTION_TYPE_CONDITION:
+		if a.Phase == state.Paused {
+			return signalWait(a), nil
+		}
+		return nil, nil //nolint:nilnil // it waits for nothing
+	case workflow.ActionType_ACTION_TYPE_TASK:
+	default:
+		return nil, nil //nolint:nilnil // it waits for nothing
+	}
+	switch a.Phase {
+	case state.Queued, state.WaitingForResources, state.Initializing:
+	default:
+		return nil, nil //nolint:nilnil // it waits for nothing
+	}
+	queue := s.Queues.Of(a.Queue)
+	w := &insightv1.Wait{Queue: queue.Name, Since: timestamppb.New(a.CreatedAt)}
+	switch {
+	case a.AdmittedAt != nil:
+		return w, clusterWait(w, a)
+	case a.Hold == store.HoldCache:
+		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_PENDING, "its key is about to be looked up in the cache"
+		return w, nil
+	case a.Hold == store.HoldReservation:
+		w.Cause = insightv1.WaitCause_WAIT_CAUSE_CACHE_RESERVATION
+		w.Message = cmp.Or(a.CacheReason, "another action computes the outputs that the cache has no entry for yet")
+		owner, err := s.Actions.ReservedBy(ctx, &a.Action)
+		if owner != nil {
+			w.Behind = owner.Proto()
+		}
+		return w, err
+	default:
+		return w, s.queueWait(ctx, w, a)
+	}
+}
+
+func signalWait(a *store.Standing) *insightv1.Wait {
+	w := &insightv1.Wait{
+		Cause: insightv1.WaitCause_WAIT_CAUSE_SIGNAL, Since: timestamppb.New(a.CreatedAt),
+		Message: fmt.Sprintf("the condition %s waits for a signal", a.TaskName),
+	}
+	if a.DeadlineAt != nil {
+		w.Message += ", until " + a.DeadlineAt.UTC().Format(time.RFC3339)
+	}
+	return w
+}
+
+// clusterWait explains an admitted action by the last report about it.
+func clusterWait(w *insightv1.Wait, a *store.Standing) error {
+	w.Cause, w.Since = insightv1.WaitCause_WAIT_CAUSE_CLUSTER, timestamppb.New(*a.AdmittedAt)
+	if a.Runner == store.RunnerBuiltin {
+		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_PENDING, "the runs service is about to run it"
+		return nil
+	}
+	switch a.Phase {
+	case state.Queued:
+		w.Message = "it is admitted, and the cluster has not begun with it yet"
+	case state.Initializing:
+		w.Message = "the cluster prepares its container"
+	default:
+		w.Message = "the cluster has no place for it yet"
+	}
+	var told, lost string
+	for i := range a.Events { // the newest first
+		var event workflow.ActionEvent
+		if err := proto.Unmarshal(a.Events[i].Event, &event); err != nil {
+			return rpc.DataLoss(err, "a stored event of action %s cannot be read", a.Name)
+		}
+		if a.Events[i].Attempt != a.Attempt {
+			lost = cmp.Or(lost, event.GetErrorInfo().GetMessage())
+			continue
+		}
+		w.Since = timestamppb.New(a.Events[i].RecordedAt)
+		if list := event.GetClusterEvents(); len(list) > 0 && told == "" {
+			told = list[len(list)-1].GetMessage()
+		}
+	}
+	if told != "" {
+		w.Message += ": " + told
+	}
+	if a.Phase == state.Queued && a.Attempt > 1 {
+		w.Cause = insightv1.WaitCause_WAIT_CAUSE_BACKOFF
+		w.Message = fmt.Sprintf("attempt %d was lost and attempt %d begins when its backoff is over", a.Attempt-1, a.Attempt)
+		if lost != "" {
+			w.Message += "; " + lost
+		}
+	}
+	return nil
+}
+
+// queueWait finds the limit that holds a queued action back.
+func (s *Waits) queueWait(ctx context.Context, w *insightv1.Wait, a *store.Standing) error {
+	queue := s.Queues.Of(a.Queue)
+	var others []string
+	if queue == s.Queues.Default() {
+		others = append([]string{}, s.Queues.Others()...)
+	}
+	ahead, live, err := s.Queue.Ahead(ctx, queue.Name, others, &a.Action)
+	if err != nil {
+		return err
+	}
+	action := limits.Action{
+		Queue: queue, RunID: a.RunID, RunLimit: int(a.RunLimit), Root: a.ParentName == nil, Executor: a.Runner == store.RunnerExecutor,
+	}
+	scope := store.LoadScope{All: live >= s.MaxLive}
+	limits.Cover(&scope, s.Queues, action)
+	counted, err := s.Queue.Load(ctx, scope)
+	if err != nil {
+		return err
+	}
+	load := limits.New(s.Queues, limits.Snapshot{MaxLive: s.MaxLive, Live: live, Scope: scope, Counted: counted})
+	w.Ahead = int64(ahead)
+	switch decision := load.Decide(action); {
+	case !decision.Admits():
+		limitWait(w, decision)
+	case ahead > 0:
+		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_TURN, "its turn in queue "+queue.Name+" has not come"
+	default:
+		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_PENDING, "it is about to be admitted"
+	}
+	if ahead > 0 {
+		w.Message += fmt.Sprintf("; %s before it in queue %s", howMany(ahead), queue.Name)
+	}
+	return nil
+}
+
+// limitWait explains a decision that a limit holds the action back. The queue is in the wait already.
+func limitWait(w *insightv1.Wait, d limits.Decision) {
+	w.Limit, w.Used = int64(d.Max), int64(d.Used)
+	taken := fmt.Sprintf("%d of the %d", d.Used, d.Max)
+	switch d.Limit {
+	case limits.None:
+	case limits.Run:
+		w.Cause = insightv1.WaitCause_WAIT_CAUSE_RUN_CONCURRENCY
+		w.Message = taken + " actions that the run may have at once are live"
+	case limits.QueueRuns:
+		w.Cause = insightv1.WaitCause_WAIT_CAUSE_QUEUE_RUNS
+		w.Message = taken + " runs that queue " + w.GetQueue() + " may have at once are live"
+	case limits.QueueActions:
+		w.Cause = insightv1.WaitCause_WAIT_CAUSE_QUEUE_ACTIONS
+		w.Message = taken + " actions that queue " + w.GetQueue() + " may have at once are live"
+	case limits.Installation:
+		w.Cause = insightv1.WaitCause_WAIT_CAUSE_INSTALLATION
+		w.Message = taken + " actions that the installation may have at once are live"
+	}
+}
+
+func howMany(ahead int) string {
+	switch {
+	case ahead == 1:
+		return "one action goes"
+	case ahead >= store.MaxAhead:
+		return fmt.Sprintf("%d actions or more go", store.MaxAhead)
+	default:
+		return fmt.Sprintf("%d actions go", ahead)
+	}
+}

@@ -1,0 +1,237 @@
+package launch
+
+import (
+	"context"
+	"crypto/sha256"
+	"regexp"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
+	"github.com/flyte-binary/flyte-binary/internal/failpoint"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/identity"
+	"github.com/flyte-binary/flyte-binary/runs/protomap"
+	"github.com/flyte-binary/flyte-binary/runs/settings"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// Places checks that a project and a domain exist; projects.Places does.
+type Places interface {
+	Check(ctx context.Context, field, project, domain string) (store.Project, error)
+}
+
+// Settings resolves the settings of a place; settings.Resolver does.
+type Settings interface {
+	Resolve(ctx context.Context, key store.SettingsKey) (settings.Resolved, error)
+}
+
+// Tasks reads deployed tasks and rows of actions; store.Reader does.
+type Tasks interface {
+	TaskDetails(ctx context.Context, project, domain, name, version string) (*store.Task, []byte, error)
+	ActionRow(ctx context.Context, id ident.Action) (*store.Action, error)
+}
+
+// Storage says where the data of an action are; store.LiveReader does.
+type Storage interface {
+	Storage(ctx context.Context, id ident.Action) (store.Storage, error)
+}
+
+// Inputs is where inline inputs are written; blobstore.Store is one.
+type Inputs interface {
+	// Root is the URI prefix of all objects, without a trailing slash.
+	Root() string
+	// Permits returns blobstore.ErrForbiddenPath for a URI outside of the storage.
+	Permits(uri string) error
+	WriteAll(ctx context.Context, uri string, body []byte) error
+}
+
+// RunWriter stores runs; store.Writer does.
+type RunWriter interface {
+	CreateRun(ctx context.Context, run store.NewRun) (root *store.Root, created bool, err error)
+}
+
+// Creator creates runs. All fields are required.
+type Creator struct {
+	Config   Config
+	Places   Places
+	Settings Settings
+	Tasks    Tasks
+	Storage  Storage
+	Inputs   Inputs
+	Writer   RunWriter
+	Planner  *Planner
+}
+
+// CreateRun implements workflowconnect.RunServiceHandler. A repeated request with the same name and content returns the
+// run that exists; the same name with other content is already exists, and touches nothing of that run.
+func (c *Creator) CreateRun(ctx context.Context, request *workflow.CreateRunRequest) (*workflow.CreateRunResponse, error) {
+	run, err := c.create(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	return &workflow.CreateRunResponse{Run: run}, nil
+}
+
+// create checks everything that can be checked before it writes the inputs: a request that is refused leaves nothing.
+func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest) (*workflow.Run, error) {
+	id, err := c.runIdent(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkRunSpec(request.GetRunSpec()); err != nil {
+		return nil, err
+	}
+	spec, err := c.effectiveRunSpec(ctx, id, request.GetRunSpec())
+	if err != nil {
+		return nil, err
+	}
+	planned, err := c.plannedTask(ctx, id, request)
+	if err != nil {
+		return nil, err
+	}
+	// People find runs by the labels that they gave; those of settings are for the cluster.
+	root := store.Root{Labels: request.GetRunSpec().GetLabels().GetValues()}
+	root.Project, root.Domain, root.RunName = id.Project, id.Domain, id.Name
+	root.Source = int16(request.GetSource()) //nolint:gosec // an enum of few values
+	planned.describe(&root.Action)
+	if err := c.describeRun(ctx, &root, request, spec); err != nil {
+		return nil, err
+	}
+	run := &runContext{ID: id, Spec: spec, OutputBase: root.RunOutputBase, Queue: root.Queue}
+	if err := c.Planner.check(root.Action, run); err != nil {
+		return nil, err
+	}
+	specs := []store.NewSpec{{Kind: store.SpecTask, Digest: planned.digest, Body: planned.body}}
+	if proto.Size(spec) > 0 {
+		encoded, err := encodeSpec(store.SpecRun, "run_spec", spec)
+		if err != nil {
+			return nil, err
+		}
+		root.RunSpecDigest = encoded.Digest
+		specs = append(specs, encoded)
+	}
+	if run.Recovery, err = c.Planner.Recoveries.of(ctx, id, notCreated, spec); err != nil {
+		return nil, err
+	}
+	inputsHash, err := c.storeInputs(ctx, &root, planned.spec, request)
+	if err != nil {
+		return nil, err
+	}
+	failpoint.Here("create-run.after-inputs")
+	root.CacheKey = rootCacheKey(planned, inputsHash)
+	if err := c.Planner.plan(ctx, &root.Action, planned, run); err != nil {
+		return nil, err
+	}
+	traces, err := c.Planner.Recoveries.traces(ctx, run, &root.Action)
+	if err != nil {
+		return nil, err
+	}
+	created, isNew, err := c.Writer.CreateRun(ctx, store.NewRun{Root: root, Specs: specs, Traces: traces})
+	if err != nil {
+		return nil, err
+	}
+	if isNew {
+		return protomap.Run(&created.Action, created.Labels)
+	}
+	row, err := c.Tasks.ActionRow(ctx, id.Root())
+	if err != nil {
+		return nil, err
+	}
+	return protomap.Run(row, root.Labels)
+}
+
+// runName is the format of a DNS label, since pod names contain the name of the run.
+var runName = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
+
+// maxRunName is the length of a run's name in characters.
+const maxRunName = 30
+
+// runIdent is the name of the new run: the client's, or one of ours in the client's project. The project must take runs.
+func (c *Creator) runIdent(ctx context.Context, request *workflow.CreateRunRequest) (ident.Run, error) {
+	var id ident.Run
+	field := "run_id"
+	switch given := request.GetId().(type) {
+	case *workflow.CreateRunRequest_RunId:
+		id = ident.RunOf(given.RunId)
+		if len(id.Name) > maxRunName || !runName.MatchString(id.Name) {
+			return id, rpc.InvalidArgument("run_id.name",
+				"a run's name has up to %d lower case letters, digits and dashes, begins with a letter and does not end with a dash", maxRunName)
+		}
+	case *workflow.CreateRunRequest_ProjectId:
+		field = "project_id"
+		name, err := newRunName()
+		if err != nil {
+			return id, err
+		}
+		id = ident.Run{Project: given.ProjectId.GetName(), Domain: given.ProjectId.GetDomain(), Name: name}
+	default:
+		return id, rpc.InvalidArgument("id", "a run or a project is required")
+	}
+	found, err := c.Places.Check(ctx, field, id.Project, id.Domain)
+	if err != nil {
+		return id, err
+	}
+	switch project.ProjectState(found.State) {
+	case project.ProjectState_PROJECT_STATE_ARCHIVED, project.ProjectState_PROJECT_STATE_SYSTEM_ARCHIVED:
+		return id, rpc.FailedPrecondition("project %s is archived and takes no new runs", id.Project)
+	}
+	return id, nil
+}
+
+// checkRunSpec validates what protovalidate cannot check.
+func checkRunSpec(spec *task.RunSpec) error {
+	if spec.GetMaxActionConcurrency() == 1 {
+		return rpc.InvalidArgument("run_spec.max_action_concurrency", "is 0 for no limit, or at least 2")
+	}
+	if spec.GetMaxActionConcurrency() > 1<<30 {
+		return rpc.InvalidArgument("run_spec.max_action_concurrency", "is too large")
+	}
+	return nil
+}
+
+// describeRun fills in the fields that only a root has.
+func (c *Creator) describeRun(ctx context.Context, root *store.Root, request *workflow.CreateRunRequest, spec *task.RunSpec) (err error) {
+	root.MaxConcurrency = int32(spec.GetMaxActionConcurrency()) //nolint:gosec // checked
+	root.Queue = spec.GetQueue()
+	if root.RunStartTime = protomap.Time(spec.GetRunStartTime()); root.RunStartTime == nil {
+		root.RunStartTime = protomap.Time(request.GetRunStartTime())
+	}
+	if err := c.describeRelation(ctx, root, spec); err != nil {
+		return err
+	}
+	base := c.Inputs.Root()
+	if own := spec.GetRunBaseDir(); own != "" {
+		base = own
+	}
+	root.RunOutputBase = blobpath.RunBase(base, root.Project, root.Domain, root.RunName)
+	if err := c.checkReachable("run_spec.run_base_dir", root.RunOutputBase); err != nil {
+		return err
+	}
+	root.CreatedBySubject = identity.Subject(ctx)
+	if root.CreatedBy, err = identity.EncodedCaller(ctx); err != nil {
+		return err
+	}
+	root.RequestDigest, err = requestDigest(request)
+	return err
+}
+
+// requestDigest distinguishes requests with different content. A start time that the client took from its clock does
+// not count: a repeated request may have another.
+func requestDigest(request *workflow.CreateRunRequest) ([]byte, error) {
+	content := proto.CloneOf(request)
+	content.RunStartTime = nil
+	if id := content.GetRunId(); id != nil {
+		id.Org = ""
+	}
+	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(content)
+	if err != nil {
+		return nil, rpc.InvalidArgument("", "the request cannot be encoded: %s", err.Error())
+	}
+	digest := sha256.Sum256(body)
+	return digest[:], nil
+}

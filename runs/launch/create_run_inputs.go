@@ -1,0 +1,76 @@
+package launch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/cachekey"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// storeInputs writes the inputs where the task will read them, and returns their hash for the cache key. The path of
+// inline inputs contains their hash: a request under the name of an existing run cannot change the inputs of that
+// run, and a repeated request writes the same bytes.
+func (c *Creator) storeInputs(ctx context.Context, root *store.Root, spec *task.TaskSpec, request *workflow.CreateRunRequest) (string, error) {
+	if offloaded := request.GetOffloadedInputData(); offloaded != nil {
+		if err := c.checkReachable("offloaded_input_data.uri", blobpath.InputsPath(offloaded.GetUri())); err != nil {
+			return "", err
+		}
+		root.InputURI = offloaded.GetUri()
+		return offloaded.GetInputsHash(), nil
+	}
+	inputs := withDefaults(request.GetInputs(), spec.GetDefaultInputs())
+	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(inputs)
+	if err != nil {
+		return "", rpc.InvalidArgument("inputs", "cannot be encoded: %s", err.Error())
+	}
+	if int64(len(body)) > c.Config.MaxInlineInputs {
+		return "", rpc.InvalidArgument("inputs", "inputs of %d bytes are too large to be sent inline; upload them", len(body))
+	}
+	sum := sha256.Sum256(body)
+	root.InputURI = blobpath.RootInputs(root.RunOutputBase) + "/" + hex.EncodeToString(sum[:])
+	ctx, cancel := context.WithTimeout(ctx, c.Config.InputsTimeout)
+	defer cancel()
+	if err := c.Inputs.WriteAll(ctx, blobpath.InputsPath(root.InputURI), body); err != nil {
+		if errors.Is(err, blobstore.ErrForbiddenPath) {
+			return "", rpc.InvalidArgument("run_spec.run_base_dir", "is outside of the storage of this installation")
+		}
+		return "", rpc.Unavailable(err, "the inputs could not be stored")
+	}
+	return cachekey.InputsHash(inputs, spec.GetTaskTemplate().GetMetadata().GetCacheIgnoreInputVars()), nil
+}
+
+// withDefaults adds the task's defaults for inputs that the request leaves out.
+func withDefaults(given *task.Inputs, defaults []*task.NamedParameter) *task.Inputs {
+	inputs := &task.Inputs{Literals: slices.Clone(given.GetLiterals()), Context: given.GetContext()}
+	present := make(map[string]bool, len(inputs.GetLiterals()))
+	for _, literal := range inputs.GetLiterals() {
+		present[literal.GetName()] = true
+	}
+	for _, parameter := range defaults {
+		value := parameter.GetParameter().GetDefault()
+		if value != nil && !present[parameter.GetName()] {
+			inputs.Literals = append(inputs.Literals, &task.NamedLiteral{Name: parameter.GetName(), Value: value})
+		}
+	}
+	return inputs
+}
+
+// checkReachable refuses URIs outside of our storage. Whether there is an object is seen when it is read.
+func (c *Creator) checkReachable(field, uri string) error {
+	err := c.Inputs.Permits(uri)
+	if errors.Is(err, blobstore.ErrForbiddenPath) {
+		return rpc.InvalidArgument(field, "is outside of the storage of this installation")
+	}
+	return err
+}

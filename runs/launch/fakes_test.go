@@ -1,0 +1,149 @@
+package launch_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
+	settingspb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/cachelink"
+	"github.com/flyte-binary/flyte-binary/runs/launch"
+	"github.com/flyte-binary/flyte-binary/runs/queues"
+	"github.com/flyte-binary/flyte-binary/runs/settings"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// world is what the use cases see: nothing is stored, and every object that is written is kept.
+type world struct {
+	launch.Reader // what a test does not expect panics
+
+	project  store.Project
+	looked   int // times that the project was read
+	settings *settingspb.Settings
+	cacheOn  bool
+	objects  map[string][]byte
+	context  store.Root // of every run that exists
+	spec     *task.RunSpec
+	runs     []store.NewRun
+	actions  []store.NewAction
+}
+
+func newWorld() *world {
+	return &world{cacheOn: true, settings: &settingspb.Settings{}, objects: map[string][]byte{}, context: store.Root{Action: store.Action{ID: 7}}}
+}
+
+func (w *world) parts(configured ...queues.Queue) launch.Parts {
+	config := launch.Config{MaxInlineInputs: 1 << 10, InputsTimeout: time.Minute}
+	return launch.New(config, launch.Deps{
+		Places: w, Settings: w, Reader: w, Storage: w, Blobs: w, Writer: w, Queues: queues.New(configured), Cache: w,
+		Clock: clock.NewFake(time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC)),
+	})
+}
+
+func (w *world) Check(context.Context, string, string, string) (store.Project, error) {
+	w.looked++
+	return w.project, nil
+}
+
+func (w *world) Resolve(context.Context, store.SettingsKey) (settings.Resolved, error) {
+	return settings.Resolved{Settings: w.settings}, nil
+}
+
+func (w *world) On() bool { return w.cacheOn }
+
+func (w *world) WishOf(spec *task.TaskSpec, run *task.RunSpec) cachelink.Wish {
+	return cachelink.DefaultConfig().WishOf(spec, run)
+}
+
+func (w *world) Storage(_ context.Context, id ident.Action) (store.Storage, error) {
+	return store.Storage{}, rpc.NotFound("action %s does not exist", id)
+}
+
+func (w *world) RunContext(context.Context, ident.Run) (store.Root, []byte, error) {
+	body, err := proto.Marshal(w.spec)
+	return w.context, body, err
+}
+
+func (w *world) Root() string { return "/data" }
+
+func (w *world) Permits(uri string) error {
+	if !strings.HasPrefix(uri, "/data/") {
+		return blobstore.ErrForbiddenPath
+	}
+	return nil
+}
+
+func (w *world) WriteAll(_ context.Context, uri string, body []byte) error {
+	w.objects[uri] = body
+	return nil
+}
+
+func (w *world) ReadAll(_ context.Context, uri string, _ int64) ([]byte, error) {
+	body, ok := w.objects[uri]
+	if !ok {
+		return nil, blobstore.ErrNotExist
+	}
+	return body, nil
+}
+
+func (w *world) Stat(context.Context, string) (blobstore.Info, error) {
+	return blobstore.Info{}, blobstore.ErrNotExist
+}
+
+func (w *world) CreateRun(_ context.Context, run store.NewRun) (*store.Root, bool, error) {
+	w.runs = append(w.runs, run)
+	return &run.Root, true, nil
+}
+
+func (w *world) RecordAction(_ context.Context, action store.NewAction) error {
+	w.actions = append(w.actions, action)
+	return nil
+}
+
+func taskSpec(change ...func(*core.TaskTemplate)) *task.TaskSpec {
+	template := &core.TaskTemplate{Id: &core.Identifier{Name: "env.main", Version: "v1"}, Type: "python", Metadata: &core.TaskMetadata{}}
+	for _, c := range change {
+		c(template)
+	}
+	return &task.TaskSpec{Environment: &task.Environment{Name: "env"}, TaskTemplate: template}
+}
+
+func request(name string, spec *task.RunSpec) *workflow.CreateRunRequest {
+	return &workflow.CreateRunRequest{
+		Id:      &workflow.CreateRunRequest_RunId{RunId: &common.RunIdentifier{Project: "p", Domain: "d", Name: name}},
+		Task:    &workflow.CreateRunRequest_TaskSpec{TaskSpec: taskSpec()},
+		RunSpec: spec,
+	}
+}
+
+func child(spec *workflow.TaskAction) *workflow.RecordActionRequest {
+	return &workflow.RecordActionRequest{
+		ActionId: &common.ActionIdentifier{Run: &common.RunIdentifier{Project: "p", Domain: "d", Name: "r"}, Name: "child"},
+		Parent:   "a0", Spec: &workflow.RecordActionRequest_Task{Task: spec},
+	}
+}
+
+// recorded records a child and returns what is stored of it.
+func (w *world) recorded(t *testing.T, r *workflow.RecordActionRequest, configured ...queues.Queue) store.Action {
+	t.Helper()
+	response, err := w.parts(configured...).Recorder.RecordAction(t.Context(), r)
+	require.NoError(t, err)
+	require.Zero(t, response.GetStatus().GetCode(), response.GetStatus().GetMessage())
+	require.Len(t, w.actions, 1)
+	return w.actions[0].Action
+}
+
+var archived = store.Project{State: int16(project.ProjectState_PROJECT_STATE_ARCHIVED)}

@@ -1,0 +1,74 @@
+// Package launch creates runs and records the children of actions. Once per action, it decides what follows from the
+// task, the run, the configuration and the run being recovered.
+package launch
+
+import (
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+)
+
+// Config bounds the inputs that come inline with CreateRun.
+type Config struct {
+	// MaxInlineInputs is their largest size in bytes.
+	MaxInlineInputs int64
+	// InputsTimeout bounds writing them to the object store.
+	InputsTimeout time.Duration
+}
+
+// Reader reads tasks, runs and results; store.Reader does.
+type Reader interface {
+	Tasks
+	ContextReader
+	ResultReader
+	PreviewReader
+}
+
+// Blobs is the object store; blobstore.Store is one.
+type Blobs interface {
+	Inputs
+	Objects
+}
+
+// Writer stores runs and actions; store.Writer does.
+type Writer interface {
+	RunWriter
+	ActionWriter
+}
+
+// Deps are the dependencies of all use cases. All are required.
+type Deps struct {
+	Places   Places
+	Settings Settings
+	Reader   Reader
+	Storage  Storage
+	Blobs    Blobs
+	Writer   Writer
+	Queues   Queues
+	Cache    Cache
+	Clock    clock.Clock
+}
+
+// Parts are the use cases. They share a planner.
+type Parts struct {
+	Creator   *Creator
+	Recorder  *Recorder
+	Previewer *Previewer
+}
+
+// New puts the use cases together.
+func New(config Config, deps Deps) Parts {
+	recoveries := &Recoveries{Results: deps.Reader, Objects: deps.Blobs}
+	planner := &Planner{Queues: deps.Queues, Cache: deps.Cache, Recoveries: recoveries}
+	return Parts{
+		Creator: &Creator{
+			Config: config, Places: deps.Places, Settings: deps.Settings, Tasks: deps.Reader, Storage: deps.Storage,
+			Inputs: deps.Blobs, Writer: deps.Writer, Planner: planner,
+		},
+		Recorder: &Recorder{
+			Contexts: NewContexts(deps.Reader, recoveries, deps.Clock), Storage: deps.Storage, Objects: deps.Blobs,
+			Writer: deps.Writer, Planner: planner,
+		},
+		Previewer: &Previewer{Actions: deps.Reader, Recoveries: recoveries},
+	}
+}

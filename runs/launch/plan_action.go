@@ -1,0 +1,59 @@
+package launch
+
+import (
+	"context"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/runs/cachelink"
+	"github.com/flyte-binary/flyte-binary/runs/queues"
+	"github.com/flyte-binary/flyte-binary/runs/state"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// Queues looks up the configured queues; queues.Set does.
+type Queues interface {
+	Known(name string) bool
+	Names() []string
+	Of(name string) *queues.Queue
+}
+
+// Cache says how tasks use the cache of outputs; cachelink.Cache does.
+type Cache interface {
+	On() bool
+	WishOf(spec *task.TaskSpec, run *task.RunSpec) cachelink.Wish
+}
+
+// Planner decides, once per action, what happens to it after it is recorded. All fields are required.
+type Planner struct {
+	Queues     Queues
+	Cache      Cache
+	Recoveries *Recoveries
+}
+
+// plan makes the decisions that a task action gets once, when it is recorded: whether its result comes from the run
+// being recovered, and if not, what runs it, its time limits, its queue, and whether its outputs may come from the
+// cache. Each step is in a file of its own.
+func (p *Planner) plan(ctx context.Context, a *store.Action, planned *plannedTask, run *runContext) error {
+	steps := []func(context.Context, *store.Action, *plannedTask, *runContext) error{
+		p.planRecovery,
+		p.planRunner,
+		p.planTimeouts,
+		p.planQueue,
+		p.planCache,
+	}
+	for _, step := range steps {
+		if err := step(ctx, a, planned, run); err != nil {
+			return err
+		}
+		if a.Phase == state.Recovered {
+			return nil // it waits for nothing and runs nowhere
+		}
+	}
+	return nil
+}
+
+// check returns the error with which plan would refuse a root action, as far as that can be known before its inputs are
+// stored. It changes nothing.
+func (p *Planner) check(a store.Action, run *runContext) error {
+	return p.planQueue(context.Background(), &a, nil, run)
+}

@@ -1,0 +1,70 @@
+package launch
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+const (
+	// priorityLabel on a run puts it before others, or behind them, in its queue: an integer from -100 to 100.
+	priorityLabel = "flyte.org/priority"
+	maxPriority   = 100
+	// maxQueueName is the length of the name of a queue in bytes; it is a key of indexes.
+	maxQueueName = 255
+)
+
+// planQueue sets the queue in which the action waits (its own, else that of its run) and its priority. It does not
+// validate the queue of the run again: the configuration may have changed since.
+func (p *Planner) planQueue(_ context.Context, a *store.Action, _ *plannedTask, run *runContext) error {
+	isRoot := run.RootID == 0
+	field := "task.queue"
+	if isRoot {
+		field = "run_spec.queue"
+	}
+	if a.Queue != "" && (isRoot || a.Queue != run.Queue) {
+		if err := p.checkQueue(field, a.Queue, run); err != nil {
+			return err
+		}
+	}
+	if a.Queue == "" {
+		a.Queue = run.Queue
+	}
+	priority, err := runPriority(run.Spec)
+	if err != nil && isRoot {
+		return err
+	}
+	a.Priority = priority
+	return nil
+}
+
+// checkQueue returns InvalidArgument when the queue does not exist or the run's project may not use it.
+func (p *Planner) checkQueue(field, name string, run *runContext) error {
+	if len(name) > maxQueueName {
+		return rpc.InvalidArgument(field, "has at most %d characters", maxQueueName)
+	}
+	if !p.Queues.Known(name) {
+		return rpc.InvalidArgument(field, "there is no queue %s; the queues are %s", name, strings.Join(p.Queues.Names(), ", "))
+	}
+	if !p.Queues.Of(name).Serves(run.ID.Project, run.ID.Domain) {
+		return rpc.InvalidArgument(field, "queue %s is not for project %s in domain %s", name, run.ID.Project, run.ID.Domain)
+	}
+	return nil
+}
+
+// runPriority is the priority in the run's label; 0 without one.
+func runPriority(spec *task.RunSpec) (int32, error) {
+	value, ok := spec.GetLabels().GetValues()[priorityLabel]
+	if !ok {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(value, 10, 32)
+	if err != nil || n < -maxPriority || n > maxPriority {
+		return 0, rpc.InvalidArgument("run_spec.labels", "%s is an integer from %d to %d, got %q", priorityLabel, -maxPriority, maxPriority, value)
+	}
+	return int32(n), nil
+}

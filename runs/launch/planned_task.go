@@ -1,0 +1,84 @@
+package launch
+
+import (
+	"cmp"
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/tasks"
+)
+
+// plannedTask is the task that an action runs.
+type plannedTask struct {
+	id           *task.TaskIdentifier
+	spec         *task.TaskSpec
+	digest, body []byte
+}
+
+// plannedTask finds the task that a request names, or takes the one that it brings.
+func (c *Creator) plannedTask(ctx context.Context, run ident.Run, request *workflow.CreateRunRequest) (*plannedTask, error) {
+	switch given := request.GetTask().(type) {
+	case *workflow.CreateRunRequest_TaskId:
+		id := given.TaskId
+		row, body, err := c.Tasks.TaskDetails(ctx, id.GetProject(), id.GetDomain(), id.GetName(), id.GetVersion())
+		if err != nil {
+			return nil, err
+		}
+		spec := &task.TaskSpec{}
+		if err := proto.Unmarshal(body, spec); err != nil {
+			return nil, rpc.DataLoss(err, "the stored spec of task %s cannot be read", id.GetName())
+		}
+		resolved := &task.TaskIdentifier{Project: row.Project, Domain: row.Domain, Name: row.Name, Version: row.Version}
+		return &plannedTask{id: resolved, spec: spec, digest: store.SpecDigest(store.SpecTask, body), body: body}, nil
+	case *workflow.CreateRunRequest_TaskSpec:
+		return newPlannedTask("task_spec", run, nil, given.TaskSpec)
+	case *workflow.CreateRunRequest_TriggerName:
+		return nil, rpc.NotFound("trigger %s of task %s does not exist", given.TriggerName.GetName(), given.TriggerName.GetTaskName())
+	default:
+		return nil, rpc.InvalidArgument("task", "a task, its spec or a trigger is required")
+	}
+}
+
+// newPlannedTask takes a spec from a request. Without an id, it uses that of the template; a missing project or
+// domain is the run's.
+func newPlannedTask(field string, run ident.Run, id *task.TaskIdentifier, spec *task.TaskSpec) (*plannedTask, error) {
+	template := spec.GetTaskTemplate()
+	if template == nil {
+		return nil, rpc.InvalidArgument(field+".task_template", "is required")
+	}
+	if id.GetName() == "" {
+		id = &task.TaskIdentifier{
+			Project: template.GetId().GetProject(), Domain: template.GetId().GetDomain(),
+			Name: template.GetId().GetName(), Version: template.GetId().GetVersion(),
+		}
+	}
+	if id.GetName() == "" {
+		return nil, rpc.InvalidArgument(field+".task_template.id.name", "is required")
+	}
+	id = &task.TaskIdentifier{
+		Project: cmp.Or(id.GetProject(), run.Project), Domain: cmp.Or(id.GetDomain(), run.Domain),
+		Name: id.GetName(), Version: id.GetVersion(),
+	}
+	digest, body, err := store.EncodeSpec(store.SpecTask, spec)
+	if err != nil {
+		return nil, rpc.InvalidArgument(field, "cannot be encoded: %s", err.Error())
+	}
+	return &plannedTask{id: id, spec: spec, digest: digest, body: body}, nil
+}
+
+// describe fills in the fields of a task action that lists show.
+func (p *plannedTask) describe(a *store.Action) {
+	a.ActionType = int16(workflow.ActionType_ACTION_TYPE_TASK)
+	a.TaskProject, a.TaskDomain, a.TaskName, a.TaskVersion = p.id.GetProject(), p.id.GetDomain(), p.id.GetName(), p.id.GetVersion()
+	a.TaskType = p.spec.GetTaskTemplate().GetType()
+	a.EnvironmentName = p.spec.GetEnvironment().GetName()
+	a.FunctionName = tasks.FunctionName(a.TaskName, a.EnvironmentName)
+	a.ShortName = cmp.Or(p.spec.GetShortName(), a.FunctionName)
+	a.SpecDigest = p.digest
+}

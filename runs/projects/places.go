@@ -1,0 +1,43 @@
+package projects
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// Getter reads one project, or returns a NotFound error; store.Projects does.
+type Getter interface {
+	Get(ctx context.Context, id string) (store.Project, error)
+}
+
+// Places knows which projects and domains exist.
+type Places struct {
+	projects Getter
+	domains  []string
+}
+
+// NewPlaces returns the places of an installation with these domains.
+func NewPlaces(projects Getter, domains []string) *Places {
+	return &Places{projects: projects, domains: domains}
+}
+
+// Check returns the project. It returns a NotFound error, with the name of the request's field, when the project or the
+// domain does not exist.
+func (p *Places) Check(ctx context.Context, field, project, domain string) (store.Project, error) {
+	if err := p.CheckDomain(field, domain); err != nil {
+		return store.Project{}, err
+	}
+	return p.projects.Get(ctx, project)
+}
+
+// CheckDomain returns a NotFound error when the domain does not exist.
+func (p *Places) CheckDomain(field, domain string) error {
+	if !slices.Contains(p.domains, domain) {
+		return rpc.NotFound("%s.domain: domain %q does not exist; there are %s", field, domain, strings.Join(p.domains, ", "))
+	}
+	return nil
+}

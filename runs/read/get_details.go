@@ -1,0 +1,78 @@
+package read
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/protomap"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// DetailsReader reads actions with everything that is stored about them; store.Reader does.
+type DetailsReader interface {
+	ActionDetails(ctx context.Context, id ident.Action) (*store.Details, error)
+	RunDetails(ctx context.Context, run ident.Run) (*store.Details, error)
+	Standing(ctx context.Context, id ident.Action) (*store.Standing, error)
+}
+
+// Details serves the details of runs and actions, to clients and to watches. Both fields are required.
+type Details struct {
+	Rows  DetailsReader
+	Waits Waits
+}
+
+// GetRunDetails implements workflowconnect.RunServiceHandler.
+func (d *Details) GetRunDetails(ctx context.Context, request *workflow.GetRunDetailsRequest) (*workflow.GetRunDetailsResponse, error) {
+	details, err := d.RunDetails(ctx, ident.RunOf(request.GetRunId()))
+	if err != nil {
+		return nil, err
+	}
+	return &workflow.GetRunDetailsResponse{Details: details}, nil
+}
+
+// GetActionDetails implements workflowconnect.RunServiceHandler.
+func (d *Details) GetActionDetails(ctx context.Context, request *workflow.GetActionDetailsRequest) (*workflow.GetActionDetailsResponse, error) {
+	details, err := d.ActionDetails(ctx, ident.ActionOf(request.GetActionId()))
+	if err != nil {
+		return nil, err
+	}
+	return &workflow.GetActionDetailsResponse{Details: details}, nil
+}
+
+// ActionDetails reads the details of an action as every client sees them.
+func (d *Details) ActionDetails(ctx context.Context, id ident.Action) (*workflow.ActionDetails, error) {
+	stored, err := d.Rows.ActionDetails(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	details, err := protomap.Details(&stored.Action, stored.Spec, stored.Events)
+	if err != nil {
+		return nil, err
+	}
+	return details, d.tellWait(ctx, &stored.Action, details)
+}
+
+// RunDetails reads the details of a run: those of its root action, and the run spec as it was requested.
+func (d *Details) RunDetails(ctx context.Context, run ident.Run) (*workflow.RunDetails, error) {
+	stored, err := d.Rows.RunDetails(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	action, err := protomap.Details(&stored.Action, stored.Spec, stored.Events)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.tellWait(ctx, &stored.Action, action); err != nil {
+		return nil, err
+	}
+	var spec task.RunSpec
+	if err := proto.Unmarshal(stored.RunSpec, &spec); err != nil {
+		return nil, rpc.DataLoss(err, "the stored run spec of %s cannot be read", run)
+	}
+	return &workflow.RunDetails{RunSpec: &spec, Action: action}, nil
+}

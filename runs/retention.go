@@ -1,0 +1,34 @@
+package runs
+
+import (
+	"context"
+	"crypto/rand"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/runs/retention"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// NewRetention returns the part that deletes old runs, for use without the service.
+func NewRetention(config retention.Config, deps Deps) (*retention.Keeper, error) {
+	if deps.Clock == nil {
+		deps.Clock = clock.System{}
+	}
+	return newRetention(config, deps, rand.Text())
+}
+
+func newRetention(config retention.Config, deps Deps, replica string) (*retention.Keeper, error) {
+	return retention.New(config, retention.Deps{
+		Store: store.NewRetention(deps.Pool, replica), Blobs: deps.Blobs,
+		Leases: pgdb.NewLeases(deps.Pool, deps.Clock, replica),
+		Forget: func(ctx context.Context, run ident.Run) error {
+			if deps.RunDeleted == nil {
+				return nil
+			}
+			return deps.RunDeleted(ctx, run)
+		},
+		Clock: deps.Clock, Logger: deps.Logger.With().Str("service", "retention").Logger(), Meter: deps.Meter,
+	})
+}

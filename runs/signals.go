@@ -1,0 +1,49 @@
+package runs
+
+import (
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/runs/cachelink"
+	"github.com/flyte-binary/flyte-binary/runs/dispatch"
+)
+
+// admissionSignals adapts the live feed to admission.
+type admissionSignals struct{ *dispatch.Subscription }
+
+// Take implements admission.Signals.
+func (a admissionSignals) Take() (queued, moved bool) {
+	changes := a.Subscription.Take()
+	elsewhere := changes.Resync || len(changes.Runs) > 0
+	return changes.Queued || elsewhere, elsewhere || len(changes.Live) > 0
+}
+
+// timerSignals shows the live feed as the timers want to see it.
+type timerSignals struct {
+	*dispatch.Subscription
+	clock clock.Clock
+}
+
+// Take implements timers.Signals. What another replica changed may be due at once.
+func (t timerSignals) Take() time.Time {
+	changes := t.Subscription.Take()
+	if changes.Resync || len(changes.Runs) > 0 {
+		return t.clock.Now()
+	}
+	return changes.Due
+}
+
+// cacheSignals adapts the live feed to the cache link.
+type cacheSignals struct{ *dispatch.Subscription }
+
+// Take implements cachelink.Signals.
+func (c cacheSignals) Take() cachelink.Happened {
+	changes := c.Subscription.Take()
+	happened := cachelink.Happened{Held: changes.Held, Elsewhere: changes.Resync || len(changes.Runs) > 0}
+	for id, ref := range changes.Live {
+		if !ref.Live {
+			happened.Ended = append(happened.Ended, id)
+		}
+	}
+	return happened
+}

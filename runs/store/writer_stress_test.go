@@ -1,0 +1,18 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle/lifecycletest"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+func TestWriterKeepsTheContractOfParts(t *testing.T) {
+	lifecycletest.Stress(t, func() lifecycle.Part {
+		return store.NewWriter(store.DefaultWriterConfig(), store.WriterDeps{Clock: clock.System{}, Logger: zerolog.Nop()})
+	})
+}

@@ -1,0 +1,70 @@
+package tasks
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/identity"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// maxDescription is the length to which descriptions are cut in lists, in characters. The spec keeps them whole.
+const maxDescription = 255
+
+// DeployTask implements taskconnect.TaskServiceHandler. A version is immutable: deploying the same content again is
+// fine, another content is already exists. Triggers are refused as long as nothing would ever fire them.
+func (h *Handler) DeployTask(ctx context.Context, request *task.DeployTaskRequest) (*task.DeployTaskResponse, error) {
+	id, spec := request.GetTaskId(), request.GetSpec()
+	if count := len(request.GetTriggers()); count > 0 {
+		return nil, rpc.Unimplemented("task %s has %d trigger(s), which this server cannot run; deploy it without them", id.GetName(), count)
+	}
+	if _, err := h.places.Check(ctx, "task_id", id.GetProject(), id.GetDomain()); err != nil {
+		return nil, err
+	}
+	digest, body, err := store.EncodeSpec(store.SpecTask, spec)
+	if err != nil {
+		return nil, rpc.InvalidArgument("spec", "cannot be encoded: %s", err.Error())
+	}
+	caller, err := identity.EncodedCaller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	row := &store.Task{
+		Project: id.GetProject(), Domain: id.GetDomain(), Name: id.GetName(), Version: id.GetVersion(),
+		EnvironmentName:   spec.GetEnvironment().GetName(),
+		FunctionName:      FunctionName(id.GetName(), spec.GetEnvironment().GetName()),
+		ShortName:         spec.GetShortName(),
+		TaskType:          spec.GetTaskTemplate().GetType(),
+		IsEntrypoint:      spec.GetTaskTemplate().GetMetadata().GetIsEntrypoint(),
+		ShortDescription:  cut(spec.GetDocumentation().GetShortDescription(), maxDescription),
+		EnvDescription:    cut(spec.GetEnvironment().GetDescription(), maxDescription),
+		DeployedBy:        caller,
+		DeployedBySubject: identity.Subject(ctx),
+		CreatedAt:         h.clock.Now(),
+	}
+	if err := h.writer.Deploy(ctx, row, digest, body); err != nil {
+		return nil, err
+	}
+	return &task.DeployTaskResponse{}, nil
+}
+
+// FunctionName is the task's name without its environment, else its last part.
+func FunctionName(name, environment string) string {
+	if short, ok := strings.CutPrefix(name, environment+"."); ok && environment != "" {
+		return short
+	}
+	return name[strings.LastIndexByte(name, '.')+1:]
+}
+
+// cut shortens a text to at most limit characters, never inside one. What is no UTF-8, or NUL, which the database
+// cannot store, is replaced.
+func cut(text string, limit int) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+	if utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	return string([]rune(text)[:limit])
+}

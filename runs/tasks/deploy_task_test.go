@@ -1,0 +1,95 @@
+package tasks_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/identity"
+	"github.com/flyte-binary/flyte-binary/runs/projects"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/tasks"
+)
+
+// registry has one project and keeps what is deployed.
+type registry struct{ deployed []*store.Task }
+
+func (*registry) Get(_ context.Context, id string) (store.Project, error) {
+	if id != "p" {
+		return store.Project{}, rpc.NotFound("project %s does not exist", id)
+	}
+	return store.Project{ID: id}, nil
+}
+
+func (r *registry) Deploy(_ context.Context, task *store.Task, _, _ []byte) error {
+	r.deployed = append(r.deployed, task)
+	return nil
+}
+
+func (r *registry) handler() *tasks.Handler {
+	return tasks.New(tasks.Deps{
+		Places: projects.NewPlaces(r, []string{"d"}), Writer: r, Clock: clock.NewFake(time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC)),
+	})
+}
+
+func deploy(change func(*task.DeployTaskRequest)) *task.DeployTaskRequest {
+	request := &task.DeployTaskRequest{
+		TaskId: &task.TaskIdentifier{Project: "p", Domain: "d", Name: "env.main", Version: "v1"},
+		Spec: &task.TaskSpec{
+			Environment: &task.Environment{Name: "env"}, TaskTemplate: &core.TaskTemplate{Type: "python"},
+			Documentation: &task.DocumentationEntity{},
+		},
+	}
+	change(request)
+	return request
+}
+
+func TestDeployTaskRefuses(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*task.DeployTaskRequest)
+		kind   rpc.Kind
+		text   string
+	}{
+		"triggers": {func(r *task.DeployTaskRequest) { r.Triggers = []*task.TaskTrigger{{}} }, rpc.KindUnimplemented, "1 trigger"},
+		"project":  {func(r *task.DeployTaskRequest) { r.GetTaskId().Project = "none" }, rpc.KindNotFound, "project none"},
+		"domain":   {func(r *task.DeployTaskRequest) { r.GetTaskId().Domain = "none" }, rpc.KindNotFound, "there are d"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &registry{}
+			_, err := r.handler().DeployTask(t.Context(), deploy(tc.change))
+			require.Equal(t, tc.kind, rpc.KindOf(err), "%v", err)
+			require.ErrorContains(t, err, tc.text)
+			require.Empty(t, r.deployed)
+		})
+	}
+}
+
+func TestDeployedTask(t *testing.T) {
+	for name, tc := range map[string]struct{ name, environment, description, wantName, wantDescription string }{
+		"in an environment":        {"env.main", "env", "text", "main", "text"},
+		"without one":              {"a.b.main", "", "text", "main", "text"},
+		"of another environment":   {"other.main", "env", "text", "main", "text"},
+		"long, in wide characters": {"env.main", "env", strings.Repeat("é", 300), "main", strings.Repeat("é", 255)},
+		"with NUL":                 {"env.main", "env", "a\x00b", "main", "a\uFFFDb"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &registry{}
+			_, err := r.handler().DeployTask(t.Context(), deploy(func(request *task.DeployTaskRequest) {
+				request.GetTaskId().Name = tc.name
+				request.GetSpec().GetEnvironment().Name = tc.environment
+				request.GetSpec().GetDocumentation().ShortDescription = tc.description
+			}))
+			require.NoError(t, err)
+			require.Equal(t, tc.wantName, r.deployed[0].FunctionName)
+			require.Equal(t, tc.wantDescription, r.deployed[0].ShortDescription)
+			require.Equal(t, identity.AnonymousSubject, r.deployed[0].DeployedBySubject)
+		})
+	}
+}

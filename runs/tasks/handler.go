@@ -1,0 +1,51 @@
+// Package tasks serves TaskService: it deploys versions of tasks and reads them.
+package tasks
+
+import (
+	"context"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+// Places checks that a project and a domain exist; projects.Places does.
+type Places interface {
+	Check(ctx context.Context, field, project, domain string) (store.Project, error)
+}
+
+// Writer stores versions of tasks; store.TaskWriter does.
+type Writer interface {
+	Deploy(ctx context.Context, task *store.Task, digest, spec []byte) error
+}
+
+// Reader reads versions of tasks; store.Reader does.
+type Reader interface {
+	TaskDetails(ctx context.Context, project, domain, name, version string) (*store.Task, []byte, error)
+	ListTasks(ctx context.Context, scope store.TaskScope, request *common.ListRequest) (*store.TaskPage, error)
+	ListVersions(ctx context.Context, project, domain, name string, request *common.ListRequest) ([]store.ListedTask, string, error)
+}
+
+// Deps is what the handler needs. All are required.
+type Deps struct {
+	Places Places
+	Writer Writer
+	Reader Reader
+	Clock  clock.Clock
+}
+
+// Handler serves TaskService. Its methods are in files of their own.
+type Handler struct {
+	places Places
+	writer Writer
+	reader Reader
+	clock  clock.Clock
+}
+
+var _ taskconnect.TaskServiceHandler = (*Handler)(nil)
+
+// New returns the handler.
+func New(deps Deps) *Handler {
+	return &Handler{places: deps.Places, writer: deps.Writer, reader: deps.Reader, clock: deps.Clock}
+}
