@@ -1,9 +1,9 @@
 package taskactions_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -177,7 +177,7 @@ func TestRefusedActionsFailWithWords(t *testing.T) {
 func TestNamespacesAreMadeOnDemand(t *testing.T) {
 	f := newFixture(t)
 	f.config.Namespace = "{{project}}-{{domain}}-" + f.cluster.Namespace
-	counted, counter := countRequests(f.kube)
+	counted, counter := countRequests(f.kube, http.MethodGet, http.MethodPost) // without deletions of what other tests left
 	f.kube = counted
 	// Ids of their own: in all namespaces, the objects of other tests are seen too.
 	f.engine.assign(assignment(2001, "a0"), true)
@@ -212,18 +212,10 @@ func TestAnAPIServerThatIsAwayOrThrottles(t *testing.T) {
 	for name, fail := range map[string]func(*http.Request) (*http.Response, error){
 		"away": func(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") },
 		"throttles": func(r *http.Request) (*http.Response, error) {
-			body := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429}`
-			return &http.Response{
-				StatusCode: http.StatusTooManyRequests, Request: r, Body: io.NopCloser(bytes.NewBufferString(body)),
-				Header: http.Header{"Content-Type": {"application/json"}, "Retry-After": {"0"}},
-			}, nil
+			return refusedWith(r, http.StatusTooManyRequests, "TooManyRequests"), nil
 		},
 		"breaks": func(r *http.Request) (*http.Response, error) {
-			body := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"InternalError","code":500}`
-			return &http.Response{
-				StatusCode: http.StatusInternalServerError, Request: r, Body: io.NopCloser(bytes.NewBufferString(body)),
-				Header: http.Header{"Content-Type": {"application/json"}},
-			}, nil
+			return refusedWith(r, http.StatusInternalServerError, "InternalError"), nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -250,6 +242,39 @@ func TestAnAPIServerThatIsAwayOrThrottles(t *testing.T) {
 			require.Empty(t, f.events.all(), "no action fails for that")
 		})
 	}
+}
+
+// A 409 does not prove that another object has the name by now, so that the deletion must be retried.
+func TestDeletionThatConflictsIsRetried(t *testing.T) {
+	f := newFixture(t)
+	var conflicts atomic.Int64
+	f.kube = rest.CopyConfig(f.kube)
+	f.kube.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodDelete && conflicts.Add(1) <= 3 {
+				return refusedWith(r, http.StatusConflict, "Conflict"), nil
+			}
+			return next.RoundTrip(r)
+		})
+	})
+	f.engine.phases = map[string]common.ActionPhase{"a0": common.ActionPhase_ACTION_PHASE_SUCCEEDED}
+	root := assignment(1, "a0")
+	f.engine.assign(root, true)
+	f.start()
+	f.eventually("a0")
+	f.engine.release(root, true)
+	f.eventually("")
+	require.EqualValues(t, 4, conflicts.Load())
+}
+
+// refusedWith is a response of the API server that refuses a request.
+func refusedWith(r *http.Request, status int, reason string) *http.Response {
+	body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d}`, reason, status)
+	header := http.Header{"Content-Type": {"application/json"}}
+	if status == http.StatusTooManyRequests {
+		header.Set("Retry-After", "0")
+	}
+	return &http.Response{StatusCode: status, Request: r, Body: io.NopCloser(strings.NewReader(body)), Header: header}
 }
 
 // What is aborted while the API server is away is deleted when it is back, and nothing is made that was never wanted.

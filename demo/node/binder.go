@@ -232,8 +232,7 @@ func (b *binder) bind(c *candidate) {
 	switch {
 	case err == nil:
 		return
-	case apierrors.IsNotFound(err) || apierrors.IsConflict(err):
-		// Deleted or bound by another: its events tell the rest. A pod that is ours counts from claim on.
+	case apierrors.IsNotFound(err):
 		b.release(c.pod.UID)
 		b.release(c.pod.UID)
 	case b.n.ctx.Err() == nil:

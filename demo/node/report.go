@@ -66,8 +66,8 @@ func (w *worker) write(ctx context.Context, status *corev1.PodStatus, final *boo
 		switch {
 		case err == nil:
 			return true
-		case apierrors.IsNotFound(err), apierrors.IsConflict(err), ctx.Err() != nil:
-			return false // a pod of another uid has its name by now, or the node goes
+		case apierrors.IsNotFound(err), ctx.Err() != nil:
+			return false
 		}
 		w.log.Warn().Err(err).Bool("final", *final).Msg("writing a pod's status failed; retrying")
 		if !w.n.after(pause, w.gone) {

@@ -162,7 +162,7 @@ func (w *worker) remove(ctx context.Context) {
 		err := w.n.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
 			GracePeriodSeconds: &now, Preconditions: &metav1.Preconditions{UID: &pod.UID},
 		})
-		if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) || ctx.Err() != nil {
+		if err == nil || apierrors.IsNotFound(err) || ctx.Err() != nil {
 			return
 		}
 		w.log.Warn().Err(err).Msg("deleting a pod failed; retrying")

@@ -154,32 +154,41 @@ func (k *Keeper[T]) judge(ctx context.Context, attempt *plugin.Attempt, object T
 // Remove deletes the object, if it is the attempt's own. It serves as plugin.Plugin's Remove.
 func (k *Keeper[T]) Remove(ctx context.Context, attempt *plugin.Attempt) error {
 	key := k.Key(attempt)
-	object := k.kind.Blank()
-	born, made := k.created.get(key, attempt.Task.UID)
-	k.created.remove(key, attempt.Task.UID)
 	k.refusals.forget(key)
-	switch err := k.deps.Cache.Get(ctx, key, object); {
-	case err == nil:
-		if !owns(attempt, object) {
-			return nil
-		}
-	case !apierrors.IsNotFound(err):
-		return k.wrap("read", key.Name, err)
-	case made: // It may exist and not be in the cache yet.
-		object.SetNamespace(key.Namespace)
-		object.SetName(key.Name)
-		object.SetUID(born.object)
-	default:
-		return nil
+	object, found, err := k.removable(ctx, attempt)
+	if err == nil && found {
+		err = k.delete(ctx, attempt, object)
 	}
-	return k.delete(ctx, attempt, object)
+	if err != nil {
+		return err // A retry still has the UID of an object that the cache does not show yet.
+	}
+	k.created.remove(key, attempt.Task.UID)
+	return nil
+}
+
+// removable returns the attempt's own object, of which only the identity is known if the cache does not show it yet.
+func (k *Keeper[T]) removable(ctx context.Context, attempt *plugin.Attempt) (T, bool, error) {
+	key := k.Key(attempt)
+	object := k.kind.Blank()
+	err := k.deps.Cache.Get(ctx, key, object)
+	if err == nil {
+		return object, owns(attempt, object), nil
+	}
+	if !apierrors.IsNotFound(err) {
+		return object, false, k.wrap("read", key.Name, err)
+	}
+	born, made := k.created.get(key, attempt.Task.UID)
+	object.SetNamespace(key.Namespace)
+	object.SetName(key.Name)
+	object.SetUID(born.object)
+	return object, made, nil
 }
 
 func (k *Keeper[T]) delete(ctx context.Context, attempt *plugin.Attempt, object T) error {
 	uid := object.GetUID()
 	options := append([]client.DeleteOption{client.Preconditions{UID: &uid}}, k.kind.DeleteOptions(attempt, object)...)
-	err := k.deps.Writer.Delete(ctx, object, options...)
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+	// A conflict is retried: it does not prove that another object has the name by now.
+	if err := k.deps.Writer.Delete(ctx, object, options...); client.IgnoreNotFound(err) != nil {
 		return k.wrap("delete", object.GetName(), err)
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
@@ -38,8 +37,7 @@ func (p *Plugin) stop(ctx context.Context, attempt *plugin.Attempt, pod *corev1.
 		return nil
 	}
 	options := append([]client.DeleteOption{client.Preconditions{UID: &pod.UID}}, p.config.StopOptions(podspec.Uploads(attempt.Template))...)
-	err := p.deps.Writer.Delete(ctx, pod, options...)
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+	if err := p.deps.Writer.Delete(ctx, pod, options...); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete pod %s: %w", pod.Name, err)
 	}
 	return nil

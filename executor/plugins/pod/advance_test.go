@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/failure"
@@ -160,6 +161,26 @@ func TestRemove(t *testing.T) {
 	other.Task.UID = "another-task"
 	require.NoError(t, b.plugin.Remove(context.Background(), other))
 	require.Len(t, b.deleted, 1, "the pod of another TaskAction stays")
+}
+
+// A 409 does not prove that another pod has the name by now, so that the deletion must be retried.
+func TestRemoveRetriesAConflict(t *testing.T) {
+	for name, cached := range map[string]bool{"the cache has the pod": true, "the cache does not have the pod yet": false} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			attempt := plugintest.AttemptOf(plugintest.ContainerTask())
+			made := b.build(t, attempt)
+			if cached {
+				b.cache[made.Name] = made
+			}
+			b.refuse = apierrors.NewConflict(pods(), made.Name, errors.New("try again"))
+			require.True(t, apierrors.IsConflict(b.plugin.Remove(context.Background(), attempt)))
+			require.Empty(t, b.deleted)
+			b.refuse = nil
+			require.NoError(t, b.plugin.Remove(context.Background(), attempt))
+			require.Equal(t, []types.UID{made.UID}, b.deleted)
+		})
+	}
 }
 
 func TestIdentityOfPods(t *testing.T) {

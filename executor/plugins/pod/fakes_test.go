@@ -68,6 +68,9 @@ func (c *cluster) Create(_ context.Context, object client.Object, _ ...client.Cr
 }
 
 func (c *cluster) Delete(_ context.Context, object client.Object, _ ...client.DeleteOption) error {
+	if c.refuse != nil {
+		return c.refuse
+	}
 	c.deleted = append(c.deleted, object.GetUID())
 	delete(c.pods, object.GetName())
 	return nil
