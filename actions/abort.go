@@ -23,7 +23,7 @@ func (s *Service) abort(ctx context.Context, id *common.ActionIdentifier, reason
 	}
 	return s.update(ctx, &workflow.UpdateActionStatusRequest{
 		ActionId: id,
-		// The contract wants an attempt; an abort ends whichever is current.
+		// The contract requires an attempt; an abort ends whichever is current.
 		Status:      &workflow.ActionStatus{Phase: common.ActionPhase_ACTION_PHASE_ABORTED, Attempts: 1},
 		Principal:   by,
 		AbortReason: reason,

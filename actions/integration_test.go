@@ -32,7 +32,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// system is the service over the real runs service and a real database.
+// system is the service on the real runs service and a real database.
 type system struct {
 	actions actionsconnect.ActionsServiceClient
 	runs    workflowconnect.RunServiceClient
@@ -130,7 +130,7 @@ func until(t *testing.T, stream *watchStream, name string, phase common.ActionPh
 	return nil
 }
 
-func TestAStormOfEnqueuesMakesEachActionOnce(t *testing.T) {
+func TestAStormOfEnqueuesCreatesEachActionOnce(t *testing.T) {
 	s := newSystem(t)
 	stream := s.watch(t)
 	const children, repeats, workers = 200, 3, 60
@@ -205,12 +205,12 @@ func TestTheParentSeesHowItsChildrenEnd(t *testing.T) {
 	require.Equal(t, "cancelled by its parent", details.GetDetails().GetAbortInfo().GetReason())
 	require.Equal(t, "ada", details.GetDetails().GetAbortInfo().GetAbortedBy().GetUser().GetId().GetSubject())
 	_, err = s.actions.Abort(t.Context(), &actionspb.AbortRequest{ActionId: ident.Action{Run: s.run, Name: "unwanted"}.Proto()})
-	require.NoError(t, err, "what has ended stays as it is")
+	require.NoError(t, err, "a terminal action stays as it is")
 	_, err = s.actions.Abort(t.Context(), &actionspb.AbortRequest{ActionId: ident.Action{Run: s.run, Name: "none"}.Proto()})
 	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err))
 }
 
-func TestEnqueueBelowWhatIsOver(t *testing.T) {
+func TestEnqueueWithoutALiveParent(t *testing.T) {
 	s := newSystem(t)
 	require.Equal(t, connect.CodeNotFound, connect.CodeOf(s.enqueue(t.Context(), "none", "c")), "unknown parent")
 	unknown := *s
@@ -245,10 +245,10 @@ func TestSignals(t *testing.T) {
 	}
 	yes := &core.Primitive{Value: &core.Primitive_Boolean{Boolean: true}}
 	require.Equal(t, connect.CodeNotFound, signal("none", yes))
-	require.Equal(t, connect.CodeFailedPrecondition, signal("child", yes), "no condition")
-	require.Equal(t, connect.CodeInvalidArgument, signal("approval", &core.Primitive{Value: &core.Primitive_Integer{Integer: 1}}), "not its type")
+	require.Equal(t, connect.CodeFailedPrecondition, signal("child", yes), "not a condition")
+	require.Equal(t, connect.CodeInvalidArgument, signal("approval", &core.Primitive{Value: &core.Primitive_Integer{Integer: 1}}), "wrong type")
 	require.Zero(t, signal("approval", yes))
 	require.True(t, until(t, stream, "approval", succeeded).GetValue().GetScalar().GetPrimitive().GetBoolean())
-	require.Zero(t, signal("approval", yes), "the same answer again")
-	require.Equal(t, connect.CodeFailedPrecondition, signal("approval", &core.Primitive{Value: &core.Primitive_Boolean{}}), "another answer")
+	require.Zero(t, signal("approval", yes), "the same signal again")
+	require.Equal(t, connect.CodeFailedPrecondition, signal("approval", &core.Primitive{Value: &core.Primitive_Boolean{}}), "a different signal")
 }

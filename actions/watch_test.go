@@ -65,7 +65,7 @@ func TestWatchPassesOnInOrder(t *testing.T) {
 	expectSentinel(t, stream)
 }
 
-func TestWatchReopensWhenTheStateMachineEndsOrBreaks(t *testing.T) {
+func TestWatchReopensWhenItsSourceEndsOrBreaks(t *testing.T) {
 	f := newFixture(t, actions.DefaultConfig(),
 		func(_ context.Context, send func(*actionspb.WatchForUpdatesResponse)) error {
 			send(sentinel())
@@ -76,7 +76,7 @@ func TestWatchReopensWhenTheStateMachineEndsOrBreaks(t *testing.T) {
 			return rpc.Unavailable(nil, "restart")
 		},
 		func(_ context.Context, _ func(*actionspb.WatchForUpdatesResponse)) error {
-			return context.Canceled // the SDK would wait for ever if it saw this
+			return context.Canceled // the SDK would wait forever if it saw this
 		},
 		func(ctx context.Context, send func(*actionspb.WatchForUpdatesResponse)) error {
 			send(update("c1", succeeded))
@@ -96,7 +96,7 @@ func (e *engine) count() int {
 	return e.subscriptions
 }
 
-// stepUntil lets time pass as long as done is false, one pause after the other.
+// stepUntil steps the clock by one backoff at a time until done.
 func stepUntil(t *testing.T, f *fixture, done func() bool) {
 	for !done() && t.Context().Err() == nil {
 		f.clock.Step(actions.DefaultConfig().Watch.Backoff.First)
@@ -107,9 +107,9 @@ func stepUntil(t *testing.T, f *fixture, done func() bool) {
 	}
 }
 
-func TestWatchEndsWithUnavailableWhenTheStateMachineStaysAway(t *testing.T) {
+func TestWatchEndsWithUnavailableAfterALongOutage(t *testing.T) {
 	for name, failure := range map[string]error{
-		"away":     rpc.Unavailable(nil, "away"),
+		"down":     rpc.Unavailable(nil, "down"),
 		"canceled": context.Canceled,
 		"bug":      errors.New("nil map"),
 	} {
@@ -129,12 +129,12 @@ func TestWatchEndsWithUnavailableWhenTheStateMachineStaysAway(t *testing.T) {
 }
 
 // Story R5: parents hung for hours after the server was restarted, on a watch whose connection was dead.
-func TestWatchAsksAnewWhenNothingComes(t *testing.T) {
+func TestWatchReopensWithoutHeartbeats(t *testing.T) {
 	config := actions.DefaultConfig()
 	f := newFixture(t, config,
 		func(ctx context.Context, send func(*actionspb.WatchForUpdatesResponse)) error {
 			send(sentinel())
-			return hold(ctx) // half open: no heartbeat any more
+			return hold(ctx) // half open: no more heartbeats
 		},
 		func(ctx context.Context, send func(*actionspb.WatchForUpdatesResponse)) error {
 			send(update("c1", succeeded))
@@ -148,7 +148,7 @@ func TestWatchAsksAnewWhenNothingComes(t *testing.T) {
 	expectUpdate(t, stream, "c1", succeeded)
 }
 
-func TestWatchEndsCleanlyWhenItIsOld(t *testing.T) {
+func TestWatchEndsCleanlyAtItsMaximumAge(t *testing.T) {
 	f := newFixture(t, actions.DefaultConfig(), func(ctx context.Context, send func(*actionspb.WatchForUpdatesResponse)) error {
 		send(sentinel())
 		return hold(ctx)

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// requests counts what the API server was asked, by verb and resource, such as "POST pods" or "PATCH pods/status".
+// requests counts requests to the API server, by verb and resource, such as "POST pods" or "PATCH pods/status".
 type requests map[string]float64
 
 var label = regexp.MustCompile(`(\w+)="([^"]*)"`)
@@ -65,7 +65,7 @@ func (c *cluster) get(ctx context.Context, path string) ([]byte, error) {
 // writes are the verbs that change something.
 var writes = []string{"POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION"}
 
-// since is what was written after another count.
+// since returns the writes after an earlier count.
 func (r requests) since(before requests) requests {
 	written := requests{}
 	for key, n := range r {
@@ -77,7 +77,7 @@ func (r requests) since(before requests) requests {
 	return written
 }
 
-// of sums up what concerns a resource and its subresources.
+// of sums the requests for a resource and its subresources.
 func (r requests) of(resource string) float64 {
 	var total float64
 	for key, n := range r {

@@ -32,9 +32,9 @@ func measureAbort(n, concurrency int) func(context.Context, *stack, *Result) err
 		if err != nil {
 			return err
 		}
-		p.cancel() // of the watch; the parent dies with its children
+		p.cancel() // ends the watch; the parent dies with its children
 		<-p.ended
-		_ = p.stream.Close() // cut off already
+		_ = p.stream.Close() // already cut off
 
 		began := time.Now()
 		if _, err := s.api.AbortRun(ctx, &workflow.AbortRunRequest{RunId: p.action.Run.Proto()}); err != nil {

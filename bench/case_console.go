@@ -18,7 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
-// measureConsole stores a run that looks like one of a busy day, and asks what the console asks.
+// measureConsole stores a run like one of a busy day, and sends the console's requests.
 func measureConsole(shown, samples int) func(context.Context, *stack, *Result) error {
 	return func(ctx context.Context, s *stack, r *Result) error {
 		c := storetest.DefaultShown()
@@ -37,7 +37,7 @@ func measureConsole(shown, samples int) func(context.Context, *stack, *Result) e
 	}
 }
 
-// askAsConsole measures what the page of a run asks a server for.
+// askAsConsole measures the requests of a run's page.
 func askAsConsole(ctx context.Context, url string, run ident.Run, samples int, r *Result) error {
 	c := newConsole(url)
 	defer c.transport.CloseIdleConnections()
@@ -103,7 +103,7 @@ func (c *console) questions(ctx context.Context, run ident.Run, numbers []uint32
 	return nil
 }
 
-// console asks as the page does; plain without compression, as browsers read streams.
+// console sends requests as the page does. plain does not compress streams, packed does.
 type console struct {
 	transport     *http.Transport
 	read          *atomic.Int64 // bytes of answers
@@ -120,7 +120,7 @@ func newConsole(url string) *console {
 	return c
 }
 
-// picture is a snapshot as it came.
+// picture describes how a snapshot arrived.
 type picture struct {
 	first, whole time.Duration // to the first actions, to all
 	bytes        int64
@@ -153,7 +153,7 @@ func (c *console) picture(ctx context.Context, run ident.Run, packed bool) (pict
 			return p, nil
 		}
 	}
-	return p, errors.Join(errors.New("the stream ended before the picture was complete"), stream.Err())
+	return p, errors.Join(errors.New("the stream ended before the snapshot was complete"), stream.Err())
 }
 
 // counting counts the bytes of bodies.

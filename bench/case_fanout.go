@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// measureFanOut enqueues n children of one parent, as fast as they are taken by so many callers.
+// measureFanOut enqueues n children of one parent, as fast as that many callers can.
 func measureFanOut(n, concurrency int, k kind) func(context.Context, *stack, *Result) error {
 	return func(ctx context.Context, s *stack, r *Result) error {
 		if err := s.writeSleepInputs(); err != nil {
@@ -79,7 +79,7 @@ func measureFanOut(n, concurrency int, k kind) func(context.Context, *stack, *Re
 
 func childName(i int) string { return fmt.Sprintf("c%d", i) }
 
-// settled waits until only some TaskActions and their pods are left.
+// settled waits until only this many TaskActions and their pods are left.
 func (s *stack) settled(ctx context.Context, but int) error {
 	for {
 		left, err := s.cluster.taskActions(ctx)
@@ -95,8 +95,8 @@ func (s *stack) settled(ctx context.Context, but int) error {
 	}
 }
 
-// addWrites notes what the API server was asked to write for each of n actions. The pod's own writes are its creation, its
-// deletion and the one of the node.
+// addWrites records the API server's writes for each of n actions. A pod takes three: its creation, its deletion and
+// the node's status.
 func addWrites(r *Result, written requests, n int) {
 	for _, key := range sortedKeys(written) {
 		if written[key] >= float64(n)/20 {

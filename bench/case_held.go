@@ -9,8 +9,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
-// measureHeld enqueues n children that sleep without a pod, so that all are live at once, and sees what they cost while
-// they do and how late the last of them ends.
+// measureHeld enqueues n children that sleep without a pod, so that all are live at once, and measures what they cost
+// meanwhile and how late the last one ends.
 func measureHeld(n, concurrency int, d time.Duration) func(context.Context, *stack, *Result) error {
 	return func(ctx context.Context, s *stack, r *Result) error {
 		if err := s.writeSleep(heldSleep, d); err != nil {
@@ -43,7 +43,7 @@ func measureHeld(n, concurrency int, d time.Duration) func(context.Context, *sta
 		if err != nil {
 			return err
 		}
-		// The last was enqueued a little before the answer to its Enqueue.
+		// The last child was enqueued a little before its Enqueue returned.
 		r.add("end of the last after its time", max(0, last.Sub(enqueued.Add(d)).Seconds()*1000), "ms")
 		if err := s.addMemory(r, "after their end", true); err != nil {
 			return err
@@ -52,7 +52,7 @@ func measureHeld(n, concurrency int, d time.Duration) func(context.Context, *sta
 	}
 }
 
-// quietly sees what the processes take while nothing is asked of them.
+// quietly measures the processes while they get no requests.
 func (s *stack) quietly(ctx context.Context, r *Result, d time.Duration) error {
 	before, err := s.usage()
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *stack) quietly(ctx context.Context, r *Result, d time.Duration) error {
 	return nil
 }
 
-// measurePaused enqueues n conditions, sees what they cost while they wait, and signals them all.
+// measurePaused enqueues n conditions, measures what they cost while they wait, and signals them all.
 func measurePaused(n, concurrency int, quiet time.Duration) func(context.Context, *stack, *Result) error {
 	return func(ctx context.Context, s *stack, r *Result) error {
 		p, err := s.startFakeParent(ctx)

@@ -11,7 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
-// measureIdle looks at a server that has just started, for a while.
+// measureIdle watches a newly started server for a while.
 func measureIdle(quiet time.Duration) func(context.Context, *stack, *Result) error {
 	return func(ctx context.Context, s *stack, r *Result) error {
 		if err := s.restartServer(ctx, r); err != nil {
@@ -33,7 +33,7 @@ func measureIdle(quiet time.Duration) func(context.Context, *stack, *Result) err
 	}
 }
 
-// measurePod creates runs one after the other, each when the one before it has left nothing behind.
+// measurePod creates runs one at a time, each after the previous one has left nothing behind.
 func measurePod(samples int) func(context.Context, *stack, *Result) error {
 	return func(ctx context.Context, s *stack, r *Result) error {
 		var accepted, made, seen []time.Duration
@@ -52,7 +52,7 @@ func measurePod(samples int) func(context.Context, *stack, *Result) error {
 					return err
 				}
 			case <-ctx.Done():
-				return fmt.Errorf("the pod did not come: %w", ctx.Err())
+				return fmt.Errorf("the pod did not appear: %w", ctx.Err())
 			}
 			if err := s.awaitRun(ctx, run); err != nil {
 				return err
@@ -69,7 +69,7 @@ func measurePod(samples int) func(context.Context, *stack, *Result) error {
 	}
 }
 
-// awaitRun follows a run to its good end.
+// awaitRun watches a run until it succeeds.
 func (s *stack) awaitRun(ctx context.Context, run ident.Run) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -107,7 +107,7 @@ func measureChildEnd(samples int) func(context.Context, *stack, *Result) error {
 			select {
 			case found = <-pod:
 			case <-ctx.Done():
-				return fmt.Errorf("the child's pod did not come: %w", ctx.Err())
+				return fmt.Errorf("the child's pod did not appear: %w", ctx.Err())
 			}
 			began := time.Now()
 			if err := s.node.end(ctx, found.pod); err != nil {
@@ -130,7 +130,7 @@ func measureChildEnd(samples int) func(context.Context, *stack, *Result) error {
 	}
 }
 
-// measureCreate creates runs as fast as they are taken. Their pods run meanwhile.
+// measureCreate creates runs as fast as the server accepts them. Their pods run meanwhile.
 func measureCreate(n int) func(context.Context, *stack, *Result) error {
 	return func(ctx context.Context, s *stack, r *Result) error {
 		for _, concurrency := range []int{1, 8, 32} {
@@ -178,11 +178,11 @@ func (s *stack) namer(prefix string) func(int) ident.Run {
 	}
 }
 
-// awaitStarted waits until the node has seen a number of pods.
+// awaitStarted waits until the node has seen n pods.
 func (s *stack) awaitStarted(ctx context.Context, n int) error {
 	for s.node.startedPods() < n {
 		if err := pause(ctx, 10*time.Millisecond); err != nil {
-			return fmt.Errorf("%d pods of %d came: %w", s.node.startedPods(), n, err)
+			return fmt.Errorf("%d of %d pods appeared: %w", s.node.startedPods(), n, err)
 		}
 	}
 	return nil

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// settleTime is given to a process to return memory that it does not need any more.
+// settleTime lets a process return memory that it no longer needs.
 const settleTime = 5 * time.Second
 
-// measureMemory does many actions under five parents, without pods so that it takes seconds instead of minutes.
+// measureMemory runs many actions under five parents, without pods so that it takes seconds instead of minutes.
 func measureMemory(n, concurrency int) func(context.Context, *stack, *Result) error {
 	return func(ctx context.Context, s *stack, r *Result) error {
 		if err := s.addMemory(r, "at the start", false); err != nil {
@@ -50,7 +50,7 @@ func measureMemory(n, concurrency int) func(context.Context, *stack, *Result) er
 	}
 }
 
-// addMemory notes the memory of server and API server, and their peaks if wanted.
+// addMemory records the memory of server and API server, and their peaks on request.
 func (s *stack) addMemory(r *Result, when string, peaks bool) error {
 	if when != "" {
 		when = ", " + when

@@ -60,7 +60,7 @@ func (s *stack) seed(ctx context.Context, c storetest.Config) error {
 	return storetest.Fill(ctx, pool, c)
 }
 
-// readCase is one question. samples bounds how often it is asked; 0 leaves it to the flag.
+// readCase is one request. samples bounds how often it is sent; 0 leaves that to the flag.
 type readCase struct {
 	name    string
 	samples int
@@ -77,7 +77,7 @@ func (s *stack) readCases(c storetest.Config) []readCase {
 	lists := func(request *common.ListRequest) func(context.Context) error {
 		return func(ctx context.Context) error { _, err := s.listRuns(ctx, request); return err }
 	}
-	var deep string // the token of a page far behind, once it is known
+	var deep string // the token of a page deep in the list, once known
 	behind := min(20_000, c.Runs/2)
 	return []readCase{
 		{"ListRuns default", 0, lists(&common.ListRequest{Limit: 50})},
@@ -119,7 +119,7 @@ func (s *stack) listRuns(ctx context.Context, request *common.ListRequest) (*wor
 	return page, err
 }
 
-// tokenAfter pages through the runs and gives the token that follows a number of them.
+// tokenAfter pages through the runs and returns the token that follows this many rows.
 func (s *stack) tokenAfter(ctx context.Context, rows int, order []*common.Sort) (string, error) {
 	token := ""
 	for read := 0; read < rows; {
@@ -146,7 +146,7 @@ func (s *stack) listActions(run ident.Run, order []*common.Sort) func(context.Co
 	}
 }
 
-// watchActions reads until a number of actions have come.
+// watchActions reads until this many actions have arrived.
 func (s *stack) watchActions(run ident.Run, actions int) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
@@ -158,7 +158,7 @@ func (s *stack) watchActions(run ident.Run, actions int) func(context.Context) e
 		defer stream.Close() //nolint:errcheck // read as far as needed
 		for got := 0; got < actions; {
 			if !stream.Receive() {
-				return fmt.Errorf("%d of %d actions came: %w", got, actions, stream.Err())
+				return fmt.Errorf("%d of %d actions arrived: %w", got, actions, stream.Err())
 			}
 			got += len(stream.Msg().GetEnrichedActions())
 		}

@@ -10,11 +10,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
-// measureRestart starts a server on a database with many live actions, none of which has a TaskAction: the most that a
-// owner of TaskActions can have to compare and to create.
+// measureRestart starts a server on a database with many live actions, none of which has a TaskAction: the most that
+// the owner of TaskActions can have to compare and create.
 func measureRestart(live int) func(context.Context, *stack, *Result) error {
 	return func(ctx context.Context, s *stack, r *Result) error {
-		const place = "staging" // the domain of nothing else: the reads have a run of that name too
+		const place = "staging" // used by nothing else: the reads have a run of that name too
 		c := storetest.DefaultConfig()
 		c.Project, c.Domain, c.Runs, c.Wide, c.LiveWide = project, place, 0, live-1, true
 		if err := s.seed(ctx, c); err != nil {

@@ -107,7 +107,7 @@ func (s *stack) sample(ctx context.Context, actions int) (sample, error) {
 	return x, nil
 }
 
-// goroutines is how many the server has, as its own metrics tell.
+// goroutines reads the server's number of goroutines from its metrics.
 func (s *stack) goroutines(ctx context.Context) (float64, error) {
 	body, err := s.get(ctx, "/metrics")
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
-// client calls the server by Connect over HTTP/2 without TLS, like the SDK in a task.
+// client calls the server with Connect over HTTP/2 without TLS, like the SDK in a task.
 type client struct {
 	url       string
 	storage   string
@@ -71,13 +71,13 @@ func (c *client) get(ctx context.Context, path string) ([]byte, error) {
 	return body, err
 }
 
-// kind is how an action is done.
+// kind is how an action is executed.
 type kind int
 
 const (
 	// withPod is a pod that ends at once.
 	withPod kind = iota
-	// withRetry is a pod whose first attempt fails and whose second ends well.
+	// withRetry is a pod whose first attempt fails and whose second succeeds.
 	withRetry
 	// untilAborted is a pod that runs until it is deleted.
 	untilAborted
@@ -85,11 +85,11 @@ const (
 	inEngine
 	// cached is the same, with outputs from the cache when the action of that name has run before.
 	cached
-	// asleep is such a sleep that lasts.
+	// asleep is a sleep that lasts a while.
 	asleep
 	// asCondition is a condition that waits for a signal.
 	asCondition
-	// asTrace is done when it is recorded.
+	// asTrace is a trace, which is done once it is recorded.
 	asTrace
 )
 
@@ -107,7 +107,7 @@ func (c *client) createRun(ctx context.Context, run ident.Run) error {
 	return err
 }
 
-// enqueue records a child, with the 5 s that the SDK waits.
+// enqueue records a child, with the SDK's time limit of 5 s.
 func (c *client) enqueue(ctx context.Context, parent ident.Action, name string, k kind) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -192,13 +192,13 @@ func sleepTask() *task.TaskSpec {
 	return spec
 }
 
-// The sleeps, by the place of their inputs.
+// The directories of the sleeps' inputs.
 const (
 	noSleep   = "sleep"
 	heldSleep = "held"
 )
 
-// sleepInputs is where the duration of a sleep lies.
+// sleepInputs is the file with the duration of a sleep.
 func (c *client) sleepInputs(name string) string {
 	return filepath.Join(c.storage, name, blobpath.InputsFile)
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/supervise"
 )
 
-// cluster is an API server and its store, as real ones run: every write is synced to the disk. There are no controllers.
+// cluster is an API server and its store as in production: every write is synced to disk. There are no controllers.
 type cluster struct {
 	etcd, apiserver *supervise.Process
 	config          *rest.Config
@@ -123,7 +123,7 @@ func (c *cluster) ready(ctx context.Context) error {
 	return c.client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
 }
 
-// taskActions is how many there are.
+// taskActions counts the TaskActions.
 func (c *cluster) taskActions(ctx context.Context) (int, error) {
 	page, err := c.metadata.Resource(v1.Resource).List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// each does something n times, a number of them at once, and returns how long each took. The first failure ends it.
+// each makes n calls, some of them at once, and returns how long each took. It stops at the first failure.
 func each[T any](n, concurrency int, argument func(int) T, do func(T) error) ([]time.Duration, error) {
 	var (
 		mu       sync.Mutex

@@ -43,7 +43,7 @@ func (s *stack) startFakeParent(ctx context.Context) (*fakeParent, error) {
 	case found := <-pod:
 		p.pod = found.pod
 	case <-ctx.Done():
-		return nil, fmt.Errorf("the parent's pod did not come: %w", ctx.Err())
+		return nil, fmt.Errorf("the parent's pod did not appear: %w", ctx.Err())
 	}
 	if err := s.node.run(ctx, p.pod); err != nil {
 		return nil, fmt.Errorf("run the parent's pod: %w", err)
@@ -113,7 +113,7 @@ func (p *fakeParent) await(ctx context.Context, name string) (time.Time, error) 
 	return at, err
 }
 
-// awaitAll waits for a number of ends, and returns when the last of them came.
+// awaitAll waits for n ends, and returns when the last of them came.
 func (p *fakeParent) awaitAll(ctx context.Context, n int) (time.Time, error) {
 	var last time.Time
 	var seen int
@@ -154,7 +154,7 @@ func (p *fakeParent) until(ctx context.Context, met func() bool) error {
 func (p *fakeParent) finish(ctx context.Context) error {
 	p.cancel()
 	<-p.ended
-	_ = p.stream.Close() // cut off already
+	_ = p.stream.Close() // already cut off
 	if err := p.stack.node.end(ctx, p.pod); err != nil {
 		return fmt.Errorf("end the parent's pod: %w", err)
 	}

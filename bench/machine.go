@@ -14,7 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pgembed"
 )
 
-// Machine is where it was measured.
+// Machine describes where the figures were measured.
 type Machine struct {
 	Time       time.Time `json:"time"`
 	CPU        string    `json:"cpu"`
@@ -54,7 +54,7 @@ func describeMachine(ctx context.Context, dir, apiserver string) (Machine, error
 	return m, err
 }
 
-// version is what a program says of itself.
+// version returns the version that a program prints.
 func version(ctx context.Context, program string) (string, error) {
 	said, err := exec.CommandContext(ctx, program, "--version").Output()
 	if err != nil {
@@ -63,7 +63,7 @@ func version(ctx context.Context, program string) (string, error) {
 	return strings.TrimSpace(string(said)), nil
 }
 
-// syncRate writes 8 kB and waits until the disk has them, again and again.
+// syncRate repeatedly writes 8 kB and waits until the disk has them.
 func syncRate(dir string, long time.Duration) (float64, error) {
 	file, err := os.CreateTemp(dir, "sync-")
 	if err != nil {
@@ -90,7 +90,7 @@ func (m Machine) print(out io.Writer) {
 		m.CPU, m.Cores, m.MemoryGiB, m.Kernel, m.Go, m.Postgres, m.Kubernetes)
 	fmt.Fprintf(out, "%.0f durable writes of 8 kB a second (Postgres and etcd sync); load %s before; %s\n",
 		m.SyncsPerSecond, m.Load, m.Time.Format(time.RFC3339))
-	fmt.Fprintln(out, "All processes share the cores with the client. Logs are not sealed, for the node has none. Outputs are void.")
+	fmt.Fprintln(out, "All processes share the cores with the client. Logs are not sealed, since the node has none. Outputs are void.")
 }
 
 func fileText(path string) string {

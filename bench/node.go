@@ -17,13 +17,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
-// node plays scheduler and kubelet: a pod that it sees ends well at once, with one write of its status. Pods that
+// node plays scheduler and kubelet: every pod succeeds at once, with one write of its status. Pods that
 // a case waits for are handed to it, and run until it ends them.
 type node struct {
 	client  kubernetes.Interface
 	pods    cache.Indexer
 	stop    func()
-	ctx     context.Context //nolint:containedctx // of the informer's handlers, which get none
+	ctx     context.Context //nolint:containedctx // for the informer's handlers, which get none
 	working sync.WaitGroup
 
 	mu      sync.Mutex
@@ -92,7 +92,7 @@ func (n *node) see(object any) {
 	case task == endlessTask:
 		play = n.run
 	}
-	n.working.Go(func() { _ = play(n.ctx, pod) }) // it fails only when the pod or we are gone
+	n.working.Go(func() { _ = play(n.ctx, pod) }) // it fails only when the pod is gone or the node stops
 }
 
 func (n *node) forget(object any) {
@@ -122,7 +122,7 @@ func (n *node) startedPods() int {
 	return n.started
 }
 
-// drained waits until no pods are left but some that run on.
+// drained waits until only this many pods are left.
 func (n *node) drained(ctx context.Context, but int) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -139,21 +139,21 @@ func (n *node) drained(ctx context.Context, but int) error {
 	}
 }
 
-// run says that a pod's process has begun.
+// run reports that a pod's process has started.
 func (n *node) run(ctx context.Context, pod *corev1.Pod) error {
 	return n.write(ctx, pod, corev1.PodRunning, func(now metav1.Time) corev1.ContainerState {
 		return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}
 	})
 }
 
-// end says that a pod's process has ended well.
+// end reports that a pod's process has succeeded.
 func (n *node) end(ctx context.Context, pod *corev1.Pod) error {
 	return n.write(ctx, pod, corev1.PodSucceeded, func(now metav1.Time) corev1.ContainerState {
 		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: now, FinishedAt: now}}
 	})
 }
 
-// fail says that a pod's process has ended with an error of its own.
+// fail reports that a pod's process has failed by itself.
 func (n *node) fail(ctx context.Context, pod *corev1.Pod) error {
 	return n.write(ctx, pod, corev1.PodFailed, func(now metav1.Time) corev1.ContainerState {
 		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
@@ -162,7 +162,7 @@ func (n *node) fail(ctx context.Context, pod *corev1.Pod) error {
 	})
 }
 
-// write stores a pod's status whole, in the cheapest form that the API server takes: the node is to cost little.
+// write replaces a pod's status in the cheapest form that the API server accepts, so that the node costs little.
 func (n *node) write(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase, state func(metav1.Time) corev1.ContainerState) error {
 	now := metav1.Now()
 	pod = pod.DeepCopy()

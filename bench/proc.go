@@ -12,7 +12,7 @@ import (
 // tick is the unit of CPU times in /proc; on Linux it is always a hundredth of a second.
 const tick = 10 * time.Millisecond
 
-// cpuOf is the CPU time that a process has taken, without its children.
+// cpuOf is the CPU time that a process has used, without its children.
 func cpuOf(pid int) (time.Duration, error) { return times(pid, 11, 13) }
 
 // times adds up CPU times: 11 and 12 are the process's own, 13 and 14 those of its children that have ended.
@@ -32,7 +32,7 @@ func times(pid, from, to int) (time.Duration, error) {
 	return total, nil
 }
 
-// cpuOfTree is cpuOf with the children, as Postgres has them: those that run and those that have ended.
+// cpuOfTree is cpuOf with the children, running and ended, such as those of Postgres.
 func cpuOfTree(parent int) (time.Duration, error) {
 	total, err := times(parent, 11, 15)
 	if err != nil {
@@ -120,7 +120,7 @@ func memoryOf(pid int) (now, peak float64, err error) {
 	return now, peak, nil
 }
 
-// resetPeak lets the highest memory be measured from now on.
+// resetPeak restarts the measurement of the peak.
 func resetPeak(pid int) error {
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 }

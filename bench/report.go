@@ -39,12 +39,12 @@ type Measure struct {
 	Budget string `json:"budget,omitempty"`
 }
 
-// add notes a figure.
+// add records a figure.
 func (r *Result) add(name string, value float64, unit string) {
 	r.Measures = append(r.Measures, Measure{Name: name, Value: value, Unit: unit, Budget: budgetOf(r.Case, name)})
 }
 
-// latency notes the middle and the upper end of latencies, in milliseconds.
+// latency records percentiles of latencies, in milliseconds.
 func (r *Result) latency(name string, taken []time.Duration) {
 	if len(taken) == 0 {
 		return

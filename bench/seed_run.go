@@ -19,8 +19,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
-// seedRun stores a large run in the database of a server that runs, so that its console can show it. With -url it also
-// measures what the console asks for. The rows are synthetic, so use it on throw-away installations only.
+// seedRun stores a large run in the database of a running server, so that its console can show it. With -url it also
+// measures the console's requests. The rows are synthetic, so use it on throw-away installations only.
 func seedRun(ctx context.Context, args []string, out, progress io.Writer) error {
 	c := storetest.DefaultShown()
 	flags := flag.NewFlagSet("bench seed-run", flag.ContinueOnError)
@@ -83,7 +83,7 @@ func show(ctx context.Context, database string, c storetest.Shown, out io.Writer
 func demoDatabase(dir string) string {
 	query := url.Values{"host": {filepath.Join(dir, "postgres", "socket")}, "port": {"5432"}}
 	user := url.User(pgembed.User)
-	// A demo that keeps its data, and one of root's, asks for the password that it keeps beside them.
+	// A demo that keeps its data or runs as root has a password, which is stored beside the data.
 	if password, err := os.ReadFile(filepath.Join(dir, "postgres", "flyte-password")); err == nil {
 		user = url.UserPassword(pgembed.User, strings.TrimSpace(string(password)))
 	}

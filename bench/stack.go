@@ -14,7 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/supervise"
 )
 
-// stack is everything that runs for a case: the processes, and this process's ends of them.
+// stack is everything that runs for a case: the processes, and this process's connections to them.
 type stack struct {
 	dir      string
 	postgres *pgembed.Server
@@ -91,7 +91,7 @@ func (s *stack) startServer(ctx context.Context) error {
 	return awaitReady(ctx, s.server, s.client.ready)
 }
 
-// restartServer stops the server and starts it on what it left, and notes how long it takes to be ready.
+// restartServer stops the server and starts it on the same data, and records how long it takes to be ready.
 func (s *stack) restartServer(ctx context.Context, r *Result) error {
 	s.client.close()
 	stopProcess(s.server)
@@ -106,7 +106,7 @@ func (s *stack) restartServer(ctx context.Context, r *Result) error {
 // servingEnv makes the test binary serve instead of testing; the program itself does not look at it.
 const servingEnv = "FLYTEBENCH_SERVE"
 
-// stop ends everything, in reverse.
+// stop stops everything, in reverse order.
 func (s *stack) stop() {
 	if s.client != nil {
 		s.client.close()
@@ -121,7 +121,7 @@ func (s *stack) stop() {
 	if s.postgres != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), stopGrace) // also after an interrupt
 		defer cancel()
-		_ = s.postgres.Stop(ctx) // its data are thrown away
+		_ = s.postgres.Stop(ctx) // its data is discarded
 	}
 }
 

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// usage is what the processes have taken up to a moment.
+// usage is the CPU time that the processes have used so far.
 type usage struct {
 	at   time.Time
 	busy time.Duration
 	cpu  map[string]time.Duration
 }
 
-// spent is what they took between two moments.
+// spent is the CPU time that they used between two moments.
 type spent struct {
 	elapsed time.Duration
 	cpu     map[string]time.Duration
-	// others is what everything else on the machine took, in cores.
+	// others is what everything else on the machine used, in cores.
 	others float64
 }
 
@@ -70,7 +70,7 @@ func (s spent) total() time.Duration {
 	return total
 }
 
-// perAction notes the CPU time of each process for one of n actions.
+// perAction records the CPU time of each process for one of n actions.
 func (s spent) perAction(r *Result, n int) {
 	for _, name := range processNames {
 		r.add("CPU per action, "+name, milliseconds(s.cpu[name])/float64(n), "ms")

@@ -41,7 +41,7 @@ func (c *collector) Start(ctx context.Context) error {
 	})
 }
 
-// work collects until the lease or the process ends. What could not be deleted now is there the next time.
+// work collects until the lease or the process ends. What could not be deleted now is deleted the next time.
 func (c *collector) work(ctx context.Context) error {
 	for {
 		reservations, err := drain(func() (int, error) { return c.store.CollectReservations(ctx, collectBatch) })

@@ -24,7 +24,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// shelf is an object store of names.
+// shelf is an object store that knows only names.
 type shelf struct {
 	mu      sync.Mutex
 	objects map[string]bool
@@ -119,7 +119,7 @@ func (c *caching) get(scope *cachev2.Identifier, key string) (*cachev1.CachedOut
 	return response.GetOutput(), err
 }
 
-// has asserts what a key has.
+// has asserts the outputs of a key.
 func (c *caching) has(scope *cachev2.Identifier, key, uri string) {
 	c.t.Helper()
 	output, err := c.get(scope, key)

@@ -13,7 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// put stores outputs that exist under a key. Other outputs that the key has already are kept unless the request says
+// put stores outputs that exist under a key. Other outputs that the key already has are kept unless the request says
 // that they may be replaced.
 func (s *Service) put(ctx context.Context, in scope, r *cachev1.PutCacheRequest) (*cachev1.PutCacheResponse, error) {
 	key, err := in.key(r.GetKey())

@@ -42,7 +42,7 @@ func (s *Service) reserve(
 	}}, nil
 }
 
-// release gives the owner's reservation up. One that is not the owner's, or is gone, is left as it is.
+// release releases the owner's reservation. It does nothing when the owner has none.
 func (s *Service) release(
 	ctx context.Context, in scope, r *cachev1.ReleaseReservationRequest,
 ) (*cachev1.ReleaseReservationResponse, error) {

@@ -29,10 +29,10 @@ func TestPutAndGet(t *testing.T) {
 	c.has(here, "k", "/out/1")
 
 	c.clock.Step(time.Hour)
-	require.NoError(t, c.put(here, "k", "/out/1", nil), "the same again")
+	require.NoError(t, c.put(here, "k", "/out/1", nil), "the same outputs again")
 	output, err := c.get(here, "k")
 	require.NoError(t, err)
-	require.Equal(t, c.clock.Now().Add(-time.Hour), output.GetMetadata().GetLastUpdatedAt().AsTime(), "and is no younger for it")
+	require.Equal(t, c.clock.Now().Add(-time.Hour), output.GetMetadata().GetLastUpdatedAt().AsTime(), "and keeps its age")
 
 	refused(t, c.put(here, "k", "/out/2", nil), connect.CodeAlreadyExists, "other outputs")
 	refused(t, c.put(here, "k", "/out/2", &cachev1.OverwriteOutput{MaxAge: durationpb.New(time.Hour)}), connect.CodeAlreadyExists, "")
@@ -77,7 +77,7 @@ func TestScopesCannotMeet(t *testing.T) {
 	refused(t, err, connect.CodeNotFound, "no entry")
 }
 
-// I8: an entry whose outputs are gone is not served, and does not stand in the way of new ones.
+// I8: an entry whose outputs are gone is not served and does not block new ones.
 func TestOutputsThatAreGone(t *testing.T) {
 	c := newCaching(t, nil)
 	c.blobs.set("/out/1", true)
@@ -173,7 +173,7 @@ func TestExpiredIsCollected(t *testing.T) {
 	}, 20*time.Second, 20*time.Millisecond)
 }
 
-// One of many that put different outputs at the same time wins, and all see its outputs; one of many that claim owns.
+// Of many concurrent puts with different outputs one wins, and all see its outputs; of many concurrent claims one wins.
 func TestRacesHaveOneWinner(t *testing.T) {
 	c := newCaching(t, nil)
 	for round := range 20 {
@@ -198,7 +198,7 @@ func TestRacesHaveOneWinner(t *testing.T) {
 	}
 }
 
-// Whoever puts with an age takes an old entry over once, however many try.
+// An entry beyond the maximum age is replaced once, however many callers try.
 func TestOldEntryIsReplacedOnce(t *testing.T) {
 	c := newCaching(t, nil)
 	c.blobs.set("/old", true)

@@ -9,7 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-// Any file of a container becomes an output or a problem of the task, and any output can be downloaded as an input.
+// Any file of a container becomes an output or a user error, and any output can be downloaded as an input.
 func FuzzOutputBecomesAnInput(f *testing.F) {
 	for _, text := range []string{"1", "-2.5e308", "true", `[1,"a",null,{"b":[]}]`, "2024-02-29", "1 day, 0:00:01", "\x00\xff", "9223372036854775808", "[[[[["} {
 		f.Add(text)

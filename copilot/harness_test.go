@@ -24,11 +24,11 @@ type pod struct {
 	blobs       *copilot.Stores
 	root        string // of the object store
 	in, out     string
-	outsideBlob string // a file of the machine outside of the store
+	outsideBlob string // a file outside the store
 }
 
 func newPod(t *testing.T) *pod {
-	root, err := os.MkdirTemp("", "copilot-") // names of tests may have what no URL has
+	root, err := os.MkdirTemp("", "copilot-") // test names may have characters that URLs may not
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(root) })
 	p := &pod{root: root, in: t.TempDir(), out: t.TempDir(), outsideBlob: filepath.Join(t.TempDir(), "far.txt")}
@@ -49,7 +49,7 @@ func (p *pod) object(t *testing.T, name, content string) string {
 	return uri
 }
 
-// inputs writes inputs.pb and returns what carries it.
+// inputs writes inputs.pb and returns a download of it.
 func (p *pod) inputs(t *testing.T, literals map[string]*core.Literal) copilot.Download {
 	t.Helper()
 	inputs := &task.Inputs{Context: []*core.KeyValuePair{{Key: "k", Value: "v"}}}

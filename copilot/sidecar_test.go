@@ -143,7 +143,7 @@ func TestOptionalOutputs(t *testing.T) {
 	require.NotNil(t, got["absent"].GetScalar().GetUnion().GetValue().GetScalar().GetNoneType())
 }
 
-func TestWrongOutputsAreTheTasksFault(t *testing.T) {
+func TestWrongOutputsAreUserErrors(t *testing.T) {
 	for name, tc := range map[string]struct {
 		kind  *core.LiteralType
 		make  func(t *testing.T, p *pod)
@@ -153,8 +153,8 @@ func TestWrongOutputsAreTheTasksFault(t *testing.T) {
 		"missing":            {simple(core.SimpleType_INTEGER), func(*testing.T, *pod) {}, "OutputMissing", "without writing"},
 		"malformed":          {simple(core.SimpleType_INTEGER), leaves("o", "forty-two"), "OutputMalformed", `"forty-two" is not an integer`},
 		"too large a number": {simple(core.SimpleType_INTEGER), leaves("o", "9223372036854775808"), "OutputMalformed", "64 bits"},
-		"no text":            {simple(core.SimpleType_STRING), leaves("o", "\xff\xfe"), "OutputMalformed", "UTF-8"},
-		"no JSON":            {listOf(simple(core.SimpleType_INTEGER)), leaves("o", "[1"), "OutputMalformed", "not JSON"},
+		"not text":           {simple(core.SimpleType_STRING), leaves("o", "\xff\xfe"), "OutputMalformed", "UTF-8"},
+		"not JSON":           {listOf(simple(core.SimpleType_INTEGER)), leaves("o", "[1"), "OutputMalformed", "not JSON"},
 		"two values":         {simple(core.SimpleType_STRUCT), leaves("o", "{} {}"), "OutputMalformed", "more than one"},
 		"wrong element":      {listOf(simple(core.SimpleType_INTEGER)), leaves("o", `[1, "2"]`), "OutputMalformed", "[1]"},
 		"too large":          {simple(core.SimpleType_STRING), leaves("o", strings.Repeat("x", 11<<20)), "OutputMalformed", "declare large outputs as files"},
@@ -166,10 +166,10 @@ func TestWrongOutputsAreTheTasksFault(t *testing.T) {
 		"pipe": {simple(core.SimpleType_STRING), func(t *testing.T, p *pod) {
 			require.NoError(t, syscall.Mkfifo(filepath.Join(p.out, "o"), 0o600))
 		}, "OutputMalformed", "neither a file"},
-		"link that leads out": {blobType(core.BlobType_SINGLE), func(t *testing.T, p *pod) {
+		"link to the outside": {blobType(core.BlobType_SINGLE), func(t *testing.T, p *pod) {
 			require.NoError(t, os.Symlink(p.outsideBlob, filepath.Join(p.out, "o")))
 		}, "OutputMalformed", "cannot be read"},
-		"link in a directory that leads out": {blobType(core.BlobType_MULTIPART), func(t *testing.T, p *pod) {
+		"link in a directory to the outside": {blobType(core.BlobType_MULTIPART), func(t *testing.T, p *pod) {
 			require.NoError(t, os.Mkdir(filepath.Join(p.out, "o"), 0o755))
 			require.NoError(t, os.Symlink(p.outsideBlob, filepath.Join(p.out, "o", "x")))
 		}, "OutputMalformed", "not a file, or a link"},
@@ -191,7 +191,7 @@ func leaves(name, content string) func(*testing.T, *pod) {
 	return func(t *testing.T, p *pod) { p.leave(t, name, content) }
 }
 
-func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
+func TestAllProblemsAreReportedTogether(t *testing.T) {
 	p := newPod(t)
 	p.leave(t, "b", "x")
 	err := p.sidecar(map[string]*core.LiteralType{"a": simple(core.SimpleType_INTEGER), "b": simple(core.SimpleType_INTEGER)}).Collect(t.Context())
@@ -199,7 +199,7 @@ func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
 	require.ErrorContains(t, err, `output "b"`)
 }
 
-// shaky is a store that fails for a while, or for ever.
+// shaky is a store that fails a few times, or blocks.
 type shaky struct {
 	copilot.Blobs
 	failures atomic.Int64
@@ -217,7 +217,7 @@ func (s *shaky) NewWriter(ctx context.Context, uri string) (io.WriteCloser, erro
 	return s.Blobs.NewWriter(ctx, uri)
 }
 
-func TestStoreThatStumblesIsAskedAgain(t *testing.T) {
+func TestStoreErrorsAreRetried(t *testing.T) {
 	p := newPod(t)
 	p.leave(t, "o", "content")
 	clk := clock.NewFake(time.Unix(0, 0))
@@ -239,7 +239,7 @@ func TestStoreThatStumblesIsAskedAgain(t *testing.T) {
 	}
 }
 
-func TestTransportThatTakesTooLongIsTheSystemsFault(t *testing.T) {
+func TestSlowTransferIsASystemError(t *testing.T) {
 	p := newPod(t)
 	p.leave(t, "o", "content")
 	clk := clock.NewFake(time.Unix(0, 0))

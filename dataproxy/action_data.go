@@ -63,7 +63,7 @@ func (s *Service) GetActionData(ctx context.Context, r *dataproxy.GetActionDataR
 }
 
 // withoutInputs finds out why an action has no inputs: conditions never have any, and carry their value in their state;
-// the data of an action that goes on may still come.
+// the data of an unfinished action may still come.
 func (s *Service) withoutInputs(ctx context.Context, id *common.ActionIdentifier, response *dataproxy.GetActionDataResponse) error {
 	found, err := s.deps.Runs.GetActionDetails(ctx, &workflow.GetActionDetailsRequest{ActionId: id})
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 )
 
-// action makes an action known whose inputs lie in a directory.
+// action registers an action whose inputs are in a directory.
 func (f *fixture) action(name string, kind workflow.ActionType, phase common.ActionPhase, outputs string) (inputs string) {
 	inputs = f.store.Root() + "/in/" + name + "/inputs.pb"
 	f.state.uris[name] = &workflow.GetActionDataURIsResponse{InputsUri: inputs, OutputsUri: outputs}
@@ -56,7 +56,7 @@ func TestActionData(t *testing.T) {
 	require.Equal(t, dir, got.GetOutputsUri())
 }
 
-func TestActionDataOfWhatHasNone(t *testing.T) {
+func TestActionDataOfEachKind(t *testing.T) {
 	f := newFixture(t)
 	t.Run("a running action has inputs and no outputs yet", func(t *testing.T) {
 		f.write(f.action("running", typeTask, running, ""), &task.Inputs{Literals: []*task.NamedLiteral{literal("x", "1")}})
@@ -74,7 +74,7 @@ func TestActionDataOfWhatHasNone(t *testing.T) {
 		require.Empty(t, got.GetOutputs().GetLiterals())
 		require.NotEmpty(t, got.GetOutputsUri())
 	})
-	t.Run("inputs that are gone are named", func(t *testing.T) {
+	t.Run("missing inputs are named", func(t *testing.T) {
 		f.action("gone", typeTask, succeeded, "")
 		_, err := f.data.GetActionData(t.Context(), &dataproxy.GetActionDataRequest{ActionId: id("gone")})
 		require.Equal(t, connect.CodeNotFound, connect.CodeOf(err))
@@ -142,7 +142,7 @@ func TestReports(t *testing.T) {
 	status, body := f.send(http.MethodGet, url, nil, nil)
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, "<h1>report</h1>", body)
-	require.Contains(t, got.GetPreSignedUrls().GetSignedUrl()[0], "show=text%2Fhtml", "as a page of no origin; see blobstore.ShownPolicy")
+	require.Contains(t, got.GetPreSignedUrls().GetSignedUrl()[0], "show=text%2Fhtml", "as a page without an origin; see blobstore.ShownPolicy")
 	status, _ = f.send(http.MethodGet, strings.Replace(url, "/2/", "/1/", 1), nil, nil)
 	require.Equal(t, http.StatusForbidden, status, "tampered")
 	status, _ = f.send(http.MethodPut, url, []byte("x"), nil)
@@ -156,7 +156,7 @@ func TestReports(t *testing.T) {
 		require.Equal(t, connect.CodeNotFound, connect.CodeOf(err))
 	}
 
-	// The report of a cached action is where it was made.
+	// The report of a cached action is with the action that made it.
 	f.state.storage["cached"] = &enginev1.GetActionStorageResponse{RunOutputBase: base, Attempts: 1}
 	f.state.details["cached"] = &workflow.ActionDetails{Attempts: []*workflow.ActionAttempt{
 		{Attempt: 1, Outputs: &task.OutputReferences{ReportUri: base + "a0/2/report.html"}},

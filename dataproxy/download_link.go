@@ -19,7 +19,7 @@ import (
 )
 
 // CreateDownloadLink implements DataProxyService: a URL by which the report of an attempt, or the code bundle of an
-// action or a task, can be fetched. What is not there is not found.
+// action or a task, can be fetched. Anything that does not exist returns NotFound.
 func (s *Service) CreateDownloadLink(ctx context.Context, r *dataproxy.CreateDownloadLinkRequest) (*dataproxy.CreateDownloadLinkResponse, error) {
 	expires, err := expiry("expires_in", r.GetExpiresIn(), s.config.MaxDownloadExpiry)
 	if err != nil {

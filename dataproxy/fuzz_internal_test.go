@@ -11,8 +11,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// FuzzUploadPath asks for places for uploads: what is not refused lies below the uploads of the project, and no other
-// name means the same place.
+// FuzzUploadPath requests upload locations: each that is not refused lies below the uploads of the project, and no two
+// names share one.
 func FuzzUploadPath(f *testing.F) {
 	for _, names := range [][2]string{{"root", "file"}, {"..", "x"}, {"a/../..", "x"}, {"/etc", "passwd"}, {"a", "b\x00"}, {"a//b", "c"}, {"a", "."}, {"é", "ü"}, {"a\\..", "b"}} {
 		f.Add(names[0], names[1], []byte(nil))
@@ -24,7 +24,7 @@ func FuzzUploadPath(f *testing.F) {
 			require.Equal(t, rpc.KindInvalidArgument, rpc.KindOf(err))
 			return
 		}
-		require.Equal(t, path.Clean("/"+got), "/"+got, "the path is what it seems")
+		require.Equal(t, path.Clean("/"+got), "/"+got, "the path is clean")
 		require.False(t, strings.HasPrefix(got, "/"))
 		if root != "" && name != "" {
 			require.Equal(t, root+"/"+name, got)
@@ -32,7 +32,7 @@ func FuzzUploadPath(f *testing.F) {
 	})
 }
 
-// FuzzSegment offers names of projects and domains.
+// FuzzSegment tries names of projects and domains.
 func FuzzSegment(f *testing.F) {
 	for _, name := range []string{"flytesnacks", "..", ".", "a/b", "", "a..b", "-a", "a\n"} {
 		f.Add(name)

@@ -95,7 +95,7 @@ func TestGetCode(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "flows/basic.py", got.GetPath())
 
-	// A module of the image: the files are there all the same.
+	// The module is part of the image; the files are listed all the same.
 	f.state.details["image"] = ranWith("a0", "--tgz", uri, "--resolver", "r", "mod", "other", "instance", "f")
 	got, err = f.getCode("image", "")
 	require.NoError(t, err)
@@ -107,7 +107,7 @@ func TestWhyThereIsNoCode(t *testing.T) {
 	f := newFixture(t, func(c *dataproxy.Config) { c.Code.MaxBundleBytes = 1 << 20 })
 	root := f.store.Root()
 	uploads := root + "/uploads/flytesnacks/development/"
-	require.NoError(t, f.store.WriteAll(t.Context(), uploads+"text", []byte("no archive, but longer than a block of one would be"+string(make([]byte, 1000)))))
+	require.NoError(t, f.store.WriteAll(t.Context(), uploads+"text", []byte("not an archive, but longer than a block of one"+string(make([]byte, 1000)))))
 	require.NoError(t, f.store.WriteAll(t.Context(), uploads+"large", make([]byte, 1<<20+1)))
 	require.NoError(t, f.store.WriteAll(t.Context(), uploads+"empty", codeBundle(t, nil)))
 	require.NoError(t, f.store.WriteAll(t.Context(), root+"/secret.tgz", codeBundle(t, map[string]string{"secret": "s"})))
@@ -115,19 +115,19 @@ func TestWhyThereIsNoCode(t *testing.T) {
 		details *workflow.ActionDetails
 		want    string
 	}{
-		"condition": {&workflow.ActionDetails{Spec: &workflow.ActionDetails_Condition{Condition: &workflow.ConditionAction{}}}, "condition"},
-		"trace":     {&workflow.ActionDetails{Spec: &workflow.ActionDetails_Trace{Trace: &task.TraceSpec{}}}, "parent"},
-		"unknown":   {&workflow.ActionDetails{}, "not recorded"},
-		"command":   {ranWith("sh", "-c", "true"), "command of its image"},
-		"image":     {ranWith(append([]string{"a0"}, loader...)...), "python:3.12"},
-		"pickle":    {ranWith("a0", "--pkl", uploads+"x.pkl.gz"), "pickled"},
-		"gone":      {ranWith("a0", "--tgz", uploads+"none.tar.gz"), "no longer in storage"},
-		"text":      {ranWith("a0", "--tgz", uploads+"text"), "damaged"},
-		"large":     {ranWith("a0", "--tgz", uploads+"large"), "1 MiB"},
-		"empty":     {ranWith("a0", "--tgz", uploads+"empty"), "no files"},
-		"not ours":  {ranWith("a0", "--tgz", "/etc/passwd"), "outside"},
-		"no upload": {ranWith("a0", "--tgz", root+"/secret.tgz"), "outside"},
-		"climbing":  {ranWith("a0", "--tgz", root+"/uploads/../secret.tgz"), "outside"},
+		"condition":     {&workflow.ActionDetails{Spec: &workflow.ActionDetails_Condition{Condition: &workflow.ConditionAction{}}}, "condition"},
+		"trace":         {&workflow.ActionDetails{Spec: &workflow.ActionDetails_Trace{Trace: &task.TraceSpec{}}}, "parent"},
+		"unknown":       {&workflow.ActionDetails{}, "not recorded"},
+		"command":       {ranWith("sh", "-c", "true"), "command of its image"},
+		"image":         {ranWith(append([]string{"a0"}, loader...)...), "python:3.12"},
+		"pickle":        {ranWith("a0", "--pkl", uploads+"x.pkl.gz"), "pickled"},
+		"gone":          {ranWith("a0", "--tgz", uploads+"none.tar.gz"), "no longer in storage"},
+		"text":          {ranWith("a0", "--tgz", uploads+"text"), "damaged"},
+		"large":         {ranWith("a0", "--tgz", uploads+"large"), "1 MiB"},
+		"empty":         {ranWith("a0", "--tgz", uploads+"empty"), "no files"},
+		"not ours":      {ranWith("a0", "--tgz", "/etc/passwd"), "outside"},
+		"not an upload": {ranWith("a0", "--tgz", root+"/secret.tgz"), "outside"},
+		"climbing":      {ranWith("a0", "--tgz", root+"/uploads/../secret.tgz"), "outside"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f.state.details["a"] = c.details
@@ -140,7 +140,7 @@ func TestWhyThereIsNoCode(t *testing.T) {
 	}
 }
 
-// A store that cannot be reached is not taken for a bundle that is lost.
+// An unreachable store is not reported as a missing bundle.
 func TestGetCodeWithoutStore(t *testing.T) {
 	f := newFixture(t)
 	f.state.details["a0"] = ranWith("a0", "--tgz", f.store.Root()+"/uploads/p/d/x.tar.gz")

@@ -29,7 +29,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// TestTheDataOfARealRun goes the way of the SDK, with the real state machine and a real database.
+// TestTheDataOfARealRun takes the steps of the SDK, with the real runs service and a real database.
 func TestTheDataOfARealRun(t *testing.T) {
 	f := &fixture{t: t, pods: &podLogs{}}
 	f.openStore()
@@ -78,7 +78,7 @@ func TestTheDataOfARealRun(t *testing.T) {
 	_, _, err = f.tail(logsOf("a0"))
 	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err))
 
-	// What the task and its executor leave.
+	// What the task and its executor write.
 	storage, err := engine.GetActionStorage(t.Context(), &enginev1.GetActionStorageRequest{ActionId: id("a0")})
 	require.NoError(t, err)
 	dir := storage.GetRunOutputBase() + "a0/1"

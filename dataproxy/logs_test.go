@@ -31,7 +31,7 @@ func logLines(texts ...string) []*dataplane.LogLine {
 	return lines
 }
 
-// logged makes an action with a pod known, and gives the URI of the stored log of its primary container.
+// logged registers an action with a pod and returns the URI of the stored log of its primary container.
 func (f *fixture) logged(name string) string {
 	f.state.logs[name] = &core.LogContext{PrimaryPodName: "pod-0", Pods: []*core.PodLogContext{
 		{
@@ -111,7 +111,7 @@ func TestLogsOfAPodThatIsGone(t *testing.T) {
 	f := newFixture(t, func(c *config.Config) { c.Logs.BatchLines = 2 })
 	uri := f.logged("a0")
 	_, _, err := f.tail(logsOf("a0"))
-	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err), "not yet; clients ask again")
+	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err), "not yet; clients retry")
 
 	f.seal(uri, "one", "2026-05-05T00:00:00Z is a time of the user's", "", "four\r", strings.Repeat("x", 300<<10), "six")
 	text, _, err := f.tail(logsOf("a0"))
@@ -140,7 +140,7 @@ func TestAPodThatVanishesLosesAndRepeatsNoLine(t *testing.T) {
 				case 1:
 					send("one", "two", "three")
 					return failure
-				case 2: // the API server was away only for a moment
+				case 2: // the API server was unavailable only for a moment
 					send("one", "two")
 					send("three", "four")
 					return failure
@@ -157,7 +157,7 @@ func TestAPodThatVanishesLosesAndRepeatsNoLine(t *testing.T) {
 	}
 }
 
-// stepClock lets time pass until the test has ended.
+// stepClock steps the clock until the test ends.
 func (f *fixture) stepClock() {
 	for f.t.Context().Err() == nil {
 		f.clock.Step(100 * time.Millisecond)
@@ -270,7 +270,7 @@ func TestLogRefusals(t *testing.T) {
 	require.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(stream.Err()))
 }
 
-func TestAClientThatGoesEndsTheTail(t *testing.T) {
+func TestTailEndsWhenTheClientDisconnects(t *testing.T) {
 	f := newFixture(t)
 	f.logged("a0")
 	ended := make(chan struct{})

@@ -17,7 +17,7 @@ import (
 )
 
 // TailLogs implements DataProxyService: the log of an attempt from its first line, followed while the pod lives, and
-// from the object store when it has gone. As long as there is no log yet, it is not found; clients ask again. A stream
+// from the object store when it has gone. As long as there is no log yet, it returns NotFound; clients retry. A stream
 // ends when the containers have ended.
 func (s *Service) TailLogs(ctx context.Context, r *dataproxy.TailLogsRequest, stream *connect.ServerStream[dataproxy.TailLogsResponse]) error {
 	return s.tailLogs(ctx, r, stream.Send)

@@ -28,7 +28,7 @@ func TestInputsGoToTheBaseOfTheProject(t *testing.T) {
 	require.True(t, strings.HasPrefix(place(""), "/uploads/flytesnacks/development/"))
 	f.state.base = &settings.StringSetting{State: settings.SettingState_SETTING_STATE_VALUE, StringValue: f.store.Root() + "/team/"}
 	require.True(t, strings.HasPrefix(place(""), "/team/flytesnacks/development/offloaded-inputs/"))
-	require.True(t, strings.HasPrefix(place(f.store.Root()+"/mine"), "/mine/"), "the run's own word wins")
+	require.True(t, strings.HasPrefix(place(f.store.Root()+"/mine"), "/mine/"), "the run's own setting wins")
 	f.state.base.State = settings.SettingState_SETTING_STATE_UNSET
 	require.True(t, strings.HasPrefix(place(""), "/uploads/"))
 

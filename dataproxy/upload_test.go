@@ -111,12 +111,12 @@ func TestUploadLocationRefusals(t *testing.T) {
 		field string
 	}{
 		"no project":            {func(r *dataproxy.CreateUploadLocationRequest) { r.Project = "" }, "project"},
-		"project out":           {func(r *dataproxy.CreateUploadLocationRequest) { r.Project = ".." }, "project"},
+		"escaping project":      {func(r *dataproxy.CreateUploadLocationRequest) { r.Project = ".." }, "project"},
 		"project with slash":    {func(r *dataproxy.CreateUploadLocationRequest) { r.Project = "a/b" }, "project"},
 		"no domain":             {func(r *dataproxy.CreateUploadLocationRequest) { r.Domain = "" }, "domain"},
-		"domain out":            {func(r *dataproxy.CreateUploadLocationRequest) { r.Domain = "../../x" }, "domain"},
-		"filename out":          {func(r *dataproxy.CreateUploadLocationRequest) { r.Filename = "../x" }, "filename"},
-		"filename out, deep":    {func(r *dataproxy.CreateUploadLocationRequest) { r.Filename = "a/../../x" }, "filename"},
+		"escaping domain":       {func(r *dataproxy.CreateUploadLocationRequest) { r.Domain = "../../x" }, "domain"},
+		"escaping filename":     {func(r *dataproxy.CreateUploadLocationRequest) { r.Filename = "../x" }, "filename"},
+		"escaping deep name":    {func(r *dataproxy.CreateUploadLocationRequest) { r.Filename = "a/../../x" }, "filename"},
 		"absolute filename":     {func(r *dataproxy.CreateUploadLocationRequest) { r.Filename = "/etc/passwd" }, "filename"},
 		"filename of dots":      {func(r *dataproxy.CreateUploadLocationRequest) { r.Filename = "." }, "filename"},
 		"filename, empty part":  {func(r *dataproxy.CreateUploadLocationRequest) { r.Filename = "a//b" }, "filename"},
@@ -125,7 +125,7 @@ func TestUploadLocationRefusals(t *testing.T) {
 		"filename, newline":     {func(r *dataproxy.CreateUploadLocationRequest) { r.Filename = "a\nb" }, "filename"},
 		"filename, zero":        {func(r *dataproxy.CreateUploadLocationRequest) { r.Filename = "a\x00b" }, "filename"},
 		"long filename":         {func(r *dataproxy.CreateUploadLocationRequest) { r.Filename = strings.Repeat("x", 701) }, "filename"},
-		"root out":              {func(r *dataproxy.CreateUploadLocationRequest) { r.FilenameRoot = "../.." }, "filename_root"},
+		"escaping root":         {func(r *dataproxy.CreateUploadLocationRequest) { r.FilenameRoot = "../.." }, "filename_root"},
 		"absolute root":         {func(r *dataproxy.CreateUploadLocationRequest) { r.FilenameRoot = "/x" }, "filename_root"},
 		"no digest, no root":    {func(r *dataproxy.CreateUploadLocationRequest) { r.ContentMd5 = nil }, "content_md5"},
 		"short digest":          {func(r *dataproxy.CreateUploadLocationRequest) { r.ContentMd5 = []byte("x") }, "content_md5"},
@@ -133,7 +133,7 @@ func TestUploadLocationRefusals(t *testing.T) {
 		"bad expiry":            {func(r *dataproxy.CreateUploadLocationRequest) { r.ExpiresIn.Nanos = -5 }, "expires_in"},
 		"negative content":      {func(r *dataproxy.CreateUploadLocationRequest) { r.ContentLength = -1 }, "content_length"},
 		"content is too large":  {func(r *dataproxy.CreateUploadLocationRequest) { r.ContentLength = 6 << 30 }, "content_length"},
-		"the store's own place": {func(r *dataproxy.CreateUploadLocationRequest) { r.Filename = ".flyte-tmp/x" }, "filename"},
+		"the store's own files": {func(r *dataproxy.CreateUploadLocationRequest) { r.Filename = ".flyte-tmp/x" }, "filename"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			request := upload([]byte("x"))
@@ -253,10 +253,10 @@ func TestUploadInputsRefusals(t *testing.T) {
 		"no id":         {func(r *dataproxy.UploadInputsRequest) { r.Id = nil }, "id"},
 		"empty project": {func(r *dataproxy.UploadInputsRequest) { r.Id = &dataproxy.UploadInputsRequest_ProjectId{} }, "project_id"},
 		"empty run":     {func(r *dataproxy.UploadInputsRequest) { r.Id = &dataproxy.UploadInputsRequest_RunId{} }, "run_id"},
-		"project out": {func(r *dataproxy.UploadInputsRequest) {
+		"escaping project": {func(r *dataproxy.UploadInputsRequest) {
 			r.Id = &dataproxy.UploadInputsRequest_ProjectId{ProjectId: &common.ProjectIdentifier{Name: "..", Domain: "d"}}
 		}, "project_id.name"},
-		"run domain out": {func(r *dataproxy.UploadInputsRequest) {
+		"escaping run domain": {func(r *dataproxy.UploadInputsRequest) {
 			r.Id = &dataproxy.UploadInputsRequest_RunId{RunId: &common.RunIdentifier{Project: run.Project, Domain: "a/../b", Name: "r"}}
 		}, "run_id.domain"},
 		"no task":    {func(r *dataproxy.UploadInputsRequest) { r.Task = nil }, "task"},

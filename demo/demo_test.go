@@ -63,7 +63,7 @@ func TestDemoSurvivesTheDeathOfEachProcess(t *testing.T) {
 	kube, postgres := first.Child("internal-kube"), first.Child("postgres")
 	first.Kill()
 	require.Eventually(t, func() bool { return !demotest.Alive(kube) && !demotest.Alive(postgres) }, time.Minute, 20*time.Millisecond,
-		"children go with their parent")
+		"children die with their parent")
 
 	second := demotest.Start(t, "--data-dir", dir)
 	require.True(t, ready(second.URL))
@@ -139,7 +139,7 @@ func TestDemoExplainsWhatIsInItsWay(t *testing.T) {
 	require.False(t, holder.Exited())
 }
 
-func TestSecretsAreTheOwnersAlone(t *testing.T) {
+func TestSecretsAreReadableOnlyByTheOwner(t *testing.T) {
 	demo := demotest.Start(t, "--data-dir", demotest.DataDir(t))
 	var tokens [][]byte
 	for _, name := range []string{"secrets/signing-key", "secrets/internal-token"} {

@@ -43,7 +43,7 @@ type Options struct {
 // Not 8090, the port of a server: for localhost:8090 the released SDK prints links to localhost:8080.
 const defaultListen = "127.0.0.1:8088"
 
-// readFile takes the section demo of a configuration file.
+// readFile reads the section demo of a configuration file.
 func readFile(path string) (Options, error) {
 	var file struct {
 		Demo Options `json:"demo"`

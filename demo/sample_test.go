@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAClientThatAbortsAtItsEndHasWorked(t *testing.T) {
+func TestAClientThatAbortsDuringExitSucceeded(t *testing.T) {
 	require.True(t, abortedAtExit(exec.Command("sh", "-c", "kill -ABRT $$").Run()))
 	require.False(t, abortedAtExit(exec.Command("sh", "-c", "kill -KILL $$").Run()))
 	require.False(t, abortedAtExit(exec.Command("sh", "-c", "exit 6").Run()))

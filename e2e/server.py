@@ -71,7 +71,7 @@ class Server:
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
             if self.process is not None and self.process.poll() is not None:
-                raise RuntimeError(f"the server exited {self.process.returncode}:\n{self.tail()}")
+                raise RuntimeError(f"the server exited with {self.process.returncode}:\n{self.tail()}")
             if self.ready():
                 return
             time.sleep(0.1)

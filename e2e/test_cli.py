@@ -101,7 +101,7 @@ def test_filters(cli, finished):
     assert finished.name not in names("--task-name", "basic.nothing")
     assert finished.name in names("--created-after", yesterday)
     assert finished.name not in names("--created-after", tomorrow)
-    names("--only-mine")  # must be answered for any caller
+    names("--only-mine")  # must work for any caller
 
 
 def test_actions_filtered_by_phase(finished):

@@ -75,7 +75,7 @@ def test_empty_request(server: Server, procedure: str, method: d.MethodDescripto
     if code == "invalid_argument":
         assert re.search(r"[a-z_]+", message) and len(message) > 8, message
     if procedure in unbuilt():
-        # A method of a service that is served otherwise is validated first.
+        # An unbuilt method of a service that is otherwise served is validated first.
         assert code in ("unimplemented", "invalid_argument"), (status, code, message)
     else:
         assert code != "unimplemented", f"{procedure} is not built, and docs/wire-compatibility.md does not say so"

@@ -175,7 +175,7 @@ def launch(ledger: pathlib.Path, n: int):
     ledger.mkdir()
     handle = flyte.run(storm.parent, n, str(ledger))
     eventually(lambda: len(list(ledger.iterdir())) >= n // 4, what="a quarter of the children")
-    assert len(list(ledger.iterdir())) < n, "it is too late to disturb anything"
+    assert len(list(ledger.iterdir())) < n, "it is too late to disturb the run"
     return handle
 
 
@@ -228,7 +228,7 @@ def test_object_store_outage(outside: Outside, sdk: Replica):
     with pytest.raises(urllib.error.HTTPError) as not_ready:
         urllib.request.urlopen(f"{sdk.url}/readyz", timeout=120)
     assert not_ready.value.code == 503 and "storage: " in not_ready.value.read().decode()
-    assert urllib.request.urlopen(f"{sdk.url}/healthz", timeout=120).status == 200, "the process is well"
+    assert urllib.request.urlopen(f"{sdk.url}/healthz", timeout=120).status == 200, "the process is healthy"
 
     outside.parts["s3"].start()
     eventually(sdk.ready, what="readiness")
@@ -263,7 +263,7 @@ def replicas(outside: Outside, only: Replica):
 
 def test_two_replicas(replicas: list[Replica], tmp_path: pathlib.Path):
     one, other = replicas
-    # Made at one, watched at the other.
+    # Created at one replica, watched at the other.
     connect(one)
     handle = flyte.run(basic.gathered, 3)
     connect(other)
@@ -272,7 +272,7 @@ def test_two_replicas(replicas: list[Replica], tmp_path: pathlib.Path):
     assert phase_of(handle) == "succeeded"
     assert watched.outputs()[0] == [10, 11, 12]
 
-    # The one that was first, and so leads, dies in the middle of a run.
+    # The replica that started first, and so leads, dies in the middle of a run.
     connect(one)
     handle = launch(tmp_path / "ledger", 24)
     one.kill()

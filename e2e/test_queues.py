@@ -123,7 +123,7 @@ def test_runs_of_a_queue_and_where_the_reason_is_shown(limited, tmp_path):
 
 def test_a_full_queue_and_unknown_ones(limited, tmp_path):
     first = flyte.with_runcontext(queue="short").run(storm.waits, str(tmp_path / "go"))
-    eventually(lambda: queue(limited, "short").get("actions") == "1", what="the first is under way")
+    eventually(lambda: queue(limited, "short").get("actions") == "1", what="the first is live")
     second = flyte.with_runcontext(queue="short").run(basic.hello, "you")
     with pytest.raises(Exception, match="queue short is full: it has 1 of the 1 actions that may wait in it"):
         flyte.with_runcontext(queue="short").run(basic.hello, "them")

@@ -82,7 +82,7 @@ def test_recover_reuses_succeeded_actions(cli, tmp_path):
     remote.Condition.get("approve", run_name=again.name).signal(6)
     again.wait(quiet=True)
     assert again.outputs()[0] == 1 + 6 + 10 + 70 + 1000
-    assert diary(tmp_path) == {**once, "whole": 3, "needs ready": 2, "middle": 2}, "what middle calls is listed apart"
+    assert diary(tmp_path) == {**once, "whole": 3, "needs ready": 2, "middle": 2}, "forcing middle does not force what it calls"
 
 
 def test_rerun_executes_every_action(cli, tmp_path):

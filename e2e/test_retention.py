@@ -77,7 +77,7 @@ def started(server: Server, mark: str) -> flyte.remote.Run:
         found = [path for path in (server.data / "node" / "pods").rglob("*") if path.is_file()]
         return any(mark.encode() in path.read_bytes() for path in found if path.exists())
 
-    eventually(said, what="the task says its line")
+    eventually(said, what="the line of the task")
     return run
 
 

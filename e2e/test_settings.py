@@ -43,7 +43,7 @@ def details(handle):
 
 @pytest.fixture(autouse=True)
 def here(sdk, server):
-    """Reading runs of the domain needs a client that is in it."""
+    """To read runs of the domain, the client must be configured for it."""
     flyte.init(endpoint=f"dns:///{server.endpoint}", insecure=True, project=PROJECT, domain=DOMAIN,
                image_builder="remote", root_dir=pathlib.Path(__file__).resolve().parent)
     yield
@@ -92,7 +92,7 @@ def kubernetes(server: Server, method: str, path: str, body: dict | None = None)
         with urllib.request.urlopen(request, timeout=120, context=trust) as answer:
             return json.loads(answer.read())
     except urllib.error.HTTPError as error:
-        if error.code != 409:  # it is there already
+        if error.code != 409:  # it already exists
             raise
         return {}
 

@@ -86,23 +86,23 @@ def test_timers_expire_while_the_server_is_down(tmp_path):
     own.start()
     try:
         connect(own)
-        sleep, late, span = both_under_way()
+        sleep, late, span = both_running()
         due = max(began(late), began(sleep)) + span
         own.kill()
-        eventually(lambda: datetime.datetime.now() > due, what="the time of both is over")
+        eventually(lambda: datetime.datetime.now() > due, what="the due time of both")
         own.start()
         connect(own)
-        eventually(lambda: phase(late) == 8, what="the deadline counts on")
-        eventually(lambda: phase(sleep) == 5, what="the sleep goes on")
+        eventually(lambda: phase(late) == 8, what="the deadline to expire")
+        eventually(lambda: phase(sleep) == 5, what="the end of the sleep")
         slept = remote.ActionDetails.get(run_name=sleep, name="a0").pb2.attempts[0].phase_transitions[1]
         assert slept.end_time.ToDatetime() - slept.start_time.ToDatetime() == span
     finally:
         own.stop()
 
 
-def both_under_way() -> tuple[str, str, datetime.timedelta]:
-    """Runs that are both running: one that sleeps for a time, and one with that time as its deadline. A busy machine needs a longer time
-    until both have begun."""
+def both_running() -> tuple[str, str, datetime.timedelta]:
+    """A run that sleeps for a time and one with that time as its deadline, both running. A busy machine takes longer to
+    start both."""
     for seconds in (4, 16, 64, 256):
         span = datetime.timedelta(seconds=seconds)
         late = flyte.run(timing.misses_its_deadline.override(timeout=flyte.Timeout(deadline=span))).name

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const applied = enginev1.TransitionOutcome_TRANSITION_OUTCOME_APPLIED
 
-// engine is a state machine that remembers its calls. arrived gets each call before it is answered; answer decides.
+// engine is a fake engine API that records its calls. arrived gets each call before answer decides on it.
 type engine struct {
 	arrived chan []*enginev1.Transition
 	answer  func(ctx context.Context, transitions []*enginev1.Transition) error
@@ -79,9 +79,9 @@ func newService(t *testing.T, config events.Config, e events.Engine, c clock.Clo
 	return service
 }
 
-// Story R8: each change of a status was one row inserted by one call that a reconciler waited for, so pods of a fan-
-// out were made half an hour late.
-func TestCallersShareCallsWhileOneIsUnderWay(t *testing.T) {
+// Story R8: each change of a status was one row inserted by one call that a reconciler waited for, so pods of a
+// fan-out were made half an hour late.
+func TestCallersShareCallsWhileOneIsInFlight(t *testing.T) {
 	proceed := make(chan struct{})
 	e := &engine{
 		arrived: make(chan []*enginev1.Transition),
@@ -111,7 +111,7 @@ func TestCallersShareCallsWhileOneIsUnderWay(t *testing.T) {
 	require.Eventually(t, waiting(3), time.Minute, time.Millisecond)
 
 	proceed <- struct{}{}
-	require.Len(t, <-e.arrived, 3, "what one caller reports is not divided, and the limit holds")
+	require.Len(t, <-e.arrived, 3, "what one caller reports is not split, and the limit holds")
 	proceed <- struct{}{}
 	require.Len(t, <-e.arrived, 3, "the rest shares a call")
 	proceed <- struct{}{}
@@ -188,7 +188,7 @@ func TestOutagesAreWaitedOut(t *testing.T) {
 	require.Len(t, e.recorded(), 4)
 }
 
-func TestACallerThatGoesIsNotHeldUp(t *testing.T) {
+func TestACanceledCallerReturnsAtOnce(t *testing.T) {
 	e := &engine{
 		arrived: make(chan []*enginev1.Transition, 2),
 		answer: func(ctx context.Context, transitions []*enginev1.Transition) error {
@@ -214,7 +214,7 @@ func TestACallerThatGoesIsNotHeldUp(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestAWrongTransitionDisturbsNoOther(t *testing.T) {
+func TestAnInvalidTransitionFailsAlone(t *testing.T) {
 	first := make(chan struct{})
 	e := &engine{answer: func(_ context.Context, transitions []*enginev1.Transition) error {
 		for _, tr := range transitions {

@@ -11,7 +11,7 @@ import (
 )
 
 // flush records a batch and answers its callers. It retries while the runs service is not available and a caller waits.
-// When the batch as a whole is refused, each caller's part is recorded alone, so that a wrong one disturbs no other.
+// When the batch as a whole is refused, each caller's part is recorded alone, so that a wrong one fails alone.
 func (s *Sink) flush(entries []*entry) {
 	ctx, release := whileAnyWaits(entries)
 	defer release()

@@ -18,7 +18,7 @@ type Engine interface {
 	RecordTransitions(ctx context.Context, r *enginev1.RecordTransitionsRequest) (*enginev1.RecordTransitionsResponse, error)
 }
 
-// Deps are what the service stands on.
+// Deps are the dependencies of the service.
 type Deps struct {
 	Engine Engine
 	// Clock times the pauses between attempts; nil means the system's.
@@ -52,5 +52,5 @@ func (s *Service) Mount(r rpc.Registrar) {
 	r.Handle(workflowconnect.NewEventsProxyServiceHandler(&handler{sink: s.sink}, r.Options()...))
 }
 
-// Sink is the door for an executor in the same process.
+// Sink is the entry for an executor in the same process.
 func (s *Service) Sink() *Sink { return s.sink }

@@ -29,7 +29,8 @@ func newSink(config Config, deps Deps) (*Sink, error) {
 	s.batches = batch.New(batch.Config[[]*enginev1.Transition, []enginev1.TransitionOutcome]{
 		MaxWeight: config.MaxBatch,
 		Weight:    func(transitions []*enginev1.Transition) int { return len(transitions) },
-		// A flush lasts as long as one of its callers waits, and there is none without callers: nothing is to be stopped.
+		// A flush lasts as long as one of its callers waits, and there is none without callers: nothing has to be
+		// stopped.
 		Flush: func(_ context.Context, entries []*entry) { s.flush(entries) },
 	})
 	return s, s.batches.Start(context.Background())

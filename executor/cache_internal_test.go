@@ -47,6 +47,6 @@ func TestPodsOfOthersAreNotKept(t *testing.T) {
 	require.NoError(t, kept.List(ctx, &list))
 	require.Len(t, list.Items, 1)
 	require.Equal(t, "ours", list.Items[0].Name)
-	require.Empty(t, list.Items[0].Annotations, "what is not needed is not kept either")
+	require.Empty(t, list.Items[0].Annotations, "unused fields are stripped, too")
 	require.Empty(t, list.Items[0].Spec.Containers[0].Args)
 }

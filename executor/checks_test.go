@@ -20,7 +20,7 @@ func withoutPhases(history []string, phases ...string) []string {
 	})
 }
 
-// requirePairsAreAtomic checks that no attempt was told to be lost without its successor in the same batch.
+// requirePairsAreAtomic checks that each lost attempt was reported in one batch with its successor.
 func (h *harness) requirePairsAreAtomic() {
 	h.t.Helper()
 	h.record.mu.Lock()

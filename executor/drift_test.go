@@ -72,7 +72,7 @@ func TestAPodWithoutATaskActionIsDeleted(t *testing.T) {
 	h.eventuallyRepaired("pod_orphaned", 1)
 	require.Eventually(t, func() bool { return len(h.pods()) == 1 }, waitLimit, 10*time.Millisecond)
 	require.Never(t, func() bool { return len(h.pods()) != 1 }, 100*time.Millisecond, 10*time.Millisecond)
-	require.Equal(t, "theirs", h.pods()[0].Name, "another installation's pod is none of ours")
+	require.Equal(t, "theirs", h.pods()[0].Name, "another installation's pod is left alone")
 }
 
 func TestATaskActionWhoseActionEndedIsFinished(t *testing.T) {

@@ -54,14 +54,14 @@ func TestActionRunsToItsEnd(t *testing.T) {
 	require.Equal(t, 2, h.counter.Writes("pods"), "created and deleted once: %v", h.counter.Snapshot())
 }
 
-// An interpreter that crashes on its way out, after its task has returned, takes nothing back.
+// A crash of the interpreter at exit, after the task has returned, does not undo the success.
 func TestOutputsCountMoreThanTheExitCode(t *testing.T) {
-	fallsAfter := func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
+	crashesAtExit := func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
 		result := succeeds(ctx, pod)
 		result.ExitCode = 134 // SIGABRT
 		return result
 	}
-	h := newHarness(t, kubetest.NodeOptions{Program: fallsAfter})
+	h := newHarness(t, kubetest.NodeOptions{Program: crashesAtExit})
 	action, task := h.submit(taskTemplate())
 	h.record.awaitPhase(t, action, 1, state.Succeeded)
 	h.awaitGone(task)
@@ -88,11 +88,11 @@ func TestTaskWithoutOutputsMayWriteNone(t *testing.T) {
 	h.record.awaitPhase(t, action, 1, state.Succeeded)
 	h.awaitGone(task)
 	_, err := os.Stat(blobpath.AttemptDir(task.Spec.RunOutputBase, "a0", 1) + "/" + blobpath.ErrorFile)
-	require.ErrorIs(t, err, os.ErrNotExist, "the executor writes no verdict of its own")
-	require.Contains(t, h.record.history(action), "1 RUNNING", "a start that was missed is told with the end")
+	require.ErrorIs(t, err, os.ErrNotExist, "the executor writes no error document of its own")
+	require.Contains(t, h.record.history(action), "1 RUNNING", "a missed start is reported with the end")
 }
 
-func TestMissingOutputsAreTriedAgainThenExplained(t *testing.T) {
+func TestMissingOutputsAreRetriedThenExplained(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{SkipRunning: true})
 	action, task := h.submit(taskTemplate(withRetries(5)))
 	h.record.awaitPhase(t, action, 4, state.Failed)
@@ -101,7 +101,7 @@ func TestMissingOutputsAreTriedAgainThenExplained(t *testing.T) {
 	require.Equal(t, core.ExecutionError_SYSTEM, failed.GetKind())
 	require.Contains(t, failed.GetCode(), "MaxSystemFailuresExceeded")
 	require.Contains(t, failed.GetMessage(), "outputs that the task declares were not written")
-	require.Equal(t, 4, h.node.Started(), "one and three more, whatever the task's own retries")
+	require.Equal(t, 4, h.node.Started(), "one attempt and three system retries, whatever the task's own")
 }
 
 // Story R18: attempts that were tried again vanished without their error, their logs and their end.
@@ -125,7 +125,7 @@ func TestRecoverableErrorConsumesRetries(t *testing.T) {
 }
 
 // A failure that is committed, but not in the status yet when the executor dies, is judged again by its successor. The
-// verdict is the same, so that it is counted once and for the right budget.
+// verdict is the same, so it is counted once, against the right budget.
 func TestAFailureIsCountedOnceWhateverIsLost(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{
 		SkipRunning: true,
@@ -136,7 +136,7 @@ func TestAFailureIsCountedOnceWhateverIsLost(t *testing.T) {
 	h.record.awaitPhase(t, action, 2, state.Queued)
 	require.Eventually(t, func() bool { return h.muted.Load() > 4 }, waitLimit, time.Millisecond, "it is retried")
 	h.stop(h.service)
-	require.Len(t, h.pods(), 1, "the pod of the first attempt says how it ended")
+	require.Len(t, h.pods(), 1, "the pod of the first attempt shows how it ended")
 	h.mute.Store(false)
 	h.start()
 	h.record.awaitPhase(t, action, 2, state.Failed)
@@ -204,17 +204,16 @@ func TestDeletedTaskActionStopsItsPod(t *testing.T) {
 	require.Equal(t, "1 RUNNING", h.record.history(action)[len(h.record.history(action))-1], "an abort reports nothing")
 }
 
-// The abort of an action reaches its process also when the executor cannot reach the cluster at that time, or is not
-// there at all.
+// An abort stops the process of an action even if the executor cannot reach the cluster at that time, or does not run.
 func TestAbortDuringAnOutageStopsThePodWhenItEnds(t *testing.T) {
 	for name, outage := range map[string]func(h *harness) (end func()){
-		"the cluster is away": func(h *harness) func() {
+		"the cluster is unreachable": func(h *harness) func() {
 			h.cut.Store(true)
 			return func() { h.cut.Store(false) }
 		},
-		"the executor is away": func(h *harness) func() {
+		"the executor is down": func(h *harness) func() {
 			h.stop(h.service)
-			h.clock = ahead{} // pods that nobody wants are swept, but not the youngest
+			h.clock = ahead{} // orphaned pods are swept, but not the youngest
 			return h.start
 		},
 	} {
@@ -304,7 +303,7 @@ func TestOutageOfTheRunsServiceIsRiddenOut(t *testing.T) {
 	h.record.setDown(true)
 	first, one := h.submit(taskTemplate())
 	second, two := h.submit(taskTemplate())
-	require.Eventually(t, func() bool { return h.node.Started() == 3 }, waitLimit, 5*time.Millisecond, "work goes on")
+	require.Eventually(t, func() bool { return h.node.Started() == 3 }, waitLimit, 5*time.Millisecond, "work continues")
 	h.record.setDown(false)
 	for _, action := range []struct {
 		task *v1.TaskAction
@@ -341,8 +340,8 @@ func TestPodThatDisappearsIsALostAttempt(t *testing.T) {
 	h.awaitGone(task)
 }
 
-// Somebody deletes a TaskAction, and its owner creates it again from the row.
-func TestDeletedTaskActionForgetsNoFailure(t *testing.T) {
+// Somebody deletes a TaskAction, and its owner recreates it from the row.
+func TestRecreatedTaskActionKeepsItsFailureCounts(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: fails("ValueError", "again", core.ContainerError_RECOVERABLE, core.ExecutionError_USER)})
 	action, task := h.submit(taskTemplate(withRetries(2)), func(a *enginev1.Assignment) { a.Attempt, a.UserFailures, a.SystemFailures = 5, 1, 3 })
 	h.record.awaitPhase(t, action, 6, state.Failed)
@@ -350,8 +349,7 @@ func TestDeletedTaskActionForgetsNoFailure(t *testing.T) {
 	require.Equal(t, 2, h.node.Started(), "one of three failures had happened before")
 }
 
-// What the attempt wrote before its TaskAction was deleted lies in its directory; nobody may take it for the word of another
-// process.
+// The attempt's directory has what it wrote before its TaskAction was deleted; that must not count for another process.
 func TestAttemptThatHadBegunIsLostWithItsTaskAction(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: succeeds})
 	action, task := h.submit(taskTemplate(), func(a *enginev1.Assignment) { a.Begun = true })
@@ -364,7 +362,7 @@ func TestAttemptThatHadBegunIsLostWithItsTaskAction(t *testing.T) {
 	h.requirePairsAreAtomic()
 }
 
-func TestInvalidTaskFailsWithWords(t *testing.T) {
+func TestInvalidTaskFailsWithAnExplanation(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{})
 	action, task := h.submit(&core.TaskTemplate{Type: "python"})
 	h.record.awaitPhase(t, action, 1, state.Failed)
@@ -383,7 +381,7 @@ func TestInvalidTaskFailsWithWords(t *testing.T) {
 	require.Contains(t, failed.GetError().GetMessage(), "Not A Port", "in the API server's words")
 }
 
-func TestUnschedulablePodWaitsWithTheSchedulersWords(t *testing.T) {
+func TestUnschedulablePodWaitsWithTheSchedulersMessage(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{SkipBinding: true, SkipRunning: true, Program: func(context.Context, *corev1.Pod) kubetest.Result {
 		return kubetest.Result{Leave: true}
 	}})
@@ -395,20 +393,20 @@ func TestUnschedulablePodWaitsWithTheSchedulersWords(t *testing.T) {
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes have enough memory",
 		}},
 	}))
-	h.record.await(t, "the scheduler's words are recorded", func() bool {
+	h.record.await(t, "the scheduler's message is recorded", func() bool {
 		events := h.record.last(action).GetEvent().GetClusterEvents()
 		return len(events) == 1 && events[0].GetMessage() == "0/3 nodes have enough memory" && events[0].GetReason() == "Unschedulable"
 	})
 	h.record.awaitPhase(t, action, 1, state.WaitingForResources)
 
-	// Other words are news, though the phase is the same.
+	// A new message is reported, although the phase is the same.
 	require.NoError(t, kubetest.PatchPodStatus(context.Background(), h.Clientset, &pod, corev1.PodStatus{
 		Phase: corev1.PodPending,
 		Conditions: []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/4 nodes have enough memory",
 		}},
 	}))
-	h.record.await(t, "the new words are recorded", func() bool {
+	h.record.await(t, "the new message is recorded", func() bool {
 		events := h.record.last(action).GetEvent().GetClusterEvents()
 		return len(events) == 1 && events[0].GetMessage() == "0/4 nodes have enough memory"
 	})
@@ -429,7 +427,7 @@ func TestTimeoutEndsTheAttempt(t *testing.T) {
 }
 
 // Story R31: each action wrote its object nine times and carried its whole history in it.
-func TestLongActionTellsItsStatusOnce(t *testing.T) {
+func TestLongActionWritesItsStatusOnce(t *testing.T) {
 	release := make(chan struct{})
 	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
 		<-release
@@ -458,7 +456,7 @@ func TestOutageOfTheClusterIsRiddenOut(t *testing.T) {
 	h.cut.Store(true)
 	later, another := h.submit(taskTemplate())
 	close(release)
-	h.record.awaitPhase(t, action, 1, state.Succeeded) // its informers still hear
+	h.record.awaitPhase(t, action, 1, state.Succeeded) // its open watches still work
 	h.cut.Store(false)
 	h.record.awaitPhase(t, later, 1, state.Succeeded)
 	h.awaitGone(task)

@@ -139,7 +139,7 @@ func (r *record) last(action ident.Action) *enginev1.Transition {
 	return events[len(events)-1]
 }
 
-// await waits until something holds of what is recorded.
+// await waits until a condition on the recorded transitions holds.
 func (r *record) await(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	timeout := time.After(waitLimit)
@@ -153,7 +153,7 @@ func (r *record) await(t testing.TB, what string, holds func() bool) {
 		select {
 		case <-changed:
 		case <-timeout:
-			t.Fatalf("in vain waited until %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }
@@ -180,8 +180,8 @@ type harness struct {
 	counter  *kubetest.Counter
 	service  *executor.Service
 	uid      atomic.Int64
-	cut      atomic.Bool // the executor does not reach the API server
-	mute     atomic.Bool // the API server takes no status
+	cut      atomic.Bool // the executor cannot reach the API server
+	mute     atomic.Bool // the API server rejects status writes
 	muted    atomic.Int64
 	finished atomic.Int64 // calls of deleteFinished
 	clock    clock.Clock
@@ -250,11 +250,11 @@ type breakable struct {
 
 func (b breakable) RoundTrip(request *http.Request) (*http.Response, error) {
 	if b.h.cut.Load() {
-		return nil, fmt.Errorf("the API server is away")
+		return nil, fmt.Errorf("the API server is unreachable")
 	}
 	if b.h.mute.Load() && strings.HasSuffix(request.URL.Path, "/status") {
 		b.h.muted.Add(1)
-		return nil, fmt.Errorf("the API server takes no status")
+		return nil, fmt.Errorf("the API server rejects status writes")
 	}
 	return b.next.RoundTrip(request)
 }
@@ -292,7 +292,7 @@ func (h *harness) submit(template *core.TaskTemplate, change ...func(*enginev1.A
 
 func clientKey(object client.Object) client.ObjectKey { return client.ObjectKeyFromObject(object) }
 
-// submitAs is submit in the name of an installation.
+// submitAs is submit for a given installation.
 func (h *harness) submitAs(template *core.TaskTemplate, installation string, change ...func(*enginev1.Assignment)) (ident.Action, *v1.TaskAction) {
 	h.t.Helper()
 	uid := h.uid.Add(1)
@@ -324,7 +324,7 @@ func (h *harness) awaitGone(task *v1.TaskAction) {
 	require.Eventually(h.t, func() bool {
 		err := h.Client.Get(context.Background(), client.ObjectKeyFromObject(task), &v1.TaskAction{})
 		return apierrors.IsNotFound(err) && len(h.pods()) == 0
-	}, waitLimit, 5*time.Millisecond, "the task action and its pods must go")
+	}, waitLimit, 5*time.Millisecond, "the TaskAction and its pods must be deleted")
 }
 
 func (h *harness) pods() []corev1.Pod {
@@ -340,7 +340,7 @@ func (h *harness) awaitPods(n int) []corev1.Pod {
 	return h.pods()
 }
 
-// outputDir is the attempt directory that a pod was told.
+// outputDir is the attempt directory that a pod was given.
 func outputDir(pod *corev1.Pod) string {
 	args := pod.Spec.Containers[0].Args
 	return args[slices.Index(args, "--outputs-path")+1]

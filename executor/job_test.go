@@ -68,7 +68,7 @@ func TestAnActionRunsAsAJob(t *testing.T) {
 	pod := ran.all()[0]
 	require.Equal(t, controller.pods(), []string{pod.Name})
 	require.True(t, metav1.IsControlledBy(pod, &job))
-	require.Equal(t, "true", pod.Labels[v1.LabelManaged], "or its log could not be read")
+	require.Equal(t, "true", pod.Labels[v1.LabelManaged], "required to read its log")
 	require.Equal(t, task.Labels[v1.LabelUID], pod.Labels[v1.LabelUID])
 	require.Equal(t, "1", pod.Labels["flyte.org/attempt"])
 	require.Equal(t, corev1.RestartPolicyNever, pod.Spec.RestartPolicy)
@@ -81,10 +81,10 @@ func TestAnActionRunsAsAJob(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "2026-01-02T03:04:05.000000006Z hello from primary\n", string(sealed))
 	require.Equal(t, 2, h.counter.Writes("jobs"), "created and deleted once: %v", h.counter.Snapshot())
-	require.Zero(t, h.counter.Writes("pods"), "they are the Job controller's")
+	require.Zero(t, h.counter.Writes("pods"), "the Job controller writes them")
 }
 
-func TestJobsAreJudgedAndRetriedAsPodsAre(t *testing.T) {
+func TestJobsAreJudgedAndRetriedLikePods(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
 		switch pod.Labels["flyte.org/attempt"] {
 		case "1": // The process says in its error document what was wrong.
@@ -142,8 +142,8 @@ func TestARunningJobSurvivesARestart(t *testing.T) {
 	require.Len(t, controller.pods(), 1)
 }
 
-// A Job whose pod somebody deletes fails, and the attempt with it, at the expense of the system.
-func TestThePodOfAJobIsDeletedByOthers(t *testing.T) {
+// If somebody deletes the pod of a Job, the Job fails, and the attempt is lost as a system failure.
+func TestDeletingThePodOfAJobLosesTheAttempt(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
 		if pod.Labels["flyte.org/attempt"] == "1" {
 			<-ctx.Done()
@@ -155,7 +155,7 @@ func TestThePodOfAJobIsDeletedByOthers(t *testing.T) {
 	action, task := h.submit(taskTemplate(asJob))
 	h.record.awaitPhase(t, action, 1, state.Running)
 	pod := controller.pods()[0]
-	remove := []byte(`{"metadata":{"finalizers":null}}`) // the real controller does it when it has counted the pod
+	remove := []byte(`{"metadata":{"finalizers":null}}`) // the real controller does this once it has counted the pod
 	_, err := h.Clientset.CoreV1().Pods(h.Namespace).Patch(t.Context(), pod, "application/merge-patch+json", remove, metav1.PatchOptions{})
 	require.NoError(t, err)
 	require.NoError(t, h.Clientset.CoreV1().Pods(h.Namespace).Delete(t.Context(), pod, metav1.DeleteOptions{}))
@@ -184,7 +184,7 @@ func TestPluginsAreChosenByTaskTypeAndByTask(t *testing.T) {
 	}
 }
 
-func TestATaskThatAsksForAPluginThatIsNotEnabledFailsWithWords(t *testing.T) {
+func TestATaskForADisabledPluginFailsWithAnExplanation(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: succeeds})
 	action, task := h.submit(taskTemplate(asJob))
 	h.record.awaitPhase(t, action, 1, state.Failed)

@@ -19,11 +19,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/kubetest"
 )
 
-// jobController plays Kubernetes' Job controller and garbage collector, which the API server of tests does not have. As
-// the real one it creates the pod of a Job from the template to which the API server has added the labels job-name and
-// controller-uid, owns it, keeps it with the finalizer batch.kubernetes.io/job-tracking until it is counted, and settles
-// the Job with the conditions SuccessCriteriaMet and Complete, or FailureTarget and Failed. The pods of a deleted Job are
-// deleted. It knows no more of Jobs than those of one pod without retries.
+// jobController plays Kubernetes' Job controller and garbage collector, which the API server of tests does not have.
+// Like the real one, it creates the pod of a Job from the template to which the API server has added the labels
+// job-name and controller-uid, owns it, keeps it with the finalizer batch.kubernetes.io/job-tracking until it is
+// counted, and settles the Job with the conditions SuccessCriteriaMet and Complete, or FailureTarget and Failed. The
+// pods of a deleted Job are deleted. It supports only Jobs of one pod without retries.
 type jobController struct {
 	client    kubernetes.Interface
 	namespace string
@@ -167,7 +167,7 @@ func (c *jobController) settle(ctx context.Context, job *batchv1.Job, succeeded 
 	return nil
 }
 
-// release lets a pod go that is counted.
+// release removes the finalizer of a pod that was counted.
 func (c *jobController) release(ctx context.Context, pod *corev1.Pod) error {
 	_, err := c.client.CoreV1().Pods(c.namespace).Patch(ctx, pod.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	return err

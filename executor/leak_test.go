@@ -22,13 +22,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
-// TestNothingIsLeftBehind does two thousand actions that succeed, fail, are tried again or are aborted, and looks for what
-// stays: objects in the API server, entries in memory, goroutines. What grows with history would show here.
+// TestNothingIsLeftBehind runs two thousand actions that succeed, fail, are retried or are aborted, and looks for
+// leaks: objects in the API server, entries in memory, goroutines.
 //
 // Story R6: memory grew with every action that had ever run, until the process was killed at 150,000.
 func TestNothingIsLeftBehind(t *testing.T) {
 	if testing.Short() {
-		t.Skip("does two thousand actions")
+		t.Skip("runs two thousand actions")
 	}
 	var pods atomic.Int64
 	h := newHarness(t, kubetest.NodeOptions{SkipRunning: true, Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {

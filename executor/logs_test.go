@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -59,7 +60,7 @@ func TestTailContainer(t *testing.T) {
 	h.record.awaitPhase(t, action, 1, state.Running)
 	pod := h.pods()[0].Name
 	lines, err := h.tail(&enginev1.TailContainerRequest{Namespace: h.Namespace, Pod: pod, Container: "primary", Follow: true})
-	require.NoError(t, err)
+	require.Equal(t, connect.CodeUnavailable, connect.CodeOf(err), "the container runs: its log broke off")
 	require.Len(t, lines, 1002)
 	require.Equal(t, "line 7", lines[7].GetMessage())
 	require.Equal(t, int32(7), lines[7].GetTimestamp().GetNanos())
@@ -67,6 +68,26 @@ func TestTailContainer(t *testing.T) {
 	require.Equal(t, "without end", lines[1001].GetMessage())
 	close(stay)
 	h.record.awaitPhase(t, action, 1, state.Succeeded)
+}
+
+func TestTailEndsWithTheContainer(t *testing.T) {
+	stay := make(chan struct{})
+	end := sync.OnceFunc(func() { close(stay) })
+	h := newHarness(t, kubetest.NodeOptions{
+		Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
+			<-stay
+			return succeeds(ctx, pod)
+		},
+		Log: func(string, string) string {
+			end() // The status shows the end only after the log was sent.
+			return "2026-01-02T03:04:05Z line\n"
+		},
+	})
+	action, _ := h.submit(taskTemplate())
+	h.record.awaitPhase(t, action, 1, state.Running)
+	lines, err := h.tail(&enginev1.TailContainerRequest{Namespace: h.Namespace, Pod: h.pods()[0].Name, Container: "primary", Follow: true})
+	require.NoError(t, err)
+	require.Len(t, lines, 1)
 }
 
 func TestTailAnswersNotFound(t *testing.T) {
@@ -79,7 +100,7 @@ func TestTailAnswersNotFound(t *testing.T) {
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	_, err = h.tail(&enginev1.TailContainerRequest{Namespace: h.Namespace, Pod: "theirs"})
-	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err), "pods of others are none of ours")
+	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err), "pods of others cannot be read")
 }
 
 func TestLogOfAContainerThatHasNotStartedIsEmpty(t *testing.T) {

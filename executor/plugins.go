@@ -103,7 +103,7 @@ func (c Plugins) registry(definitions []plugin.Definition, deps plugin.Deps) (*p
 	return plugin.NewRegistry(routes, plugins...)
 }
 
-// newScheme knows the built-in types, TaskActions and the types of plugins.
+// newScheme returns a scheme of the built-in types, TaskActions and the types of plugins.
 func newScheme(definitions []plugin.Definition) (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {

@@ -25,7 +25,7 @@ func TestPluginsOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// Without the job plugin the executor must not watch Jobs: it may lack the right to.
+// Without the job plugin the executor must not watch Jobs: it may not have the right to do so.
 func TestOnlyEnabledPluginsBringTypes(t *testing.T) {
 	scheme, err := newScheme(nil)
 	require.NoError(t, err)

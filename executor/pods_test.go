@@ -57,7 +57,7 @@ func basePod(from string) *corev1.PodTemplate {
 	}
 }
 
-// The API server accepts what the pod plugin makes of a template, devices, shared memory and settings together.
+// The API server accepts pods that combine a template, devices, shared memory and settings.
 func TestPodsFromTemplatesOfTheCluster(t *testing.T) {
 	elsewhere := kubetest.New(t)
 	var ran seen
@@ -103,10 +103,10 @@ func TestPodsFromTemplatesOfTheCluster(t *testing.T) {
 	action, task = h.submit(template, withSettings)
 	h.record.awaitPhase(t, action, 1, state.Succeeded)
 	h.awaitGone(task)
-	require.Equal(t, "here", ran.all()[1].Labels["from"], "the one beside the pod goes first")
+	require.Equal(t, "here", ran.all()[1].Labels["from"], "the one in the pod's namespace wins")
 }
 
-func TestAMissingPodTemplateFailsWithWords(t *testing.T) {
+func TestAMissingPodTemplateFailsWithAnExplanation(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: succeeds})
 	action, _ := h.submit(taskTemplate(func(t *core.TaskTemplate) { t.Metadata = &core.TaskMetadata{PodTemplateName: "nope"} }))
 	h.record.awaitPhase(t, action, 1, state.Failed)
@@ -116,7 +116,7 @@ func TestAMissingPodTemplateFailsWithWords(t *testing.T) {
 	require.Zero(t, h.node.Started())
 }
 
-// A checkpoint is passed on over faults of the system and of the task alike, also over attempts that save none.
+// A checkpoint survives failures of the system and of the task, and attempts that save none.
 func TestCheckpointsPassFromAttemptToAttempt(t *testing.T) {
 	told := make(chan string, 8)
 	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {

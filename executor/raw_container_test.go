@@ -49,7 +49,7 @@ func helper(pod *corev1.Pod, name string) *corev1.Container {
 	return nil
 }
 
-// leaves writes a document where the co-pilot of a pod is told to.
+// leaves writes a document where the co-pilot of a pod would.
 func leaves(pod *corev1.Pod, name string, message proto.Message) {
 	for _, arg := range pod.Spec.InitContainers[0].Args {
 		if dir, found := strings.CutPrefix(arg, "--attempt="); found {
@@ -73,7 +73,7 @@ func complains(pod *corev1.Pod, message string, origin core.ExecutionError_Error
 	}})
 }
 
-// status is one of a raw container's pod, as a kubelet writes it.
+// status writes the status of a raw container's pod, as a kubelet does.
 func (h *harness) status(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase, uploader, downloader, primary corev1.ContainerState) {
 	err := kubetest.PatchPodStatus(ctx, h.Clientset, pod, corev1.PodStatus{
 		Phase: phase,
@@ -128,13 +128,11 @@ func TestPodOfARawContainerIsAcceptedByTheCluster(t *testing.T) {
 	h.awaitGone(task1)
 }
 
-// An existing backend makes the pod of a raw container again for ever when it exits with another code than 0.
-//
 // Story R3: a raw container that exited with an error never failed its action; its pod was made again for ever.
 func TestNonZeroExitOfARawContainerFailsTheAction(t *testing.T) {
 	var h *harness
 	h = newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
-		complains(pod, "the output is missing", core.ExecutionError_USER) // the sidecar may be as quick as we are
+		complains(pod, "the output is missing", core.ExecutionError_USER) // the sidecar may be as fast as we are
 		h.status(ctx, pod, corev1.PodRunning, runs(), ends(0), ends(3))
 		<-ctx.Done()
 		return kubetest.Result{Leave: true}
@@ -146,10 +144,10 @@ func TestNonZeroExitOfARawContainerFailsTheAction(t *testing.T) {
 	require.Equal(t, "ContainerFailed", failed.GetCode())
 	require.Contains(t, failed.GetMessage(), "exit code 3")
 	require.Equal(t, core.ExecutionError_USER, failed.GetKind())
-	require.Equal(t, 2, h.node.Started(), "one and the retry that the task has")
+	require.Equal(t, 2, h.node.Started(), "one attempt and the task's one retry")
 }
 
-func TestCopilotsErrorsCountWhenTheContainerItselfDidWell(t *testing.T) {
+func TestCopilotErrorsCountWhenTheContainerSucceeded(t *testing.T) {
 	var h *harness
 	h = newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
 		complains(pod, "the output is missing", core.ExecutionError_USER)

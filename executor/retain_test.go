@@ -17,7 +17,7 @@ func (h *harness) retains(task *v1.TaskAction) bool {
 	return h.service.Retains(clientKey(task), task.UID)
 }
 
-// slowLog is a log that can be read when the test lets it.
+// slowLog is a log that can be read once the test allows it.
 func slowLog(let chan struct{}) func(string, string) string {
 	return func(string, string) string {
 		<-let
@@ -31,7 +31,7 @@ func TestAnEndedTaskActionIsRetainedUntilItsLogsAreSealed(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: succeeds, Log: slowLog(let)})
 	action, task := h.submit(taskTemplate())
 	h.record.awaitPhase(t, action, 1, state.Succeeded)
-	require.True(t, h.retains(task), "the end is committed, and the log is not sealed")
+	require.True(t, h.retains(task), "the end is committed, but the log is not sealed")
 	require.Zero(t, h.finished.Load())
 	close(let)
 	h.awaitGone(task)
@@ -49,12 +49,12 @@ func TestATaskActionWithoutLogsToSealIsNotRetained(t *testing.T) {
 	require.False(t, h.retains(unseen))
 
 	h.stop(h.service)
-	require.True(t, h.retains(task), "nobody knows")
+	require.True(t, h.retains(task), "nobody has observed it yet")
 	h.start()
 	require.Eventually(t, func() bool { return !h.retains(task) }, waitLimit, time.Millisecond)
 }
 
-// The process that was told of the end died before it had sealed the log.
+// The process that saw the end died before it had sealed the log.
 func TestAfterARestartAnEndedTaskActionIsRetainedUntilItsLogsAreSealed(t *testing.T) {
 	let, ran := make(chan struct{}), make(chan struct{}, 1)
 	h := newHarness(t, kubetest.NodeOptions{

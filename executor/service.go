@@ -68,12 +68,12 @@ type Service struct {
 	done   chan struct{}      // GUARDED_BY(mu): closed when it has ended
 
 	finished func(*v1.TaskAction)                  // set before the start
-	current  atomic.Pointer[reconciler.Reconciler] // the one that works; nil while there is none
+	current  atomic.Pointer[reconciler.Reconciler] // the running one; nil while there is none
 }
 
 var _ lifecycle.Part = (*Service)(nil)
 
-// New puts the service together. It does not reach for the cluster yet.
+// New puts the service together. It does not connect to the cluster yet.
 func New(config Config, deps Deps) (*Service, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("executor: %w", err)
@@ -92,7 +92,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	deps.Logger = deps.Logger.With().Str("service", "executor").Logger()
 	kube := rest.CopyConfig(deps.Kube)
 	if kube.QPS == 0 {
-		kube.QPS = -1 // The server's own fairness limits us, and the number of workers.
+		kube.QPS = -1 // The API server's fairness and the number of workers limit us.
 	}
 	kube.UserAgent = "flyte-binary/executor"
 	clientset, err := kubernetes.NewForConfig(kube)
@@ -110,14 +110,14 @@ func (s *Service) Live() int {
 	return 0
 }
 
-// Retains tells the owner of TaskActions whether one has to stay although its action is not live any more.
+// Retains reports whether a TaskAction must stay although its action is no longer live.
 func (s *Service) Retains(object types.NamespacedName, uid types.UID) bool {
 	current := s.current.Load()
 	return current == nil || current.Retains(object, uid)
 }
 
-// NotifyFinished sets what is called when a TaskAction is not needed any more. It is called before Start, by the owner of
-// TaskActions.
+// NotifyFinished sets what is called when a TaskAction is no longer needed. The owner of TaskActions calls it before
+// Start.
 func (s *Service) NotifyFinished(finished func(*v1.TaskAction)) { s.finished = finished }
 
 // Mount registers PodLogService.
@@ -126,8 +126,8 @@ func (s *Service) Mount(r rpc.Registrar) {
 	r.Handle(enginev1connect.NewPodLogServiceHandler(service, r.Options()...))
 }
 
-// Start begins to reconcile, or to wait for that where a leader is elected. It waits a while for the cluster; one that
-// does not answer is no error, for it may come back.
+// Start starts the reconciler, or the wait for leadership where a leader is elected. It waits a while for the cluster;
+// an unreachable one is not an error, since it may come back.
 func (s *Service) Start(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +166,7 @@ func (s *Service) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop implements lifecycle.Part. Pods go on.
+// Stop implements lifecycle.Part. Pods keep running.
 func (s *Service) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	cancel, done := s.cancel, s.done

@@ -20,7 +20,7 @@ func forEver(ctx context.Context, _ *corev1.Pod) kubetest.Result {
 	return kubetest.Result{Leave: true}
 }
 
-// TestDeadlineIsKeptOverARestart: it counts from the recording of the action, whoever looks after it.
+// TestDeadlineIsKeptOverARestart: it counts from the recording of the action, whichever process runs it.
 func TestDeadlineIsKeptOverARestart(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: forEver})
 	action, task := h.submit(taskTemplate(withRetries(3), func(t *core.TaskTemplate) {
@@ -35,10 +35,10 @@ func TestDeadlineIsKeptOverARestart(t *testing.T) {
 	require.Equal(t, "DEADLINE_EXCEEDED", last.GetError().GetCode())
 	took := last.GetEvent().GetUpdatedTime().AsTime().Sub(task.Spec.QueuedAt.Time)
 	require.InDelta(t, 3, took.Seconds(), 1)
-	require.Equal(t, 1, h.node.Started(), "a deadline is not tried again")
+	require.Equal(t, 1, h.node.Started(), "a deadline is not retried")
 }
 
-// TestDeadlineDuringTheBackoff: an action whose next attempt is far away ends in time nevertheless.
+// TestDeadlineDuringTheBackoff: an action whose next attempt is far away still ends in time.
 func TestDeadlineDuringTheBackoff(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{
 		Program: fails("ValueError", "it is odd", core.ContainerError_RECOVERABLE, core.ExecutionError_USER),

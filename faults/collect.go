@@ -27,7 +27,7 @@ type collector struct {
 	healed time.Time
 }
 
-// memoryLimit is what the server may have after any number of storms.
+// memoryLimit bounds the server's memory after any number of storms.
 const memoryLimit = 600 << 20
 
 func (c *collector) collect(ctx context.Context) (*check.Evidence, error) {
@@ -133,7 +133,7 @@ func (c *collector) rows(ctx context.Context, conn *pgx.Conn, run *check.Run) er
 // abortGrace is how long the pods of an aborted subtree may live, counted from the abort and from the end of the faults.
 const abortGrace = 15 * time.Second
 
-// late says that a pod was alive longer than any abort of its run allows.
+// late reports whether a pod was alive longer than any abort of its run allows.
 func (c *collector) late(run *check.Run, alive time.Time) bool {
 	if len(run.Aborts) == 0 {
 		return false

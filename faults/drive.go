@@ -47,7 +47,7 @@ func newDriver(s *stack.Stack, p plan) *driver {
 	return d
 }
 
-// start lets every user begin; watches go on until the context ends.
+// start starts every user; watches last until the context ends.
 func (d *driver) start(ctx context.Context) {
 	for _, run := range d.runs {
 		d.work.Go(func() { d.drive(ctx, run) })
@@ -81,7 +81,7 @@ func (d *driver) drive(ctx context.Context, run *drivenRun) {
 	parts.Wait()
 }
 
-// create makes the run, some of them twice at once.
+// create creates the run; some are created twice at the same time.
 func (d *driver) create(ctx context.Context, run *drivenRun) bool {
 	inputs, err := run.root.Encode()
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// fault is something that breaks.
+// fault is one thing that breaks during a storm.
 type fault struct {
 	kind   string
-	at     time.Duration // from the beginning of the storm
-	length time.Duration // until it is healed
+	at     time.Duration // after the start of the storm
+	length time.Duration // until it heals
 	point  string        // for kindPoint: where the server dies
 	turn   int           // at its nth passage
 	number int           // how many, how much

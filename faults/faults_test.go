@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAFewStorms is the short form of `make faults`: each of its seeds is a storm over the whole product. What it says when one
-// fails tells how to see it again.
+// TestAFewStorms is the short form of `make faults`: each of its seeds is a storm over the whole product. The message
+// of a failure says how to reproduce it.
 func TestAFewStorms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("storms take a minute")

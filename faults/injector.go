@@ -42,7 +42,7 @@ func (i *injector) inject(ctx context.Context, faults []fault) {
 
 // heal ends every fault that may still be active and waits until the server is ready.
 func (i *injector) heal(ctx context.Context) error {
-	_ = i.stack.Disarm() // it may have struck
+	_ = i.stack.Disarm() // it may have struck already
 	i.stack.Front.Refuse(false)
 	i.stack.Front.Slow(0)
 	i.stack.Front.DropFrozen()
@@ -70,8 +70,8 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 		sleep(ctx, 2*f.length)
 		s.Server.Signal(syscall.SIGCONT)
 	case kindEtcd:
-		// The whole control plane. An API server that outlives its etcd was seen to miss events afterwards: objects are in
-		// etcd that its watches and cached lists never tell of, and no client can see them then.
+		// The whole control plane. An API server that outlives its etcd was seen to miss events afterwards: objects are
+		// in etcd that its watches and cached lists never show, so no client can see them.
 		return i.etcd.while(func() error { i.api.down(ctx, f.length); return nil })
 	case kindPoint:
 		return s.Arm(f.point, f.turn)
@@ -91,7 +91,7 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 		}
 	case kindAPIKill:
 		i.api.down(ctx, f.length)
-	case kindCompact: // while it is away: it goes on from what its clients cannot know
+	case kindCompact: // while it is down, so that no client can resume its watch
 		return i.api.while(func() error { return s.Compact(ctx) })
 	case kindAPIStop:
 		s.APIServer.Signal(syscall.SIGSTOP)
@@ -106,7 +106,7 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 		sleep(ctx, f.length)
 		s.API.Fail(0, 0)
 	case kindHalfOpen:
-		s.Front.Freeze() // for ever: callers have to notice by themselves
+		s.Front.Freeze() // forever: callers must notice by themselves
 	case kindCut:
 		s.Front.Cut()
 	case kindSlow:

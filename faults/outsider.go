@@ -18,10 +18,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 )
 
-// namespace is where the server makes its objects.
+// namespace is where the server creates its objects.
 const namespace = "flyte"
 
-// outsider simulates what clients and administrators may do at any time: delete objects, cut database connections, replay old events.
+// outsider does what clients and administrators may do at any time: delete objects, cut database connections, and
+// replay old events.
 type outsider struct {
 	stack  *stack.Stack
 	client *client

@@ -8,8 +8,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/faults/script"
 )
 
-// plan is derived from a seed: the runs of a storm, and the faults with their times. The seed does not control the timing
-// inside of the processes, so a replay has the same load and faults, but not the same interleaving.
+// plan is derived from a seed: the runs of a storm, and the faults with their times. The seed does not control the
+// timing inside the processes, so a replay has the same load and faults, but not the same interleaving.
 type plan struct {
 	seed   uint64
 	runs   []plannedRun
@@ -19,7 +19,7 @@ type plan struct {
 // plannedRun is one run.
 type plannedRun struct {
 	name  string
-	after time.Duration // from the beginning of the storm
+	after time.Duration // after the start of the storm
 	twice bool          // created twice, at the same time
 	root  script.Node
 }
@@ -51,7 +51,7 @@ func (p plan) actions() int {
 	return n
 }
 
-// generator invents scripts.
+// generator draws random scripts.
 type generator struct {
 	*rand.Rand
 	seed  uint64
@@ -63,7 +63,7 @@ func (g *generator) name() string {
 	return fmt.Sprintf("n%d", g.count)
 }
 
-// run invents a run. Its shape is one of those that people have.
+// run generates a run in one of the shapes that real workloads have.
 func (g *generator) run() script.Node {
 	g.count = 0
 	root := script.Node{Name: "a0", Kind: script.Task, Twice: g.IntN(4) == 0}
@@ -81,11 +81,11 @@ func (g *generator) run() script.Node {
 		for range 2 + g.IntN(2) {
 			root.Children = append(root.Children, g.tree(2))
 		}
-	case 4: // people are asked
+	case 4: // conditions
 		for range 1 + g.IntN(4) {
 			root.Children = append(root.Children, g.condition(), g.leaf())
 		}
-	case 5: // something is stopped
+	case 5: // aborts
 		if g.IntN(2) == 0 {
 			root.AbortMillis = 200 + g.IntN(3000)
 		}
@@ -98,7 +98,7 @@ func (g *generator) run() script.Node {
 			root.Children = append(root.Children, child)
 		}
 		root.Leave = g.IntN(4) == 0
-	default: // the same work again and again
+	default: // the same work repeatedly, for the cache
 		serialized := g.IntN(2) == 0
 		version := fmt.Sprintf("v%d-%d-%t", g.seed, g.IntN(2), serialized)
 		for range 3 + g.IntN(6) {
@@ -140,15 +140,15 @@ func (g *generator) leaf() script.Node {
 	return n
 }
 
-// forEver is how often a task fails that never succeeds.
+// forEver is the number of failures of a task that never succeeds.
 const forEver = 1000
 
-// troubled lets an action fail by itself before it succeeds, or for ever.
+// troubled makes an action fail by itself, forever or before it succeeds.
 func (g *generator) troubled(n *script.Node) {
 	n.Retries = 1 + g.IntN(2)
 	n.Failures = 1 + g.IntN(n.Retries)
 	if g.IntN(5) == 0 {
-		n.Failures = forEver // Some of its failures may be laid to the system, whose fault they then are.
+		n.Failures = forEver // Some of its attempts may be lost by the system instead.
 	}
 }
 

@@ -8,11 +8,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/faults/stack"
 )
 
-// restarter starts a process again when it dies, as a cluster or an init system does, and measures how long it takes.
+// restarter restarts a process when it dies, as a cluster or an init system does, and measures how long that takes.
 type restarter struct {
 	process *stack.Process
 	start   func(context.Context) (time.Duration, error)
-	held    sync.Mutex // held while the process shall stay down
+	held    sync.Mutex // held while the process must stay down
 	done    chan struct{}
 	stop    context.CancelFunc
 
@@ -57,7 +57,7 @@ func (r *restarter) again(ctx context.Context) {
 	defer cancel()
 	took, err := r.start(ctx)
 	if err != nil {
-		return // It may have died again; then it is started again.
+		return // It may have died again; then it is restarted.
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,7 +77,7 @@ func (r *restarter) while(do func() error) error {
 	return do()
 }
 
-// close leaves the process as it is.
+// close stops restarting and leaves the process as it is.
 func (r *restarter) close() {
 	if r != nil {
 		r.stop()
@@ -85,7 +85,7 @@ func (r *restarter) close() {
 	}
 }
 
-// restarts gives and forgets how long the process took to be ready.
+// restarts returns and clears how long the process took to be ready.
 func (r *restarter) restarts() []time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

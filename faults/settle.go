@@ -10,18 +10,18 @@ import (
 	"github.com/flyte-binary/flyte-binary/faults/check"
 )
 
-// stuckAfter is how long nothing may change before what is unfinished counts as stuck. Clients of an API server that was away
-// several times wait up to a minute before they list again.
+// stuckAfter is how long nothing may change before what is unfinished counts as stuck. Clients of an API server that
+// was down several times wait up to a minute before they list again.
 const stuckAfter = 90 * time.Second
 
-// pulse is what moves while a storm is worked off.
+// pulse is what changes while a storm settles.
 type pulse struct {
 	unfinished, taskActions, pods, processes int
 	events                                   int64
 }
 
-// settle waits until everything has come to rest: all runs have ended, nothing is left in the cluster and the watchers have
-// it all. When nothing moves any more it gives up without an error; the checker says what is missing.
+// settle waits until all runs have ended, nothing is left in the cluster and the watchers are up to date. When nothing
+// changes for stuckAfter, it returns without an error; the checker reports what is missing.
 func (c *collector) settle(ctx context.Context) error {
 	last, moved := pulse{}, time.Now()
 	for {
@@ -66,7 +66,7 @@ func (c *collector) pulse(ctx context.Context) (pulse, error) {
 	return now, err
 }
 
-// watched reports whether every watcher has the present state of its run.
+// watched reports whether every watcher has the current state of its run.
 func (c *collector) watched(ctx context.Context) bool {
 	conn, err := pgx.Connect(ctx, c.stack.DSN())
 	if err != nil {

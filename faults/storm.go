@@ -83,10 +83,10 @@ func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) 
 	return r
 }
 
-// forget removes the files of a storm that went well.
+// forget removes the files of a storm without violations.
 func forget(s *stack.Stack, p plan) {
 	for _, run := range p.runs {
-		_ = os.RemoveAll(filepath.Join(s.Ledger, run.name)) // only to save room
+		_ = os.RemoveAll(filepath.Join(s.Ledger, run.name)) // only to save space
 	}
 }
 

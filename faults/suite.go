@@ -14,7 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pgembed"
 )
 
-// suite runs storms, one after the other, on one stack for as long as they go well.
+// suite runs storms, one after the other, on one stack for as long as they pass.
 type suite struct {
 	options  options
 	out      io.Writer

@@ -119,7 +119,7 @@ func TestAPolicyOfOneProject(t *testing.T) {
 		_, err = ada.GetRunDetails(t.Context(), &workflow.GetRunDetailsRequest{RunId: runOf("theirs", "first")})
 		denied(t, err)
 		_, err = ada.GetRunDetails(t.Context(), &workflow.GetRunDetailsRequest{})
-		denied(t, err) // before validation: what names nothing asks for everything
+		denied(t, err) // before validation: a request that names nothing asks for everything
 		require.NoError(t, createRun(t, ada, runOf("mine", "second")))
 		denied(t, createRun(t, ada, runOf("theirs", "second")))
 		_, err = ada.CreateRun(t.Context(), &workflow.CreateRunRequest{
@@ -149,7 +149,7 @@ func TestAPolicyOfOneProject(t *testing.T) {
 				denied(t, stream.Err())
 			}
 			cancel()
-			_ = stream.Close() // it was cut
+			_ = stream.Close() // it was cut off
 		}
 	})
 	t.Run("lists", func(t *testing.T) { narrowedLists(t, url, root, ada, denied) })
@@ -171,7 +171,7 @@ func TestAPolicyOfOneProject(t *testing.T) {
 	})
 }
 
-// narrowedLists looks at the lists across all projects, of which only one may be seen.
+// narrowedLists checks the lists across all projects, of which the caller may see only one.
 func narrowedLists(t *testing.T, url string, root, ada workflowconnect.RunServiceClient, denied func(*testing.T, error)) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -197,11 +197,11 @@ func narrowedLists(t *testing.T, url string, root, ada workflowconnect.RunServic
 	require.NoError(t, err)
 	require.Len(t, activity.GetActivities(), 1)
 	_, err = insight.ListQueues(ctx, &insightv1.ListQueuesRequest{})
-	denied(t, err) // of the installation, and no list that could be narrowed
+	denied(t, err) // about the installation, and not a list that could be narrowed
 
 	stream, err := ada.WatchRuns(ctx, &workflow.WatchRunsRequest{Target: &workflow.WatchRunsRequest_Org{Org: "o"}})
 	require.NoError(t, err)
-	defer stream.Close() //nolint:errcheck // it is cut
+	defer stream.Close() //nolint:errcheck // it is cut off
 	require.True(t, stream.Receive(), "%v", stream.Err())
 	require.Equal(t, "mine", projectsOf(stream.Msg().GetRuns()))
 	for _, id := range []string{"theirs", "mine"} {
@@ -263,7 +263,7 @@ func TestTheOpenAPIWarns(t *testing.T) {
 			c.options.Logger = zerolog.New(zerolog.SyncWriter(&log)).Level(zerolog.InfoLevel).
 				Hook(zerolog.HookFunc(func(_ *zerolog.Event, _ zerolog.Level, message string) {
 					if message == "serving" {
-						cancel() // it says what it has to say, and stops
+						cancel() // it logs its warning and stops
 					}
 				}))
 			server, err := testConfig(t).Complete(t.Context(), c.options)

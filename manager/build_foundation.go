@@ -48,7 +48,7 @@ func buildStorage(ctx context.Context, p *process) (lifecycle.Part, error) {
 	return lifecycle.Idle{}, nil
 }
 
-// buildKubernetes finds the way to the API server. It does not call it: it may be away.
+// buildKubernetes finds the way to the API server. It makes no call: the API server may be unavailable.
 func buildKubernetes(_ context.Context, p *process) (lifecycle.Part, error) {
 	cluster, err := p.config.Kubernetes.rest(p.options.REST, p.clock, p.log)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 type Options struct {
 	// Logger is the log; the zero value drops everything.
 	Logger zerolog.Logger
-	// Clock tells time; nil means the system's.
+	// Clock is the source of time; nil means the system's.
 	Clock clock.Clock
 	// REST reaches the cluster; nil means Config.Kubernetes.
 	REST *rest.Config
@@ -33,8 +33,8 @@ type Options struct {
 	Authoriser rpc.Authoriser
 	// Version is that of the program, for telemetry.
 	Version string
-	// RunDeleted, where set, is told of each run that retention deletes, to clean up what lies elsewhere. It may be
-	// told twice; an error makes it be told again.
+	// RunDeleted, if set, is called for each run that retention deletes, to clean up elsewhere. It may be called twice
+	// for a run; after an error it is called again.
 	RunDeleted func(ctx context.Context, project, domain, run string) error
 }
 

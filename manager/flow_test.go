@@ -51,7 +51,7 @@ func TestARunFromEndToEnd(t *testing.T) {
 				endpoint <- variable.Value
 			}
 		}
-		// The task: no outputs, and success.
+		// The task succeeds without outputs.
 		dir := container.Args[0]
 		if os.MkdirAll(dir, 0o755) != nil || os.WriteFile(filepath.Join(dir, "outputs.pb"), nil, 0o600) != nil {
 			return kubetest.Result{ExitCode: 1}
@@ -172,7 +172,7 @@ func TestOneReplicaLeadsAndHandsOver(t *testing.T) {
 	holder := func() string {
 		leases, err := cluster.Clientset.CoordinationV1().Leases(cluster.Namespace).List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
-		require.LessOrEqual(t, len(leases.Items), 1, "one lease for all that runs on the leader")
+		require.LessOrEqual(t, len(leases.Items), 1, "one lease for all the work of the leader")
 		if len(leases.Items) == 0 || leases.Items[0].Spec.HolderIdentity == nil {
 			return ""
 		}

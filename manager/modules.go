@@ -6,7 +6,7 @@ import "github.com/flyte-binary/flyte-binary/internal/lifecycle"
 // order of building, starting and stopping follows from it.
 func modules() lifecycle.Modules[*process] {
 	return lifecycle.Modules[*process]{
-		// What the services stand on.
+		// What the services depend on.
 		{Name: "database", Build: buildDatabase},
 		{Name: "storage", Build: buildStorage},
 		{Name: "kubernetes", Build: buildKubernetes},

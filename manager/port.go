@@ -65,7 +65,7 @@ func newPort(
 		server: &http.Server{
 			Handler:   allowOrigins(config.AllowedOrigins, handler),
 			Protocols: protocols,
-			// Without pings, a peer that vanished would hold its streams for ever.
+			// Without pings, a peer that vanished would hold its streams forever.
 			HTTP2: &http.HTTP2Config{
 				MaxConcurrentStreams: maxStreams,
 				SendPingTimeout:      config.PingAfter, PingTimeout: config.PingTimeout, WriteByteTimeout: config.WriteTimeout,

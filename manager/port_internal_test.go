@@ -12,7 +12,7 @@ import (
 )
 
 // TestConnectionOfAVanishedPeerIsClosed speaks HTTP/2 up to the first ping and never answers it, like a client whose
-// machine is gone.
+// machine has vanished.
 func TestConnectionOfAVanishedPeerIsClosed(t *testing.T) {
 	config := DefaultServerConfig()
 	config.PingAfter, config.PingTimeout = 50*time.Millisecond, 50*time.Millisecond

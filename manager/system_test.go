@@ -21,8 +21,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/manager"
 )
 
-// setSecrets fills every sensitive field of a configuration with a secret of its own and returns them by key. What is a
-// URL gets it as a password and in its query.
+// setSecrets fills every sensitive field of a configuration with a secret of its own and returns them by key. A URL
+// gets it as its password and in its query.
 func setSecrets(t *testing.T, config *manager.Config) map[string]string {
 	t.Helper()
 	secrets := map[string]string{}

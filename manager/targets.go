@@ -35,8 +35,8 @@ func (t Target) Validate() error {
 	return fmt.Errorf("want %s, got %q", strings.Join([]string{string(TargetAll), string(TargetAPI), string(TargetController)}, ", "), t)
 }
 
-// api tells whether the target includes the API.
+// api reports whether the target includes the API.
 func (t Target) api() bool { return t != TargetController }
 
-// controller tells whether the target includes the controller of a cluster.
+// controller reports whether the target includes the controller of a cluster.
 func (t Target) controller() bool { return t != TargetAPI }

@@ -15,7 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/dataproxy/dataproxyconnect"
 )
 
-// TestUploadThroughThePort is what a client does with its code: ask where, put it there, with the digest.
+// TestUploadThroughThePort uploads code as clients do: request a location, then PUT with the digest.
 func TestUploadThroughThePort(t *testing.T) {
 	url := startServer(t, testConfig(t), nowhere(t))
 	code := "the code of a flow"

@@ -33,7 +33,7 @@ func (c *writeFixture) tree(run string) {
 	c.report(transition(run, "leaf", 1, running), transition(run, "done", 1, succeeded))
 }
 
-func TestAnAbortTellsWhoAndWhyToEverythingBelow(t *testing.T) {
+func TestAnAbortRecordsWhoAndWhyInItsSubtree(t *testing.T) {
 	c := newWriteFixture(t, nil)
 	c.tree("r")
 	ada := rpc.WithIdentity(t.Context(), rpc.Identity{Caller: rpc.CallerUser, Subject: "ada"})
@@ -47,7 +47,7 @@ func TestAnAbortTellsWhoAndWhyToEverythingBelow(t *testing.T) {
 		require.Equal(t, "ada", details.GetAbortInfo().GetAbortedBy().GetUser().GetId().GetSubject(), name)
 		require.NotNil(t, details.GetStatus().GetEndTime(), name)
 	}
-	require.Equal(t, succeeded, c.phase("r", "done"), "what had finished stays")
+	require.Equal(t, succeeded, c.phase("r", "done"), "a finished action stays as it is")
 	require.Equal(t, queued, c.phase("r", "side"))
 	require.Equal(t, queued, c.phase("r", "a0"))
 
@@ -58,7 +58,7 @@ func TestAnAbortTellsWhoAndWhyToEverythingBelow(t *testing.T) {
 	require.Equal(t, "too late", c.details("r", "mid").GetAbortInfo().GetReason())
 	require.Equal(t, connect.CodeAborted, c.record(childTask("r", "mid", "new")))
 	c.report(transition("r", "leaf", 1, succeeded), transition("r", "mid", 2, running))
-	require.Equal(t, aborted, c.phase("r", "leaf"), "a late word of its process")
+	require.Equal(t, aborted, c.phase("r", "leaf"), "a late report of its process")
 	require.Equal(t, aborted, c.phase("r", "mid"))
 
 	_, err = c.runs.AbortRun(bob, &workflow.AbortRunRequest{RunId: runID("r")})
@@ -76,7 +76,7 @@ func TestAnAbortTellsWhoAndWhyToEverythingBelow(t *testing.T) {
 	require.Equal(t, connect.CodeAborted, c.record(childTask("r", "mid", "leaf")), "the run is over")
 }
 
-func TestWhatAParentLeavesBehindIsAborted(t *testing.T) {
+func TestUnfinishedChildrenOfATerminalParentAreAborted(t *testing.T) {
 	for name, end := range map[string]common.ActionPhase{
 		"failed": failed, "succeeded": succeeded, "timed out": common.ActionPhase_ACTION_PHASE_TIMED_OUT,
 	} {
@@ -88,7 +88,7 @@ func TestWhatAParentLeavesBehindIsAborted(t *testing.T) {
 				info := c.details("r", child).GetAbortInfo()
 				require.Contains(t, info.GetReason(), "mid", child)
 				require.Contains(t, info.GetReason(), end.String()[len("ACTION_PHASE_"):], child)
-				require.Nil(t, info.GetAbortedBy(), "nobody did")
+				require.Nil(t, info.GetAbortedBy(), "no user did")
 			}
 			require.Equal(t, succeeded, c.phase("r", "done"))
 			require.Equal(t, queued, c.phase("r", "side"))

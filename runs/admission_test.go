@@ -46,7 +46,7 @@ func (c *writeFixture) eventuallyLive(names ...string) {
 	}
 }
 
-// eventually tries until it holds, for some seconds.
+// eventually polls for some seconds until it holds.
 func eventually(holds func() bool) bool {
 	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
 		if holds() {
@@ -89,7 +89,7 @@ func TestNestedParentsDoNotDeadlock(t *testing.T) {
 	c.child("r", "p1", "p1c")
 	require.Eventually(t, func() bool {
 		live := c.live()
-		// Their places are free while they wait: for what is oldest, which is p2, then for the children.
+		// Their places are free while they wait: first for the oldest action, p2, then for the children.
 		return slices.Contains(live, "r/p2") && slices.Contains(live, "r/p0c")
 	}, 5*time.Second, 5*time.Millisecond, "%v", c.live())
 	c.report(transition("r", "p2", 1, succeeded))

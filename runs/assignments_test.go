@@ -115,7 +115,7 @@ func TestAssignmentIsWhole(t *testing.T) {
 	require.Len(t, response.GetAssignments(), 1)
 }
 
-// Whoever gets an assignment again must know what the attempts before cost.
+// An executor that gets an assignment again must know what the earlier attempts cost.
 func TestAssignmentCarriesWhatWasLost(t *testing.T) {
 	c := newWriteFixture(t, nil)
 	c.create(namedRun("r"))

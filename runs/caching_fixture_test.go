@@ -30,7 +30,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// cacheFixture is the running service with a cache that may be away.
+// cacheFixture is the running service with a cache that may be unavailable.
 type cacheFixture struct {
 	*writeFixture
 	config runs.Config
@@ -58,7 +58,7 @@ func newCacheFixture(t testing.TB, change func(*runs.Config)) *cacheFixture {
 	return c
 }
 
-// start begins a new process on what is stored.
+// start starts a new process on the stored state.
 func (c *cacheFixture) start(pool *pgxpool.Pool) {
 	c.t.Helper()
 	cacheMux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}))
@@ -89,7 +89,7 @@ func (c *cacheFixture) start(pool *pgxpool.Pool) {
 	c.engine = enginev1connect.NewEngineServiceClient(client, rpc.InProcessURL)
 }
 
-// restart is a new process after a sudden end: holds, reservations and leases are as they were.
+// restart starts a new process after a crash: holds, reservations and leases are as they were.
 func (c *cacheFixture) restart(meanwhile func()) {
 	c.t.Helper()
 	c.halt()
@@ -145,7 +145,7 @@ func (c *cacheFixture) eventually(what string, condition func() bool) {
 	require.Eventually(c.t, condition, 20*time.Second, 5*time.Millisecond, what)
 }
 
-// admitted waits until an action may run, and tells what the cache said.
+// admitted waits until an action may run, and returns what the cache said.
 func (c *cacheFixture) admitted(run, name string) cacheState {
 	c.t.Helper()
 	c.eventually(name+" is admitted", func() bool { return c.state(run, name).Admitted })

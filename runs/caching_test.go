@@ -73,7 +73,7 @@ func TestWhatIsNotCached(t *testing.T) {
 	c.cacheable("r1", "failing", "k")
 	c.admitted("r1", "failing")
 	c.report(transition("r1", "failing", 1, phaseFailed))
-	require.Zero(t, c.count(`SELECT count(*) FROM cache_outputs`), "neither a task that does not want it nor a failure")
+	require.Zero(t, c.count(`SELECT count(*) FROM cache_outputs`), "neither an uncached task nor a failure")
 }
 
 func TestCacheOff(t *testing.T) {
@@ -171,7 +171,7 @@ func TestMaxAge(t *testing.T) {
 }
 
 // I8: the cache never serves outputs whose blob is gone.
-func TestI8OutputsThatAreGoneAreComputedAgain(t *testing.T) {
+func TestI8MissingOutputsAreRecomputed(t *testing.T) {
 	c := newCacheFixture(t, nil)
 	c.run("r1", nil)
 	c.cacheable("r1", "a", "k")
@@ -232,8 +232,8 @@ func TestI8OneWriterPerKey(t *testing.T) {
 	})
 }
 
-// A reservation belongs to a live action, not to a process: after a restart the owner has it still, even when it had
-// expired meanwhile.
+// A reservation belongs to a live action, not to a process: after a restart the owner still has it, even if it has
+// expired.
 func TestReservationOutlivesTheProcess(t *testing.T) {
 	c := newCacheFixture(t, nil)
 	c.run("r1", nil)
@@ -262,7 +262,7 @@ func TestLostHolderFreesTheKey(t *testing.T) {
 	c.cacheable("r1", "a", "k", serialized)
 	c.eventually("it waits", func() bool { return c.state("r1", "a").Hold == 2 && c.state("r1", "a").Reason != "no entry" })
 	require.Contains(t, c.state("r1", "a").Reason, "somebody else")
-	// The intention to reserve was written down before it was asked for, and is dropped after the refusal was.
+	// The intention to reserve is stored before the request and deleted after the refusal.
 	c.eventually("it claims nothing", func() bool { return c.count(`SELECT count(*) FROM reserved_keys`) == 0 })
 	c.execute(`UPDATE cache_reservations SET expires_at = now()`)
 	c.admitted("r1", "a")
@@ -300,12 +300,12 @@ func TestCacheServiceAway(t *testing.T) {
 	require.Contains(t, s.Reason, "lookup failed: ")
 	c.finish("r1", "a")
 	s = c.state("r1", "a")
-	require.Equal(t, phaseSucceeded, s.Phase, "the outputs are sound all the same")
+	require.Equal(t, phaseSucceeded, s.Phase, "the outputs are valid all the same")
 	require.Equal(t, core.CatalogCacheStatus_CACHE_PUT_FAILURE, s.Status)
 	require.Contains(t, s.Reason, "publishing failed: ")
 
 	c.cacheable("r1", "one", "k2", serialized)
-	c.eventually("one at a time is a promise that is kept", func() bool { return c.state("r1", "one").Hold == 2 })
+	c.eventually("a serialized task still waits", func() bool { return c.state("r1", "one").Hold == 2 })
 	c.away.Store(false)
 	require.Equal(t, statusMiss, c.admitted("r1", "one").Status)
 }
@@ -334,7 +334,7 @@ func TestDeathBetweenPublishAndRecord(t *testing.T) {
 	require.Equal(t, 1, c.count(`SELECT count(*) FROM cache_outputs`))
 }
 
-// Two that compute the same key side by side both succeed; the first one's outputs stay.
+// Two actions that compute the same key at once both succeed; the outputs of the first one stay.
 func TestSecondOfTwoWriters(t *testing.T) {
 	c := newCacheFixture(t, nil)
 	c.run("r1", nil)
@@ -349,7 +349,7 @@ func TestSecondOfTwoWriters(t *testing.T) {
 	require.Equal(t, c.attemptDir("r1", "b"), c.hit("r1", "c").Output)
 }
 
-// What another replica left held is settled, too; so is what was held when the process died.
+// Actions that another replica left held are settled, too, and so are those that were held when the process died.
 func TestHoldsOutliveTheProcess(t *testing.T) {
 	c := newCacheFixture(t, nil)
 	c.run("r1", nil)
@@ -378,7 +378,7 @@ func TestEngineTasksAreCached(t *testing.T) {
 	require.Equal(t, core.CatalogCacheStatus_CACHE_HIT, c.state("r1", "second").Status)
 }
 
-// One replica hands reservations out, whichever recorded the actions and whichever hears of their ends.
+// One replica hands out reservations, whichever recorded the actions and whichever sees them end.
 func TestReservationsOfTwoReplicas(t *testing.T) {
 	c := newCacheFixture(t, func(config *runs.Config) { config.Cache.Poll = time.Minute }) // only what replicas tell each other wakes them
 	c.run("r1", nil)

@@ -74,7 +74,7 @@ func TestInputsOfAnExistingRunAreNeverOverwritten(t *testing.T) {
 	require.Equal(t, "first", c.inputs("r").GetLiterals()[0].GetValue().GetScalar().GetPrimitive().GetStringValue())
 }
 
-func TestStartTimeIsNoContent(t *testing.T) {
+func TestStartTimeIsNotContent(t *testing.T) {
 	c := newWriteFixture(t, nil)
 	request := namedRun("r")
 	request.RunStartTime = timestamppb.Now()
@@ -125,7 +125,7 @@ func TestCreateRunRefuses(t *testing.T) {
 		"inputs elsewhere": {func(r *workflow.CreateRunRequest) {
 			r.InputWrapper = &workflow.CreateRunRequest_OffloadedInputData{OffloadedInputData: &common.OffloadedInputData{Uri: "/etc/passwd", InputsHash: "h"}}
 		}, connect.CodeInvalidArgument, "offloaded_input_data.uri"},
-		"inputs by a detour": {func(r *workflow.CreateRunRequest) {
+		"inputs above the root": {func(r *workflow.CreateRunRequest) {
 			uri := c.blobs.Root() + "/../elsewhere"
 			r.InputWrapper = &workflow.CreateRunRequest_OffloadedInputData{OffloadedInputData: &common.OffloadedInputData{Uri: uri, InputsHash: "h"}}
 		}, connect.CodeInvalidArgument, "offloaded_input_data.uri"},

@@ -17,7 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// draws follows the picture of a run until it is complete, and tells what came and where to go on.
+// draws follows the snapshot of a run until it is complete, and returns what came and where to resume.
 func (c *writeFixture) draws(request *insightv1.WatchRunActionsRequest) (start *insightv1.SnapshotStart, names []string, next *insightv1.WatchRunActionsRequest) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), 30*time.Second)
@@ -58,8 +58,8 @@ func TestPictureOverARestart(t *testing.T) {
 	require.EqualValues(t, 4, start.GetTotalActions())
 	require.Equal(t, []string{"y", "z"}, names)
 	_, names, _ = again.draws(next)
-	require.Empty(t, names, "the same once more")
-	// The database was set back to before what the client has seen.
+	require.Empty(t, names, "the same request again")
+	// The database was restored to a time before what the client has seen.
 	next.Cursor += 1000
 	start, names, _ = again.draws(next)
 	require.False(t, start.GetResumed())
@@ -80,7 +80,7 @@ func TestPictureRefuses(t *testing.T) {
 	refused(t, ask(&insightv1.WatchRunActionsRequest{RunId: runID("none"), Cursor: -1}), connect.CodeInvalidArgument, "cursor")
 }
 
-// denying lets nobody do anything, and remembers what was asked for.
+// denying denies everything and records what was asked for.
 type denying map[string]bool
 
 func (d denying) Authorise(_ context.Context, _ rpc.Identity, rule rpc.Rule, _ rpc.Resource) (rpc.Scope, error) {

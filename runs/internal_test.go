@@ -135,7 +135,7 @@ func TestSignalEvent(t *testing.T) {
 	require.Equal(t, connect.CodeFailedPrecondition, signal("a0", word("yes")))
 	require.Equal(t, connect.CodeInvalidArgument, signal("approve", number))
 	require.Zero(t, signal("approve", word("yes")))
-	require.Zero(t, signal("approve", word("yes")), "the same again")
+	require.Zero(t, signal("approve", word("yes")), "the same signal again")
 	require.Equal(t, connect.CodeFailedPrecondition, signal("approve", word("no")))
 	details := c.details("r", "approve")
 	require.Equal(t, succeeded, details.GetStatus().GetPhase())

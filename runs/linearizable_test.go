@@ -21,7 +21,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// What a client asks of one run. The run has room for two task children and one condition, all below the root.
+// ask is what a client asks of one run. The run has room for two task children and one condition, all below the root.
 type ask struct {
 	run     string
 	kind    askKind
@@ -162,8 +162,8 @@ func linearModel() porcupine.Model {
 }
 
 // TestHistoriesAreLinearizable lets clients of two replicas create, enqueue, abort, signal and read the same runs at
-// once, some of them without patience, while database connections are cut. Some order of the operations must explain all
-// answers: what was acknowledged happened, what was read was true.
+// once, some of them with short timeouts, while database connections are cut. Some order of the operations must explain
+// all answers: what was acknowledged happened, what was read was true.
 func TestHistoriesAreLinearizable(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -174,7 +174,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 	began := time.Now()
 	histories := make([][]porcupine.Operation, clients)
 	asked := make(chan struct{}, clients*operations)
-	// A connection of its own, which only it could cut.
+	// A separate connection, which is never cut itself.
 	axe, err := pgx.ConnectConfig(t.Context(), pool.Config().ConnConfig)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = axe.Close(context.WithoutCancel(t.Context())) })
@@ -210,7 +210,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 			for range clients * operations / 10 {
 				<-asked
 			}
-			// Whoever is connected loses the connection, whatever it was doing.
+			// Every other connection is cut, whatever it is doing.
 			_, err := axe.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 				WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 			if err != nil {
@@ -239,8 +239,8 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 	}
 }
 
-// TestLinearModelNoticesLies keeps the check honest: histories with a lost acknowledgement, a changed value and an end
-// that was left again must be refused.
+// TestLinearModelNoticesLies keeps the check honest: histories with a lost acknowledgement, a changed value and a
+// terminal phase that was left must be refused.
 func TestLinearModelNoticesLies(t *testing.T) {
 	for name, answers := range map[string][]porcupine.Operation{
 		"an acknowledged run is gone": {

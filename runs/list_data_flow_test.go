@@ -14,7 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 )
 
-// flows are the edges between the children of an action, and whether that is not all.
+// flows returns the edges between the children of an action, and whether some were left out.
 func (c *writeFixture) flows(run, parent string) ([]string, bool) {
 	c.t.Helper()
 	response, err := c.insight.ListDataFlow(c.t.Context(), &insightv1.ListDataFlowRequest{ActionId: actionID(run, parent)})
@@ -67,12 +67,12 @@ func TestListDataFlow(t *testing.T) {
 	c.step("r1", "waits", "inner", nil, map[string]*core.Literal{"raw": fileAt("/data/raw")})
 	edges, truncated := c.flows("r1", "a0")
 	require.ElementsMatch(t, []string{"load>clean.raw", "clean>train.rows", "fetch>train.words"}, edges)
-	require.True(t, truncated, "what lies elsewhere was not looked at")
+	require.True(t, truncated, "inputs that lie elsewhere were not read")
 	edges, truncated = c.flows("r1", "waits")
 	require.Empty(t, edges)
 	require.False(t, truncated)
 
-	// What is gone, broken or too large is passed over.
+	// Objects that are missing, malformed or too large are skipped.
 	base := c.storage("r1", "a0").GetRunOutputBase()
 	require.NoError(t, c.blobs.Delete(t.Context(), base+"clean/inputs.pb"))
 	require.NoError(t, c.blobs.WriteAll(t.Context(), blobpath.AttemptDir(base, "clean", 1)+"/outputs.pb", []byte("no message")))

@@ -67,7 +67,7 @@ func TestListErrors(t *testing.T) {
 	refused(t, ask(&insightv1.ListErrorsRequest{}), connect.CodeInvalidArgument, "run_id")
 }
 
-// The reading stops at a limit, and the total is right all the same.
+// Reading stops at a limit; the total is still right.
 func TestEachFailureIsBounded(t *testing.T) {
 	c := newWriteFixture(t, nil)
 	c.create(namedRun("r1"))

@@ -93,7 +93,7 @@ func TestListPausedActions(t *testing.T) {
 		refused(t, err, connect.CodeInvalidArgument, "token")
 	})
 
-	// What was answered or aborted waits no more.
+	// Answered and aborted conditions no longer wait.
 	_, err := c.runs.SignalEvent(t.Context(), &workflow.SignalEventRequest{
 		ActionId: actionID("run0", "first"), Payload: &workflow.EventPayload{Value: &workflow.EventPayload_BoolValue{BoolValue: true}},
 	})

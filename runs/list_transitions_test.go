@@ -51,7 +51,7 @@ func TestListTransitions(t *testing.T) {
 	c.child("r1", "a0", "x")
 	c.child("r1", "a0", "y")
 	c.report(transition("r1", "x", 1, running))
-	again := transition("r1", "x", 1, running) // tells more, but of the same phase
+	again := transition("r1", "x", 1, running) // has more detail, but the same phase
 	again.Event.Version = 1
 	c.report(again)
 	c.report(transition("r1", "x", 2, queued), transition("r1", "x", 2, running), transition("r1", "x", 2, succeeded))
@@ -60,7 +60,7 @@ func TestListTransitions(t *testing.T) {
 	require.Equal(t, []string{"1/1"}, all[n["y"]])
 	require.NotContains(t, all, uint32(4_000_000))
 
-	var want []string // as the details tell it
+	var want []string // as the details show it
 	for _, attempt := range c.details("r1", "x").GetAttempts() {
 		for _, p := range attempt.GetPhaseTransitions() {
 			want = append(want, fmt.Sprintf("%d/%d", attempt.GetAttempt(), p.GetPhase()))

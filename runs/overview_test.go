@@ -40,7 +40,7 @@ func (p *past) add(ago time.Duration, phase int16, change func(*store.Root)) {
 	require.NoError(p.t, storetest.Insert(p.t.Context(), p.r.pool, row))
 }
 
-// ran says how long an action ran, up to the time at which it was to end.
+// ran makes an action run for this long, up to the end that it has.
 func ran(d time.Duration) func(*store.Root) {
 	return func(r *store.Root) {
 		began := r.EndedAt.Add(-d)
@@ -216,8 +216,8 @@ func TestSearch(t *testing.T) {
 	refused(t, err, connect.CodeInvalidArgument, "limit")
 }
 
-// TestSearchFindsWhatIsOld looks for what lies behind more runs than are looked through.
-func TestSearchFindsWhatIsOld(t *testing.T) {
+// TestSearchFindsOldRuns searches for runs behind more runs than a search reads.
+func TestSearchFindsOldRuns(t *testing.T) {
 	p := &past{r: newReadFixture(t, nil), t: t}
 	p.add(100*time.Hour, 5, func(r *store.Root) { r.RunName, r.ShortName = "weekly-report", "x" })
 	p.add(99*time.Hour, 5, func(r *store.Root) { r.RunName, r.TaskName, r.ShortName = "abc", "old.task", "task" })

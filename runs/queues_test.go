@@ -182,7 +182,7 @@ func TestWhyAHeldActionWaits(t *testing.T) {
 	require.Equal(t, "owner", c.explain("r", "c").GetWait().GetBehind().GetRun().GetName())
 }
 
-// A run keeps to its limit whatever restarts, and so does a queue.
+// Runs and queues keep to their limits across restarts.
 func TestLimitsOutliveARestart(t *testing.T) {
 	c := newWriteFixture(t, withQueues(queues.Queue{Name: "two", MaxActions: 2}))
 	c.create(limitedRun("r", 2))

@@ -17,8 +17,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
-// told is a stored run with one action of each sort: the root that failed once and goes on, a task that succeeded, a
-// trace, a paused condition, an aborted task.
+// told is a stored run with one action of each sort: the root that failed once and was retried, a task that succeeded,
+// a trace, a paused condition, an aborted task.
 type told struct {
 	*readFixture
 	rootSpec *task.TaskSpec
@@ -117,7 +117,7 @@ func TestGetRunDetails(t *testing.T) {
 	require.Equal(t, uint32(2), details.GetAction().GetStatus().GetAttempts())
 	require.Len(t, details.GetAction().GetAttempts(), 2)
 	require.Equal(t, "boom", details.GetAction().GetAttempts()[0].GetErrorInfo().GetMessage())
-	require.Nil(t, details.GetAction().GetResult(), "it goes on")
+	require.Nil(t, details.GetAction().GetResult(), "it is still running")
 
 	_, err = s.runs.GetRunDetails(t.Context(), &workflow.GetRunDetailsRequest{RunId: &common.RunIdentifier{Project: "flytesnacks", Domain: "staging", Name: "told"}})
 	refused(t, err, connect.CodeNotFound, "flytesnacks/staging/told")

@@ -51,7 +51,7 @@ func (c *writeFixture) call(run, parent, name string) {
 	require.Zero(c.t, c.record(request))
 }
 
-// succeed ends an action well, with the outputs that say who made them.
+// succeed completes an action with outputs that name the action that made them.
 func (c *writeFixture) succeed(run, name string) {
 	c.t.Helper()
 	dir := blobpath.AttemptDir(c.storage(run, name).GetRunOutputBase(), name, 1)
@@ -75,7 +75,7 @@ func (c *writeFixture) trace(run, parent, name string, phase common.ActionPhase)
 	}))
 }
 
-// outputs reads what the result of an action is.
+// outputs reads the result of an action.
 func (c *writeFixture) outputs(run, name string) string {
 	c.t.Helper()
 	response, err := c.runs.GetActionDataURIs(c.t.Context(), &workflow.GetActionDataURIsRequest{ActionId: actionID(run, name)})

@@ -29,7 +29,7 @@ func drawCalls(rt *rapid.T) calls {
 	return tree
 }
 
-// again is what must run again when some are forced: they and all above them.
+// again returns what must run again when some are forced: they and all above them.
 func (tree calls) again(forced []string) map[string]bool {
 	set := map[string]bool{}
 	for _, name := range forced {
@@ -40,8 +40,8 @@ func (tree calls) again(forced []string) map[string]bool {
 	return set
 }
 
-// execute plays the part of the tasks of a run: each makes its calls, and waits for them, before it ends as ends says.
-// It answers what ran and what was recovered.
+// execute plays the tasks of a run: each makes its calls and waits for them before it ends as ends says. It returns
+// what ran and what was recovered.
 func (c *writeFixture) execute(rt *rapid.T, run string, tree calls, ends func(name string) common.ActionPhase) (ran, reused map[string]bool) {
 	ran, reused = map[string]bool{"a0": true}, map[string]bool{}
 	for _, name := range tree.names {
@@ -67,7 +67,7 @@ func (c *writeFixture) execute(rt *rapid.T, run string, tree calls, ends func(na
 			c.report(transition(run, name, 1, running))
 			c.succeed(run, name)
 		case running:
-			c.report(transition(run, name, 1, running)) // it is still at it when the run fails
+			c.report(transition(run, name, 1, running)) // it is still running when the run fails
 		default:
 			c.report(transition(run, name, 1, phase))
 		}
@@ -114,14 +114,14 @@ func TestWhateverIsRecoveredNeverRuns(t *testing.T) {
 	})
 }
 
-// unmoved checks that recovered actions were never anything else and have the outputs of their origin.
+// unmoved checks that recovered actions never had another phase and have the outputs of their origin.
 func (c *writeFixture) unmoved(rt *rapid.T, run string, reused map[string]bool) {
 	var moved int
 	err := c.pool.QueryRow(c.t.Context(), `
 		SELECT count(*) FROM action_events e JOIN actions a ON a.id = e.action_id
 		WHERE a.run_name = $1 AND a.phase = 10 AND (e.phase <> 10 OR a.admitted_at IS NOT NULL)`, run).Scan(&moved)
 	if err != nil || moved > 0 {
-		rt.Fatalf("%d events of recovered actions of %s tell of another phase (%v)", moved, run, err)
+		rt.Fatalf("%d events of recovered actions of %s have another phase (%v)", moved, run, err)
 	}
 	for name := range reused {
 		from := c.details(run, name).GetMetadata().GetRecoveredFrom()

@@ -67,7 +67,7 @@ func TestARecoveryReusesWhatSucceeded(t *testing.T) {
 	require.Zero(t, admitted)
 	_, err := c.runs.AbortRun(t.Context(), &workflow.AbortRunRequest{RunId: runID("new")})
 	require.NoError(t, err)
-	require.Equal(t, recovered, c.phase("new", "good"), "an end is an end")
+	require.Equal(t, recovered, c.phase("new", "good"), "a terminal phase is final")
 }
 
 func TestARepeatedRecoveryIsTheSameRun(t *testing.T) {
@@ -99,7 +99,7 @@ func TestForcedActionsRunAgainWithAllAboveThem(t *testing.T) {
 	c.create(related("forced-root", recover_, "source", "a0"))
 	require.Empty(t, c.children("forced-root", "a0"), "what the root traced is part of what runs again")
 	c.call("forced-root", "a0", "good")
-	require.Equal(t, recovered, c.phase("forced-root", "good"), "what is below is listed apart")
+	require.Equal(t, recovered, c.phase("forced-root", "good"), "forcing the root does not force what is below")
 
 	c.create(related("forced-trace", recover_, "source", "step"))
 	require.Empty(t, c.children("forced-trace", "a0"))
@@ -127,7 +127,7 @@ func TestOnlyTheSameTaskIsReused(t *testing.T) {
 	require.Equal(t, queued, c.phase("new2", "leaf"), "its parent was another action")
 }
 
-func TestResultsThatAreGoneAreMadeAgain(t *testing.T) {
+func TestMissingResultsAreRecomputed(t *testing.T) {
 	c := failedRun(t)
 	base := c.storage("source", "a0").GetRunOutputBase()
 	require.NoError(t, c.blobs.Delete(t.Context(), base+"good/1/outputs.pb"))
@@ -137,7 +137,7 @@ func TestResultsThatAreGoneAreMadeAgain(t *testing.T) {
 	c.call("new", "a0", "good")
 	require.Equal(t, queued, c.phase("new", "good"))
 
-	// Deleted with all that is known of it, and its name taken by another run.
+	// The source is deleted with all its actions, and another run takes its name.
 	_, err := c.pool.Exec(t.Context(), `DELETE FROM actions WHERE run_name = 'source'`)
 	require.NoError(t, err)
 	c.create(runOf("source"))
@@ -174,10 +174,10 @@ func TestARecoveredRunCanBeRecovered(t *testing.T) {
 	c.call("third", "a0", "mid")
 	require.Equal(t, queued, c.phase("third", "mid"))
 	c.call("third", "mid", "leaf")
-	require.Equal(t, recovered, c.phase("third", "leaf"), "the second run had no need of it, the first made it")
+	require.Equal(t, recovered, c.phase("third", "leaf"), "the second run did not need it; the first made it")
 	c.report(transition("third", "a0", 1, failed))
 
-	// What one recovery was told to run again, the next does not take from before.
+	// What one recovery had to run again, the next one does not reuse from an earlier run.
 	c.create(related("fourth", recover_, "source", "good", "approve"))
 	c.report(transition("fourth", "a0", 1, failed))
 	c.create(related("fifth", recover_, "fourth"))
@@ -231,7 +231,7 @@ func TestAClientMayNameTheResult(t *testing.T) {
 	require.Equal(t, recovered, c.phase("new", "one"))
 	require.Zero(t, ask("two", actionID("source", "bad")))
 	require.Equal(t, queued, c.phase("new", "two"))
-	require.Nil(t, c.details("new", "two").GetMetadata().GetRecoveredFrom(), "what did not happen is not told")
+	require.Nil(t, c.details("new", "two").GetMetadata().GetRecoveredFrom(), "nothing was recovered")
 	require.Zero(t, ask("three", actionID("none", "good")))
 	require.Equal(t, queued, c.phase("new", "three"))
 	elsewhere := actionID("source", "good")
@@ -321,11 +321,11 @@ func TestARecoveredConditionWaitsForNothing(t *testing.T) {
 	require.NoError(t, c.pool.QueryRow(t.Context(), `SELECT count(*) FROM actions WHERE phase = 10 AND wake_at IS NOT NULL`).Scan(&waiting))
 	require.Zero(t, waiting)
 	require.NoError(t, c.pool.QueryRow(t.Context(), `SELECT count(*) FROM webhooks`).Scan(&waiting))
-	require.Zero(t, waiting, "nobody is asked")
+	require.Zero(t, waiting, "no webhook waits")
 }
 
-// BenchmarkRecordingOfChildren compares children that run with children whose result is reused: what the looks into the
-// source cost.
+// BenchmarkRecordingOfChildren compares children that run with children whose result is reused; the difference is the
+// cost of reading the source.
 func BenchmarkRecordingOfChildren(b *testing.B) {
 	c := newWriteFixture(b, nil)
 	c.create(runOf("source"))

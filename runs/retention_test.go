@@ -144,7 +144,7 @@ func TestRetentionKeepsTheNewestRuns(t *testing.T) {
 	require.Zero(t, deleted)
 }
 
-func TestRetentionByAgeKeepsWhatIsUnderWay(t *testing.T) {
+func TestRetentionByAgeKeepsUnfinishedRuns(t *testing.T) {
 	c := newWriteFixture(t, nil)
 	c.endedRun("done")
 	c.create(namedRun("live"))
@@ -214,19 +214,19 @@ type brokenBlobs struct {
 
 func (b *brokenBlobs) DeletePrefix(ctx context.Context, uri string) error {
 	if b.broken {
-		return fmt.Errorf("the object store is away")
+		return fmt.Errorf("the object store is unavailable")
 	}
 	return b.Blobs.DeletePrefix(ctx, uri)
 }
 
-func TestADeletionThatWasInterruptedGoesOn(t *testing.T) {
+func TestAnInterruptedDeletionContinues(t *testing.T) {
 	c := newWriteFixture(t, nil)
 	base := c.endedRun("old")
 	c.endedRun("kept")
 	blobs := &brokenBlobs{Blobs: c.blobs, broken: true}
 	keeper := c.keeper(func(k *retention.Config) { k.MaxRuns = 1 }, runs.Deps{Blobs: blobs})
 	_, err := keeper.Sweep(t.Context())
-	require.ErrorContains(t, err, "the object store is away")
+	require.ErrorContains(t, err, "the object store is unavailable")
 	c.gone("old")
 	require.FileExists(t, base+"c1/1/outputs.pb")
 	_, err = c.runs.CreateRun(t.Context(), namedRun("old"))
@@ -253,7 +253,7 @@ func TestADeletionThatWasInterruptedGoesOn(t *testing.T) {
 	c.create(namedRun("old"))
 }
 
-// TestSpecsAreStoredAgain is the race of a sweep against a writer that remembers what is stored.
+// TestSpecsAreStoredAgain is the race of a sweep with a writer that caches which specs are stored.
 func TestSpecsAreStoredAgain(t *testing.T) {
 	c := newWriteFixture(t, nil)
 	keeper := c.keeper(func(k *retention.Config) { k.MaxAge = time.Nanosecond }, runs.Deps{})
@@ -268,7 +268,7 @@ func TestSpecsAreStoredAgain(t *testing.T) {
 	}
 }
 
-// TestSpecsSurviveSweepsUnderLoad makes and deletes runs of the same few specs at the same time.
+// TestSpecsSurviveSweepsUnderLoad creates and deletes runs of the same few specs at the same time.
 func TestSpecsSurviveSweepsUnderLoad(t *testing.T) {
 	c := newWriteFixture(t, nil)
 	keeper := c.keeper(func(k *retention.Config) { k.MaxAge = time.Nanosecond }, runs.Deps{})
@@ -313,7 +313,7 @@ func TestRetentionKnowsTheSchema(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		"action_events.action_id", "action_events.run_id", "actions.run_id", "actions.run_spec_digest", "actions.spec_digest",
-		"reserved_keys.action_id", "reserved_keys.run_id", // given up by runs/cachelink when their action is gone
+		"reserved_keys.action_id", "reserved_keys.run_id", // deleted by runs/cachelink after their action
 		"run_deletions.run_id", "tasks.spec_digest", "webhooks.action_id", "webhooks.run_id",
 	}, columns, "retention has to delete such rows, or to spare such specs: see isUnused and DeleteRows of runs/store")
 }

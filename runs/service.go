@@ -42,7 +42,7 @@ type Blobs interface {
 	Permits(uri string) error
 	// Stat describes an object without reading it.
 	Stat(ctx context.Context, uri string) (blobstore.Info, error)
-	// WriteAll writes a whole object; it is there completely or not at all.
+	// WriteAll writes a whole object; it appears completely or not at all.
 	WriteAll(ctx context.Context, uri string, body []byte) error
 	// DeletePrefix deletes every object below a directory, which ends with a slash.
 	DeletePrefix(ctx context.Context, uri string) error

@@ -227,11 +227,11 @@ func TestAnotherReplicasSettingsAreSeenSoon(t *testing.T) {
 	require.Empty(t, name())
 	_, err = elsewhere.CreateSettings(t.Context(), &settings.CreateSettingsRequest{Key: wholeKey, Settings: &settings.Settings{PodTemplateName: textSetting("base")}})
 	require.NoError(t, err)
-	require.Empty(t, name(), "it is remembered for a moment")
+	require.Empty(t, name(), "the old value is cached for a moment")
 	r.clock.Step(5 * time.Second)
 	require.Equal(t, "base", name())
 	r.clock.Step(-time.Hour)
-	require.Equal(t, "base", name(), "a clock that steps back makes nothing old for ever")
+	require.Equal(t, "base", name(), "a clock that steps back does not keep an old value forever")
 }
 
 func TestWrongDefaultsOfARunAreNamed(t *testing.T) {

@@ -18,7 +18,7 @@ func (a admissionSignals) Take() (queued, moved bool) {
 	return changes.Queued || elsewhere, elsewhere || len(changes.Live) > 0
 }
 
-// timerSignals shows the live feed as the timers want to see it.
+// timerSignals adapts the live feed to the timers.
 type timerSignals struct {
 	*dispatch.Subscription
 	clock clock.Clock

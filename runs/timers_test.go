@@ -141,7 +141,7 @@ func TestEchoesItsInputs(t *testing.T) {
 	require.Contains(t, c.await("echo", "bad", phaseFailed).GetErrorInfo().GetMessage(), "output z")
 }
 
-func TestDeclaredTimeoutsOfWhatWaits(t *testing.T) {
+func TestDeclaredTimeoutsWhileWaiting(t *testing.T) {
 	c := newWriteFixture(t, func(config *runs.Config) { config.Admission.MaxLive = 1 })
 	c.create(namedRun("full"))
 	limited := func(name string, timeouts *core.TimeoutStrategy) {
@@ -180,7 +180,7 @@ func recordCondition(run, name string, condition *workflow.ConditionAction) *wor
 	}
 }
 
-func TestConditionTimesOutWithWords(t *testing.T) {
+func TestConditionTimeoutIsExplained(t *testing.T) {
 	c := newWriteFixture(t, nil)
 	c.create(namedRun("ask"))
 	require.Zero(t, c.record(recordCondition("ask", "c", &workflow.ConditionAction{
@@ -228,7 +228,7 @@ func TestEveryTypeOfSignal(t *testing.T) {
 			}
 		}
 		require.NoError(t, signal(want))
-		require.NoError(t, signal(want), "the same again")
+		require.NoError(t, signal(want), "the same signal again")
 		require.Equal(t, phaseSucceeded, c.phase("types", name))
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/webhook"
 )
 
-// Vitals say how the service does.
+// Vitals describe how well the service works.
 type Vitals struct {
 	// Watches are those of this process.
 	Watches watch.Vitals

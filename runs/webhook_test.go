@@ -23,7 +23,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs"
 )
 
-// receiver is who is called by webhooks.
+// receiver is a server that webhooks call.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -203,7 +203,7 @@ func TestValuesOfForms(t *testing.T) {
 	}
 }
 
-func TestWebhookIsTriedAgainAndGivenUp(t *testing.T) {
+func TestWebhookIsRetriedUpToALimit(t *testing.T) {
 	c, _ := newWebhookFixture(t, func(config *runs.Config) { config.Webhooks.MaxTries = 3 })
 	c.create(namedRun("retry"))
 	twice := newReceiver(t, func(call int) int {
@@ -222,13 +222,13 @@ func TestWebhookIsTriedAgainAndGivenUp(t *testing.T) {
 	require.Contains(t, c.clusterEvents("retry", "twice")[1], "WebhookDelivered")
 	require.Contains(t, c.clusterEvents("retry", "never")[1], "WebhookGivenUp")
 	require.Contains(t, c.clusterEvents("retry", "never")[1], "after 3 tries")
-	require.Equal(t, "ACTION_PHASE_PAUSED", c.phase("retry", "never").String(), "it can be signalled still")
+	require.Equal(t, "ACTION_PHASE_PAUSED", c.phase("retry", "never").String(), "it can still be signalled")
 	var left int
 	require.NoError(t, c.pool.QueryRow(t.Context(), `SELECT count(*) FROM webhooks`).Scan(&left))
 	require.Zero(t, left)
 }
 
-// TestWebhooksDoNotReachTheMachine: nobody gets at metadata services or local ports through us, by a name or a redirect.
+// TestWebhooksDoNotReachTheMachine: no name or redirect leads to metadata services or local ports.
 func TestWebhooksDoNotReachTheMachine(t *testing.T) {
 	c, _ := newWebhookFixture(t, func(config *runs.Config) { config.Webhooks.Allow, config.Webhooks.MaxTries = nil, 1 })
 	local := newReceiver(t, nil)
@@ -267,7 +267,7 @@ func TestRedirectsOfWebhooks(t *testing.T) {
 	require.Len(t, r.calls(), 1)
 }
 
-// TestWebhookIsKeptOverARestart: what was promised with the condition is done by whoever comes after.
+// TestWebhookIsKeptOverARestart: the next process delivers the webhook of a recorded condition.
 func TestWebhookIsKeptOverARestart(t *testing.T) {
 	c, _ := newWebhookFixture(t, func(config *runs.Config) { config.Webhooks.Poll = time.Hour })
 	r := newReceiver(t, nil)
@@ -289,5 +289,5 @@ func TestWebhookIsKeptOverARestart(t *testing.T) {
 		config.Webhooks.PublicURL, config.Webhooks.Allow = "http://localhost", []string{"127.0.0.0/8"}
 	})
 	require.Eventually(t, func() bool { return len(again.clusterEvents("after", "c")) == 1 }, 10*time.Second, 10*time.Millisecond)
-	require.Len(t, r.calls(), 1, "nobody is called for what was answered")
+	require.Len(t, r.calls(), 1, "no call for an answered condition")
 }

@@ -14,8 +14,8 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 )
 
-// adopt labels an object from before there were labels of installations as ours, and its pods. The pods come first, so that an executor
-// that sees the object sees them too.
+// adopt labels an object from before there were labels of installations as ours, and its pods. The pods come first, so
+// that an executor that sees the object sees them too.
 func (c *cluster) adopt(ctx context.Context, object client.Object) error {
 	mark, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]string{v1.LabelInstallation: c.installation}}})
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // cluster writes to the API server.
 type cluster struct {
 	client client.Client
-	// createNamespaces allows to create namespaces that do not exist.
+	// createNamespaces allows creating namespaces that do not exist.
 	createNamespaces bool
 	installation     string // label of our objects; empty where they have none
 
@@ -117,7 +117,7 @@ func (c *cluster) ensureNamespace(ctx context.Context, name string, labels map[s
 	err := c.client.Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{})
 	switch {
 	case apierrors.IsForbidden(err):
-		err = nil // Who may not look at namespaces may still work in them.
+		err = nil // Without the right to read namespaces, work in them may still be allowed.
 	case apierrors.IsNotFound(err):
 		err = c.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}})
 		if apierrors.IsForbidden(err) {

@@ -115,7 +115,7 @@ func (d *desired) found(assignments []*enginev1.Assignment) (uids []int64) {
 	return uids
 }
 
-// full gives a channel that is closed when there may be room again; nil when there is room now.
+// full returns a channel that is closed when there may be room again; nil when there is room now.
 func (d *desired) full() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -72,7 +72,7 @@ func TestEveryDriftIsRepaired(t *testing.T) {
 	f.eventually("missing")
 }
 
-// TestOrdinaryEndsAreNoDrift releases actions as it happens all the time.
+// TestOrdinaryEndsAreNoDrift releases actions in the usual way.
 func TestOrdinaryEndsAreNoDrift(t *testing.T) {
 	f := newFixture(t)
 	reader := f.metered()
@@ -87,7 +87,7 @@ func TestOrdinaryEndsAreNoDrift(t *testing.T) {
 	require.Empty(t, drifttest.Counts(t, reader))
 }
 
-// TestInstallationsShareANamespace runs two owners of two databases whose ids of actions are the same.
+// TestInstallationsShareANamespace runs owners of two databases with equal action ids.
 func TestInstallationsShareANamespace(t *testing.T) {
 	ours := newFixture(t)
 	ours.installation = "ours"
@@ -109,8 +109,8 @@ func TestInstallationsShareANamespace(t *testing.T) {
 	require.Never(t, func() bool { return ours.actions(ours.cluster.Namespace) != "b" }, 200*time.Millisecond, 20*time.Millisecond)
 }
 
-// TestObjectsWithoutAMarkAreTakenOverWhenTheyAreOurs is the way from a version that marked nothing.
-func TestObjectsWithoutAMarkAreTakenOverWhenTheyAreOurs(t *testing.T) {
+// TestUnmarkedObjectsAreAdoptedWhenTheyAreOurs is the upgrade from a version that marked no objects.
+func TestUnmarkedObjectsAreAdoptedWhenTheyAreOurs(t *testing.T) {
 	f := newFixture(t)
 	reader := f.metered()
 	f.installation = "ours"

@@ -31,7 +31,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// engine is a state machine whose live set the test decides.
+// engine is a fake engine API whose live set the test controls.
 type engine struct {
 	enginev1connect.UnimplementedEngineServiceHandler
 
@@ -107,7 +107,7 @@ func (e *engine) GetActionStorage(_ context.Context, r *enginev1.GetActionStorag
 	return &enginev1.GetActionStorageResponse{Phase: phase}, nil
 }
 
-// assign makes an action live; told says whether the subscribers learn of it.
+// assign makes an action live; told says whether subscribers are notified.
 func (e *engine) assign(a *enginev1.Assignment, told bool) {
 	e.change(func() { e.live[a.GetRef().GetUid()] = a }, told,
 		&enginev1.WatchAssignmentsResponse{Message: &enginev1.WatchAssignmentsResponse_Assignment{Assignment: a}})
@@ -146,7 +146,7 @@ func (e *engine) subscriptions() int {
 	return e.subscribed
 }
 
-// events remembers what was reported.
+// events records what was reported.
 type events struct {
 	mu       sync.Mutex
 	reported []*enginev1.Transition // GUARDED_BY(mu)
@@ -165,7 +165,7 @@ func (e *events) all() []*enginev1.Transition {
 	return e.reported
 }
 
-// executor needs the objects that the test says.
+// executor retains the objects that the test names.
 type executor struct {
 	mu       sync.Mutex
 	finished func(*v1.TaskAction)
@@ -210,7 +210,7 @@ func objectName(a *enginev1.Assignment) string {
 	return taskactions.Name(ident.ActionOf(a.GetRef().GetId()), a.GetRef().GetUid())
 }
 
-// finish lets the executor be done with the object of an action.
+// finish reports that the executor has finished with the object of an action.
 func (f *fixture) finish(a *enginev1.Assignment) {
 	f.t.Helper()
 	object := taskactions.FromAssignment(a, f.cluster.Namespace)
@@ -230,7 +230,7 @@ func assignment(uid int64, name string) *enginev1.Assignment {
 	}
 }
 
-// fixture is an owner between a fake state machine and a real API server.
+// fixture is an owner between a fake engine API and a real API server.
 type fixture struct {
 	t        *testing.T
 	cluster  *kubetest.Cluster

@@ -14,8 +14,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 )
 
-// FuzzAssignment turns assignments with whatever users may have put into their specs into objects: the API server would
-// take each name, label and annotation, and those that identify the action are its own.
+// FuzzAssignment builds objects from assignments with arbitrary specs: the API server would accept each name, label and
+// annotation, and no spec overrides those that identify the action.
 func FuzzAssignment(f *testing.F) {
 	id := &common.ActionIdentifier{Name: "A_é-0", Run: &common.RunIdentifier{Project: "P.x", Domain: "d", Name: "r1"}}
 	for _, assignment := range []*enginev1.Assignment{

@@ -16,7 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-func TestNamespacesThatAreMadeSayWhoseTheyAre(t *testing.T) {
+func TestCreatedNamespacesNameTheirProject(t *testing.T) {
 	f := newFixture(t)
 	f.config.Namespace = "{{project}}-{{domain}}-labels-" + f.cluster.Namespace
 	f.engine.assign(assignment(3001, "a0"), true)
@@ -30,14 +30,14 @@ func TestNamespacesThatAreMadeSayWhoseTheyAre(t *testing.T) {
 	}
 }
 
-// refusing answers 403 to requests that make, or also that read, namespaces.
+// refusing answers 403 to requests for namespaces with these methods.
 func refusing(config *rest.Config, methods ...string) *rest.Config {
 	refused := rest.CopyConfig(config)
 	refused.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
 			for _, method := range methods {
 				if r.Method == method && strings.HasPrefix(r.URL.Path, "/api/v1/namespaces") {
-					body := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"no right"}`
+					body := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"not allowed"}`
 					return &http.Response{
 						StatusCode: http.StatusForbidden, Header: http.Header{"Content-Type": {"application/json"}},
 						Body: io.NopCloser(strings.NewReader(body)), Request: r,
@@ -50,10 +50,10 @@ func refusing(config *rest.Config, methods ...string) *rest.Config {
 	return refused
 }
 
-func TestActionsWithoutANamespaceFailWithWords(t *testing.T) {
+func TestActionsWithoutANamespaceFailWithAMessage(t *testing.T) {
 	for name, prepare := range map[string]func(*fixture){
-		"they are not to be made": func(f *fixture) { f.config.CreateNamespaces = false },
-		"they may not be made":    func(f *fixture) { f.kube = refusing(f.kube, http.MethodPost) },
+		"creation is disabled":  func(f *fixture) { f.config.CreateNamespaces = false },
+		"creation is forbidden": func(f *fixture) { f.kube = refusing(f.kube, http.MethodPost) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
@@ -72,8 +72,8 @@ func TestActionsWithoutANamespaceFailWithWords(t *testing.T) {
 
 func TestNamespacesThatExistNeedNoRights(t *testing.T) {
 	for name, prepare := range map[string]func(*fixture){
-		"they are not to be made":   func(f *fixture) { f.config.CreateNamespaces = false },
-		"they may not be looked at": func(f *fixture) { f.kube = refusing(f.kube, http.MethodPost, http.MethodGet) },
+		"creation is disabled": func(f *fixture) { f.config.CreateNamespaces = false },
+		"reads are forbidden":  func(f *fixture) { f.kube = refusing(f.kube, http.MethodPost, http.MethodGet) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)

@@ -126,7 +126,7 @@ func New(config Config, deps Deps) (*Owner, error) {
 	return o, nil
 }
 
-// Start implements lifecycle.Part. It does not wait for the API server or the runs service: both may be away.
+// Start implements lifecycle.Part. It does not wait for the API server or the runs service: both may be unavailable.
 func (o *Owner) Start(ctx context.Context) error {
 	return o.background.Run(ctx, func(ctx context.Context) {
 		if o.leader == nil {

@@ -69,13 +69,13 @@ func TestAFinishedObjectIsDeletedOnceThoughTheReleaseIsLate(t *testing.T) {
 	f.finish(a)
 	f.eventually("")
 	f.engine.release(a, true)
-	f.engine.assign(assignment(2, "b"), true) // what came before it on the stream has been handled
+	f.engine.assign(assignment(2, "b"), true) // once it exists, all that came before it on the stream has been handled
 	f.eventually("b")
 	require.EqualValues(t, 1, deletions.Load())
 }
 
 // The executor may have finished an object in a process that died before the deletion: the next owner asks again.
-func TestAnObjectThatNobodyNeedsAnyMoreIsDeletedWithoutANotice(t *testing.T) {
+func TestAnObjectIsDeletedWithoutANotice(t *testing.T) {
 	f := newFixture(t)
 	a := assignment(1, "ended")
 	f.executor.retain(a)
@@ -113,7 +113,7 @@ func TestOnConnectingTheWholeSetIsCompared(t *testing.T) {
 }
 
 // Story R14: a failed enqueue was swallowed: the run was acknowledged and stayed queued for ever.
-func TestWhileTheStateMachineIsAwayNothingIsLost(t *testing.T) {
+func TestNothingIsLostWhileTheRunsServiceIsUnavailable(t *testing.T) {
 	f := newFixture(t)
 	first, second, third := assignment(1, "a0"), assignment(2, "b"), assignment(3, "c")
 	f.engine.assign(first, false)
@@ -128,7 +128,7 @@ func TestWhileTheStateMachineIsAwayNothingIsLost(t *testing.T) {
 	f.eventually("b c")
 }
 
-func TestAnObjectThatVanishedIsMadeAgainOnlyWhileItIsWanted(t *testing.T) {
+func TestAVanishedObjectIsRecreatedOnlyWhileItsActionIsLive(t *testing.T) {
 	f := newFixture(t)
 	a := assignment(1, "a0")
 	f.engine.assign(a, true)
@@ -146,7 +146,7 @@ func TestAnObjectThatVanishedIsMadeAgainOnlyWhileItIsWanted(t *testing.T) {
 	require.Never(t, func() bool { return f.actions(f.cluster.Namespace) != "" }, 100*time.Millisecond, 10*time.Millisecond)
 }
 
-func TestRefusedActionsFailWithWords(t *testing.T) {
+func TestRefusedActionsFailWithAMessage(t *testing.T) {
 	t.Run("too large", func(t *testing.T) {
 		f := newFixture(t)
 		a := assignment(1, "a0")
@@ -162,10 +162,10 @@ func TestRefusedActionsFailWithWords(t *testing.T) {
 		require.Contains(t, got.GetError().GetMessage(), "too large")
 		require.Equal(t, core.ExecutionError_USER, got.GetError().GetKind())
 	})
-	t.Run("the namespace is Kubernetes' own", func(t *testing.T) {
+	t.Run("a namespace of Kubernetes", func(t *testing.T) {
 		f := newFixture(t)
 		f.config.Namespace = "{{project}}"
-		a := assignment(2101, "a0") // an id of its own: in all namespaces, the objects of other tests are seen too
+		a := assignment(2101, "a0") // a unique id: an owner of all namespaces also sees the objects of other tests
 		a.Ref.Id.Run.Project = "kube-system"
 		f.engine.assign(a, true)
 		f.start()
@@ -174,12 +174,12 @@ func TestRefusedActionsFailWithWords(t *testing.T) {
 	})
 }
 
-func TestNamespacesAreMadeOnDemand(t *testing.T) {
+func TestNamespacesAreCreatedOnDemand(t *testing.T) {
 	f := newFixture(t)
 	f.config.Namespace = "{{project}}-{{domain}}-" + f.cluster.Namespace
-	counted, counter := countRequests(f.kube, http.MethodGet, http.MethodPost) // without deletions of what other tests left
+	counted, counter := countRequests(f.kube, http.MethodGet, http.MethodPost) // deletions clean up after other tests
 	f.kube = counted
-	// Ids of their own: in all namespaces, the objects of other tests are seen too.
+	// Unique ids: an owner of all namespaces also sees the objects of other tests.
 	f.engine.assign(assignment(2001, "a0"), true)
 	f.engine.assign(assignment(2002, "b"), true)
 	f.start()
@@ -190,7 +190,7 @@ func TestNamespacesAreMadeOnDemand(t *testing.T) {
 	require.Equal(t, asked+1, counter.Load(), "a known namespace costs nothing: one request creates the object")
 }
 
-// countRequests counts what is not a watch, of all methods or of these.
+// countRequests counts requests other than watches, of the given methods or of all.
 func countRequests(config *rest.Config, methods ...string) (*rest.Config, *atomic.Int64) {
 	counted, counter := rest.CopyConfig(config), &atomic.Int64{}
 	counted.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -208,9 +208,9 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func TestAnAPIServerThatIsAwayOrThrottles(t *testing.T) {
+func TestAnAPIServerThatIsUnavailableOrThrottles(t *testing.T) {
 	for name, fail := range map[string]func(*http.Request) (*http.Response, error){
-		"away": func(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") },
+		"unavailable": func(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") },
 		"throttles": func(r *http.Request) (*http.Response, error) {
 			return refusedWith(r, http.StatusTooManyRequests, "TooManyRequests"), nil
 		},
@@ -224,7 +224,7 @@ func TestAnAPIServerThatIsAwayOrThrottles(t *testing.T) {
 			f.kube = rest.CopyConfig(f.kube)
 			f.kube.Wrap(func(next http.RoundTripper) http.RoundTripper {
 				return roundTripper(func(r *http.Request) (*http.Response, error) {
-					// The informer's own pauses are long, so that lists fail only once.
+					// The informer's own backoff is long, so that lists fail only once.
 					if strings.HasSuffix(r.URL.Path, "/taskactions") && r.Method == http.MethodGet {
 						if lists.Add(1) == 1 {
 							return fail(r)
@@ -239,12 +239,12 @@ func TestAnAPIServerThatIsAwayOrThrottles(t *testing.T) {
 			f.engine.assign(assignment(2, "b"), true)
 			f.start()
 			f.eventually("a0 b")
-			require.Empty(t, f.events.all(), "no action fails for that")
+			require.Empty(t, f.events.all(), "no action fails because of it")
 		})
 	}
 }
 
-// A 409 does not prove that another object has the name by now, so that the deletion must be retried.
+// A 409 does not prove that another object has the name by now, so the deletion must be retried.
 func TestDeletionThatConflictsIsRetried(t *testing.T) {
 	f := newFixture(t)
 	var conflicts atomic.Int64
@@ -277,8 +277,9 @@ func refusedWith(r *http.Request, status int, reason string) *http.Response {
 	return &http.Response{StatusCode: status, Request: r, Body: io.NopCloser(strings.NewReader(body)), Header: header}
 }
 
-// What is aborted while the API server is away is deleted when it is back, and nothing is made that was never wanted.
-func TestAbortsDuringAnOutageAreDoneWhenItEnds(t *testing.T) {
+// An action that is aborted while the API server is unavailable is deleted when the outage ends; one that is admitted
+// and aborted meanwhile is never created.
+func TestAbortsDuringAnOutageTakeEffectWhenItEnds(t *testing.T) {
 	f := newFixture(t)
 	var away atomic.Bool
 	var refused atomic.Int64
@@ -308,7 +309,7 @@ func TestAbortsDuringAnOutageAreDoneWhenItEnds(t *testing.T) {
 	require.Equal(t, "a0 child", f.actions(f.cluster.Namespace))
 	away.Store(false)
 	f.eventually("a0")
-	require.Empty(t, f.events.all(), "no action fails for that")
+	require.Empty(t, f.events.all(), "no action fails because of it")
 }
 
 // Story R1: a run that no page showed was reconciled for 17 days and made its pod again each time somebody deleted it.
@@ -317,11 +318,11 @@ func TestThePeriodicComparisonRepairs(t *testing.T) {
 	f.config.Resync = 50 * time.Millisecond
 	f.start()
 	require.Eventually(t, func() bool { return f.engine.subscriptions() > 0 }, 20*time.Second, time.Millisecond)
-	f.engine.assign(assignment(1, "a0"), false) // as if the message was lost
+	f.engine.assign(assignment(1, "a0"), false) // as if the message were lost
 	f.eventually("a0")
 }
 
-func TestManyMoreThanFitInMemory(t *testing.T) {
+func TestManyMoreThanMaxPending(t *testing.T) {
 	f := newFixture(t)
 	f.config.MaxPending = 3
 	for uid := range int64(60) {

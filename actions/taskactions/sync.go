@@ -169,7 +169,7 @@ func (s *session) assignment(ctx context.Context, uid int64) (*enginev1.Assignme
 	}
 	if len(response.GetAssignments()) == 0 {
 		s.desired.release(uid)
-		return nil, nil //nolint:nilnil // it is not wanted any more
+		return nil, nil //nolint:nilnil // it is no longer live
 	}
 	return response.GetAssignments()[0], nil
 }

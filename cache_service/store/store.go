@@ -17,5 +17,5 @@ type Store struct {
 	clock clock.Clock
 }
 
-// New creates a store on a pool that it does not own.
+// New returns a store on a pool that the caller owns.
 func New(pool *pgxpool.Pool, clk clock.Clock) *Store { return &Store{pool: pool, clock: clk} }

@@ -12,7 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/dataproxy/bundle"
 )
 
-// Whatever the bytes are: no panic, nothing beyond the limits, no path that leads out, no text that is none.
+// For any bytes: no panic, nothing beyond the limits, no path that leads out, no binary shown as text.
 func FuzzRead(f *testing.F) {
 	f.Add(tgz(f, entry{name: "a/b.py", body: code}), "", "a.b", "main")
 	f.Add(tgz(f, entry{name: "../b.py", body: code}, entry{name: "l", kind: tar.TypeSymlink, body: "/etc"}), "l", "b", "f")

@@ -13,7 +13,7 @@ import (
 	"slices"
 )
 
-// ErrUnreadable says that the bytes are no archive, or a broken one.
+// ErrUnreadable says that the bytes are not an archive, or a broken one.
 var ErrUnreadable = errors.New("the code bundle cannot be read")
 
 // Limits bound the reading of an archive. All are required.
@@ -50,7 +50,7 @@ type Contents struct {
 	Path string
 	// Text is the beginning of it.
 	Text string
-	// Truncated says that it is longer, or no text.
+	// Truncated says that it is longer, or not text.
 	Truncated bool
 	// Line is where the function is defined, from 1; 0 when it is not in this file.
 	Line int

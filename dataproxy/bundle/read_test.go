@@ -101,11 +101,11 @@ func TestWhichFileFitsAModule(t *testing.T) {
 		files []string
 		want  string
 	}{
-		"the module before the package":   {[]string{"a/b/__init__.py", "a/b.py"}, "a/b.py"},
-		"a package":                       {[]string{"a/b/__init__.py", "a/b/c.py", "b.py"}, "a/b/__init__.py"},
-		"below a directory of sources":    {[]string{"src/a/b.py", "b.py"}, "src/a/b.py"},
-		"the outermost before one deeper": {[]string{"src/a/b.py", "a/b.py"}, "a/b.py"},
-		"no part of a name":               {[]string{"xa/b.py"}, ""},
+		"the module before the package": {[]string{"a/b/__init__.py", "a/b.py"}, "a/b.py"},
+		"a package":                     {[]string{"a/b/__init__.py", "a/b/c.py", "b.py"}, "a/b/__init__.py"},
+		"below a directory of sources":  {[]string{"src/a/b.py", "b.py"}, "src/a/b.py"},
+		"the outermost first":           {[]string{"src/a/b.py", "a/b.py"}, "a/b.py"},
+		"not a part of a name":          {[]string{"xa/b.py"}, ""},
 	} {
 		var entries []entry
 		for _, file := range c.files {
@@ -193,7 +193,7 @@ func TestBounds(t *testing.T) {
 		require.False(t, got.Truncated)
 		require.Len(t, got.Text, int(limits.Text))
 	})
-	t.Run("no text", func(t *testing.T) {
+	t.Run("not text", func(t *testing.T) {
 		for _, body := range []string{"\x89PNG\x0d\x0a\x00", "\xff\xfe"} {
 			got := read(t, tgz(t, entry{name: "a", body: body}), bundle.Wanted{Path: "a"})
 			require.Equal(t, "a", got.Path)
@@ -203,10 +203,10 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoArchive(t *testing.T) {
+func TestUnreadableArchives(t *testing.T) {
 	good := tgz(t, entry{name: "a.py", body: strings.Repeat("abc", 1000)})
 	for name, body := range map[string][]byte{
-		"text": bytes.Repeat([]byte("hello "), 500), "half": good[:len(good)/2], "only the sign of gzip": {0x1f, 0x8b},
+		"text": bytes.Repeat([]byte("hello "), 500), "half": good[:len(good)/2], "only the magic number of gzip": {0x1f, 0x8b},
 	} {
 		_, err := bundle.Read(t.Context(), bytes.NewReader(body), bundle.Wanted{}, limits)
 		require.ErrorIs(t, err, bundle.ErrUnreadable, name)
@@ -216,7 +216,7 @@ func TestWhatIsNoArchive(t *testing.T) {
 	require.False(t, empty.Partial)
 }
 
-func TestWhatFailsOutsideOfTheArchive(t *testing.T) {
+func TestErrorsOutsideOfTheArchive(t *testing.T) {
 	down := errors.New("the store is down")
 	_, err := bundle.Read(t.Context(), io.MultiReader(bytes.NewReader(tgz(t, entry{name: "a"})[:20]), failing{down}), bundle.Wanted{}, limits)
 	require.ErrorIs(t, err, down)

@@ -19,7 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 )
 
-// ambiguous tells whether several variants may fit one JSON value, so that another may come back.
+// ambiguous reports whether several variants may fit one JSON value, so that another one may come back.
 func ambiguous(t *core.LiteralType) bool {
 	switch kind := t.GetType().(type) {
 	case *core.LiteralType_UnionType:

@@ -142,7 +142,7 @@ func unionLiteral(path string, t *core.UnionType, value any, depth int) (*core.L
 	return nil, wrong(path, "the value fits none of the %d variants", len(t.GetVariants()))
 }
 
-// fitsLoosely tells of values that a type accepts for convenience but that, in a union, rather belong to another: text
+// fitsLoosely reports values that a type accepts for convenience but that, in a union, rather belong to another: text
 // for a number, and a dataset's object for a blob.
 func fitsLoosely(t *core.LiteralType, value any) bool {
 	switch kind := t.GetType().(type) {

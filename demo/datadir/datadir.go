@@ -44,7 +44,7 @@ func Home() (string, error) {
 	return filepath.Join(home, ".flyte-binary"), nil
 }
 
-// Open creates the directory if it is missing and takes its lock, which the kernel drops when the process ends.
+// Open creates the directory if it is missing and takes its lock, which the kernel releases when the process ends.
 func Open(root string) (*Dir, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -113,7 +113,7 @@ func write(file *os.File, text string) error {
 	return err
 }
 
-// Close drops the lock, and the whole directory when it is temporary.
+// Close releases the lock, and removes a temporary directory.
 func (d *Dir) Close() error {
 	err := d.lock.Close()
 	if d.ephemeral {

@@ -54,7 +54,7 @@ func TestSecretsStayTheSameAndPrivate(t *testing.T) {
 	}
 }
 
-func TestTemporaryDirectoryGoesWithItsDemo(t *testing.T) {
+func TestTemporaryDirectoryIsDeletedWithItsDemo(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	dir, err := datadir.OpenTemporary()
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func TestDefaultFollowsTheDataHome(t *testing.T) {
 	require.Equal(t, "/somewhere/flyte-binary/demo", path)
 }
 
-func TestOverlongLogIsPutAside(t *testing.T) {
+func TestOversizedLogIsRotated(t *testing.T) {
 	dir, err := datadir.Open(filepath.Join(t.TempDir(), "data"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, dir.Close()) })

@@ -26,7 +26,7 @@ func (d *Dir) Secret(name string) (string, error) {
 		return "", fmt.Errorf("create the secret %s: %w", name, err)
 	}
 	value := hex.EncodeToString(raw)
-	// Written atomically: half a key would be another key at the next start.
+	// Written atomically: a truncated key would be another key at the next start.
 	if err := os.WriteFile(path+".new", []byte(value+"\n"), 0o600); err != nil {
 		return "", fmt.Errorf("store the secret %s: %w", name, err)
 	}

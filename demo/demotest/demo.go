@@ -41,7 +41,7 @@ var (
 func Start(t testing.TB, args ...string) *Demo {
 	t.Helper()
 	d := &Demo{t: t, output: &output{}, exited: make(chan struct{})}
-	d.cmd = exec.Command(Program(t), append([]string{"demo", "--listen", "127.0.0.1:0", "--python", Python(t)}, args...)...) //nolint:noctx // the test ends it politely
+	d.cmd = exec.Command(Program(t), append([]string{"demo", "--listen", "127.0.0.1:0", "--python", Python(t)}, args...)...) //nolint:noctx // the test stops it gracefully
 	d.cmd.Stdout, d.cmd.Stderr = d.output, d.output
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, d.cmd.Start())
@@ -51,7 +51,7 @@ func Start(t testing.TB, args ...string) *Demo {
 	}()
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the demo said:\n%s", d.Output())
+			t.Logf("output of the demo:\n%s", d.Output())
 		}
 		if !d.Exited() {
 			d.Interrupt()
@@ -65,7 +65,7 @@ func Start(t testing.TB, args ...string) *Demo {
 	return d
 }
 
-// Output is all that it has printed.
+// Output returns what it has printed so far.
 func (d *Demo) Output() string { return d.output.String() }
 
 // Exited reports whether the process has ended.
@@ -162,8 +162,8 @@ func DataDir(t testing.TB) string {
 	return filepath.Join(dir, "data")
 }
 
-// Python is the environment for tasks: FLYTE_DEMO_PYTHON, else that of the end-to-end tests, else one that has nothing
-// but a name.
+// Python is the environment for tasks: FLYTE_DEMO_PYTHON, else that of the end-to-end tests, else an empty
+// one.
 func Python(t testing.TB) string {
 	t.Helper()
 	if dir := os.Getenv("FLYTE_DEMO_PYTHON"); dir != "" {

@@ -84,7 +84,7 @@ func randomToken() (string, error) {
 	return hex.EncodeToString(raw), nil
 }
 
-// writePrivate replaces a file atomically, and it is never readable by others.
+// writePrivate replaces a file atomically. It is never readable by others.
 func writePrivate(path string, content []byte) error {
 	temporary := path + ".new"
 	if err := os.WriteFile(temporary, content, 0o600); err != nil {

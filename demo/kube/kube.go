@@ -1,7 +1,8 @@
-// Package kube is the Kubernetes of the demo: a real API server on an embedded etcd, with the controllers that flyte-binary
-// relies on (garbage collection by owner references, namespace deletion, default service accounts). It runs as a
-// child of the demo process, from the same program file (package embedded), so that its crash affects nothing else.
-// Cluster is the parent's side: it creates the credentials, restarts the child when it dies, and has the connection.
+// Package kube is the Kubernetes of the demo: a real API server on an embedded etcd, with the controllers that
+// flyte-binary relies on (garbage collection by owner references, namespace deletion, default service accounts). It
+// runs as a child of the demo process, from the same program file (package embedded), so that its crash affects nothing
+// else. Cluster is the parent's side: it creates the credentials, restarts the child when it dies, and owns the
+// connection.
 package kube
 
 import (

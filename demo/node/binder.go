@@ -23,7 +23,7 @@ type binder struct {
 	mu      sync.Mutex
 	seq     uint64                            // GUARDED_BY(mu)
 	waiting map[types.UID]*candidate          // GUARDED_BY(mu)
-	queue   []*candidate                      // GUARDED_BY(mu): in order, may hold some that are gone
+	queue   []*candidate                      // GUARDED_BY(mu): in order; may contain removed ones
 	claims  map[types.UID]corev1.ResourceList // GUARDED_BY(mu): of pods that are bound or about to be
 	used    corev1.ResourceList               // GUARDED_BY(mu): sum of claims
 	ended   map[types.UID]struct{}            // GUARDED_BY(mu): released, although the API may not know yet
@@ -123,7 +123,7 @@ func (b *binder) take(uid types.UID, what corev1.ResourceList) {
 	}
 }
 
-// release gives back what a pod claimed. It is called when the processes of a pod have ended, and again when the pod is
+// release frees what a pod claimed. It is called when the processes of a pod have ended, and again when the pod is
 // gone from the API.
 func (b *binder) release(uid types.UID) {
 	b.mu.Lock()
@@ -145,7 +145,7 @@ func (b *binder) signal() {
 	}
 }
 
-// run binds until the node ends.
+// run binds pods until the node stops.
 func (b *binder) run() {
 	tick := b.n.cfg.Relief
 	if tick <= 0 {

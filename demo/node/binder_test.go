@@ -91,7 +91,7 @@ func TestAPodThatNeverFitsIsExplained(t *testing.T) {
 	}
 }
 
-// Parents that wait for their children hold their CPUs. Nested deeper than there are CPUs, they would wait for ever.
+// Parents that wait for their children hold their CPUs. Nested deeper than there are CPUs, they would wait forever.
 func TestIdlePodsDoNotBlockTheNodeForEver(t *testing.T) {
 	b := setup(t, func(c *nodeConfig) { c.CPUs, c.Relief = 1, 20*time.Millisecond })
 	dir := t.TempDir()

@@ -30,7 +30,7 @@ type Certificates struct {
 	servingCertificate, servingKey string
 }
 
-// How long certificates are good for, and how long before their end they are made anew.
+// How long certificates are valid, and how long before their expiry they are renewed.
 const (
 	certificateLife    = 365 * 24 * time.Hour
 	certificateRenewal = 30 * 24 * time.Hour

@@ -47,7 +47,7 @@ var shared = sync.OnceValues(startCluster)
 // binaries is where the API server is, seen from the folder in which the package's tests run.
 const binaries = "../../.bin"
 
-// supervise ends a server with the test process, however that one ends: its standard input closes then.
+// supervise kills a server when the test process ends in any way, which closes the standard input.
 const supervise = `"$@" </dev/null & child=$!; read -r _; kill -9 $child; rm -rf "$PWD"`
 
 // pipes are kept open for as long as the process lives.
@@ -166,7 +166,7 @@ func setup(t testing.TB, change ...func(*node.Config)) *bundle {
 	b.cfg.Name = strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
 	b.cfg.RestartBackoff = 10 * time.Millisecond
 	b.cfg.UnschedulableAfter = 0
-	b.cfg.CPUs = 8 // of any machine
+	b.cfg.CPUs = 8 // on any machine
 	b.cfg.Relief = 0
 	for _, f := range change {
 		f(&b.cfg)
@@ -209,10 +209,10 @@ func (b *bundle) stop(t testing.TB) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	require.NoError(t, b.node.Stop(ctx))
-	require.NoError(t, b.node.Stop(ctx), "stopping again is nothing")
+	require.NoError(t, b.node.Stop(ctx), "stopping again does nothing")
 }
 
-// crash ends the node as a kill does: processes stay.
+// crash ends the node as a kill does: processes keep running.
 func (b *bundle) crash(t testing.TB) {
 	t.Helper()
 	b.stopped = true
@@ -221,7 +221,7 @@ func (b *bundle) crash(t testing.TB) {
 	require.NoError(t, b.node.Detach(ctx))
 }
 
-// shell is a pod whose one container runs a script, in which $ means what it does in shells.
+// shell is a pod whose one container runs a script, in which $ has the meaning of the shell.
 func (b *bundle) shell(script string, change ...func(*corev1.Pod)) *corev1.Pod {
 	b.names++
 	pod := &corev1.Pod{
@@ -336,7 +336,7 @@ func condition(pod *corev1.Pod, kind corev1.PodConditionType) corev1.PodConditio
 	return corev1.PodCondition{}
 }
 
-// file is a file that a script writes, in a directory that the test owns.
+// content reads a file that a script wrote, in a directory that the test owns.
 func content(t testing.TB, path string) string {
 	t.Helper()
 	var text string
@@ -357,7 +357,7 @@ func alive(t testing.TB, pid string) bool {
 // counter counts writes of a node, and can cut it off from the API server.
 type counter struct {
 	down atomic.Bool  // every call fails
-	hits atomic.Int64 // calls that failed so
+	hits atomic.Int64 // calls that failed for that
 
 	mu   sync.Mutex
 	made map[string]int // GUARDED_BY(mu): by method and resource, of pods

@@ -208,7 +208,7 @@ func (w *worker) endOf(c *container, p *process.Process) (end corev1.ContainerSt
 	return end, false
 }
 
-// Limits of what a container may say at its end.
+// Limits of a container's termination message.
 const (
 	messageBytes  = 4096
 	fallbackBytes = 2048

@@ -12,7 +12,7 @@ import (
 )
 
 // environment adds the variables that a process of this machine requires to the container's own. It inherits nothing
-// else of this process's environment: a laptop's shell has many settings that would break tasks.
+// else from this process's environment: a laptop's shell has many settings that would break tasks.
 func (l *launch) environment(cfg Config, image string, place place) {
 	base := &podenv.Environment{}
 	proxied := false

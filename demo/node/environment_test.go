@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// objects makes a ConfigMap "settings" and a Secret "hidden".
+// objects creates a ConfigMap "settings" and a Secret "hidden".
 func (b *bundle) objects(t *testing.T) {
 	t.Helper()
 	_, err := b.client.CoreV1().ConfigMaps(b.namespace).Create(t.Context(), &corev1.ConfigMap{
@@ -129,8 +129,8 @@ func sources(root string) map[string]corev1.VolumeSource {
 	}
 }
 
-// Volumes are seen at their mount paths, which the script learns from a file so that nothing can be rewritten, and
-// nothing of them is left on the machine.
+// Volumes appear at their mount paths, which the script reads from a file so that nothing can be rewritten, and leave
+// nothing on the machine.
 func TestVolumesAtTheirPaths(t *testing.T) {
 	for name, portable := range map[string]bool{"by namespace": false, "by link": true} {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestVolumesAtTheirPaths(t *testing.T) {
 	}
 }
 
-// Two pods at a time have the same path with contents of their own.
+// Two pods at a time use the same path, each with its own contents.
 func TestVolumesDoNotMix(t *testing.T) {
 	for name, portable := range map[string]bool{"by namespace": false, "portable": true} {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestVolumesDoNotMix(t *testing.T) {
 	}
 }
 
-func TestAVolumeThatCannotBeShownIsExplained(t *testing.T) {
+func TestAVolumeThatCannotBeMountedIsExplained(t *testing.T) {
 	b := setup(t, func(c *nodeConfig) { c.PortableMounts = true })
 	taken := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(taken, "mine"), nil, 0o600))
@@ -200,7 +200,7 @@ func TestAVolumeThatCannotBeShownIsExplained(t *testing.T) {
 	require.Contains(t, terminated(claim).Message, "not supported by the local node")
 }
 
-// An init container hands files to the container over a volume, an executable among them.
+// An init container hands files to the container through a volume, an executable among them.
 func TestVolumesAreShared(t *testing.T) {
 	b := setup(t)
 	root := t.TempDir()

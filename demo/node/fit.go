@@ -27,7 +27,7 @@ func (r reasons) only(names ...corev1.ResourceName) bool {
 	return !slices.ContainsFunc(r.lacking, func(name corev1.ResourceName) bool { return !slices.Contains(names, name) })
 }
 
-// message uses the wording of the Kubernetes scheduler. It has no number that changes all the time.
+// message uses the wording of the Kubernetes scheduler. It has no number that keeps changing.
 func (r reasons) message() string {
 	var parts []string
 	if r.selector {

@@ -20,7 +20,7 @@ import (
 // messageFile is where a container may write why it ended, in the directory of its run.
 const messageFile = "message"
 
-// waitError says that a container cannot be started yet.
+// waitError means that a container cannot be started yet.
 type waitError struct {
 	reason string // of the waiting state
 	event  string
@@ -251,7 +251,7 @@ func (l *launch) scratch(m corev1.VolumeMount) bool {
 	return false
 }
 
-// subPath goes down into a volume, and never out of it.
+// subPath resolves a path inside a volume, and never leaves it.
 func (l *launch) subPath(source string, m corev1.VolumeMount) (string, error) {
 	sub := m.SubPath
 	if m.SubPathExpr != "" {

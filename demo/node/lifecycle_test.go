@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestAPodThatEndsWell(t *testing.T) {
+func TestAPodThatSucceeds(t *testing.T) {
 	b := setup(t)
 	pod := b.run(t, b.shell("sleep 0.3; echo hello"))
 	require.Equal(t, corev1.PodSucceeded, pod.Status.Phase)
@@ -147,7 +147,7 @@ func TestDeletionIsGracefulThenHard(t *testing.T) {
 		b.goneFromAPI(t, pod)
 		require.GreaterOrEqual(t, time.Since(start), time.Second)
 		require.False(t, alive(t, pid))
-		require.False(t, alive(t, child), "also what left the process group")
+		require.False(t, alive(t, child), "even a process that left the process group")
 	})
 	t.Run("hard, after the grace of the pod itself", func(t *testing.T) {
 		pod := b.create(t, b.shell(`trap "" TERM; echo $$ >`+dir+`/own; while :; do sleep 1; done`, func(p *corev1.Pod) {
@@ -228,7 +228,7 @@ func TestWritesOfAShortPod(t *testing.T) {
 }
 
 // The end of a pod is reported when the API server comes back, however long that takes.
-func TestTheEndIsNotLostWhileTheAPIIsAway(t *testing.T) {
+func TestTheEndIsNotLostWhileTheAPIIsDown(t *testing.T) {
 	b := setup(t)
 	dir := t.TempDir()
 	pod := b.running(t, b.create(t, b.shell("while [ ! -e "+dir+"/go ]; do sleep 0.01; done; exit 9")))

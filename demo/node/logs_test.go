@@ -64,7 +64,7 @@ func TestLogsOfManyContainersAndRuns(t *testing.T) {
 	require.Equal(t, "broken\n", b.logs(t, pod, &corev1.PodLogOptions{Container: "broken", Previous: true}))
 }
 
-func TestLogsThatCannotBe(t *testing.T) {
+func TestLogOfAContainerThatNeverStarted(t *testing.T) {
 	b := setup(t)
 	pod := b.run(t, b.shell("", func(p *corev1.Pod) { p.Spec.Containers[0].Command = []string{"no-such-command"} }))
 	_, err := b.client.CoreV1().Pods(b.namespace).GetLogs(pod.Name, &corev1.PodLogOptions{}).Stream(t.Context())

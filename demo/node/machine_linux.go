@@ -56,7 +56,7 @@ func cpuTimes() (idle, total uint64, ok bool) {
 		if i == 3 || i == 4 { // idle, and waiting for disks
 			idle += ticks
 		}
-		if i < 8 { // what follows is counted in the first two
+		if i < 8 { // the guest times that follow are part of the first two
 			total += ticks
 		}
 	}

@@ -73,7 +73,7 @@ func New(cfg Config, config *rest.Config, log zerolog.Logger, clk clock.Clock) (
 	}
 	config = rest.CopyConfig(config)
 	config.Wrap(apiretry.Watches(clk, log))
-	config.QPS = -1 // the node makes few calls for each pod, and the pods are what they are
+	config.QPS = -1 // no limit: the node makes few calls for each pod
 	config.ContentType, config.AcceptContentTypes = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf,application/json"
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -154,7 +154,7 @@ func (n *Node) Detach(ctx context.Context) error {
 	return n.finish(ctx)
 }
 
-// close lets no more workers start and returns the existing ones.
+// close prevents new workers and returns the existing ones.
 func (n *Node) close() []*worker {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -258,7 +258,7 @@ func memoryVolumes() string {
 	return memoryDir
 }
 
-// tombstone takes a deleted object out of what an informer says.
+// tombstone extracts a deleted object from an informer's notification.
 func tombstone(object any) (*corev1.Pod, bool) {
 	if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = unknown.Obj

@@ -44,7 +44,7 @@ func TestAContainerBetweenTwoDirectories(t *testing.T) {
 			b := setup(t, func(c *nodeConfig) { c.PortableMounts = portable })
 			root, results := t.TempDir(), t.TempDir()
 			var pods []*corev1.Pod
-			for _, me := range []string{"a", "b"} { // at a time, with the same paths
+			for _, me := range []string{"a", "b"} { // at the same time, with the same paths
 				pods = append(pods, b.create(t, b.rawPod(root, filepath.Join(results, me))))
 			}
 			for i, me := range []string{"a", "b"} {

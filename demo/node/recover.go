@@ -73,7 +73,7 @@ func (w *worker) attach(c *container, run int32) {
 	}
 }
 
-// presumeLost takes over the end that was reported, or reports that there is none to be known.
+// presumeLost adopts the end that was reported, or reports that the end is unknown.
 func (w *worker) presumeLost(c *container, status corev1.ContainerStatus) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

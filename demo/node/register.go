@@ -83,7 +83,7 @@ func (n *Node) status() corev1.NodeStatus {
 	}
 }
 
-// statusEvery is how many heartbeats go by for each report of the whole status.
+// statusEvery is the number of heartbeats for each report of the whole status.
 const statusEvery = 30
 
 // heartbeat renews the node's lease until the node ends.
@@ -120,7 +120,7 @@ func (n *Node) renew(ctx context.Context) error {
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: n.cfg.Name}, Spec: spec}
 	_, err = leases.Create(ctx, lease, metav1.CreateOptions{})
 	if apierrors.IsNotFound(err) {
-		// The API server makes the namespace by itself, though not at once.
+		// The API server creates the namespace by itself, but not at once.
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: corev1.NamespaceNodeLease}}
 		if _, err := n.client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
 			return err

@@ -45,7 +45,7 @@ func (w *worker) report(ctx context.Context) {
 	}
 }
 
-// settled waits for the delay or the end, and returns false when the node goes.
+// settled waits for the delay or the end, and returns false when the node stops.
 func (w *worker) settled(ctx context.Context) bool {
 	timer := w.n.clk.NewTimer(w.n.cfg.RunningDelay)
 	defer timer.Stop()

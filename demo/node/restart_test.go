@@ -63,7 +63,7 @@ func TestARestartLearnsOfWhatEndedMeanwhile(t *testing.T) {
 	require.Equal(t, int32(7), terminated(b.ended(t, pod)).ExitCode)
 }
 
-func TestARestartGoesOnWithTheNextContainer(t *testing.T) {
+func TestARestartContinuesWithTheNextContainer(t *testing.T) {
 	b := setup(t)
 	dir := t.TempDir()
 	pod := b.create(t, b.shell("echo main >>"+dir+"/out", func(p *corev1.Pod) {
@@ -78,7 +78,7 @@ func TestARestartGoesOnWithTheNextContainer(t *testing.T) {
 	require.Equal(t, "init\nmain", content(t, dir+"/out"))
 }
 
-// A process that was killed together with its supervisor has no end that anybody knows.
+// Nobody knows how a process ended that was killed together with its supervisor.
 func TestALostProcessIsNoFaultOfTheTask(t *testing.T) {
 	b := setup(t)
 	dir := t.TempDir()
@@ -114,11 +114,11 @@ func TestALostDataDirectory(t *testing.T) {
 	require.NoError(t, os.RemoveAll(other))
 	b.delete(t, pod, 0)
 	b.cfg.DataDir = old
-	b.start(t) // ends the process that nobody wants any more
+	b.start(t) // ends the orphaned process
 	b.orphansEnd(t)
 }
 
-// A pod that left the API while no node was there leaves no process behind.
+// A pod that was removed from the API while no node ran leaves no process behind.
 func TestARestartEndsOrphans(t *testing.T) {
 	b := setup(t)
 	dir := t.TempDir()

@@ -94,6 +94,7 @@ func (s *server) containerLogs(w http.ResponseWriter, r *http.Request) {
 	log := filepath.Join(p.Dir(), process.LogFile)
 	if err := podlog.Copy(r.Context(), w, log, options, p.Done(), s.n.clk, flush); err != nil && r.Context().Err() == nil {
 		s.n.log.Warn().Err(err).Str("pod", pod).Str("container", name).Msg("reading a log failed")
+		panic(http.ErrAbortHandler) // An orderly end would say that the log is complete.
 	}
 }
 

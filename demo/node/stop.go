@@ -21,7 +21,8 @@ type stopRequest struct {
 	deadline time.Time // when processes that are left are killed
 }
 
-// requestStop ends the pod's processes: asked at first, killed after the grace. A later request can only shorten it.
+// requestStop ends the pod's processes: asked to end first, killed after the grace. A later request can only shorten
+// it.
 func (w *worker) requestStop(reason stopReason, grace time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

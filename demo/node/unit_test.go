@@ -119,7 +119,7 @@ func TestCertificates(t *testing.T) {
 		return string(raw)
 	}
 	first := read()
-	require.Equal(t, first, read(), "good ones are kept")
+	require.Equal(t, first, read(), "valid ones are kept")
 	clk.Step(certificateLife - certificateRenewal + time.Hour)
 	second := read()
 	require.NotEqual(t, first, second, "old ones are renewed")

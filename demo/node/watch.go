@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// watch follows the pods of this node and those that wait for one. It returns when both are known in full.
+// watch follows the pods of this node and those that wait for one. It returns when both lists are complete.
 func (n *Node) watch(ctx context.Context) error {
 	mine := n.informer(fields.OneTermEqualSelector("spec.nodeName", n.cfg.Name))
 	waiting := n.informer(fields.AndSelectors(
@@ -37,7 +37,7 @@ func (n *Node) watch(ctx context.Context) error {
 		return errors.Join(errors.New("the pods of the node could not be listed"), ctx.Err())
 	}
 	n.clean()
-	// Only now is known what the node has room for.
+	// Only now is it known what the node has room for.
 	queued, err := waiting.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(object any) {
 			if pod, ok := object.(*corev1.Pod); ok {
@@ -85,7 +85,7 @@ func (n *Node) informer(selector fields.Selector) cache.SharedInformer {
 	source := cache.NewFilteredListWatchFromClient(n.client.CoreV1().RESTClient(), "pods", metav1.NamespaceAll,
 		func(o *metav1.ListOptions) { o.FieldSelector = selector.String() })
 	informer := cache.NewSharedInformer(source, &corev1.Pod{}, 0)
-	// Nobody reads who wrote which field, and it is half of each object. The informer has not started: no error.
+	// Nobody reads the managed fields, which are half of each object. The informer has not started: no error.
 	_ = informer.SetTransform(func(object any) (any, error) {
 		if pod, ok := object.(*corev1.Pod); ok {
 			pod.ManagedFields = nil
@@ -96,7 +96,7 @@ func (n *Node) informer(selector fields.Selector) cache.SharedInformer {
 }
 
 // clean removes the files of pods that are gone from the API, unless a process of theirs still runs: then the pod was
-// deleted while no node was there, and the process ends first.
+// deleted while no node ran, and the process ends first.
 func (n *Node) clean() {
 	entries, err := os.ReadDir(n.podsDir())
 	if err != nil {

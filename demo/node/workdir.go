@@ -61,7 +61,7 @@ func (n *Node) runWork(project, domain, run string) string {
 	return filepath.Join(n.cfg.DataDir, "work", segment(project), segment(domain), segment(run))
 }
 
-// RemoveRun removes the working directories of a run's pods, when nothing names files in them any more. The pods
+// RemoveRun removes the working directories of a run's pods, once nothing names files in them. The pods
 // themselves must be gone. Removing what is not there is no error.
 func (n *Node) RemoveRun(project, domain, run string) error {
 	if run == "" {
@@ -81,7 +81,7 @@ func (n *Node) RemoveRun(project, domain, run string) error {
 	return errors.Join(append(errs, os.RemoveAll(dir))...)
 }
 
-// removeTemporary removes the temporary directories of a pod that is of no run; nothing else would.
+// removeTemporary removes the temporary directories of a pod that belongs to no run; nothing else would.
 func (n *Node) removeTemporary(pod *corev1.Pod) error {
 	if pod.Labels[labelRun] != "" && pod.Labels[labelAction] != "" {
 		return nil
@@ -138,8 +138,8 @@ func indexOf(pod *corev1.Pod, c *corev1.Container) int {
 	return -1
 }
 
-// workDir is the directory in which the process starts: a fresh one of its own, or one of the pod's volumes. Directories
-// that an image would have are no such place on this machine.
+// workDir is the directory in which the process starts: a fresh one of its own, or one of the pod's volumes.
+// Directories of the image do not exist on this machine.
 func (l *launch) workDir(place place) (string, error) {
 	wanted := l.c.WorkingDir
 	if wanted == "" {

@@ -103,7 +103,7 @@ func (w *worker) letGo() {
 	}
 }
 
-// run is the whole life.
+// run runs the whole life cycle.
 func (w *worker) run() {
 	ctx := w.n.ctx
 	if terminal(w.pod()) {
@@ -121,7 +121,7 @@ func (w *worker) run() {
 		reports.Wait()
 	}
 	if ctx.Err() != nil {
-		return // the processes go on, and so does what they use
+		return // the processes keep running, and keep what they use
 	}
 	if err := w.n.volumes.Remove(w.pod()); err != nil {
 		w.log.Warn().Err(err).Msg("cannot remove volumes in memory")

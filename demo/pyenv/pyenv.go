@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Requirement is what a new environment gets: the release that the tests of this version ran against.
+// Requirement is what a new environment contains: the release that the tests of this version ran against.
 const Requirement = "flyte==2.12.1"
 
 // Check returns an error if tasks cannot run in the environment.

@@ -12,7 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// Terminal prints lines. Components that start at the same time may use it at the same time.
+// Terminal prints lines. It is safe for concurrent use.
 type Terminal struct {
 	out   io.Writer
 	clock clock.Clock

@@ -1,4 +1,4 @@
-"""A module that imports where it is launched and not where it runs."""
+"""A module whose import works where it is launched but not where it runs."""
 
 import os
 

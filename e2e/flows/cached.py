@@ -53,7 +53,7 @@ async def call_stamp(x: str) -> str:
 
 @env.task
 async def call_shapes(x: int) -> str:
-    # Another order than that of the caller's.
+    # A different order from the caller's.
     return await shapes(point=Point(x), table={"b": 2.0, "a": 1.0}, anything={"k": 2, "a": [1, {"z": 1, "y": 2}]})
 
 

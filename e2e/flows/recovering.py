@@ -43,7 +43,7 @@ async def look(folder: str, n: int) -> int:
 @flyte.trace
 async def stumbles(folder: str) -> int:
     note(folder, "stumbles")
-    raise ValueError("it may go better next time")
+    raise ValueError("it may succeed next time")
 
 
 @flyte.trace

@@ -46,7 +46,7 @@ async def sees_each_timeout() -> list[str]:
 
 @sleeping.task
 async def nap(duration: timedelta) -> None:
-    raise AssertionError("the engine sleeps, nobody calls this")
+    raise AssertionError("the runs service sleeps; nothing calls this")
 
 
 @parents.task

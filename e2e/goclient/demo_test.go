@@ -68,7 +68,7 @@ func startDemo(t *testing.T) string {
 			}
 		case <-time.After(time.Minute):
 			_ = cmd.Process.Kill()
-			t.Error("the demo does not end")
+			t.Error("the demo did not stop")
 		}
 	})
 	select {
@@ -78,7 +78,7 @@ func startDemo(t *testing.T) string {
 		ended <- err
 		require.NoError(t, err, "the demo ended")
 	case <-ctx.Done():
-		require.Fail(t, "the demo is not ready")
+		require.Fail(t, "the demo did not become ready")
 	}
 	return ""
 }

@@ -84,7 +84,7 @@ func failures(ctx context.Context, t *testing.T, client runService) {
 	require.Equal(t, uint32(connect.CodeInvalidArgument), client.code(err), err)
 }
 
-// create makes a run of a shell script.
+// create creates a run of a shell script.
 func create(ctx context.Context, t *testing.T, client runService, script string) *common.RunIdentifier {
 	t.Helper()
 	name := "g" + strings.ToLower(rand.Text())[:15]
@@ -110,12 +110,12 @@ func create(ctx context.Context, t *testing.T, client runService, script string)
 	id := created.GetRun().GetAction().GetId().GetRun()
 	require.Equal(t, name, id.GetName())
 	again, err := client.CreateRun(ctx, request)
-	require.NoError(t, err, "the same again is the same run")
+	require.NoError(t, err, "the same request is the same run")
 	require.Equal(t, name, again.GetRun().GetAction().GetId().GetRun().GetName())
 	return id
 }
 
-// watch follows the run until a phase is what is wanted, and returns all phases seen.
+// watch follows the run until it has a wanted phase, and returns all phases seen.
 func watch(
 	ctx context.Context, t *testing.T, client runService, id *common.RunIdentifier, wanted func(common.ActionPhase) bool,
 ) []common.ActionPhase {

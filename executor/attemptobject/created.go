@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// created remembers the objects of live attempts that this process created or saw, so that a cache that lags behind is
-// not mistaken for an object that is gone.
+// created remembers the objects of live attempts that this process created or saw, so that a stale cache is
+// not mistaken for a deleted object.
 type created struct {
 	mu      sync.Mutex
 	objects map[types.NamespacedName]birth // GUARDED_BY(mu): until Remove

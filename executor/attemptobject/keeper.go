@@ -19,11 +19,11 @@ import (
 const (
 	// cacheLag is how long a cache may take to show an object that was just created.
 	cacheLag = 2 * time.Second
-	// namePause is the pause between two looks at an object that occupies the attempt's name.
+	// namePause is the pause between two checks of an object that occupies the attempt's name.
 	namePause = 500 * time.Millisecond
 )
 
-// Kind says how objects of one type serve as the main objects of attempts.
+// Kind defines how objects of one type serve as the main objects of attempts.
 type Kind[T client.Object] struct {
 	// Name is for messages, such as pod.
 	Name string
@@ -80,7 +80,7 @@ func (k *Keeper[T]) Advance(ctx context.Context, attempt *plugin.Attempt) (plugi
 	return k.create(ctx, attempt)
 }
 
-// missing decides about an object that existed and is not in the cache, which may lag behind.
+// missing decides about an object that existed and is not in the cache, which may be stale.
 func (k *Keeper[T]) missing(ctx context.Context, attempt *plugin.Attempt) (plugin.State, error) {
 	key := k.Key(attempt)
 	object := k.kind.Blank()
@@ -131,8 +131,8 @@ func (k *Keeper[T]) adopt(ctx context.Context, attempt *plugin.Attempt) (plugin.
 	return k.judge(ctx, attempt, object)
 }
 
-// judge returns the state of the attempt if the object with its name is its own. One of a deleted TaskAction of the same
-// name is deleted; one of anybody else is waited for.
+// judge returns the state of the attempt if the object with its name is its own. An object of a deleted TaskAction of
+// the same name is deleted; anybody else's is waited for.
 func (k *Keeper[T]) judge(ctx context.Context, attempt *plugin.Attempt, object T) (plugin.State, error) {
 	if owns(attempt, object) {
 		k.created.see(k.Key(attempt), attempt.Task.UID, object.GetUID())
@@ -199,7 +199,7 @@ func (k *Keeper[T]) Key(attempt *plugin.Attempt) types.NamespacedName {
 	return types.NamespacedName{Namespace: attempt.Task.Namespace, Name: k.kind.ObjectName(attempt)}
 }
 
-// Find returns the attempt's own object from the cache; false when it is not there.
+// Find returns the attempt's own object from the cache; false if there is none.
 func (k *Keeper[T]) Find(ctx context.Context, attempt *plugin.Attempt) (T, bool, error) {
 	key := k.Key(attempt)
 	object := k.kind.Blank()

@@ -12,7 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 )
 
-// The pause before the next try when the namespace's quota is used up. It doubles with each try.
+// The pause before the next try when the namespace's quota is exhausted. It doubles each time.
 const (
 	quotaPause    = time.Second
 	maxQuotaPause = 30 * time.Second

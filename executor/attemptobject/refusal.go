@@ -24,7 +24,7 @@ func refusal(err error) *failure.Failure {
 	return nil
 }
 
-// isQuota says that a namespace's quota is used up: the object has to wait for others to end.
+// isQuota reports whether a namespace's quota is used up: the object has to wait for others to end.
 func isQuota(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
 }

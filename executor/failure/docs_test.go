@@ -10,7 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/failure"
 )
 
-// TestTableIsInTheDocs holds docs/failures.md to the truth.
+// TestTableIsInTheDocs checks that docs/failures.md has every row.
 func TestTableIsInTheDocs(t *testing.T) {
 	page, err := os.ReadFile("../../docs/failures.md")
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 // maxMessage is how many bytes of an error's text are kept. The SDK shows messages whole, and the log has the rest.
 const maxMessage = 16 << 10
 
-// Failure is why one attempt was lost. It is an error, so that code which builds or reads the objects of an attempt has
+// Failure is why one attempt was lost. It is an error, so that code that builds or reads the objects of an attempt has
 // one way to report both: a *Failure in an error's chain means that the attempt is lost; any other error says nothing
 // about the attempt, and the operation is retried.
 //
@@ -19,7 +19,7 @@ const maxMessage = 16 << 10
 type Failure struct {
 	Reason Reason
 	Class  Class
-	// Recoverable says that another attempt may succeed.
+	// Recoverable means that another attempt may succeed.
 	Recoverable bool
 	// Code is what clients match on: the reason, or the code that the task itself reported.
 	Code string
@@ -82,7 +82,7 @@ func Of(err error) *Failure {
 // Error implements error.
 func (f *Failure) Error() string { return f.Code + ": " + f.Message }
 
-// TimedOut says that the attempt exceeded one of its time limits.
+// TimedOut reports whether the attempt exceeded one of its time limits.
 func (f *Failure) TimedOut() bool {
 	return f.Reason == RuntimeExceeded || f.Reason == DeadlineExceeded || f.Reason == QueuedTooLong
 }
@@ -94,7 +94,7 @@ func (f *Failure) With(detail string) *Failure {
 	return &result
 }
 
-// GivenUp returns the final failure of an action whose budget for failures of the system is used up after this many.
+// GivenUp returns the final failure of an action whose budget for system failures is exhausted after this many.
 func (f *Failure) GivenUp(failures int32) *Failure {
 	result := *f
 	result.Recoverable = false
@@ -103,7 +103,7 @@ func (f *Failure) GivenUp(failures int32) *Failure {
 	return &result
 }
 
-// IsUsers says whether the attempt consumes one of the task's own retries.
+// IsUsers reports whether the attempt consumes one of the task's own retries.
 func (f *Failure) IsUsers() bool { return f.Class == User }
 
 // Proto returns the failure as clients receive it.

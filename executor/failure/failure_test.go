@@ -12,7 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-func TestWhoeverTheTaskBlamesItIsTheTaskThatFailed(t *testing.T) {
+func TestReportedErrorsAreUserFailuresWhateverTheirOrigin(t *testing.T) {
 	for _, origin := range []core.ExecutionError_ErrorKind{core.ExecutionError_USER, core.ExecutionError_SYSTEM} {
 		got := failure.FromTask(&core.ContainerError{Code: "E", Message: "no network", Kind: core.ContainerError_RECOVERABLE, Origin: origin})
 		require.Equal(t, failure.TaskFailed, got.Reason)
@@ -23,7 +23,7 @@ func TestWhoeverTheTaskBlamesItIsTheTaskThatFailed(t *testing.T) {
 	}
 }
 
-func TestLimitsAreNamedInTheirOwnWords(t *testing.T) {
+func TestTimeLimitsHaveTheirOwnMessages(t *testing.T) {
 	for _, reason := range []failure.Reason{failure.RuntimeExceeded, failure.DeadlineExceeded, failure.QueuedTooLong} {
 		got := failure.OverTime(reason, "a limit of 1m")
 		require.True(t, got.TimedOut())
@@ -49,7 +49,7 @@ func TestCodesThatTheSDKKnows(t *testing.T) {
 	require.Equal(t, "Interrupted", string(failure.Terminated))
 }
 
-func TestRecoverabilityIsTheTasksWord(t *testing.T) {
+func TestTheTaskDecidesRecoverability(t *testing.T) {
 	final := failure.FromTask(&core.ContainerError{Code: "E", Kind: core.ContainerError_NON_RECOVERABLE})
 	require.False(t, final.Recoverable)
 	require.Equal(t, core.ContainerError_NON_RECOVERABLE, final.Proto().GetRecoverability())

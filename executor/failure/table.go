@@ -3,8 +3,8 @@
 // Kubernetes types: executor/podstatus diagnoses pods, executor/attemptobject refused creations.
 package failure
 
-// Class says who is responsible for a lost attempt. Only the class User consumes the retries of the task. A quota that is
-// used up is no class: it loses no attempt, the plugin waits and retries.
+// Class says who is responsible for a lost attempt. Only the class User consumes the retries of the task. An exhausted
+// quota is not a class: no attempt is lost, the plugin waits and retries.
 type Class uint8
 
 // The classes.
@@ -70,7 +70,7 @@ const (
 // Row describes a reason.
 type Row struct {
 	Class Class
-	// Recoverable says that another attempt may succeed.
+	// Recoverable means that another attempt may succeed.
 	Recoverable bool
 	// Words explain the reason to the owner of the task. Details follow them.
 	Words string

@@ -1,4 +1,4 @@
-// Package logs reads the logs of containers where they are: it follows those of running pods for PodLogService, and
-// keeps those of ended ones in the object store. It stands next to the cluster, below the executor's service; who may
-// read, and which log belongs to which attempt, is known elsewhere.
+// Package logs reads the logs of containers from the cluster: it follows those of running pods for PodLogService, and
+// copies those of ended ones to the object store. It is below the executor's service; who may read, and which log
+// belongs to which attempt, is decided elsewhere.
 package logs

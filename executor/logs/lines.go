@@ -12,7 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/logs/dataplane"
 )
 
-// maxLine is where a line without end is cut, in bytes.
+// maxLine is where an overlong line is cut, in bytes.
 const maxLine = 256 << 10
 
 // read sends every line of a log until its end; the channel is closed then.
@@ -38,7 +38,7 @@ func read(log io.Reader, lines chan<- *dataplane.LogLine, done <-chan struct{}) 
 	}
 }
 
-// parse divides a line into its time and its text. What is cut off from a long line has no time.
+// parse splits a line into its time and its text. The cut-off rest of a long line has no time.
 func parse(text string) *dataplane.LogLine {
 	line := &dataplane.LogLine{Originator: dataplane.LogLineOriginator_USER}
 	stamp, rest, found := strings.Cut(text, " ")

@@ -13,7 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/failpoint"
 )
 
-// Store is where logs are kept. Ending the context before Close gives an object up.
+// Store is where logs are kept. Ending the context before Close discards the object.
 type Store interface {
 	NewWriter(ctx context.Context, uri string) (io.WriteCloser, error)
 }
@@ -26,13 +26,13 @@ type Sealer struct {
 	store  Store
 }
 
-// NewSealer makes a sealer.
+// NewSealer returns a sealer.
 func NewSealer(config Config, pods corev1client.PodsGetter, store Store) *Sealer {
 	return &Sealer{config: config, pods: pods, store: store}
 }
 
-// Seal keeps the log of a container as an object. It is no error when the pod is gone. A log that is followed is kept as
-// far as it came, whatever ends it.
+// Seal keeps the log of a container as an object. A missing pod is not an error. A followed log is kept as far as it
+// was read, whatever ends it.
 func (s *Sealer) Seal(ctx context.Context, log plugin.Log, uri string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.config.SealTimeout)
 	defer cancel()
@@ -54,7 +54,7 @@ func (s *Sealer) Seal(ctx context.Context, log plugin.Log, uri string) error {
 	}
 	if _, err := io.Copy(object, stream); err != nil && (!log.Follow || ctx.Err() != nil) {
 		abandon()
-		_ = object.Close() // It reports that it was given up.
+		_ = object.Close() // It reports that it was discarded.
 		return fmt.Errorf("keep log of %s/%s: %w", log.Pod, log.Container, err)
 	}
 	if err := object.Close(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,10 +23,14 @@ import (
 )
 
 const (
-	// batchLines is how many lines one message carries at most. Fewer are sent as soon as no more are there.
+	// batchLines is the most lines in one message. Fewer are sent as soon as no more are available.
 	batchLines = 200
 	// startPause is how often a follower looks whether the container has started.
 	startPause = 500 * time.Millisecond
+	// statusLag is how long the status of a container may take to show that it ended, after its log did.
+	statusLag = 2 * time.Second
+	// statusPause is the pause between two looks at that status.
+	statusPause = 100 * time.Millisecond
 )
 
 // Service serves PodLogService.
@@ -37,7 +42,7 @@ type Service struct {
 
 var _ enginev1connect.PodLogServiceHandler = (*Service)(nil)
 
-// NewService makes the service.
+// NewService returns the service.
 func NewService(config Config, pods corev1client.PodsGetter, clk clock.Clock) *Service {
 	return &Service{config: config, pods: pods, clock: clk}
 }
@@ -60,7 +65,41 @@ func (s *Service) TailContainer(
 		return err
 	}
 	defer log.Close()
-	return s.copy(ctx, log, out)
+	if err := s.copy(ctx, log, out); err != nil || !request.GetFollow() {
+		return err
+	}
+	return s.ended(ctx, request)
+}
+
+// ended returns an error if the container still runs: then its log broke off. A kubelet or an API server that restarts
+// ends the stream without an error.
+func (s *Service) ended(ctx context.Context, request *enginev1.TailContainerRequest) error {
+	for deadline := s.clock.Now().Add(statusLag); ; {
+		pod, err := s.pods.Pods(request.GetNamespace()).Get(ctx, request.GetPod(), metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err != nil:
+			return rpc.Unavailable(err, "read pod %s", request.GetPod())
+		case !runs(pod, request.GetContainer()):
+			return nil
+		case s.clock.Now().After(deadline):
+			return rpc.Unavailable(nil, "the log of pod %s broke off while its container runs", request.GetPod())
+		}
+		if err := clock.Sleep(ctx, s.clock, statusPause); err != nil {
+			return err
+		}
+	}
+}
+
+// runs reports whether a container of the pod runs, according to the pod's status.
+func runs(pod *corev1.Pod, container string) bool {
+	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if status.Name == container {
+			return status.State.Running != nil
+		}
+	}
+	return false
 }
 
 // open opens the log, which waits for the start of the container when it is to be followed. A container that has not

@@ -19,7 +19,7 @@ type Attempt struct {
 	Dir string
 	// PreviousDir is the directory of the previous attempt; empty for the first.
 	PreviousDir string
-	// SystemFailures is how many attempts of the action were lost by no fault of the task.
+	// SystemFailures is how many attempts of the action were lost through no fault of the task.
 	SystemFailures int32
 	// Known is the uid of the attempt's main object, if it is known to have existed. Such an object is never created
 	// again: if it is gone, the attempt is lost.

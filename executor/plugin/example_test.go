@@ -71,7 +71,7 @@ func (s statements) Remove(_ context.Context, attempt *plugin.Attempt) error {
 	return nil
 }
 
-// pollPause is the pause between two questions to the service.
+// pollPause is the pause between two polls of the service.
 const pollPause = time.Second
 
 // A plugin needs three methods. A Definition makes it available to the executor, and routes select it.

@@ -6,7 +6,7 @@ package plugin
 
 import "context"
 
-// Plugin runs attempts. All methods return quickly, are safe for concurrent use, and may be called at any time, also by
+// Plugin runs attempts. All methods return quickly, are safe for concurrent use, and may be called at any time, even by
 // another process that has never seen the attempt.
 type Plugin interface {
 	// Name identifies the plugin in configuration, tasks and logs.
@@ -14,7 +14,7 @@ type Plugin interface {
 	// Advance creates the attempt if it never existed, and returns its state. An error means that the state is unknown
 	// now: the call is retried with backoff and consumes no attempt. A lost attempt is a State with a Failure, no error.
 	Advance(ctx context.Context, attempt *Attempt) (State, error)
-	// Remove deletes what the attempt created, whether it is running (an abort) or has ended. Nothing to delete is no
-	// error.
+	// Remove deletes what the attempt created, whether it is running (an abort) or has ended. Having nothing to
+	// delete is not an error.
 	Remove(ctx context.Context, attempt *Attempt) error
 }

@@ -29,8 +29,7 @@ type Registry struct {
 	routes  Routes
 }
 
-// NewRegistry returns a registry of the plugins. It refuses two plugins of one name and routes to plugins that are not
-// there.
+// NewRegistry returns a registry of the plugins. It refuses duplicate names and routes to unknown plugins.
 func NewRegistry(routes Routes, plugins ...Plugin) (*Registry, error) {
 	r := &Registry{plugins: plugins, byName: map[string]Plugin{}, routes: routes}
 	for _, one := range plugins {
@@ -50,8 +49,8 @@ func NewRegistry(routes Routes, plugins ...Plugin) (*Registry, error) {
 	return r, nil
 }
 
-// For returns the plugin of an attempt: the one that its task names, else that of its task type, else the default. A task
-// that names a plugin which is not enabled gets one that fails every attempt and says so.
+// For returns the plugin of an attempt: the one that its task names, else that of its task type, else the default. A
+// task that names a plugin that is not enabled gets one that fails every attempt and says so.
 func (r *Registry) For(attempt *Attempt) Plugin {
 	if name := attempt.Template.GetConfig()[ConfigKey]; name != "" {
 		if named := r.byName[name]; named != nil {

@@ -17,7 +17,7 @@ type State struct {
 	Phase common.ActionPhase
 	// Failure is why the phase is FAILED.
 	Failure *failure.Failure
-	// Settled says that Failure is final: an error document in the attempt's directory is not from the process that
+	// Settled means that Failure is final: an error document in the attempt's directory is not from the process that
 	// ended.
 	Settled bool
 	// Message says in one line what the attempt waits for; may be empty.
@@ -34,7 +34,7 @@ type State struct {
 	LogContext *core.LogContext
 	// LogLinks are links to logs elsewhere.
 	LogLinks []*core.TaskLog
-	// Stopping says that something stops the attempt, such as the deletion of its pod: its logs can be read only a
+	// Stopping means that something stops the attempt, such as the deletion of its pod: its logs can be read only a
 	// little longer.
 	Stopping bool
 	// Recheck asks for another call after this time even if nothing changes; 0 asks for none.

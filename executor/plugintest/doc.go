@@ -1,3 +1,3 @@
-// Package plugintest has what tests of plugins share: attempts, task templates, an object store and PodTemplates in memory.
-// Only tests import it.
+// Package plugintest has fakes for tests of plugins: attempts, task templates, an object store and PodTemplates in
+// memory. Only tests import it.
 package plugintest

@@ -39,12 +39,12 @@ func TestDefaultsOfTheRun(t *testing.T) {
 		requests, limits amounts
 	}{
 		{
-			name: "a task that says nothing", template: plugintest.ContainerTask(),
+			name: "a task without resources", template: plugintest.ContainerTask(),
 			requests: amounts{"cpu": "500m", "memory": "1Gi", "ephemeral-storage": "5Gi", "nvidia.com/gpu": "0"},
 			limits:   amounts{"cpu": "500m", "memory": "1Gi", "ephemeral-storage": "5Gi", "nvidia.com/gpu": "0"},
 		},
 		{
-			name: "a limit is a word too", template: asking(nil, wish{core.Resources_CPU: "100m"}),
+			name: "a limit replaces the default", template: asking(nil, wish{core.Resources_CPU: "100m"}),
 			requests: amounts{"cpu": "100m", "memory": "1Gi", "ephemeral-storage": "5Gi", "nvidia.com/gpu": "0"},
 			limits:   amounts{"cpu": "100m", "memory": "1Gi", "ephemeral-storage": "5Gi", "nvidia.com/gpu": "0"},
 		},
@@ -95,7 +95,7 @@ func TestBounds(t *testing.T) {
 		{"another container", helper("9Gi"), map[string]string{"memory": "8Gi"}, `container "helper"`},
 		{"another container within", helper("8Gi"), map[string]string{"memory": "8Gi"}, ""},
 		{"shared memory", shared, map[string]string{"memory": "8Gi"}, "9Gi shared memory"},
-		{"a bound that is none", plugintest.ContainerTask(), map[string]string{"memory": "lots"}, "lots"},
+		{"an invalid bound", plugintest.ContainerTask(), map[string]string{"memory": "lots"}, "lots"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := newBench(t, func(c *podspec.Config) { c.MaxCPU = "4" })
@@ -113,7 +113,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-func TestTheTemplatesOwnSidecarsKnowNoBounds(t *testing.T) {
+func TestSidecarsOfATemplateHaveNoBounds(t *testing.T) {
 	b := newBench(t)
 	b.template(t, "ns", "base", "template.yaml")
 	b.build(t, plugintest.AttemptOf(based("base"), func(s *v1.TaskActionSpec) {
@@ -209,5 +209,5 @@ func TestTheLastAttemptsRunOnSteadyNodes(t *testing.T) {
 	require.True(t, spot(0, 2))
 	require.True(t, spot(1, 2))
 	require.False(t, spot(2, 2))
-	require.True(t, spot(9, 0), "without a limit they stay")
+	require.True(t, spot(9, 0), "without a limit they stay on preemptible nodes")
 }

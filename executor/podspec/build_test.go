@@ -202,7 +202,7 @@ func TestProcessesGetTimeToStop(t *testing.T) {
 	require.EqualValues(t, 5, *newBench(t, patient).build(t, plugintest.AttemptOf(theirs)).Spec.TerminationGracePeriodSeconds)
 }
 
-func TestWrongTasksAreRefusedWithWords(t *testing.T) {
+func TestInvalidTasksAreRefusedWithAnExplanation(t *testing.T) {
 	secretWith := func(s *core.Secret) *core.TaskTemplate {
 		template := plugintest.ContainerTask()
 		template.SecurityContext = &core.SecurityContext{Secrets: []*core.Secret{s}}
@@ -218,7 +218,7 @@ func TestWrongTasksAreRefusedWithWords(t *testing.T) {
 		reason   failure.Reason
 		words    string
 	}{
-		{"pod template that is not there", named, failure.BadTaskSpecification, `no pod template "gpu-template" in the namespaces ns and flyte`},
+		{"missing pod template", named, failure.BadTaskSpecification, `no pod template "gpu-template" in the namespaces ns and flyte`},
 		{"no target", &core.TaskTemplate{Type: "sql"}, failure.BadTaskSpecification, "requires a container or a pod"},
 		{"no image", plugintest.ContainerTask(func(c *core.Container) { c.Image = " " }), failure.BadTaskSpecification, "no image"},
 		{"misspelt", podTask(t, map[string]any{"containers": []any{map[string]any{"name": "main", "imagee": "x"}}}), failure.BadTaskSpecification, "imagee"},
@@ -343,5 +343,5 @@ func TestRolesOfAnAttempt(t *testing.T) {
 	require.Equal(t, head.Spec.Containers[0].Env, worker.Spec.Containers[0].Env)
 	require.True(t, slices.ContainsFunc(head.Spec.Containers[0].Env, func(v corev1.EnvVar) bool { return v.Name == "TOKEN" && v.ValueFrom != nil }))
 	require.Equal(t, "tasks", worker.Spec.ServiceAccountName)
-	require.Equal(t, "image", whole.GetContainer().GetImage(), "the task stays as it is")
+	require.Equal(t, "image", whole.GetContainer().GetImage(), "the task is unchanged")
 }

@@ -134,7 +134,7 @@ func DefaultConfig() Config {
 }
 
 // StopOptions returns how to delete a pod whose process may still run. The grace of a pod with a sidecar that uploads
-// outputs is as long as an upload may take, so it is deleted with that of any other pod: its outputs are not wanted.
+// outputs is as long as an upload may take, so it is deleted with that of any other pod: its outputs are discarded.
 func (c Config) StopOptions(uploads bool) []client.DeleteOption {
 	if !uploads {
 		return nil

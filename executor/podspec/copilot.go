@@ -43,14 +43,14 @@ func dataConfig(template *core.TaskTemplate) *core.DataLoadingConfig {
 	return config
 }
 
-// downloads says whether there are inputs to bring.
+// downloads reports whether there are inputs to download.
 func downloads(template *core.TaskTemplate) bool {
 	config := dataConfig(template)
 	return config != nil && config.GetIoStrategy().GetDownloadMode() != core.IOStrategy_DO_NOT_DOWNLOAD &&
 		len(template.GetInterface().GetInputs().GetVariables()) > 0
 }
 
-// Uploads says whether a sidecar uploads the outputs of the task after its container has ended.
+// Uploads reports whether a sidecar uploads the outputs of the task after its container has ended.
 func Uploads(template *core.TaskTemplate) bool {
 	config := dataConfig(template)
 	return config != nil && config.GetIoStrategy().GetUploadMode() != core.IOStrategy_DO_NOT_UPLOAD &&
@@ -130,7 +130,7 @@ func verbatim(texts []string) []string {
 	return result
 }
 
-// directories returns those of inputs and outputs in the container.
+// directories returns the directories of inputs and outputs in the container.
 func directories(config *core.DataLoadingConfig) (inputs, outputs string, err error) {
 	inputs, outputs = defaultInputsDir, defaultOutputsDir
 	if dir := config.GetInputPath(); dir != "" {
@@ -217,11 +217,11 @@ func (b *Builder) helper(name string, primary *corev1.Container) corev1.Containe
 
 // storage encodes the object store for the co-pilot's arguments. It contains no secrets.
 func (b *Builder) storage() string {
-	encoded, _ := json.Marshal(b.config.Copilot.Storage) // strings and booleans always can be
+	encoded, _ := json.Marshal(b.config.Copilot.Storage) // strings and booleans can always be encoded
 	return string(encoded)
 }
 
-// IsCopilot says whether a container is one of the co-pilot's.
+// IsCopilot reports whether a container is one of the co-pilot's.
 func IsCopilot(container string) bool {
 	return container == downloaderName || container == UploaderName
 }

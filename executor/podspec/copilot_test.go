@@ -85,7 +85,7 @@ func TestRawContainerGetsACopilot(t *testing.T) {
 	for _, helper := range helpers {
 		require.Equal(t, "flyte-binary:v1", helper.Image)
 		require.Equal(t, []string{"flyte-binary"}, helper.Command)
-		require.Equal(t, []corev1.EnvVar{{Name: "FROM_INSTALLATION", Value: "yes"}}, helper.Env, "nothing of the task")
+		require.Equal(t, []corev1.EnvVar{{Name: "FROM_INSTALLATION", Value: "yes"}}, helper.Env, "none of the task's")
 		require.Equal(t, "object-store", helper.EnvFrom[0].SecretRef.Name)
 		require.Equal(t, "/base/p/d/r1/a0/1", flag(t, &helper, "attempt"))
 		var storage map[string]any
@@ -109,11 +109,11 @@ func TestRawContainerGetsACopilot(t *testing.T) {
 		mounts[mount.Name] = mount.MountPath
 	}
 	require.Equal(t, map[string]string{"flyte-inputs": "/var/inputs", "flyte-outputs": "/var/outputs"}, mounts)
-	require.EqualValues(t, 3660, *made.Spec.TerminationGracePeriodSeconds, "an upload may take its time")
+	require.EqualValues(t, 3660, *made.Spec.TerminationGracePeriodSeconds, "an upload may take long")
 	require.Equal(t, made.Spec, newBench(t, withCopilot).build(t, plugintest.AttemptOf(rawTask())).Spec, "the same attempt has the same pod")
 }
 
-func TestCopilotCarriesOnlyWhatThereIs(t *testing.T) {
+func TestCopilotRunsOnlyTheRequiredHalves(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*core.TaskTemplate)
 		want   []string
@@ -189,7 +189,7 @@ func TestPodOfTheTaskMayBeRawToo(t *testing.T) {
 	made := newBench(t, withCopilot).build(t, plugintest.AttemptOf(template))
 	require.Len(t, made.Spec.InitContainers, 2)
 	require.Len(t, named(made.Spec.Containers, "own").VolumeMounts, 2)
-	require.EqualValues(t, 1000, *made.Spec.InitContainers[0].SecurityContext.RunAsUser, "files are to be readable on both sides")
+	require.EqualValues(t, 1000, *made.Spec.InitContainers[0].SecurityContext.RunAsUser, "both sides must be able to read the files")
 }
 
 func TestDirectoryAsObjectStoreIsMountedForTheCopilotToo(t *testing.T) {

@@ -35,7 +35,7 @@ func newBench(t *testing.T, change ...func(*podspec.Config)) *bench {
 	return b
 }
 
-// build is the template that the builder makes of an attempt.
+// build returns the template that the builder builds for an attempt.
 func (b *bench) build(t *testing.T, attempt *plugin.Attempt) *corev1.PodTemplateSpec {
 	t.Helper()
 	template, err := b.builder.Build(t.Context(), attempt)

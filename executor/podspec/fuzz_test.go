@@ -13,8 +13,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-// FuzzTemplate feeds task templates as clients could send them, well encoded or not: each gives a pod that is labelled as
-// the action's, or a failure with words. Nothing panics.
+// FuzzTemplate feeds task templates as clients could send them, well encoded or not: each yields a pod with the
+// labels of the action, or a failure with a message. Nothing panics.
 func FuzzTemplate(f *testing.F) {
 	seed := func(template *core.TaskTemplate) {
 		body, err := proto.Marshal(template)
@@ -41,7 +41,7 @@ func FuzzTemplate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		template := &core.TaskTemplate{}
 		if proto.Unmarshal(body, template) != nil {
-			return // refused where it came in
+			return // refused by the API
 		}
 		b := newBench(t)
 		attempt := plugintest.AttemptOf(template)
@@ -55,6 +55,6 @@ func FuzzTemplate(f *testing.F) {
 		require.Empty(t, made.Namespace)
 		require.Empty(t, made.OwnerReferences)
 		require.Equal(t, v1.ManagedValue, made.Labels[v1.LabelManaged])
-		require.Equal(t, "r1", made.Labels[v1.LabelRun], "no task may pass for another run's")
+		require.Equal(t, "r1", made.Labels[v1.LabelRun], "no task may impersonate another run")
 	})
 }

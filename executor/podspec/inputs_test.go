@@ -53,10 +53,10 @@ func TestInputsThatCannotBeRendered(t *testing.T) {
 		words   string
 		change  func(*v1.TaskActionSpec)
 	}{
-		"another name":  {prepare: func(*bench) {}, words: `the input "x", which the task was not given`},
-		"no inputs":     {prepare: func(*bench) {}, words: "not given", change: func(s *v1.TaskActionSpec) { s.InputURI = "" }},
-		"no file":       {prepare: func(b *bench) { clear(b.blobs.Objects) }, words: "cannot be read"},
-		"another thing": {prepare: func(b *bench) { b.blobs.Objects["/base/p/d/r1/inputs/inputs.pb"] = []byte{0xff} }, words: "cannot be read"},
+		"another name": {prepare: func(*bench) {}, words: `the input "x", which the task was not given`},
+		"no inputs":    {prepare: func(*bench) {}, words: "not given", change: func(s *v1.TaskActionSpec) { s.InputURI = "" }},
+		"no file":      {prepare: func(b *bench) { clear(b.blobs.Objects) }, words: "cannot be read"},
+		"malformed":    {prepare: func(b *bench) { b.blobs.Objects["/base/p/d/r1/inputs/inputs.pb"] = []byte{0xff} }, words: "cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

@@ -16,7 +16,7 @@ const (
 	labelTask    = v1.Group + "/task"
 )
 
-// labels are, the later winning, those of the configuration, the pod template, the task, the run and the platform.
+// labels merges those of the configuration, the pod template, the task, the run and the platform; later ones win.
 func (b *Builder) labels(attempt *plugin.Attempt, base map[string]string) map[string]string {
 	result := maps.Clone(b.config.DefaultLabels)
 	if result == nil {

@@ -53,7 +53,7 @@ func requireLabel(spec *corev1.PodSpec, name, value string) {
 	}
 }
 
-// isDevice says that a resource is an extended one: it has a domain that is not Kubernetes' own.
+// isDevice reports whether a resource is an extended one: it has a domain that is not Kubernetes' own.
 func isDevice(name corev1.ResourceName) bool {
 	domain, _, found := strings.Cut(string(name), "/")
 	return found && domain != "kubernetes.io" && !strings.HasSuffix(domain, ".kubernetes.io")

@@ -12,7 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 )
 
-// startTimeFormat is ISO 8601 with exactly six fractional digits, which every Python reads.
+// startTimeFormat is ISO 8601 with exactly six fractional digits, which every Python version parses.
 const startTimeFormat = "2006-01-02T15:04:05.000000+00:00"
 
 // renderer replaces templates in commands and arguments.
@@ -76,7 +76,7 @@ func (r renderer) all(texts []string) []string {
 	return result
 }
 
-// rendererFor returns a renderer with everything that the arguments of the pod refer to. What none refers to is not read.
+// rendererFor returns a renderer with everything that the arguments of the pod refer to. Nothing else is read.
 func (b *Builder) rendererFor(ctx context.Context, attempt *plugin.Attempt, spec *corev1.PodSpec) (renderer, error) {
 	render, mentioned := newRenderer(attempt), mentionsOf(spec)
 	var err error

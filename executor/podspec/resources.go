@@ -52,8 +52,8 @@ func resourceNames() map[core.Resources_ResourceName]corev1.ResourceName {
 	}
 }
 
-// settleResources sets the resources of the task's own containers: the primary one is completed by the defaults, the others
-// have what they say. All must keep the bounds. It also determines the accelerator of the pod.
+// settleResources sets the resources of the task's own containers: defaults complete the primary one, the others stay
+// as declared. All must respect the bounds. It also determines the accelerator of the pod.
 func (b *Builder) settleResources(attempt *plugin.Attempt, d *draft) error {
 	defaults, err := b.defaultsOf(attempt)
 	if err != nil {
@@ -92,7 +92,7 @@ type bound struct {
 	whose    string // for messages
 }
 
-// defaultsOf returns those of the run, completed by those of the configuration. The smaller of two bounds holds.
+// defaultsOf returns those of the run, completed by those of the configuration. The smaller of two bounds applies.
 func (b *Builder) defaultsOf(attempt *plugin.Attempt) (defaults, error) {
 	result := defaults{requests: corev1.ResourceList{}, most: map[corev1.ResourceName]bound{}}
 	for name, text := range map[corev1.ResourceName]string{corev1.ResourceCPU: b.config.DefaultCPU, corev1.ResourceMemory: b.config.DefaultMemory} {
@@ -188,7 +188,7 @@ func (d defaults) checkShared(wanted *core.SharedMemory) error {
 	return nil
 }
 
-// requests says whether a container asks for any of a resource by the tasks' name for it, in any case.
+// requests reports whether a container asks for any of a resource by the tasks' name for it, in any case.
 func requests(container *corev1.Container, name corev1.ResourceName) bool {
 	for _, list := range []corev1.ResourceList{container.Resources.Requests, container.Resources.Limits} {
 		for given, quantity := range list {

@@ -56,7 +56,7 @@ func based(name string, change ...func(*core.Container)) *core.TaskTemplate {
 	return template
 }
 
-// quiet leaves what every pod has out of golden files, as far as it is tested elsewhere.
+// quiet drops from golden files what every pod has and other tests cover.
 func quiet(made *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
 	made = made.DeepCopy()
 	for _, list := range [][]corev1.Container{made.Spec.Containers, made.Spec.InitContainers} {
@@ -133,13 +133,13 @@ func TestWhichPodTemplate(t *testing.T) {
 	require.Equal(t, "shared.configured", ask(t, b, plugintest.ContainerTask(), ""))
 	reads := b.templates.Reads
 	place(b, "ns", "run")
-	require.Equal(t, "ns.run", ask(t, b, plugintest.ContainerTask(), "run"), "that of the pod's namespace goes first")
+	require.Equal(t, "ns.run", ask(t, b, plugintest.ContainerTask(), "run"), "that of the pod's namespace wins")
 	require.Equal(t, reads+1, b.templates.Reads)
 	ask(t, b, plugintest.ContainerTask(), "run")
-	require.Equal(t, reads+1, b.templates.Reads, "it is remembered")
+	require.Equal(t, reads+1, b.templates.Reads, "it is cached")
 	b.templates.All["ns/run"].Template.Labels["from"] = "changed"
 	b.clock.Step(10 * time.Second)
-	require.Equal(t, "changed", ask(t, b, plugintest.ContainerTask(), "run"), "for a moment")
+	require.Equal(t, "changed", ask(t, b, plugintest.ContainerTask(), "run"), "it is cached only for a moment")
 }
 
 func TestPodTemplatesThatCannotBeRead(t *testing.T) {

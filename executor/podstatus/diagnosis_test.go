@@ -12,7 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-// row is an observation and what becomes of it.
+// row is an observation and its diagnosis.
 type row struct {
 	name   string
 	reason failure.Reason

@@ -28,7 +28,7 @@ const (
 	failed       = common.ActionPhase_ACTION_PHASE_FAILED
 )
 
-// podOf is the pod of an attempt as a cluster would have it that has not looked at it yet.
+// podOf returns the pod of an attempt as a cluster has it that has not processed it yet.
 func podOf(t *testing.T, config podspec.Config, attempt *plugin.Attempt) *corev1.Pod {
 	t.Helper()
 	builder, err := podspec.New(config, podspec.Deps{Live: &plugintest.PodTemplates{}, Store: &plugintest.Blobs{}, Clock: clock.NewFake(plugintest.Now())})
@@ -41,7 +41,7 @@ func podOf(t *testing.T, config podspec.Config, attempt *plugin.Attempt) *corev1
 	return made
 }
 
-// observedBy is the state that is read from a pod as the cache has it, this long after the pod was created.
+// observedBy returns the state that is read from the cached pod when it has this age.
 func observedBy(t *testing.T, config podspec.Config, attempt *plugin.Attempt, made *corev1.Pod, age time.Duration) plugin.State {
 	t.Helper()
 	cached, err := podstatus.Strip(made.DeepCopy())
@@ -83,7 +83,7 @@ func TestStatesOfPods(t *testing.T) {
 		reason failure.Reason
 		words  string
 	}{
-		{"just made", 0, func(*corev1.Pod) {}, queued, "", ""},
+		{"just created", 0, func(*corev1.Pod) {}, queued, "", ""},
 		{"no scheduler", time.Minute, func(*corev1.Pod) {}, waiting, "", "waits for a scheduler"},
 		{"unschedulable", 0, func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "no nodes"}}
@@ -125,7 +125,7 @@ func TestStatesOfPods(t *testing.T) {
 		{"done while helpers linger", 0, func(p *corev1.Pod) {
 			p.Status.Phase, p.Status.ContainerStatuses = corev1.PodRunning, container(exits(0))
 		}, succeeded, "", ""},
-		{"done while an upload goes on", 0, func(p *corev1.Pod) {
+		{"done while an upload is running", 0, func(p *corev1.Pod) {
 			p.Spec.InitContainers = []corev1.Container{{Name: "uploader", RestartPolicy: &always}}
 			p.Status.Phase, p.Status.ContainerStatuses = corev1.PodRunning, container(exits(0))
 		}, running, "", ""},
@@ -156,7 +156,7 @@ func TestStatesOfPods(t *testing.T) {
 			p.DeletionTimestamp, p.Status.Phase = &deleting, corev1.PodRunning
 			p.Status.ContainerStatuses = container(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
 		}, running, "", ""},
-		{"being deleted for ever", time.Hour, func(p *corev1.Pod) {
+		{"being deleted forever", time.Hour, func(p *corev1.Pod) {
 			p.DeletionTimestamp, p.Status.Phase = &deleting, corev1.PodRunning
 			p.Status.ContainerStatuses = container(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
 		}, failed, failure.NodeLost, "overdue"},
@@ -177,7 +177,7 @@ func TestStatesOfPods(t *testing.T) {
 	}
 }
 
-func TestGraceAsksForAnotherLook(t *testing.T) {
+func TestGraceRequestsARecheck(t *testing.T) {
 	state := observed(t, time.Minute, func(p *corev1.Pod) {
 		p.Spec.NodeName, p.Status.ContainerStatuses = "n", container(waits("ImagePullBackOff"))
 	})
@@ -218,5 +218,5 @@ func TestLogLinks(t *testing.T) {
 	made.Status.ContainerStatuses = container(exits(0))
 	links = observedBy(t, config, attempt, made, 0).LogLinks
 	require.Equal(t, "https://logs/?from=100&to=200", links[2].GetUri())
-	require.Equal(t, "https://board/{{.runName}}/{{.actionName}}", template.GetMetadata().GetLogLinks()[0].GetUri(), "the task stays as it is")
+	require.Equal(t, "https://board/{{.runName}}/{{.actionName}}", template.GetMetadata().GetLogLinks()[0].GetUri(), "the task is unchanged")
 }

@@ -52,7 +52,7 @@ func TestNonZeroExitOfARawContainerFailsTheAttemptAtOnce(t *testing.T) {
 	require.Equal(t, failure.ContainerFailed, state.Failure.Reason)
 	require.Equal(t, failure.User, state.Failure.Class)
 	require.Contains(t, state.Failure.Message, "exit code 3")
-	require.True(t, state.Settled, "what the sidecar says of missing outputs comes second")
+	require.True(t, state.Settled, "the exit code wins over the sidecar's error about missing outputs")
 }
 
 func TestStatesOfRawContainers(t *testing.T) {
@@ -67,18 +67,18 @@ func TestStatesOfRawContainers(t *testing.T) {
 	require.Equal(t, "primary", state.LogContext.Pods[0].PrimaryContainerName, "its log comes first")
 
 	state = observedRaw(t, func(p *corev1.Pod) { statuses(up, exits(0), exits(0))(p); p.Status.Phase = corev1.PodRunning })
-	require.Equal(t, running, state.Phase, "the outputs are being carried")
+	require.Equal(t, running, state.Phase, "the outputs are being uploaded")
 	require.Contains(t, state.Message, "outputs")
 
 	state = observedRaw(t, func(p *corev1.Pod) { statuses(exits(0), exits(0), exits(0))(p); p.Status.Phase = corev1.PodSucceeded })
 	require.Equal(t, succeeded, state.Phase)
 
 	state = observedRaw(t, func(p *corev1.Pod) { statuses(exits(1), exits(0), exits(0))(p); p.Status.Phase = corev1.PodSucceeded })
-	require.Equal(t, succeeded, state.Phase, "whether there are outputs is seen in the object store")
+	require.Equal(t, succeeded, state.Phase, "the reconciler looks for the outputs in the object store")
 
 	state = observedRaw(t, func(p *corev1.Pod) { statuses(exits(143), exits(1), wait)(p); p.Status.Phase = corev1.PodFailed })
 	require.Equal(t, failure.CopilotFailed, state.Failure.Reason)
-	require.Contains(t, state.Failure.Message, downloader, "not the sidecar, which was ended with it")
+	require.Contains(t, state.Failure.Message, downloader, "not the sidecar, which was stopped with it")
 	require.False(t, state.Settled, "it has left an error document")
 
 	state = observedRaw(t, func(p *corev1.Pod) { statuses(exits(0), exits(0), exits(139))(p); p.Status.Phase = corev1.PodFailed })

@@ -128,7 +128,7 @@ func (r *Reader) ofPending(state *plugin.State, pod *corev1.Pod, now time.Time) 
 	r.stuck(state, pod.Status.ContainerStatuses, since, now)
 }
 
-// stuck looks for the first container that waits for something that normal starts do not wait for.
+// stuck looks for the first container whose wait is not part of a normal start.
 func (r *Reader) stuck(state *plugin.State, statuses []corev1.ContainerStatus, since, now time.Time) bool {
 	for _, status := range statuses {
 		waiting := status.State.Waiting
@@ -177,12 +177,13 @@ func byBlame(pod *corev1.Pod) []corev1.ContainerStatus {
 	return append(append(first, pod.Status.ContainerStatuses...), last...)
 }
 
-// failedByItself says that the container's own exit code decides: nothing that sidecars still do can change the outcome.
+// failedByItself reports whether the container's own exit code decides: sidecars can no longer change the outcome.
 func failedByItself(primary *corev1.ContainerStatus) bool {
 	return primary.State.Terminated.ExitCode != 0
 }
 
-// awaitsSidecars says that sidecars may still work after the end of the primary container, such as on uploading outputs.
+// awaitsSidecars reports whether sidecars may still work after the end of the primary container, such as upload
+// outputs.
 func awaitsSidecars(pod *corev1.Pod) bool {
 	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return false
@@ -195,7 +196,7 @@ func awaitsSidecars(pod *corev1.Pod) bool {
 	return false
 }
 
-// IsSidecar says whether an init container runs for as long as the pod.
+// IsSidecar reports whether an init container runs for as long as the pod.
 func IsSidecar(pod *corev1.Pod, name string) bool {
 	for _, container := range pod.Spec.InitContainers {
 		if container.Name == name {

@@ -38,7 +38,7 @@ func ofWaiting(name string, waiting *corev1.ContainerStateWaiting, grace podspec
 	}
 }
 
-// transient says that a registry did not serve an image because of an error of its own or of the network.
+// transient reports whether a registry did not serve an image because of an error of its own or of the network.
 func transient(message string) bool {
 	message = strings.ToLower(message)
 	for _, sign := range []string{

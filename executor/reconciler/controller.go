@@ -20,13 +20,13 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 )
 
-// Attach lets a manager run the reconciler. When the manager ends, so does what the reconciler does in the background.
+// Attach lets a manager run the reconciler. The reconciler's background work ends with the manager.
 func (r *Reconciler) Attach(mgr manager.Manager) error {
 	lifetime, cancel := context.WithCancel(context.Background())
 	r.lifetime = lifetime
 	skipName := true // Tests run several in one process.
 	build := ctrl.NewControllerManagedBy(mgr).Named("taskaction").
-		// What only changes the status comes from ourselves.
+		// Changes of the status alone are our own.
 		WatchesRawSource(r.taskSource(mgr)).
 		WatchesRawSource(r.wakeSource()).
 		WithOptions(controller.Options{
@@ -114,7 +114,7 @@ func (r *Reconciler) taskHandler() handler.EventHandler {
 	}
 }
 
-// wakeSource hands the controller's queue to what happens in the background.
+// wakeSource hands the controller's queue to background work.
 func (r *Reconciler) wakeSource() source.Source {
 	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		r.wake = func(key types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: key}) }

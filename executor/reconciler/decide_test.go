@@ -44,7 +44,7 @@ func TestBudgetsAreKept(t *testing.T) {
 		for number := int32(1); ; number++ {
 			reason := rapid.SampledFrom([]failure.Reason{failure.ContainerFailed, failure.NodeLost, failure.Preemption}).Draw(t, "reason")
 			lost := failure.New(reason, "")
-			if rapid.Bool().Draw(t, "told by the task") {
+			if rapid.Bool().Draw(t, "reported by the task") {
 				// Whomever the task blames, it has used one of its own retries.
 				lost = failure.FromTask(&core.ContainerError{Kind: core.ContainerError_RECOVERABLE, Origin: core.ExecutionError_SYSTEM})
 			}
@@ -59,7 +59,7 @@ func TestBudgetsAreKept(t *testing.T) {
 			next, told := r.decide(e, &plugin.Attempt{Template: withBudget(retries), Number: number}, lost)
 			if next == nil {
 				if users <= int32(retries) && systems <= maxSystem {
-					t.Fatalf("given up after %d of %d user and %d of %d system failures", users, retries, systems, maxSystem)
+					t.Fatalf("failed for good after %d of %d user and %d of %d system failures", users, retries, systems, maxSystem)
 				}
 				if users <= int32(retries) && told.IsUsers() {
 					t.Fatalf("the task is blamed for %v", told)
@@ -83,7 +83,7 @@ func TestBudgetsAreKept(t *testing.T) {
 func TestNumberOfAttemptsIsBoundedThoughCountersAreLost(t *testing.T) {
 	r := deciding(t, 3)
 	next, _ := r.decide(&entry{}, &plugin.Attempt{Template: withBudget(2), Number: 6}, failure.New(failure.ContainerFailed, ""))
-	require.Nil(t, next, "one, two retries and three faults of the system make six")
+	require.Nil(t, next, "one attempt, two retries and three system failures make six")
 	next, _ = r.decide(&entry{}, &plugin.Attempt{Template: withBudget(2), Number: 5}, failure.New(failure.ContainerFailed, ""))
 	require.NotNil(t, next)
 }
@@ -117,7 +117,7 @@ func TestVersionsGrowOverRestarts(t *testing.T) {
 	r := deciding(t, 0)
 	task := &v1.TaskAction{}
 	task.CreationTimestamp.Time = r.deps.Clock.Now().Add(-90 * time.Second)
-	require.Equal(t, uint32(90), r.nextVersion(0, task), "as old as the action, so later than what a predecessor told")
+	require.Equal(t, uint32(90), r.nextVersion(0, task), "as old as the action, so later than any that a predecessor reported")
 	require.Equal(t, uint32(91), r.nextVersion(90, task))
 }
 
@@ -127,8 +127,8 @@ func TestPreciseTimes(t *testing.T) {
 	fake, _ := r.deps.Clock.(*clock.Fake)
 	fake.Step(300 * time.Millisecond)
 	e := &entry{}
-	require.Equal(t, now, r.eventTime(e, time.Unix(1000, 0)), "cut to this second: now is better")
-	require.Equal(t, now, r.eventTime(e, time.Unix(900, 0)), "never before what was told")
+	require.Equal(t, now, r.eventTime(e, time.Unix(1000, 0)), "truncated to this second: now is more precise")
+	require.Equal(t, now, r.eventTime(e, time.Unix(900, 0)), "never before the last reported time")
 	require.Equal(t, time.Unix(901, 0).UTC(), r.eventTime(&entry{}, time.Unix(900, 0)), "seen late: the end of that second")
 	require.Equal(t, now, r.eventTime(&entry{}, time.Unix(1090, 0)), "a node whose clock is ahead: not in the future")
 	require.Equal(t, now, r.eventTime(&entry{}, time.Time{}))

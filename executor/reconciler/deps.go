@@ -46,8 +46,8 @@ type Deps struct {
 	Sealer Sealer
 	// Cluster is the id of the cluster, for reports.
 	Cluster string
-	// Finished is called when nothing of a TaskAction is needed any more, to have it deleted. It does not block. It may be
-	// called again for the same TaskAction. Nil means that nobody deletes.
+	// Finished is called when a TaskAction is no longer needed, to have it deleted. It does not block. It may be called
+	// again for the same TaskAction. Nil means that nobody deletes.
 	Finished func(*v1.TaskAction)
 	Clock    clock.Clock
 	Logger   zerolog.Logger

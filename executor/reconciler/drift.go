@@ -33,7 +33,7 @@ func (r *Reconciler) repairedTask(ctx context.Context, kind string, task *v1.Tas
 	})
 }
 
-// deletedOutside says that the pod of an attempt was deleted from outside before the attempt had ended.
+// deletedOutside reports whether the pod of an attempt was deleted from outside before the attempt had ended.
 func deletedOutside(lost *failure.Failure) bool {
 	return lost != nil && (lost.Reason == failure.DeletedExternally || lost.Reason == failure.UnexpectedDeletion)
 }

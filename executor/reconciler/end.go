@@ -27,8 +27,8 @@ func (r *Reconciler) startSealing(entry *entry) {
 	})
 }
 
-// finish carries out the end of an action in the background: when the logs are sealed, the owner of the TaskAction is told
-// to delete it, and what the attempt left is removed. A process that still runs is stopped and not waited for.
+// finish ends an action in the background: when the logs are sealed, it notifies the owner of the TaskAction, which
+// deletes it, and removes what the attempt left. A process that still runs is stopped and not waited for.
 func (r *Reconciler) finish(task *v1.TaskAction, entry *entry) {
 	entry.mu.Lock()
 	entry.finishing = true
@@ -62,9 +62,9 @@ func (r *Reconciler) finish(task *v1.TaskAction, entry *entry) {
 	})
 }
 
-// Retains tells the owner of TaskActions whether one has to stay although its action is not live any more: the logs of
-// its last attempt are being sealed, or nobody has looked at it since this process began, so that its process may have
-// ended with logs that are not sealed. The owner asks again, or is told by Deps.Finished.
+// Retains reports whether a TaskAction must stay although its action is no longer live: the logs of its last attempt
+// are being sealed, or this process has not observed it yet, so that an ended process may have logs that are not
+// sealed. The owner asks again, or is notified by Deps.Finished.
 func (r *Reconciler) Retains(key types.NamespacedName, uid types.UID) bool {
 	return !r.synced.Load() || r.memory.retains(key, uid)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
 )
 
-// reportLost reports a lost attempt: in one call with the next one, so that nobody sees a failure that is not final as the
-// end.
+// reportLost reports a lost attempt: in one call with the next one, so that nobody takes a failure that is not final
+// for the end.
 func (r *Reconciler) reportLost(task *v1.TaskAction, entry *entry, attempt *plugin.Attempt, state plugin.State) {
 	transitions := r.missedStart(task, entry, attempt, state)
 	next, lost := r.decide(entry, attempt, explainMemory(attempt.Template, state.Failure))
@@ -46,9 +46,9 @@ func (r *Reconciler) reportLost(task *v1.TaskAction, entry *entry, attempt *plug
 	r.report(task, entry, &plan{position: queued, status: next, drift: drift}, transitions...)
 }
 
-// decide says what follows a lost attempt: the status of the next attempt, or none, and the failure as it is reported.
-// The task's retries are for its own failures; what the system lost has a budget of its own. The number of an attempt
-// is bounded by both together, also when the counters were lost with their TaskAction.
+// decide returns what follows a lost attempt: the status of the next attempt, or none, and the failure as it is
+// reported. The task's retries are for its own failures; what the system lost has a budget of its own. The number of an
+// attempt is bounded by both together, even if the counters were lost with their TaskAction.
 func (r *Reconciler) decide(entry *entry, attempt *plugin.Attempt, lost *failure.Failure) (*v1.TaskActionStatus, *failure.Failure) {
 	status := *entry.status.DeepCopy()
 	retries := attempt.Template.GetMetadata().GetRetries()

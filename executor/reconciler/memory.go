@@ -39,16 +39,16 @@ func (m *memory) drop(uid types.UID) {
 // only those below mu are shared with goroutines in the background.
 type entry struct {
 	uid types.UID
-	// adopted says that the TaskAction existed when this process began. Its pod may have done its work and be collected,
-	// so no pod is created before the runs service confirmed that the action is live.
+	// adopted means that the TaskAction existed when this process began. Its pod may have done its work and be
+	// collected, so no pod is created before the runs service has confirmed that the action is live.
 	adopted  bool
 	template *core.TaskTemplate
 	invalid  *failure.Failure // why there is no template
 	attempt  *plugin.Attempt  // the last that a plugin was asked about
 
-	status v1.TaskActionStatus // as it is or shall be in the cluster
+	status v1.TaskActionStatus // as it is or should be in the cluster
 	dirty  bool                // status has to be written
-	lost   []*plugin.Attempt   // what is cleaned up once it is
+	lost   []*plugin.Attempt   // cleaned up once it is written
 
 	acked           position  // the last position that was acknowledged
 	ackedAt         time.Time // when it was
@@ -60,7 +60,7 @@ type entry struct {
 	reportErrors    int       // failed reports in a row
 
 	followedAttempt int32 // the attempt whose logs are read to their end, because it is being stopped
-	finished        bool  // the action needs no process any more
+	finished        bool  // the action no longer needs a process
 
 	mu        sync.Mutex
 	sealed    chan struct{} // GUARDED_BY(mu): set when the last process ended, closed when its logs are sealed
@@ -75,7 +75,7 @@ type position struct {
 	attempt int32
 	phase   common.ActionPhase
 	version uint32
-	// fingerprint tells apart observations of one phase.
+	// fingerprint distinguishes observations of one phase.
 	fingerprint string
 }
 
@@ -83,9 +83,9 @@ type position struct {
 type plan struct {
 	// position is what the report leads to.
 	position position
-	// end says that the action is over.
+	// end means that the action is over.
 	end bool
-	// probe says that the report repeats what is known, to learn whether the action is still live.
+	// probe means that the report repeats what is known, to learn whether the action is still live.
 	probe bool
 	// drift is the kind of drift that the report repairs; empty for none.
 	drift string
@@ -93,7 +93,7 @@ type plan struct {
 	status *v1.TaskActionStatus
 }
 
-// load returns the entry of a TaskAction, and makes one if there is none.
+// load returns the entry of a TaskAction, and creates one if there is none.
 func (m *memory) load(key types.NamespacedName, task *v1.TaskAction) *entry {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,7 +102,7 @@ func (m *memory) load(key types.NamespacedName, task *v1.TaskAction) *entry {
 		_, adopted := m.adopted[task.UID]
 		delete(m.adopted, task.UID)
 		found = &entry{uid: task.UID, adopted: adopted, status: *task.Status.DeepCopy()}
-		if found.status.Attempt == 0 { // What was counted before goes on.
+		if found.status.Attempt == 0 { // Continue the earlier counts.
 			found.status.UserFailures, found.status.SystemFailures = task.Spec.UserFailures, task.Spec.SystemFailures
 		}
 		m.entries[key] = found
@@ -128,7 +128,8 @@ func (m *memory) restore(key types.NamespacedName, e *entry) {
 	}
 }
 
-// retains tells whether a TaskAction has logs that are not sealed, or may have: one that was adopted and not looked at.
+// retains reports whether a TaskAction has logs that are not sealed, or may have: one that was adopted and not
+// observed.
 func (m *memory) retains(key types.NamespacedName, uid types.UID) bool {
 	m.mu.Lock()
 	_, adopted := m.adopted[uid]
@@ -168,7 +169,7 @@ func (e *entry) markObserved() {
 	e.observed = true
 }
 
-// busy says that a report or the end is in flight; its completion wakes the reconciler.
+// busy reports whether a report or the end is in flight; its completion wakes the reconciler.
 func (e *entry) busy() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -28,7 +28,7 @@ func (r *Reconciler) reportProgress(task *v1.TaskAction, entry *entry, attempt *
 	if acked.attempt == at.attempt {
 		switch {
 		case acked.phase > at.phase:
-			return // A cache that is behind, or a container that restarted; phases do not go back.
+			return // A stale cache, or a container that restarted; phases do not go back.
 		case acked.phase == at.phase && acked.fingerprint == at.fingerprint:
 			if now.Sub(entry.ackedAt) < r.config.Resync {
 				return
@@ -63,7 +63,7 @@ func (r *Reconciler) reportSuccess(ctx context.Context, taskAction *v1.TaskActio
 	r.report(taskAction, entry, &plan{position: at, end: true}, append(transitions, &enginev1.Transition{Event: event})...)
 }
 
-// missedStart is the start of a process whose end is seen first, as it happens with short ones.
+// missedStart is the start of a process whose end is seen first, as happens with short ones.
 func (r *Reconciler) missedStart(task *v1.TaskAction, entry *entry, attempt *plugin.Attempt, state plugin.State) []*enginev1.Transition {
 	running := common.ActionPhase_ACTION_PHASE_RUNNING
 	if state.StartedAt.IsZero() || (entry.acked.attempt == attempt.Number && entry.acked.phase >= running) {
@@ -75,7 +75,7 @@ func (r *Reconciler) missedStart(task *v1.TaskAction, entry *entry, attempt *plu
 	return []*enginev1.Transition{{Event: r.observed(task, at, r.eventTime(entry, state.StartedAt), started)}}
 }
 
-// reportURI is where the report of the attempt lies, if its task makes one and it did.
+// reportURI is the URI of the attempt's report, if its task makes one and wrote it.
 func (r *Reconciler) reportURI(ctx context.Context, attempt *plugin.Attempt) string {
 	if !attempt.Template.GetMetadata().GetGeneratesDeck().GetValue() {
 		return ""

@@ -48,21 +48,21 @@ func (r *Reconciler) outcome(ctx context.Context, attempt *plugin.Attempt, state
 		state.Phase = common.ActionPhase_ACTION_PHASE_FAILED
 		state.Failure = failure.New(failure.OutputsMissing, "there is no %s", outputs)
 	case !succeeded && written:
-		// The outputs are the last that a task writes: what failed after them is the exit of the interpreter, such as a thread
-		// that still held a lock, and not the task.
+		// A task writes its outputs last: what failed after them is the exit of the interpreter, such as a thread that
+		// still held a lock, not the task.
 		zerolog.Ctx(ctx).Warn().Str("failure", state.Failure.Message).Msg("process crashed after outputs were written; the attempt succeeded")
 		state.Phase, state.Failure = common.ActionPhase_ACTION_PHASE_SUCCEEDED, nil
 	}
 	return state, nil
 }
 
-// hasDataSidecar says that a sidecar uploads the outputs of a process that knows nothing of them: then only the exit code
-// of that process says whether it succeeded.
+// hasDataSidecar reports whether a sidecar uploads the outputs of a process that knows nothing of them: then only the
+// exit code of that process says whether it succeeded.
 func hasDataSidecar(template *core.TaskTemplate) bool {
 	return template.GetContainer().GetDataConfig().GetEnabled() || template.GetK8SPod().GetDataConfig().GetEnabled()
 }
 
-// explainsItself says that the process itself failed and may have written why.
+// explainsItself reports whether the process itself failed and may have written why.
 func explainsItself(f *failure.Failure) bool {
 	if f == nil {
 		return false

@@ -23,7 +23,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/drift"
 )
 
-// Reconciler brings TaskActions to their end.
+// Reconciler runs TaskActions to completion.
 type Reconciler struct {
 	config   Config
 	deps     Deps
@@ -32,12 +32,12 @@ type Reconciler struct {
 	synced   atomic.Bool     // all TaskActions that existed at the start are known
 	finishes chan struct{}   // a slot for each end that may be carried out at once
 	follows  chan struct{}   // likewise for logs that are read to their end
-	lifetime context.Context //nolint:containedctx // of what goes on in the background
+	lifetime context.Context //nolint:containedctx // of background work
 	work     background
 	repairs  *drift.Repairs
 }
 
-// New makes a reconciler. Attach connects it to a manager.
+// New returns a reconciler. Attach connects it to a manager.
 func New(config Config, deps Deps) (*Reconciler, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return r.step(ctx, task, entry)
 }
 
-// step is the guard ladder: what has to be done before an attempt is worked on.
+// step does what must precede work on an attempt.
 func (r *Reconciler) step(ctx context.Context, task *v1.TaskAction, entry *entry) (reconcile.Result, error) {
 	if entry.busy() {
 		return reconcile.Result{}, nil
@@ -121,7 +121,7 @@ func (r *Reconciler) advance(ctx context.Context, task *v1.TaskAction, entry *en
 	case entry.invalid != nil:
 		state = plugin.State{Phase: common.ActionPhase_ACTION_PHASE_FAILED, Failure: entry.invalid}
 	case task.Spec.Begun && attempt.Number == task.Spec.Attempt:
-		// What it did lies in its directory, and its process may still be there: nothing else may work under its number.
+		// Its files are in its directory, and its process may still run: nothing else may run under its number.
 		state = plugin.State{
 			Phase: common.ActionPhase_ACTION_PHASE_FAILED, Failure: failure.New(failure.DeletedExternally, "the TaskAction was deleted"),
 		}
@@ -176,7 +176,7 @@ func (r *Reconciler) advanceFailed(ctx context.Context, task *v1.TaskAction, ent
 	if entry.busy() {
 		return reconcile.Result{RequeueAfter: wait}
 	}
-	// Of the limits only the deadline counts whatever happens in the meantime.
+	// Only the deadline counts in every state.
 	state := r.withTimeouts(entry, attempt, plugin.State{Phase: common.ActionPhase_ACTION_PHASE_INITIALIZING})
 	if state.Failure != nil {
 		r.reportLost(task, entry, attempt, state)
@@ -224,7 +224,7 @@ func decode(task *v1.TaskAction) (*core.TaskTemplate, *failure.Failure) {
 	return template, nil
 }
 
-// nextLook is when to look again though nothing changes.
+// nextLook returns when to look again even if nothing changes.
 func (r *Reconciler) nextLook(task *v1.TaskAction, entry *entry, state plugin.State) time.Duration {
 	next := r.config.Resync - r.config.Resync/8 + rand.N(r.config.Resync/4) //nolint:gosec // spreads load
 	if state.Recheck > 0 {
@@ -236,7 +236,7 @@ func (r *Reconciler) nextLook(task *v1.TaskAction, entry *entry, state plugin.St
 	return next
 }
 
-// waitFor is how long the current attempt must not begin yet.
+// waitFor returns how long the current attempt must still wait.
 func (e *entry) waitFor(now time.Time) time.Duration {
 	if e.status.NotBefore == nil {
 		return 0

@@ -77,7 +77,7 @@ func (r *Reconciler) applyAnswer(ctx context.Context, task *v1.TaskAction, entry
 	return 0
 }
 
-// isOver says that the action is not live any more.
+// isOver reports whether the action is no longer live.
 func isOver(outcomes []enginev1.TransitionOutcome) bool {
 	for _, outcome := range outcomes {
 		switch outcome {

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// sealTries is how often a log is read before it is given up, as long as its pod exists.
+	// sealTries is how often reading a log is tried while its pod exists.
 	sealTries = 3
 	// sealPause is the pause between two tries.
 	sealPause = 500 * time.Millisecond

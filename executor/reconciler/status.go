@@ -23,8 +23,8 @@ const maxStatusMessage = 1024
 // waitDelays is how many times StatusDelay a TaskAction that does not run yet waits before its status says so.
 const waitDelays = 10
 
-// noteStatus has the status written once for a long action: that it runs, or, later, what it waits for. Short ones, which
-// are most, cost no write.
+// noteStatus has the status written once for a long action: that it runs or, later, what it waits for. Short actions,
+// which are most, cost no write.
 func (r *Reconciler) noteStatus(task *v1.TaskAction, entry *entry, attempt *plugin.Attempt, state plugin.State) {
 	if state.Object == "" || r.statusDue(task, entry, state) != 0 || !statusDiffers(entry, state) {
 		return
@@ -37,7 +37,7 @@ func (r *Reconciler) noteStatus(task *v1.TaskAction, entry *entry, attempt *plug
 	entry.dirty = true
 }
 
-// statusDue is in how long the status should be written; 0 means now, or that it says everything.
+// statusDue returns in how long the status should be written; 0 means now, or that it is complete.
 func (r *Reconciler) statusDue(task *v1.TaskAction, entry *entry, state plugin.State) time.Duration {
 	if !statusDiffers(entry, state) {
 		return 0
@@ -49,8 +49,8 @@ func (r *Reconciler) statusDue(task *v1.TaskAction, entry *entry, state plugin.S
 	return max(0, task.CreationTimestamp.Add(delay).Sub(r.deps.Clock.Now()))
 }
 
-// statusDiffers says whether the status lacks something that it should have: what the attempt waits for, once, and that
-// it runs. With the creation and the deletion that makes four writes at most.
+// statusDiffers reports whether the status lacks something that it should have: what the attempt waits for, once, and
+// that it runs. With the creation and the deletion that makes four writes at most.
 func statusDiffers(entry *entry, state plugin.State) bool {
 	switch {
 	case state.Object == "":
@@ -61,7 +61,7 @@ func statusDiffers(entry *entry, state plugin.State) bool {
 	return state.Phase == common.ActionPhase_ACTION_PHASE_RUNNING && entry.status.Phase != phaseName(state.Phase)
 }
 
-// writeStatus writes the status whole. There is one writer, so it depends on no version and never conflicts.
+// writeStatus writes the whole status. There is one writer, so it depends on no version and never conflicts.
 func (r *Reconciler) writeStatus(ctx context.Context, task *v1.TaskAction, entry *entry) error {
 	body, err := json.Marshal(map[string]any{"status": statusFields(entry.status)})
 	if err != nil {

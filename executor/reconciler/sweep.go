@@ -20,7 +20,7 @@ import (
 // longGrace is how long an orphaned pod may take to stop at most.
 const longGrace = 5 * time.Minute
 
-// sweepForever deletes orphans at once and from time to time, until the context ends.
+// sweepForever deletes orphans immediately and then periodically, until the context ends.
 func (r *Reconciler) sweepForever(ctx context.Context) error {
 	for {
 		if _, err := r.SweepOrphans(ctx); err != nil {
@@ -69,8 +69,8 @@ func (r *Reconciler) SweepOrphans(ctx context.Context) (int, error) {
 	return removed, nil
 }
 
-// lingers says that a pod may take, or takes, much longer to stop than usual: it has a sidecar that uploads outputs, which
-// are of no use when the action is not live.
+// lingers reports whether a pod may take, or takes, much longer to stop than usual: it has a sidecar that uploads
+// outputs, which are of no use when the action is not live.
 func (r *Reconciler) lingers(pod *corev1.Pod) bool {
 	grace := pod.Spec.TerminationGracePeriodSeconds
 	if pod.DeletionTimestamp != nil {
@@ -82,7 +82,7 @@ func (r *Reconciler) lingers(pod *corev1.Pod) bool {
 	return grace != nil && time.Duration(*grace)*time.Second > longGrace
 }
 
-// isGone says that a TaskAction does not exist any more; the API server has the last word.
+// isGone reports whether a TaskAction no longer exists; the API server has the last word.
 func (r *Reconciler) isGone(ctx context.Context, key types.NamespacedName, uid types.UID) (bool, error) {
 	for _, reader := range []client.Reader{r.deps.Cache, r.deps.Live} {
 		task := &v1.TaskAction{}

@@ -65,8 +65,8 @@ func (e *entry) waitsSince(attempt *plugin.Attempt) time.Time {
 	return attempt.Task.CreationTimestamp.Time
 }
 
-// runsSince is when the process of an attempt started. The cluster cuts that to seconds; if we saw it start it is known
-// better, and else it counts from the end of that second, since nobody's time is to be cut short.
+// runsSince is when the process of an attempt started. The cluster truncates that to seconds; if we saw it start, we
+// know better, else it counts from the end of that second, so that no attempt loses time.
 func (e *entry) runsSince(attempt int32, started, now time.Time) time.Time {
 	if e.running.attempt != attempt || !e.running.started.Equal(started) {
 		since := started

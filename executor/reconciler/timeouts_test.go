@@ -37,7 +37,7 @@ func limitedAttempt(r *Reconciler, n int32, ago time.Duration) *plugin.Attempt {
 }
 
 // Story R19: timeouts, backoff, queues, overwriting of the cache, recovery and webhooks were accepted and ignored.
-func TestEachTimeoutIsToldApart(t *testing.T) {
+func TestEachTimeoutIsDistinguished(t *testing.T) {
 	r := deciding(t, 0)
 	now := r.deps.Clock.Now()
 	for _, tc := range []struct {
@@ -74,7 +74,7 @@ func TestEachTimeoutIsToldApart(t *testing.T) {
 			require.Contains(t, got.Failure.Message, tc.words)
 			next, lost := r.decide(&entry{}, &plugin.Attempt{Template: withBudget(1), Number: 1}, got.Failure)
 			require.True(t, lost.TimedOut())
-			require.Equal(t, tc.reason == failure.RuntimeExceeded, next != nil, "only the attempt's own time is tried again")
+			require.Equal(t, tc.reason == failure.RuntimeExceeded, next != nil, "only a timeout of the attempt itself is retried")
 		})
 	}
 }
@@ -90,8 +90,9 @@ func TestQueuedTimeoutOfALaterAttempt(t *testing.T) {
 	require.Equal(t, 5*time.Second, state.Recheck)
 }
 
-// TestNobodysTimeIsCutShort: the cluster tells in which second a process started; it has its whole time nevertheless.
-func TestNobodysTimeIsCutShort(t *testing.T) {
+// TestAnAttemptGetsItsWholeTime: the cluster reports the start of a process in whole seconds; it gets its whole time
+// anyway.
+func TestAnAttemptGetsItsWholeTime(t *testing.T) {
 	r := deciding(t, 0)
 	fake, _ := r.deps.Clock.(*clock.Fake)
 	started := r.deps.Clock.Now()

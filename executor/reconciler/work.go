@@ -12,7 +12,7 @@ const (
 	maxFollows = 32
 )
 
-// background runs what does not hold up reconciles.
+// background runs work that must not block reconciles.
 type background struct {
 	mu     sync.Mutex
 	closed bool // GUARDED_BY(mu)
@@ -28,7 +28,7 @@ func (b *background) Go(do func()) {
 	}
 }
 
-// Close starts nothing more, and waits for what was started.
+// Close refuses new work and waits for the rest.
 func (b *background) Close() {
 	b.mu.Lock()
 	b.closed = true
@@ -46,7 +46,7 @@ func (r *Reconciler) withSlot(do func(context.Context)) {
 	}
 }
 
-// waitClosed waits for a channel; nil is closed already.
+// waitClosed waits for a channel; nil counts as closed.
 func waitClosed(done chan struct{}) {
 	if done != nil {
 		<-done

@@ -23,7 +23,7 @@ func (f *findings) add(format string, args ...any) {
 	f.list = append(f.list, Violation{Promise: f.promise, Text: fmt.Sprintf(format, args...)})
 }
 
-// maxFindings of each promise are reported; the rest is counted.
+// At most maxFindings violations of each promise are reported; the rest are counted.
 const maxFindings = 20
 
 // Check checks the evidence against every promise.
@@ -64,7 +64,7 @@ func (r *Run) byID(id int64) *Row {
 	return &r.Rows[i]
 }
 
-// stopped reports whether an action, or something above it, was aborted or ended before it.
+// stopped reports whether an action or one of its ancestors was aborted.
 func (r *Run) stopped(name string) bool {
 	for row := r.row(name); row != nil; row = r.row(row.Parent) {
 		if slices.ContainsFunc(r.Aborts, func(a Abort) bool { return a.Action == row.Name }) {

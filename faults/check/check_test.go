@@ -73,8 +73,8 @@ func good() *check.Evidence {
 
 func TestAGoodHistoryHasNoViolations(t *testing.T) { require.Empty(t, check.Check(good())) }
 
-// TestEachPromiseIsSeenToBeBroken breaks a good history in every way that the checker is there to see.
-func TestEachPromiseIsSeenToBeBroken(t *testing.T) {
+// TestEveryBrokenPromiseIsFound breaks a good history in every way that the checker must detect.
+func TestEveryBrokenPromiseIsFound(t *testing.T) {
 	for _, tc := range []struct {
 		promise, words string
 		damage         func(*check.Evidence, *check.Run)
@@ -84,7 +84,7 @@ func TestEachPromiseIsSeenToBeBroken(t *testing.T) {
 			r.Notes = append(r.Notes, ledger.Line{Action: "a0", What: ledger.Recorded, Child: "n9"})
 		}},
 		{"I1", "has not ended: phase 4", func(_ *check.Evidence, r *check.Run) { r.Rows[1].Phase = check.Running }},
-		{"I1", "no time of its end", func(_ *check.Evidence, r *check.Run) { r.Rows[1].EndedAt = nil }},
+		{"I1", "without an end time", func(_ *check.Evidence, r *check.Run) { r.Rows[1].EndedAt = nil }},
 
 		{"I2", "follows the end", func(_ *check.Evidence, r *check.Run) {
 			r.Events = append(r.Events, check.Event{Action: 1, Seq: 13, Attempt: 1, Phase: check.Aborted})
@@ -95,7 +95,7 @@ func TestEachPromiseIsSeenToBeBroken(t *testing.T) {
 		{"I2", "follows the end", func(_ *check.Evidence, r *check.Run) { // two ends of one attempt
 			r.Events[4] = check.Event{Action: 2, Seq: 5, Attempt: 1, Phase: check.Failed, Version: 1}
 		}},
-		{"I2", "follows the end", func(_ *check.Evidence, r *check.Run) { // a retry of what had been told as over
+		{"I2", "follows the end", func(_ *check.Evidence, r *check.Run) { // a retry after a visible terminal phase
 			r.Events[4].At = r.Events[3].At.Add(time.Second)
 		}},
 		{"I2", "event 4 of the log has the number 5", func(_ *check.Evidence, r *check.Run) { r.Events = append(r.Events[:3], r.Events[4:]...) }},
@@ -110,21 +110,21 @@ func TestEachPromiseIsSeenToBeBroken(t *testing.T) {
 		{"I3", "two pods", func(e *check.Evidence, _ *check.Run) { e.Clashes = []string{"two pods"} }},
 
 		{"I4", "its process did not", func(_ *check.Evidence, r *check.Run) { r.Notes[2].What = ledger.Start }},
-		{"I4", "forgiven 1 failures of its own with 0 retries", func(_ *check.Evidence, r *check.Run) {
+		{"I4", "retried after 1 failures of its own with 0 retries", func(_ *check.Evidence, r *check.Run) {
 			r.Script.Children[0].Retries = 0
 		}},
 		{"I4", "attempt 2 after 0 lost", func(_ *check.Evidence, r *check.Run) { r.Events[3].Phase = check.Running }},
-		{"I4", "given up after 1 failures", func(_ *check.Evidence, r *check.Run) {
+		{"I4", "failed for good after 1 failures", func(_ *check.Evidence, r *check.Run) {
 			r.Rows[1].Phase, r.Rows[1].ErrorKind = check.Failed, "USER"
 		}},
 
-		{"I5", "nobody did", func(_ *check.Evidence, r *check.Run) { r.Aborts = nil; late(&r.Rows[0]) }},
+		{"I5", "nobody aborted it", func(_ *check.Evidence, r *check.Run) { r.Aborts = nil; late(&r.Rows[0]) }},
 		{"I5", "2 live pods", func(_ *check.Evidence, r *check.Run) { r.Rows[2].LivePods = 2 }},
 		{"I5", "was aborted and is in phase 4", func(_ *check.Evidence, r *check.Run) { r.Rows[2].Phase = check.Running }},
 
 		{"I6", "without having seen the end of n1", func(_ *check.Evidence, r *check.Run) { r.Notes = append(r.Notes[:3], r.Notes[4:]...) }},
 		{"I6", "saw n1 end in phase 6", func(_ *check.Evidence, r *check.Run) { r.Notes[3].Phase = check.Failed }},
-		{"I6", "waited for ever", func(_ *check.Evidence, r *check.Run) { r.Notes[0].What = ledger.Hang }},
+		{"I6", "waited forever", func(_ *check.Evidence, r *check.Run) { r.Notes[0].What = ledger.Hang }},
 		{"I6", "could not record", func(_ *check.Evidence, r *check.Run) { r.Notes[1].What = ledger.Refused }},
 
 		{"I7", "go back", func(_ *check.Evidence, r *check.Run) {
@@ -135,12 +135,12 @@ func TestEachPromiseIsSeenToBeBroken(t *testing.T) {
 			r.Watched[0].Seen["n2"] = []check.Position{{1, check.Failed}, {1, check.Aborted}}
 		}},
 		{"I7", "saw r/a0 last at attempt 1 phase 4", func(_ *check.Evidence, r *check.Run) { r.Watched[0].Seen["a0"] = r.Watched[0].Seen["a0"][:2] }},
-		{"I7", "never had n3", func(_ *check.Evidence, r *check.Run) { delete(r.Watched[0].Seen, "n3") }},
+		{"I7", "never saw n3", func(_ *check.Evidence, r *check.Run) { delete(r.Watched[0].Seen, "n3") }},
 		{"I7", "which does not exist", func(_ *check.Evidence, r *check.Run) {
 			r.Watched[0].Seen["n9"] = []check.Position{{1, check.Queued}}
 		}},
 
-		{"I8", "which is not there", func(e *check.Evidence, _ *check.Run) { e.Cached[0].Exists = false }},
+		{"I8", "points to /o, which does not exist", func(e *check.Evidence, _ *check.Run) { e.Cached[0].Exists = false }},
 		{"I8", "two entries", func(e *check.Evidence, _ *check.Run) { e.Cached = append(e.Cached, e.Cached[0]) }},
 		{"I8", "2 actions computed for the serialised key k", func(_ *check.Evidence, r *check.Run) {
 			for i := range 2 {
@@ -148,7 +148,7 @@ func TestEachPromiseIsSeenToBeBroken(t *testing.T) {
 				r.Rows[i+1].CacheStatus = check.Populated
 			}
 		}},
-		{"I8", "outputs are not there", func(_ *check.Evidence, r *check.Run) { r.Rows[0].OutputExists = false }},
+		{"I8", "outputs do not exist", func(_ *check.Evidence, r *check.Run) { r.Rows[0].OutputExists = false }},
 
 		{"I10", "TaskActions are left: x", func(e *check.Evidence, _ *check.Run) { e.TaskActions = []string{"x"} }},
 		{"I10", "pods are left: y", func(e *check.Evidence, _ *check.Run) { e.Pods = []string{"y"} }},

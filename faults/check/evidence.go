@@ -24,7 +24,7 @@ const (
 // Populated is the cache status of an action that computed what others may reuse.
 const Populated = 3
 
-// Terminal reports whether a phase is an end.
+// Terminal reports whether a phase is terminal.
 func Terminal(phase int32) bool {
 	return phase == Succeeded || phase == Failed || phase == Aborted || phase == TimedOut || phase == Recovered
 }
@@ -52,7 +52,7 @@ type Evidence struct {
 	Cached []CacheEntry
 	// Memory is the server's, in bytes.
 	Memory int64
-	// MemoryLimit is what it may have; 0 means that it is not judged.
+	// MemoryLimit bounds Memory; 0 means no limit.
 	MemoryLimit int64
 	// Clashes are moments at which more than one pod of an attempt was alive.
 	Clashes []string
@@ -61,7 +61,7 @@ type Evidence struct {
 // Run is what is known of one run.
 type Run struct {
 	Name string
-	// Acknowledged says that CreateRun was answered with success.
+	// Acknowledged means that CreateRun succeeded.
 	Acknowledged bool
 	// Script is the script of the run.
 	Script script.Node
@@ -87,10 +87,10 @@ type Row struct {
 	Attempt        int32
 	Version        int32
 	EndedAt        *time.Time
-	OutputExists   bool   // what a success points to is there
-	LivePods       int    // of it, after everything
+	OutputExists   bool   // the outputs of a success exist
+	LivePods       int    // when the storm is over
 	PausedChildren int    // root: the count that the row keeps
-	Hold           int16  // what it still waits for before admission
+	Hold           int16  // why it is not up for admission yet
 	CacheStatus    int16  // core.CatalogCacheStatus
 	ErrorKind      string // USER, SYSTEM or nothing
 	ErrorMessage   string
@@ -112,11 +112,11 @@ type Watcher struct {
 	Name string
 	// Seen are the positions of each action, in the order in which they came.
 	Seen map[string][]Position
-	// Whole says that the watcher follows every action of the run.
+	// Whole means that the watcher follows every action of the run.
 	Whole bool
 }
 
-// Position is where an action was said to be.
+// Position is where a watcher saw an action.
 type Position struct {
 	Attempt int32
 	Phase   int32
@@ -132,5 +132,5 @@ type Abort struct {
 type CacheEntry struct {
 	Key    string
 	URI    string
-	Exists bool // what it points to is there
+	Exists bool // its outputs exist
 }

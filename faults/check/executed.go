@@ -21,7 +21,7 @@ func oneLivePod(e *Evidence, f *findings) {
 	}
 }
 
-// budgets: only failures of its own use up an action's retries, and never more than it has; each failure that is laid to the
+// budgets: only failures of its own use up an action's retries, and never more than it has; each failure charged to the
 // task is one that it noted.
 func budgets(e *Evidence, f *findings) {
 	for i := range e.Runs {
@@ -48,7 +48,7 @@ func budgets(e *Evidence, f *findings) {
 				forgiven[row.Name]++
 			}
 			if event.Phase == Failed && !noted[fmt.Sprint(row.Name, " ", event.Attempt)] {
-				f.add("%s/%s attempt %d is said to have failed by itself; its process did not", run.Name, row.Name, event.Attempt)
+				f.add("%s/%s attempt %d failed by itself according to the log; its process did not", run.Name, row.Name, event.Attempt)
 			}
 		}
 		for _, row := range run.Rows {
@@ -57,26 +57,26 @@ func budgets(e *Evidence, f *findings) {
 				continue
 			}
 			if forgiven[row.Name] > node.Retries {
-				f.add("%s/%s was forgiven %d failures of its own with %d retries", run.Name, row.Name, forgiven[row.Name], node.Retries)
+				f.add("%s/%s was retried after %d failures of its own with %d retries", run.Name, row.Name, forgiven[row.Name], node.Retries)
 			}
 			if row.Attempt > losses[row.Name]+1 {
 				f.add("%s/%s is at attempt %d after %d lost attempts", run.Name, row.Name, row.Attempt, losses[row.Name])
 			}
 			if row.Phase == Failed && row.ErrorKind == "USER" && !node.Fatal && users[row.Name] <= node.Retries {
-				f.add("%s/%s was given up after %d failures of its own with %d retries: %s", run.Name, row.Name,
+				f.add("%s/%s failed for good after %d failures of its own with %d retries: %s", run.Name, row.Name,
 					users[row.Name], node.Retries, row.ErrorMessage)
 			}
 		}
 	}
 }
 
-// abortsStop: nothing of an aborted subtree is alive, and nothing says ABORTED that nobody stopped.
+// abortsStop: nothing of an aborted subtree is alive, and no action is ABORTED that nobody stopped.
 func abortsStop(e *Evidence, f *findings) {
 	for i := range e.Runs {
 		run := &e.Runs[i]
 		for _, row := range run.Rows {
 			if row.Phase == Aborted && !run.stopped(row.Name) && !parentEnded(run, row) {
-				f.add("%s/%s says that it was aborted; nobody did", run.Name, row.Name)
+				f.add("%s/%s is ABORTED; nobody aborted it", run.Name, row.Name)
 			}
 			if row.LivePods > 0 && run.stopped(row.Name) {
 				f.add("%s/%s was aborted and has %d live pods", run.Name, row.Name, row.LivePods)
@@ -123,7 +123,7 @@ func parentsSee(e *Evidence, f *findings) {
 					f.add("%s/%s saw %s end in phase %d; it ended in %d", run.Name, note.Action, note.Child, note.Phase, row.Phase)
 				}
 			case ledger.Hang:
-				f.add("%s/%s waited for ever: %s", run.Name, note.Action, note.Note)
+				f.add("%s/%s waited forever: %s", run.Name, note.Action, note.Note)
 			case ledger.Refused:
 				if !run.stopped(note.Action) && !ended(run, note.Action) {
 					f.add("%s/%s could not record %s: %s", run.Name, note.Action, note.Child, note.Note)

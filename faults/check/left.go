@@ -4,7 +4,8 @@ import (
 	"strings"
 )
 
-// cacheServes: every entry points to outputs that exist, a key has one entry, and of serialised tasks one computed it.
+// cacheServes: every entry points to outputs that exist, a key has one entry, and only one of its serialised tasks
+// computed it.
 func cacheServes(e *Evidence, f *findings) {
 	keys := map[string]bool{}
 	for _, entry := range e.Cached {
@@ -13,7 +14,7 @@ func cacheServes(e *Evidence, f *findings) {
 		}
 		keys[entry.Key] = true
 		if !entry.Exists {
-			f.add("the key %s points to %s, which is not there", entry.Key, entry.URI)
+			f.add("the key %s points to %s, which does not exist", entry.Key, entry.URI)
 		}
 	}
 	writers := map[string][]string{}
@@ -24,7 +25,7 @@ func cacheServes(e *Evidence, f *findings) {
 				writers[node.Cache] = append(writers[node.Cache], e.Runs[i].Name+"/"+row.Name)
 			}
 			if row.Phase == Succeeded && !row.OutputExists {
-				f.add("%s/%s succeeded and its outputs are not there", e.Runs[i].Name, row.Name)
+				f.add("%s/%s succeeded and its outputs do not exist", e.Runs[i].Name, row.Name)
 			}
 		}
 	}
@@ -62,7 +63,7 @@ func some(names []string) string {
 	return strings.Join(names, " ")
 }
 
-// bounded: the server's memory does not follow what it has done.
+// bounded: the server's memory does not grow with the work done.
 func bounded(e *Evidence, f *findings) {
 	if e.MemoryLimit > 0 && e.Memory > e.MemoryLimit {
 		f.add("the server has %d MiB of memory, more than %d MiB", e.Memory>>20, e.MemoryLimit>>20)

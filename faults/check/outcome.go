@@ -31,7 +31,7 @@ func asWritten(e *Evidence, f *findings) {
 	}
 }
 
-// Expected are the phases in which an action may end that nobody stopped.
+// Expected returns the phases in which an action that nobody stopped may end.
 func Expected(node script.Node) []int32 {
 	switch {
 	case node.Kind == script.Condition && node.Answer == script.AnswerAbort:
@@ -51,7 +51,7 @@ func Expected(node script.Node) []int32 {
 	}
 }
 
-// left reports whether a parent above an action ends without waiting for it.
+// left reports whether an ancestor of an action ends without waiting.
 func left(run *Run, name string) bool {
 	for _, node := range run.Script.All() {
 		if node.Leave && slices.ContainsFunc(node.All()[1:], func(below script.Node) bool { return below.Name == name }) {
@@ -61,7 +61,8 @@ func left(run *Run, name string) bool {
 	return false
 }
 
-// neverReached reports whether an action's parent, or one above it, was stopped or came from the cache before it recorded it.
+// neverReached reports whether an ancestor of an action was stopped or came from the cache before it recorded its
+// child.
 func neverReached(run *Run, name string) bool {
 	for _, node := range run.Script.All() {
 		if !slices.ContainsFunc(node.All()[1:], func(below script.Node) bool { return below.Name == name }) {

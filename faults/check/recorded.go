@@ -21,14 +21,14 @@ func nothingLost(e *Evidence, f *findings) {
 			case !Terminal(row.Phase):
 				f.add("%s/%s has not ended: phase %d, attempt %d, hold %d", run.Name, row.Name, row.Phase, row.Attempt, row.Hold)
 			case row.EndedAt == nil:
-				f.add("%s/%s has ended and has no time of its end", run.Name, row.Name)
+				f.add("%s/%s has ended without an end time", run.Name, row.Name)
 			}
 		}
 	}
 }
 
-// terminalAbsorbs: the log has no gaps, an attempt ends once, nothing follows an end but a greater attempt recorded with it, and the row is
-// what the log says.
+// terminalAbsorbs: the log has no gaps, an attempt ends once, only a later attempt recorded in the same transaction
+// follows an end, and the row matches the log.
 func terminalAbsorbs(e *Evidence, f *findings) {
 	for i := range e.Runs {
 		run := &e.Runs[i]
@@ -87,7 +87,7 @@ func less(a, b Event) bool {
 	return a.Version < b.Version
 }
 
-// watchesInOrder: what a client saw never goes back, and in the end it is what the database has.
+// watchesInOrder: what a client saw never goes back, and finally matches the database.
 func watchesInOrder(e *Evidence, f *findings) {
 	for i := range e.Runs {
 		run := &e.Runs[i]
@@ -97,7 +97,7 @@ func watchesInOrder(e *Evidence, f *findings) {
 			}
 			for _, row := range run.Rows {
 				if seen := watcher.Seen[row.Name]; watcher.Whole && len(seen) == 0 {
-					f.add("%s of run %s never had %s", watcher.Name, run.Name, row.Name)
+					f.add("%s of run %s never saw %s", watcher.Name, run.Name, row.Name)
 				}
 			}
 		}

@@ -19,7 +19,7 @@ const (
 	Start    = "start"    // it began
 	Overlap  = "overlap"  // another process of the same attempt lives
 	Recorded = "recorded" // a child's recording was acknowledged
-	Refused  = "refused"  // the server will not take a child
+	Refused  = "refused"  // the server refused a child
 	Seen     = "seen"     // it saw the end of a child
 	Failing  = "failing"  // it is about to fail by itself
 	Done     = "done"     // it wrote its outputs
@@ -47,7 +47,7 @@ type Writer struct {
 	dir  string
 }
 
-// Open begins the notes of this process.
+// Open starts the notes of this process.
 func Open(dir, run, action string, attempt int) (*Writer, error) {
 	dir = filepath.Join(dir, run)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -96,7 +96,7 @@ func (w *Writer) Failures() (int, error) {
 	return n, err
 }
 
-// Read gives all notes of a run.
+// Read returns all notes of a run.
 func Read(dir, run string) ([]Line, error) { return read(filepath.Join(dir, run), "*.jsonl") }
 
 func read(dir, pattern string) ([]Line, error) {

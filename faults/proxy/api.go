@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// API forwards requests to a Kubernetes API server, and refuses a share of them while it is told to.
+// API forwards requests to a Kubernetes API server, and refuses a share of them on request.
 type API struct {
 	listener net.Listener
 	server   *http.Server
@@ -47,7 +47,7 @@ func NewAPI(target, token string) (*API, error) {
 			TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 			MaxIdleConns:    100, MaxIdleConnsPerHost: 100, IdleConnTimeout: 30 * time.Second,
 		},
-		ErrorLog:     log.New(io.Discard, "", 0), // it is meant to break
+		ErrorLog:     log.New(io.Discard, "", 0), // errors are expected
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 	}
 	p.server = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -78,9 +78,9 @@ func (p *API) Refused() int {
 	return p.refused
 }
 
-// Close ends the proxy with everything that goes through it.
+// Close stops the proxy and everything that goes through it.
 func (p *API) Close() {
-	_ = p.server.Close() // its connections are thrown away
+	_ = p.server.Close() // it drops its connections
 	p.served.Wait()
 }
 

@@ -119,7 +119,7 @@ func TestSlowConnectionsDelayEveryPiece(t *testing.T) {
 	p.Slow(50 * time.Millisecond)
 	began := time.Now()
 	require.NoError(t, says(conn, "hello", later))
-	require.GreaterOrEqual(t, time.Since(began), 100*time.Millisecond, "there and back")
+	require.GreaterOrEqual(t, time.Since(began), 100*time.Millisecond, "delayed in both directions")
 }
 
 func TestAPIRefusesAShareOfTheRequests(t *testing.T) {
@@ -151,7 +151,7 @@ func TestAPIRefusesAShareOfTheRequests(t *testing.T) {
 	require.Contains(t, body, "TooManyRequests")
 	p.Fail(1, http.StatusConflict)
 	status, _ = ask(http.MethodGet)
-	require.Equal(t, http.StatusOK, status, "who reads is in no conflict")
+	require.Equal(t, http.StatusOK, status, "reads never conflict")
 	status, _ = ask(http.MethodPatch)
 	require.Equal(t, http.StatusConflict, status)
 	require.Equal(t, 2, p.Refused())

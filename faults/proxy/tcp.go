@@ -1,5 +1,5 @@
-// Package proxy stands between a client and a server and breaks what flows: it cuts connections, leaves them half open, lets
-// them crawl, and answers API requests with refusals. It stands below the fault suite and knows nothing of the product.
+// Package proxy stands between a client and a server and breaks the traffic: it cuts connections, leaves them half
+// open, slows them down, and refuses API requests. It stands below the fault suite and knows nothing of the product.
 package proxy
 
 import (
@@ -62,7 +62,7 @@ func (p *TCP) Cut() {
 	}
 }
 
-// Freeze leaves the connections that are there half open: nothing comes through any more, and nobody is told. New ones work.
+// Freeze leaves existing connections half open: nothing passes and neither side notices. New ones work.
 func (p *TCP) Freeze() {
 	for _, l := range p.all() {
 		l.mu.Lock()
@@ -75,7 +75,7 @@ func (p *TCP) Freeze() {
 	}
 }
 
-// Thaw lets frozen connections go on where they were.
+// Thaw resumes frozen connections.
 func (p *TCP) Thaw() {
 	for _, l := range p.all() {
 		l.mu.Lock()
@@ -88,7 +88,7 @@ func (p *TCP) Thaw() {
 	}
 }
 
-// DropFrozen resets what is still half open, as a firewall does in the end.
+// DropFrozen resets what is still half open, as a firewall does eventually.
 func (p *TCP) DropFrozen() {
 	for _, l := range p.all() {
 		select {
@@ -99,7 +99,7 @@ func (p *TCP) DropFrozen() {
 	}
 }
 
-// Refuse closes new connections at once, or stops to.
+// Refuse closes new connections at once, or stops doing so.
 func (p *TCP) Refuse(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -221,7 +221,7 @@ func (l *link) pass(delay time.Duration) bool {
 	}
 }
 
-// end closes both halves after what was read is written, unless the connection is frozen: then nobody is told.
+// end closes both halves after what was read is written, unless the connection is frozen: then neither side notices.
 func (l *link) end() {
 	select {
 	case <-l.flowing():

@@ -9,5 +9,5 @@ const (
 	AnswerTimeout = "timeout"
 )
 
-// ConditionTimeout is how long a condition waits that is to time out.
+// ConditionTimeout is the timeout of a condition that must time out.
 const ConditionTimeout = 2 * time.Second

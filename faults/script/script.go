@@ -31,7 +31,7 @@ type Node struct {
 	Millis      int    `json:"millis,omitempty"`      // how long it works, after its children
 	Failures    int    `json:"failures,omitempty"`    // how often it fails by itself before it succeeds
 	Fatal       bool   `json:"fatal,omitempty"`       // its failure must not be retried
-	Retries     int    `json:"retries,omitempty"`     // how many failures of its own are forgiven
+	Retries     int    `json:"retries,omitempty"`     // how many failures of its own are retried
 	Chain       bool   `json:"chain,omitempty"`       // children one after the other
 	Leave       bool   `json:"leave,omitempty"`       // ends without waiting for its children
 	Twice       bool   `json:"twice,omitempty"`       // records each child twice
@@ -40,7 +40,7 @@ type Node struct {
 	Timeout     int    `json:"timeout,omitempty"`     // milliseconds that an attempt may take
 	Deadline    int    `json:"deadline,omitempty"`    // milliseconds that it may take with all its attempts
 	Answer      string `json:"answer,omitempty"`      // condition: signal, abort or timeout
-	AbortMillis int    `json:"abortMillis,omitempty"` // it is aborted so long after it was seen
+	AbortMillis int    `json:"abortMillis,omitempty"` // it is aborted this long after it was seen
 	Children    []Node `json:"children,omitempty"`
 }
 
@@ -50,8 +50,8 @@ const (
 	OutputName = "seen"
 )
 
-// Encode is the inputs of a task that follows the script. Tasks that share cached outputs share their inputs, so names
-// do not count for them.
+// Encode is the inputs of a task that follows the script. Tasks that share cached outputs share their inputs, so their
+// names are left out.
 func (n Node) Encode() (*task.Inputs, error) {
 	if n.Cache != "" {
 		n.Name, n.AbortMillis = "", 0

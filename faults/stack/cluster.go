@@ -97,13 +97,12 @@ func startCluster(ctx context.Context, p Programs, dir string) (c *Cluster, err 
 	return c, c.Controllers.Start()
 }
 
-// Ready asks the API server whether it works.
+// Ready asks the API server whether it is ready.
 func (c *Cluster) Ready(ctx context.Context) error {
 	return c.Client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
 }
 
-// Compact makes the store forget everything but the present, so that whoever wants to go on from the past is told that it
-// is gone.
+// Compact discards all past revisions, so that watches cannot resume from them.
 func (c *Cluster) Compact(ctx context.Context) error {
 	answer, err := c.etcd(ctx, "range", map[string]string{"key": base64.StdEncoding.EncodeToString([]byte("x"))})
 	if err != nil {

@@ -12,7 +12,7 @@ func (s *Stack) CanFill() bool { return s.mounted }
 
 func (s *Stack) ballast() string { return filepath.Join(s.Storage, ".ballast") }
 
-// Fill leaves no room in the object store.
+// Fill leaves no space in the object store.
 func (s *Stack) Fill() error {
 	file, err := os.Create(s.ballast())
 	if err != nil {
@@ -29,7 +29,7 @@ func (s *Stack) Fill() error {
 	return nil
 }
 
-// Empty gives the room back.
+// Empty frees the space.
 func (s *Stack) Empty() error {
 	if err := os.Remove(s.ballast()); !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -38,7 +38,7 @@ func processesOf(program string) []int {
 	return found
 }
 
-// Memory is the resident memory of a process in bytes; 0 where it cannot be told.
+// Memory is the resident memory of a process in bytes; 0 where it is unknown.
 func Memory(pid int) int64 {
 	body, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {

@@ -2,13 +2,13 @@
 
 package stack
 
-// mountSmall cannot be done here; the disk is never full then.
+// mountSmall does nothing here, so the disk is never full.
 func mountSmall(string) bool { return false }
 
 func unmount(string) {}
 
-// processesOf cannot be told here.
+// processesOf is unknown here.
 func processesOf(string) []int { return nil }
 
-// Memory cannot be told here.
+// Memory is unknown here.
 func Memory(int) int64 { return 0 }

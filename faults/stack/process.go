@@ -31,7 +31,7 @@ func newProcess(dir, name, program string, env []string, args ...string) *Proces
 	}}
 }
 
-// Start starts the program, once more if it ran before.
+// Start starts or restarts the program.
 func (p *Process) Start() error {
 	run, err := supervise.Start(p.spec)
 	if err != nil {
@@ -77,7 +77,7 @@ func (p *Process) Kill() {
 	}
 }
 
-// Stop sends SIGTERM, and SIGKILL after a grace. A program that a fault has stopped is continued first.
+// Stop sends SIGTERM, and SIGKILL after stopGrace. A program that a fault has stopped is continued first.
 func (p *Process) Stop() {
 	if run := p.latest(); run != nil {
 		run.Signal(syscall.SIGCONT)

@@ -13,11 +13,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/faults/proxy"
 )
 
-// InternalToken is by which the suite reaches what only services reach.
+// InternalToken lets the suite call what only services may call.
 const InternalToken = "of-the-storm"
 
-// serverConfig shortens the pauses after which the server looks again by itself, so that a storm of seconds shows what
-// takes minutes elsewhere. No fault of the system may end an action: the budget for them is wide.
+// serverConfig shortens the server's periodic checks, so that a storm of seconds shows what takes minutes elsewhere. No
+// fault of the system may end an action, so the budget for them is large.
 const serverConfig = `
 server: {listen: %q, shutdownGrace: 5s}
 auth: {internalToken: %q}
@@ -76,12 +76,12 @@ func (s *Stack) Direct() string { return "http://" + s.address }
 func (s *Stack) failpoints() string  { return filepath.Join(s.Dir, "failpoint") }
 func (s *Stack) clockOffset() string { return filepath.Join(s.Dir, "clock-offset") }
 
-// Arm lets the server die when it passes a point for the nth time from now.
+// Arm makes the server die when it passes a point for the nth time from now.
 func (s *Stack) Arm(point string, turn int) error {
 	return os.WriteFile(s.failpoints(), fmt.Appendf(nil, "%s %d", point, turn), 0o600)
 }
 
-// Disarm takes back what Arm did.
+// Disarm undoes Arm.
 func (s *Stack) Disarm() error {
 	err := os.Remove(s.failpoints())
 	if errors.Is(err, os.ErrNotExist) {
@@ -95,7 +95,7 @@ func (s *Stack) StepClock(offset time.Duration) error {
 	return os.WriteFile(s.clockOffset(), []byte(offset.String()), 0o600)
 }
 
-// Ready asks the server whether everything that it stands on works.
+// Ready asks the server whether everything that it depends on works.
 func (s *Stack) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

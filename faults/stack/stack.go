@@ -1,7 +1,7 @@
-// Package stack starts everything that a storm rages in, each part a process that can be killed alone: Postgres, etcd, an API
-// server with its controllers, a node that runs pods as processes, and the server as the container image has it, built
-// so that it can be made to die at named points. Proxies stand before the server, before Postgres and before the API
-// server. It stands below the fault suite.
+// Package stack starts everything that a storm needs, each part a process that can be killed alone: Postgres, etcd, an
+// API server with its controllers, a node that runs pods as processes, and the server as the container image has it,
+// built so that it can be made to die at named points. Proxies stand before the server, before Postgres and before the
+// API server. It stands below the fault suite.
 package stack
 
 import (
@@ -92,7 +92,8 @@ func (s *Stack) startPostgres(ctx context.Context) error {
 	}
 	s.Postgres, err = pgembed.New(pgembed.Config{
 		DataDir: filepath.Join(s.Dir, "postgres"), Port: ports[0], Restart: true, Log: zerolog.Nop(),
-		// Processes die here, the machine does not. Commits are written before they are acknowledged all the same.
+		// Processes die here, the machine does not: the kernel keeps commits that were written before they were
+		// acknowledged.
 		Settings: map[string]string{"fsync": "off", "full_page_writes": "off"},
 	})
 	if err != nil {
@@ -119,7 +120,7 @@ func (s *Stack) throughProxy() (string, error) {
 	return direct.String(), nil
 }
 
-// Stop ends everything, in reverse, and processes of pods that are left.
+// Stop stops everything in reverse order, and kills processes of pods that are left.
 func (s *Stack) Stop() {
 	s.Server.Kill()
 	if s.Node.latest() != nil {
@@ -141,7 +142,7 @@ func (s *Stack) Stop() {
 	if s.Postgres != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), stopGrace) // also after an interrupt
 		defer cancel()
-		_ = s.Postgres.Stop(ctx) // its data are thrown away
+		_ = s.Postgres.Stop(ctx) // its data is discarded
 	}
 	if s.mounted {
 		unmount(s.Storage)

@@ -80,7 +80,7 @@ func (p *taskProcess) await(ctx context.Context, w *watch, name string) error {
 	return p.Note(ledger.Line{What: ledger.Seen, Child: name, Phase: phase})
 }
 
-// record has a child recorded unless it was seen to have ended.
+// record records a child unless its end was seen.
 func (p *taskProcess) record(ctx context.Context, w *watch, child script.Node) error {
 	if w.ended(child.Name) {
 		return nil

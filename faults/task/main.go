@@ -1,6 +1,6 @@
 // Command task is what the pods of a storm run: a small program that speaks to the server as the SDK does in a task. It
 // reads its script from inputs.pb, watches its children, records them, waits for their ends, and writes outputs.pb or
-// error.pb. What it did and saw it notes in the ledger. It knows nothing of the product but its wire contract.
+// error.pb. It notes what it did and saw in the ledger. It knows only the wire contract of the product.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// lifeLimit bounds the life of a process: what waits longer would wait for ever.
+// lifeLimit bounds the life of a process: one that waits longer would wait forever.
 const lifeLimit = 4 * time.Minute
 
 func main() {

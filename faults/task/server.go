@@ -37,7 +37,7 @@ const (
 	maxPause   = time.Second
 )
 
-// insist calls until there is an answer: the server's yes, or a no that will not change.
+// insist retries a call until its answer is final.
 func insist(ctx context.Context, call func(context.Context) error) error {
 	retries := backoff.New(firstPause, maxPause)
 	for {

@@ -13,7 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// silence is how long a stream may say nothing before it is taken for dead. The storm's server repeats its sentinel each
+// silence is how long a stream may be silent before it counts as dead. The storm's server repeats its sentinel each
 // second.
 const silence = 5 * time.Second
 
@@ -42,7 +42,7 @@ func (w *watch) start(ctx context.Context) error {
 	}
 }
 
-// follow subscribes again and again.
+// follow resubscribes until the context ends.
 func (w *watch) follow(ctx context.Context) {
 	retries := backoff.New(firstPause, maxPause)
 	for ctx.Err() == nil {

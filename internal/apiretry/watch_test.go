@@ -16,7 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// server answers with each of its answers in turn: a status, or 0 for no connection. The last one stays.
+// server answers with each of its answers in turn: a status, or 0 for no connection. The last one repeats.
 type server struct {
 	answers []int
 	asked   int
@@ -72,7 +72,7 @@ func TestOtherRequestsAreNotHeld(t *testing.T) {
 	}
 }
 
-func TestTheCallerMayGiveUp(t *testing.T) {
+func TestTheCallerMayCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &server{answers: []int{0}}
 	response, err := get(ctx, t, s, cancelling{cancel}, http.MethodGet, "http://x/pods?watch=1")
@@ -93,7 +93,7 @@ func (instant) NewTimer(d time.Duration) clock.Timer {
 	return clock.System{}.NewTimer(0)
 }
 
-// cancelling is a clock whose timers never fire, and end the caller's patience.
+// cancelling is a clock whose timers never fire and cancel the caller's context.
 type cancelling struct{ cancel context.CancelFunc }
 
 func (cancelling) Now() time.Time { return time.Time{} }

@@ -210,7 +210,7 @@ func TestPagesNameRealTests(t *testing.T) {
 		named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(string(page), -1)
 		require.Greater(t, len(named), 20)
 		for _, match := range named {
-			require.True(t, names[match[1]], "%s names %s, which is not there", name, match[1])
+			require.True(t, names[match[1]], "%s names %s, which does not exist", name, match[1])
 		}
 	}
 }

@@ -17,10 +17,10 @@ import (
 
 var update = flag.Bool("update", false, "write the generated part of docs/track-record.md")
 
-// stories is how many there are; each has a number, and no number is left out.
+// stories is how many there are, numbered without gaps.
 const stories = 36
 
-// story is what went wrong elsewhere, in one sentence, as the comment of the test that would catch it tells it:
+// story is one sentence about what went wrong elsewhere, from the comment of the test that would catch it:
 //
 //	Story R7: an executor kept every pod of the cluster in memory and never came up.
 type story struct {
@@ -44,7 +44,7 @@ func TestTrackRecordIsCurrent(t *testing.T) {
 			if found[number] == nil {
 				found[number] = &story{text: text}
 			}
-			require.Equal(t, found[number].text, text, "story R%d is told in two ways; %s", number, test)
+			require.Equal(t, found[number].text, text, "story R%d has two texts; %s", number, test)
 			found[number].tests = append(found[number].tests, test)
 		}
 	}

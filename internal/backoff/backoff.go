@@ -47,5 +47,5 @@ func (b *Backoff) Wait(ctx context.Context, clk clock.Clock) error {
 // Failures returns how many failures were counted since the start or the last Reset.
 func (b *Backoff) Failures() int { return b.failures }
 
-// Reset forgets the failures; call it after a success.
+// Reset clears the count of failures; call it after a success.
 func (b *Backoff) Reset() { b.failures = 0 }

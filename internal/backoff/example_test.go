@@ -10,7 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// The caller gives up after a number of tries, or with its context.
+// The caller stops after a number of attempts, or when its context ends.
 func ExampleBackoff() {
 	ctx, clk := context.Background(), clock.System{}
 	calls := 0

@@ -1,6 +1,7 @@
 // Package batch collects the submissions of many callers into batches: while one batch is flushed, submissions gather
-// for the next one. A single caller waits for no other, and many callers share flushes. There is one flush at a time, so the order
-// of submission is the order of flushing. The user of the package decides how a batch is flushed, and what is retried.
+// for the next one. A single caller waits for no other, and many callers share flushes. There is one flush at a time,
+// so the order of submission is the order of flushing. The user of the package decides how a batch is flushed, and what
+// is retried.
 package batch
 
 import (
@@ -120,7 +121,7 @@ func (b *Batcher[V, R]) Stop(ctx context.Context) error {
 	}
 }
 
-// Submit hands a value in and waits for the answer to it, or for the end of the context.
+// Submit submits a value and waits for the answer to it, or for the end of the context.
 func (b *Batcher[V, R]) Submit(ctx context.Context, value V) (R, error) {
 	var none R
 	item := NewItem[V, R](ctx, value)

@@ -19,11 +19,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var _ lifecycle.Part = (*batch.Batcher[int, int])(nil)
 
-// gated is a batcher whose flushes are held until a test lets them go. It answers with the doubled value.
+// gated is a batcher whose flushes block until a test releases them. It answers with the doubled value.
 type gated struct {
 	*batch.Batcher[int, int]
 	batches chan []int    // of each flush that has begun
-	release chan struct{} // lets one flush go
+	release chan struct{} // releases one flush
 }
 
 func newGated(t *testing.T, config batch.Config[int, int]) *gated {
@@ -56,7 +56,7 @@ type answer struct {
 	err   error
 }
 
-// submit hands values in, in this order, and returns where their answers arrive.
+// submit submits values in this order and returns the channels of their answers.
 func (g *gated) submit(t *testing.T, ctx context.Context, values ...int) []chan answer {
 	t.Helper()
 	answers := make([]chan answer, len(values))
@@ -134,7 +134,7 @@ func TestStopDrains(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := g.Submit(expired(t), 3)
 		return errors.Is(err, batch.ErrStopped)
-	}, 10*time.Second, time.Millisecond, "nothing new is taken")
+	}, 10*time.Second, time.Millisecond, "nothing new is accepted")
 	g.release <- struct{}{}
 	require.Equal(t, []int{2}, <-g.batches)
 	g.release <- struct{}{}
@@ -143,17 +143,17 @@ func TestStopDrains(t *testing.T) {
 	require.ErrorIs(t, g.Start(t.Context()), lifecycle.ErrStopped)
 }
 
-func TestStopThatMayNotWaitCutsOff(t *testing.T) {
+func TestStopWithAnEndedContextCancels(t *testing.T) {
 	g := newGated(t, batch.Config[int, int]{MaxWeight: 1})
 	answers := g.submit(t, t.Context(), 1, 2)
 	require.NoError(t, g.Start(t.Context()))
 	require.Equal(t, []int{1}, <-g.batches)
 	require.ErrorIs(t, g.Stop(expired(t)), context.Canceled)
-	require.ErrorIs(t, (<-answers[0]).err, context.Canceled, "the flush was told")
+	require.ErrorIs(t, (<-answers[0]).err, context.Canceled, "the flush was canceled")
 	require.ErrorIs(t, (<-answers[1]).err, batch.ErrStopped)
 }
 
-func TestStopBeforeStartAnswersWhatWaits(t *testing.T) {
+func TestStopBeforeStartAnswersWaitingItems(t *testing.T) {
 	g := newGated(t, batch.Config[int, int]{MaxWeight: 1})
 	answers := g.submit(t, t.Context(), 1)
 	require.NoError(t, g.Stop(t.Context()))

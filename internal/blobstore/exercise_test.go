@@ -12,7 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 )
 
-// exercise is what every kind of store must do alike.
+// exercise tests what every kind of store must do.
 func exercise(t *testing.T, store *blobstore.Store) {
 	ctx := t.Context()
 	uri := store.Root() + "/p/d/run/a0/1/outputs.pb"
@@ -52,7 +52,7 @@ func exercise(t *testing.T, store *blobstore.Store) {
 		_, err = store.ReadAll(ctx, store.Root()+"/p/d/run", 0)
 		require.ErrorIs(t, err, blobstore.ErrNotExist)
 	})
-	t.Run("giving up leaves the old object", func(t *testing.T) {
+	t.Run("an abandoned write leaves the old object", func(t *testing.T) {
 		require.NoError(t, store.WriteAll(ctx, uri, []byte("old")))
 		writing, cancel := context.WithCancel(ctx)
 		w, err := store.NewWriter(writing, uri)
@@ -84,8 +84,8 @@ func exercise(t *testing.T, store *blobstore.Store) {
 			require.ErrorIs(t, err, blobstore.ErrNotExist, name)
 		}
 		_, err := store.Stat(ctx, base+"-not/a0/1/outputs.pb")
-		require.NoError(t, err, "a name that only begins alike")
-		require.NoError(t, store.DeletePrefix(ctx, base+"/"), "nothing there any more")
+		require.NoError(t, err, "a name that only shares the prefix")
+		require.NoError(t, store.DeletePrefix(ctx, base+"/"), "nothing left to delete")
 		for _, forbidden := range []string{base, store.Root() + "/", "/etc/", store.Root() + "/p/../../x/", store.Root() + "/p//"} {
 			require.ErrorIs(t, store.DeletePrefix(ctx, forbidden), blobstore.ErrForbiddenPath, forbidden)
 		}

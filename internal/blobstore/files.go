@@ -127,8 +127,8 @@ func (f *files) origin() string { return originOf(f.server.base) }
 
 func (f *files) path(key string) string { return f.dir.Name() + "/" + key }
 
-// fileError maps errors of the file system to those of this package. A file where the path needs a directory means that the object
-// cannot exist.
+// fileError maps errors of the file system to those of this package. A file where the path needs a directory means that
+// the object cannot exist.
 func fileError(err error) error {
 	switch {
 	case err == nil:
@@ -144,7 +144,7 @@ func fileError(err error) error {
 // pendingFile becomes the object on Close, unless its context has ended.
 type pendingFile struct {
 	*os.File
-	ctx       context.Context //nolint:containedctx // its end means that the writer gave up
+	ctx       context.Context //nolint:containedctx // its end aborts the write
 	files     *files
 	temp, key string
 	closed    bool

@@ -49,7 +49,7 @@ func TestFilesAreWhatTasksExpect(t *testing.T) {
 	body, err := os.ReadFile(store.Root() + "/p/d/r/a0/1/x.attrs")
 	require.NoError(t, err)
 	require.Equal(t, "plain", string(body))
-	// What a task wrote is read without any registration, and file:// means the same.
+	// What a task wrote can be read without registration, and file:// means the same.
 	require.NoError(t, os.WriteFile(store.Root()+"/p/out", []byte("by a task"), 0o600))
 	body, err = store.ReadAll(t.Context(), "file://"+store.Root()+"/p/out", 100)
 	require.NoError(t, err)

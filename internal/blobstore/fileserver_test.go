@@ -217,7 +217,7 @@ func TestContentIsNeverAPageOfOurs(t *testing.T) {
 			require.Equal(t, "no-referrer", answer.Header.Get("Referrer-Policy"))
 		}
 
-		// Whoever has the one link cannot make the other of it.
+		// Neither link can be turned into the other.
 		status, _ = s.do(http.MethodGet, blobstore.Signed{URL: kept.URL + "&show=text%2Fhtml"}, "")
 		require.Equal(t, http.StatusForbidden, status)
 		status, _ = s.do(http.MethodGet, blobstore.Signed{URL: strings.Replace(shown.URL, "text%2Fhtml", "image%2Fsvg%2Bxml", 1)}, "")

@@ -14,8 +14,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 )
 
-// FuzzURI writes to whatever URI comes: a write that is accepted lands below the root and can be read again under the same
-// URI; nothing outside the root ever changes.
+// FuzzURI writes to arbitrary URIs: an accepted write lands below the root and can be read under the same URI; nothing
+// outside the root ever changes.
 func FuzzURI(f *testing.F) {
 	for _, tail := range []string{
 		"/a/b", "/../secret", "/a/../../secret", "//secret", "/a//b", "/./a", "/a/%2e%2e/b", "/a\x00b", "/a\\..\\b", "", "/",

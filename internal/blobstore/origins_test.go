@@ -8,7 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 )
 
-// Pages that follow signed URLs have to allow where they lead to, before there is one.
+// Pages must allow the origins of signed URLs before the first URL is signed.
 func TestOrigins(t *testing.T) {
 	t.Setenv("AZURE_STORAGE_KEY", "a2V5")
 	t.Setenv("AZURE_STORAGE_ACCOUNT", "account")

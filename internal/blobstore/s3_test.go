@@ -31,7 +31,7 @@ func startS3(t *testing.T) string {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "bucket"), 0o755))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "other"), 0o755))
-	for range 5 { // the port may be taken between looking and using
+	for range 5 { // the port may be taken between choosing and using it
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
 		address := listener.Addr().String()
@@ -40,7 +40,7 @@ func startS3(t *testing.T) string {
 			return "http://" + address
 		}
 	}
-	t.Fatal("the S3 server does not start")
+	t.Fatal("the S3 server did not start")
 	return ""
 }
 

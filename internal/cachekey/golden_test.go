@@ -87,7 +87,7 @@ func FuzzCanonicalMsgpack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		once := canonicalMsgpack(data)
 		if string(once) != string(data) {
-			require.Equal(t, once, canonicalMsgpack(once), "what is canonical stays so")
+			require.Equal(t, once, canonicalMsgpack(once), "canonical bytes stay the same")
 		}
 	})
 }

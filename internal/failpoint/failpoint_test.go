@@ -9,7 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/failpoint"
 )
 
-// In the programs that people run there is nothing to switch on.
+// Programs that are built without the tag have no failpoints.
 func TestNothingIsArmedWithoutTheTag(t *testing.T) {
 	failpoint.Here("anywhere")
 	require.Equal(t, clock.System{}, failpoint.Clock(clock.System{}))

@@ -28,7 +28,7 @@ func TestBackground(t *testing.T) {
 	started()
 	require.Equal(t, "value", <-seen)
 	require.Equal(t, "value", <-seen)
-	require.NoError(t, b.Stop(t.Context()), "the loops outlived the start and end now")
+	require.NoError(t, b.Stop(t.Context()), "the loops outlived the start's context and end now")
 	require.NoError(t, b.Stop(t.Context()), "twice")
 	require.Empty(t, seen)
 

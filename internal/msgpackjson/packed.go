@@ -20,8 +20,8 @@ const maxDepth = 100
 // ErrTooDeep says that a value is nested more than 100 levels deep.
 var ErrTooDeep = errors.New("it is nested too deeply")
 
-// Decode reads one value. Bytes, and text that is no UTF-8, become base64 (RFC 4648, padded); times become RFC 3339 in UTC;
-// keys become text. leaf converts every other leaf, a nil, bool, string, int64, uint64 or float64, or returns an
+// Decode reads one value. Bytes, and text that is not UTF-8, become base64 (RFC 4648, padded); times become RFC 3339 in
+// UTC; keys become text. leaf converts every other leaf, a nil, bool, string, int64, uint64 or float64, or returns an
 // error.
 //
 // It walks the value itself: the library's own decoding of any value has no bound on nesting.

@@ -24,15 +24,15 @@ func TestWhatWasPackedIsUnpacked(t *testing.T) {
 	require.Equal(t, value, again)
 }
 
-func TestWhatJSONHasNot(t *testing.T) {
+func TestValuesThatJSONLacks(t *testing.T) {
 	for name, c := range map[string]struct {
 		body string
 		want any
 	}{
-		"bytes":               {"\xc4\x02\x00\xff", "AP8="},
-		"text that is no UTF": {"\xa2\xff\xfe", "//4="},
-		"a time":              {"\xd6\xff\x00\x00\x00\x01", "1970-01-01T00:00:01Z"},
-		"a number as a key":   {"\x81\x07\xc3", map[string]any{"7": true}},
+		"bytes":                  {"\xc4\x02\x00\xff", "AP8="},
+		"text that is not UTF-8": {"\xa2\xff\xfe", "//4="},
+		"a time":                 {"\xd6\xff\x00\x00\x00\x01", "1970-01-01T00:00:01Z"},
+		"a number as a key":      {"\x81\x07\xc3", map[string]any{"7": true}},
 	} {
 		got, err := msgpackjson.Decode([]byte(c.body), asItIs)
 		require.NoError(t, err, name)
@@ -41,10 +41,10 @@ func TestWhatJSONHasNot(t *testing.T) {
 	_, err := msgpackjson.Decode(bytes.Repeat([]byte{0x91}, 200), asItIs)
 	require.ErrorIs(t, err, msgpackjson.ErrTooDeep)
 	_, err = msgpackjson.Decode([]byte{0xdd, 0xff, 0xff, 0xff, 0xff}, asItIs)
-	require.Error(t, err, "an announced length is not believed")
+	require.Error(t, err, "a declared length is not trusted")
 }
 
-// FuzzDecode reads whatever comes: it ends, and what it reads is JSON.
+// FuzzDecode decodes arbitrary bytes: it terminates, and what it returns is JSON.
 func FuzzDecode(f *testing.F) {
 	for _, body := range []string{"\x81\xa1a\x01", "\x93\x01\x02\x03", "\xc4\x00", "\xd6\xff\x00\x00\x00\x01", "\xcf\xff\xff\xff\xff\xff\xff\xff\xff"} {
 		f.Add([]byte(body))

@@ -24,7 +24,7 @@ func TestLogger(t *testing.T) {
 	log.Info().Msg("hidden")
 	log.Warn().Err(errors.New("broken")).Msg("seen")
 	var line map[string]string
-	require.NoError(t, json.Unmarshal(out.Bytes(), &line), "one JSON line, since this is no terminal")
+	require.NoError(t, json.Unmarshal(out.Bytes(), &line), "one JSON line, since this is not a terminal")
 	require.Equal(t, "seen", line["message"])
 	require.Equal(t, "broken", line["error"])
 	require.Equal(t, "warn", line["level"])

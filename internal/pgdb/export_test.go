@@ -1,4 +1,4 @@
 package pgdb
 
-// Wait is opened to the tests, which are outside because pgtest imports this package.
+// Wait is exported for the tests, which are outside because pgtest imports this package.
 var Wait = wait

@@ -38,7 +38,7 @@ func TestLease(t *testing.T) {
 	}
 	acquire(a, true)
 	acquire(b, false)
-	acquire(a, true) // our own again
+	acquire(a, true) // renews our own
 	fake.Step(59 * time.Second)
 	ours, err := a.Renew(t.Context(), "loop", time.Minute)
 	check(true, ours, err)
@@ -48,7 +48,7 @@ func TestLease(t *testing.T) {
 	ours, err = a.Renew(t.Context(), "loop", time.Minute)
 	check(false, ours, err) // too late, even if nobody took it
 	acquire(b, true)
-	require.NoError(t, a.Release(t.Context(), "loop"), "releasing what is another's does nothing")
+	require.NoError(t, a.Release(t.Context(), "loop"), "releasing the lease of another does nothing")
 	acquire(a, false)
 	require.NoError(t, b.Release(t.Context(), "loop"))
 	acquire(a, true)
@@ -82,7 +82,7 @@ func TestHold(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, ours)
 
-	// Somebody else's name in the row ends the work.
+	// The work stops when another holder is in the row.
 	_, err = pool.Exec(t.Context(), "UPDATE leases SET holder = 'b'")
 	require.NoError(t, err)
 	fake.Step(20 * time.Second)

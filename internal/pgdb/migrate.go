@@ -14,8 +14,8 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// Migrate applies the pending migrations of each schema, in the order given. Processes that start together wait for each other,
-// on a lock of one session.
+// Migrate applies the pending migrations of each schema, in the order given. Processes that start together wait for
+// each other, on a lock of one session.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, schemas ...Schema) error {
 	return withProviders(pool, schemas, func(_ Schema, provider *goose.Provider) error {
 		_, err := provider.Up(ctx)

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { pgtest.VerifyMain(m) }
 
-// migrations has the table that leases need, and a second step to take back.
+// migrations has the table that leases need, and a second step to revert.
 var migrations = fstest.MapFS{
 	"migrations/00001_leases.sql": {Data: []byte(`-- +goose Up
 CREATE TABLE leases (name text PRIMARY KEY, holder text NOT NULL, expires_at timestamptz NOT NULL);

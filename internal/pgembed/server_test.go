@@ -91,8 +91,8 @@ func TestCrashIsReportedAndRepaired(t *testing.T) {
 	require.Equal(t, "1", query(t, server.DSN(), "SELECT '1'"))
 }
 
-// TestLockOfAnotherProcessIsNoObstacle is what a container meets that was killed and started again: the number in the
-// lock is that of somebody else of the same account.
+// TestLockOfAnotherProcessIsNoObstacle is the case of a container that was killed and started again: the pid in the
+// lock now belongs to another process of the same account.
 func TestLockOfAnotherProcessIsNoObstacle(t *testing.T) {
 	dir := dataDir(t)
 	first := newServer(t, pgembed.Config{DataDir: dir, Ephemeral: true})
@@ -144,7 +144,7 @@ func TestFailedStartSaysWhyAndLeavesNothing(t *testing.T) {
 
 func TestClosedParentIsExplained(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root lends the server another account")
+		t.Skip("only root runs the server under another account")
 	}
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o700))

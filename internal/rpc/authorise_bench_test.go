@@ -13,7 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// BenchmarkAuthorise measures what authorisation adds to a call: the resources of its request and a question for each.
+// BenchmarkAuthorise measures what authorisation adds to a call: the resources of its request and a check for each.
 // The budget is 50 µs for a call.
 func BenchmarkAuthorise(b *testing.B) {
 	for _, names := range []int{1, 100} {

@@ -91,13 +91,13 @@ func TestInternalProcedures(t *testing.T) {
 	require.Zero(t, code(url, http.DefaultClient, rpc.WithInternalToken("right")))
 	require.Zero(t, code(rpc.InProcessURL, rpc.InProcess(h)))
 
-	// Without a configured credential no header opens the door.
+	// Without a configured credential no header grants access.
 	closed := serve(t, mux(rpc.Chain{}, behaviour{}))
 	require.Equal(t, connect.CodePermissionDenied, code(closed, http.DefaultClient, rpc.WithInternalToken("")))
 	require.Equal(t, connect.CodePermissionDenied, code(closed, http.DefaultClient, rpc.WithInternalToken("x")))
 }
 
-// ada knows one token.
+// ada accepts one token.
 type ada struct{}
 
 func (ada) Authenticate(_ context.Context, header http.Header) (rpc.Identity, error) {
@@ -107,10 +107,10 @@ func (ada) Authenticate(_ context.Context, header http.Header) (rpc.Identity, er
 	case "Bearer ada":
 		return rpc.Identity{Caller: rpc.CallerUser, Subject: "ada"}, nil
 	}
-	return rpc.Identity{}, rpc.Unauthenticated("the token does not hold")
+	return rpc.Identity{}, rpc.Unauthenticated("the token is not valid")
 }
 
-// known lets only people in, and records what it was asked.
+// known admits only users and records what it was asked.
 type known struct{ asked []rpc.Rule }
 
 func (k *known) Authorise(_ context.Context, identity rpc.Identity, rule rpc.Rule, _ rpc.Resource) (rpc.Scope, error) {

@@ -12,7 +12,8 @@ import (
 )
 
 // ErrShuttingDown is the cause with which a server ends the contexts of its requests when it stops. The error
-// interceptor then answers unavailable instead of canceled: clients retry the former and take the latter for their own cancellation.
+// interceptor then answers unavailable instead of canceled: clients retry the former and take the latter for their own
+// cancellation.
 var ErrShuttingDown = errors.New("server is shutting down")
 
 // KindOf classifies any error: those of this package, a *connect.Error of another service, those of contexts, and those

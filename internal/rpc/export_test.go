@@ -8,13 +8,13 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// TargetOf is the row of a procedure in the table: the paths of what its requests are about, or why there is none.
+// TargetOf returns a procedure's row of the table: the paths of its resources, or why it has none.
 func TargetOf(name string) (paths []string, none string) {
 	row, _ := procedureOf(name)
 	return row.on.paths, row.on.none
 }
 
-// HasShape tells whether a message names something.
+// HasShape reports whether a message names a resource.
 func HasShape(message protoreflect.FullName) bool {
 	_, ok := shapes[message]
 	return ok

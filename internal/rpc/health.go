@@ -21,7 +21,7 @@ const healthInterval = 5 * time.Second
 type Health struct {
 	// Ready returns nil while the process can do its work.
 	Ready func(context.Context) error
-	// Serves tells whether a service is mounted.
+	// Serves reports whether a service is mounted.
 	Serves func(service string) bool
 	// Clock paces Watch.
 	Clock clock.Clock

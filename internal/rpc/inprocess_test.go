@@ -171,7 +171,7 @@ func TestInProcessEnd(t *testing.T) {
 		<-ended
 	})
 
-	t.Run("cancel frees a handler that writes to nobody", func(t *testing.T) {
+	t.Run("cancel frees a handler whose output nobody reads", func(t *testing.T) {
 		ended := make(chan struct{})
 		h := connect.NewServerStreamHandlerSimple("/test.Service/Call",
 			func(_ context.Context, _ *text, s *connect.ServerStream[text]) error {
@@ -217,7 +217,7 @@ func TestInProcessEnd(t *testing.T) {
 		require.NotEqual(t, connect.CodeUnknown, connect.CodeOf(err))
 	})
 
-	t.Run("values of the caller stay behind", func(t *testing.T) {
+	t.Run("context values of the caller do not cross", func(t *testing.T) {
 		type key struct{}
 		h := connect.NewUnaryHandlerSimple("/test.Service/Call",
 			func(ctx context.Context, _ *text) (*text, error) {

@@ -25,8 +25,8 @@ func newPlain(chain Chain) *plain {
 	}
 }
 
-// guard is h behind the rule of its pattern. Public and signed routes need no caller, and a credential that does not
-// hold must not stop a probe.
+// guard is h behind the rule of its pattern. Public and signed routes need no caller, and an invalid credential
+// must not stop a probe.
 func (p *plain) guard(pattern string, rule Rule, h http.Handler) http.Handler {
 	row := procedure{class: rule.Class, action: rule.Action}
 	open := rule.Class == ClassPublic || rule.Class == ClassSigned

@@ -40,8 +40,8 @@ func NewGuardedMux(chain Chain, options ...connect.HandlerOption) (*Mux, error) 
 	return m, nil
 }
 
-// NewMux makes an empty Mux whose handlers get options and whose plain routes are open, for tests of services. Calls of procedures that nobody serves answer the Connect
-// error unimplemented, in the protocol of the caller.
+// NewMux makes an empty Mux whose handlers get options and whose plain routes are open, for tests of services. Calls of
+// procedures that nobody serves answer the Connect error unimplemented, in the protocol of the caller.
 func NewMux(options ...connect.HandlerOption) *Mux {
 	m := &Mux{mux: http.NewServeMux(), options: options}
 	m.mux.Handle("/", unknownRoute{errors: connect.NewErrorWriter()})
@@ -96,7 +96,7 @@ func (m *Mux) Options() []connect.HandlerOption { return m.options }
 // ServeHTTP implements http.Handler.
 func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.mux.ServeHTTP(w, r) }
 
-// Has tells whether the service, such as flyteidl2.task.TaskService, is mounted.
+// Has reports whether the service, such as flyteidl2.task.TaskService, is mounted.
 func (m *Mux) Has(service string) bool { return slices.Contains(m.paths, "/"+service+"/") }
 
 // Services lists the mounted services by full name, in order.

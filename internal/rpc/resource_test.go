@@ -47,7 +47,7 @@ func procedureOf(method protoreflect.MethodDescriptor) string {
 	return "/" + string(method.Parent().FullName()) + "/" + string(method.Name())
 }
 
-// beside are identifiers in requests that do not say what a request is about, by the end of their path.
+// beside are identifiers that are not the resource of their request, by the end of their path.
 var beside = map[string]string{
 	"spec.inputs.items.app_id":       "an app that an app reads from; decided when the app asks it",
 	"_by.user":                       "who did it, which counts only from services",
@@ -69,8 +69,8 @@ var beside = map[string]string{
 	"queue":                          "where something waits",
 }
 
-// TestEveryRequestNamesItsResource walks the requests: what the table names is there, and each identifier that it does
-// not name is known to be beside the point. A new identifier fails it.
+// TestEveryRequestNamesItsResource walks the requests: each path in the table exists, and each other identifier is
+// known not to be a resource. A new identifier fails it.
 func TestEveryRequestNamesItsResource(t *testing.T) {
 	for _, method := range methods(t) {
 		paths, none := rpc.TargetOf(procedureOf(method))
@@ -111,7 +111,7 @@ func identifiers(message protoreflect.MessageDescriptor, prefix string, above []
 	return paths
 }
 
-// fill sets the text at the end of a path, and makes everything on the way.
+// fill sets the text at the end of a path and creates the messages on the way.
 func fill(message protoreflect.Message, path, text string) {
 	name, rest, more := strings.Cut(path, ".")
 	field := message.Descriptor().Fields().ByName(protoreflect.Name(name))
@@ -136,7 +136,7 @@ func about(message protoreflect.MessageDescriptor, path string) protoreflect.Mes
 	return message
 }
 
-// recording denies everything and remembers what it was asked.
+// recording denies everything and records what it was asked.
 type recording struct{ asked []rpc.Resource }
 
 func (r *recording) Authorise(_ context.Context, _ rpc.Identity, _ rpc.Rule, resource rpc.Resource) (rpc.Scope, error) {
@@ -171,7 +171,7 @@ func dynamicHandler(t *testing.T, method protoreflect.MethodDescriptor, options 
 }
 
 // TestTheAuthoriserSeesEveryResource sends each procedure a request with one project at each place that the table
-// names, through the chain, and wants to see it in the question.
+// names, through the chain, and expects it in the question.
 func TestTheAuthoriserSeesEveryResource(t *testing.T) {
 	const marker = "marked-project"
 	asked, marked := 0, 0

@@ -20,7 +20,7 @@ type Scope struct {
 // Everything is the scope without a restriction.
 func Everything() Scope { return Scope{All: true} }
 
-// Allows tells whether something in the domain of a project lies within the scope. With an empty domain it asks for
+// Allows reports whether something in the domain of a project lies within the scope. With an empty domain it asks for
 // all of the project.
 func (s Scope) Allows(project, domain string) bool {
 	return s.All || slices.ContainsFunc(s.Places, func(p Place) bool {
@@ -28,7 +28,7 @@ func (s Scope) Allows(project, domain string) bool {
 	})
 }
 
-// Touches tells whether anything of a project lies within the scope.
+// Touches reports whether anything of a project lies within the scope.
 func (s Scope) Touches(project string) bool {
 	return s.All || slices.ContainsFunc(s.Places, func(p Place) bool { return p.Project == project })
 }

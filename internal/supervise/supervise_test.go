@@ -121,14 +121,14 @@ func specOf(dir, role string) supervise.Spec {
 	}
 }
 
-// ask gives the process id of who answers.
+// ask returns the id of the process that answers.
 func ask(ctx context.Context, address string) (int, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return 0, err
 	}
 	defer conn.Close()
-	// A question may wait in the queue of a listener whose process is dead.
+	// A request may wait in the queue of a listener whose process is dead.
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	if err := conn.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
 		return 0, err
@@ -166,7 +166,7 @@ func TestKilledChildComesBackAtTheSameAddress(t *testing.T) {
 	require.ErrorIs(t, process.Start(t.Context()), lifecycle.ErrStopped)
 }
 
-func TestChildThatNeverWorksIsAnErrorWithItsLastWords(t *testing.T) {
+func TestFailedStartReportsTheLastOutput(t *testing.T) {
 	process, _ := newServer(t.TempDir(), "die")
 	err := process.Start(t.Context())
 	require.ErrorContains(t, err, "exit status 3")
@@ -174,7 +174,7 @@ func TestChildThatNeverWorksIsAnErrorWithItsLastWords(t *testing.T) {
 	require.NoError(t, process.Stop(t.Context()))
 }
 
-func TestChildGoesWithAKilledParent(t *testing.T) {
+func TestChildDiesWithAKilledParent(t *testing.T) {
 	dir := t.TempDir()
 	parent := exec.Command(os.Args[0], dir)
 	parent.Env = append(os.Environ(), roleEnv+"=parent")
@@ -208,7 +208,7 @@ func TestProcessThatIgnoresTheStopSignalIsKilled(t *testing.T) {
 	require.False(t, process.Stop(t.Context()))
 	require.False(t, process.Alive())
 	require.ErrorContains(t, process.Err(), "killed")
-	process.Signal(syscall.SIGTERM) // of a process that is gone: nothing happens
+	process.Signal(syscall.SIGTERM) // the process is gone: nothing happens
 }
 
 func TestReadinessEndsWithTheContext(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package leader elects one of the replicas by a Kubernetes Lease. What runs on the leader only, runs there together: all
-// of it starts with the term of a replica, and all of it has stopped before the replica gives the Lease up.
+// of it starts with the term of a replica, and all of it has stopped before the replica releases the Lease.
 package leader
 
 import (
@@ -68,7 +68,7 @@ type Election struct {
 
 var _ lifecycle.Part = (*Election)(nil)
 
-// New makes an election. It calls nobody until Start.
+// New returns an election. It makes no calls before Start.
 func New(config Config, deps Deps) (*Election, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("leader: %w", err)
@@ -92,16 +92,16 @@ func New(config Config, deps Deps) (*Election, error) {
 	return e, nil
 }
 
-// Start implements lifecycle.Part. It does not wait for the Lease, nor for the API server, which may be away.
+// Start implements lifecycle.Part. It does not wait for the Lease, nor for the API server, which may be unavailable.
 func (e *Election) Start(ctx context.Context) error {
 	return e.background.Run(ctx, e.run)
 }
 
-// Stop implements lifecycle.Part: it ends the term, waits for the work of this replica, and gives the Lease up.
+// Stop implements lifecycle.Part: it ends the term, waits for the work of this replica, and releases the Lease.
 func (e *Election) Stop(ctx context.Context) error { return e.background.Stop(ctx) }
 
 // While calls work in each term of this replica, with a context that ends with the term, and waits for it. It returns when
-// ctx ends. All that is called so runs in the same terms.
+// ctx ends. All such work runs in the same terms.
 func (e *Election) While(ctx context.Context, work func(ctx context.Context)) {
 	for {
 		current := e.join(ctx)

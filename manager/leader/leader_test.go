@@ -16,7 +16,7 @@ import (
 
 const deadline = 20 * time.Second
 
-// works counts what runs, over all replicas.
+// works counts the running work of all replicas.
 type works struct {
 	mu      sync.Mutex
 	running map[string]int // GUARDED_BY(mu): by replica
@@ -41,7 +41,7 @@ func (w *works) of(replica string) int {
 	return w.running[replica]
 }
 
-// candidate is a replica with two works, each of which takes its time to stop.
+// candidate is a replica with two pieces of work that are slow to stop.
 func candidate(t *testing.T, cluster *kubetest.Cluster, name string, w *works) *leader.Election {
 	t.Helper()
 	election, err := leader.New(leader.Config{Namespace: cluster.Namespace, Name: "controller", Duration: 3 * time.Second},
@@ -78,7 +78,7 @@ func TestAllWorkIsOnTheReplicaThatLeads(t *testing.T) {
 	require.NoError(t, first.Stop(t.Context()))
 	require.Zero(t, w.of("first"), "the replica stopped both")
 	require.Eventually(t, func() bool { return w.of("second") == 2 }, deadline, time.Millisecond)
-	require.Equal(t, 1, w.most, "the lease was given up after the work had stopped")
+	require.Equal(t, 1, w.most, "the lease was released after the work had stopped")
 }
 
 func TestAReplicaThatLosesTheLeaseStopsAllWork(t *testing.T) {

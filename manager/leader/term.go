@@ -41,7 +41,7 @@ func (e *Election) run(ctx context.Context) {
 	}
 }
 
-// stand is one candidature: it waits for the Lease, leads, and returns when the Lease is lost or given up.
+// stand is one candidature: it waits for the Lease, leads, and returns when the Lease is lost or released.
 func (e *Election) stand(ctx context.Context) {
 	e.ensureNamespace(ctx)
 	candidate := &term{}
@@ -74,7 +74,7 @@ func (e *Election) stand(ctx context.Context) {
 	e.release(context.WithoutCancel(ctx), lock)
 }
 
-// release gives the Lease up, if this replica still has it, so that the next leader need not wait until it expires. The
+// release releases the Lease, if this replica still has it, so that the next leader need not wait until it expires. The
 // elector would do so before the works have stopped.
 func (e *Election) release(ctx context.Context, lock resourcelock.Interface) {
 	ctx, cancel := context.WithTimeout(ctx, e.config.Duration)

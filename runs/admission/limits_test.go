@@ -171,7 +171,7 @@ func TestBuiltinActionsTakeNoPlaceOfTheInstallation(t *testing.T) {
 	f.drain()
 	require.ElementsMatch(t, []string{"e0/a0", "e1/a0", "e2/a0", "x0/a0", "x1/a0"}, f.live(), "but places of their queue")
 	f.run("direct", "", engine)
-	require.Contains(t, f.live(), "direct/a0", "the gate does not concern it")
+	require.Contains(t, f.live(), "direct/a0", "the gate does not apply to it")
 }
 
 // Story R11: queues and limits of concurrency were accepted and never enforced.
@@ -185,7 +185,7 @@ func TestQueueDepthIsEnforced(t *testing.T) {
 	require.Equal(t, rpc.KindResourceExhausted, rpc.KindOf(err))
 	require.ErrorContains(t, err, "queue short is full: it has 3 of the 3 actions that may wait in it")
 	require.Equal(t, rpc.KindResourceExhausted, rpc.KindOf(f.tryRun("s", "short", nil)))
-	require.NoError(t, f.tryChild("r", root, "a0-0", "short", nil), "one that is there already is no new one")
+	require.NoError(t, f.tryChild("r", root, "a0-0", "short", nil), "an existing action is not a new one")
 	f.run("elsewhere", "", nil)
 	f.drain() // the root waits now, and one of its children takes its place
 	require.NoError(t, f.tryChild("r", root, "late", "short", nil))
@@ -229,7 +229,7 @@ func TestNewConfigurationAppliesToWaitingActions(t *testing.T) {
 	require.Len(t, live, 5, "%v", live)
 	f.run("c", "", nil)
 	f.drain()
-	require.Len(t, f.live(), 5, "what was in b is in the default queue now, and that is full")
+	require.Len(t, f.live(), 5, "what was in b is now in the default queue, which is full")
 	f.configure(100, 10)
 	f.drain()
 	require.Len(t, f.live(), 9)

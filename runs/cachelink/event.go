@@ -28,7 +28,7 @@ func (c *Cache) hitEvent(a *store.Cacheable, entry *found) []byte {
 		event.CacheMetadata = &common.CacheMetadata{SourceActionAttempt: entry.source}
 	}
 	body, err := proto.Marshal(event)
-	if err != nil { // text that is no UTF-8, from elsewhere
+	if err != nil { // text from elsewhere that is not UTF-8
 		c.deps.Logger.Error().Err(err).Msg("the event of a cache hit cannot be encoded")
 		return nil
 	}

@@ -1,5 +1,5 @@
-// Package dispatch serves the internal door of runs towards executors: which actions should run, and what became of
-// them. It reads the store; changes go through runs/store.Writer.
+// Package dispatch tells executors which actions should run, through EngineService. It reads the store; changes go
+// through runs/store.Writer.
 package dispatch
 
 import (
@@ -31,7 +31,7 @@ type Reader interface {
 	Specs(ctx context.Context, digests [][]byte) (map[string][]byte, error)
 }
 
-// Deps are what the package stands on.
+// Deps are the dependencies of the package.
 type Deps struct {
 	Reader Reader
 	Feed   *Feed
@@ -46,7 +46,7 @@ type Assignments struct {
 	specs  *specCache
 }
 
-// NewAssignments makes it; nothing runs until somebody watches.
+// NewAssignments returns the assignments; nothing runs until an executor watches.
 func NewAssignments(config Config, deps Deps) *Assignments {
 	return &Assignments{config: config, deps: deps, specs: newSpecCache(32 << 20)}
 }
@@ -72,7 +72,7 @@ func (a *Assignments) Get(ctx context.Context, ids []int64) ([]*enginev1.Assignm
 	return assignments, nil
 }
 
-// load gets the specs of actions, from memory where they are.
+// load reads the specs of actions, from the cache where possible.
 func (a *Assignments) load(ctx context.Context, actions []store.LiveAction) (map[string][]byte, error) {
 	found := map[string][]byte{}
 	missing := map[string]struct{}{}

@@ -19,12 +19,12 @@ type Feed struct {
 
 var _ store.LiveObserver = (*Feed)(nil)
 
-// NewFeed makes a feed. replica is the name that the local writer puts into its notifications.
+// NewFeed returns a feed. replica is the name that the local writer puts into its notifications.
 func NewFeed(replica string) *Feed {
 	return &Feed{replica: replica, subscribers: map[*Subscription]struct{}{}}
 }
 
-// Changes are what a subscriber has not looked at yet.
+// Changes are what a subscriber has not taken yet.
 type Changes struct {
 	// Live has for each action that changed whether it is live now.
 	Live map[int64]LiveRef
@@ -47,7 +47,7 @@ type LiveRef struct {
 }
 
 // Subscription collects changes for one subscriber. What is collected is bounded by the number of actions that change
-// between two looks, each once.
+// between two calls of Take, each once.
 type Subscription struct {
 	ready chan struct{}
 	feed  *Feed
@@ -122,11 +122,11 @@ func (f *Feed) LiveChanged(change store.LiveChange) {
 	})
 }
 
-// Heard takes a notification on store.ChannelLive.
+// Heard handles a notification on store.ChannelLive.
 func (f *Feed) Heard(n pgdb.Notification) {
 	notice, err := store.ParseNotice(n.Payload)
 	if err == nil && notice.Replica == f.replica && f.replica != "" {
-		return // LiveChanged has said exactly what our own commits did
+		return // LiveChanged has reported exactly what our own commits did
 	}
 	resync := n.Resync || err != nil || notice.Replica == ""
 	f.broadcast(func(c *Changes) {

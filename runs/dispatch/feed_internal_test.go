@@ -14,7 +14,7 @@ func TestFeedTellsLocalFromRemote(t *testing.T) {
 	sub := feed.Subscribe()
 
 	feed.Heard(pgdb.Notification{Payload: "me 1,2"})
-	require.Empty(t, sub.Ready(), "our own commits were told exactly")
+	require.Empty(t, sub.Ready(), "our own commits were announced exactly")
 
 	feed.Heard(pgdb.Notification{Payload: "other 1,2"})
 	feed.Heard(pgdb.Notification{Payload: "other 3"})
@@ -59,9 +59,9 @@ func TestSpecCacheIsBounded(t *testing.T) {
 	require.False(t, unused)
 
 	cache.put("a", make([]byte, 10))
-	require.Equal(t, 100, cache.size, "the same again takes no more")
+	require.Equal(t, 100, cache.size, "the same spec again takes no more room")
 	cache.put("huge", make([]byte, 101))
 	_, huge := cache.get("huge")
 	require.False(t, huge)
-	require.Equal(t, 10, cache.recent.Len(), "and it drives nothing out")
+	require.Equal(t, 10, cache.recent.Len(), "and it evicts nothing")
 }

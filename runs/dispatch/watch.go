@@ -16,11 +16,12 @@ type Send func(*enginev1.WatchAssignmentsResponse) error
 // assignmentsPerRead bounds how many specs are in memory at once.
 const assignmentsPerRead = 100
 
-// Watch sends which actions should run in a cluster; an empty id means the default cluster. It sends the references of the live set, a sentinel, then assignments and releases as
-// they happen. It repeats the sentinel as a heartbeat, and returns nil after some minutes; the client comes again.
+// Watch sends which actions should run in a cluster; an empty id means the default cluster. It sends the references of
+// the live set, a sentinel, then assignments and releases as they happen. It repeats the sentinel as a heartbeat, and
+// returns nil after some minutes; the client subscribes again.
 func (a *Assignments) Watch(ctx context.Context, cluster string, send Send) error {
 	w := &watcher{Assignments: a, cluster: cmp.Or(cluster, ident.DefaultCluster), send: send, known: map[int64]store.Ref{}}
-	changes := a.deps.Feed.Subscribe() // before the snapshot: nothing falls between
+	changes := a.deps.Feed.Subscribe() // before the snapshot, so that no change is missed
 	defer changes.Close()
 	if err := w.snapshot(ctx); err != nil {
 		return err
@@ -89,7 +90,7 @@ func (w *watcher) sentinel() error {
 	return w.send(&enginev1.WatchAssignmentsResponse{Message: message})
 }
 
-// follow passes on what happened.
+// follow sends what happened.
 func (w *watcher) follow(ctx context.Context, changes Changes) error {
 	if changes.Resync {
 		return w.compare(ctx, w.all)

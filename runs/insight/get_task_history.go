@@ -17,7 +17,7 @@ type HistoryReader interface {
 	TaskHistory(ctx context.Context, task store.TaskName, spans store.Spans) ([]store.HistoryPart, error)
 }
 
-// Histories says how a task did over time.
+// Histories shows how a task performed over time.
 type Histories struct {
 	Tasks HistoryReader
 	Clock clock.Clock

@@ -22,7 +22,7 @@ import (
 
 const (
 	maxFlowChildren = 500     // how many children are looked at
-	maxFlowObject   = 1 << 20 // the most that is read of one child's inputs or outputs, in bytes; larger ones are passed over
+	maxFlowObject   = 1 << 20 // the most that is read of a child's inputs or outputs, in bytes; larger ones are skipped
 	flowReads       = 16      // how many are read at once
 )
 

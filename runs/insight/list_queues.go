@@ -37,7 +37,7 @@ func (l *QueueLoads) ListQueues(ctx context.Context, _ *insightv1.ListQueuesRequ
 	shown := map[*queues.Queue]*insightv1.Queue{}
 	for _, q := range l.Queues.All() {
 		shown[q] = &insightv1.Queue{
-			Name: q.Name, MaxActions: int64(q.MaxActions), MaxRuns: int64(q.MaxRuns), MaxDepth: int64(q.MaxDepth),
+			Name: q.Name, Cluster: q.RunsIn(), MaxActions: int64(q.MaxActions), MaxRuns: int64(q.MaxRuns), MaxDepth: int64(q.MaxDepth),
 			Priority: int32(q.Priority), //nolint:gosec // checked
 		}
 		response.Queues = append(response.Queues, shown[q])

@@ -17,7 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// line is what is before an action and what is live.
+// line is the queue ahead of an action, and what is live.
 type line struct {
 	ahead, live int
 	load        store.Load
@@ -86,7 +86,7 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotWait(t *testing.T) {
+func TestActionsThatDoNotWait(t *testing.T) {
 	for name, change := range map[string]func(*store.Standing){
 		"running":   func(s *store.Standing) { s.Phase = state.Running },
 		"succeeded": func(s *store.Standing) { s.Phase = state.Succeeded },

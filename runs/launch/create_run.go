@@ -68,7 +68,7 @@ type Creator struct {
 }
 
 // CreateRun implements workflowconnect.RunServiceHandler. A repeated request with the same name and content returns the
-// run that exists; the same name with other content is already exists, and touches nothing of that run.
+// run that exists; the same name with other content returns AlreadyExists and changes nothing of that run.
 func (c *Creator) CreateRun(ctx context.Context, request *workflow.CreateRunRequest) (*workflow.CreateRunResponse, error) {
 	run, err := c.create(ctx, request)
 	if err != nil {

@@ -28,7 +28,7 @@ import (
 
 // world is what the use cases see: nothing is stored, and every object that is written is kept.
 type world struct {
-	launch.Reader // what a test does not expect panics
+	launch.Reader // unexpected calls panic
 
 	project  store.Project
 	looked   int // times that the project was read

@@ -77,8 +77,8 @@ func (v *Previewer) PreviewRecovery(ctx context.Context, request *insightv1.Prev
 	return p.response, v.lookForOutputs(ctx, &p)
 }
 
-// previewToken reads how many actions earlier pages had. Actions of a run are never taken away one by one, so the place
-// stays the same.
+// previewToken reads how many actions earlier pages had. Actions of a run are never deleted one by one, so the number
+// stays right.
 func previewToken(token string) (int, error) {
 	if token == "" {
 		return 0, nil

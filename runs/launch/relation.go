@@ -59,7 +59,7 @@ func needsSource(relation common.RelationType) bool {
 
 // relationOf reads the relation of a request; nil when there is none.
 func relationOf(spec *task.RunSpec) (*common.Relation, error) {
-	relation, older := spec.GetRelation(), spec.GetRelatedTo() //nolint:staticcheck // clients of before the relation send it
+	relation, older := spec.GetRelation(), spec.GetRelatedTo() //nolint:staticcheck // older clients send it
 	switch {
 	case relation == nil && older != nil:
 		relation = &common.Relation{RelatedTo: proto.CloneOf(older), RelationType: common.RelationType_RELATION_TYPE_RERUN}

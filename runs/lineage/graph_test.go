@@ -92,7 +92,7 @@ func TestWhichLiteralsHaveKeys(t *testing.T) {
 	for name, value := range map[string]*core.Literal{
 		"a file":          file("s3://b/x"),
 		"a data frame":    frame("s3://b/y"),
-		"an offloaded":    offloaded("s3://b/z"),
+		"offloaded":       offloaded("s3://b/z"),
 		"a long text":     text(long),
 		"a packed object": packed(long),
 		"an object":       object(t, map[string]any{"a": 1.0, "b": long, "c": []any{true}}),

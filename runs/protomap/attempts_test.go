@@ -169,7 +169,7 @@ func TestResult(t *testing.T) {
 		require.Equal(t, []any{"boom", "E", workflow.ErrorInfo_KIND_SYSTEM}, []any{info.GetMessage(), info.GetCode(), info.GetKind()})
 		require.Equal(t, "boom", details(t, a).GetAttempts()[0].GetErrorInfo().GetMessage())
 	})
-	t.Run("failed, said by the event only", func(t *testing.T) {
+	t.Run("failed, known from the event only", func(t *testing.T) {
 		event := row(t, 1, failed, 10, &workflow.ActionEvent{ErrorInfo: &workflow.ErrorInfo{Message: "boom"}}, nil)
 		require.Equal(t, "boom", details(t, action(failed, 1, 10), event).GetErrorInfo().GetMessage())
 	})
@@ -194,7 +194,7 @@ func TestResult(t *testing.T) {
 		require.Equal(t, "h", d.GetSignalInfo().GetOutput().GetHash())
 		require.Equal(t, "ok?", d.GetCondition().GetPrompt())
 		require.Equal(t, core.SimpleType_BOOLEAN, d.GetMetadata().GetCondition().GetType().GetSimple())
-		require.Nil(t, d.GetAttempts()[0].GetOutputs(), "a signal is no file")
+		require.Nil(t, d.GetAttempts()[0].GetOutputs(), "a signal is not a file")
 	})
 	t.Run("succeeded", func(t *testing.T) {
 		d := details(t, action(succeeded, 1, 10))

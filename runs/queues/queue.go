@@ -107,7 +107,7 @@ func (q *Queue) UnmarshalText(text []byte) error {
 // RunsIn is the id of the cluster that runs the actions of the queue.
 func (q *Queue) RunsIn() string { return cmp.Or(q.Cluster, ident.DefaultCluster) }
 
-// Direct tells whether an action of the queue may be admitted without counting the live actions of the queue.
+// Direct reports whether an action of the queue may be admitted without counting the live actions of the queue.
 func (q *Queue) Direct(root bool) bool {
 	return q.MaxActions == 0 && (!root || q.MaxRuns == 0)
 }
@@ -115,7 +115,7 @@ func (q *Queue) Direct(root bool) bool {
 // Guaranteed is how many live actions the queue may have before priorities of queues count.
 func (q *Queue) Guaranteed() int { return max(1, q.MinActions) }
 
-// Serves tells whether a project and domain may use the queue.
+// Serves reports whether a project and domain may use the queue.
 func (q *Queue) Serves(project, domain string) bool {
 	return len(q.Projects) == 0 || slices.Contains(q.Projects, project) || slices.Contains(q.Projects, project+"/"+domain)
 }

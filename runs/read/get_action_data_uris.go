@@ -10,8 +10,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 )
 
-// GetActionDataURIs implements workflowconnect.RunServiceHandler. Outputs are named only once they are there. The value
-// of a condition lies in no file: it is in the details of the action.
+// GetActionDataURIs implements workflowconnect.RunServiceHandler. Outputs are named only once they exist. The value
+// of a condition is not in a file: it is in the details of the action.
 func (d *Data) GetActionDataURIs(ctx context.Context, request *workflow.GetActionDataURIsRequest) (*workflow.GetActionDataURIsResponse, error) {
 	row, err := d.Rows.ActionRow(ctx, ident.ActionOf(request.GetActionId()))
 	if err != nil {

@@ -63,7 +63,7 @@ func TestResolve(t *testing.T) {
 	}
 	before := proto.CloneOf(org)
 	got := settings.Resolve(levels(org, domain, project))
-	require.True(t, proto.Equal(before, org), "what is given stays")
+	require.True(t, proto.Equal(before, org), "the input is not changed")
 	queue := &settingspb.StringSetting{State: unset, ScopeLevel: settingspb.ScopeLevel_SCOPE_LEVEL_DOMAIN}
 	require.True(t, proto.Equal(queue, got.GetRun().GetDefaultQueue()))
 	require.Equal(t, int64(50), got.GetRun().GetMaxActionConcurrency().GetIntValue())

@@ -7,8 +7,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
-// An executor loses an attempt and reports the loss together with the next attempt. After the commit, the same words
-// change nothing.
+// An executor loses an attempt and reports the loss together with the next attempt. After the commit, the same report
+// changes nothing.
 func ExampleNext() {
 	action := state.Standing{Position: state.Recorded(workflow.ActionType_ACTION_TYPE_TASK, 0)}
 	observe := func(in state.Report, attempt int32, phase state.Phase) {

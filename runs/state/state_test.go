@@ -67,7 +67,7 @@ func TestEveryPhaseOfTheContractIsKnown(t *testing.T) {
 	}
 }
 
-func TestEndsAbsorb(t *testing.T) {
+func TestTerminalPhasesAbsorb(t *testing.T) {
 	proptest.Check(t, func(t *rapid.T) {
 		terminal := positions().Filter(func(p state.Position) bool { return state.Terminal(p.Phase) })
 		at := state.Standing{Position: terminal.Draw(t, "at"), EndedIn: state.Report(rapid.IntRange(0, 2).Draw(t, "ended in"))}
@@ -236,7 +236,7 @@ func TestNext(t *testing.T) {
 		{"a condition is signalled", p(1, state.Paused, 0), 0, p(1, state.Succeeded, 0), state.Advance},
 		{"running does not follow paused", p(1, state.Paused, 0), 0, p(1, state.Running, 0), state.Stale},
 		{"next attempt of a live action", p(1, state.Running, 3), 0, p(2, state.Queued, 0), state.Advance},
-		{"late word of an earlier attempt", p(2, state.Queued, 0), 0, p(1, state.Failed, 0), state.Stale},
+		{"late report of an earlier attempt", p(2, state.Queued, 0), 0, p(1, state.Failed, 0), state.Stale},
 		{"unspecified phase", p(1, state.Queued, 0), 0, p(2, 0, 0), state.Stale},
 		{"retry in the report of the failure", p(1, state.Failed, 0), same, p(2, state.Queued, 0), state.Advance},
 		{"retry in the report of the timeout", p(1, state.TimedOut, 0), same, p(2, state.Queued, 0), state.Advance},

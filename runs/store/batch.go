@@ -12,7 +12,7 @@ import (
 
 // operation is one change. It is planned and applied again when a transaction has to be repeated.
 type operation interface {
-	// plan says which rows apply wants to see.
+	// plan says which rows apply needs.
 	plan(p *plan)
 	// apply changes rows of the batch. When it returns an error it has changed nothing.
 	apply(b *batch) error
@@ -27,7 +27,7 @@ type plan struct {
 	ids      map[int64]struct{}        // of actions, with the runs in runIDs
 	queues   map[string]struct{}       // that actions are added to
 	lease    string                    // that must be ours; empty for none
-	created  map[ident.Run]struct{}    // runs that are to be made
+	created  map[ident.Run]struct{}    // runs that are to be created
 	newRows  int
 }
 
@@ -48,7 +48,7 @@ type batch struct {
 	now      time.Time
 	open     int64 // how many actions may be admitted at once
 	queues   *queues.Set
-	depths   map[*queues.Queue]int // how many wait, of the queues that are added to and have a limit
+	depths   map[*queues.Queue]int // how many wait, of the queues with a limit that are added to
 	leased   bool                  // the lease that was asked for is ours
 	ids      []int64
 	runs     map[ident.Run]*run
@@ -136,7 +136,7 @@ func (b *batch) find(action ident.Action) *row {
 	return run.rows[action.Name]
 }
 
-// attach makes a row known; its run must be.
+// attach adds a row to the batch; its run must be loaded.
 func (run *run) attach(r *row) {
 	r.run = run
 	run.rows[r.Name] = r

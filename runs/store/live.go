@@ -17,7 +17,7 @@ import (
 // of them. Built-in actions are left out.
 type LiveReader struct{ pool *pgxpool.Pool }
 
-// NewLiveReader makes a reader on a pool that it does not own.
+// NewLiveReader returns a reader on a pool that the caller owns.
 func NewLiveReader(pool *pgxpool.Pool) *LiveReader { return &LiveReader{pool: pool} }
 
 const refColumns = `id, run_id, project, domain, run_name, name`

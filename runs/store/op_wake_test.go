@@ -97,7 +97,7 @@ func TestDeadlineOfQueuedActions(t *testing.T) {
 	require.Nil(t, row.WakeAt)
 	require.Equal(t, "DEADLINE_EXCEEDED", w.failure("r", "a").GetCode())
 	require.Contains(t, w.failure("r", "a").GetMessage(), "deadline of 5s over all attempts")
-	require.Zero(t, w.pass(nil), "an end is an end")
+	require.Zero(t, w.pass(nil), "a terminal phase is final")
 }
 
 func TestQueuedTimeoutBeforeAdmission(t *testing.T) {
@@ -144,7 +144,7 @@ func TestStartLeavesOnlyTheDeadline(t *testing.T) {
 	row := w.row("r", "a")
 	require.Equal(t, store.DueQueued, row.Due)
 	w.report(to("r", "a", 1, state.WaitingForResources))
-	require.Equal(t, store.DueQueued, w.row("r", "a").Due, "it waits on")
+	require.Equal(t, store.DueQueued, w.row("r", "a").Due, "it keeps waiting")
 	w.report(to("r", "a", 1, state.Initializing))
 	row = w.row("r", "a")
 	require.Equal(t, store.DueDeadline, row.Due)
@@ -165,7 +165,7 @@ func TestQueuedTimeoutIsPerAttempt(t *testing.T) {
 	require.Equal(t, begins.Add(10*time.Second), w.row("r", "a").WakeAt.UTC())
 	w.clock.Step(35 * time.Second)
 	w.report(to("r", "a", 2, state.WaitingForResources))
-	require.Equal(t, begins.Add(10*time.Second), w.row("r", "a").WakeAt.UTC(), "waiting on does not begin anew")
+	require.Equal(t, begins.Add(10*time.Second), w.row("r", "a").WakeAt.UTC(), "waiting longer does not start it anew")
 	w.clock.Step(5 * time.Second)
 	require.Equal(t, 1, w.pass(nil))
 	require.Equal(t, 1, w.pass(nil))
@@ -200,7 +200,7 @@ func TestConditionTimesOut(t *testing.T) {
 	require.Equal(t, 1, w.pass(nil))
 	row := w.row("r", "c")
 	require.Equal(t, state.TimedOut, row.Phase)
-	require.Equal(t, row.CreatedAt.Add(3*time.Second), *row.EndedAt, "it ended when its time was over")
+	require.Equal(t, row.CreatedAt.Add(3*time.Second), *row.EndedAt, "it ended when its timeout expired")
 	require.Equal(t, "ConditionTimedOut", w.failure("r", "c").GetCode())
 	require.Contains(t, w.failure("r", "c").GetMessage(), "timeout of 3s")
 	require.Equal(t, state.Paused, w.phase("r", "for-ever"))
@@ -229,14 +229,14 @@ func TestBuiltinActionFromStartToEnd(t *testing.T) {
 	live := store.NewLiveReader(w.pool)
 	refs, err := live.Live(t.Context(), ident.DefaultCluster, store.Ref{}, 10)
 	require.NoError(t, err)
-	require.Len(t, refs, 1, "only the root is an executor's business")
+	require.Len(t, refs, 1, "only the root is for an executor")
 	require.Equal(t, 1, w.pass(&store.Start{Lasts: 2 * time.Second}))
 	row := w.row("r", "s")
 	require.Equal(t, state.Running, row.Phase)
 	require.Equal(t, w.clock.Now(), row.StartedAt.UTC())
 	w.clock.Step(time.Second)
 	require.Zero(t, w.pass(nil))
-	w.clock.Step(time.Minute) // nobody looked for a while
+	w.clock.Step(time.Minute) // no pass for a while
 	require.Equal(t, 1, w.pass(nil))
 	ended := w.row("r", "s")
 	require.Equal(t, state.Succeeded, ended.Phase)
@@ -260,7 +260,7 @@ func TestBuiltinActionCountsInItsQueue(t *testing.T) {
 	require.Equal(t, 1, n)
 	require.Equal(t, 1, w.pass(&store.Start{Outputs: true}))
 	row = w.row("r", "s")
-	require.Equal(t, state.Succeeded, row.Phase, "one that lasts no time ends as it begins")
+	require.Equal(t, state.Succeeded, row.Phase, "one without duration ends as it starts")
 	require.Equal(t, "/data/p/d/r/s/1", row.OutputURI)
 	require.NotContains(t, w.live.names(), "r/s")
 }

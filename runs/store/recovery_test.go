@@ -77,7 +77,7 @@ func TestRecoveredTracesComeWithTheirParent(t *testing.T) {
 	for range 2 {
 		require.NoError(t, w.RecordAction(t.Context(), child))
 	}
-	require.Equal(t, state.Queued, w.phase("r", "taken"), "a name that is taken stays what it is")
+	require.Equal(t, state.Queued, w.phase("r", "taken"), "an existing action of that name stays as it is")
 	for _, name := range []string{"t1", "t2"} {
 		row := w.row("r", name)
 		require.Equal(t, state.Recovered, row.Phase)

@@ -19,11 +19,11 @@ import (
 )
 
 // TestWriterReadsOnlyTheRowsOfItsBatch fans out in databases whose statistics mislead: they know nothing, or only runs of one
-// action, or only one run and one parent. For the planner an index that begins with the run is as good as another then,
-// and reading all that is unfinished looks cheap; each batch would read the whole run.
+// action, or only one run and one parent. Any index that begins with the run then looks as good as another, and reading
+// all unfinished actions looks cheap; each batch would read the whole run.
 //
-// Story R8: each change of a status was one row inserted by one call that a reconciler waited for, so pods of a fan-
-// out were made half an hour late.
+// Story R8: each change of a status was one row inserted by one call that a reconciler waited for, so pods of a
+// fan-out were made half an hour late.
 func TestWriterReadsOnlyTheRowsOfItsBatch(t *testing.T) {
 	for _, c := range []struct {
 		name    string

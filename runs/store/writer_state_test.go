@@ -94,7 +94,7 @@ func TestTerminalPhasesAreFinal(t *testing.T) {
 	}
 }
 
-// An executor that lost its memory of the end, and the pod with it, reports the attempt as lost and continues with
+// An executor that has lost both its knowledge of the end and the pod reports the attempt as lost and continues with
 // another one; watchers have seen the end by then.
 func TestNoAttemptFollowsAnAcknowledgedEnd(t *testing.T) {
 	w := newWriting(t)
@@ -166,7 +166,7 @@ func TestAbortKeepsFinishedActions(t *testing.T) {
 	}
 	require.Empty(t, w.live.names())
 	events := w.number(`SELECT count(*) FROM action_events`)
-	require.NoError(t, w.Abort(t.Context(), abort), "again is no error")
+	require.NoError(t, w.Abort(t.Context(), abort), "a repeated abort is no error")
 	require.Equal(t, events, w.number(`SELECT count(*) FROM action_events`))
 
 	err := w.Abort(t.Context(), store.Abort{Action: actionID("r", "none")})

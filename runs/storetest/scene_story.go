@@ -7,7 +7,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-// happen tells the story of an action: its attempts, and how it ended, if it did.
+// happen makes up the history of an action: its attempts, and how it ended, if it did.
 func (s *scene) happen(i int) {
 	row := &s.actions[i]
 	parent := row.ShortName == rootTask || row.ShortName == shardTask
@@ -29,7 +29,7 @@ func (s *scene) end(i int, attempt int32, phase common.ActionPhase, at time.Time
 	row.EndedAt, row.Error = &at, failure
 }
 
-// by is a time that has come.
+// by limits a time to Now.
 func (s *scene) by(at time.Time) time.Time {
 	if at.After(s.Now) {
 		return s.Now

@@ -23,7 +23,7 @@ type Config struct {
 	Project, Domain string
 	// Runs is the number of runs named r0, r1 and so on, spread evenly from Start over Span, oldest first.
 	Runs int
-	// Children of each run; all end well.
+	// Children of each run; all succeed.
 	Children int
 	// Wide is the number of children of one more run, named wide. Zero makes no such run.
 	Wide int
@@ -154,7 +154,7 @@ func fillWide(ctx context.Context, pool *pgxpool.Pool, c Config, digest []byte) 
 	})
 }
 
-// inOneGo takes count ids off the sequence and runs fn with the first of them.
+// inOneGo reserves count ids of the sequence and runs fn with the first of them.
 func inOneGo(ctx context.Context, pool *pgxpool.Pool, count int64, fn func(tx pgx.Tx, first int64) error) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = 0`); err != nil {

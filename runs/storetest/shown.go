@@ -27,7 +27,7 @@ type Shown struct {
 	Unfinished float64
 	// Failed is the share that failed or timed out, from 0 to 1.
 	Failed float64
-	// Now is when the picture is taken.
+	// Now is the time at which the run is seen.
 	Now time.Time
 	// Seed makes other runs of the same size.
 	Seed uint64
@@ -57,7 +57,7 @@ func (c Shown) Validate() error {
 	return nil
 }
 
-// Show stores the run with all its events in one transaction. It fails when there is a run of that name.
+// Show stores the run with all its events in one transaction. It fails if a run of that name exists.
 func Show(ctx context.Context, pool *pgxpool.Pool, c Shown) error {
 	if err := c.Validate(); err != nil {
 		return err

@@ -36,9 +36,9 @@ func TestShow(t *testing.T) {
 	for rule, broken := range map[string]string{
 		"all but the root have a parent that was recorded before": `SELECT count(*) FROM actions a LEFT JOIN actions p ON p.run_id = a.run_id AND p.name = a.parent_name
 			WHERE a.id <> a.run_id AND (p.id IS NULL OR p.id >= a.id OR p.created_at > a.created_at)`,
-		"who has ended has no child that goes on": `SELECT count(*) FROM actions a JOIN actions p ON p.run_id = a.run_id AND p.name = a.parent_name
+		"no terminal action has a live child": `SELECT count(*) FROM actions a JOIN actions p ON p.run_id = a.run_id AND p.name = a.parent_name
 			WHERE a.ended_at IS NULL AND p.ended_at IS NOT NULL`,
-		"the last event tells of the phase": `SELECT count(*) FROM actions a LEFT JOIN action_events e ON e.run_id = a.run_id AND e.seq = a.last_seq
+		"the last event has the phase": `SELECT count(*) FROM actions a LEFT JOIN action_events e ON e.run_id = a.run_id AND e.seq = a.last_seq
 			WHERE a.id <> a.run_id AND (e.action_id IS DISTINCT FROM a.id OR e.phase IS DISTINCT FROM a.phase)`,
 		"the root has the last place of the log": `SELECT count(*) FROM actions a WHERE parent_name IS NULL
 			AND last_seq <> (SELECT max(seq) FROM action_events WHERE run_id = a.id)`,

@@ -15,7 +15,7 @@ import (
 const maxDescription = 255
 
 // DeployTask implements taskconnect.TaskServiceHandler. A version is immutable: deploying the same content again is
-// fine, another content is already exists. Triggers are refused as long as nothing would ever fire them.
+// fine, other content returns AlreadyExists. Triggers are refused as long as nothing would ever fire them.
 func (h *Handler) DeployTask(ctx context.Context, request *task.DeployTaskRequest) (*task.DeployTaskResponse, error) {
 	id, spec := request.GetTaskId(), request.GetSpec()
 	if count := len(request.GetTriggers()); count > 0 {
@@ -59,8 +59,8 @@ func FunctionName(name, environment string) string {
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-// cut shortens a text to at most limit characters, never inside one. What is no UTF-8, or NUL, which the database
-// cannot store, is replaced.
+// cut shortens a text to at most limit characters, never inside one. Invalid UTF-8, and NUL, which the database
+// cannot store, are replaced.
 func cut(text string, limit int) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 	if utf8.RuneCountInString(text) <= limit {

@@ -27,7 +27,7 @@ type Reader interface {
 	ListVersions(ctx context.Context, project, domain, name string, request *common.ListRequest) ([]store.ListedTask, string, error)
 }
 
-// Deps is what the handler needs. All are required.
+// Deps are the dependencies of the handler. All are required.
 type Deps struct {
 	Places Places
 	Writer Writer

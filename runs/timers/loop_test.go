@@ -35,7 +35,7 @@ func (f *table) Due(_ context.Context, until time.Time, limit int) ([]store.DueA
 	defer f.mu.Unlock()
 	f.reads++
 	if f.failed {
-		return nil, errors.New("the database is away")
+		return nil, errors.New("the database is unavailable")
 	}
 	var found []store.DueAction
 	for id, at := range f.due {

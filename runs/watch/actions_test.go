@@ -118,7 +118,7 @@ func TestActionsFilters(t *testing.T) {
 			}
 		}
 	}
-	require.ElementsMatch(t, []string{"parent", "c1"}, left, "leaving is told once")
+	require.ElementsMatch(t, []string{"parent", "c1"}, left, "leaving is sent once")
 }
 
 // Rows are listed by the time of creation, which for traces is that of the client: a child may be read before its parent.
@@ -244,7 +244,7 @@ func TestActionsHeartbeat(t *testing.T) {
 	require.Empty(t, s.count(2)[1].GetEnrichedActions())
 }
 
-// An ancestor's row that is read for its sums may be newer than a change of it that is still to come.
+// An ancestor's row that is read for its sums may be newer than a change of it that has yet to be read.
 func TestActionsDoNotGoBack(t *testing.T) {
 	f := newFixture(t)
 	r := f.run("p", "development", "r1")

@@ -156,7 +156,7 @@ func TestChildrenSlowClientIsResynchronised(t *testing.T) {
 	quick.until(ended, "all ends, whatever the slow one does")
 	require.Len(t, slow.all(), 1)
 	release()
-	slow.until(ended, "all ends after the client takes again")
+	slow.until(ended, "all ends after the client reads again")
 	words := told(slow.all())
 	require.Equal(t, "|", words[0])
 	require.Contains(t, words[1:], "|", "the client is told that it was resynchronised")

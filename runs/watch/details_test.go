@@ -49,7 +49,7 @@ func TestActionDetailsUntilTheEnd(t *testing.T) {
 	require.NotNil(t, last.GetStatus().GetEndTime())
 }
 
-// What has no executor's events ends too: traces, conditions, runs that were aborted before they began.
+// Streams of actions without an executor's events end too: traces, conditions, runs aborted before they started.
 //
 // Story R16: the stream of an action's details never ended for traces, conditions and early aborts.
 func TestActionDetailsEndWithoutExecutorEvents(t *testing.T) {
@@ -58,7 +58,7 @@ func TestActionDetailsEndWithoutExecutorEvents(t *testing.T) {
 	r.apply(change{name: "trace", parent: "a0", kind: workflow.ActionType_ACTION_TYPE_TRACE, phase: succeeded})
 	s := f.actionDetails(ident.Action{Run: r.Run, Name: "trace"})
 	require.NoError(t, s.end())
-	require.Len(t, s.all(), 1, "an action that has ended is told once")
+	require.Len(t, s.all(), 1, "a terminal action is sent once")
 
 	r.apply(change{name: "gate", parent: "a0", kind: workflow.ActionType_ACTION_TYPE_CONDITION, phase: pausedNow})
 	s = f.actionDetails(ident.Action{Run: r.Run, Name: "gate"})
@@ -87,7 +87,7 @@ func TestActionDetailsAreReadOnceForAll(t *testing.T) {
 	for _, s := range streams {
 		s.count(1)
 	}
-	require.LessOrEqual(t, f.details.reads.Load(), int64(3), "who comes together shares")
+	require.LessOrEqual(t, f.details.reads.Load(), int64(3), "streams that start together share reads")
 	before := f.details.reads.Load()
 	for attempt := range commits {
 		r.apply(change{name: "a0", phase: running, attempt: int32(attempt) + 1})
@@ -184,5 +184,5 @@ func TestClusterEvents(t *testing.T) {
 	late := watch(1)
 	require.NoError(t, late.end())
 	require.Equal(t, heard(first), heard(late))
-	require.NoError(t, watch(3).end(), "an attempt that will never be")
+	require.NoError(t, watch(3).end(), "an attempt that will never exist")
 }

@@ -1,6 +1,6 @@
 package watch
 
-// What tests of the package's rules see of its inside.
+// What the tests need of the package's internals.
 var (
 	TargetOf        = targetOf
 	ParseTreeFilter = parseTreeFilter

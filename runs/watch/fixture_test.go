@@ -27,7 +27,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 )
 
-// The phases, short.
+// Short names of the phases.
 const (
 	queued    = common.ActionPhase_ACTION_PHASE_QUEUED
 	running   = common.ActionPhase_ACTION_PHASE_RUNNING
@@ -48,7 +48,7 @@ type countingReader struct {
 	beforeRows        atomic.Pointer[func()]        // called once, before rows are read by id
 }
 
-// RootsByID reads, and may wait before it hands over what is old by then.
+// RootsByID reads, and may wait until the result is stale before it returns it.
 func (c *countingReader) RootsByID(ctx context.Context, ids []int64) ([]*store.Listed, error) {
 	rows, err := c.WatchReader.RootsByID(ctx, ids)
 	if hold := c.holdRoots.Load(); hold != nil {
@@ -113,7 +113,7 @@ type fixture struct {
 	hub     *watch.Hub
 	streams *watch.Streams
 
-	// How a commit is told: to the local hub, to Postgres.
+	// How a commit is announced: to the local hub, through Postgres.
 	wake, notify atomic.Bool
 }
 
@@ -230,7 +230,7 @@ func (r *run) child(name string) { r.apply(change{name: name, parent: "a0", phas
 
 func (r *run) move(name string, phase common.ActionPhase) { r.apply(change{name: name, phase: phase}) }
 
-// apply commits changes in one transaction, under the lock of the root row, and tells of it.
+// apply commits changes in one transaction, under the lock of the root row, and announces it.
 func (r *run) apply(changes ...change) {
 	f := r.f
 	f.t.Helper()

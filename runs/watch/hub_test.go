@@ -30,9 +30,9 @@ func TestLostWakeupIsHealedByThePoll(t *testing.T) {
 	s := f.children(r.Root())
 	s.count(1)
 	r.child("x")
-	s.until(endsWith("x:1"), "what nobody told")
+	s.until(endsWith("x:1"), "a change without a notification")
 	r.move("x", succeeded)
-	s.until(endsWith("x:5"), "what nobody told")
+	s.until(endsWith("x:5"), "a change without a notification")
 }
 
 func TestNotificationsOfOtherReplicas(t *testing.T) {

@@ -23,7 +23,7 @@ func rank(phase common.ActionPhase) int {
 }
 
 // Random writers change random children of several parents while watchers come and go, with a ring so small that
-// subscribers fall behind. Every watcher must see, for each child, phases that only advance, one end, and at last the
+// subscribers fall behind. Every watcher must see, for each child, phases that only advance, one end, and finally the
 // state of the database.
 func TestChildrenGapFree(t *testing.T) {
 	f := newFixture(t, withConfig(func(c *watch.Config) { c.Ring, c.Page, c.Poll = 8, 3, 50*time.Millisecond }))

@@ -198,7 +198,7 @@ func TestPictureOfAWideRunComesInParts(t *testing.T) {
 	require.Equal(t, f.database(r.id), drawn(t, all).rows)
 }
 
-// A parent that the walk through the run has missed is told of before its child.
+// A parent that the walk through the run has missed is sent before its child.
 func TestPictureChildListedBeforeItsParent(t *testing.T) {
 	f := newFixture(t, withConfig(func(c *watch.Config) { c.Page = 1 }))
 	r := f.run("p", "development", "r1")
@@ -228,7 +228,7 @@ func TestPictureHeartbeatAndAge(t *testing.T) {
 	require.NoError(t, s.end(), "a stream ends cleanly")
 }
 
-// waiting gives a stream a moment, and tells whether it goes on.
+// waiting gives a stream a moment and reports whether it is still open.
 func (s pictureStream) waiting() bool {
 	select {
 	case <-s.done:
@@ -239,7 +239,7 @@ func (s pictureStream) waiting() bool {
 }
 
 // Random writers change a run while clients come, break off and resume, with a ring so small that they fall behind.
-// Each drawing is at last that of the database, and whatever a resumed stream tells is enough for it.
+// Each drawing finally matches the database, and what a resumed stream sends is enough for that.
 func TestPictureMissesNothing(t *testing.T) {
 	f := newFixture(t, withConfig(func(c *watch.Config) { c.Ring, c.Page, c.Poll, c.Window = 8, 2, 20*time.Millisecond, time.Millisecond }))
 	names := 0

@@ -109,9 +109,9 @@ func TestRunsLostWakeupsAreHealed(t *testing.T) {
 			s := f.runs(target)
 			s.count(1)
 			r := f.run("p", "development", "r1")
-			s.until(has("r1:1"), "a run that nobody told of")
+			s.until(has("r1:1"), "a run without a notification")
 			r.move("a0", succeeded)
-			s.until(has("r1:5"), "an end that nobody told of")
+			s.until(has("r1:5"), "an end without a notification")
 			before := len(s.all())
 			require.Never(t, func() bool { return len(s.all()) > before }, 100*time.Millisecond, 20*time.Millisecond,
 				"what did not change is not sent again")
@@ -149,7 +149,7 @@ func TestRunsHeartbeat(t *testing.T) {
 	require.NoError(t, s.end())
 }
 
-// What the feed read before a client's first message, and tells after it, is old.
+// What the feed read before a client's first message but sends after it is stale.
 func TestRunsDoNotGoBack(t *testing.T) {
 	f := newFixture(t)
 	r := f.run("p", "development", "r1")

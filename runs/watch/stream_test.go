@@ -107,7 +107,7 @@ func (s *stream[M]) end() error {
 	select {
 	case <-s.done:
 	case <-time.After(20 * time.Second):
-		require.FailNow(s.t, "the stream does not end", "messages: %v", s.all())
+		require.FailNow(s.t, "the stream did not end", "messages: %v", s.all())
 	}
 	return s.result()
 }

@@ -20,14 +20,14 @@ type known struct {
 	counts string
 }
 
-// client keeps what a stream tells.
+// client keeps what a stream sends.
 type client struct {
 	tree *tree
 	seen map[string]known
 	t    require.TestingT
 }
 
-// take is what actionStream does with what is due, without a database.
+// take does what actionStream does with what is due, without a database.
 func (c *client) take(rows map[string]*store.Listed, counts bool) {
 	for _, index := range c.tree.due(counts) {
 		var name string
@@ -50,7 +50,7 @@ func (c *client) take(rows map[string]*store.Listed, counts bool) {
 	}
 }
 
-// Random trees, changed at random and told in any order, against the sums done by hand.
+// Random trees, changed at random and delivered in any order, against sums computed by hand.
 func TestTreeMatchesNaiveCounts(t *testing.T) {
 	proptest.Check(t, func(t *rapid.T) {
 		var filter treeFilter
@@ -104,12 +104,12 @@ func TestTreeMatchesNaiveCounts(t *testing.T) {
 			put(row)
 		}
 		for _, row := range delayed {
-			put(row) // old news
+			put(row) // stale
 		}
 		c.take(rows, true)
 		require.Equal(t, byHand(filter, rows), c.seen)
 		require.Empty(t, c.tree.orphans)
-		require.Empty(t, c.tree.due(true), "nothing is told twice")
+		require.Empty(t, c.tree.due(true), "nothing is sent twice")
 	})
 }
 

@@ -26,6 +26,6 @@ func TestVitalsSayHowFarStreamsAreBehind(t *testing.T) {
 	r.child("x")
 	require.Positive(t, vitals().Behind)
 	f.hub.WakeAll()
-	s.until(endsWith("x:1"), "what was told late")
+	s.until(endsWith("x:1"), "a change that came late")
 	require.Zero(t, vitals().Behind)
 }

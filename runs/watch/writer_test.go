@@ -122,7 +122,7 @@ func TestReplicasWithTheRealWriter(t *testing.T) {
 	}
 }
 
-// work makes children and brings them to an end: the first fails for good, each third loses an attempt.
+// work makes children and brings them to an end: the first fails for good, every third loses an attempt.
 func (r *replica) work(run ident.Run, prefix string, n int) {
 	at := func(attempt int32, phase state.Phase) state.Position {
 		return state.Position{Attempt: attempt, Phase: phase}
@@ -147,7 +147,7 @@ func (r *replica) work(run ident.Run, prefix string, n int) {
 	}
 }
 
-// ends are the children that ended, with how.
+// ends returns the children that ended, and how.
 func ends(t testing.TB, all []*enginev1.WatchChildrenResponse) map[string]string {
 	t.Helper()
 	out := map[string]string{}

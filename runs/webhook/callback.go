@@ -153,7 +153,7 @@ func (c *Callbacks) fail(out *answerer, err error) {
 
 // wantsPage reports whether the caller is a browser rather than a program.
 func wantsPage(r *http.Request) bool {
-	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // what is no type is no JSON
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // an invalid type is not JSON
 	return kind != "application/json" && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 

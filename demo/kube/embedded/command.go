@@ -1,5 +1,5 @@
-// Package embedded is the child's side of the demo's Kubernetes: etcd, the API server and the controllers in one process. It is the
-// only package that links them, apart from its parent, so that tests of everything else stay light.
+// Package embedded is the child's side of the demo's Kubernetes: etcd, the API server and the controllers in one
+// process. Only it and its parent link them, so that tests of everything else stay light.
 package embedded
 
 import (

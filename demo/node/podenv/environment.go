@@ -60,8 +60,8 @@ type Resolver struct {
 	Node   Node
 }
 
-// Container resolves the environment of a container, and only that: variables of the machine are the caller's.
-// Variables see those above them; later ones win, and single ones win over whole ConfigMaps and Secrets.
+// Container resolves the environment of a container, and only that: the caller adds variables of the machine.
+// Variables may refer to those above them; later ones win, and single ones win over whole ConfigMaps and Secrets.
 func (r Resolver) Container(ctx context.Context, pod *corev1.Pod, c *corev1.Container) (*Environment, error) {
 	env := &Environment{values: map[string]string{}}
 	for _, from := range c.EnvFrom {

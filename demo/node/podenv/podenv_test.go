@@ -37,7 +37,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// fake is a Source of what it holds.
+// fake is a Source in memory.
 type fake struct {
 	configMaps map[string]*corev1.ConfigMap
 	secrets    map[string]*corev1.Secret
@@ -146,7 +146,7 @@ func TestEnvironment(t *testing.T) {
 	require.Equal(t, []string{"run", "11", "p-red", "$(NOPE)"}, podenv.CommandLine(c, env))
 }
 
-func TestEnvironmentThatCannotBe(t *testing.T) {
+func TestEnvironmentThatCannotBeResolved(t *testing.T) {
 	config, _ := key("none", "x", false)
 	noKey, _ := key("cm", "x", false)
 	_, secret := key("none", "x", false)

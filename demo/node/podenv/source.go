@@ -15,7 +15,7 @@ type Source interface {
 	Secret(ctx context.Context, namespace, name string) (*corev1.Secret, error)
 }
 
-// MissingError says that an object or a key of it does not exist (yet). Such a container waits; it is not broken.
+// MissingError means that an object or a key of it does not exist (yet). The container waits; it has not failed.
 type MissingError struct {
 	Kind, Namespace, Name, Key string
 }

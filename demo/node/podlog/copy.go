@@ -17,8 +17,8 @@ const pollInterval = 50 * time.Millisecond
 // older is the suffix of a rotated log.
 func older(path string) string { return path + ".1" }
 
-// Copy writes a container's log to w. done is closed when the log is complete; when following, Copy ends once all was
-// written after that. It calls flush, which may be nil, whenever it would wait.
+// Copy writes a container's log to w. done is closed when the log is complete; when following, Copy ends once
+// everything is written after that. It calls flush, which may be nil, whenever it would wait.
 func Copy(
 	ctx context.Context, w io.Writer, path string, o Options, done <-chan struct{}, clk clock.Clock, flush func(),
 ) error {
@@ -29,7 +29,7 @@ func Copy(
 	}
 	out.skip = skip
 	if o.Tail == 0 {
-		out.skip = -1 // see below: nothing of what is there now
+		out.skip = -1 // skips what is there now; follow resets it
 	}
 	if file, err := os.Open(older(path)); err == nil {
 		_, err = drain(file, out, nil)
@@ -75,7 +75,7 @@ func follow(
 			if err != nil {
 				return err
 			}
-			rest, err = drain(file, out, rest) // what came between the end and the turn-over
+			rest, err = drain(file, out, rest) // what was written between the end and the rotation
 			_ = file.Close()
 			file = next
 			if err != nil {
@@ -116,7 +116,7 @@ func turnedOver(path string, file *os.File) (bool, error) {
 	}
 	now, err := os.Stat(path)
 	if err != nil {
-		return false, err // in the middle of it, or the pod was removed
+		return false, err // during the rotation, or the pod was removed
 	}
 	return !os.SameFile(mine, now), nil
 }

@@ -7,13 +7,13 @@ import "time"
 
 // Options select a part of a log and its form, as in the Pod API.
 type Options struct {
-	// Follow goes on until the container has ended.
+	// Follow continues until the container has ended.
 	Follow bool
 	// Tail is the number of last lines, negative for all.
 	Tail int64
 	// Since leaves out what was written before.
 	Since time.Time
-	// Limit is the most bytes that are given, 0 for no limit.
+	// Limit is the most bytes that are returned, 0 for no limit.
 	Limit int64
 	// Timestamps puts the time before each line.
 	Timestamps bool

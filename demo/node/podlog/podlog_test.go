@@ -64,7 +64,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-func TestCopyTurnedOver(t *testing.T) {
+func TestCopyOfARotatedLog(t *testing.T) {
 	path := write(t, "log", stamp(2)+" stdout F new\n")
 	require.NoError(t, os.WriteFile(path+".1", []byte(stamp(1)+" stdout F a\n"+stamp(1)+" stdout F b\n"), 0o600))
 	for tail, want := range map[int64]string{-1: "a\nb\nnew\n", 2: "b\nnew\n", 1: "new\n"} {
@@ -74,7 +74,7 @@ func TestCopyTurnedOver(t *testing.T) {
 	}
 }
 
-// Following sees what is written later, over a turn-over, and ends with the container.
+// Following sees what is written later, across a rotation, and ends with the container.
 func TestFollow(t *testing.T) {
 	path := write(t, "log", stamp(1)+" stdout F 0\n"+stamp(1)+" std")
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0o600)

@@ -9,7 +9,7 @@ import (
 type printer struct {
 	w         io.Writer
 	options   Options
-	left      int64 // bytes that may still be given, if there is a limit
+	left      int64 // bytes that may still be written, if there is a limit
 	skip      int64 // lines to leave out at the beginning, negative for all
 	lines     int64 // whole lines so far
 	lineStart bool

@@ -144,8 +144,8 @@ func (m Maker) projection(
 	return nil, fmt.Errorf("%w: a projection of another kind", ErrUnsupported)
 }
 
-// write makes the directory with its files. Names come from the API, which has checked them, and still cannot leave the
-// directory.
+// write creates the directory with its files. Names come from the API, which has checked them, and still cannot leave
+// the directory.
 func write(dir string, files []file) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // readable as in a container
 		return err
@@ -169,12 +169,12 @@ func writeFile(root *os.Root, f file) error {
 			return err
 		}
 	}
-	// A volume may be made again after a part of it was missing.
+	// A volume may be created again after a part of it was missing.
 	if err := root.Remove(f.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err := root.WriteFile(f.name, f.data, f.mode); err != nil {
 		return err
 	}
-	return root.Chmod(f.name, f.mode) // the umask does not count
+	return root.Chmod(f.name, f.mode) // regardless of the umask
 }

@@ -30,14 +30,14 @@ type Maker struct {
 	MemoryDir string
 }
 
-// ErrUnsupported says that a volume is impossible on this machine.
+// ErrUnsupported means that a volume is impossible on this machine.
 var ErrUnsupported = errors.New("not supported by the local node")
 
 // automatic is the prefix of volumes that the API server adds to every pod for its service account.
 const automatic = "kube-api-access-"
 
-// Make puts the volumes below dir, which must exist, and returns the path of each. A volume that may be left out is not
-// among them. An error for which podenv.IsMissing holds may pass with time.
+// Make creates the volumes below dir, which must exist, and returns the path of each. A volume that may be left out is
+// not among them. An error for which podenv.IsMissing holds may pass with time.
 func (m Maker) Make(ctx context.Context, pod *corev1.Pod, dir string) (map[string]string, error) {
 	paths := make(map[string]string, len(pod.Spec.Volumes))
 	for i := range pod.Spec.Volumes {
@@ -111,7 +111,7 @@ func (m Maker) RemoveAll(uid types.UID) error {
 	return errors.Join(errs...)
 }
 
-// Remove removes what Make may have put outside of dir. What is inside goes with dir.
+// Remove removes what Make may have created outside dir. What is inside is removed with dir.
 func (m Maker) Remove(pod *corev1.Pod) error {
 	var errs []error
 	for _, v := range pod.Spec.Volumes {

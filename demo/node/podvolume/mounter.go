@@ -37,15 +37,15 @@ type Plan struct {
 	closed sync.Once
 }
 
-// Unseen is a mount whose path cannot be made. A rewrite of it is in the plan; if that rewrites nothing, Why is the
+// Unseen is a mount whose path cannot be created. A rewrite of it is in the plan; if that rewrites nothing, Why is the
 // explanation.
 type Unseen struct {
 	Rewrite Rewrite
 	Why     error
 }
 
-// Mounter creates mount paths. It records what it created outside of the node's own directory, across restarts, and
-// removes it when no container uses it any more.
+// Mounter creates mount paths. It records what it created outside the node's own directory, across restarts, and
+// removes it when no container uses it.
 type Mounter struct {
 	namespaces bool
 	ledger     string
@@ -77,7 +77,7 @@ func NewMounter(ledger string, namespaces bool) (*Mounter, error) {
 	return m, nil
 }
 
-// Plan makes the mounts possible. Paths in protect must stay visible to the container. The plan is to be released when
+// Plan makes the mounts possible. Paths in protect must stay visible to the container. The plan must be released when
 // the container has ended.
 func (m *Mounter) Plan(mounts []Mount, protect ...string) (*Plan, error) {
 	plan := &Plan{owner: m}
@@ -146,8 +146,8 @@ func (m *Mounter) release(paths []string) {
 	}
 }
 
-// parents are the directories that were just made for a path and those that were made for others before: the last user
-// takes them away. Called with the lock held.
+// parents returns the directories that were created for a path, now or earlier for others: the last user removes them.
+// Called with the lock held.
 func (m *Mounter) parents(target string, made []string) []string {
 	all := map[string]bool{}
 	for _, dir := range made {

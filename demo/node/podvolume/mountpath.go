@@ -49,7 +49,7 @@ func (m *Mounter) bind(plan *Plan, outer []Mount, mount Mount, target string, di
 	}
 	plan.Binds = append(plan.Binds, shim.Mount{Source: mount.Source, Target: target, ReadOnly: mount.ReadOnly})
 	for i := len(outer) - 1; i >= 0; i-- {
-		// Inside of another volume the place is made in that volume.
+		// Inside another volume, the mount point is created in that volume.
 		if rest, ok := strings.CutPrefix(target, filepath.Clean(outer[i].Target)+"/"); ok {
 			_, err := makePoint(filepath.Join(outer[i].Source, rest), dir)
 			return err
@@ -100,7 +100,7 @@ func (m *Mounter) link(plan *Plan, mount Mount, target string) error {
 	return nil
 }
 
-// makePoint makes an empty directory or file, and tells which parents it had to make.
+// makePoint creates an empty directory or file, and returns which parents it had to create.
 func makePoint(path string, dir bool) (parents []string, err error) {
 	if _, err := os.Stat(path); err == nil {
 		return nil, nil

@@ -9,7 +9,7 @@ import (
 func HaveNamespaces() bool {
 	result := make(chan bool)
 	go func() {
-		// The thread is given up with its namespace: a locked goroutine that ends takes its thread along.
+		// The thread ends with its namespace: a locked goroutine that returns terminates its thread.
 		runtime.LockOSThread()
 		err := syscall.Unshare(syscall.CLONE_NEWNS | syscall.CLONE_FS)
 		if err == nil {

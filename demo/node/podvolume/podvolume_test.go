@@ -115,7 +115,7 @@ func TestMake(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(memory, "flyte-u-memory"))
 }
 
-func TestMakeWhatCannotBe(t *testing.T) {
+func TestVolumesThatCannotBeMade(t *testing.T) {
 	maker := podvolume.Maker{Source: fake{}}
 	token := corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
 		{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token"}},
@@ -243,7 +243,7 @@ func TestNothingOfTheMachineIsTouched(t *testing.T) {
 
 	scratch, err := m.Plan([]podvolume.Mount{{Source: volume, Target: machine, Scratch: true}})
 	require.NoError(t, err)
-	require.Empty(t, scratch.Unseen, "an empty directory may be any directory")
+	require.Empty(t, scratch.Unseen, "any empty directory will do")
 
 	_, err = m.Plan([]podvolume.Mount{{Source: volume, Target: "relative"}})
 	require.ErrorContains(t, err, "not an absolute path")

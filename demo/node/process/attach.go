@@ -11,7 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
 )
 
-// ErrNeverStarted says that no process was made for a directory: it is safe to start one.
+// ErrNeverStarted means that no process was created for a directory: it is safe to start one.
 var ErrNeverStarted = errors.New("the container was never started")
 
 // Attach finds the run of a container that an earlier node started in dir. Whether it still runs, has ended or was lost
@@ -39,7 +39,7 @@ func Attach(dir string) (*Process, error) {
 		p.conclude()
 		return p, nil
 	}
-	// The shim has the other end, unless it ends just now.
+	// The shim has the other end, unless it is just ending.
 	if control, err := os.OpenFile(filepath.Join(dir, pipeFile), os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
 		p.control = control
 	}

@@ -49,6 +49,9 @@ func (l *Launcher) Start(dir string, c Command) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode container: %w", err)
 	}
+	if err := createLog(spec.LogFile); err != nil {
+		return nil, fmt.Errorf("create the container's log: %w", err)
+	}
 	lock, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the container's lock: %w", err)
@@ -77,7 +80,7 @@ func (l *Launcher) Start(dir string, c Command) (*Process, error) {
 	cmd.Stdin = input
 	cmd.ExtraFiles = []*os.File{write, lock, control}
 	cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=single"} // the shim needs nothing of ours
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}     // neither the terminal nor our end reaches it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}     // it must survive the terminal and this process
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the container's shim: %w", err), control.Close(), read.Close(), feed.Close())
 	}
@@ -85,6 +88,15 @@ func (l *Launcher) Start(dir string, c Command) (*Process, error) {
 	p.state.Cgroup = spec.Cgroup
 	go p.follow(cmd, read, feed, body)
 	return p, nil
+}
+
+// createLog creates an empty log, so that it can be read before the shim opens it.
+func createLog(path string) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 // makeControl creates the pipe for commands. It is also open for reading, so that it keeps a command until the shim reads it.

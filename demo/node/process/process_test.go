@@ -44,6 +44,7 @@ func (b *bundle) shell(t *testing.T, script string, change ...func(*process.Comm
 	}
 	p, err := b.launcher.Start(b.dir, command)
 	require.NoError(t, err)
+	require.FileExists(t, filepath.Join(b.dir, process.LogFile), "it can be followed at once")
 	t.Cleanup(func() {
 		p.Kill()
 		wait(t, p.Done())
@@ -56,7 +57,7 @@ func wait(t *testing.T, ch <-chan struct{}) {
 	select {
 	case <-ch:
 	case <-time.After(20 * time.Second):
-		require.FailNow(t, "nothing came")
+		require.FailNow(t, "timed out")
 	}
 }
 
@@ -191,7 +192,7 @@ func TestOutOfMemoryOfTheTree(t *testing.T) {
 	}
 }
 
-func TestLogTurnsOver(t *testing.T) {
+func TestLogIsRotated(t *testing.T) {
 	b := setup(t)
 	b.launcher.LogBytes = 128 << 10
 	p := b.shell(t, `i=0; while [ $i -lt 6000 ]; do echo "line $i"; i=$((i+1)); done`)
@@ -238,7 +239,7 @@ func TestAttach(t *testing.T) {
 		wait(t, p.Started())
 		require.NoError(t, syscall.Kill(p.State().ShimPID, syscall.SIGKILL))
 		wait(t, p.Done())
-		require.Equal(t, shim.Running, p.State().Phase, "nobody saw the end")
+		require.Equal(t, shim.Running, p.State().Phase, "nobody recorded the end")
 		for _, gone := range []int{pid, p.State().PID} {
 			require.Eventually(t, func() bool { return !alive(gone) }, 5*time.Second, 10*time.Millisecond)
 		}
@@ -259,7 +260,7 @@ func TestEnvironmentIsTheGivenOne(t *testing.T) {
 	require.NotContains(t, text, "LEAK")
 	raw, err := os.ReadFile(filepath.Join(b.dir, "state"))
 	require.NoError(t, err)
-	require.NotContains(t, string(raw), "A=b", "values do not go to the disk")
+	require.NotContains(t, string(raw), "A=b", "values are never written to disk")
 }
 
 func TestMountsInANamespace(t *testing.T) {

@@ -25,5 +25,5 @@ const (
 	Kill      byte = 'K' // end every process of the container now
 )
 
-// Marker is the environment variable by which a container's processes can be told even when their shim is gone.
+// Marker is the environment variable by which a container's processes can be found even when their shim is gone.
 const Marker = "FLYTE_LOCAL_CONTAINER"

@@ -20,8 +20,8 @@ func (s *supervisor) killEach(pid int) {
 	}
 }
 
-// killAll ends what the first process left behind and reaps it. A container ends with its first process, whatever that
-// one has started, moved to other groups or disowned.
+// killAll ends what the first process left behind and reaps it. A container ends with its first process, whatever it
+// has started, moved to other groups or disowned.
 func (s *supervisor) killAll(pid int) {
 	deadline := time.Now().Add(killTimeout)
 	pause := 100 * time.Microsecond

@@ -21,7 +21,7 @@ type logFile struct {
 	mu   sync.Mutex
 	path string
 	max  int64
-	file *os.File // GUARDED_BY(mu); nil after a turn-over that failed
+	file *os.File // GUARDED_BY(mu); nil after a failed rotation
 	size int64    // GUARDED_BY(mu)
 }
 

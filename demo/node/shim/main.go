@@ -20,7 +20,7 @@ const (
 // Main is the life of a shim; it returns the exit code of the shim process. It must be called on the main goroutine of
 // a process that was started by package process.
 func Main() int {
-	// The kernel ends the container's first process when the thread that made it ends (parent death signal), and the
+	// The kernel ends the container's first process when the thread that created it ends (parent death signal), and the
 	// mount namespace is a property of the thread: both need this goroutine to stay where it is.
 	runtime.LockOSThread()
 	syscall.CloseOnExec(ReportFD)
@@ -32,7 +32,7 @@ func Main() int {
 	}
 	var spec Spec
 	if err := json.NewDecoder(os.Stdin).Decode(&spec); err != nil {
-		return exitBadSpec // the node went away before it had said what to run
+		return exitBadSpec // the node ended before it had sent the whole spec
 	}
 	_ = os.Stdin.Close()
 
@@ -136,7 +136,7 @@ func (s *supervisor) obey(pid int) {
 	}
 }
 
-// reap waits for the first process and, as it goes, for every orphan that was handed to this process.
+// reap waits for the first process, and meanwhile for every orphan that this process adopted.
 func (s *supervisor) reap(pid int) syscall.WaitStatus {
 	for {
 		var status syscall.WaitStatus
@@ -144,7 +144,7 @@ func (s *supervisor) reap(pid int) syscall.WaitStatus {
 		switch {
 		case err == syscall.EINTR:
 		case err != nil:
-			return status // no child is left: cannot be before pid was seen
+			return status // no child is left: cannot happen before pid was reaped
 		case got == pid && (status.Exited() || status.Signaled()):
 			return status
 		}

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// treeEvery is how many looks at the first process go by for each look at the whole tree, which costs more.
+// treeEvery is the number of checks of the first process for each check of the whole tree, which costs more.
 const treeEvery = 4
 
 // watchMemory ends the container when its processes together hold more memory than allowed. It is for machines where
@@ -38,8 +38,8 @@ func (s *supervisor) watchMemory(pid int, ended <-chan struct{}) {
 	}
 }
 
-// treeBytes is the memory of all processes. Resident sizes count shared pages once per process, so the dearer exact
-// measure is taken only when the sum says that the limit was passed.
+// treeBytes is the memory of all processes. Resident sizes count shared pages once per process, so the costlier exact
+// measure is taken only when the sum exceeds the limit.
 func (s *supervisor) treeBytes(first int64) int64 {
 	pids := s.members()
 	if len(pids) <= 1 {

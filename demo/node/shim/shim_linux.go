@@ -187,7 +187,7 @@ func proportionalBytes(pid int) int64 {
 	return residentBytes(pid)
 }
 
-// cgroupOOM tells whether the kernel has killed a process of the cgroup for memory.
+// cgroupOOM reports whether the kernel has killed a process of the cgroup for memory.
 func cgroupOOM(dir string) bool {
 	raw, err := os.ReadFile(dir + "/memory.events")
 	if err != nil {

@@ -16,7 +16,7 @@ type Spec struct {
 	Dir string `json:"dir"`
 	// LogFile gets stdout and stderr, see package podlog for the form of its lines.
 	LogFile string `json:"logFile"`
-	// LogBytes is the size at which the log is turned over, keeping one older file. 0 never turns it over.
+	// LogBytes is the size at which the log is rotated, keeping one older file. 0 never rotates it.
 	LogBytes int64 `json:"logBytes"`
 	// StateFile is replaced atomically at each change of state.
 	StateFile string `json:"stateFile"`
@@ -24,11 +24,11 @@ type Spec struct {
 	Mounts []Mount `json:"mounts,omitempty"`
 	// MemoryBytes is the limit of the resident memory of all processes together. 0 is no limit.
 	MemoryBytes int64 `json:"memoryBytes,omitempty"`
-	// MemoryInterval is how often memory is looked at where the kernel does not enforce the limit.
+	// MemoryInterval is how often memory is checked where the kernel does not enforce the limit.
 	MemoryInterval time.Duration `json:"memoryInterval,omitempty"`
 	// Cgroup is an empty cgroup v2 directory for the processes, or nothing.
 	Cgroup string `json:"cgroup,omitempty"`
-	// CgroupLimits tells that the kernel enforces MemoryBytes on Cgroup.
+	// CgroupLimits means that the kernel enforces MemoryBytes on Cgroup.
 	CgroupLimits bool `json:"cgroupLimits,omitempty"`
 }
 

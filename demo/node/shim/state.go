@@ -13,7 +13,7 @@ type Phase string
 
 // A container passes through the phases in this order. One that never got Starting was never started.
 const (
-	Starting Phase = "starting" // written before the process is made
+	Starting Phase = "starting" // written before the process is created
 	Running  Phase = "running"
 	Exited   Phase = "exited" // also a container that could not be started
 )
@@ -33,7 +33,7 @@ type State struct {
 	ExitCode int `json:"exitCode"`
 	// Signal is the signal that ended the process, 0 for none.
 	Signal int `json:"signal,omitempty"`
-	// OutOfMemory tells that the process ended because the container passed its memory limit.
+	// OutOfMemory means that the process ended because the container passed its memory limit.
 	OutOfMemory bool `json:"outOfMemory,omitempty"`
 	// Cgroup is the container's cgroup, which the node removes.
 	Cgroup string `json:"cgroup,omitempty"`
@@ -41,7 +41,7 @@ type State struct {
 	StartError string `json:"startError,omitempty"`
 }
 
-// ReadState reads a state file. A file that is not there is os.ErrNotExist.
+// ReadState reads a state file. A missing file is os.ErrNotExist.
 func ReadState(path string) (State, error) {
 	var state State
 	raw, err := os.ReadFile(path)

@@ -41,7 +41,7 @@ func (s *streams) abandon() {
 	}
 }
 
-// started gives the writing ends up to the process and begins to copy.
+// started leaves the writing ends to the process and starts to copy.
 func (s *streams) started() {
 	for i, name := range []string{"stdout", "stderr"} {
 		_ = s.writers[i].Close()

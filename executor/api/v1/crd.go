@@ -20,7 +20,7 @@ import (
 //go:embed crds/flyte.org_taskactions.yaml
 var crdYAML []byte
 
-// digestAnnotation tells which definition is installed, so that an equal one is not written again.
+// digestAnnotation has the digest of the installed definition, so that an equal one is not rewritten.
 const digestAnnotation = Group + "/crd-digest"
 
 // CRD is the definition of TaskActions, as the chart installs it.
@@ -60,7 +60,7 @@ func EnsureCRD(ctx context.Context, config *rest.Config) error {
 			found, err = crds.Update(ctx, next, metav1.UpdateOptions{})
 		}
 		if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) {
-			return false, nil // Another process was faster: look again.
+			return false, nil // Another process was faster: check again.
 		}
 		if err != nil {
 			return false, err

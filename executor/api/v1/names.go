@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Labels on TaskActions and their pods. Their values are cut and cleaned where a name does not fit; the spec has the
-// names as they are.
+// Labels on TaskActions and their pods. Values that do not fit are truncated and cleaned; the spec has the names
+// unchanged.
 const (
 	// LabelManaged marks what is ours; informers see nothing else. Its value is ManagedValue.
 	LabelManaged = "flyte.org/managed"
@@ -23,7 +23,7 @@ const (
 	ManagedValue = "true"
 )
 
-// maxLabelValue is what Kubernetes admits, in bytes.
+// maxLabelValue is Kubernetes' limit, in bytes.
 const maxLabelValue = 63
 
 // PodName is the name of the pod of one attempt, counted from 1. There is one pod for each attempt because there is one
@@ -32,7 +32,7 @@ func PodName(taskAction string, attempt int32) string {
 	return taskAction + "-" + strconv.Itoa(int(attempt)-1)
 }
 
-// LabelValue makes a valid label value of any text: foreign characters become dashes, and what is too long is cut.
+// LabelValue turns any text into a valid label value: invalid characters become dashes, and long text is truncated.
 func LabelValue(text string) string {
 	value := strings.Map(func(r rune) rune {
 		if isAlphanumeric(r) || r == '.' || r == '_' || r == '-' {

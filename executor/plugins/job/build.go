@@ -13,7 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 )
 
-// build puts the attempt's template into a Job that creates one pod and never another one while it lives or after it failed.
+// build puts the attempt's template into a Job that creates one pod, and none while that pod lives or after it failed.
 func (p *Plugin) build(ctx context.Context, attempt *plugin.Attempt) (*batchv1.Job, error) {
 	template, err := p.specs.Build(ctx, attempt)
 	if err != nil {

@@ -121,19 +121,19 @@ func TestStatesOfJobs(t *testing.T) {
 		reason failure.Reason
 		words  string
 	}{
-		"new":                            {phase: queued},
-		"no pod yet":                     {age: time.Minute, phase: waiting, words: "waits for the Job controller"},
-		"suspended":                      {age: time.Minute, what: []change{suspended}, phase: waiting, words: "suspended"},
-		"suspended while it ran":         {what: []change{withPod(deleted), suspended}, phase: waiting, words: "suspended"},
-		"running":                        {what: []change{withPod(runs)}, phase: running},
-		"succeeded":                      {what: []change{withPod(exits(0))}, phase: succeeded},
-		"succeeded, and then suspended":  {what: []change{withPod(exits(0)), suspended}, phase: succeeded},
-		"exit code":                      {what: []change{withPod(exits(3))}, phase: failed, reason: failure.ContainerFailed, words: "exit code 3"},
-		"killed":                         {what: []change{withPod(exits(137))}, phase: failed, reason: failure.Killed},
-		"deleted, not settled":           {what: []change{withPod(deleted)}, phase: running, words: "waiting for the Job controller"},
-		"deleted, settled":               {what: []change{withPod(deleted), condition(batchv1.JobFailed)}, phase: failed, reason: failure.UnexpectedDeletion},
-		"complete, its pod cleaned away": {what: []change{condition(batchv1.JobComplete)}, phase: succeeded},
-		"failed, its pod cleaned away": {
+		"new":                           {phase: queued},
+		"no pod yet":                    {age: time.Minute, phase: waiting, words: "waits for the Job controller"},
+		"suspended":                     {age: time.Minute, what: []change{suspended}, phase: waiting, words: "suspended"},
+		"suspended while it ran":        {what: []change{withPod(deleted), suspended}, phase: waiting, words: "suspended"},
+		"running":                       {what: []change{withPod(runs)}, phase: running},
+		"succeeded":                     {what: []change{withPod(exits(0))}, phase: succeeded},
+		"succeeded, and then suspended": {what: []change{withPod(exits(0)), suspended}, phase: succeeded},
+		"exit code":                     {what: []change{withPod(exits(3))}, phase: failed, reason: failure.ContainerFailed, words: "exit code 3"},
+		"killed":                        {what: []change{withPod(exits(137))}, phase: failed, reason: failure.Killed},
+		"deleted, not settled":          {what: []change{withPod(deleted)}, phase: running, words: "waiting for the Job controller"},
+		"deleted, settled":              {what: []change{withPod(deleted), condition(batchv1.JobFailed)}, phase: failed, reason: failure.UnexpectedDeletion},
+		"complete, its pod cleaned up":  {what: []change{condition(batchv1.JobComplete)}, phase: succeeded},
+		"failed, its pod cleaned up": {
 			what: []change{condition(batchv1.JobFailureTarget)}, phase: failed, reason: failure.DeletedExternally, words: "has failed without its pod",
 		},
 	} {
@@ -162,7 +162,7 @@ func TestStatesOfJobs(t *testing.T) {
 	}
 }
 
-// The caches of Jobs and pods are independent: a failed Job whose pod no cache has yet is not one without a pod.
+// The caches of Jobs and pods are independent: a failed Job whose pod is not cached yet may still have one.
 func TestThePodOfAnEndedJobIsLookedForAtTheAPIServer(t *testing.T) {
 	b := newBench(t)
 	attempt := plugintest.AttemptOf(plugintest.ContainerTask())
@@ -173,7 +173,7 @@ func TestThePodOfAnEndedJobIsLookedForAtTheAPIServer(t *testing.T) {
 	require.Equal(t, failure.ContainerFailed, b.advance(t, attempt).Failure.Reason)
 }
 
-// A queue that suspends and resumes a Job has it create another pod; those before it have ended.
+// A Job that a queue suspends and resumes creates another pod; the earlier ones have ended.
 func TestTheLatestPodCounts(t *testing.T) {
 	b := newBench(t)
 	attempt := plugintest.AttemptOf(plugintest.ContainerTask())

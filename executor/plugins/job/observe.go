@@ -52,7 +52,7 @@ func awaitController(state *plugin.State, job *batchv1.Job) {
 	}
 }
 
-// withoutPod returns the state of a Job whose pod does not exist: not yet, or not any more.
+// withoutPod returns the state of a Job whose pod does not exist: not yet, or no longer.
 func (p *Plugin) withoutPod(job *batchv1.Job) plugin.State {
 	state := plugin.State{Phase: common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES}
 	age := p.deps.Clock.Now().Sub(job.CreationTimestamp.Time)
@@ -115,7 +115,7 @@ func latest(pods []corev1.Pod, job *batchv1.Job) *corev1.Pod {
 	return last
 }
 
-// ended says that the Job controller has settled the Job, or is about to: it creates no pod any more.
+// ended reports whether the Job controller has settled the Job, or is about to: it creates no more pods.
 func ended(job *batchv1.Job) bool {
 	return conditionOf(job, batchv1.JobComplete, batchv1.JobSuccessCriteriaMet, batchv1.JobFailed, batchv1.JobFailureTarget) != nil
 }

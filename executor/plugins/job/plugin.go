@@ -35,7 +35,7 @@ func Definition(config podspec.Config) plugin.Definition {
 	}
 }
 
-// strip keeps of a cached Job what its state is read from.
+// strip reduces a cached Job to what its state is read from.
 func strip(object any) (any, error) {
 	job, ok := object.(*batchv1.Job)
 	if !ok {

@@ -44,10 +44,10 @@ func TestCacheThatIsBehindMakesNoSecondPod(t *testing.T) {
 		require.Nil(t, state.Failure)
 		require.Equal(t, first.Object, state.Object)
 	}
-	require.Zero(t, b.reads, "what was just made need not be read")
+	require.Zero(t, b.reads, "a pod that was just created is not read")
 	b.clock.Step(time.Minute)
 	state := b.advance(t, attempt)
-	require.Nil(t, state.Failure, "a cache that is far behind is no loss either")
+	require.Nil(t, state.Failure, "not even a very stale cache loses the attempt")
 	require.Equal(t, 1, b.reads)
 	require.Equal(t, 1, b.created)
 }
@@ -62,7 +62,7 @@ func TestPodThatIsGoneIsLostAtOnce(t *testing.T) {
 	clear(b.cache)
 	state := b.advance(t, attempt)
 	require.Equal(t, failure.DeletedExternally, state.Failure.Reason)
-	require.Equal(t, 1, b.created, "it is not made again")
+	require.Equal(t, 1, b.created, "it is not created again")
 }
 
 func TestKnownPodIsNotMadeAgainByAnotherProcess(t *testing.T) {
@@ -74,7 +74,7 @@ func TestKnownPodIsNotMadeAgainByAnotherProcess(t *testing.T) {
 	require.Zero(t, b.created)
 }
 
-func TestNothingIsMadeWithoutLeave(t *testing.T) {
+func TestNothingIsCreatedWithoutMayLaunch(t *testing.T) {
 	b := newBench(t)
 	attempt := plugintest.AttemptOf(plugintest.ContainerTask())
 	attempt.MayLaunch = false
@@ -138,7 +138,7 @@ func TestRefusals(t *testing.T) {
 	require.Contains(t, state.Message, "next try in about 16 s")
 	require.Greater(t, state.Recheck, pause)
 	b.advance(t, attempt)
-	require.Equal(t, b.advance(t, attempt).Message, b.advance(t, attempt).Message, "waiting for long is no news")
+	require.Equal(t, b.advance(t, attempt).Message, b.advance(t, attempt).Message, "a long wait is not reported again")
 
 	b.refuse = errors.New("connection refused")
 	_, err := b.plugin.Advance(context.Background(), attempt)
@@ -151,7 +151,7 @@ func TestRefusals(t *testing.T) {
 func TestRemove(t *testing.T) {
 	b := newBench(t)
 	attempt := plugintest.AttemptOf(plugintest.ContainerTask())
-	require.NoError(t, b.plugin.Remove(context.Background(), attempt), "there is nothing")
+	require.NoError(t, b.plugin.Remove(context.Background(), attempt), "there is nothing to delete")
 	made := b.build(t, attempt)
 	require.NoError(t, b.plugin.Remove(context.Background(), attempt))
 	require.Equal(t, made.UID, b.deleted[0], "though no cache has seen it")
@@ -192,7 +192,7 @@ func TestIdentityOfPods(t *testing.T) {
 	require.True(t, *made.OwnerReferences[0].Controller)
 }
 
-func TestWhatCannotBeBuiltIsLost(t *testing.T) {
+func TestAnAttemptThatCannotBeBuiltIsLost(t *testing.T) {
 	b := newBench(t)
 	state := b.advance(t, plugintest.AttemptOf(&core.TaskTemplate{}))
 	require.Equal(t, failure.BadTaskSpecification, state.Failure.Reason)

@@ -102,7 +102,7 @@ func newBench(t *testing.T, change ...func(*podspec.Config)) *bench {
 	return b
 }
 
-// build is the pod that the plugin makes of an attempt.
+// build returns the pod that the plugin creates for an attempt.
 func (b *bench) build(t *testing.T, attempt *plugin.Attempt) *corev1.Pod {
 	t.Helper()
 	state, err := b.plugin.Advance(context.Background(), attempt)

@@ -18,7 +18,7 @@ const maxDepth = 64
 
 // Text is a literal as one argument: strings as they are, numbers and booleans as in JSON, times by RFC 3339 in UTC,
 // durations as in Go (1m30s), blobs, schemas and datasets by their URI, collections as [a,b], maps and structures as
-// JSON, nothing at all for None. What has no such form is an error that says what it is.
+// JSON, nothing at all for None. Any other literal is an error that says what it is.
 func Text(literal *core.Literal) (string, error) { return text(literal, maxDepth) }
 
 func text(literal *core.Literal, depth int) (string, error) {
@@ -110,7 +110,7 @@ func primitive(value *core.Primitive) (string, error) {
 	}
 }
 
-// encoded is JSON without the escapes that only pages of the web need.
+// encoded returns JSON without the escapes for HTML.
 func encoded(value any) (string, error) {
 	var body strings.Builder
 	encoder := json.NewEncoder(&body)

@@ -94,7 +94,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoTextIsRefused(t *testing.T) {
+func TestLiteralsWithoutTextAreRefused(t *testing.T) {
 	deep := of(1)
 	for range 100 {
 		deep = &core.Literal{Value: &core.Literal_Collection{Collection: &core.LiteralCollection{Literals: []*core.Literal{deep}}}}

@@ -14,6 +14,7 @@ import css from "./system.module.css";
 
 /** The queues with their usage and waiting runs. */
 export function Queues({ queues }: { readonly queues: readonly Queue[] }) {
+  const clusters = new Set(queues.map((queue) => queue.cluster)).size;
   return (
     <section className={css["section"]} aria-labelledby="queues" data-testid="queues">
       <h2 id="queues">Queues</h2>
@@ -21,6 +22,7 @@ export function Queues({ queues }: { readonly queues: readonly Queue[] }) {
         <thead>
           <tr>
             <th scope="col">Queue</th>
+            {clusters > 1 && <th scope="col">Cluster</th>}
             <th scope="col">Active actions</th>
             <th scope="col">Active runs</th>
             <th scope="col">Waiting</th>
@@ -34,6 +36,7 @@ export function Queues({ queues }: { readonly queues: readonly Queue[] }) {
           {queues.map((queue) => (
             <tr key={queue.name}>
               <th scope="row">{queue.name}</th>
+              {clusters > 1 && <td>{queue.cluster}</td>}
               <td>
                 <Fill used={queue.actions} limit={queue.maxActions} />
               </td>

@@ -39,11 +39,11 @@ const (
 	WaitCause_WAIT_CAUSE_PENDING WaitCause = 1
 	// The run's max_action_concurrency is reached.
 	WaitCause_WAIT_CAUSE_RUN_CONCURRENCY WaitCause = 2
-	// The queue has as many actions under way as it may.
+	// The queue has reached its limit of live actions.
 	WaitCause_WAIT_CAUSE_QUEUE_ACTIONS WaitCause = 3
-	// The queue has as many runs under way as it may.
+	// The queue has reached its limit of live runs.
 	WaitCause_WAIT_CAUSE_QUEUE_RUNS WaitCause = 4
-	// The installation has as many actions under way as it may.
+	// The installation has reached its limit of live actions.
 	WaitCause_WAIT_CAUSE_INSTALLATION WaitCause = 5
 	// Another action computes the same cached outputs.
 	WaitCause_WAIT_CAUSE_CACHE_RESERVATION WaitCause = 6
@@ -484,15 +484,15 @@ type Queue struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its name, as RunSpec.queue and TaskAction.queue have it.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// How many actions may be under way at once.
+	// How many actions may be live at once.
 	MaxActions int64 `protobuf:"varint,2,opt,name=max_actions,json=maxActions,proto3" json:"max_actions,omitempty"`
-	// How many runs may be under way at once.
+	// How many runs may be live at once.
 	MaxRuns int64 `protobuf:"varint,3,opt,name=max_runs,json=maxRuns,proto3" json:"max_runs,omitempty"`
 	// How many actions may wait.
 	MaxDepth int64 `protobuf:"varint,4,opt,name=max_depth,json=maxDepth,proto3" json:"max_depth,omitempty"`
-	// How many actions are under way.
+	// How many actions are live.
 	Actions int64 `protobuf:"varint,5,opt,name=actions,proto3" json:"actions,omitempty"`
-	// How many runs are under way.
+	// How many runs are live.
 	Runs int64 `protobuf:"varint,6,opt,name=runs,proto3" json:"runs,omitempty"`
 	// How many actions wait.
 	Depth int64 `protobuf:"varint,7,opt,name=depth,proto3" json:"depth,omitempty"`
@@ -500,6 +500,8 @@ type Queue struct {
 	Priority int32 `protobuf:"varint,8,opt,name=priority,proto3" json:"priority,omitempty"`
 	// Since when the one that has waited longest waits; unset when none does.
 	OldestWaiting *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=oldest_waiting,json=oldestWaiting,proto3" json:"oldest_waiting,omitempty"`
+	// The cluster that runs its actions.
+	Cluster       string `protobuf:"bytes,10,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -595,6 +597,13 @@ func (x *Queue) GetOldestWaiting() *timestamppb.Timestamp {
 		return x.OldestWaiting
 	}
 	return nil
+}
+
+func (x *Queue) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
 }
 
 // PreviewRecoveryRequest names the run that would be recovered.
@@ -1025,7 +1034,7 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x13\n" +
 	"\x11ListQueuesRequest\"K\n" +
 	"\x12ListQueuesResponse\x125\n" +
-	"\x06queues\x18\x01 \x03(\v2\x1d.flytebinary.insight.v1.QueueR\x06queues\"\x97\x02\n" +
+	"\x06queues\x18\x01 \x03(\v2\x1d.flytebinary.insight.v1.QueueR\x06queues\"\xb1\x02\n" +
 	"\x05Queue\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1f\n" +
 	"\vmax_actions\x18\x02 \x01(\x03R\n" +
@@ -1036,7 +1045,9 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\x04runs\x18\x06 \x01(\x03R\x04runs\x12\x14\n" +
 	"\x05depth\x18\a \x01(\x03R\x05depth\x12\x1a\n" +
 	"\bpriority\x18\b \x01(\x05R\bpriority\x12A\n" +
-	"\x0eoldest_waiting\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\roldestWaiting\"\xcc\x01\n" +
+	"\x0eoldest_waiting\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\roldestWaiting\x12\x18\n" +
+	"\acluster\x18\n" +
+	" \x01(\tR\acluster\"\xcc\x01\n" +
 	"\x16PreviewRecoveryRequest\x12>\n" +
 	"\x06run_id\x18\x01 \x01(\v2\x1f.flyteidl2.common.RunIdentifierB\x06\xbaH\x03\xc8\x01\x01R\x05runId\x12<\n" +
 	"\x13force_rerun_actions\x18\x02 \x03(\tB\f\xbaH\t\x92\x01\x06\"\x04r\x02\x10\x01R\x11forceRerunActions\x12\x1e\n" +

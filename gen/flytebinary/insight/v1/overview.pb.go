@@ -587,7 +587,7 @@ type Activity struct {
 	Project string `protobuf:"bytes,1,opt,name=project,proto3" json:"project,omitempty"`
 	// The domain.
 	Domain string `protobuf:"bytes,2,opt,name=domain,proto3" json:"domain,omitempty"`
-	// How many runs are under way.
+	// How many runs are live.
 	Running uint32 `protobuf:"varint,3,opt,name=running,proto3" json:"running,omitempty"`
 	// How many runs wait for a person.
 	Paused uint32 `protobuf:"varint,4,opt,name=paused,proto3" json:"paused,omitempty"`

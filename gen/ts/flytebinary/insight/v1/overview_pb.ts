@@ -351,7 +351,7 @@ export type Activity = Message<"flytebinary.insight.v1.Activity"> & {
   domain: string;
 
   /**
-   * How many runs are under way.
+   * How many runs are live.
    *
    * @generated from field: uint32 running = 3;
    */
