@@ -70,11 +70,11 @@ build-slim: console ## Build bin/flyte-binary-slim, the program for clusters, wi
 
 .PHONY: test
 test: setup build cluster-tools s3-server e2e-python ## Run all tests
-	scripts/suites.py --last go e2e console browser go
+	scripts/suites.py --last go e2e go browser console
 
 .PHONY: check-all
 check-all: setup build cluster-tools s3-server e2e-python ## Run the linters, verify and all tests in parallel
-	scripts/suites.py --last go e2e lint verify console browser go
+	scripts/suites.py --last go e2e go lint browser console verify
 
 .PHONY: check
 check: $(BIN)/golangci-lint ## Build, vet, lint and test one package, and build its importers: PKG=./runs/store

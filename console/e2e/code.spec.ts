@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, expectAccessible, panel, place, test } from "./test";
 
-test("the code of an action opens at its function", async ({ page, runs }) => {
+test("an action's code opens at the task function", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.squares}?action=a0`);
   await panel(page).getByRole("tab", { name: "Code" }).click();
   await expect(page).toHaveURL(/[?&]tab=code/);
@@ -13,7 +13,7 @@ test("the code of an action opens at its function", async ({ page, runs }) => {
   await expectAccessible(page);
 });
 
-test("other files are read, and the address says which", async ({ page, runs }) => {
+test("other files can be opened, and the URL has the file", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.squares}?action=a0&tab=code`);
   const files = panel(page).getByRole("tree", { name: "Files" });
   await expect(files.getByRole("treeitem", { name: "shown.py" })).toHaveAttribute("aria-selected", "true");
@@ -28,7 +28,7 @@ test("other files are read, and the address says which", async ({ page, runs }) 
   await expect(panel(page).getByTestId("code")).toContainText("async def squares(");
 });
 
-test("the bundle is downloaded as a file", async ({ page, runs }) => {
+test("the code bundle can be downloaded", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.squares}?action=a0&tab=code`);
   const download = page.waitForEvent("download");
   await panel(page).getByRole("button", { name: "Download bundle" }).click();
@@ -36,7 +36,7 @@ test("the bundle is downloaded as a file", async ({ page, runs }) => {
   expect([...bytes.subarray(0, 2)]).toEqual([0x1f, 0x8b]);
 });
 
-test("a file that is not in the bundle is said to be missing, and there is a way back", async ({ page, runs, complaints }) => {
+test("a file that is not in the bundle shows an error with a link back", async ({ page, runs, complaints }) => {
   await page.goto(`${place}/runs/${runs.squares}?action=a0&tab=code&file=../../etc/passwd`);
   await expect(panel(page).getByRole("alert")).toContainText("Not found");
   complaints.length = 0; // the browser tells of the answer, too

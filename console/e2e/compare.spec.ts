@@ -1,6 +1,6 @@
 import { expect, expectAccessible, place, test } from "./test";
 
-test("a run is compared with another that is picked", async ({ page, runs, launch }) => {
+test("a run is compared with a selected run", async ({ page, runs, launch }) => {
   const other = await launch({ task: "squares", inputs: { n: 3 }, wait: true });
   await page.goto(`${place}/runs/${runs.squares}`);
   await page.getByRole("button", { name: "More" }).click();
@@ -35,7 +35,7 @@ test("a run is compared with another that is picked", async ({ page, runs, launc
   expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
 });
 
-test("a comparison without runs asks for both", async ({ page, runs }) => {
+test("a comparison without runs prompts for both", async ({ page, runs }) => {
   await page.goto(`${place}/compare`);
   await expect(page.getByTestId("run-picker")).toHaveCount(2);
   const first = page.getByTestId("run-picker").first();

@@ -1,6 +1,6 @@
 import { expect, expectAccessible, place, test } from "./test";
 
-test("projects lead to the runs of their domains, and the place is remembered", async ({ page }) => {
+test("projects link to the runs of their domains, and the last domain is remembered", async ({ page }) => {
   await page.goto("/v2/");
   await expect(page.getByRole("heading", { name: "Projects" })).toBeVisible();
   const domains = page.getByRole("list", { name: "Domains of flytesnacks" });
@@ -13,7 +13,7 @@ test("projects lead to the runs of their domains, and the place is remembered", 
   await expect(page).toHaveURL(new RegExp(`${place}/runs`));
 });
 
-test("a project is created, found, changed, archived and restored", async ({ page }) => {
+test("a project is created, searched, edited, archived and restored", async ({ page }) => {
   const id = `bakery-${Date.now().toString(36)}`;
   await page.goto("/v2/");
   await page.getByRole("button", { name: "Create project" }).click();
@@ -44,7 +44,7 @@ test("a project is created, found, changed, archived and restored", async ({ pag
   await expect(card.getByText("archived", { exact: true })).toBeHidden();
 });
 
-test("a place without runs says how to start one", async ({ page }) => {
+test("an empty run list explains how to start a run", async ({ page }) => {
   await page.goto("/v2/domain/production/project/flytesnacks/runs");
   await expect(page.getByText("No runs yet")).toBeVisible();
   await expect(page.getByText("flyte run -p flytesnacks -d production")).toBeVisible();

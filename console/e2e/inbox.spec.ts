@@ -1,6 +1,6 @@
 import { actions, expect, expectAccessible, place, test } from "./test";
 
-test("what waits for a person is answered in the inbox", async ({ page, launch }) => {
+test("a paused condition is answered in the inbox", async ({ page, launch }) => {
   const prompt = "Shall the bread be cut?";
   const run = await launch({ task: "asking", inputs: { prompt } });
   await page.goto(`${place}/runs`);

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { pythonEnvironment } from "./demo";
 import { actions, expect, expectAccessible, panel, place, test } from "./test";
 
-test("a run is rerun with another input, and the changes are shown first", async ({ page, runs }) => {
+test("a rerun with a changed input shows a diff before it starts", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.squares}`);
   await page.getByRole("button", { name: /^Rerun/ }).click();
   const dialog = page.getByRole("dialog");
@@ -20,7 +20,7 @@ test("a run is rerun with another input, and the changes are shown first", async
   await expect(actions(page).getByRole("treeitem").first().locator("[data-phase]")).toHaveAttribute("data-phase", "succeeded", { timeout: 120_000 });
 });
 
-test("wrong inputs are refused where they are", async ({ page, runs }) => {
+test("invalid inputs show an error at their field", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.squares}`);
   await page.getByRole("button", { name: /^Rerun/ }).click();
   const dialog = page.getByRole("dialog");
@@ -33,7 +33,7 @@ test("wrong inputs are refused where they are", async ({ page, runs }) => {
   await expect(dialog).toBeHidden();
 });
 
-test("a failed run is recovered after its plan was seen", async ({ page, runs }) => {
+test("a failed run is recovered after a preview", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.failing}`);
   await page.getByRole("button", { name: /^Recover/ }).click();
   const dialog = page.getByRole("dialog");
@@ -44,7 +44,7 @@ test("a failed run is recovered after its plan was seen", async ({ page, runs })
   await expect(panel(page).getByTestId("failure")).toContainText("the oven is cold", { timeout: 120_000 });
 });
 
-test("a file is uploaded with a launch, beside inputs of other types", async ({ page }) => {
+test("a file is uploaded with a launch, along with inputs of other types", async ({ page }) => {
   await page.goto(`${place}/tasks/shown.measure`);
   await page
     .getByRole("link", { name: /^Launch/ })
@@ -79,7 +79,7 @@ test("a table is uploaded as a data frame", async ({ page }, info) => {
   await expect(panel(page).getByTestId("outputs")).toContainText("499,500");
 });
 
-test("a run that succeeded runs again from an action", async ({ page, runs }) => {
+test("a succeeded run is rerun from an action", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.squares}`);
   await actions(page)
     .getByRole("treeitem", { name: /square/ })

@@ -1,7 +1,7 @@
 import { client } from "./client";
 import { expect, place, test } from "./test";
 
-test("the link that the command line prints opens the run", async ({ page, baseURL, home }) => {
+test("the link printed by the command line opens the run", async ({ page, baseURL, home }) => {
   const { stdout, stderr } = await client(home, "flyte", [
     "--endpoint",
     `dns:///${new URL(baseURL ?? "").host}`,

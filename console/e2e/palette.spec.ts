@@ -10,7 +10,7 @@ async function open(page: Page) {
 
 const navigation = (page: Page) => page.getByRole("navigation", { name: "Main" });
 
-test("a run is found by its name, from anywhere", async ({ page, runs }) => {
+test("a run is found by name from any page", async ({ page, runs }) => {
   await page.goto("/v2/");
   await expect(page.getByRole("heading", { name: "Projects" })).toBeVisible();
   const palette = await open(page);
@@ -21,7 +21,7 @@ test("a run is found by its name, from anywhere", async ({ page, runs }) => {
   await expect(page).toHaveURL(new RegExp(`${place}/runs/${runs.squares}`));
 });
 
-test("an address that is pasted is gone to", async ({ page, runs }) => {
+test("a pasted URL is opened", async ({ page, runs }) => {
   await page.goto("/v2/");
   await expect(page.getByRole("heading", { name: "Projects" })).toBeVisible();
   const palette = await open(page);
@@ -30,7 +30,7 @@ test("an address that is pasted is gone to", async ({ page, runs }) => {
   await expect(page).toHaveURL(new RegExp(`${place}/runs/${runs.failing}\\?tab=logs`));
 });
 
-test("the palette does what the page can do", async ({ page, runs }) => {
+test("the palette offers the actions of the page", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.squares}`);
   await expect(page.getByRole("button", { name: /^Rerun/ })).toBeVisible();
   const palette = await open(page);
@@ -53,7 +53,7 @@ test("the palette sets the theme and the time zone", async ({ page }) => {
   await expect(page.getByLabel("Time zone", { exact: true })).toHaveValue("Asia/Tokyo");
 });
 
-test("keys lead from page to page, and are listed", async ({ page }) => {
+test("shortcuts navigate between pages and are listed", async ({ page }) => {
   await page.goto(`${place}/runs`);
   await expect(page.getByRole("searchbox", { name: "Filter runs" })).toBeVisible();
   await page.keyboard.press("g");
@@ -77,7 +77,7 @@ test("keys lead from page to page, and are listed", async ({ page }) => {
   await expectAccessible(page);
 });
 
-test("another project's domain is reached from the header", async ({ page }) => {
+test("the header switches to another project and domain", async ({ page }) => {
   await page.goto(`${place}/runs`);
   await page.getByRole("button", { name: /switch project or domain/ }).click();
   const list = page.getByRole("dialog", { name: "Projects and domains" });

@@ -1,6 +1,6 @@
 import { expect, expectAccessible, panel, place, test } from "./test";
 
-test("inputs and outputs are shown by their types and as JSON", async ({ page, runs }) => {
+test("inputs and outputs are shown by type and as JSON", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.squares}?tab=io`);
   const inputs = panel(page).getByTestId("inputs");
   await expect(inputs).toContainText("as they come");
@@ -11,7 +11,7 @@ test("inputs and outputs are shown by their types and as JSON", async ({ page, r
   await expectAccessible(page);
 });
 
-test("values are copied as a program", async ({ page, context, runs }) => {
+test("values are copied as code", async ({ page, context, runs }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto(`${place}/runs/${runs.squares}?tab=io`);
   await panel(page).getByTestId("inputs").getByRole("button", { name: "Copy as" }).click();
@@ -20,7 +20,7 @@ test("values are copied as a program", async ({ page, context, runs }) => {
   expect(await page.evaluate(() => navigator.clipboard.readText())).toContain("GetActionData");
 });
 
-test("a long log is searched, jumped through and linked to", async ({ page, runs }) => {
+test("a long log can be searched, navigated and linked to", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.talking}?tab=logs`);
   const log = panel(page).getByRole("log");
   await expect(log).toHaveAttribute("data-lines", /^3\d{3}$/, { timeout: 120_000 });
@@ -41,7 +41,7 @@ test("a long log is searched, jumped through and linked to", async ({ page, runs
   await expect(log.locator("[data-mark=linked]")).toContainText("the needle is here");
 });
 
-test("a log is downloaded as it was written", async ({ page, runs }) => {
+test("a log is downloaded verbatim", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.talking}?tab=logs`);
   await expect(panel(page).getByRole("log")).toHaveAttribute("data-lines", /^3\d{3}$/, { timeout: 120_000 });
   const download = page.waitForEvent("download");
@@ -49,14 +49,14 @@ test("a log is downloaded as it was written", async ({ page, runs }) => {
   expect((await download).suggestedFilename()).toContain(runs.talking);
 });
 
-test("the pod's tab says where it ran", async ({ page, runs }) => {
+test("the pod tab shows where the attempt ran", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.squares}?tab=pod`);
   await expect(panel(page).getByText(/kubectl describe pod/)).toBeVisible();
   await expect(panel(page).getByRole("table")).toContainText("CPU");
   await expectAccessible(page);
 });
 
-test("times are told in the chosen zone", async ({ page, runs }) => {
+test("times are shown in the selected time zone", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.squares}`);
   const time = panel(page).locator("time").first();
   await expect(time).toBeVisible();

@@ -11,7 +11,7 @@ function frame(page: Page): Frame {
   return found;
 }
 
-test("a report is shown in a frame of no origin", async ({ page, runs }) => {
+test("a report is shown in a sandboxed frame", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.drawing}?action=a0&tab=report`);
   await expect(shown(page).getByRole("heading", { name: "A small report" })).toBeVisible();
   await expect(shown(page).locator("#verdict")).toHaveText("ran, no storage, no parent");
@@ -22,7 +22,7 @@ test("a report is shown in a frame of no origin", async ({ page, runs }) => {
 const nothing = (said: string | null) =>
   expect(Object.values(JSON.parse(said ?? "") as Record<string, string>)).toEqual(Array.from({ length: 10 }, () => "refused"));
 
-test("a report reaches nothing of the console", async ({ page, launch, baseURL, complaints }) => {
+test("a report cannot access the console", async ({ page, launch, baseURL, complaints }) => {
   const name = await launch({ task: "prying", inputs: { base: baseURL }, wait: true });
   await page.goto(`${place}/runs/${name}?action=a0&tab=report`);
   await expect(shown(page).locator("#verdict")).toHaveText(/refused/);
@@ -33,7 +33,7 @@ test("a report reaches nothing of the console", async ({ page, launch, baseURL, 
 
 // Links to an object store lead to an origin that is not the console's anyway.
 test.describe("where the binary itself serves the store", { tag: "@own-store" }, () => {
-  test("a report reaches nothing of the console in a tab of its own", async ({ page, launch, baseURL, complaints }) => {
+  test("a report in its own tab cannot access the console", async ({ page, launch, baseURL, complaints }) => {
     const name = await launch({ task: "prying", inputs: { base: baseURL }, wait: true });
     await page.goto(`${place}/runs/${name}?action=a0&tab=report`);
     const opened = page.waitForEvent("popup");
@@ -45,7 +45,7 @@ test.describe("where the binary itself serves the store", { tag: "@own-store" },
     complaints.length = 0; // the policy of the frame has said what it refused
   });
 
-  test("a link to a report is no page of ours, whoever follows it", async ({ page, request, runs }) => {
+  test("a link to a report is sandboxed for every client", async ({ page, request, runs }) => {
     await page.goto(`${place}/runs/${runs.drawing}?action=a0&tab=report`);
     const link = (await panel(page).getByRole("link", { name: "Open in a new tab" }).getAttribute("href")) ?? "";
     const headers = (await request.get(link)).headers();
@@ -54,7 +54,7 @@ test.describe("where the binary itself serves the store", { tag: "@own-store" },
   });
 });
 
-test("a report is renewed while it is written, and the reader stays at the place", async ({ page, launch }) => {
+test("a report refreshes while it is written and keeps the scroll position", async ({ page, launch }) => {
   const name = await launch({ task: "growing" });
   await page.goto(`${place}/runs/${name}?action=a0&tab=report`);
   const heading = shown(page).getByRole("heading", { level: 1 });
@@ -72,7 +72,7 @@ test("a report is renewed while it is written, and the reader stays at the place
   await expect(shown(page).getByText(/second tab at step/)).toBeVisible();
 });
 
-test("a report is downloaded, and an action without one has no view of it", async ({ page, runs }) => {
+test("a report can be downloaded, and an action without one has no report tab", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.drawing}?action=a0&tab=report`);
   const download = page.waitForEvent("download");
   await panel(page).getByRole("button", { name: "Download" }).click();

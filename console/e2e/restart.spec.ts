@@ -2,7 +2,7 @@ import { Demo } from "./demo";
 import { start } from "./start";
 import { actions, expect, place, test } from "./test";
 
-test("a page stays through the server's death, says so meanwhile, and catches up", async ({ browser }) => {
+test("a page survives a server restart, shows a banner and catches up", async ({ browser }) => {
   test.setTimeout(400_000);
   const demo = await Demo.make();
   const context = await browser.newContext({ baseURL: demo.url });

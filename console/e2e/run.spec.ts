@@ -1,6 +1,6 @@
 import { actions, expect, expectAccessible, panel, place, test } from "./test";
 
-test("a run that has ended shows its actions, and all about the chosen one", async ({ page, runs }) => {
+test("a terminal run shows its actions and the details of the selected one", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.squares}`);
   await expect(page.getByRole("heading", { level: 1 })).toContainText("squares");
   await expect(page.getByRole("banner").or(page.locator("header")).getByText("Succeeded").first()).toBeVisible();
@@ -9,7 +9,7 @@ test("a run that has ended shows its actions, and all about the chosen one", asy
   await expectAccessible(page);
 });
 
-test("the keyboard walks through the actions, and the address follows", async ({ page, runs }) => {
+test("the keyboard selects actions, and the URL follows", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.squares}`);
   await expect(actions(page).getByRole("treeitem")).toHaveCount(6);
   await actions(page).focus();
@@ -24,7 +24,7 @@ test("the keyboard walks through the actions, and the address follows", async ({
   await expect(actions(page).getByRole("treeitem").last()).toHaveAttribute("aria-selected", "true");
 });
 
-test("a live run goes from beginning to success before one's eyes", async ({ page, launch }) => {
+test("a live run is updated from start to success", async ({ page, launch }) => {
   const name = await launch({ task: "squares", inputs: { n: 3 } });
   await page.goto(`${place}/runs/${name}`);
   const root = actions(page).getByRole("treeitem").first();
@@ -34,7 +34,7 @@ test("a live run goes from beginning to success before one's eyes", async ({ pag
   await expect(page.getByRole("button", { name: /^Abort/ })).toHaveCount(0);
 });
 
-test("a failing run begins with its error", async ({ page, runs }) => {
+test("a failed run shows its error first", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.failing}`);
   const failure = panel(page).getByTestId("failure");
   await expect(failure).toContainText("the oven is cold");
@@ -47,12 +47,12 @@ test("a failing run begins with its error", async ({ page, runs }) => {
   await expect(failure).toContainText("the oven is cold");
 });
 
-test("a run that does not exist says so", async ({ page }) => {
+test("a run that does not exist shows an error", async ({ page }) => {
   await page.goto(`${place}/runs/never-was`);
   await expect(page.getByRole("alert").first()).toContainText("does not exist");
 });
 
-test("a run is aborted with a reason, which everybody sees", async ({ page, launch }) => {
+test("a run is aborted with a reason, and the reason is shown", async ({ page, launch }) => {
   const name = await launch({ task: "long" });
   await page.goto(`${place}/runs/${name}`);
   await page.getByRole("button", { name: /^Abort/ }).click();
@@ -65,7 +65,7 @@ test("a run is aborted with a reason, which everybody sees", async ({ page, laun
   await expect(panel(page).getByText("we have seen enough")).toBeVisible();
 });
 
-test("a paused condition is answered, and the run goes on", async ({ page, launch }) => {
+test("a paused condition is answered and the run continues", async ({ page, launch }) => {
   const name = await launch({ task: "asking", inputs: { prompt: "Shall the oven be lit?" } });
   await page.goto(`${place}/runs/${name}`);
   const condition = actions(page).getByRole("treeitem").filter({ hasText: "go-on" });

@@ -4,7 +4,7 @@ import { expect, expectAccessible, place, test } from "./test";
 const row = (page: Page, run: string) => page.getByRole("row").filter({ hasText: run });
 const filter = (page: Page) => page.getByRole("searchbox", { name: "Filter runs" });
 
-test("runs are listed with their phase, and lead to their page", async ({ page, runs }) => {
+test("runs are listed with their phase and link to their page", async ({ page, runs }) => {
   await page.goto(`${place}/runs`);
   await expect(row(page, runs.squares)).toContainText("Succeeded");
   await expect(row(page, runs.squares)).toContainText("team=kitchen");
@@ -18,7 +18,7 @@ test("runs are listed with their phase, and lead to their page", async ({ page, 
   await expect(row(page, runs.failing)).toBeVisible();
 });
 
-test("a new run appears by itself and is followed to its end", async ({ page, launch }) => {
+test("a new run appears without a reload and is updated until it is terminal", async ({ page, launch }) => {
   await page.goto(`${place}/runs`);
   await expect(page.getByRole("table")).toBeVisible();
   const name = await launch({ task: "squares", inputs: { n: 2, words: "and are seen" } });
@@ -26,7 +26,7 @@ test("a new run appears by itself and is followed to its end", async ({ page, la
   await expect(row(page, name)).toContainText("Succeeded", { timeout: 120_000 });
 });
 
-test("runs are found by what is typed, and the address says what is shown", async ({ page, runs }) => {
+test("runs are filtered by text, and the URL has the filter", async ({ page, runs }) => {
   await page.goto(`${place}/runs`);
   await expect(row(page, runs.squares)).toBeVisible();
   await filter(page).fill("phase:failed task:failing");
@@ -53,7 +53,7 @@ test("runs are found by what is typed, and the address says what is shown", asyn
   await expectAccessible(page);
 });
 
-test("no match is an answer, too", async ({ page }) => {
+test("a search without matches says so", async ({ page }) => {
   await page.goto(`${place}/runs?task=nothing-has-this-name`);
   await expect(page.getByText("No runs match these filters")).toBeVisible();
   await expectAccessible(page);
@@ -61,7 +61,7 @@ test("no match is an answer, too", async ({ page }) => {
   await expect(page.getByRole("table")).toBeVisible();
 });
 
-test("every condition is in a form", async ({ page, runs }) => {
+test("every filter is in the form", async ({ page, runs }) => {
   await page.goto(`${place}/runs`);
   await page.getByRole("button", { name: "All filters" }).click();
   const dialog = page.getByRole("dialog", { name: "Filter runs" });
@@ -73,7 +73,7 @@ test("every condition is in a form", async ({ page, runs }) => {
   await expect(page).toHaveURL(/paused=true/);
 });
 
-test("a view is kept under a name", async ({ page, runs }) => {
+test("a view is saved under a name", async ({ page, runs }) => {
   await page.goto(`${place}/runs?labels=${encodeURIComponent('["team=kitchen"]')}`);
   await expect(row(page, runs.squares)).toBeVisible();
   await page.getByRole("button", { name: /^Views/ }).click();
@@ -88,7 +88,7 @@ test("a view is kept under a name", async ({ page, runs }) => {
   await expect(row(page, runs.failing)).toBeHidden();
 });
 
-test("columns are chosen, and kept", async ({ page, runs }) => {
+test("columns can be selected and are remembered", async ({ page, runs }) => {
   await page.goto(`${place}/runs`);
   await expect(row(page, runs.squares)).toBeVisible();
   await page.getByRole("button", { name: "Columns" }).click();
@@ -98,7 +98,7 @@ test("columns are chosen, and kept", async ({ page, runs }) => {
   await expect(page.getByRole("columnheader", { name: "Environment" })).toBeVisible();
 });
 
-test("runs are sorted by the heads of their columns", async ({ page, runs }) => {
+test("runs are sorted by column headers", async ({ page, runs }) => {
   await page.goto(`${place}/runs`);
   await expect(row(page, runs.squares)).toBeVisible();
   await page.getByRole("columnheader", { name: "Duration" }).getByRole("button").click();
@@ -107,7 +107,7 @@ test("runs are sorted by the heads of their columns", async ({ page, runs }) => 
   await expect(row(page, runs.squares)).toBeVisible();
 });
 
-test("the keyboard goes from run to run, and selects", async ({ page, runs }) => {
+test("the keyboard moves between runs and selects them", async ({ page, runs }) => {
   await page.goto(`${place}/runs?sort=oldest`); // what starts meanwhile is added below
   await expect(row(page, runs.squares)).toBeVisible();
   await page.keyboard.press("j");
@@ -118,7 +118,7 @@ test("the keyboard goes from run to run, and selects", async ({ page, runs }) =>
   await expect(page.getByRole("region", { name: "Selected runs" })).toContainText("1 run selected");
 });
 
-test("many runs are aborted at once, and what was refused is told", async ({ page, runs, launch }) => {
+test("runs are aborted in bulk, and refusals are reported", async ({ page, runs, launch }) => {
   const names = [await launch({ task: "long", labels: { many: "yes" } }), await launch({ task: "long", labels: { many: "yes" } })];
   await page.goto(`${place}/runs`);
   for (const name of [...names, runs.squares]) await row(page, name).getByRole("checkbox").check();
@@ -137,7 +137,7 @@ test("many runs are aborted at once, and what was refused is told", async ({ pag
   for (const name of names) await expect(row(page, name)).toContainText("Aborted", { timeout: 60_000 });
 });
 
-test("many runs are rerun at once", async ({ page, runs }) => {
+test("runs are rerun in bulk", async ({ page, runs }) => {
   await page.goto(`${place}/runs`);
   await row(page, runs.squares).first().getByRole("checkbox").check();
   await page.getByRole("region", { name: "Selected runs" }).getByRole("button", { name: /^Rerun/ }).click();

@@ -3,7 +3,7 @@ import { expect, expectAccessible, test } from "./test";
 
 // Looked at in the other theme and in the other width than elsewhere, too.
 for (const { name, open } of screens) {
-  test(`${name} is for everybody, in every theme and width`, async ({ page, runs }) => {
+  test(`${name} is accessible in every theme and width`, async ({ page, runs }) => {
     for (const [size, viewport] of Object.entries(sizes)) {
       await page.setViewportSize(viewport);
       await page.emulateMedia({ colorScheme: "light" });

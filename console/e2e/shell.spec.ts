@@ -1,12 +1,12 @@
 import { expect, expectAccessible, place, test } from "./test";
 
-test("the root leads to the console", async ({ page }) => {
+test("the root redirects to the console", async ({ page }) => {
   await page.goto("/");
   await expect(page).toHaveURL(/\/v2\//);
   await expect(page.getByRole("heading", { name: "Projects" })).toBeVisible();
 });
 
-test("an address that is no page says so", async ({ page }) => {
+test("an unknown URL shows an error", async ({ page }) => {
   await page.goto("/v2/no/such/page");
   await expect(page.getByText("Page not found")).toBeVisible();
   await expectAccessible(page);
@@ -14,7 +14,7 @@ test("an address that is no page says so", async ({ page }) => {
   await expect(page).toHaveURL(/\/v2\/?$/);
 });
 
-test("the theme is chosen and kept", async ({ page }) => {
+test("the theme can be selected and is remembered", async ({ page }) => {
   await page.goto(place + "/runs");
   const html = page.locator("html");
   for (const theme of ["dark", "light"] as const) {
@@ -28,7 +28,7 @@ test("the theme is chosen and kept", async ({ page }) => {
   }
 });
 
-test("the palette opens by keys and leads on", async ({ page }) => {
+test("the palette opens by shortcut and navigates", async ({ page }) => {
   await page.goto(place + "/runs");
   await expect(page.getByRole("navigation", { name: "Main" })).toBeVisible();
   await page.keyboard.press("Control+k");
@@ -41,7 +41,7 @@ test("the palette opens by keys and leads on", async ({ page }) => {
   await expect(palette).toBeHidden();
 });
 
-test("the keyboard reaches the content first", async ({ page }) => {
+test("the skip link moves the focus to the content", async ({ page }) => {
   await page.goto(place + "/runs");
   await expect(page.getByRole("navigation", { name: "Main" })).toBeVisible();
   await page.keyboard.press("Tab");
@@ -50,14 +50,14 @@ test("the keyboard reaches the content first", async ({ page }) => {
   await expect(page.getByRole("main")).toBeFocused();
 });
 
-test("what is not served yet has a place, not a dead button", async ({ page }) => {
+test("features that are not available have a page that says so", async ({ page }) => {
   for (const later of ["/triggers", "/apps"]) {
     await page.goto(place + later);
     await expect(page.getByText("Not available in this version")).toBeVisible();
   }
 });
 
-test("the first load is small", async ({ page }) => {
+test("the first load stays within its budget", async ({ page }) => {
   let bytes = 0;
   const names: string[] = [];
   page.on("response", (response) => {
@@ -73,7 +73,7 @@ test("the first load is small", async ({ page }) => {
   expect(bytes, `compressed bytes of ${names.join(", ")}`).toBeLessThan(400_000);
 });
 
-test("scripts that are written into a page do not run", async ({ page, request, complaints }) => {
+test("injected scripts do not run", async ({ page, request, complaints }) => {
   const policy = (await request.get("/v2/")).headers()["content-security-policy"] ?? "";
   expect(policy).toContain("script-src 'self'");
   expect(policy).not.toMatch(/script-src[^;]*(unsafe|\*|data:|blob:)/);

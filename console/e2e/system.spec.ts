@@ -1,6 +1,6 @@
 import { expect, expectAccessible, test } from "./test";
 
-test("the system page says how all parts do", async ({ page }) => {
+test("the system page shows the health of all components", async ({ page }) => {
   await page.goto("/v2/");
   await page.getByRole("link", { name: "System" }).click();
   await expect(page).toHaveURL(/\/v2\/system/);
@@ -14,14 +14,14 @@ test("the system page says how all parts do", async ({ page }) => {
   await expectAccessible(page);
 });
 
-test("its figures are renewed", async ({ page }) => {
+test("the system page refreshes its figures", async ({ page }) => {
   await page.goto("/v2/system");
   const calls = page.getByTestId("metrics").getByRole("region", { name: "Watches" }).locator("div", { hasText: "Calls answered" }).locator("dd");
   const before = await calls.textContent();
   await expect(calls).not.toHaveText(before ?? "");
 });
 
-test("the configuration is searched, without secrets", async ({ page }) => {
+test("the configuration can be searched and has no secrets", async ({ page }) => {
   await page.goto("/v2/system");
   const settings = page.getByTestId("settings");
   await settings.getByLabel("Search configuration").fill("database url");
@@ -37,7 +37,7 @@ test("the configuration is searched, without secrets", async ({ page }) => {
   await expectAccessible(page);
 });
 
-test("it says when it is out of date, and heals", async ({ page, complaints }) => {
+test("the system page shows that it is stale, and recovers", async ({ page, complaints }) => {
   await page.goto("/v2/system");
   await expect(page.getByTestId("components")).toBeVisible();
   await page.route("**/flytebinary.insight.v1.SystemService/GetSystem", (route) => route.abort("connectionrefused"));

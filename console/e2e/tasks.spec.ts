@@ -1,6 +1,6 @@
 import { actions, expect, expectAccessible, panel, place, test } from "./test";
 
-test("a task is found and launched from a form, in an older version too", async ({ page }) => {
+test("a task is searched and launched from a form, older versions too", async ({ page }) => {
   await page.goto(`${place}/tasks`);
   await page.getByRole("searchbox", { name: "Find tasks" }).fill("squares");
   const rows = page.getByRole("table", { name: "Tasks" }).getByRole("row");
@@ -31,7 +31,7 @@ test("a task is found and launched from a form, in an older version too", async 
   ).toBeVisible();
 });
 
-test("a launch has the name, queue, limit, labels and environment that it was given", async ({ page, complaints }) => {
+test("a launch keeps its name, queue, limit, labels and environment", async ({ page, complaints }) => {
   const name = `ovens${Date.now().toString(36)}`;
   await page.goto(`${place}/launch?task=shown.squares`);
   await page.getByText("name, labels, environment, queue").click();
@@ -67,7 +67,7 @@ test("a launch has the name, queue, limit, labels and environment that it was gi
   await expect(page.getByTestId("queues").getByRole("row", { name: /ovens/ })).toContainText("2");
 });
 
-test("many tasks are told page by page, and found among all", async ({ page, request }) => {
+test("tasks are paged, and searched across pages", async ({ page, request }) => {
   const call = async <T>(procedure: string, data: unknown) => {
     const answer = await request.post(`/flyteidl2.task.TaskService/${procedure}`, { data });
     expect(answer.ok(), await answer.text()).toBe(true);
@@ -97,7 +97,7 @@ test("many tasks are told page by page, and found among all", async ({ page, req
   await expect(page.getByText("10 of 130 tasks")).toBeVisible();
 });
 
-test("a task says what it takes, where it runs and how it went", async ({ page }) => {
+test("a task shows its inputs, environment and history", async ({ page }) => {
   await page.goto(`${place}/tasks/shown.squares`);
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("shown.squares");
   await expectAccessible(page);
@@ -111,7 +111,7 @@ test("a task says what it takes, where it runs and how it went", async ({ page }
   }
 });
 
-test("a task that nobody deployed says so", async ({ page, complaints }) => {
+test("a task that does not exist shows an error", async ({ page, complaints }) => {
   await page.goto(`${place}/tasks/never.was`);
   await expect(page.getByText("Task not found").or(page.getByRole("alert")).first()).toBeVisible();
   complaints.length = 0; // the browser tells of the answer 404

@@ -4,7 +4,7 @@ import { actions, expect, expectAccessible, panel, place, test } from "./test";
 const view = (page: Page, name: string | RegExp) => page.getByRole("tablist", { name: "Run views" }).getByRole("tab", { name });
 const tool = (page: Page, name: string) => page.getByRole("toolbar", { name: "Timeline" }).getByRole("button", { name });
 
-test("the timeline speaks its rows, and its keys choose and zoom", async ({ page, runs }) => {
+test("the timeline has labelled rows and keys to select and zoom", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.squares}`);
   await view(page, "Timeline").click();
   await expect(page).toHaveURL(/view=timeline/);
@@ -23,7 +23,7 @@ test("the timeline speaks its rows, and its keys choose and zoom", async ({ page
   await expect(tool(page, "Fit")).toBeDisabled();
 });
 
-test("the timeline says why a run was slow", async ({ page, runs }) => {
+test("the timeline explains why a run was slow", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.squares}?view=timeline`);
   const why = page.getByRole("region", { name: "Why slow" });
   await expect(why).toContainText("Critical path");
@@ -34,7 +34,7 @@ test("the timeline says why a run was slow", async ({ page, runs }) => {
   await expect(why).toBeHidden();
 });
 
-test("failures are told by their cause", async ({ page, runs }) => {
+test("failures are grouped by cause", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.failing}`);
   await view(page, /^Failures/).click();
   await expect(page.getByText("the oven is cold").first()).toBeVisible();
@@ -43,7 +43,7 @@ test("failures are told by their cause", async ({ page, runs }) => {
   await expect(panel(page).getByRole("heading", { level: 2 })).toContainText("refuse");
 });
 
-test("actions are found by text and by phase", async ({ page, runs }) => {
+test("actions are filtered by text and by phase", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.failing}`);
   const find = page.getByRole("searchbox", { name: "Find actions by task, name or group" });
   await find.fill("refuse");
@@ -57,7 +57,7 @@ test("actions are found by text and by phase", async ({ page, runs }) => {
   await expect(page.getByRole("status").filter({ hasText: "2 matches" })).toBeVisible();
 });
 
-test("the tree opens and closes", async ({ page, runs }) => {
+test("the tree expands and collapses", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.squares}`);
   const lines = actions(page).getByRole("treeitem");
   await expect(lines).toHaveCount(6); // the run's own task, a group, and four in it
@@ -68,19 +68,19 @@ test("the tree opens and closes", async ({ page, runs }) => {
   await expect(lines).toHaveCount(6);
 });
 
-test("a failed run leads to its first failure", async ({ page, runs }) => {
+test("a failed run links to its first failure", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.failing}`);
   await page.getByRole("button", { name: "Go to first failure" }).click();
   await expect(panel(page).getByRole("heading", { level: 2 })).toContainText("refuse");
 });
 
-test("the code that ran is shown at its function", async ({ page, runs }) => {
+test("the code tab opens at the task function", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.squares}?tab=code`);
   await expect(panel(page).getByText("async def squares").first()).toBeVisible();
   await expectAccessible(page);
 });
 
-test("the graph is walked by keys and chooses actions", async ({ page, runs }) => {
+test("the graph is navigated by keyboard and selects actions", async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.failing}`);
   await view(page, "Graph").click();
   await expect(page).toHaveURL(/view=graph/);

@@ -23,7 +23,7 @@ import (
 
 // start starts the shared server. release lets the watcher clean up at once.
 func start(ctx context.Context) (*pgembed.Server, func(), error) {
-	dir, err := os.MkdirTemp("/tmp", "flyte-pgtest-")
+	dir, err := os.MkdirTemp(parent(), "flyte-pgtest-")
 	if err != nil {
 		return nil, nil, fmt.Errorf("create directory: %w", err)
 	}
@@ -32,7 +32,7 @@ func start(ctx context.Context) (*pgembed.Server, func(), error) {
 	}
 	server, err := pgembed.New(pgembed.Config{
 		DataDir: filepath.Join(dir, "pg"), Ephemeral: true, MaxConnections: 300, Log: zerolog.Nop(),
-		Settings: map[string]string{"max_wal_senders": "0", "wal_level": "minimal", "shared_buffers": "64MB"},
+		Settings: map[string]string{"max_wal_senders": "0", "wal_level": "minimal", "shared_buffers": "64MB", "dynamic_shared_memory_type": "mmap"},
 	})
 	if err == nil {
 		err = server.Start(ctx)
@@ -45,6 +45,17 @@ func start(ctx context.Context) (*pgembed.Server, func(), error) {
 		return nil, nil, err
 	}
 	return server, release, nil
+}
+
+// parent is where data directories are made: in memory if there is plenty of it, since a database for each test means
+// thousands of small files, which cost a disk's file system most of the time of a test.
+func parent() string {
+	const memory, plenty = "/dev/shm", 4 << 30
+	var free syscall.Statfs_t
+	if err := syscall.Statfs(memory, &free); err != nil || free.Bavail*uint64(free.Bsize) < plenty { //nolint:gosec // a block's size
+		return os.TempDir()
+	}
+	return memory
 }
 
 // cleanup waits for the end of its input, which comes when this process ends, stops the server and removes the directories.
