@@ -25,7 +25,7 @@ type WatchConfig struct {
 	MaxLifetime time.Duration `mapstructure:"maxLifetime"`
 	// MaxSilence is how long the runs service may send nothing, not even a heartbeat, before the stream is opened again.
 	MaxSilence time.Duration `mapstructure:"maxSilence"`
-	// MaxOutage is how long the runs service may be away before the stream ends with unavailable.
+	// MaxOutage is how long the runs service may be unavailable before the stream ends with the code unavailable.
 	MaxOutage time.Duration `mapstructure:"maxOutage"`
 	// Backoff is the pause after a failure to reach the runs service.
 	Backoff backoff.Config `mapstructure:"backoff"`

@@ -37,8 +37,7 @@ type CodeConfig struct {
 type LogsConfig struct {
 	// BatchLines is how many lines one message carries at most.
 	BatchLines int `mapstructure:"batchLines"`
-	// Heartbeat is how often a stream with nothing to say sends an empty message: clients and proxies give up streams
-	// that are silent.
+	// Heartbeat is how often a stream without new lines sends an empty message: clients and proxies close silent streams.
 	Heartbeat time.Duration `mapstructure:"heartbeat"`
 	// SealWait is how long the stored log is waited for when the pod vanishes while its log is followed.
 	SealWait time.Duration `mapstructure:"sealWait"`

@@ -106,7 +106,7 @@ func TestLogsOfALivingPod(t *testing.T) {
 	require.NoError(t, stream.Err())
 }
 
-// Story R10: logs went with the pod, though they had been promised for every attempt.
+// Story R10: logs disappeared with the pod, although they had been promised for every attempt.
 func TestLogsOfAPodThatIsGone(t *testing.T) {
 	f := newFixture(t, func(c *config.Config) { c.Logs.BatchLines = 2 })
 	uri := f.logged("a0")

@@ -58,7 +58,7 @@ def test_grpc_health(server: Server):
 
 
 def test_unbuilt_rpc_is_unimplemented(server: Server):
-    """Story R35: services that clients ship with answered a page of HTML."""
+    """Story R35: services that released clients call returned an HTML page."""
     status, answer = server.call("flyteidl2.app.AppService/List", {"org": "x"})
     assert answer["code"] == "unimplemented", (status, answer)
 

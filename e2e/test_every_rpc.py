@@ -69,7 +69,7 @@ def call(server: Server, procedure: str, method: d.MethodDescriptorProto, body: 
 
 @pytest.mark.parametrize("procedure,method", methods(), ids=lambda v: v if isinstance(v, str) else "")
 def test_empty_request(server: Server, procedure: str, method: d.MethodDescriptorProto):
-    """Story R21: nobody was authenticated, internal calls stood open, and an empty request made the server panic."""
+    """Story R21: nobody was authenticated, internal calls were open to everybody, and an empty request made the server panic."""
     status, code, message = call(server, procedure, method, b"{}")
     assert code in CALM or code == "" or (code == "deadline_exceeded" and method.server_streaming), (status, code, message)
     if code == "invalid_argument":
@@ -83,7 +83,7 @@ def test_empty_request(server: Server, procedure: str, method: d.MethodDescripto
 
 @pytest.mark.parametrize("procedure,method", [m for m in methods() if not m[1].client_streaming], ids=lambda v: v if isinstance(v, str) else "")
 def test_malformed_request(server: Server, procedure: str, method: d.MethodDescriptorProto):
-    """Story R36: errors of the database reached clients as unknown, which they take for a lost sign-in."""
+    """Story R36: database errors reached clients as unknown, which they treat as an expired sign-in."""
     status, code, message = call(server, procedure, method, b'{"noSuchField": [1]')
     assert code in CALM, (status, code, message)
 

@@ -205,7 +205,7 @@ def test_cancel_of_a_child_kills_its_process(tmp_path: pathlib.Path):
 
 
 def test_abort_leaves_no_process(tmp_path: pathlib.Path):
-    """Story R4: the database said ABORTED while the pod ran on, and finished runs became ABORTED after a laptop
+    """Story R4: the database said ABORTED while the pod kept running, and finished runs became ABORTED after a laptop
     had slept."""
     handle = flyte.run(failing.holds_sleepers, str(tmp_path), 2)
     pids = eventually(

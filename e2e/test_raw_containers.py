@@ -116,8 +116,7 @@ def test_container_between_tasks():
 
 
 def test_exit_code_fails_each_attempt():
-    """Story R3: a raw container that exited with an error never failed its action; its pod was made again for
-    ever."""
+    """Story R3: a raw container that exited with an error never failed its action; its pod was recreated forever."""
     got = failure(raw.exits)
     assert got.attempts == 2
     for attempt in got.pb2.attempts:

@@ -104,7 +104,7 @@ func TestMissingOutputsAreRetriedThenExplained(t *testing.T) {
 	require.Equal(t, 4, h.node.Started(), "one attempt and three system retries, whatever the task's own")
 }
 
-// Story R18: attempts that were tried again vanished without their error, their logs and their end.
+// Story R18: attempts that were retried vanished, with their errors, logs and end times.
 func TestRecoverableErrorConsumesRetries(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{
 		SkipRunning: true,
@@ -156,7 +156,7 @@ func TestUnrecoverableErrorFailsAtOnce(t *testing.T) {
 	require.Equal(t, 1, h.node.Started())
 }
 
-// Story R12: quota, throttling and preemption ate the retries that a task had declared for its own errors.
+// Story R12: quota, throttling and preemption used up the retries that a task had declared for its own errors.
 func TestSystemFaultsLeaveTheTasksRetriesAlone(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: func(_ context.Context, pod *corev1.Pod) kubetest.Result {
 		switch pod.Labels["flyte.org/attempt"] {
@@ -188,7 +188,7 @@ func TestAttemptsSeeTheirNumberAndTheirDirectory(t *testing.T) {
 	require.Equal(t, "1 "+blobpath.AttemptDir(task.Spec.RunOutputBase, "a0", 2), <-numbers)
 }
 
-// Story R4: the database said ABORTED while the pod ran on, and finished runs became ABORTED after a laptop had slept.
+// Story R4: the database said ABORTED while the pod kept running, and finished runs became ABORTED after a laptop had slept.
 func TestDeletedTaskActionStopsItsPod(t *testing.T) {
 	stopped := make(chan struct{})
 	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, _ *corev1.Pod) kubetest.Result {
@@ -237,7 +237,8 @@ func TestAbortDuringAnOutageStopsThePodWhenItEnds(t *testing.T) {
 	}
 }
 
-// Story R1: a run that no page showed was reconciled for 17 days and made its pod again each time somebody deleted it.
+// Story R1: a run that no page showed was reconciled for 17 days, and its pod was recreated each time somebody
+// deleted it.
 func TestTaskActionOfATerminalActionIsDeleted(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, _ *corev1.Pod) kubetest.Result {
 		<-ctx.Done()
@@ -315,8 +316,8 @@ func TestOutageOfTheRunsServiceIsRiddenOut(t *testing.T) {
 	require.Equal(t, 3, h.node.Started())
 }
 
-// Story R2: a pod that was deleted with grace was made again under its old name twelve times a second, refused
-// creations ate the quota, and the refusal counted as the user's error.
+// Story R2: a pod that was still terminating was recreated under its name twelve times a second, rejected creations
+// used up the quota, and the rejection counted as the user's error.
 func TestPodThatDisappearsIsALostAttempt(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
 		if pod.Labels["flyte.org/attempt"] == "1" {

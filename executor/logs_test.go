@@ -114,7 +114,7 @@ func TestLogOfAContainerThatHasNotStartedIsEmpty(t *testing.T) {
 	require.Empty(t, lines)
 }
 
-// Story R10: logs went with the pod, though they had been promised for every attempt.
+// Story R10: logs disappeared with the pod, although they had been promised for every attempt.
 func TestLogsOfEveryAttemptAreKept(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{
 		Program: func(context.Context, *corev1.Pod) kubetest.Result { return kubetest.Result{ExitCode: 1} },
@@ -141,7 +141,7 @@ func TestSealingAPodThatIsGoneIsNoError(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// Story R10: logs went with the pod, though they had been promised for every attempt.
+// Story R10: logs disappeared with the pod, although they had been promised for every attempt.
 func TestLogOfAnAbortedActionIsKept(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{
 		Program: func(ctx context.Context, _ *corev1.Pod) kubetest.Result {

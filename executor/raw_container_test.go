@@ -128,7 +128,7 @@ func TestPodOfARawContainerIsAcceptedByTheCluster(t *testing.T) {
 	h.awaitGone(task1)
 }
 
-// Story R3: a raw container that exited with an error never failed its action; its pod was made again for ever.
+// Story R3: a raw container that exited with an error never failed its action; its pod was recreated forever.
 func TestNonZeroExitOfARawContainerFailsTheAction(t *testing.T) {
 	var h *harness
 	h = newHarness(t, kubetest.NodeOptions{Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {

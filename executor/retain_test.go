@@ -25,7 +25,7 @@ func slowLog(let chan struct{}) func(string, string) string {
 	}
 }
 
-// Story R10: logs went with the pod, though they had been promised for every attempt.
+// Story R10: logs disappeared with the pod, although they had been promised for every attempt.
 func TestAnEndedTaskActionIsRetainedUntilItsLogsAreSealed(t *testing.T) {
 	let := make(chan struct{})
 	h := newHarness(t, kubetest.NodeOptions{Program: succeeds, Log: slowLog(let)})

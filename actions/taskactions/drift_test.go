@@ -51,7 +51,8 @@ func (f *fixture) eventuallyRepaired(reader *metric.ManualReader, want map[strin
 
 // TestEveryDriftIsRepaired creates one of each kind, between the database and TaskActions.
 //
-// Story R1: a run that no page showed was reconciled for 17 days and made its pod again each time somebody deleted it.
+// Story R1: a run that no page showed was reconciled for 17 days, and its pod was recreated each time somebody
+// deleted it.
 func TestEveryDriftIsRepaired(t *testing.T) {
 	f := newFixture(t)
 	reader := f.metered()

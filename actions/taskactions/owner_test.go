@@ -112,7 +112,7 @@ func TestOnConnectingTheWholeSetIsCompared(t *testing.T) {
 	f.eventually("")
 }
 
-// Story R14: a failed enqueue was swallowed: the run was acknowledged and stayed queued for ever.
+// Story R14: a failed enqueue was swallowed: the run was acknowledged and stayed queued forever.
 func TestNothingIsLostWhileTheRunsServiceIsUnavailable(t *testing.T) {
 	f := newFixture(t)
 	first, second, third := assignment(1, "a0"), assignment(2, "b"), assignment(3, "c")
@@ -312,7 +312,8 @@ func TestAbortsDuringAnOutageTakeEffectWhenItEnds(t *testing.T) {
 	require.Empty(t, f.events.all(), "no action fails because of it")
 }
 
-// Story R1: a run that no page showed was reconciled for 17 days and made its pod again each time somebody deleted it.
+// Story R1: a run that no page showed was reconciled for 17 days, and its pod was recreated each time somebody
+// deleted it.
 func TestThePeriodicComparisonRepairs(t *testing.T) {
 	f := newFixture(t)
 	f.config.Resync = 50 * time.Millisecond

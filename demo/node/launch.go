@@ -218,7 +218,7 @@ func (l *launch) mounts(place place, image string) error {
 	}
 	for _, unseen := range plan.Unseen {
 		if !mentioned[unseen.Rewrite] {
-			return fmt.Errorf("the volume at %s cannot be shown to the process: %w. The path may be created by running as root on "+
+			return fmt.Errorf("the volume at %s cannot be made visible to the process: %w. The path may be created by running as root on "+
 				"Linux, or be named in the container's command, arguments or environment, where it is replaced by the volume's real place %s",
 				unseen.Rewrite.From, unseen.Why, unseen.Rewrite.To)
 		}

@@ -146,7 +146,7 @@ func (k *Keeper[T]) judge(ctx context.Context, attempt *plugin.Attempt, object T
 	return plugin.State{
 		Phase:   common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES,
 		Reason:  "NameTaken",
-		Message: fmt.Sprintf("another %s named %s has to go first", k.kind.Name, object.GetName()),
+		Message: fmt.Sprintf("waiting for another %s named %s to be deleted", k.kind.Name, object.GetName()),
 		Recheck: namePause,
 	}, nil
 }

@@ -239,7 +239,7 @@ func TestInvalidTasksAreRefusedWithAnExplanation(t *testing.T) {
 	}
 }
 
-// Story R30: secrets stood in plain text in the specs of pods.
+// Story R30: secrets were in plain text in pod specs.
 func TestSecretsAreReferences(t *testing.T) {
 	template := plugintest.ContainerTask()
 	template.SecurityContext = &core.SecurityContext{Secrets: []*core.Secret{

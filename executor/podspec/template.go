@@ -39,7 +39,7 @@ func (b *Builder) podTemplate(ctx context.Context, attempt *plugin.Attempt) (*co
 			return found, nil
 		case apierrors.IsForbidden(err):
 			return nil, failure.New(failure.BadTaskSpecification,
-				"the pod template %q in namespace %s may not be read; the executor needs the right to get podtemplates there: %v", name, namespace, err)
+				"no permission to read pod template %q in namespace %s; allow the executor to get podtemplates there: %v", name, namespace, err)
 		case !apierrors.IsNotFound(err):
 			return nil, fmt.Errorf("read pod template %s/%s: %w", namespace, name, err)
 		}

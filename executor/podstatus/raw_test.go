@@ -41,7 +41,7 @@ func statuses(uploaderState, downloaderState, primaryState corev1.ContainerState
 	}
 }
 
-// Story R3: a raw container that exited with an error never failed its action; its pod was made again for ever.
+// Story R3: a raw container that exited with an error never failed its action; its pod was recreated forever.
 func TestNonZeroExitOfARawContainerFailsTheAttemptAtOnce(t *testing.T) {
 	up := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 	state := observedRaw(t, func(p *corev1.Pod) {

@@ -16,7 +16,7 @@ func (r *Reconciler) cleanUpLost(task *v1.TaskAction, entry *entry) {
 			r.withSlot(func(ctx context.Context) {
 				r.sealLogs(ctx, attempt)
 				if err := r.removeAttempt(ctx, attempt); err != nil {
-					r.deps.Logger.Warn().Err(err).Str("taskAction", task.Name).Msg("cannot remove a lost attempt; it goes with its TaskAction")
+					r.deps.Logger.Warn().Err(err).Str("taskAction", task.Name).Msg("cannot delete the object of a lost attempt; it will be deleted with its TaskAction")
 				}
 			})
 		})

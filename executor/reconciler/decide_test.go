@@ -33,7 +33,7 @@ func withBudget(retries uint32) *core.TaskTemplate {
 // TestBudgetsAreKept is the promise that attempts never exceed the budget, and that faults of the system never consume
 // the task's retries.
 //
-// Story R12: quota, throttling and preemption ate the retries that a task had declared for its own errors.
+// Story R12: quota, throttling and preemption used up the retries that a task had declared for its own errors.
 func TestBudgetsAreKept(t *testing.T) {
 	proptest.Check(t, func(t *rapid.T) {
 		retries := rapid.Uint32Range(0, 4).Draw(t, "retries")

@@ -106,7 +106,7 @@ func TestAnAttemptGetsItsWholeTime(t *testing.T) {
 	require.Equal(t, 5300*time.Millisecond, r.withTimeouts(inherited, attempt, state).Recheck, "a successor counts from the end of that second")
 }
 
-// Story R12: quota, throttling and preemption ate the retries that a task had declared for its own errors.
+// Story R12: quota, throttling and preemption used up the retries that a task had declared for its own errors.
 func TestRetryWords(t *testing.T) {
 	require.Equal(t, "NodeLost, next try in 4 s, 2 of 3 attempts that the system may lose",
 		retryWords(failure.New(failure.NodeLost, ""), 3500*time.Millisecond, 2, 3))

@@ -52,7 +52,7 @@ func start(ctx context.Context) (*pgembed.Server, func(), error) {
 func parent() string {
 	const memory, plenty = "/dev/shm", 4 << 30
 	var free syscall.Statfs_t
-	if err := syscall.Statfs(memory, &free); err != nil || free.Bavail*uint64(free.Bsize) < plenty { //nolint:gosec // a block's size
+	if err := syscall.Statfs(memory, &free); err != nil || free.Bavail*uint64(free.Bsize) < plenty {
 		return os.TempDir()
 	}
 	return memory

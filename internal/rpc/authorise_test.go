@@ -34,7 +34,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// Story R21: nobody was authenticated, internal calls stood open, and an empty request made the server panic.
+// Story R21: nobody was authenticated, internal calls were open to everybody, and an empty request made the server panic.
 func TestEveryProcedureHasARule(t *testing.T) {
 	procedures := 0
 	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
@@ -74,7 +74,7 @@ func TestEveryProcedureHasARule(t *testing.T) {
 	}
 }
 
-// Story R21: nobody was authenticated, internal calls stood open, and an empty request made the server panic.
+// Story R21: nobody was authenticated, internal calls were open to everybody, and an empty request made the server panic.
 func TestInternalProcedures(t *testing.T) {
 	h := mux(rpc.Chain{InternalToken: "right"}, behaviour{})
 	url := serve(t, h)

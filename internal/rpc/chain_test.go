@@ -84,7 +84,7 @@ type stateError string
 func (s stateError) Error() string    { return "sql " + string(s) }
 func (s stateError) SQLState() string { return string(s) }
 
-// Story R36: errors of the database reached clients as unknown, which they take for a lost sign-in.
+// Story R36: database errors reached clients as unknown, which they treat as an expired sign-in.
 func TestErrorsBecomeCodes(t *testing.T) {
 	cause := errors.New("password=hunter2")
 	for _, c := range []struct {
@@ -277,7 +277,7 @@ func TestStreamsEndWhenTheProcessBeginsToStop(t *testing.T) {
 	require.NoError(t, <-unary)
 }
 
-// Story R35: services that clients ship with answered a page of HTML.
+// Story R35: services that released clients call returned an HTML page.
 func TestUnknownProcedureIsUnimplemented(t *testing.T) {
 	h := rpc.NewMux()
 	client := workflowconnect.NewRunServiceClient(rpc.InProcess(h), rpc.InProcessURL)

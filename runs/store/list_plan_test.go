@@ -53,7 +53,7 @@ func planOf(t *testing.T, planner querier, statement pgx.TraceQueryStartData) st
 // TestListsUseIndexes checks the plans of the lists that clients request: none may scan the whole table. Wide runs
 // are left out: their own index range is scanned when a filter matches almost nothing.
 //
-// Story R13: lists took minutes once there were 50,000 runs, for want of an index in the order that was asked for.
+// Story R13: lists took minutes once there were 50,000 runs, for lack of an index in the requested order.
 func TestListsUseIndexes(t *testing.T) {
 	pool, config := seeded(t, 20)
 	reader, recorded := recordedReader(t, pool)

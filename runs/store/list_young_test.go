@@ -14,7 +14,7 @@ import (
 // TestListsOfAYoungRunReadAPage pages through a wide run that the statistics do not cover yet. A planner that takes
 // the run for small would read and sort all of it for each page.
 //
-// Story R13: lists took minutes once there were 50,000 runs, for want of an index in the order that was asked for.
+// Story R13: lists took minutes once there were 50,000 runs, for lack of an index in the requested order.
 func TestListsOfAYoungRunReadAPage(t *testing.T) {
 	for _, analyzed := range []string{"nothing", "another run"} {
 		t.Run(analyzed, func(t *testing.T) {

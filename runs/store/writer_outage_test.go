@@ -42,7 +42,7 @@ func durable(t testing.TB) (*pgembed.Server, *writing) {
 	return server, writingOn(t, pool)
 }
 
-// Story R14: a failed enqueue was swallowed: the run was acknowledged and stayed queued for ever.
+// Story R14: a failed enqueue was swallowed: the run was acknowledged and stayed queued forever.
 func TestNothingAcknowledgedIsLostWhenPostgresDies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a database that syncs")

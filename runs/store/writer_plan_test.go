@@ -76,6 +76,8 @@ func TestQueueReadsOnlyWaitingActions(t *testing.T) {
 	w.create("too", "c1")
 	require.NoError(t, w.Stop(context.WithoutCancel(t.Context())))
 	readers := counted(t, pool)
+	pool.Reset() // The writer's connections report their statistics when they end; that must not count as reading.
+	awaitConnections(t, pool, "pid <> pg_backend_pid()")
 	before := tuplesRead(t, pool)
 	queue := store.NewQueueReader(readers)
 	backlog, err := queue.Backlog(t.Context(), 100)
@@ -111,12 +113,18 @@ func counted(t *testing.T, pool *pgxpool.Pool) *pgxpool.Pool {
 func closeAndCount(t *testing.T, closing, pool *pgxpool.Pool) {
 	t.Helper()
 	closing.Close()
+	awaitConnections(t, pool, "application_name = 'counted'")
+}
+
+// awaitConnections waits until no connection to the database matches a condition.
+func awaitConnections(t *testing.T, pool *pgxpool.Pool, condition string) {
+	t.Helper()
 	require.Eventually(t, func() bool {
 		var left int
-		const query = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'counted'`
+		query := "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND " + condition
 		require.NoError(t, pool.QueryRow(t.Context(), query).Scan(&left))
 		return left == 0
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 }
 
 // tuplesRead is the number of entries read from the indexes of actions.

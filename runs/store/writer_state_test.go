@@ -55,7 +55,7 @@ func TestTimesFromOtherClocksKeepTheirOrder(t *testing.T) {
 	require.True(t, row.EndedAt.Before(time.Now().Add(time.Minute)))
 }
 
-// Story R18: attempts that were tried again vanished without their error, their logs and their end.
+// Story R18: attempts that were retried vanished, with their errors, logs and end times.
 func TestFailureWithRetryIsNeverTerminal(t *testing.T) {
 	w := newWriting(t)
 	w.create("r", "parent")
@@ -75,7 +75,7 @@ func TestFailureWithRetryIsNeverTerminal(t *testing.T) {
 	require.Contains(t, w.live.names(), "r/parent")
 }
 
-// Story R17: a late event took an action out of its end: SUCCEEDED became FAILED, FAILED became RUNNING.
+// Story R17: a late event moved an action out of a terminal phase: SUCCEEDED became FAILED, FAILED became RUNNING.
 func TestTerminalPhasesAreFinal(t *testing.T) {
 	w := newWriting(t)
 	phases := []state.Phase{state.Succeeded, state.Failed, state.TimedOut, state.Aborted, state.Recovered}
@@ -147,7 +147,7 @@ func TestNoRetryBelowAFinishedParent(t *testing.T) {
 	require.Empty(t, slices.DeleteFunc(w.live.names(), func(name string) bool { return name == "r/a0" }))
 }
 
-// Story R4: the database said ABORTED while the pod ran on, and finished runs became ABORTED after a laptop had slept.
+// Story R4: the database said ABORTED while the pod kept running, and finished runs became ABORTED after a laptop had slept.
 func TestAbortKeepsFinishedActions(t *testing.T) {
 	w := newWriting(t)
 	w.create("r", "done", "failed", "open")

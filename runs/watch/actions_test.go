@@ -199,7 +199,7 @@ func TestActionsWideFanOutIsLinear(t *testing.T) {
 	require.Less(t, roots, 150, "the root is not sent for each child")
 }
 
-// Story R15: watches dropped what did not fit into a buffer and never said so.
+// Story R15: watches silently dropped what did not fit into a buffer.
 func TestActionsSlowClientIsResynchronised(t *testing.T) {
 	f := newFixture(t, withConfig(func(c *watch.Config) { c.Ring, c.Page, c.Window = 5, 10, time.Millisecond }))
 	r := f.run("p", "development", "r1")

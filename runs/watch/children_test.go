@@ -130,7 +130,7 @@ func TestChildrenOfUnknownParent(t *testing.T) {
 	require.True(t, rpc.IsNotFound(f.children(ident.Run{Project: "p", Domain: "development", Name: "r2"}.Root()).end()))
 }
 
-// Story R15: watches dropped what did not fit into a buffer and never said so.
+// Story R15: watches silently dropped what did not fit into a buffer.
 func TestChildrenSlowClientIsResynchronised(t *testing.T) {
 	f := newFixture(t, withConfig(func(c *watch.Config) { c.Ring, c.Page = 10, 7 }))
 	r := f.run("p", "development", "r1")

@@ -22,7 +22,7 @@ func endsWith(word string) func([]*enginev1.WatchChildrenResponse) bool {
 	}
 }
 
-// Story R15: watches dropped what did not fit into a buffer and never said so.
+// Story R15: watches silently dropped what did not fit into a buffer.
 func TestLostWakeupIsHealedByThePoll(t *testing.T) {
 	f := newFixture(t, withConfig(func(c *watch.Config) { c.Poll = 20 * time.Millisecond }))
 	f.wake.Store(false) // and nobody notifies

@@ -69,10 +69,10 @@ func NewMounter(ledger string, namespaces bool) (*Mounter, error) {
 		return m, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the account of mount paths: %w", err)
+		return nil, fmt.Errorf("read the ledger of mount paths: %w", err)
 	}
 	if err := json.Unmarshal(raw, &m.created); err != nil {
-		return nil, fmt.Errorf("read the account of mount paths %s: %w", ledger, err)
+		return nil, fmt.Errorf("read the ledger of mount paths %s: %w", ledger, err)
 	}
 	return m, nil
 }
@@ -182,17 +182,17 @@ func (m *Mounter) remove(path string, p *point) {
 func (m *Mounter) save() error {
 	if len(m.created) == 0 {
 		if err := os.Remove(m.ledger); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("write the account of mount paths: %w", err)
+			return fmt.Errorf("write the ledger of mount paths: %w", err)
 		}
 		return nil
 	}
 	raw, err := json.Marshal(m.created)
 	if err != nil {
-		return fmt.Errorf("write the account of mount paths: %w", err)
+		return fmt.Errorf("write the ledger of mount paths: %w", err)
 	}
 	next := m.ledger + ".next"
 	if err := os.WriteFile(next, raw, 0o600); err != nil {
-		return fmt.Errorf("write the account of mount paths: %w", err)
+		return fmt.Errorf("write the ledger of mount paths: %w", err)
 	}
 	return os.Rename(next, m.ledger)
 }

@@ -81,8 +81,7 @@ type TaskActionSpec struct {
 	//
 	// +kubebuilder:validation:Minimum=1
 	Attempt int32 `json:"attempt"`
-	// Begun says that the attempt had begun before this object was made, so that its predecessor was deleted by somebody
-	// who should not: the attempt is lost.
+	// Begun means that the attempt began under an earlier TaskAction, which was deleted from outside: the attempt is lost.
 	Begun bool `json:"begun,omitempty"`
 	// UserFailures counts the attempts that the task itself lost before this object was made.
 	UserFailures int32 `json:"userFailures,omitempty"`

@@ -115,12 +115,12 @@ func TestStrangersPodIsLeftAlone(t *testing.T) {
 	name := v1.PodName(attempt.Task.Name, 1)
 	b.pods[name] = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "strange"}}
 	state := b.advance(t, attempt)
-	require.Contains(t, state.Message, "has to go first")
+	require.Contains(t, state.Message, "to be deleted")
 	require.Empty(t, b.deleted)
 }
 
-// Story R2: a pod that was deleted with grace was made again under its old name twelve times a second, refused
-// creations ate the quota, and the refusal counted as the user's error.
+// Story R2: a pod that was still terminating was recreated under its name twelve times a second, rejected creations
+// used up the quota, and the rejection counted as the user's error.
 func TestRefusals(t *testing.T) {
 	b := newBench(t)
 	attempt := plugintest.AttemptOf(plugintest.ContainerTask())

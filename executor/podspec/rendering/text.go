@@ -49,7 +49,7 @@ func text(literal *core.Literal, depth int) (string, error) {
 		}
 		return encoded(entries)
 	case *core.Literal_OffloadedMetadata:
-		return "", errors.New("it lies in the object store, too large for an argument")
+		return "", errors.New("its value is in the object store and too large for an argument")
 	default:
 		return "", errors.New("it has no value")
 	}
