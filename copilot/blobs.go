@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 )
@@ -145,9 +146,12 @@ func localPath(uri string) (string, bool) {
 }
 
 func openFile(path string) (io.ReadCloser, error) {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a named pipe must not be waited for
+	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, blobstore.ErrNotExist)
 	}
-	return os.Open(path)
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, blobstore.ErrNotExist), file.Close())
+	}
+	return file, nil
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sync/errgroup"
 
@@ -175,7 +176,7 @@ func (c *collector) entries(at string) ([]string, error) {
 }
 
 func (c *collector) read(at string) ([]byte, error) {
-	file, err := c.root.Open(at)
+	file, err := c.root.OpenFile(at, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become a named pipe since it was looked at
 	if err != nil {
 		return nil, malformed("%s cannot be read: %v", c.seen(at), reason(err))
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"syscall"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/clock"
@@ -66,9 +67,10 @@ func (f *files) open(_ context.Context, key string) (io.ReadCloser, error) {
 	return f.openFile(key)
 }
 
-// openFile refuses directories, which would open but not read.
+// openFile opens regular files only. Tasks can put anything into the directory: opening a named pipe would wait for its
+// writer, which no context ends, so the kind of file is looked at before anything can wait.
 func (f *files) openFile(key string) (*os.File, error) {
-	file, err := f.dir.Open(key)
+	file, err := f.dir.OpenFile(key, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fileError(err)
 	}
@@ -133,7 +135,7 @@ func fileError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNotDirectory):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNotDirectory), errors.Is(err, syscall.ENXIO): // a socket
 		return fmt.Errorf("%w: %w", ErrNotExist, err)
 	case isEscape(err), errors.Is(err, errNameTooLong):
 		return fmt.Errorf("%w: %w", ErrForbiddenPath, err)

@@ -3,8 +3,10 @@ package blobstore_test
 import (
 	"context"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -91,6 +93,26 @@ func TestFilesRefuseWhatLeadsOut(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Dir(outside))
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
+}
+
+// Anything but a regular file is no object, and is found out without waiting: opening a named pipe has no end.
+func TestSpecialFilesAreNoObjects(t *testing.T) {
+	store := openFiles(t)
+	require.NoError(t, syscall.Mkfifo(store.Root()+"/pipe", 0o644))
+	require.NoError(t, os.Symlink("pipe", store.Root()+"/link"))
+	require.NoError(t, os.Mkdir(store.Root()+"/dir", 0o755))
+	socket, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", store.Root()+"/socket")
+	require.NoError(t, err)
+	defer socket.Close()
+	for _, name := range []string{"pipe", "link", "dir", "socket"} {
+		uri := store.Root() + "/" + name
+		_, err := store.ReadAll(t.Context(), uri, 0)
+		require.ErrorIs(t, err, blobstore.ErrNotExist, name)
+		_, err = store.Stat(t.Context(), uri)
+		require.ErrorIs(t, err, blobstore.ErrNotExist, name)
+	}
+	require.NoError(t, store.DeletePrefix(t.Context(), store.Root()+"/dir/"))
+	require.Error(t, store.DeletePrefix(t.Context(), store.Root()+"/pipe/"), "it is no directory")
 }
 
 func TestFileAppearsWholeOrNotAtAll(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 
 	"gocloud.dev/blob"
 	"golang.org/x/sync/errgroup"
@@ -76,7 +77,7 @@ func (f *files) removePrefix(ctx context.Context, key string) error {
 }
 
 func (f *files) someEntries(key string) ([]string, error) {
-	dir, err := f.dir.Open(key)
+	dir, err := f.dir.OpenFile(key, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a named pipe must not be waited for
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, nil
