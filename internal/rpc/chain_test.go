@@ -113,6 +113,7 @@ func TestErrorsBecomeCodes(t *testing.T) {
 		{stateError("40001"), connect.CodeAborted, ""},
 		{stateError("57P03"), connect.CodeUnavailable, ""},
 		{stateError("53300"), connect.CodeUnavailable, ""},
+		{stateError("22021"), connect.CodeInvalidArgument, ""},
 		{stateError("42601"), connect.CodeInternal, ""},
 		{context.DeadlineExceeded, connect.CodeDeadlineExceeded, ""},
 		{context.Canceled, connect.CodeUnavailable, ""}, // the request was not cancelled, something of ours was

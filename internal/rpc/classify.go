@@ -62,6 +62,9 @@ func kindOfSQLState(state string) Kind {
 	case "25006": // read_only_sql_transaction: we talk to a standby while a failover goes on
 		return KindUnavailable
 	}
+	if strings.HasPrefix(state, "22") { // data exceptions: a value of the request cannot be stored
+		return KindInvalidArgument
+	}
 	for _, class := range []string{
 		"08",  // connection exceptions
 		"53",  // out of connections, memory or disk

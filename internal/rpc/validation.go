@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// validation refuses requests that break a rule of their proto file, with invalid_argument, a message that names each
-// field by its path, and buf.validate.Violations as detail.
+// validation refuses requests that break a rule of their proto file or have a NUL character in a text, with
+// invalid_argument and a message that names each field by its path. Broken rules are in a detail, buf.validate.Violations.
 type validation struct{ validator protovalidate.Validator }
 
 var _ connect.Interceptor = validation{}
@@ -64,6 +64,9 @@ func (v validation) check(message any) error {
 	request, ok := message.(proto.Message)
 	if !ok {
 		return nil
+	}
+	if path := nulIn(request.ProtoReflect()); path != "" {
+		return toConnect(InvalidArgument(path, "must not have a NUL character"))
 	}
 	err := v.validator.Validate(request, protovalidate.WithFilter(exceptOrganisation{}))
 	if err == nil {
