@@ -47,6 +47,7 @@ func newReceiver(t *testing.T, answer func(call int) int) *receiver {
 			status = r.answer(n)
 		}
 		w.WriteHeader(status)
+		_, _ = io.WriteString(w, "secret of the service") // without a body for 204
 	}))
 	t.Cleanup(r.Close)
 	return r
@@ -219,6 +220,7 @@ func TestWebhookIsRetriedUpToALimit(t *testing.T) {
 		return len(c.clusterEvents("retry", "twice")) == 2 && len(c.clusterEvents("retry", "never")) == 2
 	}, 10*time.Second, 20*time.Millisecond)
 	require.Contains(t, c.clusterEvents("retry", "twice")[0], "502 Bad Gateway")
+	require.NotContains(t, c.clusterEvents("retry", "twice")[0], "secret", "nobody reads a service through the server")
 	require.Contains(t, c.clusterEvents("retry", "twice")[1], "WebhookDelivered")
 	require.Contains(t, c.clusterEvents("retry", "never")[1], "WebhookGivenUp")
 	require.Contains(t, c.clusterEvents("retry", "never")[1], "after 3 tries")
@@ -235,7 +237,8 @@ func TestWebhooksDoNotReachTheMachine(t *testing.T) {
 	c.create(namedRun("inside"))
 	for name, target := range map[string]string{
 		"local": local.URL, "name": strings.Replace(local.URL, "127.0.0.1", "localhost", 1), "metadata": "http://169.254.169.254/latest",
-		"mapped": "http://[::ffff:169.254.169.254]/",
+		"mapped": "http://[::ffff:169.254.169.254]/", "private": "http://10.0.0.7/", "class-c": "http://192.168.1.1/", "shared": "http://100.64.0.1/",
+		"unique-local": "http://[fd00::1]/", "tunnel": "http://[2002:a00:1::1]/", "translator": "http://[64:ff9b:1::a00:1]/",
 	} {
 		require.Zero(t, c.record(recordCondition("inside", name, conditionWithWebhook(target))))
 		require.Eventually(t, func() bool { return len(c.clusterEvents("inside", name)) == 1 }, 10*time.Second, 10*time.Millisecond)

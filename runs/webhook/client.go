@@ -11,27 +11,30 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
 
 const (
-	// maxAnswer is how much of a response is read, in bytes.
+	// maxAnswer is how much of a response is read before its connection is closed, in bytes.
 	maxAnswer = 4 << 10
 	// maxRedirects is how often a call follows a redirect.
 	maxRedirects = 3
 )
 
-// refusedRanges are addresses that a task's author must not reach through the server: cloud metadata services, which
-// serve the credentials of the machine, and the machine itself.
-var refusedRanges = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("169.254.0.0/16"),
-	netip.MustParsePrefix("100.100.100.200/32"), netip.MustParsePrefix("192.0.0.192/32"), netip.MustParsePrefix("224.0.0.0/4"),
-	netip.MustParsePrefix("255.255.255.255/32"),
-	netip.MustParsePrefix("::/128"), netip.MustParsePrefix("::1/128"), netip.MustParsePrefix("fe80::/10"),
-	netip.MustParsePrefix("fd00:ec2::254/128"), netip.MustParsePrefix("fd20:ce::254/128"), netip.MustParsePrefix("ff00::/8"),
-	netip.MustParsePrefix("64:ff9b::/96"), // the same addresses through a translator
+// refused lists addresses that a task's author must not reach through the server: this machine, private networks with the
+// cluster's own services, cloud metadata services, which serve the credentials of the machine, and addresses that reach
+// these through a translator or a tunnel. From the special-purpose registries of IANA.
+func refused() []netip.Prefix {
+	var ranges []netip.Prefix
+	for _, text := range []string{
+		"0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4", "::/128", "::1/128", "fe80::/10", "ff00::/8",
+		"10.0.0.0/8", "100.64.0.0/10", "172.16.0.0/12", "192.0.0.0/24", "192.168.0.0/16", "198.18.0.0/15", "fc00::/7", "fec0::/10",
+		"64:ff9b::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16",
+	} {
+		ranges = append(ranges, netip.MustParsePrefix(text))
+	}
+	return ranges
 }
 
 // newClient returns the client for all calls.
@@ -44,10 +47,10 @@ func newClient(config Config) (*http.Client, error) {
 		MaxIdleConnsPerHost: 2, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
 		TLSHandshakeTimeout: config.Timeout, ResponseHeaderTimeout: config.Timeout,
 	}
-	dialer := &net.Dialer{Timeout: config.Timeout}
+	dialer, denied := &net.Dialer{Timeout: config.Timeout}, refused()
 	if config.Proxy == "" {
 		// The check sees the address that is actually dialled, whatever names resolved to before.
-		dialer.Control = func(_, address string, _ syscall.RawConn) error { return checkAddress(address, allowed) }
+		dialer.Control = func(_, address string, _ syscall.RawConn) error { return checkAddress(address, allowed, denied) }
 	} else {
 		proxy, err := url.Parse(config.Proxy)
 		if err != nil {
@@ -59,7 +62,7 @@ func newClient(config Config) (*http.Client, error) {
 	return &http.Client{Transport: transport, Timeout: config.Timeout, CheckRedirect: checkRedirect}, nil
 }
 
-func checkAddress(address string, allowed []netip.Prefix) error {
+func checkAddress(address string, allowed, denied []netip.Prefix) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return fmt.Errorf("the address %s cannot be read", address)
@@ -70,7 +73,7 @@ func checkAddress(address string, allowed []netip.Prefix) error {
 			return nil
 		}
 	}
-	for _, prefix := range refusedRanges {
+	for _, prefix := range denied {
 		if prefix.Contains(ip) {
 			return fmt.Errorf("the address %s must not be called; see runs.webhooks.allow", ip)
 		}
@@ -105,15 +108,12 @@ func post(ctx context.Context, client *http.Client, target string, id int64, bod
 		return short(err)
 	}
 	defer response.Body.Close()
-	answer, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // best effort: it only explains the error
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxAnswer)) // so that the connection can be used again
 	if response.StatusCode/100 == 2 {
 		return nil
 	}
-	words := strings.TrimSpace(strings.ToValidUTF8(string(answer[:min(len(answer), 200)]), ""))
-	if words != "" {
-		words = ": " + words
-	}
-	return fmt.Errorf("it answered %s%s", response.Status, words)
+	// Nothing that the service wrote is shown: the author must not read a service through the server.
+	return fmt.Errorf("it returned %d %s", response.StatusCode, http.StatusText(response.StatusCode))
 }
 
 // short leaves out the URL, which may contain secrets.

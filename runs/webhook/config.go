@@ -20,8 +20,8 @@ type Config struct {
 	SigningKey string `mapstructure:"signingKey" sensitive:"true"`
 	// CallbackTTL is how long a callback address works if its condition has no timeout of its own. Default 30 days.
 	CallbackTTL time.Duration `mapstructure:"callbackTTL"`
-	// Allow lists address ranges that may be called although they are refused by default: this machine itself and
-	// link-local addresses, where clouds keep their metadata. Example: 127.0.0.0/8. Default none.
+	// Allow lists address ranges that may be called although they are refused by default: this machine, private networks,
+	// and link-local addresses, where clouds keep their metadata. Example: 10.20.0.0/16. Default none.
 	Allow []string `mapstructure:"allow"`
 	// Proxy is the URL of an HTTP proxy for all calls; the proxy then decides which addresses may be called. The
 	// proxy variables of the environment are ignored. Default none.
@@ -40,7 +40,7 @@ type Config struct {
 	Lease time.Duration `mapstructure:"lease"`
 }
 
-// DefaultConfig allows every address but this machine and link-local addresses.
+// DefaultConfig allows public addresses only.
 func DefaultConfig() Config {
 	return Config{
 		CallbackTTL: 30 * 24 * time.Hour, Timeout: 10 * time.Second, MaxTries: 12,
