@@ -82,7 +82,7 @@ def browser() -> str:
 
 
 def test_browser_fetch_across_origins(server: Server, tmp_path: pathlib.Path):
-    """A page of another origin lists runs with fetch; the answer's marker must reach the document."""
+    """A page of another local server may not call the API, not even with a request that needs no preflight."""
     import functools
     import http.server
     import threading
@@ -92,7 +92,9 @@ def test_browser_fetch_across_origins(server: Server, tmp_path: pathlib.Path):
         headers: {{"Content-Type": "application/json", "Connect-Protocol-Version": "1"}},
         body: JSON.stringify({{projectId: {json.dumps(PROJECT)}}})}})
         .then(r => r.json().then(j => document.body.textContent = "fetched " + r.status))
-        .catch(e => document.body.textContent = "refused " + e);
+        .catch(e => fetch("{server.url}/flyteidl2.project.ProjectService/CreateProject", {{method: "POST", mode: "no-cors",
+            body: JSON.stringify({{project: {{id: "from-a-page", name: "x"}}}})}}))
+        .then(() => document.body.textContent = "refused");
     </script></body>""")
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as other:
@@ -105,7 +107,18 @@ def test_browser_fetch_across_origins(server: Server, tmp_path: pathlib.Path):
             text=True, capture_output=True, timeout=300,
         )
         other.shutdown()
-    assert "fetched 200" in done.stdout, done.stdout + done.stderr[-2000:]
+    assert "<body>refused" in done.stdout, done.stdout + done.stderr[-2000:]
+    refused, _ = server.call("flyteidl2.project.ProjectService/GetProject", {"id": "from-a-page"})
+    assert refused == 404
+
+
+def test_rebound_name_is_refused(server: Server):
+    """A page whose name is pointed at this machine is of the server's origin for the browser, but not under its name."""
+    status, answer = server.call(
+        "flyteidl2.workflow.RunService/ListRuns", {"projectId": PROJECT},
+        headers={"Host": "evil.example:8088", "Origin": "http://evil.example:8088", "Sec-Fetch-Site": "same-origin"},
+    )
+    assert status == 421 and "server.allowedHosts" in str(answer)
 
 
 def test_foreign_origin_is_not_echoed(server: Server):

@@ -100,7 +100,7 @@ func TestMissingOutputsAreRetriedThenExplained(t *testing.T) {
 	failed := h.record.last(action).GetError()
 	require.Equal(t, core.ExecutionError_SYSTEM, failed.GetKind())
 	require.Contains(t, failed.GetCode(), "MaxSystemFailuresExceeded")
-	require.Contains(t, failed.GetMessage(), "outputs that the task declares were not written")
+	require.Contains(t, failed.GetMessage(), "did not write the outputs that the task declares")
 	require.Equal(t, 4, h.node.Started(), "one attempt and three system retries, whatever the task's own")
 }
 

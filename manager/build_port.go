@@ -2,11 +2,13 @@ package manager
 
 import (
 	"context"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/flyte-binary/flyte-binary/console"
+	"github.com/flyte-binary/flyte-binary/internal/browserguard"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
@@ -44,6 +46,8 @@ func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
 	if p.config.Target.api() {
 		served.files = p.blobs.Handler()
 	}
-	p.port = newPort(p.config.Server, p.listener, served.mount(), p.beginStop, p.log)
+	hosts := browserguard.NewHosts(append(slices.Clone(p.config.Server.AllowedHosts), p.config.Server.Listen,
+		p.config.Storage.PublicURL, p.config.Runs.Webhooks.PublicURL, p.config.Executor.Pod.Endpoint)...)
+	p.port = newPort(p.config.Server, hosts, p.listener, served.mount(), p.beginStop, p.log)
 	return p.port, nil
 }

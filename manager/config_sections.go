@@ -13,8 +13,13 @@ type ServerConfig struct {
 	// in a pod or a container it is 0.0.0.0:8090, behind a network policy or a proxy that signs people in. Defaults to
 	// 127.0.0.1:8090.
 	Listen string `mapstructure:"listen"`
+	// AllowedHosts are further names under which clients reach this server, such as flyte.example.com. Requests under
+	// other names are refused, so that a web page cannot reach the server through a name of its own (DNS rebinding).
+	// Always allowed: IP addresses, localhost, names without a dot, names of Kubernetes services, and the hosts of
+	// storage.publicURL, runs.webhooks.publicURL and executor.pod.endpoint.
+	AllowedHosts []string `mapstructure:"allowedHosts"`
 	// AllowedOrigins are the web origins whose pages may call the API, such as https://console.example. A * stands
-	// for one part, as in http://localhost:*. Defaults to pages served from this machine.
+	// for one part, as in http://localhost:*. Default none: only the built-in console may.
 	AllowedOrigins []string `mapstructure:"allowedOrigins"`
 	// MaxRequestBytes bounds one request message. Defaults to 64 MiB.
 	MaxRequestBytes int `mapstructure:"maxRequestBytes"`
@@ -34,7 +39,6 @@ type ServerConfig struct {
 func DefaultServerConfig() ServerConfig {
 	return ServerConfig{
 		Listen:          "127.0.0.1:8090",
-		AllowedOrigins:  []string{"http://localhost:*", "http://127.0.0.1:*"},
 		MaxRequestBytes: 64 << 20,
 		ShutdownGrace:   20 * time.Second,
 		PingAfter:       30 * time.Second,
@@ -47,6 +51,11 @@ func DefaultServerConfig() ServerConfig {
 func (c ServerConfig) Validate() error {
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		return fmt.Errorf("listen: want host:port, got %q", c.Listen)
+	}
+	for i, host := range c.AllowedHosts {
+		if host == "" || strings.ContainsAny(host, "*/@ ") {
+			return fmt.Errorf("allowedHosts[%d]: must be a host name such as flyte.example.com, got %q", i, host)
+		}
 	}
 	for i, origin := range c.AllowedOrigins {
 		if origin == "*" || strings.HasPrefix(origin, "*") || strings.Count(origin, "*") > 1 {

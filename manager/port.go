@@ -12,6 +12,7 @@ import (
 	"github.com/rs/cors"
 	"github.com/rs/zerolog"
 
+	"github.com/flyte-binary/flyte-binary/internal/browserguard"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
@@ -51,7 +52,7 @@ func listen(config ServerConfig, given net.Listener) (net.Listener, error) {
 }
 
 func newPort(
-	config ServerConfig, listener net.Listener, handler http.Handler, beginStop context.CancelFunc, log zerolog.Logger,
+	config ServerConfig, hosts browserguard.Hosts, listener net.Listener, handler http.Handler, beginStop context.CancelFunc, log zerolog.Logger,
 ) *port {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -63,7 +64,7 @@ func newPort(
 		cut:       cut,
 		failed:    make(chan error, 1),
 		server: &http.Server{
-			Handler:   allowOrigins(config.AllowedOrigins, handler),
+			Handler:   guard(config.AllowedOrigins, hosts, handler),
 			Protocols: protocols,
 			// Without pings, a peer that vanished would hold its streams forever.
 			HTTP2: &http.HTTP2Config{
@@ -77,16 +78,21 @@ func newPort(
 	}
 }
 
-// allowOrigins sets the CORS policy: only the given origins are allowed, without credentials such as cookies, which the API
-// does not use.
-func allowOrigins(origins []string, next http.Handler) http.Handler {
-	return cors.New(cors.Options{
+// guard refuses what web pages of strangers send, and sets the CORS policy: only the given origins are allowed, without
+// credentials such as cookies, which the API does not use.
+func guard(origins []string, hosts browserguard.Hosts, next http.Handler) http.Handler {
+	options := cors.Options{
 		AllowedOrigins: origins,
 		AllowedMethods: append(connectcors.AllowedMethods(), http.MethodPut, http.MethodHead),
 		AllowedHeaders: append(connectcors.AllowedHeaders(), "Authorization", "X-Request-Id", "Content-Md5", "Content-Encoding"),
 		ExposedHeaders: append(connectcors.ExposedHeaders(), "Etag", "Content-Range"),
 		MaxAge:         int((2 * time.Hour).Seconds()),
-	}).Handler(next)
+	}
+	if len(origins) == 0 {
+		options.AllowOriginFunc = func(string) bool { return false } // The library takes an empty list for all origins.
+	}
+	policy := cors.New(options)
+	return browserguard.Guard(hosts, policy.OriginAllowed, policy.Handler(next))
 }
 
 // Start implements lifecycle.Part.

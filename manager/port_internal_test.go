@@ -9,6 +9,8 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/internal/browserguard"
 )
 
 // TestConnectionOfAVanishedPeerIsClosed speaks HTTP/2 up to the first ping and never answers it, like a client whose
@@ -18,7 +20,7 @@ func TestConnectionOfAVanishedPeerIsClosed(t *testing.T) {
 	config.PingAfter, config.PingTimeout = 50*time.Millisecond, 50*time.Millisecond
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	p := newPort(config, listener, http.NotFoundHandler(), func() {}, zerolog.Nop())
+	p := newPort(config, browserguard.NewHosts(), listener, http.NotFoundHandler(), func() {}, zerolog.Nop())
 	require.NoError(t, p.Start(t.Context()))
 	defer func() { require.NoError(t, p.Stop(t.Context())) }()
 

@@ -32,12 +32,15 @@ import (
 
 // TestPort calls one server with every protocol that clients use.
 func TestPort(t *testing.T) {
-	url := startServer(t, testConfig(t), nowhere(t))
+	config := testConfig(t)
+	config.Server.AllowedHosts, config.Server.AllowedOrigins = []string{"flyte.example"}, []string{"http://localhost:*"}
+	url := startServer(t, config, nowhere(t))
 	t.Run("JSON by plain HTTP", func(t *testing.T) { jsonCalls(t, url) })
 	t.Run("gzip", func(t *testing.T) { gzipCalls(t, url) })
 	t.Run("gRPC over h2c", func(t *testing.T) { grpcCalls(t, url) })
 	t.Run("gRPC-Web and Connect", func(t *testing.T) { connectCalls(t, url) })
 	t.Run("origins", func(t *testing.T) { origins(t, url) })
+	t.Run("hosts", func(t *testing.T) { hosts(t, url) })
 	t.Run("pages", func(t *testing.T) { pages(t, url) })
 	t.Run("reflection", func(t *testing.T) { reflection(t, url) })
 	t.Run("unbuilt services", func(t *testing.T) { unbuilt(t, url) })
@@ -155,16 +158,37 @@ func origins(t *testing.T, url string) {
 	require.Empty(t, header.Get("Access-Control-Allow-Credentials"))
 
 	_, header, _ = do(t, http.MethodPost, url+listProjects, strings.NewReader("{}"), map[string]string{
-		"Content-Type": "application/json", "Origin": "http://127.0.0.1:8080",
+		"Content-Type": "application/json", "Origin": "http://localhost:8080", "Sec-Fetch-Site": "cross-site",
 	})
-	require.Equal(t, "http://127.0.0.1:8080", header.Get("Access-Control-Allow-Origin"))
+	require.Equal(t, "http://localhost:8080", header.Get("Access-Control-Allow-Origin"))
 	require.Contains(t, header.Get("Vary"), "Origin")
 
 	// Requests that a page of another origin, such as a report, sends without a preflight have no effect.
-	for _, simple := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"} {
+	for _, simple := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/json"} {
 		code, header, _ := do(t, http.MethodPost, url+listProjects, strings.NewReader("{}"), map[string]string{"Content-Type": simple, "Origin": "null"})
-		require.Equal(t, http.StatusUnsupportedMediaType, code)
+		require.Equal(t, http.StatusForbidden, code)
 		require.Empty(t, header.Get("Access-Control-Allow-Origin"))
+	}
+}
+
+// hosts calls the server under names of its own and of strangers.
+func hosts(t *testing.T, url string) {
+	for host, want := range map[string]int{
+		"flyte.example": http.StatusOK, "flyte.flyte.svc:8090": http.StatusOK, "localhost": http.StatusOK, "evil.example:8088": http.StatusMisdirectedRequest,
+	} {
+		for _, path := range []string{listProjects, "/readyz", "/v2/", "/blobs/x"} {
+			method := map[bool]string{true: http.MethodPost, false: http.MethodGet}[path == listProjects]
+			request, err := http.NewRequestWithContext(t.Context(), method, url+path, strings.NewReader("{}"))
+			require.NoError(t, err)
+			request.Host = host
+			request.Header.Set("Content-Type", "application/json")
+			response, err := http.DefaultClient.Do(request)
+			require.NoError(t, err)
+			require.NoError(t, response.Body.Close())
+			if want == http.StatusMisdirectedRequest || path == listProjects {
+				require.Equal(t, want, response.StatusCode, "%s %s", host, path)
+			}
+		}
 	}
 }
 

@@ -52,6 +52,7 @@ func setSecrets(t *testing.T, config *manager.Config) map[string]string {
 	config.Database.URL = u.String()
 	secrets["executor.pod.defaultEnv"] = "hush-in-a-variable"
 	config.Executor.Pod.DefaultEnv = []string{"AWS_REGION=here", "AWS_SECRET_ACCESS_KEY=" + secrets["executor.pod.defaultEnv"]}
+	config.Server.AllowedOrigins = []string{"https://console.example"}
 	config.Storage.S3.AccessKeyID = "someone"
 	config.Runs.Webhooks.Proxy = "http://proxy:" + secrets["runs.webhooks.proxy"] + "@127.0.0.1:1"
 	return secrets
@@ -111,7 +112,7 @@ func TestSystem(t *testing.T) {
 	require.True(t, settings["server.shutdownGrace"].GetIsDefault())
 	require.False(t, settings["server.listen"].GetIsDefault())
 	require.Contains(t, settings["database.url"].GetValue(), "xxxxx@")
-	require.Equal(t, `["http://localhost:*","http://127.0.0.1:*"]`, settings["server.allowedOrigins"].GetValue())
+	require.Equal(t, `["https://console.example"]`, settings["server.allowedOrigins"].GetValue())
 	require.Equal(t, `["AWS_REGION=here","AWS_SECRET_ACCESS_KEY=(secret)"]`, settings["executor.pod.defaultEnv"].GetValue())
 	all, err := protojson.Marshal(answer)
 	require.NoError(t, err)

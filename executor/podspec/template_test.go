@@ -151,7 +151,7 @@ func TestPodTemplatesThatCannotBeRead(t *testing.T) {
 	b.templates.Fail = apierrors.NewForbidden(schema.GroupResource{Resource: "podtemplates"}, "base", errors.New("no right"))
 	why := b.lost(t, plugintest.AttemptOf(based("base")))
 	require.Equal(t, failure.BadTaskSpecification, why.Reason)
-	require.Contains(t, why.Message, "the right to get podtemplates")
+	require.Contains(t, why.Message, "allow the executor to get podtemplates")
 }
 
 func TestAPodTemplateIsNotChangedByItsPods(t *testing.T) {
