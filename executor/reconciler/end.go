@@ -38,6 +38,9 @@ func (r *Reconciler) finish(task *v1.TaskAction, entry *entry) {
 		waitClosed(sealed)
 		var err error
 		r.withSlot(func(ctx context.Context) {
+			if ctx.Err() != nil {
+				return // We are stopping, and the logs may not be sealed: our successor repeats this.
+			}
 			if r.deps.Finished != nil {
 				r.deps.Finished(task)
 			}

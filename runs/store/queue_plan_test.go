@@ -41,6 +41,8 @@ func TestQueueReadsNoHistory(t *testing.T) {
 		reads := func(what string, limit int64, ask func(*store.QueueReader)) {
 			t.Helper()
 			readers := counted(t, pool)
+			pool.Reset() // as in TestQueueReadsOnlyWaitingActions
+			awaitConnections(t, pool, "pid <> pg_backend_pid()")
 			before := tuplesRead(t, pool)
 			ask(store.NewQueueReader(readers))
 			closeAndCount(t, readers, pool)

@@ -130,7 +130,7 @@ func TestManyParentsOfOneRun(t *testing.T) {
 	before := f.reader.changes.Load()
 	r.apply(change{name: "c", parent: "p7", phase: queued})
 	require.Equal(t, []string{"|", "c:1"}, told(streams[7].count(2)))
-	require.EqualValues(t, 1, f.reader.changes.Load()-before)
+	require.LessOrEqual(t, f.reader.changes.Load()-before, int64(3), "one read, and perhaps a poll, but not one for each parent")
 	for i, s := range streams {
 		require.Len(t, s.all(), map[bool]int{true: 2, false: 1}[i == 7])
 	}
