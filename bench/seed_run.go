@@ -83,7 +83,7 @@ func show(ctx context.Context, database string, c storetest.Shown, out io.Writer
 func demoDatabase(dir string) string {
 	query := url.Values{"host": {filepath.Join(dir, "postgres", "socket")}, "port": {"5432"}}
 	user := url.User(pgembed.User)
-	// A demo that keeps its data or runs as root has a password, which is stored beside the data.
+	// If the demo keeps its data or runs as root, Postgres has a password, stored next to the data.
 	if password, err := os.ReadFile(filepath.Join(dir, "postgres", "flyte-password")); err == nil {
 		user = url.UserPassword(pgembed.User, strings.TrimSpace(string(password)))
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// FuzzUploadPath requests upload locations: each that is not refused lies below the uploads of the project, and no two
-// names share one.
+// FuzzUploadPath checks that every accepted upload location is inside the uploads of the project, and that no two names
+// share a location.
 func FuzzUploadPath(f *testing.F) {
 	for _, names := range [][2]string{{"root", "file"}, {"..", "x"}, {"a/../..", "x"}, {"/etc", "passwd"}, {"a", "b\x00"}, {"a//b", "c"}, {"a", "."}, {"é", "ü"}, {"a\\..", "b"}} {
 		f.Add(names[0], names[1], []byte(nil))

@@ -78,7 +78,7 @@ func TestARestartContinuesWithTheNextContainer(t *testing.T) {
 	require.Equal(t, "init\nmain", content(t, dir+"/out"))
 }
 
-// Nobody knows how a process ended that was killed together with its supervisor.
+// If a process is killed together with its supervisor, its exit status is unknown.
 func TestALostProcessIsNoFaultOfTheTask(t *testing.T) {
 	b := setup(t)
 	dir := t.TempDir()

@@ -85,7 +85,7 @@ func (n *Node) informer(selector fields.Selector) cache.SharedInformer {
 	source := cache.NewFilteredListWatchFromClient(n.client.CoreV1().RESTClient(), "pods", metav1.NamespaceAll,
 		func(o *metav1.ListOptions) { o.FieldSelector = selector.String() })
 	informer := cache.NewSharedInformer(source, &corev1.Pod{}, 0)
-	// Nobody reads the managed fields, which are half of each object. The informer has not started: no error.
+	// Managed fields are half of each object and never read. No error is possible before the informer starts.
 	_ = informer.SetTransform(func(object any) (any, error) {
 		if pod, ok := object.(*corev1.Pod); ok {
 			pod.ManagedFields = nil

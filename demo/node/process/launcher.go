@@ -76,7 +76,7 @@ func (l *Launcher) Start(dir string, c Command) (*Process, error) {
 	}
 	defer func() { _ = input.Close() }()
 
-	cmd := exec.Command(l.Executable, shim.Command) //nolint:noctx // our own binary, which outlives whoever asks for it
+	cmd := exec.Command(l.Executable, shim.Command) //nolint:noctx // the shim outlives this process on purpose
 	cmd.Stdin = input
 	cmd.ExtraFiles = []*os.File{write, lock, control}
 	cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=single"} // the shim needs nothing of ours

@@ -239,7 +239,7 @@ func TestAttach(t *testing.T) {
 		wait(t, p.Started())
 		require.NoError(t, syscall.Kill(p.State().ShimPID, syscall.SIGKILL))
 		wait(t, p.Done())
-		require.Equal(t, shim.Running, p.State().Phase, "nobody recorded the end")
+		require.Equal(t, shim.Running, p.State().Phase, "no exit status was recorded")
 		for _, gone := range []int{pid, p.State().PID} {
 			require.Eventually(t, func() bool { return !alive(gone) }, 5*time.Second, 10*time.Millisecond)
 		}
