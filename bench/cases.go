@@ -54,6 +54,10 @@ func cases(o options) []benchCase {
 		},
 		benchCase{"paused", fmt.Sprintf("%d conditions that wait, all at once", o.paused), true, false, measurePaused(o.paused, o.concurrency, o.quiet)},
 		benchCase{"abort", fmt.Sprintf("abort of a run with %d children whose pods run", o.aborted), true, false, measureAbort(o.aborted, o.concurrency)},
+		benchCase{
+			"abort-waiting", fmt.Sprintf("abort of a run with %d children that wait", o.waiting), true, false,
+			measureAbortWaiting(o.waiting, o.concurrency),
+		},
 		benchCase{"memory", fmt.Sprintf("memory while %d actions (traces) are done", o.memory), true, false, measureMemory(o.memory, o.concurrency)},
 		benchCase{"reads", fmt.Sprintf("lists and first snapshots with %d actions stored", o.stored), true, false, measureReads(o.stored, o.samples)},
 		benchCase{"console", fmt.Sprintf("what the console asks about a run of %d actions", o.shown), true, false, measureConsole(o.shown, o.samples)},

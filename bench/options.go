@@ -33,6 +33,7 @@ type options struct {
 	retried     int
 	cached      int
 	aborted     int
+	waiting     int
 	held        int
 	heldFor     time.Duration
 	paused      int
@@ -69,6 +70,7 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.IntVar(&o.retried, "retried", 1000, "children of the fan-out with retries")
 	flags.IntVar(&o.cached, "cached", 5000, "children of the fan-out from the cache")
 	flags.IntVar(&o.aborted, "aborted", 5000, "children of the run that is aborted")
+	flags.IntVar(&o.waiting, "waiting", 100_000, "waiting children of the run that is aborted")
 	flags.IntVar(&o.held, "held", 20_000, "children that sleep at once")
 	flags.DurationVar(&o.heldFor, "heldfor", time.Minute, "how long each of them sleeps")
 	flags.IntVar(&o.paused, "paused", 10_000, "conditions that wait at once")
@@ -90,7 +92,7 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	}
 	for name, n := range map[string]int{
 		"samples": o.samples, "creates": o.creates, "plain": o.plain, "concurrency": o.concurrency, "chain": o.chain,
-		"stored": o.stored, "memory": o.memory, "retried": o.retried, "cached": o.cached, "aborted": o.aborted, "held": o.held, "paused": o.paused, "live": o.live, "soak": o.soak, "soakround": o.soakRound,
+		"stored": o.stored, "memory": o.memory, "retried": o.retried, "cached": o.cached, "aborted": o.aborted, "waiting": o.waiting, "held": o.held, "paused": o.paused, "live": o.live, "soak": o.soak, "soakround": o.soakRound,
 	} {
 		if n <= 0 {
 			return o, fmt.Errorf("-%s: must be positive, got %d", name, n)

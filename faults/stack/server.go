@@ -16,8 +16,8 @@ import (
 // InternalToken lets the suite call what only services may call.
 const InternalToken = "of-the-storm"
 
-// serverConfig shortens the server's periodic checks, so that a storm of seconds shows what takes minutes elsewhere. No
-// fault of the system may end an action, so the budget for them is large.
+// serverConfig shortens the server's periodic checks, so that a storm of seconds shows what takes minutes elsewhere, and
+// sweeps small subtrees as if they were large. No fault of the system may end an action, so the budget for them is large.
 const serverConfig = `
 server: {listen: %q, shutdownGrace: 5s}
 auth: {internalToken: %q}
@@ -26,7 +26,7 @@ storage: {url: %q, sync: false, publicURL: %q}
 kubernetes: {kubeconfig: %q}
 logging: {level: debug, format: json}
 runs:
-  writer: {retryMax: 500ms, commitTimeout: 5s}
+  writer: {maxSubtree: 3, retryMax: 500ms, commitTimeout: 5s}
   admission: {poll: 500ms, lease: 3s}
   assignments: {heartbeat: 1s, poll: 2s}
   watch: {heartbeat: 1s, poll: 500ms}

@@ -62,12 +62,13 @@ func (i *Item[V, R]) Answer(result R, err error) {
 type Batcher[V, R any] struct {
 	config Config[V, R]
 
+	wake chan struct{} // holds a token when there is something to do
+	idle chan struct{} // closed when the flushing goroutine ends
+
 	mu      sync.Mutex
 	waiting []*Item[V, R]      // GUARDED_BY(mu): in order of arrival
-	ctx     context.Context    //nolint:containedctx // GUARDED_BY(mu): of flushes, which outlive Start; nil before it
-	cancel  context.CancelFunc // GUARDED_BY(mu)
+	cancel  context.CancelFunc // GUARDED_BY(mu): of the flushes' context; nil before Start
 	stopped bool               // GUARDED_BY(mu)
-	idle    chan struct{}      // GUARDED_BY(mu): closed when the flushing goroutine ends; nil while there is none
 }
 
 // New returns a batcher that does not flush yet.
@@ -75,7 +76,7 @@ func New[V, R any](config Config[V, R]) *Batcher[V, R] {
 	if config.Weight == nil {
 		config.Weight = func(V) int { return 1 }
 	}
-	return &Batcher[V, R]{config: config}
+	return &Batcher[V, R]{config: config, wake: make(chan struct{}, 1), idle: make(chan struct{})}
 }
 
 // Start begins to flush, with the values of the context but not its end.
@@ -85,11 +86,11 @@ func (b *Batcher[V, R]) Start(ctx context.Context) error {
 	switch {
 	case b.stopped:
 		return lifecycle.ErrStopped
-	case b.ctx != nil:
+	case b.cancel != nil:
 		return nil
 	}
-	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx)) //nolint:gosec // Stop cancels it
-	b.flushWaiting()
+	ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx)) //nolint:gosec // Stop cancels it
+	go b.flush(ctx)
 	return nil
 }
 
@@ -98,7 +99,7 @@ func (b *Batcher[V, R]) Start(ctx context.Context) error {
 func (b *Batcher[V, R]) Stop(ctx context.Context) error {
 	b.mu.Lock()
 	b.stopped = true
-	cancel, idle := b.cancel, b.idle
+	cancel := b.cancel
 	if cancel == nil { // never started
 		refuse(b.waiting)
 		b.waiting = nil
@@ -108,15 +109,13 @@ func (b *Batcher[V, R]) Stop(ctx context.Context) error {
 		return nil
 	}
 	defer cancel()
-	if idle == nil {
-		return nil
-	}
+	b.signal()
 	select {
-	case <-idle:
+	case <-b.idle:
 		return nil
 	case <-ctx.Done():
 		cancel()
-		<-idle
+		<-b.idle
 		return ctx.Err()
 	}
 }
@@ -153,32 +152,42 @@ func (b *Batcher[V, R]) add(item *Item[V, R]) error {
 		return ErrFull
 	}
 	b.waiting = append(b.waiting, item)
-	b.flushWaiting()
+	if len(b.waiting) == 1 {
+		b.signal()
+	}
 	return nil
 }
 
-// flushWaiting starts the flushing goroutine, which lives while items wait. The caller holds mu.
-func (b *Batcher[V, R]) flushWaiting() {
-	if b.ctx == nil || b.idle != nil || len(b.waiting) == 0 {
-		return
+// signal wakes the flushing goroutine, now or at its next look.
+func (b *Batcher[V, R]) signal() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
 	}
-	b.idle = make(chan struct{})
-	go func(ctx context.Context) {
-		for items := b.take(); len(items) > 0; items = b.take() {
-			if ctx.Err() != nil {
-				refuse(items)
-				continue
-			}
-			b.config.Flush(ctx, items)
-		}
-	}(b.ctx)
 }
 
-// take removes the next batch, without items whose callers no longer wait. An empty batch ends the flushing.
-func (b *Batcher[V, R]) take() []*Item[V, R] {
+// flush flushes batch after batch until the batcher is stopped and nothing waits.
+func (b *Batcher[V, R]) flush(ctx context.Context) {
+	defer close(b.idle)
+	for {
+		items, stopped := b.take()
+		switch {
+		case len(items) > 0 && ctx.Err() != nil:
+			refuse(items)
+		case len(items) > 0:
+			b.config.Flush(ctx, items)
+		case stopped:
+			return
+		default:
+			<-b.wake
+		}
+	}
+}
+
+// take removes the next batch, without items whose callers no longer wait. An empty batch means that nothing waits.
+func (b *Batcher[V, R]) take() (items []*Item[V, R], stopped bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var items []*Item[V, R]
 	weight, taken := 0, 0
 	for _, item := range b.waiting {
 		if item.Ctx.Err() == nil {
@@ -193,11 +202,10 @@ func (b *Batcher[V, R]) take() []*Item[V, R] {
 	}
 	clear(b.waiting[:taken])
 	b.waiting = b.waiting[taken:]
-	if len(items) == 0 {
-		close(b.idle)
-		b.waiting, b.idle = nil, nil
+	if len(b.waiting) == 0 {
+		b.waiting = nil // a burst's array is not kept
 	}
-	return items
+	return items, b.stopped
 }
 
 func refuse[V, R any](items []*Item[V, R]) {

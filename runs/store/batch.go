@@ -23,7 +23,8 @@ type plan struct {
 	runs     map[ident.Run]struct{}
 	runIDs   map[int64]struct{}
 	rows     map[ident.Action]struct{}
-	subtrees map[ident.Action]struct{} // with everything unfinished below
+	subtrees map[ident.Action]struct{} // with everything unfinished below, since they may end
+	sweeps   map[ident.Action]struct{} // tops of subtrees, with a portion of their unfinished children
 	ids      map[int64]struct{}        // of actions, with the runs in runIDs
 	queues   map[string]struct{}       // that actions are added to
 	lease    string                    // that must be ours; empty for none
@@ -58,6 +59,11 @@ type batch struct {
 	webhooks []*row // new conditions with a webhook
 	errs     []error
 	report   state.Report // the operation that decides now
+	// portion is the largest number of actions that may be swept, or aborted with the tops of their subtrees.
+	portion int
+	// portions are the children to sweep now, by their parent; swept is how many of them each parent may have.
+	portions map[ident.Action][]*row
+	swept    int
 	// specs is the generation of the stored specs, read when rows are to be made.
 	specs int64
 	// going are runs that are being deleted, whose names are not free yet.
@@ -85,6 +91,7 @@ type row struct {
 	run     *run
 	isNew   bool
 	isDirty bool
+	unread  bool // there may be unfinished actions below it that were not loaded
 	wasLive bool
 	wasHold Hold
 	was     stand        // before this batch; zero for a new row

@@ -18,13 +18,14 @@ const decisionColumns = `a.id, a.run_id, a.project, a.domain, a.run_name, a.name
 	a.run_output_base, a.max_concurrency, a.paused_count, a.queue, a.priority, a.runner, a.hold, a.queued_until, a.deadline_at,
 	a.wake_at, a.due, a.cache_key, a.cache_reason, a.recovered_from, a.cluster`
 
-func scanDecision(rows pgx.Rows) (*row, error) {
+// scanDecision scans the decision columns and what follows them.
+func scanDecision(rows pgx.Rows, more ...any) (*row, error) {
 	r := &row{}
-	err := rows.Scan(&r.ID, &r.RunID, &r.Project, &r.Domain, &r.RunName, &r.Name, &r.ParentName, &r.ActionType, &r.Phase, &r.Attempt,
+	err := rows.Scan(append([]any{&r.ID, &r.RunID, &r.Project, &r.Domain, &r.RunName, &r.Name, &r.ParentName, &r.ActionType, &r.Phase, &r.Attempt,
 		&r.Version, &r.CacheStatus, &r.AdmittedAt, &r.LastSeq, &r.OutputURI, &r.ReportURI, &r.Error, &r.AbortReason, &r.AbortedBy,
 		&r.Signal, &r.CreatedAt, &r.StartedAt, &r.EndedAt, &r.UpdatedAt, &r.CreatedBy, &r.CreatedBySubject, &r.RequestDigest,
 		&r.RunOutputBase, &r.MaxConcurrency, &r.PausedCount, &r.Queue, &r.Priority, &r.Runner, &r.Hold, &r.QueuedUntil, &r.DeadlineAt,
-		&r.WakeAt, &r.Due, &r.CacheKey, &r.CacheReason, &r.RecoveredFrom, &r.Cluster)
+		&r.WakeAt, &r.Due, &r.CacheKey, &r.CacheReason, &r.RecoveredFrom, &r.Cluster}, more...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -81,21 +82,6 @@ const (
 			SELECT * FROM actions WHERE run_id = k.run_id AND name BETWEEN k.name AND k.name ORDER BY name LIMIT 1) AS a`
 
 	loadRowsByID = `SELECT ` + decisionColumns + ` FROM actions a WHERE a.id = ANY($1)`
-
-	// Everything below a finished action is finished, so the walk may stop there.
-	loadSubtrees = `
-		WITH RECURSIVE below AS (
-			SELECT a.* FROM unnest($1::bigint[], $2::text[]) AS k (run_id, name)
-			CROSS JOIN LATERAL (
-				SELECT * FROM actions WHERE run_id = k.run_id AND parent_name BETWEEN k.name AND k.name AND ended_at IS NULL
-				ORDER BY parent_name OFFSET 0) AS a
-			UNION
-			SELECT a.* FROM below
-			CROSS JOIN LATERAL (
-				SELECT * FROM actions WHERE run_id = below.run_id AND parent_name BETWEEN below.name AND below.name AND ended_at IS NULL
-				ORDER BY parent_name OFFSET 0) AS a
-		)
-		SELECT ` + decisionColumns + ` FROM below a`
 )
 
 // load locks the runs of a batch and reads the rows that its operations need.
@@ -103,19 +89,22 @@ func (w *Writer) load(ctx context.Context, tx sender, requests []*request) (*bat
 	p := &plan{
 		runs: map[ident.Run]struct{}{}, runIDs: map[int64]struct{}{},
 		rows: map[ident.Action]struct{}{}, subtrees: map[ident.Action]struct{}{},
-		ids: map[int64]struct{}{}, queues: map[string]struct{}{},
+		sweeps: map[ident.Action]struct{}{},
+		ids:    map[int64]struct{}{}, queues: map[string]struct{}{},
 		created: map[ident.Run]struct{}{},
 	}
 	for _, r := range requests {
 		r.Value.plan(p)
 	}
 	b := &batch{
-		now:    w.deps.Clock.Now(),
-		open:   w.gate.Open(),
-		queues: w.deps.Queues,
-		runs:   make(map[ident.Run]*run, len(p.runs)),
-		byID:   make(map[int64]*run, len(p.runs)),
-		going:  map[ident.Run]struct{}{},
+		now:      w.deps.Clock.Now(),
+		open:     w.gate.Open(),
+		queues:   w.deps.Queues,
+		portion:  w.config.MaxSubtree,
+		portions: map[ident.Action][]*row{},
+		runs:     make(map[ident.Run]*run, len(p.runs)),
+		byID:     make(map[int64]*run, len(p.runs)),
+		going:    map[ident.Run]struct{}{},
 	}
 	if err := b.lock(ctx, tx, p, w.deps.Replica); err != nil {
 		return nil, fmt.Errorf("lock runs: %w", err)
@@ -186,24 +175,33 @@ func (b *batch) addGoing(rows pgx.Rows) error {
 
 func (b *batch) read(ctx context.Context, tx sender, p *plan) error {
 	var statements pgx.Batch
-	addRow := func(r *row) {
-		if run := b.byID[r.RunID]; run != nil && run.rows[r.Name] == nil {
-			run.attach(r)
-		}
-	}
+	addRow := func(r *row) { b.add(r) }
 	if ids, names := b.keys(p.rows); len(ids) > 0 {
 		statements.Queue(loadRows, ids, names).Query(eachRow(addRow))
 	}
 	if len(p.ids) > 0 {
 		statements.Queue(loadRowsByID, slices.Collect(maps.Keys(p.ids))).Query(eachRow(addRow))
 	}
-	if ids, names := b.keys(p.subtrees); len(ids) > 0 {
-		statements.Queue(loadSubtrees, ids, names).Query(eachRow(addRow))
-	}
+	below := b.readSubtrees(&statements, p)
+	b.readPortions(&statements, p)
 	if statements.Len() == 0 {
 		return nil
 	}
-	return tx.SendBatch(ctx, &statements).Close()
+	if err := tx.SendBatch(ctx, &statements).Close(); err != nil {
+		return err
+	}
+	b.addSubtrees(p, *below)
+	return nil
+}
+
+// add attaches a row to its run, which is locked, unless it is there already, and returns the row of the batch.
+func (b *batch) add(r *row) *row {
+	run := b.byID[r.RunID]
+	if loaded := run.rows[r.Name]; loaded != nil {
+		return loaded
+	}
+	run.attach(r)
+	return r
 }
 
 // keys turns names into pairs of run id and name, for the runs that exist.

@@ -20,6 +20,7 @@ const (
 	DueDeadline     Due = 5 // it must have ended by now; a condition must have been signalled
 	DueQueuedLate   Due = 6 // as DueQueued, after the grace period for the executor
 	DueDeadlineLate Due = 7 // as DueDeadline, after the grace period for the executor
+	DueSubtree      Due = 8 // it has ended, and so must its children
 )
 
 // Limits bound how long an action may take; 0 means no limit.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
@@ -37,12 +36,15 @@ func (op *abortOp) apply(b *batch) error {
 	return nil
 }
 
-// abortTree aborts an unfinished action and everything unfinished below it.
+// abortTree aborts an unfinished action and everything unfinished below it, or leaves the latter to sweeps.
 func (b *batch) abortTree(target *row, reason string, by []byte) {
 	if state.Terminal(target.Phase) {
 		return
 	}
 	b.abort(target, reason, by)
+	if target.unread {
+		return
+	}
 	for _, r := range target.run.unfinished(target.Name) {
 		b.abort(r, reason, by)
 	}
@@ -56,18 +58,4 @@ func (b *batch) abort(r *row, reason string, by []byte) {
 	ended := b.notAfterNow(nil, r.CreatedAt)
 	r.EndedAt = &ended
 	b.record(r, nil, nil)
-}
-
-// abortOrphans aborts the unfinished actions below actions that ended in this batch.
-func (b *batch) abortOrphans(run *run) {
-	for i := 0; i < len(run.ended); i++ { // aborting appends to it
-		parent := run.ended[i]
-		if !state.Terminal(parent.Phase) {
-			continue // another attempt followed
-		}
-		reason := fmt.Sprintf("parent action %s ended: %s", parent.Name, state.Name(parent.Phase))
-		for _, r := range run.unfinished(parent.Name) {
-			b.abort(r, reason, nil)
-		}
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
 // Queued names an action that waits for admission.
@@ -51,7 +52,7 @@ func (op *admit) apply(b *batch) error {
 		}
 	}
 	for _, q := range op.queued {
-		if r := loaded[q.ID]; r != nil && r.queued() {
+		if r := loaded[q.ID]; r != nil && r.queued() && !state.Terminal(r.run.root.Phase) {
 			r.AdmittedAt = &b.now
 			b.touch(r)
 			op.admitted++

@@ -69,6 +69,9 @@ func (op *recordAction) apply(b *batch) error {
 	if state.Terminal(parent.Phase) {
 		return rpc.Aborted("parent action %s has ended", op.parent())
 	}
+	if parent.Hold != HoldNone {
+		return rpc.FailedPrecondition("parent action %s has not started", op.parent())
+	}
 	if parent.ActionType != actionTask {
 		return rpc.InvalidArgument("parent_action_name", "action %s is no task and has no children", op.parent())
 	}

@@ -72,12 +72,12 @@ type wakeOp struct {
 func (op *wakeOp) plan(p *plan) {
 	for i := range op.due {
 		w := &op.due[i]
-		switch w.Due {
-		case DueStart, DueEnd, DueRuntime: // the runs service runs it, so it has no children
-			p.runIDs[w.RunID] = struct{}{}
-			p.ids[w.ID] = struct{}{}
-		default:
-			p.subtree(w.ident())
+		p.runIDs[w.RunID] = struct{}{}
+		p.ids[w.ID] = struct{}{}
+		if w.Due == DueSubtree {
+			p.sweeps[w.ident()] = struct{}{}
+		} else {
+			p.subtrees[w.ident()] = struct{}{}
 		}
 	}
 }
@@ -87,7 +87,7 @@ func (op *wakeOp) apply(b *batch) error {
 	for i := range op.due {
 		w := &op.due[i]
 		r := b.find(w.ident())
-		if r == nil || r.ID != w.ID || r.Due != w.Due || r.WakeAt == nil || r.WakeAt.After(b.now) || state.Terminal(r.Phase) {
+		if r == nil || r.ID != w.ID || r.Due != w.Due || r.WakeAt == nil || r.WakeAt.After(b.now) {
 			continue
 		}
 		op.changed++
@@ -119,6 +119,8 @@ func (op *wakeOp) wake(b *batch, r *row, w *Wake) {
 		b.timeOutNow(r)
 	case DueQueuedLate, DueDeadlineLate:
 		b.timeOutNow(r)
+	case DueSubtree:
+		b.sweep(r)
 	}
 }
 

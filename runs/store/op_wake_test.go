@@ -25,12 +25,16 @@ type timed struct {
 	due   *store.DueReader
 }
 
-func newTimed(t *testing.T) *timed {
+func newTimed(t *testing.T, change ...func(*store.WriterConfig)) *timed {
 	t.Helper()
+	config := store.DefaultWriterConfig()
+	for _, f := range change {
+		f(&config)
+	}
 	pool := pgtest.New(t, store.Migrations())
 	clk := clock.NewFake(time.Now())
 	w := &writing{t: t, pool: pool, live: &liveRecorder{}}
-	w.Writer = store.NewWriter(store.DefaultWriterConfig(), store.WriterDeps{
+	w.Writer = store.NewWriter(config, store.WriterDeps{
 		Pool: pool, Clock: clk, Live: w.live, Logger: zerolog.Nop(), Replica: "test",
 	})
 	w.Gate().Set(1_000_000)

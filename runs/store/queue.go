@@ -86,7 +86,7 @@ const (
 						AND (a.runner, -a.priority, a.run_id) > (hops.runner, hops.behind, hops.run_id)` + childrenInOrder + `LIMIT 1) AS next
 			)
 			SELECT * FROM hops LIMIT $1) AS w
-		JOIN actions r ON r.id = w.run_id
+		JOIN actions r ON r.id = w.run_id AND r.ended_at IS NULL -- the children of a finished run are about to be aborted
 		WHERE names.queue IS NOT NULL`
 
 	liveCount = `SELECT count(*) FROM actions a WHERE ` + isLive + ` AND a.runner = ` + sqlExecutor

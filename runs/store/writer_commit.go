@@ -17,8 +17,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
+// errSlow means that a transaction took longer than the commit timeout. Whether it committed is unknown.
+var errSlow = errors.New("the transaction took too long")
+
 // commit commits a batch and answers its requests. It retries during an outage as long as a caller waits. A batch
-// that Postgres rejects is committed one operation at a time, so that one bad operation does not fail the others.
+// that Postgres rejects, or that takes too long, is committed in halves, so that one bad operation does not fail the
+// others.
 func (w *Writer) commit(ctx context.Context, requests []*request) {
 	retries := backoff.New(w.config.RetryMin, w.config.RetryMax)
 	conflicts := 0
@@ -38,6 +42,11 @@ func (w *Writer) commit(ctx context.Context, requests []*request) {
 		case raced(err) && conflicts < 5:
 			conflicts++ // another replica created the same row or lock; the next read sees it
 			continue
+		case errors.Is(err, errSlow):
+			w.deps.Logger.Error().Err(err).Int("operations", len(requests)).Dur("limit", w.config.CommitTimeout).
+				Msg("a transaction took too long")
+			w.split(ctx, requests, rpc.Unavailable(err, "the change was not stored within %s", w.config.CommitTimeout))
+			return
 		case transient(err):
 			pause := retries.Next()
 			w.deps.Logger.Warn().Err(err).Int("operations", len(requests)).Dur("retry_in", pause).
@@ -45,22 +54,27 @@ func (w *Writer) commit(ctx context.Context, requests []*request) {
 			if clock.Sleep(ctx, w.deps.Clock, pause) == nil {
 				requests = waiting(requests, err)
 			}
-		case len(requests) > 1:
-			w.deps.Logger.Error().Err(err).Int("operations", len(requests)).
-				Msg("postgres rejected a batch; committing its operations one by one")
-			for _, r := range requests {
-				w.commit(ctx, []*request{r})
-			}
-			return
 		default:
-			w.deps.Logger.Error().Err(err).Msg("postgres rejected an operation")
-			answer(requests, refused(err))
+			w.deps.Logger.Error().Err(err).Int("operations", len(requests)).Msg("postgres rejected a transaction")
+			w.split(ctx, requests, refused(err))
 			return
 		}
 	}
 }
 
-// try runs one transaction in three round trips: the first takes the locks, the last writes and commits.
+// split commits a batch that failed in halves, and answers an operation that fails alone with the error.
+func (w *Writer) split(ctx context.Context, requests []*request, err error) {
+	if len(requests) == 1 {
+		answer(requests, err)
+		return
+	}
+	half := len(requests) / 2
+	for _, part := range [][]*request{requests[:half], requests[half:]} {
+		w.commit(ctx, waiting(part, err))
+	}
+}
+
+// try runs one transaction, within the commit timeout.
 func (w *Writer) try(ctx context.Context, requests []*request) (*batch, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.config.CommitTimeout)
 	defer cancel()
@@ -69,6 +83,15 @@ func (w *Writer) try(ctx context.Context, requests []*request) (*batch, error) {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	defer release(ctx, conn)
+	b, err := w.transact(ctx, conn, requests)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil {
+		return nil, fmt.Errorf("%w: %w", errSlow, err)
+	}
+	return b, err
+}
+
+// transact runs one transaction in three round trips: the first takes the locks, the last writes and commits.
+func (w *Writer) transact(ctx context.Context, conn sender, requests []*request) (*batch, error) {
 	b, err := w.load(ctx, conn, requests)
 	if err != nil {
 		return nil, err
@@ -131,7 +154,7 @@ func waiting(requests []*request, cause error) []*request {
 		if r.Ctx.Err() == nil {
 			kept = append(kept, r)
 		} else {
-			r.Answer(struct{}{}, rpc.Unavailable(cause, "the database does not answer"))
+			r.Answer(struct{}{}, rpc.Unavailable(cause, "the change was not stored in time"))
 		}
 	}
 	return kept

@@ -9,12 +9,16 @@ import (
 type WriterConfig struct {
 	// MaxBatch is the largest number of operations in one transaction.
 	MaxBatch int `mapstructure:"maxBatch"`
+	// MaxSubtree is how many actions a transaction aborts because an action above them ended. The rest of a larger subtree
+	// follows in transactions of this size.
+	MaxSubtree int `mapstructure:"maxSubtree"`
 	// MaxQueue is how many operations may wait. Beyond it, calls fail with ResourceExhausted.
 	MaxQueue int `mapstructure:"maxQueue"`
 	// RetryMin and RetryMax bound the pause between tries while Postgres is unavailable.
 	RetryMin time.Duration `mapstructure:"retryMin"`
 	RetryMax time.Duration `mapstructure:"retryMax"`
-	// CommitTimeout bounds one try of one transaction.
+	// CommitTimeout bounds one try of one transaction. A batch that takes longer is committed in halves; an operation
+	// that alone takes longer fails with Unavailable.
 	CommitTimeout time.Duration `mapstructure:"commitTimeout"`
 }
 
@@ -22,6 +26,7 @@ type WriterConfig struct {
 func DefaultWriterConfig() WriterConfig {
 	return WriterConfig{
 		MaxBatch:      250,
+		MaxSubtree:    500,
 		MaxQueue:      50_000,
 		RetryMin:      20 * time.Millisecond,
 		RetryMax:      2 * time.Second,
@@ -34,6 +39,8 @@ func (c WriterConfig) Validate() error {
 	switch {
 	case c.MaxBatch < 1 || c.MaxBatch > 10_000:
 		return fmt.Errorf("maxBatch: must be from 1 to 10000, got %d", c.MaxBatch)
+	case c.MaxSubtree < 1 || c.MaxSubtree > 10_000:
+		return fmt.Errorf("maxSubtree: must be from 1 to 10000, got %d", c.MaxSubtree)
 	case c.MaxQueue < c.MaxBatch:
 		return fmt.Errorf("maxQueue: must be at least maxBatch, got %d", c.MaxQueue)
 	case c.RetryMin <= 0:

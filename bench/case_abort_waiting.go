@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+)
+
+// measureAbortWaiting aborts a run with n children that wait, and measures what other writers notice until all of them
+// have ended.
+func measureAbortWaiting(n, concurrency int) func(context.Context, *stack, *Result) error {
+	return func(ctx context.Context, s *stack, r *Result) error {
+		p, err := s.startFakeParent(ctx)
+		if err != nil {
+			return err
+		}
+		if _, err := each(n, concurrency, childName, func(name string) error { return s.enqueue(ctx, p.action, name, asCondition) }); err != nil {
+			return fmt.Errorf("enqueue: %w", err)
+		}
+		other, err := s.startFakeParent(ctx)
+		if err != nil {
+			return err
+		}
+		p.cancel() // ends the watch; the parent dies with its children
+		<-p.ended
+		_ = p.stream.Close() // already cut off
+
+		began := time.Now()
+		if _, err := s.api.AbortRun(ctx, &workflow.AbortRunRequest{RunId: p.action.Run.Proto()}); err != nil {
+			return fmt.Errorf("abort: %w", err)
+		}
+		r.add("AbortRun answered after", milliseconds(time.Since(began)), "ms")
+
+		var taken []time.Duration
+		for left := n; left > 0; {
+			from := time.Now()
+			if err := s.enqueue(ctx, other.action, fmt.Sprintf("other%d", len(taken)), asTrace); err != nil {
+				return fmt.Errorf("enqueue of another run: %w", err)
+			}
+			taken = append(taken, time.Since(from))
+			if len(taken)%20 > 0 {
+				continue
+			}
+			if left, err = s.unfinished(ctx, p); err != nil {
+				return err
+			}
+		}
+		r.add("all ended after", time.Since(began).Seconds(), "s")
+		r.latency("Enqueue in another run meanwhile", taken)
+		return other.finish(ctx)
+	}
+}
+
+// unfinished counts the paused children of a parent, roughly: it reads one page.
+func (s *stack) unfinished(ctx context.Context, p *fakeParent) (int, error) {
+	page, err := s.api.ListActions(ctx, &workflow.ListActionsRequest{
+		RunId: p.action.Run.Proto(),
+		Request: &common.ListRequest{Limit: 1, Filters: []*common.Filter{{
+			Field: "phase", Function: common.Filter_EQUAL, Values: []string{strconv.Itoa(int(common.ActionPhase_ACTION_PHASE_PAUSED))},
+		}}},
+	})
+	if err != nil {
+		return 0, errors.Join(errors.New("count what is left"), err)
+	}
+	return len(page.GetActions()), nil
+}
