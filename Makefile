@@ -122,6 +122,10 @@ bench: build-demo cluster-tools ## Run the benchmarks and print tables
 soak: build-demo cluster-tools ## Run load for ten minutes and show that nothing grows; ARGS='-soakfor 0 -soak 200000' for more
 	go run ./bench -cases soak -soakfor 10m -timeout 3h $(ARGS)
 
+.PHONY: fuzz
+fuzz: ## Send random requests to every rpc for ten minutes; FOR=1h SEED=7 change that
+	FLYTE_FUZZ_FOR=$(or $(FOR),10m) FLYTE_FUZZ_SEED=$(or $(SEED),1) go test ./manager -run TestNoRequestBreaksTheServer -count 1 -v -timeout 0
+
 .PHONY: faults
 faults: build-demo cluster-tools ## Inject faults under load and check docs/promises.md; ARGS='-seeds 200 -first 1 -minutes 60'
 	go run ./faults $(ARGS)
