@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"connectrpc.com/connect"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
@@ -110,7 +109,7 @@ func populate(t *testing.T, url string) []string {
 		action.ParentActionName = &parent
 		action.InputUri, action.RunOutputBase = "/none/inputs.pb", "/none/"
 		_, err := actionsconnect.NewActionsServiceClient(http.DefaultClient, url).Enqueue(t.Context(), &actions.EnqueueRequest{Action: action})
-		require.NotEqual(t, connect.CodeUnknown, connect.CodeOf(err))
+		require.NoError(t, err)
 	}
 	enqueue("child", &actions.Action{Spec: &actions.Action_Task{Task: &workflow.TaskAction{Spec: spec}}})
 	enqueue("approve", &actions.Action{Spec: &actions.Action_Condition{Condition: &workflow.ConditionAction{

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/accelerator"
 )
 
 // Accelerator describes how a cluster offers one accelerator.
@@ -50,7 +51,7 @@ func (a Accelerator) validate() error {
 // acceleratorOf returns the accelerator that the task names, else, for tasks that request devices, that of the run.
 func acceleratorOf(attempt *plugin.Attempt, requested bool) *core.GPUAccelerator {
 	own := attempt.Template.GetExtendedResources().GetGpuAccelerator()
-	if deviceOf(own) != "" || !requested || attempt.Task.Spec.Defaults == nil || len(attempt.Task.Spec.Defaults.Accelerator) == 0 {
+	if accelerator.Name(own) != "" || !requested || attempt.Task.Spec.Defaults == nil || len(attempt.Task.Spec.Defaults.Accelerator) == 0 {
 		return own
 	}
 	given := &core.GPUAccelerator{}
@@ -60,22 +61,9 @@ func acceleratorOf(attempt *plugin.Attempt, requested bool) *core.GPUAccelerator
 	return given
 }
 
-// deviceOf returns the name of an accelerator: its device, else the canonical name of its model.
-func deviceOf(given *core.GPUAccelerator) string {
-	if given.GetDevice() != "" {
-		return given.GetDevice()
-	}
-	value := core.AcceleratorModel(0).Descriptor().Values().ByNumber(given.GetAcceleratorModel().Number())
-	if value == nil || !proto.HasExtension(value.Options(), core.E_AcceleratorName) {
-		return ""
-	}
-	name, _ := proto.GetExtension(value.Options(), core.E_AcceleratorName).(string)
-	return name
-}
-
 // known returns the configuration of an accelerator; the zero value when there is none.
-func (b *Builder) known(accelerator *core.GPUAccelerator) Accelerator {
-	device := deviceOf(accelerator)
+func (b *Builder) known(given *core.GPUAccelerator) Accelerator {
+	device := accelerator.Name(given)
 	for _, one := range b.config.Accelerators {
 		if device != "" && strings.EqualFold(one.Device, device) {
 			return one
@@ -104,12 +92,12 @@ func (b *Builder) acceleratorResource(accelerator *core.GPUAccelerator) corev1.R
 }
 
 // placeAccelerator requires nodes that have the accelerator.
-func (b *Builder) placeAccelerator(accelerator *core.GPUAccelerator, spec *corev1.PodSpec) {
-	device := deviceOf(accelerator)
+func (b *Builder) placeAccelerator(given *core.GPUAccelerator, spec *corev1.PodSpec) {
+	device := accelerator.Name(given)
 	if device == "" {
 		return
 	}
-	known := b.known(accelerator)
+	known := b.known(given)
 	for _, pair := range known.NodeLabels {
 		name, value, _ := cutEnv(pair)
 		requireLabel(spec, name, value)
@@ -121,9 +109,9 @@ func (b *Builder) placeAccelerator(accelerator *core.GPUAccelerator, spec *corev
 	if partition == "" {
 		partition = b.config.PartitionNodeLabel
 	}
-	if size := accelerator.GetPartitionSize(); size != "" {
+	if size := given.GetPartitionSize(); size != "" {
 		requireLabel(spec, partition, size)
-	} else if accelerator.GetUnpartitioned() && partition != "" {
+	} else if given.GetUnpartitioned() && partition != "" {
 		requireAffinity(spec, corev1.NodeSelectorRequirement{Key: partition, Operator: corev1.NodeSelectorOpDoesNotExist})
 	}
 	tolerate(spec, known.Tolerations...)

@@ -9,6 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/accelerator"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
@@ -91,9 +92,9 @@ func applyDefaults(spec *task.RunSpec, podTemplate string, from *settings.TaskRe
 			own.Value = most.setting.GetQuantityValue()
 		}
 	}
-	if accelerator := from.GetDefaultAccelerator(); isValue(accelerator.GetState()) && defaults.GetDefaultAccelerator() == nil {
-		defaults.DefaultAccelerator = proto.CloneOf(accelerator.GetAcceleratorValue())
-		defaults.DefaultAccelerator.Device = Accelerator(accelerator.GetAcceleratorValue())
+	if given := from.GetDefaultAccelerator(); isValue(given.GetState()) && defaults.GetDefaultAccelerator() == nil {
+		defaults.DefaultAccelerator = proto.CloneOf(given.GetAcceleratorValue())
+		defaults.DefaultAccelerator.Device = accelerator.Name(given.GetAcceleratorValue())
 	}
 	if proto.Size(defaults) > 0 {
 		result.TaskResourceDefaults = defaults

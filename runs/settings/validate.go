@@ -11,6 +11,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
+	"github.com/flyte-binary/flyte-binary/internal/accelerator"
 )
 
 // FieldError names the invalid setting by its path, such as task_resource.min.cpu.
@@ -171,24 +172,11 @@ func checkQuantity(path, text string) string {
 }
 
 func checkAccelerator(given *core.GPUAccelerator) string {
-	if name := Accelerator(given); !labelLike.MatchString(name) {
+	if name := accelerator.Name(given); !labelLike.MatchString(name) {
 		return fmt.Sprintf("%q is no name of an accelerator such as nvidia-l4", clip(name))
 	}
 	if size := given.GetPartitionSize(); size != "" && !labelLike.MatchString(size) {
 		return fmt.Sprintf("%q is no size of a partition such as 1g.5gb", clip(size))
 	}
 	return ""
-}
-
-// Accelerator returns the name of an accelerator: its device, else the canonical name of its model.
-func Accelerator(given *core.GPUAccelerator) string {
-	if given.GetDevice() != "" {
-		return given.GetDevice()
-	}
-	value := core.AcceleratorModel(0).Descriptor().Values().ByNumber(given.GetAcceleratorModel().Number())
-	if value == nil || !proto.HasExtension(value.Options(), core.E_AcceleratorName) {
-		return ""
-	}
-	name, _ := proto.GetExtension(value.Options(), core.E_AcceleratorName).(string)
-	return name
 }
