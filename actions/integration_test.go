@@ -71,6 +71,8 @@ func newSystem(t *testing.T) *system {
 	service.Mount(mux)
 	reports, err := events.New(events.DefaultConfig(), events.Deps{Engine: engineClient})
 	require.NoError(t, err)
+	require.NoError(t, reports.Start(t.Context()))
+	t.Cleanup(func() { require.NoError(t, reports.Stop(context.WithoutCancel(t.Context()))) })
 	s.sink = reports.Sink()
 	_, err = s.runs.CreateRun(t.Context(), &workflow.CreateRunRequest{
 		Id: &workflow.CreateRunRequest_RunId{RunId: s.run.Proto()}, Task: &workflow.CreateRunRequest_TaskSpec{TaskSpec: python("parent")},

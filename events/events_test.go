@@ -76,6 +76,8 @@ func newService(t *testing.T, config events.Config, e events.Engine, c clock.Clo
 	t.Helper()
 	service, err := events.New(config, events.Deps{Engine: e, Clock: c, Logger: zerolog.New(zerolog.NewTestWriter(t))})
 	require.NoError(t, err)
+	require.NoError(t, service.Start(t.Context()))
+	t.Cleanup(func() { require.NoError(t, service.Stop(context.WithoutCancel(t.Context()))) })
 	return service
 }
 

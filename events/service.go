@@ -10,6 +10,7 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
@@ -29,7 +30,9 @@ type Deps struct {
 // Service serves EventsProxyService and has the sink for an executor in the same process.
 type Service struct{ sink *Sink }
 
-// New puts the service together. It has no loops: work is done only while callers wait.
+var _ lifecycle.Part = (*Service)(nil)
+
+// New puts the service together.
 func New(config Config, deps Deps) (*Service, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("events: %w", err)
@@ -40,12 +43,14 @@ func New(config Config, deps Deps) (*Service, error) {
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
 	}
-	sink, err := newSink(config, deps)
-	if err != nil {
-		return nil, fmt.Errorf("events: %w", err)
-	}
-	return &Service{sink: sink}, nil
+	return &Service{sink: newSink(config, deps)}, nil
 }
+
+// Start implements lifecycle.Part. Reports wait until then.
+func (s *Service) Start(ctx context.Context) error { return s.sink.batches.Start(ctx) }
+
+// Stop implements lifecycle.Part. Reports that wait are recorded first.
+func (s *Service) Stop(ctx context.Context) error { return s.sink.batches.Stop(ctx) }
 
 // Mount registers EventsProxyService.
 func (s *Service) Mount(r rpc.Registrar) {

@@ -9,6 +9,7 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/batch"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
 // Sink reports transitions to the runs service, in batches: while one call is in flight, what arrives gathers for the
@@ -24,16 +25,15 @@ type Sink struct {
 // entry is what one caller reports and waits for.
 type entry = batch.Item[[]*enginev1.Transition, []enginev1.TransitionOutcome]
 
-func newSink(config Config, deps Deps) (*Sink, error) {
+func newSink(config Config, deps Deps) *Sink {
 	s := &Sink{config: config, engine: deps.Engine, clock: deps.Clock, logger: deps.Logger.With().Str("service", "events").Logger()}
 	s.batches = batch.New(batch.Config[[]*enginev1.Transition, []enginev1.TransitionOutcome]{
 		MaxWeight: config.MaxBatch,
 		Weight:    func(transitions []*enginev1.Transition) int { return len(transitions) },
-		// A flush lasts as long as one of its callers waits, and there is none without callers: nothing has to be
-		// stopped.
+		// A flush lasts as long as one of its callers waits.
 		Flush: func(_ context.Context, entries []*entry) { s.flush(entries) },
 	})
-	return s, s.batches.Start(context.Background())
+	return s
 }
 
 // Record records the transitions in their order and returns the outcome of each, after the commit. It retries through
@@ -46,8 +46,11 @@ func (s *Sink) Record(ctx context.Context, transitions []*enginev1.Transition) (
 		return nil, err
 	}
 	outcomes, err := s.batches.Submit(ctx, transitions)
-	if errors.Is(err, batch.ErrAbandoned) {
+	switch {
+	case errors.Is(err, batch.ErrAbandoned):
 		return nil, context.Cause(ctx)
+	case errors.Is(err, batch.ErrStopped):
+		return nil, rpc.Unavailable(rpc.ErrShuttingDown, "the server is shutting down")
 	}
 	return outcomes, err
 }

@@ -55,7 +55,7 @@ func buildEvents(_ context.Context, p *process) (lifecycle.Part, error) {
 		service.Mount(p.mux)
 	}
 	p.events = service
-	return lifecycle.Idle{}, nil
+	return service, nil
 }
 
 func buildExecutor(_ context.Context, p *process) (lifecycle.Part, error) {

@@ -54,8 +54,10 @@ func New(config Config) *Fuzzer {
 	if config.Deadline == 0 {
 		config.Deadline = 2 * time.Second
 	}
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true) // streams in both directions need it
 	f := &Fuzzer{
-		config: config, client: &http.Client{Transport: &http.Transport{}},
+		config: config, client: &http.Client{Transport: &http.Transport{Protocols: protocols}},
 		gen: generator{Rand: rand.New(rand.NewPCG(config.Seed, 0xf022)), words: config.Words},
 	}
 	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
