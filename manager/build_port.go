@@ -10,6 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/console"
 	"github.com/flyte-binary/flyte-binary/internal/browserguard"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/loglimit"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
@@ -48,6 +49,10 @@ func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
 	}
 	hosts := browserguard.NewHosts(append(slices.Clone(p.config.Server.AllowedHosts), p.config.Server.Listen,
 		p.config.Storage.PublicURL, p.config.Runs.Webhooks.PublicURL, p.config.Executor.Pod.Endpoint)...)
-	p.port = newPort(p.config.Server, hosts, p.listener, served.mount(), p.beginStop, p.log)
+	clients, err := newClients(p.config.Server, p.log, loglimit.New(p.clock), p.telemetry.Meter)
+	if err != nil {
+		return nil, err
+	}
+	p.port = newPort(p.config.Server, hosts, p.listener, served.mount(), clients, p.beginStop, p.log)
 	return p.port, nil
 }

@@ -81,10 +81,11 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 	p.onClose(func(context.Context) error { beginStop(); return nil })
 	p.chain = rpc.Chain{
 		Log: p.log, Tracer: p.telemetry.Tracer, Meter: p.telemetry.Meter, Stopping: stopping, InternalToken: c.Auth.InternalToken,
+		Clock: p.clock, Limits: rpc.Limits{MessageBytes: c.Server.MaxRequestBytes, DecodingBytes: c.Server.MaxDecodingBytes},
 	}
 	var open bool
 	p.chain.Authenticator, p.chain.Authoriser, open = c.Auth.policy(options)
-	p.mux, err = rpc.NewGuardedMux(p.chain, connect.WithReadMaxBytes(c.Server.MaxRequestBytes), connect.WithCompressMinBytes(compressFrom))
+	p.mux, err = rpc.NewGuardedMux(p.chain, connect.WithCompressMinBytes(compressFrom))
 	if err != nil {
 		return nil, err
 	}

@@ -21,8 +21,22 @@ type ServerConfig struct {
 	// AllowedOrigins are the web origins whose pages may call the API, such as https://console.example. A * stands
 	// for one part, as in http://localhost:*. Default none: only the built-in console may.
 	AllowedOrigins []string `mapstructure:"allowedOrigins"`
-	// MaxRequestBytes bounds one request message. Defaults to 64 MiB.
+	// MaxRequestBytes bounds one request message, unpacked, of the procedures that carry specs, values or batches. Those
+	// of all others have 1 MiB at most. Decoded, a message may take four times as much memory. Defaults to 64 MiB.
 	MaxRequestBytes int `mapstructure:"maxRequestBytes"`
+	// MaxDecodingBytes bounds the memory of all requests that are being received, unpacked and decoded at once. More of
+	// them wait for some seconds and are then refused with resource_exhausted. At least four times maxRequestBytes.
+	// Defaults to 512 MiB.
+	MaxDecodingBytes int `mapstructure:"maxDecodingBytes"`
+	// BodyTimeout is how long the body of a request may bring nothing; then the request ends. One that takes longer must
+	// have 4 KiB a second on average. Streams may be silent between messages. Defaults to 30s.
+	BodyTimeout time.Duration `mapstructure:"bodyTimeout"`
+	// ConnectionsPerClient bounds the connections from one address; more are closed at once. A proxy in front is one
+	// address, and some make a connection for each watcher. Defaults to 20000.
+	ConnectionsPerClient int `mapstructure:"connectionsPerClient"`
+	// RequestsPerClient bounds the requests from one address that are in flight, streams included; more are refused with
+	// resource_exhausted. A proxy in front is one address. Defaults to 20000.
+	RequestsPerClient int `mapstructure:"requestsPerClient"`
 	// ShutdownGrace is how long requests in flight may take when the process stops. Defaults to 20s.
 	ShutdownGrace time.Duration `mapstructure:"shutdownGrace"`
 	// PingAfter is how long an HTTP/2 connection may be silent before the peer is asked whether it is there. Defaults
@@ -38,12 +52,16 @@ type ServerConfig struct {
 // DefaultServerConfig is what ServerConfig's fields say.
 func DefaultServerConfig() ServerConfig {
 	return ServerConfig{
-		Listen:          "127.0.0.1:8090",
-		MaxRequestBytes: 64 << 20,
-		ShutdownGrace:   20 * time.Second,
-		PingAfter:       30 * time.Second,
-		PingTimeout:     15 * time.Second,
-		WriteTimeout:    30 * time.Second,
+		Listen:               "127.0.0.1:8090",
+		MaxRequestBytes:      64 << 20,
+		MaxDecodingBytes:     512 << 20,
+		BodyTimeout:          30 * time.Second,
+		ConnectionsPerClient: 20_000,
+		RequestsPerClient:    20_000,
+		ShutdownGrace:        20 * time.Second,
+		PingAfter:            30 * time.Second,
+		PingTimeout:          15 * time.Second,
+		WriteTimeout:         30 * time.Second,
 	}
 }
 
@@ -64,6 +82,18 @@ func (c ServerConfig) Validate() error {
 	}
 	if c.MaxRequestBytes <= 0 {
 		return fmt.Errorf("maxRequestBytes: must be positive, got %d", c.MaxRequestBytes)
+	}
+	if c.MaxDecodingBytes < 4*c.MaxRequestBytes {
+		return fmt.Errorf("maxDecodingBytes: must be at least four times maxRequestBytes, %d, got %d", 4*c.MaxRequestBytes, c.MaxDecodingBytes)
+	}
+	if c.BodyTimeout <= 0 {
+		return fmt.Errorf("bodyTimeout: must be positive, got %s", c.BodyTimeout)
+	}
+	if c.ConnectionsPerClient <= 0 {
+		return fmt.Errorf("connectionsPerClient: must be positive, got %d", c.ConnectionsPerClient)
+	}
+	if c.RequestsPerClient <= 0 {
+		return fmt.Errorf("requestsPerClient: must be positive, got %d", c.RequestsPerClient)
 	}
 	if c.ShutdownGrace <= 0 {
 		return fmt.Errorf("shutdownGrace: must be positive, got %s", c.ShutdownGrace)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	stdlog "log"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	connectcors "connectrpc.com/cors"
@@ -14,7 +16,9 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/browserguard"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/loglimit"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/slowbody"
 )
 
 // maxStreams is how many calls one HTTP/2 connection may carry at once. A parent with a thousand children in flight
@@ -24,6 +28,9 @@ const maxStreams = 10_000
 // compressFrom is the size in bytes from which responses are compressed. Most are far smaller; compressing them costs
 // more than the rest of the response, and saves nothing.
 const compressFrom = 1 << 10
+
+// maxHeader is the size of the largest header of a request, in bytes. That of a call has some hundred; proxies add to it.
+const maxHeader = 64 << 10
 
 // port is the listener and its handlers: Connect, gRPC, gRPC-Web and JSON over HTTP/1.1 and unencrypted
 // HTTP/2. There is no timeout for a whole response, since streams are long-lived.
@@ -52,7 +59,8 @@ func listen(config ServerConfig, given net.Listener) (net.Listener, error) {
 }
 
 func newPort(
-	config ServerConfig, hosts browserguard.Hosts, listener net.Listener, handler http.Handler, beginStop context.CancelFunc, log zerolog.Logger,
+	config ServerConfig, hosts browserguard.Hosts, listener net.Listener, handler http.Handler, clients *clients, beginStop context.CancelFunc,
+	log zerolog.Logger,
 ) *port {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -64,18 +72,35 @@ func newPort(
 		cut:       cut,
 		failed:    make(chan error, 1),
 		server: &http.Server{
-			Handler:   guard(config.AllowedOrigins, hosts, handler),
+			Handler:   clients.guard(slowbody.Guard(config.BodyTimeout, guard(config.AllowedOrigins, hosts, handler))),
+			ConnState: clients.connection,
+			ErrorLog:  stdlog.New(serverLog{log, clients.lines}, "", 0),
 			Protocols: protocols,
 			// Without pings, a peer that vanished would hold its streams forever.
 			HTTP2: &http.HTTP2Config{
 				MaxConcurrentStreams: maxStreams,
 				SendPingTimeout:      config.PingAfter, PingTimeout: config.PingTimeout, WriteByteTimeout: config.WriteTimeout,
 			},
+			MaxHeaderBytes:    maxHeader,
 			ReadHeaderTimeout: 10 * time.Second,
 			IdleTimeout:       5 * time.Minute,
 			BaseContext:       func(net.Listener) context.Context { return base },
 		},
 	}
+}
+
+// serverLog takes the lines of net/http, which clients can cause.
+type serverLog struct {
+	log   zerolog.Logger
+	lines *loglimit.Limit
+}
+
+// Write implements io.Writer.
+func (s serverLog) Write(line []byte) (int, error) {
+	if suppressed, ok := s.lines.Allow("http"); ok {
+		s.log.Warn().Int("suppressed", suppressed).Msg(strings.TrimSpace(string(line)))
+	}
+	return len(line), nil
 }
 
 // guard refuses what web pages of strangers send, and sets the CORS policy: only the given origins are allowed, without

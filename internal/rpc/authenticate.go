@@ -37,25 +37,23 @@ func isInternal(ctx context.Context) bool {
 // authenticate puts the caller's identity into the context. In-process calls keep the identity of the caller that they
 // are made for. One without an identity may call internal procedures, as a service of the process; to everything else it is
 // anonymous, so that a context which lost its caller gains nothing. A loop that needs more says so by AsService.
-func authenticate(authenticator Authenticator, internalToken string) around {
-	return func(ctx context.Context, call call, next func(context.Context) error) error {
-		inProcess := isInProcess(ctx)
-		if inProcess || sameToken(internalToken, call.header.Get(InternalTokenHeader)) {
-			ctx = context.WithValue(ctx, internalKey{}, true)
-			if _, known := ctx.Value(identityKey{}).(Identity); known {
-				return next(ctx)
-			}
-			if rule, _ := RuleOf(call.procedure); !inProcess || rule.Class == ClassInternal {
-				ctx = AsService(ctx, "internal")
-			}
-			return next(ctx)
+func authenticate(ctx context.Context, c call, row procedure, authenticator Authenticator, internalToken string) (context.Context, error) {
+	inProcess := isInProcess(ctx)
+	if inProcess || sameToken(internalToken, c.header.Get(InternalTokenHeader)) {
+		ctx = context.WithValue(ctx, internalKey{}, true)
+		if _, known := ctx.Value(identityKey{}).(Identity); known {
+			return ctx, nil
 		}
-		identity, err := authenticator.Authenticate(ctx, call.header)
-		if err != nil {
-			return answer(ctx, err)
+		if !inProcess || row.class == ClassInternal {
+			ctx = AsService(ctx, "internal")
 		}
-		return next(WithIdentity(ctx, identity))
+		return ctx, nil
 	}
+	identity, err := authenticator.Authenticate(ctx, c.header)
+	if err != nil {
+		return ctx, err
+	}
+	return WithIdentity(ctx, identity), nil
 }
 
 // sameToken compares in constant time. Without a configured token, no token matches.

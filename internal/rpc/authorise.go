@@ -59,21 +59,26 @@ type authorisation struct {
 }
 
 // admit decides what is known before any message: a procedure without a rule is denied, and internal procedures are for
-// services. asked reports whether the authoriser decides about the messages.
-func (a *authorisation) admit(ctx context.Context, name string, row procedure, known bool) (asked bool, err error) {
+// services.
+func admit(ctx context.Context, name string, row procedure, known bool) error {
 	switch {
 	case !known || row.class == 0:
-		return false, PermissionDenied("no rule allows %s", name)
-	case row.class == ClassPublic || row.class == ClassSigned:
-		return false, nil
-	case row.class == ClassInternal:
-		if !isInternal(ctx) {
-			return false, PermissionDenied("%s is internal", name)
-		}
-		return false, nil
+		return PermissionDenied("no rule allows %s", name)
+	case row.class == ClassInternal && !isInternal(ctx):
+		return PermissionDenied("%s is internal", name)
 	}
-	// A service that calls on behalf of a caller has the permissions of that caller.
-	return IdentityFrom(ctx).Caller != CallerInternal, nil
+	return nil
+}
+
+// asked reports whether the authoriser decides about the messages of an admitted call.
+func asked(ctx context.Context, row procedure) bool {
+	switch row.class {
+	case ClassUser, ClassTask:
+		// A service that calls on behalf of a caller has the permissions of that caller.
+		return IdentityFrom(ctx).Caller != CallerInternal
+	default:
+		return false
+	}
 }
 
 // about is what a message is about.

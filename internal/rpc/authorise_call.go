@@ -13,14 +13,13 @@ var _ connect.Interceptor = (*authorisation)(nil)
 func (a *authorisation) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
 		name := request.Spec().Procedure
-		row, known := procedureOf(name)
-		asked, err := a.admit(ctx, name, row, known)
+		row, _ := procedureOf(name)
 		scope := Everything()
-		if err == nil && asked {
-			scope, err = a.message(ctx, name, row, request.Any())
-		}
-		if err != nil {
-			return nil, answer(ctx, err)
+		if asked(ctx, row) {
+			var err error
+			if scope, err = a.message(ctx, name, row, request.Any()); err != nil {
+				return nil, answer(ctx, err)
+			}
 		}
 		return next(WithScope(ctx, scope), request)
 	}
@@ -29,13 +28,8 @@ func (a *authorisation) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 // WrapStreamingHandler implements connect.Interceptor.
 func (a *authorisation) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		name := conn.Spec().Procedure
-		row, known := procedureOf(name)
-		asked, err := a.admit(ctx, name, row, known)
-		if err != nil {
-			return answer(ctx, err)
-		}
-		if !asked {
+		row, _ := procedureOf(conn.Spec().Procedure)
+		if !asked(ctx, row) {
 			return next(WithScope(ctx, Everything()), conn)
 		}
 		cell := &scopeCell{}
@@ -53,7 +47,8 @@ func (a *authorisation) WrapStreamingClient(next connect.StreamingClientFunc) co
 // maxDecided bounds what a stream remembers of its resources; beyond it starts again, and asks again.
 const maxDecided = 1024
 
-// authorisedConn asks about the messages of a stream as they come: the first, and each that names another resource.
+// authorisedConn asks about the messages of a stream as they come: the first, and each that names another resource. Its
+// errors become the wire's when the handler returns them.
 type authorisedConn struct {
 	connect.StreamingHandlerConn
 	ctx           context.Context //nolint:containedctx // that of the call
@@ -70,7 +65,7 @@ func (c *authorisedConn) Receive(message any) error {
 	}
 	scope, err := c.decide(message)
 	if err != nil {
-		return answer(c.ctx, err)
+		return err
 	}
 	c.cell.scope.Store(&scope)
 	return nil
@@ -105,7 +100,7 @@ func (c *authorisedConn) Send(message any) error {
 	if c.cell.scope.Load() == nil {
 		scope, err := c.authorisation.one(c.ctx, c.row.rule(), Resource{})
 		if err != nil {
-			return answer(c.ctx, err)
+			return err
 		}
 		c.cell.scope.CompareAndSwap(nil, &scope)
 	}

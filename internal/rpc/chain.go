@@ -11,6 +11,8 @@ import (
 	metricnoop "go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/trace"
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
 // Chain configures the interceptors. The zero value works: no log, no telemetry, every caller anonymous and allowed,
@@ -29,23 +31,36 @@ type Chain struct {
 	Stopping context.Context //nolint:containedctx // it is the signal
 	// InternalToken is the internal credential; empty means that no caller from the network is internal.
 	InternalToken string
+	// Limits bound what requests cost before a handler sees them.
+	Limits Limits
+	// Clock is the time of what limits the log; nil means the system's.
+	Clock clock.Clock
 }
 
-// Interceptors is the chain that every call passes: recover, telemetry, authenticate, authorise, validate, errors,
-// handler. Authorisation reads the resources of a request before validation, so that a caller learns nothing about
-// resources without permission; a malformed identifier is a resource that no policy names. It panics only if the
-// validator or the instruments cannot be created, which no input causes.
+// Interceptors is the chain that every call passes. Before its request is read: the gate, which authenticates the caller
+// and refuses procedures by the table. Then: recover, telemetry, authorise, validate, errors, handler. Authorisation reads
+// the resources of a request before validation, so that a caller learns nothing about resources without permission; a
+// malformed identifier is a resource that no policy names. It panics only if the validator or the instruments cannot be
+// created, which no input causes.
 func Interceptors(chain Chain) connect.HandlerOption {
-	option, err := NewInterceptors(chain)
+	made, err := chain.make()
 	if err != nil {
 		panic(err)
 	}
-	return option
+	return made.options
 }
 
-// NewInterceptors is Interceptors for callers that can report an error.
-func NewInterceptors(chain Chain) (connect.HandlerOption, error) {
-	telemetry, err := chain.telemetry()
+// links are the parts of a chain.
+type links struct {
+	gate      *gate
+	intake    *intake
+	authorise *authorisation
+	options   connect.HandlerOption
+}
+
+func (c Chain) make() (*links, error) {
+	c = c.withDefaults()
+	telemetry, err := c.telemetry()
 	if err != nil {
 		return nil, err
 	}
@@ -53,19 +68,25 @@ func NewInterceptors(chain Chain) (connect.HandlerOption, error) {
 	if err != nil {
 		return nil, err
 	}
-	chain = chain.withDefaults()
-	return connect.WithHandlerOptions(
-		connect.WithInterceptors(requestLog(chain.Log)),
+	meter := c.Meter.Meter("github.com/flyte-binary/flyte-binary/internal/rpc")
+	refusals, err := newRefusals(meter, c.Clock)
+	if err != nil {
+		return nil, err
+	}
+	l := &links{
+		gate:      &gate{log: c.Log, authenticator: c.Authenticator, internalToken: c.InternalToken, refusals: refusals},
+		authorise: &authorisation{authoriser: c.Authoriser},
+	}
+	if l.intake, err = newIntake(c.Limits, meter, c.Log, refusals); err != nil {
+		return nil, err
+	}
+	l.options = connect.WithHandlerOptions(
+		connect.WithRequestGate(l.gate.request),
+		connect.WithConditionalHandlerOptions(l.intake.options),
 		connect.WithRecover(recovered),
-		connect.WithInterceptors(
-			telemetry,
-			endStreams{chain.Stopping},
-			authenticate(chain.Authenticator, chain.InternalToken),
-			&authorisation{authoriser: chain.Authoriser},
-			validation,
-			mapErrors(),
-		),
-	), nil
+		connect.WithInterceptors(telemetry, decodedInterceptor{}, endStreams{c.Stopping}, l.authorise, validation, mapErrors()),
+	)
+	return l, nil
 }
 
 func (c Chain) withDefaults() Chain {
@@ -75,16 +96,16 @@ func (c Chain) withDefaults() Chain {
 	if c.Authoriser == nil {
 		c.Authoriser = AllowAll{}
 	}
-	return c
-}
-
-func (c Chain) telemetry() (connect.Interceptor, error) {
 	if c.Tracer == nil {
 		c.Tracer = tracenoop.NewTracerProvider()
 	}
 	if c.Meter == nil {
 		c.Meter = metricnoop.NewMeterProvider()
 	}
+	return c
+}
+
+func (c Chain) telemetry() (connect.Interceptor, error) {
 	interceptor, err := otelconnect.NewInterceptor(
 		otelconnect.WithTracerProvider(c.Tracer),
 		otelconnect.WithMeterProvider(c.Meter),

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"net/http"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
@@ -28,7 +29,7 @@ func AuthorisedUnary(authoriser Authoriser, name string, next connect.UnaryFunc)
 	a := &authorisation{authoriser: authoriser}
 	return func(ctx context.Context, request proto.Message) error {
 		row, known := procedureOf(name)
-		if _, err := a.admit(ctx, name, row, known); err != nil {
+		if err := admit(ctx, name, row, known); err != nil {
 			return err
 		}
 		scope, err := a.message(ctx, name, row, request)
@@ -38,4 +39,24 @@ func AuthorisedUnary(authoriser Authoriser, name string, next connect.UnaryFunc)
 		_, err = next(WithScope(ctx, scope), nil)
 		return err
 	}
+}
+
+// GateLinks are the gate and the intake without the rest of the chain.
+type GateLinks struct{ links *links }
+
+// Gates makes them.
+func Gates(chain Chain) (GateLinks, error) {
+	made, err := chain.make()
+	return GateLinks{made}, err
+}
+
+// Option is the gate, and the part of the intake that is in the chain.
+func (g GateLinks) Option() connect.HandlerOption {
+	return connect.WithHandlerOptions(connect.WithRequestGate(g.links.gate.request),
+		connect.WithConditionalHandlerOptions(g.links.intake.options), connect.WithInterceptors(decodedInterceptor{}))
+}
+
+// Before is the part of the intake that is before the handler.
+func (g GateLinks) Before(service string, h http.Handler) http.Handler {
+	return g.links.intake.before(service, h)
 }

@@ -2,20 +2,13 @@ package rpc
 
 import (
 	"context"
-	"net/http"
 
 	"connectrpc.com/connect"
 )
 
 // around is an interceptor that treats unary calls and streams alike: it runs before and after next, and may replace
 // the context or the error.
-type around func(ctx context.Context, call call, next func(context.Context) error) error
-
-// call is what is known of a request before its messages.
-type call struct {
-	procedure string
-	header    http.Header
-}
+type around func(ctx context.Context, next func(context.Context) error) error
 
 var _ connect.Interceptor = around(nil)
 
@@ -26,7 +19,7 @@ func (a around) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			return next(ctx, request)
 		}
 		var response connect.AnyResponse
-		err := a(ctx, call{request.Spec().Procedure, request.Header()}, func(ctx context.Context) error {
+		err := a(ctx, func(ctx context.Context) error {
 			var err error
 			response, err = next(ctx, request)
 			return err
@@ -41,7 +34,7 @@ func (a around) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 // WrapStreamingHandler implements connect.Interceptor.
 func (a around) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		return a(ctx, call{conn.Spec().Procedure, conn.RequestHeader()}, func(ctx context.Context) error {
+		return a(ctx, func(ctx context.Context) error {
 			return next(ctx, conn)
 		})
 	}

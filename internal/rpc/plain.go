@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"context"
 	"errors"
 	"net/http"
 
@@ -11,51 +10,44 @@ import (
 // plain takes plain HTTP routes through the parts of the chain that concern them: who calls, and whether they may. A
 // route names no resource, so it takes the permission for everything.
 type plain struct {
-	authenticate around
-	authorise    *authorisation
-	log          around
+	gate      *gate
+	authorise *authorisation
 }
 
-func newPlain(chain Chain) *plain {
-	chain = chain.withDefaults()
-	return &plain{
-		log:          requestLog(chain.Log),
-		authenticate: authenticate(chain.Authenticator, chain.InternalToken),
-		authorise:    &authorisation{authoriser: chain.Authoriser},
-	}
-}
-
-// guard is h behind the rule of its pattern. Public and signed routes need no caller, and an invalid credential
-// must not stop a probe.
+// guard is h behind the rule of its pattern.
 func (p *plain) guard(pattern string, rule Rule, h http.Handler) http.Handler {
 	row := procedure{class: rule.Class, action: rule.Action}
-	open := rule.Class == ClassPublic || rule.Class == ClassSigned
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		serve := func(ctx context.Context) error {
-			asked, err := p.authorise.admit(ctx, pattern, row, true)
-			if err == nil && asked {
-				_, err = p.authorise.one(ctx, rule, Resource{})
+		ctx, err := p.gate.enter(r.Context(), call{pattern, r.Header}, row, true)
+		if err == nil && asked(ctx, row) {
+			if _, err = p.authorise.one(ctx, rule, Resource{}); err != nil {
+				err = answer(ctx, err)
 			}
-			if err != nil {
-				return answer(ctx, err)
-			}
-			h.ServeHTTP(w, r.WithContext(ctx))
-			return nil
 		}
-		call := call{pattern, r.Header}
-		err := p.log(r.Context(), call, func(ctx context.Context) error {
-			if open {
-				return serve(ctx)
-			}
-			return p.authenticate(ctx, call, serve)
-		})
 		if err != nil {
 			refuse(w, err)
+			return
 		}
+		h.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 
-// refuse answers a request that no handler has seen.
+// isCall reports whether a request is a call by its form. Every GET could be one; those of browsers and probes are not.
+func isCall(r *http.Request) bool {
+	return (r.Method == http.MethodPost || r.URL.Query().Has("connect")) && connect.NewErrorWriter().IsSupported(r)
+}
+
+// Refuse answers a request that no handler has seen: a call in the protocol of its caller, anything else with a status.
+func Refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if isCall(r) {
+		// A failed write means that the client has gone.
+		_ = connect.NewErrorWriter().Write(w, r, toConnect(err))
+		return
+	}
+	refuse(w, err)
+}
+
+// refuse answers a plain request.
 func refuse(w http.ResponseWriter, err error) {
 	var wire *connect.Error
 	if !errors.As(err, &wire) {
@@ -67,6 +59,8 @@ func refuse(w http.ResponseWriter, err error) {
 		status = http.StatusUnauthorized
 	case connect.CodePermissionDenied:
 		status = http.StatusForbidden
+	case connect.CodeResourceExhausted:
+		status = http.StatusTooManyRequests
 	case connect.CodeUnavailable:
 		status = http.StatusServiceUnavailable
 	}

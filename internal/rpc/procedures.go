@@ -1,13 +1,13 @@
 package rpc
 
 // procedures is the table of authorisation: every procedure that any service of ours serves, by service, with who may
-// call it at all, the permission it takes, and where its request names what it is about. Tests walk the descriptors and
-// fail when a procedure, or an identifier of a request, is missing.
+// call it at all, the permission it takes, and where its request names what it is about. It also says which messages may
+// be large, and why. Tests walk the descriptors and fail when a procedure, or an identifier of a request, is missing.
 var procedures = map[string]map[string]procedure{
 	"flytebinary.engine.v1.EngineService": {
 		"GetActionStorage":  {ClassInternal, "action.view", on("action_id")},
 		"GetAssignments":    {ClassInternal, "action.assign", nothing("uids of the caller's own objects")},
-		"RecordTransitions": {ClassInternal, "action.record", on("transitions.event.id")},
+		"RecordTransitions": {ClassInternal, "action.record", large("a batch of reports, each with the whole error of a task", on("transitions.event.id"))},
 		"WatchAssignments":  {ClassInternal, "action.assign", nothing("everything that was admitted")},
 		"WatchChildren":     {ClassInternal, "action.view", on("parent")},
 	},
@@ -36,8 +36,8 @@ var procedures = map[string]map[string]procedure{
 	},
 	"flyteidl2.actions.ActionsService": {
 		"Abort":           {ClassTask, "action.abort", on("action_id")},
-		"Enqueue":         {ClassTask, "action.enqueue", on("action.action_id")},
-		"Signal":          {ClassTask, "action.signal", on("action_id")},
+		"Enqueue":         {ClassTask, "action.enqueue", large("the spec of a task", on("action.action_id"))},
+		"Signal":          {ClassTask, "action.signal", large("a value", on("action_id"))},
 		"Update":          {ClassTask, "action.update", on("action_id")},
 		"WatchForUpdates": {ClassTask, "action.view", on("parent_action_id")},
 	},
@@ -90,7 +90,7 @@ var procedures = map[string]map[string]procedure{
 		"SelectCluster": {ClassTask, "cluster.select", on("org_id", "project_id", "task_id", "action_id", "action_attempt_id", "app_id", "cluster_pool_id", "domain_id", "cluster_id", "queue_id")},
 	},
 	"flyteidl2.connector.AsyncConnectorService": {
-		"CreateTask":     {ClassInternal, "connector.use", on("task_execution_metadata.task_execution_id.task_id")},
+		"CreateTask":     {ClassInternal, "connector.use", large("the spec and the inputs of a task", on("task_execution_metadata.task_execution_id.task_id"))},
 		"DeleteTask":     {ClassInternal, "connector.use", nothing("a job of the connector, by its own name")},
 		"GetTask":        {ClassInternal, "connector.use", nothing("a job of the connector, by its own name")},
 		"GetTaskLogs":    {ClassInternal, "connector.use", nothing("a job of the connector, by its own name")},
@@ -105,7 +105,7 @@ var procedures = map[string]map[string]procedure{
 		"CreateUploadLocation": {ClassTask, "data.upload", on(self)},
 		"GetActionData":        {ClassTask, "data.view", on("action_id")},
 		"TailLogs":             {ClassTask, "log.view", on("action_id")},
-		"UploadInputs":         {ClassTask, "data.upload", on("run_id", "project_id", "task_id", "trigger_name")},
+		"UploadInputs":         {ClassTask, "data.upload", large("the inputs of a run", on("run_id", "project_id", "task_id", "trigger_name"))},
 	},
 	"flyteidl2.imagebuilder.ImageService": {
 		"GetImage": {ClassTask, "image.view", on("project_id")},
@@ -137,14 +137,14 @@ var procedures = map[string]map[string]procedure{
 		"UpdateSettings":     {ClassUser, "settings.update", on("key")},
 	},
 	"flyteidl2.task.TaskService": {
-		"DeployTask":     {ClassTask, "task.deploy", on("task_id")},
+		"DeployTask":     {ClassTask, "task.deploy", large("the spec of a task and the inputs of its triggers", on("task_id"))},
 		"GetTaskDetails": {ClassTask, "task.view", on("task_id")},
 		"ListTasks":      {ClassTask, "task.view", listing(on("project_id"))},
 		"ListVersions":   {ClassTask, "task.view", on("task_name")},
 	},
 	"flyteidl2.trigger.TriggerService": {
 		"DeleteTriggers":            {ClassUser, "trigger.delete", on("names")},
-		"DeployTrigger":             {ClassUser, "trigger.deploy", on("name")},
+		"DeployTrigger":             {ClassUser, "trigger.deploy", large("the inputs of a trigger", on("name"))},
 		"GetTriggerDetails":         {ClassUser, "trigger.view", on("name")},
 		"GetTriggerRevisionDetails": {ClassUser, "trigger.view", on("id")},
 		"GetTriggerRevisionHistory": {ClassUser, "trigger.view", on("name")},
@@ -152,20 +152,20 @@ var procedures = map[string]map[string]procedure{
 		"UpdateTriggers":            {ClassUser, "trigger.update", on("names")},
 	},
 	"flyteidl2.workflow.EventsProxyService": {
-		"Record": {ClassInternal, "action.record", on("events.id")},
+		"Record": {ClassInternal, "action.record", large("a batch of reports", on("events.id"))},
 	},
 	"flyteidl2.workflow.InternalRunService": {
-		"RecordAction":             {ClassInternal, "action.record", on("action_id")},
-		"RecordActionEventStream":  {ClassInternal, "action.record", on("request.event.id")},
-		"RecordActionEvents":       {ClassInternal, "action.record", on("events.id")},
-		"RecordActionStream":       {ClassInternal, "action.record", on("request.action_id")},
+		"RecordAction":             {ClassInternal, "action.record", large("the spec of a task", on("action_id"))},
+		"RecordActionEventStream":  {ClassInternal, "action.record", large("a report with the error of a task", on("request.event.id"))},
+		"RecordActionEvents":       {ClassInternal, "action.record", large("a batch of reports", on("events.id"))},
+		"RecordActionStream":       {ClassInternal, "action.record", large("the spec of a task", on("request.action_id"))},
 		"UpdateActionStatus":       {ClassInternal, "action.record", on("action_id")},
 		"UpdateActionStatusStream": {ClassInternal, "action.record", on("request.action_id")},
 	},
 	"flyteidl2.workflow.QueueService": {
 		"AbortQueuedAction": {ClassTask, "action.abort", on("action_id")},
 		"AbortQueuedRun":    {ClassTask, "run.abort", on("run_id")},
-		"EnqueueAction":     {ClassTask, "action.enqueue", on("action_id")},
+		"EnqueueAction":     {ClassTask, "action.enqueue", large("the spec of a task", on("action_id"))},
 	},
 	"flyteidl2.workflow.RunLogsService": {
 		"TailLogs": {ClassUser, "log.view", on("action_id")},
@@ -173,7 +173,7 @@ var procedures = map[string]map[string]procedure{
 	"flyteidl2.workflow.RunService": {
 		"AbortAction":         {ClassTask, "action.abort", on("action_id")},
 		"AbortRun":            {ClassTask, "run.abort", on("run_id")},
-		"CreateRun":           {ClassTask, "run.create", on("run_id", "project_id", "task_id", "trigger_name")},
+		"CreateRun":           {ClassTask, "run.create", large("the spec of a task and the inputs of a run", on("run_id", "project_id", "task_id", "trigger_name"))},
 		"GetActionData":       {ClassTask, "data.view", on("action_id")},
 		"GetActionDataURIs":   {ClassTask, "action.view", on("action_id")},
 		"GetActionDetails":    {ClassTask, "action.view", on("action_id")},
@@ -181,7 +181,7 @@ var procedures = map[string]map[string]procedure{
 		"GetRunDetails":       {ClassTask, "run.view", on("run_id")},
 		"ListActions":         {ClassTask, "action.view", on("run_id")},
 		"ListRuns":            {ClassTask, "run.view", listing(on("project_id", "trigger_name", "task_name", "task_id"))},
-		"SignalEvent":         {ClassTask, "action.signal", on("action_id")},
+		"SignalEvent":         {ClassTask, "action.signal", large("a value", on("action_id"))},
 		"WatchActionDetails":  {ClassTask, "action.view", on("action_id")},
 		"WatchActions":        {ClassTask, "action.view", on("run_id")},
 		"WatchClusterEvents":  {ClassTask, "action.view", on("id")},
@@ -191,27 +191,27 @@ var procedures = map[string]map[string]procedure{
 	},
 	"flyteidl2.workflow.StateService": {
 		"Get":   {ClassTask, "action.view", on("action_id")},
-		"Put":   {ClassTask, "action.update", on("action_id")},
+		"Put":   {ClassTask, "action.update", large("the state of an action", on("action_id"))},
 		"Watch": {ClassTask, "action.view", on("parent_action_id")},
 	},
 	"flyteidl2.workflow.TrackedRunService": {
 		"AbortRun":           {ClassTask, "run.abort", on("run_id")},
-		"CreateRun":          {ClassTask, "run.create", on("run_id", "project_id", "task_id")},
+		"CreateRun":          {ClassTask, "run.create", large("the spec of a task and the inputs of a run", on("run_id", "project_id", "task_id"))},
 		"GetActionDetails":   {ClassTask, "action.view", on("action_id")},
 		"GetRunDetails":      {ClassTask, "run.view", on("run_id")},
 		"ListActions":        {ClassTask, "action.view", on("run_id")},
 		"ListRuns":           {ClassTask, "run.view", on("project_id", "trigger_name", "task_name", "task_id")},
-		"ReportActions":      {ClassTask, "action.report", on("run_id", "updates.event.id")},
+		"ReportActions":      {ClassTask, "action.report", large("a batch of reports", on("run_id", "updates.event.id"))},
 		"WatchActionDetails": {ClassTask, "action.view", on("action_id")},
 		"WatchActions":       {ClassTask, "action.view", on("run_id")},
 		"WatchRunDetails":    {ClassTask, "run.view", on("run_id")},
 		"WatchRuns":          {ClassTask, "run.view", on("project_id", "task_id", "cluster_id")},
 	},
 	"flyteidl2.workflow.TranslatorService": {
-		"JsonValuesToLiterals":     {ClassUser, "translator.use", nothing("a pure function")},
-		"LaunchFormJsonToLiterals": {ClassUser, "translator.use", nothing("a pure function")},
-		"LiteralsToLaunchFormJson": {ClassUser, "translator.use", on("action_id", "trigger_id")},
-		"TaskSpecToLaunchFormJson": {ClassUser, "translator.use", nothing("a pure function")},
+		"JsonValuesToLiterals":     {ClassUser, "translator.use", large("the inputs of a run", nothing("a pure function"))},
+		"LaunchFormJsonToLiterals": {ClassUser, "translator.use", large("the inputs of a run", nothing("a pure function"))},
+		"LiteralsToLaunchFormJson": {ClassUser, "translator.use", large("the inputs of a run", on("action_id", "trigger_id"))},
+		"TaskSpecToLaunchFormJson": {ClassUser, "translator.use", large("the spec of a task", nothing("a pure function"))},
 	},
 	"grpc.health.v1.Health": {
 		"Check": {ClassPublic, "health.view", nothing("the process itself")},

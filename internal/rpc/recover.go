@@ -11,17 +11,6 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// requestLog gives a request its logger, with the procedure and the client's request id. It is the outermost.
-func requestLog(log zerolog.Logger) around {
-	return func(ctx context.Context, call call, next func(context.Context) error) error {
-		fields := log.With().Str("procedure", call.procedure)
-		if id := call.header.Get("X-Request-Id"); id != "" {
-			fields = fields.Str("requestId", id)
-		}
-		return next(fields.Logger().WithContext(ctx))
-	}
-}
-
 // recovered answers a panic with internal and an id, under which the log has the panic and its stack.
 func recovered(ctx context.Context, _ connect.Spec, _ http.Header, value any) error {
 	id := errorID()

@@ -5,12 +5,15 @@ import (
 	"connectrpc.com/grpcreflect"
 )
 
+// reflectionMessage is the size of the largest question, in bytes.
+const reflectionMessage = 64 << 10
+
 // MountReflection serves gRPC reflection, old and new, for the services named when it is called by a client. It needs
 // no permission: the contract is public, and it says nothing about data.
 func MountReflection(r Registrar, services func() []string) {
 	reflector := grpcreflect.NewReflector(grpcreflect.NamerFunc(services))
 	// Reflection is outside the table of procedures, hence without the chain.
-	options := []connect.HandlerOption{connect.WithReadMaxBytes(64 << 10)}
+	options := []connect.HandlerOption{connect.WithReadMaxBytes(reflectionMessage)}
 	r.Handle(grpcreflect.NewHandlerV1(reflector, options...))
 	r.Handle(grpcreflect.NewHandlerV1Alpha(reflector, options...))
 }

@@ -22,21 +22,21 @@ type Registrar interface {
 type Mux struct {
 	mux     *http.ServeMux
 	options []connect.HandlerOption
-	plain   *plain // nil when plain routes are not guarded
+	links   *links // nil when nothing is guarded
 	paths   []string
 }
 
 var _ Registrar = (*Mux)(nil)
 
 // NewGuardedMux makes an empty Mux of which every call and every plain route passes the chain. options come on top of the
-// chain's, such as limits.
+// chain's.
 func NewGuardedMux(chain Chain, options ...connect.HandlerOption) (*Mux, error) {
-	interceptors, err := NewInterceptors(chain)
+	made, err := chain.make()
 	if err != nil {
 		return nil, err
 	}
-	m := NewMux(append([]connect.HandlerOption{interceptors}, options...)...)
-	m.plain = newPlain(chain)
+	m := NewMux(append([]connect.HandlerOption{made.options}, options...)...)
+	m.links = made
 	return m, nil
 }
 
@@ -44,32 +44,34 @@ func NewGuardedMux(chain Chain, options ...connect.HandlerOption) (*Mux, error) 
 // procedures that nobody serves answer the Connect error unimplemented, in the protocol of the caller.
 func NewMux(options ...connect.HandlerOption) *Mux {
 	m := &Mux{mux: http.NewServeMux(), options: options}
-	m.mux.Handle("/", unknownRoute{errors: connect.NewErrorWriter()})
+	m.mux.HandleFunc("/", unknownRoute)
 	return m
 }
 
 // Handle implements Registrar.
 func (m *Mux) Handle(path string, h http.Handler) {
-	if m.plain != nil {
+	if m.links != nil {
 		h = m.guarded(path, h)
 	}
 	m.mux.Handle(path, h)
 	m.paths = append(m.paths, path)
 }
 
-// guarded puts plain routes behind their rule. The handlers of services came with the chain.
+// guarded puts services behind the intake, and plain routes behind their rule. The handlers of services have the rest of
+// the chain as options.
 func (m *Mux) guarded(path string, h http.Handler) http.Handler {
 	if service, is := serviceOf(path); is {
 		if procedures[service] == nil && !reflected[path] {
 			panic("rpc: service " + service + " has no rules; add it to the table of procedures")
 		}
-		return h
+		return m.links.intake.before(service, h)
 	}
 	rule, ok := routes[path]
 	if !ok {
 		panic("rpc: route " + path + " has no rule; add it to the table of routes")
 	}
-	return m.plain.guard(path, rule, h)
+	plain := &plain{gate: m.links.gate, authorise: m.links.authorise}
+	return plain.guard(path, rule, h)
 }
 
 // serviceOf is the service that is mounted at a path such as /flyteidl2.task.TaskService/.
@@ -112,15 +114,10 @@ func (m *Mux) Services() []string {
 }
 
 // unknownRoute answers what no handler was mounted for.
-type unknownRoute struct{ errors *connect.ErrorWriter }
-
-func (u unknownRoute) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// Every GET could be a call by its form; those of browsers and probes are not.
-	plain := r.Method != http.MethodPost && !r.URL.Query().Has("connect")
-	if plain || !u.errors.IsSupported(r) {
+func unknownRoute(w http.ResponseWriter, r *http.Request) {
+	if !isCall(r) {
 		http.NotFound(w, r)
 		return
 	}
-	// A failed write means that the client has gone.
-	_ = u.errors.Write(w, r, toConnect(Unimplemented("%s is not served here", r.URL.Path)))
+	Refuse(w, r, Unimplemented("%s is not served here", r.URL.Path))
 }

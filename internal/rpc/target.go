@@ -8,6 +8,8 @@ type target struct {
 	none string
 	// lists means that the answer can be narrowed to a Scope.
 	lists bool
+	// large is what makes the messages large, for readers of the table; empty for all that fit into smallMessage.
+	large string
 }
 
 // self is the path of the request itself.
@@ -22,6 +24,12 @@ func nothing(reason string) target { return target{none: reason} }
 // listing marks a procedure whose handler narrows its answer to the Scope of the call.
 func listing(t target) target {
 	t.lists = true
+	return t
+}
+
+// large marks a procedure whose messages may have as many bytes as Limits.MessageBytes says, because of what they carry.
+func large(carried string, t target) target {
+	t.large = carried
 	return t
 }
 

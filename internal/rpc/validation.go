@@ -29,7 +29,7 @@ func newValidation() (validation, error) {
 func (v validation) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
 		if err := v.check(request.Any()); err != nil {
-			return nil, err
+			return nil, answer(ctx, err)
 		}
 		return next(ctx, request)
 	}

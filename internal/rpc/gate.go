@@ -1,0 +1,80 @@
+package rpc
+
+import (
+	"context"
+	"net/http"
+
+	"connectrpc.com/connect"
+	"github.com/rs/zerolog"
+)
+
+// gate is what every call and every plain route passes before a byte of its body is read: who calls, and whether the
+// table lets them call this at all. Nothing is decoded for those whom it refuses.
+type gate struct {
+	log           zerolog.Logger
+	authenticator Authenticator
+	internalToken string
+	refusals      *refusals
+}
+
+// call is what is known of a request before its messages.
+type call struct {
+	procedure string
+	header    http.Header
+}
+
+// request is the gate as an option of a handler.
+func (g *gate) request(ctx context.Context, spec connect.Spec, _ connect.Peer, header http.Header) (context.Context, error) {
+	row, known := procedureOf(spec.Procedure)
+	return g.enter(ctx, call{spec.Procedure, header}, row, known)
+}
+
+// enter returns the context of the request with its logger and its caller, or the error for the client.
+func (g *gate) enter(ctx context.Context, c call, row procedure, known bool) (entered context.Context, err error) {
+	ctx = requestLog(ctx, g.log, c)
+	ctx = context.WithValue(ctx, admittedKey{}, &admitted{c.procedure, g.refusals})
+	defer func() {
+		if value := recover(); value != nil { // of the authenticator; the chain's own recovery begins after the gate
+			err = recovered(ctx, connect.Spec{}, c.header, value)
+		}
+	}()
+	// Public and signed ones need no caller, and an invalid credential must not stop a probe.
+	if row.class != ClassPublic && row.class != ClassSigned {
+		if ctx, err = authenticate(ctx, c, row, g.authenticator, g.internalToken); err != nil {
+			return nil, answer(ctx, err)
+		}
+	}
+	if err = admit(ctx, c.procedure, row, known); err != nil {
+		return nil, answer(ctx, err)
+	}
+	return ctx, nil
+}
+
+// admitted is a request that has passed the gate's door, for what is said about its end.
+type admitted struct {
+	procedure string
+	refusals  *refusals
+}
+
+type admittedKey struct{}
+
+func (a *admitted) note(ctx context.Context, err error) {
+	if a != nil {
+		a.refusals.note(ctx, a.procedure, err)
+	}
+}
+
+func (a *admitted) count(ctx context.Context, kind Kind) {
+	if a != nil {
+		a.refusals.count(ctx, a.procedure, kind)
+	}
+}
+
+// requestLog gives a request its logger, with the procedure and the client's request id.
+func requestLog(ctx context.Context, log zerolog.Logger, c call) context.Context {
+	fields := log.With().Str("procedure", c.procedure)
+	if id := c.header.Get("X-Request-Id"); id != "" {
+		fields = fields.Str("requestId", id)
+	}
+	return fields.Logger().WithContext(ctx)
+}
