@@ -52,6 +52,8 @@ type Deps struct {
 	Leader taskactions.Leader
 	// Installation is the id of this installation, by which its TaskActions are known; empty means that all are ours.
 	Installation string
+	// OwnNamespace is that of this process, where tasks run only if the configuration names it; empty for none.
+	OwnNamespace string
 	// Cluster is the id of the cluster; empty means the default one.
 	Cluster string
 	// Clock times pauses and the life of streams; nil means the system's.
@@ -99,7 +101,8 @@ func New(config Config, deps Deps) (*Service, error) {
 	}
 	owner, err := taskactions.New(config.TaskActions, taskactions.Deps{
 		Kubernetes: deps.Kubernetes, Engine: deps.Engine, Events: deps.Events, Executor: deps.Executor, Leader: deps.Leader,
-		Installation: deps.Installation, Cluster: deps.Cluster, Clock: deps.Clock, Logger: deps.Logger, Meter: deps.Meter,
+		Installation: deps.Installation, OwnNamespace: deps.OwnNamespace, Cluster: deps.Cluster, Clock: deps.Clock, Logger: deps.Logger,
+		Meter: deps.Meter,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("actions: %w", err)

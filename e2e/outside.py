@@ -189,7 +189,7 @@ class Outside:
         }))
         part.wait(lambda: self.kube("/readyz") is not None)
         # What an operator prepares: the namespace of the tasks, and in it the credentials of the object store.
-        self.kube("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+        self.kube("/api/v1/namespaces", {"metadata": {"name": NAMESPACE, "labels": {"flyte.org/managed": "true"}}})
         self.kube(f"/api/v1/namespaces/{NAMESPACE}/secrets", {"metadata": {"name": "object-store"}, "stringData": {
             "FLYTE_AWS_ACCESS_KEY_ID": "flyte", "FLYTE_AWS_SECRET_ACCESS_KEY": TOKEN}})
 

@@ -1,7 +1,10 @@
 """Flows through the unmodified SDK: what a user's first weeks look like."""
 
 import datetime
+import json
 import pathlib
+import urllib.error
+import urllib.request
 import uuid
 
 import flyte
@@ -252,3 +255,26 @@ def test_explicit_name_cannot_be_taken_twice():
     with pytest.raises(flyte.errors.RuntimeUserError, match="(?i)exist"):
         flyte.with_runcontext(name=name).run(basic.add, 2, 2)
     assert remote.Run.get(name).outputs()[0] == 2
+
+
+def test_pods_that_are_not_allowed_are_refused(server):
+    """A privileged pod and a service account of somebody else are refused at once, with what would allow them."""
+    request = urllib.request.Request(
+        f"http://{server.endpoint}/flyteidl2.workflow.RunService/CreateRun", headers={"Content-Type": "application/json"},
+        data=json.dumps({
+            "projectId": {"name": "flytesnacks", "domain": "development"},
+            "taskSpec": {"taskTemplate": {
+                "id": {"name": "env.privileged", "version": "1"}, "type": "python",
+                "k8sPod": {"primaryContainerName": "main", "podSpec": {
+                    "containers": [{"name": "main", "image": "i", "securityContext": {"privileged": True}}]}},
+            }},
+        }).encode())
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=30)
+    answer = json.loads(refused.value.read())
+    assert answer["code"] == "invalid_argument"
+    assert "task_spec.task_template.k8s_pod.pod_spec" in answer["message"]
+    assert 'container "main" must not set securityContext.privileged=true' in answer["message"]
+    assert "executor.pod.policy.exceptions: [privileged]" in answer["message"]
+    with pytest.raises(Exception, match=r'service account "admin".*executor\.pod\.policy\.serviceAccounts'):
+        flyte.with_runcontext(service_account="admin").run(basic.hello, "you")

@@ -129,6 +129,6 @@ def delete_pod(kubeconfig: pathlib.Path, run: str) -> None:
     else:
         context.load_cert_chain(given(user, "client-certificate"), given(user, "client-key"))
     request = urllib.request.Request(
-        f"{cluster['server']}/api/v1/namespaces/flyte/pods?labelSelector=flyte.org%2Frun%3D{run}", method="DELETE", headers=headers)
+        f"{cluster['server']}/api/v1/namespaces/flytesnacks-development/pods?labelSelector=flyte.org%2Frun%3D{run}", method="DELETE", headers=headers)
     with urllib.request.urlopen(request, context=context, timeout=120) as answer:
         assert answer.status == 200

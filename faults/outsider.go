@@ -14,12 +14,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/faults/script"
 	"github.com/flyte-binary/flyte-binary/faults/stack"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 )
 
 // namespace is where the server creates its objects.
-const namespace = "flyte"
+const namespace = script.Project + "-" + script.Domain
 
 // outsider does what clients and administrators may do at any time: delete objects, cut database connections, and
 // replay old events.

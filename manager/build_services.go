@@ -8,6 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/dataproxy"
 	"github.com/flyte-binary/flyte-binary/events"
 	"github.com/flyte-binary/flyte-binary/executor"
+	"github.com/flyte-binary/flyte-binary/executor/podspec"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/runs"
 )
@@ -24,7 +25,7 @@ func buildCache(_ context.Context, p *process) (lifecycle.Part, error) {
 func buildRuns(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := runs.New(p.config.Runs, runs.Deps{
 		Pool: p.pool, Blobs: p.blobs, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, RunDeleted: p.options.runDeleted,
-		Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(),
+		Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Pods: podspec.NewReviewer(p.config.Executor.Pod),
 	})
 	if err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func buildActions(_ context.Context, p *process) (lifecycle.Part, error) {
 	}
 	if p.config.Target.controller() {
 		deps.Kubernetes, deps.Executor = p.cluster, p.executor
-		deps.Installation, deps.Cluster = p.owner(), p.config.Cluster.ID
+		deps.Installation, deps.Cluster, deps.OwnNamespace = p.owner(), p.config.Cluster.ID, ownNamespace()
 	}
 	if p.leader != nil {
 		deps.Leader = p.leader

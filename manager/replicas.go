@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"regexp"
@@ -59,17 +60,23 @@ func (c ReplicasConfig) Validate() error {
 	return nil
 }
 
-// ownNamespace is where a pod finds the name of its namespace.
-const ownNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+// ownNamespaceFile is where a pod finds the name of its namespace.
+const ownNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// ownNamespace is that of the process's pod; empty outside of a cluster.
+func ownNamespace() string {
+	name, err := os.ReadFile(ownNamespaceFile)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(name))
+}
 
 // election is the configuration of the election of one installation, which has a Lease of its own.
 func (c ReplicasConfig) election(installation string) leader.Config {
 	namespace := c.Namespace
 	if namespace == "" {
-		namespace = "flyte"
-		if own, err := os.ReadFile(ownNamespace); err == nil && strings.TrimSpace(string(own)) != "" {
-			namespace = strings.TrimSpace(string(own))
-		}
+		namespace = cmp.Or(ownNamespace(), "flyte")
 	}
 	name := c.Lease.Name
 	if name != "" && installation != "" {

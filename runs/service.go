@@ -23,6 +23,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
 	"github.com/flyte-binary/flyte-binary/runs/change"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
+	"github.com/flyte-binary/flyte-binary/runs/launch"
 	"github.com/flyte-binary/flyte-binary/runs/projects"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/retention"
@@ -57,6 +58,8 @@ type Deps struct {
 	// Cache and GlobalCache reach the cache of outputs, by project and domain and for all; without them it is off.
 	Cache       cachev2connect.CacheServiceClient
 	GlobalCache cacheserviceconnect.CacheServiceClient
+	// Pods judges the pods that tasks ask for, when a task is deployed or a run created; nil allows all.
+	Pods launch.Pods
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
 	// RunDeleted, if set, is called for each run that retention deletes, to clean up elsewhere. It may be called

@@ -100,7 +100,7 @@ func TestDefaultsOfARunAreSmall(t *testing.T) {
 		return &core.Resources_ResourceEntry{Name: name, Value: value}
 	}
 	spec := &task.RunSpec{
-		Annotations: &task.Annotations{Values: map[string]string{ident.AnnotationMirrorLimits: "true"}},
+		Annotations: &task.Annotations{Values: map[string]string{ident.AnnotationMirrorLimits: "true", ident.AnnotationServiceAccount: "tasks"}},
 		DefaultSettings: &task.DefaultSettings{
 			PodTemplateName: "base",
 			TaskResourceDefaults: &task.TaskResourceDefaults{
@@ -116,7 +116,7 @@ func TestDefaultsOfARunAreSmall(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, &v1.Defaults{
 		PodTemplate: "base", Requests: map[string]string{"cpu": "1"}, Max: map[string]string{"ephemeral-storage": "1Gi"},
-		MirrorLimits: true, Accelerator: accelerator,
+		MirrorLimits: true, ServiceAccount: "tasks", Accelerator: accelerator,
 	}, made.Spec.Defaults)
 	require.NotContains(t, made.Annotations, ident.AnnotationMirrorLimits)
 	assignment.RunSpec = &task.RunSpec{DefaultSettings: &task.DefaultSettings{}}

@@ -2,6 +2,7 @@ package taskactions
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
@@ -9,12 +10,17 @@ import (
 
 // Config configures the owner of TaskActions.
 type Config struct {
-	// Namespace is where TaskActions are created. {{project}} and {{domain}} are replaced by those of the run, so that
-	// "{{project}}-{{domain}}" gives each its own. Names that would be too long or the same end with a hash.
+	// Namespace is where TaskActions and pods are created. {{project}} and {{domain}} are replaced by those of the run; names
+	// that would be too long or the same end with a hash. Such a namespace is used only if it has the label
+	// flyte.org/managed=true, as created ones do. A name without them is one namespace for all; it needs no label. Default
+	// {{project}}-{{domain}}.
 	Namespace string `mapstructure:"namespace"`
 	// CreateNamespaces creates namespaces that do not exist. Without it, or without the right to, actions whose namespace
 	// does not exist fail with an error that says so. Default true.
 	CreateNamespaces bool `mapstructure:"createNamespaces"`
+	// PodSecurity is the level of the Pod Security Standards to which the API server keeps the pods of created namespaces,
+	// those of pod templates included: privileged, baseline or restricted; empty leaves it to the cluster. Default baseline.
+	PodSecurity string `mapstructure:"podSecurity"`
 	// Workers is how many objects are created or deleted at once. Default 16.
 	Workers int `mapstructure:"workers"`
 	// Resync is how often all live actions are compared with all objects. Default 5 m.
@@ -36,9 +42,9 @@ type Config struct {
 // DefaultConfig suits one cluster.
 func DefaultConfig() Config {
 	return Config{
-		Namespace: "flyte",
-
+		Namespace:        projectPlace + "-" + domainPlace,
 		CreateNamespaces: true,
+		PodSecurity:      "baseline",
 		Workers:          16,
 		Resync:           5 * time.Minute,
 		MaxSilence:       time.Minute,
@@ -64,6 +70,9 @@ func (c Config) Validate() error {
 		return fmt.Errorf("maxPending: must be positive, got %d", c.MaxPending)
 	case c.CallTimeout <= 0:
 		return fmt.Errorf("callTimeout: must be positive, got %s", c.CallTimeout)
+	}
+	if !slices.Contains([]string{"", "privileged", "baseline", "restricted"}, c.PodSecurity) {
+		return fmt.Errorf("podSecurity: must be privileged, baseline, restricted or empty, got %q", c.PodSecurity)
 	}
 	if err := c.Backoff.Validate(); err != nil {
 		return fmt.Errorf("backoff.%w", err)

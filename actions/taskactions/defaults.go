@@ -1,6 +1,8 @@
 package taskactions
 
 import (
+	"reflect"
+
 	"google.golang.org/protobuf/proto"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
@@ -17,12 +19,14 @@ func defaultsOf(spec *task.RunSpec) *v1.Defaults {
 		Requests:     amounts(given.GetTaskResourceDefaults().GetRequests()),
 		Max:          amounts(given.GetTaskResourceDefaults().GetMax()),
 		MirrorLimits: spec.GetAnnotations().GetValues()[ident.AnnotationMirrorLimits] == "true",
+
+		ServiceAccount: spec.GetAnnotations().GetValues()[ident.AnnotationServiceAccount],
 	}
 	if accelerator := given.GetTaskResourceDefaults().GetDefaultAccelerator(); accelerator != nil {
 		// Encoding a message that was just decoded cannot fail.
 		result.Accelerator, _ = proto.MarshalOptions{Deterministic: true}.Marshal(accelerator)
 	}
-	if result.PodTemplate == "" && result.Requests == nil && result.Max == nil && !result.MirrorLimits && result.Accelerator == nil {
+	if reflect.ValueOf(*result).IsZero() {
 		return nil
 	}
 	return result

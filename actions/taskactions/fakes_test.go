@@ -26,6 +26,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/kubetest"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
@@ -242,6 +243,8 @@ type fixture struct {
 	meter    metric.MeterProvider
 
 	installation string
+	own          string      // namespace of the server
+	clock        *clock.Fake // nil for the system's
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -258,10 +261,14 @@ func (f *fixture) start() *taskactions.Owner {
 	f.t.Helper()
 	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}))
 	mux.Handle(enginev1connect.NewEngineServiceHandler(f.engine, mux.Options()...))
-	b, err := taskactions.New(f.config, taskactions.Deps{
-		Kubernetes: f.kube, Events: f.events, Executor: f.executor, Meter: f.meter, Installation: f.installation, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
+	deps := taskactions.Deps{
+		Kubernetes: f.kube, Events: f.events, Executor: f.executor, Meter: f.meter, Installation: f.installation, OwnNamespace: f.own, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
 		Engine: enginev1connect.NewEngineServiceClient(rpc.InProcess(mux), rpc.InProcessURL),
-	})
+	}
+	if f.clock != nil {
+		deps.Clock = f.clock
+	}
+	b, err := taskactions.New(f.config, deps)
 	require.NoError(f.t, err)
 	require.NoError(f.t, b.Start(f.t.Context()))
 	f.t.Cleanup(func() { require.NoError(f.t, b.Stop(context.Background())) })

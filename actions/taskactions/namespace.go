@@ -103,7 +103,7 @@ func (t template) ambiguous(run ident.Run) bool {
 	return between == "" || strings.Index(run.Domain+between, between) != len(run.Domain)
 }
 
-// labels are the labels of created namespaces.
+// labels are those of a namespace for a run: the mark, and for whom it is.
 func (t template) labels(run ident.Run) map[string]string {
 	labels := map[string]string{v1.LabelManaged: v1.ManagedValue}
 	if t.has(projectPlace) {

@@ -61,6 +61,8 @@ type Deps struct {
 	// Installation is the id of this installation; objects of others in the same cluster are left alone. Empty means
 	// that all objects in the cluster are ours.
 	Installation string
+	// OwnNamespace is that of this process, where tasks run only if the configuration names it; empty for none.
+	OwnNamespace string
 	// Cluster is the id of the cluster; empty means the default one.
 	Cluster string
 	// Clock times pauses and the comparison; nil means the system's.
@@ -111,7 +113,7 @@ func New(config Config, deps Deps) (*Owner, error) {
 		config: config, namespace: namespace, installation: deps.Installation, clusterID: deps.Cluster, engine: deps.Engine, events: deps.Events, clock: deps.Clock,
 		executor: deps.Executor, leader: deps.Leader, logger: deps.Logger,
 	}
-	if o.cluster, err = newCluster(deps.Kubernetes, deps.Installation, config.CreateNamespaces); err != nil {
+	if o.cluster, err = newCluster(config, deps); err != nil {
 		return nil, fmt.Errorf("task actions: %w", err)
 	}
 	if o.objects, err = newObjects(deps.Kubernetes, namespace, deps.Installation); err != nil {

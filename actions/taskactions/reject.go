@@ -21,20 +21,21 @@ const (
 	codeTooLarge = "TaskTooLarge"
 	codeInvalid  = "InvalidTaskAction"
 	codeNowhere  = "NamespaceMissing"
+	codeNotOurs  = "NamespaceNotOurs"
 )
 
 // tooLarge are the messages with which stores reject large objects; they have no error code of their own.
 var tooLarge = []string{"request is too large", "Request entity too large", "larger than max", "string or blob too big"}
 
 // refusal is the code of a permanent failure, and empty for every other. A forbidden object or a full quota may be
-// temporary; a missing namespace must be reported, since a person has to create it.
+// temporary; a namespace that is missing or not for tasks must be reported, since a person has to create or mark it.
 func refusal(err error) string {
 	if err == nil {
 		return ""
 	}
-	var missing *namespaceError
-	if errors.As(err, &missing) {
-		return codeNowhere
+	var unusable *namespaceError
+	if errors.As(err, &unusable) {
+		return unusable.code
 	}
 	if apierrors.IsRequestEntityTooLargeError(err) {
 		return codeTooLarge
@@ -60,8 +61,8 @@ func (s *session) reject(ctx context.Context, a *enginev1.Assignment, code strin
 			"such as environment variables or inline configuration: %s", cause)
 	}
 	kind, infoKind := core.ExecutionError_USER, workflow.ErrorInfo_KIND_USER
-	if code == codeNowhere {
-		message = fmt.Sprintf("the action cannot be run: %s; the operator of this installation must create the namespace or allow its creation", cause)
+	if code == codeNowhere || code == codeNotOurs {
+		message = fmt.Sprintf("the action cannot be run: %s", cause)
 		kind, infoKind = core.ExecutionError_SYSTEM, workflow.ErrorInfo_KIND_SYSTEM
 	}
 	outcomes, err := s.events.Record(ctx, []*enginev1.Transition{{

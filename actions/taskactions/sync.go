@@ -137,7 +137,7 @@ func (s *session) create(ctx context.Context, uid int64) error {
 	if s.installation != "" {
 		object.Labels[v1.LabelInstallation] = s.installation
 	}
-	created, err := s.cluster.create(ctx, object, s.namespace.labels(run))
+	created, err := s.cluster.create(ctx, object, place{namespace, s.namespace.labels(run), s.namespace.fixed()})
 	failpoint.Here("taskactions.after-create")
 	if code := refusal(err); code != "" {
 		return s.reject(ctx, assignment, code, err)

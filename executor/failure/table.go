@@ -60,6 +60,7 @@ const (
 	ObjectForbidden           Reason = "PodForbidden"
 	ObjectTooLarge            Reason = "PodTooLarge"
 	BadTaskSpecification      Reason = "BadTaskSpecification"
+	PodNotAllowed             Reason = "PodNotAllowed"
 	OutputsMissing            Reason = "OutputsMissing"
 	ErrorUnreadable           Reason = "ErrorUnreadable"
 	CopilotFailed             Reason = "CopilotFailed"
@@ -109,6 +110,7 @@ func Table() map[Reason]Row {
 		ObjectForbidden:           {User, false, "the cluster forbids this pod"},
 		ObjectTooLarge:            {User, false, "the pod is too large for the cluster; make arguments and environment smaller"},
 		BadTaskSpecification:      {User, false, "the task cannot be run as it is specified"},
+		PodNotAllowed:             {User, false, "the task asks for a pod that this installation does not allow"},
 		OutputsMissing:            {System, true, "the process exited with 0 but did not write the outputs that the task declares"},
 		CopilotFailed:             {System, true, "the inputs or outputs of the container could not be copied"},
 		ErrorUnreadable:           {System, true, "the task reported an error that cannot be read"},

@@ -108,7 +108,8 @@ func TestIdentityOfPods(t *testing.T) {
 	require.False(t, *made.Spec.EnableServiceLinks)
 	require.Equal(t, corev1.TerminationMessageFallbackToLogsOnError, made.Spec.Containers[0].TerminationMessagePolicy)
 
-	own := newBench(t).build(t, plugintest.AttemptOf(template, func(s *v1.TaskActionSpec) { s.ServiceAccount = "mine" }))
+	own := newBench(t, func(c *podspec.Config) { c.Policy.ServiceAccounts = []string{"mine"} }).
+		build(t, plugintest.AttemptOf(template, func(s *v1.TaskActionSpec) { s.ServiceAccount = "mine" }))
 	require.Equal(t, "mine", own.Spec.ServiceAccountName)
 }
 
@@ -178,7 +179,7 @@ func TestPodOfTheTask(t *testing.T) {
 			},
 		},
 	})
-	made := newBench(t).build(t, plugintest.AttemptOf(template))
+	made := newBench(t, func(c *podspec.Config) { c.Policy.ServiceAccounts = []string{"theirs"} }).build(t, plugintest.AttemptOf(template))
 	require.Len(t, made.Spec.Containers, 2)
 	require.Equal(t, []string{"r1"}, made.Spec.Containers[0].Args)
 	require.Empty(t, made.Spec.Containers[0].Resources, "only the primary container gets defaults")
@@ -314,6 +315,7 @@ func TestConfigNamesTheWrongField(t *testing.T) {
 		"accelerators[0].partitionNodeLabel": func(c *podspec.Config) {
 			c.Accelerators = []podspec.Accelerator{{Device: "a", PartitionNodeLabel: "a b"}}
 		},
+		"policy.podSecurity":     func(c *podspec.Config) { c.Policy.PodSecurity = "" },
 		"secretName":             func(c *podspec.Config) { c.SecretName = "" },
 		"terminationGracePeriod": func(c *podspec.Config) { c.TerminationGracePeriod = -time.Second },
 	} {

@@ -2,6 +2,7 @@ package podspec
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +12,7 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/failure"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/executor/podpolicy"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
@@ -29,6 +31,7 @@ type Deps struct {
 type Builder struct {
 	config    Config
 	deps      Deps
+	policy    *podpolicy.Policy
 	templates templates
 }
 
@@ -37,11 +40,11 @@ func New(config Config, deps Deps) (*Builder, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	return &Builder{config: config, deps: deps}, nil
+	return &Builder{config: config, deps: deps, policy: podpolicy.New(config.Policy)}, nil
 }
 
 // Build returns the pod of an attempt as a template with labels and annotations, without name and owner. The same attempt
-// always gets the same template. A *failure.Failure in the error's chain means that the task cannot be run as it is
+// always gets the same template. What the task declares must keep the policy (executor.pod.policy). A *failure.Failure in the error's chain means that the task cannot be run as it is
 // specified; any other error means that something it depends on cannot be read now.
 //
 // A plugin whose attempts have several pods calls Build once for each role, with a copy of the attempt whose Template has
@@ -75,10 +78,23 @@ type draft struct {
 	accelerator *core.GPUAccelerator // nil when the pod needs none
 }
 
+// eachOwn visits the containers that the task brings. The others belong to the operator: nothing that the task or the run
+// asks for may change what they do.
+func (d *draft) eachOwn(do func(*corev1.Container)) {
+	eachContainer(d.spec, func(container *corev1.Container) {
+		if slices.Contains(d.own, container.Name) {
+			do(container)
+		}
+	})
+}
+
 // draft returns what the task asks for, merged with its pod template, with resources.
 func (b *Builder) draft(ctx context.Context, attempt *plugin.Attempt) (*draft, error) {
 	spec, err := specOf(attempt.Template)
 	if err != nil {
+		return nil, err
+	}
+	if err := b.checkPolicy(attempt, spec); err != nil {
 		return nil, err
 	}
 	d := &draft{spec: spec, own: containerNames(spec)}
@@ -87,6 +103,9 @@ func (b *Builder) draft(ctx context.Context, attempt *plugin.Attempt) (*draft, e
 		return nil, err
 	}
 	if base != nil {
+		if err := b.checkTemplateUse(&base.Spec, spec); err != nil {
+			return nil, err
+		}
 		d.base = base.ObjectMeta
 		if d.spec, err = mergeTemplate(&base.Spec, spec, PrimaryName(attempt.Template)); err != nil {
 			return nil, failure.New(failure.BadTaskSpecification, "the task's pod and its pod template cannot be merged: %v", err)
@@ -107,7 +126,7 @@ func (b *Builder) finish(attempt *plugin.Attempt, d *draft, render renderer) err
 	}
 	eachContainer(spec, func(container *corev1.Container) {
 		container.Command, container.Args = render.all(container.Command), render.all(container.Args)
-		container.Env = b.environment(attempt, container.Env)
+		container.Env = b.environment(attempt, container.Env, slices.Contains(d.own, container.Name))
 		container.EnvFrom = append(b.environmentFrom(), container.EnvFrom...)
 		if container.ImagePullPolicy == "" {
 			container.ImagePullPolicy = corev1.PullPolicy(b.config.ImagePullPolicy)
@@ -131,7 +150,7 @@ func (b *Builder) finish(attempt *plugin.Attempt, d *draft, render renderer) err
 	if err := shareMemory(attempt.Template.GetExtendedResources().GetSharedMemory(), spec, primary); err != nil {
 		return err
 	}
-	if err := b.injectSecrets(attempt.Template.GetSecurityContext().GetSecrets(), spec); err != nil {
+	if err := b.injectSecrets(attempt.Template.GetSecurityContext().GetSecrets(), d); err != nil {
 		return err
 	}
 	b.place(attempt, d.accelerator, spec)

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/flyte-binary/flyte-binary/executor/podpolicy"
 )
 
 // Config is the section executor.pod: how the pods of every plugin look beyond what the task asks for, how long their
@@ -76,6 +78,9 @@ type Config struct {
 	// Accelerators describes accelerators whose names, node labels or taints differ from what the fields above say.
 	Accelerators []Accelerator `mapstructure:"accelerators"`
 
+	// Policy is what tasks may ask of their pods.
+	Policy podpolicy.Config `mapstructure:"policy"`
+
 	// SecretName is the Kubernetes Secret that has the secrets without a group. Default flyte-secrets.
 	SecretName string `mapstructure:"secretName"`
 
@@ -127,6 +132,7 @@ func DefaultConfig() Config {
 		GPUResource:           "nvidia.com/gpu",
 		AcceleratorNodeLabel:  "k8s.amazonaws.com/accelerator",
 		PartitionNodeLabel:    "k8s.amazonaws.com/gpu-partition-size",
+		Policy:                podpolicy.DefaultConfig(),
 		SecretName:            "flyte-secrets",
 		Copilot:               defaultCopilot(),
 		Grace:                 DefaultGrace(),
@@ -153,6 +159,9 @@ func (c Config) Validate() error {
 	}
 	if c.SecretName == "" {
 		return fmt.Errorf("secretName: must not be empty")
+	}
+	if err := c.Policy.Validate(); err != nil {
+		return fmt.Errorf("policy.%w", err)
 	}
 	for field, quantity := range map[string]string{"defaultCpu": c.DefaultCPU, "defaultMemory": c.DefaultMemory} {
 		if _, err := resource.ParseQuantity(quantity); err != nil {

@@ -10,12 +10,14 @@ import (
 )
 
 // environment returns the environment of a container with variables of its own: the platform wins over the run, the run
-// over the task, the task over the defaults. Each name appears once. The order is deterministic, and later variables may
-// refer to earlier ones.
-func (b *Builder) environment(attempt *plugin.Attempt, own []corev1.EnvVar) []corev1.EnvVar {
+// over the task, the task over the defaults. Containers of the pod template get no variables of the run. Each name appears
+// once. The order is deterministic, and later variables may refer to earlier ones.
+func (b *Builder) environment(attempt *plugin.Attempt, own []corev1.EnvVar, ofTask bool) []corev1.EnvVar {
 	var run []corev1.EnvVar
-	for _, variable := range attempt.Task.Spec.Env {
-		run = append(run, corev1.EnvVar{Name: variable.Name, Value: variable.Value})
+	if ofTask {
+		for _, variable := range attempt.Task.Spec.Env {
+			run = append(run, corev1.EnvVar{Name: variable.Name, Value: variable.Value})
+		}
 	}
 	var defaults []corev1.EnvVar
 	for _, pair := range b.config.DefaultEnv {

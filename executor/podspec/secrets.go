@@ -17,9 +17,9 @@ const secretsDir = "/etc/flyte/secrets"
 // secretsVolume is the volume behind secretsDir.
 const secretsVolume = "flyte-secrets"
 
-// injectSecrets gives every container references to the secrets that the task asks for. The group names the Kubernetes
+// injectSecrets gives the task's containers references to the secrets that it asks for. The group names the Kubernetes
 // Secret, the key its entry. Values never appear in a pod.
-func (b *Builder) injectSecrets(secrets []*core.Secret, spec *corev1.PodSpec) error {
+func (b *Builder) injectSecrets(secrets []*core.Secret, d *draft) error {
 	var files []corev1.VolumeProjection
 	for _, secret := range secrets {
 		name := b.config.SecretName
@@ -38,7 +38,7 @@ func (b *Builder) injectSecrets(secrets []*core.Secret, spec *corev1.PodSpec) er
 				return failure.New(failure.BadTaskSpecification, "secret %q cannot be variable %q", secret.GetKey(), variable)
 			}
 			source := &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: reference, Key: secret.GetKey()}}
-			eachContainer(spec, func(container *corev1.Container) {
+			d.eachOwn(func(container *corev1.Container) {
 				container.Env = merge(container.Env, []corev1.EnvVar{{Name: variable, ValueFrom: source}})
 			})
 			continue
@@ -49,17 +49,17 @@ func (b *Builder) injectSecrets(secrets []*core.Secret, spec *corev1.PodSpec) er
 		}})
 	}
 	if len(files) > 0 {
-		mountSecrets(spec, files)
+		mountSecrets(d, files)
 	}
 	return nil
 }
 
 // mountSecrets mounts all secrets that are files from one volume.
-func mountSecrets(spec *corev1.PodSpec, files []corev1.VolumeProjection) {
-	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: secretsVolume, VolumeSource: corev1.VolumeSource{
+func mountSecrets(d *draft, files []corev1.VolumeProjection) {
+	d.spec.Volumes = append(d.spec.Volumes, corev1.Volume{Name: secretsVolume, VolumeSource: corev1.VolumeSource{
 		Projected: &corev1.ProjectedVolumeSource{Sources: files},
 	}})
-	eachContainer(spec, func(container *corev1.Container) {
+	d.eachOwn(func(container *corev1.Container) {
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: secretsVolume, MountPath: secretsDir, ReadOnly: true})
 	})
 }

@@ -90,7 +90,7 @@ func TestPodTemplateIsTheBaseOfAPod(t *testing.T) {
 	template := podTask(t, map[string]any{
 		"nodeSelector": map[string]any{"zone": "mine", "disk": "ssd"},
 		"tolerations":  []any{map[string]any{"key": "mine", "operator": "Exists"}},
-		"volumes":      []any{map[string]any{"name": "scratch", "hostPath": map[string]any{"path": "/mine"}}},
+		"volumes":      []any{map[string]any{"name": "scratch", "emptyDir": map[string]any{"sizeLimit": "1Gi"}}},
 		"initContainers": []any{
 			map[string]any{"name": "first", "image": "i1"}, map[string]any{"name": "next", "image": "i2"},
 		},

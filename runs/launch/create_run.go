@@ -55,7 +55,7 @@ type RunWriter interface {
 	CreateRun(ctx context.Context, run store.NewRun) (root *store.Root, created bool, err error)
 }
 
-// Creator creates runs. All fields are required.
+// Creator creates runs. All fields but Pods are required.
 type Creator struct {
 	Config   Config
 	Places   Places
@@ -65,6 +65,7 @@ type Creator struct {
 	Inputs   Inputs
 	Writer   RunWriter
 	Planner  *Planner
+	Pods     Pods
 }
 
 // CreateRun implements workflowconnect.RunServiceHandler. A repeated request with the same name and content returns the
@@ -92,6 +93,9 @@ func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest
 	}
 	planned, err := c.plannedTask(ctx, id, request)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.reviewPod(request, planned, spec); err != nil {
 		return nil, err
 	}
 	// People find runs by the labels that they gave; those of settings are for the cluster.

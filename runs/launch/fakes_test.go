@@ -34,6 +34,7 @@ type world struct {
 	looked   int // times that the project was read
 	settings *settingspb.Settings
 	cacheOn  bool
+	refusal  [2]string // field and words, of all pods
 	objects  map[string][]byte
 	context  store.Root // of every run that exists
 	spec     *task.RunSpec
@@ -48,10 +49,12 @@ func newWorld() *world {
 func (w *world) parts(configured ...queues.Queue) launch.Parts {
 	config := launch.Config{MaxInlineInputs: 1 << 10, InputsTimeout: time.Minute}
 	return launch.New(config, launch.Deps{
-		Places: w, Settings: w, Reader: w, Storage: w, Blobs: w, Writer: w, Queues: queues.New(configured), Cache: w,
+		Places: w, Settings: w, Reader: w, Storage: w, Blobs: w, Writer: w, Queues: queues.New(configured), Cache: w, Pods: w,
 		Clock: clock.NewFake(time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC)),
 	})
 }
+
+func (w *world) Review(*core.TaskTemplate, *task.RunSpec) (field, words string) { return w.refusal[0], w.refusal[1] }
 
 func (w *world) Check(context.Context, string, string, string) (store.Project, error) {
 	w.looked++

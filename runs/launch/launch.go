@@ -36,7 +36,7 @@ type Writer interface {
 	ActionWriter
 }
 
-// Deps are the dependencies of all use cases. All are required.
+// Deps are the dependencies of all use cases. All but Pods are required.
 type Deps struct {
 	Places   Places
 	Settings Settings
@@ -47,6 +47,8 @@ type Deps struct {
 	Queues   Queues
 	Cache    Cache
 	Clock    clock.Clock
+	// Pods judges the pods that tasks ask for; nil allows all.
+	Pods Pods
 }
 
 // Parts are the use cases. They share a planner.
@@ -63,7 +65,7 @@ func New(config Config, deps Deps) Parts {
 	return Parts{
 		Creator: &Creator{
 			Config: config, Places: deps.Places, Settings: deps.Settings, Tasks: deps.Reader, Storage: deps.Storage,
-			Inputs: deps.Blobs, Writer: deps.Writer, Planner: planner,
+			Inputs: deps.Blobs, Writer: deps.Writer, Planner: planner, Pods: deps.Pods,
 		},
 		Recorder: &Recorder{
 			Contexts: NewContexts(deps.Reader, recoveries, deps.Clock), Storage: deps.Storage, Objects: deps.Blobs,

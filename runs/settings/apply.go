@@ -25,9 +25,6 @@ func Apply(spec *task.RunSpec, resolved *settings.Settings) {
 	if prefix := valueOf(resolved.GetStorage().GetRawDataPath()); prefix != "" && spec.GetRawDataStorage().GetRawDataPrefix() == "" {
 		spec.RawDataStorage = &task.RawDataStorage{RawDataPrefix: prefix}
 	}
-	if account := valueOf(resolved.GetSecurity().GetServiceAccount()); account != "" {
-		applyAccount(spec, account)
-	}
 	if below := entriesIn(resolved.GetLabels()); len(below) > 0 {
 		spec.Labels = &task.Labels{Values: over(below, spec.GetLabels().GetValues())}
 	}
@@ -38,11 +35,19 @@ func Apply(spec *task.RunSpec, resolved *settings.Settings) {
 	if len(below) > 0 {
 		spec.Annotations = &task.Annotations{Values: over(below, spec.GetAnnotations().GetValues())}
 	}
+	applyAccount(spec, valueOf(resolved.GetSecurity().GetServiceAccount()))
 	applyEnvironment(spec, entriesIn(resolved.GetEnvironmentVariables()))
 	applyDefaults(spec, valueOf(resolved.GetPodTemplateName()), resources)
 }
 
+// applyAccount also notes the account that settings name, since pods may run as that one even where the run or a task names
+// it. A note in the request is removed.
 func applyAccount(spec *task.RunSpec, account string) {
+	delete(spec.GetAnnotations().GetValues(), ident.AnnotationServiceAccount)
+	if account == "" {
+		return
+	}
+	spec.Annotations = &task.Annotations{Values: over(spec.GetAnnotations().GetValues(), map[string]string{ident.AnnotationServiceAccount: account})}
 	if spec.GetSecurityContext() == nil {
 		spec.SecurityContext = &core.SecurityContext{}
 	}

@@ -54,8 +54,10 @@ func TestSettingsCompleteARun(t *testing.T) {
 		RawDataStorage:  &task.RawDataStorage{RawDataPrefix: "s3://b/raw"},
 		SecurityContext: &core.SecurityContext{RunAs: &core.Identity{K8SServiceAccount: "tasks"}},
 		Labels:          &task.Labels{Values: map[string]string{"team": "ml", "cost": "1"}},
-		Annotations:     &task.Annotations{Values: map[string]string{"note": "x", ident.AnnotationMirrorLimits: "true"}},
-		Envs:            pairs("A", "1", "B", "2"),
+		Annotations: &task.Annotations{Values: map[string]string{
+			"note": "x", ident.AnnotationMirrorLimits: "true", ident.AnnotationServiceAccount: "tasks",
+		}},
+		Envs: pairs("A", "1", "B", "2"),
 		DefaultSettings: &task.DefaultSettings{
 			PodTemplateName: "base",
 			TaskResourceDefaults: &task.TaskResourceDefaults{
@@ -88,7 +90,9 @@ func TestRunSpecWinsOverSettings(t *testing.T) {
 	settings.Apply(spec, everything())
 	want := proto.CloneOf(own)
 	want.Labels.Values["cost"] = "1"
-	want.Annotations = &task.Annotations{Values: map[string]string{"note": "x", ident.AnnotationMirrorLimits: "true"}}
+	want.Annotations = &task.Annotations{Values: map[string]string{
+		"note": "x", ident.AnnotationMirrorLimits: "true", ident.AnnotationServiceAccount: "tasks",
+	}}
 	want.Envs = pairs("A", "1", "B", "mine", "C", "mine")
 	defaults := want.DefaultSettings.TaskResourceDefaults
 	defaults.Requests = append(defaults.Requests, amount(core.Resources_MEMORY, "1Gi"))
@@ -102,4 +106,27 @@ func TestEmptySettingsChangeNothing(t *testing.T) {
 	require.Zero(t, proto.Size(spec))
 	settings.Apply(spec, &settingspb.Settings{Run: &settingspb.RunSettings{DefaultQueue: &settingspb.StringSetting{State: unset, StringValue: "x"}}})
 	require.Zero(t, proto.Size(spec))
+}
+
+// Whoever creates a run cannot claim that settings name an account.
+func TestOnlySettingsGrantAnAccount(t *testing.T) {
+	claim := map[string]string{ident.AnnotationServiceAccount: "admin", "note": "mine"}
+	for name, tc := range map[string]struct {
+		settings *settingspb.Settings
+		want     map[string]string
+	}{
+		"settings without an account": {settings.Resolve(nil), map[string]string{"note": "mine"}},
+		"settings with an account": {
+			&settingspb.Settings{
+				Security: &settingspb.SecuritySettings{ServiceAccount: text("tasks")}, Annotations: entries(ident.AnnotationServiceAccount, "other"),
+			},
+			map[string]string{"note": "mine", ident.AnnotationServiceAccount: "tasks"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := proto.CloneOf(&task.RunSpec{Annotations: &task.Annotations{Values: claim}})
+			settings.Apply(spec, tc.settings)
+			require.Equal(t, tc.want, spec.GetAnnotations().GetValues())
+		})
+	}
 }

@@ -24,6 +24,9 @@ func (h *Handler) DeployTask(ctx context.Context, request *task.DeployTaskReques
 	if _, err := h.places.Check(ctx, "task_id", id.GetProject(), id.GetDomain()); err != nil {
 		return nil, err
 	}
+	if err := h.reviewPod(spec); err != nil {
+		return nil, err
+	}
 	digest, body, err := store.EncodeSpec(store.SpecTask, spec)
 	if err != nil {
 		return nil, rpc.InvalidArgument("spec", "cannot be encoded: %s", err.Error())

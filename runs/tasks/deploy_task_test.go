@@ -19,7 +19,12 @@ import (
 )
 
 // registry has one project and keeps what is deployed.
-type registry struct{ deployed []*store.Task }
+type registry struct {
+	deployed []*store.Task
+	refusal  [2]string // field and words, of all pods
+}
+
+func (r *registry) Review(*core.TaskTemplate, *task.RunSpec) (field, words string) { return r.refusal[0], r.refusal[1] }
 
 func (*registry) Get(_ context.Context, id string) (store.Project, error) {
 	if id != "p" {
@@ -35,7 +40,7 @@ func (r *registry) Deploy(_ context.Context, task *store.Task, _, _ []byte) erro
 
 func (r *registry) handler() *tasks.Handler {
 	return tasks.New(tasks.Deps{
-		Places: projects.NewPlaces(r, []string{"d"}), Writer: r, Clock: clock.NewFake(time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC)),
+		Places: projects.NewPlaces(r, []string{"d"}), Writer: r, Pods: r, Clock: clock.NewFake(time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC)),
 	})
 }
 
@@ -92,4 +97,13 @@ func TestDeployedTask(t *testing.T) {
 			require.Equal(t, identity.AnonymousSubject, r.deployed[0].DeployedBySubject)
 		})
 	}
+}
+
+func TestTasksWhosePodsAreNotAllowedAreNotDeployed(t *testing.T) {
+	r := &registry{refusal: [2]string{"task_template.k8s_pod.pod_spec", "privileged"}}
+	_, err := r.handler().DeployTask(t.Context(), deploy(func(*task.DeployTaskRequest) {}))
+	require.Equal(t, rpc.KindInvalidArgument, rpc.KindOf(err))
+	require.ErrorContains(t, err, "spec.task_template.k8s_pod.pod_spec")
+	require.ErrorContains(t, err, "privileged")
+	require.Empty(t, r.deployed)
 }

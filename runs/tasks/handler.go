@@ -33,6 +33,8 @@ type Deps struct {
 	Writer Writer
 	Reader Reader
 	Clock  clock.Clock
+	// Pods judges the pods that tasks ask for; nil allows all.
+	Pods Pods
 }
 
 // Handler serves TaskService. Its methods are in files of their own.
@@ -41,11 +43,12 @@ type Handler struct {
 	writer Writer
 	reader Reader
 	clock  clock.Clock
+	pods   Pods
 }
 
 var _ taskconnect.TaskServiceHandler = (*Handler)(nil)
 
 // New returns the handler.
 func New(deps Deps) *Handler {
-	return &Handler{places: deps.Places, writer: deps.Writer, reader: deps.Reader, clock: deps.Clock}
+	return &Handler{places: deps.Places, writer: deps.Writer, reader: deps.Reader, clock: deps.Clock, pods: deps.Pods}
 }

@@ -98,6 +98,8 @@ type TaskActionSpec struct {
 type Defaults struct {
 	// PodTemplate is the name of the PodTemplate of tasks that name none.
 	PodTemplate string `json:"podTemplate,omitempty"`
+	// ServiceAccount is the one that settings name, which pods may always run as.
+	ServiceAccount string `json:"serviceAccount,omitempty"`
 	// Requests are for containers that name neither a request nor a limit of the resource.
 	Requests map[string]string `json:"requests,omitempty"`
 	// Max are the largest requests and limits that a container may have.

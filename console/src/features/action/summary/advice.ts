@@ -101,6 +101,11 @@ const byCode: Readonly<Record<string, Advice>> = {
   },
   PodTooLarge: { ...specification, title: "The pod is too large", steps: ["Shorten the arguments and environment variables: pass large values as files."] },
   BadTaskSpecification: specification,
+  PodNotAllowed: {
+    ...specification,
+    title: "This installation does not allow the pod",
+    steps: ["Remove from the task what the message names, or ask your platform admin to allow it."],
+  },
   MAX_RUNTIME_EXCEEDED: {
     title: "The attempt exceeded its timeout",
     steps: ["Check the log for what took so long.", "If the task needs the time, raise max_runtime in its timeout."],

@@ -1,0 +1,37 @@
+package launch
+
+import (
+	"strings"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// Pods judges the pods that tasks ask for.
+type Pods interface {
+	// Review returns the field of what the policy of this installation does not allow, below a task spec or with the prefix
+	// run_spec, and the reason in words; both are empty for an allowed task.
+	Review(template *core.TaskTemplate, run *task.RunSpec) (field, words string)
+}
+
+// reviewPod refuses a run whose root action would fail for what it asks of its pod. The executor checks again, and alone
+// checks children.
+func (c *Creator) reviewPod(request *workflow.CreateRunRequest, planned *plannedTask, run *task.RunSpec) error {
+	if c.Pods == nil {
+		return nil
+	}
+	field, words := c.Pods.Review(planned.spec.GetTaskTemplate(), run)
+	if words == "" {
+		return nil
+	}
+	if !strings.HasPrefix(field, "run_spec.") {
+		if request.GetTaskId() != nil {
+			field = "task_id"
+		} else {
+			field = "task_spec." + field
+		}
+	}
+	return rpc.InvalidArgument(field, "%s", words)
+}
