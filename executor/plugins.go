@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/plugins/job"
 	"github.com/flyte-binary/flyte-binary/executor/plugins/pod"
 	"github.com/flyte-binary/flyte-binary/executor/podspec"
+	"github.com/flyte-binary/flyte-binary/internal/tasktype"
 )
 
 // available describes every plugin of this program. A new plugin is added here.
@@ -29,10 +30,12 @@ func available(pods podspec.Config) []plugin.Definition {
 type Plugins struct {
 	// Enabled are the plugins of this executor: pod, job. Each needs rights on its kinds of objects. Default pod.
 	Enabled []string `mapstructure:"enabled"`
-	// Default is the plugin of all task types that TaskTypes does not list. Default pod.
+	// Default is the plugin of all task types that are one container and that TaskTypes does not list. Default pod.
 	Default string `mapstructure:"default"`
-	// TaskTypes are plugins of single task types, as a list of TYPE=PLUGIN. A task that names a plugin in its own
-	// configuration gets that one.
+	// TaskTypes are plugins of single task types, as a list of TYPE=PLUGIN. A type that needs more than a container,
+	// such as spark, then runs alone in one pod, and its actions say so; where nothing serves such a type, its tasks are
+	// refused. Processes with the target api need the same list. A task that names a plugin in its own configuration
+	// gets that one.
 	TaskTypes []string `mapstructure:"taskTypes"`
 }
 
@@ -85,13 +88,22 @@ func (c Plugins) definitions(pods podspec.Config) []plugin.Definition {
 	return result
 }
 
-// registry creates the plugins.
-func (c Plugins) registry(definitions []plugin.Definition, deps plugin.Deps) (*plugin.Registry, error) {
-	routes := plugin.Routes{Default: c.Default, TaskTypes: map[string]string{}}
+// Served are the task types that executors with this configuration run.
+func (c Plugins) Served() tasktype.Set { return tasktype.NewSet(c.byType()) }
+
+// byType is the name of the plugin of each type in TaskTypes.
+func (c Plugins) byType() map[string]string {
+	byType := map[string]string{}
 	for _, pair := range c.TaskTypes {
 		taskType, name, _ := strings.Cut(pair, "=")
-		routes.TaskTypes[taskType] = name
+		byType[taskType] = name
 	}
+	return byType
+}
+
+// registry creates the plugins.
+func (c Plugins) registry(definitions []plugin.Definition, deps plugin.Deps) (*plugin.Registry, error) {
+	routes := plugin.Routes{Default: c.Default, TaskTypes: c.byType()}
 	var plugins []plugin.Plugin
 	for _, definition := range definitions {
 		created, err := definition.New(deps)

@@ -25,6 +25,14 @@ func TestPluginsOfTheConfiguration(t *testing.T) {
 	}
 }
 
+func TestServedTypesFollowTheConfiguration(t *testing.T) {
+	require.NotEmpty(t, DefaultPlugins().Served().Refusal("ray"))
+	configured := Plugins{Enabled: []string{"pod"}, Default: "pod", TaskTypes: []string{"ray=pod"}}
+	require.NoError(t, configured.Validate())
+	require.Empty(t, configured.Served().Refusal("ray"))
+	require.Contains(t, configured.Served().Note("ray"), "ray=pod")
+}
+
 // Without the job plugin the executor must not watch Jobs: it may not have the right to do so.
 func TestOnlyEnabledPluginsBringTypes(t *testing.T) {
 	scheme, err := newScheme(nil)

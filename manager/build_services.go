@@ -26,6 +26,7 @@ func buildRuns(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := runs.New(p.config.Runs, runs.Deps{
 		Pool: p.pool, Blobs: p.blobs, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, RunDeleted: p.options.runDeleted,
 		Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Pods: podspec.NewReviewer(p.config.Executor.Pod),
+		TaskTypes: p.config.Executor.Plugins.Served(),
 	})
 	if err != nil {
 		return nil, err

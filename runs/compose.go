@@ -22,7 +22,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 	resolver := settings.NewResolver(stored, deps.Clock)
 	launched := launch.New(launch.Config{MaxInlineInputs: config.MaxInlineInputs, InputsTimeout: config.InputsTimeout}, launch.Deps{
 		Places: places, Settings: resolver, Reader: l.rows, Storage: l.live, Blobs: deps.Blobs, Writer: l.writer, Queues: l.queues,
-		Cache: l.cache, Clock: deps.Clock, Pods: deps.Pods,
+		Cache: l.cache, TaskTypes: deps.TaskTypes, Clock: deps.Clock, Pods: deps.Pods,
 	})
 	conditions := &change.Conditions{Storage: l.live, Specs: l.rows}
 	reporter := &change.Reporter{Cache: l.cache, Writer: l.writer}
@@ -55,7 +55,9 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 			Previewer: launched.Previewer,
 			Streams:   streams,
 		},
-		tasks: tasks.New(tasks.Deps{Places: places, Writer: store.NewTaskWriter(deps.Pool), Reader: l.rows, Clock: deps.Clock, Pods: deps.Pods}),
+		tasks: tasks.New(tasks.Deps{
+			Places: places, Writer: store.NewTaskWriter(deps.Pool), Reader: l.rows, Types: deps.TaskTypes, Clock: deps.Clock, Pods: deps.Pods,
+		}),
 		settings: settings.NewHandler(settings.Deps{
 			Store: stored, Resolver: resolver, Places: places, Paths: deps.Blobs, Queues: l.queues, Clock: deps.Clock,
 		}),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/runs/admission"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
@@ -78,13 +79,13 @@ func (c Config) Validate() error {
 		return fmt.Errorf("domains: at least one is required")
 	}
 	for i, domain := range c.Domains {
-		if domain == "" || len(domain) > 63 {
-			return fmt.Errorf("domains[%d]: a domain has 1 to 63 characters", i)
+		if !ident.IsPlace(domain) {
+			return fmt.Errorf("domains[%d]: a domain %s; got %q", i, ident.PlaceRule, domain)
 		}
 	}
 	for i, project := range c.SeedProjects {
-		if project == "" || len(project) > 63 {
-			return fmt.Errorf("seedProjects[%d]: a project has 1 to 63 characters", i)
+		if !ident.IsPlace(project) {
+			return fmt.Errorf("seedProjects[%d]: a project %s; got %q", i, ident.PlaceRule, project)
 		}
 	}
 	if c.MaxInlineInputs <= 0 {

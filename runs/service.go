@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/tasktype"
 	"github.com/flyte-binary/flyte-binary/runs/admission"
 	"github.com/flyte-binary/flyte-binary/runs/builtin"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
@@ -60,6 +61,8 @@ type Deps struct {
 	GlobalCache cacheserviceconnect.CacheServiceClient
 	// Pods judges the pods that tasks ask for, when a task is deployed or a run created; nil allows all.
 	Pods launch.Pods
+	// TaskTypes are those that executors and this service run. The zero value has those that need no configuration.
+	TaskTypes tasktype.Set
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
 	// RunDeleted, if set, is called for each run that retention deletes, to clean up elsewhere. It may be called

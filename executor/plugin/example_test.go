@@ -86,7 +86,7 @@ func Example() {
 		fmt.Fprintln(os.Stdout, err)
 		return
 	}
-	registry, err := plugin.NewRegistry(plugin.Routes{Default: "statements"}, one)
+	registry, err := plugin.NewRegistry(plugin.Routes{Default: "statements", TaskTypes: map[string]string{"sql": "statements"}}, one)
 	if err != nil {
 		fmt.Fprintln(os.Stdout, err)
 		return

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/executor/failure"
+	"github.com/flyte-binary/flyte-binary/internal/tasktype"
 )
 
 // ConfigKey is the entry of a task template's config map that names the plugin of the task. It wins over the
@@ -16,7 +17,7 @@ const ConfigKey = "plugin"
 
 // Routes says which plugin runs which attempts.
 type Routes struct {
-	// Default is the name of the plugin of all other task types.
+	// Default is the name of the plugin of all other task types that are one container.
 	Default string
 	// TaskTypes are names of plugins by task type.
 	TaskTypes map[string]string
@@ -50,15 +51,21 @@ func NewRegistry(routes Routes, plugins ...Plugin) (*Registry, error) {
 }
 
 // For returns the plugin of an attempt: the one that its task names, else that of its task type, else the default. A
-// task that names a plugin that is not enabled gets one that fails every attempt and says so.
+// task of a type that nobody serves, or that names a plugin that is not enabled, gets one that fails every attempt and
+// says so.
 func (r *Registry) For(attempt *Attempt) Plugin {
+	taskType := attempt.Template.GetType()
+	if words := tasktype.NewSet(r.routes.TaskTypes).Refusal(taskType); words != "" {
+		return refusing{name: taskType, words: words}
+	}
 	if name := attempt.Template.GetConfig()[ConfigKey]; name != "" {
 		if named := r.byName[name]; named != nil {
 			return named
 		}
-		return missing{name: name, enabled: r.names()}
+		words := fmt.Sprintf("the task asks for plugin %q, which this installation has not enabled; enabled are: %s", name, r.names())
+		return refusing{name: name, words: words}
 	}
-	if name, routed := r.routes.TaskTypes[attempt.Template.GetType()]; routed {
+	if name, routed := r.routes.TaskTypes[taskType]; routed {
 		return r.byName[name]
 	}
 	return r.byName[r.routes.Default]
@@ -69,14 +76,13 @@ func (r *Registry) All() []Plugin { return slices.Clone(r.plugins) }
 
 func (r *Registry) names() string { return strings.Join(slices.Sorted(maps.Keys(r.byName)), ", ") }
 
-// missing stands for a plugin that a task names and the executor does not have.
-type missing struct{ name, enabled string }
+// refusing stands for a plugin that the executor does not have.
+type refusing struct{ name, words string }
 
-func (m missing) Name() string { return m.name }
+func (r refusing) Name() string { return r.name }
 
-func (m missing) Advance(context.Context, *Attempt) (State, error) {
-	return Lost(failure.New(failure.BadTaskSpecification,
-		"the task asks for plugin %q, which this installation has not enabled; enabled are: %s", m.name, m.enabled)), nil
+func (r refusing) Advance(context.Context, *Attempt) (State, error) {
+	return Lost(failure.New(failure.BadTaskSpecification, "%s", r.words)), nil
 }
 
-func (m missing) Remove(context.Context, *Attempt) error { return nil }
+func (r refusing) Remove(context.Context, *Attempt) error { return nil }

@@ -10,6 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/failure"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/tasktype"
 )
 
 // idle is a plugin that does nothing.
@@ -55,6 +56,21 @@ func TestAPluginThatIsNotEnabledFailsTheAttempt(t *testing.T) {
 	require.Equal(t, failure.BadTaskSpecification, state.Failure.Reason)
 	require.Contains(t, state.Failure.Message, `plugin "ray"`)
 	require.NoError(t, registry.For(wrong).Remove(t.Context(), wrong))
+}
+
+// TestATypeThatNobodyServesFailsTheAttempt: also when an earlier version of the server took the task.
+func TestATypeThatNobodyServesFailsTheAttempt(t *testing.T) {
+	registry, err := plugin.NewRegistry(plugin.Routes{Default: "pod"}, idle("pod"))
+	require.NoError(t, err)
+	wrong := attempt("spark", map[string]string{plugin.ConfigKey: "pod"})
+	state, err := registry.For(wrong).Advance(t.Context(), wrong)
+	require.NoError(t, err)
+	require.Equal(t, failure.BadTaskSpecification, state.Failure.Reason)
+	require.Contains(t, state.Failure.Message, (tasktype.Set{}).Refusal("spark"))
+
+	configured, err := plugin.NewRegistry(plugin.Routes{Default: "pod", TaskTypes: map[string]string{"spark": "pod"}}, idle("pod"))
+	require.NoError(t, err)
+	require.Equal(t, idle("pod"), configured.For(wrong))
 }
 
 func TestRegistriesThatContradictThemselves(t *testing.T) {

@@ -7,60 +7,103 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// nulIn returns the path of a string with a NUL character, which Postgres cannot store in a text; empty if there is
-// none. One such string would make Postgres refuse the writes of everybody in the same batch.
-func nulIn(message protoreflect.Message) string {
-	switch message.Descriptor().FullName() {
-	case "flyteidl2.core.Primitive", "flyteidl2.core.ExecutionError", "flyteidl2.core.ContainerError",
-		"flyteidl2.workflow.ErrorInfo", "flyteidl2.workflow.ClusterEvent":
-		return "" // What a task computes or prints may have any character. It is stored as bytes.
-	}
-	found := ""
-	message.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
-		found = nulInField(field, value)
-		return found == ""
-	})
-	return found
+// door checks the texts of a request before a handler sees them. No text has a NUL character, which Postgres cannot
+// store: it would refuse the writes of everybody in the same batch. Names and what people read follow the rule of their
+// kind, see textKinds, and are brought to Unicode's normal form NFC.
+//
+// The requests of other services of ours are trusted with their names: they came through this door, and what was stored
+// before a rule existed must still reach its end.
+type door struct {
+	trusted bool
 }
 
-func nulInField(field protoreflect.FieldDescriptor, value protoreflect.Value) (path string) {
+// check returns an invalid_argument error that names the first wrong field, or nil.
+func (d door) check(message protoreflect.Message) error {
+	at, words := d.message(message)
+	if words == "" {
+		return nil
+	}
+	return InvalidArgument(at, "%s", words)
+}
+
+// message returns the path of a wrong text in a message and what is wrong with it; no words if there is none.
+func (d door) message(message protoreflect.Message) (at, words string) {
+	switch name := message.Descriptor().FullName(); {
+	case computed[name]:
+		return "", ""
+	case payload(name):
+		d.trusted = true
+	}
+	message.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		at, words = d.field(message, field, value)
+		return words == ""
+	})
+	return at, words
+}
+
+func (d door) field(message protoreflect.Message, field protoreflect.FieldDescriptor, value protoreflect.Value) (at, words string) {
 	name := string(field.Name())
 	switch {
 	case field.IsMap():
-		value.Map().Range(func(key protoreflect.MapKey, value protoreflect.Value) bool {
-			switch {
-			case field.MapKey().Kind() == protoreflect.StringKind && hasNUL(key.String()):
-				path = name
-			default:
-				path = below(fmt.Sprintf("%s[%q]", name, key.String()), field.MapValue(), value)
-			}
-			return path == ""
-		})
+		return d.entries(name, field, value.Map())
 	case field.IsList():
-		for i := range value.List().Len() {
-			if path = below(fmt.Sprintf("%s[%d]", name, i), field, value.List().Get(i)); path != "" {
-				break
+		list := value.List()
+		for i := range list.Len() {
+			replace := func(text string) { list.Set(i, protoreflect.ValueOfString(text)) }
+			if at, words = d.value(fmt.Sprintf("%s[%d]", name, i), field, field, list.Get(i), replace); words != "" {
+				return at, words
 			}
 		}
+		return "", ""
 	default:
-		path = below(name, field, value)
+		return d.value(name, field, field, value, func(text string) { message.Set(field, protoreflect.ValueOfString(text)) })
 	}
-	return path
 }
 
-// below is the path of the string with a NUL in the value of a field, an element or an entry at a path.
-func below(at string, field protoreflect.FieldDescriptor, value protoreflect.Value) string {
-	switch field.Kind() { //nolint:exhaustive // only these have text
+// entries checks the keys and values of a map. Keys are not normalised: two of them could become one.
+func (d door) entries(name string, field protoreflect.FieldDescriptor, entries protoreflect.Map) (at, words string) {
+	entries.Range(func(key protoreflect.MapKey, value protoreflect.Value) bool {
+		if field.MapKey().Kind() == protoreflect.StringKind {
+			if _, words = d.text(keyKind(field), key.String()); words != "" {
+				at = name
+				return false
+			}
+		}
+		replace := func(text string) { entries.Set(key, protoreflect.ValueOfString(text)) }
+		at, words = d.value(fmt.Sprintf("%s[%q]", name, key.String()), field, field.MapValue(), value, replace)
+		return words == ""
+	})
+	return at, words
+}
+
+// value checks a value at a path; replace takes its normal form. Field decides its kind, of its type.
+func (d door) value(
+	path string, field, of protoreflect.FieldDescriptor, value protoreflect.Value, replace func(string),
+) (at, words string) {
+	switch of.Kind() { //nolint:exhaustive // only these have text
 	case protoreflect.StringKind:
-		if hasNUL(value.String()) {
-			return at
+		text, words := d.text(kindOf(field), value.String())
+		if words != "" {
+			return path, words
+		}
+		if text != value.String() {
+			replace(text)
 		}
 	case protoreflect.MessageKind, protoreflect.GroupKind:
-		if path := nulIn(value.Message()); path != "" {
-			return at + "." + path
+		if at, words := d.message(value.Message()); words != "" {
+			return path + "." + at, words
 		}
 	}
-	return ""
+	return "", ""
 }
 
-func hasNUL(text string) bool { return strings.IndexByte(text, 0) >= 0 }
+// text returns the normal form of a text, or what is wrong with it.
+func (d door) text(kind textKind, text string) (normal, words string) {
+	switch {
+	case strings.IndexByte(text, 0) >= 0:
+		return "", "must not have a NUL character"
+	case d.trusted || text == "":
+		return text, ""
+	}
+	return kind.check(text)
+}

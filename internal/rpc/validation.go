@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// validation refuses requests that break a rule of their proto file or have a NUL character in a text, with
+// validation refuses requests that break a rule of their proto file or bring a text that the door refuses, with
 // invalid_argument and a message that names each field by its path. Broken rules are in a detail, buf.validate.Violations.
 type validation struct{ validator protovalidate.Validator }
 
@@ -28,7 +28,7 @@ func newValidation() (validation, error) {
 // WrapUnary implements connect.Interceptor.
 func (v validation) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
-		if err := v.check(request.Any()); err != nil {
+		if err := v.check(request.Spec().Procedure, request.Any()); err != nil {
 			return nil, answer(ctx, err)
 		}
 		return next(ctx, request)
@@ -57,16 +57,17 @@ func (c validatingConn) Receive(message any) error {
 	if err := c.StreamingHandlerConn.Receive(message); err != nil {
 		return err
 	}
-	return c.validation.check(message)
+	return c.validation.check(c.Spec().Procedure, message)
 }
 
-func (v validation) check(message any) error {
+func (v validation) check(procedure string, message any) error {
 	request, ok := message.(proto.Message)
 	if !ok {
 		return nil
 	}
-	if path := nulIn(request.ProtoReflect()); path != "" {
-		return toConnect(InvalidArgument(path, "must not have a NUL character"))
+	row, _ := procedureOf(procedure)
+	if err := (door{trusted: row.class == ClassInternal}).check(request.ProtoReflect()); err != nil {
+		return toConnect(err)
 	}
 	err := v.validator.Validate(request, protovalidate.WithFilter(exceptOrganisation{}))
 	if err == nil {
@@ -101,5 +102,10 @@ type exceptOrganisation struct{}
 // ShouldValidate implements protovalidate.Filter.
 func (exceptOrganisation) ShouldValidate(_ protoreflect.Message, descriptor protoreflect.Descriptor) bool {
 	field, ok := descriptor.(protoreflect.FieldDescriptor)
-	return !ok || (field.Name() != "org" && field.Name() != "organization")
+	return !ok || !namesOrganisation(field)
+}
+
+// namesOrganisation reports whether a field is an organisation or the name of one.
+func namesOrganisation(field protoreflect.FieldDescriptor) bool {
+	return field.Name() == "org" || field.Name() == "organization" || field.Parent().FullName() == "flyteidl2.common.OrgIdentifier"
 }

@@ -18,17 +18,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/tasktype"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// The types of tasks.
-const (
-	Sleep = "core-sleep" // takes a duration and has no outputs
-	Echo  = "echo"       // its outputs are its inputs
-)
-
 // Runs reports whether the runs service runs tasks of a type itself.
-func Runs(taskType string) bool { return taskType == Sleep || taskType == Echo }
+func Runs(taskType string) bool { return taskType == tasktype.Sleep || taskType == tasktype.Echo }
 
 const (
 	// maxInputs is the largest inputs document that is read, in bytes.
@@ -131,7 +126,7 @@ func (t *Tasks) begin(ctx context.Context, action *store.DueAction, template *co
 	if err != nil {
 		return nil, err
 	}
-	if template.GetType() == Sleep {
+	if template.GetType() == tasktype.Sleep {
 		return sleep(inputs, template)
 	}
 	return t.echo(ctx, action, inputs, template)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/tasktype"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
@@ -15,10 +16,10 @@ const maxSleep = 100 * 365 * 24 * time.Hour
 // sleep takes the task's only input.
 func sleep(inputs *task.Inputs, template *core.TaskTemplate) (*store.Start, error) {
 	if n := len(inputs.GetLiterals()); n != 1 {
-		return nil, bad("a task of type %s takes one duration, got %d inputs", Sleep, n)
+		return nil, bad("a task of type %s takes one duration, got %d inputs", tasktype.Sleep, n)
 	}
 	if n := len(template.GetInterface().GetOutputs().GetVariables()); n > 0 {
-		return nil, bad("a task of type %s has no outputs, and this one declares %d", Sleep, n)
+		return nil, bad("a task of type %s has no outputs, and this one declares %d", tasktype.Sleep, n)
 	}
 	lasts, err := duration(inputs.GetLiterals()[0])
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/limits"
+	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
@@ -114,7 +115,7 @@ func clusterWait(w *insightv1.Wait, a *store.Standing) error {
 			continue
 		}
 		w.Since = timestamppb.New(a.Events[i].RecordedAt)
-		if list := event.GetClusterEvents(); len(list) > 0 && told == "" {
+		if list := event.GetClusterEvents(); len(list) > 0 && told == "" && !protomap.IsNote(list[0]) {
 			told = list[len(list)-1].GetMessage()
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/runs/insight"
+	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
@@ -121,4 +122,17 @@ func TestClusterWaitTellsTheNewestEvent(t *testing.T) {
 	require.Equal(t, insightv1.WaitCause_WAIT_CAUSE_CLUSTER, w.GetCause())
 	require.Contains(t, w.GetMessage(), "no node has a GPU")
 	require.NotContains(t, w.GetMessage(), "lost")
+}
+
+// Notes on the action are no answer to why the cluster does not run it.
+func TestNotesAreNoReasonToWait(t *testing.T) {
+	admitted := time.Date(2026, time.July, 1, 1, 0, 0, 0, time.UTC)
+	body, err := protomap.Notes([]protomap.Note{{Reason: "NotHonoured", Message: "nobody is notified"}}, admitted)
+	require.NoError(t, err)
+	w, err := (&insight.Waits{Queues: queues.New(nil)}).Of(t.Context(), standing(func(s *store.Standing) {
+		s.AdmittedAt, s.Phase = &admitted, state.WaitingForResources
+		s.Events = []store.Event{{Attempt: s.Attempt, Event: body, RecordedAt: admitted}}
+	}))
+	require.NoError(t, err)
+	require.NotContains(t, w.GetMessage(), "notified")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/failpoint"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/declared"
 	"github.com/flyte-binary/flyte-binary/runs/identity"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/settings"
@@ -87,6 +88,10 @@ func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest
 	if err := checkRunSpec(request.GetRunSpec()); err != nil {
 		return nil, err
 	}
+	notes, refusal := declared.Run(request.GetRunSpec())
+	if refusal != nil {
+		return nil, refusal.In("run_spec")
+	}
 	spec, err := c.effectiveRunSpec(ctx, id, request.GetRunSpec())
 	if err != nil {
 		return nil, err
@@ -98,6 +103,7 @@ func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest
 	if err := c.reviewPod(request, planned, spec); err != nil {
 		return nil, err
 	}
+	planned.notes = append(planned.notes, notes...)
 	// People find runs by the labels that they gave; those of settings are for the cluster.
 	root := store.Root{Labels: request.GetRunSpec().GetLabels().GetValues()}
 	root.Project, root.Domain, root.RunName = id.Project, id.Domain, id.Name
@@ -152,9 +158,6 @@ func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest
 // runName is the format of a DNS label, since pod names contain the name of the run.
 var runName = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
 
-// maxRunName is the length of a run's name in characters.
-const maxRunName = 30
-
 // runIdent is the name of the new run: the client's, or one of ours in the client's project. The project must take runs.
 func (c *Creator) runIdent(ctx context.Context, request *workflow.CreateRunRequest) (ident.Run, error) {
 	var id ident.Run
@@ -162,9 +165,9 @@ func (c *Creator) runIdent(ctx context.Context, request *workflow.CreateRunReque
 	switch given := request.GetId().(type) {
 	case *workflow.CreateRunRequest_RunId:
 		id = ident.RunOf(given.RunId)
-		if len(id.Name) > maxRunName || !runName.MatchString(id.Name) {
+		if len(id.Name) > ident.MaxName || !runName.MatchString(id.Name) {
 			return id, rpc.InvalidArgument("run_id.name",
-				"a run's name has up to %d lower case letters, digits and dashes, begins with a letter and does not end with a dash", maxRunName)
+				"a run's name has up to %d lower case letters, digits and dashes, begins with a letter and does not end with a dash", ident.MaxName)
 		}
 	case *workflow.CreateRunRequest_ProjectId:
 		field = "project_id"

@@ -40,11 +40,15 @@ func TestRefusedRunLeavesNoInputs(t *testing.T) {
 			r.InputWrapper = &workflow.CreateRunRequest_Inputs{Inputs: &task.Inputs{Context: []*core.KeyValuePair{{Key: strings.Repeat("k", 2<<10)}}}}
 		}, rpc.KindInvalidArgument, "too large"},
 		"pod": {
-			func(_ *workflow.CreateRunRequest, w *world) { w.refusal = [2]string{"task_template.k8s_pod.pod_spec", "privileged"} },
+			func(_ *workflow.CreateRunRequest, w *world) {
+				w.refusal = [2]string{"task_template.k8s_pod.pod_spec", "privileged"}
+			},
 			rpc.KindInvalidArgument, "task_spec.task_template.k8s_pod.pod_spec: privileged",
 		},
 		"account": {
-			func(_ *workflow.CreateRunRequest, w *world) { w.refusal = [2]string{"run_spec.security_context", "admin"} },
+			func(_ *workflow.CreateRunRequest, w *world) {
+				w.refusal = [2]string{"run_spec.security_context", "admin"}
+			},
 			rpc.KindInvalidArgument, "run_spec.security_context: admin",
 		},
 		"source of a rerun": {func(r *workflow.CreateRunRequest, _ *world) {

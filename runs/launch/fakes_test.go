@@ -54,7 +54,9 @@ func (w *world) parts(configured ...queues.Queue) launch.Parts {
 	})
 }
 
-func (w *world) Review(*core.TaskTemplate, *task.RunSpec) (field, words string) { return w.refusal[0], w.refusal[1] }
+func (w *world) Review(*core.TaskTemplate, *task.RunSpec) (field, words string) {
+	return w.refusal[0], w.refusal[1]
+}
 
 func (w *world) Check(context.Context, string, string, string) (store.Project, error) {
 	w.looked++

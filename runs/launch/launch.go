@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/tasktype"
 )
 
 // Config bounds the inputs that come inline with CreateRun.
@@ -46,7 +47,9 @@ type Deps struct {
 	Writer   Writer
 	Queues   Queues
 	Cache    Cache
-	Clock    clock.Clock
+	// TaskTypes are those that somebody runs.
+	TaskTypes tasktype.Set
+	Clock     clock.Clock
 	// Pods judges the pods that tasks ask for; nil allows all.
 	Pods Pods
 }
@@ -61,7 +64,7 @@ type Parts struct {
 // New puts the use cases together.
 func New(config Config, deps Deps) Parts {
 	recoveries := &Recoveries{Results: deps.Reader, Objects: deps.Blobs}
-	planner := &Planner{Queues: deps.Queues, Cache: deps.Cache, Recoveries: recoveries}
+	planner := &Planner{Queues: deps.Queues, Cache: deps.Cache, Recoveries: recoveries, Types: deps.TaskTypes, Clock: deps.Clock}
 	return Parts{
 		Creator: &Creator{
 			Config: config, Places: deps.Places, Settings: deps.Settings, Tasks: deps.Reader, Storage: deps.Storage,

@@ -4,7 +4,10 @@ import (
 	"context"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/tasktype"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
+	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
@@ -28,12 +31,23 @@ type Planner struct {
 	Queues     Queues
 	Cache      Cache
 	Recoveries *Recoveries
+	Types      tasktype.Set
+	Clock      clock.Clock
 }
 
 // plan makes the decisions that a task action gets once, when it is recorded: whether its result comes from the run
 // being recovered, and if not, what runs it, its time limits, its queue, and whether its outputs may come from the
-// cache. Each step is in a file of its own.
-func (p *Planner) plan(ctx context.Context, a *store.Action, planned *plannedTask, run *runContext) error {
+// cache. What people should know of that becomes its notes.
+func (p *Planner) plan(ctx context.Context, a *store.Action, planned *plannedTask, run *runContext) (err error) {
+	if err := p.decide(ctx, a, planned, run); err != nil {
+		return err
+	}
+	a.Notes, err = protomap.Notes(planned.notes, p.Clock.Now())
+	return err
+}
+
+// decide takes the steps of plan. Each is in a file of its own.
+func (p *Planner) decide(ctx context.Context, a *store.Action, planned *plannedTask, run *runContext) error {
 	steps := []func(context.Context, *store.Action, *plannedTask, *runContext) error{
 		p.planRecovery,
 		p.planRunner,

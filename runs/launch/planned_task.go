@@ -10,6 +10,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/declared"
+	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/tasks"
 )
@@ -19,6 +21,8 @@ type plannedTask struct {
 	id           *task.TaskIdentifier
 	spec         *task.TaskSpec
 	digest, body []byte
+	// notes are shown with the action.
+	notes []protomap.Note
 }
 
 // plannedTask finds the task that a request names, or takes the one that it brings.
@@ -35,14 +39,37 @@ func (c *Creator) plannedTask(ctx context.Context, run ident.Run, request *workf
 			return nil, rpc.DataLoss(err, "the stored spec of task %s cannot be read", id.GetName())
 		}
 		resolved := &task.TaskIdentifier{Project: row.Project, Domain: row.Domain, Name: row.Name, Version: row.Version}
-		return &plannedTask{id: resolved, spec: spec, digest: store.SpecDigest(store.SpecTask, body), body: body}, nil
+		planned := &plannedTask{id: resolved, spec: spec, digest: store.SpecDigest(store.SpecTask, body), body: body}
+		if refusal := c.Planner.judge(planned); refusal != nil { // an earlier version of the server took it
+			return nil, rpc.InvalidArgument("task_id", "the deployed task %s cannot run: %s: %s", id.GetName(), refusal.Path, refusal.Words)
+		}
+		return planned, nil
 	case *workflow.CreateRunRequest_TaskSpec:
-		return newPlannedTask("task_spec", run, nil, given.TaskSpec)
+		return c.Planner.task("task_spec", run, nil, given.TaskSpec)
 	case *workflow.CreateRunRequest_TriggerName:
 		return nil, rpc.NotFound("trigger %s of task %s does not exist", given.TriggerName.GetName(), given.TriggerName.GetTaskName())
 	default:
 		return nil, rpc.InvalidArgument("task", "a task, its spec or a trigger is required")
 	}
+}
+
+// judge notes what is not honoured of a task, unless that refuses it.
+func (p *Planner) judge(planned *plannedTask) *declared.Refusal {
+	notes, refusal := declared.Task(planned.spec, p.Types)
+	planned.notes = append(planned.notes, notes...)
+	return refusal
+}
+
+// task takes the spec of a task from a field of a request.
+func (p *Planner) task(field string, run ident.Run, id *task.TaskIdentifier, spec *task.TaskSpec) (*plannedTask, error) {
+	planned, err := newPlannedTask(field, run, id, spec)
+	if err != nil {
+		return nil, err
+	}
+	if refusal := p.judge(planned); refusal != nil {
+		return nil, refusal.In(field)
+	}
+	return planned, nil
 }
 
 // newPlannedTask takes a spec from a request. Without an id, it uses that of the template; a missing project or

@@ -18,9 +18,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// maxActionName is the length of an action's name in characters.
-const maxActionName = 30
-
 // ActionWriter stores children; store.Writer does.
 type ActionWriter interface {
 	RecordAction(ctx context.Context, action store.NewAction) error
@@ -44,8 +41,8 @@ func (r *Recorder) RecordAction(ctx context.Context, request *workflow.RecordAct
 func (r *Recorder) record(ctx context.Context, request *workflow.RecordActionRequest) error {
 	id := ident.ActionOf(request.GetActionId())
 	switch {
-	case id.Name == "" || len(id.Name) > maxActionName:
-		return rpc.InvalidArgument("action_id.name", "an action's name has 1 to %d characters", maxActionName)
+	case !ident.IsName(id.Name):
+		return rpc.InvalidArgument("action_id.name", "the name of an action %s; got %q", ident.NameRule, id.Name)
 	case id.Name == ident.RootAction:
 		return rpc.InvalidArgument("action_id.name", "%s is the name of the root action", ident.RootAction)
 	case request.GetParent() == "":
@@ -72,7 +69,7 @@ func (r *Recorder) record(ctx context.Context, request *workflow.RecordActionReq
 func (r *Recorder) describeChild(ctx context.Context, id ident.Action, request *workflow.RecordActionRequest, action *store.NewAction) error {
 	switch spec := request.GetSpec().(type) {
 	case *workflow.RecordActionRequest_Task:
-		planned, err := newPlannedTask("task.spec", id.Run, spec.Task.GetId(), spec.Task.GetSpec())
+		planned, err := r.Planner.task("task.spec", id.Run, spec.Task.GetId(), spec.Task.GetSpec())
 		if err != nil {
 			return err
 		}

@@ -184,7 +184,7 @@ func (b *batch) create(r *row) {
 	if r.Phase == state.Paused {
 		r.run.root.PausedCount++
 	}
-	b.record(r, nil, nil)
+	b.record(r, r.Notes, nil)
 }
 
 // next judges an observation by the operation that decides now.

@@ -61,6 +61,8 @@ type Action struct {
 
 	// Limits become times when the action is recorded.
 	Limits Limits `db:"-"`
+	// Notes is the encoded workflow.ActionEvent that its first event has; nil for none.
+	Notes []byte `db:"-"`
 }
 
 // Root is what a root row has beside Action.

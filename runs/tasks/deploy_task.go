@@ -7,6 +7,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/declared"
 	"github.com/flyte-binary/flyte-binary/runs/identity"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
@@ -20,6 +21,9 @@ func (h *Handler) DeployTask(ctx context.Context, request *task.DeployTaskReques
 	id, spec := request.GetTaskId(), request.GetSpec()
 	if count := len(request.GetTriggers()); count > 0 {
 		return nil, rpc.Unimplemented("task %s has %d trigger(s), which this server cannot run; deploy it without them", id.GetName(), count)
+	}
+	if _, refusal := declared.Task(spec, h.types); refusal != nil {
+		return nil, refusal.In("spec")
 	}
 	if _, err := h.places.Check(ctx, "task_id", id.GetProject(), id.GetDomain()); err != nil {
 		return nil, err

@@ -24,7 +24,9 @@ type registry struct {
 	refusal  [2]string // field and words, of all pods
 }
 
-func (r *registry) Review(*core.TaskTemplate, *task.RunSpec) (field, words string) { return r.refusal[0], r.refusal[1] }
+func (r *registry) Review(*core.TaskTemplate, *task.RunSpec) (field, words string) {
+	return r.refusal[0], r.refusal[1]
+}
 
 func (*registry) Get(_ context.Context, id string) (store.Project, error) {
 	if id != "p" {
@@ -63,8 +65,12 @@ func TestDeployTaskRefuses(t *testing.T) {
 		text   string
 	}{
 		"triggers": {func(r *task.DeployTaskRequest) { r.Triggers = []*task.TaskTrigger{{}} }, rpc.KindUnimplemented, "1 trigger"},
-		"project":  {func(r *task.DeployTaskRequest) { r.GetTaskId().Project = "none" }, rpc.KindNotFound, "project none"},
-		"domain":   {func(r *task.DeployTaskRequest) { r.GetTaskId().Domain = "none" }, rpc.KindNotFound, "there are d"},
+		"type": {
+			func(r *task.DeployTaskRequest) { r.GetSpec().GetTaskTemplate().Type = "ray" }, rpc.KindInvalidArgument,
+			`spec.task_template.type: no part of this installation serves tasks of type "ray"`,
+		},
+		"project": {func(r *task.DeployTaskRequest) { r.GetTaskId().Project = "none" }, rpc.KindNotFound, "project none"},
+		"domain":  {func(r *task.DeployTaskRequest) { r.GetTaskId().Domain = "none" }, rpc.KindNotFound, "there are d"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &registry{}

@@ -7,6 +7,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/tasktype"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
@@ -32,7 +33,9 @@ type Deps struct {
 	Places Places
 	Writer Writer
 	Reader Reader
-	Clock  clock.Clock
+	// Types are those that somebody runs.
+	Types tasktype.Set
+	Clock clock.Clock
 	// Pods judges the pods that tasks ask for; nil allows all.
 	Pods Pods
 }
@@ -42,6 +45,7 @@ type Handler struct {
 	places Places
 	writer Writer
 	reader Reader
+	types  tasktype.Set
 	clock  clock.Clock
 	pods   Pods
 }
@@ -50,5 +54,5 @@ var _ taskconnect.TaskServiceHandler = (*Handler)(nil)
 
 // New returns the handler.
 func New(deps Deps) *Handler {
-	return &Handler{places: deps.Places, writer: deps.Writer, reader: deps.Reader, clock: deps.Clock, pods: deps.Pods}
+	return &Handler{places: deps.Places, writer: deps.Writer, reader: deps.Reader, types: deps.Types, clock: deps.Clock, pods: deps.Pods}
 }

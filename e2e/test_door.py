@@ -1,0 +1,50 @@
+"""What is refused before anything runs, and what is noted on the action: types of task, specs, names, organisations."""
+
+import flyte
+import flyte.notify as notify
+import flyte.remote as remote
+import pytest
+
+from flows import distributed
+from server import Server
+
+PLACE = {"project": "flytesnacks", "domain": "development"}
+
+
+@pytest.mark.usefixtures("sdk")
+def test_task_type_that_nobody_serves():
+    with pytest.raises(Exception, match='serves tasks of type "spark": that takes a plugin for the Spark operator.*spark=pod'):
+        flyte.run(distributed.trains)
+    handle = flyte.run(distributed.starts_trains)
+    handle.wait(quiet=True)
+    answer = handle.outputs()[0]
+    assert answer.startswith("refused: ") and 'serves tasks of type "spark"' in answer, answer
+
+
+@pytest.mark.usefixtures("sdk")
+def test_secrets_of_the_organisation():
+    """The client asks SelectCluster with an organisation without a name; it must get as far as the missing service."""
+    with pytest.raises(Exception, match="(?i)unimplemented|not implemented|not built"):
+        list(remote.Secret.listall())
+
+
+def test_organisation_without_a_name(server: Server):
+    status, answer = server.call("flyteidl2.cluster.ClusterService/SelectCluster", {"orgId": {}, "operation": "OPERATION_USE_SECRETS"})
+    assert status == 200, answer
+
+
+@pytest.mark.parametrize("name", ["../x", "..", "a/b", "a b", "a\u202eb"])
+def test_names_of_actions(server: Server, name: str):
+    action = {"actionId": {"run": PLACE | {"name": "r"}, "name": name}, "parentActionName": "a0", "inputUri": "x", "runOutputBase": "x"}
+    status, answer = server.call("flyteidl2.actions.ActionsService/Enqueue", {"action": action | {"condition": {"name": "c", "type": {"simple": "BOOLEAN"}}}})
+    assert status == 400 and answer["code"] == "invalid_argument", answer
+    assert answer["message"].startswith("action.action_id.name: ") and "letters, digits, dashes and underscores" in answer["message"]
+
+
+@pytest.mark.usefixtures("sdk")
+def test_notifications_are_noted_on_the_run():
+    handle = flyte.with_runcontext(notifications=notify.NamedRule("oncall")).run(distributed.notifies)
+    handle.wait(quiet=True)
+    events = remote.ActionDetails.get(run_name=handle.name, name="a0").pb2.attempts[0].cluster_events
+    notes = [event.message for event in events if event.reason == "NotHonoured"]
+    assert notes == ["notification_rule_name: nobody is notified: this server sends no notifications"], events

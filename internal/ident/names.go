@@ -1,0 +1,34 @@
+package ident
+
+// MaxName is the length of the name of a run or an action in characters.
+const MaxName = 30
+
+// NameRule and PlaceRule say in an error what IsName and IsPlace accept.
+const (
+	NameRule  = "has up to 30 letters, digits, dashes and underscores and begins with a letter or digit"
+	PlaceRule = "has up to 63 letters, digits, dashes, underscores and dots and begins with a letter or digit"
+)
+
+// IsName reports whether a text can name a run or an action. Such names are parts of paths and of Kubernetes names.
+func IsName(text string) bool { return len(text) <= MaxName && allowed(text, "-_") }
+
+// IsPlace reports whether a text can name a project or a domain.
+func IsPlace(text string) bool { return len(text) <= 63 && allowed(text, "-_.") }
+
+// allowed reports whether a text begins with an ASCII letter or digit and has only these and some other characters.
+func allowed(text, others string) bool {
+	for i := range len(text) {
+		c := text[i]
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' {
+			continue
+		}
+		other := false
+		for j := range len(others) {
+			other = other || c == others[j]
+		}
+		if i == 0 || !other {
+			return false
+		}
+	}
+	return text != ""
+}

@@ -1,0 +1,141 @@
+// Package declared judges what the specs of runs and tasks declare: what this server does not honour is refused where a
+// program cannot be right without it, and becomes a note on the action otherwise. Nothing is dropped in silence. It builds
+// on internal/tasktype.
+package declared
+
+import (
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/tasktype"
+	"github.com/flyte-binary/flyte-binary/runs/protomap"
+)
+
+// The reasons of notes.
+const (
+	reasonAlone       = "RunsAlone"
+	reasonNotHonoured = "NotHonoured"
+)
+
+// Refusal says which field of a spec is refused, by its path in the spec, and why.
+type Refusal struct {
+	Path, Words string
+}
+
+// In is the error for a request that has the spec in a field.
+func (r *Refusal) In(field string) error { return rpc.InvalidArgument(field+"."+r.Path, "%s", r.Words) }
+
+// Task judges the spec of a task, by the types that are served.
+func Task(spec *task.TaskSpec, types tasktype.Set) ([]protomap.Note, *Refusal) {
+	taskType := spec.GetTaskTemplate().GetType()
+	if words := types.Refusal(taskType); words != "" {
+		return nil, &Refusal{Path: "task_template.type", Words: words}
+	}
+	notes, refusal := judge(spec)
+	if words := types.Note(taskType); words != "" {
+		notes = append(notes, protomap.Note{Reason: reasonAlone, Message: words})
+	}
+	return notes, refusal
+}
+
+// Run judges the spec of a run.
+func Run(spec *task.RunSpec) ([]protomap.Note, *Refusal) {
+	notes, refusal := judge(spec)
+	if len(spec.GetSecurityContext().GetSecrets()) > 0 {
+		notes = append(notes, protomap.Note{
+			Reason: reasonNotHonoured, Message: "security_context.secrets: tasks get only the secrets that they ask for themselves",
+		})
+	}
+	return notes, refusal
+}
+
+// judgement collects what is found in one spec.
+type judgement struct {
+	notes   []protomap.Note
+	noted   map[*ruling]bool // once for all elements of a list
+	refusal *Refusal
+}
+
+func judge(spec proto.Message) ([]protomap.Note, *Refusal) {
+	message := spec.ProtoReflect()
+	if !message.IsValid() {
+		return nil, nil
+	}
+	j := &judgement{noted: map[*ruling]bool{}}
+	j.message("", message)
+	slices.SortFunc(j.notes, func(a, b protomap.Note) int { return strings.Compare(a.Message, b.Message) })
+	return j.notes, j.refusal
+}
+
+// message judges the fields that are set, until the first that is refused.
+func (j *judgement) message(prefix string, message protoreflect.Message) {
+	rulings, known := decisions[message.Descriptor().FullName()]
+	if !known {
+		return // belongs to the user's program; a test demands a decision for every other message
+	}
+	message.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		path := prefix + string(field.Name())
+		switch ruling := rulings[field.Name()]; {
+		case ruling == nil: // a test keeps such fields out
+		case ruling.refused:
+			j.refusal = &Refusal{Path: path, Words: ruling.words}
+		case ruling.words != "":
+			if !j.noted[ruling] {
+				j.noted[ruling] = true
+				j.notes = append(j.notes, protomap.Note{Reason: reasonNotHonoured, Message: path + ": " + ruling.words})
+			}
+		default:
+			j.below(path, field, value)
+		}
+		return j.refusal == nil
+	})
+}
+
+func (j *judgement) below(path string, field protoreflect.FieldDescriptor, value protoreflect.Value) {
+	switch {
+	case field.Message() == nil || field.IsMap():
+	case field.IsList():
+		for i := 0; i < value.List().Len() && j.refusal == nil; i++ {
+			j.message(path+".", value.List().Get(i).Message())
+		}
+	default:
+		j.message(path+".", value.Message())
+	}
+}
+
+// ruling is the decision about one field. Without words it is honoured, or only shown.
+type ruling struct {
+	words   string
+	refused bool
+}
+
+// decision is what is decided about the fields of one message. Each field is in one of its parts.
+type decision struct {
+	// honoured are the names of the fields that have the effect that the contract gives them.
+	honoured string
+	// shown are the names of the fields that have no effect beside being shown.
+	shown string
+	// noted are fields that a program can be right without, and what people should know.
+	noted map[protoreflect.Name]string
+	// refused are fields that a program cannot be right without, and why they are refused.
+	refused map[protoreflect.Name]string
+}
+
+func (d decision) rulings() map[protoreflect.Name]*ruling {
+	rulings := map[protoreflect.Name]*ruling{}
+	for name := range strings.FieldsSeq(d.honoured + " " + d.shown) {
+		rulings[protoreflect.Name(name)] = &ruling{}
+	}
+	for name, words := range d.noted {
+		rulings[name] = &ruling{words: words}
+	}
+	for name, words := range d.refused {
+		rulings[name] = &ruling{words: words, refused: true}
+	}
+	return rulings
+}

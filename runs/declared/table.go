@@ -1,0 +1,129 @@
+package declared
+
+import "google.golang.org/protobuf/reflect/protoreflect"
+
+// decisions are the rulings of table, by message and field.
+var decisions = func() map[protoreflect.FullName]map[protoreflect.Name]*ruling {
+	all := map[protoreflect.FullName]map[protoreflect.Name]*ruling{}
+	for name, d := range table {
+		all[name] = d.rulings()
+	}
+	return all
+}()
+
+const (
+	noArtifacts     = "this server records no artifacts"
+	noNotifications = "nobody is notified: this server sends no notifications"
+	noIdentity      = "pods get the identity of a service account of Kubernetes, and no other; use k8s_service_account"
+)
+
+// table decides about every field that the specs of runs and tasks can have. docs/wire-compatibility.md lists what is
+// not honoured; tests compare the two, and fail for a field without a decision.
+var table = map[protoreflect.FullName]decision{
+	"flyteidl2.task.RunSpec": {
+		honoured: "labels annotations envs interruptible overwrite_cache queue raw_data_storage security_context cache_config run_start_time " +
+			"max_action_concurrency run_base_dir related_to relation recover default_settings",
+		shown: "task_spec_source",
+		noted: map[protoreflect.Name]string{
+			"notification_rule_name": noNotifications,
+			"notification_rules":     noNotifications,
+			"cluster_pool":           "this server has no pools of clusters; the queue decides where actions run",
+		},
+	},
+	"flyteidl2.task.Labels":               {honoured: "values"},
+	"flyteidl2.task.Annotations":          {honoured: "values"},
+	"flyteidl2.task.Envs":                 {honoured: "values"},
+	"flyteidl2.task.RawDataStorage":       {honoured: "raw_data_prefix"},
+	"flyteidl2.task.CacheConfig":          {honoured: "overwrite_cache cache_lookup_scope"},
+	"flyteidl2.task.Recover":              {honoured: "force_rerun_actions"},
+	"flyteidl2.task.DefaultSettings":      {honoured: "pod_template_name task_resource_defaults"},
+	"flyteidl2.task.TaskResourceDefaults": {honoured: "requests max default_accelerator"},
+	"flyteidl2.common.Relation":           {honoured: "related_to relation_type"},
+	"flyteidl2.common.RunIdentifier":      {honoured: "project domain name", shown: "org"},
+
+	"flyteidl2.task.TaskSpec":            {honoured: "task_template default_inputs short_name environment", shown: "documentation"},
+	"flyteidl2.task.Environment":         {honoured: "name", shown: "description"},
+	"flyteidl2.task.DocumentationEntity": {shown: "short_description long_description source_code"},
+	"flyteidl2.task.SourceCode":          {shown: "link"},
+	"flyteidl2.task.NamedParameter":      {honoured: "name parameter"},
+	"flyteidl2.core.Parameter": {
+		honoured: "var default required",
+		refused:  map[protoreflect.Name]string{"artifact_query": noArtifacts, "artifact_id": noArtifacts},
+	},
+
+	"flyteidl2.core.TaskTemplate": {
+		// What custom says is for the type, which is judged as a whole.
+		honoured: "id type metadata interface custom container k8s_pod security_context extended_resources config",
+		shown:    "task_type_version",
+		noted:    map[protoreflect.Name]string{"reuse_policy": "every attempt gets a process of its own: this server does not reuse processes"},
+		refused: map[protoreflect.Name]string{
+			"sql":         "this server runs no SQL statements: that takes a connector",
+			"worker_kind": "this server has no sandboxed workers",
+		},
+	},
+	"flyteidl2.core.Identifier": {honoured: "project domain name version", shown: "resource_type org"},
+	"flyteidl2.core.TaskMetadata": {
+		honoured: "discoverable timeout retries discovery_version interruptible cache_serializable pod_template_name " +
+			"cache_ignore_input_vars generates_deck metadata log_links is_entrypoint code_bundle_uri timeouts cache_max_age",
+		shown: "runtime tags is_eager debuggable image_build_run",
+		noted: map[protoreflect.Name]string{
+			"deprecated_error_message": "the author of the task says here why it should not be used any more",
+			"produces_artifacts":       noArtifacts,
+		},
+	},
+	"flyteidl2.core.RuntimeMetadata":   {shown: "type version flavor"},
+	"flyteidl2.core.RetryStrategy":     {honoured: "retries backoff"},
+	"flyteidl2.core.Backoff":           {honoured: "base factor cap"},
+	"flyteidl2.core.TimeoutStrategy":   {honoured: "queued_timeout deadline"},
+	"flyteidl2.core.K8sObjectMetadata": {honoured: "labels annotations"},
+	"flyteidl2.core.TaskLog": {
+		honoured: "uri name",
+		shown:    "message_format ttl ShowWhilePending HideOnceFinished link_type ready icon_uri",
+	},
+
+	"flyteidl2.core.TypedInterface": {honoured: "inputs outputs"},
+	"flyteidl2.core.VariableMap":    {honoured: "variables"},
+	"flyteidl2.core.VariableEntry":  {honoured: "key value"},
+	"flyteidl2.core.Variable": {
+		honoured: "type", shown: "description",
+		noted: map[protoreflect.Name]string{"artifact_partial_id": noArtifacts, "artifact_tag": noArtifacts},
+	},
+
+	"flyteidl2.core.Container": {
+		honoured: "image command args resources env ports data_config",
+		noted: map[protoreflect.Name]string{
+			"config":       "this field has no effect; use task_template.config",
+			"architecture": "the cluster chooses the machine; use a pod template with a node selector",
+		},
+	},
+	"flyteidl2.core.ContainerPort":           {honoured: "container_port name"},
+	"flyteidl2.core.KeyValuePair":            {honoured: "key value"},
+	"flyteidl2.core.DataLoadingConfig":       {honoured: "enabled input_path output_path format io_strategy file_input_layout"},
+	"flyteidl2.core.IOStrategy":              {honoured: "download_mode upload_mode"},
+	"flyteidl2.core.K8sPod":                  {honoured: "metadata pod_spec data_config primary_container_name"},
+	"flyteidl2.core.Resources":               {honoured: "requests limits"},
+	"flyteidl2.core.Resources.ResourceEntry": {honoured: "name value"},
+	"flyteidl2.core.ExtendedResources":       {honoured: "gpu_accelerator shared_memory"},
+	"flyteidl2.core.GPUAccelerator":          {honoured: "device unpartitioned partition_size device_class accelerator_model"},
+	"flyteidl2.core.SharedMemory":            {honoured: "mount_path mount_name size_limit"},
+	"flyteidl2.core.SecurityContext": {
+		honoured: "run_as secrets",
+		refused:  map[protoreflect.Name]string{"tokens": "this server gets no tokens for tasks"},
+	},
+	"flyteidl2.core.Identity": {
+		honoured: "k8s_service_account", shown: "execution_identity",
+		refused: map[protoreflect.Name]string{"iam_role": noIdentity, "oauth2_client": noIdentity},
+	},
+	"flyteidl2.core.Secret": {
+		honoured: "group key mount_requirement env_var",
+		noted:    map[protoreflect.Name]string{"group_version": "secrets have no versions here; the task gets the newest"},
+	},
+
+	"flyteidl2.workflow.TaskAction":       {honoured: "id spec cache_key queue"},
+	"flyteidl2.task.TaskIdentifier":       {honoured: "project domain name version", shown: "org"},
+	"flyteidl2.workflow.TraceAction":      {honoured: "name phase start_time end_time outputs", shown: "spec"},
+	"flyteidl2.task.TraceSpec":            {shown: "interface"},
+	"flyteidl2.task.OutputReferences":     {honoured: "output_uri report_uri"},
+	"flyteidl2.workflow.ConditionAction":  {honoured: "name type prompt prompt_type timeout webhook", shown: "description"},
+	"flyteidl2.workflow.ConditionWebhook": {honoured: "url payload"},
+}
