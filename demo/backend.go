@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/flyte-binary/flyte-binary/demo/pyenv"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/obs/klogs"
 	"github.com/flyte-binary/flyte-binary/manager"
@@ -62,6 +63,8 @@ func (d *demo) configure() error {
 	config.Executor.Pod.DefaultEnv = append(config.Executor.Pod.DefaultEnv,
 		// Parents write the inputs of their children into directories that do not exist yet.
 		`FSSPEC_FILE={"auto_mkdir": true}`,
+		// Tasks treat the store as a remote one (demo/pyenv/library).
+		pyenv.StoreVariable+"="+d.dir.Blobs(),
 		// No telemetry leaves the machine.
 		"FLYTE_DISABLE_SENTRY=1",
 	)

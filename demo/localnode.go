@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/flyte-binary/flyte-binary/demo/node"
+	"github.com/flyte-binary/flyte-binary/demo/pyenv"
 )
 
 // nodeAddress is where the node serves logs to the API server.
@@ -14,17 +16,25 @@ const nodeAddress = "127.0.0.1"
 // ownImage is the image name that maps to this binary, like a release image in a cluster. Co-pilots of raw containers use it.
 const ownImage = "flyte-binary"
 
+// sdkImages are the images that tasks have that name none.
+const sdkImages = "ghcr.io/flyteorg/flyte:*"
+
 // certificates is the directory of the certificates with which the node and the API server authenticate each other.
 func (d *demo) certificates() string { return filepath.Join(d.dir.Node(), "pki") }
 
 func (d *demo) startNode(ctx context.Context) error {
 	cfg := node.DefaultConfig()
 	cfg.DataDir, cfg.Address, cfg.Certificates = d.dir.Node(), nodeAddress, d.certificates()
-	cfg.Environment, cfg.OwnImage = d.opts.Python, ownImage
+	cfg.Environment, cfg.OwnImage, cfg.Store = d.opts.Python, ownImage, d.dir.Blobs()
 	if d.opts.CPUs > 0 {
 		cfg.CPUs = d.opts.CPUs
 	}
-	cfg.Images = d.opts.images
+	cfg.PythonPath = filepath.Join(d.dir.Node(), "python")
+	if err := pyenv.WriteLibrary(cfg.PythonPath); err != nil {
+		return err
+	}
+	// The environment has the SDK, as the SDK's own images do. An entry of the user comes first.
+	cfg.Images = append(slices.Clone(d.opts.images), node.Image{Pattern: sdkImages, Environment: d.opts.Python})
 	made, err := node.New(cfg, d.cluster.RESTConfig(), d.log, d.clock)
 	if err != nil {
 		return err

@@ -143,7 +143,11 @@ def test_command_that_this_machine_does_not_have():
 
 def test_log_is_that_of_the_container():
     handle = run(raw.scripted, x=1)
-    assert [line.strip() for line in handle.get_logs()] == ["words of the container"]
+    notice, *words = [line.strip() for line in handle.get_logs()]
+    assert words == ["words of the container"]
+    assert notice.startswith("[local node]") and "alpine:3.20" in notice
+    events = remote.RunDetails.get(handle.name).action_details.pb2.attempts[0].cluster_events
+    assert [event.reason for event in events].count("ImageNotMapped") == 1
 
 
 def test_abort_ends_the_container(tmp_path: pathlib.Path):

@@ -34,8 +34,13 @@ type Config struct {
 	Environment string `mapstructure:"environment"`
 	// Images maps images to other environments; the longest pattern that matches wins.
 	Images []Image `mapstructure:"images"`
+	// Store is the directory of the object store, if it is on this machine: containers that run as another user or with a
+	// read-only root file system may write there. Empty: there is none.
+	Store string `mapstructure:"store"`
 	// OwnImage is the image whose command flyte-binary is Executable. Empty: there is none.
 	OwnImage string `mapstructure:"ownImage"`
+	// PythonPath is a directory that is added to the end of every container's PYTHONPATH. Empty: none.
+	PythonPath string `mapstructure:"pythonPath"`
 	// InheritEnv names variables of this process that containers inherit. A trailing * matches any
 	// ending. Default: language, time zone, proxies, certificates and library paths.
 	InheritEnv []string `mapstructure:"inheritEnv"`
@@ -128,6 +133,9 @@ func (c Config) Validate() error {
 	}
 	if err := environment(c.Environment); err != nil {
 		return fmt.Errorf("environment: %w", err)
+	}
+	if c.Store != "" && !filepath.IsAbs(c.Store) {
+		return fmt.Errorf("store: %q is not an absolute path", c.Store)
 	}
 	for i, image := range c.Images {
 		if image.Pattern == "" {

@@ -30,6 +30,7 @@ type container struct {
 	found    bool             // proc is of an earlier node and not followed yet
 	plan     *podvolume.Plan  // mounts of this run
 	lost     bool             // how it ended is unknown
+	notice   string           // what users should know of it although nothing has failed
 }
 
 // containersOf lists a pod's containers in the order of their start.

@@ -50,6 +50,10 @@ func (l *launch) environment(cfg Config, image string, place place) {
 		base.Default("VIRTUAL_ENV", image)
 	}
 	base.Set("PATH", path)
+	if cfg.PythonPath != "" {
+		own, _ := base.Get("PYTHONPATH")
+		base.Set("PYTHONPATH", strings.TrimPrefix(own+string(os.PathListSeparator)+cfg.PythonPath, string(os.PathListSeparator)))
+	}
 	if host, port, ok := l.w.n.apiAddress(); ok {
 		base.Set("KUBERNETES_SERVICE_HOST", host)
 		base.Set("KUBERNETES_SERVICE_PORT", port)
@@ -93,8 +97,8 @@ func (l *launch) look(name, work string) (string, error) {
 	if name == "" {
 		return "", errors.New("the name is empty")
 	}
-	if cfg := l.w.n.cfg; name == ownCommand && cfg.OwnImage != "" && l.c.Image == cfg.OwnImage {
-		return cfg.executable()
+	if name == ownCommand && l.ownImage() {
+		return l.w.n.cfg.executable()
 	}
 	if strings.Contains(name, "/") {
 		if !filepath.IsAbs(name) {

@@ -1,16 +1,29 @@
 package node
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
-// environmentFor is the directory that replaces an image, empty for none.
-func (c Config) environmentFor(image string) string {
+// environmentFor is the directory that replaces an image, empty for none. mapped means that somebody chose it for this
+// image, or that there is no default to stand in for it.
+func (c Config) environmentFor(image string) (dir string, mapped bool) {
 	best := Image{Environment: c.Environment}
 	for _, candidate := range c.Images {
 		if len(candidate.Pattern) > len(best.Pattern) && matches(candidate.Pattern, image) {
 			best = candidate
 		}
 	}
-	return best.Environment
+	return best.Environment, best.Pattern != "" || c.Environment == "" || (image != "" && image == c.OwnImage)
+}
+
+// reasonImageNotMapped is the reason of events and notices about images that the default environment stands in for.
+const reasonImageNotMapped = "ImageNotMapped"
+
+// standIn says that the default environment replaces an image that no entry names.
+func standIn(image, environment string) string {
+	return fmt.Sprintf("no environment is mapped to image %s, so the default one, %s, stands in for it; what the image installs may be "+
+		"missing. Map the image to an environment with --image NAME=DIR of the demo", image, environment)
 }
 
 // matches compares the whole text with a pattern in which * matches any text.

@@ -81,7 +81,10 @@ func (w *worker) start(ctx context.Context, c *container) (*process.Process, err
 		l.plan.release()
 		return nil, err
 	}
-	c.proc, c.plan = p, l.plan.Plan
+	if l.notice != "" && c.notice == "" {
+		w.n.recorder.Event(pod, corev1.EventTypeWarning, reasonImageNotMapped, "Container "+c.spec.Name+": "+l.notice)
+	}
+	c.proc, c.plan, c.notice = p, l.plan.Plan, l.notice
 	return p, nil
 }
 
@@ -118,6 +121,7 @@ type launch struct {
 	dir     string
 	volumes map[string]string
 	plan    heldPlan
+	notice  string
 }
 
 // heldPlan is a plan or none.
@@ -133,7 +137,10 @@ func (h heldPlan) release() {
 func (l *launch) command() (process.Command, error) {
 	var none process.Command
 	cfg := l.w.n.cfg
-	image := cfg.environmentFor(l.c.Image)
+	image, mapped := cfg.environmentFor(l.c.Image)
+	if !mapped {
+		l.notice = standIn(l.c.Image, image)
+	}
 	if len(l.line) == 0 {
 		return none, fmt.Errorf("the container has no command and no arguments. The default command of image %q is unknown, "+
 			"because containers run as processes of this machine", l.c.Image)
@@ -154,13 +161,51 @@ func (l *launch) command() (process.Command, error) {
 	if err != nil {
 		return none, l.notFound(image, err)
 	}
+	security, err := securityOf(l.pod.Spec.SecurityContext, l.securityContext(), l.w.n.machine())
+	if err != nil {
+		return none, err
+	}
+	if security.User != nil {
+		if err := l.handOver(*security.User, place); err != nil {
+			return none, err
+		}
+	}
+	if security.ReadOnlyRoot {
+		security.Writable = l.writable()
+	}
 	var memory resource.Quantity
 	if limit, ok := l.c.Resources.Limits[corev1.ResourceMemory]; ok {
 		memory = limit
 	}
 	return process.Command{
 		Path: path, Argv: l.line, Env: l.env.List(), Dir: work, MemoryBytes: memory.Value(), Mounts: l.binds(),
+		Security: security, Notice: markNotice(l.notice),
 	}, nil
+}
+
+// ownImage reports whether the container runs this program.
+func (l *launch) ownImage() bool {
+	return l.w.n.cfg.OwnImage != "" && l.c.Image == l.w.n.cfg.OwnImage
+}
+
+// securityContext is the container's own. This program, the co-pilot of raw containers, is fenced in a cluster; here it
+// already runs with all rights of the demo, and must run where no fences can be had.
+func (l *launch) securityContext() *corev1.SecurityContext {
+	own := l.c.SecurityContext
+	if own == nil || !l.ownImage() {
+		return own
+	}
+	own = own.DeepCopy()
+	own.AllowPrivilegeEscalation, own.ReadOnlyRootFilesystem = nil, nil
+	return own
+}
+
+// markNotice makes a notice a line of a log.
+func markNotice(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "[local node] " + text + "\n"
 }
 
 // notFound explains that a command was not found.

@@ -1,6 +1,9 @@
 package node
 
 import (
+	"slices"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -105,6 +108,9 @@ func (w *worker) status() (corev1.PodStatus, bool) {
 		w.condition(corev1.ContainersReady, ready, reason, ""),
 		w.condition(corev1.PodScheduled, true, "", ""),
 	}
+	if notice := w.notice(); notice != "" {
+		status.Conditions = append(status.Conditions, w.condition(conditionNotice, true, reasonImageNotMapped, notice))
+	}
 	if w.verdict != nil {
 		status.Reason, status.Message = w.verdict.reason, w.verdict.message
 		if w.verdict.disruption != "" {
@@ -113,6 +119,20 @@ func (w *worker) status() (corev1.PodStatus, bool) {
 		}
 	}
 	return status, w.verdict != nil
+}
+
+// conditionNotice tells the executor, which shows it on the action, what users should know although nothing has failed.
+const conditionNotice corev1.PodConditionType = "flyte.org/Notice"
+
+// notice is what the containers' images give reason to say. Called with the lock held.
+func (w *worker) notice() string {
+	var lines []string
+	for _, c := range w.containers {
+		if c.notice != "" && !slices.Contains(lines, c.notice) {
+			lines = append(lines, c.notice)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // phase derives the phase of the pod from its containers. Called with the lock held.
@@ -170,7 +190,7 @@ func (w *worker) imageID(c *container) string {
 	if c.state.Waiting != nil && c.restarts == 0 {
 		return ""
 	}
-	if dir := w.n.cfg.environmentFor(c.spec.Image); dir != "" {
+	if dir, _ := w.n.cfg.environmentFor(c.spec.Image); dir != "" {
 		return "process://" + dir
 	}
 	return "process://machine"

@@ -36,9 +36,20 @@ func TestPatternsOfImages(t *testing.T) {
 func TestTheLongestPatternWins(t *testing.T) {
 	cfg := Config{Environment: "/default", Images: []Image{{"ghcr.io/*", "/short"}, {"ghcr.io/team/*", "/long"}, {"*", "/any"}}}
 	for image, want := range map[string]string{"ghcr.io/x": "/short", "ghcr.io/team/x": "/long", "x": "/any"} {
-		require.Equal(t, want, cfg.environmentFor(image))
+		dir, mapped := cfg.environmentFor(image)
+		require.Equal(t, want, dir)
+		require.True(t, mapped)
 	}
-	require.Equal(t, "/default", Config{Environment: "/default"}.environmentFor("x"))
+}
+
+func TestTheDefaultEnvironmentStandsInForImages(t *testing.T) {
+	dir, mapped := Config{Environment: "/default"}.environmentFor("x")
+	require.Equal(t, "/default", dir)
+	require.False(t, mapped)
+	_, mapped = Config{Environment: "/default", OwnImage: "own"}.environmentFor("own")
+	require.True(t, mapped, "this program's own image is known")
+	_, mapped = Config{}.environmentFor("x")
+	require.True(t, mapped, "there is no default that could stand in")
 }
 
 func TestConfigNamesTheField(t *testing.T) {
@@ -62,6 +73,7 @@ func TestConfigNamesTheField(t *testing.T) {
 		"memoryInterval":        func(c *Config) { c.MemoryInterval = 0 },
 		"stopGrace":             func(c *Config) { c.StopGrace = -1 },
 		"environment":           func(c *Config) { c.Environment = "venv" },
+		"store":                 func(c *Config) { c.Store = "blobs" },
 		"images[0].pattern":     func(c *Config) { c.Images = []Image{{Environment: "/x"}} },
 		"images[0].environment": func(c *Config) { c.Images = []Image{{Pattern: "x", Environment: "venv"}} },
 	} {

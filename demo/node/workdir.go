@@ -28,8 +28,8 @@ type place struct {
 	work, temp, home string
 }
 
-// place creates a container's directories. Those of a run's pod are kept when the pod is deleted: the results of a task may
-// name files in its working directory, and they live as long as the run (see RemoveRun). Temporary directories have short
+// place creates a container's directories. Those of a run's pod are kept when the pod is deleted: clients that do not copy
+// results into the object store name files in their working directory, which live as long as the run (see RemoveRun). Temporary directories have short
 // names of their own, since sockets are made in them.
 func (n *Node) place(pod *corev1.Pod, c *corev1.Container) (place, error) {
 	root := filepath.Join(n.podWork(pod, c), c.Name)

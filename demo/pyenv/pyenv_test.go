@@ -50,3 +50,21 @@ chmod +x "$4/bin/python"
 	require.NoError(t, pyenv.Ensure(t.Context(), target, io.Discard))
 	require.FileExists(t, filepath.Join(target, "bin", "a0"))
 }
+
+func TestTheLibraryIsWrittenOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "library")
+	require.NoError(t, pyenv.WriteLibrary(dir))
+	require.FileExists(t, filepath.Join(dir, "flyte_binary_demo-1.dist-info", "entry_points.txt"))
+	module := filepath.Join(dir, "flyte_binary_demo.py")
+	first, err := os.Stat(module)
+	require.NoError(t, err)
+	require.NoError(t, pyenv.WriteLibrary(dir))
+	again, err := os.Stat(module)
+	require.NoError(t, err)
+	require.Equal(t, first.ModTime(), again.ModTime(), "tasks may be reading it")
+	require.NoError(t, os.WriteFile(module, []byte("old"), 0o600))
+	require.NoError(t, pyenv.WriteLibrary(dir))
+	content, err := os.ReadFile(module)
+	require.NoError(t, err)
+	require.Contains(t, string(content), pyenv.StoreVariable)
+}

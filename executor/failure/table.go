@@ -32,6 +32,7 @@ type Reason string
 const (
 	OOMKilled                 Reason = "OOMKilled"
 	ContainerFailed           Reason = "ContainerFailed"
+	RuntimeNotStarted         Reason = "RuntimeNotStarted"
 	SegmentationFault         Reason = "SegmentationFault"
 	Signalled                 Reason = "Signalled"
 	Killed                    Reason = "Killed"
@@ -82,6 +83,7 @@ func Table() map[Reason]Row {
 	return map[Reason]Row{
 		OOMKilled:                 {User, true, "the task used more memory than its limit and was killed; ask for more memory"},
 		ContainerFailed:           {User, true, "the task's process ended with an error"},
+		RuntimeNotStarted:         {System, true, "the client library gave up before it ran the task's code, as happens on machines that are too busy"},
 		SegmentationFault:         {User, true, "the task's process crashed with a segmentation fault (SIGSEGV), usually in native code"},
 		Signalled:                 {User, true, "the task's process was ended by a signal"},
 		Killed:                    {System, true, "the task's process was killed from outside (SIGKILL), often since its machine ran out of memory or went away"},

@@ -24,6 +24,8 @@ type State struct {
 	Message string
 	// Reason is the cluster's keyword for Message.
 	Reason string
+	// Notice is what the node says of the running attempt although nothing has failed; may be empty.
+	Notice Notice
 	// Object is the uid of the attempt's main object; empty until it exists.
 	Object types.UID
 	// StartedAt is when the process started, in whole seconds as the cluster reports it; zero if it did not start.
@@ -39,6 +41,16 @@ type State struct {
 	Stopping bool
 	// Recheck asks for another call after this time even if nothing changes; 0 asks for none.
 	Recheck time.Duration
+}
+
+// Notice is a remark for the owner of the task.
+type Notice struct {
+	// Reason is the node's keyword for Message.
+	Reason string
+	// Message is empty if there is nothing to say.
+	Message string
+	// At is when the node said it.
+	At time.Time
 }
 
 // Lost returns the state of a lost attempt.

@@ -33,6 +33,8 @@ func ofContainer(name string, end *corev1.ContainerStateTerminated) *failure.Fai
 	switch code := end.ExitCode; {
 	case code == 0:
 		return nil
+	case beforeTheTask(end.Message):
+		return failure.New(failure.RuntimeNotStarted, detail)
 	case code == exitKilledByLegacy:
 		return failure.New(failure.Killed, detail)
 	case code > exitSignalBase && code < exitSignalBase+65:
@@ -42,6 +44,20 @@ func ofContainer(name string, end *corev1.ContainerStateTerminated) *failure.Fai
 	default:
 		return failure.New(failure.ContainerFailed, detail)
 	}
+}
+
+// beforeTheTask reports whether the SDK's program gave up before it loaded the task. It reports errors of the task, and
+// errors while it loads the task, in an error document; those of its own start only as the last traceback of its log. What
+// follows the traceback is the end of the interpreter.
+func beforeTheTask(message string) bool {
+	last := message[max(0, strings.LastIndex(message, "Traceback (most recent call last)")):]
+	for line := range strings.Lines(last) {
+		if strings.HasPrefix(line, "TimeoutError: Controller thread failed to start in time") ||
+			strings.HasPrefix(line, "flyte.errors.RuntimeSystemError: Controller thread startup failed") {
+			return true
+		}
+	}
+	return false
 }
 
 func ofSignal(signal int32, detail string) *failure.Failure {

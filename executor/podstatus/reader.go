@@ -19,6 +19,8 @@ const (
 	schedulerPause = time.Second
 	// terminatingSlack is how long after its grace a pod may remain in deletion before its node counts as lost.
 	terminatingSlack = time.Minute
+	// noticeCondition is the condition with which a node says something about a pod although nothing has failed.
+	noticeCondition corev1.PodConditionType = "flyte.org/Notice"
 )
 
 // Reader reads the states of attempts from their pods. It is safe for concurrent use.
@@ -62,6 +64,9 @@ func (r *Reader) Observe(attempt *plugin.Attempt, pod *corev1.Pod) plugin.State 
 	}
 	if pod.DeletionTimestamp != nil && state.Failure == nil && state.Recheck == 0 {
 		state.Recheck = max(time.Second, pod.DeletionTimestamp.Add(terminatingSlack).Sub(now)+time.Second)
+	}
+	if condition := conditionOf(pod, noticeCondition); condition != nil && condition.Status == corev1.ConditionTrue {
+		state.Notice = plugin.Notice{Reason: condition.Reason, Message: condition.Message, At: condition.LastTransitionTime.Time}
 	}
 	state.LogContext = logContext(pod, primaryName)
 	if state.Phase != common.ActionPhase_ACTION_PHASE_QUEUED {

@@ -46,6 +46,16 @@ func (r *Reconciler) observed(task *v1.TaskAction, at position, when time.Time, 
 	return event
 }
 
+// addNotice adds what the node says. It belongs to the start of the process, which is reported once.
+func addNotice(event *workflow.ActionEvent, notice plugin.Notice) {
+	if notice.Message == "" {
+		return
+	}
+	happened := clusterEvent(notice.At, notice.Reason, notice.Message)
+	happened.SourceComponent = "node"
+	event.ClusterEvents = append(event.ClusterEvents, happened)
+}
+
 // failureTransition adds why an attempt was lost.
 func failureTransition(event *workflow.ActionEvent, f *failure.Failure) *enginev1.Transition {
 	kind := workflow.ErrorInfo_KIND_SYSTEM

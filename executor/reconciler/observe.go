@@ -43,6 +43,9 @@ func (r *Reconciler) reportProgress(task *v1.TaskAction, entry *entry, attempt *
 		when = state.StartedAt
 	}
 	event := r.observed(task, at, r.eventTime(entry, when), state)
+	if state.Phase == common.ActionPhase_ACTION_PHASE_RUNNING && (acked.attempt != at.attempt || acked.phase < state.Phase) {
+		addNotice(event, state.Notice)
+	}
 	r.report(task, entry, &plan{position: at, probe: probe}, &enginev1.Transition{Event: event})
 }
 
@@ -72,7 +75,9 @@ func (r *Reconciler) missedStart(task *v1.TaskAction, entry *entry, attempt *plu
 	at := position{attempt: attempt.Number, phase: running}
 	started := state
 	started.Message, started.Reason = "", ""
-	return []*enginev1.Transition{{Event: r.observed(task, at, r.eventTime(entry, state.StartedAt), started)}}
+	event := r.observed(task, at, r.eventTime(entry, state.StartedAt), started)
+	addNotice(event, state.Notice)
+	return []*enginev1.Transition{{Event: event}}
 }
 
 // reportURI is the URI of the attempt's report, if its task makes one and wrote it.

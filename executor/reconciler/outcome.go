@@ -68,7 +68,7 @@ func explainsItself(f *failure.Failure) bool {
 		return false
 	}
 	switch f.Reason {
-	case failure.ContainerFailed, failure.Signalled, failure.SegmentationFault, failure.CopilotFailed:
+	case failure.ContainerFailed, failure.RuntimeNotStarted, failure.Signalled, failure.SegmentationFault, failure.CopilotFailed:
 		return true
 	}
 	return false

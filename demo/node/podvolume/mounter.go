@@ -77,6 +77,9 @@ func NewMounter(ledger string, namespaces bool) (*Mounter, error) {
 	return m, nil
 }
 
+// Namespaces reports whether each container gets a mount namespace.
+func (m *Mounter) Namespaces() bool { return m.namespaces }
+
 // Plan makes the mounts possible. Paths in protect must stay visible to the container. The plan must be released when
 // the container has ended.
 func (m *Mounter) Plan(mounts []Mount, protect ...string) (*Plan, error) {

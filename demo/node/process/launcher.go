@@ -34,6 +34,8 @@ type Command struct {
 	Dir         string
 	Mounts      []shim.Mount
 	MemoryBytes int64
+	Notice      string // first lines of the log, not from the process
+	Security    shim.Security
 }
 
 // Start runs the command with dir, which must exist, as the place of its log and state. The returned Process
@@ -43,6 +45,7 @@ func (l *Launcher) Start(dir string, c Command) (*Process, error) {
 		ID: c.ID, Path: c.Path, Argv: c.Argv, Env: append(c.Env[:len(c.Env):len(c.Env)], shim.Marker+"="+c.ID), Dir: c.Dir,
 		LogFile: filepath.Join(dir, LogFile), LogBytes: l.LogBytes, StateFile: filepath.Join(dir, stateFile),
 		Mounts: c.Mounts, MemoryBytes: c.MemoryBytes, MemoryInterval: l.MemoryInterval,
+		Notice: c.Notice, Security: c.Security,
 	}
 	spec.Cgroup, spec.CgroupLimits = l.Cgroups.make(c.ID, c.MemoryBytes)
 	body, err := json.Marshal(spec)

@@ -170,6 +170,31 @@ func TestOutOfMemory(t *testing.T) {
 	require.Equal(t, 137, p.State().ExitCode)
 }
 
+// Pages of files are no held memory, as for the kernel, which drops them first: libraries are mostly that.
+func TestMappedFilesAreNotHeldMemory(t *testing.T) {
+	for _, tc := range []struct {
+		name, script string
+		oom          bool
+	}{
+		{"of a file", "f = open('big', 'wb'); f.truncate(200 << 20); m = mmap.mmap(os.open('big', os.O_RDONLY), 200 << 20, prot=mmap.PROT_READ)\nsum(m[i] for i in range(0, len(m), 4096)); time.sleep(1)", false},
+		{"shared memory", "m = mmap.mmap(-1, 200 << 20)\nfor i in range(0, len(m), 4096): m[i] = 1\ntime.sleep(60)", true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := setup(t)
+			p := b.shell(t, "", func(c *process.Command) {
+				python, err := exec.LookPath("python3")
+				require.NoError(t, err)
+				c.Path, c.Argv, c.MemoryBytes = python, []string{"python3", "-c", "import mmap, os, time\n" + tc.script}, 100<<20
+			})
+			wait(t, p.Done())
+			require.Equal(t, tc.oom, p.State().OutOfMemory)
+			if !tc.oom {
+				require.Zero(t, p.State().ExitCode)
+			}
+		})
+	}
+}
+
 // Memory is that of the whole tree, and what children share with their parent is counted once.
 func TestOutOfMemoryOfTheTree(t *testing.T) {
 	for _, tc := range []struct {

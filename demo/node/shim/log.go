@@ -66,6 +66,13 @@ func (l *logFile) turnOver() {
 	l.file = file
 }
 
+// note writes lines that are not from the container, in the stream of its errors.
+func (l *logFile) note(text string) {
+	lines := &lineWriter{log: l, stream: "stderr"}
+	lines.add([]byte(text))
+	lines.end()
+}
+
 func (l *logFile) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -72,7 +72,10 @@ func (s *supervisor) run() {
 		s.fail(fmt.Errorf("make the container's output: %w", err))
 		return
 	}
-	if err := mountAll(s.spec.Mounts); err != nil {
+	if s.spec.Notice != "" {
+		logs.note(s.spec.Notice)
+	}
+	if err := s.confine(); err != nil {
 		streams.abandon()
 		s.fail(err)
 		return

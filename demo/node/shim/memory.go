@@ -25,7 +25,7 @@ func (s *supervisor) watchMemory(pid int, ended <-chan struct{}) {
 			return
 		case <-ticker.C:
 		}
-		used := residentBytes(pid)
+		used := heldBytes(pid)
 		if look%treeEvery == 0 && used <= s.spec.MemoryBytes {
 			used = s.treeBytes(used)
 		}
@@ -38,23 +38,23 @@ func (s *supervisor) watchMemory(pid int, ended <-chan struct{}) {
 	}
 }
 
-// treeBytes is the memory of all processes. Resident sizes count shared pages once per process, so the costlier exact
-// measure is taken only when the sum exceeds the limit.
+// treeBytes is the memory of all processes. A page that a parent shares with its forks is in the sum once per process, so
+// the costlier exact measure is taken only when the sum exceeds the limit.
 func (s *supervisor) treeBytes(first int64) int64 {
 	pids := s.members()
 	if len(pids) <= 1 {
 		return first
 	}
-	var resident int64
+	var sum int64
 	for _, pid := range pids {
-		resident += residentBytes(pid)
+		sum += heldBytes(pid)
 	}
-	if resident <= s.spec.MemoryBytes {
-		return resident
+	if sum <= s.spec.MemoryBytes {
+		return sum
 	}
 	var exact int64
 	for _, pid := range pids {
-		exact += proportionalBytes(pid)
+		exact += shareBytes(pid)
 	}
 	return exact
 }

@@ -9,22 +9,31 @@ import (
 	"syscall"
 )
 
-const (
-	canMeasure = true
-
-	prSetChildSubreaper = 36
-)
+const prSetChildSubreaper = 36
 
 // adoptOrphans makes this process the parent of every descendant whose own parent dies, so that none escapes.
 func adoptOrphans() {
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0, 0, 0, 0)
 }
 
-// mountAll gives this thread, and so the container, a mount namespace with the mounts in it.
-func mountAll(mounts []Mount) error {
-	if len(mounts) == 0 {
-		return nil
+// confine gives this thread, and so the container, its mounts and takes rights from it.
+func (s *supervisor) confine() error {
+	security := s.spec.Security
+	if len(s.spec.Mounts) > 0 || security.ReadOnlyRoot {
+		if err := mountAll(s.spec.Mounts); err != nil {
+			return err
+		}
 	}
+	if security.ReadOnlyRoot {
+		if err := closeRoot(s.spec.Mounts, security.Writable); err != nil {
+			return err
+		}
+	}
+	return security.restrict()
+}
+
+// mountAll makes a mount namespace with the mounts in it.
+func mountAll(mounts []Mount) error {
 	if err := syscall.Unshare(syscall.CLONE_NEWNS | syscall.CLONE_FS); err != nil {
 		return fmt.Errorf("make a mount namespace: %w", err)
 	}
@@ -54,6 +63,12 @@ func (s *supervisor) spawn(streams *streams) (int, error) {
 	}
 	defer func() { _ = null.Close() }()
 	sys := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if user := s.spec.Security.User; user != nil {
+		sys.Credential = &syscall.Credential{Uid: user.UID, Gid: user.GID, Groups: user.Groups}
+		if err := streams.giveTo(*user); err != nil {
+			return 0, fmt.Errorf("hand over the container's output: %w", err)
+		}
+	}
 	if s.spec.Cgroup != "" {
 		if dir, err := os.Open(s.spec.Cgroup); err == nil {
 			defer func() { _ = dir.Close() }()
@@ -147,44 +162,6 @@ func parentOf(pid string) (int, bool) {
 	}
 	parent, err := strconv.Atoi(fields[1])
 	return parent, err == nil
-}
-
-// residentBytes is the resident size of a process, 0 when it is gone.
-func residentBytes(pid int) int64 {
-	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(raw))
-	if len(fields) < 2 {
-		return 0
-	}
-	pages, err := strconv.ParseInt(fields[1], 10, 64)
-	if err != nil {
-		return 0
-	}
-	return pages * int64(os.Getpagesize())
-}
-
-// proportionalBytes is the size of a process with each shared page divided among those that share it.
-func proportionalBytes(pid int) int64 {
-	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
-	if err != nil {
-		return residentBytes(pid)
-	}
-	for line := range strings.Lines(string(raw)) {
-		if rest, ok := strings.CutPrefix(line, "Pss:"); ok {
-			fields := strings.Fields(rest)
-			if len(fields) == 0 {
-				break
-			}
-			kib, err := strconv.ParseInt(fields[0], 10, 64)
-			if err == nil {
-				return kib << 10
-			}
-		}
-	}
-	return residentBytes(pid)
 }
 
 // cgroupOOM reports whether the kernel has killed a process of the cgroup for memory.

@@ -13,9 +13,13 @@ const canMeasure = false
 
 func adoptOrphans() {}
 
-func mountAll(mounts []Mount) error {
-	if len(mounts) > 0 {
+func (s *supervisor) confine() error {
+	security := s.spec.Security
+	switch {
+	case len(s.spec.Mounts) > 0, security.ReadOnlyRoot:
 		return errors.New("this system has no mount namespaces")
+	case security.User != nil, security.NoNewPrivileges, len(security.Drop) > 0:
+		return errors.New("this system cannot restrict the rights of a process")
 	}
 	return nil
 }
@@ -40,8 +44,8 @@ func (s *supervisor) members() []int { return nil }
 
 func descendants(int) []int { return nil }
 
-func residentBytes(int) int64 { return 0 }
+func heldBytes(int) int64 { return 0 }
 
-func proportionalBytes(int) int64 { return 0 }
+func shareBytes(int) int64 { return 0 }
 
 func cgroupOOM(string) bool { return false }

@@ -22,7 +22,7 @@ type Spec struct {
 	StateFile string `json:"stateFile"`
 	// Mounts are made in a mount namespace of the container's own. Linux as root only.
 	Mounts []Mount `json:"mounts,omitempty"`
-	// MemoryBytes is the limit of the resident memory of all processes together. 0 is no limit.
+	// MemoryBytes is the limit of the memory that all processes hold together. 0 is no limit.
 	MemoryBytes int64 `json:"memoryBytes,omitempty"`
 	// MemoryInterval is how often memory is checked where the kernel does not enforce the limit.
 	MemoryInterval time.Duration `json:"memoryInterval,omitempty"`
@@ -30,6 +30,31 @@ type Spec struct {
 	Cgroup string `json:"cgroup,omitempty"`
 	// CgroupLimits means that the kernel enforces MemoryBytes on Cgroup.
 	CgroupLimits bool `json:"cgroupLimits,omitempty"`
+	// Notice is written to the log before any output; empty for nothing.
+	Notice string `json:"notice,omitempty"`
+	// Security restricts the processes.
+	Security Security `json:"security,omitzero"`
+}
+
+// Security is what of a container's security context a process of this machine can have. All but the zero value needs
+// Linux, and all but NoNewPrivileges needs root.
+type Security struct {
+	// User is who the processes run as; nil is the user of the shim.
+	User *User `json:"user,omitempty"`
+	// NoNewPrivileges means that no program gives more rights than its caller has, whatever its file says.
+	NoNewPrivileges bool `json:"noNewPrivileges,omitempty"`
+	// Drop are the numbers of capabilities that the processes never have.
+	Drop []int `json:"drop,omitempty"`
+	// ReadOnlyRoot makes all files read-only except those below Writable, which must exist, and writable mounts.
+	ReadOnlyRoot bool     `json:"readOnlyRoot,omitempty"`
+	Writable     []string `json:"writable,omitempty"`
+}
+
+// User is an identity of the kernel.
+type User struct {
+	UID    uint32   `json:"uid"`
+	GID    uint32   `json:"gid"`
+	Groups []uint32 `json:"groups,omitempty"`
 }
 
 // Mount shows Source, a file or directory, at Target, which must exist as the same kind.

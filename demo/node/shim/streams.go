@@ -41,6 +41,16 @@ func (s *streams) abandon() {
 	}
 }
 
+// giveTo lets processes of a user open their output by its name, such as /dev/stderr.
+func (s *streams) giveTo(user User) error {
+	for _, w := range s.writers {
+		if err := w.Chown(int(user.UID), int(user.GID)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // started leaves the writing ends to the process and starts to copy.
 func (s *streams) started() {
 	for i, name := range []string{"stdout", "stderr"} {

@@ -1,0 +1,200 @@
+package node
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/flyte-binary/flyte-binary/demo/node/shim"
+)
+
+// machine is what a security context is compared with.
+type machine struct {
+	uid, gid   int
+	groups     []int
+	linux      bool
+	namespaces bool // containers can have a mount namespace
+}
+
+func (n *Node) machine() machine {
+	groups, _ := os.Getgroups()
+	return machine{
+		uid: os.Geteuid(), gid: os.Getegid(), groups: groups, linux: runtime.GOOS == "linux", namespaces: n.mounter.Namespaces(),
+	}
+}
+
+// root reports whether processes may get other rights than those of this process.
+func (m machine) root() bool { return m.linux && m.uid == 0 }
+
+// securityOf translates the security contexts of a pod and of one of its containers. What this machine cannot do is an
+// error for the author of the task, never dropped.
+func securityOf(pod *corev1.PodSecurityContext, own *corev1.SecurityContext, m machine) (shim.Security, error) {
+	var s shim.Security
+	if pod == nil {
+		pod = &corev1.PodSecurityContext{}
+	}
+	if own == nil {
+		own = &corev1.SecurityContext{}
+	}
+	if err := impossible(pod, own); err != nil {
+		return s, err
+	}
+	var err error
+	if s.User, err = userOf(pod, own, m); err != nil {
+		return s, err
+	}
+	if s.Drop, err = dropped(own.Capabilities, s.User, m); err != nil {
+		return s, err
+	}
+	if own.AllowPrivilegeEscalation != nil && !*own.AllowPrivilegeEscalation {
+		if !m.linux {
+			return s, refused("allowPrivilegeEscalation", "this system cannot keep a process from gaining rights")
+		}
+		s.NoNewPrivileges = true
+	}
+	if own.ReadOnlyRootFilesystem != nil && *own.ReadOnlyRootFilesystem {
+		if !m.namespaces {
+			return s, refused("readOnlyRootFilesystem", "it needs mount namespaces, which are available to root on Linux only")
+		}
+		s.ReadOnlyRoot = true
+	}
+	return s, nil
+}
+
+// refused explains what a container asks for and does not get.
+func refused(field, why string, args ...any) error {
+	return fmt.Errorf("securityContext.%s: containers run as processes of this machine, and %s. Leave it out, or run the task in a "+
+		"cluster", field, fmt.Sprintf(why, args...))
+}
+
+// impossible names what processes of a machine never have. The default profiles of seccomp and AppArmor are those of the
+// runtime, which has none here.
+func impossible(pod *corev1.PodSecurityContext, own *corev1.SecurityContext) error {
+	switch {
+	case own.Privileged != nil && *own.Privileged:
+		return refused("privileged", "they get no more rights than the demo has")
+	case own.SELinuxOptions != nil || pod.SELinuxOptions != nil:
+		return refused("seLinuxOptions", "they have no labels of their own")
+	case own.WindowsOptions != nil || pod.WindowsOptions != nil:
+		return refused("windowsOptions", "this is not Windows")
+	case len(pod.Sysctls) > 0:
+		return refused("sysctls", "its kernel's settings are not theirs to change")
+	}
+	for _, profile := range []*corev1.SeccompProfile{pod.SeccompProfile, own.SeccompProfile} {
+		if profile != nil && profile.Type == corev1.SeccompProfileTypeLocalhost {
+			return refused("seccompProfile", "profiles of a node do not exist here")
+		}
+	}
+	for _, profile := range []*corev1.AppArmorProfile{pod.AppArmorProfile, own.AppArmorProfile} {
+		if profile != nil && profile.Type == corev1.AppArmorProfileTypeLocalhost {
+			return refused("appArmorProfile", "profiles of a node do not exist here")
+		}
+	}
+	return nil
+}
+
+// userOf is who a container runs as; nil is the user of this process.
+func userOf(pod *corev1.PodSecurityContext, own *corev1.SecurityContext, m machine) (*shim.User, error) {
+	uid, gid := first(own.RunAsUser, pod.RunAsUser), first(own.RunAsGroup, pod.RunAsGroup)
+	nonRoot := first(own.RunAsNonRoot, pod.RunAsNonRoot)
+	effective := int64(m.uid)
+	if uid != nil {
+		effective = *uid
+	}
+	if nonRoot != nil && *nonRoot && effective == 0 {
+		return nil, refused("runAsNonRoot", "this one would run as root: name another user with runAsUser, or start the demo as another user")
+	}
+	extra := slices.Clone(pod.SupplementalGroups)
+	if pod.FSGroup != nil {
+		extra = append(extra, *pod.FSGroup)
+	}
+	if !m.root() {
+		return nil, m.has(uid, gid, extra)
+	}
+	if (uid == nil || *uid == 0) && (gid == nil || *gid == int64(m.gid)) && len(extra) == 0 {
+		return nil, nil //nolint:nilnil // it is this process's
+	}
+	// The group of the demo comes with it: it opens the directories that belong to the container.
+	user := &shim.User{UID: uint32(effective), GID: uint32(m.gid), Groups: []uint32{uint32(m.gid)}} //nolint:gosec // validated by the API server
+	if gid != nil {
+		user.GID = uint32(*gid) //nolint:gosec // as above
+	}
+	for _, group := range extra {
+		user.Groups = append(user.Groups, uint32(group)) //nolint:gosec // as above
+	}
+	return user, nil
+}
+
+// has checks that an identity is that of this process, which cannot change it.
+func (m machine) has(uid, gid *int64, groups []int64) error {
+	switch {
+	case uid != nil && *uid != int64(m.uid):
+		return refused("runAsUser", "only root on Linux can start them as another user: the demo runs as user %d and this asks for user %d", m.uid, *uid)
+	case gid != nil && *gid != int64(m.gid):
+		return refused("runAsGroup", "only root on Linux can start them in another group: the demo runs in group %d and this asks for group %d", m.gid, *gid)
+	}
+	for _, group := range groups {
+		if int64(m.gid) != group && !slices.Contains(m.groups, int(group)) {
+			return refused("supplementalGroups and fsGroup", "only root on Linux can start them in further groups: the demo is not in group %d", group)
+		}
+	}
+	return nil
+}
+
+// dropped are the numbers of the capabilities that a container must not have.
+func dropped(wanted *corev1.Capabilities, user *shim.User, m machine) ([]int, error) {
+	if wanted == nil {
+		return nil, nil
+	}
+	if len(wanted.Add) > 0 && (m.uid != 0 || (user != nil && user.UID != 0)) {
+		return nil, refused("capabilities.add", "only those of root have any")
+	}
+	if len(wanted.Drop) == 0 || m.uid != 0 {
+		return nil, nil // who is not root has none
+	}
+	if !m.linux {
+		return nil, refused("capabilities.drop", "this system has no capabilities")
+	}
+	var numbers []int
+	for _, name := range wanted.Drop {
+		if name == "ALL" {
+			for number, known := range capabilities() {
+				if !slices.Contains(wanted.Add, corev1.Capability(known)) {
+					numbers = append(numbers, number)
+				}
+			}
+			return numbers, nil
+		}
+		number := slices.Index(capabilities(), strings.TrimPrefix(strings.ToUpper(string(name)), "CAP_"))
+		if number < 0 {
+			return nil, refused("capabilities.drop", "%q is not a capability of its kernel", name)
+		}
+		numbers = append(numbers, number)
+	}
+	return numbers, nil
+}
+
+// capabilities are the names of the kernel's capabilities by their numbers.
+func capabilities() []string {
+	return []string{
+		"CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SETPCAP", "LINUX_IMMUTABLE",
+		"NET_BIND_SERVICE", "NET_BROADCAST", "NET_ADMIN", "NET_RAW", "IPC_LOCK", "IPC_OWNER", "SYS_MODULE", "SYS_RAWIO", "SYS_CHROOT",
+		"SYS_PTRACE", "SYS_PACCT", "SYS_ADMIN", "SYS_BOOT", "SYS_NICE", "SYS_RESOURCE", "SYS_TIME", "SYS_TTY_CONFIG", "MKNOD", "LEASE",
+		"AUDIT_WRITE", "AUDIT_CONTROL", "SETFCAP", "MAC_OVERRIDE", "MAC_ADMIN", "SYSLOG", "WAKE_ALARM", "BLOCK_SUSPEND", "AUDIT_READ",
+		"PERFMON", "BPF", "CHECKPOINT_RESTORE",
+	}
+}
+
+// first is the first value that is set; a container's own comes before its pod's.
+func first[T any](values ...*T) *T {
+	for _, value := range values {
+		if value != nil {
+			return value
+		}
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package shim
+
+import (
+	"os"
+	"strconv"
+	"strings"
+)
+
+const canMeasure = true
+
+// heldBytes is the memory of a process that only a kill gives back: anonymous pages, shared memory and what is swapped out.
+// Pages of files, such as those of libraries, are not counted: where the kernel enforces a limit, it drops them before it
+// kills a process. 0 when the process is gone.
+func heldBytes(pid int) int64 {
+	return sumKiB("/proc/"+strconv.Itoa(pid)+"/status", "RssAnon:", "RssShmem:", "VmSwap:")
+}
+
+// shareBytes is heldBytes with each page divided among the processes that share it. The kernel walks all pages for it.
+func shareBytes(pid int) int64 {
+	shared := sumKiB("/proc/"+strconv.Itoa(pid)+"/smaps_rollup", "Pss_Anon:", "Pss_Shmem:", "SwapPss:")
+	if shared == 0 {
+		return heldBytes(pid) // the file is not for us
+	}
+	return shared
+}
+
+// sumKiB adds the values of some fields of a file with lines `<name> <number> kB`, in bytes.
+func sumKiB(path string, names ...string) int64 {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return 0
+	}
+	var sum int64
+	for line := range strings.Lines(string(raw)) {
+		for _, name := range names {
+			if rest, ok := strings.CutPrefix(line, name); ok {
+				kib, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+				sum += kib << 10
+			}
+		}
+	}
+	return sum
+}
