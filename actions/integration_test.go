@@ -60,7 +60,6 @@ func newSystem(t *testing.T) *system {
 		runs:    workflowconnect.NewRunServiceClient(client, rpc.InProcessURL),
 		actions: actionsconnect.NewActionsServiceClient(client, rpc.InProcessURL),
 		run:     ident.Run{Project: "flytesnacks", Domain: "development", Name: "parent"},
-		base:    blobs.Root() + "/flytesnacks/development/parent/",
 	}
 	engineClient := enginev1connect.NewEngineServiceClient(client, rpc.InProcessURL)
 	service, err := actions.New(actions.DefaultConfig(), actions.Deps{
@@ -78,6 +77,9 @@ func newSystem(t *testing.T) *system {
 		Id: &workflow.CreateRunRequest_RunId{RunId: s.run.Proto()}, Task: &workflow.CreateRunRequest_TaskSpec{TaskSpec: python("parent")},
 	})
 	require.NoError(t, err)
+	storage, err := engineClient.GetActionStorage(t.Context(), &enginev1.GetActionStorageRequest{ActionId: s.run.Root().Proto()})
+	require.NoError(t, err)
+	s.base = storage.GetRunOutputBase()
 	return s
 }
 

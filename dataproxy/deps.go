@@ -21,6 +21,8 @@ import (
 type Store interface {
 	// Root is the prefix of all URIs, without a trailing slash.
 	Root() string
+	// Canonical is the one form of a URI; it returns blobstore.ErrForbiddenPath for a URI outside of the store.
+	Canonical(uri string) (string, error)
 	ReadAll(ctx context.Context, uri string, limit int64) ([]byte, error)
 	NewReader(ctx context.Context, uri string) (io.ReadCloser, error)
 	WriteAll(ctx context.Context, uri string, body []byte) error

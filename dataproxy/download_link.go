@@ -15,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/codebundle"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
@@ -113,9 +114,9 @@ func (s *Service) bundleLink(ctx context.Context, r *dataproxy.CreateDownloadLin
 	default:
 		return nil, rpc.InvalidArgument("source", "a code bundle belongs to an action_attempt_id or a task_id")
 	}
-	uri := bundleURI(spec.GetTaskTemplate())
-	// The URI is untrusted client input: only objects among the uploads may be returned for it.
-	if !strings.HasPrefix(uri, s.deps.Store.Root()+"/uploads/") {
+	uri := codebundle.URI(spec.GetTaskTemplate())
+	// Whether the task may name it was decided when the task came. Only uploads are code.
+	if !strings.HasPrefix(uri, s.deps.Store.Root()+"/"+blobpath.UploadsName+"/") {
 		return nil, rpc.NotFound("there is no code bundle; the code may be in the image")
 	}
 	return s.link(ctx, uri, blobstore.GetOptions{Expires: expires})

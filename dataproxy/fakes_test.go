@@ -108,6 +108,9 @@ func (s *state) GetTriggerDetails(_ context.Context, r *trigger.GetTriggerDetail
 }
 
 func (s *state) GetProject(_ context.Context, r *project.GetProjectRequest) (*project.GetProjectResponse, error) {
+	if r.GetId() == "other" {
+		return &project.GetProjectResponse{Project: &project.Project{Id: "other"}}, nil
+	}
 	if r.GetId() != run.Project {
 		return nil, rpc.NotFound("no project %s", r.GetId())
 	}

@@ -12,7 +12,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/codebundle"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
@@ -39,7 +41,7 @@ func (h *codeHandler) GetCode(ctx context.Context, r *insightv1.GetCodeRequest) 
 	template := details.GetTask().GetTaskTemplate()
 	entry := entryOf(template)
 	response := &insightv1.GetCodeResponse{Function: entry.Function}
-	uri := bundleURI(template)
+	uri := codebundle.URI(template)
 	if response.Missing = h.svc.whyNoCode(details, uri); response.GetMissing() != "" {
 		return response, nil
 	}
@@ -95,7 +97,7 @@ func (s *Service) whyNoCode(details *workflow.ActionDetails, uri string) string 
 		return "No code was shipped with the task: it is in the image" + named(template.GetContainer().GetImage()) + "."
 	case isPickle(template, uri):
 		return "The task was shipped as a pickled object, as from a notebook, which has no source to show."
-	case !strings.HasPrefix(uri, s.deps.Store.Root()+"/uploads/"):
+	case !strings.HasPrefix(uri, s.deps.Store.Root()+"/"+blobpath.UploadsName+"/"):
 		// The place of the code is untrusted client input and must not give access to all data.
 		return "The code bundle is outside of the uploads of this server: " + uri
 	default:
@@ -153,7 +155,7 @@ func (s *Service) readBundle(ctx context.Context, uri string, wanted bundle.Want
 
 // entryOf is where the arguments of a task's container say that its function is: they end with how to load it.
 func entryOf(template *core.TaskTemplate) bundle.Entry {
-	args := argsOf(template)
+	args := codebundle.Args(template)
 	loader := map[string]string{}
 	for i := range args {
 		if args[i] == "--resolver" && i+2 <= len(args) {
@@ -176,15 +178,8 @@ func entryOf(template *core.TaskTemplate) bundle.Entry {
 // lastPart is the function in the name of a task, which begins with that of its environment.
 func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
-func argsOf(template *core.TaskTemplate) []string {
-	if args := template.GetContainer().GetArgs(); len(args) > 0 {
-		return args
-	}
-	return podArgs(template)
-}
-
 func hasFlag(template *core.TaskTemplate, flag string) bool {
-	for _, arg := range argsOf(template) {
+	for _, arg := range codebundle.Args(template) {
 		if arg == flag {
 			return true
 		}

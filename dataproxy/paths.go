@@ -46,17 +46,6 @@ func checkRelative(field, path string) error {
 	return nil
 }
 
-// checkBase refuses base directories that contain steps out of themselves. Whether they are ours is for the store to
-// say.
-func checkBase(field, base string) error {
-	for part := range strings.SplitSeq(base, "/") {
-		if part == "." || part == ".." {
-			return rpc.InvalidArgument(field, "must not have . or .. in it")
-		}
-	}
-	return nil
-}
-
 // expiry is the validity of a URL: as requested, up to the limit.
 func expiry(field string, wanted *durationpb.Duration, limit time.Duration) (time.Duration, error) {
 	if wanted == nil {
@@ -81,6 +70,8 @@ func storeError(err error, field, uri string) error {
 		return rpc.InvalidArgument(field, "%s is outside the storage of this server", uri)
 	case errors.Is(err, blobstore.ErrForbiddenPath):
 		return rpc.FailedPrecondition("%s is outside the storage of this server", uri)
+	case errors.Is(err, blobstore.ErrExists):
+		return rpc.AlreadyExists("%s exists with other content, and uploads replace nothing; choose another filename_root or filename", uri)
 	case errors.Is(err, blobstore.ErrNotExist):
 		return rpc.NotFound("%s is not in storage", uri)
 	case errors.Is(err, blobstore.ErrTooLarge):

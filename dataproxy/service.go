@@ -9,6 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cluster/clusterconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/dataproxy/dataproxyconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
@@ -18,6 +19,7 @@ import (
 type Service struct {
 	config  Config
 	deps    Deps
+	access  *blobaccess.Rules
 	clock   clock.Clock
 	logger  zerolog.Logger
 	bundles chan struct{} // has a place for each code bundle that may be read at the same time
@@ -37,7 +39,8 @@ func New(config Config, deps Deps) (*Service, error) {
 		deps.Clock = clock.System{}
 	}
 	return &Service{
-		config: config, deps: deps, clock: deps.Clock, logger: deps.Logger.With().Str("service", "dataproxy").Logger(),
+		config: config, deps: deps, access: blobaccess.New(deps.Store, existing{deps.Projects}), clock: deps.Clock,
+		logger:  deps.Logger.With().Str("service", "dataproxy").Logger(),
 		bundles: make(chan struct{}, config.Code.MaxReads),
 	}, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
+	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/cachekey"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
@@ -26,8 +26,10 @@ func (s *Service) UploadInputs(ctx context.Context, r *dataproxy.UploadInputsReq
 	if err != nil {
 		return nil, err
 	}
-	if err := checkBase("base_dir", r.GetBaseDir()); err != nil {
-		return nil, err
+	if own := r.GetBaseDir(); own != "" {
+		if err := s.access.Base(ctx, "base_dir", own, blobaccess.Place{Project: project, Domain: domain}); err != nil {
+			return nil, err
+		}
 	}
 	ignored, err := s.ignoredInputs(ctx, r)
 	if err != nil {
@@ -48,7 +50,7 @@ func (s *Service) UploadInputs(ctx context.Context, r *dataproxy.UploadInputsReq
 	if err != nil {
 		return nil, err
 	}
-	uri := s.inputsDir(base, project, domain) + digestOf(body)
+	uri := blobpath.OffloadedInputs(s.deps.Store.Root(), base, project, domain) + digestOf(body)
 	if err := s.deps.Store.WriteAll(ctx, blobpath.InputsPath(uri), body); err != nil {
 		return nil, storeError(err, "base_dir", uri)
 	}
@@ -77,14 +79,6 @@ func (s *Service) baseDir(ctx context.Context, own, projectName, domain string) 
 		return base.GetStringValue(), nil
 	}
 	return "", nil
-}
-
-// inputsDir is the directory of the inputs of a project and domain, with a trailing slash.
-func (s *Service) inputsDir(base, project, domain string) string {
-	if base == "" {
-		return blobpath.Uploads(s.deps.Store.Root(), project, domain) + "/offloaded-inputs/"
-	}
-	return strings.TrimRight(base, "/") + "/" + project + "/" + domain + "/offloaded-inputs/"
 }
 
 func (s *Service) inputsScope(ctx context.Context, r *dataproxy.UploadInputsRequest) (project, domain string, err error) {

@@ -5,6 +5,7 @@ import (
 	"crypto/md5" //nolint:gosec // the length of the protocol's digest
 	"encoding/base32"
 	"encoding/hex"
+	"regexp"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -17,7 +18,10 @@ import (
 
 // CreateUploadLocation implements DataProxyService: it returns a URL for uploading one file, and the URI under which
 // tasks will find it. The URI consists of the root that the client chose, or one derived from the digest, and the
-// file's name, both unchanged: clients split it again. Uploading again is allowed.
+// file's name, both unchanged: clients split it again.
+//
+// What was uploaded stays what it was. The same content may be uploaded again, other content never: a name made from a
+// digest is given out for that digest only, and every other name for what comes first.
 func (s *Service) CreateUploadLocation(ctx context.Context, r *dataproxy.CreateUploadLocationRequest) (*dataproxy.CreateUploadLocationResponse, error) {
 	path, err := uploadPath(r)
 	if err != nil {
@@ -39,9 +43,14 @@ func (s *Service) CreateUploadLocation(ctx context.Context, r *dataproxy.CreateU
 	if err := s.checkScope(ctx, "project", r.GetProject(), "domain", r.GetDomain()); err != nil {
 		return nil, err
 	}
+	if r.GetProject() == blobpath.UploadsName {
+		return nil, rpc.FailedPrecondition("project %s takes no uploads: its name is reserved", r.GetProject())
+	}
 	uri := blobpath.Uploads(s.deps.Store.Root(), r.GetProject(), r.GetDomain()) + "/" + path
 	signed, err := s.deps.Store.SignPut(ctx, uri, blobstore.PutOptions{
 		Expires: expires, ContentMD5: r.GetContentMd5(), MaxBytes: limit, MD5Metadata: r.GetAddContentMd5Metadata(),
+		// Replacing content by the same content repairs a damaged object.
+		CreateOnly: !namedByDigest(path, r.GetContentMd5()),
 	})
 	if err != nil {
 		return nil, storeError(err, "filename", uri)
@@ -61,7 +70,7 @@ func uploadPath(r *dataproxy.CreateUploadLocationRequest) (string, error) {
 		return "", rpc.InvalidArgument("content_md5", "is required, or filename_root")
 	}
 	if root == "" {
-		root = strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(digest))
+		root = digestRoot(digest)
 	}
 	if name == "" {
 		if len(digest) == 0 {
@@ -75,5 +84,29 @@ func uploadPath(r *dataproxy.CreateUploadLocationRequest) (string, error) {
 	if err := checkRelative("filename", name); err != nil {
 		return "", err
 	}
-	return root + "/" + name, nil
+	return root + "/" + name, checkRoot(root, digest)
+}
+
+// checkRoot refuses roots whose names mean that their content has a digest, unless it has.
+func checkRoot(root string, digest []byte) error {
+	first, _, _ := strings.Cut(strings.ToLower(root), "/") // some file systems take no note of case
+	switch {
+	case first == blobpath.OffloadedInputsName:
+		return rpc.InvalidArgument("filename_root", "%q is reserved for what UploadInputs stores; choose another", root)
+	case digestName.MatchString(first) && first != digestRoot(digest):
+		return rpc.InvalidArgument("filename_root", "%q is a name for content with that MD5 in base 32, and content_md5 is another; choose another", root)
+	}
+	return nil
+}
+
+// digestName is the format of digestRoot.
+var digestName = regexp.MustCompile(`^[a-z2-7]{26}$`)
+
+// digestRoot is the root of content with a digest.
+func digestRoot(digest []byte) string {
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(digest))
+}
+
+func namedByDigest(path string, digest []byte) bool {
+	return len(digest) > 0 && strings.HasPrefix(path, digestRoot(digest)+"/")
 }

@@ -57,6 +57,77 @@ func TestUploadAsTheSDKDoes(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, "the same content may be uploaded again")
 }
 
+// What was uploaded stays what it was: names made from a digest are for that digest, others for what came first.
+func TestUploadsStayWhatTheyWere(t *testing.T) {
+	t.Run("directory", func(t *testing.T) { uploadsStay(t, newFixture(t)) })
+	t.Run("s3", func(t *testing.T) {
+		fixed := newFixture(t)
+		f := &fixture{t: t, state: fixed.state, pods: fixed.pods, clock: fixed.clock}
+		f.openS3()
+		uploadsStay(t, f.serve())
+	})
+}
+
+func uploadsStay(t *testing.T, f *fixture) {
+	put := func(location *dataproxy.CreateUploadLocationResponse, r *dataproxy.CreateUploadLocationRequest, body string) int {
+		headers := location.GetHeaders()
+		headers["Content-MD5"] = base64.StdEncoding.EncodeToString(r.GetContentMd5())
+		status, _ := f.send(http.MethodPut, location.GetSignedUrl(), []byte(body), headers)
+		return status
+	}
+	content := func(uri string) string {
+		body, err := f.store.ReadAll(t.Context(), uri, 0)
+		require.NoError(t, err)
+		return string(body)
+	}
+	good := upload([]byte("good code"))
+	bundle, err := f.data.CreateUploadLocation(t.Context(), good)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, put(bundle, good, "good code"))
+	require.Equal(t, http.StatusOK, put(bundle, good, "good code"), "the answer was lost")
+
+	parts := strings.Split(bundle.GetNativeUrl(), "/")
+	root := parts[len(parts)-2]
+	for _, name := range []string{root, strings.ToUpper(root), root + "/sub"} {
+		evil := upload([]byte("evil code"))
+		evil.FilenameRoot = name
+		_, err = f.data.CreateUploadLocation(t.Context(), evil)
+		refused(t, err, "filename_root")
+	}
+	again := upload([]byte("good code"))
+	again.FilenameRoot = root
+	location, err := f.data.CreateUploadLocation(t.Context(), again)
+	require.NoError(t, err)
+	require.Equal(t, bundle.GetNativeUrl(), location.GetNativeUrl())
+	require.Equal(t, http.StatusOK, put(location, again, "good code"))
+	require.Equal(t, "good code", content(bundle.GetNativeUrl()))
+
+	for _, name := range []string{"offloaded-inputs", "offloaded-inputs/digest", "Offloaded-Inputs/x"} {
+		evil := upload([]byte("evil inputs"))
+		evil.FilenameRoot = name
+		_, err = f.data.CreateUploadLocation(t.Context(), evil)
+		refused(t, err, "filename_root")
+	}
+
+	// A folder, as the SDK uploads it: its files share a root that the client made up.
+	file, other := upload([]byte("one")), upload([]byte("two"))
+	file.FilenameRoot, other.FilenameRoot = "0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdef"
+	location, err = f.data.CreateUploadLocation(t.Context(), file)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, put(location, file, "one"))
+	require.Equal(t, http.StatusOK, put(location, file, "one"), "the answer was lost")
+	second, err := f.data.CreateUploadLocation(t.Context(), other)
+	if err == nil {
+		require.Equal(t, http.StatusPreconditionFailed, put(second, other, "two"))
+	} else {
+		require.Equal(t, connect.CodeAlreadyExists, connect.CodeOf(err), "%v", err)
+	}
+	location, err = f.data.CreateUploadLocation(t.Context(), file)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, put(location, file, "one"), "the same content again")
+	require.Equal(t, "one", content(location.GetNativeUrl()))
+}
+
 func TestUploadKeepsTheRootOfTheClient(t *testing.T) {
 	f := newFixture(t)
 	request := upload([]byte("x"))
@@ -236,7 +307,10 @@ func TestUploadInputsBaseDir(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, body)
 
-	for _, base := range []string{f.store.Root() + "/../x", "/etc", "s3://other/bucket", "relative", f.store.Root() + "/./x", f.store.Root() + "//x"} {
+	for _, base := range []string{
+		f.store.Root() + "/../x", "/etc", "s3://other/bucket", "relative", f.store.Root() + "/./x", f.store.Root() + "//x",
+		f.store.Root() + "/uploads", f.store.Root() + "/uploads/x", f.store.Root() + "/other", f.store.Root() + "/other/development",
+	} {
 		request.BaseDir = base
 		_, err = f.data.UploadInputs(t.Context(), request)
 		refused(t, err, "base_dir")

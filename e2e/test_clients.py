@@ -11,8 +11,9 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+import flyte.remote as remote
 import pytest
-
+from conftest import connect
 from server import Server
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -158,6 +159,29 @@ def test_upload(server: Server):
     assert status == 200, location
     assert put(location["signedUrl"], b"payload", {**location.get("headers", {}), **md5_header(b"payload")}) in (200, 201, 204)
     assert pathlib.Path(location["nativeUrl"]).read_bytes() == b"payload"
+
+
+def test_uploads_stay_what_they_were(server: Server, tmp_path: pathlib.Path):
+    """Nobody who knows the name of a code bundle, or of a file, can put other content in its place."""
+    connect(server)
+    bundle = tmp_path / "bundle.tgz"
+    bundle.write_bytes(b"good code")
+    _, uri = remote.upload_file(bundle)
+    assert remote.upload_file(bundle)[1] == uri, "the same content again"
+    name = pathlib.Path(uri)
+    status, answer = upload(server, b"evil code", filename=name.name, filenameRoot=name.parent.name)
+    assert status == 400 and "filename_root" in answer["message"], answer
+    assert name.read_bytes() == b"good code"
+
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "one.bin").write_bytes(b"one")
+    uri = pathlib.Path(remote.upload_dir(folder))
+    status, location = upload(server, b"evil", filename="one.bin", filenameRoot=uri.name)
+    assert status == 200, location
+    assert put(location["signedUrl"], b"evil", {**location.get("headers", {}), **md5_header(b"evil")}) == 412
+    assert put(upload(server, b"one", filename="one.bin", filenameRoot=uri.name)[1]["signedUrl"], b"one", md5_header(b"one")) == 200
+    assert (uri / "one.bin").read_bytes() == b"one"
 
 
 def test_wrong_md5_leaves_nothing(server: Server):

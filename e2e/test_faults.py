@@ -95,7 +95,7 @@ def test_duplicate_enqueue_storm(server: Server):
     spec = json_format.MessageToDict(details.pb2.task)
     body = {"action": {
         "actionId": {"run": run_id, "name": "twin"}, "parentActionName": "a0",
-        "inputUri": "/nowhere/inputs.pb", "runOutputBase": "/nowhere/", "task": {"spec": spec},
+        "inputUri": f"{server.data}/blobs/flytesnacks/development/nowhere/inputs.pb", "runOutputBase": "/nowhere/", "task": {"spec": spec},
     }}
     answers: list[tuple[int, dict]] = []
 

@@ -46,7 +46,12 @@ def names() -> list[str]:
 
 
 def files(server: Server, run: str) -> list[pathlib.Path]:
-    return list((server.data / "blobs" / "flytesnacks" / "development" / run).rglob("*.*"))
+    return [path for folder in folders(server, run) for path in folder.rglob("*.*")]
+
+
+def folders(server: Server, run: str) -> list[pathlib.Path]:
+    """The directory of a run, whose name ends in a mark."""
+    return list((server.data / "blobs" / "flytesnacks" / "development").glob(f"{run}.*"))
 
 
 def test_only_runs_beyond_the_limit_are_deleted(own: Server):
@@ -83,8 +88,8 @@ def started(server: Server, mark: str) -> flyte.remote.Run:
 
 def told(server: Server, run: str, attempt: int) -> list[str]:
     """The stored log of an attempt's primary container, without times."""
-    folder = server.data / "blobs" / "flytesnacks" / "development" / run / "a0" / str(attempt) / "_logs"
-    return [line.split(" ", 1)[1] for path in folder.glob("*.log") for line in path.read_text().splitlines()]
+    logs = [path for folder in folders(server, run) for path in (folder / "a0" / str(attempt) / "_logs").glob("*.log")]
+    return [line.split(" ", 1)[1] for path in logs for line in path.read_text().splitlines()]
 
 
 def test_log_of_an_aborted_run_is_kept(own: Server):

@@ -125,7 +125,7 @@ def test_run_base_and_bounds(settings, server):
     settings({"run.run_base_dir": base, "task_resource.max.memory": "200Mi", "task_resource.min.memory": "150Mi"}, project=True)
     handle = run(configured.nothing)
     assert str(handle.phase).lower().endswith("succeeded") or handle.outputs()[0] == "done", details(handle).error_info
-    assert list(pathlib.Path(base).glob(f"{PROJECT}/{DOMAIN}/{handle.name}/a0/1/outputs.pb"))
+    assert list(pathlib.Path(base).glob(f"{PROJECT}/{DOMAIN}/{handle.name}.*/a0/1/outputs.pb"))
     assert list(pathlib.Path(base).glob(f"{PROJECT}/{DOMAIN}/offloaded-inputs/*/inputs.pb"))
 
     handle = run(configured.told, names=[])

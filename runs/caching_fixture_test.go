@@ -191,7 +191,7 @@ func key(text string) *wrapperspb.StringValue { return wrapperspb.String(text) }
 // inputs stores the inputs of a child that is about to be recorded.
 func (c *cacheFixture) inputs(run string, request *workflow.RecordActionRequest, literals ...*task.NamedLiteral) {
 	c.t.Helper()
-	request.InputUri = c.blobs.Root() + "/in/" + run + "/" + request.GetActionId().GetName() + "/inputs.pb"
+	request.InputUri = c.blobs.Root() + "/flytesnacks/development/in/" + run + "/" + request.GetActionId().GetName() + "/inputs.pb"
 	body, err := proto.Marshal(&task.Inputs{Literals: literals})
 	require.NoError(c.t, err)
 	require.NoError(c.t, c.blobs.WriteAll(c.t.Context(), request.GetInputUri(), body))

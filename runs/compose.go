@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
 	"github.com/flyte-binary/flyte-binary/runs/change"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/images"
@@ -18,11 +19,12 @@ import (
 func newHandlers(config Config, deps Deps, l *loops) *handlers {
 	logger := deps.Logger.With().Str("service", "runs").Logger()
 	places := projects.NewPlaces(l.projects, config.Domains)
+	access := blobaccess.New(deps.Blobs, places)
 	stored := store.NewSettings(deps.Pool)
 	resolver := settings.NewResolver(stored, deps.Clock)
 	launched := launch.New(launch.Config{MaxInlineInputs: config.MaxInlineInputs, InputsTimeout: config.InputsTimeout}, launch.Deps{
-		Places: places, Settings: resolver, Reader: l.rows, Storage: l.live, Blobs: deps.Blobs, Writer: l.writer, Queues: l.queues,
-		Cache: l.cache, TaskTypes: deps.TaskTypes, Clock: deps.Clock, Pods: deps.Pods,
+		Places: places, Settings: resolver, Reader: l.rows, Storage: l.live, Blobs: deps.Blobs, Access: access, Writer: l.writer,
+		Queues: l.queues, Cache: l.cache, TaskTypes: deps.TaskTypes, Clock: deps.Clock, Pods: deps.Pods,
 	})
 	conditions := &change.Conditions{Storage: l.live, Specs: l.rows}
 	reporter := &change.Reporter{Cache: l.cache, Writer: l.writer}
@@ -56,10 +58,11 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 			Streams:   streams,
 		},
 		tasks: tasks.New(tasks.Deps{
-			Places: places, Writer: store.NewTaskWriter(deps.Pool), Reader: l.rows, Types: deps.TaskTypes, Clock: deps.Clock, Pods: deps.Pods,
+			Places: places, Access: access, Writer: store.NewTaskWriter(deps.Pool), Reader: l.rows, Types: deps.TaskTypes, Clock: deps.Clock,
+			Pods: deps.Pods,
 		}),
 		settings: settings.NewHandler(settings.Deps{
-			Store: stored, Resolver: resolver, Places: places, Paths: deps.Blobs, Queues: l.queues, Clock: deps.Clock,
+			Store: stored, Resolver: resolver, Places: places, Access: access, Queues: l.queues, Clock: deps.Clock,
 		}),
 		projects: projects.New(l.projects, config.Domains, deps.Clock),
 		domains:  projects.Domains(config.Domains),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/runs/admission"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
@@ -86,6 +87,9 @@ func (c Config) Validate() error {
 	for i, project := range c.SeedProjects {
 		if !ident.IsPlace(project) {
 			return fmt.Errorf("seedProjects[%d]: a project %s; got %q", i, ident.PlaceRule, project)
+		}
+		if project == blobpath.UploadsName {
+			return fmt.Errorf("seedProjects[%d]: %s is reserved for uploads in the object store", i, project)
 		}
 	}
 	if c.MaxInlineInputs <= 0 {

@@ -155,7 +155,7 @@ func TestCacheKeyOfARoot(t *testing.T) {
 		request := namedRun(run)
 		request.GetTaskSpec().TaskTemplate.Metadata = &core.TaskMetadata{Discoverable: discoverable, DiscoveryVersion: "1"}
 		request.InputWrapper = &workflow.CreateRunRequest_OffloadedInputData{
-			OffloadedInputData: &common.OffloadedInputData{Uri: c.blobs.Root() + "/uploads/x", InputsHash: inputsHash},
+			OffloadedInputData: &common.OffloadedInputData{Uri: c.blobs.Root() + "/uploads/flytesnacks/development/x", InputsHash: inputsHash},
 		}
 		c.create(request)
 		var key string
@@ -175,7 +175,7 @@ func TestCacheKeyDoesNotDependOnTheWay(t *testing.T) {
 		Literals: []*task.NamedLiteral{{Name: "x", Value: text("1")}, {Name: "when", Value: text("now")}},
 		Context:  []*core.KeyValuePair{{Key: "k", Value: "v"}},
 	}
-	uri := c.blobs.Root() + "/uploads/x"
+	uri := c.blobs.Root() + "/uploads/flytesnacks/development/x"
 	key := func(run string, change func(*workflow.CreateRunRequest)) string {
 		request := namedRun(run)
 		request.GetTaskSpec().TaskTemplate.Metadata = &core.TaskMetadata{Discoverable: true, DiscoveryVersion: "1", CacheIgnoreInputVars: []string{"when"}}

@@ -76,7 +76,8 @@ func TestTransitionsBecomeDetails(t *testing.T) {
 	lost := transition("r", "c", 1, failed)
 	lost.Error = &core.ExecutionError{Code: "OOMKilled", Message: "out of memory", Kind: core.ExecutionError_USER}
 	done := transition("r", "c", 2, succeeded)
-	done.Event.Outputs = &task.OutputReferences{OutputUri: "/data/r/c/2/outputs.pb", ReportUri: "/data/r/c/2/report.html"}
+	attempt := c.storage("r", "c").GetRunOutputBase() + "c/2"
+	done.Event.Outputs = &task.OutputReferences{OutputUri: attempt + "/outputs.pb", ReportUri: attempt + "/report.html"}
 	require.Equal(t, []enginev1.TransitionOutcome{
 		enginev1.TransitionOutcome_TRANSITION_OUTCOME_APPLIED,
 		enginev1.TransitionOutcome_TRANSITION_OUTCOME_APPLIED,
@@ -95,7 +96,7 @@ func TestTransitionsBecomeDetails(t *testing.T) {
 	require.Len(t, details.GetAttempts(), 2)
 	var outputURI string
 	require.NoError(t, c.pool.QueryRow(t.Context(), `SELECT output_uri FROM actions WHERE name = 'c'`).Scan(&outputURI))
-	require.Equal(t, "/data/r/c/2", outputURI, "the directory, not the file")
+	require.Equal(t, attempt, outputURI, "the directory, not the file")
 	require.True(t, c.storage("r", "c").GetFinished())
 	require.EqualValues(t, 2, c.storage("r", "c").GetAttempts())
 
@@ -106,7 +107,7 @@ func TestTransitionsBecomeDetails(t *testing.T) {
 
 func condition(run, name string, kind core.SimpleType) *workflow.RecordActionRequest {
 	return &workflow.RecordActionRequest{
-		ActionId: actionID(run, name), Parent: "a0", InputUri: "none",
+		ActionId: actionID(run, name), Parent: "a0",
 		Spec: &workflow.RecordActionRequest_Condition{Condition: &workflow.ConditionAction{
 			Name: name, Type: &core.LiteralType{Type: &core.LiteralType_Simple{Simple: kind}},
 		}},
@@ -183,9 +184,9 @@ func TestFailedTraceBringsItsError(t *testing.T) {
 	require.NoError(t, c.blobs.WriteAll(t.Context(), c.storage("r", "a0").GetRunOutputBase()+"bad/error.pb", body))
 	trace := func(name string, phase common.ActionPhase) *workflow.RecordActionRequest {
 		return &workflow.RecordActionRequest{
-			ActionId: actionID("r", name), Parent: "a0", InputUri: "in",
+			ActionId: actionID("r", name), Parent: "a0",
 			Spec: &workflow.RecordActionRequest_Trace{Trace: &workflow.TraceAction{
-				Name: "step", Phase: phase, Spec: &task.TraceSpec{}, Outputs: &task.OutputReferences{OutputUri: "/x/outputs.pb"},
+				Name: "step", Phase: phase, Spec: &task.TraceSpec{}, Outputs: &task.OutputReferences{OutputUri: c.storage("r", "a0").GetRunOutputBase() + name + "/outputs.pb"},
 			}},
 		}
 	}

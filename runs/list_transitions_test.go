@@ -74,7 +74,7 @@ func TestListTransitionsOfATrace(t *testing.T) {
 	c := newWriteFixture(t, nil)
 	c.create(namedRun("r1"))
 	require.Zero(t, c.record(&workflow.RecordActionRequest{
-		ActionId: actionID("r1", "traced"), Parent: "a0", InputUri: "/inputs/traced",
+		ActionId: actionID("r1", "traced"), Parent: "a0",
 		Spec: &workflow.RecordActionRequest_Trace{Trace: &workflow.TraceAction{
 			Name: "traced", Phase: succeeded, Spec: &task.TraceSpec{},
 		}},

@@ -69,6 +69,12 @@ func TestProjects(t *testing.T) {
 	}
 }
 
+func TestReservedProject(t *testing.T) {
+	s := newReadFixture(t, nil)
+	_, err := s.projects.CreateProject(t.Context(), &project.CreateProjectRequest{Project: &project.Project{Id: "uploads"}})
+	refused(t, err, connect.CodeInvalidArgument, "project.id")
+}
+
 func TestListProjects(t *testing.T) {
 	r := newReadFixture(t, nil)
 	for n := range 5 {

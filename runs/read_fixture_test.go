@@ -87,11 +87,11 @@ type memoryBlobs struct {
 
 func (*memoryBlobs) Root() string { return "/data" }
 
-func (*memoryBlobs) Permits(uri string) error {
+func (*memoryBlobs) Canonical(uri string) (string, error) {
 	if !strings.HasPrefix(uri, "/data/") {
-		return blobstore.ErrForbiddenPath
+		return "", blobstore.ErrForbiddenPath
 	}
-	return nil
+	return uri, nil
 }
 
 func (m *memoryBlobs) ReadAll(_ context.Context, uri string, limit int64) ([]byte, error) {

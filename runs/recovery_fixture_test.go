@@ -71,7 +71,7 @@ func (c *writeFixture) trace(run, parent, name string, phase common.ActionPhase)
 		action.Outputs = &task.OutputReferences{OutputUri: uri}
 	}
 	require.Zero(c.t, c.record(&workflow.RecordActionRequest{
-		ActionId: actionID(run, name), Parent: parent, InputUri: "in", Group: "g", Spec: &workflow.RecordActionRequest_Trace{Trace: action},
+		ActionId: actionID(run, name), Parent: parent, Group: "g", Spec: &workflow.RecordActionRequest_Trace{Trace: action},
 	}))
 }
 

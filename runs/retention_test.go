@@ -14,6 +14,7 @@ import (
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/runs"
@@ -343,4 +344,61 @@ func TestTheLoopDeletesUnderItsLease(t *testing.T) {
 		return c.count(`SELECT count(*) FROM actions WHERE run_name = 'old'`) == 0
 	}, 10*time.Second, 10*time.Millisecond)
 	require.Equal(t, []string{"kept"}, c.names())
+}
+
+// Whoever creates a run chooses its name and its base directory, and must not choose with them what retention deletes.
+func TestRetentionDeletesOnlyWhatHasTheRunsMark(t *testing.T) {
+	c := newWriteFixture(t, nil)
+	root := c.blobs.Root()
+	place := root + "/team/flytesnacks/development/"
+	inputs, users := place+"offloaded-inputs/digest/inputs.pb", place+"mine/model.bin"
+	for _, uri := range []string{inputs, users} {
+		require.NoError(t, c.blobs.WriteAll(t.Context(), uri, []byte("x")))
+	}
+	for _, name := range []string{"offloaded-inputs", "mine"} {
+		request := namedRun(name)
+		request.RunSpec = &task.RunSpec{RunBaseDir: root + "/team"}
+		c.create(request)
+		c.report(transition(name, "a0", 1, common.ActionPhase_ACTION_PHASE_SUCCEEDED))
+	}
+	request := namedRun("x")
+	request.RunSpec = &task.RunSpec{RunBaseDir: root + "/uploads"}
+	_, err := c.runs.CreateRun(t.Context(), request)
+	refused(t, err, connect.CodeInvalidArgument, "run_spec.run_base_dir")
+
+	deleted, err := c.keeper(func(k *retention.Config) { k.MaxAge = time.Nanosecond }, runs.Deps{}).Sweep(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 2, deleted)
+	require.FileExists(t, inputs)
+	require.FileExists(t, users)
+	left, err := os.ReadDir(place)
+	require.NoError(t, err)
+	require.Len(t, left, 2, "the directories of the runs are gone")
+}
+
+// Runs from before directories had marks are deleted with their directories, unless these are where uploads are.
+func TestRetentionOfRunsWithoutAMark(t *testing.T) {
+	for base, gone := range map[string]bool{
+		"/flytesnacks/development/old/":              true,
+		"/team/flytesnacks/development/old/":         true,
+		"/uploads/flytesnacks/development/old/":      false,
+		"/uploads/team/flytesnacks/development/old/": false,
+		"/flytesnacks/development/other/":            false,
+		"/flytesnacks/development/old.other/":        false,
+	} {
+		c := newWriteFixture(t, nil)
+		c.endedRun("old")
+		base = c.blobs.Root() + base
+		_, err := c.pool.Exec(t.Context(), `UPDATE actions SET run_output_base = $1 WHERE run_name = 'old' AND name = 'a0'`, base)
+		require.NoError(t, err)
+		require.NoError(t, c.blobs.WriteAll(t.Context(), base+"a0/1/outputs.pb", []byte("x")))
+		deleted, err := c.keeper(func(k *retention.Config) { k.MaxAge = time.Nanosecond }, runs.Deps{}).Sweep(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, deleted)
+		if gone {
+			require.NoDirExists(t, base)
+		} else {
+			require.FileExists(t, base+"a0/1/outputs.pb")
+		}
+	}
 }

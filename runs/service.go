@@ -40,8 +40,8 @@ type Blobs interface {
 	Root() string
 	// ReadAll reads a whole object of at most limit bytes.
 	ReadAll(ctx context.Context, uri string, limit int64) ([]byte, error)
-	// Permits returns blobstore.ErrForbiddenPath for a URI outside of the store.
-	Permits(uri string) error
+	// Canonical is the one form of a URI; it returns blobstore.ErrForbiddenPath for a URI outside of the store.
+	Canonical(uri string) (string, error)
 	// Stat describes an object without reading it.
 	Stat(ctx context.Context, uri string) (blobstore.Info, error)
 	// WriteAll writes a whole object; it appears completely or not at all.

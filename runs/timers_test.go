@@ -22,7 +22,7 @@ import (
 func (c *writeFixture) builtinTask(run, name, taskType string, change func(*core.TaskTemplate), inputs ...*task.NamedLiteral) {
 	c.t.Helper()
 	request := childTask(run, "a0", name)
-	uri := c.blobs.Root() + "/in/" + run + "/" + name + "/inputs.pb"
+	uri := c.blobs.Root() + "/flytesnacks/development/in/" + run + "/" + name + "/inputs.pb"
 	body, err := proto.Marshal(&task.Inputs{Literals: inputs})
 	require.NoError(c.t, err)
 	require.NoError(c.t, c.blobs.WriteAll(c.t.Context(), uri, body))
@@ -98,7 +98,7 @@ func TestWrongInputsOfASleep(t *testing.T) {
 		template.Interface = &core.TypedInterface{Outputs: &core.VariableMap{Variables: []*core.VariableEntry{{Key: "o0"}}}}
 	}, lasting(0))
 	missing := childTask("wrong", "a0", "missing")
-	missing.InputUri = c.blobs.Root() + "/nowhere/inputs.pb"
+	missing.InputUri = c.blobs.Root() + "/flytesnacks/development/nowhere/inputs.pb"
 	missing.GetTask().GetSpec().GetTaskTemplate().Type = "core-sleep"
 	missing.GetTask().GetSpec().GetTaskTemplate().Interface = &core.TypedInterface{
 		Inputs: &core.VariableMap{Variables: []*core.VariableEntry{{Key: "duration"}}},

@@ -70,7 +70,7 @@ type noBlobs struct{}
 
 func (noBlobs) Root() string { return "/none" }
 
-func (noBlobs) Permits(string) error { return nil }
+func (noBlobs) Canonical(uri string) (string, error) { return uri, nil }
 
 func (noBlobs) ReadAll(context.Context, string, int64) ([]byte, error) { return nil, context.Canceled }
 

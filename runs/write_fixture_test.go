@@ -109,6 +109,9 @@ func (c *writeFixture) create(request *workflow.CreateRunRequest) *workflow.Run 
 
 func (c *writeFixture) record(request *workflow.RecordActionRequest) connect.Code {
 	c.t.Helper()
+	if request.GetTask() != nil && request.GetInputUri() == "" {
+		request.InputUri = c.blobs.Root() + "/flytesnacks/development/in/" + request.GetActionId().GetName() + "/inputs.pb"
+	}
 	response, err := c.internal.RecordAction(c.t.Context(), request)
 	require.NoError(c.t, err)
 	return connect.Code(response.GetStatus().GetCode())
@@ -116,7 +119,7 @@ func (c *writeFixture) record(request *workflow.RecordActionRequest) connect.Cod
 
 func childTask(run, parent, name string) *workflow.RecordActionRequest {
 	return &workflow.RecordActionRequest{
-		ActionId: actionID(run, name), Parent: parent, InputUri: "/inputs/" + name + "/inputs.pb",
+		ActionId: actionID(run, name), Parent: parent,
 		Spec: &workflow.RecordActionRequest_Task{Task: &workflow.TaskAction{Spec: taskSpec("child")}},
 	}
 }

@@ -1,14 +1,18 @@
 // Package blobpath defines the paths of run data in the object store. Every service computes paths here, so that the whole
 // layout is in one file. docs/wire-compatibility.md has the parts that clients depend on.
 //
-//	{root}/{project}/{domain}/{run}/                        run output base
-//	{root}/{project}/{domain}/{run}/inputs/inputs.pb        inputs sent inline with CreateRun
-//	{base}{action}/inputs.pb                                inputs of a child, written by its parent
-//	{base}{action}/{attempt}/                               attempt directory: outputs.pb, error.pb, report.html
-//	{base}{action}/{attempt}/_flytecheckpoints              checkpoints
-//	{base}{action}/{attempt}/_logs/{container}.log          the sealed log of a container
-//	{base}{action}/{attempt}/_files/{output}                files that a raw container left
-//	{root}/uploads/{project}/{domain}/…                     uploads by clients
+//	{base}/{project}/{domain}/{run}.{mark}/                 run output base; {base} is {root} or the run's own base directory
+//	{base}/{project}/{domain}/{run}.{mark}/inputs/…         inputs sent inline with CreateRun
+//	{run}/{action}/inputs.pb                                inputs of a child, written by its parent
+//	{run}/{action}/{attempt}/                               attempt directory: outputs.pb, error.pb, report.html
+//	{run}/{action}/{attempt}/_flytecheckpoints              checkpoints
+//	{run}/{action}/{attempt}/_logs/{container}.log          the sealed log of a container
+//	{run}/{action}/{attempt}/_files/{output}                files that a raw container left
+//	{root}/uploads/{project}/{domain}/{root of the upload}/… uploads by clients
+//	{root}/uploads/{project}/{domain}/offloaded-inputs/…    inputs of runs, named by their digest
+//	{base}/{project}/{domain}/offloaded-inputs/…            the same, with a base directory of the run or its project
+//
+// The directory of a run that was created before directories had marks is {run} alone.
 package blobpath
 
 import (
@@ -24,7 +28,8 @@ const (
 	ReportFile  = "report.html"
 )
 
-// RunBase is the run output base, with a trailing slash. root is the storage root or the run's own base directory.
+// RunBase is the run output base, with a trailing slash. root is the storage root or the run's own base directory, run the
+// name of the run's directory.
 func RunBase(root, project, domain, run string) string {
 	return strings.TrimRight(root, "/") + "/" + project + "/" + domain + "/" + run + "/"
 }
@@ -64,12 +69,43 @@ func SealedLog(attemptDir, container string) string {
 // Files is the prefix of the files that the raw container of an attempt left. rawPrefix has no trailing slash.
 func Files(rawPrefix string) string { return strings.TrimRight(rawPrefix, "/") + "/_files" }
 
+// UploadsName is the first part of the paths of uploads. No project may have this name.
+const UploadsName = "uploads"
+
+// OffloadedInputsName is the directory of inputs that the server named by their digest, among the uploads or the data of
+// a project and domain. Clients cannot upload into it.
+const OffloadedInputsName = "offloaded-inputs"
+
 // Uploads is the prefix of client uploads for a project and domain.
 func Uploads(root, project, domain string) string {
-	return strings.TrimRight(root, "/") + "/uploads/" + project + "/" + domain
+	return strings.TrimRight(root, "/") + "/" + UploadsName + "/" + project + "/" + domain
+}
+
+// OffloadedInputs is the directory of the inputs of a project and domain, with a trailing slash. base is the base
+// directory of the run or its project; empty means the uploads below root.
+func OffloadedInputs(root, base, project, domain string) string {
+	if base == "" {
+		return Uploads(root, project, domain) + "/" + OffloadedInputsName + "/"
+	}
+	return RunBase(base, project, domain, OffloadedInputsName)
 }
 
 // TraceError is the error document of a failed trace.
 func TraceError(runBase, action string) string {
 	return strings.TrimRight(runBase, "/") + "/" + action + "/" + ErrorFile
+}
+
+// Within reports whether a URI lies below a directory, which ends with a slash. A URI with steps that could lead out of it
+// does not.
+func Within(dir, uri string) bool {
+	below, found := strings.CutPrefix(uri, dir)
+	if !found {
+		return false
+	}
+	for step := range strings.SplitSeq(strings.TrimSuffix(below, "/"), "/") {
+		if step == "" || step == "." || step == ".." {
+			return false
+		}
+	}
+	return true
 }

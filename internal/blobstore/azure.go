@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/sas"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/azureblob" // serves azblob://, too
 
@@ -22,7 +23,7 @@ func openAzure(ctx context.Context, r root, clk clock.Clock) (backend, error) {
 		return nil, err
 	}
 	return &bucket{
-		bucket: b, signing: b, prefix: r.prefix, clock: clk, demand: demandAzure, present: presentAzure, leadsTo: originAzure(account),
+		bucket: b, signing: b, prefix: r.prefix, clock: clk, demand: demandAzure, present: presentAzure, leadsTo: originAzure(account), unbound: true,
 	}, nil
 }
 
@@ -41,9 +42,13 @@ func originAzure(account string) string {
 }
 
 // demandAzure names the header without which Azure refuses a PUT. Its signatures cannot bind a digest; clients send
-// Content-MD5 by themselves and Azure checks it.
-func demandAzure(o PutOptions, _ func(any) bool) map[string]string {
+// Content-MD5 by themselves and Azure checks it. They can bind that an object is created and none replaced.
+func demandAzure(o PutOptions, as func(any) bool) map[string]string {
 	headers := map[string]string{"x-ms-blob-type": "BlockBlob"}
+	var permissions *sas.BlobPermissions
+	if o.CreateOnly && as(&permissions) {
+		permissions.Write = false
+	}
 	if len(o.ContentMD5) > 0 {
 		headers["Content-MD5"] = encodeMD5(o.ContentMD5)
 		if o.MD5Metadata {

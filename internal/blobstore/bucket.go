@@ -32,6 +32,8 @@ type bucket struct {
 	present func(o GetOptions, file string, as func(any) bool)
 	// leadsTo is the origin of signed URLs.
 	leadsTo string
+	// unbound says that signatures do not bind the digest of the content: demand can only make a URL create an object.
+	unbound bool
 }
 
 var _ backend = (*bucket)(nil)
@@ -72,6 +74,10 @@ func (b *bucket) remove(ctx context.Context, key string) error {
 }
 
 func (b *bucket) signPut(ctx context.Context, key string, o PutOptions) (Signed, error) {
+	key, o, err := b.keep(ctx, key, o)
+	if err != nil {
+		return Signed{}, err
+	}
 	headers := map[string]string{}
 	at := b.clock.Now().Add(o.Expires)
 	signed, err := b.signing.SignedURL(ctx, b.key(key), &blob.SignedURLOptions{

@@ -1,7 +1,9 @@
 package blobstore
 
 import (
+	"bytes"
 	"context"
+	"crypto/md5" //nolint:gosec // the protocol's digest of transport, no secret
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -152,8 +154,12 @@ type pendingFile struct {
 	closed    bool
 }
 
-// Close finishes the object, or removes every trace of it.
-func (p *pendingFile) Close() error {
+// Close finishes the object, or removes every trace of it. It replaces what is there.
+func (p *pendingFile) Close() error { return p.finish(false, nil) }
+
+// finish is Close. With createOnly it returns ErrExists, and changes nothing, when there is an object whose MD5 is not
+// sum.
+func (p *pendingFile) finish(createOnly bool, sum []byte) error {
 	if p.closed {
 		return fs.ErrClosed
 	}
@@ -163,24 +169,51 @@ func (p *pendingFile) Close() error {
 		err = p.Sync()
 	}
 	err = errors.Join(err, p.File.Close())
-	if err == nil {
-		err = p.publish()
+	move := p.files.dir.Rename
+	if createOnly {
+		move = p.files.dir.Link // unlike a rename, it never replaces
 	}
-	if err != nil {
+	if err == nil {
+		err = p.publish(move)
+	}
+	if createOnly && errors.Is(err, fs.ErrExist) {
+		err = p.files.same(p.key, sum)
+	}
+	if err != nil || createOnly {
 		_ = p.files.dir.Remove(p.temp) // the reason it failed matters more
 	}
 	return err
 }
 
-func (p *pendingFile) publish() error {
-	err := p.files.dir.Rename(p.temp, p.key)
+func (p *pendingFile) publish(move func(from, to string) error) error {
+	err := move(p.temp, p.key)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return fileError(err)
 	}
 	if err := p.files.dir.MkdirAll(path.Dir(p.key), 0o755); err != nil {
 		return fileError(err)
 	}
-	return fileError(p.files.dir.Rename(p.temp, p.key))
+	return fileError(move(p.temp, p.key))
+}
+
+// same returns ErrExists unless the content of an object has an MD5.
+func (f *files) same(key string, sum []byte) error {
+	file, err := f.openFile(key)
+	if errors.Is(err, ErrNotExist) {
+		return ErrExists // no object, but in its place
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	digest := md5.New() //nolint:gosec // the protocol's digest of transport, no secret
+	if _, err := io.Copy(digest, file); err != nil {
+		return err
+	}
+	if !bytes.Equal(digest.Sum(nil), sum) {
+		return ErrExists
+	}
+	return nil
 }
 
 // abandon removes the unfinished file.

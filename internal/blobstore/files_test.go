@@ -183,25 +183,29 @@ func TestDeletePrefixFollowsNoLink(t *testing.T) {
 	require.FileExists(t, dir+"/p/d/kept/outputs.pb")
 }
 
-func TestPermits(t *testing.T) {
+func TestCanonical(t *testing.T) {
 	root := t.TempDir()
 	store := openFiles(t, func(c *blobstore.Config) { c.URL = root })
-	for uri, permitted := range map[string]bool{
-		root + "/p/d/run/inputs.pb":             true,
-		root + "/p/d/run/":                      true, // a directory
-		"file://" + root + "/p/d/run/inputs.pb": true,
-		root:                                    false,
-		root + "/":                              false,
-		root + "/../elsewhere":                  false,
-		root + "/p//d":                          false,
-		root + "elsewhere/p":                    false,
-		"/etc/passwd":                           false,
-		"s3://bucket/p":                         false,
+	for uri, want := range map[string]string{
+		root + "/p/d/run/inputs.pb":             root + "/p/d/run/inputs.pb",
+		root + "/p/d/run/":                      root + "/p/d/run/", // a directory
+		"file://" + root + "/p/d/run/inputs.pb": root + "/p/d/run/inputs.pb",
+		root:                                    "",
+		root + "/":                              "",
+		root + "/../elsewhere":                  "",
+		root + "/p//d":                          "",
+		root + "/.flyte-tmp/x":                  "",
+		root + "/.flyte-claims/x":               "",
+		root + "elsewhere/p":                    "",
+		"/etc/passwd":                           "",
+		"s3://bucket/p":                         "",
 	} {
-		err := store.Permits(uri)
-		require.Equal(t, permitted, err == nil, uri)
-		if !permitted {
+		got, err := store.Canonical(uri)
+		require.Equal(t, want, got, uri)
+		if want == "" {
 			require.ErrorIs(t, err, blobstore.ErrForbiddenPath, uri)
+		} else {
+			require.NoError(t, err, uri)
 		}
 	}
 }

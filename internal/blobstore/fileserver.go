@@ -129,7 +129,7 @@ func (s *fileServer) put(w http.ResponseWriter, r *http.Request, p permission, f
 		http.Error(w, "the content does not have the digest of Content-MD5", http.StatusBadRequest)
 		return
 	}
-	if err := file.Close(); err != nil {
+	if err := file.finish(p.create, sum); err != nil {
 		s.fail(w, r, err)
 		return
 	}
@@ -142,6 +142,8 @@ func (s *fileServer) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.As(err, &large):
 		http.Error(w, "the content is too large", http.StatusRequestEntityTooLarge)
+	case errors.Is(err, ErrExists):
+		http.Error(w, "the object exists with other content; an upload replaces nothing", http.StatusPreconditionFailed)
 	case errors.Is(err, ErrNotExist):
 		http.Error(w, "there is no such object", http.StatusNotFound)
 	case errors.Is(err, ErrForbiddenPath):

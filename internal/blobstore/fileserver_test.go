@@ -145,6 +145,57 @@ func TestSignedPut(t *testing.T) {
 	})
 }
 
+func TestAnUploadReplacesNothing(t *testing.T) {
+	s := serve(t)
+	sign := func(name, content string) blobstore.Signed {
+		o := blobstore.PutOptions{Expires: time.Minute, CreateOnly: true}
+		if content != "" {
+			o.ContentMD5 = digest(content)
+		}
+		signed, err := s.SignPut(t.Context(), s.Root()+"/uploads/p/d/x/"+name, o)
+		require.NoError(t, err)
+		return signed
+	}
+	content := func(name string) string {
+		body, err := s.ReadAll(t.Context(), s.Root()+"/uploads/p/d/x/"+name, 0)
+		require.NoError(t, err)
+		return string(body)
+	}
+	good, evil := sign("bundle", "good"), sign("bundle", "evil")
+	require.Equal(t, http.StatusOK, s.put(good, "good"))
+	require.Equal(t, http.StatusOK, s.put(good, "good"), "the answer was lost")
+	require.Equal(t, http.StatusOK, s.put(sign("bundle", "good"), "good"), "the same content again")
+	require.Equal(t, http.StatusPreconditionFailed, s.put(evil, "evil"))
+	require.Equal(t, http.StatusPreconditionFailed, s.put(sign("bundle", ""), "evil"))
+	require.Equal(t, "good", content("bundle"))
+
+	require.Equal(t, http.StatusForbidden, s.put(blobstore.Signed{
+		URL: strings.Replace(evil.URL, "create=only&", "", 1), Headers: evil.Headers,
+	}, "evil"), "the condition is signed")
+
+	require.NoError(t, os.Mkdir(s.Root()+"/uploads/p/d/x/folder", 0o755))
+	require.Equal(t, http.StatusPreconditionFailed, s.put(sign("folder", ""), "evil"))
+	require.NoError(t, os.Symlink("bundle", s.Root()+"/uploads/p/d/x/link"))
+	require.Equal(t, http.StatusPreconditionFailed, s.put(sign("link", ""), "evil"))
+	require.Equal(t, "good", content("bundle"))
+	left, err := os.ReadDir(s.Root() + "/.flyte-tmp")
+	require.NoError(t, err)
+	require.Empty(t, left)
+
+	answers := make(chan int)
+	for _, body := range []string{"one", "two", "three", "four"} {
+		signed := sign("race", "")
+		go func() { answers <- s.put(signed, body) }()
+	}
+	created := 0
+	for range 4 {
+		if <-answers == http.StatusOK {
+			created++
+		}
+	}
+	require.Equal(t, 1, created, "one of those that come at once")
+}
+
 func TestSignedGet(t *testing.T) {
 	s := serve(t)
 	uri := s.Root() + "/p/d/r/a0/1/report.html"

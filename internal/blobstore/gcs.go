@@ -37,7 +37,14 @@ func presentGCS(o GetOptions, file string, as func(any) bool) {
 func demandGCS(o PutOptions, as func(any) bool) map[string]string {
 	headers := map[string]string{}
 	var options *storage.SignedURLOptions
-	if len(o.ContentMD5) == 0 || !as(&options) {
+	if !as(&options) {
+		return headers
+	}
+	if o.CreateOnly {
+		options.Headers = append(options.Headers, "x-goog-if-generation-match:0")
+		headers["x-goog-if-generation-match"] = "0"
+	}
+	if len(o.ContentMD5) == 0 {
 		return headers
 	}
 	digest := encodeMD5(o.ContentMD5)

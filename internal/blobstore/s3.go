@@ -91,7 +91,14 @@ func s3Client(ctx context.Context, config S3Config, endpoint string) (*s3.Client
 func demandS3(o PutOptions, as func(any) bool) map[string]string {
 	headers := map[string]string{}
 	var input *s3.PutObjectInput
-	if len(o.ContentMD5) == 0 || !as(&input) {
+	if !as(&input) {
+		return headers
+	}
+	if o.CreateOnly {
+		input.IfNoneMatch = aws.String("*")
+		headers["If-None-Match"] = "*"
+	}
+	if len(o.ContentMD5) == 0 {
 		return headers
 	}
 	digest := encodeMD5(o.ContentMD5)

@@ -87,6 +87,7 @@ func TestS3(t *testing.T) {
 	require.Nil(t, store.Handler(), "the object store serves its own URLs")
 	exercise(t, store)
 	t.Run("signed put", func(t *testing.T) { signedPutS3(t, store) })
+	t.Run("an upload replaces nothing", func(t *testing.T) { createOnlyS3(t, store) })
 	t.Run("signed get", func(t *testing.T) { signedGetS3(t, store) })
 	t.Run("foreign bucket", func(t *testing.T) {
 		_, err := store.ReadAll(t.Context(), "s3://other/some/prefix/x", 0)
@@ -144,6 +145,53 @@ func signedPutS3(t *testing.T, store *blobstore.Store) {
 	require.NoError(t, err)
 	require.EqualValues(t, 4, info.Size)
 	require.Equal(t, base64.StdEncoding.EncodeToString(digest("good")), info.Metadata["flytecontentmd5"])
+}
+
+func createOnlyS3(t *testing.T, store *blobstore.Store) {
+	s := served{store, t, nil}
+	sign := func(name, content string) (blobstore.Signed, error) {
+		o := blobstore.PutOptions{Expires: time.Minute, CreateOnly: true, MD5Metadata: true}
+		if content != "" {
+			o.ContentMD5 = digest(content)
+		}
+		return store.SignPut(t.Context(), store.Root()+"/uploads/p/d/x/"+name, o)
+	}
+	content := func(name string) string {
+		body, err := store.ReadAll(t.Context(), store.Root()+"/uploads/p/d/x/"+name, 0)
+		require.NoError(t, err)
+		return string(body)
+	}
+	good, err := sign("bundle", "good")
+	require.NoError(t, err)
+	_, err = sign("bundle", "evil")
+	require.ErrorIs(t, err, blobstore.ErrExists, "before anything is there: the name was given out")
+	_, err = sign("bundle", "")
+	require.ErrorIs(t, err, blobstore.ErrExists)
+	require.Equal(t, http.StatusOK, s.put(good, "good"))
+	require.Equal(t, http.StatusOK, s.put(good, "good"), "the answer was lost")
+	require.GreaterOrEqual(t, s.put(good, "evil"), 400)
+	again, err := sign("bundle", "good")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, s.put(again, "good"), "the same content again")
+	require.Equal(t, "good", content("bundle"))
+
+	require.NoError(t, store.WriteAll(t.Context(), store.Root()+"/uploads/p/d/x/older", []byte("good")))
+	_, err = sign("older", "evil")
+	require.ErrorIs(t, err, blobstore.ErrExists, "it was uploaded before names were given out")
+	_, err = sign("older", "good")
+	require.NoError(t, err)
+
+	first, err := sign("any", "")
+	require.NoError(t, err)
+	second, err := sign("any", "")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusForbidden, s.put(first, "one", func(r *http.Request) { r.Header.Del("If-None-Match") }), "the condition is signed")
+	require.Equal(t, http.StatusOK, s.put(first, "one"))
+	require.Equal(t, http.StatusPreconditionFailed, s.put(second, "two"))
+	require.Equal(t, "one", content("any"))
+
+	_, err = store.ReadAll(t.Context(), store.Root()+"/.flyte-claims/x", 0)
+	require.ErrorIs(t, err, blobstore.ErrForbiddenPath, "what was given out is nobody's to read or write")
 }
 
 func signedGetS3(t *testing.T, store *blobstore.Store) {

@@ -24,6 +24,7 @@ type permission struct {
 	md5     string // base64; empty means any content
 	max     int64  // bytes; 0 for GET
 	showAs  string // media type; empty for PUT, and for what is a file to keep
+	create  bool   // a PUT that replaces no other content
 }
 
 // Names of the query parameters.
@@ -33,13 +34,18 @@ const (
 	paramMD5     = "md5"
 	paramMax     = "max"
 	paramShowAs  = "show"
+	paramCreate  = "create"
 	paramSig     = "signature"
 )
 
 // sign is the HMAC over all fields. Each is preceded by its length, so that no two permissions have the same text.
 func (p permission) sign(key []byte) string {
 	mac := hmac.New(sha256.New, key)
-	for _, field := range []string{p.method, p.path, strconv.FormatInt(p.expires, 10), p.md5, strconv.FormatInt(p.max, 10), p.showAs} {
+	fields := []string{p.method, p.path, strconv.FormatInt(p.expires, 10), p.md5, strconv.FormatInt(p.max, 10), p.showAs}
+	if p.create {
+		fields = append(fields, paramCreate)
+	}
+	for _, field := range fields {
 		mac.Write([]byte(strconv.Itoa(len(field)) + ":" + field))
 	}
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
@@ -61,6 +67,9 @@ func (p permission) url(base string, key []byte) string {
 	if p.showAs != "" {
 		query.Set(paramShowAs, p.showAs)
 	}
+	if p.create {
+		query.Set(paramCreate, "only")
+	}
 	location := url.URL{Path: strings.TrimSuffix(BlobsPath, "/") + p.path, RawQuery: query.Encode()}
 	return strings.TrimSuffix(base, "/") + location.String()
 }
@@ -73,6 +82,7 @@ func readPermission(u *url.URL, key []byte) (permission, bool) {
 		path:   "/" + strings.TrimPrefix(u.Path, BlobsPath),
 		md5:    query.Get(paramMD5),
 		showAs: query.Get(paramShowAs),
+		create: query.Has(paramCreate),
 	}
 	var err error
 	if p.expires, err = strconv.ParseInt(query.Get(paramExpires), 10, 64); err != nil {
@@ -113,7 +123,7 @@ func (s *fileServer) signPut(path string, o PutOptions) Signed {
 	if limit <= 0 || (s.max > 0 && limit > s.max) {
 		limit = s.max
 	}
-	p := permission{method: "PUT", path: path, max: limit}
+	p := permission{method: "PUT", path: path, max: limit, create: o.CreateOnly}
 	headers := map[string]string{}
 	if len(o.ContentMD5) > 0 {
 		p.md5 = base64.StdEncoding.EncodeToString(o.ContentMD5)

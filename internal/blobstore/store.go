@@ -20,6 +20,8 @@ var (
 	ErrTooLarge = errors.New("object is too large")
 	// ErrForbiddenPath says that a URI is outside the configured roots, or has elements that could lead there.
 	ErrForbiddenPath = errors.New("path is outside the configured storage")
+	// ErrExists says that an object that should be created exists with other content.
+	ErrExists = errors.New("object exists with other content")
 )
 
 // notExistError equals fs.ErrNotExist too, for callers that know no store.
@@ -53,6 +55,9 @@ type PutOptions struct {
 	MaxBytes int64
 	// MD5Metadata keeps the digest with the object too, where the store can.
 	MD5Metadata bool
+	// CreateOnly refuses to replace an object. Content with the same digest as the object's may be sent again, as clients
+	// do that got no answer; other content is refused, with ErrExists if that is known before the content is sent.
+	CreateOnly bool
 }
 
 // GetOptions is what a signed GET does.
@@ -164,8 +169,14 @@ func (s *Store) Close() error {
 // Root is what URIs of this store begin with, without a slash at the end: a bare absolute path for a directory.
 func (s *Store) Root() string { return s.roots[0].uri }
 
-// resolve finds the root of a URI and the key below it.
+// resolve finds the backend of a URI and the key in it.
 func (s *Store) resolve(uri string) (backend, string, error) {
+	m, key, err := s.locate(uri)
+	return m.backend, key, err
+}
+
+// locate finds the root of a URI and the key below it.
+func (s *Store) locate(uri string) (mounted, string, error) {
 	if rest, ok := strings.CutPrefix(uri, "file://"); ok {
 		uri = rest
 	}
@@ -175,25 +186,33 @@ func (s *Store) resolve(uri string) (backend, string, error) {
 	for _, m := range s.roots {
 		if key, ok := strings.CutPrefix(uri, m.uri+"/"); ok {
 			if err := checkKey(key); err != nil {
-				return nil, "", fmt.Errorf("%s: %w", uri, err)
+				return mounted{}, "", fmt.Errorf("%s: %w", uri, err)
 			}
-			return m.backend, key, nil
+			return m, key, nil
 		}
 	}
-	return nil, "", fmt.Errorf("%s: %w", uri, ErrForbiddenPath)
+	return mounted{}, "", fmt.Errorf("%s: %w", uri, ErrForbiddenPath)
 }
 
-// Permits returns nil for the URI of an object, or of a directory with a slash at its end, that may lie in this store, and
-// ErrForbiddenPath for every other. It makes no request.
-func (s *Store) Permits(uri string) error {
-	_, _, err := s.resolve(strings.TrimSuffix(uri, "/"))
-	return err
+// Canonical returns the one form of a URI that this store itself writes, so that prefixes can be compared. uri names an
+// object, or a directory with a slash at its end, that may lie in this store; it returns ErrForbiddenPath for every other.
+// It makes no request.
+func (s *Store) Canonical(uri string) (string, error) {
+	below, isDir := strings.CutSuffix(uri, "/")
+	root, key, err := s.locate(below)
+	if err != nil {
+		return "", err
+	}
+	if isDir {
+		key += "/"
+	}
+	return root.uri + "/" + key, nil
 }
 
 // checkKey rejects keys that could lead out of the root, or that other programs resolve to another object.
 func checkKey(key string) error {
 	for segment := range strings.SplitSeq(key, "/") {
-		if segment == "" || segment == "." || segment == ".." || segment == tempDir {
+		if segment == "" || segment == "." || segment == ".." || segment == tempDir || segment == claimsDir {
 			return ErrForbiddenPath
 		}
 	}

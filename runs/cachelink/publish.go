@@ -67,6 +67,9 @@ func (c *Cache) publish(ctx context.Context, a *store.Cacheable, wish Wish, succ
 		attempt = a.Attempt
 	}
 	uri := success.OutputURI
+	if uri != "" && !blobpath.Within(a.RunOutputBase, uri) {
+		return Published{Status: core.CatalogCacheStatus_CACHE_PUT_FAILURE, Reason: join(a.CacheReason, "the outputs are not in the directory of the run")}
+	}
 	if uri == "" {
 		uri = blobpath.AttemptDir(a.RunOutputBase, a.Name, uint32(attempt)) //nolint:gosec // from 1
 	}

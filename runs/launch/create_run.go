@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"regexp"
@@ -46,8 +47,6 @@ type Storage interface {
 type Inputs interface {
 	// Root is the URI prefix of all objects, without a trailing slash.
 	Root() string
-	// Permits returns blobstore.ErrForbiddenPath for a URI outside of the storage.
-	Permits(uri string) error
 	WriteAll(ctx context.Context, uri string, body []byte) error
 }
 
@@ -64,9 +63,12 @@ type Creator struct {
 	Tasks    Tasks
 	Storage  Storage
 	Inputs   Inputs
+	Access   Access
 	Writer   RunWriter
 	Planner  *Planner
 	Pods     Pods
+
+	code codeAccess
 }
 
 // CreateRun implements workflowconnect.RunServiceHandler. A repeated request with the same name and content returns the
@@ -111,6 +113,11 @@ func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest
 	planned.describe(&root.Action)
 	if err := c.describeRun(ctx, &root, request, spec); err != nil {
 		return nil, err
+	}
+	if request.GetTaskSpec() != nil {
+		if err := c.code.check(ctx, "task_spec.task_template", id, planned, relatedRoot(&root)...); err != nil {
+			return nil, err
+		}
 	}
 	run := &runContext{ID: id, Spec: spec, OutputBase: root.RunOutputBase, Queue: root.Queue}
 	if err := c.Planner.check(root.Action, run); err != nil {
@@ -211,20 +218,28 @@ func (c *Creator) describeRun(ctx context.Context, root *store.Root, request *wo
 	if err := c.describeRelation(ctx, root, spec); err != nil {
 		return err
 	}
-	base := c.Inputs.Root()
-	if own := spec.GetRunBaseDir(); own != "" {
-		base = own
-	}
-	root.RunOutputBase = blobpath.RunBase(base, root.Project, root.Domain, root.RunName)
-	if err := c.checkReachable("run_spec.run_base_dir", root.RunOutputBase); err != nil {
-		return err
-	}
 	root.CreatedBySubject = identity.Subject(ctx)
 	if root.CreatedBy, err = identity.EncodedCaller(ctx); err != nil {
 		return err
 	}
-	root.RequestDigest, err = requestDigest(request)
-	return err
+	if root.RequestDigest, err = requestDigest(request); err != nil {
+		return err
+	}
+	run := ident.Run{Project: root.Project, Domain: root.Domain, Name: root.RunName}
+	if err := c.checkBases(ctx, run, spec); err != nil {
+		return err
+	}
+	base := cmp.Or(spec.GetRunBaseDir(), c.Inputs.Root())
+	root.RunOutputBase = blobpath.RunBase(base, run.Project, run.Domain, blobpath.RunDir(run.Name, root.RequestDigest))
+	return nil
+}
+
+// relatedRoot is the root action of the run that a new run comes from, if any.
+func relatedRoot(root *store.Root) []ident.Action {
+	if root.RelationRun == "" {
+		return nil
+	}
+	return []ident.Action{ident.Run{Project: root.Project, Domain: root.Domain, Name: root.RelationRun}.Root()}
 }
 
 // requestDigest distinguishes requests with different content. A start time that the client took from its clock does

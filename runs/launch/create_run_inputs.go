@@ -23,7 +23,7 @@ import (
 // run, and a repeated request writes the same bytes.
 func (c *Creator) storeInputs(ctx context.Context, root *store.Root, spec *task.TaskSpec, request *workflow.CreateRunRequest) (string, error) {
 	if offloaded := request.GetOffloadedInputData(); offloaded != nil {
-		if err := c.checkReachable("offloaded_input_data.uri", blobpath.InputsPath(offloaded.GetUri())); err != nil {
+		if err := c.checkInputs(ctx, root, offloaded.GetUri()); err != nil {
 			return "", err
 		}
 		root.InputURI = offloaded.GetUri()
@@ -64,13 +64,4 @@ func withDefaults(given *task.Inputs, defaults []*task.NamedParameter) *task.Inp
 		}
 	}
 	return inputs
-}
-
-// checkReachable refuses URIs outside of our storage. Whether there is an object is seen when it is read.
-func (c *Creator) checkReachable(field, uri string) error {
-	err := c.Inputs.Permits(uri)
-	if errors.Is(err, blobstore.ErrForbiddenPath) {
-		return rpc.InvalidArgument(field, "is outside of the storage of this installation")
-	}
-	return err
 }

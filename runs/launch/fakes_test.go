@@ -15,6 +15,7 @@ import (
 	settingspb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
@@ -46,12 +47,18 @@ func newWorld() *world {
 	return &world{cacheOn: true, settings: &settingspb.Settings{}, objects: map[string][]byte{}, context: store.Root{Action: store.Action{ID: 7}}}
 }
 
+var config = launch.Config{MaxInlineInputs: 1 << 10, InputsTimeout: time.Minute}
+
 func (w *world) parts(configured ...queues.Queue) launch.Parts {
-	config := launch.Config{MaxInlineInputs: 1 << 10, InputsTimeout: time.Minute}
-	return launch.New(config, launch.Deps{
-		Places: w, Settings: w, Reader: w, Storage: w, Blobs: w, Writer: w, Queues: queues.New(configured), Cache: w, Pods: w,
+	return launch.New(config, w.deps(configured...))
+}
+
+func (w *world) deps(configured ...queues.Queue) launch.Deps {
+	return launch.Deps{
+		Places: w, Settings: w, Reader: w, Storage: w, Blobs: w, Access: blobaccess.New(w, w), Writer: w,
+		Queues: queues.New(configured), Cache: w, Pods: w,
 		Clock: clock.NewFake(time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC)),
-	})
+	}
 }
 
 func (w *world) Review(*core.TaskTemplate, *task.RunSpec) (field, words string) {
@@ -84,11 +91,15 @@ func (w *world) RunContext(context.Context, ident.Run) (store.Root, []byte, erro
 
 func (w *world) Root() string { return "/data" }
 
-func (w *world) Permits(uri string) error {
+func (w *world) Canonical(uri string) (string, error) {
 	if !strings.HasPrefix(uri, "/data/") {
-		return blobstore.ErrForbiddenPath
+		return "", blobstore.ErrForbiddenPath
 	}
-	return nil
+	return uri, nil
+}
+
+func (w *world) Exists(_ context.Context, project string) (bool, error) {
+	return project == "other", nil
 }
 
 func (w *world) WriteAll(_ context.Context, uri string, body []byte) error {

@@ -23,6 +23,7 @@ type Reader interface {
 	ContextReader
 	ResultReader
 	PreviewReader
+	CodeReader
 }
 
 // Blobs is the object store; blobstore.Store is one.
@@ -44,6 +45,7 @@ type Deps struct {
 	Reader   Reader
 	Storage  Storage
 	Blobs    Blobs
+	Access   Access
 	Writer   Writer
 	Queues   Queues
 	Cache    Cache
@@ -64,15 +66,16 @@ type Parts struct {
 // New puts the use cases together.
 func New(config Config, deps Deps) Parts {
 	recoveries := &Recoveries{Results: deps.Reader, Objects: deps.Blobs}
+	code := codeAccess{access: deps.Access, specs: deps.Reader}
 	planner := &Planner{Queues: deps.Queues, Cache: deps.Cache, Recoveries: recoveries, Types: deps.TaskTypes, Clock: deps.Clock}
 	return Parts{
 		Creator: &Creator{
 			Config: config, Places: deps.Places, Settings: deps.Settings, Tasks: deps.Reader, Storage: deps.Storage,
-			Inputs: deps.Blobs, Writer: deps.Writer, Planner: planner, Pods: deps.Pods,
+			Inputs: deps.Blobs, Access: deps.Access, Writer: deps.Writer, Planner: planner, Pods: deps.Pods, code: code,
 		},
 		Recorder: &Recorder{
 			Contexts: NewContexts(deps.Reader, recoveries, deps.Clock), Storage: deps.Storage, Objects: deps.Blobs,
-			Writer: deps.Writer, Planner: planner,
+			Access: deps.Access, Writer: deps.Writer, Planner: planner, code: code,
 		},
 		Previewer: &Previewer{Actions: deps.Reader, Recoveries: recoveries},
 	}

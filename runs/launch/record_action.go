@@ -9,6 +9,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
@@ -28,8 +29,11 @@ type Recorder struct {
 	Contexts *Contexts
 	Storage  Storage
 	Objects  Objects
+	Access   Access
 	Writer   ActionWriter
 	Planner  *Planner
+
+	code codeAccess
 }
 
 // RecordAction implements workflowconnect.InternalRunServiceHandler. The outcome is in the response body.
@@ -60,10 +64,35 @@ func (r *Recorder) record(ctx context.Context, request *workflow.RecordActionReq
 		}
 		action.Action.RecoveredFrom = body
 	}
+	if err := r.checkData(ctx, id, request); err != nil {
+		return err
+	}
 	if err := r.describeChild(ctx, id, request, &action); err != nil {
 		return err
 	}
 	return r.Writer.RecordAction(ctx, action)
+}
+
+// checkData refuses data that the run may not read: its own, and those of its project and domain.
+func (r *Recorder) checkData(ctx context.Context, id ident.Action, request *workflow.RecordActionRequest) error {
+	outputs := request.GetTrace().GetOutputs()
+	for _, named := range []struct{ field, uri string }{
+		{"input_uri", handedFile(request.GetInputUri())},
+		{"trace.outputs.output_uri", outputs.GetOutputUri()},
+		{"trace.outputs.report_uri", outputs.GetReportUri()},
+	} {
+		if named.uri == "" {
+			continue
+		}
+		run, err := r.Contexts.get(ctx, id.Run)
+		if err != nil {
+			return err
+		}
+		if err := r.Access.Data(named.field, named.uri, placeOf(id.Run), blobaccess.Siblings(run.OutputBase)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *Recorder) describeChild(ctx context.Context, id ident.Action, request *workflow.RecordActionRequest, action *store.NewAction) error {
@@ -71,6 +100,10 @@ func (r *Recorder) describeChild(ctx context.Context, id ident.Action, request *
 	case *workflow.RecordActionRequest_Task:
 		planned, err := r.Planner.task("task.spec", id.Run, spec.Task.GetId(), spec.Task.GetSpec())
 		if err != nil {
+			return err
+		}
+		parent := ident.Action{Run: id.Run, Name: request.GetParent()}
+		if err := r.code.check(ctx, "task.spec.task_template", id.Run, planned, parent, id.Run.Root()); err != nil {
 			return err
 		}
 		planned.describe(&action.Action)

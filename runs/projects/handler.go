@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/store"
@@ -47,6 +48,9 @@ func (h *Handler) CreateProject(ctx context.Context, request *project.CreateProj
 	row, err := projectRow(request.GetProject())
 	if err != nil {
 		return nil, err
+	}
+	if row.ID == blobpath.UploadsName {
+		return nil, rpc.InvalidArgument("project.id", "%q is reserved: the object store keeps uploads below this name; choose another id", row.ID)
 	}
 	if err := h.store.Create(ctx, row, h.clock.Now()); err != nil {
 		return nil, err

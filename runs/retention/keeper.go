@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"time"
 
@@ -50,6 +51,8 @@ type Store interface {
 
 // Blobs deletes everything below a directory of the object store, with the errors of blobstore.
 type Blobs interface {
+	// Root is the URI prefix of the layout, without a trailing slash.
+	Root() string
 	DeletePrefix(ctx context.Context, uri string) error
 }
 
@@ -240,13 +243,13 @@ func (k *Keeper) tryFinish(ctx context.Context, d store.Deletion) error {
 	return k.deps.Store.RowsGone(ctx, d.RunID, k.deps.Clock.Now())
 }
 
-// deleteBlobs empties the run's own directory and no other: it leaves a place that does not end in the names of the
-// run, and one outside of the storage.
+// deleteBlobs empties the run's own directory and no other: it leaves a place that is not the run's, and one outside of
+// the storage.
 func (k *Keeper) deleteBlobs(ctx context.Context, d store.Deletion) error {
 	if d.OutputBase == "" {
 		return nil
 	}
-	if own := blobpath.RunBase("", d.Run.Project, d.Run.Domain, d.Run.Name); !strings.HasSuffix(d.OutputBase, own) {
+	if !owns(k.deps.Blobs.Root(), d) {
 		k.deps.Logger.Warn().Stringer("run", d.Run).Str("place", d.OutputBase).Msg("left the blobs of a deleted run: their place is not the run's own directory")
 		return nil
 	}
@@ -256,4 +259,18 @@ func (k *Keeper) deleteBlobs(ctx context.Context, d store.Deletion) error {
 		return nil
 	}
 	return err
+}
+
+// owns reports whether the output base of a run is its own directory, which its mark proves. The directories of runs from
+// before there were marks have nothing but their names, which whoever created the run could choose: they are deleted
+// unless they are where clients upload.
+func owns(root string, d store.Deletion) bool {
+	parent, dir := path.Split(strings.TrimSuffix(d.OutputBase, "/"))
+	if !strings.HasSuffix(parent, "/"+d.Run.Project+"/"+d.Run.Domain+"/") {
+		return false
+	}
+	if blobpath.IsRunDir(dir, d.Run.Name) {
+		return true
+	}
+	return dir == d.Run.Name && dir != blobpath.OffloadedInputsName && !strings.HasPrefix(parent, root+"/"+blobpath.UploadsName+"/")
 }

@@ -6,6 +6,7 @@ import (
 
 	settingspb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings/settingsconnect"
+	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/store"
@@ -24,10 +25,10 @@ type Places interface {
 	CheckDomain(field, domain string) error
 }
 
-// Paths checks which URIs an installation may use; blobstore.Store does.
-type Paths interface {
-	// Permits returns blobstore.ErrForbiddenPath for a URI outside of the storage.
-	Permits(uri string) error
+// Access checks where runs may write; blobaccess.Rules does.
+type Access interface {
+	Base(ctx context.Context, field, base string, place blobaccess.Place) error
+	RawBase(ctx context.Context, field, base string, place blobaccess.Place) error
 }
 
 // Queues checks which queues exist; queues.Set does.
@@ -41,7 +42,7 @@ type Deps struct {
 	Store    Store
 	Resolver *Resolver
 	Places   Places
-	Paths    Paths
+	Access   Access
 	Queues   Queues
 	Clock    clock.Clock
 }
@@ -51,7 +52,7 @@ type Handler struct {
 	store    Store
 	resolver *Resolver
 	places   Places
-	paths    Paths
+	access   Access
 	queues   Queues
 	clock    clock.Clock
 }
@@ -61,7 +62,7 @@ var _ settingsconnect.SettingsServiceHandler = (*Handler)(nil)
 // NewHandler returns the handler. Its resolver sees the handler's writes at once.
 func NewHandler(deps Deps) *Handler {
 	return &Handler{
-		store: deps.Store, resolver: deps.Resolver, places: deps.Places, paths: deps.Paths, queues: deps.Queues, clock: deps.Clock,
+		store: deps.Store, resolver: deps.Resolver, places: deps.Places, access: deps.Access, queues: deps.Queues, clock: deps.Clock,
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	settingspb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
-	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
@@ -81,12 +81,14 @@ func (h *Handler) check(ctx context.Context, key store.SettingsKey, given *setti
 	if err := Validate(given); err != nil {
 		return InvalidArgument("settings.", err)
 	}
+	place := blobaccess.Place{Project: key.Project, Domain: key.Domain}
 	if base := given.GetRun().GetRunBaseDir(); base.GetState() == settingspb.SettingState_SETTING_STATE_VALUE {
-		below := strings.TrimRight(base.GetStringValue(), "/") + "/" + "probe"
-		switch err := h.paths.Permits(below); {
-		case errors.Is(err, blobstore.ErrForbiddenPath):
-			return rpc.InvalidArgument("settings.run.run_base_dir", "is outside of the storage of this installation")
-		case err != nil:
+		if err := h.access.Base(ctx, "settings.run.run_base_dir", base.GetStringValue(), place); err != nil {
+			return err
+		}
+	}
+	if raw := given.GetStorage().GetRawDataPath(); raw.GetState() == settingspb.SettingState_SETTING_STATE_VALUE {
+		if err := h.access.RawBase(ctx, "settings.storage.raw_data_path", raw.GetStringValue(), place); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
@@ -62,6 +63,11 @@ func (op *recordTransitions) plan(p *plan) {
 }
 
 func (op *recordTransitions) apply(b *batch) error {
+	for i := range op.transitions {
+		if err := op.transitions[i].check(b); err != nil {
+			return err
+		}
+	}
 	op.outcomes = make([]Outcome, len(op.transitions))
 	for i := range op.transitions {
 		op.outcomes[i] = op.transitions[i].apply(b)
@@ -75,6 +81,20 @@ func (t *Transition) plan(p *plan) {
 	} else {
 		p.row(t.Action)
 	}
+}
+
+// check refuses outputs and reports that are not in the directory of the run: what an attempt left is nowhere else.
+func (t *Transition) check(b *batch) error {
+	r := b.find(t.Action)
+	if r == nil || r.run.root.RunOutputBase == "" {
+		return nil
+	}
+	for _, named := range []struct{ field, uri string }{{"outputs.output_uri", t.OutputURI}, {"outputs.report_uri", t.ReportURI}} {
+		if named.uri != "" && !blobpath.Within(r.run.root.RunOutputBase, named.uri) {
+			return rpc.InvalidArgument("event."+named.field, "%q of action %s is not in the directory of its run, %s", named.uri, t.Action, r.run.root.RunOutputBase)
+		}
+	}
+	return nil
 }
 
 func (t *Transition) apply(b *batch) Outcome {

@@ -30,13 +30,13 @@ func TestActionGoesThroughAllPhases(t *testing.T) {
 	require.Nil(t, row.EndedAt)
 
 	done := to("r", "c", 1, state.Succeeded)
-	done.ReportURI = "/data/report.html"
+	done.ReportURI = "/data/p/d/r/c/1/report.html"
 	require.Equal(t, []store.Outcome{store.OutcomeApplied, store.OutcomeTerminal, store.OutcomeUnknown},
 		w.report(done, to("r", "c", 1, state.Failed), to("r", "none", 1, state.Running)))
 	row = w.row("r", "c")
 	require.Equal(t, state.Succeeded, row.Phase)
 	require.Equal(t, "/data/p/d/r/c/1", row.OutputURI, "a success without outputs still has its directory")
-	require.Equal(t, "/data/report.html", row.ReportURI)
+	require.Equal(t, "/data/p/d/r/c/1/report.html", row.ReportURI)
 	require.False(t, row.EndedAt.Before(*row.StartedAt))
 	require.Equal(t, []string{"r/a0"}, w.live.names())
 }

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
+	"github.com/flyte-binary/flyte-binary/internal/codebundle"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/declared"
 	"github.com/flyte-binary/flyte-binary/runs/identity"
@@ -27,6 +29,12 @@ func (h *Handler) DeployTask(ctx context.Context, request *task.DeployTaskReques
 	}
 	if _, err := h.places.Check(ctx, "task_id", id.GetProject(), id.GetDomain()); err != nil {
 		return nil, err
+	}
+	if code := codebundle.URI(spec.GetTaskTemplate()); code != "" {
+		place := blobaccess.Place{Project: id.GetProject(), Domain: id.GetDomain()}
+		if err := h.access.Code("spec.task_template", code, place); err != nil {
+			return nil, err
+		}
 	}
 	if err := h.reviewPod(spec); err != nil {
 		return nil, err

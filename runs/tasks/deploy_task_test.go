@@ -10,6 +10,8 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/identity"
@@ -40,9 +42,20 @@ func (r *registry) Deploy(_ context.Context, task *store.Task, _, _ []byte) erro
 	return nil
 }
 
+func (*registry) Root() string { return "/data" }
+
+func (*registry) Canonical(uri string) (string, error) {
+	if !strings.HasPrefix(uri, "/data/") {
+		return "", blobstore.ErrForbiddenPath
+	}
+	return uri, nil
+}
+
 func (r *registry) handler() *tasks.Handler {
+	places := projects.NewPlaces(r, []string{"d"})
 	return tasks.New(tasks.Deps{
-		Places: projects.NewPlaces(r, []string{"d"}), Writer: r, Pods: r, Clock: clock.NewFake(time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC)),
+		Places: places, Access: blobaccess.New(r, places), Writer: r, Pods: r,
+		Clock: clock.NewFake(time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC)),
 	})
 }
 
@@ -112,4 +125,23 @@ func TestTasksWhosePodsAreNotAllowedAreNotDeployed(t *testing.T) {
 	require.ErrorContains(t, err, "spec.task_template.k8s_pod.pod_spec")
 	require.ErrorContains(t, err, "privileged")
 	require.Empty(t, r.deployed)
+}
+
+func TestCodeIsDeployedWithItsProject(t *testing.T) {
+	for uri, legal := range map[string]bool{
+		"/data/uploads/p/d/x/fast.tgz": true, "/data/uploads/p/staging/x/fast.tgz": true, "s3://images/fast.tgz": true, "": true,
+		"/data/uploads/q/d/x/fast.tgz": false, "/data/q/d/run/a0/1/outputs.pb": false,
+	} {
+		r := &registry{}
+		_, err := r.handler().DeployTask(t.Context(), deploy(func(request *task.DeployTaskRequest) {
+			request.GetSpec().GetTaskTemplate().Metadata = &core.TaskMetadata{CodeBundleUri: uri}
+		}))
+		if legal {
+			require.NoError(t, err, uri)
+			continue
+		}
+		require.Equal(t, rpc.KindInvalidArgument, rpc.KindOf(err), "%v", err)
+		require.ErrorContains(t, err, "spec.task_template")
+		require.Empty(t, r.deployed)
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
+	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/tasktype"
 	"github.com/flyte-binary/flyte-binary/runs/store"
@@ -14,6 +15,11 @@ import (
 // Places checks that a project and a domain exist; projects.Places does.
 type Places interface {
 	Check(ctx context.Context, field, project, domain string) (store.Project, error)
+}
+
+// Access decides which code a task may name; blobaccess.Rules does.
+type Access interface {
+	Code(field, uri string, place blobaccess.Place, handed ...string) error
 }
 
 // Writer stores versions of tasks; store.TaskWriter does.
@@ -31,6 +37,7 @@ type Reader interface {
 // Deps are the dependencies of the handler. All are required.
 type Deps struct {
 	Places Places
+	Access Access
 	Writer Writer
 	Reader Reader
 	// Types are those that somebody runs.
@@ -43,6 +50,7 @@ type Deps struct {
 // Handler serves TaskService. Its methods are in files of their own.
 type Handler struct {
 	places Places
+	access Access
 	writer Writer
 	reader Reader
 	types  tasktype.Set
@@ -54,5 +62,7 @@ var _ taskconnect.TaskServiceHandler = (*Handler)(nil)
 
 // New returns the handler.
 func New(deps Deps) *Handler {
-	return &Handler{places: deps.Places, writer: deps.Writer, reader: deps.Reader, types: deps.Types, clock: deps.Clock, pods: deps.Pods}
+	return &Handler{
+		places: deps.Places, access: deps.Access, writer: deps.Writer, reader: deps.Reader, types: deps.Types, clock: deps.Clock, pods: deps.Pods,
+	}
 }

@@ -1,4 +1,5 @@
-package dataproxy
+// Package codebundle finds the code that was shipped with a task, whose URI clients put into the arguments of its container.
+package codebundle
 
 import (
 	"google.golang.org/protobuf/types/known/structpb"
@@ -6,9 +7,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-// bundleURI is the URI of the code of a task: from the arguments of its container, else from the template itself. It
-// is empty when the code is in the image.
-func bundleURI(template *core.TaskTemplate) string {
+// URI is the URI of the code of a task: from the arguments of its container, else from the template itself. It is empty
+// when the code is in the image.
+func URI(template *core.TaskTemplate) string {
 	if uri := bundleOf(template.GetContainer().GetArgs()); uri != "" {
 		return uri
 	}
@@ -31,7 +32,14 @@ func bundleOf(args []string) string {
 	return pickled
 }
 
-// podArgs are the arguments of the primary container of a pod template.
+// Args are the arguments of the container of a task: its own, else those of the primary container of its pod.
+func Args(template *core.TaskTemplate) []string {
+	if args := template.GetContainer().GetArgs(); len(args) > 0 {
+		return args
+	}
+	return podArgs(template)
+}
+
 func podArgs(template *core.TaskTemplate) []string {
 	primary := template.GetK8SPod().GetPrimaryContainerName()
 	if primary == "" {
