@@ -29,7 +29,7 @@ func stopProcess(process *supervise.Process) {
 }
 
 func awaitReady(ctx context.Context, process *supervise.Process, ready func(context.Context) error) error {
-	return process.AwaitReady(ctx, clock.System{}, 10*time.Millisecond, ready)
+	return process.AwaitReady(ctx, clock.System{}, supervise.Patience{}, 10*time.Millisecond, ready)
 }
 
 // pause waits, unless the context ends first.

@@ -32,7 +32,7 @@ func newPod(t *testing.T) *pod {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(root) })
 	p := &pod{root: root, in: t.TempDir(), out: t.TempDir(), outsideBlob: filepath.Join(t.TempDir(), "far.txt")}
-	p.blobs, err = copilot.OpenStores(t.Context(), blobstore.Config{URL: p.root}, func(string) string { return "" })
+	p.blobs, err = copilot.OpenStores(t.Context(), blobstore.Config{URL: p.root, Timeout: time.Minute}, func(string) string { return "" })
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.blobs.Close()) })
 	require.NoError(t, os.WriteFile(p.outsideBlob, []byte("far"), 0o600))

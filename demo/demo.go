@@ -120,7 +120,7 @@ func (d *demo) preparePython(ctx context.Context) error {
 		return nil
 	}
 	d.screen.Line("Preparing Python in %s (once; needs the network) ...", d.opts.Python)
-	return pyenv.Ensure(ctx, d.opts.Python, d.screen)
+	return pyenv.Ensure(ctx, d.opts.Python, d.screen, d.clock, d.waiting)
 }
 
 // start starts the parts: the database in parallel with the API server and its node, then the server.
@@ -155,7 +155,7 @@ func (d *demo) build() error {
 		return err
 	}
 	d.cluster, err = kube.New(kube.Config{
-		Dir: d.dir.Kubernetes(), LogFile: kubeLog,
+		Dir: d.dir.Kubernetes(), LogFile: kubeLog, Waiting: d.waiting,
 		Kubelet: kube.KubeletAccess{
 			Authority: certificates.Authority, ClientCertificate: certificates.ClientCertificate, ClientKey: certificates.ClientKey,
 		},
@@ -164,12 +164,15 @@ func (d *demo) build() error {
 		return err
 	}
 	d.postgres, err = pgembed.New(pgembed.Config{
-		DataDir: d.dir.Postgres(), Ephemeral: d.opts.Ephemeral, Restart: true, Clock: d.clock,
+		DataDir: d.dir.Postgres(), Ephemeral: d.opts.Ephemeral, Restart: true, Clock: d.clock, Waiting: d.waiting,
 		Log:    d.log.With().Str("child", "postgres").Logger(),
 		OnExit: func(err error) { d.log.Error().Err(err).Msg("postgres died; restarting") },
 	})
 	return err
 }
+
+// waiting tells what takes long.
+func (d *demo) waiting(text string) { d.screen.Line("  waiting for %s", text) }
 
 // stop stops the parts in reverse order of their dependencies.
 func (d *demo) stop(ctx context.Context) error {

@@ -94,8 +94,9 @@ func (s *Service) newManager(definitions []plugin.Definition) (manager.Manager, 
 }
 
 func (s *Service) newReconciler(mgr manager.Manager, definitions []plugin.Definition) (*reconciler.Reconciler, error) {
+	store := reconciler.Waiting(s.deps.Store)
 	plugins, err := s.config.Plugins.registry(definitions, plugin.Deps{
-		Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Store: s.deps.Store, Clock: s.deps.Clock,
+		Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Store: store, Clock: s.deps.Clock,
 	})
 	if err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func (s *Service) newReconciler(mgr manager.Manager, definitions []plugin.Defini
 	deps := reconciler.Deps{
 		Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: mgr.GetClient(),
 		Plugins: plugins,
-		Sink:    s.deps.Sink, Store: s.deps.Store, Clock: s.deps.Clock, Logger: s.deps.Logger, Meter: s.deps.Meter,
+		Sink:    s.deps.Sink, Store: store, Clock: s.deps.Clock, Logger: s.deps.Logger, Meter: s.deps.Meter,
 		Finished: s.finished, Cluster: s.deps.Cluster,
 	}
 	if s.config.Logs.Seal {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -99,7 +100,31 @@ func New(config Config, deps Deps) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("executor: client of the cluster: %w", err)
 	}
-	return &Service{config: config, deps: deps, kube: kube, clientset: clientset}, nil
+	s := &Service{config: config, deps: deps, kube: kube, clientset: clientset}
+	if err := s.measure(); err != nil {
+		return nil, fmt.Errorf("executor: %w", err)
+	}
+	return s, nil
+}
+
+// measure exports the age of the longest reconcile.
+func (s *Service) measure() error {
+	provider := s.deps.Meter
+	if provider == nil {
+		provider = noop.NewMeterProvider()
+	}
+	const name = "flyte.reconcile.longest"
+	_, err := provider.Meter("github.com/flyte-binary/flyte-binary/executor").Float64ObservableGauge(name,
+		metric.WithUnit("s"), metric.WithDescription("how long the longest reconcile has been running"),
+		metric.WithFloat64Callback(func(_ context.Context, o metric.Float64Observer) error {
+			longest, _ := s.Longest()
+			o.Observe(longest.Age.Seconds())
+			return nil
+		}))
+	if err != nil {
+		return fmt.Errorf("make metric %s: %w", name, err)
+	}
+	return nil
 }
 
 // Live is how many actions the process keeps in memory: live ones only.
@@ -108,6 +133,14 @@ func (s *Service) Live() int {
 		return current.Live()
 	}
 	return 0
+}
+
+// Longest is the reconcile that has run longest; false when none runs.
+func (s *Service) Longest() (reconciler.Running, bool) {
+	if current := s.current.Load(); current != nil {
+		return current.Longest()
+	}
+	return reconciler.Running{}, false
 }
 
 // Retains reports whether a TaskAction must stay although its action is no longer live.

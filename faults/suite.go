@@ -86,8 +86,8 @@ func (s *suite) one(ctx context.Context, seed uint64) (result, error) {
 	return storm(ctx, s.stack, p, s.injector), nil
 }
 
-// startLimit bounds the start of everything.
-const startLimit = 2 * time.Minute
+// startLimit bounds the start of everything; a program that makes no progress is given up earlier.
+const startLimit = 15 * time.Minute
 
 func (s *suite) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)

@@ -45,6 +45,9 @@ func buildStorage(ctx context.Context, p *process) (lifecycle.Part, error) {
 	p.blobs = blobs
 	p.onClose(func(context.Context) error { return blobs.Close() })
 	p.check("storage", blobs.Ping)
+	probe := &writeProbe{write: blobs.CheckWrite, every: p.config.Health.WriteProbe, clock: p.clock}
+	p.degrades("storage writes", probe.check)
+	p.degrades("disk", p.config.Health.disk(blobs.FreeBytes))
 	return lifecycle.Idle{}, nil
 }
 

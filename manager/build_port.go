@@ -20,7 +20,7 @@ func buildProfiles(_ context.Context, p *process) (lifecycle.Part, error) {
 
 func buildSystem(_ context.Context, p *process) (lifecycle.Part, error) {
 	(&system{
-		version: p.options.Version, started: p.clock.Now(), config: p.config, pool: p.pool, checks: p.checks, queues: p.peers.insight(),
+		version: p.options.Version, started: p.clock.Now(), config: p.config, pool: p.pool, checks: func() checks { return p.checks }, queues: p.peers.insight(),
 		vitals: p.runs.Vitals, gatherer: prometheus.Gatherers{p.telemetry.Registry, ctrlmetrics.Registry}, clock: p.clock, log: p.log,
 	}).mount(p.mux)
 	return lifecycle.Idle{}, nil
@@ -38,12 +38,15 @@ func buildConsole(_ context.Context, p *process) (lifecycle.Part, error) {
 // buildPort puts everything that was mounted behind the listener. With the API, services of the contract that no module
 // mounted answer unimplemented.
 func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
-	rpc.Health{Ready: p.checks.check, Serves: p.mux.Has, Clock: p.clock}.Mount(p.mux)
+	rpc.Health{Ready: p.checks.ready, Serves: p.mux.Has, Clock: p.clock}.Mount(p.mux)
 	rpc.MountReflection(p.mux, p.mux.Services)
 	if p.config.Target.api() {
 		mountUnbuilt(p.mux)
 	}
-	served := routes{api: p.mux, console: p.console, ready: p.checks, metrics: p.telemetry.Handler(ctrlmetrics.Registry)}
+	if err := p.measure(); err != nil {
+		return nil, err
+	}
+	served := routes{api: p.mux, console: p.console, alive: p.alive, ready: p.checks, metrics: p.telemetry.Handler(ctrlmetrics.Registry)}
 	if p.config.Target.api() {
 		served.files = p.blobs.Handler()
 	}

@@ -32,6 +32,7 @@ func buildRuns(_ context.Context, p *process) (lifecycle.Part, error) {
 		return nil, err
 	}
 	service.Mount(p.mux)
+	p.degrades("writes", p.config.Health.writes(service.OldestWrite))
 	p.runs = service
 	return service, nil
 }
@@ -53,6 +54,7 @@ func buildEvents(_ context.Context, p *process) (lifecycle.Part, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.onClose(service.Stop) // when nothing that reports runs any more
 	if p.config.Target.api() {
 		service.Mount(p.mux)
 	}
@@ -73,6 +75,7 @@ func buildExecutor(_ context.Context, p *process) (lifecycle.Part, error) {
 		return nil, err
 	}
 	service.Mount(p.mux)
+	p.degrades("executor", reconciles(service.Longest, p.config.Executor.Reconciler.SlowAfter, 1))
 	p.executor = service
 	return service, nil
 }

@@ -34,6 +34,8 @@ type Config struct {
 	Logging obs.LogConfig `mapstructure:"logging"`
 	// Telemetry is traces and metrics.
 	Telemetry obs.TelemetryConfig `mapstructure:"telemetry"`
+	// Health says when the process counts as degraded.
+	Health HealthConfig `mapstructure:"health"`
 	// Database is Postgres.
 	Database pgdb.Config `mapstructure:"database"`
 	// Storage is the object store.
@@ -65,6 +67,7 @@ func DefaultConfig() Config {
 		Auth:       DefaultAuthConfig(),
 		Logging:    obs.DefaultLogConfig(),
 		Telemetry:  obs.DefaultTelemetryConfig(),
+		Health:     DefaultHealthConfig(),
 		Database:   pgdb.DefaultConfig(),
 		Storage:    blobstore.DefaultConfig(),
 		Kubernetes: DefaultKubernetesConfig(),
@@ -89,6 +92,7 @@ func (c Config) Validate() error {
 		{"auth", c.Auth.Validate},
 		{"logging", c.Logging.Validate},
 		{"telemetry", c.Telemetry.Validate},
+		{"health", c.Health.Validate},
 		{"database", c.Database.Validate},
 		{"storage", c.Storage.Validate},
 		{"kubernetes", c.Kubernetes.Validate},

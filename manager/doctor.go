@@ -49,7 +49,7 @@ func Examine(ctx context.Context, c Config, given *rest.Config) []Finding {
 	if c.Target.controller() {
 		findings = append(findings, examineKubernetes(ctx, c, given)...)
 	}
-	return append(findings, examineStorage(ctx, c.Storage))
+	return append(findings, examineStorage(ctx, c.Storage, c.Health)...)
 }
 
 func examineKubernetes(ctx context.Context, c Config, given *rest.Config) []Finding {
@@ -159,20 +159,26 @@ func sameDefinition(found, wanted map[string]string) bool {
 	return true
 }
 
-func examineStorage(ctx context.Context, config blobstore.Config) Finding {
+func examineStorage(ctx context.Context, config blobstore.Config, health HealthConfig) []Finding {
 	f := Finding{What: "storage", Fix: "check storage.url and the credentials, and that this process may write there"}
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
 	blobs, err := blobstore.Open(ctx, config)
 	if err != nil {
 		f.Err = err
-		return f
+		return []Finding{f}
 	}
 	defer blobs.Close() //nolint:errcheck // nothing is pending
-	if err := blobs.Check(ctx); err != nil {
-		f.Err = err
-		return f
+	if f.Err = blobs.Check(ctx); f.Err == nil {
+		f.Detail = "wrote, read and deleted an object below " + blobs.Root()
 	}
-	f.Detail = "wrote, read and deleted an object below " + blobs.Root()
-	return f
+	free, known, err := blobs.FreeBytes(ctx)
+	if err == nil && !known {
+		return []Finding{f}
+	}
+	disk := Finding{
+		What: "disk", Detail: fmt.Sprintf("%d MiB are free below %s", free>>20, blobs.Root()),
+		Err: health.disk(blobs.FreeBytes)(ctx), Fix: "free space on the disk of storage.url, or enable runs.retention",
+	}
+	return []Finding{f, disk}
 }

@@ -54,7 +54,12 @@ type process struct {
 
 // check adds a check to the readiness of the process.
 func (p *process) check(name string, run func(context.Context) error) {
-	p.checks = append(p.checks, check{name, run})
+	p.checks = append(p.checks, check{name: name, run: run})
+}
+
+// degrades adds a check whose failure leaves the process ready, but degraded.
+func (p *process) degrades(name string, run func(context.Context) error) {
+	p.checks = append(p.checks, check{name: name, run: run, soft: true})
 }
 
 // owner is the value of the label by which the objects of this controller are known in its cluster. The default cluster

@@ -5,10 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
 // checkTimeout bounds one round of checks. Probes time out after a few seconds, too.
@@ -20,29 +24,63 @@ type checks []check
 type check struct {
 	name string
 	run  func(context.Context) error
+	soft bool // a failure degrades the process, which can still serve
 }
 
-// check runs all of them and reports the first that fails.
-func (c checks) check(ctx context.Context) error {
+// result is what a check found.
+type result struct {
+	check
+	err  error
+	took time.Duration
+}
+
+// run runs all of them at once, within checkTimeout. Those that the process cannot serve without come first.
+func (c checks) run(ctx context.Context, clk clock.Clock) []result {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	for _, one := range c {
-		if err := one.run(ctx); err != nil {
-			return fmt.Errorf("%s: %w", one.name, err)
+	found := make([]result, len(c))
+	var group sync.WaitGroup
+	for i, one := range c {
+		group.Go(func() {
+			began := clk.Now()
+			err := one.run(ctx)
+			found[i] = result{one, err, clk.Now().Sub(began)}
+		})
+	}
+	group.Wait()
+	slices.SortStableFunc(found, func(a, b result) int { return order(a.soft) - order(b.soft) })
+	return found
+}
+
+func order(soft bool) int {
+	if soft {
+		return 1
+	}
+	return 0
+}
+
+// ready returns nil unless the process cannot serve.
+func (c checks) ready(ctx context.Context) error {
+	required := slices.DeleteFunc(slices.Clone(c), func(one check) bool { return one.soft })
+	for _, one := range required.run(ctx, clock.System{}) {
+		if one.err != nil {
+			return fmt.Errorf("%s: %w", one.name, one.err)
 		}
 	}
 	return nil
 }
 
-// ServeHTTP is /readyz: 200 or 503, with a line for each check.
+// ServeHTTP is /readyz: 200 or 503, with a line for each check. What degrades the process does not make it unready:
+// another process would be no better, and most calls work.
 func (c checks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), checkTimeout)
-	defer cancel()
 	status, body := http.StatusOK, ""
-	for _, one := range c {
+	for _, one := range c.run(r.Context(), clock.System{}) {
 		line := "ok"
-		if err := one.run(ctx); err != nil {
-			status, line = http.StatusServiceUnavailable, err.Error()
+		switch {
+		case one.err != nil && one.soft:
+			line = "degraded: " + one.err.Error()
+		case one.err != nil:
+			status, line = http.StatusServiceUnavailable, one.err.Error()
 		}
 		body += one.name + ": " + line + "\n"
 	}

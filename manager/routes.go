@@ -16,6 +16,7 @@ type routes struct {
 	api     *rpc.Mux
 	files   http.Handler // signed URLs of a directory; nil for object stores
 	console http.Handler // nil in a process without the API
+	alive   func() error // why a restart would help
 	ready   http.Handler
 	metrics http.Handler
 }
@@ -24,7 +25,12 @@ type routes struct {
 func (r routes) mount() http.Handler {
 	r.api.Handle("GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = io.WriteString(w, "ok\n") // the probe may have disconnected
+		answer := "ok"
+		if err := r.alive(); err != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			answer = err.Error()
+		}
+		_, _ = io.WriteString(w, answer+"\n") // the probe may have disconnected
 	}))
 	r.api.Handle("GET /readyz", r.ready)
 	r.api.Handle("GET /metrics", r.metrics)

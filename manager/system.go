@@ -25,7 +25,7 @@ type system struct {
 	started  time.Time
 	config   Config
 	pool     *pgxpool.Pool
-	checks   checks
+	checks   func() checks // of modules that are built later too
 	queues   insightv1connect.InsightServiceClient
 	vitals   func(context.Context) (runs.Vitals, error)
 	gatherer prometheus.Gatherer

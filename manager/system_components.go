@@ -5,37 +5,31 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/runs"
 )
 
-// components runs the checks of /readyz, all at once, and times them.
+// components runs the checks of /readyz.
 func (s *system) components(ctx context.Context) []*insightv1.Component {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	found := make([]*insightv1.Component, len(s.checks))
-	var group errgroup.Group
-	for i, one := range s.checks {
-		group.Go(func() error {
-			component := &insightv1.Component{Name: one.name, Healthy: true}
+	results := s.checks().run(ctx, s.clock)
+	found := make([]*insightv1.Component, len(results))
+	for i, one := range results {
+		if one.name == "database" && one.err == nil { // the check runs several queries
 			began := s.clock.Now()
-			err := one.run(ctx)
-			if one.name == "database" && err == nil { // the check runs several queries
-				began = s.clock.Now()
-				err = s.pool.Ping(ctx)
-			}
-			component.Latency = durationpb.New(s.clock.Now().Sub(began))
-			if err != nil {
-				component.Healthy, component.Message = false, err.Error()
-			}
-			found[i] = component
-			return nil
-		})
+			one.err = s.pool.Ping(ctx)
+			one.took = s.clock.Now().Sub(began)
+		}
+		component := &insightv1.Component{Name: one.name, Healthy: true, Latency: durationpb.New(one.took)}
+		if one.err != nil {
+			component.Healthy, component.Degraded, component.Message = one.soft, one.soft, one.err.Error()
+		}
+		if one.soft {
+			component.Latency = nil // it is not asked over a connection
+		}
+		found[i] = component
 	}
-	_ = group.Wait() // nothing above fails
 	return found
 }
 

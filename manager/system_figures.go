@@ -33,6 +33,7 @@ func (s *system) figures(
 
 	list.group = "Engine"
 	list.add("Changes to be stored", float64(vitals.Unwritten), "", "Changes of actions that wait for the next transaction of this process.")
+	list.add("Oldest change", vitals.OldestWrite.Seconds(), "s", "How long the oldest of them has waited, or the transaction in progress.")
 	if vitals.Store.Bytes > 0 { // it was read
 		list.add("Held back", float64(vitals.Store.Held), "", "Actions that wait for a cache or recovery lookup before they can be admitted.")
 		list.add("Overdue", float64(vitals.Store.Overdue), "", "Timeouts, starts and ends that are due and not processed yet.")
@@ -87,10 +88,11 @@ func (s *system) clusterFigures(list *figureList, components []*insightv1.Compon
 	list.metric(metrics, "TaskActions refused", "flyte_task_actions_rejected_total", "", "Actions that failed because the API server refuses their TaskAction.", nil)
 	list.metric(metrics, "To be reconciled", "workqueue_depth", "", "Changed TaskActions that the executor has not processed yet.", nil)
 	list.metric(metrics, "Being reconciled", "controller_runtime_active_workers", "", "TaskActions that the executor processes now.", nil)
-	list.metric(metrics, "Longest reconcile", "workqueue_longest_running_processor_seconds", "s", "How long the longest reconcile has been running.", nil)
+	list.metric(metrics, "Longest reconcile", "flyte_reconcile_longest_seconds", "s", "How long the longest reconcile has been running.", nil)
 	list.metric(metrics, "Reconciles failed", "controller_runtime_reconcile_errors_total", "", "Reconciles that failed and were retried since the start.", nil)
 	list.group = "Storage"
 	list.latency(components, "storage")
+	list.metric(metrics, "Free space", "flyte_storage_free_bytes", "bytes", "Space that is left on the disk of the storage directory.", nil)
 }
 
 func (s *system) queueFigures(list *figureList, queues []*insightv1.Queue) {

@@ -19,6 +19,8 @@ type Vitals struct {
 	Watches watch.Vitals
 	// Unwritten is how many changes wait in this process to be stored.
 	Unwritten int
+	// OldestWrite is how long the oldest change without an answer has waited to be stored.
+	OldestWrite time.Duration
 	// Store describes the database.
 	Store store.Vitals
 	// Loops are those that run once in an installation.
@@ -37,7 +39,7 @@ type LoopVitals struct {
 
 // Vitals collects all parts. A part that fails stays empty.
 func (s *Service) Vitals(ctx context.Context) (Vitals, error) {
-	v := Vitals{Unwritten: s.writer.Waiting()}
+	v := Vitals{Unwritten: s.writer.Waiting(), OldestWrite: s.OldestWrite()}
 	now := s.clock.Now()
 	var failures [2]error
 	v.Watches, failures[0] = s.hub.Vitals(ctx)
@@ -56,6 +58,9 @@ func (s *Service) Vitals(ctx context.Context) (Vitals, error) {
 	}
 	return v, errors.Join(failures[:]...)
 }
+
+// OldestWrite is how long the oldest change without an answer has waited to be stored; 0 when none waits.
+func (s *Service) OldestWrite() time.Duration { return s.writer.Oldest() }
 
 // loopLeases are the leases of the loops that always run somewhere. That of retention is held only while it deletes.
 func loopLeases() []string {

@@ -32,6 +32,9 @@ type Demo struct {
 	failure error
 }
 
+// startLimit bounds a start. A demo that fails or makes no progress exits earlier.
+const startLimit = 20 * time.Minute
+
 var (
 	readyLine = regexp.MustCompile(`Ready in \S+: (http://\S+)`)
 	dataLine  = regexp.MustCompile(`data in (\S+)`)
@@ -58,7 +61,7 @@ func Start(t testing.TB, args ...string) *Demo {
 			d.Wait()
 		}
 	})
-	require.Eventually(t, func() bool { return d.Exited() || readyLine.MatchString(d.Output()) }, 2*time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return d.Exited() || readyLine.MatchString(d.Output()) }, startLimit, 10*time.Millisecond)
 	require.False(t, d.Exited(), d.Output())
 	d.URL = readyLine.FindStringSubmatch(d.Output())[1]
 	d.DataDir = dataLine.FindStringSubmatch(d.Output())[1]

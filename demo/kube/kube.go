@@ -36,8 +36,8 @@ type Config struct {
 	Kubelet KubeletAccess
 	// MemoryLimit is the soft limit of the child's Go heap, in the form of GOMEMLIMIT. Default 512MiB.
 	MemoryLimit string
-	// ReadyTimeout bounds one start of the API server. Default 60 s.
-	ReadyTimeout time.Duration
+	// Waiting, where set, is told every few seconds of a slow start what is waited for.
+	Waiting func(text string)
 }
 
 // KubeletAccess names certificate files. Paths are absolute.
@@ -87,9 +87,6 @@ func New(cfg Config, log zerolog.Logger) (*Cluster, error) {
 	}
 	if cfg.MemoryLimit == "" {
 		cfg.MemoryLimit = "512MiB"
-	}
-	if cfg.ReadyTimeout == 0 {
-		cfg.ReadyTimeout = time.Minute
 	}
 	return &Cluster{cfg: cfg, log: log}, nil
 }
@@ -141,9 +138,8 @@ func (c *Cluster) launch(ctx context.Context, probe func(context.Context) error)
 	if err != nil {
 		return nil, err
 	}
-	starting, cancel := context.WithTimeout(ctx, c.cfg.ReadyTimeout)
-	defer cancel()
-	if err := process.AwaitReady(starting, clock.System{}, readyPoll, probe); err != nil {
+	patience := supervise.Patience{Waiting: c.cfg.Waiting}
+	if err := process.AwaitReady(ctx, clock.System{}, patience, readyPoll, probe); err != nil {
 		process.Stop(context.WithoutCancel(ctx))
 		return nil, err
 	}

@@ -27,21 +27,25 @@ type Certificates struct {
 	// ClientCertificate and ClientKey are for the API server: --kubelet-client-certificate, --kubelet-client-key.
 	ClientCertificate, ClientKey string
 
-	servingCertificate, servingKey string
+	authorityKey, servingCertificate, servingKey string
 }
 
-// How long certificates are valid, and how long before their expiry they are renewed.
+// How long certificates are valid, and how long before their expiry they are renewed. The authority outlives every
+// demo, since the API server may read it only when it starts.
 const (
+	authorityLife      = 20 * 365 * 24 * time.Hour
 	certificateLife    = 365 * 24 * time.Hour
 	certificateRenewal = 30 * 24 * time.Hour
 )
 
-// EnsureCertificates creates the certificates in dir unless valid ones exist. The authority's key is not kept.
+// EnsureCertificates creates the certificates in dir unless valid ones exist. The authority signs new ones as long as it
+// is valid itself, so that those who know it need no restart.
 func EnsureCertificates(dir, address string, clk clock.Clock) (Certificates, error) {
 	c := Certificates{
 		Authority:          filepath.Join(dir, "authority.crt"),
 		ClientCertificate:  filepath.Join(dir, "client.crt"),
 		ClientKey:          filepath.Join(dir, "client.key"),
+		authorityKey:       filepath.Join(dir, "authority.key"),
 		servingCertificate: filepath.Join(dir, "serving.crt"),
 		servingKey:         filepath.Join(dir, "serving.key"),
 	}
@@ -59,6 +63,9 @@ func (c Certificates) good(address string, now time.Time) bool {
 	pool, err := c.pool()
 	if err != nil {
 		return false
+	}
+	if _, err := tls.LoadX509KeyPair(c.Authority, c.authorityKey); err != nil {
+		return false // nothing could be renewed later
 	}
 	for _, pair := range []struct {
 		cert, key string
@@ -95,11 +102,7 @@ func (c Certificates) pool() (*x509.CertPool, error) {
 }
 
 func (c Certificates) make(address string, now time.Time) error {
-	authority := &x509.Certificate{
-		Subject: pkix.Name{CommonName: "flyte-binary local node"}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign,
-	}
-	authorityKey, err := sign(authority, nil, nil, now, c.Authority, "")
+	authority, authorityKey, err := c.authority(now)
 	if err != nil {
 		return err
 	}
@@ -121,7 +124,22 @@ func (c Certificates) make(address string, now time.Time) error {
 	return errors.Join(servingErr, clientErr)
 }
 
-// sign creates a key and a certificate, signed by the authority or by itself, and writes what has a file name.
+// authority loads the authority, or creates one if there is none that is valid for as long as what it signs.
+func (c Certificates) authority(now time.Time) (*x509.Certificate, *ecdsa.PrivateKey, error) {
+	if pair, err := tls.LoadX509KeyPair(c.Authority, c.authorityKey); err == nil && pair.Leaf.NotAfter.After(now.Add(certificateLife)) {
+		if key, ok := pair.PrivateKey.(*ecdsa.PrivateKey); ok {
+			return pair.Leaf, key, nil
+		}
+	}
+	authority := &x509.Certificate{
+		Subject: pkix.Name{CommonName: "flyte-binary local node"}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign, NotAfter: now.Add(authorityLife),
+	}
+	key, err := sign(authority, nil, nil, now, c.Authority, c.authorityKey)
+	return authority, key, err
+}
+
+// sign creates a key and a certificate, signed by the authority or by itself, and writes both.
 func sign(
 	cert, authority *x509.Certificate, authorityKey *ecdsa.PrivateKey, now time.Time, certFile, keyFile string,
 ) (*ecdsa.PrivateKey, error) {
@@ -133,7 +151,10 @@ func sign(
 	if err != nil {
 		return nil, fmt.Errorf("create a serial number: %w", err)
 	}
-	cert.NotBefore, cert.NotAfter = now.Add(-time.Hour), now.Add(certificateLife)
+	cert.NotBefore = now.Add(-time.Hour)
+	if cert.NotAfter.IsZero() {
+		cert.NotAfter = now.Add(certificateLife)
+	}
 	if authority == nil {
 		authority, authorityKey = cert, key
 	}
@@ -143,9 +164,6 @@ func sign(
 	}
 	if err := writePEM(certFile, "CERTIFICATE", der); err != nil {
 		return nil, err
-	}
-	if keyFile == "" {
-		return key, nil
 	}
 	raw, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,18 +24,11 @@ type server struct {
 	n    *Node
 	http *http.Server
 	port int32
+	tls  atomic.Pointer[tls.Config] // with the certificates that are valid now
 }
 
 // startServer listens on a port that is free.
 func startServer(n *Node, certificates Certificates) (*server, error) {
-	pair, err := tls.LoadX509KeyPair(certificates.servingCertificate, certificates.servingKey)
-	if err != nil {
-		return nil, fmt.Errorf("load the node's certificate: %w", err)
-	}
-	clients, err := certificates.pool()
-	if err != nil {
-		return nil, err
-	}
 	listener, err := (&net.ListenConfig{}).Listen(n.ctx, "tcp", net.JoinHostPort(n.cfg.Address, "0"))
 	if err != nil {
 		return nil, fmt.Errorf("listen for the API server: %w", err)
@@ -44,6 +38,9 @@ func startServer(n *Node, certificates Certificates) (*server, error) {
 		return nil, errors.Join(errors.New("listen for the API server: no TCP address"), listener.Close())
 	}
 	s := &server{n: n, port: int32(address.Port)} //nolint:gosec // a port
+	if err := s.load(certificates); err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", s.containerLogs)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) })
@@ -51,16 +48,50 @@ func startServer(n *Node, certificates Certificates) (*server, error) {
 		Handler: mux, ReadHeaderTimeout: 10 * time.Second,
 		BaseContext: func(net.Listener) context.Context { return n.ctx },
 		TLSConfig: &tls.Config{
-			Certificates: []tls.Certificate{pair}, ClientCAs: clients, ClientAuth: tls.RequireAndVerifyClientCert,
-			MinVersion: tls.VersionTLS12,
+			MinVersion:         tls.VersionTLS12,
+			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.tls.Load(), nil },
 		},
 	}
+	n.loops.Go(s.renew)
 	n.loops.Go(func() {
 		if err := s.http.ServeTLS(listener, "", ""); !errors.Is(err, http.ErrServerClosed) {
 			n.log.Error().Err(err).Msg("the log server failed")
 		}
 	})
 	return s, nil
+}
+
+// load takes certificates into use, for connections that are made from now on.
+func (s *server) load(certificates Certificates) error {
+	pair, err := tls.LoadX509KeyPair(certificates.servingCertificate, certificates.servingKey)
+	if err != nil {
+		return fmt.Errorf("load the node's certificate: %w", err)
+	}
+	clients, err := certificates.pool()
+	if err != nil {
+		return err
+	}
+	s.tls.Store(&tls.Config{
+		Certificates: []tls.Certificate{pair}, ClientCAs: clients, ClientAuth: tls.RequireAndVerifyClientCert,
+		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, Time: s.n.clk.Now,
+	})
+	return nil
+}
+
+// renewalInterval is how often the certificates are looked at.
+const renewalInterval = 12 * time.Hour
+
+// renew replaces certificates before they expire, until the node ends. The API server reads its own again by itself.
+func (s *server) renew() {
+	for s.n.after(renewalInterval) {
+		certificates, err := EnsureCertificates(s.n.cfg.Certificates, s.n.cfg.Address, s.n.clk)
+		if err == nil {
+			err = s.load(certificates)
+		}
+		if err != nil {
+			s.n.log.Error().Err(err).Msg("cannot renew the node's certificates; retrying later")
+		}
+	}
 }
 
 func (s *server) stop() { _ = s.http.Close() }

@@ -1,11 +1,16 @@
 package node
 
 import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -121,7 +126,7 @@ func TestCertificates(t *testing.T) {
 	read := func() string {
 		c, err := EnsureCertificates(dir, "127.0.0.1", clk)
 		require.NoError(t, err)
-		for _, path := range []string{c.ClientKey, c.servingKey} {
+		for _, path := range []string{c.authorityKey, c.ClientKey, c.servingKey} {
 			info, err := os.Stat(path)
 			require.NoError(t, err)
 			require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
@@ -140,6 +145,53 @@ func TestCertificates(t *testing.T) {
 	_, err := EnsureCertificates(dir, "127.0.0.2", clk)
 	require.NoError(t, err)
 	require.NotEqual(t, second, read(), "they name the address")
+}
+
+// A demo that runs for longer than its certificates live keeps serving logs to an API server that knows its authority
+// from the start.
+func TestCertificatesAreRenewedWhileTheNodeRuns(t *testing.T) {
+	clk := clock.NewFake(time.Now())
+	dir := filepath.Join(t.TempDir(), "pki")
+	certificates, err := EnsureCertificates(dir, "127.0.0.1", clk)
+	require.NoError(t, err)
+	authority, err := certificates.pool()
+	require.NoError(t, err)
+	n := &Node{cfg: Config{Address: "127.0.0.1", Certificates: dir}, clk: clk, log: zerolog.New(zerolog.NewTestWriter(t))}
+	n.ctx, n.cancel = context.WithCancel(t.Context())
+	s, err := startServer(n, certificates)
+	require.NoError(t, err)
+	t.Cleanup(func() { n.cancel(); s.stop(); n.loops.Wait() })
+
+	// served is when the certificate of a new connection ends.
+	served := func() (time.Time, error) {
+		mine, err := tls.LoadX509KeyPair(certificates.ClientCertificate, certificates.ClientKey) // as the API server does
+		if err != nil {
+			return time.Time{}, err
+		}
+		client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{
+			RootCAs: authority, Certificates: []tls.Certificate{mine}, Time: clk.Now,
+		}}}
+		answer, err := client.Get(fmt.Sprintf("https://127.0.0.1:%d/healthz", s.port))
+		if err != nil {
+			return time.Time{}, err
+		}
+		return answer.TLS.PeerCertificates[0].NotAfter, answer.Body.Close()
+	}
+	first, err := served()
+	require.NoError(t, err)
+	for range 3 { // years
+		require.Eventually(t, func() bool { return clk.Timers() > 0 }, time.Minute, time.Millisecond, "the node waits for the next look")
+		clk.Step(certificateLife - certificateRenewal + time.Hour)
+		require.Eventually(t, func() bool {
+			next, err := served()
+			if err != nil || !next.After(first) {
+				return false
+			}
+			first = next
+			return true
+		}, time.Minute, 10*time.Millisecond, "a new certificate")
+		require.Positive(t, first.Sub(clk.Now()))
+	}
 }
 
 func TestIdleness(t *testing.T) {

@@ -11,6 +11,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/supervise"
 )
 
 // Requirement is what a new environment contains: the release that the tests of this version ran against.
@@ -25,8 +30,12 @@ func Check(dir string) error {
 	return nil
 }
 
-// Ensure creates the environment unless it is complete. progress receives the output of the commands.
-func Ensure(ctx context.Context, dir string, progress io.Writer) error {
+// commandTotal is the longest command that is waited for while it makes progress: downloads depend on the network.
+const commandTotal = time.Hour
+
+// Ensure creates the environment unless it is complete. progress receives the output of the commands; waiting, where
+// set, is told every few seconds what is waited for. A command that makes no progress is given up.
+func Ensure(ctx context.Context, dir string, progress io.Writer, clk clock.Clock, waiting func(text string)) error {
 	if Check(dir) == nil {
 		return nil
 	}
@@ -38,13 +47,14 @@ func Ensure(ctx context.Context, dir string, progress io.Writer) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // tasks may run as other users
 		return fmt.Errorf("create %s: %w", filepath.Dir(dir), err)
 	}
-	if out, err := run(ctx, progress, python, "-m", "venv", "--clear", dir); err != nil {
+	c := commands{progress, clk, waiting}
+	if out, err := c.run(ctx, "python3 -m venv", python, "-m", "venv", "--clear", dir); err != nil {
 		if strings.Contains(out, "ensurepip") || strings.Contains(out, "No module named venv") {
 			return errors.New("python3 has no venv module: install it (Debian and Ubuntu: `apt-get install python3-venv`)")
 		}
 		return fmt.Errorf("create a Python environment in %s: %w: %s", dir, err, out)
 	}
-	out, err := run(ctx, progress, filepath.Join(dir, "bin", "python"), "-m", "pip", "install",
+	out, err := c.run(ctx, "pip install "+Requirement, filepath.Join(dir, "bin", "python"), "-m", "pip", "install",
 		"--disable-pip-version-check", "--no-input", "--progress-bar", "off", Requirement)
 	if err != nil {
 		return fmt.Errorf("install %s into %s: %w: %s", Requirement, dir, err, out)
@@ -52,20 +62,43 @@ func Ensure(ctx context.Context, dir string, progress io.Writer) error {
 	return Check(dir)
 }
 
+// commands runs the commands.
+type commands struct {
+	progress io.Writer
+	clock    clock.Clock
+	waiting  func(text string)
+}
+
 // run returns the end of the program's output, for errors.
-func run(ctx context.Context, progress io.Writer, name string, args ...string) (string, error) {
-	var last lastLines
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Stdout = io.MultiWriter(progress, &last)
-	cmd.Stderr = cmd.Stdout
-	err := cmd.Run()
-	return last.String(), err
+func (c commands) run(ctx context.Context, name, program string, args ...string) (string, error) {
+	out := &output{progress: c.progress}
+	err := supervise.Run(ctx, c.clock, supervise.Patience{Total: commandTotal, Waiting: c.waiting}, supervise.Spec{
+		Name: name, Path: program, Args: args, Env: os.Environ(), Output: out,
+	})
+	return out.String(), err
+}
+
+// output passes a stream on and keeps its end.
+type output struct {
+	progress io.Writer
+	lastLines
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	_, _ = o.lastLines.Write(p) // never fails
+	return o.progress.Write(p)
 }
 
 // lastLines keeps the end of a stream.
-type lastLines struct{ text []byte }
+type lastLines struct {
+	mu   sync.Mutex
+	text []byte // GUARDED_BY(mu)
+}
 
 func (l *lastLines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	const keep = 2 << 10
 	l.text = append(l.text, p...)
 	if over := len(l.text) - keep; over > 0 {
@@ -74,4 +107,8 @@ func (l *lastLines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (l *lastLines) String() string { return strings.TrimSpace(string(l.text)) }
+func (l *lastLines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.TrimSpace(string(l.text))
+}

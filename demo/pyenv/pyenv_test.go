@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/demo/pyenv"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
 func program(t *testing.T, path, script string) {
@@ -22,17 +23,17 @@ func TestCheckSaysHowToGetTheSDK(t *testing.T) {
 	require.ErrorContains(t, pyenv.Check(dir), "pip install flyte")
 	program(t, filepath.Join(dir, "bin", "a0"), "")
 	require.NoError(t, pyenv.Check(dir))
-	require.NoError(t, pyenv.Ensure(t.Context(), dir, io.Discard), "a complete environment is not changed")
+	require.NoError(t, pyenv.Ensure(t.Context(), dir, io.Discard, clock.System{}, nil), "a complete environment is not changed")
 }
 
 func TestEnsureSaysWhatIsMissing(t *testing.T) {
 	path := t.TempDir()
 	t.Setenv("PATH", path)
 	target := filepath.Join(t.TempDir(), "env")
-	require.ErrorContains(t, pyenv.Ensure(t.Context(), target, io.Discard), "python3 python3-venv")
+	require.ErrorContains(t, pyenv.Ensure(t.Context(), target, io.Discard, clock.System{}, nil), "python3 python3-venv")
 
 	program(t, filepath.Join(path, "python3"), "echo 'ensurepip is not available' >&2\nexit 1\n")
-	require.ErrorContains(t, pyenv.Ensure(t.Context(), target, io.Discard), "apt-get install python3-venv")
+	require.ErrorContains(t, pyenv.Ensure(t.Context(), target, io.Discard, clock.System{}, nil), "apt-get install python3-venv")
 }
 
 func TestEnsureInstallsTheRelease(t *testing.T) {
@@ -47,7 +48,7 @@ case "$*" in *`+pyenv.Requirement+`) touch "$(dirname "$0")/a0";; *) echo "$@"; 
 END
 chmod +x "$4/bin/python"
 `)
-	require.NoError(t, pyenv.Ensure(t.Context(), target, io.Discard))
+	require.NoError(t, pyenv.Ensure(t.Context(), target, io.Discard, clock.System{}, nil))
 	require.FileExists(t, filepath.Join(target, "bin", "a0"))
 }
 

@@ -23,7 +23,7 @@ func (b *Builder) lastCheckpoint(ctx context.Context, attempt *plugin.Attempt) (
 		switch _, err := b.deps.Store.Stat(ctx, uri); {
 		case err == nil:
 			return uri, nil
-		case !errors.Is(err, blobstore.ErrNotExist):
+		case !errors.Is(err, blobstore.ErrNotExist) && !errors.Is(err, blobstore.ErrForbiddenPath): // a link out of the store is none
 			return "", fmt.Errorf("look up checkpoint %s: %w", uri, err)
 		}
 	}

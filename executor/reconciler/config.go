@@ -7,7 +7,8 @@ import (
 
 // Config configures the reconciler.
 type Config struct {
-	// Workers is how many TaskActions are reconciled at once. Default 32.
+	// Workers is how many TaskActions are reconciled at once. Those that wait for the object store do not count.
+	// Default 32.
 	Workers int `mapstructure:"workers"`
 	// MaxSystemFailures is how many attempts the system may lose of one action, beside the task's own retries.
 	// Default 3.
@@ -17,6 +18,9 @@ type Config struct {
 	SystemBackoff time.Duration `mapstructure:"systemBackoff"`
 	// MaxSystemBackoff is the longest such pause. Default 1 m.
 	MaxSystemBackoff time.Duration `mapstructure:"maxSystemBackoff"`
+	// SlowAfter is the age from which a reconcile is logged and makes the component executor degraded. After five times
+	// as long its context ends, and it is retried. Default 1 m.
+	SlowAfter time.Duration `mapstructure:"slowAfter"`
 	// StatusDelay is the age at which a TaskAction's status is written for users; most are deleted before. Default 2 s.
 	StatusDelay time.Duration `mapstructure:"statusDelay"`
 	// Resync is how often the unchanged state of an action is reported again, to learn whether it is still live. Default 10 m.
@@ -40,6 +44,7 @@ func DefaultConfig() Config {
 		MaxSystemFailures: 3,
 		SystemBackoff:     time.Second,
 		MaxSystemBackoff:  time.Minute,
+		SlowAfter:         time.Minute,
 		StatusDelay:       2 * time.Second,
 		Resync:            10 * time.Minute,
 		Sweep:             5 * time.Minute,
@@ -61,7 +66,7 @@ func (c Config) Validate() error {
 		name  string
 		value time.Duration
 	}{
-		{"systemBackoff", c.SystemBackoff}, {"statusDelay", c.StatusDelay}, {"resync", c.Resync}, {"sweep", c.Sweep},
+		{"systemBackoff", c.SystemBackoff}, {"slowAfter", c.SlowAfter}, {"statusDelay", c.StatusDelay}, {"resync", c.Resync}, {"sweep", c.Sweep},
 		{"orphanAge", c.OrphanAge},
 		{"errorBackoff", c.ErrorBackoff},
 	} {

@@ -30,7 +30,7 @@ func (r *Reconciler) Attach(mgr manager.Manager) error {
 		WatchesRawSource(r.taskSource(mgr)).
 		WatchesRawSource(r.wakeSource()).
 		WithOptions(controller.Options{
-			MaxConcurrentReconciles: r.config.Workers,
+			MaxConcurrentReconciles: r.config.Workers + maxStoreWaits,
 			SkipNameValidation:      &skipName,
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
 				r.config.ErrorBackoff, r.config.MaxErrorBackoff),
@@ -64,6 +64,7 @@ func (r *Reconciler) Attach(mgr manager.Manager) error {
 	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		defer r.work.Close()
 		defer cancel()
+		r.work.Go(func() { r.current.watch(ctx, r.config.SlowAfter, r.deps.Logger) })
 		return r.sweepForever(ctx)
 	}))
 }

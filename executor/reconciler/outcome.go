@@ -99,10 +99,14 @@ func ofDocument(body []byte, uri string) *failure.Failure {
 	return failure.FromTask(document.GetError())
 }
 
+// exists reports whether there is an object. What leads out of the store, such as a link, is none.
 func (r *Reconciler) exists(ctx context.Context, uri string) (bool, error) {
 	_, err := r.deps.Store.Stat(ctx, uri)
-	if err != nil && !errors.Is(err, blobstore.ErrNotExist) {
+	if errors.Is(err, blobstore.ErrNotExist) || errors.Is(err, blobstore.ErrForbiddenPath) {
+		return false, nil
+	}
+	if err != nil {
 		return false, fmt.Errorf("look for %s: %w", uri, err)
 	}
-	return err == nil, nil
+	return true, nil
 }

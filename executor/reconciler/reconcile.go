@@ -34,6 +34,7 @@ type Reconciler struct {
 	follows  chan struct{}   // likewise for logs that are read to their end
 	lifetime context.Context //nolint:containedctx // of background work
 	work     background
+	current  *reconciles
 	repairs  *drift.Repairs
 }
 
@@ -48,6 +49,7 @@ func New(config Config, deps Deps) (*Reconciler, error) {
 	}
 	return &Reconciler{
 		repairs:  repairs,
+		current:  newReconciles(deps.Clock, config.Workers),
 		config:   config,
 		deps:     deps,
 		memory:   memory{entries: map[types.NamespacedName]*entry{}, adopted: map[types.UID]struct{}{}},
@@ -69,8 +71,16 @@ func (r *Reconciler) Live() int {
 	return live
 }
 
+// Longest is the reconcile that has run longest; false when none runs.
+func (r *Reconciler) Longest() (Running, bool) { return r.current.longest() }
+
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
+	ctx, end, err := r.current.begin(ctx, request.Name)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	defer end()
 	task := &v1.TaskAction{}
 	if err := r.deps.Cache.Get(ctx, request.NamespacedName, task); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -81,6 +91,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if task.DeletionTimestamp != nil {
 		return reconcile.Result{}, r.taskDeleted(ctx, request.NamespacedName)
 	}
+	concerns(ctx, actionOf(task))
 	entry := r.memory.load(request.NamespacedName, task)
 	ctx = r.logger(task).WithContext(ctx)
 	defer func() {
@@ -127,7 +138,7 @@ func (r *Reconciler) advance(ctx context.Context, task *v1.TaskAction, entry *en
 		}
 	default:
 		var err error
-		if state, err = r.deps.Plugins.For(attempt).Advance(ctx, attempt); err == nil {
+		if state, err = r.ask(ctx, attempt); err == nil {
 			if state.Stopping && entry.followedAttempt != attempt.Number {
 				entry.followedAttempt = attempt.Number
 				r.followLogs(attempt, r.logsOf(ctx, attempt))
@@ -154,6 +165,12 @@ func (r *Reconciler) advance(ctx context.Context, task *v1.TaskAction, entry *en
 		r.reportProgress(task, entry, attempt, state)
 		return reconcile.Result{RequeueAfter: r.nextLook(task, entry, state)}, nil
 	}
+}
+
+// ask asks the plugin of an attempt for its state.
+func (r *Reconciler) ask(ctx context.Context, attempt *plugin.Attempt) (plugin.State, error) {
+	defer doing(ctx, fmt.Sprintf("advancing attempt %d", attempt.Number))()
+	return r.deps.Plugins.For(attempt).Advance(ctx, attempt)
 }
 
 // waitOut waits out the pause before an attempt, in which nothing can happen but the deadline of the action.

@@ -69,6 +69,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, task *v1.TaskAction, entry
 	}
 	target := &v1.TaskAction{}
 	target.Namespace, target.Name = task.Namespace, task.Name
+	defer doing(ctx, "writing the status")()
 	failpoint.Here("reconciler.before-status")
 	err = r.deps.Writer.Status().Patch(ctx, target, client.RawPatch(types.MergePatchType, body))
 	failpoint.Here("reconciler.after-status")

@@ -87,5 +87,5 @@ func (p *Process) Stop() {
 
 // await calls ready until it works, the program ends or the context does.
 func (p *Process) await(ctx context.Context, ready func(context.Context) error) error {
-	return p.latest().AwaitReady(ctx, clock.System{}, 20*time.Millisecond, ready)
+	return p.latest().AwaitReady(ctx, clock.System{}, supervise.Patience{}, 20*time.Millisecond, ready)
 }

@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 )
 
@@ -33,6 +35,8 @@ type Config[V, R any] struct {
 	MaxWaiting int
 	// Flush handles a batch and calls Answer once for each item. Its context ends when the context of Stop does.
 	Flush func(ctx context.Context, items []*Item[V, R])
+	// Clock tells the age of items; nil means the system's.
+	Clock clock.Clock
 }
 
 // Item is the submission of one caller.
@@ -42,6 +46,7 @@ type Item[V, R any] struct {
 	// Value is what was submitted.
 	Value V
 
+	since  time.Time     // when it was submitted
 	done   chan struct{} // closed when result and err are set
 	result R
 	err    error
@@ -65,16 +70,20 @@ type Batcher[V, R any] struct {
 	wake chan struct{} // holds a token when there is something to do
 	idle chan struct{} // closed when the flushing goroutine ends
 
-	mu      sync.Mutex
-	waiting []*Item[V, R]      // GUARDED_BY(mu): in order of arrival
-	cancel  context.CancelFunc // GUARDED_BY(mu): of the flushes' context; nil before Start
-	stopped bool               // GUARDED_BY(mu)
+	mu       sync.Mutex
+	waiting  []*Item[V, R]      // GUARDED_BY(mu): in order of arrival
+	flushing []*Item[V, R]      // GUARDED_BY(mu): the batch that is being flushed, of which some may be answered
+	cancel   context.CancelFunc // GUARDED_BY(mu): of the flushes' context; nil before Start
+	stopped  bool               // GUARDED_BY(mu)
 }
 
 // New returns a batcher that does not flush yet.
 func New[V, R any](config Config[V, R]) *Batcher[V, R] {
 	if config.Weight == nil {
 		config.Weight = func(V) int { return 1 }
+	}
+	if config.Clock == nil {
+		config.Clock = clock.System{}
 	}
 	return &Batcher[V, R]{config: config, wake: make(chan struct{}, 1), idle: make(chan struct{})}
 }
@@ -124,6 +133,7 @@ func (b *Batcher[V, R]) Stop(ctx context.Context) error {
 func (b *Batcher[V, R]) Submit(ctx context.Context, value V) (R, error) {
 	var none R
 	item := NewItem[V, R](ctx, value)
+	item.since = b.config.Clock.Now()
 	if err := b.add(item); err != nil {
 		return none, err
 	}
@@ -140,6 +150,31 @@ func (b *Batcher[V, R]) Waiting() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.waiting)
+}
+
+// Oldest is how long the oldest item without an answer has waited, in the queue or in a flush; 0 when there is none.
+func (b *Batcher[V, R]) Oldest() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now, oldest := b.config.Clock.Now(), time.Duration(0)
+	for _, item := range b.flushing {
+		if !item.answered() {
+			oldest = max(oldest, now.Sub(item.since))
+		}
+	}
+	if len(b.waiting) > 0 {
+		oldest = max(oldest, now.Sub(b.waiting[0].since))
+	}
+	return oldest
+}
+
+func (i *Item[V, R]) answered() bool {
+	select {
+	case <-i.done:
+		return true
+	default:
+		return false
+	}
 }
 
 func (b *Batcher[V, R]) add(item *Item[V, R]) error {
@@ -200,6 +235,7 @@ func (b *Batcher[V, R]) take() (items []*Item[V, R], stopped bool) {
 		}
 		taken++
 	}
+	b.flushing = items
 	clear(b.waiting[:taken])
 	b.waiting = b.waiting[taken:]
 	if len(b.waiting) == 0 {

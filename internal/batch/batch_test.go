@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/flyte-binary/flyte-binary/internal/batch"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 )
 
@@ -188,4 +189,27 @@ func TestManyCallers(t *testing.T) {
 	}
 	callers.Wait()
 	require.NoError(t, b.Stop(t.Context()))
+}
+
+func TestOldestCountsWhatIsNotAnswered(t *testing.T) {
+	clk := clock.NewFake(time.Unix(1000, 0))
+	g := newGated(t, batch.Config[int, int]{MaxWeight: 2, Clock: clk})
+	require.Zero(t, g.Oldest())
+	answers := g.submit(t, t.Context(), 1, 2)
+	clk.Step(5 * time.Second)
+	answers = append(answers, g.submit(t, t.Context(), 3)...)
+	clk.Step(2 * time.Second)
+	require.Equal(t, 7*time.Second, g.Oldest(), "nothing has started")
+	require.NoError(t, g.Start(t.Context()))
+	<-g.batches
+	require.Equal(t, 7*time.Second, g.Oldest(), "a flush in progress has not answered")
+	g.release <- struct{}{}
+	<-g.batches
+	require.Equal(t, 2*time.Second, g.Oldest(), "the first batch is answered")
+	g.release <- struct{}{}
+	for _, answer := range answers {
+		<-answer
+	}
+	require.Zero(t, g.Oldest())
+	require.NoError(t, g.Stop(t.Context()))
 }

@@ -7,25 +7,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/url"
 	"slices"
 )
 
 // ReadAll reads an object of at most limit bytes; 0 means any size.
 func (s *Store) ReadAll(ctx context.Context, uri string, limit int64) ([]byte, error) {
-	r, err := s.NewReader(ctx, uri)
+	b, key, err := s.resolve(uri)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	if limit <= 0 {
-		return io.ReadAll(r)
-	}
-	body, err := io.ReadAll(io.LimitReader(r, limit+1))
+	body, err := b.readAll(ctx, key, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", uri, err)
 	}
-	if int64(len(body)) > limit {
+	if limit > 0 && int64(len(body)) > limit {
 		return nil, fmt.Errorf("read %s: %w: more than %d bytes", uri, ErrTooLarge, limit)
 	}
 	return body, nil
@@ -44,21 +41,16 @@ func (s *Store) NewReader(ctx context.Context, uri string) (io.ReadCloser, error
 	return r, nil
 }
 
-// WriteAll writes an object. Readers see the old one or the whole new one.
+// WriteAll writes an object. Readers see the old one or the whole new one. The body must not change afterwards.
 func (s *Store) WriteAll(ctx context.Context, uri string, body []byte) error {
-	// If its context ends before Close, the writer aborts, so that half an object never appears.
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	w, err := s.NewWriter(ctx, uri)
+	b, key, err := s.resolve(uri)
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(w, bytes.NewReader(body)); err != nil {
-		cancel()
-		_ = w.Close() // reports the cancel
+	if err := b.writeAll(ctx, key, body); err != nil {
 		return fmt.Errorf("write %s: %w", uri, err)
 	}
-	return w.Close()
+	return nil
 }
 
 // NewWriter starts writing an object, which appears when Close succeeds and not before. To abort, cancel the context
@@ -154,6 +146,31 @@ func (s *Store) Ping(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// probeKey is overwritten by CheckWrite again and again; no client is given it.
+const probeKey = "/.flyte-probe"
+
+// CheckWrite reports whether the store takes writes, by overwriting one small object of its own.
+func (s *Store) CheckWrite(ctx context.Context) error {
+	return s.WriteAll(ctx, s.Root()+probeKey, []byte("flyte"))
+}
+
+// FreeBytes is the space that is left on the fullest disk of all roots that are directories; false when none is.
+func (s *Store) FreeBytes(ctx context.Context) (uint64, bool, error) {
+	least, found := uint64(math.MaxUint64), false
+	for _, m := range s.roots {
+		disk, ok := m.backend.backend.(*files)
+		if !ok {
+			continue
+		}
+		free, err := call(ctx, m.backend, disk.freeBytes, nil)
+		if err != nil {
+			return 0, true, fmt.Errorf("free space of %s: %w", m.uri, err)
+		}
+		least, found = min(least, free), true
+	}
+	return least, found, nil
 }
 
 // Check writes, reads and deletes a small object. The error names the step that failed.

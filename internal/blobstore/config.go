@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"time"
 )
 
 // Config configures the object store.
@@ -25,6 +26,10 @@ type Config struct {
 	MaxUploadBytes int64 `mapstructure:"maxUploadBytes"`
 	// Sync syncs each write to a directory, so that it survives a power cut. Defaults to true.
 	Sync bool `mapstructure:"sync"`
+	// Timeout is how long one step of an operation may take: finding or opening an object, reading or writing a small
+	// one, each read and write of a large one. What takes longer fails and is retried by those who need it. Defaults
+	// to 1m.
+	Timeout time.Duration `mapstructure:"timeout"`
 	// S3 adds settings of s3:// to the machine's own AWS configuration.
 	S3 S3Config `mapstructure:"s3"`
 }
@@ -47,7 +52,7 @@ type S3Config struct {
 
 // DefaultConfig has every default; the URL is left empty.
 func DefaultConfig() Config {
-	return Config{MaxUploadBytes: 5 << 30, Sync: true, S3: S3Config{PathStyle: true}}
+	return Config{MaxUploadBytes: 5 << 30, Sync: true, Timeout: time.Minute, S3: S3Config{PathStyle: true}}
 }
 
 // Validate names the first field that is wrong.
@@ -65,6 +70,9 @@ func (c Config) Validate() error {
 	}
 	if c.MaxUploadBytes < 0 {
 		return errors.New("maxUploadBytes: must not be negative")
+	}
+	if c.Timeout <= 0 {
+		return fmt.Errorf("timeout: must be positive, got %s", c.Timeout)
 	}
 	if (c.S3.AccessKeyID == "") != (c.S3.SecretAccessKey == "") {
 		return errors.New("s3.secretAccessKey: set both it and s3.accessKeyID, or neither")

@@ -115,6 +115,15 @@ func (f *files) stat(_ context.Context, key string) (Info, error) {
 	return Info{Size: info.Size(), ModTime: info.ModTime().UTC()}, nil
 }
 
+// freeBytes is the space that is left for objects.
+func (f *files) freeBytes() (uint64, error) {
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(f.dir.Name(), &disk); err != nil {
+		return 0, err
+	}
+	return disk.Bavail * uint64(disk.Bsize), nil //nolint:gosec,unconvert // the size of a block is positive; its type depends on the system
+}
+
 func (f *files) remove(_ context.Context, key string) error { return fileError(f.dir.Remove(key)) }
 
 func (f *files) close() error { return f.dir.Close() }
@@ -137,7 +146,8 @@ func fileError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNotDirectory), errors.Is(err, syscall.ENXIO): // a socket
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNotDirectory),
+		errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.ELOOP): // a socket; links that lead to each other
 		return fmt.Errorf("%w: %w", ErrNotExist, err)
 	case isEscape(err), errors.Is(err, errNameTooLong):
 		return fmt.Errorf("%w: %w", ErrForbiddenPath, err)

@@ -100,11 +100,13 @@ func TestSpecialFilesAreNoObjects(t *testing.T) {
 	store := openFiles(t)
 	require.NoError(t, syscall.Mkfifo(store.Root()+"/pipe", 0o644))
 	require.NoError(t, os.Symlink("pipe", store.Root()+"/link"))
+	require.NoError(t, os.Symlink("loop", store.Root()+"/loop"))
+	require.NoError(t, os.Symlink("nothing", store.Root()+"/dangling"))
 	require.NoError(t, os.Mkdir(store.Root()+"/dir", 0o755))
 	socket, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", store.Root()+"/socket")
 	require.NoError(t, err)
 	defer socket.Close()
-	for _, name := range []string{"pipe", "link", "dir", "socket"} {
+	for _, name := range []string{"pipe", "link", "loop", "dangling", "dir", "socket"} {
 		uri := store.Root() + "/" + name
 		_, err := store.ReadAll(t.Context(), uri, 0)
 		require.ErrorIs(t, err, blobstore.ErrNotExist, name)
@@ -159,6 +161,7 @@ func TestConfigNamesTheField(t *testing.T) {
 		"s3.secretAccessKey": func(c *blobstore.Config) { c.S3.AccessKeyID = "x" },
 		"publicURL":          func(c *blobstore.Config) { c.PublicURL = "localhost:1" },
 		"maxUploadBytes":     func(c *blobstore.Config) { c.MaxUploadBytes = -1 },
+		"timeout":            func(c *blobstore.Config) { c.Timeout = 0 },
 	} {
 		config := blobstore.DefaultConfig()
 		config.URL = "/tmp/x"

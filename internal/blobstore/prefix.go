@@ -33,14 +33,14 @@ func (s *Store) DeletePrefix(ctx context.Context, uri string) error {
 	if err != nil {
 		return err
 	}
-	if err := b.removePrefix(ctx, key); err != nil {
+	if err := b.removePrefix(ctx, key, func(Object) {}); err != nil {
 		return fmt.Errorf("delete everything below %s: %w", below, err)
 	}
 	return nil
 }
 
 // removePrefix removes a directory in batches. It follows no links: their targets may not belong to the task.
-func (f *files) removePrefix(ctx context.Context, key string) error {
+func (f *files) removePrefix(ctx context.Context, key string, removed func(Object)) error {
 	steps := strings.Split(key, "/")
 	for i := range steps {
 		info, err := f.dir.Lstat(strings.Join(steps[:i+1], "/"))
@@ -68,6 +68,7 @@ func (f *files) removePrefix(ctx context.Context, key string) error {
 			if err := f.dir.RemoveAll(key + "/" + name); err != nil {
 				return fileError(err)
 			}
+			removed(Object{Name: name})
 		}
 	}
 	if err := f.dir.Remove(key); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -93,7 +94,7 @@ func (f *files) someEntries(key string) ([]string, error) {
 }
 
 // removePrefix lists and removes. Object stores have no call that all of them share to remove many at once.
-func (b *bucket) removePrefix(ctx context.Context, key string) error {
+func (b *bucket) removePrefix(ctx context.Context, key string, removed func(Object)) error {
 	removals, removing := errgroup.WithContext(ctx)
 	removals.SetLimit(removeAtOnce)
 	list := b.bucket.List(&blob.ListOptions{Prefix: b.key(key) + "/"})
@@ -109,6 +110,7 @@ func (b *bucket) removePrefix(ctx context.Context, key string) error {
 			if err := bucketError(b.bucket.Delete(removing, object.Key)); err != nil && !errors.Is(err, ErrNotExist) {
 				return err
 			}
+			removed(Object{Name: object.Key, Size: object.Size})
 			return nil
 		})
 	}

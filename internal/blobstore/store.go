@@ -86,7 +86,8 @@ type backend interface {
 	stat(ctx context.Context, key string) (Info, error)
 	remove(ctx context.Context, key string) error
 	list(ctx context.Context, key string, visit func(Object) error) error
-	removePrefix(ctx context.Context, key string) error
+	// removePrefix calls removed for each object, or each part of a directory, that it has removed.
+	removePrefix(ctx context.Context, key string, removed func(Object)) error
 	signPut(ctx context.Context, key string, o PutOptions) (Signed, error)
 	signGet(ctx context.Context, key string, o GetOptions) (Signed, error)
 	// origin is the origin of signed URLs; empty if unknown.
@@ -102,7 +103,7 @@ type Store struct {
 
 type mounted struct {
 	uri     string
-	backend backend
+	backend *bounded
 }
 
 // Option changes how Open works.
@@ -153,7 +154,11 @@ func (s *Store) mount(ctx context.Context, r root, config Config, o options) err
 	if err != nil {
 		return err
 	}
-	s.roots = append(s.roots, mounted{uri: r.uri(), backend: b})
+	limited := &bounded{backend: b, limit: config.Timeout, clock: o.clock}
+	if r.scheme == "file" {
+		limited.slots = make(chan struct{}, filesAtOnce)
+	}
+	s.roots = append(s.roots, mounted{uri: r.uri(), backend: limited})
 	return nil
 }
 
@@ -170,7 +175,7 @@ func (s *Store) Close() error {
 func (s *Store) Root() string { return s.roots[0].uri }
 
 // resolve finds the backend of a URI and the key in it.
-func (s *Store) resolve(uri string) (backend, string, error) {
+func (s *Store) resolve(uri string) (*bounded, string, error) {
 	m, key, err := s.locate(uri)
 	return m.backend, key, err
 }

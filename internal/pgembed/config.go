@@ -8,6 +8,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/supervise"
 )
 
 // Config configures the private server.
@@ -31,12 +32,20 @@ type Config struct {
 	OnExit func(error)
 	// Log gets the server's own log at debug level.
 	Log zerolog.Logger
+	// Waiting, where set, is told every few seconds of a slow start what is waited for.
+	Waiting func(text string)
 	// Clock paces restarts. Defaults to the system's.
 	Clock clock.Clock
 }
 
-// startLimit is how long the server may take to accept connections; recovery after a crash is part of it.
-const startLimit = 60 * time.Second
+// patience is for the creation of the database cluster and for each start of the server, of which recovery after a crash
+// is a part: postgres logs its progress. Each has its own.
+func (c Config) patience() supervise.Patience {
+	return supervise.Patience{Total: startTotal, Waiting: c.Waiting}
+}
+
+// startTotal is the longest start that is waited for while it makes progress.
+const startTotal = 30 * time.Minute
 
 func (c Config) withDefaults() Config {
 	if c.MaxConnections == 0 {

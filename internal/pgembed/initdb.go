@@ -42,7 +42,7 @@ func (s *Server) initialise(ctx context.Context) (string, error) {
 		args = append(args, "-A", "scram-sha-256", "--pwfile="+password)
 	}
 	tail := &logTail{log: s.config.Log}
-	err := supervise.Run(ctx, supervise.Spec{
+	err := supervise.Run(ctx, s.config.Clock, s.config.patience(), supervise.Spec{
 		Name: "initdb", Path: filepath.Join(s.binDir, "initdb"), Args: args, Env: environment(),
 		Dir: s.config.DataDir, Output: tail, Credential: s.account.credential(),
 	})

@@ -52,9 +52,13 @@ func (s *Server) arguments() []string {
 	return args
 }
 
+// predecessorLimit is how long a server that was killed with an earlier process may keep the data.
+const predecessorLimit = time.Minute
+
 // launchUntilReady starts the program and waits until it accepts connections. A predecessor that was killed with us
-// may need a moment to release the data, so such a refusal is retried until the context ends.
+// may need a moment to release the data, so such a refusal is retried for a while.
 func (s *Server) launchUntilReady(ctx context.Context) (*supervise.Process, error) {
+	began := s.config.Clock.Now()
 	for {
 		if err := s.clearStaleLock(); err != nil {
 			return nil, err
@@ -64,12 +68,12 @@ func (s *Server) launchUntilReady(ctx context.Context) (*supervise.Process, erro
 		if err != nil {
 			return nil, err
 		}
-		err = process.AwaitReady(ctx, s.config.Clock, readyInterval, s.accepts)
+		err = process.AwaitReady(ctx, s.config.Clock, s.config.patience(), readyInterval, s.accepts)
 		if err == nil {
 			return process, nil
 		}
 		process.Stop(context.WithoutCancel(ctx))
-		if ctx.Err() != nil || !heldByPredecessor(output.String()) {
+		if ctx.Err() != nil || !heldByPredecessor(output.String()) || s.config.Clock.Now().Sub(began) > predecessorLimit {
 			return nil, err
 		}
 		if clock.Sleep(ctx, s.config.Clock, 50*time.Millisecond) != nil {
@@ -78,12 +82,17 @@ func (s *Server) launchUntilReady(ctx context.Context) (*supervise.Process, erro
 	}
 }
 
+// acceptTimeout bounds one question whether the server accepts connections.
+const acceptTimeout = 10 * time.Second
+
 func heldByPredecessor(log string) bool {
 	return strings.Contains(log, "postmaster.pid") || strings.Contains(log, "shared memory block")
 }
 
-// accepts connects once.
+// accepts connects once. A server that does not answer is asked again.
 func (s *Server) accepts(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, acceptTimeout)
+	defer cancel()
 	conn, err := pgx.Connect(ctx, s.dsn("postgres"))
 	if err != nil {
 		return err

@@ -56,8 +56,6 @@ func New(config Config) (*Server, error) {
 
 // Start creates the cluster when there is none, starts the server and returns when it accepts connections.
 func (s *Server) Start(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startLimit)
-	defer cancel()
 	if err := s.account.ownDir(s.config.DataDir); err != nil {
 		return err
 	}
@@ -137,6 +135,8 @@ func (s *Server) makeSocketDir() error {
 }
 
 func (s *Server) ensureDatabase(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTotal)
+	defer cancel()
 	conn, err := pgx.Connect(ctx, s.dsn("postgres"))
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)

@@ -49,11 +49,12 @@ type Spec struct {
 
 // Process is one run of a program.
 type Process struct {
-	spec  Spec
-	cmd   *exec.Cmd
-	stdin *os.File
-	done  chan struct{}
-	err   error // read after done
+	spec    Spec
+	cmd     *exec.Cmd
+	stdin   *os.File
+	written *counted // Spec.Output, where that is used
+	done    chan struct{}
+	err     error // read after done
 }
 
 // Start starts a program and returns when it runs. The program runs until it ends or Stop is called.
@@ -63,6 +64,10 @@ func Start(spec Spec) (*Process, error) {
 	cmd.SysProcAttr = attributes(spec)
 	p := &Process{spec: spec, cmd: cmd, done: make(chan struct{})}
 	out := spec.Output
+	if _, isFile := out.(*os.File); spec.LogFile == "" && out != nil && !isFile {
+		p.written = &counted{to: out}
+		out = p.written
+	}
 	if spec.LogFile != "" {
 		file, err := os.OpenFile(spec.LogFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
@@ -161,19 +166,4 @@ func orDefault(signal, otherwise syscall.Signal) syscall.Signal {
 		return otherwise
 	}
 	return signal
-}
-
-// Run starts a program and waits for its end. The end of the context kills it.
-func Run(ctx context.Context, spec Spec) error {
-	p, err := Start(spec)
-	if err != nil {
-		return err
-	}
-	select {
-	case <-p.done:
-		return p.err
-	case <-ctx.Done():
-		p.Kill()
-		return errors.Join(context.Cause(ctx), p.err)
-	}
 }

@@ -42,6 +42,12 @@ func TestMain(m *testing.M) {
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Fprintln(os.Stdout, "ignoring SIGTERM")
 		<-time.After(time.Hour)
+	case "slow": // says something at each SIGUSR1
+		signals := make(chan os.Signal, 1)
+		signal.Notify(signals, syscall.SIGUSR1)
+		for fmt.Fprintln(os.Stdout, "a step"); ; fmt.Fprintln(os.Stdout, "a step") {
+			<-signals
+		}
 	case "parent":
 		parent()
 	default:
@@ -100,7 +106,7 @@ func newServer(dir, role string) (*supervise.Supervisor, string) {
 			if err != nil {
 				return nil, err
 			}
-			err = process.AwaitReady(ctx, clock.System{}, 10*time.Millisecond, func(ctx context.Context) error {
+			err = process.AwaitReady(ctx, clock.System{}, supervise.Patience{}, 10*time.Millisecond, func(ctx context.Context) error {
 				_, err := ask(ctx, address)
 				return err
 			})
@@ -197,7 +203,7 @@ func TestProcessThatIgnoresTheStopSignalIsKilled(t *testing.T) {
 	spec.StopGrace = 50 * time.Millisecond
 	process, err := supervise.Start(spec)
 	require.NoError(t, err)
-	require.NoError(t, process.AwaitReady(t.Context(), clock.System{}, time.Millisecond, func(context.Context) error {
+	require.NoError(t, process.AwaitReady(t.Context(), clock.System{}, supervise.Patience{}, time.Millisecond, func(context.Context) error {
 		log, err := os.ReadFile(spec.LogFile)
 		if err == nil && len(log) == 0 {
 			err = errors.New("nothing said yet")
@@ -216,7 +222,7 @@ func TestReadinessEndsWithTheContext(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(process.Kill)
 	ctx, cancel := context.WithCancel(t.Context())
-	err = process.AwaitReady(ctx, clock.System{}, time.Millisecond, func(context.Context) error {
+	err = process.AwaitReady(ctx, clock.System{}, supervise.Patience{}, time.Millisecond, func(context.Context) error {
 		cancel()
 		return errors.New("port is closed")
 	})
@@ -225,10 +231,10 @@ func TestReadinessEndsWithTheContext(t *testing.T) {
 }
 
 func TestRunWaitsForTheEnd(t *testing.T) {
-	require.ErrorContains(t, supervise.Run(t.Context(), specOf(t.TempDir(), "die")), "exit status 3")
+	require.ErrorContains(t, supervise.Run(t.Context(), clock.System{}, supervise.Patience{}, specOf(t.TempDir(), "die")), "exit status 3")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	require.ErrorIs(t, supervise.Run(ctx, specOf(t.TempDir(), "deaf")), context.DeadlineExceeded)
+	require.ErrorIs(t, supervise.Run(ctx, clock.System{}, supervise.Patience{}, specOf(t.TempDir(), "deaf")), context.DeadlineExceeded)
 	_, err := supervise.Start(supervise.Spec{Name: "test", Path: filepath.Join(t.TempDir(), "missing")})
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -98,6 +98,9 @@ func NewWriter(config WriterConfig, deps WriterDeps) *Writer {
 // Waiting is the number of operations that wait for their commit.
 func (w *Writer) Waiting() int { return w.batches.Waiting() }
 
+// Oldest is how long the oldest operation without an answer has waited.
+func (w *Writer) Oldest() time.Duration { return w.batches.Oldest() }
+
 // Gate is where admission sets how many actions may become live without going through the queue.
 func (w *Writer) Gate() *Gate { return w.gate }
 

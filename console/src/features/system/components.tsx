@@ -1,4 +1,4 @@
-import { CircleAlert, CircleCheck } from "lucide-react";
+import { CircleAlert, CircleCheck, TriangleAlert } from "lucide-react";
 import type { Component, Repair } from "@gen/flytebinary/insight/v1/system_pb.js";
 import { count, plural } from "@/design/format";
 import { Notice } from "@/design/notice";
@@ -6,19 +6,20 @@ import { repairWords, msOfDuration, shortly } from "./words";
 import { Wide } from "./wide";
 import css from "./system.module.css";
 
-/** The components of the installation, unhealthy ones first. */
+/** The components of the installation, unhealthy ones first, then those that work but not as they should. */
 export function Components({ components }: { readonly components: readonly Component[] }) {
   const unhealthy = components.filter((one) => !one.healthy);
+  const degraded = components.filter((one) => one.healthy && one.degraded);
   return (
     <section className={css["section"]} aria-labelledby="components" data-testid="components">
       <h2 id="components">Components</h2>
-      {unhealthy.length === 0 ? (
+      {unhealthy.length + degraded.length === 0 && (
         <p className={css["good"]}>
           <CircleCheck size={16} aria-hidden /> All {plural(components.length, "component")} healthy.
         </p>
-      ) : (
-        <Notice tone="danger" role="alert" title={`${unhealthy.length} of ${plural(components.length, "component")} unhealthy`} />
       )}
+      {unhealthy.length > 0 && <Notice tone="danger" role="alert" title={`${unhealthy.length} of ${plural(components.length, "component")} unhealthy`} />}
+      {degraded.length > 0 && <Notice tone="warning" role="alert" title={`${degraded.length} of ${plural(components.length, "component")} degraded`} />}
       <Wide label="Components">
         <thead>
           <tr>
@@ -31,13 +32,11 @@ export function Components({ components }: { readonly components: readonly Compo
           </tr>
         </thead>
         <tbody>
-          {[...unhealthy, ...components.filter((one) => one.healthy)].map((one) => (
+          {[...unhealthy, ...degraded, ...components.filter((one) => one.healthy && !one.degraded)].map((one) => (
             <tr key={one.name} data-component={one.name}>
               <th scope="row">{one.name}</th>
               <td>
-                <span className={css[one.healthy ? "good" : "bad"]}>
-                  {one.healthy ? <CircleCheck size={14} aria-hidden /> : <CircleAlert size={14} aria-hidden />} {one.healthy ? "Healthy" : "Unhealthy"}
-                </span>
+                <Status component={one} />
               </td>
               <td className={css["number"]}>{one.latency ? shortly(msOfDuration(one.latency)) : ""}</td>
               <td className={css["words"]}>{one.message}</td>
@@ -46,6 +45,28 @@ export function Components({ components }: { readonly components: readonly Compo
         </tbody>
       </Wide>
     </section>
+  );
+}
+
+function Status({ component }: { readonly component: Component }) {
+  if (!component.healthy) {
+    return (
+      <span className={css["bad"]}>
+        <CircleAlert size={14} aria-hidden /> Unhealthy
+      </span>
+    );
+  }
+  if (component.degraded) {
+    return (
+      <span className={css["fair"]}>
+        <TriangleAlert size={14} aria-hidden /> Degraded
+      </span>
+    );
+  }
+  return (
+    <span className={css["good"]}>
+      <CircleCheck size={14} aria-hidden /> Healthy
+    </span>
   );
 }
 

@@ -188,7 +188,9 @@ type Component struct {
 	// What is wrong with it, in words; or what there is to say when all is well.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	// How long it took to answer; unset when it is not asked over a connection.
-	Latency       *durationpb.Duration `protobuf:"bytes,4,opt,name=latency,proto3" json:"latency,omitempty"`
+	Latency *durationpb.Duration `protobuf:"bytes,4,opt,name=latency,proto3" json:"latency,omitempty"`
+	// Whether it works, but not as it should; message says how.
+	Degraded      bool `protobuf:"varint,5,opt,name=degraded,proto3" json:"degraded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -249,6 +251,13 @@ func (x *Component) GetLatency() *durationpb.Duration {
 		return x.Latency
 	}
 	return nil
+}
+
+func (x *Component) GetDegraded() bool {
+	if x != nil {
+		return x.Degraded
+	}
+	return false
 }
 
 // Figure is a number with its meaning.
@@ -471,12 +480,13 @@ const file_flytebinary_insight_v1_system_proto_rawDesc = "" +
 	"\afigures\x18\x06 \x03(\v2\x1e.flytebinary.insight.v1.FigureR\afigures\x128\n" +
 	"\arepairs\x18\a \x03(\v2\x1e.flytebinary.insight.v1.RepairR\arepairs\x12;\n" +
 	"\bsettings\x18\b \x03(\v2\x1f.flytebinary.insight.v1.SettingR\bsettings\x12!\n" +
-	"\fmemory_bytes\x18\t \x01(\x04R\vmemoryBytes\"\x88\x01\n" +
+	"\fmemory_bytes\x18\t \x01(\x04R\vmemoryBytes\"\xa4\x01\n" +
 	"\tComponent\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\ahealthy\x18\x02 \x01(\bR\ahealthy\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x123\n" +
-	"\alatency\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\alatency\"~\n" +
+	"\alatency\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\alatency\x12\x1a\n" +
+	"\bdegraded\x18\x05 \x01(\bR\bdegraded\"~\n" +
 	"\x06Figure\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +

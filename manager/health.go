@@ -1,0 +1,156 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/flyte-binary/flyte-binary/executor/reconciler"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+)
+
+// HealthConfig says when a process that works counts as degraded.
+type HealthConfig struct {
+	// OldestWrite is how long a change of an action may wait to be stored. Defaults to 10s.
+	OldestWrite time.Duration `mapstructure:"oldestWrite"`
+	// MinFreeBytes is the free space that the disk of a storage directory must have. Defaults to 512 MiB.
+	MinFreeBytes uint64 `mapstructure:"minFreeBytes"`
+	// WriteProbe is the least time between two test writes to the object store. Defaults to 1m.
+	WriteProbe time.Duration `mapstructure:"writeProbe"`
+}
+
+// DefaultHealthConfig is what HealthConfig's fields say.
+func DefaultHealthConfig() HealthConfig {
+	return HealthConfig{OldestWrite: 10 * time.Second, MinFreeBytes: 512 << 20, WriteProbe: time.Minute}
+}
+
+// Validate names the first field that is wrong.
+func (c HealthConfig) Validate() error {
+	if c.OldestWrite <= 0 {
+		return fmt.Errorf("oldestWrite: must be positive, got %s", c.OldestWrite)
+	}
+	if c.WriteProbe <= 0 {
+		return fmt.Errorf("writeProbe: must be positive, got %s", c.WriteProbe)
+	}
+	return nil
+}
+
+// writes checks the age of the oldest change that is not stored.
+func (c HealthConfig) writes(oldest func() time.Duration) func(context.Context) error {
+	return func(context.Context) error {
+		if age := oldest(); age > c.OldestWrite {
+			return fmt.Errorf("the oldest change has waited %s to be stored (health.oldestWrite is %s)", age.Round(time.Second), c.OldestWrite)
+		}
+		return nil
+	}
+}
+
+// disk checks the free space of storage directories; an object store has none.
+func (c HealthConfig) disk(free func(context.Context) (uint64, bool, error)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		left, known, err := free(ctx)
+		if err != nil || !known || left >= c.MinFreeBytes {
+			return err
+		}
+		return fmt.Errorf("%d MiB are free (health.minFreeBytes is %d MiB): free space, or enable retention", left>>20, c.MinFreeBytes>>20)
+	}
+}
+
+// reconciles checks the age of the longest reconcile, in multiples of executor.reconciler.slowAfter.
+func reconciles(longest func() (reconciler.Running, bool), slowAfter time.Duration, times int) func(context.Context) error {
+	return func(context.Context) error {
+		if one, found := longest(); found && one.Age > time.Duration(times)*slowAfter {
+			return fmt.Errorf("%s (executor.reconciler.slowAfter is %s)", one, slowAfter)
+		}
+		return nil
+	}
+}
+
+// deadAfter is the age of a reconcile, as a multiple of executor.reconciler.slowAfter, that only a restart ends: its
+// context has long ended.
+const deadAfter = 10
+
+// alive reports why a restart of the process would help; nil if it would not.
+func (p *process) alive() error {
+	if p.executor == nil {
+		return nil
+	}
+	return reconciles(p.executor.Longest, p.config.Executor.Reconciler.SlowAfter, deadAfter)(context.Background())
+}
+
+// writeProbe writes to the object store, at most once in a while. Between two writes it returns the last result.
+type writeProbe struct {
+	write func(context.Context) error
+	every time.Duration
+	clock clock.Clock
+
+	mu   sync.Mutex
+	last time.Time // GUARDED_BY(mu): the zero time before the first
+	err  error     // GUARDED_BY(mu)
+}
+
+// check returns the result of the last write, after writing if that is long ago. Callers wait for a write in progress.
+func (p *writeProbe) check(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.clock.Now()
+	if !p.last.IsZero() && now.Sub(p.last) < p.every {
+		return p.err
+	}
+	err := p.write(ctx)
+	if errors.Is(err, context.Canceled) {
+		return err // the caller left; the store has said nothing
+	}
+	p.last, p.err = now, err
+	return err
+}
+
+// measure exports the soft checks of the process and the figures that they rest on.
+func (p *process) measure() error {
+	meter := p.telemetry.Meter.Meter("github.com/flyte-binary/flyte-binary/manager")
+	degraded, err := meter.Int64ObservableGauge("flyte.component.degraded",
+		metric.WithDescription("1 for a component that works, but not as it should"))
+	if err != nil {
+		return fmt.Errorf("make metric flyte.component.degraded: %w", err)
+	}
+	oldest, err := meter.Float64ObservableGauge("flyte.writes.oldest", metric.WithUnit("s"),
+		metric.WithDescription("how long the oldest change of an action has waited to be stored"))
+	if err != nil {
+		return fmt.Errorf("make metric flyte.writes.oldest: %w", err)
+	}
+	free, err := meter.Int64ObservableGauge("flyte.storage.free", metric.WithUnit("By"),
+		metric.WithDescription("space that is left on the disk of a storage directory"))
+	if err != nil {
+		return fmt.Errorf("make metric flyte.storage.free: %w", err)
+	}
+	_, err = meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+		defer cancel()
+		for _, one := range p.checks {
+			if !one.soft {
+				continue
+			}
+			value := int64(0)
+			if one.run(ctx) != nil {
+				value = 1
+			}
+			o.ObserveInt64(degraded, value, metric.WithAttributes(attribute.String("component", one.name)))
+		}
+		if p.runs != nil {
+			o.ObserveFloat64(oldest, p.runs.OldestWrite().Seconds())
+		}
+		if left, known, err := p.blobs.FreeBytes(ctx); err == nil && known {
+			o.ObserveInt64(free, int64(left)) //nolint:gosec // no disk is that large
+		}
+		return nil
+	}, degraded, oldest, free)
+	if err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	return nil
+}
