@@ -116,7 +116,7 @@ func TestOnlyTheSameTaskIsReused(t *testing.T) {
 	require.Equal(t, paused, c.phase("new", "approve"))
 	c.create(related("new2", recover_, "source"))
 	spec := producing("child")
-	spec.TaskTemplate.Type = "other"
+	spec.TaskTemplate.Type = "python-task"
 	request = childTask("new2", "a0", "good")
 	request.Spec = &workflow.RecordActionRequest_Task{Task: &workflow.TaskAction{Spec: spec}}
 	require.Zero(t, c.record(request))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 
 	"connectrpc.com/connect"
@@ -44,6 +45,11 @@ func (i *intake) before(service string, next http.Handler) http.Handler {
 	inlets := i.limits.inletsOf(service)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		inlet, known := inlets[r.URL.Path]
+		if known && r.Method == http.MethodGet && !slices.Contains([]string{"", "identity"}, r.URL.Query().Get("compression")) {
+			// What an address can have is light, unless it is unpacked.
+			Refuse(w, r, Unimplemented("messages in addresses must not be compressed; send large ones by POST"))
+			return
+		}
 		if !known || r.Body == nil || r.Body == http.NoBody || isInProcess(r.Context()) {
 			next.ServeHTTP(w, r)
 			return

@@ -46,7 +46,7 @@ func BenchmarkGates(b *testing.B) {
 	}
 	b.Run("refused", func(b *testing.B) {
 		m := guarded(b, rpc.Chain{}, counting{})
-		packed := bomb(b, false)
+		packed := bombs(b)[false]
 		b.ReportAllocs()
 		for b.Loop() {
 			r := httptest.NewRequest(http.MethodPost, internal, bytes.NewReader(packed))

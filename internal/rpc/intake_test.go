@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -22,9 +23,6 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
-	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
@@ -41,11 +39,13 @@ import (
 type counting struct {
 	workflowconnect.UnimplementedRunServiceHandler
 	workflowconnect.UnimplementedInternalRunServiceHandler
-	hold chan struct{} // if set, CreateRun waits for it
+	// If set, CreateRun says that it was entered and waits.
+	entered, hold chan struct{}
 }
 
 func (c counting) CreateRun(_ context.Context, r *workflow.CreateRunRequest) (*workflow.CreateRunResponse, error) {
 	if c.hold != nil {
+		c.entered <- struct{}{}
 		<-c.hold
 	}
 	return &workflow.CreateRunResponse{Run: &workflow.Run{Action: &workflow.Action{
@@ -81,6 +81,7 @@ func guarded(t testing.TB, chain rpc.Chain, c counting) *rpc.Mux {
 const (
 	small    = "/flyteidl2.workflow.RunService/GetRunDetails"
 	large    = "/flyteidl2.workflow.RunService/CreateRun"
+	list     = "/flyteidl2.workflow.RunService/ListRuns"
 	watch    = "/flyteidl2.workflow.RunService/WatchRunDetails"
 	internal = "/flyteidl2.workflow.InternalRunService/RecordActionEvents"
 	stream   = "/flyteidl2.workflow.InternalRunService/RecordActionEventStream"
@@ -96,15 +97,16 @@ func zipped(t testing.TB, body []byte) []byte {
 	return packed.Bytes()
 }
 
-// bomb has 16 KiB, which unpack to 16 MiB of empty messages.
-func bomb(t testing.TB, json bool) []byte {
+// bombs have 16 KiB, which unpack to 16 MiB of empty messages. The key is whether they are in JSON.
+func bombs(t testing.TB) map[bool][]byte {
 	t.Helper()
-	body := bytes.Repeat([]byte("\x0a\x00"), 8<<20)
-	if json {
-		body = []byte(`{"events":[` + strings.Repeat(`{},`, 5<<20) + `{}],"inputs":{"literals":[]}}`)
+	packed := map[bool][]byte{
+		false: zipped(t, bytes.Repeat([]byte("\x0a\x00"), 8<<20)),
+		true:  zipped(t, []byte(`{"events":[`+strings.Repeat(`{},`, 5<<20)+`{}]}`)),
 	}
-	packed := zipped(t, body)
-	require.Less(t, len(packed), 20<<10)
+	for _, body := range packed {
+		require.Less(t, len(body), 20<<10)
+	}
 	return packed
 }
 
@@ -142,7 +144,9 @@ func (w wire) request(path string, packed []byte) *http.Request {
 	r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/2.0", 2, 0
 	r.Header.Set("Content-Type", w.content)
 	r.Header.Set(w.encoding, "gzip")
-	r.Header.Set("Te", "trailers")
+	for _, header := range []string{"Accept-Encoding", "Connect-Accept-Encoding", "Grpc-Accept-Encoding"} {
+		r.Header.Set(header, "identity")
+	}
 	return r
 }
 
@@ -180,12 +184,12 @@ func (nobody) Authenticate(context.Context, http.Header) (rpc.Identity, error) {
 
 func TestNothingIsDecodedForThoseWhoAreRefused(t *testing.T) {
 	const most = 2 << 20
+	bombs := bombs(t)
 	refused := func(t *testing.T, h http.Handler, path string, streams bool, code connect.Code) {
 		for _, w := range wires(streams) {
 			t.Run(w.name, func(t *testing.T) {
-				packed := bomb(t, w.json())
-				cost(h, w.request(path, packed)) // what is made once
-				bytes, answer := cost(h, w.request(path, packed))
+				cost(h, w.request(path, bombs[w.json()])) // what is made once
+				bytes, answer := cost(h, w.request(path, bombs[w.json()]))
 				requireCode(t, answer, code)
 				require.Less(t, bytes, uint64(most))
 			})
@@ -202,6 +206,7 @@ func TestNothingIsDecodedForThoseWhoAreRefused(t *testing.T) {
 // TestMessagesCostNoMoreThanTheLimit sends the same bombs as a caller who may call.
 func TestMessagesCostNoMoreThanTheLimit(t *testing.T) {
 	h := guarded(t, rpc.Chain{}, counting{})
+	bombs := bombs(t)
 	for path, c := range map[string]struct {
 		streams bool
 		most    uint64 // the limit, and the buffers into which it grows
@@ -212,7 +217,7 @@ func TestMessagesCostNoMoreThanTheLimit(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			for _, w := range wires(c.streams) {
 				t.Run(w.name, func(t *testing.T) {
-					request := w.request(path, bomb(t, w.json()))
+					request := w.request(path, bombs[w.json()])
 					request.Header.Set(rpc.InternalTokenHeader, internalToken)
 					bytes, answer := cost(h, request)
 					requireCode(t, answer, connect.CodeResourceExhausted)
@@ -275,7 +280,7 @@ func TestMalformedMessagesAreInvalid(t *testing.T) {
 		body              []byte
 	}{
 		"corrupt gzip":            {"application/proto", "gzip", []byte("no gzip at all")},
-		"gzip that ends early":    {"application/proto", "gzip", bomb(t, false)[:100]},
+		"gzip that ends early":    {"application/proto", "gzip", bombs(t)[false][:100]},
 		"corrupt gzip in a frame": {"application/grpc", "gzip", framed(1, []byte("no gzip at all"))},
 		"undeclared compression":  {"application/grpc", "", framed(1, zipped(t, []byte("\x0a\x00")))},
 		"frame that ends early":   {"application/grpc", "", framed(0, make([]byte, 10))[:9]},
@@ -317,7 +322,7 @@ func runWith(literals int) *workflow.CreateRunRequest {
 	}
 	inputs := &task.Inputs{}
 	for i := range literals {
-		inputs.Literals = append(inputs.Literals, &task.NamedLiteral{Name: strings.Repeat("x", i%100), Value: &core.Literal{
+		inputs.Literals = append(inputs.Literals, &task.NamedLiteral{Name: strings.Repeat("x", 1+i%100), Value: &core.Literal{
 			Value: &core.Literal_Scalar{Scalar: &core.Scalar{Value: &core.Scalar_Primitive{
 				Primitive: &core.Primitive{Value: &core.Primitive_Integer{Integer: int64(i)}},
 			}}},
@@ -346,7 +351,8 @@ func TestHonestMessagesArrive(t *testing.T) {
 					require.EqualValues(t, n, response.GetRun().GetAction().GetStatus().GetAttempts())
 				}
 				recorder := workflowconnect.NewInternalRunServiceClient(client, url, options...)
-				events := recorder.RecordActionEventStream(t.Context())
+				events, err := recorder.RecordActionEventStream(t.Context())
+				require.NoError(t, err)
 				for _, n := range []int{1, 0, 10_000, 3, 1_000_000} {
 					require.NoError(t, events.Send(event(n)))
 					response, err := events.Receive()
@@ -354,7 +360,7 @@ func TestHonestMessagesArrive(t *testing.T) {
 					require.EqualValues(t, n, response.GetNonce())
 				}
 				require.NoError(t, events.CloseRequest())
-				_, err := events.Receive()
+				_, err = events.Receive()
 				require.ErrorIs(t, err, io.EOF)
 				require.NoError(t, events.CloseResponse())
 			})
@@ -423,7 +429,7 @@ func TestBytesThatAreDecodedAtOnceAreBounded(t *testing.T) {
 	require.Eventually(t, func() bool { return sum(t, reader, "flyte.rpc.decoding") > 900<<10 }, time.Minute, time.Millisecond)
 
 	runs := workflowconnect.NewRunServiceClient(client, url)
-	_, err = runs.CreateRun(t.Context(), runWith(5000))
+	_, err = runs.CreateRun(t.Context(), runWith(2000))
 	require.Equal(t, connect.CodeResourceExhausted, connect.CodeOf(err), "%v", err)
 	require.ErrorContains(t, err, "server.maxDecodingBytes")
 	_, err = runs.CreateRun(t.Context(), runWith(100))
@@ -431,28 +437,28 @@ func TestBytesThatAreDecodedAtOnceAreBounded(t *testing.T) {
 
 	require.NoError(t, send.Close())
 	require.NoError(t, <-answered)
-	_, err = runs.CreateRun(t.Context(), runWith(5000))
+	_, err = runs.CreateRun(t.Context(), runWith(2000))
 	require.NoError(t, err)
 	require.Zero(t, sum(t, reader, "flyte.rpc.decoding"))
 }
 
-// TestDecodedMessagesDoNotCount keeps handlers waiting with more messages than could be decoded at once.
+// TestDecodedMessagesDoNotCount keeps more messages in handlers than may be decoded at once.
 func TestDecodedMessagesDoNotCount(t *testing.T) {
-	hold := make(chan struct{})
-	h := guarded(t, rpc.Chain{Limits: rpc.Limits{MessageBytes: 1 << 20, DecodingBytes: 4 << 20}}, counting{hold: hold})
-	url, client := h2c(t, h)
+	c := counting{entered: make(chan struct{}), hold: make(chan struct{})}
+	url, client := h2c(t, guarded(t, rpc.Chain{Limits: rpc.Limits{MessageBytes: 1 << 20, DecodingBytes: 4 << 20}}, c))
 	runs := workflowconnect.NewRunServiceClient(client, url, connect.WithSendGzip())
 	const calls = 20
 	answered := make(chan error, calls)
 	for range calls {
 		go func() {
-			_, err := runs.CreateRun(t.Context(), runWith(4000))
+			_, err := runs.CreateRun(t.Context(), runWith(1500))
 			answered <- err
 		}()
 	}
 	for range calls {
-		hold <- struct{}{}
+		<-c.entered
 	}
+	close(c.hold)
 	for range calls {
 		require.NoError(t, <-answered)
 	}
@@ -478,7 +484,8 @@ func TestSlowBodyIsAnsweredDeadlineExceeded(t *testing.T) {
 func TestStreamMayBeSilent(t *testing.T) {
 	const grace = 50 * time.Millisecond
 	url, client := h2c(t, slowbody.Guard(grace, guarded(t, rpc.Chain{}, counting{})))
-	events := workflowconnect.NewInternalRunServiceClient(client, url, rpc.WithInternalToken(internalToken)).RecordActionEventStream(t.Context())
+	events, err := workflowconnect.NewInternalRunServiceClient(client, url, rpc.WithInternalToken(internalToken)).RecordActionEventStream(t.Context())
+	require.NoError(t, err)
 	for range 3 {
 		<-time.After(2 * grace)
 		require.NoError(t, events.Send(event(1)))
@@ -486,41 +493,40 @@ func TestStreamMayBeSilent(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, events.CloseRequest())
-	_, err := events.Receive()
+	_, err = events.Receive()
 	require.ErrorIs(t, err, io.EOF)
 }
 
-// TestRequestsInAddressesAreLight is about calls by GET, whose message is in the address and is not weighed: their
-// requests have no lists or maps, so that they cannot become large.
-func TestRequestsInAddressesAreLight(t *testing.T) {
-	found := 0
-	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
-		for i := range file.Services().Len() {
-			methods := file.Services().Get(i).Methods()
-			for j := range methods.Len() {
-				method := methods.Get(j)
-				options, _ := method.Options().(*descriptorpb.MethodOptions)
-				if _, served := rpc.RuleOf("/" + string(method.Parent().FullName()) + "/" + string(method.Name())); !served ||
-					options.GetIdempotencyLevel() != descriptorpb.MethodOptions_NO_SIDE_EFFECTS {
-					continue
-				}
-				found++
-				requireLight(t, method.Input(), string(method.FullName()))
-			}
-		}
-		return true
-	})
-	require.Positive(t, found)
+// TestMessagesInAddressesAreLight calls by GET, where the size of the header is the limit.
+func TestMessagesInAddressesAreLight(t *testing.T) {
+	h := guarded(t, rpc.Chain{}, counting{})
+	address := func(body []byte, compression string) *http.Request {
+		return httptest.NewRequest(http.MethodGet, list+"?connect=v1&encoding=proto&base64=1&compression="+compression+
+			"&message="+base64.RawURLEncoding.EncodeToString(body), nil)
+	}
+	_, answer := cost(h, address(bombs(t)[false], "gzip"))
+	require.Contains(t, answer, `"code":"unimplemented"`)
+	require.Contains(t, answer, "send large ones by POST")
+
+	body, err := proto.Marshal(&workflow.ListRunsRequest{Request: &common.ListRequest{Filters: make([]*common.Filter, 24_000)}})
+	require.NoError(t, err)
+	bytes, answer := cost(h, address(body, ""))
+	require.NotContains(t, answer, "send large ones by POST")
+	require.Less(t, bytes, uint64(16<<20))
 }
 
-func requireLight(t *testing.T, message protoreflect.MessageDescriptor, path string) {
-	t.Helper()
-	for i := range message.Fields().Len() {
-		field := message.Fields().Get(i)
-		require.False(t, field.IsList() || field.IsMap(), "%s.%s", path, field.Name())
-		if field.Message() != nil {
-			requireLight(t, field.Message(), path+"."+string(field.Name()))
-		}
+// TestBrokenRulesCostNoMoreThanTheLimit breaks two rules with every two bytes.
+func TestBrokenRulesCostNoMoreThanTheLimit(t *testing.T) {
+	h := guarded(t, rpc.Chain{}, counting{})
+	for _, events := range []int{1000, 200_000} {
+		r := httptest.NewRequest(http.MethodPost, internal, bytes.NewReader(bytes.Repeat([]byte("\x0a\x00"), events)))
+		r.Header.Set("Content-Type", "application/proto")
+		r.Header.Set(rpc.InternalTokenHeader, internalToken)
+		bytes, answer := cost(h, r)
+		requireCode(t, answer, connect.CodeInvalidArgument)
+		require.Contains(t, answer, "events[0].id")
+		require.Less(t, len(answer), 16<<10)
+		require.Less(t, bytes, uint64(150<<20))
 	}
 }
 

@@ -69,7 +69,7 @@ func (v validation) check(procedure string, message any) error {
 	if err := (door{trusted: row.class == ClassInternal}).check(request.ProtoReflect()); err != nil {
 		return toConnect(err)
 	}
-	err := v.validator.Validate(request, protovalidate.WithFilter(exceptOrganisation{}))
+	err := v.validate(request)
 	if err == nil {
 		return nil
 	}
