@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -110,6 +111,8 @@ func TestDemoExplainsWhatIsInItsWay(t *testing.T) {
 	dir := demotest.DataDir(t)
 	holder := demotest.Start(t, "--data-dir", dir)
 	python := demotest.Python(t)
+	taken := demotest.DataDir(t)
+	_ = exec.Command("cp", "-r", dir, taken).Run() //nolint:noctx // files of a running demo come and go
 
 	for name, one := range map[string]struct {
 		args []string
@@ -117,6 +120,7 @@ func TestDemoExplainsWhatIsInItsWay(t *testing.T) {
 	}{
 		"port in use":       {[]string{"--ephemeral", "--listen", fmt.Sprintf("127.0.0.1:%d", busy)}, []string{"is in use", fmt.Sprintf("--listen 127.0.0.1:%d", busy+1)}},
 		"directory in use":  {[]string{"--data-dir", dir, "--listen", "127.0.0.1:0"}, []string{"another demo (process", "--data-dir"}},
+		"copy":              {[]string{"--data-dir", taken, "--listen", "127.0.0.1:0"}, []string{"is a copy of " + dir}},
 		"no such Python":    {[]string{"--ephemeral", "--listen", "127.0.0.1:0", "--python", "/nowhere"}, []string{"/nowhere", "pip install flyte"}},
 		"no such image":     {[]string{"--ephemeral", "--listen", "127.0.0.1:0", "--image", "x=/nowhere"}, []string{"--image x", "not a directory"}},
 		"image without dir": {[]string{"--image", "x"}, []string{"name=directory"}},

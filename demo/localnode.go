@@ -26,6 +26,7 @@ func (d *demo) startNode(ctx context.Context) error {
 	cfg := node.DefaultConfig()
 	cfg.DataDir, cfg.Address, cfg.Certificates = d.dir.Node(), nodeAddress, d.certificates()
 	cfg.Environment, cfg.OwnImage, cfg.Store = d.opts.Python, ownImage, d.dir.Blobs()
+	cfg.Endpoint = d.authority()
 	if d.opts.CPUs > 0 {
 		cfg.CPUs = d.opts.CPUs
 	}

@@ -16,7 +16,7 @@ from connectrpc.errors import ConnectError
 
 from conftest import connect
 from flows import basic, storm
-from server import Server, eventually
+from server import Server, eventually, free_port
 
 CHILDREN = 200
 
@@ -82,6 +82,17 @@ def test_kill_api_server(fragile: Server, tmp_path: pathlib.Path):
     assert victims, "no API server child found"
     for pid in victims:
         os.kill(pid, signal.SIGKILL)
+    finish(handle, tmp_path / "ledger", 40)
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_another_port(fragile: Server, tmp_path: pathlib.Path, how: str):
+    """Runs go on behind another port, also those whose processes outlived the server and know the one before."""
+    handle = launch(fragile, tmp_path / "ledger", 40)
+    getattr(fragile, how)()
+    fragile.port = free_port()
+    fragile.start()
+    connect(fragile)
     finish(handle, tmp_path / "ledger", 40)
 
 

@@ -39,6 +39,7 @@ const (
 	kindPostgresCrash = "postgres-crash"
 	kindPostgresCut   = "postgres-connections-cut"
 	kindPostgresHang  = "postgres-connections-frozen"
+	kindPostgresStop  = "postgres-stopped"
 	kindAPIKill       = "apiserver-kill"
 	kindAPIStop       = "apiserver-stopped"
 	kindEtcd          = "etcd-kill"
@@ -58,8 +59,8 @@ const (
 
 func allKinds() []string {
 	return []string{
-		kindKill, kindStop, kindEtcd, kindPoint, kindPoint, kindPoint, kindPostgresFast, kindPostgresCrash, kindPostgresCut, kindPostgresHang, kindAPIKill,
-		kindAPIStop, kindCompact, kindThrottle, kindConflict, kindHalfOpen, kindCut, kindSlow, kindDisk, kindClock, kindReplay,
+		kindKill, kindStop, kindEtcd, kindPoint, kindPoint, kindPoint, kindPostgresFast, kindPostgresCrash, kindPostgresCut, kindPostgresHang,
+		kindPostgresStop, kindAPIKill, kindAPIStop, kindCompact, kindThrottle, kindConflict, kindHalfOpen, kindCut, kindSlow, kindDisk, kindClock, kindReplay,
 		kindPods, kindTaskActions, kindNode,
 	}
 }
@@ -86,7 +87,7 @@ func newFaults(r *rand.Rand, kinds []string) []fault {
 			f.point, f.turn = points()[r.IntN(len(points()))], 1+r.IntN(8)
 			f.at = time.Duration(r.IntN(2000)) * time.Millisecond
 		case kindClock:
-			f.number = []int{-15, 15, 60, 120}[r.IntN(4)] // seconds
+			f.number = []int{-15, 15, 60, 120, 5 * 3600}[r.IntN(5)] // seconds
 		case kindAPIStop:
 			f.length += 2 * time.Second
 		}

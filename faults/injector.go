@@ -89,6 +89,11 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 		} else {
 			s.Database.DropFrozen()
 		}
+	case kindPostgresStop:
+		thaw, err := i.outsider.stopPostgres(ctx)
+		sleep(ctx, 3*f.length)
+		thaw()
+		return err
 	case kindAPIKill:
 		i.api.down(ctx, f.length)
 	case kindCompact: // while it is down, so that no client can resume its watch

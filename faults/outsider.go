@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -44,6 +45,36 @@ func (o *outsider) terminateBackends(ctx context.Context) error {
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it served one statement
 	_, err = conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()`)
 	return err
+}
+
+// stopPostgres stops all processes of Postgres: connections stay open, and nothing is answered on them or on new ones.
+// What it returns lets them continue, also after an error.
+func (o *outsider) stopPostgres(ctx context.Context) (thaw func(), err error) {
+	var pids []int
+	thaw = func() {
+		for _, pid := range pids {
+			_ = signalPid(pid, syscall.SIGCONT) // it may have ended meanwhile
+		}
+	}
+	conn, err := o.connect(ctx)
+	if err != nil {
+		return thaw, err
+	}
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it served one statement
+	stop := func(pid int) {
+		pids = append(pids, pid)
+		_ = signalPid(pid, syscall.SIGSTOP) // as above
+	}
+	stop(o.stack.Postgres.Pid()) // first, so that it starts no more
+	rows, err := conn.Query(ctx, `SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()`)
+	if err != nil {
+		return thaw, err
+	}
+	others, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	for _, pid := range others {
+		stop(pid)
+	}
+	return thaw, err
 }
 
 // replay sends old events to the server again, some of them twice and out of order.

@@ -44,7 +44,8 @@ func Home() (string, error) {
 	return filepath.Join(home, ".flyte-binary"), nil
 }
 
-// Open creates the directory if it is missing and takes its lock, which the kernel releases when the process ends.
+// Open creates the directory if it is missing and takes its lock, which the kernel releases when the process ends. It
+// refuses a copy of another directory.
 func Open(root string) (*Dir, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -100,6 +101,13 @@ func (d *Dir) takeLock() error {
 		}
 		return fmt.Errorf("another demo%s uses %s: stop it, or start this one with --data-dir DIR or --ephemeral", who, d.root)
 	}
+	last, err := os.ReadFile(lock.Name())
+	if err == nil {
+		err = d.settle(len(last) > 0)
+	}
+	if err != nil {
+		return errors.Join(err, lock.Close())
+	}
 	if err := errors.Join(lock.Truncate(0), write(lock, strconv.Itoa(os.Getpid())+"\n")); err != nil {
 		_ = lock.Close()
 		return fmt.Errorf("write the lock of the data directory: %w", err)
@@ -113,9 +121,9 @@ func write(file *os.File, text string) error {
 	return err
 }
 
-// Close releases the lock, and removes a temporary directory.
+// Close releases the lock, and removes a temporary directory. Every demo on it must have stopped.
 func (d *Dir) Close() error {
-	err := d.lock.Close()
+	err := errors.Join(d.lock.Truncate(0), d.lock.Close())
 	if d.ephemeral {
 		err = errors.Join(err, os.RemoveAll(d.root))
 	}

@@ -26,6 +26,46 @@ func TestTwoDemosNeverShareADirectory(t *testing.T) {
 	require.NoError(t, second.Close())
 }
 
+// copied copies a directory as it is, as cp -r does.
+func copied(t *testing.T, from string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "copy")
+	require.NoError(t, os.CopyFS(to, os.DirFS(from)))
+	return to
+}
+
+func TestCopiesAreRefused(t *testing.T) {
+	original := filepath.Join(t.TempDir(), "data")
+	first, err := datadir.Open(original)
+	require.NoError(t, err)
+	live := copied(t, original)
+	require.NoError(t, first.Close())
+	stopped := copied(t, original)
+	for _, root := range []string{live, stopped, live} {
+		_, err = datadir.Open(root)
+		require.ErrorContains(t, err, "copy of "+original)
+	}
+
+	require.NoError(t, os.Rename(original, original+"-gone"))
+	_, err = datadir.Open(live)
+	require.ErrorContains(t, err, "before the demo there had stopped")
+	moved, err := datadir.Open(stopped)
+	require.NoError(t, err, "nothing can be damaged")
+	require.NoError(t, moved.Close())
+}
+
+func TestDirectoryIsKnownByEveryPath(t *testing.T) {
+	base := t.TempDir()
+	for _, root := range []string{filepath.Join(base, "data"), filepath.Join(base, "link"), filepath.Join(base, "data")} {
+		if filepath.Base(root) == "link" {
+			require.NoError(t, os.Symlink(filepath.Join(base, "data"), root))
+		}
+		dir, err := datadir.Open(root)
+		require.NoError(t, err)
+		require.NoError(t, dir.Close())
+	}
+}
+
 func TestSecretsStayTheSameAndPrivate(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "data")
 	dir, err := datadir.Open(root)

@@ -17,6 +17,9 @@ type Config struct {
 	DataDir string `mapstructure:"dataDir"`
 	// Address is where the node serves logs to the API server, and the address of node and pods. Default 127.0.0.1.
 	Address string `mapstructure:"address"`
+	// Endpoint is where tasks reach the server, as host:port. Processes of an earlier node that know another one are
+	// ended and count as lost, since they would wait for it. Empty: all are kept.
+	Endpoint string `mapstructure:"endpoint"`
 	// CPUs is the total number of CPUs that pods may request, before CPUOvercommit. Default: as many as the machine has.
 	CPUs float64 `mapstructure:"cpus"`
 	// CPUOvercommit multiplies CPUs. Default 1.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -51,9 +52,31 @@ func (w *worker) lastRun(c *container) (run int32, exists bool) {
 	return run, exists
 }
 
+// endpointVariable tells a task where the server is.
+const endpointVariable = "_U_EP_OVERRIDE"
+
+// errStranded means that a process was ended because it could not have reached the server any more.
+var errStranded = errors.New("the process knew another address of the server")
+
+// stranded reports whether a container was made for a server at another address.
+func (w *worker) stranded(c *container) bool {
+	return w.n.cfg.Endpoint != "" && slices.ContainsFunc(c.spec.Env, func(variable corev1.EnvVar) bool {
+		return variable.Name == endpointVariable && variable.Value != w.n.cfg.Endpoint
+	})
+}
+
 func (w *worker) attach(c *container, run int32) {
 	dir := w.runDir(c, run)
 	p, err := process.Attach(dir)
+	if err == nil && w.stranded(c) && p.State().Phase == shim.Running {
+		p.Kill()
+		select {
+		case <-p.Done():
+			err = errStranded
+		case <-w.n.ctx.Done():
+			return
+		}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c.restarts = run
@@ -62,8 +85,8 @@ func (w *worker) attach(c *container, run int32) {
 		_ = os.RemoveAll(dir) // the run is created again
 		return
 	case err != nil:
-		w.log.Error().Err(err).Str("container", c.spec.Name).Msg("an earlier run cannot be read; it counts as lost")
-		w.lose(c, metav1.Time{})
+		w.log.Error().Err(err).Str("container", c.spec.Name).Msg("an earlier run counts as lost")
+		w.lose(c, metav1.Time{}, err.Error())
 		return
 	}
 	c.proc, c.found = p, true
@@ -83,16 +106,16 @@ func (w *worker) presumeLost(c *container, status corev1.ContainerStatus) {
 		c.markUp()
 		return
 	}
-	w.lose(c, status.State.Running.StartedAt)
+	w.lose(c, status.State.Running.StartedAt, "no trace of the process was found")
 }
 
 // lose ends a container whose fate is unknown. Called with the lock held.
-func (w *worker) lose(c *container, startedAt metav1.Time) {
+func (w *worker) lose(c *container, startedAt metav1.Time, why string) {
 	c.lost = true
 	c.state = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 		ExitCode: 137, Reason: "ContainerStatusUnknown", ContainerID: w.containerID(c), StartedAt: startedAt,
 		FinishedAt: metav1.NewTime(w.n.clk.Now()),
-		Message:    "the node was restarted and found no trace of the process",
+		Message:    "the node was restarted: " + why,
 	}}
 	c.markUp()
 }

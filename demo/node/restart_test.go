@@ -14,6 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/flyte-binary/flyte-binary/demo/node"
 )
 
 func touch(t testing.TB, path string) {
@@ -36,6 +38,29 @@ func TestARestartFindsLivingProcesses(t *testing.T) {
 	require.Equal(t, int32(5), terminated(ended).ExitCode)
 	require.Zero(t, ended.Status.ContainerStatuses[0].RestartCount)
 	require.Equal(t, "before\nafter\n", b.logs(t, pod, &corev1.PodLogOptions{}))
+}
+
+// TestARestartEndsProcessesThatKnowAnotherServer: the demo was started again with another port.
+func TestARestartEndsProcessesThatKnowAnotherServer(t *testing.T) {
+	b := setup(t, func(c *node.Config) { c.Endpoint = "localhost:1" })
+	dir := t.TempDir()
+	waits := func(name, endpoint string) *corev1.Pod {
+		t.Helper()
+		return b.create(t, b.shell("echo $$ >"+dir+"/"+name+"; while [ ! -e "+dir+"/go ]; do sleep 0.01; done", func(p *corev1.Pod) {
+			p.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "_U_EP_OVERRIDE", Value: endpoint}}
+		}))
+	}
+	before, after := waits("before", "localhost:1"), waits("after", "localhost:2")
+	pid := content(t, dir+"/before")
+	b.running(t, before)
+	b.running(t, after)
+	b.crash(t)
+	b.cfg.Endpoint = "localhost:2"
+	b.start(t)
+	require.Equal(t, "ContainerStatusUnknown", terminated(b.ended(t, before)).Reason)
+	require.False(t, alive(t, pid))
+	touch(t, dir+"/go")
+	require.Equal(t, corev1.PodSucceeded, b.ended(t, after).Status.Phase)
 }
 
 func TestARestartDeletesWhatItFinds(t *testing.T) {

@@ -30,6 +30,22 @@ func withBudget(retries uint32) *core.TaskTemplate {
 	return &core.TaskTemplate{Metadata: &core.TaskMetadata{Retries: &core.RetryStrategy{Retries: retries}}}
 }
 
+// TestPauseEndsWhenTheClockIsSetBack: an attempt waits no longer than the longest pause of its action.
+func TestPauseEndsWhenTheClockIsSetBack(t *testing.T) {
+	for _, reason := range []failure.Reason{failure.NodeLost, failure.ContainerFailed} {
+		r := deciding(t, 10)
+		task, e := &v1.TaskAction{}, &entry{template: withBudget(10)}
+		e.template.Metadata.Retries.Backoff = &core.Backoff{Base: durationpb.New(time.Hour), Factor: new(2.0), Cap: durationpb.New(3 * time.Hour)}
+		for range 5 {
+			next, _ := r.decide(e, r.attempt(task, e), failure.New(reason, ""))
+			e.status = *next
+			require.Equal(t, next.NotBefore.Sub(r.deps.Clock.Now()), r.pauseLeft(task, e))
+		}
+		r.deps.Clock.(*clock.Fake).Step(-5 * time.Hour) //nolint:forcetypeassert // deciding sets it
+		require.Zero(t, r.pauseLeft(task, e))
+	}
+}
+
 // TestBudgetsAreKept is the promise that attempts never exceed the budget, and that faults of the system never consume
 // the task's retries.
 //

@@ -98,6 +98,12 @@ func userPause(wanted *core.Backoff, n int32) time.Duration {
 	return time.Duration(min(pause, float64(24*time.Hour)))
 }
 
+// longestPause bounds the pause before the current attempt.
+func (r *Reconciler) longestPause(task *v1.TaskAction, entry *entry) time.Duration {
+	wanted := r.attempt(task, entry).Template.GetMetadata().GetRetries().GetBackoff()
+	return max(userPause(wanted, entry.status.UserFailures), backoff.Longest(r.config.MaxSystemBackoff))
+}
+
 // explainMemory adds the limit that the task asked for.
 func explainMemory(template *core.TaskTemplate, lost *failure.Failure) *failure.Failure {
 	if lost.Reason != failure.OOMKilled {

@@ -30,7 +30,7 @@ func (r *Reconciler) reportProgress(task *v1.TaskAction, entry *entry, attempt *
 		case acked.phase > at.phase:
 			return // A stale cache, or a container that restarted; phases do not go back.
 		case acked.phase == at.phase && acked.fingerprint == at.fingerprint:
-			if now.Sub(entry.ackedAt) < r.config.Resync {
+			if age := now.Sub(entry.ackedAt); age >= 0 && age < r.config.Resync { // below 0 when the clock was set back
 				return
 			}
 			at.version, probe = acked.version, true

@@ -117,7 +117,7 @@ func (r *Reconciler) step(ctx context.Context, task *v1.TaskAction, entry *entry
 	if entry.dirty {
 		return reconcile.Result{}, nil // Written next; then the new attempt begins.
 	}
-	if wait := entry.waitFor(r.deps.Clock.Now()); wait > 0 {
+	if wait := r.pauseLeft(task, entry); wait > 0 {
 		defer entry.markObserved()
 		return r.waitOut(task, entry, wait), nil
 	}
@@ -253,12 +253,17 @@ func (r *Reconciler) nextLook(task *v1.TaskAction, entry *entry, state plugin.St
 	return next
 }
 
-// waitFor returns how long the current attempt must still wait.
-func (e *entry) waitFor(now time.Time) time.Duration {
-	if e.status.NotBefore == nil {
+// pauseLeft returns how long the current attempt must still wait. When that would be longer than any pause of the action,
+// the clock was set back, and the attempt does not wait.
+func (r *Reconciler) pauseLeft(task *v1.TaskAction, entry *entry) time.Duration {
+	if entry.status.NotBefore == nil {
 		return 0
 	}
-	return e.status.NotBefore.Sub(now)
+	left := entry.status.NotBefore.Sub(r.deps.Clock.Now())
+	if left <= 0 || left > r.longestPause(task, entry) {
+		return 0
+	}
+	return left
 }
 
 func (r *Reconciler) logger(task *v1.TaskAction) zerolog.Logger {

@@ -24,6 +24,9 @@ func After(first, limit time.Duration, failures int) time.Duration {
 	return pause - pause/4 + rand.N(pause/2+1) //nolint:gosec // spreads load; nothing depends on its being unguessable
 }
 
+// Longest is the longest pause that After returns with a limit.
+func Longest(limit time.Duration) time.Duration { return limit - limit/4 + limit/2 }
+
 // Backoff counts the failures of one operation. It is not safe for concurrent use.
 type Backoff struct {
 	first, limit time.Duration

@@ -13,7 +13,8 @@ import (
 )
 
 // Leases lets one of several processes run a loop: the one that holds the unexpired row of a name in the table leases. Holders
-// compare times of their own clocks, so a lease must be much longer than these may differ.
+// compare times of their own clocks, so a lease must be much longer than these may differ. A clock that is set back by
+// more does not stop the loop: a lease that ends later than any of its length can is free.
 type Leases struct {
 	pool   *pgxpool.Pool
 	clock  clock.Clock
@@ -40,8 +41,8 @@ func (l *Leases) Acquire(ctx context.Context, name string, d time.Duration) (boo
 	tag, err := l.pool.Exec(ctx, `
 		INSERT INTO `+l.table+` AS held (name, holder, expires_at) VALUES ($1, $2, $3)
 		ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
-		WHERE held.holder = excluded.holder OR held.expires_at <= $4`,
-		name, l.holder, now.Add(d), now)
+		WHERE held.holder = excluded.holder OR held.expires_at <= $4 OR held.expires_at > $5`,
+		name, l.holder, now.Add(d), now, now.Add(2*d))
 	if err != nil {
 		return false, fmt.Errorf("acquire lease %s: %w", name, err)
 	}
@@ -130,10 +131,11 @@ func (l *Leases) keep(
 	for clock.Sleep(ctx, l.clock, d/3) == nil {
 		now := l.clock.Now()
 		ours, err := l.Renew(ctx, name, d)
+		left := expires.Sub(l.clock.Now())
 		switch {
 		case err == nil && ours:
 			expires = now.Add(d)
-		case err == nil, !l.clock.Now().Add(d / 3).Before(expires):
+		case err == nil, left <= d/3, left > d: // more than a whole lease is left when the clock was set back
 			cancel(ErrLeaseLost)
 			return
 		}

@@ -54,6 +54,24 @@ func TestLease(t *testing.T) {
 	acquire(a, true)
 }
 
+// TestClockSetBackFreesLeases: a holder that died when the clock was hours ahead keeps nobody waiting for hours.
+func TestClockSetBackFreesLeases(t *testing.T) {
+	pool, fake := pgtest.New(t, migrations), clock.NewFake(start)
+	a, b := pgdb.NewLeases(pool, fake, "a"), pgdb.NewLeases(pool, fake, "b")
+	acquire := func(l *pgdb.Leases, want bool) {
+		t.Helper()
+		got, err := l.Acquire(t.Context(), "loop", time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	acquire(a, true)
+	fake.Step(-59 * time.Second)
+	acquire(b, false) // clocks may differ a little
+	fake.Step(-5 * time.Hour)
+	acquire(b, true)
+	acquire(a, false)
+}
+
 // Story R27: aborts lived in the memory of one process, and a second replica did all work twice.
 func TestHold(t *testing.T) {
 	pool, fake := pgtest.New(t, migrations), clock.NewFake(start)

@@ -93,7 +93,7 @@ func (w *Writer) save(ctx context.Context, tx sender, b *batch) error {
 		statements.Queue(insertWebhooks,
 			column(b.webhooks, func(r *row) int64 { return r.ID }),
 			column(b.webhooks, func(r *row) int64 { return r.RunID }),
-			column(b.webhooks, func(r *row) time.Time { return b.now }))
+			column(b.webhooks, func(*row) *time.Time { return atOnce() }))
 	}
 	for _, payload := range payloads(w.deps.Replica+" ", b.changedRuns()) {
 		statements.Queue(notify, ChannelRuns, payload)

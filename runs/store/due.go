@@ -23,6 +23,10 @@ const (
 	DueSubtree      Due = 8 // it has ended, and so must its children
 )
 
+// atOnce is the wake_at of work that is due when it is written: a time so long ago that it is still due after the clock
+// was set back.
+func atOnce() *time.Time { return new(time.Unix(0, 0).UTC()) }
+
 // Limits bound how long an action may take; 0 means no limit.
 type Limits struct {
 	// Queued bounds how long an attempt may wait before its start is prepared.
@@ -98,7 +102,7 @@ func (b *batch) schedule(r *row) {
 	switch {
 	case r.Runner != RunnerBuiltin || !now.admitted:
 	case r.Phase == state.Queued:
-		earliest(&b.now, DueStart)
+		earliest(atOnce(), DueStart)
 	case r.ends != nil:
 		earliest(r.ends, r.endsBy)
 	}

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -315,6 +316,59 @@ func TestClockSetBackOnlyDelaysTimeouts(t *testing.T) {
 	require.Zero(t, n)
 	w.clock.Step(time.Hour)
 	require.Equal(t, 1, w.pass(nil))
+}
+
+// TestClockJumpsOfHours: a jump ahead ends what is due by the clock and nothing else. After a jump back, limits wait for
+// their time, and what the engine does at once or after a short pause does not.
+func TestClockJumpsOfHours(t *testing.T) {
+	w := newTimed(t, inPortionsOf(4))
+	w.create("r")
+	w.create("tree")
+	w.limited("r", "soon", store.Limits{Deadline: time.Hour}, condition)
+	w.limited("r", "later", store.Limits{Deadline: 10 * time.Hour}, condition)
+	w.limited("r", "sleeps", store.Limits{}, engineRun)
+	w.pass(&store.Start{Lasts: 7 * time.Hour})
+	w.child("r", "a0", "unlimited")
+	w.clock.Step(5 * time.Hour)
+	w.passes()
+	require.Equal(t, state.TimedOut, w.phase("r", "soon"))
+	require.EqualValues(t, 5, w.unfinished(), "two roots, later, sleeps, unlimited")
+
+	hooked := func(a *store.NewAction) { a.Webhook = true }
+	w.limited("r", "asks", store.Limits{}, condition, hooked)
+	w.limited("r", "asks-again", store.Limits{}, condition, hooked)
+	webhooks := store.NewWebhooks(w.pool)
+	require.NoError(t, webhooks.Postpone(t.Context(), w.row("r", "asks-again").ID, 1, w.clock.Now().Add(time.Minute)))
+	pending := func(want ...string) {
+		t.Helper()
+		var names []string
+		found, err := webhooks.Pending(t.Context(), w.clock.Now(), time.Minute, 10)
+		require.NoError(t, err)
+		for _, call := range found {
+			names = append(names, call.Action.Name)
+		}
+		require.Equal(t, want, names)
+	}
+	pending("asks")
+	w.limited("r", "starts", store.Limits{}, engineRun)
+	for i := range 9 {
+		w.child("tree", "a0", fmt.Sprint("c", i))
+	}
+	require.NoError(t, w.Abort(t.Context(), store.Abort{Action: actionID("tree", "a0")}))
+
+	w.clock.Step(-20 * time.Hour)
+	for done := 1; done > 0; {
+		done = w.pass(&store.Start{})
+	}
+	require.Equal(t, state.Succeeded, w.phase("r", "starts"))
+	require.Zero(t, w.number(`SELECT count(*) FROM actions WHERE run_name = 'tree' AND ended_at IS NULL`))
+	require.False(t, state.Terminal(w.phase("r", "sleeps")))
+	pending("asks", "asks-again")
+	w.clock.Step(30 * time.Hour)
+	w.passes()
+	require.Equal(t, state.TimedOut, w.phase("r", "later"))
+	require.Equal(t, state.Succeeded, w.phase("r", "sleeps"))
+	require.EqualValues(t, 4, w.unfinished(), "a root, unlimited, asks, asks-again")
 }
 
 func TestWebhookIsWrittenWithItsCondition(t *testing.T) {

@@ -98,7 +98,7 @@ func (b *batch) abortOrphans(run *run) {
 		switch {
 		case !state.Terminal(parent.Phase): // another attempt followed
 		case parent.unread:
-			parent.WakeAt, parent.Due = &b.now, DueSubtree
+			parent.WakeAt, parent.Due = atOnce(), DueSubtree
 			b.touch(parent)
 		default:
 			reason := orphaned(parent)

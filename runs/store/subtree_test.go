@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -113,6 +114,48 @@ func TestSweepResumes(t *testing.T) {
 	require.NoError(t, w.Start(t.Context()))
 	w.passes()
 	require.Zero(t, w.unfinished())
+}
+
+// TestReplicasAbortTheSameTree: replicas abort a large tree, parts of it and single actions at the same time, handle the
+// same due work, and end actions that others abort.
+func TestReplicasAbortTheSameTree(t *testing.T) {
+	w := newTimed(t, inPortionsOf(4))
+	w.tree("r", 12)
+	config := store.DefaultWriterConfig()
+	config.MaxSubtree = 3
+	other := &timed{writing: &writing{t: t, pool: w.pool, live: w.live}, clock: w.clock, due: w.due}
+	other.Writer = store.NewWriter(config, store.WriterDeps{Pool: w.pool, Clock: w.clock, Live: w.live, Logger: zerolog.Nop(), Replica: "other"})
+	require.NoError(t, other.Start(t.Context()))
+	t.Cleanup(func() { require.NoError(t, other.Stop(context.WithoutCancel(t.Context()))) })
+
+	var all sync.WaitGroup
+	for _, replica := range []*timed{w, other} {
+		for _, action := range []string{"a0", "x", "y", "y0", "z3", "x5"} {
+			all.Go(func() {
+				if err := replica.Abort(t.Context(), store.Abort{Action: actionID("r", action), Reason: "enough"}); err != nil {
+					t.Errorf("abort of %s: %v", action, err)
+				}
+			})
+		}
+		all.Go(func() {
+			if _, err := replica.RecordTransitions(t.Context(), []store.Transition{to("r", "x7", 1, state.Succeeded)}); err != nil {
+				t.Errorf("end of x7: %v", err)
+			}
+		})
+		all.Go(func() {
+			for w.unfinished() > 0 {
+				replica.pass(nil)
+			}
+		})
+	}
+	all.Wait()
+	require.Zero(t, w.unfinished())
+	require.Zero(t, w.number(`SELECT count(*) FROM actions WHERE due <> 0`), "no sweep is left")
+	require.Zero(t, w.number(`
+		SELECT count(*) FROM (SELECT action_id FROM action_events WHERE phase = ANY($1) GROUP BY action_id HAVING count(*) <> 1) twice`,
+		[]state.Phase{state.Succeeded, state.Aborted}), "each ends once")
+	require.Equal(t, "enough", w.row("r", "a0").AbortReason)
+	assertNoGaps(t, w.writing)
 }
 
 // TestChildrenOfABuiltinActionEndWithIt: nothing says that an action without a process has no children.

@@ -41,15 +41,16 @@ func (c *Condition) targets() []any {
 	return []any{&c.ID, &c.Action.Run.Project, &c.Action.Run.Domain, &c.Action.Run.Name, &c.Action.Name, &c.Phase, &c.DeadlineAt, &c.Spec}
 }
 
-// Pending reads the calls that are due, longest due first.
-func (w *Webhooks) Pending(ctx context.Context, now time.Time, limit int) ([]PendingWebhook, error) {
+// Pending reads the calls that are due, longest due first. A call that waits for longer than the longest pause is due,
+// too: it was postponed before the clock was set back.
+func (w *Webhooks) Pending(ctx context.Context, now time.Time, longest time.Duration, limit int) ([]PendingWebhook, error) {
 	const query = `
 		SELECT ` + conditionColumns + `, h.tries
-		FROM (SELECT * FROM webhooks WHERE next_at <= $1 ORDER BY next_at, action_id LIMIT $2) h
+		FROM (SELECT * FROM webhooks WHERE next_at <= $1 OR next_at > $2 ORDER BY next_at, action_id LIMIT $3) h
 		JOIN actions a ON a.id = h.action_id
 		JOIN specs s ON s.digest = a.spec_digest
 		ORDER BY h.next_at, h.action_id`
-	rows, err := w.pool.Query(ctx, query, now, limit)
+	rows, err := w.pool.Query(ctx, query, now, now.Add(longest), limit)
 	if err != nil {
 		return nil, fmt.Errorf("read webhooks: %w", err)
 	}

@@ -32,10 +32,14 @@ func newWriting(t testing.TB) *writing {
 	return writingOn(t, pgtest.New(t, store.Migrations()))
 }
 
-func writingOn(t testing.TB, pool *pgxpool.Pool) *writing {
+func writingOn(t testing.TB, pool *pgxpool.Pool, change ...func(*store.WriterConfig)) *writing {
 	t.Helper()
+	config := store.DefaultWriterConfig()
+	for _, f := range change {
+		f(&config)
+	}
 	w := &writing{t: t, pool: pool, live: &liveRecorder{}}
-	w.Writer = store.NewWriter(store.DefaultWriterConfig(), store.WriterDeps{
+	w.Writer = store.NewWriter(config, store.WriterDeps{
 		Pool: pool, Clock: clock.System{}, Live: w.live, Logger: zerolog.Nop(), Replica: "test",
 	})
 	w.Gate().Set(1_000_000)

@@ -76,6 +76,9 @@ func (l *lane) drain(ctx context.Context, grace store.ExecutorGrace) error {
 }
 
 func (l *lane) do(ctx context.Context, due []store.DueAction, grace store.ExecutorGrace) (int, error) {
+	if latest := l.loop.deps.Clock.Now().Add(l.loop.config.Settle); grace.Until.After(latest) {
+		grace.Until = latest // the clock was set back
+	}
 	var starts []*store.Start
 	if l.prepare != nil {
 		starts = l.prepare(ctx, due)

@@ -28,6 +28,7 @@ type table struct {
 	reads  int                 // GUARDED_BY(mu)
 	ready  chan struct{}
 	news   time.Time // GUARDED_BY(mu)
+	until  time.Time // of the last grace; GUARDED_BY(mu)
 }
 
 func (f *table) Due(_ context.Context, until time.Time, limit int) ([]store.DueAction, error) {
@@ -48,9 +49,10 @@ func (f *table) Due(_ context.Context, until time.Time, limit int) ([]store.DueA
 
 func (f *table) Starts(context.Context, time.Time, int) ([]store.DueAction, error) { return nil, nil }
 
-func (f *table) Wake(_ context.Context, due []store.Wake, _ store.ExecutorGrace) (int, error) {
+func (f *table) Wake(_ context.Context, due []store.Wake, grace store.ExecutorGrace) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.until = grace.Until
 	for _, w := range due {
 		delete(f.due, w.ID)
 		f.done[w.ID] = f.clock.Now()
@@ -164,6 +166,11 @@ func TestClockJumpDelaysAtMostOnePoll(t *testing.T) {
 	f.clock.Step(-30 * time.Minute)
 	f.settle(t)
 	require.Zero(t, f.doneAt(1))
+	f.add(2, f.clock.Now())
+	f.awaitDone(t, 2)
+	f.mu.Lock()
+	require.Equal(t, f.clock.Now().Add(timers.DefaultConfig().Settle), f.until, "executors have no longer than after a start")
+	f.mu.Unlock()
 	f.clock.Step(2 * time.Hour)
 	f.awaitDone(t, 1)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -242,6 +243,29 @@ func TestActionsHeartbeat(t *testing.T) {
 	timers(4) // the end of the window leaves the timer of the linger
 	fake.Step(f.config.Heartbeat)
 	require.Empty(t, s.count(2)[1].GetEnrichedActions())
+}
+
+// skewed is a clock whose time of day can be set without its timers noticing, as on a machine.
+type skewed struct {
+	*clock.Fake
+	by atomic.Int64
+}
+
+func (s *skewed) Now() time.Time { return s.Fake.Now().Add(time.Duration(s.by.Load())) }
+
+func TestHeartbeatsContinueWhenTheClockIsSet(t *testing.T) {
+	fake := clock.NewFake(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	skew := &skewed{Fake: fake}
+	f := newFixture(t, withClock(skew))
+	r := f.run("p", "development", "r1")
+	s := f.actions(r.Run)
+	s.count(1)
+	for n, by := range []time.Duration{-5 * time.Hour, 0, 5 * time.Hour} {
+		skew.by.Store(int64(by))
+		require.Eventually(t, func() bool { return fake.Timers() == 4 }, wait, tick, "the poll, the age, the heartbeat, the window or the linger")
+		fake.Step(f.config.Heartbeat)
+		s.count(2 + n)
+	}
 }
 
 // An ancestor's row that is read for its sums may be newer than a change of it that has yet to be read.

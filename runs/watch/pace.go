@@ -73,7 +73,7 @@ func (p *pace) wait(ctx context.Context, ready <-chan struct{}, pause <-chan tim
 			return paused, nil
 		case <-heart:
 			left := p.silence - p.clock.Now().Sub(p.last)
-			if left <= 0 {
+			if left <= 0 || left > p.silence { // more is left when the clock was set back
 				p.heart.Reset(p.silence)
 				return beat, nil
 			}

@@ -31,7 +31,7 @@ const LeaseName = "webhooks"
 
 // List is the list of calls; store.Webhooks is one.
 type List interface {
-	Pending(ctx context.Context, now time.Time, limit int) ([]store.PendingWebhook, error)
+	Pending(ctx context.Context, now time.Time, longest time.Duration, limit int) ([]store.PendingWebhook, error)
 	Postpone(ctx context.Context, id int64, tries int, next time.Time) error
 	Drop(ctx context.Context, id int64) error
 }
@@ -112,7 +112,7 @@ func (l *Loop) work(ctx context.Context) error {
 
 // launch starts due calls as long as there are free places, in total and per host.
 func (l *Loop) launch(ctx context.Context, calls *sync.WaitGroup) error {
-	pending, err := l.deps.List.Pending(ctx, l.deps.Clock.Now(), 4*l.config.Parallel)
+	pending, err := l.deps.List.Pending(ctx, l.deps.Clock.Now(), backoff.Longest(l.config.Backoff.Max), 4*l.config.Parallel)
 	if err != nil {
 		return err
 	}

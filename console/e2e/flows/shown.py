@@ -144,3 +144,25 @@ async def total(frame: flyte.io.DataFrame) -> int:
     import pandas  # not above: it is slow to load, and the others need it not
 
     return int((await frame.open(pandas.DataFrame).all())["n"].sum())
+
+
+# What runs if a page takes it for HTML, and what the console's policy would report.
+HOSTILE = """"'><img src="/x-canary" onerror="window.owned=1"><script>window.owned=1</script><a href="javascript:window.owned=1">link</a>"""
+HOSTILE_LINK = "javascript:window.owned=1"
+
+
+@env.task(report=True)
+async def hostile(text: str = HOSTILE, link: str = HOSTILE_LINK) -> str:
+    """Says [nothing](javascript:window.owned=1) good: <img src="/x-canary" onerror="window.owned=1">"""
+    await flyte.report.replace.aio("<h1>Hostile</h1><script>for (const w of [self, parent, top]) try { w.owned = 1 } catch {}</script>", do_flush=True)
+    print(text, flush=True)
+    print(f"\x1b]8;;{link}\x1b\\link\x1b]8;;\x1b\\ \x1b[31m{text}\x1b[0m {link}", flush=True)
+    with flyte.group(text):
+        try:
+            await refuse(text)
+        except Exception:  # the client's own class
+            pass
+    condition = await flyte.new_condition.aio("go-on", prompt=f"{text} [{text}]({link})", prompt_type="markdown", data_type=bool, description=text)
+    if await condition.wait.aio():
+        raise ValueError(text)
+    return link
