@@ -121,7 +121,7 @@ func elsewhere() []failure.Reason {
 		failure.UnknownError, failure.DeletedExternally, failure.UnexpectedDeletion, failure.PrimaryContainerNotFound,
 		failure.BadTaskSpecification, failure.OutputsMissing, failure.ErrorUnreadable, failure.MaxSystemFailuresExceeded,
 		failure.CopilotFailed, failure.ObjectRefused, failure.ObjectForbidden, failure.ObjectTooLarge, failure.TaskFailed,
-		failure.DeadlineExceeded, failure.QueuedTooLong,
+		failure.DeadlineExceeded, failure.QueuedTooLong, failure.PodNotAllowed,
 	}
 }
 
