@@ -200,7 +200,7 @@ const (
 
 // sleepInputs is the file with the duration of a sleep.
 func (c *client) sleepInputs(name string) string {
-	return filepath.Join(c.storage, name, blobpath.InputsFile)
+	return filepath.Join(c.storage, project, domain, name, blobpath.InputsFile)
 }
 
 func (c *client) writeSleepInputs() error { return c.writeSleep(noSleep, 0) }

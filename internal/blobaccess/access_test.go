@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,8 +35,8 @@ func rules(t *testing.T, check func(t *testing.T, r *blobaccess.Rules, root, ext
 	t.Helper()
 	dir := t.TempDir()
 	for name, config := range map[string]blobstore.Config{
-		"directory": {URL: "file://" + dir + "/store", ExtraPrefixes: []string{dir + "/extra"}},
-		"bucket": {URL: "s3://bucket/data", ExtraPrefixes: []string{"s3://extra"}, S3: blobstore.S3Config{
+		"directory": {URL: "file://" + dir + "/store", Timeout: time.Minute, ExtraPrefixes: []string{dir + "/extra"}},
+		"bucket": {URL: "s3://bucket/data", Timeout: time.Minute, ExtraPrefixes: []string{"s3://extra"}, S3: blobstore.S3Config{
 			Endpoint: "http://127.0.0.1:1", Region: "r", AccessKeyID: "k", SecretAccessKey: "s",
 		}},
 	} {
@@ -96,7 +97,7 @@ func TestWhatARunWasHandedCanBeNamed(t *testing.T) {
 
 func TestTheFormOfAURIChangesNothing(t *testing.T) {
 	dir := t.TempDir()
-	store, err := blobstore.Open(t.Context(), blobstore.Config{URL: dir})
+	store, err := blobstore.Open(t.Context(), blobstore.Config{URL: dir, Timeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	r := blobaccess.New(store, projects{"a", "b"})
