@@ -48,7 +48,7 @@ func TestNoRequestBreaksTheServer(t *testing.T) {
 			url := "http://" + server.Addr()
 
 			fuzzer := rpcfuzz.New(rpcfuzz.Config{
-				URL: url, Words: populate(t, url), Seed: seedOf(t), Services: []string{"flyteidl2.", "flytebinary."}, Deadline: 300 * time.Millisecond,
+				URL: url, Words: populate(t, url, config.Storage.URL), Seed: seedOf(t), Services: []string{"flyteidl2.", "flytebinary."}, Deadline: 300 * time.Millisecond,
 				Header: http.Header{http.CanonicalHeaderKey(rpc.InternalTokenHeader): {token}},
 			})
 			defer fuzzer.Close()
@@ -92,7 +92,7 @@ func seedOf(t *testing.T) uint64 {
 }
 
 // populate makes a run with a child and a condition, and returns names that exist.
-func populate(t *testing.T, url string) []string {
+func populate(t *testing.T, url, storage string) []string {
 	t.Helper()
 	run := &common.RunIdentifier{Project: "flytesnacks", Domain: "development", Name: "fuzzed"}
 	id := &core.Identifier{ResourceType: core.ResourceType_TASK, Project: run.GetProject(), Domain: run.GetDomain(), Name: "env.main", Version: "v1"}
@@ -107,7 +107,8 @@ func populate(t *testing.T, url string) []string {
 	enqueue := func(name string, action *actions.Action) {
 		action.ActionId = &common.ActionIdentifier{Run: run, Name: name}
 		action.ParentActionName = &parent
-		action.InputUri, action.RunOutputBase = "/none/inputs.pb", "/none/"
+		action.RunOutputBase = storage + "/flytesnacks/development/fuzzed/"
+		action.InputUri = action.RunOutputBase + "none/inputs.pb"
 		_, err := actionsconnect.NewActionsServiceClient(http.DefaultClient, url).Enqueue(t.Context(), &actions.EnqueueRequest{Action: action})
 		require.NoError(t, err)
 	}
