@@ -18,6 +18,7 @@ type generator struct {
 	*rand.Rand
 	words []string // that exist in the server, so that some requests reach further
 	left  int      // how many more messages the request may have
+	known bool     // the request has hardly any other texts than words
 }
 
 // maxMessages bounds a request, whose types contain each other.
@@ -25,7 +26,7 @@ const maxMessages = 200
 
 // request draws a message that is sent.
 func (g *generator) request(d protoreflect.MessageDescriptor) proto.Message {
-	g.left = maxMessages
+	g.left, g.known = maxMessages, g.IntN(3) > 0
 	return g.message(d, 1+g.IntN(6))
 }
 
@@ -38,6 +39,9 @@ var odd = []string{
 }
 
 func (g *generator) text() string {
+	if g.known && g.IntN(20) > 0 {
+		return g.words[g.IntN(len(g.words))]
+	}
 	switch g.IntN(4) {
 	case 0:
 		return odd[g.IntN(len(odd))]
