@@ -88,7 +88,7 @@ func (s *scale) contents(body []byte, field *fieldType, depth int) bool {
 
 // elements counts the values in a packed list.
 func elements(body []byte, wire protowire.Type) int {
-	switch wire { //nolint:exhaustive // others are not packed
+	switch wire {
 	case protowire.Fixed32Type:
 		return len(body) / 4
 	case protowire.Fixed64Type:

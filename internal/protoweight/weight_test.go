@@ -77,7 +77,7 @@ func TestWeightIsAnUpperBound(t *testing.T) {
 		return func() []byte {
 			element := protowire.AppendTag(nil, field, protowire.BytesType)
 			element = protowire.AppendBytes(element, []byte(inner))
-			return bytes.Repeat(element, 100_000)
+			return bytes.Repeat(element, 25_000)
 		}
 	}
 	within := func(field protowire.Number, body func() []byte) func() []byte {
@@ -100,9 +100,9 @@ func TestWeightIsAnUpperBound(t *testing.T) {
 	}{
 		"empty literals":  {&dataproxy.UploadInputsRequest{}, within(inputsField, bomb(1, "")), 3},
 		"unknown fields":  {&common.RunIdentifier{}, bomb(999, "x"), 3},
-		"integers":        {&dataproxy.UploadInputsRequest{}, encoded(integers(50_000)), 2},
-		"map of texts":    {&dataproxy.UploadInputsRequest{}, encoded(environment(50_000)), 3},
-		"structs":         {&dataproxy.UploadInputsRequest{}, encoded(structure(20_000)), 2},
+		"integers":        {&dataproxy.UploadInputsRequest{}, encoded(integers(15_000)), 2},
+		"map of texts":    {&dataproxy.UploadInputsRequest{}, encoded(environment(15_000)), 3},
+		"structs":         {&dataproxy.UploadInputsRequest{}, encoded(structure(10_000)), 2},
 		"events, empty":   {&workflow.RecordActionEventsRequest{}, bomb(1, ""), 2},
 		"one text":        {&common.RunIdentifier{}, encoded(&common.RunIdentifier{Name: strings.Repeat("x", 4<<20)}), 2},
 		"packed integers": {&structpb.ListValue{}, bomb(1, "\x11\x00\x00\x00\x00\x00\x00\x00\x00"), 2},
@@ -125,11 +125,11 @@ func TestWeightIsAnUpperBound(t *testing.T) {
 func TestWeightOfJSONIsAnUpperBound(t *testing.T) {
 	var types protoweight.Types
 	for name, body := range map[string]string{
-		"empty literals": `{"inputs":{"literals":[` + strings.Repeat(`{},`, 100_000) + `{}]}}`,
-		"structs":        `{"inputs":{"literals":[{"value":{"scalar":{"generic":{"a":[` + strings.Repeat(`{"a":[0]},`, 50_000) + `1]}}}}]}}`,
-		"numbers":        `{"inputs":{"literals":[{"value":{"scalar":{"generic":{"a":[` + strings.Repeat(`0,`, 100_000) + `0]}}}}]}}`,
-		"maps":           `{"inputs":{"literals":[` + strings.Repeat(`{"value":{"metadata":{"":""}}},`, 50_000) + `{}]}}`,
-		"escaped texts":  `{"inputs":{"literals":[` + strings.Repeat(`{"name":"\"{[,\\"},`, 50_000) + `{}]}}`,
+		"empty literals": `{"inputs":{"literals":[` + strings.Repeat(`{},`, 25_000) + `{}]}}`,
+		"structs":        `{"inputs":{"literals":[{"value":{"scalar":{"generic":{"a":[` + strings.Repeat(`{"a":[0]},`, 15_000) + `1]}}}}]}}`,
+		"numbers":        `{"inputs":{"literals":[{"value":{"scalar":{"generic":{"a":[` + strings.Repeat(`0,`, 25_000) + `0]}}}}]}}`,
+		"maps":           `{"inputs":{"literals":[` + strings.Repeat(`{"value":{"metadata":{"":""}}},`, 15_000) + `{}]}}`,
+		"escaped texts":  `{"inputs":{"literals":[` + strings.Repeat(`{"name":"\"{[,\\"},`, 15_000) + `{}]}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			real := taken(t, func() proto.Message {

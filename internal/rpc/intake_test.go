@@ -345,7 +345,7 @@ func TestHonestMessagesArrive(t *testing.T) {
 			t.Run(name+codec, func(t *testing.T) {
 				options := append([]connect.ClientOption{connect.WithClientOptions(protocol...), rpc.WithInternalToken(internalToken)}, options...)
 				runs := workflowconnect.NewRunServiceClient(client, url, options...)
-				for _, n := range []int{0, 1, 100, 1000, 20_000} {
+				for _, n := range []int{0, 1, 100, 5000} {
 					response, err := runs.CreateRun(t.Context(), runWith(n))
 					require.NoError(t, err)
 					require.EqualValues(t, n, response.GetRun().GetAction().GetStatus().GetAttempts())
@@ -353,7 +353,7 @@ func TestHonestMessagesArrive(t *testing.T) {
 				recorder := workflowconnect.NewInternalRunServiceClient(client, url, options...)
 				events, err := recorder.RecordActionEventStream(t.Context())
 				require.NoError(t, err)
-				for _, n := range []int{1, 0, 10_000, 3, 1_000_000} {
+				for _, n := range []int{1, 0, 10_000, 3, 100_000} {
 					require.NoError(t, events.Send(event(n)))
 					response, err := events.Receive()
 					require.NoError(t, err)

@@ -73,7 +73,7 @@ func (b *Body) Read(p []byte) (int, error) {
 func (b *Body) extend() {
 	now := time.Now()
 	next := now.Add(b.grace)
-	if latest := b.start.Add(b.grace + time.Duration(b.received)*time.Second/minRate); latest.Before(next) {
+	if latest := b.start.Add(b.grace + time.Duration(b.received/minRate)*time.Second); latest.Before(next) {
 		next = latest
 	}
 	if next.Sub(b.deadline) > b.grace/2 {

@@ -168,7 +168,7 @@ func (r *run) fill(n int) {
 
 // Story R9: the page of a run with 10,000 children stopped at 5,999 of them, and its stream ended as soon as the root had.
 func TestActionsWideFanOutIsLinear(t *testing.T) {
-	f := newFixture(t, withConfig(func(c *watch.Config) { c.Window = 20 * time.Millisecond }))
+	f := newFixture(t, withConfig(func(c *watch.Config) { c.Window = 250 * time.Millisecond }))
 	r := f.run("p", "development", "r1")
 	const n = 12_000
 	r.fill(n)
