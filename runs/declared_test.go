@@ -96,7 +96,7 @@ func TestAnItemWithABadNameFailsAlone(t *testing.T) {
 		require.NoError(t, stream.Send(&workflow.RecordActionStreamRequest{Request: childTask("r", "a0", name)}))
 		answer, err := stream.Receive()
 		require.NoError(t, err)
-		require.Equal(t, want, connect.Code(answer.GetResponse().GetStatus().GetCode()), name) //nolint:gosec // a code is small
+		require.Equal(t, want, connect.Code(answer.GetResponse().GetStatus().GetCode()), name)
 	}
 	require.NoError(t, stream.CloseRequest())
 	require.NoError(t, stream.CloseResponse())

@@ -113,8 +113,8 @@ func TestWhoWaitsForTheStoreOccupiesNoWorker(t *testing.T) {
 	require.Contains(t, []string{"waits", "works"}, longest.Action)
 	close(hung.release)
 	select {
-	case <-read:
-		t.Fatal("two reconciles work")
+	case err := <-read:
+		t.Fatalf("two reconciles work: %v", err)
 	default:
 	}
 	endWorks()

@@ -119,7 +119,7 @@ func (b *bounded) writeAll(ctx context.Context, key string, body []byte) error {
 }
 
 func (b *bounded) open(ctx context.Context, key string) (io.ReadCloser, error) {
-	ctx, cancel := context.WithCancel(ctx) //nolint:gosec // Close of the reader cancels it
+	ctx, cancel := context.WithCancel(ctx)
 	r, err := call(ctx, b, func() (io.ReadCloser, error) { return b.backend.open(ctx, key) }, func(r io.ReadCloser) { _ = r.Close() })
 	if err != nil {
 		cancel()
@@ -129,7 +129,7 @@ func (b *bounded) open(ctx context.Context, key string) (io.ReadCloser, error) {
 }
 
 func (b *bounded) create(ctx context.Context, key string) (io.WriteCloser, error) {
-	ctx, cancel := context.WithCancel(ctx) //nolint:gosec // Close of the writer cancels it
+	ctx, cancel := context.WithCancel(ctx)
 	w, err := call(ctx, b, func() (io.WriteCloser, error) { return b.backend.create(ctx, key) }, func(w io.WriteCloser) { _ = w.Close() })
 	if err != nil {
 		cancel()

@@ -121,7 +121,7 @@ func (f *files) freeBytes() (uint64, error) {
 	if err := syscall.Statfs(f.dir.Name(), &disk); err != nil {
 		return 0, err
 	}
-	return disk.Bavail * uint64(disk.Bsize), nil //nolint:gosec,unconvert // the size of a block is positive; its type depends on the system
+	return disk.Bavail * uint64(disk.Bsize), nil //nolint:gosec // the size of a block is positive; its type depends on the system
 }
 
 func (f *files) remove(_ context.Context, key string) error { return fileError(f.dir.Remove(key)) }

@@ -139,7 +139,7 @@ func sizeOf(descriptor protoreflect.MessageDescriptor) int {
 	if err != nil {
 		return unknownType
 	}
-	size := int(reflect.TypeOf(found.Zero().Interface()).Elem().Size()) //nolint:gosec // of a struct
+	size := int(reflect.TypeOf(found.Zero().Interface()).Elem().Size())
 	return allocated(size)
 }
 

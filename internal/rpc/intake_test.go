@@ -467,7 +467,7 @@ func TestDecodedMessagesDoNotCount(t *testing.T) {
 func TestSlowBodyIsAnsweredDeadlineExceeded(t *testing.T) {
 	url, client := h2c(t, slowbody.Guard(50*time.Millisecond, guarded(t, rpc.Chain{}, counting{})))
 	stuck, release := io.Pipe()
-	defer release.Close()
+	defer release.Close() //nolint:errcheck // it is the test's own
 	request, err := http.NewRequest(http.MethodPost, url+small, stuck)
 	require.NoError(t, err)
 	request.Header.Set("Content-Type", "application/proto")

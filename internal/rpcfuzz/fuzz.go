@@ -58,7 +58,7 @@ func New(config Config) *Fuzzer {
 	protocols.SetUnencryptedHTTP2(true) // streams in both directions need it
 	f := &Fuzzer{
 		config: config, client: &http.Client{Transport: &http.Transport{Protocols: protocols}},
-		gen: generator{Rand: rand.New(rand.NewPCG(config.Seed, 0xf022)), words: config.Words},
+		gen: generator{Rand: rand.New(rand.NewPCG(config.Seed, 0xf022)), words: config.Words}, //nolint:gosec // a seed repeats the requests
 	}
 	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
 		for i := range file.Services().Len() {
@@ -88,8 +88,10 @@ func (f *Fuzzer) Methods() int { return len(f.methods) }
 func (f *Fuzzer) Run(ctx context.Context, n int) (Report, error) {
 	report := Report{}
 	for i := range n {
-		if ctx.Err() != nil {
+		select {
+		case <-ctx.Done():
 			return report, nil
+		default:
 		}
 		method := f.methods[i%len(f.methods)]
 		call := f.draw(method)

@@ -56,7 +56,7 @@ func TestBodyThatStopsIsEnded(t *testing.T) {
 			w.WriteHeader(http.StatusRequestTimeout)
 		})
 		stuck, release := io.Pipe()
-		defer release.Close()
+		defer release.Close() //nolint:errcheck // it is the test's own
 		request, err := http.NewRequest(http.MethodPost, url, io.MultiReader(bytes.NewReader([]byte("begin")), stuck))
 		require.NoError(t, err)
 		response, err := client.Do(request)
@@ -145,7 +145,7 @@ func TestSteadyUploadMayTakeLong(t *testing.T) {
 				<-ticker.C
 				_, _ = upload.Write(make([]byte, 4<<10))
 			}
-			upload.Close()
+			_ = upload.Close()
 		}()
 		response, err := client.Post(url, "text/plain", body)
 		require.NoError(t, err)
@@ -180,7 +180,7 @@ func TestStreamMayPause(t *testing.T) {
 			<-paused
 			<-time.After(4 * grace)
 			_, _ = upload.Write([]byte("b"))
-			upload.Close()
+			_ = upload.Close()
 		}()
 		response, err := client.Post(url, "text/plain", body)
 		require.NoError(t, err)
