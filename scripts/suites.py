@@ -3,8 +3,8 @@
 
 usage: scripts/suites.py [--last NAME] NAME...
 
-The suites start in the given order, FLYTE_TEST_LANES of them at a time (unless set, one more than there are processors): all wait a lot
-for processes to start, and the other suites use the processors meanwhile. Each writes to .cache/test/NAME.log, which is printed when it
+The suites start in the given order, FLYTE_TEST_LANES of them at a time (2 unless set): all wait a lot for processes to start, and
+the suites after them in the list use the processors meanwhile. Each writes to .cache/test/NAME.log, which is printed when it
 ends. All suites run, even after one has failed. The end of the log of the suite --last is printed last."""
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def main() -> int:
     for old in LOGS.iterdir():
         old.unlink()
     suites = [Suite(name) for name in wanted.names]
-    Lanes(list(suites)).run(int(os.environ.get("FLYTE_TEST_LANES") or (os.cpu_count() or 1) + 1))
+    Lanes(list(suites)).run(int(os.environ.get("FLYTE_TEST_LANES", "2")))
 
     slow = sorted(durations(suites), reverse=True)[:10]
     if slow:
