@@ -112,7 +112,7 @@ func TestDemoExplainsWhatIsInItsWay(t *testing.T) {
 	holder := demotest.Start(t, "--data-dir", dir)
 	python := demotest.Python(t)
 	taken := demotest.DataDir(t)
-	_ = exec.Command("cp", "-r", dir, taken).Run() //nolint:noctx // files of a running demo come and go
+	_ = exec.Command("cp", "-r", dir, taken).Run() // files of a running demo come and go
 
 	for name, one := range map[string]struct {
 		args []string

@@ -66,7 +66,7 @@ func (l *launch) attemptDir() (string, error) {
 	if err := os.MkdirAll(attempt, 0o755); err != nil { //nolint:gosec // other tasks of the run read it
 		return "", fmt.Errorf("create the attempt's directory in the object store: %w", err)
 	}
-	if err := os.Chmod(run, 0o777|fs.ModeSticky); err != nil { //nolint:gosec // tasks of one run may have several users
+	if err := os.Chmod(run, 0o777|fs.ModeSticky); err != nil { // tasks of one run may have several users
 		return "", fmt.Errorf("open the run's directory in the object store: %w", err)
 	}
 	return attempt, nil
@@ -94,13 +94,18 @@ func (l *launch) handOverVolumes() error {
 	return nil
 }
 
-// giveToGroup lets a group read files and directories.
-func giveToGroup(root string, group int) error {
-	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+// giveToGroup lets a group read files and directories. It follows no link out of the directory.
+func giveToGroup(dir string, group int) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // it is only read through
+	return fs.WalkDir(root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if err := os.Lchown(path, -1, group); err != nil || entry.Type()&fs.ModeSymlink != 0 {
+		if err := root.Lchown(path, -1, group); err != nil || entry.Type()&fs.ModeSymlink != 0 {
 			return err
 		}
 		info, err := entry.Info()
@@ -111,7 +116,7 @@ func giveToGroup(root string, group int) error {
 		if entry.IsDir() {
 			mode |= 0o010
 		}
-		return os.Chmod(path, mode)
+		return root.Chmod(path, mode)
 	})
 }
 
