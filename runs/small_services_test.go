@@ -9,8 +9,8 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/imagebuilder"
+	"github.com/flyte-binary/flyte-binary/internal/caller"
 	"github.com/flyte-binary/flyte-binary/runs"
-	"github.com/flyte-binary/flyte-binary/runs/identity"
 	"github.com/flyte-binary/flyte-binary/runs/images"
 )
 
@@ -18,7 +18,7 @@ func TestAnonymousIdentity(t *testing.T) {
 	r := newReadFixture(t, nil)
 	who, err := r.identity.UserInfo(t.Context(), &auth.UserInfoRequest{})
 	require.NoError(t, err)
-	require.Equal(t, identity.AnonymousSubject, who.GetSubject())
+	require.Equal(t, caller.AnonymousSubject, who.GetSubject())
 	require.Equal(t, "anonymous", who.GetName())
 	metadata, err := r.metadata.GetOAuth2Metadata(t.Context(), &auth.GetOAuth2MetadataRequest{})
 	require.NoError(t, err)

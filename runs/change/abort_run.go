@@ -5,8 +5,8 @@ import (
 	"context"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/caller"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
-	"github.com/flyte-binary/flyte-binary/runs/identity"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
@@ -38,7 +38,7 @@ func (a *Aborter) AbortAction(ctx context.Context, request *workflow.AbortAction
 }
 
 func (a *Aborter) abort(ctx context.Context, action ident.Action, reason string) error {
-	by, err := identity.EncodedCaller(ctx)
+	by, err := caller.Encoded(ctx)
 	if err != nil {
 		return err
 	}

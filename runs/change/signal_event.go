@@ -5,9 +5,9 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/caller"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/identity"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
@@ -33,7 +33,7 @@ func (s *Signaller) SignalEvent(ctx context.Context, request *workflow.SignalEve
 	if err := s.Conditions.check(ctx, "payload", action, value); err != nil {
 		return nil, err
 	}
-	info := &workflow.SignalInfo{SignalledBy: identity.Caller(ctx), Output: value}
+	info := &workflow.SignalInfo{SignalledBy: caller.Identity(ctx), Output: value}
 	if err := s.Writer.Signal(ctx, store.Signal{Action: action, Info: info}); err != nil {
 		return nil, err
 	}

@@ -7,9 +7,9 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/caller"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/identity"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
@@ -48,7 +48,7 @@ func (u *Updater) update(ctx context.Context, request *workflow.UpdateActionStat
 			CacheStatus: int16(status.GetCacheStatus()), //nolint:gosec // an enum of few values
 		},
 		Output:      request.GetOutput(),
-		Principal:   identity.Actor(ctx, request.GetPrincipal()),
+		Principal:   caller.Actor(ctx, request.GetPrincipal()),
 		AbortReason: cmp.Or(request.GetAbortReason(), defaultAbortReason),
 	}
 	if !state.Known(update.To.Phase) {

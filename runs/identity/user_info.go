@@ -1,5 +1,4 @@
-// Package identity says who calls, in the forms in which services record and describe callers, and serves
-// IdentityService and AuthMetadataService.
+// Package identity serves IdentityService and AuthMetadataService: who the caller is, and how clients sign in.
 package identity
 
 import (
@@ -8,6 +7,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/auth/authconnect"
+	"github.com/flyte-binary/flyte-binary/internal/caller"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
@@ -20,7 +20,7 @@ var _ authconnect.IdentityServiceHandler = Users{}
 // without authentication that is everybody, and the subject is the one by which their runs are found again.
 func (Users) UserInfo(ctx context.Context, _ *auth.UserInfoRequest) (*auth.UserInfoResponse, error) {
 	identity := rpc.IdentityFrom(ctx)
-	subject := Subject(ctx)
+	subject := caller.Subject(ctx)
 	name := cmp.Or(identity.Name, subject)
 	return &auth.UserInfoResponse{Subject: subject, Name: name, PreferredUsername: name, Email: identity.Email}, nil
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blobpath"
+	"github.com/flyte-binary/flyte-binary/internal/caller"
 	"github.com/flyte-binary/flyte-binary/internal/failpoint"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/declared"
-	"github.com/flyte-binary/flyte-binary/runs/identity"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/settings"
 	"github.com/flyte-binary/flyte-binary/runs/store"
@@ -218,8 +218,8 @@ func (c *Creator) describeRun(ctx context.Context, root *store.Root, request *wo
 	if err := c.describeRelation(ctx, root, spec); err != nil {
 		return err
 	}
-	root.CreatedBySubject = identity.Subject(ctx)
-	if root.CreatedBy, err = identity.EncodedCaller(ctx); err != nil {
+	root.CreatedBySubject = caller.Subject(ctx)
+	if root.CreatedBy, err = caller.Encoded(ctx); err != nil {
 		return err
 	}
 	if root.RequestDigest, err = requestDigest(request); err != nil {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/listquery"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/listquery"
 )
 
 // Listed is an action as lists show it: a row without the columns that only details need.

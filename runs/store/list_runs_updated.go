@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
-	"github.com/flyte-binary/flyte-binary/runs/listquery"
+	"github.com/flyte-binary/flyte-binary/internal/listquery"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
-	"github.com/flyte-binary/flyte-binary/runs/listquery"
+	"github.com/flyte-binary/flyte-binary/internal/listquery"
 )
 
 // PausedAction is a condition that waits for its value.

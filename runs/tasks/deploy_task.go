@@ -7,10 +7,10 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
+	"github.com/flyte-binary/flyte-binary/internal/caller"
 	"github.com/flyte-binary/flyte-binary/internal/codebundle"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/declared"
-	"github.com/flyte-binary/flyte-binary/runs/identity"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
@@ -43,7 +43,7 @@ func (h *Handler) DeployTask(ctx context.Context, request *task.DeployTaskReques
 	if err != nil {
 		return nil, rpc.InvalidArgument("spec", "cannot be encoded: %s", err.Error())
 	}
-	caller, err := identity.EncodedCaller(ctx)
+	deployer, err := caller.Encoded(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -56,8 +56,8 @@ func (h *Handler) DeployTask(ctx context.Context, request *task.DeployTaskReques
 		IsEntrypoint:      spec.GetTaskTemplate().GetMetadata().GetIsEntrypoint(),
 		ShortDescription:  cut(spec.GetDocumentation().GetShortDescription(), maxDescription),
 		EnvDescription:    cut(spec.GetEnvironment().GetDescription(), maxDescription),
-		DeployedBy:        caller,
-		DeployedBySubject: identity.Subject(ctx),
+		DeployedBy:        deployer,
+		DeployedBySubject: caller.Subject(ctx),
 		CreatedAt:         h.clock.Now(),
 	}
 	if err := h.writer.Deploy(ctx, row, digest, body); err != nil {

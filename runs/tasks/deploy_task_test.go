@@ -12,9 +12,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/caller"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/identity"
 	"github.com/flyte-binary/flyte-binary/runs/projects"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/tasks"
@@ -113,7 +113,7 @@ func TestDeployedTask(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, tc.wantName, r.deployed[0].FunctionName)
 			require.Equal(t, tc.wantDescription, r.deployed[0].ShortDescription)
-			require.Equal(t, identity.AnonymousSubject, r.deployed[0].DeployedBySubject)
+			require.Equal(t, caller.AnonymousSubject, r.deployed[0].DeployedBySubject)
 		})
 	}
 }

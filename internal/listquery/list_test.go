@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/listquery"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/listquery"
 )
 
 var schema = listquery.Schema{

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/listquery"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
-	"github.com/flyte-binary/flyte-binary/runs/listquery"
 )
 
 // FuzzToken decodes page tokens: each is either refused as an invalid argument or yields typed parameters.

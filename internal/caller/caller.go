@@ -1,4 +1,6 @@
-package identity
+// Package caller names who makes a request, as the contract and the database write it. It builds on internal/rpc, which
+// authenticates the caller.
+package caller
 
 import (
 	"cmp"
@@ -19,8 +21,8 @@ func Subject(ctx context.Context) string {
 	return cmp.Or(rpc.IdentityFrom(ctx).Subject, AnonymousSubject)
 }
 
-// Caller is the caller as the contract writes it.
-func Caller(ctx context.Context) *common.EnrichedIdentity {
+// Identity is the caller as the contract writes it.
+func Identity(ctx context.Context) *common.EnrichedIdentity {
 	identity := rpc.IdentityFrom(ctx)
 	return &common.EnrichedIdentity{Principal: &common.EnrichedIdentity_User{User: &common.User{
 		Id:   &common.UserIdentifier{Subject: Subject(ctx)},
@@ -35,12 +37,12 @@ func Actor(ctx context.Context, named *common.EnrichedIdentity) *common.Enriched
 	if named != nil && (identity.Subject == "" || identity.Caller == rpc.CallerInternal) {
 		return named
 	}
-	return Caller(ctx)
+	return Identity(ctx)
 }
 
-// EncodedCaller is Caller as it is stored.
-func EncodedCaller(ctx context.Context) ([]byte, error) {
-	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(Caller(ctx))
+// Encoded is Identity as it is stored.
+func Encoded(ctx context.Context) ([]byte, error) {
+	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(Identity(ctx))
 	if err != nil {
 		return nil, rpc.Internal(err, "the caller's identity cannot be stored")
 	}
