@@ -29,6 +29,7 @@ func TestOldReconcilesDegradeAndVeryOldOnesAreDead(t *testing.T) {
 		running.Age = age
 		require.Equal(t, want, [2]bool{degraded(t.Context()) != nil, dead(t.Context()) != nil}, age)
 	}
+	running.Age = time.Hour
 	require.ErrorContains(t, dead(t.Context()), "p/d/run/a0")
 }
 

@@ -21,9 +21,9 @@ export const screens: readonly Screen[] = [
   },
   {
     name: "runs",
-    open: async (page, runs) => {
+    open: async (page) => {
       await page.goto(`${place}/runs`);
-      await expect(page.getByRole("row").filter({ hasText: runs.squares }).first()).toBeVisible();
+      await expect(page.getByRole("row").nth(1)).toBeVisible(); // any run: rows out of view are not in the page
     },
   },
   {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 )
 
 // confined is a pod with a security context of its container.
@@ -49,14 +51,13 @@ func TestAnotherUser(t *testing.T) {
 	store, scratch := filepath.Join(outside, "blobs"), filepath.Join(outside, "scratch")
 	require.NoError(t, os.Mkdir(store, 0o700))
 	b := setup(t, func(c *nodeConfig) { c.Store = store })
-	attempt := filepath.Join(store, "p", "d", "r", "a", "1")
+	run := filepath.Join(store, "p", "d", blobpath.RunDir("r", []byte("request")))
+	attempt := filepath.Join(run, "a", "1")
 	pod := b.run(t, b.confined(
 		"id -u; echo x >work && echo x >$HOME/x && echo x >$TMPDIR/x && echo x >"+scratch+"/x && echo x >"+attempt+"/outputs.pb && mkdir "+
-			filepath.Join(store, "p", "d", "r", "child")+" && echo x >/dev/stderr && grep CapEff /proc/self/status",
+			filepath.Join(run, "child")+" && echo x >/dev/stderr && grep CapEff /proc/self/status",
 		corev1.SecurityContext{RunAsUser: ptr(int64(4321)), RunAsGroup: ptr(int64(4321))}, func(p *corev1.Pod) {
-			p.Labels = map[string]string{
-				"flyte.org/project": "p", "flyte.org/domain": "d", "flyte.org/run": "r", "flyte.org/action": "a", "flyte.org/attempt": "1",
-			}
+			ofRun(p, run)
 			withVolumes(map[string]corev1.VolumeSource{scratch: {EmptyDir: &corev1.EmptyDirVolumeSource{}}})(p)
 		}))
 	require.Equal(t, corev1.PodSucceeded, pod.Status.Phase, terminated(pod))
@@ -66,6 +67,39 @@ func TestAnotherUser(t *testing.T) {
 	info, err := os.Stat(store)
 	require.NoError(t, err)
 	require.Zero(t, info.Mode().Perm()&0o007, "other users of the machine stay out")
+}
+
+// A user of its own is given the directory of its own run and no other: not one of another run, not one out of the store,
+// and not what a link of the store leads to.
+func TestAnotherUserIsNotGivenOtherDirectories(t *testing.T) {
+	needsRoot(t)
+	store, elsewhere := t.TempDir(), t.TempDir()
+	name := blobpath.RunDir("r", []byte("request"))
+	require.NoError(t, os.Symlink(elsewhere, filepath.Join(store, "link")))
+	b := setup(t, func(c *nodeConfig) { c.Store = store })
+	for _, base := range []string{
+		filepath.Join(store, "p", "d", "r"), filepath.Join(store, "p", "d", blobpath.RunDir("other", []byte("request"))),
+		filepath.Join(elsewhere, name), filepath.Join(store, "..", filepath.Base(elsewhere), name),
+	} {
+		pod := b.run(t, b.confined("true", corev1.SecurityContext{RunAsUser: ptr(int64(4321))}, func(p *corev1.Pod) { ofRun(p, base) }))
+		require.Equal(t, corev1.PodSucceeded, pod.Status.Phase, terminated(pod))
+		require.NoDirExists(t, base)
+	}
+	pod := b.run(t, b.confined("true", corev1.SecurityContext{RunAsUser: ptr(int64(4321))}, func(p *corev1.Pod) {
+		ofRun(p, filepath.Join(store, "link", name))
+	}))
+	require.Equal(t, corev1.PodFailed, pod.Status.Phase, "a link out of the store")
+	require.NoDirExists(t, filepath.Join(elsewhere, name))
+}
+
+// ofRun makes a pod the first attempt of action a of run r, whose directory is given.
+func ofRun(p *corev1.Pod, dir string) {
+	p.Labels = map[string]string{
+		"flyte.org/project": "p", "flyte.org/domain": "d", "flyte.org/run": "r", "flyte.org/action": "a", "flyte.org/attempt": "1",
+	}
+	for i := range p.Spec.Containers {
+		p.Spec.Containers[i].Env = append(p.Spec.Containers[i].Env, corev1.EnvVar{Name: "_U_RUN_BASE", Value: dir + "/"})
+	}
 }
 
 func TestDroppedCapabilities(t *testing.T) {

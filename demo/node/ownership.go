@@ -9,7 +9,11 @@ import (
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 )
+
+// envRunBase is the variable with the directory of the task's run in the object store.
+const envRunBase = "_U_RUN_BASE"
 
 // handOver gives a container that runs as another user what it may write: its own directories, the volumes, and the
 // directory of its attempt in the object store. Other users of the machine stay out: the way there opens to this process's
@@ -19,21 +23,16 @@ func (l *launch) handOver(user shim.User, place place) error {
 	if err := os.WriteFile(message, nil, 0o600); err != nil {
 		return fmt.Errorf("create the container's termination message: %w", err)
 	}
-	own := []string{place.work, place.home, place.temp, message}
-	attempt, err := l.attemptDir()
-	if err != nil {
-		return err
-	}
-	if attempt != "" {
-		own = append(own, attempt)
-	}
-	for _, path := range own {
+	for _, path := range []string{place.work, place.home, place.temp, message} {
 		if err := os.Chown(path, int(user.UID), int(user.GID)); err != nil {
 			return fmt.Errorf("hand over the container's files: %w", err)
 		}
 		if err := l.openWay(filepath.Dir(path)); err != nil {
 			return err
 		}
+	}
+	if err := l.handOverAttempt(user); err != nil {
+		return fmt.Errorf("hand over the attempt's directory in the object store: %w", err)
 	}
 	return l.handOverVolumes()
 }
@@ -54,22 +53,50 @@ func (l *launch) openWay(dir string) error {
 	return nil
 }
 
-// attemptDir creates the attempt's directory in the object store. Parents also write the inputs of their children, beside
-// it. Empty means that there is no such store on this machine or that the pod belongs to no run.
-func (l *launch) attemptDir() (string, error) {
-	labels, store := l.pod.Labels, l.w.n.cfg.Store
-	if store == "" || labels[labelRun] == "" || labels[labelAction] == "" {
-		return "", nil
+// handOverAttempt creates the attempt's directory in the object store. Parents also write the inputs of their children
+// there, in the run's directory. It does nothing if the store is not on this machine or the pod belongs to no run, and
+// follows no link out of the store.
+func (l *launch) handOverAttempt(user shim.User) error {
+	run := l.runDir()
+	if run == "" {
+		return nil
 	}
-	run := filepath.Join(store, segment(labels[labelProject]), segment(labels[labelDomain]), segment(labels[labelRun]))
-	attempt := filepath.Join(run, segment(labels[labelAction]), attemptOf(l.pod, l.c))
-	if err := os.MkdirAll(attempt, 0o755); err != nil { //nolint:gosec // other tasks of the run read it
-		return "", fmt.Errorf("create the attempt's directory in the object store: %w", err)
+	root, err := os.OpenRoot(l.w.n.cfg.Store)
+	if err != nil {
+		return err
 	}
-	if err := os.Chmod(run, 0o777|fs.ModeSticky); err != nil { // tasks of one run may have several users
-		return "", fmt.Errorf("open the run's directory in the object store: %w", err)
+	defer root.Close() //nolint:errcheck // nothing is written through the handle itself
+	action := filepath.Join(run, segment(l.pod.Labels[labelAction]))
+	attempt := filepath.Join(action, attemptOf(l.pod, l.c))
+	if err := root.MkdirAll(attempt, 0o755); err != nil {
+		return err
 	}
-	return attempt, nil
+	if err := root.Chmod(run, 0o777|fs.ModeSticky); err != nil { // tasks of one run may have several users
+		return err
+	}
+	if err := root.Chown(attempt, int(user.UID), int(user.GID)); err != nil {
+		return err
+	}
+	return l.openWay(filepath.Join(l.w.n.cfg.Store, action))
+}
+
+// runDir is the run's directory, relative to the object store. The executor sets its variable last, so tasks cannot
+// change it; still, only a directory of the store that carries the run's name is accepted.
+func (l *launch) runDir() string {
+	store, run := l.w.n.cfg.Store, l.pod.Labels[labelRun]
+	if store == "" || run == "" || l.pod.Labels[labelAction] == "" {
+		return ""
+	}
+	for _, variable := range l.c.Env {
+		if variable.Name != envRunBase {
+			continue
+		}
+		relative, err := filepath.Rel(store, filepath.Clean(variable.Value))
+		if err == nil && filepath.IsLocal(relative) && blobpath.IsRunDir(filepath.Base(relative), run) {
+			return relative
+		}
+	}
+	return ""
 }
 
 // handOverVolumes makes volumes usable as a kubelet does: everybody may write to an emptyDir, and files of other volumes

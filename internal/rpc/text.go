@@ -34,11 +34,15 @@ func (d door) message(message protoreflect.Message) (at, words string) {
 	case payload(name):
 		d.trusted = true
 	}
-	message.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
-		at, words = d.field(message, field, value)
-		return words == ""
-	})
-	return at, words
+	for _, field := range textsOf(message.Descriptor()) {
+		if !message.Has(field) {
+			continue
+		}
+		if at, words = d.field(message, field, message.Get(field)); words != "" {
+			return at, words
+		}
+	}
+	return "", ""
 }
 
 func (d door) field(message protoreflect.Message, field protoreflect.FieldDescriptor, value protoreflect.Value) (at, words string) {
@@ -50,13 +54,14 @@ func (d door) field(message protoreflect.Message, field protoreflect.FieldDescri
 		list := value.List()
 		for i := range list.Len() {
 			replace := func(text string) { list.Set(i, protoreflect.ValueOfString(text)) }
-			if at, words = d.value(fmt.Sprintf("%s[%d]", name, i), field, field, list.Get(i), replace); words != "" {
-				return at, words
+			if at, words = d.value(field, field, list.Get(i), replace); words != "" {
+				return fmt.Sprintf("%s[%d]%s", name, i, at), words
 			}
 		}
 		return "", ""
 	default:
-		return d.value(name, field, field, value, func(text string) { message.Set(field, protoreflect.ValueOfString(text)) })
+		at, words = d.value(field, field, value, func(text string) { message.Set(field, protoreflect.ValueOfString(text)) })
+		return name + at, words
 	}
 }
 
@@ -70,28 +75,29 @@ func (d door) entries(name string, field protoreflect.FieldDescriptor, entries p
 			}
 		}
 		replace := func(text string) { entries.Set(key, protoreflect.ValueOfString(text)) }
-		at, words = d.value(fmt.Sprintf("%s[%q]", name, key.String()), field, field.MapValue(), value, replace)
+		if at, words = d.value(field, field.MapValue(), value, replace); words != "" {
+			at = fmt.Sprintf("%s[%q]%s", name, key.String(), at)
+		}
 		return words == ""
 	})
 	return at, words
 }
 
-// value checks a value at a path; replace takes its normal form. Field decides its kind, of its type.
-func (d door) value(
-	path string, field, of protoreflect.FieldDescriptor, value protoreflect.Value, replace func(string),
-) (at, words string) {
+// value checks a value; replace takes its normal form. The kind of a text is its field's, the type of the value is that
+// of the descriptor "of", which for the values of a map is another one. It returns the path below the value.
+func (d door) value(field, of protoreflect.FieldDescriptor, value protoreflect.Value, replace func(string)) (at, words string) {
 	switch of.Kind() { //nolint:exhaustive // only these have text
 	case protoreflect.StringKind:
 		text, words := d.text(kindOf(field), value.String())
 		if words != "" {
-			return path, words
+			return "", words
 		}
 		if text != value.String() {
 			replace(text)
 		}
 	case protoreflect.MessageKind, protoreflect.GroupKind:
 		if at, words := d.message(value.Message()); words != "" {
-			return path + "." + at, words
+			return "." + at, words
 		}
 	}
 	return "", ""

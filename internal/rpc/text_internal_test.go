@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
@@ -87,4 +89,20 @@ func TestTextForPeopleIsInNormalForm(t *testing.T) {
 	require.Equal(t, composed, request.GetTaskId().GetName())
 	require.Equal(t, composed, request.GetSpec().GetDocumentation().GetShortDescription())
 	require.Equal(t, decomposed, request.GetSpec().GetDefaultInputs()[0].GetName())
+}
+
+// TestMessagesWithoutTextsAreSkipped: the check visits only fields that may have a text below them, also where messages
+// contain themselves.
+func TestMessagesWithoutTextsAreSkipped(t *testing.T) {
+	names := func(message proto.Message) []string {
+		var names []string
+		for _, field := range textsOf(message.ProtoReflect().Descriptor()) {
+			names = append(names, string(field.Name()))
+		}
+		return names
+	}
+	require.Empty(t, names(&timestamppb.Timestamp{}))
+	require.ElementsMatch(t, []string{"struct_value", "list_value", "string_value"}, names(&structpb.Value{}))
+	require.NotContains(t, names(&core.TaskTemplate{}), "task_type_version")
+	require.Contains(t, names(&core.LiteralCollection{}), "literals", "a message that contains itself")
 }

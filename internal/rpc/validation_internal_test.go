@@ -53,7 +53,7 @@ func TestOrganisationIsNeverRequired(t *testing.T) {
 	})
 	require.Greater(t, organisations, 30, "the walk sees the contract")
 
-	require.NoError(t, v.check("/flyteidl2.cluster.ClusterService/SelectCluster", &cluster.SelectClusterRequest{
+	require.NoError(t, v.check(t.Context(), "/flyteidl2.cluster.ClusterService/SelectCluster", &cluster.SelectClusterRequest{
 		Resource:  &cluster.SelectClusterRequest_OrgId{OrgId: &common.OrgIdentifier{}},
 		Operation: cluster.SelectClusterRequest_OPERATION_CREATE_UPLOAD_LOCATION,
 	}))

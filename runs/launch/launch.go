@@ -67,7 +67,7 @@ type Parts struct {
 func New(config Config, deps Deps) Parts {
 	recoveries := &Recoveries{Results: deps.Reader, Objects: deps.Blobs}
 	code := codeAccess{access: deps.Access, specs: deps.Reader}
-	planner := &Planner{Queues: deps.Queues, Cache: deps.Cache, Recoveries: recoveries, Types: deps.TaskTypes, Clock: deps.Clock}
+	planner := &Planner{Queues: deps.Queues, Cache: deps.Cache, Recoveries: recoveries, Clock: deps.Clock, judgements: newJudgements(deps.TaskTypes)}
 	return Parts{
 		Creator: &Creator{
 			Config: config, Places: deps.Places, Settings: deps.Settings, Tasks: deps.Reader, Storage: deps.Storage,

@@ -5,7 +5,6 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
-	"github.com/flyte-binary/flyte-binary/internal/tasktype"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
@@ -31,8 +30,9 @@ type Planner struct {
 	Queues     Queues
 	Cache      Cache
 	Recoveries *Recoveries
-	Types      tasktype.Set
 	Clock      clock.Clock
+
+	judgements *judgements
 }
 
 // plan makes the decisions that a task action gets once, when it is recorded: whether its result comes from the run

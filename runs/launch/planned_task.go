@@ -55,9 +55,9 @@ func (c *Creator) plannedTask(ctx context.Context, run ident.Run, request *workf
 
 // judge notes what is not honoured of a task, unless that refuses it.
 func (p *Planner) judge(planned *plannedTask) *declared.Refusal {
-	notes, refusal := declared.Task(planned.spec, p.Types)
-	planned.notes = append(planned.notes, notes...)
-	return refusal
+	judged := p.judgements.of(planned)
+	planned.notes = append(planned.notes, judged.notes...)
+	return judged.refusal
 }
 
 // task takes the spec of a task from a field of a request.

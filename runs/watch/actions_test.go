@@ -312,19 +312,18 @@ func TestActionsGatherChanges(t *testing.T) {
 	r := f.run("p", "development", "r1")
 	s := f.actions(r.Run)
 	s.count(1)
-	windowIsOver := func() {
-		t.Helper()
-		require.Eventually(t, func() bool { return fake.Timers() == 4 }, wait, tick, "the poll, the age, the heartbeat, the window")
-		fake.Step(f.config.Window)
-	}
-	windowIsOver()
+	require.Eventually(t, func() bool { return fake.Timers() == 4 }, wait, tick, "the poll, the age, the heartbeat, the window")
+	fake.Step(f.config.Window)
 	r.child("c0")
 	s.count(2) // at once
 	for i := range 20 {
 		r.child(fmt.Sprintf("d%d", i))
 	}
 	require.Never(t, func() bool { return len(s.all()) > 2 }, 50*time.Millisecond, 10*time.Millisecond)
-	windowIsOver()
+	require.Eventually(t, func() bool {
+		fake.Step(f.config.Window) // the window begins after the message has been received, which may take a moment
+		return len(s.all()) > 2
+	}, wait, tick)
 	require.Len(t, s.count(3)[2].GetEnrichedActions(), 21, "the children, and the root once")
 }
 
