@@ -139,6 +139,7 @@ func newFixture(t *testing.T, config actions.Config, scripts ...script) *fixture
 	service, err := actions.New(config, actions.Deps{
 		Recorder:   f.recorder,
 		Runs:       f.runs,
+		States:     enginev1connect.NewActionStateServiceClient(rpc.InProcess(upstream), rpc.InProcessURL),
 		Engine:     enginev1connect.NewEngineServiceClient(rpc.InProcess(upstream), rpc.InProcessURL),
 		Events:     noEvents{},
 		Kubernetes: &rest.Config{Host: "http://127.0.0.1:0"},

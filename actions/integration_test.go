@@ -36,6 +36,7 @@ import (
 type system struct {
 	actions actionsconnect.ActionsServiceClient
 	runs    workflowconnect.RunServiceClient
+	state   workflowconnect.StateServiceClient
 	sink    *events.Sink
 	run     ident.Run
 	base    string
@@ -59,11 +60,13 @@ func newSystem(t *testing.T) *system {
 	s := &system{
 		runs:    workflowconnect.NewRunServiceClient(client, rpc.InProcessURL),
 		actions: actionsconnect.NewActionsServiceClient(client, rpc.InProcessURL),
+		state:   workflowconnect.NewStateServiceClient(client, rpc.InProcessURL),
 		run:     ident.Run{Project: "flytesnacks", Domain: "development", Name: "parent"},
 	}
 	engineClient := enginev1connect.NewEngineServiceClient(client, rpc.InProcessURL)
 	service, err := actions.New(actions.DefaultConfig(), actions.Deps{
 		Recorder: workflowconnect.NewInternalRunServiceClient(client, rpc.InProcessURL), Engine: engineClient, Runs: s.runs, Events: noEvents{},
+		States:     enginev1connect.NewActionStateServiceClient(client, rpc.InProcessURL),
 		Kubernetes: &rest.Config{Host: "http://127.0.0.1:0"},
 	})
 	require.NoError(t, err)

@@ -32,6 +32,12 @@ type Engine interface {
 	WatchChildren(ctx context.Context, r *enginev1.WatchChildrenRequest) (*connect.ServerStreamForClient[enginev1.WatchChildrenResponse], error)
 }
 
+// States is ActionStateService.
+type States interface {
+	PutActionState(ctx context.Context, r *enginev1.PutActionStateRequest) (*enginev1.PutActionStateResponse, error)
+	GetActionState(ctx context.Context, r *enginev1.GetActionStateRequest) (*enginev1.GetActionStateResponse, error)
+}
+
 // Runs is the part of RunService that aborts whole runs.
 type Runs interface {
 	AbortRun(ctx context.Context, r *workflow.AbortRunRequest) (*workflow.AbortRunResponse, error)
@@ -41,6 +47,7 @@ type Runs interface {
 type Deps struct {
 	Recorder Recorder
 	Engine   Engine
+	States   States
 	Runs     Runs
 	// Events records the end of actions that cannot become TaskActions.
 	Events taskactions.Events
@@ -69,6 +76,7 @@ type Service struct {
 	config   Config
 	recorder Recorder
 	engine   Engine
+	states   States
 	runs     Runs
 	clock    clock.Clock
 	logger   zerolog.Logger
@@ -81,8 +89,8 @@ func New(config Config, deps Deps) (*Service, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("actions: %w", err)
 	}
-	if deps.Recorder == nil || deps.Engine == nil || deps.Runs == nil {
-		return nil, errors.New("actions: Recorder, Engine and Runs are required")
+	if deps.Recorder == nil || deps.Engine == nil || deps.States == nil || deps.Runs == nil {
+		return nil, errors.New("actions: Recorder, Engine, States and Runs are required")
 	}
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
@@ -92,6 +100,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		config:   config,
 		recorder: deps.Recorder,
 		engine:   deps.Engine,
+		states:   deps.States,
 		runs:     deps.Runs,
 		clock:    deps.Clock,
 		logger:   deps.Logger,

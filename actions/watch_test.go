@@ -200,11 +200,6 @@ func TestStateServiceWatch(t *testing.T) {
 	require.Equal(t, "c1", stream.Msg().GetActionUpdate().GetActionId().GetName())
 	require.True(t, stream.Receive())
 	require.True(t, stream.Msg().GetControlMessage().GetSentinel())
-
-	_, err = f.state.Put(t.Context(), &workflow.PutRequest{ActionId: id("c1"), State: "{}"})
-	require.Equal(t, connect.CodeUnimplemented, connect.CodeOf(err))
-	_, err = f.state.Get(t.Context(), &workflow.GetRequest{ActionId: id("c1")})
-	require.Equal(t, connect.CodeUnimplemented, connect.CodeOf(err))
 }
 
 func TestConfig(t *testing.T) {

@@ -82,8 +82,8 @@ func buildExecutor(_ context.Context, p *process) (lifecycle.Part, error) {
 
 func buildActions(_ context.Context, p *process) (lifecycle.Part, error) {
 	deps := actions.Deps{
-		Recorder: p.peers.internalRuns(), Engine: p.peers.engine(), Runs: p.peers.runs(), Events: p.events.Sink(),
-		Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+		Recorder: p.peers.internalRuns(), Engine: p.peers.engine(), States: p.peers.actionStates(), Runs: p.peers.runs(),
+		Events: p.events.Sink(), Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	}
 	if p.config.Target.controller() {
 		deps.Kubernetes, deps.Executor = p.cluster, p.executor

@@ -70,6 +70,10 @@ func (p peers) engine() enginev1connect.EngineServiceClient {
 	return client(p, p.api, enginev1connect.NewEngineServiceClient)
 }
 
+func (p peers) actionStates() enginev1connect.ActionStateServiceClient {
+	return client(p, p.api, enginev1connect.NewActionStateServiceClient)
+}
+
 func (p peers) runs() workflowconnect.RunServiceClient {
 	return client(p, p.api, workflowconnect.NewRunServiceClient)
 }

@@ -103,4 +103,3 @@ func TestNoRequestBreaksTwoReplicas(t *testing.T) {
 	require.NoError(t, attack.Wait())
 	require.NotContains(t, log.String(), "panic")
 }
-

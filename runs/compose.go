@@ -2,6 +2,7 @@ package runs
 
 import (
 	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
+	"github.com/flyte-binary/flyte-binary/runs/actionstate"
 	"github.com/flyte-binary/flyte-binary/runs/change"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/images"
@@ -50,6 +51,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 			Updater:  &change.Updater{Cache: l.cache, Conditions: conditions, Writer: l.writer},
 		},
 		engine: engineHandler{Handler: &dispatch.Handler{Assignments: assignments, Storage: l.live}, Reporter: reporter, Streams: streams},
+		states: &actionstate.Handler{States: store.NewActionStates(deps.Pool), Clock: deps.Clock},
 		insight: insightHandler{
 			Questions: insight.New(insight.Deps{
 				Reader: l.rows, Queue: l.queue, Queues: l.queues, Waits: waits, Objects: deps.Blobs, Keeper: l.retention, Clock: deps.Clock,

@@ -65,6 +65,7 @@ type handlers struct {
 	settings settingsconnect.SettingsServiceHandler
 	images   imagebuilderconnect.ImageServiceHandler
 	engine   enginev1connect.EngineServiceHandler
+	states   enginev1connect.ActionStateServiceHandler
 	insight  insightv1connect.InsightServiceHandler
 	webhooks *webhook.Callbacks
 }
@@ -81,6 +82,7 @@ func (h *handlers) mount(r rpc.Registrar) {
 	r.Handle(authconnect.NewAuthMetadataServiceHandler(identity.AuthMetadata{}, options))
 	r.Handle(imagebuilderconnect.NewImageServiceHandler(h.images, options))
 	r.Handle(enginev1connect.NewEngineServiceHandler(h.engine, options))
+	r.Handle(enginev1connect.NewActionStateServiceHandler(h.states, options))
 	r.Handle(insightv1connect.NewInsightServiceHandler(h.insight, options))
 	r.Handle(webhook.Path, h.webhooks)
 }

@@ -4,6 +4,10 @@ package rpc
 // call it at all, the permission it takes, and where its request names what it is about. It also says which messages may
 // be large, and why. Tests walk the descriptors and fail when a procedure, or an identifier of a request, is missing.
 var procedures = map[string]map[string]procedure{
+	"flytebinary.engine.v1.ActionStateService": {
+		"GetActionState": {ClassInternal, "action.view", on("action_id")},
+		"PutActionState": {ClassInternal, "action.update", on("action_id")},
+	},
 	"flytebinary.engine.v1.EngineService": {
 		"GetActionStorage":  {ClassInternal, "action.view", on("action_id")},
 		"GetAssignments":    {ClassInternal, "action.assign", nothing("uids of the caller's own objects")},
@@ -191,7 +195,7 @@ var procedures = map[string]map[string]procedure{
 	},
 	"flyteidl2.workflow.StateService": {
 		"Get":   {ClassTask, "action.view", on("action_id")},
-		"Put":   {ClassTask, "action.update", large("the state of an action", on("action_id"))},
+		"Put":   {ClassTask, "action.update", on("action_id")},
 		"Watch": {ClassTask, "action.view", on("parent_action_id")},
 	},
 	"flyteidl2.workflow.TrackedRunService": {
