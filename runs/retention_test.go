@@ -313,7 +313,9 @@ func TestRetentionKnowsTheSchema(t *testing.T) {
 	columns, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		"action_events.action_id", "action_events.run_id", "actions.run_id", "actions.run_spec_digest", "actions.spec_digest",
+		"action_events.action_id", "action_events.run_id",
+		"action_states.action_id", // deleted by the database with their action
+		"actions.run_id", "actions.run_spec_digest", "actions.spec_digest",
 		"reserved_keys.action_id", "reserved_keys.run_id", // deleted by runs/cachelink after their action
 		"run_deletions.run_id", "tasks.spec_digest", "webhooks.action_id", "webhooks.run_id",
 	}, columns, "retention has to delete such rows, or to spare such specs: see isUnused and DeleteRows of runs/store")
@@ -339,11 +341,14 @@ func TestTheLoopDeletesUnderItsLease(t *testing.T) {
 		config.Retention.Interval, config.Retention.Pause = 20*time.Millisecond, 0
 	})
 	c.endedRun("old")
+	_, err := c.pool.Exec(t.Context(), `INSERT INTO action_states SELECT id, '{}', now() FROM actions`)
+	require.NoError(t, err)
 	c.endedRun("kept")
 	require.Eventually(t, func() bool {
 		return c.count(`SELECT count(*) FROM actions WHERE run_name = 'old'`) == 0
 	}, 10*time.Second, 10*time.Millisecond)
 	require.Equal(t, []string{"kept"}, c.names())
+	require.Zero(t, c.count(`SELECT count(*) FROM action_states`))
 }
 
 // Whoever creates a run chooses its name and its base directory, and must not choose with them what retention deletes.
