@@ -14,7 +14,9 @@ import (
 	"net/http"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 )
 
 // dist contains a committed file besides the build output, so that the package compiles before the first build.
@@ -49,11 +51,14 @@ type Config struct {
 // expressible matches origins that a policy can name; IPv6 addresses are not among them. No other text gets into the policy.
 var expressible = regexp.MustCompile(`^https?://[A-Za-z0-9.-]+(:[0-9]+)?$`)
 
-// asset is a file, ready to be sent.
+// asset is a file of the console. Its content stays in the program's file until somebody loads it: most processes send few
+// of them, and all of them together would take a quarter of the memory of an idle server.
 type asset struct {
-	body, zipped []byte // zipped is nil if compression saves nothing
-	kind, tag    string
-	forever      bool // its name changes with its content
+	open      func() (io.ReadCloser, error)
+	size      int64
+	kind, tag string
+	forever   bool                   // its name changes with its content
+	zipped    func() ([]byte, error) // compresses once; nil if that saves nothing
 }
 
 // Handler serves the console. It answers GET and HEAD below Base.
@@ -83,18 +88,14 @@ func newHandler(files fs.FS, config Config) (*Handler, error) {
 		if err != nil || entry.IsDir() || strings.HasPrefix(path.Base(name), ".") {
 			return err
 		}
-		body, err := fs.ReadFile(files, name)
-		if err != nil {
-			return err
-		}
-		h.assets[name], err = newAsset(name, body)
+		h.assets[name], err = newAsset(name, func() (io.ReadCloser, error) { return files.Open(name) })
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the console's files: %w", err)
 	}
 	if h.assets[document] == nil {
-		h.assets[document], err = newAsset(document, []byte(unbuilt))
+		h.assets[document], err = newAsset(document, func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(unbuilt)), nil })
 	}
 	return h, err
 }
@@ -113,30 +114,47 @@ var kinds = map[string]string{
 	".svg": "image/svg+xml", ".png": "image/png", ".woff2": "font/woff2", ".wasm": "application/wasm", ".json": "application/json",
 }
 
-func newAsset(name string, body []byte) (*asset, error) {
-	digest := sha256.Sum256(body)
-	a := &asset{
-		body: body, tag: `"` + hex.EncodeToString(digest[:12]) + `"`, kind: kinds[path.Ext(name)],
-		forever: strings.HasPrefix(name, "assets/"),
-	}
+func newAsset(name string, open func() (io.ReadCloser, error)) (*asset, error) {
+	a := &asset{open: open, kind: kinds[path.Ext(name)], forever: strings.HasPrefix(name, "assets/")}
 	if a.kind == "" {
 		return nil, fmt.Errorf("unknown content type of %s", name)
 	}
+	digest := sha256.New()
+	var err error
+	if a.size, err = a.copyTo(digest); err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	a.tag = `"` + hex.EncodeToString(digest.Sum(nil)[:12]) + `"`
+	a.zipped = sync.OnceValues(a.zip)
+	return a, nil
+}
+
+// copyTo writes the whole file and returns its size.
+func (a *asset) copyTo(w io.Writer) (int64, error) {
+	file, err := a.open()
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close() //nolint:errcheck // nothing was written to it
+	return io.Copy(w, file)
+}
+
+func (a *asset) zip() ([]byte, error) {
 	var zipped bytes.Buffer
 	w, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
 	if err != nil {
 		return nil, err
 	}
-	if _, err = w.Write(body); err != nil {
+	if _, err := a.copyTo(w); err != nil {
 		return nil, err
 	}
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	if zipped.Len() < len(body)*9/10 {
-		a.zipped = zipped.Bytes()
+	if int64(zipped.Len()) >= a.size*9/10 {
+		return nil, nil
 	}
-	return a, nil
+	return bytes.Clone(zipped.Bytes()), nil
 }
 
 // ServeHTTP implements http.Handler.
@@ -163,9 +181,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if a.forever {
 		header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	body, tag := a.body, a.tag
-	if a.zipped != nil && acceptsGzip(r) {
-		body, tag = a.zipped, strings.TrimSuffix(a.tag, `"`)+`-gzip"`
+	tag, size := a.tag, a.size
+	var zipped []byte
+	if acceptsGzip(r) {
+		zipped, _ = a.zipped() // reading what is part of the program cannot fail; without it the file is sent as it is
+	}
+	if zipped != nil {
+		tag, size = strings.TrimSuffix(a.tag, `"`)+`-gzip"`, int64(len(zipped))
 		header.Set("Content-Encoding", "gzip")
 	}
 	header.Set("ETag", tag)
@@ -173,9 +195,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	header.Set("Content-Length", fmt.Sprint(len(body)))
-	if r.Method != http.MethodHead {
-		_, _ = io.Copy(w, bytes.NewReader(body)) // the browser may have disconnected
+	header.Set("Content-Length", strconv.FormatInt(size, 10))
+	switch { // an error means that the browser has disconnected
+	case r.Method == http.MethodHead:
+	case zipped != nil:
+		_, _ = w.Write(zipped)
+	default:
+		_, _ = a.copyTo(w)
 	}
 }
 
