@@ -135,7 +135,7 @@ func (a *asset) copyTo(w io.Writer) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer file.Close() //nolint:errcheck // nothing was written to it
+	defer file.Close()
 	return io.Copy(w, file)
 }
 

@@ -31,7 +31,7 @@ func mayHaveText(field protoreflect.FieldDescriptor, seen map[protoreflect.FullN
 	if field.IsMap() {
 		return field.MapKey().Kind() == protoreflect.StringKind || mayHaveText(field.MapValue(), seen)
 	}
-	switch field.Kind() { //nolint:exhaustive // only these have text
+	switch field.Kind() {
 	case protoreflect.StringKind:
 		return true
 	case protoreflect.MessageKind, protoreflect.GroupKind:
