@@ -29,6 +29,9 @@ const (
 	fieldCreated = "created"
 )
 
+// limit is the largest value. Vault's own storage takes entries of 1 MiB, and base64 makes a value longer by a third.
+const limit = 700 << 10
+
 // Store is the backend. It is safe for concurrent use.
 type Store struct {
 	config  Config
@@ -86,6 +89,9 @@ func (s *Store) Create(ctx context.Context, id entry.ID, content entry.Content) 
 
 // put writes a version if the current one is the given; else it returns the error.
 func (s *Store) put(ctx context.Context, id entry.ID, content entry.Content, created time.Time, current int, otherwise error) error {
+	if content.Value.Len() > limit {
+		return entry.TooLargeError{Limit: limit}
+	}
 	fields := map[string]any{fieldType: content.Type.String(), fieldCreated: created.UTC().Format(time.RFC3339Nano)}
 	if value := content.Value.Reveal(); utf8.Valid(value) {
 		fields[fieldValue] = string(value)
@@ -98,9 +104,6 @@ func (s *Store) put(ctx context.Context, id entry.ID, content entry.Content, cre
 	})
 	if isStatus(err, http.StatusBadRequest) && strings.Contains(err.Error(), "check-and-set") {
 		return otherwise
-	}
-	if isStatus(err, http.StatusRequestEntityTooLarge) {
-		return entry.TooLargeError{Limit: 512 << 10}
 	}
 	return explain(err)
 }
