@@ -14,10 +14,10 @@ lacking = flyte.TaskEnvironment(name="lacking", resources=SMALL, secrets=["no-su
 
 
 @env.task
-async def read() -> tuple[str, bytes, str]:
-    """The variable, the file, and the variables of the process that have the value of the file's secret."""
+async def read() -> tuple[str, str, str]:
+    """The variable, the file in hexadecimal, and the variables of the process that have the value of the file's secret."""
     content = pathlib.Path(FILES, "f1").read_bytes()
-    return os.environ["MY_KEY"], content, ",".join(name for name, value in os.environ.items() if value.encode("utf-8", "surrogateescape") == content)
+    return os.environ["MY_KEY"], content.hex(), ",".join(name for name, value in os.environ.items() if value.encode("utf-8", "surrogateescape") == content)
 
 
 @lacking.task
@@ -30,3 +30,4 @@ raw = ContainerTask(
     command=["/bin/sh", "-ec", 'printf "%s %s" "$RAW" "$(wc -c < /etc/flyte/secrets/f1)" > /var/outputs/got'],
     secrets=[flyte.Secret("my-key", as_env_var="RAW"), flyte.Secret("f1", mount=FILES)],
 )
+raw_env = flyte.TaskEnvironment.from_task("raw_secrets", raw)
