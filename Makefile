@@ -69,11 +69,11 @@ build-slim: console ## Build bin/flyte-binary-slim, the program for clusters, wi
 ##@ Test
 
 .PHONY: test
-test: setup build cluster-tools s3-server e2e-python ## Run all tests
+test: setup build cluster-tools s3-server moto e2e-python ## Run all tests
 	scripts/suites.py --last go e2e go browser console
 
 .PHONY: check-all
-check-all: setup build cluster-tools s3-server e2e-python ## Run the linters, verify and all tests in parallel
+check-all: setup build cluster-tools s3-server moto e2e-python ## Run the linters, verify and all tests in parallel
 	scripts/suites.py --last go e2e go lint browser console verify
 
 .PHONY: check
@@ -82,12 +82,12 @@ check: $(BIN)/golangci-lint ## Build, vet, lint and test one package, and build 
 	scripts/check.sh $(PKG)
 
 .PHONY: test-go
-test-go: $(BIN)/gotestsum build-demo cluster-tools s3-server ## Run only the Go tests; PKG=./runs/... selects packages
+test-go: $(BIN)/gotestsum build-demo cluster-tools s3-server moto ## Run only the Go tests; PKG=./runs/... selects packages
 	$(BIN)/gotestsum --format pkgname-and-test-fails -- -p 2 $(or $(PKG),./...)
 	$(if $(PKG),,cd demo && ../$(BIN)/gotestsum --format pkgname-and-test-fails -- -p 2 ./...)
 
 .PHONY: test-race
-test-race: build-demo cluster-tools s3-server ## Run the Go tests with the race detector (needs a C compiler)
+test-race: build-demo cluster-tools s3-server moto ## Run the Go tests with the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -p 2 $(or $(PKG),./...)
 	$(if $(PKG),,cd demo && CGO_ENABLED=1 go test -race -p 2 ./...)
 
@@ -182,6 +182,10 @@ $(BIN)/versitygw: tools/s3server/go.mod tools/s3server/go.sum
 	cd tools/s3server && GOBIN=$(CURDIR)/$(BIN) go install -ldflags '-s -w' tool
 	@touch $@
 
+.PHONY: moto
+moto:
+	@scripts/python-env.sh .cache/moto -r secret/aws/testdata/requirements.txt
+
 .PHONY: e2e-python
 e2e-python:
 	@scripts/python-env.sh .cache/e2e-python -r e2e/requirements.txt
@@ -209,5 +213,5 @@ $(BIN)/protoc-gen-go: tools/go.mod
 
 .PHONY: clean
 clean: ## Remove build output; keep downloads
-	rm -rf bin $(BIN) .cache/e2e-python .cache/demo-python console/test-results console/screenshots
+	rm -rf bin $(BIN) .cache/e2e-python .cache/moto .cache/demo-python console/test-results console/screenshots
 	find console/dist -mindepth 1 ! -name .keep -delete

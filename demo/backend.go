@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/flyte-binary/flyte-binary/demo/pyenv"
@@ -41,7 +42,8 @@ func (d *demo) configure() error {
 	}
 	config, err := manager.Load("", slices.Concat(
 		// Small defaults, since tasks share a laptop.
-		[]string{"executor.pod.defaultCpu=250m", "executor.pod.defaultMemory=256Mi", "executor.pod.copilot.cpu=50m", "logging.format=json"},
+		[]string{"executor.pod.defaultCpu=250m", "executor.pod.defaultMemory=256Mi", "executor.pod.copilot.cpu=50m", "logging.format=json",
+			"secrets.backends=local"},
 		d.opts.Set,
 		// The demo's own parts come last: neither the environment nor --set may replace them.
 		[]string{
@@ -55,6 +57,8 @@ func (d *demo) configure() error {
 			"executor.pod.endpoint=" + d.authority(),
 			"executor.pod.insecure=true",
 			"executor.pod.copilot.image=" + ownImage,
+			"secrets.local.directory=" + d.dir.SecretValues(),
+			"secrets.local.keyFile=" + filepath.Join(d.dir.Secrets(), "secret-values-key"),
 		},
 	))
 	if err != nil {

@@ -186,12 +186,13 @@ type harness struct {
 	finished atomic.Int64 // calls of deleteFinished
 	clock    clock.Clock
 	reader   *metric.ManualReader
+	secrets  *secretValues
 
 	installation string
 }
 
 func newHarness(t testing.TB, node kubetest.NodeOptions, change ...func(*executor.Config)) *harness {
-	h := &harness{Cluster: kubetest.New(t), t: t, record: newRecord(), root: t.TempDir()}
+	h := &harness{Cluster: kubetest.New(t), t: t, record: newRecord(), root: t.TempDir(), secrets: &secretValues{}}
 	config := blobstore.DefaultConfig()
 	config.URL, config.Sync = h.root, false
 	var err error
@@ -217,7 +218,7 @@ func (h *harness) start() {
 	h.reader = metric.NewManualReader()
 	service, err := executor.New(h.config, executor.Deps{
 		Installation: h.installation, Meter: metric.NewMeterProvider(metric.WithReader(h.reader)),
-		Kube: kube, Sink: h.record, Store: h.store, Clock: h.clock, Logger: zerolog.New(zerolog.NewTestWriter(h.t)).Level(zerolog.WarnLevel),
+		Kube: kube, Sink: h.record, Store: h.store, Secrets: h.secrets, Clock: h.clock, Logger: zerolog.New(zerolog.NewTestWriter(h.t)).Level(zerolog.WarnLevel),
 	})
 	require.NoError(h.t, err)
 	service.NotifyFinished(h.deleteFinished)

@@ -43,6 +43,8 @@ type Deps struct {
 	Sink reconciler.Sink
 	// Store has what tasks write, and the logs that are kept.
 	Store Store
+	// Secrets reads the values of secrets; nil means that there are none.
+	Secrets enginev1connect.SecretValueServiceClient
 	// Leader elects the replica that reconciles; nil means that this one always does.
 	Leader Leader
 	// Clock tells the time; nil means the system's.

@@ -64,7 +64,7 @@ func buildEvents(_ context.Context, p *process) (lifecycle.Part, error) {
 
 func buildExecutor(_ context.Context, p *process) (lifecycle.Part, error) {
 	deps := executor.Deps{
-		Kube: p.cluster, Sink: p.events.Sink(), Store: p.blobs, Clock: p.clock, Logger: p.log,
+		Kube: p.cluster, Sink: p.events.Sink(), Store: p.blobs, Secrets: p.peers.secretValues(), Clock: p.clock, Logger: p.log,
 		Installation: p.owner(), Cluster: p.config.Cluster.ID, Meter: p.telemetry.Meter,
 	}
 	if p.leader != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/runs"
+	"github.com/flyte-binary/flyte-binary/secret"
 )
 
 // Config is the configuration of one process: a section for each part.
@@ -56,6 +57,8 @@ type Config struct {
 	Events events.Config `mapstructure:"events"`
 	// DataProxy moves data between clients and the object store, and tails logs.
 	DataProxy dataproxy.Config `mapstructure:"dataproxy"`
+	// Secrets is where the values of secrets are stored.
+	Secrets secret.Config `mapstructure:"secrets"`
 }
 
 // DefaultConfig is the configuration of a process that nothing was said to. Database and storage must be given.
@@ -78,6 +81,7 @@ func DefaultConfig() Config {
 		Executor:   executor.DefaultConfig(),
 		Events:     events.DefaultConfig(),
 		DataProxy:  dataproxy.DefaultConfig(),
+		Secrets:    secret.DefaultConfig(),
 	}
 }
 
@@ -103,6 +107,7 @@ func (c Config) Validate() error {
 		{"executor", c.Executor.Validate},
 		{"events", c.Events.Validate},
 		{"dataproxy", c.DataProxy.Validate},
+		{"secrets", c.Secrets.Validate},
 	} {
 		if section.name == "database" && !c.Target.api() {
 			continue // a controller has none

@@ -102,6 +102,10 @@ func (p peers) globalCache() cacheserviceconnect.CacheServiceClient {
 	return client(p, p.api, cacheserviceconnect.NewCacheServiceClient)
 }
 
+func (p peers) secretValues() enginev1connect.SecretValueServiceClient {
+	return client(p, p.api, enginev1connect.NewSecretValueServiceClient)
+}
+
 func (p peers) insight() insightv1connect.InsightServiceClient {
 	return client(p, p.api, insightv1connect.NewInsightServiceClient)
 }

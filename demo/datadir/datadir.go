@@ -59,7 +59,7 @@ func Open(root string) (*Dir, error) {
 	if err := d.takeLock(); err != nil {
 		return nil, err
 	}
-	for _, private := range []string{d.Logs(), d.Secrets(), d.Blobs(), d.Node()} {
+	for _, private := range []string{d.Logs(), d.Secrets(), d.SecretValues(), d.Blobs(), d.Node()} {
 		if err := os.MkdirAll(private, 0o700); err != nil {
 			return nil, errors.Join(fmt.Errorf("create %s: %w", private, err), d.Close())
 		}
@@ -150,5 +150,8 @@ func (d *Dir) Logs() string { return d.path("logs") }
 
 // Secrets is the directory of keys that must stay the same across restarts.
 func (d *Dir) Secrets() string { return d.path("secrets") }
+
+// SecretValues is the directory of the encrypted secrets of tasks.
+func (d *Dir) SecretValues() string { return d.path("secret-values") }
 
 func (d *Dir) path(name string) string { return filepath.Join(d.root, name) }

@@ -5,6 +5,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/pem"
 	"errors"
@@ -47,6 +48,9 @@ func writeCredentials(dir string) (*credentials, error) {
 	if err := ensureAccountKey(filepath.Join(dir, AccountKeyFile)); err != nil {
 		return nil, err
 	}
+	if err := ensureEncryption(filepath.Join(dir, EncryptionFile)); err != nil {
+		return nil, err
+	}
 	return &credentials{authority: ca.pem, token: token}, nil
 }
 
@@ -66,6 +70,28 @@ func ensureAccountKey(path string) error {
 		return err
 	}
 	return writePrivate(path, encoded)
+}
+
+// ensureEncryption creates the key with which etcd's files have Secrets, once. Those of older clusters, which are not
+// encrypted, can still be read.
+func ensureEncryption(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	key := make([]byte, 32)
+	if _, err := rand.Read(key); err != nil {
+		return err
+	}
+	return writePrivate(path, fmt.Appendf(nil, `apiVersion: apiserver.config.k8s.io/v1
+kind: EncryptionConfiguration
+resources:
+- resources: [secrets]
+  providers:
+  - secretbox: {keys: [{name: demo, secret: %s}]}
+  - identity: {}
+`, base64.StdEncoding.EncodeToString(key)))
 }
 
 func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {

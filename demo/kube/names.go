@@ -7,7 +7,7 @@ const CommandName = "internal-kube"
 const InheritedListener = 3
 
 // Names of the files in the cluster's directory, which is the child's working directory. All are readable by their owner
-// alone. All but the key of the service accounts are created at each start, so that nothing expires and old
+// alone. All but the keys of the service accounts and of the encryption are created at each start, so that nothing expires and old
 // tokens stop working.
 const (
 	AuthorityFile  = "ca.crt"
@@ -15,5 +15,6 @@ const (
 	ServerKeyFile  = "apiserver.key"
 	TokenFile      = "tokens.csv"
 	AccountKeyFile = "service-accounts.key"
+	EncryptionFile = "encryption.yaml"
 	kubeconfigFile = "kubeconfig"
 )

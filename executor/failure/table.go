@@ -62,6 +62,8 @@ const (
 	ObjectTooLarge            Reason = "PodTooLarge"
 	BadTaskSpecification      Reason = "BadTaskSpecification"
 	PodNotAllowed             Reason = "PodNotAllowed"
+	SecretMissing             Reason = "SecretMissing"
+	SecretUnusable            Reason = "SecretUnusable"
 	OutputsMissing            Reason = "OutputsMissing"
 	ErrorUnreadable           Reason = "ErrorUnreadable"
 	CopilotFailed             Reason = "CopilotFailed"
@@ -113,6 +115,8 @@ func Table() map[Reason]Row {
 		ObjectTooLarge:            {User, false, "the pod is too large for the cluster; make arguments and environment smaller"},
 		BadTaskSpecification:      {User, false, "the task cannot be run as it is specified"},
 		PodNotAllowed:             {User, false, "the task asks for a pod that this installation does not allow"},
+		SecretMissing:             {User, false, "the task asks for a secret that does not exist"},
+		SecretUnusable:            {User, false, "the task cannot get a secret in the way that it asks for"},
 		OutputsMissing:            {System, true, "the process exited with 0 but did not write the outputs that the task declares"},
 		CopilotFailed:             {System, true, "the inputs or outputs of the container could not be copied"},
 		ErrorUnreadable:           {System, true, "the task reported an error that cannot be read"},

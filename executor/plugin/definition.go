@@ -7,6 +7,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
@@ -55,8 +56,15 @@ type Deps struct {
 	Writer client.Writer
 	// Store reads inputs and what earlier attempts wrote.
 	Store Store
+	// Secrets reads the values of secrets; nil means that there are none.
+	Secrets Secrets
 	// Clock tells the time.
 	Clock clock.Clock
+}
+
+// Secrets reads the values of the secrets that tasks ask for; the client of SecretValueService does.
+type Secrets interface {
+	GetSecretValues(ctx context.Context, request *enginev1.GetSecretValuesRequest) (*enginev1.GetSecretValuesResponse, error)
 }
 
 // Store reads the object store. Its errors are those of blobstore.

@@ -29,10 +29,8 @@ type Config struct {
 	// ServiceAccounts are those that tasks and runs may name. Always allowed: the account in the settings of the project
 	// and executor.pod.defaultServiceAccount. Default none.
 	ServiceAccounts []string `mapstructure:"serviceAccounts"`
-	// SecretGroups are the groups of the secrets that tasks may ask for by group and key. Secrets without a group are
-	// always allowed. The group names a Kubernetes Secret in the namespace of the pod. Default *, any.
-	SecretGroups []string `mapstructure:"secretGroups"`
-	// Secrets are Kubernetes Secrets that pod specs may refer to by name, in volumes and in the environment. Default none.
+	// Secrets are Kubernetes Secrets that pod specs may refer to by name, in volumes and in the environment. Secrets that
+	// tasks ask for by key come from SecretService and are always allowed. Default none.
 	Secrets []string `mapstructure:"secrets"`
 	// PriorityClasses are those that pod specs may name. Default none.
 	PriorityClasses []string `mapstructure:"priorityClasses"`
@@ -49,9 +47,8 @@ const (
 // DefaultConfig is the baseline of the Pod Security Standards, without volumes that nodes or drivers mount from elsewhere.
 func DefaultConfig() Config {
 	return Config{
-		PodSecurity:  levelBaseline,
-		Volumes:      []string{"configMap", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected", "secret"},
-		SecretGroups: []string{"*"},
+		PodSecurity: levelBaseline,
+		Volumes:     []string{"configMap", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected", "secret"},
 	}
 }
 
@@ -78,7 +75,7 @@ func (c Config) Validate() error {
 		field string
 		names []string
 	}{
-		{"capabilities", c.Capabilities}, {"serviceAccounts", c.ServiceAccounts}, {"secretGroups", c.SecretGroups},
+		{"capabilities", c.Capabilities}, {"serviceAccounts", c.ServiceAccounts},
 		{"secrets", c.Secrets}, {"priorityClasses", c.PriorityClasses}, {"runtimeClasses", c.RuntimeClasses},
 	} {
 		for i, name := range list.names {

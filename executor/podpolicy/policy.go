@@ -20,8 +20,6 @@ type Asked struct {
 	ServiceAccount string
 	// GrantedAccounts are accounts that settings or the configuration name for this pod.
 	GrantedAccounts []string
-	// SecretGroups are the groups of the secrets that the task asks for by group and key.
-	SecretGroups []string
 }
 
 // Violation is one thing that a task may not ask for.
@@ -42,7 +40,6 @@ const (
 	PodSpec Area = iota + 1
 	Annotations
 	ServiceAccount
-	SecretGroups
 )
 
 // String says it in words.
@@ -73,8 +70,7 @@ func New(config Config) *Policy { return &Policy{config: config} }
 func (p *Policy) Check(asked Asked) []Violation {
 	found := p.checkSpec(asked.Spec)
 	found = append(found, p.checkSecurity(asked.Spec, asked.Annotations)...)
-	found = append(found, p.checkAccount(asked.ServiceAccount, asked.GrantedAccounts)...)
-	return append(found, p.checkGroups(asked.SecretGroups)...)
+	return append(found, p.checkAccount(asked.ServiceAccount, asked.GrantedAccounts)...)
 }
 
 // checkSpec applies the rules of this system to a pod spec.

@@ -196,15 +196,6 @@ func TestServiceAccounts(t *testing.T) {
 	require.Contains(t, wordsOf(podpolicy.DefaultConfig(), pod), `service account "admin"`)
 }
 
-func TestSecretGroups(t *testing.T) {
-	pod := podpolicy.Asked{Spec: &corev1.PodSpec{}, SecretGroups: []string{"", "ml", "server"}}
-	require.Empty(t, wordsOf(podpolicy.DefaultConfig(), pod), "any group of the namespace")
-	config := podpolicy.DefaultConfig()
-	config.SecretGroups = []string{"ml"}
-	require.Contains(t, wordsOf(config, pod), `the group "server"`)
-	require.NotContains(t, wordsOf(config, pod), `"ml"`)
-}
-
 func TestAnnotationsThatTurnAppArmorOff(t *testing.T) {
 	pod := asked(t, `containers: [{name: main}]`)
 	pod.Annotations = map[string]string{"container.apparmor.security.beta.kubernetes.io/main": "unconfined"}
@@ -233,7 +224,6 @@ func TestConfigNamesTheWrongValue(t *testing.T) {
 		"secrets[0]":        func(c *podpolicy.Config) { c.Secrets = []string{"a*b"} },
 		"capabilities[0]":   func(c *podpolicy.Config) { c.Capabilities = []string{""} },
 		"serviceAccounts[":  func(c *podpolicy.Config) { c.ServiceAccounts = []string{"**"} },
-		"secretGroups[0]":   func(c *podpolicy.Config) { c.SecretGroups = []string{""} },
 		"priorityClasses[0": func(c *podpolicy.Config) { c.PriorityClasses = []string{""} },
 		"runtimeClasses[0]": func(c *podpolicy.Config) { c.RuntimeClasses = []string{""} },
 	} {

@@ -27,20 +27,7 @@ func (p *Policy) checkSecret(where, name string) []Violation {
 		return nil
 	}
 	return []Violation{{
-		Area: PodSpec, What: fmt.Sprintf("%s refers to the secret %q; ask for single secrets by group and key instead", where, name),
+		Area: PodSpec, What: fmt.Sprintf("%s refers to the secret %q; ask for secrets by key instead", where, name),
 		Allow: fmt.Sprintf("secrets: [%s]", name),
 	}}
-}
-
-// checkGroups judges secrets by group and key.
-func (p *Policy) checkGroups(groups []string) []Violation {
-	var found []Violation
-	for _, group := range groups {
-		if group != "" && !matches(p.config.SecretGroups, group) {
-			found = append(found, Violation{
-				Area: SecretGroups, What: fmt.Sprintf("the task asks for a secret of the group %q", group), Allow: fmt.Sprintf("secretGroups: [%s]", group),
-			})
-		}
-	}
-	return found
 }

@@ -245,22 +245,27 @@ func TestSecretsAreReferences(t *testing.T) {
 	template := plugintest.ContainerTask()
 	template.SecurityContext = &core.SecurityContext{Secrets: []*core.Secret{
 		{Group: "Team_A", Key: "TOKEN", EnvVar: "MY_TOKEN", MountRequirement: core.Secret_ENV_VAR},
-		{Key: "plain", MountRequirement: core.Secret_ENV_VAR},
+		{Key: "plain-key", MountRequirement: core.Secret_ENV_VAR},
 		{Group: "team-b", Key: "Cert", MountRequirement: core.Secret_FILE},
+		{Group: "team-b", Key: "Cert", MountRequirement: core.Secret_FILE},
+		{Key: "Key", EnvVar: "KEY_PATH", MountRequirement: core.Secret_FILE},
 	}}
 	made := newBench(t).build(t, plugintest.AttemptOf(template))
-	env := map[string]*corev1.EnvVarSource{}
+	env := map[string]corev1.EnvVar{}
 	for _, variable := range made.Spec.Containers[0].Env {
-		env[variable.Name] = variable.ValueFrom
+		env[variable.Name] = variable
 	}
-	require.Equal(t, "team-a", env["MY_TOKEN"].SecretKeyRef.Name)
-	require.Equal(t, "TOKEN", env["MY_TOKEN"].SecretKeyRef.Key)
-	require.Equal(t, "flyte-secrets", env["PLAIN"].SecretKeyRef.Name)
-	sources := made.Spec.Volumes[0].Projected.Sources
-	require.Len(t, sources, 1)
-	require.Equal(t, "team-b", sources[0].Secret.Name)
-	require.Equal(t, []corev1.KeyToPath{{Key: "Cert", Path: "team-b/cert"}}, sources[0].Secret.Items)
+	ofAttempt := corev1.LocalObjectReference{Name: "r1-a0-0123abcd-0-secrets"}
+	require.Equal(t, &corev1.SecretKeySelector{LocalObjectReference: ofAttempt, Key: "Team_A_TOKEN"}, env["MY_TOKEN"].ValueFrom.SecretKeyRef)
+	require.Equal(t, &corev1.SecretKeySelector{LocalObjectReference: ofAttempt, Key: "plain-key"}, env["PLAIN_KEY"].ValueFrom.SecretKeyRef)
+	require.Equal(t, "/etc/flyte/secrets/Key", env["KEY_PATH"].Value)
+	require.Equal(t, []corev1.VolumeProjection{{Secret: &corev1.SecretProjection{
+		LocalObjectReference: ofAttempt, Items: []corev1.KeyToPath{{Key: "team-b_Cert", Path: "team-b/Cert"}, {Key: "Key", Path: "Key"}},
+	}}}, made.Spec.Volumes[0].Projected.Sources)
 	require.Equal(t, "/etc/flyte/secrets", made.Spec.Containers[0].VolumeMounts[0].MountPath)
+
+	second := newBench(t).build(t, plugintest.Second(plugintest.AttemptOf(template)))
+	require.Equal(t, "r1-a0-0123abcd-1-secrets", second.Spec.Volumes[0].Projected.Sources[0].Secret.Name, "each attempt has its own")
 }
 
 func TestPlacement(t *testing.T) {
@@ -316,7 +321,6 @@ func TestConfigNamesTheWrongField(t *testing.T) {
 			c.Accelerators = []podspec.Accelerator{{Device: "a", PartitionNodeLabel: "a b"}}
 		},
 		"policy.podSecurity":     func(c *podspec.Config) { c.Policy.PodSecurity = "" },
-		"secretName":             func(c *podspec.Config) { c.SecretName = "" },
 		"terminationGracePeriod": func(c *podspec.Config) { c.TerminationGracePeriod = -time.Second },
 	} {
 		config := podspec.DefaultConfig()

@@ -23,8 +23,15 @@ type Deps struct {
 	Live client.Reader
 	// Store reads what arguments refer to: inputs and earlier checkpoints.
 	Store plugin.Store
+	// Secrets writes what pods refer to; nil writes nothing.
+	Secrets Secrets
 	// Clock tells the time.
 	Clock clock.Clock
+}
+
+// Secrets makes the secrets that a pod refers to exist; attemptsecret.Keeper does.
+type Secrets interface {
+	Prepare(ctx context.Context, attempt *plugin.Attempt, pod *corev1.PodTemplateSpec) error
 }
 
 // Builder builds pod templates. It is safe for concurrent use.
@@ -43,8 +50,8 @@ func New(config Config, deps Deps) (*Builder, error) {
 	return &Builder{config: config, deps: deps, policy: podpolicy.New(config.Policy)}, nil
 }
 
-// Build returns the pod of an attempt as a template with labels and annotations, without name and owner. The same attempt
-// always gets the same template. What the task declares must keep the policy (executor.pod.policy). A *failure.Failure in the error's chain means that the task cannot be run as it is
+// Build returns the pod of an attempt as a template with labels and annotations, without name and owner, and makes the
+// secrets that it refers to exist. The same attempt always gets the same template. What the task declares must keep the policy (executor.pod.policy). A *failure.Failure in the error's chain means that the task cannot be run as it is
 // specified; any other error means that something it depends on cannot be read now.
 //
 // A plugin whose attempts have several pods calls Build once for each role, with a copy of the attempt whose Template has
@@ -61,13 +68,18 @@ func (b *Builder) Build(ctx context.Context, attempt *plugin.Attempt) (*corev1.P
 	if err := b.finish(attempt, d, render); err != nil {
 		return nil, err
 	}
-	return &corev1.PodTemplateSpec{
+	pod := &corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{
 			Labels:      b.labels(attempt, d.base.Labels),
 			Annotations: b.annotations(attempt, d.base.Annotations),
 		},
 		Spec: *d.spec,
-	}, nil
+	}
+	if b.deps.Secrets == nil {
+		return pod, nil
+	}
+	// It comes last: nothing is written for a task that cannot run.
+	return pod, b.deps.Secrets.Prepare(ctx, attempt, pod)
 }
 
 // draft is a pod under construction.
@@ -150,7 +162,7 @@ func (b *Builder) finish(attempt *plugin.Attempt, d *draft, render renderer) err
 	if err := shareMemory(attempt.Template.GetExtendedResources().GetSharedMemory(), spec, primary); err != nil {
 		return err
 	}
-	if err := b.injectSecrets(attempt.Template.GetSecurityContext().GetSecrets(), d); err != nil {
+	if err := b.injectSecrets(attempt, d); err != nil {
 		return err
 	}
 	b.place(attempt, d.accelerator, spec)

@@ -81,9 +81,6 @@ type Config struct {
 	// Policy is what tasks may ask of their pods.
 	Policy podpolicy.Config `mapstructure:"policy"`
 
-	// SecretName is the Kubernetes Secret that has the secrets without a group. Default flyte-secrets.
-	SecretName string `mapstructure:"secretName"`
-
 	// Copilot carries the data of raw containers.
 	Copilot Copilot `mapstructure:"copilot"`
 
@@ -133,7 +130,6 @@ func DefaultConfig() Config {
 		AcceleratorNodeLabel:  "k8s.amazonaws.com/accelerator",
 		PartitionNodeLabel:    "k8s.amazonaws.com/gpu-partition-size",
 		Policy:                podpolicy.DefaultConfig(),
-		SecretName:            "flyte-secrets",
 		Copilot:               defaultCopilot(),
 		Grace:                 DefaultGrace(),
 	}
@@ -156,9 +152,6 @@ func (c Config) StopOptions(uploads bool) []client.DeleteOption {
 func (c Config) Validate() error {
 	if c.Organization == "" {
 		return fmt.Errorf("organization: must not be empty")
-	}
-	if c.SecretName == "" {
-		return fmt.Errorf("secretName: must not be empty")
 	}
 	if err := c.Policy.Validate(); err != nil {
 		return fmt.Errorf("policy.%w", err)

@@ -39,9 +39,6 @@ func askedBy(config Config, template *core.TaskTemplate, declared *corev1.PodSpe
 	}
 	maps.Copy(asked.Annotations, template.GetMetadata().GetMetadata().GetAnnotations())
 	maps.Copy(asked.Annotations, template.GetK8SPod().GetMetadata().GetAnnotations())
-	for _, secret := range template.GetSecurityContext().GetSecrets() {
-		asked.SecretGroups = append(asked.SecretGroups, secret.GetGroup())
-	}
 	return asked
 }
 

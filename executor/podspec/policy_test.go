@@ -153,11 +153,8 @@ func TestReviewBeforeARun(t *testing.T) {
 	}
 	own := plugintest.ContainerTask()
 	own.SecurityContext = &core.SecurityContext{RunAs: &core.Identity{K8SServiceAccount: "admin"}}
-	grouped := plugintest.ContainerTask()
-	grouped.SecurityContext = &core.SecurityContext{Secrets: []*core.Secret{{Group: "server", Key: "k"}}}
 	privileged := podOf(t, `containers: [{name: main, securityContext: {privileged: true}}]`)
 	config := podspec.DefaultConfig()
-	config.Policy.SecretGroups = nil
 	reviewer := podspec.NewReviewer(config)
 	const account = "security_context.run_as.k8s_service_account"
 	for name, tc := range map[string]struct {
@@ -169,7 +166,6 @@ func TestReviewBeforeARun(t *testing.T) {
 		"pod of a deployed task":    {privileged, nil, "task_template.k8s_pod.pod_spec"},
 		"account of the run":        {plugintest.ContainerTask(), running("admin", ""), "run_spec." + account},
 		"account of the task":       {own, &task.RunSpec{}, "task_template." + account},
-		"group":                     {grouped, &task.RunSpec{}, "task_template.security_context.secrets"},
 		"account of the settings":   {plugintest.ContainerTask(), running("admin", "admin"), ""},
 		"settings override a task":  {own, running("tasks", "tasks"), ""},
 		"account of a deployment":   {own, nil, ""},

@@ -46,8 +46,6 @@ func (r *Reviewer) Review(template *core.TaskTemplate, run *task.RunSpec) (field
 	switch violations[0].Area {
 	case podpolicy.Annotations:
 		field = "task_template.metadata.metadata.annotations"
-	case podpolicy.SecretGroups:
-		field = "task_template.security_context.secrets"
 	case podpolicy.ServiceAccount:
 		field = "task_template.security_context.run_as.k8s_service_account"
 		if ofRun != "" {

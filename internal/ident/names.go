@@ -32,3 +32,17 @@ func allowed(text, others string) bool {
 	}
 	return text != ""
 }
+
+// SecretNameRule says in an error what IsSecretName accepts.
+const SecretNameRule = "has up to 253 letters, digits, dashes and underscores"
+
+// IsSecretName reports whether a text can name a secret. Such names are keys of Kubernetes Secrets and parts of paths.
+func IsSecretName(text string) bool {
+	for i := range len(text) {
+		c := text[i]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_') {
+			return false
+		}
+	}
+	return text != "" && len(text) <= 253
+}

@@ -18,6 +18,9 @@ var procedures = map[string]map[string]procedure{
 	"flytebinary.engine.v1.PodLogService": {
 		"TailContainer": {ClassInternal, "log.view", nothing("names a pod; the caller checked the action")},
 	},
+	"flytebinary.engine.v1.SecretValueService": {
+		"GetSecretValues": {ClassInternal, "secret.use", on(self)},
+	},
 	"flytebinary.insight.v1.CodeService": {
 		"GetCode": {ClassUser, "task.view", on("action_id")},
 	},
@@ -128,11 +131,11 @@ var procedures = map[string]map[string]procedure{
 		"UpdateProject": {ClassUser, "project.update", on("project")},
 	},
 	"flyteidl2.secret.SecretService": {
-		"CreateSecret": {ClassUser, "secret.create", on("id")},
+		"CreateSecret": {ClassUser, "secret.create", large("the value of a secret", on("id"))},
 		"DeleteSecret": {ClassUser, "secret.delete", on("id")},
 		"GetSecret":    {ClassUser, "secret.view", on("id")},
 		"ListSecrets":  {ClassUser, "secret.view", on(self)},
-		"UpdateSecret": {ClassUser, "secret.update", on("id")},
+		"UpdateSecret": {ClassUser, "secret.update", large("the value of a secret", on("id"))},
 	},
 	"flyteidl2.settings.SettingsService": {
 		"CreateSettings":     {ClassUser, "settings.create", on("key")},

@@ -49,6 +49,7 @@ var textKinds = kindsByName(map[textKind]string{
 
 // textFields are the fields that differ from others of their name.
 var textFields = map[protoreflect.FullName]textKind{
+	"flytebinary.engine.v1.GetSecretValuesRequest.names": textKey,
 	"flyteidl2.common.ActionIdentifier.name":             textName,
 	"flyteidl2.common.DomainIdentifier.name":             textPlace,
 	"flyteidl2.common.Filter.values":                     textProse,

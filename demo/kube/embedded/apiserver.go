@@ -42,6 +42,7 @@ func flags(endpoint string, opts options) []string {
 		"--service-account-issuer=https://flyte-binary.demo",
 		"--service-account-key-file=" + kube.AccountKeyFile,
 		"--service-account-signing-key-file=" + kube.AccountKeyFile,
+		"--encryption-provider-config=" + kube.EncryptionFile,
 		"--service-cluster-ip-range=10.0.0.0/24",
 		// This server has no address that pods could reach through a service.
 		"--endpoint-reconciler-type=none",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,7 +27,7 @@ type Maker struct {
 	// Tokens may be nil. Then the token volume that the API server adds to every pod is left out, and a requested one
 	// is an error.
 	Tokens Tokens
-	// MemoryDir is a directory whose files live in memory, or nothing.
+	// MemoryDir is a directory whose files live in memory, or nothing. With it, volumes with secrets are there.
 	MemoryDir string
 }
 
@@ -54,6 +55,14 @@ func (m Maker) Make(ctx context.Context, pod *corev1.Pod, dir string) (map[strin
 }
 
 func (m Maker) volume(ctx context.Context, pod *corev1.Pod, v *corev1.Volume, path string) (string, error) {
+	if m.MemoryDir != "" && hasSecret(v) {
+		// Values of secrets never touch the disk. Other users of the machine have no way to them.
+		private := m.memoryPath(pod.UID, v.Name)
+		if err := os.MkdirAll(private, 0o700); err != nil {
+			return "", err
+		}
+		path = filepath.Join(private, "files")
+	}
 	switch {
 	case v.EmptyDir != nil:
 		if v.EmptyDir.Medium == corev1.StorageMediumMemory && m.MemoryDir != "" {
@@ -91,6 +100,12 @@ func (m Maker) volume(ctx context.Context, pod *corev1.Pod, v *corev1.Volume, pa
 	return "", fmt.Errorf("%w: it knows emptyDir, configMap, secret, downwardAPI, projected and hostPath", ErrUnsupported)
 }
 
+// hasSecret reports whether a volume has values of secrets.
+func hasSecret(v *corev1.Volume) bool {
+	return v.Secret != nil || v.Projected != nil &&
+		slices.ContainsFunc(v.Projected.Sources, func(source corev1.VolumeProjection) bool { return source.Secret != nil })
+}
+
 func (m Maker) memoryPath(uid types.UID, volume string) string {
 	return filepath.Join(m.MemoryDir, "flyte-"+string(uid)+"-"+volume)
 }
@@ -114,8 +129,9 @@ func (m Maker) RemoveAll(uid types.UID) error {
 // Remove removes what Make may have created outside dir. What is inside is removed with dir.
 func (m Maker) Remove(pod *corev1.Pod) error {
 	var errs []error
-	for _, v := range pod.Spec.Volumes {
-		if v.EmptyDir != nil && v.EmptyDir.Medium == corev1.StorageMediumMemory && m.MemoryDir != "" {
+	for i := range pod.Spec.Volumes {
+		v := &pod.Spec.Volumes[i]
+		if m.MemoryDir != "" && (hasSecret(v) || v.EmptyDir != nil && v.EmptyDir.Medium == corev1.StorageMediumMemory) {
 			errs = append(errs, os.RemoveAll(m.memoryPath(pod.UID, v.Name)))
 		}
 	}

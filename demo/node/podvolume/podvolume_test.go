@@ -102,14 +102,22 @@ func TestMake(t *testing.T) {
 		require.DirExists(t, paths["absent"])
 	}
 	require.Equal(t, map[string]string{
-		"all/a": "-rw-r--r-- 1", "all/b": "-rw-r--r-- 2", "some/deep/er/b.txt": "-r-------- 2", "secret/key": "-rw------- \x00\x01",
-		"down/labels": "-rw-r--r-- x=\"y\"", "many/a": "-rw-r--r-- 1", "many/key": "-rw-r--r-- \x00\x01", "many/token": "-rw------- p@me",
+		"all/a": "-rw-r--r-- 1", "all/b": "-rw-r--r-- 2", "some/deep/er/b.txt": "-r-------- 2", "down/labels": "-rw-r--r-- x=\"y\"",
 	}, tree(t, dir))
+	require.Equal(t, map[string]string{
+		"flyte-u-secret/files/key": "-rw------- \x00\x01",
+		"flyte-u-many/files/a":     "-rw-r--r-- 1", "flyte-u-many/files/key": "-rw-r--r-- \x00\x01", "flyte-u-many/files/token": "-rw------- p@me",
+	}, tree(t, memory), "secrets are in memory only")
+	info, err := os.Stat(filepath.Join(memory, "flyte-u-secret"))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm(), "and for nobody else on the machine")
 	require.NoError(t, maker.RemoveAll("another"))
 	require.DirExists(t, filepath.Join(memory, "flyte-u-memory"))
 	require.NoError(t, maker.Remove(pod))
+	require.Empty(t, tree(t, memory))
 	require.NoDirExists(t, filepath.Join(memory, "flyte-u-memory"))
-	_, err := maker.Make(t.Context(), pod, dir)
+	require.NoDirExists(t, filepath.Join(memory, "flyte-u-secret"))
+	_, err = maker.Make(t.Context(), pod, dir)
 	require.NoError(t, err)
 	require.NoError(t, maker.RemoveAll(pod.UID))
 	require.NoDirExists(t, filepath.Join(memory, "flyte-u-memory"))

@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/attemptobject"
+	"github.com/flyte-binary/flyte-binary/executor/attemptsecret"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/executor/podspec"
 	"github.com/flyte-binary/flyte-binary/executor/podstatus"
@@ -43,7 +44,7 @@ var (
 
 // New returns the plugin. It refuses a configuration that is not valid.
 func New(config podspec.Config, deps plugin.Deps) (*Plugin, error) {
-	specs, err := podspec.New(config, podspec.Deps{Live: deps.Live, Store: deps.Store, Clock: deps.Clock})
+	specs, err := podspec.New(config, podspec.Deps{Live: deps.Live, Store: deps.Store, Secrets: attemptsecret.New(deps), Clock: deps.Clock})
 	if err != nil {
 		return nil, err
 	}

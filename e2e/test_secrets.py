@@ -1,0 +1,124 @@
+"""Secrets through the released command line and the SDK, against an encrypted local store."""
+
+from __future__ import annotations
+
+import base64
+import pathlib
+import secrets
+
+import flyte
+import flyte.remote as remote
+import pytest
+
+from conftest import command_line, connect
+from flows import secretive
+from server import Server
+
+PLACE = ["-p", "flytesnacks", "-d", "development"]
+# Random, since this file is in the code bundle of the tasks.
+WIDE, NARROW = f"wide-{secrets.token_hex(12)}", f"narrow-{secrets.token_hex(12)}"
+MARK = b"\x00\xff" + secrets.token_bytes(24) + bytes(range(256))
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory):
+    """A server of its own: its files are searched for values."""
+    instance = Server(tmp_path_factory.mktemp("secrets"))
+    instance.start()
+    connect(instance)
+    yield instance
+    instance.stop()
+
+
+@pytest.fixture(scope="module")
+def flyte_cli(own: Server, tmp_path_factory: pytest.TempPathFactory):
+    return command_line(own, tmp_path_factory.mktemp("cli"))
+
+
+def run(task, **inputs):
+    handle = flyte.run(task, **inputs)
+    handle.wait(quiet=True)
+    return handle
+
+
+def phase_of(handle) -> str:
+    return str(remote.Run.get(handle.name).phase).rsplit(".", 1)[-1].lower()
+
+
+def details(handle):
+    return remote.RunDetails.get(handle.name).action_details
+
+
+def test_a_life_of_secrets(own: Server, flyte_cli, tmp_path: pathlib.Path):
+    connect(own)
+    binary = tmp_path / "binary"
+    binary.write_bytes(MARK)
+    shown = flyte_cli("create", "secret", "my-key", "--value", WIDE)
+    shown += flyte_cli("create", "secret", "my-key", "--value", NARROW, *PLACE)
+    shown += flyte_cli("create", "secret", "f1", "--from-file", str(binary), *PLACE)
+    again = flyte_cli("create", "secret", "my-key", "--value", NARROW, *PLACE, check=False)
+    assert "already exists" in again.lower()
+    shown += again + flyte_cli("get", "secret") + flyte_cli("get", "secret", "my-key", *PLACE)
+    assert shown.count("my-key") >= 3
+
+    handle = run(secretive.read)
+    assert phase_of(handle) == "succeeded", details(handle).error_info
+    assert tuple(handle.outputs()) == (NARROW, MARK.hex(), "")  # the outputs are the task's own doing, and have the values
+
+    raw = run(secretive.raw)
+    assert phase_of(raw) == "succeeded", details(raw).error_info
+    assert raw.outputs()[0] == f"{NARROW} {len(MARK)}"
+
+    # The next run gets another value; without the narrow secret, that of the wider scope.
+    flyte_cli("delete", "secret", "my-key", *PLACE)
+    assert run(secretive.read).outputs()[0] == WIDE
+
+    missing = run(secretive.never)
+    assert phase_of(missing) == "failed"
+    error = str(details(missing).error_info)
+    for words in ("no-such-key", "project flytesnacks in domain development", "domain development", "the organization"):
+        assert words in error, error
+    assert "USER" in error
+    assert not (own.data / "node" / "work" / "flytesnacks" / "development" / missing.name).exists(), "a process was started"
+    search(own, shown)
+
+
+def search(own: Server, shown: str):
+    """No value is in an answer, in a log or in any file of the server, except where the tasks themselves wrote it."""
+    values = {"wide": WIDE.encode(), "narrow": NARROW.encode(), "binary": MARK}
+    for name in list(values):
+        values[name + " in base64"] = base64.b64encode(values[name])
+    for name, value in values.items():
+        assert value not in shown.encode("utf-8", "surrogateescape"), name
+    read = 0
+    for path in own.data.rglob("*"):
+        relative = path.relative_to(own.data).parts
+        if relative[0] == "blobs" or not path.is_file() or path.is_symlink():
+            continue  # blobs are what tasks return
+        try:
+            content = path.read_bytes()
+        except OSError:
+            continue  # files of a running server come and go
+        read += 1
+        for name, value in values.items():
+            assert value not in content, f"{path} has the {name} value"
+    assert read > 100
+    content = own.log.read_bytes()
+    for name, value in values.items():
+        assert value not in content, name
+
+
+def test_database_and_answers(own: Server, flyte_cli):
+    """A dump of the database, and what the console asks for, have no value."""
+    value = "dump-of-the-database-value"
+    flyte_cli("create", "secret", "dumped", "--value", value, "-d", "development")
+    status, answer = own.call("flyteidl2.secret.SecretService/ListSecrets", {"domain": "development"})
+    assert status == 200 and "dumped" in str(answer) and value not in str(answer)
+    status, answer = own.call("flyteidl2.secret.SecretService/CreateSecret", {
+        "id": {"name": "large"}, "secret_spec": {"binary_value": base64.b64encode(bytes(2 << 20)).decode()}})
+    assert status == 400 and answer["code"] == "invalid_argument" and "bytes" in answer["message"]
+    status, answer = own.call("flyteidl2.secret.SecretService/GetSecret", {"id": {"name": "large"}})
+    assert answer["code"] == "not_found"
+    status, answer = own.call("flytebinary.engine.v1.SecretValueService/GetSecretValues", {
+        "project": "flytesnacks", "domain": "development", "names": ["dumped"]})
+    assert status in (401, 403), answer

@@ -1,0 +1,213 @@
+package attemptsecret
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"connectrpc.com/connect"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/failure"
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+)
+
+// maxTotal is how many bytes the secrets of one task have at most, together: that of a Kubernetes Secret.
+const maxTotal = corev1.MaxSecretSize
+
+// Name is the name of the Kubernetes Secret of an attempt.
+func Name(attempt *plugin.Attempt) string {
+	return v1.PodName(attempt.Task.Name, attempt.Number) + "-secrets"
+}
+
+// pullName is that of a Secret with credentials of registries.
+func pullName(attempt *plugin.Attempt, index int) string {
+	return fmt.Sprintf("%s-pull-%d", v1.PodName(attempt.Task.Name, attempt.Number), index)
+}
+
+// Keeper writes the Kubernetes Secrets of attempts. It is safe for concurrent use.
+type Keeper struct{ deps plugin.Deps }
+
+// New returns a keeper.
+func New(deps plugin.Deps) *Keeper { return &Keeper{deps: deps} }
+
+// Prepare writes what the pod of an attempt refers to: the secrets that its task asks for, and those of its image pull
+// secrets that SecretService has, whose references it replaces. It may be called any number of times: what exists is not
+// changed. A *failure.Failure means that the attempt cannot start; any other error says nothing about the attempt.
+func (k *Keeper) Prepare(ctx context.Context, attempt *plugin.Attempt, pod *corev1.PodTemplateSpec) error {
+	asked, err := WantedBy(attempt.Template)
+	if err != nil {
+		return err
+	}
+	pulls := pullsOf(&pod.Spec)
+	if len(asked) == 0 && len(pulls) == 0 {
+		return nil
+	}
+	found, err := k.read(ctx, attempt, asked, pulls)
+	if err != nil {
+		return err
+	}
+	data, err := dataOf(asked, found)
+	if err != nil {
+		return err
+	}
+	if len(data) > 0 {
+		if err := k.ensure(ctx, attempt, k.object(attempt, pod, Name(attempt), corev1.SecretTypeOpaque, data)); err != nil {
+			return err
+		}
+	}
+	return k.preparePulls(ctx, attempt, pod, found)
+}
+
+// pullsOf are the image pull secrets that SecretService may have.
+func pullsOf(spec *corev1.PodSpec) []string {
+	var names []string
+	for _, reference := range spec.ImagePullSecrets {
+		if ident.IsSecretName(reference.Name) && !slices.Contains(names, reference.Name) {
+			names = append(names, reference.Name)
+		}
+	}
+	return names
+}
+
+// read returns the values by name. Those that the task asks for must all exist.
+func (k *Keeper) read(ctx context.Context, attempt *plugin.Attempt, asked []Wanted, pulls []string) (map[string]*enginev1.SecretValue, error) {
+	request := &enginev1.GetSecretValuesRequest{Project: attempt.Task.Spec.Project, Domain: attempt.Task.Spec.Domain}
+	required := map[string]bool{}
+	for _, one := range asked {
+		if !required[one.Name] {
+			required[one.Name] = true
+			request.Names = append(request.Names, one.Name)
+		}
+	}
+	for _, name := range pulls {
+		if !required[name] {
+			request.Names = append(request.Names, name)
+		}
+	}
+	if k.deps.Secrets == nil {
+		return nil, refuse(required, "this executor has no connection to SecretService")
+	}
+	answer, err := k.deps.Secrets.GetSecretValues(ctx, request)
+	switch connect.CodeOf(err) {
+	case connect.CodeFailedPrecondition, connect.CodeUnimplemented:
+		return nil, refuse(required, err.Error())
+	default:
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the secrets of the task: %w", err)
+	}
+	var missing []string
+	for _, name := range answer.GetMissing() {
+		if required[name] {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return nil, failure.New(failure.SecretMissing, "%s; searched were %s", strings.Join(missing, ", "), strings.Join(answer.GetSearched(), ", then "))
+	}
+	found := map[string]*enginev1.SecretValue{}
+	for _, value := range answer.GetValues() {
+		found[value.GetName()] = value
+	}
+	return found, nil
+}
+
+// refuse fails an attempt whose secrets cannot exist; without any, image pull secrets are left to the cluster.
+func refuse(required map[string]bool, words string) error {
+	if len(required) == 0 {
+		return nil
+	}
+	return failure.New(failure.SecretMissing, "%s; %s", strings.Join(slices.Sorted(maps.Keys(required)), ", "), words)
+}
+
+// dataOf returns the entries of the attempt's Secret.
+func dataOf(asked []Wanted, found map[string]*enginev1.SecretValue) (map[string][]byte, error) {
+	data, total := map[string][]byte{}, 0
+	for _, one := range asked {
+		value := found[one.Name].GetValue()
+		if one.File == "" && (!utf8.Valid(value) || bytes.IndexByte(value, 0) >= 0) {
+			return nil, failure.New(failure.SecretUnusable, "secret %s has bytes that an environment variable cannot have; ask for it as a file, with mount=\"/etc/flyte/secrets\"", one.Name)
+		}
+		if _, known := data[one.Name]; !known {
+			total += len(value)
+		}
+		data[one.Name] = value
+	}
+	if total > maxTotal {
+		return nil, failure.New(failure.SecretUnusable, "the secrets of the task have %d bytes together, and %d is the most", total, maxTotal)
+	}
+	return data, nil
+}
+
+// preparePulls writes the image pull secrets that SecretService has, and makes the pod refer to them. The others name
+// Secrets of the namespace, and stay.
+func (k *Keeper) preparePulls(ctx context.Context, attempt *plugin.Attempt, pod *corev1.PodTemplateSpec, found map[string]*enginev1.SecretValue) error {
+	for i := range pod.Spec.ImagePullSecrets {
+		reference := &pod.Spec.ImagePullSecrets[i]
+		value := found[reference.Name]
+		if !value.GetImagePull() {
+			continue
+		}
+		data := map[string][]byte{corev1.DockerConfigJsonKey: value.GetValue()}
+		name := pullName(attempt, i)
+		if err := k.ensure(ctx, attempt, k.object(attempt, pod, name, corev1.SecretTypeDockerConfigJson, data)); err != nil {
+			return err
+		}
+		reference.Name = name
+	}
+	return nil
+}
+
+func (k *Keeper) object(attempt *plugin.Attempt, pod *corev1.PodTemplateSpec, name string, kind corev1.SecretType, data map[string][]byte) *corev1.Secret {
+	immutable := true
+	return &corev1.Secret{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: attempt.Task.Namespace, Name: name, Labels: maps.Clone(pod.Labels),
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(attempt.Task, v1.GroupVersion.WithKind(v1.Kind))},
+		},
+		Immutable: &immutable, Type: kind, Data: data,
+	}
+}
+
+// ensure creates a Secret once. One that a deleted TaskAction of the same name left is deleted, and the next try creates
+// it. Secrets are never read through a cache, which would keep the values of all of them.
+func (k *Keeper) ensure(ctx context.Context, attempt *plugin.Attempt, object *corev1.Secret) error {
+	key := client.ObjectKeyFromObject(object)
+	err := k.deps.Writer.Create(ctx, object)
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsForbidden(err) && !strings.Contains(err.Error(), "exceeded quota"):
+		return fmt.Errorf("create Secret %s: the executor requires the right to create, get and delete Secrets in the namespace: %w", key.Name, err)
+	case !apierrors.IsAlreadyExists(err):
+		return fmt.Errorf("create Secret %s: %w", key.Name, err)
+	}
+	existing := &corev1.Secret{}
+	if err := k.deps.Live.Get(ctx, key, existing); err != nil {
+		return fmt.Errorf("read Secret %s: %w", key.Name, err)
+	}
+	for _, owner := range existing.OwnerReferences {
+		if owner.UID == attempt.Task.UID {
+			return nil
+		}
+	}
+	if existing.Labels[v1.LabelManaged] == v1.ManagedValue {
+		uid := existing.UID
+		if err := k.deps.Writer.Delete(ctx, existing, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete Secret %s of another TaskAction: %w", key.Name, err)
+		}
+	}
+	return fmt.Errorf("secret %s belongs to another TaskAction; waiting until it is gone", key.Name)
+}

@@ -1,0 +1,56 @@
+package secret
+
+import (
+	"context"
+	"errors"
+
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/secret/entry"
+)
+
+// GetSecretValues implements enginev1connect.SecretValueServiceHandler: it reads the values that a task of a project and
+// domain gets. The narrowest scope wins, whichever backend has it; within a scope, the first backend.
+func (s *Service) GetSecretValues(ctx context.Context, request *enginev1.GetSecretValuesRequest) (*enginev1.GetSecretValuesResponse, error) {
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	chain := entry.Scope{Project: request.GetProject(), Domain: request.GetDomain()}.Chain()
+	response := &enginev1.GetSecretValuesResponse{}
+	for _, scope := range chain {
+		response.Searched = append(response.Searched, scope.String())
+	}
+	for _, name := range request.GetNames() {
+		content, found, err := s.value(ctx, chain, name)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			response.Missing = append(response.Missing, name)
+			continue
+		}
+		response.Values = append(response.Values, &enginev1.SecretValue{
+			Name: name, Value: content.Value.Reveal(), ImagePull: content.Type == entry.ImagePull,
+		})
+	}
+	return response, nil
+}
+
+// value reads the value of a name in the first scope that has it. A backend that does not answer ends the search: it might
+// have a narrower one.
+func (s *Service) value(ctx context.Context, chain []entry.Scope, name string) (entry.Content, bool, error) {
+	if !ident.IsSecretName(name) {
+		return entry.Content{}, false, nil
+	}
+	for _, scope := range chain {
+		id := entry.ID{Scope: scope, Name: name}
+		for _, backend := range s.deps.Backends {
+			content, err := backend.Value(ctx, id)
+			if errors.Is(err, entry.ErrNotFound) {
+				continue
+			}
+			return content, err == nil, problem(backend.Name, id, entry.Content{}, err)
+		}
+	}
+	return entry.Content{}, false, nil
+}

@@ -1,0 +1,102 @@
+package kubernetes_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/flyte-binary/flyte-binary/internal/kubetest"
+	"github.com/flyte-binary/flyte-binary/secret/backendtest"
+	"github.com/flyte-binary/flyte-binary/secret/entry"
+	"github.com/flyte-binary/flyte-binary/secret/kubernetes"
+)
+
+func open(t *testing.T, cluster *kubetest.Cluster, installation string) *kubernetes.Store {
+	t.Helper()
+	store, err := kubernetes.New(kubernetes.Config{Namespace: cluster.Namespace}, cluster.Config, installation)
+	require.NoError(t, err)
+	return store
+}
+
+func TestContract(t *testing.T) {
+	backendtest.Contract(t, open(t, kubetest.New(t), "abc"), backendtest.Options{})
+}
+
+func TestInstallationsShareANamespace(t *testing.T) {
+	cluster := kubetest.New(t)
+	one, two := open(t, cluster, "one"), open(t, cluster, "two")
+	id := backendtest.ID("p", "d", "key")
+	require.NoError(t, one.Create(t.Context(), id, backendtest.Text("of one")))
+	require.NoError(t, two.Create(t.Context(), id, backendtest.Text("of two")))
+	content, err := one.Value(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, "of one", string(content.Value.Reveal()))
+	page, err := two.List(t.Context(), entry.Scope{}, "", 10)
+	require.NoError(t, err)
+	require.Len(t, page.Entries, 1)
+}
+
+func TestTheNamespaceIsCreated(t *testing.T) {
+	cluster := kubetest.New(t)
+	config := kubernetes.Config{Namespace: cluster.Namespace + "-new"}
+	store, err := kubernetes.New(config, cluster.Config, "")
+	require.NoError(t, err)
+	require.NoError(t, store.Create(t.Context(), backendtest.ID("", "", "key"), backendtest.Text("x")))
+	_, err = store.Describe(t.Context(), backendtest.ID("", "", "key"))
+	require.NoError(t, err)
+}
+
+func TestATokenThatIsNoneIsRefused(t *testing.T) {
+	_, err := open(t, kubetest.New(t), "").List(t.Context(), entry.Scope{}, "nonsense", 10)
+	require.ErrorIs(t, err, entry.ErrBadToken)
+}
+
+// Lists and descriptions are of metadata: the API server sends no values.
+func TestOnlyValuesAreReadWithValues(t *testing.T) {
+	cluster := kubetest.New(t)
+	var accepts []string
+	config := rest.CopyConfig(cluster.Config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return trip(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodGet {
+				accepts = append(accepts, r.Header.Get("Accept"))
+			}
+			return next.RoundTrip(r)
+		})
+	})
+	store, err := kubernetes.New(kubernetes.Config{Namespace: cluster.Namespace}, config, "")
+	require.NoError(t, err)
+	id := backendtest.ID("p", "d", "key")
+	require.NoError(t, store.Create(t.Context(), id, backendtest.Text("x")))
+	_, err = store.Describe(t.Context(), id)
+	require.NoError(t, err)
+	_, err = store.List(t.Context(), entry.Scope{}, "", 10)
+	require.NoError(t, err)
+	require.Len(t, accepts, 2)
+	for _, accept := range accepts {
+		require.Contains(t, accept, "as=PartialObjectMetadata")
+	}
+}
+
+type trip func(*http.Request) (*http.Response, error)
+
+func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestWithoutRightsItSaysSo(t *testing.T) {
+	cluster := kubetest.New(t)
+	config := rest.CopyConfig(cluster.Config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: "nobody"}
+	store, err := kubernetes.New(kubernetes.Config{Namespace: cluster.Namespace}, config, "")
+	require.NoError(t, err)
+	var unavailable *entry.UnavailableError
+	err = store.Create(t.Context(), backendtest.ID("p", "d", "key"), backendtest.Text("hidden"))
+	require.ErrorAs(t, err, &unavailable)
+	require.Contains(t, unavailable.Words, "no right")
+	require.NotContains(t, err.Error(), "hidden")
+	_, err = cluster.Clientset.CoreV1().Secrets(cluster.Namespace).Get(t.Context(), "any", metav1.GetOptions{})
+	require.True(t, apierrors.IsNotFound(err))
+}

@@ -1,0 +1,34 @@
+package local
+
+import (
+	"fmt"
+	"time"
+)
+
+// Config is the section secrets.local.
+type Config struct {
+	// Directory has the files of the secrets. It is created with mode 0700. Required for this backend.
+	Directory string `mapstructure:"directory"`
+	// KeyFile has the keys, and is created with mode 0600. The server does not start when others may read it. Keep it on
+	// another volume than the directory, and out of its backups. Required for this backend.
+	KeyFile string `mapstructure:"keyFile"`
+	// RotateKeyAfter is how old a key may get: then a new one is made, every secret is encrypted anew, and the old key is
+	// deleted. 0 keeps a key for ever. Defaults to 720h, thirty days.
+	RotateKeyAfter time.Duration `mapstructure:"rotateKeyAfter"`
+}
+
+// DefaultConfig names no directory.
+func DefaultConfig() Config { return Config{RotateKeyAfter: 720 * time.Hour} }
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	switch {
+	case c.Directory == "":
+		return fmt.Errorf("directory: required for the backend local")
+	case c.KeyFile == "":
+		return fmt.Errorf("keyFile: required for the backend local")
+	case c.RotateKeyAfter < 0:
+		return fmt.Errorf("rotateKeyAfter: must not be negative, got %s", c.RotateKeyAfter)
+	}
+	return nil
+}

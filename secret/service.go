@@ -1,0 +1,80 @@
+package secret
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/secret/secretconnect"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// Deps are what the service needs.
+type Deps struct {
+	// Backends in the order in which they are asked. Without any, every call answers failed_precondition.
+	Backends []Named
+	// Unavailable says why there are no backends.
+	Unavailable string
+	// Cluster is the cluster that answers name as the one that has a secret.
+	Cluster string
+	Logger  zerolog.Logger
+	// Meter gets the metrics; nil means none.
+	Meter metric.MeterProvider
+}
+
+// Service is SecretService and SecretValueService. Each call has its own file.
+type Service struct {
+	lifecycle.Background
+	deps Deps
+}
+
+var (
+	_ lifecycle.Part                            = (*Service)(nil)
+	_ secretconnect.SecretServiceHandler        = (*Service)(nil)
+	_ enginev1connect.SecretValueServiceHandler = (*Service)(nil)
+)
+
+// New puts the service together.
+func New(deps Deps) (*Service, error) {
+	deps.Logger = deps.Logger.With().Str("service", "secret").Logger()
+	calls, err := newCalls(deps.Meter)
+	if err != nil {
+		return nil, fmt.Errorf("secrets: %w", err)
+	}
+	named := make([]Named, len(deps.Backends))
+	for i, one := range deps.Backends {
+		named[i] = Named{Name: one.Name, Backend: measured{backend: one.Backend, name: one.Name, calls: calls}}
+	}
+	s := &Service{deps: deps}
+	s.deps.Backends = named
+	return s, nil
+}
+
+// Mount registers the handlers.
+func (s *Service) Mount(r rpc.Registrar) {
+	r.Handle(secretconnect.NewSecretServiceHandler(s, r.Options()...))
+	r.Handle(enginev1connect.NewSecretValueServiceHandler(s, r.Options()...))
+}
+
+// Start runs the loops of the backends.
+func (s *Service) Start(ctx context.Context) error {
+	var loops []func(context.Context)
+	for _, one := range s.deps.Backends {
+		if runner, ok := one.Backend.(measured).backend.(Runner); ok { //nolint:forcetypeassert // New makes only these
+			loops = append(loops, runner.Run)
+		}
+	}
+	return s.Run(s.deps.Logger.WithContext(ctx), loops...)
+}
+
+// ready reports why there is nothing that stores secrets.
+func (s *Service) ready() error {
+	if len(s.deps.Backends) > 0 {
+		return nil
+	}
+	return rpc.FailedPrecondition("secrets are not available: %s", s.deps.Unavailable)
+}

@@ -1,0 +1,90 @@
+package vault
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// Config is the section secrets.vault.
+type Config struct {
+	// Address is the URL of Vault, such as https://vault.example:8200. Required for this backend.
+	Address string `mapstructure:"address"`
+	// Namespace is that of Vault Enterprise; empty for none.
+	Namespace string `mapstructure:"namespace"`
+	// CAFile has the certificates that sign Vault's; empty means those of the system.
+	CAFile string `mapstructure:"caFile"`
+	// Mount is where the secrets engine KV, version 2, is mounted. Defaults to secret.
+	Mount string `mapstructure:"mount"`
+	// Prefix is the path of all secrets below the mount. Defaults to flyte.
+	Prefix string `mapstructure:"prefix"`
+	// Auth says how to sign in.
+	Auth AuthConfig `mapstructure:"auth"`
+}
+
+// AuthConfig says how to sign in to Vault.
+type AuthConfig struct {
+	// Method is token, kubernetes or approle. Defaults to kubernetes.
+	Method string `mapstructure:"method"`
+	// Mount is where the method is mounted. Defaults to the name of the method.
+	Mount string `mapstructure:"mount"`
+	// Token is for the method token. TokenFile wins over it.
+	Token string `mapstructure:"token" sensitive:"true"`
+	// TokenFile has the token; it is read at each sign-in.
+	TokenFile string `mapstructure:"tokenFile"`
+	// Role is for the method kubernetes.
+	Role string `mapstructure:"role"`
+	// JWTFile has the token of the service account, for the method kubernetes; it is read at each sign-in. Defaults to
+	// that of the server's own pod.
+	JWTFile string `mapstructure:"jwtFile"`
+	// RoleID is for the method approle.
+	RoleID string `mapstructure:"roleID"`
+	// SecretID is for the method approle. SecretIDFile wins over it.
+	SecretID string `mapstructure:"secretID" sensitive:"true"`
+	// SecretIDFile has the secret ID; it is read at each sign-in.
+	SecretIDFile string `mapstructure:"secretIDFile"`
+}
+
+// The methods.
+const (
+	methodToken      = "token"
+	methodKubernetes = "kubernetes"
+	methodAppRole    = "approle"
+)
+
+// DefaultConfig signs in with the service account of the pod.
+func DefaultConfig() Config {
+	return Config{Mount: "secret", Prefix: "flyte", Auth: AuthConfig{
+		Method: methodKubernetes, JWTFile: "/var/run/secrets/kubernetes.io/serviceaccount/token",
+	}}
+}
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	if parsed, err := url.Parse(c.Address); err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") {
+		return fmt.Errorf("address: want https://host:port")
+	}
+	for field, path := range map[string]string{"mount": c.Mount, "prefix": c.Prefix} {
+		if path == "" || strings.HasPrefix(path, "/") || strings.HasSuffix(path, "/") {
+			return fmt.Errorf("%s: must be a path without a slash at its ends, got %q", field, path)
+		}
+	}
+	auth := c.Auth
+	switch auth.Method {
+	case methodToken:
+		if auth.Token == "" && auth.TokenFile == "" {
+			return fmt.Errorf("auth.token: required for the method token, or auth.tokenFile")
+		}
+	case methodKubernetes:
+		if auth.Role == "" || auth.JWTFile == "" {
+			return fmt.Errorf("auth.role: required for the method kubernetes, and auth.jwtFile")
+		}
+	case methodAppRole:
+		if auth.RoleID == "" || auth.SecretID == "" && auth.SecretIDFile == "" {
+			return fmt.Errorf("auth.roleID: required for the method approle, and auth.secretID or auth.secretIDFile")
+		}
+	default:
+		return fmt.Errorf("auth.method: want token, kubernetes or approle, got %q", auth.Method)
+	}
+	return nil
+}
