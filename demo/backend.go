@@ -76,6 +76,9 @@ func (d *demo) configure() error {
 		// People test webhooks with a server on their own machine.
 		config.Runs.Webhooks.Allow = []string{"127.0.0.0/8", "::1/128"}
 	}
+	if len(config.Notifications.Allow) == 0 {
+		config.Notifications.Allow = []string{"127.0.0.0/8", "::1/128"}
+	}
 	d.config = config
 	return nil
 }

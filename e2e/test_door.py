@@ -1,7 +1,6 @@
 """What is refused before anything runs, and what is noted on the action: types of task, specs, names, organisations."""
 
 import flyte
-import flyte.notify as notify
 import flyte.remote as remote
 import pytest
 
@@ -39,12 +38,3 @@ def test_names_of_actions(server: Server, name: str):
     status, answer = server.call("flyteidl2.actions.ActionsService/Enqueue", {"action": action | {"condition": {"name": "c", "type": {"simple": "BOOLEAN"}}}})
     assert status == 400 and answer["code"] == "invalid_argument", answer
     assert answer["message"].startswith("action.action_id.name: ") and "letters, digits, dashes and underscores" in answer["message"]
-
-
-@pytest.mark.usefixtures("sdk")
-def test_notifications_are_noted_on_the_run():
-    handle = flyte.with_runcontext(notifications=notify.NamedRule("oncall")).run(distributed.notifies)
-    handle.wait(quiet=True)
-    events = remote.ActionDetails.get(run_name=handle.name, name="a0").pb2.attempts[0].cluster_events
-    notes = [event.message for event in events if event.reason == "NotHonoured"]
-    assert notes == ["notification_rule_name: nobody is notified: this server sends no notifications"], events

@@ -10,6 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor"
 	"github.com/flyte-binary/flyte-binary/executor/podspec"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/notifications"
 	"github.com/flyte-binary/flyte-binary/runs"
 )
 
@@ -23,10 +24,14 @@ func buildCache(_ context.Context, p *process) (lifecycle.Part, error) {
 }
 
 func buildRuns(_ context.Context, p *process) (lifecycle.Part, error) {
+	reviewer, err := notifications.NewReviewer(p.config.Notifications)
+	if err != nil {
+		return nil, err
+	}
 	service, err := runs.New(p.config.Runs, runs.Deps{
 		Pool: p.pool, Blobs: p.blobs, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, RunDeleted: p.options.runDeleted,
 		Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Pods: podspec.NewReviewer(p.config.Executor.Pod),
-		TaskTypes: p.config.Executor.Plugins.Served(),
+		TaskTypes: p.config.Executor.Plugins.Served(), Notifications: reviewer, NotifyPhases: reviewer.Everywhere(),
 	})
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/notifications"
 	"github.com/flyte-binary/flyte-binary/runs"
 	"github.com/flyte-binary/flyte-binary/secret"
 )
@@ -55,6 +56,8 @@ type Config struct {
 	Executor executor.Config `mapstructure:"executor"`
 	// Events batches what executors report.
 	Events events.Config `mapstructure:"events"`
+	// Notifications tells people how runs ended.
+	Notifications notifications.Config `mapstructure:"notifications"`
 	// DataProxy moves data between clients and the object store, and tails logs.
 	DataProxy dataproxy.Config `mapstructure:"dataproxy"`
 	// Secrets is where the values of secrets are stored.
@@ -64,24 +67,25 @@ type Config struct {
 // DefaultConfig is the configuration of a process that nothing was said to. Database and storage must be given.
 func DefaultConfig() Config {
 	return Config{
-		Target:     TargetAll,
-		Cluster:    ClusterConfig{ID: ident.DefaultCluster},
-		Server:     DefaultServerConfig(),
-		Auth:       DefaultAuthConfig(),
-		Logging:    obs.DefaultLogConfig(),
-		Telemetry:  obs.DefaultTelemetryConfig(),
-		Health:     DefaultHealthConfig(),
-		Database:   pgdb.DefaultConfig(),
-		Storage:    blobstore.DefaultConfig(),
-		Kubernetes: DefaultKubernetesConfig(),
-		Replicas:   DefaultReplicasConfig(),
-		Runs:       runs.DefaultConfig(),
-		Cache:      cacheservice.DefaultConfig(),
-		Actions:    actions.DefaultConfig(),
-		Executor:   executor.DefaultConfig(),
-		Events:     events.DefaultConfig(),
-		DataProxy:  dataproxy.DefaultConfig(),
-		Secrets:    secret.DefaultConfig(),
+		Target:        TargetAll,
+		Cluster:       ClusterConfig{ID: ident.DefaultCluster},
+		Server:        DefaultServerConfig(),
+		Auth:          DefaultAuthConfig(),
+		Logging:       obs.DefaultLogConfig(),
+		Telemetry:     obs.DefaultTelemetryConfig(),
+		Health:        DefaultHealthConfig(),
+		Database:      pgdb.DefaultConfig(),
+		Storage:       blobstore.DefaultConfig(),
+		Kubernetes:    DefaultKubernetesConfig(),
+		Replicas:      DefaultReplicasConfig(),
+		Runs:          runs.DefaultConfig(),
+		Cache:         cacheservice.DefaultConfig(),
+		Actions:       actions.DefaultConfig(),
+		Executor:      executor.DefaultConfig(),
+		Events:        events.DefaultConfig(),
+		DataProxy:     dataproxy.DefaultConfig(),
+		Secrets:       secret.DefaultConfig(),
+		Notifications: notifications.DefaultConfig(),
 	}
 }
 
@@ -106,6 +110,7 @@ func (c Config) Validate() error {
 		{"actions", c.Actions.Validate},
 		{"executor", c.Executor.Validate},
 		{"events", c.Events.Validate},
+		{"notifications", c.Notifications.Validate},
 		{"dataproxy", c.DataProxy.Validate},
 		{"secrets", c.Secrets.Validate},
 	} {

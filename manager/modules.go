@@ -16,6 +16,7 @@ func modules() lifecycle.Modules[*process] {
 		{Name: "cache", Needs: []string{"database", "storage"}, Build: buildCache},
 		{Name: "runs", Needs: []string{"database", "storage", "cache"}, Build: buildRuns},
 		{Name: "secret", After: []string{"kubernetes"}, Build: buildSecret},
+		{Name: "notifications", Needs: []string{"database", "runs"}, Build: buildNotifications},
 		{Name: "dataproxy", Needs: []string{"storage", "runs"}, Build: buildDataProxy},
 		{Name: "system", Needs: []string{"runs"}, After: []string{"kubernetes"}, Build: buildSystem},
 		{Name: "console", Needs: []string{"storage"}, Build: buildConsole},
@@ -29,6 +30,6 @@ func modules() lifecycle.Modules[*process] {
 
 		// The port answers only when everything behind it works.
 		{Name: "profiles", Build: buildProfiles},
-		{Name: "port", Needs: []string{"profiles"}, After: []string{"actions", "dataproxy", "secret", "system", "console"}, Build: buildPort},
+		{Name: "port", Needs: []string{"profiles"}, After: []string{"actions", "dataproxy", "notifications", "secret", "system", "console"}, Build: buildPort},
 	}
 }

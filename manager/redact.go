@@ -23,7 +23,17 @@ func Redacted(config any) map[string]any {
 		if name == "" || !field.IsExported() {
 			continue
 		}
-		out[name] = redactedValue(value.Field(i), field.Tag.Get("sensitive") == "true")
+		switch field.Tag.Get("sensitive") {
+		case "whole":
+			out[name] = "" // a URL whose path is a secret too
+			if !value.Field(i).IsZero() {
+				out[name] = hidden
+			}
+		case "true":
+			out[name] = redactedValue(value.Field(i), true)
+		default:
+			out[name] = redactedValue(value.Field(i), false)
+		}
 	}
 	return out
 }

@@ -3,8 +3,11 @@ package manager
 import (
 	cachestore "github.com/flyte-binary/flyte-binary/cache_service/store"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	notificationstore "github.com/flyte-binary/flyte-binary/notifications/store"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
 // Schemas lists the database schema of every service that has one, in the order in which they are created.
-func Schemas() []pgdb.Schema { return []pgdb.Schema{store.Schema(), cachestore.Schema()} }
+func Schemas() []pgdb.Schema {
+	return []pgdb.Schema{store.Schema(), cachestore.Schema(), notificationstore.Schema()}
+}

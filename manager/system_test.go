@@ -19,6 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/kubetest"
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/notifications"
 )
 
 // setSecrets fills every sensitive field of a configuration with a secret of its own and returns them by key. A URL
@@ -55,6 +56,12 @@ func setSecrets(t *testing.T, config *manager.Config) map[string]string {
 	config.Server.AllowedOrigins = []string{"https://console.example"}
 	config.Storage.S3.AccessKeyID = "someone"
 	config.Runs.Webhooks.Proxy = "http://proxy:" + secrets["runs.webhooks.proxy"] + "@127.0.0.1:1"
+	config.Notifications.Proxy = "http://proxy:" + secrets["notifications.proxy"] + "@127.0.0.1:1"
+	secrets["notifications.deliveries"] = "hush-in-a-path"
+	config.Notifications.Deliveries = []notifications.Delivery{{
+		Name: "chat", Type: "webhook", URL: "https://chat.example/" + secrets["notifications.deliveries"],
+		Headers: map[string]string{"X-Key": secrets["notifications.deliveries"]},
+	}}
 	return secrets
 }
 

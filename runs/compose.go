@@ -26,6 +26,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 	launched := launch.New(launch.Config{MaxInlineInputs: config.MaxInlineInputs, InputsTimeout: config.InputsTimeout}, launch.Deps{
 		Places: places, Settings: resolver, Reader: l.rows, Storage: l.live, Blobs: deps.Blobs, Access: access, Writer: l.writer,
 		Queues: l.queues, Cache: l.cache, TaskTypes: deps.TaskTypes, Clock: deps.Clock, Pods: deps.Pods,
+		Notifications: deps.Notifications,
 	})
 	conditions := &change.Conditions{Storage: l.live, Specs: l.rows}
 	reporter := &change.Reporter{Cache: l.cache, Writer: l.writer}

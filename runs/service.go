@@ -61,6 +61,10 @@ type Deps struct {
 	GlobalCache cacheserviceconnect.CacheServiceClient
 	// Pods judges the pods that tasks ask for, when a task is deployed or a run created; nil allows all.
 	Pods launch.Pods
+	// Notifications judges the notification rules of runs; nil means that runs have none.
+	Notifications launch.Notifications
+	// NotifyPhases has a bit for each phase that the installation's own notification rules name: 1<<phase.
+	NotifyPhases int32
 	// TaskTypes are those that executors and this service run. The zero value has those that need no configuration.
 	TaskTypes tasktype.Set
 	// Meter gets the metrics; nil means none.
@@ -160,6 +164,7 @@ func newLoops(config Config, deps Deps, replica string) (*loops, error) {
 	})
 	l.writer = store.NewWriter(config.Writer, store.WriterDeps{
 		Pool: deps.Pool, Clock: deps.Clock, Waker: l.hub, Live: l.feed, Queues: l.queues, Logger: logger, Replica: replica,
+		Notify: deps.NotifyPhases,
 	})
 	l.admission = admission.New(config.Admission, admission.Deps{
 		Queue: l.queue, Queues: l.queues, Admit: l.writer, Gate: l.writer.Gate(), Signals: admissionSignals{l.feed.Subscribe()},

@@ -74,7 +74,7 @@ var decisions = map[string]string{
 	"flyteidl2.core.TaskLog.icon_uri":                    "a link that people follow",
 	"flyteidl2.common.UserSpec.photo_url":                "a link that people follow",
 	"flyteidl2.workflow.ConditionWebhook.url":            "called by runs/webhook, which refuses private networks",
-	"flyteidl2.notification.WebhookDeliveryTemplate.url": "notifications are not served",
+	"flyteidl2.notification.WebhookDeliveryTemplate.url": "called by notifications, which refuses private networks",
 
 	// Reported by executors, and shown.
 	"flyteidl2.core.ExecutionError.error_uri":     "kept as it is and never read",

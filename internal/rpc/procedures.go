@@ -38,6 +38,10 @@ var procedures = map[string]map[string]procedure{
 		"Search":            {ClassUser, "run.view", listing(nothing("every place of the installation"))},
 		"WatchRunActions":   {ClassUser, "run.view", on("run_id")},
 	},
+	"flytebinary.insight.v1.NotificationService": {
+		"ListDeliveries": {ClassUser, "notification.view", listing(on("run_id", "project_id"))},
+		"RetryDelivery":  {ClassUser, "notification.retry", on("run_id")},
+	},
 	"flytebinary.insight.v1.SystemService": {
 		"GetSystem": {ClassUser, "system.view", nothing("the process itself")},
 	},

@@ -32,7 +32,7 @@ var textKinds = kindsByName(map[textKind]string{
 	textProse: "deprecated_error_message description group long_description message prompt query reason " +
 		"short_description",
 	textSymbol: "address assigned_cluster cache_ignore_input_vars client_id cluster cluster_pool cname container_name " +
-		"cron_expression delivery_config_name deployed_by deployment_id device discovery_version email " +
+		"cron_expression delivery_config_name delivery_id deployed_by deployment_id device discovery_version email " +
 		"env_var execution_identity expression field flavor format groups iam_role image input_arg " +
 		"inputs_hash k8s_service_account key kickoff_time_input_arg labels last_assigned_cluster mount_name " +
 		"namespace notification_rule_name partition_input_args partition_key partition_keys partition_size " +

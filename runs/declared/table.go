@@ -12,9 +12,8 @@ var decisions = func() map[protoreflect.FullName]map[protoreflect.Name]*ruling {
 }()
 
 const (
-	noArtifacts     = "this server records no artifacts"
-	noNotifications = "nobody is notified: this server sends no notifications"
-	noIdentity      = "pods get the identity of a service account of Kubernetes, and no other; use k8s_service_account"
+	noArtifacts = "this server records no artifacts"
+	noIdentity  = "pods get the identity of a service account of Kubernetes, and no other; use k8s_service_account"
 )
 
 // table decides about every field that the specs of runs and tasks can have. docs/wire-compatibility.md lists what is
@@ -22,14 +21,23 @@ const (
 var table = map[protoreflect.FullName]decision{
 	"flyteidl2.task.RunSpec": {
 		honoured: "labels annotations envs interruptible overwrite_cache queue raw_data_storage security_context cache_config run_start_time " +
-			"max_action_concurrency run_base_dir related_to relation recover default_settings",
+			"max_action_concurrency run_base_dir related_to relation recover default_settings notification_rule_name notification_rules",
 		shown: "task_spec_source",
 		noted: map[protoreflect.Name]string{
-			"notification_rule_name": noNotifications,
-			"notification_rules":     noNotifications,
-			"cluster_pool":           "this server has no pools of clusters; the queue decides where actions run",
+			"cluster_pool": "this server has no pools of clusters; the queue decides where actions run",
 		},
 	},
+	"flyteidl2.task.InlineRuleList":                  {honoured: "rules"},
+	"flyteidl2.task.InlineRule":                      {honoured: "on_phases delivery_config_name delivery_template"},
+	"flyteidl2.notification.DeliveryConfigTemplate":  {honoured: "webhook email"},
+	"flyteidl2.notification.WebhookDeliveryTemplate": {honoured: "url method headers body_template"},
+	"flyteidl2.notification.EmailDeliveryTemplate": {
+		honoured: "to cc bcc inline",
+		refused:  map[protoreflect.Name]string{"provider_template": "this server sends mail itself, and knows no templates of a mail provider; use inline"},
+	},
+	"flyteidl2.notification.EmailRecipient":      {honoured: "name address"},
+	"flyteidl2.notification.InlineEmailTemplate": {honoured: "subject html_template text_template"},
+
 	"flyteidl2.task.Labels":               {honoured: "values"},
 	"flyteidl2.task.Annotations":          {honoured: "values"},
 	"flyteidl2.task.Envs":                 {honoured: "values"},

@@ -55,7 +55,7 @@ type RunWriter interface {
 	CreateRun(ctx context.Context, run store.NewRun) (root *store.Root, created bool, err error)
 }
 
-// Creator creates runs. All fields but Pods are required.
+// Creator creates runs. All fields but Pods and Notifications are required.
 type Creator struct {
 	Config   Config
 	Places   Places
@@ -67,6 +67,8 @@ type Creator struct {
 	Writer   RunWriter
 	Planner  *Planner
 	Pods     Pods
+	// Notifications may be nil.
+	Notifications Notifications
 
 	code codeAccess
 }
@@ -106,10 +108,16 @@ func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest
 		return nil, err
 	}
 	planned.notes = append(planned.notes, notes...)
+	notify, notes, err := c.reviewNotifications(spec)
+	if err != nil {
+		return nil, err
+	}
+	planned.notes = append(planned.notes, notes...)
 	// People find runs by the labels that they gave; those of settings are for the cluster.
 	root := store.Root{Labels: request.GetRunSpec().GetLabels().GetValues()}
 	root.Project, root.Domain, root.RunName = id.Project, id.Domain, id.Name
 	root.Source = int16(request.GetSource()) //nolint:gosec // an enum of few values
+	root.Notify = notify
 	planned.describe(&root.Action)
 	if err := c.describeRun(ctx, &root, request, spec); err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ type Writer interface {
 	ActionWriter
 }
 
-// Deps are the dependencies of all use cases. All but Pods are required.
+// Deps are the dependencies of all use cases. All but Pods and Notifications are required.
 type Deps struct {
 	Places   Places
 	Settings Settings
@@ -54,6 +54,8 @@ type Deps struct {
 	Clock     clock.Clock
 	// Pods judges the pods that tasks ask for; nil allows all.
 	Pods Pods
+	// Notifications judges the notification rules of runs; nil means that runs have none.
+	Notifications Notifications
 }
 
 // Parts are the use cases. They share a planner.
@@ -72,6 +74,7 @@ func New(config Config, deps Deps) Parts {
 		Creator: &Creator{
 			Config: config, Places: deps.Places, Settings: deps.Settings, Tasks: deps.Reader, Storage: deps.Storage,
 			Inputs: deps.Blobs, Access: deps.Access, Writer: deps.Writer, Planner: planner, Pods: deps.Pods, code: code,
+			Notifications: deps.Notifications,
 		},
 		Recorder: &Recorder{
 			Contexts: NewContexts(deps.Reader, recoveries, deps.Clock), Storage: deps.Storage, Objects: deps.Blobs,

@@ -88,17 +88,18 @@ type run struct {
 // row is an action row with the batch's bookkeeping.
 type row struct {
 	Root
-	run     *run
-	isNew   bool
-	isDirty bool
-	unread  bool // there may be unfinished actions below it that were not loaded
-	wasLive bool
-	wasHold Hold
-	was     stand        // before this batch; zero for a new row
-	endedIn state.Report // the operation of this batch that ended it; state.Committed for one that had ended before
-	begins  *time.Time   // of a new attempt, when it does not at once
-	ends    *time.Time   // of built-in actions that were just started
-	endsBy  Due          // and what it is then
+	run      *run
+	isNew    bool
+	isDirty  bool
+	unread   bool // there may be unfinished actions below it that were not loaded
+	wasLive  bool
+	wasHold  Hold
+	wasPhase int16        // before this batch; 0 for a new row
+	was      stand        // before this batch; zero for a new row
+	endedIn  state.Report // the operation of this batch that ended it; state.Committed for one that had ended before
+	begins   *time.Time   // of a new attempt, when it does not at once
+	ends     *time.Time   // of built-in actions that were just started
+	endsBy   Due          // and what it is then
 }
 
 func (r *row) live() bool { return r.AdmittedAt != nil && r.EndedAt == nil }

@@ -17,23 +17,7 @@ import (
 // narrow adds the condition that rows lie within the scope of the call. That is enough for few rows, or for rows that
 // are scanned anyway.
 func narrow(ctx context.Context, b *listquery.Builder, project, domain string) {
-	scope := rpc.ScopeFrom(ctx)
-	switch {
-	case scope.All:
-		return
-	case len(scope.Places) == 0:
-		b.Where("false")
-		return
-	case len(scope.Places) == 1:
-		b.Equal(project, scope.Places[0].Project)
-		if scope.Places[0].Domain != "" {
-			b.Equal(domain, scope.Places[0].Domain)
-		}
-		return
-	}
-	projects, domains := placeArrays(scope.Places)
-	b.Where(fmt.Sprintf("EXISTS (SELECT FROM unnest(%s, %s) AS place(project, domain) WHERE place.project = %s AND place.domain IN ('', %s))",
-		b.Arg(projects, "text[]"), b.Arg(domains, "text[]"), project, domain))
+	listquery.Narrow(ctx, b, project, domain)
 }
 
 // withinScope is narrow for statements on actions a that number their own parameters. It returns the text to append

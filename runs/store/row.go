@@ -78,6 +78,8 @@ type Root struct {
 	PausedCount     int32             `db:"paused_count"`
 	RelationType    int16             `db:"relation_type"`
 	RelationRun     string            `db:"relation_run"`
+	// Notify has a bit for each phase that the notification rules of the run name; see NotifyNone.
+	Notify int32 `db:"-"`
 }
 
 // Runner says what runs a task action.

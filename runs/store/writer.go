@@ -59,6 +59,8 @@ type WriterDeps struct {
 	Logger zerolog.Logger
 	// Queues are the queues of the installation; nil means the default queue alone.
 	Queues *queues.Set
+	// Notify has a bit for each phase that the installation's own notification rules name: 1<<phase.
+	Notify int32
 	// Replica identifies this process in notifications; at most 64 characters without a space.
 	Replica string
 }

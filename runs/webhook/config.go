@@ -2,12 +2,12 @@ package webhook
 
 import (
 	"fmt"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/outbound"
 )
 
 // Config says how the webhooks of conditions are called.
@@ -56,7 +56,7 @@ func (c Config) Validate() error {
 			return fmt.Errorf("%s: must be an http or https URL", field)
 		}
 	}
-	if _, err := prefixes(c.Allow); err != nil {
+	if _, err := outbound.Prefixes(c.Allow); err != nil {
 		return err
 	}
 	switch {
@@ -77,16 +77,4 @@ func (c Config) Validate() error {
 		return fmt.Errorf("backoff.%w", err)
 	}
 	return nil
-}
-
-func prefixes(texts []string) ([]netip.Prefix, error) {
-	parsed := make([]netip.Prefix, 0, len(texts))
-	for i, text := range texts {
-		prefix, err := netip.ParsePrefix(text)
-		if err != nil {
-			return nil, fmt.Errorf("allow[%d]: must be an address range such as 127.0.0.0/8", i)
-		}
-		parsed = append(parsed, prefix)
-	}
-	return parsed, nil
 }

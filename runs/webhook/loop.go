@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/outbound"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
@@ -63,10 +63,8 @@ type Loop struct {
 	deps   Deps
 	client *http.Client
 
+	places *outbound.Places
 	landed chan struct{} // of capacity one: a call has ended
-
-	mu      sync.Mutex
-	flights map[int64]string // the host of each call in flight; GUARDED_BY(mu)
 }
 
 var _ lifecycle.Part = (*Loop)(nil)
@@ -77,7 +75,7 @@ func New(config Config, deps Deps) (*Loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Loop{config: config, deps: deps, client: client, flights: map[int64]string{}, landed: make(chan struct{}, 1)}, nil
+	return &Loop{config: config, deps: deps, client: client, places: outbound.NewPlaces(config.Parallel), landed: make(chan struct{}, 1)}, nil
 }
 
 // Start implements lifecycle.Part.
@@ -125,7 +123,7 @@ func (l *Loop) launch(ctx context.Context, calls *sync.WaitGroup) error {
 			}
 			continue
 		}
-		if l.board(call.ID, hostOf(condition.GetWebhook().GetUrl())) {
+		if l.places.Board(call.ID, outbound.Host(condition.GetWebhook().GetUrl())) {
 			calls.Go(func() {
 				defer l.land(call.ID)
 				l.call(ctx, &call, condition.GetWebhook())
@@ -135,30 +133,8 @@ func (l *Loop) launch(ctx context.Context, calls *sync.WaitGroup) error {
 	return nil
 }
 
-// board takes a place for a call, unless the call is in flight or there is no free place.
-func (l *Loop) board(id int64, host string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if _, flying := l.flights[id]; flying || len(l.flights) >= l.config.Parallel {
-		return false
-	}
-	same := 0
-	for _, other := range l.flights {
-		if other == host {
-			same++
-		}
-	}
-	if same >= max(1, l.config.Parallel/4) {
-		return false
-	}
-	l.flights[id] = host
-	return true
-}
-
 func (l *Loop) land(id int64) {
-	l.mu.Lock()
-	delete(l.flights, id)
-	l.mu.Unlock()
+	l.places.Land(id)
 	select {
 	case l.landed <- struct{}{}:
 	default: // a token is there already
@@ -169,7 +145,7 @@ func (l *Loop) land(id int64) {
 func (l *Loop) call(ctx context.Context, call *store.PendingWebhook, hook *workflow.ConditionWebhook) {
 	try := call.Tries + 1
 	err := l.try(ctx, call, hook)
-	host := hostOf(hook.GetUrl())
+	host := outbound.Host(hook.GetUrl())
 	log := l.deps.Logger.With().Str("run", call.Action.Run.Name).Str("action", call.Action.Name).Str("host", host).Int("try", try).Logger()
 	switch {
 	case ctx.Err() != nil:
@@ -255,13 +231,4 @@ func (l *Loop) note(ctx context.Context, call *store.PendingWebhook, n note) err
 		Action: call.Action, To: state.Position{Attempt: 1, Phase: state.Paused, Version: int32(n.try)}, Event: event, //nolint:gosec // small
 	}})
 	return err
-}
-
-// hostOf is the part of a URL that may be shown; the rest may contain secrets.
-func hostOf(target string) string {
-	u, err := url.Parse(target)
-	if err != nil {
-		return ""
-	}
-	return u.Host
 }

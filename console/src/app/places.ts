@@ -16,6 +16,7 @@ const known: readonly (readonly [title: string, keys: string, routes: readonly s
   ["Tasks", "g t", ["/domain/$domain/project/$project/tasks"]],
   ["Projects", "g h", ["/"]],
   ["Inbox: pending approvals", "g i", ["/domain/$domain/project/$project/inbox", "/inbox"]],
+  ["Notifications", "g n", ["/notifications"]],
   ["System", "g s", ["/system"]],
 ];
 

@@ -1,6 +1,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { CompareSearch } from "@/features/compare/search";
 import { HomeSearch } from "@/features/home/search";
+import { NotificationsSearch } from "@/features/notifications/search";
 import { ActionSearch } from "@/features/run/search";
 import { RunsSearch } from "@/features/runs/search";
 import { LaunchSearch } from "@/features/launch/search";
@@ -34,6 +35,13 @@ const system = createRoute({
 });
 
 const inbox = createRoute({ getParentRoute: () => root, path: "/inbox", component: lazyRouteComponent(() => import("@/features/inbox/page"), "InboxPage") });
+
+const notifications = createRoute({
+  getParentRoute: () => root,
+  path: "/notifications",
+  validateSearch: NotificationsSearch,
+  component: lazyRouteComponent(() => import("@/features/notifications/page"), "NotificationsPage"),
+});
 
 /** The parent of all pages of a project's domain. */
 export const place = createRoute({
@@ -107,6 +115,7 @@ const tree = root.addChildren([
   home,
   projects,
   inbox,
+  notifications,
   system,
   place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, launch, compare, placeInbox, ...later]),
 ]);

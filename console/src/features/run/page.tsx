@@ -1,5 +1,6 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useDeferredValue, useMemo, type ReactNode } from "react";
+import { DeliveryState } from "@gen/flytebinary/insight/v1/notifications_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { useTitle } from "@/app/title";
 import { count } from "@/design/format";
@@ -9,6 +10,7 @@ import { Split } from "@/design/split";
 import { Tabs } from "@/design/tabs";
 import type { PanelChange } from "@/features/action/tab";
 import { RunActions } from "@/features/launch/run-actions";
+import { useDeliveries } from "@/features/notifications/use-deliveries";
 import { filterOf, find, firstFailure } from "./find";
 import { Header } from "./header/header";
 import { none, type RunModel } from "./model/run-model";
@@ -23,6 +25,7 @@ import css from "./page.module.css";
 const ActionPanel = lazy(() => import("@/features/action/panel").then((m) => ({ default: m.ActionPanel })));
 const TimelineView = lazy(() => import("./timeline/timeline-view").then((m) => ({ default: m.TimelineView })));
 const GraphView = lazy(() => import("./graph/graph-view").then((m) => ({ default: m.GraphView })));
+const RunNotifications = lazy(() => import("@/features/notifications/run-notifications").then((m) => ({ default: m.RunNotifications })));
 const ErrorsView = lazy(() => import("./errors/errors-view").then((m) => ({ default: m.ErrorsView })));
 
 /** A run: its actions on one side, the selected action on the other. */
@@ -87,16 +90,19 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
   const found = useMemo(() => find(model, deferred), [model, deferred, version]);
   const lines = useLines(model, version, found, selected);
   const failures = [...model.counts].reduce((n, [phase, some]) => n + (isFailure(phase) ? some : 0), 0);
+  const notified = useDeliveries(run, DeliveryState.UNSPECIFIED).deliveries.length;
   const view = search.view ?? "tree";
   const tabs: (readonly [RunView, ReactNode])[] = [
     ["tree", "Actions"],
     ["timeline", "Timeline"],
     ["graph", "Graph"],
     ...(failures > 0 ? ([["errors", `Failures (${count(failures)})`]] as const) : []),
+    ...(notified > 0 ? ([["notifications", `Notifications (${count(notified)})`]] as const) : []),
   ];
   const views: Record<RunView, () => ReactNode> = {
     tree: () => <TreeView model={model} view={lines} found={found} selected={selected} onSelect={onSelect} />,
     errors: () => <ErrorsView run={run} model={model} failures={failures} selected={selected} onSelect={onSelect} />,
+    notifications: () => <RunNotifications run={run} />,
     timeline: () => (
       <TimelineView run={run} model={model} version={version} selected={search.action ?? ""} onSelect={onSelect} visible={found?.shown ?? everyRow} />
     ),
@@ -133,7 +139,7 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
           )}
           <Tabs label="Run views" value={shown} onChange={(next) => change({ view: next === "tree" ? undefined : next })} tabs={tabs}>
             <div className={css["view"]}>
-              {shown !== "errors" && (
+              {shown !== "errors" && shown !== "notifications" && (
                 <Toolbar
                   search={search}
                   counts={model.counts}

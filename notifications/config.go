@@ -1,0 +1,180 @@
+package notifications
+
+import (
+	"fmt"
+	"net/mail"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/outbound"
+)
+
+// Config says who is notified of what, and how.
+type Config struct {
+	// Rules are the rules that runs name (NamedRule in the SDK), and those that apply to all runs. notifications.md
+	// describes the fields.
+	Rules []Rule `mapstructure:"rules"`
+	// Deliveries are the receivers that rules name (NamedDelivery in the SDK). notifications.md describes the fields.
+	Deliveries []Delivery `mapstructure:"deliveries"`
+	// Email is the mail server.
+	Email EmailConfig `mapstructure:"email"`
+	// Allow lists address ranges that webhooks may call although they are refused by default: this machine, private
+	// networks, and link-local addresses, where clouds keep their metadata. Example: 10.20.0.0/16. Default none.
+	Allow []string `mapstructure:"allow"`
+	// Proxy is the URL of an HTTP proxy for all webhooks; the proxy then decides which addresses may be called. The proxy
+	// variables of the environment are ignored. Default none.
+	Proxy string `mapstructure:"proxy" sensitive:"true"`
+	// Timeout bounds one try. Default 10 s.
+	Timeout time.Duration `mapstructure:"timeout"`
+	// MaxTries is how many tries a delivery gets before it is given up. Default 15, which takes some hours.
+	MaxTries int `mapstructure:"maxTries"`
+	// Backoff is the pause before a failed delivery is tried again. It varies by a quarter. Defaults 2 s, at most 30 m.
+	Backoff backoff.Config `mapstructure:"backoff"`
+	// Parallel is how many deliveries each replica makes at once, at most a quarter of them to one host. Default 32.
+	Parallel int `mapstructure:"parallel"`
+	// Poll is how often the outbox and the due deliveries are read. Default 500 ms.
+	Poll time.Duration `mapstructure:"poll"`
+	// Keep is how long deliveries are listed after they were delivered. Default 7 days.
+	Keep time.Duration `mapstructure:"keep"`
+	// KeepDead is how long deliveries that were given up are listed and can be sent again. Default 30 days.
+	KeepDead time.Duration `mapstructure:"keepDead"`
+	// Lease is how long the replica that reads the outbox may be silent before another takes over. Default 6 s.
+	Lease time.Duration `mapstructure:"lease"`
+}
+
+// EmailConfig is the mail server. Without a host no e-mail is sent.
+type EmailConfig struct {
+	// Host is the name of the mail server. Default none.
+	Host string `mapstructure:"host"`
+	// Port is its port: usually 587 for starttls and 465 for tls. Default 587.
+	Port int `mapstructure:"port"`
+	// TLS is starttls, tls (from the first byte) or none, which is for mail servers on this machine. Default starttls; a
+	// server that does not offer it gets no mail.
+	TLS string `mapstructure:"tls"`
+	// CAFile is a PEM file of the authorities that may sign the server's certificate. Default those of the system.
+	CAFile string `mapstructure:"caFile"`
+	// Username signs in. Default none: without signing in.
+	Username string `mapstructure:"username"`
+	// Password signs in.
+	Password string `mapstructure:"password" sensitive:"true"`
+	// From is the sender, as in "Flyte <flyte@example.com>". Required with a host.
+	From string `mapstructure:"from"`
+}
+
+// Rule says which phases are reported to whom.
+type Rule struct {
+	// Name is the name by which runs ask for the rule. The name off is taken: a run that asks for it is not reported at all.
+	Name string `mapstructure:"name"`
+	// Phases are some of succeeded, failed, aborted, timed_out and paused.
+	Phases []string `mapstructure:"phases"`
+	// Deliveries are names of the list deliveries.
+	Deliveries []string `mapstructure:"deliveries"`
+	// Everywhere applies the rule to all runs, without being asked for.
+	Everywhere bool `mapstructure:"everywhere"`
+	// Projects restricts the rule to projects, or to their domains, as in project/domain. Default all.
+	Projects []string `mapstructure:"projects"`
+}
+
+// Delivery is a receiver.
+type Delivery struct {
+	// Name is the name by which rules ask for the delivery.
+	Name string `mapstructure:"name"`
+	// Type is webhook, slack, teams or email.
+	Type string `mapstructure:"type"`
+	// URL is the address of a webhook, of Slack or of Teams. It may hold secrets and is not shown.
+	URL string `mapstructure:"url" sensitive:"whole"`
+	// Method is that of a webhook. Default POST.
+	Method string `mapstructure:"method"`
+	// Headers are those of a webhook. They may hold secrets and are not shown.
+	Headers map[string]string `mapstructure:"headers" sensitive:"whole"`
+	// Body is the template of the body of a webhook. Default a JSON object.
+	Body string `mapstructure:"body"`
+	// To, CC and BCC are the receivers of an e-mail.
+	To  []string `mapstructure:"to"`
+	CC  []string `mapstructure:"cc"`
+	BCC []string `mapstructure:"bcc"`
+	// Title is the template of the title for Teams, and of the subject of an e-mail. It has a default.
+	Title string `mapstructure:"title"`
+	// Text is the template of the text for Slack and Teams, and of an e-mail. It has a default.
+	Text string `mapstructure:"text"`
+	// HTML is the template of an e-mail's HTML part. Default none.
+	HTML string `mapstructure:"html"`
+}
+
+// DefaultConfig notifies as the rules of runs say, public addresses only.
+func DefaultConfig() Config {
+	return Config{
+		Email:   EmailConfig{Port: 587, TLS: tlsStart},
+		Timeout: 10 * time.Second, MaxTries: 15, Backoff: backoff.Config{First: 2 * time.Second, Max: 30 * time.Minute},
+		Parallel: 32, Poll: 500 * time.Millisecond, Keep: 7 * 24 * time.Hour, KeepDead: 30 * 24 * time.Hour, Lease: 6 * time.Second,
+	}
+}
+
+// The values of EmailConfig.TLS.
+const (
+	tlsStart = "starttls"
+	tlsFull  = "tls"
+	tlsNone  = "none"
+)
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	if u, err := url.Parse(c.Proxy); c.Proxy != "" && (err != nil || u.Host == "" || !strings.HasPrefix(u.Scheme, "http")) {
+		return fmt.Errorf("proxy: must be an http or https URL")
+	}
+	if _, err := outbound.Prefixes(c.Allow); err != nil {
+		return err
+	}
+	if err := c.Email.validate(); err != nil {
+		return fmt.Errorf("email.%w", err)
+	}
+	if err := c.Backoff.Validate(); err != nil {
+		return fmt.Errorf("backoff.%w", err)
+	}
+	for _, field := range []struct {
+		name  string
+		value time.Duration
+	}{{"timeout", c.Timeout}, {"poll", c.Poll}, {"keep", c.Keep}, {"keepDead", c.KeepDead}} {
+		if field.value <= 0 {
+			return fmt.Errorf("%s: must be positive, got %s", field.name, field.value)
+		}
+	}
+	switch {
+	case c.MaxTries < 1:
+		return fmt.Errorf("maxTries: must be positive, got %d", c.MaxTries)
+	case c.Parallel < 1:
+		return fmt.Errorf("parallel: must be positive, got %d", c.Parallel)
+	case c.Lease < 3*time.Second:
+		return fmt.Errorf("lease: must be at least 3s, got %s", c.Lease)
+	}
+	_, err := newBook(c)
+	return err
+}
+
+func (c EmailConfig) validate() error {
+	if !slices.Contains([]string{tlsStart, tlsFull, tlsNone}, c.TLS) {
+		return fmt.Errorf("tls: must be starttls, tls or none, got %q", c.TLS)
+	}
+	if c.Host == "" {
+		return nil
+	}
+	if c.Port < 1 || c.Port > 65535 {
+		return fmt.Errorf("port: must be from 1 to 65535, got %d", c.Port)
+	}
+	if _, err := mail.ParseAddress(c.From); err != nil {
+		return fmt.Errorf("from: must be an address such as flyte@example.com, got %q", c.From)
+	}
+	if c.Password != "" && c.TLS == tlsNone {
+		return fmt.Errorf("tls: a password is not sent without TLS")
+	}
+	if c.CAFile != "" {
+		if _, err := os.Stat(c.CAFile); err != nil {
+			return fmt.Errorf("caFile: %w", err)
+		}
+	}
+	return nil
+}

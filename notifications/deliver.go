@@ -1,0 +1,271 @@
+package notifications
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	"google.golang.org/protobuf/proto"
+
+	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/notification"
+	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/failpoint"
+	"github.com/flyte-binary/flyte-binary/internal/outbound"
+	"github.com/flyte-binary/flyte-binary/notifications/store"
+)
+
+const (
+	// claimSlack is how much longer than its timeout a try is claimed; then another process may try again.
+	claimSlack = 30 * time.Second
+	// stopGrace is how long tries in flight go on after the process was told to stop.
+	stopGrace = 2 * time.Second
+)
+
+// permanentError is a failure that no further try can change.
+type permanentError struct{ error }
+
+func (e permanentError) Unwrap() error { return e.error }
+
+// permanent marks an error as one that no further try can change.
+func permanent(err error) error { return permanentError{err} }
+
+// sender makes one try of one delivery.
+type sender interface {
+	send(ctx context.Context, d *store.Delivery, template *notification.DeliveryConfigTemplate, data *Data) error
+}
+
+// deliverer makes the tries. It runs on every replica.
+type deliverer struct {
+	config  Config
+	book    *book
+	store   *store.Store
+	clock   clock.Clock
+	logger  zerolog.Logger
+	webhook sender
+	email   sender
+	metrics *metrics
+	places  *outbound.Places
+	landed  chan struct{} // of capacity one: a try has ended, or there is something new
+}
+
+// wake makes the loop look at once.
+func (l *deliverer) wake() {
+	select {
+	case l.landed <- struct{}{}:
+	default: // a token is there already
+	}
+}
+
+// work delivers until the context ends. It logs errors and retries: the deliveries are in the database.
+func (l *deliverer) work(ctx context.Context) {
+	calling, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		_ = clock.Sleep(calling, l.clock, stopGrace) // ends with the last call
+		cancel()
+	})()
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	for {
+		if err := l.launch(ctx, calling, &calls); err != nil && ctx.Err() == nil {
+			l.logger.Warn().Err(err).Msg("reading due notifications failed; retrying")
+		}
+		timer := l.clock.NewTimer(l.config.Poll)
+		select {
+		case <-timer.C():
+		case <-l.landed:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+		timer.Stop()
+	}
+}
+
+// launch starts due tries as long as there are free places, in total and per lane. Lanes without a free place are not
+// read, so that a slow receiver with many deliveries holds up no other.
+func (l *deliverer) launch(ctx, calling context.Context, calls *sync.WaitGroup) error {
+	longest := backoff.Longest(l.config.Backoff.Max) + l.config.Timeout + claimSlack
+	for {
+		free := l.places.Free()
+		if free == 0 {
+			return nil
+		}
+		now := l.clock.Now()
+		due, err := l.store.Due(ctx, now, longest, l.places.Full(), free)
+		if err != nil || len(due) == 0 {
+			return err
+		}
+		var boarded []int64
+		for _, one := range due {
+			if l.places.Board(one.ID, one.Lane) {
+				boarded = append(boarded, one.ID)
+			}
+		}
+		if len(boarded) == 0 {
+			return nil
+		}
+		claimed, err := l.store.Claim(ctx, boarded, now, longest, now.Add(l.config.Timeout+claimSlack))
+		ours := map[int64]bool{}
+		for _, d := range claimed {
+			ours[d.ID] = true
+			calls.Go(func() {
+				defer l.wake()
+				defer l.places.Land(d.ID)
+				l.deliver(calling, &d)
+			})
+		}
+		for _, id := range boarded {
+			if !ours[id] {
+				l.places.Land(id) // another replica has it
+			}
+		}
+		if err != nil || len(claimed) == 0 {
+			return err
+		}
+	}
+}
+
+// deliver makes one try and records its result. If that cannot be recorded, the try is made again later, with the same
+// id.
+func (l *deliverer) deliver(ctx context.Context, d *store.Delivery) {
+	trying, cancel := context.WithTimeout(ctx, l.config.Timeout)
+	err := l.try(trying, d)
+	cancel()
+	failpoint.Here("notifications.after-send")
+	log := l.logger.With().Str("run", d.Run.Name).Str("delivery", d.Key).Str("target", d.Target).Logger()
+	interrupted := ctx.Err() != nil
+	recording, done := context.WithTimeout(context.WithoutCancel(ctx), claimSlack/2)
+	defer done()
+	result := l.judge(d, err, interrupted)
+	l.metrics.count(recording, result, d.Kind)
+	if err != nil {
+		log.Info().Err(err).Int("tries", d.Tries).Str("result", result).Msg("a notification was not delivered")
+	}
+	retries := backoff.New(50*time.Millisecond, time.Second)
+	for {
+		err := l.record(recording, d, result)
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil || retries.Failures() >= 5 || retries.Wait(recording, l.clock) != nil {
+			log.Warn().Err(err).Msg("recording the result of a notification failed; it will be sent again")
+			return
+		}
+	}
+}
+
+// The results of a try.
+const (
+	resultDelivered   = "delivered"
+	resultRetry       = "retry"
+	resultDead        = "dead"
+	resultInterrupted = "interrupted"
+)
+
+// judge decides what follows from the result of a try, and puts it into the delivery.
+func (l *deliverer) judge(d *store.Delivery, err error, interrupted bool) string {
+	now := l.clock.Now()
+	if err != nil && interrupted {
+		d.NextAt = now
+		return resultInterrupted
+	}
+	d.Tries++
+	if err == nil {
+		return resultDelivered
+	}
+	d.LastError = shorten(err.Error(), maxShown)
+	var final permanentError
+	if errors.As(err, &final) || d.Tries >= l.config.MaxTries {
+		return resultDead
+	}
+	pause := backoff.After(l.config.Backoff.First, l.config.Backoff.Max, d.Tries)
+	var status *outbound.StatusError
+	if errors.As(err, &status) && status.After > pause {
+		pause = min(status.After, l.config.Backoff.Max)
+	}
+	d.NextAt = now.Add(pause)
+	return resultRetry
+}
+
+func (l *deliverer) record(ctx context.Context, d *store.Delivery, result string) error {
+	switch result {
+	case resultDelivered:
+		return l.store.Succeed(ctx, d, l.clock.Now())
+	case resultDead:
+		return l.store.GiveUp(ctx, d, l.clock.Now())
+	default:
+		return l.store.Postpone(ctx, d, d.NextAt)
+	}
+}
+
+func (l *deliverer) try(ctx context.Context, d *store.Delivery) error {
+	data := &Data{}
+	if err := json.Unmarshal(d.Data, data); err != nil {
+		return permanent(errors.New("its stored data cannot be read"))
+	}
+	var template *notification.DeliveryConfigTemplate
+	switch {
+	case d.Delivery != "":
+		if template = l.book.deliveries[d.Delivery]; template == nil {
+			return permanent(fmt.Errorf("there is no delivery %q in notifications.deliveries", d.Delivery))
+		}
+	case len(d.Template) > 0:
+		template = &notification.DeliveryConfigTemplate{}
+		if err := proto.Unmarshal(d.Template, template); err != nil {
+			return permanent(errors.New("its stored template cannot be read"))
+		}
+	default:
+		return l.again(ctx, d)
+	}
+	if d.Kind == int16(insightv1.DeliveryKind_DELIVERY_KIND_UNSPECIFIED) {
+		return l.spread(ctx, d, []wanted{{rule: d.Rule, delivery: d.Delivery}})
+	}
+	if d.Kind == int16(insightv1.DeliveryKind_DELIVERY_KIND_EMAIL) {
+		return l.email.send(ctx, d, template, data)
+	}
+	return l.webhook.send(ctx, d, template, data)
+}
+
+// again looks up a rule that was not configured when its run ended.
+func (l *deliverer) again(ctx context.Context, d *store.Delivery) error {
+	known, ok := l.book.rules[d.Rule]
+	if !ok {
+		return permanent(fmt.Errorf("there is no rule %q in notifications.rules", d.Rule))
+	}
+	var found []wanted
+	if known.phases&(1<<d.Phase) != 0 && known.applies(d.Run.Project, d.Run.Domain) {
+		for _, name := range known.Deliveries {
+			found = append(found, wanted{rule: d.Rule, delivery: name})
+		}
+	}
+	return l.spread(ctx, d, found)
+}
+
+// spread stores the deliveries of a name that was not configured when its run ended. The parts of one delivery do not
+// meet those of another.
+func (l *deliverer) spread(ctx context.Context, d *store.Delivery, found []wanted) error {
+	const parts = 1 << 16
+	var list []store.Delivery
+	for _, one := range found {
+		base := store.Delivery{
+			Source: d.Source, RunID: d.RunID, Run: d.Run, Action: d.Action, Phase: d.Phase, Rule: one.rule, Delivery: one.delivery,
+			Data: d.Data, CreatedAt: l.clock.Now(),
+		}
+		split, err := l.book.split(base, one)
+		if err != nil {
+			return err
+		}
+		list = append(list, split...)
+	}
+	for i := range list {
+		list[i].Part, list[i].Key = (d.Part+1)*parts+int32(i), fmt.Sprintf("%s-%d", d.Key, i) //nolint:gosec // few
+	}
+	return l.store.Add(ctx, list)
+}

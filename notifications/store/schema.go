@@ -1,0 +1,24 @@
+// Package store keeps the deliveries of notifications in Postgres: their queue, and the list that people see.
+package store
+
+import (
+	"embed"
+	"io/fs"
+
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+)
+
+// LeaseTable is the table of the service's leases.
+const LeaseTable = "notification_leases"
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Schema is the service's tables. They may share a database with those of other services.
+func Schema() pgdb.Schema {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err) // the folder is embedded above
+	}
+	return pgdb.Schema{Name: "notifications", Files: files, Table: "notifications_db_version"}
+}

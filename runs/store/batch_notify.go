@@ -1,0 +1,57 @@
+package store
+
+import (
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/runs/state"
+)
+
+// NotifyNone in Root.Notify means that the run wants no notifications, whatever the installation's rules say. The other bits
+// are 1<<phase.
+const NotifyNone int32 = 1
+
+const insertOccurrences = `
+	INSERT INTO notification_outbox (run_id, action_id, phase, at)
+	SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::timestamptz[])`
+
+// occurrence is the end of a run, or an action that began to wait, which a rule asks about.
+type occurrence struct {
+	row *row
+	at  time.Time
+}
+
+// occurrences are those of the batch. always are the phases that the rules of the installation name. Runs without rules
+// cost one comparison.
+func (b *batch) occurrences(always int32) []occurrence {
+	var found []occurrence
+	for _, run := range b.order {
+		wanted := run.root.Notify | always
+		if wanted == 0 || wanted&NotifyNone != 0 {
+			continue
+		}
+		for _, r := range run.changed {
+			if wanted&(1<<r.Phase) == 0 || r.Phase == r.wasPhase {
+				continue
+			}
+			ended := r == run.root && state.Terminal(r.Phase) && !state.Terminal(r.wasPhase)
+			if !ended && r.Phase != state.Paused {
+				continue
+			}
+			at := b.now
+			if ended && r.EndedAt != nil {
+				at = *r.EndedAt
+			}
+			found = append(found, occurrence{row: r, at: at})
+		}
+	}
+	return found
+}
+
+func occurrenceArguments(found []occurrence) []any {
+	return []any{
+		column(found, func(o occurrence) int64 { return o.row.RunID }),
+		column(found, func(o occurrence) int64 { return o.row.ID }),
+		column(found, func(o occurrence) int16 { return o.row.Phase }),
+		column(found, func(o occurrence) time.Time { return o.at }),
+	}
+}
