@@ -195,3 +195,5 @@ require (
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730
 	sigs.k8s.io/yaml v1.6.0
 )
+
+require github.com/robfig/cron/v3 v3.0.1 // indirect
