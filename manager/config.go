@@ -13,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/runs"
+	"github.com/flyte-binary/flyte-binary/triggers"
 )
 
 // Config is the configuration of one process: a section for each part.
@@ -48,6 +49,8 @@ type Config struct {
 	Runs runs.Config `mapstructure:"runs"`
 	// Cache keeps which outputs tasks have computed.
 	Cache cacheservice.Config `mapstructure:"cache"`
+	// Triggers fires triggers.
+	Triggers triggers.Config `mapstructure:"triggers"`
 	// Actions is what running tasks call, and what creates and deletes TaskAction objects.
 	Actions actions.Config `mapstructure:"actions"`
 	// Executor makes pods of TaskAction objects and reports what becomes of them.
@@ -74,6 +77,7 @@ func DefaultConfig() Config {
 		Replicas:   DefaultReplicasConfig(),
 		Runs:       runs.DefaultConfig(),
 		Cache:      cacheservice.DefaultConfig(),
+		Triggers:   triggers.DefaultConfig(),
 		Actions:    actions.DefaultConfig(),
 		Executor:   executor.DefaultConfig(),
 		Events:     events.DefaultConfig(),
@@ -99,6 +103,7 @@ func (c Config) Validate() error {
 		{"replicas", c.Replicas.Validate},
 		{"runs", c.Runs.Validate},
 		{"cache", c.Cache.Validate},
+		{"triggers", c.Triggers.Validate},
 		{"actions", c.Actions.Validate},
 		{"executor", c.Executor.Validate},
 		{"events", c.Events.Validate},

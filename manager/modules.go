@@ -15,6 +15,7 @@ func modules() lifecycle.Modules[*process] {
 		// The API.
 		{Name: "cache", Needs: []string{"database", "storage"}, Build: buildCache},
 		{Name: "runs", Needs: []string{"database", "storage", "cache"}, Build: buildRuns},
+		{Name: "triggers", Needs: []string{"database", "runs"}, Build: buildTriggers},
 		{Name: "dataproxy", Needs: []string{"storage", "runs"}, Build: buildDataProxy},
 		{Name: "system", Needs: []string{"runs"}, After: []string{"kubernetes"}, Build: buildSystem},
 		{Name: "console", Needs: []string{"storage"}, Build: buildConsole},
@@ -28,6 +29,6 @@ func modules() lifecycle.Modules[*process] {
 
 		// The port answers only when everything behind it works.
 		{Name: "profiles", Build: buildProfiles},
-		{Name: "port", Needs: []string{"profiles"}, After: []string{"actions", "dataproxy", "system", "console"}, Build: buildPort},
+		{Name: "port", Needs: []string{"profiles"}, After: []string{"actions", "dataproxy", "system", "console", "triggers"}, Build: buildPort},
 	}
 }

@@ -4,7 +4,8 @@ import (
 	cachestore "github.com/flyte-binary/flyte-binary/cache_service/store"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	triggerstore "github.com/flyte-binary/flyte-binary/triggers/store"
 )
 
 // Schemas lists the database schema of every service that has one, in the order in which they are created.
-func Schemas() []pgdb.Schema { return []pgdb.Schema{store.Schema(), cachestore.Schema()} }
+func Schemas() []pgdb.Schema { return []pgdb.Schema{store.Schema(), cachestore.Schema(), triggerstore.Schema()} }

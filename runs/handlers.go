@@ -67,6 +67,8 @@ type handlers struct {
 	engine   enginev1connect.EngineServiceHandler
 	insight  insightv1connect.InsightServiceHandler
 	webhooks *webhook.Callbacks
+
+	triggerRuns enginev1connect.TriggerRunServiceHandler
 }
 
 func (h *handlers) mount(r rpc.Registrar) {
@@ -82,5 +84,6 @@ func (h *handlers) mount(r rpc.Registrar) {
 	r.Handle(imagebuilderconnect.NewImageServiceHandler(h.images, options))
 	r.Handle(enginev1connect.NewEngineServiceHandler(h.engine, options))
 	r.Handle(insightv1connect.NewInsightServiceHandler(h.insight, options))
+	r.Handle(enginev1connect.NewTriggerRunServiceHandler(h.triggerRuns, options))
 	r.Handle(webhook.Path, h.webhooks)
 }

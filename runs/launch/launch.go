@@ -38,7 +38,7 @@ type Writer interface {
 	ActionWriter
 }
 
-// Deps are the dependencies of all use cases. All but Pods are required.
+// Deps are the dependencies of all use cases. All but Pods and Triggers are required.
 type Deps struct {
 	Places   Places
 	Settings Settings
@@ -54,6 +54,8 @@ type Deps struct {
 	Clock     clock.Clock
 	// Pods judges the pods that tasks ask for; nil allows all.
 	Pods Pods
+	// Triggers reads triggers; nil means that there are none.
+	Triggers Triggers
 }
 
 // Parts are the use cases. They share a planner.
@@ -71,7 +73,7 @@ func New(config Config, deps Deps) Parts {
 	return Parts{
 		Creator: &Creator{
 			Config: config, Places: deps.Places, Settings: deps.Settings, Tasks: deps.Reader, Storage: deps.Storage,
-			Inputs: deps.Blobs, Access: deps.Access, Writer: deps.Writer, Planner: planner, Pods: deps.Pods, code: code,
+			Inputs: deps.Blobs, Access: deps.Access, Writer: deps.Writer, Planner: planner, Pods: deps.Pods, Triggers: deps.Triggers, code: code,
 		},
 		Recorder: &Recorder{
 			Contexts: NewContexts(deps.Reader, recoveries, deps.Clock), Storage: deps.Storage, Objects: deps.Blobs,

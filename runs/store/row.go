@@ -57,6 +57,7 @@ type Action struct {
 	Source           int16      `db:"source"`
 	TriggerName      string     `db:"trigger_name"`
 	TriggerTaskName  string     `db:"trigger_task_name"`
+	TriggerRevision  int64      `db:"trigger_revision"`
 	Relation         []byte     `db:"relation"`
 
 	// Limits become times when the action is recorded.
@@ -74,7 +75,6 @@ type Root struct {
 	RunStartTime    *time.Time        `db:"run_start_time"`
 	Labels          map[string]string `db:"labels"`
 	MaxConcurrency  int32             `db:"max_concurrency"`
-	TriggerRevision int64             `db:"trigger_revision"`
 	PausedCount     int32             `db:"paused_count"`
 	RelationType    int16             `db:"relation_type"`
 	RelationRun     string            `db:"relation_run"`

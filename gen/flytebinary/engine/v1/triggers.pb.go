@@ -230,10 +230,13 @@ type StartTriggeredRunRequest struct {
 	// The run, with a run_id, a task_id and a run_start_time, which is the slot.
 	Run     *workflow.CreateRunRequest `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	Trigger *common.TriggerIdentifier  `protobuf:"bytes,2,opt,name=trigger,proto3" json:"trigger,omitempty"`
-	// The automation of that revision.
-	AutomationSpec *task.TriggerAutomationSpec `protobuf:"bytes,3,opt,name=automation_spec,json=automationSpec,proto3" json:"automation_spec,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Only check the run, as far as that is possible without storing anything. The run may then have a task_spec instead
+	// of a task_id, and the answer has no run.
+	CheckOnly bool `protobuf:"varint,3,opt,name=check_only,json=checkOnly,proto3" json:"check_only,omitempty"`
+	// The input that is the time of the slot, if the trigger names one: the outputs of such runs are cached by slot.
+	KickoffTimeInputArg string `protobuf:"bytes,4,opt,name=kickoff_time_input_arg,json=kickoffTimeInputArg,proto3" json:"kickoff_time_input_arg,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *StartTriggeredRunRequest) Reset() {
@@ -280,11 +283,18 @@ func (x *StartTriggeredRunRequest) GetTrigger() *common.TriggerIdentifier {
 	return nil
 }
 
-func (x *StartTriggeredRunRequest) GetAutomationSpec() *task.TriggerAutomationSpec {
+func (x *StartTriggeredRunRequest) GetCheckOnly() bool {
 	if x != nil {
-		return x.AutomationSpec
+		return x.CheckOnly
 	}
-	return nil
+	return false
+}
+
+func (x *StartTriggeredRunRequest) GetKickoffTimeInputArg() string {
+	if x != nil {
+		return x.KickoffTimeInputArg
+	}
+	return ""
 }
 
 // StartTriggeredRunResponse has the run.
@@ -388,7 +398,7 @@ var File_flytebinary_engine_v1_triggers_proto protoreflect.FileDescriptor
 
 const file_flytebinary_engine_v1_triggers_proto_rawDesc = "" +
 	"\n" +
-	"$flytebinary/engine/v1/triggers.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1bflyteidl2/task/common.proto\x1a$flyteidl2/task/task_definition.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a$flyteidl2/workflow/run_service.proto\"\xe9\x01\n" +
+	"$flytebinary/engine/v1/triggers.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a$flyteidl2/task/task_definition.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a$flyteidl2/workflow/run_service.proto\"\xe9\x01\n" +
 	"\x18ApplyTaskTriggersRequest\x12?\n" +
 	"\atask_id\x18\x01 \x01(\v2\x1e.flyteidl2.task.TaskIdentifierB\x06\xbaH\x03\xc8\x01\x01R\x06taskId\x124\n" +
 	"\x04spec\x18\x02 \x01(\v2\x18.flyteidl2.task.TaskSpecB\x06\xbaH\x03\xc8\x01\x01R\x04spec\x127\n" +
@@ -402,11 +412,13 @@ const file_flytebinary_engine_v1_triggers_proto_rawDesc = "" +
 	"\x05tasks\x18\x01 \x03(\v29.flytebinary.engine.v1.SummariseTaskTriggersResponse.TaskR\x05tasks\x1as\n" +
 	"\x04Task\x12,\n" +
 	"\x04task\x18\x01 \x01(\v2\x18.flyteidl2.task.TaskNameR\x04task\x12=\n" +
-	"\asummary\x18\x02 \x01(\v2#.flyteidl2.task.TaskTriggersSummaryR\asummary\"\xf1\x01\n" +
+	"\asummary\x18\x02 \x01(\v2#.flyteidl2.task.TaskTriggersSummaryR\asummary\"\xf5\x01\n" +
 	"\x18StartTriggeredRunRequest\x12>\n" +
 	"\x03run\x18\x01 \x01(\v2$.flyteidl2.workflow.CreateRunRequestB\x06\xbaH\x03\xc8\x01\x01R\x03run\x12E\n" +
-	"\atrigger\x18\x02 \x01(\v2#.flyteidl2.common.TriggerIdentifierB\x06\xbaH\x03\xc8\x01\x01R\atrigger\x12N\n" +
-	"\x0fautomation_spec\x18\x03 \x01(\v2%.flyteidl2.task.TriggerAutomationSpecR\x0eautomationSpec\"F\n" +
+	"\atrigger\x18\x02 \x01(\v2#.flyteidl2.common.TriggerIdentifierB\x06\xbaH\x03\xc8\x01\x01R\atrigger\x12\x1d\n" +
+	"\n" +
+	"check_only\x18\x03 \x01(\bR\tcheckOnly\x123\n" +
+	"\x16kickoff_time_input_arg\x18\x04 \x01(\tR\x13kickoffTimeInputArg\"F\n" +
 	"\x19StartTriggeredRunResponse\x12)\n" +
 	"\x03run\x18\x01 \x01(\v2\x17.flyteidl2.workflow.RunR\x03run2\x96\x02\n" +
 	"\x12TaskTriggerService\x12v\n" +
@@ -442,9 +454,8 @@ var file_flytebinary_engine_v1_triggers_proto_goTypes = []any{
 	(*task.TaskName)(nil),                      // 10: flyteidl2.task.TaskName
 	(*workflow.CreateRunRequest)(nil),          // 11: flyteidl2.workflow.CreateRunRequest
 	(*common.TriggerIdentifier)(nil),           // 12: flyteidl2.common.TriggerIdentifier
-	(*task.TriggerAutomationSpec)(nil),         // 13: flyteidl2.task.TriggerAutomationSpec
-	(*workflow.Run)(nil),                       // 14: flyteidl2.workflow.Run
-	(*task.TaskTriggersSummary)(nil),           // 15: flyteidl2.task.TaskTriggersSummary
+	(*workflow.Run)(nil),                       // 13: flyteidl2.workflow.Run
+	(*task.TaskTriggersSummary)(nil),           // 14: flyteidl2.task.TaskTriggersSummary
 }
 var file_flytebinary_engine_v1_triggers_proto_depIdxs = []int32{
 	7,  // 0: flytebinary.engine.v1.ApplyTaskTriggersRequest.task_id:type_name -> flyteidl2.task.TaskIdentifier
@@ -454,21 +465,20 @@ var file_flytebinary_engine_v1_triggers_proto_depIdxs = []int32{
 	6,  // 4: flytebinary.engine.v1.SummariseTaskTriggersResponse.tasks:type_name -> flytebinary.engine.v1.SummariseTaskTriggersResponse.Task
 	11, // 5: flytebinary.engine.v1.StartTriggeredRunRequest.run:type_name -> flyteidl2.workflow.CreateRunRequest
 	12, // 6: flytebinary.engine.v1.StartTriggeredRunRequest.trigger:type_name -> flyteidl2.common.TriggerIdentifier
-	13, // 7: flytebinary.engine.v1.StartTriggeredRunRequest.automation_spec:type_name -> flyteidl2.task.TriggerAutomationSpec
-	14, // 8: flytebinary.engine.v1.StartTriggeredRunResponse.run:type_name -> flyteidl2.workflow.Run
-	10, // 9: flytebinary.engine.v1.SummariseTaskTriggersResponse.Task.task:type_name -> flyteidl2.task.TaskName
-	15, // 10: flytebinary.engine.v1.SummariseTaskTriggersResponse.Task.summary:type_name -> flyteidl2.task.TaskTriggersSummary
-	0,  // 11: flytebinary.engine.v1.TaskTriggerService.ApplyTaskTriggers:input_type -> flytebinary.engine.v1.ApplyTaskTriggersRequest
-	2,  // 12: flytebinary.engine.v1.TaskTriggerService.SummariseTaskTriggers:input_type -> flytebinary.engine.v1.SummariseTaskTriggersRequest
-	4,  // 13: flytebinary.engine.v1.TriggerRunService.StartTriggeredRun:input_type -> flytebinary.engine.v1.StartTriggeredRunRequest
-	1,  // 14: flytebinary.engine.v1.TaskTriggerService.ApplyTaskTriggers:output_type -> flytebinary.engine.v1.ApplyTaskTriggersResponse
-	3,  // 15: flytebinary.engine.v1.TaskTriggerService.SummariseTaskTriggers:output_type -> flytebinary.engine.v1.SummariseTaskTriggersResponse
-	5,  // 16: flytebinary.engine.v1.TriggerRunService.StartTriggeredRun:output_type -> flytebinary.engine.v1.StartTriggeredRunResponse
-	14, // [14:17] is the sub-list for method output_type
-	11, // [11:14] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	13, // 7: flytebinary.engine.v1.StartTriggeredRunResponse.run:type_name -> flyteidl2.workflow.Run
+	10, // 8: flytebinary.engine.v1.SummariseTaskTriggersResponse.Task.task:type_name -> flyteidl2.task.TaskName
+	14, // 9: flytebinary.engine.v1.SummariseTaskTriggersResponse.Task.summary:type_name -> flyteidl2.task.TaskTriggersSummary
+	0,  // 10: flytebinary.engine.v1.TaskTriggerService.ApplyTaskTriggers:input_type -> flytebinary.engine.v1.ApplyTaskTriggersRequest
+	2,  // 11: flytebinary.engine.v1.TaskTriggerService.SummariseTaskTriggers:input_type -> flytebinary.engine.v1.SummariseTaskTriggersRequest
+	4,  // 12: flytebinary.engine.v1.TriggerRunService.StartTriggeredRun:input_type -> flytebinary.engine.v1.StartTriggeredRunRequest
+	1,  // 13: flytebinary.engine.v1.TaskTriggerService.ApplyTaskTriggers:output_type -> flytebinary.engine.v1.ApplyTaskTriggersResponse
+	3,  // 14: flytebinary.engine.v1.TaskTriggerService.SummariseTaskTriggers:output_type -> flytebinary.engine.v1.SummariseTaskTriggersResponse
+	5,  // 15: flytebinary.engine.v1.TriggerRunService.StartTriggeredRun:output_type -> flytebinary.engine.v1.StartTriggeredRunResponse
+	13, // [13:16] is the sub-list for method output_type
+	10, // [10:13] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_triggers_proto_init() }

@@ -7,8 +7,6 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
 import type { TriggerIdentifier } from "../../../flyteidl2/common/identifier_pb.js";
 import { file_flyteidl2_common_identifier } from "../../../flyteidl2/common/identifier_pb.js";
-import type { TriggerAutomationSpec } from "../../../flyteidl2/task/common_pb.js";
-import { file_flyteidl2_task_common } from "../../../flyteidl2/task/common_pb.js";
 import type { TaskIdentifier, TaskName, TaskSpec, TaskTrigger, TaskTriggersSummary } from "../../../flyteidl2/task/task_definition_pb.js";
 import { file_flyteidl2_task_task_definition } from "../../../flyteidl2/task/task_definition_pb.js";
 import type { Run } from "../../../flyteidl2/workflow/run_definition_pb.js";
@@ -21,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/engine/v1/triggers.proto.
  */
 export const file_flytebinary_engine_v1_triggers: GenFile = /*@__PURE__*/
-  fileDesc("CiRmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvdHJpZ2dlcnMucHJvdG8SFWZseXRlYmluYXJ5LmVuZ2luZS52MSLGAQoYQXBwbHlUYXNrVHJpZ2dlcnNSZXF1ZXN0EjcKB3Rhc2tfaWQYASABKAsyHi5mbHl0ZWlkbDIudGFzay5UYXNrSWRlbnRpZmllckIGukgDyAEBEi4KBHNwZWMYAiABKAsyGC5mbHl0ZWlkbDIudGFzay5UYXNrU3BlY0IGukgDyAEBEi0KCHRyaWdnZXJzGAMgAygLMhsuZmx5dGVpZGwyLnRhc2suVGFza1RyaWdnZXISEgoKY2hlY2tfb25seRgEIAEoCCIbChlBcHBseVRhc2tUcmlnZ2Vyc1Jlc3BvbnNlIlIKHFN1bW1hcmlzZVRhc2tUcmlnZ2Vyc1JlcXVlc3QSMgoFdGFza3MYASADKAsyGC5mbHl0ZWlkbDIudGFzay5UYXNrTmFtZUIJukgGkgEDEOgHIs8BCh1TdW1tYXJpc2VUYXNrVHJpZ2dlcnNSZXNwb25zZRJICgV0YXNrcxgBIAMoCzI5LmZseXRlYmluYXJ5LmVuZ2luZS52MS5TdW1tYXJpc2VUYXNrVHJpZ2dlcnNSZXNwb25zZS5UYXNrGmQKBFRhc2sSJgoEdGFzaxgBIAEoCzIYLmZseXRlaWRsMi50YXNrLlRhc2tOYW1lEjQKB3N1bW1hcnkYAiABKAsyIy5mbHl0ZWlkbDIudGFzay5UYXNrVHJpZ2dlcnNTdW1tYXJ5ItMBChhTdGFydFRyaWdnZXJlZFJ1blJlcXVlc3QSOQoDcnVuGAEgASgLMiQuZmx5dGVpZGwyLndvcmtmbG93LkNyZWF0ZVJ1blJlcXVlc3RCBrpIA8gBARI8Cgd0cmlnZ2VyGAIgASgLMiMuZmx5dGVpZGwyLmNvbW1vbi5UcmlnZ2VySWRlbnRpZmllckIGukgDyAEBEj4KD2F1dG9tYXRpb25fc3BlYxgDIAEoCzIlLmZseXRlaWRsMi50YXNrLlRyaWdnZXJBdXRvbWF0aW9uU3BlYyJBChlTdGFydFRyaWdnZXJlZFJ1blJlc3BvbnNlEiQKA3J1bhgBIAEoCzIXLmZseXRlaWRsMi53b3JrZmxvdy5SdW4ylgIKElRhc2tUcmlnZ2VyU2VydmljZRJ2ChFBcHBseVRhc2tUcmlnZ2VycxIvLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BcHBseVRhc2tUcmlnZ2Vyc1JlcXVlc3QaMC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXBwbHlUYXNrVHJpZ2dlcnNSZXNwb25zZRKHAQoVU3VtbWFyaXNlVGFza1RyaWdnZXJzEjMuZmx5dGViaW5hcnkuZW5naW5lLnYxLlN1bW1hcmlzZVRhc2tUcmlnZ2Vyc1JlcXVlc3QaNC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuU3VtbWFyaXNlVGFza1RyaWdnZXJzUmVzcG9uc2UiA5ACATKLAQoRVHJpZ2dlclJ1blNlcnZpY2USdgoRU3RhcnRUcmlnZ2VyZWRSdW4SLy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuU3RhcnRUcmlnZ2VyZWRSdW5SZXF1ZXN0GjAuZmx5dGViaW5hcnkuZW5naW5lLnYxLlN0YXJ0VHJpZ2dlcmVkUnVuUmVzcG9uc2VCSVpHZ2l0aHViLmNvbS9mbHl0ZS1iaW5hcnkvZmx5dGUtYmluYXJ5L2dlbi9mbHl0ZWJpbmFyeS9lbmdpbmUvdjE7ZW5naW5ldjFiBnByb3RvMw", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_task_common, file_flyteidl2_task_task_definition, file_flyteidl2_workflow_run_definition, file_flyteidl2_workflow_run_service]);
+  fileDesc("CiRmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvdHJpZ2dlcnMucHJvdG8SFWZseXRlYmluYXJ5LmVuZ2luZS52MSLGAQoYQXBwbHlUYXNrVHJpZ2dlcnNSZXF1ZXN0EjcKB3Rhc2tfaWQYASABKAsyHi5mbHl0ZWlkbDIudGFzay5UYXNrSWRlbnRpZmllckIGukgDyAEBEi4KBHNwZWMYAiABKAsyGC5mbHl0ZWlkbDIudGFzay5UYXNrU3BlY0IGukgDyAEBEi0KCHRyaWdnZXJzGAMgAygLMhsuZmx5dGVpZGwyLnRhc2suVGFza1RyaWdnZXISEgoKY2hlY2tfb25seRgEIAEoCCIbChlBcHBseVRhc2tUcmlnZ2Vyc1Jlc3BvbnNlIlIKHFN1bW1hcmlzZVRhc2tUcmlnZ2Vyc1JlcXVlc3QSMgoFdGFza3MYASADKAsyGC5mbHl0ZWlkbDIudGFzay5UYXNrTmFtZUIJukgGkgEDEOgHIs8BCh1TdW1tYXJpc2VUYXNrVHJpZ2dlcnNSZXNwb25zZRJICgV0YXNrcxgBIAMoCzI5LmZseXRlYmluYXJ5LmVuZ2luZS52MS5TdW1tYXJpc2VUYXNrVHJpZ2dlcnNSZXNwb25zZS5UYXNrGmQKBFRhc2sSJgoEdGFzaxgBIAEoCzIYLmZseXRlaWRsMi50YXNrLlRhc2tOYW1lEjQKB3N1bW1hcnkYAiABKAsyIy5mbHl0ZWlkbDIudGFzay5UYXNrVHJpZ2dlcnNTdW1tYXJ5IscBChhTdGFydFRyaWdnZXJlZFJ1blJlcXVlc3QSOQoDcnVuGAEgASgLMiQuZmx5dGVpZGwyLndvcmtmbG93LkNyZWF0ZVJ1blJlcXVlc3RCBrpIA8gBARI8Cgd0cmlnZ2VyGAIgASgLMiMuZmx5dGVpZGwyLmNvbW1vbi5UcmlnZ2VySWRlbnRpZmllckIGukgDyAEBEhIKCmNoZWNrX29ubHkYAyABKAgSHgoWa2lja29mZl90aW1lX2lucHV0X2FyZxgEIAEoCSJBChlTdGFydFRyaWdnZXJlZFJ1blJlc3BvbnNlEiQKA3J1bhgBIAEoCzIXLmZseXRlaWRsMi53b3JrZmxvdy5SdW4ylgIKElRhc2tUcmlnZ2VyU2VydmljZRJ2ChFBcHBseVRhc2tUcmlnZ2VycxIvLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BcHBseVRhc2tUcmlnZ2Vyc1JlcXVlc3QaMC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXBwbHlUYXNrVHJpZ2dlcnNSZXNwb25zZRKHAQoVU3VtbWFyaXNlVGFza1RyaWdnZXJzEjMuZmx5dGViaW5hcnkuZW5naW5lLnYxLlN1bW1hcmlzZVRhc2tUcmlnZ2Vyc1JlcXVlc3QaNC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuU3VtbWFyaXNlVGFza1RyaWdnZXJzUmVzcG9uc2UiA5ACATKLAQoRVHJpZ2dlclJ1blNlcnZpY2USdgoRU3RhcnRUcmlnZ2VyZWRSdW4SLy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuU3RhcnRUcmlnZ2VyZWRSdW5SZXF1ZXN0GjAuZmx5dGViaW5hcnkuZW5naW5lLnYxLlN0YXJ0VHJpZ2dlcmVkUnVuUmVzcG9uc2VCSVpHZ2l0aHViLmNvbS9mbHl0ZS1iaW5hcnkvZmx5dGUtYmluYXJ5L2dlbi9mbHl0ZWJpbmFyeS9lbmdpbmUvdjE7ZW5naW5ldjFiBnByb3RvMw", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_task_task_definition, file_flyteidl2_workflow_run_definition, file_flyteidl2_workflow_run_service]);
 
 /**
  * ApplyTaskTriggersRequest names the triggers that are deployed with a task.
@@ -157,11 +155,19 @@ export type StartTriggeredRunRequest = Message<"flytebinary.engine.v1.StartTrigg
   trigger?: TriggerIdentifier | undefined;
 
   /**
-   * The automation of that revision.
+   * Only check the run, as far as that is possible without storing anything. The run may then have a task_spec instead
+   * of a task_id, and the answer has no run.
    *
-   * @generated from field: flyteidl2.task.TriggerAutomationSpec automation_spec = 3;
+   * @generated from field: bool check_only = 3;
    */
-  automationSpec?: TriggerAutomationSpec | undefined;
+  checkOnly: boolean;
+
+  /**
+   * The input that is the time of the slot, if the trigger names one: the outputs of such runs are cached by slot.
+   *
+   * @generated from field: string kickoff_time_input_arg = 4;
+   */
+  kickoffTimeInputArg: string;
 };
 
 /**
