@@ -26,10 +26,10 @@ type Backfill struct {
 	Started, Failed, Unfinished int64
 }
 
-const backfillColumns = `b.id, b.trigger_id, b.from_time, b.until_time, b.parallel, b.cursor, b.present, b.created_at, b.ended_at, b.canceled,
-	(SELECT count(*) FROM trigger_fires f WHERE f.backfill_id = b.id AND f.state = 2),
-	(SELECT count(*) FROM trigger_fires f WHERE f.backfill_id = b.id AND f.state IN (3, 4)),
-	(SELECT count(*) FROM trigger_fires f WHERE f.backfill_id = b.id AND (f.live OR f.retry_at IS NOT NULL))`
+var backfillColumns = fmt.Sprintf(`b.id, b.trigger_id, b.from_time, b.until_time, b.parallel, b.cursor, b.present, b.created_at, b.ended_at, b.canceled,
+	(SELECT count(*) FROM trigger_fires f WHERE f.backfill_id = b.id AND f.state = %d),
+	(SELECT count(*) FROM trigger_fires f WHERE f.backfill_id = b.id AND f.state IN (%d, %d)),
+	(SELECT count(*) FROM trigger_fires f WHERE f.backfill_id = b.id AND (f.live OR f.retry_at IS NOT NULL))`, Started, Failed, Skipped)
 
 func (s *Store) backfills(ctx context.Context, query string, args ...any) ([]Backfill, error) {
 	rows, err := s.pool.Query(ctx, `SELECT `+backfillColumns+` FROM trigger_backfills b `+query, args...)
@@ -134,8 +134,8 @@ func (s *Store) AdvanceBackfill(ctx context.Context, b *Backfill, fires []Fire, 
 			tag, err := tx.Exec(ctx, `INSERT INTO trigger_fires (trigger_id, slot, revision, state, run_name, retry_at, recorded_at, backfill_id)
 				VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (trigger_id, slot) DO UPDATE
 				SET state = excluded.state, revision = excluded.revision, run_name = excluded.run_name, attempts = 0, retry_at = excluded.retry_at, reason = '', settled_at = NULL, backfill_id = excluded.backfill_id
-				WHERE trigger_fires.state IN (3, 4)`,
-				f.TriggerID, f.Slot, f.Revision, Pending, f.RunName, f.RetryAt, f.RecordedAt, b.ID)
+				WHERE trigger_fires.state = ANY($9)`,
+				f.TriggerID, f.Slot, f.Revision, Pending, f.RunName, f.RetryAt, f.RecordedAt, b.ID, []State{Failed, Skipped})
 			if err != nil {
 				return err
 			}
