@@ -108,7 +108,7 @@ func TestTheDataOfARealRun(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "hello\n", text)
 
-	require.NoError(t, f.store.Delete(t.Context(), uploaded.GetOffloadedInputData().GetUri()+"/inputs.pb"))
+	require.NoError(t, f.store.Delete(t.Context(), uploaded.GetOffloadedInputData().GetUri()))
 	_, err = f.data.GetActionData(t.Context(), &dataproxy.GetActionDataRequest{ActionId: id("a0")})
 	require.Equal(t, connect.CodeNotFound, connect.CodeOf(err))
 	require.ErrorContains(t, err, "inputs")

@@ -21,7 +21,7 @@ func TestInputsGoToTheBaseOfTheProject(t *testing.T) {
 		response, err := f.data.UploadInputs(t.Context(), request)
 		require.NoError(t, err)
 		uri := response.GetOffloadedInputData().GetUri()
-		_, err = f.store.Stat(t.Context(), uri+"/inputs.pb")
+		_, err = f.store.Stat(t.Context(), uri)
 		require.NoError(t, err)
 		return strings.TrimPrefix(uri, f.store.Root())
 	}

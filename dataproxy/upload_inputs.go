@@ -50,8 +50,9 @@ func (s *Service) UploadInputs(ctx context.Context, r *dataproxy.UploadInputsReq
 	if err != nil {
 		return nil, err
 	}
-	uri := blobpath.OffloadedInputs(s.deps.Store.Root(), base, project, domain) + digestOf(body)
-	if err := s.deps.Store.WriteAll(ctx, blobpath.InputsPath(uri), body); err != nil {
+	// Clients that change some inputs of a trigger open this URI as a file.
+	uri := blobpath.InputsPath(blobpath.OffloadedInputs(s.deps.Store.Root(), base, project, domain) + digestOf(body))
+	if err := s.deps.Store.WriteAll(ctx, uri, body); err != nil {
 		return nil, storeError(err, "base_dir", uri)
 	}
 	return &dataproxy.UploadInputsResponse{

@@ -252,7 +252,7 @@ func TestUploadInputs(t *testing.T) {
 	response, err := f.data.UploadInputs(t.Context(), inputsRequest(inputs))
 	require.NoError(t, err)
 	uri := response.GetOffloadedInputData().GetUri()
-	body, err := f.store.ReadAll(t.Context(), uri+"/inputs.pb", 0)
+	body, err := f.store.ReadAll(t.Context(), uri, 0)
 	require.NoError(t, err)
 	var stored task.Inputs
 	require.NoError(t, proto.Unmarshal(body, &stored))
@@ -303,7 +303,7 @@ func TestUploadInputsBaseDir(t *testing.T) {
 	response, err := f.data.UploadInputs(t.Context(), request)
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(response.GetOffloadedInputData().GetUri(), f.store.Root()+"/my/base/flytesnacks/development/"))
-	body, err := f.store.ReadAll(t.Context(), response.GetOffloadedInputData().GetUri()+"/inputs.pb", 0)
+	body, err := f.store.ReadAll(t.Context(), response.GetOffloadedInputData().GetUri(), 0)
 	require.NoError(t, err)
 	require.Empty(t, body)
 

@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/notifications"
 	"github.com/flyte-binary/flyte-binary/runs"
+	"github.com/flyte-binary/flyte-binary/triggers"
 )
 
 func buildCache(_ context.Context, p *process) (lifecycle.Part, error) {
@@ -32,6 +33,7 @@ func buildRuns(_ context.Context, p *process) (lifecycle.Part, error) {
 		Pool: p.pool, Blobs: p.blobs, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, RunDeleted: p.options.runDeleted,
 		Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Pods: podspec.NewReviewer(p.config.Executor.Pod),
 		TaskTypes: p.config.Executor.Plugins.Served(), Notifications: reviewer, NotifyPhases: reviewer.Everywhere(),
+		Triggers: p.peers.triggers(), TaskTriggers: p.peers.taskTriggers(),
 	})
 	if err != nil {
 		return nil, err
@@ -42,10 +44,22 @@ func buildRuns(_ context.Context, p *process) (lifecycle.Part, error) {
 	return service, nil
 }
 
+func buildTriggers(_ context.Context, p *process) (lifecycle.Part, error) {
+	service, err := triggers.New(p.config.Triggers, triggers.Deps{
+		Pool: p.pool, Starter: p.peers.triggerRuns(), Runs: p.peers.runs(), Tasks: p.peers.tasks(), Clock: p.clock, Logger: p.log,
+		Meter: p.telemetry.Meter,
+	})
+	if err != nil {
+		return nil, err
+	}
+	service.Mount(p.mux)
+	return service, nil
+}
+
 func buildDataProxy(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := dataproxy.New(p.config.DataProxy, dataproxy.Deps{
 		Store: p.blobs, Runs: p.peers.runs(), Tasks: p.peers.tasks(), Projects: p.peers.projects(), Engine: p.peers.engine(),
-		PodLogs: p.peers.podLogs(p.config), Settings: p.peers.settings(), Clock: p.clock, Logger: p.log,
+		PodLogs: p.peers.podLogs(p.config), Settings: p.peers.settings(), Triggers: p.peers.triggers(), Clock: p.clock, Logger: p.log,
 	})
 	if err != nil {
 		return nil, err

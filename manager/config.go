@@ -15,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/notifications"
 	"github.com/flyte-binary/flyte-binary/runs"
 	"github.com/flyte-binary/flyte-binary/secret"
+	"github.com/flyte-binary/flyte-binary/triggers"
 )
 
 // Config is the configuration of one process: a section for each part.
@@ -50,6 +51,8 @@ type Config struct {
 	Runs runs.Config `mapstructure:"runs"`
 	// Cache keeps which outputs tasks have computed.
 	Cache cacheservice.Config `mapstructure:"cache"`
+	// Triggers fires triggers.
+	Triggers triggers.Config `mapstructure:"triggers"`
 	// Actions is what running tasks call, and what creates and deletes TaskAction objects.
 	Actions actions.Config `mapstructure:"actions"`
 	// Executor makes pods of TaskAction objects and reports what becomes of them.
@@ -86,6 +89,7 @@ func DefaultConfig() Config {
 		DataProxy:     dataproxy.DefaultConfig(),
 		Secrets:       secret.DefaultConfig(),
 		Notifications: notifications.DefaultConfig(),
+		Triggers:      triggers.DefaultConfig(),
 	}
 }
 
@@ -107,6 +111,7 @@ func (c Config) Validate() error {
 		{"replicas", c.Replicas.Validate},
 		{"runs", c.Runs.Validate},
 		{"cache", c.Cache.Validate},
+		{"triggers", c.Triggers.Validate},
 		{"actions", c.Actions.Validate},
 		{"executor", c.Executor.Validate},
 		{"events", c.Events.Validate},

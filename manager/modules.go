@@ -17,6 +17,7 @@ func modules() lifecycle.Modules[*process] {
 		{Name: "runs", Needs: []string{"database", "storage", "cache"}, Build: buildRuns},
 		{Name: "secret", After: []string{"kubernetes"}, Build: buildSecret},
 		{Name: "notifications", Needs: []string{"database", "runs"}, Build: buildNotifications},
+		{Name: "triggers", Needs: []string{"database", "runs"}, Build: buildTriggers},
 		{Name: "dataproxy", Needs: []string{"storage", "runs"}, Build: buildDataProxy},
 		{Name: "system", Needs: []string{"runs"}, After: []string{"kubernetes"}, Build: buildSystem},
 		{Name: "console", Needs: []string{"storage"}, Build: buildConsole},
@@ -30,6 +31,9 @@ func modules() lifecycle.Modules[*process] {
 
 		// The port answers only when everything behind it works.
 		{Name: "profiles", Build: buildProfiles},
-		{Name: "port", Needs: []string{"profiles"}, After: []string{"actions", "dataproxy", "notifications", "secret", "system", "console"}, Build: buildPort},
+		{
+			Name: "port", Needs: []string{"profiles"}, Build: buildPort,
+			After: []string{"actions", "dataproxy", "secret", "notifications", "triggers", "system", "console"},
+		},
 	}
 }

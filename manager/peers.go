@@ -16,6 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings/settingsconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger/triggerconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
@@ -92,6 +93,18 @@ func (p peers) projects() projectconnect.ProjectServiceClient {
 
 func (p peers) settings() settingsconnect.SettingsServiceClient {
 	return client(p, p.api, settingsconnect.NewSettingsServiceClient)
+}
+
+func (p peers) triggers() triggerconnect.TriggerServiceClient {
+	return client(p, p.api, triggerconnect.NewTriggerServiceClient)
+}
+
+func (p peers) taskTriggers() enginev1connect.TaskTriggerServiceClient {
+	return client(p, p.api, enginev1connect.NewTaskTriggerServiceClient)
+}
+
+func (p peers) triggerRuns() enginev1connect.TriggerRunServiceClient {
+	return client(p, p.api, enginev1connect.NewTriggerRunServiceClient)
 }
 
 func (p peers) cache() cachev2connect.CacheServiceClient {

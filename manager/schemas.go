@@ -5,9 +5,10 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	notificationstore "github.com/flyte-binary/flyte-binary/notifications/store"
 	"github.com/flyte-binary/flyte-binary/runs/store"
+	triggerstore "github.com/flyte-binary/flyte-binary/triggers/store"
 )
 
 // Schemas lists the database schema of every service that has one, in the order in which they are created.
 func Schemas() []pgdb.Schema {
-	return []pgdb.Schema{store.Schema(), cachestore.Schema(), notificationstore.Schema()}
+	return []pgdb.Schema{store.Schema(), cachestore.Schema(), notificationstore.Schema(), triggerstore.Schema()}
 }

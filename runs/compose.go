@@ -27,6 +27,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		Places: places, Settings: resolver, Reader: l.rows, Storage: l.live, Blobs: deps.Blobs, Access: access, Writer: l.writer,
 		Queues: l.queues, Cache: l.cache, TaskTypes: deps.TaskTypes, Clock: deps.Clock, Pods: deps.Pods,
 		Notifications: deps.Notifications,
+		Triggers:      triggersOf(deps),
 	})
 	conditions := &change.Conditions{Storage: l.live, Specs: l.rows}
 	reporter := &change.Reporter{Cache: l.cache, Writer: l.writer}
@@ -37,6 +38,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 	})
 	assignments := dispatch.NewAssignments(config.Assignments, dispatch.Deps{Reader: l.live, Feed: l.feed, Clock: deps.Clock, Logger: logger})
 	return &handlers{
+		triggerRuns: launched.Creator,
 		run: runHandler{
 			Creator:   launched.Creator,
 			Aborter:   &change.Aborter{Writer: l.writer},
@@ -62,7 +64,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		},
 		tasks: tasks.New(tasks.Deps{
 			Places: places, Access: access, Writer: store.NewTaskWriter(deps.Pool), Reader: l.rows, Types: deps.TaskTypes, Clock: deps.Clock,
-			Pods: deps.Pods,
+			Pods: deps.Pods, Triggers: taskTriggersOf(deps),
 		}),
 		settings: settings.NewHandler(settings.Deps{
 			Store: stored, Resolver: resolver, Places: places, Access: access, Queues: l.queues, Clock: deps.Clock,
@@ -72,4 +74,19 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		images:   images.New(config.Images),
 		webhooks: l.callbacks,
 	}
+}
+
+// triggersOf keeps a missing client from looking like one.
+func triggersOf(deps Deps) launch.Triggers {
+	if deps.Triggers == nil {
+		return nil
+	}
+	return deps.Triggers
+}
+
+func taskTriggersOf(deps Deps) tasks.Triggers {
+	if deps.TaskTriggers == nil {
+		return nil
+	}
+	return deps.TaskTriggers
 }

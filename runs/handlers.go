@@ -68,6 +68,8 @@ type handlers struct {
 	states   enginev1connect.ActionStateServiceHandler
 	insight  insightv1connect.InsightServiceHandler
 	webhooks *webhook.Callbacks
+
+	triggerRuns enginev1connect.TriggerRunServiceHandler
 }
 
 func (h *handlers) mount(r rpc.Registrar) {
@@ -84,5 +86,6 @@ func (h *handlers) mount(r rpc.Registrar) {
 	r.Handle(enginev1connect.NewEngineServiceHandler(h.engine, options))
 	r.Handle(enginev1connect.NewActionStateServiceHandler(h.states, options))
 	r.Handle(insightv1connect.NewInsightServiceHandler(h.insight, options))
+	r.Handle(enginev1connect.NewTriggerRunServiceHandler(h.triggerRuns, options))
 	r.Handle(webhook.Path, h.webhooks)
 }

@@ -10,8 +10,10 @@ import (
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/cacheserviceconnect"
 	cachev2connect "github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/v2/v2connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger/triggerconnect"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
@@ -69,6 +71,9 @@ type Deps struct {
 	TaskTypes tasktype.Set
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
+	// Triggers reads triggers, and TaskTriggers deploys those of tasks; without them there are none.
+	Triggers     triggerconnect.TriggerServiceClient
+	TaskTriggers enginev1connect.TaskTriggerServiceClient
 	// RunDeleted, if set, is called for each run that retention deletes, to clean up elsewhere. It may be called
 	// twice for a run; after an error it is called again.
 	RunDeleted func(ctx context.Context, run ident.Run) error

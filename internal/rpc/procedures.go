@@ -21,6 +21,13 @@ var procedures = map[string]map[string]procedure{
 	"flytebinary.engine.v1.SecretValueService": {
 		"GetSecretValues": {ClassInternal, "secret.use", on(self)},
 	},
+	"flytebinary.engine.v1.TaskTriggerService": {
+		"ApplyTaskTriggers":     {ClassInternal, "trigger.deploy", large("the spec of a task and the inputs of its triggers", on("task_id"))},
+		"SummariseTaskTriggers": {ClassInternal, "trigger.view", on("tasks")},
+	},
+	"flytebinary.engine.v1.TriggerRunService": {
+		"StartTriggeredRun": {ClassInternal, "run.create", large("the spec of a task and the inputs of a run", on("trigger"))},
+	},
 	"flytebinary.insight.v1.CodeService": {
 		"GetCode": {ClassUser, "task.view", on("action_id")},
 	},
@@ -44,6 +51,13 @@ var procedures = map[string]map[string]procedure{
 	},
 	"flytebinary.insight.v1.SystemService": {
 		"GetSystem": {ClassUser, "system.view", nothing("the process itself")},
+	},
+	"flytebinary.insight.v1.TriggerInsightService": {
+		"Backfill":       {ClassUser, "trigger.backfill", on("name")},
+		"CancelBackfill": {ClassUser, "trigger.backfill", on("name")},
+		"ExplainTrigger": {ClassUser, "trigger.view", on("name")},
+		"ListBackfills":  {ClassUser, "trigger.view", on("name")},
+		"ListSlots":      {ClassUser, "trigger.view", on("name")},
 	},
 	"flyteidl2.actions.ActionsService": {
 		"Abort":           {ClassTask, "action.abort", on("action_id")},
@@ -159,7 +173,7 @@ var procedures = map[string]map[string]procedure{
 		"GetTriggerDetails":         {ClassUser, "trigger.view", on("name")},
 		"GetTriggerRevisionDetails": {ClassUser, "trigger.view", on("id")},
 		"GetTriggerRevisionHistory": {ClassUser, "trigger.view", on("name")},
-		"ListTriggers":              {ClassUser, "trigger.view", on("project_id", "task_id", "task_name")},
+		"ListTriggers":              {ClassUser, "trigger.view", listing(on("project_id", "task_id", "task_name"))},
 		"UpdateTriggers":            {ClassUser, "trigger.update", on("names")},
 	},
 	"flyteidl2.workflow.EventsProxyService": {

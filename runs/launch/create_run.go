@@ -69,6 +69,8 @@ type Creator struct {
 	Pods     Pods
 	// Notifications may be nil.
 	Notifications Notifications
+	// Triggers reads triggers for runs that are started by their name; nil means that there are none.
+	Triggers Triggers
 
 	code codeAccess
 }
@@ -76,7 +78,11 @@ type Creator struct {
 // CreateRun implements workflowconnect.RunServiceHandler. A repeated request with the same name and content returns the
 // run that exists; the same name with other content returns AlreadyExists and changes nothing of that run.
 func (c *Creator) CreateRun(ctx context.Context, request *workflow.CreateRunRequest) (*workflow.CreateRunResponse, error) {
-	run, err := c.create(ctx, request)
+	resolved, from, err := c.fromTrigger(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	run, err := c.create(ctx, resolved, from)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +90,8 @@ func (c *Creator) CreateRun(ctx context.Context, request *workflow.CreateRunRequ
 }
 
 // create checks everything that can be checked before it writes the inputs: a request that is refused leaves nothing.
-func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest) (*workflow.Run, error) {
+// Where only a check is asked for, it returns no run.
+func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest, from startedBy) (*workflow.Run, error) {
 	id, err := c.runIdent(ctx, request)
 	if err != nil {
 		return nil, err
@@ -118,8 +125,15 @@ func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest
 	root.Project, root.Domain, root.RunName = id.Project, id.Domain, id.Name
 	root.Source = int16(request.GetSource()) //nolint:gosec // an enum of few values
 	root.Notify = notify
+	from.describe(&root)
 	planned.describe(&root.Action)
 	if err := c.describeRun(ctx, &root, request, spec); err != nil {
+		return nil, err
+	}
+	if root.RequestDigest, err = requestDigest(from.asked); err != nil {
+		return nil, err
+	}
+	if err := c.describeBase(ctx, &root, spec); err != nil {
 		return nil, err
 	}
 	if request.GetTaskSpec() != nil {
@@ -143,12 +157,18 @@ func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest
 	if run.Recovery, err = c.Planner.Recoveries.of(ctx, id, notCreated, spec); err != nil {
 		return nil, err
 	}
+	if from.checkOnly {
+		if offloaded := request.GetOffloadedInputData(); offloaded != nil {
+			return nil, c.checkInputs(ctx, &root, offloaded.GetUri())
+		}
+		return nil, nil //nolint:nilnil // documented
+	}
 	inputsHash, err := c.storeInputs(ctx, &root, planned.spec, request)
 	if err != nil {
 		return nil, err
 	}
 	failpoint.Here("create-run.after-inputs")
-	root.CacheKey = rootCacheKey(planned, inputsHash)
+	root.CacheKey = rootCacheKey(planned, inputsHash, c.kickoffTime(&root, planned, request, from))
 	if err := c.Planner.plan(ctx, &root.Action, planned, run); err != nil {
 		return nil, err
 	}
@@ -230,9 +250,11 @@ func (c *Creator) describeRun(ctx context.Context, root *store.Root, request *wo
 	if root.CreatedBy, err = caller.Encoded(ctx); err != nil {
 		return err
 	}
-	if root.RequestDigest, err = requestDigest(request); err != nil {
-		return err
-	}
+	return nil
+}
+
+// describeBase fills in where the run writes.
+func (c *Creator) describeBase(ctx context.Context, root *store.Root, spec *task.RunSpec) error {
 	run := ident.Run{Project: root.Project, Domain: root.Domain, Name: root.RunName}
 	if err := c.checkBases(ctx, run, spec); err != nil {
 		return err

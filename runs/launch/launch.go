@@ -38,7 +38,7 @@ type Writer interface {
 	ActionWriter
 }
 
-// Deps are the dependencies of all use cases. All but Pods and Notifications are required.
+// Deps are the dependencies of all use cases. All but Pods, Notifications and Triggers are required.
 type Deps struct {
 	Places   Places
 	Settings Settings
@@ -56,6 +56,8 @@ type Deps struct {
 	Pods Pods
 	// Notifications judges the notification rules of runs; nil means that runs have none.
 	Notifications Notifications
+	// Triggers reads triggers; nil means that there are none.
+	Triggers Triggers
 }
 
 // Parts are the use cases. They share a planner.
@@ -74,7 +76,7 @@ func New(config Config, deps Deps) Parts {
 		Creator: &Creator{
 			Config: config, Places: deps.Places, Settings: deps.Settings, Tasks: deps.Reader, Storage: deps.Storage,
 			Inputs: deps.Blobs, Access: deps.Access, Writer: deps.Writer, Planner: planner, Pods: deps.Pods, code: code,
-			Notifications: deps.Notifications,
+			Notifications: deps.Notifications, Triggers: deps.Triggers,
 		},
 		Recorder: &Recorder{
 			Contexts: NewContexts(deps.Reader, recoveries, deps.Clock), Storage: deps.Storage, Objects: deps.Blobs,

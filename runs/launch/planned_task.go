@@ -46,8 +46,6 @@ func (c *Creator) plannedTask(ctx context.Context, run ident.Run, request *workf
 		return planned, nil
 	case *workflow.CreateRunRequest_TaskSpec:
 		return c.Planner.task("task_spec", run, nil, given.TaskSpec)
-	case *workflow.CreateRunRequest_TriggerName:
-		return nil, rpc.NotFound("trigger %s of task %s does not exist", given.TriggerName.GetName(), given.TriggerName.GetTaskName())
 	default:
 		return nil, rpc.InvalidArgument("task", "a task, its spec or a trigger is required")
 	}

@@ -83,7 +83,7 @@ func Metadata(a *store.Action, condition []byte) (*workflow.ActionMetadata, erro
 	if a.TriggerName != "" {
 		out.TriggerId = &common.TriggerIdentifier{Name: &common.TriggerName{
 			Project: a.Project, Domain: a.Domain, Name: a.TriggerName, TaskName: a.TriggerTaskName,
-		}}
+		}, Revision: uint64(a.TriggerRevision)} //nolint:gosec // counts from 1
 	}
 	if err := decodeOptional(a, a.CreatedBy, &out.ExecutedBy); err != nil {
 		return nil, err

@@ -57,6 +57,7 @@ type Action struct {
 	Source           int16      `db:"source"`
 	TriggerName      string     `db:"trigger_name"`
 	TriggerTaskName  string     `db:"trigger_task_name"`
+	TriggerRevision  int64      `db:"trigger_revision"`
 	Relation         []byte     `db:"relation"`
 
 	// Limits become times when the action is recorded.
@@ -68,16 +69,15 @@ type Action struct {
 // Root is what a root row has beside Action.
 type Root struct {
 	Action
-	RunSpecDigest   []byte            `db:"run_spec_digest"`
-	RequestDigest   []byte            `db:"request_digest"`
-	RunOutputBase   string            `db:"run_output_base"`
-	RunStartTime    *time.Time        `db:"run_start_time"`
-	Labels          map[string]string `db:"labels"`
-	MaxConcurrency  int32             `db:"max_concurrency"`
-	TriggerRevision int64             `db:"trigger_revision"`
-	PausedCount     int32             `db:"paused_count"`
-	RelationType    int16             `db:"relation_type"`
-	RelationRun     string            `db:"relation_run"`
+	RunSpecDigest  []byte            `db:"run_spec_digest"`
+	RequestDigest  []byte            `db:"request_digest"`
+	RunOutputBase  string            `db:"run_output_base"`
+	RunStartTime   *time.Time        `db:"run_start_time"`
+	Labels         map[string]string `db:"labels"`
+	MaxConcurrency int32             `db:"max_concurrency"`
+	PausedCount    int32             `db:"paused_count"`
+	RelationType   int16             `db:"relation_type"`
+	RelationRun    string            `db:"relation_run"`
 	// Notify has a bit for each phase that the notification rules of the run name; see NotifyNone.
 	Notify int32 `db:"-"`
 }

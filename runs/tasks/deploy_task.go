@@ -18,12 +18,11 @@ import (
 const maxDescription = 255
 
 // DeployTask implements taskconnect.TaskServiceHandler. A version is immutable: deploying the same content again is
-// fine, other content returns AlreadyExists. Triggers are refused as long as nothing would ever fire them.
+// fine, other content returns AlreadyExists. The triggers of the request become those of the task in both cases, since
+// clients take AlreadyExists for success. All is checked before anything is stored; if the process ends between the task
+// and its triggers, the client repeats the request.
 func (h *Handler) DeployTask(ctx context.Context, request *task.DeployTaskRequest) (*task.DeployTaskResponse, error) {
 	id, spec := request.GetTaskId(), request.GetSpec()
-	if count := len(request.GetTriggers()); count > 0 {
-		return nil, rpc.Unimplemented("task %s has %d trigger(s), which this server cannot run; deploy it without them", id.GetName(), count)
-	}
 	if _, refusal := declared.Task(spec, h.types); refusal != nil {
 		return nil, refusal.In("spec")
 	}
@@ -37,6 +36,9 @@ func (h *Handler) DeployTask(ctx context.Context, request *task.DeployTaskReques
 		}
 	}
 	if err := h.reviewPod(spec); err != nil {
+		return nil, err
+	}
+	if err := h.applyTriggers(ctx, request, true); err != nil {
 		return nil, err
 	}
 	digest, body, err := store.EncodeSpec(store.SpecTask, spec)
@@ -60,8 +62,15 @@ func (h *Handler) DeployTask(ctx context.Context, request *task.DeployTaskReques
 		DeployedBySubject: caller.Subject(ctx),
 		CreatedAt:         h.clock.Now(),
 	}
-	if err := h.writer.Deploy(ctx, row, digest, body); err != nil {
+	deployed := h.writer.Deploy(ctx, row, digest, body)
+	if deployed != nil && !rpc.IsAlreadyExists(deployed) {
+		return nil, deployed
+	}
+	if err := h.applyTriggers(ctx, request, false); err != nil {
 		return nil, err
+	}
+	if deployed != nil {
+		return nil, deployed
 	}
 	return &task.DeployTaskResponse{}, nil
 }

@@ -45,6 +45,8 @@ type Deps struct {
 	Clock clock.Clock
 	// Pods judges the pods that tasks ask for; nil allows all.
 	Pods Pods
+	// Triggers deploys the triggers of tasks; nil refuses them.
+	Triggers Triggers
 }
 
 // Handler serves TaskService. Its methods are in files of their own.
@@ -56,6 +58,8 @@ type Handler struct {
 	types  tasktype.Set
 	clock  clock.Clock
 	pods   Pods
+
+	triggers Triggers
 }
 
 var _ taskconnect.TaskServiceHandler = (*Handler)(nil)
@@ -64,5 +68,6 @@ var _ taskconnect.TaskServiceHandler = (*Handler)(nil)
 func New(deps Deps) *Handler {
 	return &Handler{
 		places: deps.Places, access: deps.Access, writer: deps.Writer, reader: deps.Reader, types: deps.Types, clock: deps.Clock, pods: deps.Pods,
+		triggers: deps.Triggers,
 	}
 }

@@ -28,6 +28,9 @@ func (h *Handler) GetTaskDetails(ctx context.Context, request *task.GetTaskDetai
 	if err != nil {
 		return nil, err
 	}
+	if err := h.summarise(ctx, &task.Task{TaskId: taskID(row), Metadata: metadata}); err != nil {
+		return nil, err
+	}
 	return &task.GetTaskDetailsResponse{Details: &task.TaskDetails{TaskId: taskID(row), Metadata: metadata, Spec: &spec}}, nil
 }
 
@@ -69,7 +72,7 @@ func (h *Handler) ListTasks(ctx context.Context, request *task.ListTasksRequest)
 		}
 		response.Tasks = append(response.Tasks, listed)
 	}
-	return response, nil
+	return response, h.summarise(ctx, response.GetTasks()...)
 }
 
 // ListVersions implements taskconnect.TaskServiceHandler.

@@ -4,7 +4,7 @@ import { Empty } from "@/design/notice";
 export function Later() {
   return (
     <Empty title="Not available in this version">
-      <p>This version has no triggers and no apps.</p>
+      <p>This version has no apps.</p>
     </Empty>
   );
 }

@@ -7,6 +7,7 @@ import { RunsSearch } from "@/features/runs/search";
 import { LaunchSearch } from "@/features/launch/search";
 import { SystemSearch } from "@/features/system/search";
 import { TaskSearch, TasksSearch } from "@/features/tasks/search";
+import { TriggerSearch, TriggersSearch } from "@/features/triggers/search";
 import { Failure, NotFound } from "./failure";
 import { rememberPlace } from "./place";
 import { Shell } from "./shell";
@@ -106,8 +107,21 @@ export const placeInbox = createRoute({
   component: lazyRouteComponent(() => import("@/features/inbox/page"), "InboxPage"),
 });
 
+export const triggers = createRoute({
+  getParentRoute: () => place,
+  path: "/triggers",
+  validateSearch: TriggersSearch,
+  component: lazyRouteComponent(() => import("@/features/triggers/page"), "TriggersPage"),
+});
+export const trigger = createRoute({
+  getParentRoute: () => place,
+  path: "/triggers/$task/$name",
+  validateSearch: TriggerSearch,
+  component: lazyRouteComponent(() => import("@/features/triggers/trigger-page"), "TriggerPage"),
+});
+
 // Clients print links to these pages, but this version does not have them.
-const later = ["/triggers", "/triggers/$task/$name", "/apps", "/apps/$app"].map((path) =>
+const later = ["/apps", "/apps/$app"].map((path) =>
   createRoute({ getParentRoute: () => place, path, component: lazyRouteComponent(() => import("./later"), "Later") }),
 );
 
@@ -117,7 +131,7 @@ const tree = root.addChildren([
   inbox,
   notifications,
   system,
-  place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, launch, compare, placeInbox, ...later]),
+  place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, triggers, trigger, launch, compare, placeInbox, ...later]),
 ]);
 
 export const router = createRouter({ routeTree: tree, basepath: "/v2", defaultPreload: "intent" });

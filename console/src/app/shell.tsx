@@ -86,6 +86,9 @@ function Navigation() {
           <Link to="/domain/$domain/project/$project/tasks" params={place}>
             Tasks
           </Link>
+          <Link to="/domain/$domain/project/$project/triggers" params={place}>
+            Triggers
+          </Link>
         </>
       )}
       <InboxLink />

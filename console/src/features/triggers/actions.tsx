@@ -1,0 +1,71 @@
+import { useMutation } from "@connectrpc/connect-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { TriggerService } from "@gen/flyteidl2/trigger/trigger_service_pb.js";
+import { RunSource } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
+import { Button } from "@/design/button";
+import { Dialog, DialogActions } from "@/design/dialog";
+import { ProblemNotice } from "@/design/notice";
+import { useNotify } from "@/design/toast";
+import type { TriggerId } from "./id";
+
+/** Switches a trigger on and off, fires it, and deletes it. */
+export function TriggerActions({ id, active, onChange }: { readonly id: TriggerId; readonly active: boolean; readonly onChange: () => void }) {
+  const navigate = useNavigate();
+  const notify = useNotify();
+  const [deleting, setDeleting] = useState(false);
+  const { project, domain } = id;
+  const update = useMutation(TriggerService.method.updateTriggers, { onSuccess: onChange });
+  const fire = useMutation(RunService.method.createRun, {
+    onSuccess: ({ run }) => {
+      const name = run?.action?.id?.run?.name;
+      if (name !== undefined) void navigate({ to: "/domain/$domain/project/$project/runs/$run", params: { domain, project, run: name } });
+    },
+  });
+  const remove = useMutation(TriggerService.method.deleteTriggers, {
+    onSuccess: () => {
+      notify("good", `Deleted trigger ${id.name}`);
+      void navigate({ to: "/domain/$domain/project/$project/triggers", params: { domain, project } });
+    },
+  });
+  const error = update.error ?? fire.error;
+  return (
+    <>
+      {error && <ProblemNotice error={error} />}
+      <Button disabled={update.isPending} onClick={() => update.mutate({ names: [id], active: !active })}>
+        {active ? "Switch off" : "Switch on"}
+      </Button>
+      <Button
+        kind="primary"
+        disabled={fire.isPending}
+        onClick={() =>
+          fire.mutate({
+            id: { case: "projectId", value: { organization: id.org, name: project, domain } },
+            task: { case: "triggerName", value: id },
+            source: RunSource.WEB,
+          })
+        }
+      >
+        Fire now
+      </Button>
+      <Button kind="danger" onClick={() => setDeleting(true)}>
+        Delete
+      </Button>
+      <Dialog
+        open={deleting}
+        onClose={() => setDeleting(false)}
+        title={`Delete trigger ${id.name}`}
+        description="Its history stays. If the code of the task still has it, the next deployment brings it back."
+      >
+        {remove.error && <ProblemNotice error={remove.error} />}
+        <DialogActions>
+          <Button onClick={() => setDeleting(false)}>Cancel</Button>
+          <Button kind="danger" disabled={remove.isPending} onClick={() => remove.mutate({ names: [id] })}>
+            Delete
+          </Button>
+        </DialogActions>
+      </Dialog>
+    </>
+  );
+}

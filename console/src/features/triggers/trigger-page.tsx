@@ -1,0 +1,104 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { durationMs } from "@bufbuild/protobuf/wkt";
+import { TriggerInsightService } from "@gen/flytebinary/insight/v1/triggers_pb.js";
+import { TriggerService } from "@gen/flyteidl2/trigger/trigger_service_pb.js";
+import { useTitle } from "@/app/title";
+import { CopyButton } from "@/design/copy";
+import { Facts, Tag } from "@/design/facts";
+import { dateOf, duration } from "@/design/format";
+import { Loading, Notice, ProblemNotice } from "@/design/notice";
+import { Tabs } from "@/design/tabs";
+import { When } from "@/design/time";
+import { whoIs } from "@/features/action/summary/people";
+import { TriggerActions } from "./actions";
+import { Backfills } from "./backfills";
+import { Revisions } from "./revisions";
+import type { TriggerSearch, TriggerTab } from "./search";
+import { Slots } from "./slots";
+import { automationWords } from "./words";
+import css from "@/features/tasks/tasks.module.css";
+
+/** A trigger: when it fires, what its slots became, its revisions and backfills. */
+export function TriggerPage() {
+  const { project = "", domain = "", task = "", name = "" } = useParams({ strict: false });
+  const search: TriggerSearch = useSearch({ strict: false });
+  const navigate = useNavigate();
+  useTitle(name, "Triggers");
+  const id = { org: "flyte", project, domain, taskName: task, name };
+  const details = useQuery(TriggerService.method.getTriggerDetails, { name: id }, { refetchInterval: 5_000, retry: false });
+  const explained = useQuery(TriggerInsightService.method.explainTrigger, { name: id, limit: 5 }, { refetchInterval: 5_000, retry: false });
+  const trigger = details.data?.trigger;
+  const why = explained.data;
+  const tab: TriggerTab = search.tab ?? "slots";
+  const refresh = () => void Promise.all([details.refetch(), explained.refetch()]);
+  const jitter = why?.jitter ? durationMs(why.jitter) : 0;
+  return (
+    <div className={css["page"]}>
+      <div className={css["head"]}>
+        <h1>{name}</h1>
+        <CopyButton text={name} label="Copy trigger name" />
+        {trigger && <Tag>{trigger.spec?.active ? "On" : "Off"}</Tag>}
+        <div className={css["do"]}>{trigger && <TriggerActions id={id} active={trigger.spec?.active ?? false} onChange={refresh} />}</div>
+      </div>
+      {trigger?.description && <p>{trigger.description}</p>}
+      {explained.error && <ProblemNotice error={explained.error} retry={refresh} />}
+      {explained.isLoading && <Loading what="trigger" />}
+      {why?.reason && <Notice title="No slot is coming">{why.reason}</Notice>}
+      {why && (
+        <Facts
+          facts={[
+            ["Fires", why.schedule || automationWords(trigger?.automationSpec)],
+            [
+              "Next",
+              why.next.length > 0 && (
+                <ul aria-label="Next slots">
+                  {why.next.map((at) => (
+                    <li key={String(at.seconds)}>
+                      <When at={dateOf(at)} />
+                    </li>
+                  ))}
+                </ul>
+              ),
+            ],
+            [
+              "Task",
+              <Link key="task" to="/domain/$domain/project/$project/tasks/$task" params={{ domain, project, task }}>
+                {task}
+              </Link>,
+            ],
+            ["Version", trigger?.spec?.taskVersion],
+            ["Revision", String(why.revision)],
+            ["Missed slots", why.catchUp === "all" ? `all, at most ${why.catchUpLimit}` : why.catchUp],
+            ["Concurrency", why.concurrency],
+            ["Jitter", jitter > 0 && `up to ${duration(jitter)}`],
+            ["Deployed", trigger && <When key="deployed" at={dateOf(trigger.status?.deployedAt)} />],
+            ["Deployed by", whoIs(trigger?.metadata?.deployedBy)],
+          ]}
+        />
+      )}
+      <Tabs
+        label="Trigger"
+        value={tab}
+        onChange={(next) =>
+          void navigate({
+            to: "/domain/$domain/project/$project/triggers/$task/$name",
+            params: { domain, project, task, name },
+            search: next === "slots" ? {} : { tab: next },
+          })
+        }
+        tabs={[
+          ["slots", "Slots"],
+          ["revisions", "Revisions"],
+          ["backfills", "Backfills"],
+        ]}
+      >
+        <div className={css["tab"]}>
+          {tab === "slots" && <Slots id={id} />}
+          {tab === "revisions" && <Revisions id={id} />}
+          {tab === "backfills" && <Backfills id={id} />}
+        </div>
+      </Tabs>
+    </div>
+  );
+}

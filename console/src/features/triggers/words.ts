@@ -1,0 +1,77 @@
+import { SlotState } from "@gen/flytebinary/insight/v1/triggers_pb.js";
+import { FixedRateUnit, TriggerAutomationSpecType, type TriggerAutomationSpec } from "@gen/flyteidl2/task/common_pb.js";
+import { Filter_Function, type Filter } from "@gen/flyteidl2/common/list_pb.js";
+import { TriggerRevisionAction } from "@gen/flyteidl2/trigger/trigger_definition_pb.js";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { FilterSchema } from "@gen/flyteidl2/common/list_pb.js";
+import type { TriggersSearch } from "./search";
+
+const units: Partial<Record<FixedRateUnit, string>> = {
+  [FixedRateUnit.MINUTE]: "minute",
+  [FixedRateUnit.HOUR]: "hour",
+  [FixedRateUnit.DAY]: "day",
+};
+
+/** When a trigger fires, in words. */
+export function automationWords(spec: TriggerAutomationSpec | undefined): string {
+  switch (spec?.automation.case) {
+    case "schedule": {
+      const { expression } = spec.automation.value;
+      switch (expression.case) {
+        case "cron":
+          return `${expression.value.expression} (${expression.value.timezone || "UTC"})`;
+        case "cronExpression":
+          // eslint-disable-next-line @typescript-eslint/no-deprecated -- older clients send it
+          return `${expression.value} (UTC)`;
+        case "rate": {
+          const unit = units[expression.value.unit] ?? "?";
+          return expression.value.value === 1 ? `every ${unit}` : `every ${expression.value.value} ${unit}s`;
+        }
+        default:
+          return "no schedule";
+      }
+    }
+    case "artifact":
+      return `on artifact ${spec.automation.value.artifactName}`;
+    default:
+      return spec?.type === TriggerAutomationSpecType.TYPE_NONE ? "by hand" : "unknown";
+  }
+}
+
+const states: Record<SlotState, string> = {
+  [SlotState.UNSPECIFIED]: "Unknown",
+  [SlotState.PENDING]: "Pending",
+  [SlotState.STARTED]: "Started",
+  [SlotState.FAILED]: "Not started",
+  [SlotState.SKIPPED]: "Skipped",
+};
+
+export const stateWords = (state: SlotState): string => states[state];
+
+const actions: Record<TriggerRevisionAction, string> = {
+  [TriggerRevisionAction.UNSPECIFIED]: "Changed",
+  [TriggerRevisionAction.DEPLOY]: "Deployed",
+  [TriggerRevisionAction.ACTIVATE]: "Switched on",
+  [TriggerRevisionAction.DEACTIVATE]: "Switched off",
+  [TriggerRevisionAction.DELETE]: "Deleted",
+};
+
+export const actionWords = (action: TriggerRevisionAction): string => actions[action];
+
+/** The filters of the list. */
+export function filtersOf({ q, task, active, kind }: TriggersSearch): MessageInitShape<typeof FilterSchema>[] {
+  const equal = (field: string, value: string) => ({ function: Filter_Function.EQUAL, field, values: [value] }) satisfies Partial<Filter>;
+  return [
+    ...(q === undefined ? [] : [{ function: Filter_Function.CONTAINS_CASE_INSENSITIVE, field: "name", values: [q] }]),
+    ...(task === undefined ? [] : [equal("task_name", task)]),
+    ...(active === undefined ? [] : [equal("active", String(active))]),
+    ...(kind === undefined ? [] : [equal("automation_type", kind)]),
+  ];
+}
+
+/** The moment of an input such as 2026-06-01T12:30, in UTC; undefined if it is none. */
+export function utcOf(text: string): Date | undefined {
+  if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?$/.test(text)) return undefined;
+  const at = new Date(`${text}Z`);
+  return Number.isNaN(at.getTime()) ? undefined : at;
+}

@@ -1,0 +1,24 @@
+"""A task with triggers. The test says in the environment when the first slot is, and whether the code has triggers at all."""
+
+import datetime
+import os
+
+import flyte
+
+env = flyte.TaskEnvironment(name="scheduled", resources=flyte.Resources(cpu="200m", memory="250Mi"))
+
+START = datetime.datetime.fromisoformat(os.environ.get("E2E_FIRST_SLOT", "2026-01-01T00:00:00+00:00"))
+
+TRIGGERS = (
+    flyte.Trigger(
+        name="rate", automation=flyte.FixedRate(60 * 24, start_time=START), inputs={"at": flyte.TriggerTime, "x": 7},
+        env_vars={"WHO": "the trigger"}, description="every day",
+    ),
+    flyte.Trigger(name="yearly", automation=flyte.Cron("0 0 1 1 *", timezone="Europe/Berlin"), inputs={"at": flyte.TriggerTime}),
+    flyte.Trigger(name="manual", automation=None, inputs={"at": START, "x": 5}),
+) if os.environ.get("E2E_WITH_TRIGGERS") else ()
+
+
+@env.task(triggers=TRIGGERS)
+async def main(at: datetime.datetime, x: int = 1) -> str:
+    return f"{at.astimezone(datetime.UTC).isoformat()} {x} {os.environ.get('WHO', '')}"

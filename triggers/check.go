@@ -1,0 +1,183 @@
+package triggers
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	triggerpb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/triggers/schedule"
+	"github.com/flyte-binary/flyte-binary/triggers/store"
+)
+
+// kickoffContext is the entry of the inputs' context with which tasks learn which input is the time of the slot. They
+// replace that input by the start time of the run.
+const kickoffContext = "_u_kickoff_time_input_arg"
+
+// deployment is a trigger that is to be deployed.
+type deployment struct {
+	task   store.Task
+	name   string
+	prefix string // of the request's fields in errors
+	// revision must be the newest one, unless it is 0.
+	revision   uint64
+	withTask   bool
+	spec       *triggerpb.TriggerSpec
+	automation *task.TriggerAutomationSpec
+	taskSpec   *task.TaskSpec
+	stored     bool // the version of the task is stored
+}
+
+// check refuses a trigger that could never fire, or whose runs would be refused.
+func (h *handler) check(ctx context.Context, d *deployment, now time.Time) error {
+	if d.automation == nil {
+		d.automation = &task.TriggerAutomationSpec{Type: task.TriggerAutomationSpecType_TYPE_NONE}
+	}
+	if err := d.checkAutomation(now); err != nil {
+		return err
+	}
+	if _, err := h.planner.config.policyOf(d.spec.GetRunSpec().GetAnnotations().GetValues()); err != nil {
+		return d.in(err)
+	}
+	if err := d.checkInputs(); err != nil {
+		return err
+	}
+	return h.checkRun(ctx, d)
+}
+
+// in adds the prefix of the request to the field of an error.
+func (d *deployment) in(err error) error {
+	var wrong *rpc.Error
+	if d.prefix == "" || !errors.As(err, &wrong) || wrong.Field == "" {
+		return err
+	}
+	return rpc.InvalidArgument(d.prefix+wrong.Field, "%s", wrong.Message)
+}
+
+func (d *deployment) invalid(field, format string, args ...any) error {
+	return rpc.InvalidArgument(d.prefix+field, format, args...)
+}
+
+func (d *deployment) checkAutomation(now time.Time) error {
+	switch kind := d.automation.GetType(); kind {
+	case task.TriggerAutomationSpecType_TYPE_NONE:
+		if d.automation.GetAutomation() != nil {
+			return d.invalid("automation_spec.type", "is TYPE_NONE, but the trigger has an automation")
+		}
+	case task.TriggerAutomationSpecType_TYPE_ARTIFACT:
+		return rpc.Unimplemented("%sautomation_spec: trigger %s fires when an artifact is created, and this server has no artifacts yet", d.prefix, d.name)
+	case task.TriggerAutomationSpecType_TYPE_SCHEDULE:
+		if d.automation.GetSchedule() == nil {
+			return d.invalid("automation_spec.schedule", "is required for TYPE_SCHEDULE")
+		}
+		_, err := schedule.New(d.automation.GetSchedule(), now, now)
+		var wrong *schedule.Error
+		if errors.As(err, &wrong) {
+			return d.invalid("automation_spec.schedule."+wrong.Field, "%s", wrong.Problem)
+		}
+		return err
+	default:
+		return d.invalid("automation_spec.type", "%d is no known type", kind)
+	}
+	return nil
+}
+
+// checkInputs compares the inputs with the interface of the task.
+func (d *deployment) checkInputs() error {
+	variables := map[string]*core.Variable{}
+	for _, entry := range d.taskSpec.GetTaskTemplate().GetInterface().GetInputs().GetVariables() {
+		variables[entry.GetKey()] = entry.GetValue()
+	}
+	kickoff := d.automation.GetSchedule().GetKickoffTimeInputArg()
+	if kickoff != "" {
+		variable, ok := variables[kickoff]
+		const field = "automation_spec.schedule.kickoff_time_input_arg"
+		if !ok {
+			return d.invalid(field, "task %s has no input %q", d.task.Name, kickoff)
+		}
+		if simple, ok := variable.GetType().GetType().(*core.LiteralType_Simple); ok && simple.Simple != core.SimpleType_DATETIME {
+			return d.invalid(field, "input %q of task %s is no datetime", kickoff, d.task.Name)
+		}
+	}
+	if d.spec.GetOffloadedInputData() != nil {
+		return nil // the SDK wrote them, and put the kick-off time into their context
+	}
+	inputs := d.spec.GetInputs()
+	for i, entry := range inputs.GetContext() {
+		if entry.GetKey() != kickoffContext {
+			continue
+		}
+		if _, ok := variables[entry.GetValue()]; !ok {
+			return d.invalid("spec.inputs.context", "entry %d: task %s has no input %q, which is to be the kick-off time", i, d.task.Name, entry.GetValue())
+		}
+		if kickoff == "" {
+			kickoff = entry.GetValue()
+		}
+	}
+	given := map[string]bool{kickoff: true}
+	for _, parameter := range d.taskSpec.GetDefaultInputs() {
+		given[parameter.GetName()] = parameter.GetParameter().GetDefault() != nil || !parameter.GetParameter().GetRequired()
+	}
+	for i, literal := range inputs.GetLiterals() {
+		if _, ok := variables[literal.GetName()]; !ok {
+			return d.invalid("spec.inputs.literals", "entry %d: task %s has no input %q", i, d.task.Name, literal.GetName())
+		}
+		given[literal.GetName()] = true
+	}
+	if d.automation.GetType() == task.TriggerAutomationSpecType_TYPE_SCHEDULE {
+		for _, entry := range d.taskSpec.GetTaskTemplate().GetInterface().GetInputs().GetVariables() {
+			if !given[entry.GetKey()] {
+				return d.invalid("spec.inputs", "input %q of task %s has no value and no default", entry.GetKey(), d.task.Name)
+			}
+		}
+	}
+	d.keepKickoff()
+	return nil
+}
+
+// keepKickoff has the inputs say which of them is the kick-off time, for clients that say so in the schedule alone.
+func (d *deployment) keepKickoff() {
+	kickoff := d.automation.GetSchedule().GetKickoffTimeInputArg()
+	inputs := d.spec.GetInputs()
+	if kickoff == "" || slices.ContainsFunc(inputs.GetContext(), func(entry *core.KeyValuePair) bool { return entry.GetKey() == kickoffContext }) {
+		return
+	}
+	completed := &task.Inputs{}
+	if inputs != nil {
+		completed = proto.CloneOf(inputs)
+	}
+	completed.Context = append(completed.Context, &core.KeyValuePair{Key: kickoffContext, Value: kickoff})
+	d.spec = proto.CloneOf(d.spec)
+	d.spec.InputWrapper = &triggerpb.TriggerSpec_Inputs{Inputs: completed}
+}
+
+// checkRun asks the runs service whether it would take the runs of the trigger.
+func (h *handler) checkRun(ctx context.Context, d *deployment) error {
+	preview := &decoded{
+		Trigger: &store.Trigger{Task: d.task, Name: d.name, TaskVersion: d.spec.GetTaskVersion(), Revision: 1}, spec: d.spec, automation: d.automation,
+	}
+	run := runOf(preview, &store.Fire{Slot: h.clock.Now()})
+	run.Id = &workflow.CreateRunRequest_ProjectId{ProjectId: &common.ProjectIdentifier{Name: d.task.Project, Domain: d.task.Domain}}
+	if !d.stored {
+		spec := proto.CloneOf(d.taskSpec)
+		if template := spec.GetTaskTemplate(); template != nil {
+			template.Id = &core.Identifier{
+				ResourceType: core.ResourceType_TASK, Project: d.task.Project, Domain: d.task.Domain, Name: d.task.Name, Version: d.spec.GetTaskVersion(),
+			}
+		}
+		run.Task = &workflow.CreateRunRequest_TaskSpec{TaskSpec: spec}
+	}
+	_, err := h.starts.StartTriggeredRun(ctx, &enginev1.StartTriggeredRunRequest{
+		Run: run, Trigger: identifier(preview.Trigger, 1), CheckOnly: true,
+	})
+	return err
+}

@@ -1,0 +1,61 @@
+package triggers
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Config configures triggers.
+type Config struct {
+	// CatchUp is what happens to slots that were missed while nothing could fire them, for triggers that do not say so
+	// themselves: none, latest or all. Defaults to all.
+	CatchUp string `mapstructure:"catchUp"`
+	// CatchUpLimit is how many missed slots of a trigger fire at most with CatchUp all; the newest count. Defaults to 100.
+	CatchUpLimit int `mapstructure:"catchUpLimit"`
+	// LateAfter is how late a slot may fire and still count as on time; later it is a missed slot. Defaults to 1m.
+	LateAfter time.Duration `mapstructure:"lateAfter"`
+	// Parallel is how many triggers start runs at the same time. Defaults to 16.
+	Parallel int `mapstructure:"parallel"`
+	// Poll is the longest pause of the scheduler between two looks at the clock, for the case that it was set. One look
+	// is two index lookups, however many triggers there are. Defaults to 5s.
+	Poll time.Duration `mapstructure:"poll"`
+	// RetryMax is the longest pause between two tries to create the run of a slot. Defaults to 1m.
+	RetryMax time.Duration `mapstructure:"retryMax"`
+	// KeepSlots is how long the history of slots is kept; the runs are not concerned. 0 means forever. Defaults to 2160h,
+	// 90 days.
+	KeepSlots time.Duration `mapstructure:"keepSlots"`
+	// Lease is how long the replica that schedules may be silent before another takes over. Defaults to 15s.
+	Lease time.Duration `mapstructure:"lease"`
+}
+
+// DefaultConfig returns the defaults.
+func DefaultConfig() Config {
+	return Config{
+		CatchUp: catchUpAll, CatchUpLimit: 100, LateAfter: time.Minute, Parallel: 16, Poll: 5 * time.Second, RetryMax: time.Minute,
+		KeepSlots: 90 * 24 * time.Hour, Lease: 15 * time.Second,
+	}
+}
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	switch {
+	case !slices.Contains([]string{catchUpNone, catchUpLatest, catchUpAll}, c.CatchUp):
+		return fmt.Errorf("catchUp: must be none, latest or all, got %q", c.CatchUp)
+	case c.CatchUpLimit < 1 || c.CatchUpLimit > maxCatchUp:
+		return fmt.Errorf("catchUpLimit: must be from 1 to %d, got %d", maxCatchUp, c.CatchUpLimit)
+	case c.LateAfter < time.Second:
+		return fmt.Errorf("lateAfter: must be at least 1s, got %s", c.LateAfter)
+	case c.Parallel < 1:
+		return fmt.Errorf("parallel: must be at least 1, got %d", c.Parallel)
+	case c.Poll < 100*time.Millisecond:
+		return fmt.Errorf("poll: must be at least 100ms, got %s", c.Poll)
+	case c.RetryMax < time.Second:
+		return fmt.Errorf("retryMax: must be at least 1s, got %s", c.RetryMax)
+	case c.KeepSlots < 0:
+		return fmt.Errorf("keepSlots: must not be negative, got %s", c.KeepSlots)
+	case c.Lease < 3*time.Second:
+		return fmt.Errorf("lease: must be at least 3s, got %s", c.Lease)
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package triggers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/flyte-binary/flyte-binary/triggers/store"
+)
+
+// meters are the metrics of the scheduler.
+type meters struct {
+	slots    metric.Int64Counter
+	lateness metric.Float64Histogram
+}
+
+func newMeters(provider metric.MeterProvider, rows *store.Store) (*meters, error) {
+	meter := provider.Meter("github.com/flyte-binary/flyte-binary/triggers")
+	m := &meters{}
+	var err error
+	if m.slots, err = meter.Int64Counter("flyte.triggers.slots", metric.WithDescription("slots of triggers, by what became of them")); err != nil {
+		return nil, fmt.Errorf("make metric: %w", err)
+	}
+	if m.lateness, err = meter.Float64Histogram("flyte.triggers.lateness", metric.WithUnit("s"),
+		metric.WithDescription("from when a slot was due, with its jitter, until its run was created"),
+		metric.WithExplicitBucketBoundaries(.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 3600)); err != nil {
+		return nil, fmt.Errorf("make metric: %w", err)
+	}
+	_, err = meter.Int64ObservableGauge("flyte.triggers.backlog", metric.WithDescription("slots that are due and have no run yet"),
+		metric.WithInt64Callback(func(ctx context.Context, o metric.Int64Observer) error {
+			count, err := rows.Backlog(ctx)
+			if err == nil {
+				o.Observe(count)
+			}
+			return err
+		}))
+	if err != nil {
+		return nil, fmt.Errorf("make metric: %w", err)
+	}
+	return m, nil
+}
+
+func (m *meters) settled(ctx context.Context, result string) {
+	m.slots.Add(ctx, 1, metric.WithAttributes(attribute.String("result", result)))
+}
+
+func (m *meters) late(ctx context.Context, by time.Duration) {
+	m.lateness.Record(ctx, max(0, by.Seconds()))
+}

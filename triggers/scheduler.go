@@ -1,0 +1,224 @@
+package triggers
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/failpoint"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/triggers/store"
+)
+
+const (
+	// leaseName is the lease of the scheduler.
+	leaseName = "scheduler"
+	// takeBatch is how many due triggers one transaction takes up.
+	takeBatch = 500
+	// forgetEvery is how often old slots are deleted.
+	forgetEvery = 10 * time.Minute
+	// backfillEvery is how often the runs of backfills are asked for.
+	backfillEvery = time.Second
+	// undecodable is when a trigger is looked at again that cannot be read.
+	undecodable = time.Hour
+)
+
+// leases runs work while a lease is held; pgdb.Leases is one.
+type leases interface {
+	Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error
+}
+
+// scheduler takes up the slots of due triggers and has their runs created, on one replica. Everything it knows is in the
+// database: a slot is recorded in the transaction that moves its trigger on, its run is created afterwards, under a name
+// that follows from the slot, and the slot is settled at last. Whoever continues may repeat any step.
+type scheduler struct {
+	lifecycle.Background
+	config  Config
+	store   *store.Store
+	planner planner
+	starter *starter
+	leases  leases
+	clock   clock.Clock
+	logger  zerolog.Logger
+	meters  *meters
+	wake    chan struct{} // of capacity one: something has changed
+
+	// Of the loop alone: when backfills were looked at last, and whether any works.
+	backfilled  time.Time
+	backfilling bool
+
+	mu   sync.Mutex
+	busy map[int64]bool // triggers whose runs are being created; GUARDED_BY(mu)
+}
+
+var _ lifecycle.Part = (*scheduler)(nil)
+
+// nudge makes the scheduler look again.
+func (s *scheduler) nudge() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// Start implements lifecycle.Part.
+func (s *scheduler) Start(ctx context.Context) error {
+	return s.Run(s.logger.WithContext(ctx), func(ctx context.Context) {
+		if err := s.leases.Hold(ctx, leaseName, s.config.Lease, s.work); err != nil {
+			s.logger.Error().Err(err).Msg("the scheduler of triggers stopped")
+		}
+	})
+}
+
+// work schedules until the lease or the process ends. It logs errors and retries.
+func (s *scheduler) work(ctx context.Context) error {
+	s.mu.Lock()
+	s.busy = map[int64]bool{}
+	s.mu.Unlock()
+	var starts sync.WaitGroup
+	defer starts.Wait()
+	retries := backoff.New(100*time.Millisecond, s.config.Poll)
+	var forgotten time.Time
+	for ctx.Err() == nil {
+		pause, err := s.look(ctx, &starts, &forgotten)
+		if err != nil {
+			if ctx.Err() != nil {
+				break
+			}
+			pause = retries.Next()
+			s.logger.Warn().Err(err).Dur("pause", pause).Msg("scheduling triggers failed; retrying")
+		} else {
+			retries.Reset()
+		}
+		if pause <= 0 {
+			continue
+		}
+		timer := s.clock.NewTimer(pause)
+		select {
+		case <-timer.C():
+		case <-s.wake:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+	return nil
+}
+
+// look does all that is due and returns how long there is nothing to do.
+func (s *scheduler) look(ctx context.Context, starts *sync.WaitGroup, forgotten *time.Time) (time.Duration, error) {
+	now := s.clock.Now()
+	if err := s.take(ctx, now); err != nil {
+		return 0, err
+	}
+	if err := s.launch(ctx, now, starts); err != nil {
+		return 0, err
+	}
+	longest := s.config.Poll
+	if since := now.Sub(s.backfilled); since >= backfillEvery || since < 0 {
+		working, err := s.advanceBackfills(ctx, now)
+		if err != nil {
+			return 0, err
+		}
+		s.backfilled, s.backfilling = now, working > 0
+	}
+	if s.backfilling {
+		longest = min(longest, backfillEvery)
+	}
+	if s.config.KeepSlots > 0 && (now.Sub(*forgotten) >= forgetEvery || now.Before(*forgotten)) {
+		*forgotten = now
+		if _, err := s.store.Forget(ctx, now.Add(-s.config.KeepSlots), 10_000); err != nil {
+			return 0, err
+		}
+	}
+	busy := s.working()
+	if len(busy) >= s.config.Parallel {
+		return longest, nil // until one of them is done
+	}
+	next, err := s.store.Wake(ctx, busy)
+	if err != nil || next == nil {
+		return longest, err
+	}
+	return min(next.Sub(s.clock.Now()), longest), nil
+}
+
+// take takes up the slots of all due triggers.
+func (s *scheduler) take(ctx context.Context, now time.Time) error {
+	for {
+		skipped := 0
+		count, err := s.store.TakeDue(ctx, now, takeBatch, func(t *store.Trigger) store.Change {
+			d, err := s.planner.decode(t)
+			if err != nil {
+				s.logger.Error().Err(err).Str("trigger", t.Name).Str("task", t.Task.Name).Msg("a trigger cannot be scheduled")
+				later := now.Add(undecodable)
+				t.NextFireAt = &later
+				return store.Change{Trigger: t}
+			}
+			fires := d.due(now, s.config.LateAfter)
+			for _, f := range fires {
+				if f.State == store.Skipped {
+					skipped++
+				}
+			}
+			return store.Change{Trigger: t, Fires: fires}
+		})
+		if err != nil {
+			return err
+		}
+		for range skipped {
+			s.meters.settled(ctx, "skipped")
+		}
+		if count > 0 {
+			failpoint.Here("trigger.after-take")
+		}
+		if count < takeBatch {
+			return nil
+		}
+	}
+}
+
+// launch starts creating runs, of as many triggers at once as are allowed. The slots of one trigger are run in order.
+func (s *scheduler) launch(ctx context.Context, now time.Time, starts *sync.WaitGroup) error {
+	busy := s.working()
+	free := s.config.Parallel - len(busy)
+	if free <= 0 {
+		return nil
+	}
+	ids, err := s.store.PendingTriggers(ctx, now, busy, free)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		s.mu.Lock()
+		s.busy[id] = true
+		s.mu.Unlock()
+		starts.Go(func() {
+			defer s.done(id)
+			if err := s.starter.startAll(ctx, id); err != nil && ctx.Err() == nil {
+				s.logger.Warn().Err(err).Msg("starting the runs of a trigger failed; retrying")
+				_ = clock.Sleep(ctx, s.clock, time.Second) // the database has a moment; the context's end is seen by the loop
+			}
+		})
+	}
+	return nil
+}
+
+func (s *scheduler) done(id int64) {
+	s.mu.Lock()
+	delete(s.busy, id)
+	s.mu.Unlock()
+	s.nudge()
+}
+
+func (s *scheduler) working() []int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ids := make([]int64, 0, len(s.busy))
+	for id := range s.busy {
+		ids = append(ids, id)
+	}
+	return ids
+}

@@ -1,0 +1,213 @@
+package triggers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	triggerpb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/failpoint"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/triggers/store"
+)
+
+// pendingBatch is how many slots of a trigger are read at once.
+const pendingBatch = 100
+
+// starter creates the runs of slots.
+type starter struct {
+	config Config
+	store  *store.Store
+	runs   Runs
+	starts enginev1connect.TriggerRunServiceClient
+	clock  clock.Clock
+	logger zerolog.Logger
+	meters *meters
+}
+
+// startAll creates the runs of the pending slots of a trigger, oldest first, until one has to wait.
+func (s *starter) startAll(ctx context.Context, id int64) error {
+	current, err := s.store.ByID(ctx, id)
+	if err != nil || current == nil {
+		return err
+	}
+	revisions := map[int64]*decoded{}
+	for {
+		fires, err := s.store.PendingFires(ctx, id, pendingBatch)
+		if err != nil || len(fires) == 0 {
+			return err
+		}
+		for i := range fires {
+			f := &fires[i]
+			d := revisions[f.Revision]
+			if d == nil {
+				if d, err = s.revision(ctx, current, f.Revision); err != nil {
+					return err
+				}
+				revisions[f.Revision] = d
+			}
+			settled, err := s.start(ctx, d, f)
+			if err != nil || !settled {
+				return err
+			}
+		}
+	}
+}
+
+// revision reads what a trigger was when it took up a slot.
+func (s *starter) revision(ctx context.Context, t *store.Trigger, revision int64) (*decoded, error) {
+	row := t
+	if t.Revision != revision {
+		r, err := s.store.Revision(ctx, t, revision)
+		if err != nil {
+			return nil, err
+		}
+		row = &r.Trigger
+	}
+	return planner{s.config}.decode(row)
+}
+
+// start makes one try to create the run of a slot and reports whether the slot is settled.
+func (s *starter) start(ctx context.Context, d *decoded, f *store.Fire) (bool, error) {
+	tracked := f.BackfillID != nil || d.policy.concurrency != concurrencyAllow
+	if f.BackfillID == nil && d.policy.concurrency != concurrencyAllow {
+		reason, err := s.concurrent(ctx, d, f)
+		if err != nil {
+			return false, s.failed(ctx, f, err)
+		}
+		if reason != "" {
+			s.meters.settled(ctx, "skipped")
+			return true, s.store.Settle(ctx, f, store.Skipped, reason, false)
+		}
+	}
+	failpoint.Here("trigger.before-run")
+	_, err := s.starts.StartTriggeredRun(ctx, &enginev1.StartTriggeredRunRequest{
+		Run: runOf(d, f), Trigger: identifier(d.Trigger, d.Revision),
+		KickoffTimeInputArg: d.automation.GetSchedule().GetKickoffTimeInputArg(),
+	})
+	failpoint.Here("trigger.after-run")
+	switch {
+	case err == nil:
+		if f.BackfillID == nil {
+			s.meters.late(ctx, s.clock.Now().Sub(f.Slot.Add(d.policy.delay(d.Task.Name+"\x00"+d.Name, f.Slot))))
+		}
+		s.meters.settled(ctx, "started")
+		return true, s.store.Settle(ctx, f, store.Started, "", tracked)
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case temporary(err):
+		return false, s.failed(ctx, f, err)
+	default:
+		s.logger.Warn().Err(err).Str("trigger", d.Name).Str("task", d.Task.Name).Time("slot", f.Slot).Msg("the run of a slot was refused")
+		s.meters.settled(ctx, "failed")
+		return true, s.store.Settle(ctx, f, store.Failed, message(err), false)
+	}
+}
+
+// failed has the slot tried again later.
+func (s *starter) failed(ctx context.Context, f *store.Fire, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	pause := backoff.After(time.Second, s.config.RetryMax, int(f.Attempts)+1)
+	s.logger.Info().Err(err).Time("slot", f.Slot).Dur("pause", pause).Msg("the run of a slot could not be created; retrying")
+	s.meters.settled(ctx, "retried")
+	return s.store.Postpone(ctx, f, s.clock.Now().Add(pause), message(err))
+}
+
+// temporary reports whether the same request may succeed later.
+func temporary(err error) bool {
+	switch rpc.KindOf(err) {
+	case rpc.KindInvalidArgument, rpc.KindNotFound, rpc.KindAlreadyExists, rpc.KindFailedPrecondition, rpc.KindPermissionDenied,
+		rpc.KindUnauthenticated, rpc.KindUnimplemented, rpc.KindOutOfRange, rpc.KindDataLoss:
+		return false
+	default:
+		return true
+	}
+}
+
+// runOf is the request that creates the run of a slot.
+func runOf(d *decoded, f *store.Fire) *workflow.CreateRunRequest {
+	spec := &task.RunSpec{}
+	if d.spec.GetRunSpec() != nil {
+		spec = proto.CloneOf(d.spec.GetRunSpec())
+	}
+	spec.RunStartTime = nil // it is the slot
+	request := &workflow.CreateRunRequest{
+		Id: &workflow.CreateRunRequest_RunId{RunId: &common.RunIdentifier{Project: d.Project, Domain: d.Domain, Name: f.RunName}},
+		Task: &workflow.CreateRunRequest_TaskId{TaskId: &task.TaskIdentifier{
+			Project: d.Project, Domain: d.Domain, Name: d.Task.Name, Version: d.TaskVersion,
+		}},
+		RunSpec: spec, Source: workflow.RunSource_RUN_SOURCE_SCHEDULE_TRIGGER, RunStartTime: timestamppb.New(f.Slot),
+	}
+	switch inputs := d.spec.GetInputWrapper().(type) {
+	case *triggerpb.TriggerSpec_Inputs:
+		request.InputWrapper = &workflow.CreateRunRequest_Inputs{Inputs: inputs.Inputs}
+	case *triggerpb.TriggerSpec_OffloadedInputData:
+		request.InputWrapper = &workflow.CreateRunRequest_OffloadedInputData{OffloadedInputData: inputs.OffloadedInputData}
+	}
+	return request
+}
+
+// concurrent applies the concurrency policy: it returns why the slot is skipped, or an empty reason once it may start.
+func (s *starter) concurrent(ctx context.Context, d *decoded, f *store.Fire) (string, error) {
+	live, err := s.store.Live(ctx, d.ID)
+	if err != nil {
+		return "", err
+	}
+	for i := range live {
+		other := &live[i]
+		unfinished, err := s.unfinished(ctx, d.Trigger, other)
+		if err != nil {
+			return "", err
+		}
+		switch {
+		case !unfinished:
+		case d.policy.concurrency == concurrencySkip:
+			return fmt.Sprintf("the run %s of the slot %s is unfinished, and the concurrency policy is %s",
+				other.RunName, other.Slot.Format(time.RFC3339), concurrencySkip), nil
+		default:
+			reason := fmt.Sprintf("replaced by the slot %s of trigger %s", f.Slot.Format(time.RFC3339), d.Name)
+			_, err := s.runs.AbortRun(ctx, &workflow.AbortRunRequest{RunId: runID(d.Trigger, other), Reason: &reason})
+			if err != nil && !rpc.IsNotFound(err) {
+				return "", err
+			}
+			if err := s.store.Ended(ctx, other); err != nil {
+				return "", err
+			}
+		}
+	}
+	return "", nil
+}
+
+// unfinished asks whether the run of a slot is unfinished, and remembers when it is not.
+func (s *starter) unfinished(ctx context.Context, t *store.Trigger, f *store.Fire) (bool, error) {
+	details, err := s.runs.GetRunDetails(ctx, &workflow.GetRunDetailsRequest{RunId: runID(t, f)})
+	switch {
+	case err == nil:
+		switch details.GetDetails().GetAction().GetStatus().GetPhase() {
+		case common.ActionPhase_ACTION_PHASE_SUCCEEDED, common.ActionPhase_ACTION_PHASE_FAILED, common.ActionPhase_ACTION_PHASE_ABORTED,
+			common.ActionPhase_ACTION_PHASE_TIMED_OUT, common.ActionPhase_ACTION_PHASE_RECOVERED:
+		default:
+			return true, nil
+		}
+	case !rpc.IsNotFound(err):
+		return false, err
+	}
+	return false, s.store.Ended(ctx, f)
+}
+
+func runID(t *store.Trigger, f *store.Fire) *common.RunIdentifier {
+	return &common.RunIdentifier{Project: t.Project, Domain: t.Domain, Name: f.RunName}
+}
