@@ -4,6 +4,7 @@ import { HomeSearch } from "@/features/home/search";
 import { ActionSearch } from "@/features/run/search";
 import { RunsSearch } from "@/features/runs/search";
 import { LaunchSearch } from "@/features/launch/search";
+import { SecretsSearch } from "@/features/secrets/search";
 import { SystemSearch } from "@/features/system/search";
 import { TaskSearch, TasksSearch } from "@/features/tasks/search";
 import { Failure, NotFound } from "./failure";
@@ -80,6 +81,12 @@ export const taskVersion = createRoute({
   validateSearch: TaskSearch,
   component: lazyRouteComponent(() => import("@/features/tasks/task-page"), "TaskPage"),
 });
+export const secrets = createRoute({
+  getParentRoute: () => place,
+  path: "/secrets",
+  validateSearch: SecretsSearch,
+  component: lazyRouteComponent(() => import("@/features/secrets/page"), "SecretsPage"),
+});
 export const launch = createRoute({
   getParentRoute: () => place,
   path: "/launch",
@@ -108,7 +115,7 @@ const tree = root.addChildren([
   projects,
   inbox,
   system,
-  place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, launch, compare, placeInbox, ...later]),
+  place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, secrets, launch, compare, placeInbox, ...later]),
 ]);
 
 export const router = createRouter({ routeTree: tree, basepath: "/v2", defaultPreload: "intent" });
