@@ -58,8 +58,9 @@ def test_a_life_of_secrets(own: Server, flyte_cli, tmp_path: pathlib.Path):
     shown += flyte_cli("create", "secret", "f1", "--from-file", str(binary), *PLACE)
     again = flyte_cli("create", "secret", "my-key", "--value", NARROW, *PLACE, check=False)
     assert "already exists" in again.lower()
+    shown += flyte_cli("create", "secret", "registry", "--type", "image_pull", "--registry", "ghcr.io", "--username", "u", "--password", WIDE)
     shown += again + flyte_cli("get", "secret") + flyte_cli("get", "secret", "my-key", *PLACE)
-    assert shown.count("my-key") >= 3
+    assert shown.count("my-key") >= 3 and "IMAGE_PULL" in shown
 
     handle = run(secretive.read)
     assert phase_of(handle) == "succeeded", details(handle).error_info

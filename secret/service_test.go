@@ -185,6 +185,17 @@ func TestTextAndBytesComeBackAsTheyWere(t *testing.T) {
 	require.Len(t, found["largest"], secret.MaxValue)
 }
 
+func TestAnAnswerHasALimit(t *testing.T) {
+	b := newBench(t, 1)
+	var names []string
+	for i := range 3 {
+		names = append(names, fmt.Sprintf("large-%d", i))
+		require.NoError(t, b.create(t, id("p", "d", names[i]), binary(bytes.Repeat([]byte("x"), secret.MaxValue))))
+	}
+	_, err := b.service.GetSecretValues(t.Context(), &enginev1.GetSecretValuesRequest{Project: "p", Domain: "d", Names: names})
+	require.Equal(t, "names", requireKind(t, rpc.KindInvalidArgument, err).Field)
+}
+
 func TestWhatClientsSeeOfASecret(t *testing.T) {
 	b := newBench(t, 1)
 	pull := binary([]byte(`{"auths":{"registry.example":{"auth":"dTpw"}}}`))

@@ -153,6 +153,7 @@ func TestWhatAnAttemptCannotGet(t *testing.T) {
 			[]*core.Secret{{Key: "big1", MountRequirement: core.Secret_FILE}, {Key: "big2", MountRequirement: core.Secret_FILE}},
 			nil, failure.SecretUnusable, []string{"1200000 bytes together"},
 		},
+		"far too large":             {[]*core.Secret{asEnv("there")}, connect.NewError(connect.CodeInvalidArgument, errors.New("2 MiB together")), failure.SecretUnusable, []string{"2 MiB together"}},
 		"a name that no secret has": {[]*core.Secret{asEnv("a.b")}, nil, failure.BadTaskSpecification, []string{`"a.b"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
