@@ -203,7 +203,7 @@ func TestImagePullSecrets(t *testing.T) {
 	require.Equal(t, []corev1.LocalObjectReference{{Name: "r1-a0-0123abcd-0-pull-0"}, {Name: "of-the-namespace"}, {Name: "generic"}}, made.Spec.ImagePullSecrets)
 	written := b.secret(t, "r1-a0-0123abcd-0-pull-0")
 	require.Equal(t, corev1.SecretTypeDockerConfigJson, written.Type)
-	require.Equal(t, config, string(written.Data[corev1.DockerConfigJsonKey]))
+	require.JSONEq(t, config, string(written.Data[corev1.DockerConfigJsonKey]))
 	require.Equal(t, 1, b.count(t))
 
 	b.values.fail = connect.NewError(connect.CodeFailedPrecondition, errors.New("no backend"))
