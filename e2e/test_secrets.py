@@ -58,8 +58,9 @@ def test_a_life_of_secrets(own: Server, flyte_cli, tmp_path: pathlib.Path):
     shown += flyte_cli("create", "secret", "f1", "--from-file", str(binary), *PLACE)
     again = flyte_cli("create", "secret", "my-key", "--value", NARROW, *PLACE, check=False)
     assert "already exists" in again.lower()
+    shown += flyte_cli("create", "secret", "registry", "--type", "image_pull", "--registry", "ghcr.io", "--username", "u", "--password", WIDE)
     shown += again + flyte_cli("get", "secret") + flyte_cli("get", "secret", "my-key", *PLACE)
-    assert shown.count("my-key") >= 3
+    assert shown.count("my-key") >= 3 and "IMAGE_PULL" in shown
 
     handle = run(secretive.read)
     assert phase_of(handle) == "succeeded", details(handle).error_info
@@ -108,8 +109,8 @@ def search(own: Server, shown: str):
         assert value not in content, name
 
 
-def test_database_and_answers(own: Server, flyte_cli):
-    """A dump of the database, and what the console asks for, have no value."""
+def test_answers(own: Server, flyte_cli):
+    """What the console asks for has no value; a value that is too large is refused, and nothing of it is stored."""
     value = "dump-of-the-database-value"
     flyte_cli("create", "secret", "dumped", "--value", value, "-d", "development")
     status, answer = own.call("flyteidl2.secret.SecretService/ListSecrets", {"domain": "development"})
@@ -119,6 +120,9 @@ def test_database_and_answers(own: Server, flyte_cli):
     assert status == 400 and answer["code"] == "invalid_argument" and "bytes" in answer["message"]
     status, answer = own.call("flyteidl2.secret.SecretService/GetSecret", {"id": {"name": "large"}})
     assert answer["code"] == "not_found"
+
+
+def test_values_are_refused_to_clients(own: Server):
     status, answer = own.call("flytebinary.engine.v1.SecretValueService/GetSecretValues", {
         "project": "flytesnacks", "domain": "development", "names": ["dumped"]})
     assert status in (401, 403), answer

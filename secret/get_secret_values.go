@@ -6,8 +6,12 @@ import (
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/secret/entry"
 )
+
+// maxAnswer bounds the values of one answer, in bytes. A task can have half of it: a Kubernetes Secret has 1 MiB.
+const maxAnswer = 2 << 20
 
 // GetSecretValues implements enginev1connect.SecretValueServiceHandler: it reads the values that a task of a project and
 // domain gets. The narrowest scope wins, whichever backend has it; within a scope, the first backend.
@@ -20,6 +24,7 @@ func (s *Service) GetSecretValues(ctx context.Context, request *enginev1.GetSecr
 	for _, scope := range chain {
 		response.Searched = append(response.Searched, scope.String())
 	}
+	total := 0
 	for _, name := range request.GetNames() {
 		content, found, err := s.value(ctx, chain, name)
 		if err != nil {
@@ -28,6 +33,9 @@ func (s *Service) GetSecretValues(ctx context.Context, request *enginev1.GetSecr
 		if !found {
 			response.Missing = append(response.Missing, name)
 			continue
+		}
+		if total += content.Value.Len(); total > maxAnswer {
+			return nil, rpc.InvalidArgument("names", "name secrets of more than %d bytes together", maxAnswer)
 		}
 		response.Values = append(response.Values, &enginev1.SecretValue{
 			Name: name, Value: content.Value.Reveal(), ImagePull: content.Type == entry.ImagePull,

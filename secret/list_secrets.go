@@ -41,7 +41,7 @@ func (s *Service) ListSecrets(ctx context.Context, request *secretpb.ListSecrets
 	response := &secretpb.ListSecretsResponse{}
 	for at.backend < len(s.deps.Backends) {
 		backend := s.deps.Backends[at.backend]
-		page, err := backend.List(ctx, scope, at.token, limit-len(response.Secrets))
+		page, err := backend.List(ctx, scope, at.token, limit-len(response.GetSecrets()))
 		if errors.Is(err, entry.ErrBadToken) {
 			return nil, rpc.OutOfRange("the token is too old: begin with the first page")
 		}
@@ -61,7 +61,7 @@ func (s *Service) ListSecrets(ctx context.Context, request *secretpb.ListSecrets
 		if page.Next == "" {
 			at.backend++
 		}
-		if len(response.Secrets) >= limit {
+		if len(response.GetSecrets()) >= limit {
 			break
 		}
 	}

@@ -64,7 +64,7 @@ func (s *Service) Mount(r rpc.Registrar) {
 func (s *Service) Start(ctx context.Context) error {
 	var loops []func(context.Context)
 	for _, one := range s.deps.Backends {
-		if runner, ok := one.Backend.(measured).backend.(Runner); ok { //nolint:forcetypeassert // New makes only these
+		if runner, ok := one.Backend.(measured).backend.(Runner); ok {
 			loops = append(loops, runner.Run)
 		}
 	}

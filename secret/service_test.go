@@ -185,6 +185,17 @@ func TestTextAndBytesComeBackAsTheyWere(t *testing.T) {
 	require.Len(t, found["largest"], secret.MaxValue)
 }
 
+func TestAnAnswerHasALimit(t *testing.T) {
+	b := newBench(t, 1)
+	var names []string
+	for i := range 3 {
+		names = append(names, fmt.Sprintf("large-%d", i))
+		require.NoError(t, b.create(t, id("p", "d", names[i]), binary(bytes.Repeat([]byte("x"), secret.MaxValue))))
+	}
+	_, err := b.service.GetSecretValues(t.Context(), &enginev1.GetSecretValuesRequest{Project: "p", Domain: "d", Names: names})
+	require.Equal(t, "names", requireKind(t, rpc.KindInvalidArgument, err).Field)
+}
+
 func TestWhatClientsSeeOfASecret(t *testing.T) {
 	b := newBench(t, 1)
 	pull := binary([]byte(`{"auths":{"registry.example":{"auth":"dTpw"}}}`))
@@ -229,10 +240,10 @@ func TestListsPageOverBackends(t *testing.T) {
 func TestChanges(t *testing.T) {
 	b := newBench(t, 2)
 	require.NoError(t, b.create(t, id("p", "d", "key"), text("one")))
-	requireKind(t, rpc.KindAlreadyExists, b.create(t, id("p", "d", "key"), text("two")))
+	require.Contains(t, requireKind(t, rpc.KindAlreadyExists, b.create(t, id("p", "d", "key"), text("two"))).Message, "secret key of project p in domain d")
 	later := entry.ID{Scope: entry.Scope{Project: "p", Domain: "d"}, Name: "later"}
 	require.NoError(t, b.backends[1].Create(t.Context(), later, entry.Content{Value: entry.NewValue([]byte("x"))}))
-	requireKind(t, rpc.KindAlreadyExists, b.create(t, id("p", "d", "later"), text("two")))
+	require.Contains(t, requireKind(t, rpc.KindAlreadyExists, b.create(t, id("p", "d", "later"), text("two"))).Message, "backend-1")
 	update := func(name string, spec *secretpb.SecretSpec) error {
 		_, err := b.service.UpdateSecret(t.Context(), &secretpb.UpdateSecretRequest{Id: id("p", "d", name), SecretSpec: spec})
 		return err
@@ -241,7 +252,7 @@ func TestChanges(t *testing.T) {
 	require.NoError(t, update("later", text("four")), "where it is")
 	found, _ := b.values(t, "p", "d", "key", "later")
 	require.Equal(t, map[string]string{"key": "three", "later": "four"}, found)
-	requireKind(t, rpc.KindNotFound, update("gone", text("x")))
+	require.Contains(t, requireKind(t, rpc.KindNotFound, update("gone", text("x"))).Message, "secret gone")
 	pull := binary([]byte(`{"auths":{"r":{}}}`))
 	pull.Type = secretpb.SecretType_SECRET_TYPE_IMAGE_PULL_SECRET
 	require.Equal(t, "secret_spec.type", requireKind(t, rpc.KindInvalidArgument, update("key", pull)).Field)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"connectrpc.com/connect"
@@ -24,6 +25,10 @@ import (
 
 // maxTotal is how many bytes the secrets of one task have at most, together: that of a Kubernetes Secret.
 const maxTotal = corev1.MaxSecretSize
+
+// patience is how long the values of one attempt may take to come. A backend that is slower must not hold the others up;
+// it is asked again.
+const patience = 30 * time.Second
 
 // Name is the name of the Kubernetes Secret of an attempt.
 func Name(attempt *plugin.Attempt) string {
@@ -98,10 +103,14 @@ func (k *Keeper) read(ctx context.Context, attempt *plugin.Attempt, asked []Want
 	if k.deps.Secrets == nil {
 		return nil, refuse(required, "this executor has no connection to SecretService")
 	}
-	answer, err := k.deps.Secrets.GetSecretValues(ctx, request)
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	answer, err := k.deps.Secrets.GetSecretValues(limited, request)
 	switch connect.CodeOf(err) {
 	case connect.CodeFailedPrecondition, connect.CodeUnimplemented:
 		return nil, refuse(required, err.Error())
+	case connect.CodeInvalidArgument:
+		return nil, failure.New(failure.SecretUnusable, "%v", err)
 	default:
 	}
 	if err != nil {

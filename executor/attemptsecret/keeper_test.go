@@ -153,6 +153,7 @@ func TestWhatAnAttemptCannotGet(t *testing.T) {
 			[]*core.Secret{{Key: "big1", MountRequirement: core.Secret_FILE}, {Key: "big2", MountRequirement: core.Secret_FILE}},
 			nil, failure.SecretUnusable, []string{"1200000 bytes together"},
 		},
+		"far too large":             {[]*core.Secret{asEnv("there")}, connect.NewError(connect.CodeInvalidArgument, errors.New("2 MiB together")), failure.SecretUnusable, []string{"2 MiB together"}},
 		"a name that no secret has": {[]*core.Secret{asEnv("a.b")}, nil, failure.BadTaskSpecification, []string{`"a.b"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -202,7 +203,7 @@ func TestImagePullSecrets(t *testing.T) {
 	require.Equal(t, []corev1.LocalObjectReference{{Name: "r1-a0-0123abcd-0-pull-0"}, {Name: "of-the-namespace"}, {Name: "generic"}}, made.Spec.ImagePullSecrets)
 	written := b.secret(t, "r1-a0-0123abcd-0-pull-0")
 	require.Equal(t, corev1.SecretTypeDockerConfigJson, written.Type)
-	require.Equal(t, config, string(written.Data[corev1.DockerConfigJsonKey]))
+	require.JSONEq(t, config, string(written.Data[corev1.DockerConfigJsonKey]))
 	require.Equal(t, 1, b.count(t))
 
 	b.values.fail = connect.NewError(connect.CodeFailedPrecondition, errors.New("no backend"))

@@ -40,9 +40,10 @@ const SecretNameRule = "has up to 253 letters, digits, dashes and underscores"
 func IsSecretName(text string) bool {
 	for i := range len(text) {
 		c := text[i]
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_') {
-			return false
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' {
+			continue
 		}
+		return false
 	}
 	return text != "" && len(text) <= 253
 }

@@ -45,7 +45,7 @@ func Open(config Config, clk clock.Clock, log zerolog.Logger) (store *Store, fai
 			_ = lock.Close()
 		}
 	}()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { //nolint:gosec // a file descriptor is small
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return nil, fmt.Errorf("directory: another process uses %s: %w", config.Directory, err)
 	}
 	s := &Store{config: config, clock: clk, log: log, lock: lock, known: map[string]entry.Metadata{}}

@@ -161,10 +161,12 @@ func TestVaultIsSealedInTheMiddle(t *testing.T) {
 	for name, call := range map[string]func() error{
 		"describe": func() error { return b.describe(t) },
 		"value":    func() error { _, err := b.store.Value(t.Context(), id); return err },
-		"create":   func() error { return b.store.Create(t.Context(), backendtest.ID("p", "d", "other"), backendtest.Text("hidden")) },
-		"update":   func() error { return b.store.Update(t.Context(), id, backendtest.Text("hidden")) },
-		"delete":   func() error { return b.store.Delete(t.Context(), id) },
-		"list":     func() error { _, err := b.store.List(t.Context(), entry.Scope{}, "", 10); return err },
+		"create": func() error {
+			return b.store.Create(t.Context(), backendtest.ID("p", "d", "other"), backendtest.Text("hidden"))
+		},
+		"update": func() error { return b.store.Update(t.Context(), id, backendtest.Text("hidden")) },
+		"delete": func() error { return b.store.Delete(t.Context(), id) },
+		"list":   func() error { _, err := b.store.List(t.Context(), entry.Scope{}, "", 10); return err },
 	} {
 		var unavailable *entry.UnavailableError
 		err := call()

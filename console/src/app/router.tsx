@@ -5,6 +5,7 @@ import { NotificationsSearch } from "@/features/notifications/search";
 import { ActionSearch } from "@/features/run/search";
 import { RunsSearch } from "@/features/runs/search";
 import { LaunchSearch } from "@/features/launch/search";
+import { SecretsSearch } from "@/features/secrets/search";
 import { SystemSearch } from "@/features/system/search";
 import { TaskSearch, TasksSearch } from "@/features/tasks/search";
 import { TriggerSearch, TriggersSearch } from "@/features/triggers/search";
@@ -89,6 +90,12 @@ export const taskVersion = createRoute({
   validateSearch: TaskSearch,
   component: lazyRouteComponent(() => import("@/features/tasks/task-page"), "TaskPage"),
 });
+export const secrets = createRoute({
+  getParentRoute: () => place,
+  path: "/secrets",
+  validateSearch: SecretsSearch,
+  component: lazyRouteComponent(() => import("@/features/secrets/page"), "SecretsPage"),
+});
 export const launch = createRoute({
   getParentRoute: () => place,
   path: "/launch",
@@ -131,7 +138,7 @@ const tree = root.addChildren([
   inbox,
   notifications,
   system,
-  place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, triggers, trigger, launch, compare, placeInbox, ...later]),
+  place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, triggers, trigger, secrets, launch, compare, placeInbox, ...later]),
 ]);
 
 export const router = createRouter({ routeTree: tree, basepath: "/v2", defaultPreload: "intent" });

@@ -1,0 +1,223 @@
+import { useState, type ReactNode } from "react";
+import { SecretService } from "@gen/flyteidl2/secret/secret_pb.js";
+import { SecretType, type Secret } from "@gen/flyteidl2/secret/definition_pb.js";
+import { client } from "@/api/transport";
+import type { Place } from "@/app/place";
+import { Button } from "@/design/button";
+import { Dialog, DialogActions } from "@/design/dialog";
+import { Field, Input, Select, TextArea } from "@/design/field";
+import { ProblemNotice } from "@/design/notice";
+import { useNotify } from "@/design/toast";
+import css from "@/features/tasks/tasks.module.css";
+import { scopes, type Scope } from "./search";
+import { dockerConfig, placeOf, scopeWords, variableOf, wrongName } from "./secret";
+
+/** What the secrets page asks in a dialog. */
+export type Asked = { readonly what: "create" } | { readonly what: "update" | "delete"; readonly secret: Secret };
+
+interface Props {
+  readonly place: Place;
+  readonly scope: Scope;
+  readonly onClose: () => void;
+  /** The list has to be read again. */
+  readonly onChanged: () => void;
+}
+
+/** The open dialog of the secrets page, if there is one. */
+export function SecretDialog({ asked, ...props }: Props & { readonly asked: Asked | undefined }) {
+  const name = asked && "secret" in asked ? (asked.secret.id?.name ?? "") : "";
+  const titles = { create: "Create secret", update: `Replace the value of ${name}`, delete: `Delete ${name}` };
+  return (
+    <Dialog
+      open={asked !== undefined}
+      onClose={props.onClose}
+      title={asked ? titles[asked.what] : ""}
+      {...(asked?.what === "update" && { description: "Attempts that begin later get the new value." })}
+    >
+      {asked?.what === "create" && <CreateForm {...props} />}
+      {asked?.what === "update" && <UpdateForm secret={asked.secret} {...props} />}
+      {asked?.what === "delete" && <DeleteForm secret={asked.secret} {...props} />}
+    </Dialog>
+  );
+}
+
+/** Sends a change. The request is kept nowhere, since it may have a value. */
+function useChange({ onClose, onChanged }: Props) {
+  const [pending, setPending] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const notify = useNotify();
+  const change = (send: () => Promise<unknown>, done: string): void => {
+    setPending(true);
+    setError(undefined);
+    send().then(
+      () => {
+        notify("good", done);
+        onChanged();
+        onClose();
+      },
+      (problem: unknown) => {
+        setError(problem);
+        setPending(false);
+      },
+    );
+  };
+  return { pending, error, change };
+}
+
+interface FormProps {
+  readonly label: string;
+  readonly kind?: "primary" | "danger";
+  readonly pending: boolean;
+  readonly error: unknown;
+  readonly onSubmit: () => void;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+function Form({ label, kind = "primary", pending, error, onSubmit, onClose, children }: FormProps) {
+  return (
+    <form
+      className={css["section"]}
+      autoComplete="off"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!pending) onSubmit();
+      }}
+    >
+      {children}
+      {error !== undefined && <ProblemNotice error={error} />}
+      <DialogActions>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button kind={kind} type="submit" disabled={pending}>
+          {label}
+        </Button>
+      </DialogActions>
+    </form>
+  );
+}
+
+/** The fields of a value: a text, or the credentials of a registry. It reports the value, empty while it is incomplete. */
+function ValueFields({ type, onValue, error }: { readonly type: SecretType; readonly onValue: (value: string) => void; readonly error: string }) {
+  const [login, setLogin] = useState({ registry: "", user: "", password: "" });
+  if (type !== SecretType.IMAGE_PULL_SECRET) {
+    return (
+      <Field label="Value" hint="It cannot be shown again." error={error}>
+        {(control) => <TextArea {...control} rows={4} autoComplete="off" onChange={(event) => onValue(event.target.value)} />}
+      </Field>
+    );
+  }
+  const change = (part: Partial<typeof login>): void => {
+    const next = { ...login, ...part };
+    setLogin(next);
+    onValue(Object.values(next).every(Boolean) ? dockerConfig(next.registry, next.user, next.password) : "");
+  };
+  return (
+    <>
+      <Field label="Registry" hint="Such as ghcr.io" error={error}>
+        {(control) => <Input {...control} autoComplete="off" onChange={(event) => change({ registry: event.target.value.trim() })} />}
+      </Field>
+      <Field label="User">
+        {(control) => <Input {...control} autoComplete="off" onChange={(event) => change({ user: event.target.value })} />}
+      </Field>
+      <Field label="Password" hint="It cannot be shown again.">
+        {(control) => <Input {...control} type="password" autoComplete="new-password" onChange={(event) => change({ password: event.target.value })} />}
+      </Field>
+    </>
+  );
+}
+
+const specOf = (type: SecretType, value: string) => ({ type, value: { case: "binaryValue" as const, value: new TextEncoder().encode(value) } });
+
+function CreateForm(props: Props) {
+  const [name, setName] = useState("");
+  const [scope, setScope] = useState(props.scope);
+  const [type, setType] = useState(SecretType.GENERIC);
+  const [value, setValue] = useState("");
+  const [tried, setTried] = useState(false);
+  const { change, ...state } = useChange(props);
+  const wrong = wrongName(name);
+  return (
+    <Form
+      label="Create"
+      {...state}
+      onClose={props.onClose}
+      onSubmit={() => {
+        setTried(true);
+        if (wrong !== "" || value === "") return;
+        const id = { name, ...placeOf(scope, props.place) };
+        change(() => client(SecretService).createSecret({ id, secretSpec: specOf(type, value) }), `Secret ${name} created`);
+      }}
+    >
+      <Field label="Name" hint={wrong === "" ? `Tasks get it as ${variableOf(name)} by default.` : "Letters, digits, dashes and underscores"} error={tried ? wrong : ""}>
+        {(control) => <Input {...control} autoComplete="off" value={name} onChange={(event) => setName(event.target.value)} />}
+      </Field>
+      <Field label="Scope" hint="A task gets the secret of the narrowest scope.">
+        {(control) => (
+          <Select {...control} value={scope} onChange={(event) => setScope(scopes.find((known) => known === event.target.value) ?? "project")}>
+            {scopes.map((one) => (
+              <option key={one} value={one}>
+                {scopeWords(placeOf(one, props.place))}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Field>
+      <Field label="Type">
+        {(control) => (
+          <Select
+            {...control}
+            value={type}
+            onChange={(event) => {
+              setType(Number(event.target.value));
+              setValue("");
+            }}
+          >
+            <option value={SecretType.GENERIC}>Generic</option>
+            <option value={SecretType.IMAGE_PULL_SECRET}>Image pull secret</option>
+          </Select>
+        )}
+      </Field>
+      <ValueFields key={type} type={type} onValue={setValue} error={tried && value === "" ? "A value is required." : ""} />
+    </Form>
+  );
+}
+
+function UpdateForm({ secret: { id, secretMetadata }, ...props }: Props & { readonly secret: Secret }) {
+  const type = secretMetadata?.type ?? SecretType.GENERIC;
+  const [value, setValue] = useState("");
+  const [tried, setTried] = useState(false);
+  const { change, ...state } = useChange(props);
+  return (
+    <Form
+      label="Replace"
+      {...state}
+      onClose={props.onClose}
+      onSubmit={() => {
+        setTried(true);
+        if (!id || value === "") return;
+        change(() => client(SecretService).updateSecret({ id, secretSpec: specOf(type, value) }), `The value of ${id.name} was replaced`);
+      }}
+    >
+      <ValueFields type={type} onValue={setValue} error={tried && value === "" ? "A value is required." : ""} />
+    </Form>
+  );
+}
+
+function DeleteForm({ secret: { id }, ...props }: Props & { readonly secret: Secret }) {
+  const { change, ...state } = useChange(props);
+  if (!id) return null;
+  return (
+    <Form
+      label="Delete"
+      kind="danger"
+      {...state}
+      onClose={props.onClose}
+      onSubmit={() => change(() => client(SecretService).deleteSecret({ id }), `Secret ${id.name} deleted`)}
+    >
+      <p>
+        The secret <strong>{id.name}</strong> of {scopeWords(id)} is deleted. Tasks that ask for it get that of a wider scope,
+        or fail before they start if there is none. Running attempts keep their value.
+      </p>
+    </Form>
+  );
+}
