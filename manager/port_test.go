@@ -22,10 +22,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app/appconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
-	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger/triggerconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 )
@@ -223,9 +223,9 @@ func reflection(t *testing.T, url string) {
 
 // unbuilt walks the contract: every public procedure is served, and none answers as if the path did not exist.
 func unbuilt(t *testing.T, url string) {
-	_, err := triggerconnect.NewTriggerServiceClient(http.DefaultClient, url).ListTriggers(t.Context(), &trigger.ListTriggersRequest{})
+	_, err := appconnect.NewAppServiceClient(http.DefaultClient, url).List(t.Context(), &app.ListRequest{})
 	require.Equal(t, connect.CodeUnimplemented, connect.CodeOf(err))
-	require.ErrorContains(t, err, "flyteidl2.trigger.TriggerService.ListTriggers is not implemented")
+	require.ErrorContains(t, err, "flyteidl2.app.AppService.List is not implemented")
 	code, header, _ := do(t, http.MethodPost, url+"/flyteidl2.none.None/None", strings.NewReader("{}"), asJSON)
 	require.Equal(t, http.StatusNotImplemented, code)
 	require.Equal(t, "application/json", header.Get("Content-Type"))

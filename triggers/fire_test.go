@@ -211,7 +211,9 @@ func TestConcurrency(t *testing.T) {
 	first := f.details(replaced[0].GetRunId().GetName())
 	require.Equal(t, common.ActionPhase_ACTION_PHASE_ABORTED, first.GetStatus().GetPhase())
 	require.Contains(t, first.GetAbortInfo().GetReason(), "replaced by the slot 2026-06-01T12:02:00Z")
-	require.Eventually(t, func() bool { return f.explain("skip").GetSlots()[0].GetState() == insightv1.SlotState_SLOT_STATE_SKIPPED }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return f.explain("skip").GetSlots()[0].GetState() == insightv1.SlotState_SLOT_STATE_SKIPPED
+	}, 10*time.Second, 5*time.Millisecond)
 	_, skipped := f.started("skip")
 	require.Contains(t, f.explain("skip").GetSlots()[0].GetReason(), skipped[0].GetRunId().GetName())
 
@@ -361,7 +363,9 @@ func TestExplainTrigger(t *testing.T) {
 func TestBackfill(t *testing.T) {
 	f := newFixture(t, nil)
 	f.deploy("v1", triggered("hourly", onCron("0 * * * *", "UTC"), "flyte.org/trigger-concurrency", "skip"))
-	at := func(hour int) *timestamppb.Timestamp { return timestamppb.New(time.Date(2026, 6, 1, hour, 0, 0, 0, time.UTC)) }
+	at := func(hour int) *timestamppb.Timestamp {
+		return timestamppb.New(time.Date(2026, 6, 1, hour, 0, 0, 0, time.UTC))
+	}
 	request := &insightv1.BackfillRequest{Name: name("hourly"), From: at(6), Until: at(10), Parallel: 2}
 	response, err := f.insight.Backfill(t.Context(), request)
 	require.NoError(t, err)
@@ -442,4 +446,3 @@ func TestOldSlotsAreForgotten(t *testing.T) {
 	f.step(time.Hour)
 	f.eventually("minutely", "31 12:01:00", "31 13:01:00")
 }
-

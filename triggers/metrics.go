@@ -47,4 +47,6 @@ func (m *meters) settled(ctx context.Context, result string) {
 	m.slots.Add(ctx, 1, metric.WithAttributes(attribute.String("result", result)))
 }
 
-func (m *meters) late(ctx context.Context, by time.Duration) { m.lateness.Record(ctx, max(0, by.Seconds())) }
+func (m *meters) late(ctx context.Context, by time.Duration) {
+	m.lateness.Record(ctx, max(0, by.Seconds()))
+}

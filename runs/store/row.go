@@ -69,15 +69,15 @@ type Action struct {
 // Root is what a root row has beside Action.
 type Root struct {
 	Action
-	RunSpecDigest   []byte            `db:"run_spec_digest"`
-	RequestDigest   []byte            `db:"request_digest"`
-	RunOutputBase   string            `db:"run_output_base"`
-	RunStartTime    *time.Time        `db:"run_start_time"`
-	Labels          map[string]string `db:"labels"`
-	MaxConcurrency  int32             `db:"max_concurrency"`
-	PausedCount     int32             `db:"paused_count"`
-	RelationType    int16             `db:"relation_type"`
-	RelationRun     string            `db:"relation_run"`
+	RunSpecDigest  []byte            `db:"run_spec_digest"`
+	RequestDigest  []byte            `db:"request_digest"`
+	RunOutputBase  string            `db:"run_output_base"`
+	RunStartTime   *time.Time        `db:"run_start_time"`
+	Labels         map[string]string `db:"labels"`
+	MaxConcurrency int32             `db:"max_concurrency"`
+	PausedCount    int32             `db:"paused_count"`
+	RelationType   int16             `db:"relation_type"`
+	RelationRun    string            `db:"relation_run"`
 }
 
 // Runner says what runs a task action.
