@@ -2,6 +2,7 @@ package triggers_test
 
 import (
 	"context"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -54,6 +55,7 @@ type fixture struct {
 	mux     http.Handler
 	outage  atomic.Bool  // of the runs service, as triggers see it
 	starts  atomic.Int64 // calls of StartTriggeredRun that store
+	lost    atomic.Bool  // the answers of some of them are lost
 	runs    workflowconnect.RunServiceClient
 	engine  enginev1connect.EngineServiceClient
 	tasks   taskconnect.TaskServiceClient
@@ -130,7 +132,11 @@ func (s *starter) StartTriggeredRun(ctx context.Context, r *enginev1.StartTrigge
 			return nil, rpc.Unavailable(nil, "the runs service is down")
 		}
 	}
-	return s.TriggerRunServiceClient.StartTriggeredRun(ctx, r)
+	answer, err := s.TriggerRunServiceClient.StartTriggeredRun(ctx, r)
+	if err == nil && !r.GetCheckOnly() && s.lost.Load() && rand.IntN(3) == 0 {
+		return nil, rpc.Unavailable(nil, "the connection broke before the answer came")
+	}
+	return answer, err
 }
 
 func variable(name string, simple core.SimpleType) *core.VariableEntry {
