@@ -48,19 +48,21 @@ var monday = time.Date(2026, time.June, 1, 12, 0, 30, 0, time.UTC)
 
 // fixture is the real runs service and the service of triggers, in one process, on one database and a clock of the test.
 type fixture struct {
-	t       testing.TB
-	pool    *pgxpool.Pool
-	clock   *clock.Fake
-	blobs   *blobstore.Store
-	mux     http.Handler
-	outage  atomic.Bool  // of the runs service, as triggers see it
-	starts  atomic.Int64 // calls of StartTriggeredRun that store
-	lost    atomic.Bool  // the answers of some of them are lost
-	runs    workflowconnect.RunServiceClient
-	engine  enginev1connect.EngineServiceClient
-	tasks   taskconnect.TaskServiceClient
-	api     triggerconnect.TriggerServiceClient
-	insight insightv1connect.TriggerInsightServiceClient
+	t      testing.TB
+	pool   *pgxpool.Pool
+	clock  *clock.Fake
+	blobs  *blobstore.Store
+	mux    http.Handler
+	outage atomic.Bool // of the runs service, as triggers see it
+	// replicas is the pool of schedulers.
+	replicas *pgxpool.Pool
+	starts   atomic.Int64 // calls of StartTriggeredRun that store
+	lost     atomic.Bool  // the answers of some of them are lost
+	runs     workflowconnect.RunServiceClient
+	engine   enginev1connect.EngineServiceClient
+	tasks    taskconnect.TaskServiceClient
+	api      triggerconnect.TriggerServiceClient
+	insight  insightv1connect.TriggerInsightServiceClient
 }
 
 func newFixture(t testing.TB, change func(*triggers.Config)) *fixture {
@@ -68,6 +70,7 @@ func newFixture(t testing.TB, change func(*triggers.Config)) *fixture {
 	f := &fixture{t: t, pool: pgtest.Schemas(t, runstore.Schema(), store.Schema()), clock: clock.NewFake(monday)}
 	config := blobstore.DefaultConfig()
 	config.URL, config.PublicURL, config.Sync = t.TempDir(), "http://localhost", false
+	f.replicas = f.pool
 	var err error
 	f.blobs, err = blobstore.Open(t.Context(), config)
 	require.NoError(t, err)
@@ -100,7 +103,7 @@ func (f *fixture) replica(change func(*triggers.Config)) *triggers.Service {
 		change(&config)
 	}
 	service, err := triggers.New(config, triggers.Deps{
-		Pool: f.pool, Runs: f.runs, Tasks: f.tasks, Clock: f.clock, Logger: zerolog.Nop(),
+		Pool: f.replicas, Runs: f.runs, Tasks: f.tasks, Clock: f.clock, Logger: zerolog.Nop(),
 		Starter: &starter{fixture: f, TriggerRunServiceClient: enginev1connect.NewTriggerRunServiceClient(rpc.InProcess(f.mux), rpc.InProcessURL)},
 	})
 	require.NoError(f.t, err)
