@@ -26,7 +26,9 @@ func TestStormOfFaults(t *testing.T) {
 }
 
 func storm(t *testing.T, random *rand.Rand) {
-	quick := func(c *triggers.Config) { c.Poll, c.RetryMax, c.Lease = 200*time.Millisecond, time.Second, 10*time.Minute }
+	quick := func(c *triggers.Config) {
+		c.Poll, c.RetryMax, c.Lease = 200*time.Millisecond, time.Second, 10*time.Minute
+	}
 	f := newFixture(t, quick)
 	f.lost.Store(true)
 	config := f.pool.Config().Copy()
