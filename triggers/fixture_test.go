@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -292,5 +291,5 @@ func (f *fixture) finish(run string) {
 func refused(t testing.TB, err error, code connect.Code, text string) {
 	t.Helper()
 	require.Equal(t, code, connect.CodeOf(err), "%v", err)
-	require.True(t, strings.Contains(err.Error(), text), "%v lacks %q", err, text)
+	require.ErrorContains(t, err, text)
 }
