@@ -14,6 +14,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/triggers/store"
 )
 
 func (f *fixture) list(request *common.ListRequest) []string {
@@ -252,4 +254,18 @@ func TestTriggersOfTasksThatDoNotExist(t *testing.T) {
 	f := newFixture(t, nil)
 	_, err := f.api.DeployTrigger(t.Context(), &trigger.DeployTriggerRequest{Name: name("m"), Spec: &trigger.TriggerSpec{TaskVersion: "v1"}})
 	refused(t, err, connect.CodeNotFound, taskName)
+}
+
+func TestListsAreNarrowedToTheScopeOfTheCall(t *testing.T) {
+	f := newFixture(t, nil)
+	f.deploy("v1", triggered("here", byHand()))
+	rows := store.New(f.pool, f.clock)
+	for scope, want := range map[*rpc.Scope]int{
+		{All: true}: 1, {}: 0, {Places: []rpc.Place{{Project: projectID}}}: 1, {Places: []rpc.Place{{Project: projectID, Domain: domainID}, {Project: "x"}}}: 1,
+		{Places: []rpc.Place{{Project: projectID, Domain: "staging"}}}: 0,
+	} {
+		found, _, err := rows.List(rpc.WithScope(t.Context(), *scope), store.Scope{}, nil)
+		require.NoError(t, err)
+		require.Len(t, found, want, "%+v", *scope)
+	}
 }

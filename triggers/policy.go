@@ -103,7 +103,7 @@ func (p policy) delay(trigger string, slot time.Time) time.Duration {
 	}
 	hash := fnv.New64a()
 	hash.Write([]byte(trigger))
-	hash.Write(binary.BigEndian.AppendUint64(nil, uint64(slot.UnixMicro()))) //nolint:gosec // only its bits count
+	hash.Write(binary.BigEndian.AppendUint64(nil, uint64(slot.UnixMicro())))
 	// The low bits of this hash differ more than the high ones.
 	return time.Duration(hash.Sum64() % uint64(p.jitter)).Truncate(time.Microsecond) //nolint:gosec // positive
 }

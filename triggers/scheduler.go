@@ -108,16 +108,32 @@ func (s *scheduler) work(ctx context.Context) error {
 	return nil
 }
 
-// look does all that is due and returns how long there is nothing to do.
+// look does what is due and returns how long there is nothing to do. While nothing is due, it costs one statement.
 func (s *scheduler) look(ctx context.Context, starts *sync.WaitGroup, forgotten *time.Time) (time.Duration, error) {
 	now := s.clock.Now()
-	if err := s.take(ctx, now); err != nil {
+	slot, retry, err := s.store.Wake(ctx, s.working())
+	if err != nil {
 		return 0, err
 	}
-	if err := s.launch(ctx, now, starts); err != nil {
-		return 0, err
+	taken := slot != nil && !slot.After(now)
+	if taken {
+		if err := s.take(ctx, now); err != nil {
+			return 0, err
+		}
 	}
-	longest := s.config.Poll
+	full := false
+	if taken || (retry != nil && !retry.After(now)) {
+		if full, err = s.launch(ctx, now, starts); err != nil {
+			return 0, err
+		}
+	}
+	if s.config.KeepSlots > 0 && (now.Sub(*forgotten) >= forgetEvery || now.Before(*forgotten)) {
+		*forgotten = now
+		if _, err := s.store.Forget(ctx, now.Add(-s.config.KeepSlots), 10_000); err != nil {
+			return 0, err
+		}
+	}
+	pause := s.config.Poll
 	if since := now.Sub(s.backfilled); since >= backfillEvery || since < 0 {
 		working, err := s.advanceBackfills(ctx, now)
 		if err != nil {
@@ -126,23 +142,20 @@ func (s *scheduler) look(ctx context.Context, starts *sync.WaitGroup, forgotten 
 		s.backfilled, s.backfilling = now, working > 0
 	}
 	if s.backfilling {
-		longest = min(longest, backfillEvery)
+		pause = min(pause, backfillEvery)
 	}
-	if s.config.KeepSlots > 0 && (now.Sub(*forgotten) >= forgetEvery || now.Before(*forgotten)) {
-		*forgotten = now
-		if _, err := s.store.Forget(ctx, now.Add(-s.config.KeepSlots), 10_000); err != nil {
-			return 0, err
+	if full {
+		return pause, nil // until one of them is done
+	}
+	if slot, retry, err = s.store.Wake(ctx, s.working()); err != nil {
+		return 0, err
+	}
+	for _, at := range []*time.Time{slot, retry} {
+		if at != nil {
+			pause = min(pause, at.Sub(s.clock.Now()))
 		}
 	}
-	busy := s.working()
-	if len(busy) >= s.config.Parallel {
-		return longest, nil // until one of them is done
-	}
-	next, err := s.store.Wake(ctx, busy)
-	if err != nil || next == nil {
-		return longest, err
-	}
-	return min(next.Sub(s.clock.Now()), longest), nil
+	return pause, nil
 }
 
 // take takes up the slots of all due triggers.
@@ -180,16 +193,17 @@ func (s *scheduler) take(ctx context.Context, now time.Time) error {
 	}
 }
 
-// launch starts creating runs, of as many triggers at once as are allowed. The slots of one trigger are run in order.
-func (s *scheduler) launch(ctx context.Context, now time.Time, starts *sync.WaitGroup) error {
+// launch starts creating runs, of as many triggers at once as are allowed, and reports whether no more are. The slots of
+// one trigger are run in order.
+func (s *scheduler) launch(ctx context.Context, now time.Time, starts *sync.WaitGroup) (full bool, err error) {
 	busy := s.working()
 	free := s.config.Parallel - len(busy)
 	if free <= 0 {
-		return nil
+		return true, nil
 	}
 	ids, err := s.store.PendingTriggers(ctx, now, busy, free)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, id := range ids {
 		s.mu.Lock()
@@ -203,7 +217,7 @@ func (s *scheduler) launch(ctx context.Context, now time.Time, starts *sync.Wait
 			}
 		})
 	}
-	return nil
+	return len(ids) == free, nil
 }
 
 func (s *scheduler) done(id int64) {

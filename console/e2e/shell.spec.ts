@@ -51,7 +51,7 @@ test("the skip link moves the focus to the content", async ({ page }) => {
 });
 
 test("features that are not available have a page that says so", async ({ page }) => {
-  for (const later of ["/triggers", "/apps"]) {
+  for (const later of ["/apps"]) {
     await page.goto(place + later);
     await expect(page.getByText("Not available in this version")).toBeVisible();
   }

@@ -69,7 +69,7 @@ func (c *Creator) fromTrigger(ctx context.Context, request *workflow.CreateRunRe
 	completed.Task = &workflow.CreateRunRequest_TaskId{TaskId: &task.TaskIdentifier{
 		Project: name.GetProject(), Domain: name.GetDomain(), Name: name.GetTaskName(), Version: found.GetSpec().GetTaskVersion(),
 	}}
-	if completed.RunSpec == nil {
+	if completed.GetRunSpec() == nil {
 		completed.RunSpec = found.GetSpec().GetRunSpec()
 	}
 	if completed.InputWrapper == nil {

@@ -67,8 +67,8 @@ func Parse(spec *task.Schedule, anchor time.Time) (Schedule, error) {
 		t, err = newRate(expression.Rate, anchor)
 	case *task.Schedule_Cron:
 		t, err = newCron("cron.expression", expression.Cron.GetExpression(), "cron.timezone", expression.Cron.GetTimezone())
-	case *task.Schedule_CronExpression: //nolint:staticcheck // older clients send it
-		t, err = newCron("cron_expression", expression.CronExpression, "cron_expression", "")
+	case *task.Schedule_CronExpression:
+		t, err = newCron("cron_expression", expression.CronExpression, "cron_expression", "") //nolint:staticcheck // older clients send it
 	default:
 		err = wrong("expression", "a rate or a cron expression is required")
 	}
@@ -165,7 +165,8 @@ func (r *rate) next(after time.Time) (time.Time, bool) {
 		return r.start.Add(r.period), true
 	}
 	// Within the years that are allowed, a difference fits a Duration.
-	return r.start.Add((after.Sub(r.start)/r.period + 1) * r.period), true
+	past := after.Sub(r.start)
+	return r.start.Add(past - past%r.period + r.period), true
 }
 
 func (r *rate) words() string {

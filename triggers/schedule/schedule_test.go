@@ -1,7 +1,6 @@
 package schedule_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 	_ "time/tzdata"
@@ -100,7 +99,7 @@ func TestInvalidSchedules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := schedule.New(tc.spec, now, now)
 			var wrong *schedule.Error
-			require.True(t, errors.As(err, &wrong), "%v", err)
+			require.ErrorAs(t, err, &wrong)
 			require.Equal(t, tc.field, wrong.Field)
 			require.Contains(t, wrong.Problem, tc.saying)
 		})
@@ -193,7 +192,7 @@ func TestNamedHoursFireOnceADay(t *testing.T) {
 				start, _ := local.ZoneBounds()
 				require.True(t, start.Equal(next), "%s is not the end of a gap", local)
 			}
-			require.False(t, next.Add(-time.Hour).In(zone).Format("02 15:04") == local.Format("02 15:04"), "the first of two")
+			require.NotEqual(t, local.Format("02 15:04"), next.Add(-time.Hour).In(zone).Format("02 15:04"), "the first of two")
 			last = next
 		}
 	})

@@ -8,16 +8,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Wake returns when the scheduler has work next: the earliest due trigger or pending slot; nil when there is none.
-// Triggers in busy are not asked about their pending slots.
-func (s *Store) Wake(ctx context.Context, busy []int64) (*time.Time, error) {
-	var at *time.Time
-	err := s.pool.QueryRow(ctx, `SELECT least((SELECT min(next_fire_at) FROM triggers WHERE next_fire_at IS NOT NULL),
-		(SELECT min(retry_at) FROM trigger_fires WHERE retry_at IS NOT NULL AND trigger_id <> ALL($1)))`, noNil(busy)).Scan(&at)
+// Wake returns when the scheduler has work next: the earliest due trigger, and the earliest pending slot of triggers that are
+// not in busy; nil where there is none.
+func (s *Store) Wake(ctx context.Context, busy []int64) (slot, retry *time.Time, err error) {
+	err = s.pool.QueryRow(ctx, `SELECT (SELECT min(next_fire_at) FROM triggers WHERE next_fire_at IS NOT NULL),
+		(SELECT min(retry_at) FROM trigger_fires WHERE retry_at IS NOT NULL AND trigger_id <> ALL($1))`, noNil(busy)).Scan(&slot, &retry)
 	if err != nil {
-		return nil, fmt.Errorf("read when triggers are due: %w", err)
+		return nil, nil, fmt.Errorf("read when triggers are due: %w", err)
 	}
-	return at, nil
+	return slot, retry, nil
 }
 
 // Backlog counts the slots whose runs must be created now.

@@ -10,12 +10,12 @@ const spec = (expression: Parameters<typeof create<typeof TriggerAutomationSpecS
 test("automations in words", () => {
   const schedule = TriggerAutomationSpecType.TYPE_SCHEDULE;
   // The older form of cron expressions makes the linter take all for deprecated.
-  /* eslint-disable @typescript-eslint/no-deprecated */
+  /* eslint-disable @typescript-eslint/no-deprecated -- see above */
   const cron = (timezone: string) =>
     spec({ type: schedule, automation: { case: "schedule", value: { expression: { case: "cron", value: { expression: "0 9 * * 1", timezone } } } } });
   const rate = (value: number, unit: FixedRateUnit) =>
     spec({ type: schedule, automation: { case: "schedule", value: { expression: { case: "rate", value: { value, unit } } } } });
-  /* eslint-enable @typescript-eslint/no-deprecated */
+  /* eslint-enable @typescript-eslint/no-deprecated -- see above */
   expect(automationWords(cron("Europe/Berlin"))).toBe("0 9 * * 1 (Europe/Berlin)");
   expect(automationWords(cron(""))).toBe("0 9 * * 1 (UTC)");
   expect(automationWords(rate(1, FixedRateUnit.DAY))).toBe("every day");
