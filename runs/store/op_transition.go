@@ -89,9 +89,13 @@ func (t *Transition) check(b *batch) error {
 	if r == nil || r.run.root.RunOutputBase == "" {
 		return nil
 	}
+	return t.checkWithin(r.run.root.RunOutputBase)
+}
+
+func (t *Transition) checkWithin(base string) error {
 	for _, named := range []struct{ field, uri string }{{"outputs.output_uri", t.OutputURI}, {"outputs.report_uri", t.ReportURI}} {
-		if named.uri != "" && !blobpath.Within(r.run.root.RunOutputBase, named.uri) {
-			return rpc.InvalidArgument("event."+named.field, "%q of action %s is not in the directory of its run, %s", named.uri, t.Action, r.run.root.RunOutputBase)
+		if named.uri != "" && !blobpath.Within(base, named.uri) {
+			return rpc.InvalidArgument("event."+named.field, "%q of action %s is not in the directory of its run, %s", named.uri, t.Action, base)
 		}
 	}
 	return nil
