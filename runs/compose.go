@@ -49,8 +49,9 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 			Reporter: reporter,
 			Updater:  &change.Updater{Cache: l.cache, Conditions: conditions, Writer: l.writer},
 		},
-		engine: engineHandler{Handler: &dispatch.Handler{Assignments: assignments, Storage: l.live}, Reporter: reporter, Streams: streams},
+		engine: engineHandler{tracked: l.tracked, Handler: &dispatch.Handler{Assignments: assignments, Storage: l.live}, Reporter: reporter, Streams: streams},
 		insight: insightHandler{
+			tracked: l.tracked,
 			Questions: insight.New(insight.Deps{
 				Reader: l.rows, Queue: l.queue, Queues: l.queues, Waits: waits, Objects: deps.Blobs, Keeper: l.retention, Clock: deps.Clock,
 			}),
@@ -68,5 +69,6 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		domains:  projects.Domains(config.Domains),
 		images:   images.New(config.Images),
 		webhooks: l.callbacks,
+		tracked:  l.tracked,
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/insight"
 	"github.com/flyte-binary/flyte-binary/runs/launch"
 	"github.com/flyte-binary/flyte-binary/runs/read"
+	"github.com/flyte-binary/flyte-binary/runs/tracked"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 	"github.com/flyte-binary/flyte-binary/runs/webhook"
 )
@@ -43,6 +44,7 @@ type internalHandler struct {
 
 // engineHandler serves EngineService.
 type engineHandler struct {
+	tracked *tracked.Service // may be nil
 	*dispatch.Handler
 	*change.Reporter
 	*watch.Streams
@@ -50,6 +52,7 @@ type engineHandler struct {
 
 // insightHandler serves InsightService.
 type insightHandler struct {
+	tracked *tracked.Service // may be nil
 	*insight.Questions
 	*launch.Previewer
 	*watch.Streams
@@ -67,6 +70,7 @@ type handlers struct {
 	engine   enginev1connect.EngineServiceHandler
 	insight  insightv1connect.InsightServiceHandler
 	webhooks *webhook.Callbacks
+	tracked  *tracked.Service // may be nil
 }
 
 func (h *handlers) mount(r rpc.Registrar) {
@@ -83,4 +87,7 @@ func (h *handlers) mount(r rpc.Registrar) {
 	r.Handle(enginev1connect.NewEngineServiceHandler(h.engine, options))
 	r.Handle(insightv1connect.NewInsightServiceHandler(h.insight, options))
 	r.Handle(webhook.Path, h.webhooks)
+	if h.tracked != nil {
+		h.tracked.Mount(r)
+	}
 }

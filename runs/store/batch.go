@@ -339,7 +339,7 @@ func (b *batch) placesFreed() (n int64) {
 
 // queued reports whether admission must consider the row.
 func (r *row) queued() bool {
-	return r.ActionType == actionTask && r.Phase == state.Queued && r.AdmittedAt == nil && r.Hold == HoldNone
+	return r.ActionType == actionTask && r.Phase == state.Queued && r.AdmittedAt == nil && r.Hold == HoldNone && r.Runner != RunnerClient
 }
 
 // notAfterNow clamps a reported time between a lower bound and now.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/state"
@@ -83,10 +84,12 @@ func (r *Reported) apply(b *batch) error {
 		known.OutputURI, known.ReportURI, known.Error = "", "", nil
 	}
 	r.project(b, known)
+	if known.ActionType == actionTrace && known.OutputURI != "" {
+		known.OutputURI = blobpath.OutputsPath(known.OutputURI) // of traces, rows have the file itself
+	}
 	if r.To.Phase == state.Aborted {
 		known.AbortReason, known.AbortedBy = r.AbortReason, r.AbortedBy
 	}
-	known.AdmittedAt = nil // nothing here runs it
 	b.record(known, r.Event, r.Error)
 	return nil
 }

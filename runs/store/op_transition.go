@@ -136,7 +136,7 @@ func (t *Transition) project(b *batch, r *row) {
 		at := b.notAfterNow(t.At, r.CreatedAt)
 		r.StartedAt = &at
 	}
-	if r.AdmittedAt == nil && r.ActionType == actionTask && !state.Terminal(t.To.Phase) && t.To.Phase != state.Queued {
+	if r.AdmittedAt == nil && r.ActionType == actionTask && r.Runner != RunnerClient && !state.Terminal(t.To.Phase) && t.To.Phase != state.Queued {
 		r.AdmittedAt = &b.now // an executor runs it
 	}
 	if !state.Terminal(t.To.Phase) {
