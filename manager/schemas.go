@@ -7,4 +7,6 @@ import (
 )
 
 // Schemas lists the database schema of every service that has one, in the order in which they are created.
-func Schemas() []pgdb.Schema { return []pgdb.Schema{store.Schema(), cachestore.Schema()} }
+func Schemas() []pgdb.Schema {
+	return []pgdb.Schema{store.Schema(), store.TrackedSchema(), cachestore.Schema()}
+}
