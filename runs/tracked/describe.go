@@ -52,11 +52,7 @@ func describeTrace(trace *workflow.TraceAction, a *store.Action) (store.NewSpec,
 	if trace.GetName() == "" {
 		return store.NewSpec{}, rpc.InvalidArgument("trace.name", "is required")
 	}
-	spec := trace.GetSpec()
-	if spec == nil {
-		spec = &task.TraceSpec{}
-	}
-	encoded, err := encodeSpec(store.SpecTrace, "trace.spec", spec)
+	encoded, err := encodeSpec(store.SpecTrace, "trace.spec", trace.GetSpec())
 	a.ActionType = int16(workflow.ActionType_ACTION_TYPE_TRACE)
 	a.TaskName, a.FunctionName, a.ShortName = trace.GetName(), trace.GetName(), trace.GetName()
 	a.SpecDigest = encoded.Digest
