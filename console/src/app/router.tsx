@@ -62,6 +62,12 @@ export const run = createRoute({
   validateSearch: ActionSearch,
   component: lazyRouteComponent(() => import("@/features/run/page"), "RunPage"),
 });
+export const trackedRun = createRoute({
+  getParentRoute: () => place,
+  path: "/tracked-runs/$run",
+  validateSearch: ActionSearch,
+  component: lazyRouteComponent(() => import("@/features/run/page"), "TrackedRunPage"),
+});
 export const tasks = createRoute({
   getParentRoute: () => place,
   path: "/tasks",
@@ -108,7 +114,7 @@ const tree = root.addChildren([
   projects,
   inbox,
   system,
-  place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, launch, compare, placeInbox, ...later]),
+  place.addChildren([placeIndex, runs, run, trackedRun, tasks, task, taskVersion, launch, compare, placeInbox, ...later]),
 ]);
 
 export const router = createRouter({ routeTree: tree, basepath: "/v2", defaultPreload: "intent" });

@@ -1,0 +1,17 @@
+import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
+import { TrackedRunService } from "@gen/flyteidl2/workflow/tracked_run_service_pb.js";
+import { RunSource } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import type { RunName } from "./model/use-run-model";
+
+/** What differs between a run of the installation and a tracked one. Both services have the same reads. */
+export const serviceOf = ({ tracked }: Pick<RunName, "tracked">) => (tracked ? TrackedRunService : RunService);
+
+/** The source to name in requests about a run: only tracked runs have one. */
+export const sourceOf = ({ tracked }: Pick<RunName, "tracked">): RunSource => (tracked ? RunSource.TRACKED : RunSource.UNSPECIFIED);
+
+/** The route of a run. */
+export const routeOf = ({ tracked }: Pick<RunName, "tracked">) =>
+  tracked ? ("/domain/$domain/project/$project/tracked-runs/$run" as const) : ("/domain/$domain/project/$project/runs/$run" as const);
+
+/** Identifies a run. A tracked run may have the name of another run. */
+export const keyOfRun = ({ project, domain, name, tracked }: RunName): string => `${tracked ? "tracked:" : ""}${project}/${domain}/${name}`;
