@@ -1,7 +1,7 @@
 """Tasks that tests run in their own process, tracked by the server."""
 
+import asyncio
 import pathlib
-import time
 
 import flyte
 import flyte.report
@@ -55,5 +55,5 @@ async def watched(gate: str) -> str:
     for number in range(3):
         await flyte.report.replace.aio(f"<p>part {number}</p>", do_flush=True)
         while not pathlib.Path(f"{gate}.{number}").exists():
-            time.sleep(0.1)
+            await asyncio.sleep(0.1)
     return "opened"
