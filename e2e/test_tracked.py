@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import re
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 
 from conftest import ABORTED_AT_EXIT, ROOT
 from server import Server, eventually
+from test_console import look  # noqa: F401, a fixture
 
 SERVICE = "flyteidl2.workflow.TrackedRunService"
 PLACE = {"org": "flyte", "project": "flytesnacks", "domain": "development"}
@@ -150,6 +150,19 @@ def test_a_report_grows_while_the_run_lives(local, tmp_path: pathlib.Path):
     assert "part 2" in run.report()
 
 
+def test_the_console_shows_it(local, look):  # noqa: F811
+    run, process = local("squares", "--n", "2")
+    out = finish(process)
+    place = "/v2/domain/development/project/flytesnacks"
+    path = f"{place}/tracked-runs/{run.name}"
+    assert path in out or "tracked-runs" not in out
+    page = look(path, 'data-phase="succeeded"')
+    assert "squares" in page and run.name in page
+    assert ">Logs<" not in page, "there are none"
+    page = look(f"{place}/runs", path)
+    assert "Tracked" in page
+
+
 def test_an_interrupted_run_is_aborted(local, tmp_path: pathlib.Path):
     run, process = local("watched", "--gate", str(tmp_path / "gate"))
     eventually(lambda: "part 0" in run.report() if run.exists() else False, what="the report")
@@ -167,4 +180,3 @@ def test_a_dead_client_leaves_a_run_that_people_abort(local, tmp_path: pathlib.P
     run.call(SERVICE, "AbortRun", {"runId": run.id, "reason": "the laptop is gone"})
     assert {a["status"]["phase"] for a in run.actions()} == {"ACTION_PHASE_ABORTED"}
     assert run.root()["abortInfo"]["reason"] == "the laptop is gone"
-    assert re.match(r"l[0-9a-f]{10}", run.name)

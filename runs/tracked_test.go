@@ -3,6 +3,8 @@ package runs_test
 import (
 	"context"
 	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -115,7 +117,7 @@ func (f *trackedFixture) send(run string, updates ...*workflow.TrackedActionUpda
 	require.Len(f.t, response.GetStatuses(), len(updates))
 	codes := make([]connect.Code, len(updates))
 	for i, status := range response.GetStatuses() {
-		codes[i] = connect.Code(status.GetCode()) //nolint:gosec // few codes
+		codes[i] = connect.Code(status.GetCode())
 	}
 	return codes
 }
@@ -354,9 +356,9 @@ func TestReportedAbort(t *testing.T) {
 	f := newTrackedFixture(t)
 	f.create("local-1")
 	end := f.update("local-1", "a0", 1, 1, aborted)
-	end.Event.ErrorInfo = &workflow.ErrorInfo{Message: "interrupted"}
+	end.Event.ErrorInfo = &workflow.ErrorInfo{Message: "inter\x00rupted" + strings.Repeat("é", 5000)}
 	f.ok("local-1", f.update("local-1", "a0", 1, 0, running), end)
-	require.Equal(t, "interrupted", f.details("local-1", "a0").GetAbortInfo().GetReason())
+	require.Equal(t, "interrupted"+strings.Repeat("é", 2042), f.details("local-1", "a0").GetAbortInfo().GetReason())
 }
 
 func TestCreationOfTrackedRuns(t *testing.T) {
@@ -407,4 +409,32 @@ func TestASilentTrackedRunIsEnded(t *testing.T) {
 		return f.phase("local-1", "c") == aborted
 	}, 20*time.Second, 10*time.Millisecond)
 	require.Contains(t, f.details("local-1", "a0").GetAbortInfo().GetReason(), "no report for 72h")
+}
+
+// A client repeats what it got no answer to, and its repetition may reach another replica while the first is under way.
+func TestReplicasRecordAReportOnce(t *testing.T) {
+	pool := pgtest.Schemas(t, store.Schema(), store.TrackedSchema())
+	replicas := []*trackedFixture{trackedFixtureOn(t, pool, clock.System{}), trackedFixtureOn(t, pool, clock.System{})}
+	f := replicas[0]
+	f.create("local-1")
+	for i := range 20 {
+		name := fmt.Sprint("c", i)
+		updates := []*workflow.TrackedActionUpdate{f.first("local-1", "a0", name, running), f.update("local-1", name, 1, 1, succeeded)}
+		for _, u := range updates {
+			u.Event.Outputs = nil
+		}
+		var wg sync.WaitGroup
+		for _, replica := range replicas {
+			wg.Go(func() {
+				response, err := replica.tracked.ReportActions(t.Context(), &workflow.ReportTrackedActionsRequest{RunId: runID("local-1"), Updates: updates})
+				require.NoError(t, err)
+				for _, status := range response.GetStatuses() {
+					require.Zero(t, status.GetCode(), status.GetMessage())
+				}
+			})
+		}
+		wg.Wait()
+	}
+	require.Equal(t, 1+20*3, f.number(`SELECT count(*) FROM tracked.action_events`))
+	require.Equal(t, 21, f.number(`SELECT count(*) FROM tracked.actions`))
 }

@@ -74,7 +74,7 @@ func (c *Creator) CreateRun(ctx context.Context, request *workflow.CreateTracked
 	if err != nil {
 		return nil, err
 	}
-	row := &store.Action{}
+	var row *store.Action
 	if isNew {
 		row = &created.Action
 	} else if row, err = c.Rows.ActionRow(ctx, id.Root()); err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -110,7 +111,7 @@ func (r *Reporter) report(run ident.Run, update *workflow.TrackedActionUpdate) (
 	}
 	report := store.Reported{Transition: transition}
 	if transition.To.Phase == state.Aborted {
-		report.AbortReason = cmp.Or(event.GetErrorInfo().GetMessage(), "aborted by the client")
+		report.AbortReason = cmp.Or(reason(event.GetErrorInfo().GetMessage()), "aborted by the client")
 	}
 	if id.Name == ident.RootAction {
 		return report, nil
@@ -122,7 +123,17 @@ func (r *Reporter) report(run ident.Run, update *workflow.TrackedActionUpdate) (
 	return report, err
 }
 
+// reason makes a text of a program fit to be stored as a reason: without zero bytes, and not too long.
+func reason(message string) string {
+	message = strings.ReplaceAll(message, "\x00", "")
+	if len(message) > maxReason {
+		message = strings.ToValidUTF8(message[:maxReason], "")
+	}
+	return message
+}
+
 const (
+	maxReason   = 4 << 10 // bytes
 	maxAttempts = 1 << 20
 	maxVersion  = 1 << 30
 )

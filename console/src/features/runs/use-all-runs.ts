@@ -10,7 +10,7 @@ import { useRuns, type Runs } from "./use-runs";
 export function useAllRuns(place: Place, search: RunsSearch): Runs {
   const kinds = kindsOf(search);
   const own = useRuns(place, search, { tracked: false, enabled: kinds.includes("own") });
-  const tracked = useRuns(place, search, { tracked: true, enabled: kinds.includes("tracked") });
+  const tracked = useRuns(place, search, { tracked: true, enabled: kinds.includes("tracked"), lazy: kinds.length > 1 });
   const shown = kinds.map((kind) => (kind === "own" ? own : tracked));
   const order = orderOf[search.sort ?? "newest"];
   const runs = useMemo(
@@ -27,7 +27,7 @@ export function useAllRuns(place: Place, search: RunsSearch): Runs {
   );
   return {
     runs,
-    live: shown.every(({ live }) => live),
+    live: shown.every((kind) => kind.live || (kind === tracked && kind.runs.length === 0 && !kind.loading)),
     loading: shown.some(({ loading }) => loading),
     problem: shown.find(({ problem }) => problem)?.problem,
     more: shown.some(({ more }) => more),

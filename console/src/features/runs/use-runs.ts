@@ -61,21 +61,25 @@ export interface RunsKind {
   readonly tracked: boolean;
   /** If it is false, the list is empty and asks for nothing. */
   readonly enabled: boolean;
+  /** Whether the list is polled until it has a run, since browsers allow few streams per server. */
+  readonly lazy?: boolean;
 }
 
-export function useRuns(place: Place, search: RunsSearch, { tracked, enabled }: RunsKind = { tracked: false, enabled: true }): Runs {
+export function useRuns(place: Place, search: RunsSearch, { tracked, enabled, lazy = false }: RunsKind = { tracked: false, enabled: true }): Runs {
   const { project, domain } = place;
   const service = serviceOf({ tracked });
   const key = JSON.stringify([project, domain, search]);
   // eslint-disable-next-line react-hooks/exhaustive-deps -- "since" counts from the time of the search
   const now = useMemo(() => Date.now(), [key]);
+  const [found, setFound] = useState("");
+  const streams = enabled && (!lazy || found === `${project}/${domain}`);
   const updates = useWatch<WatchRunsResponse, Updates>(
-    `${project}/${domain}/${tracked}/${enabled}`,
+    `${project}/${domain}/${tracked}/${streams}`,
     (signal) =>
-      enabled ? client(service).watchRuns({ target: { case: "projectId", value: { organization: "flyte", name: project, domain } } }, { signal }) : silent(signal),
+      streams ? client(service).watchRuns({ target: { case: "projectId", value: { organization: "flyte", name: project, domain } } }, { signal }) : silent(signal),
     addUpdates,
   );
-  const live = canBeLive(search) && updates.problem === undefined;
+  const live = streams && canBeLive(search) && updates.problem === undefined;
   const [pages, setPages] = useState(1);
   // Not connect-query's hook: it leaves the field with the page token out of the key, and the filters with it.
   const answer = useInfiniteQuery({
@@ -90,6 +94,7 @@ export function useRuns(place: Place, search: RunsSearch, { tracked, enabled }: 
   const { data, refetch } = answer;
   const loaded = data?.pages.length ?? 0;
   if (loaded > 0 && loaded !== pages) setPages(loaded);
+  if (lazy && !streams && data?.pages.some((page) => page.runs.length > 0)) setFound(`${project}/${domain}`);
 
   useRefetch(updates.state, () => void refetch());
 
