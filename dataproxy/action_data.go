@@ -29,12 +29,24 @@ func (s *Service) GetActionData(ctx context.Context, r *dataproxy.GetActionDataR
 		return nil, rpc.InvalidArgument("action_id", "the run and the name are required")
 	}
 	if r.GetRunSource() == workflow.RunSource_RUN_SOURCE_TRACKED {
-		return nil, rpc.Unimplemented("tracked runs are not served here")
+		return s.trackedData(ctx, id)
 	}
 	uris, err := s.deps.Runs.GetActionDataURIs(ctx, &workflow.GetActionDataURIsRequest{ActionId: id})
 	if err != nil {
 		return nil, err
 	}
+	response, err := s.readData(ctx, uris)
+	if err != nil || response.GetInputsUri() != "" {
+		return response, err
+	}
+	if err := s.withoutInputs(ctx, id, response); err != nil {
+		return nil, err
+	}
+	return response, nil
+}
+
+// readData reads what is stored; the response has the URIs of what there is.
+func (s *Service) readData(ctx context.Context, uris *workflow.GetActionDataURIsResponse) (*dataproxy.GetActionDataResponse, error) {
 	response := &dataproxy.GetActionDataResponse{Inputs: &task.Inputs{}, Outputs: &task.Outputs{}}
 	var hasInputs, hasOutputs bool
 	group, reading := errgroup.WithContext(ctx)
@@ -54,10 +66,6 @@ func (s *Service) GetActionData(ctx context.Context, r *dataproxy.GetActionDataR
 	}
 	if hasInputs {
 		response.InputsUri = uris.GetInputsUri()
-		return response, nil
-	}
-	if err := s.withoutInputs(ctx, id, response); err != nil {
-		return nil, err
 	}
 	return response, nil
 }

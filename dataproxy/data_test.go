@@ -98,10 +98,6 @@ func TestActionDataOfEachKind(t *testing.T) {
 		_, err := f.data.GetActionData(t.Context(), &dataproxy.GetActionDataRequest{ActionId: id("none")})
 		require.Equal(t, connect.CodeNotFound, connect.CodeOf(err))
 	})
-	t.Run("tracked runs", func(t *testing.T) {
-		_, err := f.data.GetActionData(t.Context(), &dataproxy.GetActionDataRequest{ActionId: id("a0"), RunSource: workflow.RunSource_RUN_SOURCE_TRACKED})
-		require.Equal(t, connect.CodeUnimplemented, connect.CodeOf(err))
-	})
 }
 
 func TestActionDataThatCannotBeRead(t *testing.T) {

@@ -45,6 +45,13 @@ func (s *Service) reportLink(ctx context.Context, r *dataproxy.CreateDownloadLin
 	if err := checkAttempt("action_attempt_id", id, attempt); err != nil {
 		return nil, err
 	}
+	return s.eitherReport(ctx, id, attempt, expires)
+}
+
+// ownReport finds a report of a run of the installation.
+func (s *Service) ownReport(
+	ctx context.Context, id *common.ActionIdentifier, attempt uint32, expires time.Duration,
+) (*dataproxy.CreateDownloadLinkResponse, error) {
 	storage, err := s.deps.Engine.GetActionStorage(ctx, &enginev1.GetActionStorageRequest{ActionId: id})
 	if err != nil {
 		return nil, err

@@ -51,6 +51,7 @@ type state struct {
 	details  map[string]*workflow.ActionDetails
 	logs     map[string]*core.LogContext
 	storage  map[string]*enginev1.GetActionStorageResponse
+	tracked  map[string]*enginev1.GetActionStorageResponse // of tracked runs, by run and action
 	tasks    map[string]*task.TaskSpec
 	triggers map[string]*trigger.TriggerSpec
 	cluster  string                  // that runs the actions; empty means c
@@ -87,6 +88,12 @@ func (s *state) GetActionLogContext(_ context.Context, r *workflow.GetActionLogC
 }
 
 func (s *state) GetActionStorage(_ context.Context, r *enginev1.GetActionStorageRequest) (*enginev1.GetActionStorageResponse, error) {
+	if r.GetRunSource() == workflow.RunSource_RUN_SOURCE_TRACKED {
+		if storage, ok := s.tracked[r.GetActionId().GetRun().GetName()+"/"+r.GetActionId().GetName()]; ok {
+			return storage, nil
+		}
+		return nil, rpc.NotFound("no tracked action %s", r.GetActionId().GetName())
+	}
 	if storage, ok := s.storage[r.GetActionId().GetName()]; ok {
 		return storage, nil
 	}
@@ -155,7 +162,7 @@ type fixture struct {
 func newFixture(t *testing.T, change ...func(*dataproxy.Config)) *fixture {
 	t.Helper()
 	f := &fixture{t: t, pods: &podLogs{}, clock: clock.NewFake(time.Now()), state: &state{
-		uris: map[string]*workflow.GetActionDataURIsResponse{}, details: map[string]*workflow.ActionDetails{},
+		tracked: map[string]*enginev1.GetActionStorageResponse{}, uris: map[string]*workflow.GetActionDataURIsResponse{}, details: map[string]*workflow.ActionDetails{},
 		logs: map[string]*core.LogContext{}, storage: map[string]*enginev1.GetActionStorageResponse{},
 		tasks: map[string]*task.TaskSpec{}, triggers: map[string]*trigger.TriggerSpec{},
 	}}

@@ -21,7 +21,8 @@ import (
 // file's name, both unchanged: clients split it again.
 //
 // What was uploaded stays what it was. The same content may be uploaded again, other content never: a name made from a
-// digest is given out for that digest only, and every other name for what comes first.
+// digest is given out for that digest only, and every other name for what comes first. The data of tracked runs that have
+// not ended are the exception.
 func (s *Service) CreateUploadLocation(ctx context.Context, r *dataproxy.CreateUploadLocationRequest) (*dataproxy.CreateUploadLocationResponse, error) {
 	path, err := uploadPath(r)
 	if err != nil {
@@ -46,11 +47,15 @@ func (s *Service) CreateUploadLocation(ctx context.Context, r *dataproxy.CreateU
 	if r.GetProject() == blobpath.UploadsName {
 		return nil, rpc.FailedPrecondition("project %s takes no uploads: its name is reserved", r.GetProject())
 	}
+	replaceable, err := s.replaceable(ctx, r, path)
+	if err != nil {
+		return nil, err
+	}
 	uri := blobpath.Uploads(s.deps.Store.Root(), r.GetProject(), r.GetDomain()) + "/" + path
 	signed, err := s.deps.Store.SignPut(ctx, uri, blobstore.PutOptions{
 		Expires: expires, ContentMD5: r.GetContentMd5(), MaxBytes: limit, MD5Metadata: r.GetAddContentMd5Metadata(),
 		// Replacing content by the same content repairs a damaged object.
-		CreateOnly: !namedByDigest(path, r.GetContentMd5()),
+		CreateOnly: !replaceable && !namedByDigest(path, r.GetContentMd5()),
 	})
 	if err != nil {
 		return nil, storeError(err, "filename", uri)

@@ -10,8 +10,10 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor"
 	"github.com/flyte-binary/flyte-binary/executor/podspec"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/notifications"
 	"github.com/flyte-binary/flyte-binary/runs"
+	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/triggers"
 )
 
@@ -24,13 +26,18 @@ func buildCache(_ context.Context, p *process) (lifecycle.Part, error) {
 	return service, nil
 }
 
-func buildRuns(_ context.Context, p *process) (lifecycle.Part, error) {
+func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 	reviewer, err := notifications.NewReviewer(p.config.Notifications)
 	if err != nil {
 		return nil, err
 	}
+	tracked, err := pgdb.OpenNamespace(ctx, p.pool, store.TrackedNamespace, p.config.Runs.Tracked.MaxConns)
+	if err != nil {
+		return nil, err
+	}
+	p.onClose(func(context.Context) error { tracked.Close(); return nil })
 	service, err := runs.New(p.config.Runs, runs.Deps{
-		Pool: p.pool, Blobs: p.blobs, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, RunDeleted: p.options.runDeleted,
+		Pool: p.pool, Tracked: tracked, Blobs: p.blobs, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, RunDeleted: p.options.runDeleted,
 		Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Pods: podspec.NewReviewer(p.config.Executor.Pod),
 		TaskTypes: p.config.Executor.Plugins.Served(), Notifications: reviewer, NotifyPhases: reviewer.Everywhere(),
 		Triggers: p.peers.triggers(), TaskTriggers: p.peers.taskTriggers(),

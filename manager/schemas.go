@@ -10,5 +10,5 @@ import (
 
 // Schemas lists the database schema of every service that has one, in the order in which they are created.
 func Schemas() []pgdb.Schema {
-	return []pgdb.Schema{store.Schema(), cachestore.Schema(), notificationstore.Schema(), triggerstore.Schema()}
+	return []pgdb.Schema{store.Schema(), store.TrackedSchema(), cachestore.Schema(), notificationstore.Schema(), triggerstore.Schema()}
 }

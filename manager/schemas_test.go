@@ -21,12 +21,12 @@ import (
 func catalog(t *testing.T, pool *pgxpool.Pool) []string {
 	t.Helper()
 	rows, err := pool.Query(t.Context(), `
-		SELECT format('%s.%s %s %s %s', table_name, column_name, udt_name, is_nullable, column_default)
-		FROM information_schema.columns WHERE table_schema = 'public'
-		UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'
+		SELECT format('%s.%s.%s %s %s %s', table_schema, table_name, column_name, udt_name, is_nullable, column_default)
+		FROM information_schema.columns WHERE table_schema IN ('public', 'tracked')
+		UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname IN ('public', 'tracked')
 		UNION ALL SELECT format('%s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) FROM pg_constraint
-		WHERE connamespace = 'public'::regnamespace
-		UNION ALL SELECT sequencename FROM pg_sequences WHERE schemaname = 'public'
+		WHERE connamespace IN ('public'::regnamespace, 'tracked'::regnamespace)
+		UNION ALL SELECT schemaname || '.' || sequencename FROM pg_sequences WHERE schemaname IN ('public', 'tracked')
 		ORDER BY 1`)
 	require.NoError(t, err)
 	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])

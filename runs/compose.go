@@ -38,7 +38,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 	})
 	assignments := dispatch.NewAssignments(config.Assignments, dispatch.Deps{Reader: l.live, Feed: l.feed, Clock: deps.Clock, Logger: logger})
 	return &handlers{
-		triggerRuns: launched.Creator,
+		started: launched.Creator,
 		run: runHandler{
 			Creator:   launched.Creator,
 			Aborter:   &change.Aborter{Writer: l.writer},
@@ -53,9 +53,10 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 			Reporter: reporter,
 			Updater:  &change.Updater{Cache: l.cache, Conditions: conditions, Writer: l.writer},
 		},
-		engine: engineHandler{Handler: &dispatch.Handler{Assignments: assignments, Storage: l.live}, Reporter: reporter, Streams: streams},
 		states: &actionstate.Handler{States: store.NewActionStates(deps.Pool), Clock: deps.Clock},
+		engine: engineHandler{tracked: l.tracked, Handler: &dispatch.Handler{Assignments: assignments, Storage: l.live}, Reporter: reporter, Streams: streams},
 		insight: insightHandler{
+			tracked: l.tracked,
 			Questions: insight.New(insight.Deps{
 				Reader: l.rows, Queue: l.queue, Queues: l.queues, Waits: waits, Objects: deps.Blobs, Keeper: l.retention, Clock: deps.Clock,
 			}),
@@ -73,6 +74,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		domains:  projects.Domains(config.Domains),
 		images:   images.New(config.Images),
 		webhooks: l.callbacks,
+		tracked:  l.tracked,
 	}
 }
 

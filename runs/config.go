@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/retention"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
+	"github.com/flyte-binary/flyte-binary/runs/tracked"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 	"github.com/flyte-binary/flyte-binary/runs/webhook"
 )
@@ -44,6 +45,8 @@ type Config struct {
 	Watch watch.Config `mapstructure:"watch"`
 	// Retention deletes old runs.
 	Retention retention.Config `mapstructure:"retention"`
+	// Tracked stores runs that clients execute and report.
+	Tracked tracked.Config `mapstructure:"tracked"`
 	// Images answers ImageService.GetImage, so that clients start no image build.
 	Images images.Config `mapstructure:"images"`
 	// MaxInlineInputs is the largest size of inputs sent inline with CreateRun, in bytes.
@@ -67,6 +70,7 @@ func DefaultConfig() Config {
 		Cache:           cachelink.DefaultConfig(),
 		Watch:           watch.DefaultConfig(),
 		Retention:       retention.DefaultConfig(),
+		Tracked:         tracked.DefaultConfig(),
 		Images:          images.DefaultConfig(),
 		MaxInlineInputs: 64 << 20,
 		MaxInlineData:   64 << 20,
@@ -97,6 +101,9 @@ func (c Config) Validate() error {
 	}
 	if c.MaxInlineData <= 0 {
 		return fmt.Errorf("maxInlineData: must be positive, got %d", c.MaxInlineData)
+	}
+	if err := c.Tracked.Validate(); err != nil {
+		return fmt.Errorf("tracked.%w", err)
 	}
 	if err := c.Images.Validate(); err != nil {
 		return fmt.Errorf("images.%w", err)

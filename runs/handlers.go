@@ -19,6 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/insight"
 	"github.com/flyte-binary/flyte-binary/runs/launch"
 	"github.com/flyte-binary/flyte-binary/runs/read"
+	"github.com/flyte-binary/flyte-binary/runs/tracked"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 	"github.com/flyte-binary/flyte-binary/runs/webhook"
 )
@@ -43,6 +44,7 @@ type internalHandler struct {
 
 // engineHandler serves EngineService.
 type engineHandler struct {
+	tracked *tracked.Service // may be nil
 	*dispatch.Handler
 	*change.Reporter
 	*watch.Streams
@@ -50,6 +52,7 @@ type engineHandler struct {
 
 // insightHandler serves InsightService.
 type insightHandler struct {
+	tracked *tracked.Service // may be nil
 	*insight.Questions
 	*launch.Previewer
 	*watch.Streams
@@ -67,9 +70,9 @@ type handlers struct {
 	engine   enginev1connect.EngineServiceHandler
 	states   enginev1connect.ActionStateServiceHandler
 	insight  insightv1connect.InsightServiceHandler
+	started  enginev1connect.TriggerRunServiceHandler
+	tracked  *tracked.Service // may be nil
 	webhooks *webhook.Callbacks
-
-	triggerRuns enginev1connect.TriggerRunServiceHandler
 }
 
 func (h *handlers) mount(r rpc.Registrar) {
@@ -86,6 +89,9 @@ func (h *handlers) mount(r rpc.Registrar) {
 	r.Handle(enginev1connect.NewEngineServiceHandler(h.engine, options))
 	r.Handle(enginev1connect.NewActionStateServiceHandler(h.states, options))
 	r.Handle(insightv1connect.NewInsightServiceHandler(h.insight, options))
-	r.Handle(enginev1connect.NewTriggerRunServiceHandler(h.triggerRuns, options))
+	r.Handle(enginev1connect.NewTriggerRunServiceHandler(h.started, options))
 	r.Handle(webhook.Path, h.webhooks)
+	if h.tracked != nil {
+		h.tracked.Mount(r)
+	}
 }

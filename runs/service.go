@@ -32,6 +32,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/retention"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
+	"github.com/flyte-binary/flyte-binary/runs/tracked"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 	"github.com/flyte-binary/flyte-binary/runs/webhook"
 )
@@ -54,10 +55,12 @@ type Blobs interface {
 
 // Deps are the dependencies of the service. Pool and Blobs are required; the service closes neither.
 type Deps struct {
-	Pool   *pgxpool.Pool
-	Blobs  Blobs
-	Clock  clock.Clock
-	Logger zerolog.Logger
+	Pool *pgxpool.Pool
+	// Tracked sees the tables of store.TrackedSchema; without it, there is no TrackedRunService.
+	Tracked *pgxpool.Pool
+	Blobs   Blobs
+	Clock   clock.Clock
+	Logger  zerolog.Logger
 	// Cache and GlobalCache reach the cache of outputs, by project and domain and for all; without them it is off.
 	Cache       cachev2connect.CacheServiceClient
 	GlobalCache cacheserviceconnect.CacheServiceClient
@@ -110,17 +113,21 @@ func New(config Config, deps Deps) (*Service, error) {
 	}
 	s := &Service{pool: deps.Pool, clock: deps.Clock, replica: l.replica, writer: l.writer, hub: l.hub}
 	s.handlers = newHandlers(config, deps, l)
-	s.parts = lifecycle.NewGroup(
-		lifecycle.Named{Name: "projects", Part: projects.Seeder{Store: l.projects, IDs: config.SeedProjects, Clock: deps.Clock}},
-		lifecycle.Named{Name: "writer", Part: l.writer},
-		lifecycle.Named{Name: "notifications", Part: l.listener},
-		lifecycle.Named{Name: "admission", Part: l.admission},
-		lifecycle.Named{Name: "cache", Part: l.cache},
-		lifecycle.Named{Name: "timers", Part: l.timers},
-		lifecycle.Named{Name: "webhooks", Part: l.webhooks},
-		lifecycle.Named{Name: "watches", Part: l.hub},
-		lifecycle.Named{Name: "retention", Part: l.retention},
-	)
+	parts := []lifecycle.Named{
+		{Name: "projects", Part: projects.Seeder{Store: l.projects, IDs: config.SeedProjects, Clock: deps.Clock}},
+		{Name: "writer", Part: l.writer},
+		{Name: "notifications", Part: l.listener},
+		{Name: "admission", Part: l.admission},
+		{Name: "cache", Part: l.cache},
+		{Name: "timers", Part: l.timers},
+		{Name: "webhooks", Part: l.webhooks},
+		{Name: "watches", Part: l.hub},
+		{Name: "retention", Part: l.retention},
+	}
+	if l.tracked != nil {
+		parts = append(parts, lifecycle.Named{Name: "tracked runs", Part: l.tracked})
+	}
+	s.parts = lifecycle.NewGroup(parts...)
 	return s, nil
 }
 
@@ -151,6 +158,7 @@ type loops struct {
 	callbacks *webhook.Callbacks
 	hub       *watch.Hub
 	retention *retention.Keeper
+	tracked   *tracked.Service // may be nil
 }
 
 func newLoops(config Config, deps Deps, replica string) (*loops, error) {
@@ -165,7 +173,7 @@ func newLoops(config Config, deps Deps, replica string) (*loops, error) {
 		Log: store.NewWatchReader(deps.Pool), Clock: deps.Clock, Logger: logger, Replica: replica,
 	})
 	l.listener = pgdb.NewListener(deps.Pool, deps.Clock, logger, map[string]func(pgdb.Notification){
-		store.ChannelLive: l.feed.Heard, store.ChannelRuns: l.hub.Heard,
+		store.ChannelLive: l.feed.Heard, store.ChannelRuns: l.hub.Heard, store.ChannelTracked: l.heardTracked,
 	})
 	l.writer = store.NewWriter(config.Writer, store.WriterDeps{
 		Pool: deps.Pool, Clock: deps.Clock, Waker: l.hub, Live: l.feed, Queues: l.queues, Logger: logger, Replica: replica,
@@ -193,6 +201,9 @@ func newLoops(config Config, deps Deps, replica string) (*loops, error) {
 		List: list, Writer: l.writer, Tokens: tokens, Leases: leases, Clock: deps.Clock, Logger: logger,
 	}); err != nil {
 		return nil, fmt.Errorf("webhooks: %w", err)
+	}
+	if l.tracked, err = newTracked(config, deps, l, leases); err != nil {
+		return nil, fmt.Errorf("tracked.%w", err)
 	}
 	l.retention, err = newRetention(config.Retention, deps, replica)
 	return l, err

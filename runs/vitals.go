@@ -9,6 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
+	"github.com/flyte-binary/flyte-binary/runs/tracked"
 	"github.com/flyte-binary/flyte-binary/runs/watch"
 	"github.com/flyte-binary/flyte-binary/runs/webhook"
 )
@@ -45,7 +46,7 @@ func (s *Service) Vitals(ctx context.Context) (Vitals, error) {
 	v.Watches, failures[0] = s.hub.Vitals(ctx)
 	v.Store, failures[1] = store.ReadVitals(ctx, s.pool, now)
 	if failures[1] == nil {
-		for _, name := range loopLeases() {
+		for _, name := range s.loopLeases() {
 			loop := LoopVitals{Name: name}
 			for _, lease := range v.Store.Leases {
 				if lease.Name == name {
@@ -63,6 +64,10 @@ func (s *Service) Vitals(ctx context.Context) (Vitals, error) {
 func (s *Service) OldestWrite() time.Duration { return s.writer.Oldest() }
 
 // loopLeases are the leases of the loops that always run somewhere. That of retention is held only while it deletes.
-func loopLeases() []string {
-	return []string{admission.LeaseName, timers.LeaseName, webhook.LeaseName, cachelink.LeaseName}
+func (s *Service) loopLeases() []string {
+	names := []string{admission.LeaseName, timers.LeaseName, webhook.LeaseName, cachelink.LeaseName}
+	if s.handlers.tracked != nil {
+		names = append(names, tracked.LeaseName)
+	}
+	return names
 }

@@ -12,6 +12,8 @@
 //	{root}/uploads/{project}/{domain}/offloaded-inputs/…    inputs of runs, named by their digest
 //	{base}/{project}/{domain}/offloaded-inputs/…            the same, with a base directory of the run or its project
 //
+// The directory of a tracked run is {root}/uploads/{project}/{domain}/tracked-runs/{run}/.
+//
 // The directory of a run that was created before directories had marks is {run} alone.
 package blobpath
 
@@ -79,6 +81,35 @@ const OffloadedInputsName = "offloaded-inputs"
 // Uploads is the prefix of client uploads for a project and domain.
 func Uploads(root, project, domain string) string {
 	return strings.TrimRight(root, "/") + "/" + UploadsName + "/" + project + "/" + domain
+}
+
+// TrackedName is the first part of the upload roots of tracked runs.
+const TrackedName = "tracked-runs"
+
+// TrackedRun is the directory of a tracked run among the uploads of its project and domain, with a trailing slash. Below
+// it, the layout is that of a run.
+func TrackedRun(root, project, domain, run string) string {
+	return Uploads(root, project, domain) + "/" + TrackedName + "/" + run + "/"
+}
+
+// TrackedUpload finds the run to which an upload belongs, from its path among the uploads of a project and domain:
+// tracked-runs/{run}/{action}[/{attempt}]/{file}. It returns false for a path that belongs to none.
+func TrackedUpload(path string) (run string, ok bool) {
+	steps := strings.Split(path, "/")
+	if len(steps) < 4 || len(steps) > 5 || steps[0] != TrackedName {
+		return "", false
+	}
+	if len(steps) == 5 {
+		if attempt, err := strconv.ParseUint(steps[3], 10, 31); err != nil || attempt == 0 {
+			return "", false
+		}
+	}
+	switch steps[len(steps)-1] {
+	case InputsFile, OutputsFile, ReportFile:
+		return steps[1], true
+	default:
+		return "", false
+	}
 }
 
 // OffloadedInputs is the directory of the inputs of a project and domain, with a trailing slash. base is the base

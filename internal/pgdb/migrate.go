@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
@@ -84,14 +85,25 @@ func CheckSchema(ctx context.Context, pool *pgxpool.Pool, schemas ...Schema) err
 func withProviders(pool *pgxpool.Pool, schemas []Schema, use func(Schema, *goose.Provider) error) (failure error) {
 	config := pool.Config().ConnConfig.Copy()
 	delete(config.RuntimeParams, "statement_timeout") // a migration may rewrite a table
-	db := stdlib.OpenDB(*config)
-	defer func() { failure = errors.Join(failure, closeDB(db)) }()
 	for _, schema := range schemas {
-		if err := withProvider(db, schema, use); err != nil {
+		if err := withConnections(config, schema, use); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func withConnections(config *pgx.ConnConfig, schema Schema, use func(Schema, *goose.Provider) error) (failure error) {
+	if schema.Namespace != "" {
+		if err := createNamespace(config, schema.Namespace); err != nil {
+			return err
+		}
+		config = config.Copy()
+		config.RuntimeParams["search_path"] = schema.Namespace
+	}
+	db := stdlib.OpenDB(*config)
+	defer func() { failure = errors.Join(failure, closeDB(db)) }()
+	return withProvider(db, schema, use)
 }
 
 func withProvider(db *sql.DB, schema Schema, use func(Schema, *goose.Provider) error) error {

@@ -10,6 +10,8 @@ type Schema struct {
 	Files fs.FS
 	// Table remembers which of them are applied; empty means goose_db_version.
 	Table string
+	// Namespace is the Postgres schema that has the tables; Migrate creates it. Empty means that of the connection.
+	Namespace string
 }
 
 const defaultVersionTable = "goose_db_version"

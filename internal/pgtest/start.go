@@ -116,7 +116,7 @@ func digest(t testing.TB, schemas []pgdb.Schema) string {
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(hash, fmt.Sprintf("%s\x00%s\x00%d\x00%s", schema.Table, path, len(body), body))
+			_, err = io.WriteString(hash, fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%s", schema.Namespace, schema.Table, path, len(body), body))
 			return err
 		}))
 	}

@@ -96,6 +96,9 @@ func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest
 	if err != nil {
 		return nil, err
 	}
+	if request.GetSource() == workflow.RunSource_RUN_SOURCE_TRACKED {
+		return nil, rpc.InvalidArgument("source", "a tracked run is created with TrackedRunService")
+	}
 	if err := checkRunSpec(request.GetRunSpec()); err != nil {
 		return nil, err
 	}

@@ -76,6 +76,16 @@ func Next(at Standing, observed Position, in Report) Verdict {
 	return advance(at, observed, in)
 }
 
+// NextTracked is Next for an action that another process runs and only reports here. That process says that an attempt
+// failed before it knows whether another one follows, so a later attempt leaves FAILED and TIMED_OUT also when they are
+// committed. All else is final, as anywhere.
+func NextTracked(at Standing, observed Position, in Report) Verdict {
+	if Retryable(at.Phase) && Known(observed.Phase) && observed.Attempt > at.Attempt {
+		return advance(at, observed, in)
+	}
+	return Next(at, observed, in)
+}
+
 // NextTrace judges a result of a trace that has one. A trace is recorded with its result and has no transitions. When
 // it raised, and a later attempt of its parent calls the function again, the new result is another attempt of the trace,
 // and the first one stays in the log. The caller makes sure that the call is a later one. No other result is replaced.

@@ -119,6 +119,24 @@ func TestOnlyTheReportOfAFailureRetriesIt(t *testing.T) {
 	})
 }
 
+func TestTrackedActionsLeaveOnlyFailuresForALaterAttempt(t *testing.T) {
+	proptest.Check(t, func(t *rapid.T) {
+		at := state.Standing{Position: positions().Draw(t, "at"), EndedIn: state.Report(rapid.IntRange(0, 2).Draw(t, "ended in"))}
+		observed, in := positions().Draw(t, "observed"), state.Report(rapid.IntRange(0, 2).Draw(t, "in"))
+		verdict := state.NextTracked(at, observed, in)
+		if state.Retryable(at.Phase) && state.Known(observed.Phase) && observed.Attempt > at.Attempt {
+			next, ok := verdict.Apply(at)
+			if !ok || next.Position != observed {
+				t.Fatalf("%v after %v gave %v", observed, at, next)
+			}
+			return
+		}
+		if verdict != state.Next(at, observed, in) {
+			t.Fatalf("%v after %v is judged otherwise than by Next", observed, at)
+		}
+	})
+}
+
 func TestVerdictsHoldOnlyWhereTheyWereMade(t *testing.T) {
 	proptest.Check(t, func(t *rapid.T) {
 		at := state.Standing{Position: positions().Draw(t, "at")}

@@ -47,7 +47,8 @@ func (p *plan) subtree(action ident.Action) {
 // batch is the state on which the operations of one transaction decide. Root rows are locked, so nothing else changes it.
 type batch struct {
 	now      time.Time
-	open     int64 // how many actions may be admitted at once
+	open     int64         // how many actions may be admitted at once
+	silence  time.Duration // after which a run of RunnerClient has not reported for too long; 0 for never
 	queues   *queues.Set
 	depths   map[*queues.Queue]int // how many wait, of the queues with a limit that are added to
 	leased   bool                  // the lease that was asked for is ours
@@ -339,7 +340,7 @@ func (b *batch) placesFreed() (n int64) {
 
 // queued reports whether admission must consider the row.
 func (r *row) queued() bool {
-	return r.ActionType == actionTask && r.Phase == state.Queued && r.AdmittedAt == nil && r.Hold == HoldNone
+	return r.ActionType == actionTask && r.Phase == state.Queued && r.AdmittedAt == nil && r.Hold == HoldNone && r.Runner != RunnerClient
 }
 
 // notAfterNow clamps a reported time between a lower bound and now.

@@ -99,6 +99,7 @@ func (w *Writer) load(ctx context.Context, tx sender, requests []*request) (*bat
 	b := &batch{
 		now:      w.deps.Clock.Now(),
 		open:     w.gate.Open(),
+		silence:  w.deps.Silence,
 		queues:   w.deps.Queues,
 		portion:  w.config.MaxSubtree,
 		portions: map[ident.Action][]*row{},

@@ -18,6 +18,9 @@ const (
 	ChannelRuns = "flyte_runs"
 	ChannelLive = "flyte_live"
 
+	// ChannelTracked is ChannelRuns for tracked runs, whose ids are others.
+	ChannelTracked = "flyte_tracked"
+
 	payloadLimit = 7900 // Postgres takes less than 8000 bytes
 )
 
@@ -99,10 +102,12 @@ func (w *Writer) save(ctx context.Context, tx sender, b *batch) error {
 		statements.Queue(insertOccurrences, occurrenceArguments(found)...)
 	}
 	for _, payload := range payloads(w.deps.Replica+" ", b.changedRuns()) {
-		statements.Queue(notify, ChannelRuns, payload)
+		statements.Queue(notify, w.deps.Channels.Runs, payload)
 	}
-	for _, payload := range payloads(w.deps.Replica+" ", b.liveRuns()) {
-		statements.Queue(notify, ChannelLive, payload)
+	if w.deps.Channels.Live != "" {
+		for _, payload := range payloads(w.deps.Replica+" ", b.liveRuns()) {
+			statements.Queue(notify, w.deps.Channels.Live, payload)
+		}
 	}
 	statements.Queue(commit)
 	if err := tx.SendBatch(ctx, &statements).Close(); err != nil {

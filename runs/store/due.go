@@ -21,6 +21,7 @@ const (
 	DueQueuedLate   Due = 6 // as DueQueued, after the grace period for the executor
 	DueDeadlineLate Due = 7 // as DueDeadline, after the grace period for the executor
 	DueSubtree      Due = 8 // it has ended, and so must its children
+	DueSilent       Due = 9 // its client must have reported by now
 )
 
 // atOnce is the wake_at of work that is due when it is written: a time so long ago that it is still due after the clock
@@ -84,6 +85,10 @@ func (b *batch) scheduleAll() {
 
 func (b *batch) schedule(r *row) {
 	now := r.stand()
+	if r.Runner == RunnerClient {
+		b.expectReport(r)
+		return
+	}
 	if state.Terminal(r.Phase) || r.was == now {
 		return
 	}

@@ -13,6 +13,14 @@ var migrations embed.FS
 // Schema is the schema of the service.
 func Schema() pgdb.Schema { return pgdb.Schema{Name: "runs", Files: Migrations()} }
 
+// TrackedNamespace is the Postgres schema with the tables of tracked runs.
+const TrackedNamespace = "tracked"
+
+// TrackedSchema has the tables of Schema once more, for tracked runs.
+func TrackedSchema() pgdb.Schema {
+	return pgdb.Schema{Name: "tracked", Files: Migrations(), Namespace: TrackedNamespace}
+}
+
 // Migrations are the goose files of the schema, at the root of the file system.
 func Migrations() fs.FS {
 	sub, err := fs.Sub(migrations, "migrations")

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
@@ -33,6 +34,9 @@ func (w *Writer) CreateRun(ctx context.Context, run NewRun) (root *Root, created
 	}
 	return op.created, op.created != nil, nil
 }
+
+// slowestClock is how far the clock of the client of a run may be behind; beyond it, its times are not believed.
+const slowestClock = 24 * time.Hour
 
 type createRun struct {
 	NewRun
@@ -74,7 +78,10 @@ func (op *createRun) apply(b *batch) error {
 	if r.RunStartTime == nil {
 		r.RunStartTime = &b.now
 	}
-	if err := b.enter(r, r); err != nil {
+	if r.Runner == RunnerClient {
+		// All times of its actions are by the clock of the client, which may be slow.
+		r.CreatedAt = b.notAfterNow(r.RunStartTime, b.now.Add(-slowestClock))
+	} else if err := b.enter(r, r); err != nil {
 		return err
 	}
 	for _, s := range op.Specs {

@@ -89,9 +89,13 @@ func (t *Transition) check(b *batch) error {
 	if r == nil || r.run.root.RunOutputBase == "" {
 		return nil
 	}
+	return t.checkWithin(r.run.root.RunOutputBase)
+}
+
+func (t *Transition) checkWithin(base string) error {
 	for _, named := range []struct{ field, uri string }{{"outputs.output_uri", t.OutputURI}, {"outputs.report_uri", t.ReportURI}} {
-		if named.uri != "" && !blobpath.Within(r.run.root.RunOutputBase, named.uri) {
-			return rpc.InvalidArgument("event."+named.field, "%q of action %s is not in the directory of its run, %s", named.uri, t.Action, r.run.root.RunOutputBase)
+		if named.uri != "" && !blobpath.Within(base, named.uri) {
+			return rpc.InvalidArgument("event."+named.field, "%q of action %s is not in the directory of its run, %s", named.uri, t.Action, base)
 		}
 	}
 	return nil
@@ -132,7 +136,7 @@ func (t *Transition) project(b *batch, r *row) {
 		at := b.notAfterNow(t.At, r.CreatedAt)
 		r.StartedAt = &at
 	}
-	if r.AdmittedAt == nil && r.ActionType == actionTask && !state.Terminal(t.To.Phase) && t.To.Phase != state.Queued {
+	if r.AdmittedAt == nil && r.ActionType == actionTask && r.Runner != RunnerClient && !state.Terminal(t.To.Phase) && t.To.Phase != state.Queued {
 		r.AdmittedAt = &b.now // an executor runs it
 	}
 	if !state.Terminal(t.To.Phase) {

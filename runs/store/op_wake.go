@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -121,6 +122,8 @@ func (op *wakeOp) wake(b *batch, r *row, w *Wake) {
 		b.timeOutNow(r)
 	case DueSubtree:
 		b.sweep(r)
+	case DueSilent:
+		b.abortTree(r, fmt.Sprintf("no report for %s; the client may have died", b.silence), nil)
 	}
 }
 

@@ -89,6 +89,7 @@ type Runner int16
 const (
 	RunnerExecutor Runner = 0 // an executor, through a TaskAction
 	RunnerBuiltin  Runner = 1 // this process, without any object in the cluster
+	RunnerClient   Runner = 2 // a process elsewhere that only reports: the runner of tracked runs
 )
 
 // Hold says what must be resolved before a queued task action may be admitted.

@@ -97,9 +97,11 @@ func (b *batch) abortOrphans(run *run) {
 		parent := run.ended[i]
 		switch {
 		case !state.Terminal(parent.Phase): // another attempt followed
-		case parent.unread:
+		case parent.unread && !parent.mayRetry():
 			parent.WakeAt, parent.Due = atOnce(), DueSubtree
 			b.touch(parent)
+		case parent.mayRetry():
+			b.abortLater(parent)
 		default:
 			reason := orphaned(parent)
 			for _, r := range run.unfinished(parent.Name) {

@@ -63,7 +63,14 @@ type WriterDeps struct {
 	Notify int32
 	// Replica identifies this process in notifications; at most 64 characters without a space.
 	Replica string
+	// Channels are where commits are announced; the zero value means ChannelRuns and ChannelLive.
+	Channels Channels
+	// Silence is after how long without a report a run of RunnerClient is ended; 0 means never.
+	Silence time.Duration
 }
+
+// Channels are the names of notifications. Without a name, nothing is announced.
+type Channels struct{ Runs, Live string }
 
 // Writer makes all changes of actions except the deletion of whole runs, which is Retention's. It commits many operations
 // in one transaction and answers each after the commit, with its own error. Operations are idempotent by content, so that
@@ -86,6 +93,9 @@ type request = groupcommit.Item[operation, struct{}]
 func NewWriter(config WriterConfig, deps WriterDeps) *Writer {
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
+	}
+	if deps.Channels == (Channels{}) {
+		deps.Channels = Channels{Runs: ChannelRuns, Live: ChannelLive}
 	}
 	if deps.Queues == nil {
 		deps.Queues = queues.New(nil)

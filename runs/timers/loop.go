@@ -5,6 +5,7 @@
 package timers
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -49,7 +50,7 @@ type Signals interface {
 	Take() time.Time
 }
 
-// Deps are the dependencies of the loop.
+// Deps are the dependencies of the loop. Without a Starter, nothing is started.
 type Deps struct {
 	Reader  Reader
 	Writer  Writer
@@ -58,24 +59,29 @@ type Deps struct {
 	Signals Signals
 	Clock   clock.Clock
 	Logger  zerolog.Logger
+	// Lease is the name of the loop's lease; empty means LeaseName.
+	Lease string
 }
 
-// Loop has one lane for due work, and one for starts, which wait for the object store.
+// Loop has one lane for due work, and one for starts, if there are any, which wait for the object store.
 type Loop struct {
 	lifecycle.Background
 	config Config
 	deps   Deps
-	lanes  [2]*lane
+	lanes  []*lane
 }
 
 var _ lifecycle.Part = (*Loop)(nil)
 
 // New returns the loop; it does nothing before Start.
 func New(config Config, deps Deps) *Loop {
+	deps.Lease = cmp.Or(deps.Lease, LeaseName)
 	l := &Loop{config: config, deps: deps}
-	l.lanes = [2]*lane{
-		{loop: l, name: "due", read: deps.Reader.Due, wake: make(chan struct{}, 1)},
-		{loop: l, name: "starts", read: deps.Reader.Starts, prepare: deps.Starter.Prepare, wake: make(chan struct{}, 1)},
+	l.lanes = []*lane{{loop: l, name: "due", read: deps.Reader.Due, wake: make(chan struct{}, 1)}}
+	if deps.Starter != nil {
+		l.lanes = append(l.lanes, &lane{
+			loop: l, name: "starts", read: deps.Reader.Starts, prepare: deps.Starter.Prepare, wake: make(chan struct{}, 1),
+		})
 	}
 	return l
 }
@@ -83,7 +89,7 @@ func New(config Config, deps Deps) *Loop {
 // Start implements lifecycle.Part.
 func (l *Loop) Start(ctx context.Context) error {
 	return l.Run(l.deps.Logger.WithContext(ctx), l.listen, func(ctx context.Context) {
-		if err := l.deps.Leases.Hold(ctx, LeaseName, l.config.Lease, l.work); err != nil {
+		if err := l.deps.Leases.Hold(ctx, l.deps.Lease, l.config.Lease, l.work); err != nil {
 			l.deps.Logger.Error().Err(err).Msg("timer loop stopped")
 		}
 	})

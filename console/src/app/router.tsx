@@ -72,6 +72,12 @@ export const run = createRoute({
   validateSearch: ActionSearch,
   component: lazyRouteComponent(() => import("@/features/run/page"), "RunPage"),
 });
+export const trackedRun = createRoute({
+  getParentRoute: () => place,
+  path: "/tracked-runs/$run",
+  validateSearch: ActionSearch,
+  component: lazyRouteComponent(() => import("@/features/run/page"), "TrackedRunPage"),
+});
 export const tasks = createRoute({
   getParentRoute: () => place,
   path: "/tasks",
@@ -138,7 +144,10 @@ const tree = root.addChildren([
   inbox,
   notifications,
   system,
-  place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, triggers, trigger, secrets, launch, compare, placeInbox, ...later]),
+  place.addChildren([
+    ...[placeIndex, runs, run, trackedRun, tasks, task, taskVersion, triggers, trigger, secrets],
+    ...[launch, compare, placeInbox, ...later],
+  ]),
 ]);
 
 export const router = createRouter({ routeTree: tree, basepath: "/v2", defaultPreload: "intent" });

@@ -94,7 +94,7 @@ function Header({ run, action, attempt, details, onChange, onClose }: ActionPane
           ))}
         </Select>
       )}
-      {details && <ActionMenu run={run} action={action} type={details.metadata?.actionType ?? ActionType.UNSPECIFIED} phase={phase} />}
+      {details && !run.tracked && <ActionMenu run={run} action={action} type={details.metadata?.actionType ?? ActionType.UNSPECIFIED} phase={phase} />}
       {onClose && (
         <IconButton label="Close" className={css["close"] ?? ""} onClick={onClose}>
           <X size={16} aria-hidden />
@@ -106,8 +106,9 @@ function Header({ run, action, attempt, details, onChange, onClose }: ActionPane
 
 const names: Record<PanelTab, string> = { summary: "Summary", io: "Inputs and outputs", logs: "Logs", code: "Code", report: "Report", pod: "Pod" };
 
-/** The tabs of an action. Only tasks run code in pods. */
-function tabsOf(details: ActionDetails): readonly PanelTab[] {
+/** The tabs of an action. Only tasks run code in pods, and those of tracked runs have neither here. */
+function tabsOf(details: ActionDetails, tracked: boolean | undefined): readonly PanelTab[] {
+  if (tracked) return hasReport(details) ? ["summary", "io", "report"] : ["summary", "io"];
   switch (details.metadata?.actionType) {
     case ActionType.CONDITION:
     case ActionType.TRACE:
@@ -131,7 +132,7 @@ function Content({
   onChange,
   onSelect,
 }: ActionPanelProps & { readonly name: ActionName; readonly details: ActionDetails }) {
-  const tabs = tabsOf(details);
+  const tabs = tabsOf(details, name.run.tracked);
   const chosen = tabs.find((known) => known === tab) ?? "summary";
   const props: TabProps = { action: name, details, attempt: attemptOf(details, attempt)?.attempt ?? 0, onChange, onSelect };
   const contents: Record<PanelTab, () => ReactNode> = {

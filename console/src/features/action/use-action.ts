@@ -5,6 +5,7 @@ import { pause, renewal, renewed } from "@/api/renewed";
 import { client } from "@/api/transport";
 import { useWatch, type Watched } from "@/api/use-watch";
 import { isTerminal } from "@/design/phases";
+import { keyOfRun, serviceOf } from "@/features/run/kind";
 import type { RunName } from "@/features/run/model/use-run-model";
 
 /** Identifies an action. */
@@ -14,7 +15,7 @@ export interface ActionName {
 }
 
 export const actionId = ({ run, name }: ActionName) => ({ run: { project: run.project, domain: run.domain, name: run.name }, name });
-export const keyOf = ({ run, name }: ActionName): string => `${run.project}/${run.domain}/${run.name}/${name}`;
+export const keyOf = ({ run, name }: ActionName): string => `${keyOfRun(run)}/${name}`;
 
 /** Follows the details of an action. */
 export function useActionDetails(action: ActionName): Watched<ActionDetails> {
@@ -23,7 +24,7 @@ export function useActionDetails(action: ActionName): Watched<ActionDetails> {
 
 const details = (action: ActionName, signal: AbortSignal): AsyncGenerator<ActionDetails> =>
   renewed(
-    (quiet) => client(RunService).watchActionDetails({ actionId: actionId(action) }, { signal: quiet }),
+    (quiet) => client(serviceOf(action.run)).watchActionDetails({ actionId: actionId(action) }, { signal: quiet }),
     (message) => message.details,
     (last) => isTerminal(last.status?.phase ?? ActionPhase.UNSPECIFIED),
     signal,

@@ -6,6 +6,7 @@ import { Dialog, DialogActions } from "@/design/dialog";
 import { Field, TextArea } from "@/design/field";
 import { ProblemNotice } from "@/design/notice";
 import { useNotify } from "@/design/toast";
+import { serviceOf } from "@/features/run/kind";
 import type { RunName } from "@/features/run/model/use-run-model";
 
 export interface AbortDialogProps {
@@ -44,7 +45,7 @@ function AbortForm({ run, action, onClose }: Omit<AbortDialogProps, "open">) {
       onClose();
     },
   };
-  const whole = useMutation(RunService.method.abortRun, done);
+  const whole = useMutation(serviceOf(run).method.abortRun, done);
   const one = useMutation(RunService.method.abortAction, done);
   const given = reason.trim();
   const abort = () => {

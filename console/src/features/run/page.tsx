@@ -5,17 +5,20 @@ import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { useTitle } from "@/app/title";
 import { count } from "@/design/format";
 import { Loading, ProblemNotice } from "@/design/notice";
-import { isFailure, lookOf } from "@/design/phases";
+import { isFailure, isLive, lookOf } from "@/design/phases";
 import { Split } from "@/design/split";
 import { Tabs } from "@/design/tabs";
 import type { PanelChange } from "@/features/action/tab";
 import { RunActions } from "@/features/launch/run-actions";
 import { useDeliveries } from "@/features/notifications/use-deliveries";
+import { TrackedActions } from "@/features/launch/tracked-actions";
 import { filterOf, find, firstFailure } from "./find";
 import { Header } from "./header/header";
+import { keyOfRun, routeOf } from "./kind";
 import { none, type RunModel } from "./model/run-model";
 import { useModelVersion, useRunModel, type RunName } from "./model/use-run-model";
 import type { ActionSearch, RunView } from "./search";
+import { Silence } from "./tracked/silence";
 import { Toolbar } from "./toolbar";
 import { TreeView } from "./tree/tree-view";
 import { parentsIn, useLines } from "./tree/use-lines";
@@ -29,11 +32,16 @@ const RunNotifications = lazy(() => import("@/features/notifications/run-notific
 const ErrorsView = lazy(() => import("./errors/errors-view").then((m) => ({ default: m.ErrorsView })));
 
 /** A run: its actions on one side, the selected action on the other. */
-export function RunPage() {
+export function RunPage({ tracked = false }: { readonly tracked?: boolean }) {
   const { project = "", domain = "", run: name = "" } = useParams({ strict: false });
-  const run = useMemo(() => ({ project, domain, name }), [project, domain, name]);
+  const run = useMemo(() => ({ project, domain, name, ...(tracked && { tracked }) }), [project, domain, name, tracked]);
   // Expanded nodes and scroll positions belong to one run.
-  return <Run key={`${project}/${domain}/${name}`} run={run} />;
+  return <Run key={keyOfRun(run)} run={run} />;
+}
+
+/** A run that a client executes and reports. */
+export function TrackedRunPage() {
+  return <RunPage tracked />;
 }
 
 type Change = Partial<Record<keyof ActionSearch, ActionSearch[keyof ActionSearch]>>;
@@ -47,7 +55,7 @@ function Run({ run }: { readonly run: RunName }) {
   const change = useCallback(
     (next: Change) =>
       void navigate({
-        to: "/domain/$domain/project/$project/runs/$run",
+        to: routeOf(run),
         params: { domain: run.domain, project: run.project, run: run.name },
         search: (before) => Object.fromEntries(Object.entries({ ...before, ...next }).filter(([, value]) => value !== undefined)),
         replace: true,
@@ -64,8 +72,9 @@ function Run({ run }: { readonly run: RunName }) {
   return (
     <div className={css["page"]}>
       <Header run={run} details={details.state} model={model}>
-        <RunActions run={run} phase={phase} model={model} />
+        {run.tracked ? <TrackedActions run={run} phase={phase} /> : <RunActions run={run} phase={phase} model={model} />}
       </Header>
+      {run.tracked && <Silence model={model} version={version} live={isLive(phase)} />}
       {failed && <ProblemNotice error={failed} />}
       {!failed && model.size === 0 && <Loading what="run" />}
       {model.size > 0 && <Actions run={run} model={model} version={version} search={search} change={change} onSelect={select} />}

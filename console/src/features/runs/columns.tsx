@@ -8,7 +8,8 @@ import { Tag } from "@/design/facts";
 import { Phase } from "@/design/phase";
 import { isLive } from "@/design/phases";
 import { Span, When } from "@/design/time";
-import { nameOf, ownerOf, phaseOf } from "./request";
+import { isTracked, keyOf, nameOf, ownerOf, phaseOf } from "./request";
+import { routeOf } from "@/features/run/kind";
 import { sources, type Sort } from "./search";
 import { taskOf } from "./task-of";
 import css from "./list.module.css";
@@ -39,17 +40,19 @@ export const columns: readonly Column[] = [
     width: [15, 3],
     cell: (run) => {
       const id = run.action?.id?.run;
+      const tracked = isTracked(run);
       return (
         <>
           <Link
             className={css["link"]}
-            data-run={id?.name}
-            to="/domain/$domain/project/$project/runs/$run"
+            data-run={keyOf(run)}
+            to={routeOf({ tracked })}
             params={{ domain: id?.domain ?? "", project: id?.project ?? "", run: id?.name ?? "" }}
           >
             {run.action && taskOf(run.action)}
           </Link>
           <span className={css["name"]}>{id?.name}</span>
+          {tracked && <Tag>Tracked</Tag>}
         </>
       );
     },

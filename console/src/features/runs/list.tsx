@@ -6,7 +6,7 @@ import { useShortcut } from "@/app/shortcuts";
 import { Loading } from "@/design/notice";
 import { useMedia } from "@/design/use-media";
 import { titleOf, type Column } from "./columns";
-import { nameOf, phaseOf } from "./request";
+import { isTracked, keyOf, phaseOf } from "./request";
 import { lookOf } from "@/design/phases";
 import type { Sort } from "./search";
 import css from "./list.module.css";
@@ -25,6 +25,9 @@ export interface RunListProps {
   readonly onSeen: (names: readonly string[]) => void;
 }
 
+/** The runs that bulk actions apply to. Those of tracked runs are elsewhere. */
+const selectable = (runs: readonly Run[]): readonly string[] => runs.filter((run) => !isTracked(run)).map(keyOf);
+
 const rowHeight = 40;
 const cardHeight = 84;
 
@@ -38,7 +41,7 @@ export function RunList({ runs, columns, sort, onSort, more, loadMore, loadingMo
     count: runs.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => (narrow ? cardHeight : rowHeight),
-    getItemKey: (index) => nameOf(runs[index] ?? ({} as Run)) || index,
+    getItemKey: (index) => keyOf(runs[index] ?? ({} as Run)) || index,
     overscan: 12,
   });
   useEffect(() => rows.measure(), [rows, narrow]);
@@ -48,14 +51,14 @@ export function RunList({ runs, columns, sort, onSort, more, loadMore, loadingMo
     if (more && lastSeen >= runs.length - 30) loadMore();
     // eslint-disable-next-line react-hooks/exhaustive-deps -- loadMore is a new function each time
   }, [lastSeen, more, runs.length]);
-  const seen = items.map(({ index }) => nameOf(runs[index] ?? ({} as Run))).join(",");
+  const seen = items.map(({ index }) => keyOf(runs[index] ?? ({} as Run))).join(",");
   useEffect(() => onSeen(seen.split(",").filter(Boolean)), [onSeen, seen]);
 
   const move = (by: number) => {
     if (runs.length === 0) return;
-    const at = runs.findIndex((run) => nameOf(run) === active);
+    const at = runs.findIndex((run) => keyOf(run) === active);
     const next = at < 0 ? Math.max(0, Math.min(rows.range?.startIndex ?? 0, runs.length - 1)) : Math.max(0, Math.min(runs.length - 1, at + by));
-    const name = nameOf(runs[next] ?? ({} as Run));
+    const name = keyOf(runs[next] ?? ({} as Run));
     setActive(name);
     rows.scrollToIndex(next);
     // The row may have to be rendered first.
@@ -63,10 +66,11 @@ export function RunList({ runs, columns, sort, onSort, more, loadMore, loadingMo
       requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-run="${CSS.escape(name)}"]`)?.focus({ preventScroll: true })),
     );
   };
+  const choices = selectable(runs);
   useShortcut("j", () => move(1), "Next run (Enter opens it)");
   useShortcut("k", () => move(-1), "Previous run");
   const mark = () => {
-    if (active !== undefined) onSelect([active], !selected.has(active));
+    if (active !== undefined && choices.includes(active)) onSelect([active], !selected.has(active));
   };
   useShortcut("x", mark, "Select or deselect the run");
   const arrows = (event: KeyboardEvent) => {
@@ -75,13 +79,13 @@ export function RunList({ runs, columns, sort, onSort, more, loadMore, loadingMo
     move(event.key === "ArrowDown" ? 1 : -1);
   };
   const select = (name: string, on: boolean, range: boolean) => {
-    const from = runs.findIndex((run) => nameOf(run) === last.current);
-    const to = runs.findIndex((run) => nameOf(run) === name);
+    const from = runs.findIndex((run) => keyOf(run) === last.current);
+    const to = runs.findIndex((run) => keyOf(run) === name);
     last.current = name;
-    onSelect(range && from >= 0 ? runs.slice(Math.min(from, to), Math.max(from, to) + 1).map(nameOf) : [name], on);
+    onSelect(range && from >= 0 ? selectable(runs.slice(Math.min(from, to), Math.max(from, to) + 1)) : [name], on);
   };
-  const all = runs.length > 0 && runs.every((run) => selected.has(nameOf(run)));
-  const some = !all && runs.some((run) => selected.has(nameOf(run)));
+  const all = choices.length > 0 && choices.every((name) => selected.has(name));
+  const some = !all && choices.some((name) => selected.has(name));
   const style: CSSProperties = {
     ["--columns" as string]: `1.75rem ${columns.map(({ width: [min, share] }) => `minmax(${min}rem, ${share}fr)`).join(" ")}`,
     ["--min-width" as string]: `${columns.reduce((sum, { width: [min] }) => sum + min + 0.75, 3)}rem`,
@@ -100,7 +104,7 @@ export function RunList({ runs, columns, sort, onSort, more, loadMore, loadingMo
                 ref={(box) => {
                   if (box) box.indeterminate = some;
                 }}
-                onChange={() => onSelect(runs.map(nameOf), !all)}
+                onChange={() => onSelect(choices, !all)}
               />
             </span>
             {columns.map((column) => (
@@ -112,7 +116,7 @@ export function RunList({ runs, columns, sort, onSort, more, loadMore, loadingMo
           {items.map((item) => {
             const run = runs[item.index];
             if (!run) return null;
-            const name = nameOf(run);
+            const name = keyOf(run);
             const on = selected.has(name);
             return (
               <div
@@ -133,6 +137,7 @@ export function RunList({ runs, columns, sort, onSort, more, loadMore, loadingMo
                   <input
                     type="checkbox"
                     aria-label={`Select ${titleOf(run)}`}
+                    disabled={isTracked(run)}
                     checked={on}
                     onChange={(event) => select(name, event.target.checked, event.nativeEvent instanceof MouseEvent && event.nativeEvent.shiftKey)}
                   />

@@ -1,8 +1,38 @@
 import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { msOf } from "@/design/format";
 import { nameOf } from "./request";
+import type { Sort } from "./search";
 
 const created = (run: Run): number => msOf(run.action?.status?.startTime) ?? 0;
+
+/** A list of runs, as far as it is loaded. */
+export interface Loaded {
+  readonly runs: readonly Run[];
+  readonly more: boolean;
+}
+
+/**
+ * Two lists in one order. What may still be preceded by runs that are not loaded yet is left out: everything after the last run of
+ * a list that has more.
+ */
+export function joined(one: Loaded, other: Loaded, order: (a: Run, b: Run) => number): readonly Run[] {
+  if (other.runs.length === 0 && !other.more) return one.runs;
+  if (one.runs.length === 0 && !one.more) return other.runs;
+  const ends = [one, other].flatMap(({ runs, more }) => (more ? runs.slice(-1) : []));
+  return [...one.runs, ...other.runs].sort(order).filter((run) => ends.every((end) => order(run, end) <= 0));
+}
+
+const duration = (run: Run): number => Number(run.action?.status?.durationMs ?? -1n);
+const changed = (run: Run): number => msOf(run.action?.status?.endTime) ?? created(run);
+
+/** The orders of lists. The time of the last update is not in the list; the end is the best estimate. */
+export const orderOf: Readonly<Record<Sort, (a: Run, b: Run) => number>> = {
+  newest: (a, b) => created(b) - created(a),
+  oldest: (a, b) => created(a) - created(b),
+  updated: (a, b) => changed(b) - changed(a),
+  longest: (a, b) => duration(b) - duration(a),
+  shortest: (a, b) => duration(a) - duration(b),
+};
 
 /** The listed runs with their updates; runs are neither added nor removed. */
 export function refreshed(pages: readonly Run[], updates: ReadonlyMap<string, Run>): readonly Run[] {

@@ -9,10 +9,11 @@ import { useColumns } from "./columns";
 import { FilterBar } from "./filter-bar";
 import { RunList } from "./list";
 import { PausedBanner } from "./paused-banner";
-import { nameOf } from "./request";
+import { isTracked, nameOf } from "./request";
 import { isFiltered, patched, type RunsSearch } from "./search";
 import { SelectionBar } from "./selection-bar";
-import { useRuns, type Runs } from "./use-runs";
+import { useAllRuns } from "./use-all-runs";
+import type { Runs } from "./use-runs";
 import { useSelection } from "./use-selection";
 import { givenViews, sameSearch } from "./views";
 import css from "./list.module.css";
@@ -24,7 +25,8 @@ export function RunsPage() {
   const search: RunsSearch = useSearch({ strict: false });
   const navigate = useNavigate();
   const place = { project, domain };
-  const runs = useRuns(place, search);
+  const runs = useAllRuns(place, search);
+  const own = runs.runs.filter((run) => !isTracked(run));
   const columns = useColumns();
   const selection = useSelection(place, search);
   const onSearch = (next: RunsSearch) => void navigate({ to: "/domain/$domain/project/$project/runs", params: place, search: next });
@@ -43,7 +45,7 @@ export function RunsPage() {
         </div>
         {!search.paused && <PausedBanner place={place} />}
         <FilterBar place={place} search={search} onSearch={onSearch} columns={columns} />
-        <SelectionBar place={place} search={search} runs={runs.runs} more={runs.more} selection={selection} />
+        <SelectionBar place={place} search={search} runs={own} more={runs.more} selection={selection} />
         {runs.problem && <ProblemNotice error={runs.problem} retry={runs.refetch} />}
         {runs.loading && <Loading what="runs" />}
         {!runs.loading && !runs.problem && runs.runs.length === 0 && <Nothing place={place} search={search} onSearch={onSearch} />}
@@ -57,8 +59,8 @@ export function RunsPage() {
           more={runs.more}
           loadMore={runs.loadMore}
           loadingMore={runs.loadingMore}
-          selected={selection.all ? new Set(runs.runs.map(nameOf)) : selection.names}
-          onSelect={(names, on) => selection.select(names, on, selection.all ? runs.runs.map(nameOf) : undefined)}
+          selected={selection.all ? new Set(own.map(nameOf)) : selection.names}
+          onSelect={(names, on) => selection.select(names, on, selection.all ? own.map(nameOf) : undefined)}
           onSeen={runs.onSeen}
         />
       )}

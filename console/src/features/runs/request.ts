@@ -83,6 +83,16 @@ export function matches(search: RunsSearch, run: Run, now: number): boolean {
 const has = (text: string, part: string): boolean => text.toLowerCase().includes(part.toLowerCase());
 
 export const nameOf = (run: Run): string => run.action?.id?.run?.name ?? "";
+export const isTracked = (run: Run): boolean => run.action?.metadata?.source === RunSource.TRACKED;
+
+const trackedPrefix = "tracked:";
+
+/** Identifies a run in a list with both kinds: the name, with a prefix for tracked runs. */
+export const keyOf = (run: Run): string => `${isTracked(run) ? trackedPrefix : ""}${nameOf(run)}`;
+
+/** The names of the runs with these keys, of one kind. */
+export const namesOf = (keys: readonly string[], tracked: boolean): readonly string[] =>
+  keys.filter((key) => key.startsWith(trackedPrefix) === tracked).map((key) => (tracked ? key.slice(trackedPrefix.length) : key));
 export const phaseOf = (run: Run): ActionPhase => run.action?.status?.phase ?? ActionPhase.UNSPECIFIED;
 
 /** The user ID of the starter of a run. */

@@ -3,11 +3,13 @@ import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { Filter_Function } from "@gen/flyteidl2/common/list_pb.js";
 import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
-import { RunService, type WatchRunsResponse } from "@gen/flyteidl2/workflow/run_service_pb.js";
+import type { WatchRunsResponse } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import { problemOf, type Problem } from "@/api/problem";
 import { client } from "@/api/transport";
 import { useWatch } from "@/api/use-watch";
 import type { Place } from "@/app/place";
+import { pause } from "@/api/renewed";
+import { serviceOf } from "@/features/run/kind";
 import { merged, refreshed } from "./merge";
 import { canBeLive, listRequest, matches, nameOf, runsRequest } from "./request";
 import type { RunsSearch } from "./search";
@@ -40,6 +42,12 @@ interface Updates {
   readonly opening: object;
 }
 
+/** A stream without messages; it ends before it counts as dead. */
+// eslint-disable-next-line require-yield -- it has nothing to say
+async function* silent(signal: AbortSignal): AsyncGenerator<WatchRunsResponse> {
+  await pause(50_000, signal);
+}
+
 function addUpdates(updates: Updates | undefined, message: WatchRunsResponse): Updates {
   const next = updates ?? { runs: new Map<string, Run>(), opening: {} };
   if (message.runs.length === 0) return next;
@@ -47,34 +55,50 @@ function addUpdates(updates: Updates | undefined, message: WatchRunsResponse): U
   return { ...next };
 }
 
-export function useRuns(place: Place, search: RunsSearch): Runs {
+/** Which runs a list has. */
+export interface RunsKind {
+  /** Those that clients execute and report, instead of the installation's own. */
+  readonly tracked: boolean;
+  /** If it is false, the list is empty and asks for nothing. */
+  readonly enabled: boolean;
+  /** Whether the list is polled until it has a run, since browsers allow few streams per server. */
+  readonly lazy?: boolean;
+}
+
+export function useRuns(place: Place, search: RunsSearch, { tracked, enabled, lazy = false }: RunsKind = { tracked: false, enabled: true }): Runs {
   const { project, domain } = place;
+  const service = serviceOf({ tracked });
   const key = JSON.stringify([project, domain, search]);
   // eslint-disable-next-line react-hooks/exhaustive-deps -- "since" counts from the time of the search
   const now = useMemo(() => Date.now(), [key]);
+  const [found, setFound] = useState("");
+  const streams = enabled && (!lazy || found === `${project}/${domain}`);
   const updates = useWatch<WatchRunsResponse, Updates>(
-    `${project}/${domain}`,
-    (signal) => client(RunService).watchRuns({ target: { case: "projectId", value: { organization: "flyte", name: project, domain } } }, { signal }),
+    `${project}/${domain}/${tracked}/${streams}`,
+    (signal) =>
+      streams ? client(service).watchRuns({ target: { case: "projectId", value: { organization: "flyte", name: project, domain } } }, { signal }) : silent(signal),
     addUpdates,
   );
-  const live = canBeLive(search) && updates.problem === undefined;
+  const live = streams && canBeLive(search) && updates.problem === undefined;
   const [pages, setPages] = useState(1);
   // Not connect-query's hook: it leaves the field with the page token out of the key, and the filters with it.
   const answer = useInfiniteQuery({
-    queryKey: ["runs", key],
+    queryKey: ["runs", key, tracked],
+    enabled,
     initialPageParam: "",
     queryFn: ({ pageParam, signal }) =>
-      client(RunService).listRuns(runsRequest(place, search, { ...listRequest(search, now, pageSize), token: pageParam }), { signal }),
+      client(service).listRuns(runsRequest(place, search, { ...listRequest(search, now, pageSize), token: pageParam }), { signal }),
     getNextPageParam: (page) => page.token || undefined,
     refetchInterval: !live && pages === 1 ? pollInterval : false,
   });
   const { data, refetch } = answer;
   const loaded = data?.pages.length ?? 0;
   if (loaded > 0 && loaded !== pages) setPages(loaded);
+  if (lazy && !streams && data?.pages.some((page) => page.runs.length > 0)) setFound(`${project}/${domain}`);
 
   useRefetch(updates.state, () => void refetch());
 
-  const seen = useSeen(place, !live && pages > 1);
+  const seen = useSeen(place, enabled && !live && pages > 1, tracked);
   const runs = useMemo(() => {
     const listed = data?.pages.flatMap((page) => page.runs) ?? [];
     if (!live) return refreshed(listed, seen.runs);
@@ -118,12 +142,12 @@ function useRefetch(updates: Updates | undefined, refetch: () => void): void {
 }
 
 /** Polls the visible runs while it is enabled. */
-function useSeen(place: Place, enabled: boolean) {
+function useSeen(place: Place, enabled: boolean, tracked: boolean) {
   const [names, setNames] = useState<readonly string[]>([]);
   const onSeen = useMemo(() => (next: readonly string[]) => setNames((now) => (now.join() === next.join() ? now : next)), []);
   const request = listRequest({}, 0, pageSize);
   const answer = useQuery(
-    RunService.method.listRuns,
+    serviceOf({ tracked }).method.listRuns,
     runsRequest(
       place,
       {},

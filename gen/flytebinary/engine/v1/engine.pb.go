@@ -943,7 +943,9 @@ func (x *GetAssignmentsResponse) GetAssignments() []*Assignment {
 type GetActionStorageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The action.
-	ActionId      *common.ActionIdentifier `protobuf:"bytes,1,opt,name=action_id,json=actionId,proto3" json:"action_id,omitempty"`
+	ActionId *common.ActionIdentifier `protobuf:"bytes,1,opt,name=action_id,json=actionId,proto3" json:"action_id,omitempty"`
+	// RUN_SOURCE_TRACKED means an action of a tracked run; everything else one of a run of the installation.
+	RunSource     workflow.RunSource `protobuf:"varint,2,opt,name=run_source,json=runSource,proto3,enum=flyteidl2.workflow.RunSource" json:"run_source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -985,6 +987,13 @@ func (x *GetActionStorageRequest) GetActionId() *common.ActionIdentifier {
 	return nil
 }
 
+func (x *GetActionStorageRequest) GetRunSource() workflow.RunSource {
+	if x != nil {
+		return x.RunSource
+	}
+	return workflow.RunSource(0)
+}
+
 // GetActionStorageResponse tells where an action's data lie.
 type GetActionStorageResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -997,7 +1006,9 @@ type GetActionStorageResponse struct {
 	// The phase's number is terminal.
 	Finished bool `protobuf:"varint,4,opt,name=finished,proto3" json:"finished,omitempty"`
 	// The phase of the action.
-	Phase         common.ActionPhase `protobuf:"varint,5,opt,name=phase,proto3,enum=flyteidl2.common.ActionPhase" json:"phase,omitempty"`
+	Phase common.ActionPhase `protobuf:"varint,5,opt,name=phase,proto3,enum=flyteidl2.common.ActionPhase" json:"phase,omitempty"`
+	// The outputs of a tracked action that succeeded; empty for all others.
+	OutputUri     string `protobuf:"bytes,6,opt,name=output_uri,json=outputUri,proto3" json:"output_uri,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1065,6 +1076,13 @@ func (x *GetActionStorageResponse) GetPhase() common.ActionPhase {
 		return x.Phase
 	}
 	return common.ActionPhase(0)
+}
+
+func (x *GetActionStorageResponse) GetOutputUri() string {
+	if x != nil {
+		return x.OutputUri
+	}
+	return ""
 }
 
 // TailContainerRequest names a container of a pod.
@@ -1252,15 +1270,19 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\x15GetAssignmentsRequest\x12\x1f\n" +
 	"\x04uids\x18\x01 \x03(\x03B\v\xbaH\b\x92\x01\x05\b\x01\x10\xf4\x03R\x04uids\"]\n" +
 	"\x16GetAssignmentsResponse\x12C\n" +
-	"\vassignments\x18\x01 \x03(\v2!.flytebinary.engine.v1.AssignmentR\vassignments\"b\n" +
+	"\vassignments\x18\x01 \x03(\v2!.flytebinary.engine.v1.AssignmentR\vassignments\"\xa0\x01\n" +
 	"\x17GetActionStorageRequest\x12G\n" +
-	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\"\xcc\x01\n" +
+	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x12<\n" +
+	"\n" +
+	"run_source\x18\x02 \x01(\x0e2\x1d.flyteidl2.workflow.RunSourceR\trunSource\"\xeb\x01\n" +
 	"\x18GetActionStorageResponse\x12\x1b\n" +
 	"\tinput_uri\x18\x01 \x01(\tR\binputUri\x12&\n" +
 	"\x0frun_output_base\x18\x02 \x01(\tR\rrunOutputBase\x12\x1a\n" +
 	"\battempts\x18\x03 \x01(\rR\battempts\x12\x1a\n" +
 	"\bfinished\x18\x04 \x01(\bR\bfinished\x123\n" +
-	"\x05phase\x18\x05 \x01(\x0e2\x1d.flyteidl2.common.ActionPhaseR\x05phase\"\xad\x01\n" +
+	"\x05phase\x18\x05 \x01(\x0e2\x1d.flyteidl2.common.ActionPhaseR\x05phase\x12\x1d\n" +
+	"\n" +
+	"output_uri\x18\x06 \x01(\tR\toutputUri\"\xad\x01\n" +
 	"\x14TailContainerRequest\x12%\n" +
 	"\tnamespace\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\tnamespace\x12\x19\n" +
 	"\x03pod\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x03pod\x12\x1c\n" +
@@ -1326,8 +1348,9 @@ var file_flytebinary_engine_v1_engine_proto_goTypes = []any{
 	(*actions.WatchForUpdatesResponse)(nil), // 23: flyteidl2.actions.WatchForUpdatesResponse
 	(*workflow.TaskAction)(nil),             // 24: flyteidl2.workflow.TaskAction
 	(*task.RunSpec)(nil),                    // 25: flyteidl2.task.RunSpec
-	(common.ActionPhase)(0),                 // 26: flyteidl2.common.ActionPhase
-	(*dataplane.LogLine)(nil),               // 27: flyteidl2.logs.dataplane.LogLine
+	(workflow.RunSource)(0),                 // 26: flyteidl2.workflow.RunSource
+	(common.ActionPhase)(0),                 // 27: flyteidl2.common.ActionPhase
+	(*dataplane.LogLine)(nil),               // 28: flyteidl2.logs.dataplane.LogLine
 }
 var file_flytebinary_engine_v1_engine_proto_depIdxs = []int32{
 	19, // 0: flytebinary.engine.v1.Transition.event:type_name -> flyteidl2.workflow.ActionEvent
@@ -1351,25 +1374,26 @@ var file_flytebinary_engine_v1_engine_proto_depIdxs = []int32{
 	8,  // 18: flytebinary.engine.v1.WatchAssignmentsResponse.release:type_name -> flytebinary.engine.v1.Release
 	7,  // 19: flytebinary.engine.v1.GetAssignmentsResponse.assignments:type_name -> flytebinary.engine.v1.Assignment
 	22, // 20: flytebinary.engine.v1.GetActionStorageRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	26, // 21: flytebinary.engine.v1.GetActionStorageResponse.phase:type_name -> flyteidl2.common.ActionPhase
-	27, // 22: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
-	2,  // 23: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
-	4,  // 24: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
-	9,  // 25: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
-	13, // 26: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
-	15, // 27: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
-	17, // 28: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
-	3,  // 29: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
-	5,  // 30: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
-	12, // 31: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
-	14, // 32: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
-	16, // 33: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
-	18, // 34: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
-	29, // [29:35] is the sub-list for method output_type
-	23, // [23:29] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	26, // 21: flytebinary.engine.v1.GetActionStorageRequest.run_source:type_name -> flyteidl2.workflow.RunSource
+	27, // 22: flytebinary.engine.v1.GetActionStorageResponse.phase:type_name -> flyteidl2.common.ActionPhase
+	28, // 23: flytebinary.engine.v1.TailContainerResponse.lines:type_name -> flyteidl2.logs.dataplane.LogLine
+	2,  // 24: flytebinary.engine.v1.EngineService.RecordTransitions:input_type -> flytebinary.engine.v1.RecordTransitionsRequest
+	4,  // 25: flytebinary.engine.v1.EngineService.WatchChildren:input_type -> flytebinary.engine.v1.WatchChildrenRequest
+	9,  // 26: flytebinary.engine.v1.EngineService.WatchAssignments:input_type -> flytebinary.engine.v1.WatchAssignmentsRequest
+	13, // 27: flytebinary.engine.v1.EngineService.GetAssignments:input_type -> flytebinary.engine.v1.GetAssignmentsRequest
+	15, // 28: flytebinary.engine.v1.EngineService.GetActionStorage:input_type -> flytebinary.engine.v1.GetActionStorageRequest
+	17, // 29: flytebinary.engine.v1.PodLogService.TailContainer:input_type -> flytebinary.engine.v1.TailContainerRequest
+	3,  // 30: flytebinary.engine.v1.EngineService.RecordTransitions:output_type -> flytebinary.engine.v1.RecordTransitionsResponse
+	5,  // 31: flytebinary.engine.v1.EngineService.WatchChildren:output_type -> flytebinary.engine.v1.WatchChildrenResponse
+	12, // 32: flytebinary.engine.v1.EngineService.WatchAssignments:output_type -> flytebinary.engine.v1.WatchAssignmentsResponse
+	14, // 33: flytebinary.engine.v1.EngineService.GetAssignments:output_type -> flytebinary.engine.v1.GetAssignmentsResponse
+	16, // 34: flytebinary.engine.v1.EngineService.GetActionStorage:output_type -> flytebinary.engine.v1.GetActionStorageResponse
+	18, // 35: flytebinary.engine.v1.PodLogService.TailContainer:output_type -> flytebinary.engine.v1.TailContainerResponse
+	30, // [30:36] is the sub-list for method output_type
+	24, // [24:30] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_engine_proto_init() }

@@ -9,6 +9,7 @@ package insightv1
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	common "github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	workflow "github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -32,7 +33,9 @@ type WatchRunActionsRequest struct {
 	// The cursor of the last CaughtUp that the client has, to get only what changed since; 0 for everything.
 	Cursor int64 `protobuf:"varint,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	// How many texts the client has, so that those that follow get indexes of their own. Without any it gets everything.
-	Strings       uint32 `protobuf:"varint,3,opt,name=strings,proto3" json:"strings,omitempty"`
+	Strings uint32 `protobuf:"varint,3,opt,name=strings,proto3" json:"strings,omitempty"`
+	// RUN_SOURCE_TRACKED means a tracked run; everything else a run of the installation.
+	RunSource     workflow.RunSource `protobuf:"varint,4,opt,name=run_source,json=runSource,proto3,enum=flyteidl2.workflow.RunSource" json:"run_source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -86,6 +89,13 @@ func (x *WatchRunActionsRequest) GetStrings() uint32 {
 		return x.Strings
 	}
 	return 0
+}
+
+func (x *WatchRunActionsRequest) GetRunSource() workflow.RunSource {
+	if x != nil {
+		return x.RunSource
+	}
+	return workflow.RunSource(0)
 }
 
 // WatchRunActionsResponse is a part of the picture of a run. The stream begins with a start; after a start that resumes
@@ -532,7 +542,9 @@ type ListTransitionsRequest struct {
 	// The run.
 	RunId *common.RunIdentifier `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// The actions, by number; each counts once.
-	Numbers       []uint32 `protobuf:"varint,2,rep,packed,name=numbers,proto3" json:"numbers,omitempty"`
+	Numbers []uint32 `protobuf:"varint,2,rep,packed,name=numbers,proto3" json:"numbers,omitempty"`
+	// RUN_SOURCE_TRACKED means a tracked run; everything else a run of the installation.
+	RunSource     workflow.RunSource `protobuf:"varint,3,opt,name=run_source,json=runSource,proto3,enum=flyteidl2.workflow.RunSource" json:"run_source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -579,6 +591,13 @@ func (x *ListTransitionsRequest) GetNumbers() []uint32 {
 		return x.Numbers
 	}
 	return nil
+}
+
+func (x *ListTransitionsRequest) GetRunSource() workflow.RunSource {
+	if x != nil {
+		return x.RunSource
+	}
+	return workflow.RunSource(0)
 }
 
 // ListTransitionsResponse has each action's changes of phase in order. Numbers that mean no action have none.
@@ -705,7 +724,9 @@ type ListErrorsRequest struct {
 	// The run.
 	RunId *common.RunIdentifier `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// How many groups to return, from 1 to 100; 0 means 20.
-	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	Limit uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	// RUN_SOURCE_TRACKED means a tracked run; everything else a run of the installation.
+	RunSource     workflow.RunSource `protobuf:"varint,3,opt,name=run_source,json=runSource,proto3,enum=flyteidl2.workflow.RunSource" json:"run_source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -752,6 +773,13 @@ func (x *ListErrorsRequest) GetLimit() uint32 {
 		return x.Limit
 	}
 	return 0
+}
+
+func (x *ListErrorsRequest) GetRunSource() workflow.RunSource {
+	if x != nil {
+		return x.RunSource
+	}
+	return workflow.RunSource(0)
 }
 
 // ListErrorsResponse has the failures of a run in groups of one cause.
@@ -932,7 +960,9 @@ func (x *ErrorGroup) GetActions() []string {
 type ListDataFlowRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The parent action.
-	ActionId      *common.ActionIdentifier `protobuf:"bytes,1,opt,name=action_id,json=actionId,proto3" json:"action_id,omitempty"`
+	ActionId *common.ActionIdentifier `protobuf:"bytes,1,opt,name=action_id,json=actionId,proto3" json:"action_id,omitempty"`
+	// RUN_SOURCE_TRACKED means a tracked run; everything else a run of the installation.
+	RunSource     workflow.RunSource `protobuf:"varint,2,opt,name=run_source,json=runSource,proto3,enum=flyteidl2.workflow.RunSource" json:"run_source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -972,6 +1002,13 @@ func (x *ListDataFlowRequest) GetActionId() *common.ActionIdentifier {
 		return x.ActionId
 	}
 	return nil
+}
+
+func (x *ListDataFlowRequest) GetRunSource() workflow.RunSource {
+	if x != nil {
+		return x.RunSource
+	}
+	return workflow.RunSource(0)
 }
 
 // ListDataFlowResponse has the edges between the children. An edge is found where an input has the same reference as an
@@ -1099,11 +1136,13 @@ var File_flytebinary_insight_v1_run_actions_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_run_actions_proto_rawDesc = "" +
 	"\n" +
-	"(flytebinary/insight/v1/run_actions.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x93\x01\n" +
+	"(flytebinary/insight/v1/run_actions.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd1\x01\n" +
 	"\x16WatchRunActionsRequest\x12>\n" +
 	"\x06run_id\x18\x01 \x01(\v2\x1f.flyteidl2.common.RunIdentifierB\x06\xbaH\x03\xc8\x01\x01R\x05runId\x12\x1f\n" +
 	"\x06cursor\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x06cursor\x12\x18\n" +
-	"\astrings\x18\x03 \x01(\rR\astrings\"\xe4\x01\n" +
+	"\astrings\x18\x03 \x01(\rR\astrings\x12<\n" +
+	"\n" +
+	"run_source\x18\x04 \x01(\x0e2\x1d.flyteidl2.workflow.RunSourceR\trunSource\"\xe4\x01\n" +
 	"\x17WatchRunActionsResponse\x12=\n" +
 	"\x05start\x18\x01 \x01(\v2%.flytebinary.insight.v1.SnapshotStartH\x00R\x05start\x12A\n" +
 	"\aactions\x18\x02 \x01(\v2%.flytebinary.insight.v1.ActionColumnsH\x00R\aactions\x12?\n" +
@@ -1136,10 +1175,12 @@ const file_flytebinary_insight_v1_run_actions_proto_rawDesc = "" +
 	"\astrings\x18\r \x03(\tR\astrings\"P\n" +
 	"\bCaughtUp\x12\x16\n" +
 	"\x06cursor\x18\x01 \x01(\x03R\x06cursor\x12,\n" +
-	"\x03now\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"\x7f\n" +
+	"\x03now\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"\xbd\x01\n" +
 	"\x16ListTransitionsRequest\x12>\n" +
 	"\x06run_id\x18\x01 \x01(\v2\x1f.flyteidl2.common.RunIdentifierB\x06\xbaH\x03\xc8\x01\x01R\x05runId\x12%\n" +
-	"\anumbers\x18\x02 \x03(\rB\v\xbaH\b\x92\x01\x05\b\x01\x10\xf4\x03R\anumbers\"_\n" +
+	"\anumbers\x18\x02 \x03(\rB\v\xbaH\b\x92\x01\x05\b\x01\x10\xf4\x03R\anumbers\x12<\n" +
+	"\n" +
+	"run_source\x18\x03 \x01(\x0e2\x1d.flyteidl2.workflow.RunSourceR\trunSource\"_\n" +
 	"\x17ListTransitionsResponse\x12D\n" +
 	"\vtransitions\x18\x01 \x03(\v2\".flytebinary.insight.v1.TransitionR\vtransitions\"d\n" +
 	"\n" +
@@ -1147,10 +1188,12 @@ const file_flytebinary_insight_v1_run_actions_proto_rawDesc = "" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\rR\aattempt\x12\x14\n" +
 	"\x05phase\x18\x03 \x01(\rR\x05phase\x12\x0e\n" +
-	"\x02at\x18\x04 \x01(\rR\x02at\"r\n" +
+	"\x02at\x18\x04 \x01(\rR\x02at\"\xb0\x01\n" +
 	"\x11ListErrorsRequest\x12>\n" +
 	"\x06run_id\x18\x01 \x01(\v2\x1f.flyteidl2.common.RunIdentifierB\x06\xbaH\x03\xc8\x01\x01R\x05runId\x12\x1d\n" +
-	"\x05limit\x18\x02 \x01(\rB\a\xbaH\x04*\x02\x18dR\x05limit\"\xa7\x01\n" +
+	"\x05limit\x18\x02 \x01(\rB\a\xbaH\x04*\x02\x18dR\x05limit\x12<\n" +
+	"\n" +
+	"run_source\x18\x03 \x01(\x0e2\x1d.flyteidl2.workflow.RunSourceR\trunSource\"\xa7\x01\n" +
 	"\x12ListErrorsResponse\x12:\n" +
 	"\x06groups\x18\x01 \x03(\v2\".flytebinary.insight.v1.ErrorGroupR\x06groups\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\rR\x05total\x12!\n" +
@@ -1164,9 +1207,11 @@ const file_flytebinary_insight_v1_run_actions_proto_rawDesc = "" +
 	"\x05count\x18\x04 \x01(\rR\x05count\x12!\n" +
 	"\ffirst_action\x18\x05 \x01(\tR\vfirstAction\x125\n" +
 	"\bfirst_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\afirstAt\x12\x18\n" +
-	"\aactions\x18\a \x03(\tR\aactions\"^\n" +
+	"\aactions\x18\a \x03(\tR\aactions\"\x9c\x01\n" +
 	"\x13ListDataFlowRequest\x12G\n" +
-	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\"l\n" +
+	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x12<\n" +
+	"\n" +
+	"run_source\x18\x02 \x01(\x0e2\x1d.flyteidl2.workflow.RunSourceR\trunSource\"l\n" +
 	"\x14ListDataFlowResponse\x126\n" +
 	"\x05edges\x18\x01 \x03(\v2 .flytebinary.insight.v1.DataFlowR\x05edges\x12\x1c\n" +
 	"\ttruncated\x18\x02 \x01(\bR\ttruncated\"J\n" +
@@ -1205,29 +1250,34 @@ var file_flytebinary_insight_v1_run_actions_proto_goTypes = []any{
 	(*ListDataFlowResponse)(nil),    // 13: flytebinary.insight.v1.ListDataFlowResponse
 	(*DataFlow)(nil),                // 14: flytebinary.insight.v1.DataFlow
 	(*common.RunIdentifier)(nil),    // 15: flyteidl2.common.RunIdentifier
-	(*timestamppb.Timestamp)(nil),   // 16: google.protobuf.Timestamp
-	(*common.ActionIdentifier)(nil), // 17: flyteidl2.common.ActionIdentifier
+	(workflow.RunSource)(0),         // 16: flyteidl2.workflow.RunSource
+	(*timestamppb.Timestamp)(nil),   // 17: google.protobuf.Timestamp
+	(*common.ActionIdentifier)(nil), // 18: flyteidl2.common.ActionIdentifier
 }
 var file_flytebinary_insight_v1_run_actions_proto_depIdxs = []int32{
 	15, // 0: flytebinary.insight.v1.WatchRunActionsRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
-	2,  // 1: flytebinary.insight.v1.WatchRunActionsResponse.start:type_name -> flytebinary.insight.v1.SnapshotStart
-	4,  // 2: flytebinary.insight.v1.WatchRunActionsResponse.actions:type_name -> flytebinary.insight.v1.ActionColumns
-	5,  // 3: flytebinary.insight.v1.WatchRunActionsResponse.caught_up:type_name -> flytebinary.insight.v1.CaughtUp
-	3,  // 4: flytebinary.insight.v1.SnapshotStart.phases:type_name -> flytebinary.insight.v1.PhaseCount
-	16, // 5: flytebinary.insight.v1.SnapshotStart.created_at:type_name -> google.protobuf.Timestamp
-	16, // 6: flytebinary.insight.v1.CaughtUp.now:type_name -> google.protobuf.Timestamp
-	15, // 7: flytebinary.insight.v1.ListTransitionsRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
-	8,  // 8: flytebinary.insight.v1.ListTransitionsResponse.transitions:type_name -> flytebinary.insight.v1.Transition
-	15, // 9: flytebinary.insight.v1.ListErrorsRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
-	11, // 10: flytebinary.insight.v1.ListErrorsResponse.groups:type_name -> flytebinary.insight.v1.ErrorGroup
-	16, // 11: flytebinary.insight.v1.ErrorGroup.first_at:type_name -> google.protobuf.Timestamp
-	17, // 12: flytebinary.insight.v1.ListDataFlowRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	14, // 13: flytebinary.insight.v1.ListDataFlowResponse.edges:type_name -> flytebinary.insight.v1.DataFlow
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	16, // 1: flytebinary.insight.v1.WatchRunActionsRequest.run_source:type_name -> flyteidl2.workflow.RunSource
+	2,  // 2: flytebinary.insight.v1.WatchRunActionsResponse.start:type_name -> flytebinary.insight.v1.SnapshotStart
+	4,  // 3: flytebinary.insight.v1.WatchRunActionsResponse.actions:type_name -> flytebinary.insight.v1.ActionColumns
+	5,  // 4: flytebinary.insight.v1.WatchRunActionsResponse.caught_up:type_name -> flytebinary.insight.v1.CaughtUp
+	3,  // 5: flytebinary.insight.v1.SnapshotStart.phases:type_name -> flytebinary.insight.v1.PhaseCount
+	17, // 6: flytebinary.insight.v1.SnapshotStart.created_at:type_name -> google.protobuf.Timestamp
+	17, // 7: flytebinary.insight.v1.CaughtUp.now:type_name -> google.protobuf.Timestamp
+	15, // 8: flytebinary.insight.v1.ListTransitionsRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
+	16, // 9: flytebinary.insight.v1.ListTransitionsRequest.run_source:type_name -> flyteidl2.workflow.RunSource
+	8,  // 10: flytebinary.insight.v1.ListTransitionsResponse.transitions:type_name -> flytebinary.insight.v1.Transition
+	15, // 11: flytebinary.insight.v1.ListErrorsRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
+	16, // 12: flytebinary.insight.v1.ListErrorsRequest.run_source:type_name -> flyteidl2.workflow.RunSource
+	11, // 13: flytebinary.insight.v1.ListErrorsResponse.groups:type_name -> flytebinary.insight.v1.ErrorGroup
+	17, // 14: flytebinary.insight.v1.ErrorGroup.first_at:type_name -> google.protobuf.Timestamp
+	18, // 15: flytebinary.insight.v1.ListDataFlowRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	16, // 16: flytebinary.insight.v1.ListDataFlowRequest.run_source:type_name -> flyteidl2.workflow.RunSource
+	14, // 17: flytebinary.insight.v1.ListDataFlowResponse.edges:type_name -> flytebinary.insight.v1.DataFlow
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_run_actions_proto_init() }

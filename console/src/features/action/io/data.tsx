@@ -14,6 +14,7 @@ import { Menu, MenuItem } from "@/design/menu";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { isLive } from "@/design/phases";
 import { useNotify } from "@/design/toast";
+import { sourceOf } from "@/features/run/kind";
 import { asCli, asCliRerun, asCurl, asPython, asPythonRead, asPythonRerun, type Values } from "../copy-as";
 import type { TabProps } from "../tab";
 import { save } from "../save";
@@ -30,7 +31,7 @@ export function DataTab({ action, details }: TabProps) {
   const phase = details.status?.phase ?? ActionPhase.UNSPECIFIED;
   const { data, error, refetch, isPending } = useQuery(
     DataProxyService.method.getActionData,
-    { actionId: actionId(action) },
+    { actionId: actionId(action), runSource: sourceOf(action.run) },
     { staleTime: Infinity, retry: 2 },
   );
   const [first] = useState(phase);
@@ -177,11 +178,15 @@ function CopyAs({
       }
     >
       <MenuItem onSelect={copy(asPython(values), "values as Python")}>Python: values</MenuItem>
-      <MenuItem onSelect={copy(asPythonRead(action, what), "Python program to read them")}>Python: read</MenuItem>
-      {what === "inputs" && <MenuItem onSelect={copy(asPythonRerun(action, values), "Python program to rerun")}>Python: rerun</MenuItem>}
-      <MenuItem onSelect={copy(asCli(action), "command to show them")}>Command: show</MenuItem>
-      {what === "inputs" && <MenuItem onSelect={copy(asCliRerun(action, values, enumsOf(types)), "command to rerun")}>Command: rerun</MenuItem>}
-      <MenuItem onSelect={copy(asCurl(action, location.origin), "curl command")}>curl</MenuItem>
+      {!action.run.tracked && (
+        <>
+          <MenuItem onSelect={copy(asPythonRead(action, what), "Python program to read them")}>Python: read</MenuItem>
+          {what === "inputs" && <MenuItem onSelect={copy(asPythonRerun(action, values), "Python program to rerun")}>Python: rerun</MenuItem>}
+          <MenuItem onSelect={copy(asCli(action), "command to show them")}>Command: show</MenuItem>
+          {what === "inputs" && <MenuItem onSelect={copy(asCliRerun(action, values, enumsOf(types)), "command to rerun")}>Command: rerun</MenuItem>}
+          <MenuItem onSelect={copy(asCurl(action, location.origin), "curl command")}>curl</MenuItem>
+        </>
+      )}
       <MenuItem onSelect={copy(json({ kind: "map", struct: true, entries: values }), "JSON")}>JSON</MenuItem>
     </Menu>
   );

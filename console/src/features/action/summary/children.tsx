@@ -1,9 +1,9 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { Filter_Function } from "@gen/flyteidl2/common/list_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
-import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import type { Action } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { Phase } from "@/design/phase";
+import { serviceOf } from "@/features/run/kind";
 import { actionId, type ActionName } from "../use-action";
 import css from "./summary.module.css";
 
@@ -12,7 +12,7 @@ const maxChildren = 10;
 /** The first children of an action. */
 export function Children({ action, live, onSelect }: { readonly action: ActionName; readonly live: boolean; readonly onSelect: (action: string) => void }) {
   const { data } = useQuery(
-    RunService.method.listActions,
+    serviceOf(action.run).method.listActions,
     {
       runId: actionId(action).run,
       request: { limit: maxChildren, filters: [{ field: "parent_name", function: Filter_Function.EQUAL, values: [action.name] }] },

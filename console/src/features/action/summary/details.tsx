@@ -48,7 +48,7 @@ export function Details({ action, details, attempt, onSelect }: DetailsProps) {
       <h3>Details</h3>
       <Facts
         facts={[
-          ["Task", taskOf(details)],
+          ["Task", taskOf(details, action.run.tracked)],
           ["Environment", metadata?.environmentName],
           ["Group", metadata?.group],
           [
@@ -71,13 +71,14 @@ export function Details({ action, details, attempt, onSelect }: DetailsProps) {
   );
 }
 
-function taskOf({ metadata }: ActionDetails): ReactNode {
+/** The task; that of a tracked run need not be deployed, so it is no link. */
+function taskOf({ metadata }: ActionDetails, tracked: boolean | undefined): ReactNode {
   const spec = metadata?.spec;
   if (spec?.case !== "task") return undefined;
   const { id, taskType } = spec.value;
   if (!id?.name) return taskType;
   const place = { project: id.project, domain: id.domain, task: id.name };
-  if (!id.project || !id.version) return id.name;
+  if (!id.project || !id.version || tracked) return id.name;
   return (
     <>
       <Link to="/domain/$domain/project/$project/tasks/$task" params={place}>

@@ -30,14 +30,14 @@ export function Summary({ action, details, attempt, onChange, onSelect }: TabPro
         </Notice>
       )}
       <Condition action={action} details={details} />
-      <Explanation action={action} phase={phase} onSelect={onSelect} />
+      {!action.run.tracked && <Explanation action={action} phase={phase} onSelect={onSelect} />}
       <Attempts
         attempts={details.attempts}
         chosen={attempt}
         live={live}
         onChoose={(next) => onChange({ attempt: next === latest(details)?.attempt ? undefined : next, line: undefined })}
       />
-      {task && attempt > 0 && <Events key={attempt} action={action} attempt={attempt} live={live && chosen === latest(details)} />}
+      {task && attempt > 0 && !action.run.tracked && <Events key={attempt} action={action} attempt={attempt} live={live && chosen === latest(details)} />}
       <Details action={action} details={details} attempt={chosen} onSelect={onSelect} />
       <Children action={action} live={live} onSelect={onSelect} />
     </>

@@ -8,6 +8,7 @@ import { count, dateOf, plural } from "@/design/format";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import { causeOf } from "@/features/action/summary/advice";
+import { sourceOf } from "../kind";
 import type { RunModel } from "../model/run-model";
 import type { RunName } from "../model/use-run-model";
 import css from "./errors.module.css";
@@ -28,7 +29,7 @@ export interface ErrorsViewProps {
 export function ErrorsView({ run, model, failures, selected, onSelect }: ErrorsViewProps) {
   const { data, error, refetch } = useQuery(
     InsightService.method.listErrors,
-    { runId: { project: run.project, domain: run.domain, name: run.name } },
+    { runId: { project: run.project, domain: run.domain, name: run.name }, runSource: sourceOf(run) },
     { placeholderData: (before) => before },
   );
   const asked = useRef(failures);

@@ -11,6 +11,7 @@ import type { Edge } from "./edges";
 import { listen, press } from "./input";
 import { Node, nodeElement } from "./node";
 import { maxNodes, type GraphNode } from "./picture";
+import { sourceOf } from "../kind";
 import { Toolbar } from "./toolbar";
 import css from "./graph.module.css";
 
@@ -140,9 +141,14 @@ const markOf = (model: RunModel, node: GraphNode): string =>
   node.kind === "action" ? `${model.phase(node.row)}.${model.attempt(node.row)}.${model.started(node.row)}.${model.ended(node.row)}` : "";
 
 /** The graph of a run, created once. */
-function useGraph({ project, domain, name }: RunName, model: RunModel): Graph {
+function useGraph(run: RunName, model: RunModel): Graph {
+  const { project, domain, name } = run;
+  const runSource = sourceOf(run);
   return useMemo(
-    () => new Graph(model, (parent, signal) => client(InsightService).listDataFlow({ actionId: { run: { project, domain, name }, name: parent } }, { signal })),
-    [model, project, domain, name],
+    () =>
+      new Graph(model, (parent, signal) =>
+        client(InsightService).listDataFlow({ actionId: { run: { project, domain, name }, name: parent }, runSource }, { signal }),
+      ),
+    [model, project, domain, name, runSource],
   );
 }

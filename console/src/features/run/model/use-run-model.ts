@@ -3,18 +3,22 @@ import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import type { Problem } from "@/api/problem";
 import { client } from "@/api/transport";
 import { follow } from "@/api/watch";
+import { keyOfRun, sourceOf } from "../kind";
 import { RunModel } from "./run-model";
 
 export interface RunName {
   readonly project: string;
   readonly domain: string;
   readonly name: string;
+  /** Whether a client executes the run and only reports it. */
+  readonly tracked?: boolean;
 }
 
 /** Follows a run while the component is mounted. The model stays the same object; use useModelVersion to render changes. */
 export function useRunModel(run: RunName): { readonly model: RunModel; readonly problem: Problem | undefined } {
   const { project, domain, name } = run;
-  const key = `${project}/${domain}/${name}`;
+  const key = keyOfRun(run);
+  const runSource = sourceOf(run);
   // eslint-disable-next-line react-hooks/exhaustive-deps -- a new run needs a new model
   const model = useMemo(() => new RunModel(), [key]);
   const [failure, setFailure] = useState<{ key: string; problem: Problem }>();
@@ -23,14 +27,14 @@ export function useRunModel(run: RunName): { readonly model: RunModel; readonly 
     void follow(
       {
         open: (signal) =>
-          client(InsightService).watchRunActions({ runId: { project, domain, name }, cursor: model.cursor, strings: model.strings }, { signal }),
+          client(InsightService).watchRunActions({ runId: { project, domain, name }, cursor: model.cursor, strings: model.strings, runSource }, { signal }),
         onMessage: (message) => model.apply(message),
         onFailure: (problem) => setFailure({ key, problem }),
       },
       control.signal,
     );
     return () => control.abort();
-  }, [model, key, project, domain, name]);
+  }, [model, key, project, domain, name, runSource]);
   return { model, problem: failure?.key === key ? failure.problem : undefined };
 }
 

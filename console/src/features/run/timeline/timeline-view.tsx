@@ -12,6 +12,7 @@ import { listen, listenOverview, press } from "./input";
 import { placeOf } from "./order";
 import { rowId, SpokenRows } from "./rows";
 import { WhySlow } from "./slow";
+import { sourceOf } from "../kind";
 import { Toolbar } from "./toolbar";
 import type { AskTransitions } from "./transitions";
 import type { Rows } from "./viewport";
@@ -125,12 +126,14 @@ export function TimelineView({ run, model, version, selected, onSelect, visible 
 }
 
 /** The timeline of a run, created once. */
-function useTimeline({ project, domain, name }: RunName, model: RunModel): Timeline {
+function useTimeline(run: RunName, model: RunModel): Timeline {
+  const { project, domain, name } = run;
+  const runSource = sourceOf(run);
   return useMemo(() => {
     const ask: AskTransitions = async (numbers, signal) =>
-      (await client(InsightService).listTransitions({ runId: { project, domain, name }, numbers }, { signal })).transitions;
+      (await client(InsightService).listTransitions({ runId: { project, domain, name }, numbers, runSource }, { signal })).transitions;
     return new Timeline(model, ask);
-  }, [model, project, domain, name]);
+  }, [model, project, domain, name, runSource]);
 }
 
 /** Selects a row: immediately on the canvas, and on the page after a delay. */

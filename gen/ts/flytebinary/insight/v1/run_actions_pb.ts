@@ -7,6 +7,8 @@ import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
 import type { ActionIdentifier, RunIdentifier } from "../../../flyteidl2/common/identifier_pb.js";
 import { file_flyteidl2_common_identifier } from "../../../flyteidl2/common/identifier_pb.js";
+import type { RunSource } from "../../../flyteidl2/workflow/run_definition_pb.js";
+import { file_flyteidl2_workflow_run_definition } from "../../../flyteidl2/workflow/run_definition_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -15,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/insight/v1/run_actions.proto.
  */
 export const file_flytebinary_insight_v1_run_actions: GenFile = /*@__PURE__*/
-  fileDesc("CihmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL3J1bl9hY3Rpb25zLnByb3RvEhZmbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxInsKFldhdGNoUnVuQWN0aW9uc1JlcXVlc3QSNwoGcnVuX2lkGAEgASgLMh8uZmx5dGVpZGwyLmNvbW1vbi5SdW5JZGVudGlmaWVyQga6SAPIAQESFwoGY3Vyc29yGAIgASgDQge6SAQiAigAEg8KB3N0cmluZ3MYAyABKA0iygEKF1dhdGNoUnVuQWN0aW9uc1Jlc3BvbnNlEjYKBXN0YXJ0GAEgASgLMiUuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TbmFwc2hvdFN0YXJ0SAASOAoHYWN0aW9ucxgCIAEoCzIlLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQWN0aW9uQ29sdW1uc0gAEjUKCWNhdWdodF91cBgDIAEoCzIgLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQ2F1Z2h0VXBIAEIGCgRwYXJ0IpsBCg1TbmFwc2hvdFN0YXJ0Eg8KB3Jlc3VtZWQYASABKAgSFQoNdG90YWxfYWN0aW9ucxgCIAEoDRIyCgZwaGFzZXMYAyADKAsyIi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlBoYXNlQ291bnQSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiKgoKUGhhc2VDb3VudBINCgVwaGFzZRgBIAEoDRINCgVjb3VudBgCIAEoDSLiAQoNQWN0aW9uQ29sdW1ucxIPCgdudW1iZXJzGAEgAygNEg0KBW5hbWVzGAIgAygJEg8KB3BhcmVudHMYAyADKA0SDgoGZ3JvdXBzGAQgAygNEg4KBnRpdGxlcxgFIAMoDRINCgV0eXBlcxgGIAMoDRIOCgZwaGFzZXMYByADKA0SEAoIYXR0ZW1wdHMYCCADKA0SDwoHY3JlYXRlZBgJIAMoDRIPCgdzdGFydGVkGAogAygNEg0KBWVuZGVkGAsgAygNEg0KBWZsYWdzGAwgAygNEg8KB3N0cmluZ3MYDSADKAkiQwoIQ2F1Z2h0VXASDgoGY3Vyc29yGAEgASgDEicKA25vdxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAibwoWTGlzdFRyYW5zaXRpb25zUmVxdWVzdBI3CgZydW5faWQYASABKAsyHy5mbHl0ZWlkbDIuY29tbW9uLlJ1bklkZW50aWZpZXJCBrpIA8gBARIcCgdudW1iZXJzGAIgAygNQgu6SAiSAQUIARD0AyJSChdMaXN0VHJhbnNpdGlvbnNSZXNwb25zZRI3Cgt0cmFuc2l0aW9ucxgBIAMoCzIiLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuVHJhbnNpdGlvbiJICgpUcmFuc2l0aW9uEg4KBm51bWJlchgBIAEoDRIPCgdhdHRlbXB0GAIgASgNEg0KBXBoYXNlGAMgASgNEgoKAmF0GAQgASgNImQKEUxpc3RFcnJvcnNSZXF1ZXN0EjcKBnJ1bl9pZBgBIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckIGukgDyAEBEhYKBWxpbWl0GAIgASgNQge6SAQqAhhkIoABChJMaXN0RXJyb3JzUmVzcG9uc2USMgoGZ3JvdXBzGAEgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5FcnJvckdyb3VwEg0KBXRvdGFsGAIgASgNEhQKDHRvdGFsX2dyb3VwcxgDIAEoDRIRCgl0cnVuY2F0ZWQYBCABKAginQEKCkVycm9yR3JvdXASDAoEY29kZRgBIAEoCRIMCgRraW5kGAIgASgJEg8KB21lc3NhZ2UYAyABKAkSDQoFY291bnQYBCABKA0SFAoMZmlyc3RfYWN0aW9uGAUgASgJEiwKCGZpcnN0X2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdhY3Rpb25zGAcgAygJIlQKE0xpc3REYXRhRmxvd1JlcXVlc3QSPQoJYWN0aW9uX2lkGAEgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQga6SAPIAQEiWgoUTGlzdERhdGFGbG93UmVzcG9uc2USLwoFZWRnZXMYASADKAsyIC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkRhdGFGbG93EhEKCXRydW5jYXRlZBgCIAEoCCI2CghEYXRhRmxvdxIMCgRmcm9tGAEgASgJEgoKAnRvGAIgASgJEhAKCHZhcmlhYmxlGAMgASgJQktaSWdpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvaW5zaWdodC92MTtpbnNpZ2h0djFiBnByb3RvMw", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_google_protobuf_timestamp]);
+  fileDesc("CihmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL3J1bl9hY3Rpb25zLnByb3RvEhZmbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxIq4BChZXYXRjaFJ1bkFjdGlvbnNSZXF1ZXN0EjcKBnJ1bl9pZBgBIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckIGukgDyAEBEhcKBmN1cnNvchgCIAEoA0IHukgEIgIoABIPCgdzdHJpbmdzGAMgASgNEjEKCnJ1bl9zb3VyY2UYBCABKA4yHS5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuU291cmNlIsoBChdXYXRjaFJ1bkFjdGlvbnNSZXNwb25zZRI2CgVzdGFydBgBIAEoCzIlLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuU25hcHNob3RTdGFydEgAEjgKB2FjdGlvbnMYAiABKAsyJS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkFjdGlvbkNvbHVtbnNIABI1CgljYXVnaHRfdXAYAyABKAsyIC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkNhdWdodFVwSABCBgoEcGFydCKbAQoNU25hcHNob3RTdGFydBIPCgdyZXN1bWVkGAEgASgIEhUKDXRvdGFsX2FjdGlvbnMYAiABKA0SMgoGcGhhc2VzGAMgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5QaGFzZUNvdW50Ei4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIioKClBoYXNlQ291bnQSDQoFcGhhc2UYASABKA0SDQoFY291bnQYAiABKA0i4gEKDUFjdGlvbkNvbHVtbnMSDwoHbnVtYmVycxgBIAMoDRINCgVuYW1lcxgCIAMoCRIPCgdwYXJlbnRzGAMgAygNEg4KBmdyb3VwcxgEIAMoDRIOCgZ0aXRsZXMYBSADKA0SDQoFdHlwZXMYBiADKA0SDgoGcGhhc2VzGAcgAygNEhAKCGF0dGVtcHRzGAggAygNEg8KB2NyZWF0ZWQYCSADKA0SDwoHc3RhcnRlZBgKIAMoDRINCgVlbmRlZBgLIAMoDRINCgVmbGFncxgMIAMoDRIPCgdzdHJpbmdzGA0gAygJIkMKCENhdWdodFVwEg4KBmN1cnNvchgBIAEoAxInCgNub3cYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqIBChZMaXN0VHJhbnNpdGlvbnNSZXF1ZXN0EjcKBnJ1bl9pZBgBIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckIGukgDyAEBEhwKB251bWJlcnMYAiADKA1CC7pICJIBBQgBEPQDEjEKCnJ1bl9zb3VyY2UYAyABKA4yHS5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuU291cmNlIlIKF0xpc3RUcmFuc2l0aW9uc1Jlc3BvbnNlEjcKC3RyYW5zaXRpb25zGAEgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5UcmFuc2l0aW9uIkgKClRyYW5zaXRpb24SDgoGbnVtYmVyGAEgASgNEg8KB2F0dGVtcHQYAiABKA0SDQoFcGhhc2UYAyABKA0SCgoCYXQYBCABKA0ilwEKEUxpc3RFcnJvcnNSZXF1ZXN0EjcKBnJ1bl9pZBgBIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckIGukgDyAEBEhYKBWxpbWl0GAIgASgNQge6SAQqAhhkEjEKCnJ1bl9zb3VyY2UYAyABKA4yHS5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuU291cmNlIoABChJMaXN0RXJyb3JzUmVzcG9uc2USMgoGZ3JvdXBzGAEgAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5FcnJvckdyb3VwEg0KBXRvdGFsGAIgASgNEhQKDHRvdGFsX2dyb3VwcxgDIAEoDRIRCgl0cnVuY2F0ZWQYBCABKAginQEKCkVycm9yR3JvdXASDAoEY29kZRgBIAEoCRIMCgRraW5kGAIgASgJEg8KB21lc3NhZ2UYAyABKAkSDQoFY291bnQYBCABKA0SFAoMZmlyc3RfYWN0aW9uGAUgASgJEiwKCGZpcnN0X2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdhY3Rpb25zGAcgAygJIocBChNMaXN0RGF0YUZsb3dSZXF1ZXN0Ej0KCWFjdGlvbl9pZBgBIAEoCzIiLmZseXRlaWRsMi5jb21tb24uQWN0aW9uSWRlbnRpZmllckIGukgDyAEBEjEKCnJ1bl9zb3VyY2UYAiABKA4yHS5mbHl0ZWlkbDIud29ya2Zsb3cuUnVuU291cmNlIloKFExpc3REYXRhRmxvd1Jlc3BvbnNlEi8KBWVkZ2VzGAEgAygLMiAuZmx5dGViaW5hcnkuaW5zaWdodC52MS5EYXRhRmxvdxIRCgl0cnVuY2F0ZWQYAiABKAgiNgoIRGF0YUZsb3cSDAoEZnJvbRgBIAEoCRIKCgJ0bxgCIAEoCRIQCgh2YXJpYWJsZRgDIAEoCUJLWklnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2luc2lnaHQvdjE7aW5zaWdodHYxYgZwcm90bzM", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_workflow_run_definition, file_google_protobuf_timestamp]);
 
 /**
  * WatchRunActionsRequest names a run.
@@ -43,6 +45,13 @@ export type WatchRunActionsRequest = Message<"flytebinary.insight.v1.WatchRunAct
    * @generated from field: uint32 strings = 3;
    */
   strings: number;
+
+  /**
+   * RUN_SOURCE_TRACKED means a tracked run; everything else a run of the installation.
+   *
+   * @generated from field: flyteidl2.workflow.RunSource run_source = 4;
+   */
+  runSource: RunSource;
 };
 
 /**
@@ -313,6 +322,13 @@ export type ListTransitionsRequest = Message<"flytebinary.insight.v1.ListTransit
    * @generated from field: repeated uint32 numbers = 2;
    */
   numbers: number[];
+
+  /**
+   * RUN_SOURCE_TRACKED means a tracked run; everything else a run of the installation.
+   *
+   * @generated from field: flyteidl2.workflow.RunSource run_source = 3;
+   */
+  runSource: RunSource;
 };
 
 /**
@@ -402,6 +418,13 @@ export type ListErrorsRequest = Message<"flytebinary.insight.v1.ListErrorsReques
    * @generated from field: uint32 limit = 2;
    */
   limit: number;
+
+  /**
+   * RUN_SOURCE_TRACKED means a tracked run; everything else a run of the installation.
+   *
+   * @generated from field: flyteidl2.workflow.RunSource run_source = 3;
+   */
+  runSource: RunSource;
 };
 
 /**
@@ -529,6 +552,13 @@ export type ListDataFlowRequest = Message<"flytebinary.insight.v1.ListDataFlowRe
    * @generated from field: flyteidl2.common.ActionIdentifier action_id = 1;
    */
   actionId?: ActionIdentifier | undefined;
+
+  /**
+   * RUN_SOURCE_TRACKED means a tracked run; everything else a run of the installation.
+   *
+   * @generated from field: flyteidl2.workflow.RunSource run_source = 2;
+   */
+  runSource: RunSource;
 };
 
 /**

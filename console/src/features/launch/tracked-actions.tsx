@@ -1,0 +1,23 @@
+import { useState } from "react";
+import type { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { useCommands } from "@/app/commands";
+import { Button } from "@/design/button";
+import { isLive } from "@/design/phases";
+import type { RunName } from "@/features/run/model/use-run-model";
+import { AbortDialog } from "./abort";
+
+/** The buttons of a tracked run. Its process is elsewhere: the server can only close its record. */
+export function TrackedActions({ run, phase }: { readonly run: RunName; readonly phase: ActionPhase }) {
+  const [open, setOpen] = useState(false);
+  useCommands(isLive(phase) ? [{ title: "Abort this run …", also: "stop cancel terminate", run: () => setOpen(true) }] : []);
+  return (
+    <>
+      {isLive(phase) && (
+        <Button kind="danger" onClick={() => setOpen(true)}>
+          Abort …
+        </Button>
+      )}
+      <AbortDialog run={run} open={open} onClose={() => setOpen(false)} />
+    </>
+  );
+}

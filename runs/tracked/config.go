@@ -1,0 +1,31 @@
+package tracked
+
+import (
+	"fmt"
+	"time"
+)
+
+// Config configures tracked runs.
+type Config struct {
+	// Silence is after how long without any report a run is ended as ABORTED, since its client may have died; 0 means
+	// never. Clients report when an action begins or ends and send no heartbeats, so it must exceed the longest task that
+	// people run on their own machines. Default 72h.
+	Silence time.Duration `mapstructure:"silence"`
+	// MaxConns bounds the database connections of one process for tracked runs, in addition to database.maxConns. They
+	// are opened when they are used. Default 5.
+	MaxConns int32 `mapstructure:"maxConns"`
+}
+
+// DefaultConfig suits every size.
+func DefaultConfig() Config { return Config{Silence: 72 * time.Hour, MaxConns: 5} }
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	switch {
+	case c.Silence < 0:
+		return fmt.Errorf("silence: must not be negative, got %s", c.Silence)
+	case c.MaxConns < 2:
+		return fmt.Errorf("maxConns: must be at least 2, got %d", c.MaxConns)
+	}
+	return nil
+}
