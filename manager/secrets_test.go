@@ -119,7 +119,7 @@ func dump(t *testing.T, url string) string {
 	t.Helper()
 	connection, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
-	defer connection.Close(context.WithoutCancel(t.Context()))
+	defer func() { require.NoError(t, connection.Close(context.WithoutCancel(t.Context()))) }()
 	rows, err := connection.Query(t.Context(), `SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`)
 	require.NoError(t, err)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])

@@ -136,6 +136,11 @@ func requireKind(t *testing.T, kind rpc.Kind, err error) *rpc.Error {
 	return wrong
 }
 
+func refused(t *testing.T, kind rpc.Kind, err error) {
+	t.Helper()
+	require.NotNil(t, requireKind(t, kind, err))
+}
+
 func TestTheNarrowestScopeWins(t *testing.T) {
 	for name, order := range map[string][3]int{"one backend": {0, 0, 0}, "the narrowest in the last": {0, 0, 1}, "the narrowest in the first": {1, 1, 0}} {
 		t.Run(name, func(t *testing.T) {
@@ -257,9 +262,9 @@ func TestChanges(t *testing.T) {
 	pull.Type = secretpb.SecretType_SECRET_TYPE_IMAGE_PULL_SECRET
 	require.Equal(t, "secret_spec.type", requireKind(t, rpc.KindInvalidArgument, update("key", pull)).Field)
 	_, err := b.service.DeleteSecret(t.Context(), &secretpb.DeleteSecretRequest{Id: id("p", "d", "gone")})
-	requireKind(t, rpc.KindNotFound, err)
+	refused(t, rpc.KindNotFound, err)
 	_, err = b.service.GetSecret(t.Context(), &secretpb.GetSecretRequest{Id: id("p", "d", "gone")})
-	requireKind(t, rpc.KindNotFound, err)
+	refused(t, rpc.KindNotFound, err)
 }
 
 func TestBadRequests(t *testing.T) {
@@ -291,7 +296,7 @@ func TestBadRequests(t *testing.T) {
 	require.Empty(t, b.list(t, "", "", 0), "nothing is half stored")
 	for _, request := range []*secretpb.ListSecretsRequest{{Limit: -1}, {Limit: 201}, {Token: "nonsense"}, {Token: "OSB4"}, {Project: "p"}} {
 		_, err := b.service.ListSecrets(t.Context(), request)
-		requireKind(t, rpc.KindInvalidArgument, err)
+		refused(t, rpc.KindInvalidArgument, err)
 	}
 }
 
@@ -303,10 +308,10 @@ func TestAnOutageOfABackend(t *testing.T) {
 	_, err := b.service.GetSecretValues(t.Context(), &enginev1.GetSecretValuesRequest{Project: "p", Domain: "d", Names: []string{"key"}})
 	require.Contains(t, requireKind(t, rpc.KindUnavailable, err).Message, "the backend backend-0 of secrets is not available: Vault is sealed")
 	_, err = b.service.GetSecret(t.Context(), &secretpb.GetSecretRequest{Id: id("", "", "key")})
-	requireKind(t, rpc.KindUnavailable, err)
-	requireKind(t, rpc.KindUnavailable, b.create(t, id("", "", "new"), text("x")))
+	refused(t, rpc.KindUnavailable, err)
+	refused(t, rpc.KindUnavailable, b.create(t, id("", "", "new"), text("x")))
 	b.backends[0].fail, b.backends[1].fail = nil, errors.New("network")
-	requireKind(t, rpc.KindUnavailable, b.create(t, id("", "", "new"), text("x")))
+	refused(t, rpc.KindUnavailable, b.create(t, id("", "", "new"), text("x")))
 	b.backends[1].fail = nil
 	require.Equal(t, []string{"//key"}, b.list(t, "", "", 0), "nothing is half stored")
 }
@@ -315,9 +320,9 @@ func TestWithoutBackendsTheServiceSaysWhy(t *testing.T) {
 	b := newBench(t, 0)
 	require.Contains(t, requireKind(t, rpc.KindFailedPrecondition, b.create(t, id("", "", "key"), text("x"))).Message, "there are none")
 	_, err := b.service.ListSecrets(t.Context(), &secretpb.ListSecretsRequest{})
-	requireKind(t, rpc.KindFailedPrecondition, err)
+	refused(t, rpc.KindFailedPrecondition, err)
 	_, err = b.service.GetSecretValues(t.Context(), &enginev1.GetSecretValuesRequest{Project: "p", Domain: "d", Names: []string{"key"}})
-	requireKind(t, rpc.KindFailedPrecondition, err)
+	refused(t, rpc.KindFailedPrecondition, err)
 }
 
 // quoting is an error of a careless library.
