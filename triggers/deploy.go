@@ -77,7 +77,7 @@ func (h *handler) deploy(ctx context.Context, existing *store.Trigger, in *deplo
 	next := &store.Trigger{
 		Task: in.task, Name: in.name, Revision: 1, Active: in.spec.GetActive(), WithTask: in.withTask,
 		AutomationType: int16(in.automation.GetType()), //nolint:gosec // checked
-		Automation: automated, Spec: spec, TaskVersion: in.spec.GetTaskVersion(), Description: in.spec.GetDescription(),
+		Automation:     automated, Spec: spec, TaskVersion: in.spec.GetTaskVersion(), Description: in.spec.GetDescription(),
 		DeployedBy: who, UpdatedBy: who, DeployedAt: now, UpdatedAt: now, Anchor: now,
 	}
 	if existing != nil {
