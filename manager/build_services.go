@@ -32,6 +32,7 @@ func buildRuns(_ context.Context, p *process) (lifecycle.Part, error) {
 		Pool: p.pool, Blobs: p.blobs, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, RunDeleted: p.options.runDeleted,
 		Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Pods: podspec.NewReviewer(p.config.Executor.Pod),
 		TaskTypes: p.config.Executor.Plugins.Served(), Notifications: reviewer, NotifyPhases: reviewer.Everywhere(),
+		EventSinks: p.config.EventStream.Names(),
 	})
 	if err != nil {
 		return nil, err

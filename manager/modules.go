@@ -16,6 +16,7 @@ func modules() lifecycle.Modules[*process] {
 		{Name: "cache", Needs: []string{"database", "storage"}, Build: buildCache},
 		{Name: "runs", Needs: []string{"database", "storage", "cache"}, Build: buildRuns},
 		{Name: "notifications", Needs: []string{"database", "runs"}, Build: buildNotifications},
+		{Name: "eventstream", Needs: []string{"database", "runs"}, Build: buildEventStream},
 		{Name: "dataproxy", Needs: []string{"storage", "runs"}, Build: buildDataProxy},
 		{Name: "system", Needs: []string{"runs"}, After: []string{"kubernetes"}, Build: buildSystem},
 		{Name: "console", Needs: []string{"storage"}, Build: buildConsole},
