@@ -12,7 +12,9 @@ import (
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/require"
 
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/notification"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
@@ -72,6 +74,26 @@ func TestAnAbortIsReportedOnceForTheRun(t *testing.T) {
 	f.settle("parent", 1, delivered)
 	require.Len(t, s.received(), 1)
 	require.Contains(t, s.received()[0].body, `"phase": "ABORTED", "error": "enough"`)
+}
+
+// TestAnAttemptThatIsRetriedIsNoEnd: a rule is about the run, whose phase is not terminal then.
+func TestAnAttemptThatIsRetriedIsNoEnd(t *testing.T) {
+	f := newFixture(t, nil)
+	s := newSink(t, nil)
+	f.create("retried", rules(webhook(s.URL, body, failed, succeeded)))
+	transition := func(attempt uint32, phase common.ActionPhase) *enginev1.Transition {
+		return &enginev1.Transition{Event: &workflow.ActionEvent{Id: actionID("retried", "a0"), Attempt: attempt, Phase: phase}}
+	}
+	_, err := f.engine.RecordTransitions(t.Context(), &enginev1.RecordTransitionsRequest{Transitions: []*enginev1.Transition{
+		transition(1, failed), transition(2, common.ActionPhase_ACTION_PHASE_QUEUED),
+	}})
+	require.NoError(t, err)
+	require.Zero(t, f.outboxSize()+len(f.deliveries("retried")))
+	_, err = f.engine.RecordTransitions(t.Context(), &enginev1.RecordTransitionsRequest{Transitions: []*enginev1.Transition{transition(2, succeeded)}})
+	require.NoError(t, err)
+	f.settle("retried", 1, delivered)
+	require.Len(t, s.received(), 1)
+	require.Contains(t, s.received()[0].body, `"phase": "SUCCEEDED"`)
 }
 
 func TestAnActionThatWaits(t *testing.T) {
