@@ -22,9 +22,13 @@ type httpSink struct {
 }
 
 func newHTTPSink(config Sink, settings *tls.Config) *httpSink {
-	return &httpSink{config: config, client: &http.Client{Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: parallel, TLSClientConfig: settings, ForceAttemptHTTP2: true,
-	}}}
+	return &httpSink{config: config, client: &http.Client{
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: parallel, TLSClientConfig: settings, ForceAttemptHTTP2: true,
+		},
+		// A redirect is an answer other than 2xx: it may change the method, and the headers may be for this host alone.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
 }
 
 // publish posts the events of different runs at once, and those of one run one after the other.

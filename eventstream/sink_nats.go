@@ -53,20 +53,31 @@ func (s *natsSink) connect() (jetstream.JetStream, error) {
 	return stream, nil
 }
 
-// publish sends all events, in order, and waits until the stream has stored them.
+// publish sends an event of each run, waits until the stream has stored them, and then sends the next of each. If it sent
+// a run's events without waiting, one that was lost would come after later ones when the batch is repeated, since the
+// stream drops those that it has.
 func (s *natsSink) publish(ctx context.Context, batch []message) error {
 	stream, err := s.connect()
 	if err != nil {
 		return err
 	}
-	futures := make([]jetstream.PubAckFuture, 0, len(batch))
-	for _, one := range batch {
+	for _, wave := range waves(batch) {
+		if err := s.send(ctx, stream, wave); err != nil {
+			return fmt.Errorf("publish to NATS: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *natsSink) send(ctx context.Context, stream jetstream.JetStream, wave []message) error {
+	futures := make([]jetstream.PubAckFuture, 0, len(wave))
+	for _, one := range wave {
 		m := nats.NewMsg(strings.Join([]string{cmp.Or(s.config.Subject, "flyte"), token(one.run.Project), token(one.run.Domain), token(one.run.Name)}, "."))
 		m.Header.Set("Content-Type", contentType)
 		m.Data = one.body
 		future, err := stream.PublishMsgAsync(m, jetstream.WithMsgID(one.id))
 		if err != nil {
-			return fmt.Errorf("publish to NATS: %w", err)
+			return err
 		}
 		futures = append(futures, future)
 	}
@@ -74,12 +85,27 @@ func (s *natsSink) publish(ctx context.Context, batch []message) error {
 		select {
 		case <-future.Ok():
 		case err := <-future.Err():
-			return fmt.Errorf("publish to NATS: %w", err)
+			return err
 		case <-ctx.Done():
-			return fmt.Errorf("publish to NATS: %w", ctx.Err())
+			return ctx.Err()
 		}
 	}
 	return nil
+}
+
+// waves has the first events of all runs, then the second ones, and so on.
+func waves(batch []message) [][]message {
+	var found [][]message
+	place := map[string]int{}
+	for _, one := range batch {
+		n := place[one.key]
+		place[one.key]++
+		if n == len(found) {
+			found = append(found, nil)
+		}
+		found[n] = append(found[n], one)
+	}
+	return found
 }
 
 // token is a name as one word of a subject.
