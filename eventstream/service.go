@@ -193,7 +193,7 @@ func (s *Service) work(ctx context.Context, sink string) error {
 		pause := s.config.Poll
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // the context has ended, as it was asked to
 		case err != nil:
 			pause = retries.Next()
 			s.deps.Logger.Warn().Err(err).Str("sink", sink).Dur("retry_in", pause).Msg("publishing events failed; retrying")

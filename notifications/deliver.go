@@ -268,7 +268,7 @@ func (l *deliverer) spread(ctx context.Context, d *store.Delivery, found []wante
 		list = append(list, split...)
 	}
 	for i := range list {
-		list[i].Part, list[i].Key = (d.Part+1)*parts+int32(i), fmt.Sprintf("%s-%d", d.Key, i) //nolint:gosec // few
+		list[i].Part, list[i].Key = (d.Part+1)*parts+int32(i), fmt.Sprintf("%s-%d", d.Key, i)
 	}
 	return l.store.Add(ctx, list)
 }

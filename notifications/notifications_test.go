@@ -148,8 +148,8 @@ func TestNamesOfTheConfiguration(t *testing.T) {
 			require.True(t, json.Valid([]byte(call.body)), call.body)
 		}
 	}
-	require.Equal(t, `{"text":"Run oncall in flytesnacks/development: FAILED\nbroken"}`, shapes["/slack"].body)
-	require.Equal(t, `{"text":"Run oncall in flytesnacks/development: FAILED\nbroken","title":"Run oncall: FAILED"}`, shapes["/teams"].body)
+	require.JSONEq(t, `{"text":"Run oncall in flytesnacks/development: FAILED\nbroken"}`, shapes["/slack"].body)
+	require.JSONEq(t, `{"text":"Run oncall in flytesnacks/development: FAILED\nbroken","title":"Run oncall: FAILED"}`, shapes["/teams"].body)
 	require.Equal(t, http.MethodPut, shapes["/hook"].method)
 	require.Equal(t, "flytesnacks", shapes["/hook"].header.Get("X-Team"))
 	require.Equal(t, "application/json", shapes["/hook"].header.Get("Content-Type"))
@@ -335,7 +335,7 @@ func TestRulesThatCannotBeDelivered(t *testing.T) {
 		template *notification.DeliveryConfigTemplate
 		words    string
 	}{
-		"variable":  {hook(func(w *hooked) { w.BodyTemplate = "{{.Run.Nmae}}" }), "webhook.body_template: there is no template variable .Run.Nmae"},
+		"variable":  {hook(func(w *hooked) { w.BodyTemplate = "{{.Run.Title}}" }), "webhook.body_template: there is no template variable .Run.Title"},
 		"pipeline":  {hook(func(w *hooked) { w.BodyTemplate = "{{.Error | js}}" }), "there is no template variable .Error | js"},
 		"paused":    {hook(func(w *hooked) { w.BodyTemplate = "{{.Prompt}}" }), "there is no template variable .Prompt"},
 		"url":       {hook(func(w *hooked) { w.Url = "file:///etc/passwd" }), "must be an http or https URL"},
