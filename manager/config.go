@@ -7,6 +7,7 @@ import (
 	cacheservice "github.com/flyte-binary/flyte-binary/cache_service"
 	"github.com/flyte-binary/flyte-binary/dataproxy"
 	"github.com/flyte-binary/flyte-binary/events"
+	"github.com/flyte-binary/flyte-binary/eventstream"
 	"github.com/flyte-binary/flyte-binary/executor"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
@@ -61,6 +62,8 @@ type Config struct {
 	Events events.Config `mapstructure:"events"`
 	// Notifications tells people how runs ended.
 	Notifications notifications.Config `mapstructure:"notifications"`
+	// EventStream publishes changes of runs and actions.
+	EventStream eventstream.Config `mapstructure:"eventStream"`
 	// DataProxy moves data between clients and the object store, and tails logs.
 	DataProxy dataproxy.Config `mapstructure:"dataproxy"`
 	// Secrets is where the values of secrets are stored.
@@ -86,9 +89,10 @@ func DefaultConfig() Config {
 		Actions:       actions.DefaultConfig(),
 		Executor:      executor.DefaultConfig(),
 		Events:        events.DefaultConfig(),
+		Notifications: notifications.DefaultConfig(),
+		EventStream:   eventstream.DefaultConfig(),
 		DataProxy:     dataproxy.DefaultConfig(),
 		Secrets:       secret.DefaultConfig(),
-		Notifications: notifications.DefaultConfig(),
 		Triggers:      triggers.DefaultConfig(),
 	}
 }
@@ -116,6 +120,7 @@ func (c Config) Validate() error {
 		{"executor", c.Executor.Validate},
 		{"events", c.Events.Validate},
 		{"notifications", c.Notifications.Validate},
+		{"eventStream", c.EventStream.Validate},
 		{"dataproxy", c.DataProxy.Validate},
 		{"secrets", c.Secrets.Validate},
 	} {

@@ -18,6 +18,7 @@ func modules() lifecycle.Modules[*process] {
 		{Name: "secret", After: []string{"kubernetes"}, Build: buildSecret},
 		{Name: "notifications", Needs: []string{"database", "runs"}, Build: buildNotifications},
 		{Name: "triggers", Needs: []string{"database", "runs"}, Build: buildTriggers},
+		{Name: "eventstream", Needs: []string{"database", "runs"}, Build: buildEventStream},
 		{Name: "dataproxy", Needs: []string{"storage", "runs"}, Build: buildDataProxy},
 		{Name: "system", Needs: []string{"runs"}, After: []string{"kubernetes"}, Build: buildSystem},
 		{Name: "console", Needs: []string{"storage"}, Build: buildConsole},
@@ -33,7 +34,7 @@ func modules() lifecycle.Modules[*process] {
 		{Name: "profiles", Build: buildProfiles},
 		{
 			Name: "port", Needs: []string{"profiles"}, Build: buildPort,
-			After: []string{"actions", "dataproxy", "secret", "notifications", "triggers", "system", "console"},
+			After: []string{"actions", "dataproxy", "secret", "notifications", "eventstream", "triggers", "system", "console"},
 		},
 	}
 }

@@ -237,14 +237,14 @@ func (d Delivery) template() (*notification.DeliveryConfigTemplate, error) {
 		}
 		if d.Body == "" {
 			hook.BodyTemplate = standardBody
-			hook.Headers = map[string]string{}
-			maps.Copy(hook.Headers, asJSON)
+			headers := maps.Clone(asJSON)
 			for name, value := range d.Headers {
 				if strings.EqualFold(name, "Content-Type") {
-					delete(hook.Headers, "Content-Type")
+					delete(headers, "Content-Type")
 				}
-				hook.Headers[name] = value
+				headers[name] = value
 			}
+			hook.Headers = headers
 		}
 		return &notification.DeliveryConfigTemplate{Webhook: hook}, nil
 	case "email":

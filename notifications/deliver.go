@@ -23,6 +23,9 @@ import (
 const (
 	// claimSlack is how much longer than its timeout a try is claimed; then another process may try again.
 	claimSlack = 30 * time.Second
+	// clockSlack is how much the clocks of replicas may differ, and how old a time may be when a statement uses it, before
+	// a claim of another replica looks like one from before the clock was set back.
+	clockSlack = time.Minute
 	// stopGrace is how long tries in flight go on after the process was told to stop.
 	stopGrace = 2 * time.Second
 )
@@ -91,7 +94,7 @@ func (l *deliverer) work(ctx context.Context) {
 // launch starts due tries as long as there are free places, in total and per lane. Lanes without a free place are not
 // read, so that a slow receiver with many deliveries holds up no other.
 func (l *deliverer) launch(ctx, calling context.Context, calls *sync.WaitGroup) error {
-	longest := backoff.Longest(l.config.Backoff.Max) + l.config.Timeout + claimSlack
+	longest := backoff.Longest(l.config.Backoff.Max) + l.config.Timeout + claimSlack + clockSlack
 	for {
 		free := l.places.Free()
 		if free == 0 {
@@ -265,7 +268,7 @@ func (l *deliverer) spread(ctx context.Context, d *store.Delivery, found []wante
 		list = append(list, split...)
 	}
 	for i := range list {
-		list[i].Part, list[i].Key = (d.Part+1)*parts+int32(i), fmt.Sprintf("%s-%d", d.Key, i) //nolint:gosec // few
+		list[i].Part, list[i].Key = (d.Part+1)*parts+int32(i), fmt.Sprintf("%s-%d", d.Key, i)
 	}
 	return l.store.Add(ctx, list)
 }

@@ -159,7 +159,7 @@ func (e *expander) deliveries(o *Occurrence) ([]store.Delivery, error) {
 		list = append(list, parts...)
 	}
 	for i := range list {
-		list[i].Part, list[i].Key = int32(i), rand.Text() //nolint:gosec // few
+		list[i].Part, list[i].Key = int32(i), rand.Text()
 	}
 	return list, nil
 }

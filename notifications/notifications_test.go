@@ -12,7 +12,9 @@ import (
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/require"
 
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/notification"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
@@ -74,6 +76,26 @@ func TestAnAbortIsReportedOnceForTheRun(t *testing.T) {
 	require.Contains(t, s.received()[0].body, `"phase": "ABORTED", "error": "enough"`)
 }
 
+// TestAnAttemptThatIsRetriedIsNoEnd: a rule is about the run, whose phase is not terminal then.
+func TestAnAttemptThatIsRetriedIsNoEnd(t *testing.T) {
+	f := newFixture(t, nil)
+	s := newSink(t, nil)
+	f.create("retried", rules(webhook(s.URL, body, failed, succeeded)))
+	transition := func(attempt uint32, phase common.ActionPhase) *enginev1.Transition {
+		return &enginev1.Transition{Event: &workflow.ActionEvent{Id: actionID("retried", "a0"), Attempt: attempt, Phase: phase}}
+	}
+	_, err := f.engine.RecordTransitions(t.Context(), &enginev1.RecordTransitionsRequest{Transitions: []*enginev1.Transition{
+		transition(1, failed), transition(2, common.ActionPhase_ACTION_PHASE_QUEUED),
+	}})
+	require.NoError(t, err)
+	require.Zero(t, f.outboxSize()+len(f.deliveries("retried")))
+	_, err = f.engine.RecordTransitions(t.Context(), &enginev1.RecordTransitionsRequest{Transitions: []*enginev1.Transition{transition(2, succeeded)}})
+	require.NoError(t, err)
+	f.settle("retried", 1, delivered)
+	require.Len(t, s.received(), 1)
+	require.Contains(t, s.received()[0].body, `"phase": "SUCCEEDED"`)
+}
+
 func TestAnActionThatWaits(t *testing.T) {
 	f := newFixture(t, nil)
 	s := newSink(t, nil)
@@ -126,8 +148,8 @@ func TestNamesOfTheConfiguration(t *testing.T) {
 			require.True(t, json.Valid([]byte(call.body)), call.body)
 		}
 	}
-	require.Equal(t, `{"text":"Run oncall in flytesnacks/development: FAILED\nbroken"}`, shapes["/slack"].body)
-	require.Equal(t, `{"text":"Run oncall in flytesnacks/development: FAILED\nbroken","title":"Run oncall: FAILED"}`, shapes["/teams"].body)
+	require.JSONEq(t, `{"text":"Run oncall in flytesnacks/development: FAILED\nbroken"}`, shapes["/slack"].body)
+	require.JSONEq(t, `{"text":"Run oncall in flytesnacks/development: FAILED\nbroken","title":"Run oncall: FAILED"}`, shapes["/teams"].body)
 	require.Equal(t, http.MethodPut, shapes["/hook"].method)
 	require.Equal(t, "flytesnacks", shapes["/hook"].header.Get("X-Team"))
 	require.Equal(t, "application/json", shapes["/hook"].header.Get("Content-Type"))
@@ -313,7 +335,7 @@ func TestRulesThatCannotBeDelivered(t *testing.T) {
 		template *notification.DeliveryConfigTemplate
 		words    string
 	}{
-		"variable":  {hook(func(w *hooked) { w.BodyTemplate = "{{.Run.Nmae}}" }), "webhook.body_template: there is no template variable .Run.Nmae"},
+		"variable":  {hook(func(w *hooked) { w.BodyTemplate = "{{.Run.Title}}" }), "webhook.body_template: there is no template variable .Run.Title"},
 		"pipeline":  {hook(func(w *hooked) { w.BodyTemplate = "{{.Error | js}}" }), "there is no template variable .Error | js"},
 		"paused":    {hook(func(w *hooked) { w.BodyTemplate = "{{.Prompt}}" }), "there is no template variable .Prompt"},
 		"url":       {hook(func(w *hooked) { w.Url = "file:///etc/passwd" }), "must be an http or https URL"},

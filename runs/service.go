@@ -70,6 +70,8 @@ type Deps struct {
 	Notifications launch.Notifications
 	// NotifyPhases has a bit for each phase that the installation's own notification rules name: 1<<phase.
 	NotifyPhases int32
+	// EventSinks are the names of the sinks to which events are published.
+	EventSinks []string
 	// TaskTypes are those that executors and this service run. The zero value has those that need no configuration.
 	TaskTypes tasktype.Set
 	// Meter gets the metrics; nil means none.
@@ -177,7 +179,7 @@ func newLoops(config Config, deps Deps, replica string) (*loops, error) {
 	})
 	l.writer = store.NewWriter(config.Writer, store.WriterDeps{
 		Pool: deps.Pool, Clock: deps.Clock, Waker: l.hub, Live: l.feed, Queues: l.queues, Logger: logger, Replica: replica,
-		Notify: deps.NotifyPhases,
+		Notify: deps.NotifyPhases, EventSinks: deps.EventSinks,
 	})
 	l.admission = admission.New(config.Admission, admission.Deps{
 		Queue: l.queue, Queues: l.queues, Admit: l.writer, Gate: l.writer.Gate(), Signals: admissionSignals{l.feed.Subscribe()},

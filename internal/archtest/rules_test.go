@@ -104,6 +104,7 @@ func seams() []seam {
 		{module + "dataproxy", []string{"dataproxy", "manager", "bench"}, "services meet through Connect clients"},
 		{module + "cache_service", []string{"cache_service", "manager", "bench"}, "services meet through Connect clients"},
 		{module + "notifications", []string{"notifications", "manager", "bench"}, "services meet through Connect clients"},
+		{module + "eventstream", []string{"eventstream", "manager", "bench"}, "services meet through Connect clients"},
 		{module + "events", []string{"events", "manager", "bench"}, "services meet through Connect clients"},
 		{"k8s.io/kubernetes", []string{"demo"}, "the API server is linked into the demo binary only"},
 		{"k8s.io/", []string{"actions", "executor", "secret/kubernetes", "demo", "manager", "internal/kubetest", "internal/obs/klogs", "tools", "bench", "faults"}, "the other services build without Kubernetes"},

@@ -91,6 +91,9 @@ func (w *Writer) save(ctx context.Context, tx sender, b *batch) error {
 	}
 	if len(events) > 0 {
 		statements.Queue(insertEvents, eventArguments(events)...)
+		if len(w.deps.EventSinks) > 0 {
+			statements.Queue(insertBacklog, b.backlogArguments(w.deps.EventSinks)...)
+		}
 	}
 	if len(b.webhooks) > 0 {
 		statements.Queue(insertWebhooks,

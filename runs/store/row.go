@@ -79,7 +79,7 @@ type Root struct {
 	RelationType   int16             `db:"relation_type"`
 	RelationRun    string            `db:"relation_run"`
 	// Notify has a bit for each phase that the notification rules of the run name; see NotifyNone.
-	Notify int32 `db:"-"`
+	Notify int32 `db:"notify"`
 }
 
 // Runner says what runs a task action.

@@ -61,6 +61,8 @@ type WriterDeps struct {
 	Queues *queues.Set
 	// Notify has a bit for each phase that the installation's own notification rules name: 1<<phase.
 	Notify int32
+	// EventSinks are the names of the sinks to which events are published; none costs nothing.
+	EventSinks []string
 	// Replica identifies this process in notifications; at most 64 characters without a space.
 	Replica string
 	// Channels are where commits are announced; the zero value means ChannelRuns and ChannelLive.

@@ -1,0 +1,156 @@
+package eventstream
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/backoff"
+)
+
+// Config says where events are published.
+type Config struct {
+	// Sinks are the receivers. Default none: nothing is published. events.md describes the fields.
+	Sinks []Sink `mapstructure:"sinks"`
+	// Source is the source of all events, a URI reference that tells installations apart. Default /flyte-binary.
+	Source string `mapstructure:"source"`
+	// Batch is how many changes of runs are sent at once. Default 200.
+	Batch int `mapstructure:"batch"`
+	// Timeout bounds one try to send a batch. Default 30 s.
+	Timeout time.Duration `mapstructure:"timeout"`
+	// Backoff is the pause before a batch is sent again. It varies by a quarter. Defaults 500 ms, at most 1 m.
+	Backoff backoff.Config `mapstructure:"backoff"`
+	// Poll is how often the list of events is read. Default 500 ms.
+	Poll time.Duration `mapstructure:"poll"`
+	// Keep is how long events wait for a sink that takes none; then they are dropped, which is logged and counted. Default
+	// 7 days.
+	Keep time.Duration `mapstructure:"keep"`
+	// Lease is how long the replica that publishes may be silent before another takes over. Default 6 s.
+	Lease time.Duration `mapstructure:"lease"`
+}
+
+// Sink is a receiver.
+type Sink struct {
+	// Name names the sink in its list, in logs and metrics. With another name it is another sink, which starts anew.
+	Name string `mapstructure:"name"`
+	// Type is http, nats or kafka.
+	Type string `mapstructure:"type"`
+	// URL is where events are posted (http), or a server (nats). It may hold secrets and is not shown.
+	URL string `mapstructure:"url" sensitive:"whole"`
+	// Headers are those of each request (http). They may hold secrets and are not shown.
+	Headers map[string]string `mapstructure:"headers" sensitive:"whole"`
+	// Subject begins the subject of each message (nats): SUBJECT.project.domain.run. A JetStream stream must have it. Default
+	// flyte.
+	Subject string `mapstructure:"subject"`
+	// Brokers are host:port of some brokers (kafka).
+	Brokers []string `mapstructure:"brokers"`
+	// Topic is the topic (kafka). The key of a record is the run.
+	Topic string `mapstructure:"topic"`
+	// TLS encrypts the connection to the brokers (kafka). NATS decides by the scheme tls.
+	TLS bool `mapstructure:"tls"`
+	// CAFile is a PEM file of the authorities that may sign the server's certificate. Default those of the system.
+	CAFile string `mapstructure:"caFile"`
+	// Username and Password sign in: to NATS, or to Kafka by SASL PLAIN, which requires tls.
+	Username string `mapstructure:"username"`
+	Password string `mapstructure:"password" sensitive:"whole"`
+}
+
+// The types of sinks.
+const (
+	typeHTTP  = "http"
+	typeNATS  = "nats"
+	typeKafka = "kafka"
+)
+
+// DefaultConfig publishes nothing.
+func DefaultConfig() Config {
+	return Config{
+		Source: "/flyte-binary", Batch: 200, Timeout: 30 * time.Second,
+		Backoff: backoff.Config{First: 500 * time.Millisecond, Max: time.Minute},
+		Poll:    500 * time.Millisecond, Keep: 7 * 24 * time.Hour, Lease: 6 * time.Second,
+	}
+}
+
+// Names are the names of the sinks.
+func (c Config) Names() []string {
+	names := make([]string, len(c.Sinks))
+	for i, sink := range c.Sinks {
+		names[i] = sink.Name
+	}
+	return names
+}
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	seen := map[string]bool{}
+	for i, sink := range c.Sinks {
+		if err := sink.validate(); err != nil {
+			return fmt.Errorf("sinks[%d].%w", i, err)
+		}
+		if seen[sink.Name] {
+			return fmt.Errorf("sinks[%d].name: there are two sinks %s", i, sink.Name)
+		}
+		seen[sink.Name] = true
+	}
+	if err := c.Backoff.Validate(); err != nil {
+		return fmt.Errorf("backoff.%w", err)
+	}
+	if _, err := url.Parse(c.Source); err != nil || c.Source == "" {
+		return fmt.Errorf("source: must be a URI reference, got %q", c.Source)
+	}
+	for _, field := range []struct {
+		name  string
+		value time.Duration
+	}{{"timeout", c.Timeout}, {"poll", c.Poll}, {"keep", c.Keep}} {
+		if field.value <= 0 {
+			return fmt.Errorf("%s: must be positive, got %s", field.name, field.value)
+		}
+	}
+	switch {
+	case c.Batch < 1 || c.Batch > 10_000:
+		return fmt.Errorf("batch: must be from 1 to 10000, got %d", c.Batch)
+	case c.Lease < 3*time.Second:
+		return fmt.Errorf("lease: must be at least 3s, got %s", c.Lease)
+	}
+	return nil
+}
+
+var (
+	sinkName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	subject  = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
+)
+
+func (s Sink) validate() error {
+	if !sinkName.MatchString(s.Name) {
+		return fmt.Errorf("name: must be 1 to 63 lower-case letters, digits and dashes, got %q", s.Name)
+	}
+	switch s.Type {
+	case typeHTTP:
+		if u, err := url.Parse(s.URL); err != nil || u.Host == "" || !strings.HasPrefix(u.Scheme, "http") {
+			return errors.New("url: must be an http or https URL")
+		}
+	case typeNATS:
+		if u, err := url.Parse(s.URL); err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" {
+			return errors.New("url: must be nats://host:port or tls://host:port")
+		}
+		if s.Subject != "" && !subject.MatchString(s.Subject) {
+			return fmt.Errorf("subject: must be words separated by dots, got %q", s.Subject)
+		}
+	case typeKafka:
+		if len(s.Brokers) == 0 {
+			return errors.New("brokers: at least one is required")
+		}
+		if s.Topic == "" {
+			return errors.New("topic: required")
+		}
+		if s.Password != "" && !s.TLS {
+			return errors.New("tls: a password is not sent without TLS")
+		}
+	default:
+		return fmt.Errorf("type: must be http, nats or kafka, got %q", s.Type)
+	}
+	return nil
+}

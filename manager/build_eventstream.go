@@ -1,0 +1,61 @@
+package manager
+
+import (
+	"context"
+	"crypto/rand"
+
+	"github.com/flyte-binary/flyte-binary/eventstream"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+func buildEventStream(_ context.Context, p *process) (lifecycle.Part, error) {
+	if len(p.config.EventStream.Sinks) == 0 {
+		return lifecycle.Idle{}, nil
+	}
+	return eventstream.New(p.config.EventStream, eventstream.Deps{
+		Backlog: backlog{store.NewUnpublished(p.pool)}, Leases: pgdb.NewLeases(p.pool, p.clock, rand.Text()), Clock: p.clock, Logger: p.log,
+		Meter: p.telemetry.Meter,
+	})
+}
+
+// backlog is the runs service's list of events to publish, as the event stream reads it.
+type backlog struct{ *store.Unpublished }
+
+var _ eventstream.Backlog = backlog{}
+
+// Ranges implements eventstream.Backlog.
+func (b backlog) Ranges(ctx context.Context, sink string, limit int) ([]eventstream.Range, error) {
+	rows, err := b.Unpublished.Ranges(ctx, sink, limit)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]eventstream.Range, len(rows))
+	for i, row := range rows {
+		found[i] = eventstream.Range{ID: row.ID, RunID: row.RunID, First: row.First, Last: row.Last}
+	}
+	return found, nil
+}
+
+// Events implements eventstream.Backlog.
+func (b backlog) Events(ctx context.Context, ranges []eventstream.Range) ([]eventstream.Event, error) {
+	wanted := make([]store.Range, len(ranges))
+	for i, r := range ranges {
+		wanted[i] = store.Range{ID: r.ID, RunID: r.RunID, First: r.First, Last: r.Last}
+	}
+	rows, err := b.Unpublished.Events(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]eventstream.Event, len(rows))
+	for i, row := range rows {
+		found[i] = eventstream.Event{
+			RunID: row.RunID, Seq: row.Seq, Action: row.Action, Parent: row.Parent, Type: workflow.ActionType(row.Type), TaskName: row.TaskName,
+			Attempt: row.Attempt, Phase: common.ActionPhase(row.Phase), Version: row.Version, At: row.RecordedAt, Error: row.Error,
+		}
+	}
+	return found, nil
+}
