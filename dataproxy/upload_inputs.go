@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
+	"github.com/flyte-binary/flyte-binary/internal/artifactref"
 	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/cachekey"
@@ -50,7 +51,8 @@ func (s *Service) UploadInputs(ctx context.Context, r *dataproxy.UploadInputsReq
 	if err != nil {
 		return nil, err
 	}
-	uri := blobpath.OffloadedInputs(s.deps.Store.Root(), base, project, domain) + digestOf(body)
+	uri := blobpath.OffloadedInputs(s.deps.Store.Root(), base, project, domain) +
+		blobpath.InputsName(digestOf(body), len(artifactref.Uses(inputs.GetLiterals())) > 0)
 	if err := s.deps.Store.WriteAll(ctx, blobpath.InputsPath(uri), body); err != nil {
 		return nil, storeError(err, "base_dir", uri)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/flyte-binary/flyte-binary/actions"
+	"github.com/flyte-binary/flyte-binary/artifacts"
 	cacheservice "github.com/flyte-binary/flyte-binary/cache_service"
 	"github.com/flyte-binary/flyte-binary/dataproxy"
 	"github.com/flyte-binary/flyte-binary/events"
@@ -22,11 +23,23 @@ func buildCache(_ context.Context, p *process) (lifecycle.Part, error) {
 	return service, nil
 }
 
+func buildArtifacts(_ context.Context, p *process) (lifecycle.Part, error) {
+	service, err := artifacts.New(p.config.Artifacts, artifacts.Deps{
+		Pool: p.pool, Blobs: p.blobs, Projects: p.peers.projects(), Engine: p.peers.engine(), Uses: p.peers.artifactUses(),
+		Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+	})
+	if err != nil {
+		return nil, err
+	}
+	service.Mount(p.mux)
+	return service, nil
+}
+
 func buildRuns(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := runs.New(p.config.Runs, runs.Deps{
 		Pool: p.pool, Blobs: p.blobs, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, RunDeleted: p.options.runDeleted,
 		Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Pods: podspec.NewReviewer(p.config.Executor.Pod),
-		TaskTypes: p.config.Executor.Plugins.Served(),
+		TaskTypes: p.config.Executor.Plugins.Served(), Artifacts: p.peers.artifactRegistry(), InUse: inUse(),
 	})
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/flyte-binary/flyte-binary/actions"
+	"github.com/flyte-binary/flyte-binary/artifacts"
 	cacheservice "github.com/flyte-binary/flyte-binary/cache_service"
 	"github.com/flyte-binary/flyte-binary/dataproxy"
 	"github.com/flyte-binary/flyte-binary/events"
@@ -48,6 +49,8 @@ type Config struct {
 	Runs runs.Config `mapstructure:"runs"`
 	// Cache keeps which outputs tasks have computed.
 	Cache cacheservice.Config `mapstructure:"cache"`
+	// Artifacts keeps the artifacts that runs produce and consume.
+	Artifacts artifacts.Config `mapstructure:"artifacts"`
 	// Actions is what running tasks call, and what creates and deletes TaskAction objects.
 	Actions actions.Config `mapstructure:"actions"`
 	// Executor makes pods of TaskAction objects and reports what becomes of them.
@@ -74,6 +77,7 @@ func DefaultConfig() Config {
 		Replicas:   DefaultReplicasConfig(),
 		Runs:       runs.DefaultConfig(),
 		Cache:      cacheservice.DefaultConfig(),
+		Artifacts:  artifacts.DefaultConfig(),
 		Actions:    actions.DefaultConfig(),
 		Executor:   executor.DefaultConfig(),
 		Events:     events.DefaultConfig(),
@@ -99,6 +103,7 @@ func (c Config) Validate() error {
 		{"replicas", c.Replicas.Validate},
 		{"runs", c.Runs.Validate},
 		{"cache", c.Cache.Validate},
+		{"artifacts", c.Artifacts.Validate},
 		{"actions", c.Actions.Validate},
 		{"executor", c.Executor.Validate},
 		{"events", c.Events.Validate},

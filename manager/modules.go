@@ -14,7 +14,8 @@ func modules() lifecycle.Modules[*process] {
 
 		// The API.
 		{Name: "cache", Needs: []string{"database", "storage"}, Build: buildCache},
-		{Name: "runs", Needs: []string{"database", "storage", "cache"}, Build: buildRuns},
+		{Name: "artifacts", Needs: []string{"database", "storage"}, Build: buildArtifacts},
+		{Name: "runs", Needs: []string{"database", "storage", "cache", "artifacts"}, Build: buildRuns},
 		{Name: "dataproxy", Needs: []string{"storage", "runs"}, Build: buildDataProxy},
 		{Name: "system", Needs: []string{"runs"}, After: []string{"kubernetes"}, Build: buildSystem},
 		{Name: "console", Needs: []string{"storage"}, Build: buildConsole},

@@ -1,10 +1,16 @@
 package manager
 
 import (
+	artifactstore "github.com/flyte-binary/flyte-binary/artifacts/store"
 	cachestore "github.com/flyte-binary/flyte-binary/cache_service/store"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
 // Schemas lists the database schema of every service that has one, in the order in which they are created.
-func Schemas() []pgdb.Schema { return []pgdb.Schema{store.Schema(), cachestore.Schema()} }
+func Schemas() []pgdb.Schema {
+	return []pgdb.Schema{store.Schema(), cachestore.Schema(), artifactstore.Schema()}
+}
+
+// inUse are the conditions under which retention keeps a run because another service points to its data.
+func inUse() []string { return []string{artifactstore.InUse} }

@@ -13,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
 	"github.com/flyte-binary/flyte-binary/runs/change"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/identity"
@@ -66,6 +67,7 @@ type handlers struct {
 	images   imagebuilderconnect.ImageServiceHandler
 	engine   enginev1connect.EngineServiceHandler
 	insight  insightv1connect.InsightServiceHandler
+	uses     artifactlink.Uses
 	webhooks *webhook.Callbacks
 }
 
@@ -82,5 +84,6 @@ func (h *handlers) mount(r rpc.Registrar) {
 	r.Handle(imagebuilderconnect.NewImageServiceHandler(h.images, options))
 	r.Handle(enginev1connect.NewEngineServiceHandler(h.engine, options))
 	r.Handle(insightv1connect.NewInsightServiceHandler(h.insight, options))
+	r.Handle(enginev1connect.NewArtifactUseServiceHandler(h.uses, options))
 	r.Handle(webhook.Path, h.webhooks)
 }

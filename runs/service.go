@@ -20,6 +20,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/tasktype"
 	"github.com/flyte-binary/flyte-binary/runs/admission"
+	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
 	"github.com/flyte-binary/flyte-binary/runs/builtin"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
 	"github.com/flyte-binary/flyte-binary/runs/change"
@@ -59,6 +60,10 @@ type Deps struct {
 	// Cache and GlobalCache reach the cache of outputs, by project and domain and for all; without them it is off.
 	Cache       cachev2connect.CacheServiceClient
 	GlobalCache cacheserviceconnect.CacheServiceClient
+	// Artifacts registers the artifacts that tasks declare; without it their outputs wait to be registered.
+	Artifacts artifactlink.Registry
+	// InUse are conditions of other services over the root a of a run, in SQL. Retention keeps a run for which one holds.
+	InUse []string
 	// Pods judges the pods that tasks ask for, when a task is deployed or a run created; nil allows all.
 	Pods launch.Pods
 	// TaskTypes are those that executors and this service run. The zero value has those that need no configuration.
@@ -109,6 +114,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		lifecycle.Named{Name: "cache", Part: l.cache},
 		lifecycle.Named{Name: "timers", Part: l.timers},
 		lifecycle.Named{Name: "webhooks", Part: l.webhooks},
+		lifecycle.Named{Name: "artifacts", Part: l.artifacts},
 		lifecycle.Named{Name: "watches", Part: l.hub},
 		lifecycle.Named{Name: "retention", Part: l.retention},
 	)
@@ -140,6 +146,7 @@ type loops struct {
 	timers    *timers.Loop
 	webhooks  *webhook.Loop
 	callbacks *webhook.Callbacks
+	artifacts lifecycle.Part
 	hub       *watch.Hub
 	retention *retention.Keeper
 }
@@ -183,6 +190,9 @@ func newLoops(config Config, deps Deps, replica string) (*loops, error) {
 		List: list, Writer: l.writer, Tokens: tokens, Leases: leases, Clock: deps.Clock, Logger: logger,
 	}); err != nil {
 		return nil, fmt.Errorf("webhooks: %w", err)
+	}
+	if l.artifacts, err = newArtifacts(config.Artifacts, deps, leases, logger); err != nil {
+		return nil, fmt.Errorf("artifacts: %w", err)
 	}
 	l.retention, err = newRetention(config.Retention, deps, replica)
 	return l, err

@@ -95,6 +95,7 @@ func (w *Writer) save(ctx context.Context, tx sender, b *batch) error {
 			column(b.webhooks, func(r *row) int64 { return r.RunID }),
 			column(b.webhooks, func(*row) *time.Time { return atOnce() }))
 	}
+	b.saveArtifacts(&statements)
 	for _, payload := range payloads(w.deps.Replica+" ", b.changedRuns()) {
 		statements.Queue(notify, ChannelRuns, payload)
 	}
