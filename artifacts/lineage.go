@@ -129,7 +129,7 @@ func (l *lineage) upwards(ctx context.Context, g *graph, versions []store.Versio
 			g.edge(subject{VersionKey: parent}, to, insightv1.LineageEdge_KIND_PARENT)
 		}
 	}
-	uses, err := l.used(ctx, nil, runs)
+	uses, err := l.used(ctx, g, nil, runs)
 	for _, use := range uses {
 		g.edge(use.from, use.to, insightv1.LineageEdge_KIND_USED)
 	}
@@ -138,7 +138,7 @@ func (l *lineage) upwards(ctx context.Context, g *graph, versions []store.Versio
 
 // downwards: a version goes into the runs that use it and into its children, a run into the versions that it made.
 func (l *lineage) downwards(ctx context.Context, g *graph, versions []store.VersionKey, runs []ident.Run) error {
-	uses, err := l.used(ctx, versions, nil)
+	uses, err := l.used(ctx, g, versions, nil)
 	if err != nil {
 		return err
 	}
@@ -149,6 +149,7 @@ func (l *lineage) downwards(ctx context.Context, g *graph, versions []store.Vers
 	if err != nil {
 		return err
 	}
+	g.full(len(links))
 	for _, link := range links {
 		g.edge(subject{VersionKey: link.Parent}, subject{VersionKey: link.Child}, insightv1.LineageEdge_KIND_PARENT)
 	}
@@ -157,6 +158,7 @@ func (l *lineage) downwards(ctx context.Context, g *graph, versions []store.Vers
 		sources = append(sources, store.Run(run))
 	}
 	made, err := l.store.ProducedBy(ctx, sources, maxNodes)
+	g.full(len(made))
 	for _, version := range made {
 		run := ident.Run{Project: version.Project, Domain: version.Domain, Name: version.SourceRun}
 		g.edge(subject{run: run}, subject{VersionKey: version.VersionKey}, insightv1.LineageEdge_KIND_PRODUCED)
@@ -166,7 +168,7 @@ func (l *lineage) downwards(ctx context.Context, g *graph, versions []store.Vers
 
 type use struct{ from, to subject }
 
-func (l *lineage) used(ctx context.Context, versions []store.VersionKey, runs []ident.Run) ([]use, error) {
+func (l *lineage) used(ctx context.Context, g *graph, versions []store.VersionKey, runs []ident.Run) ([]use, error) {
 	if len(versions) == 0 && len(runs) == 0 {
 		return nil, nil
 	}
@@ -181,6 +183,7 @@ func (l *lineage) used(ctx context.Context, versions []store.VersionKey, runs []
 	if err != nil {
 		return nil, err
 	}
+	g.full(len(response.GetUses()))
 	uses := make([]use, 0, len(response.GetUses()))
 	for _, one := range response.GetUses() {
 		uses = append(uses, use{subject{VersionKey: keyOfID(one.GetArtifact())}, subject{run: ident.RunOf(one.GetRun())}})
@@ -260,6 +263,9 @@ func (g *graph) node(s subject, level int) (int, bool) {
 	g.fresh = append(g.fresh, s)
 	return g.at[s], true
 }
+
+// full notes that a list was cut off.
+func (g *graph) full(length int) { g.out.Truncated = g.out.GetTruncated() || length == maxNodes }
 
 func (g *graph) edge(from, to subject, kind insightv1.LineageEdge_Kind) {
 	a, shown := g.node(from, g.level)

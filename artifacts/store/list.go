@@ -84,7 +84,7 @@ func (s *Store) List(ctx context.Context, scope ListScope, request *common.ListR
 		if filter == lead {
 			return true, nil
 		}
-		return ofVersion(b, at, scope.Place, filter)
+		return ofVersion(b, at, scope.Place, name, filter)
 	}
 	query, err := schema.Compile(b, []string{"artifacts", scope.Project, scope.Domain, scope.Name, fmt.Sprint(scope.LatestPerPartition)}, request)
 	if err != nil {
@@ -147,16 +147,21 @@ func leader(request *common.ListRequest) *common.Filter {
 
 // follow adds the conditions of the leader, for the index that has the order of lists.
 func follow(b *listquery.Builder, place Place, name int64, lead *common.Filter) {
-	if name != 0 {
-		b.Where("l.name_id = " + b.Arg(name, "bigint"))
-	} else {
-		b.Equal("l.project", place.Project)
-		b.Equal("l.domain", place.Domain)
-	}
+	within(b, "l.", place, name)
 	kind, key := labelOf(lead.GetField())
 	b.Where("l.kind = " + b.Arg(int16(kind), "smallint"))
 	b.Equal("l.key", key)
 	b.Equal("l.value", lead.GetValues()[0])
+}
+
+// within limits labels to a name, or to a place when the name is 0.
+func within(b *listquery.Builder, alias string, place Place, name int64) {
+	if name != 0 {
+		b.Where(alias + "name_id = " + b.Arg(name, "bigint"))
+		return
+	}
+	b.Equal(alias+"project", place.Project)
+	b.Equal(alias+"domain", place.Domain)
 }
 
 // labelOf splits the name of a field that is a label; the kind is 0 for other fields.
@@ -177,18 +182,19 @@ var negations = map[common.Filter_Function]common.Filter_Function{
 }
 
 // ofVersion adds the condition of a filter by a label or by the name; it reports false for other fields.
-func ofVersion(b *listquery.Builder, at string, place Place, filter *common.Filter) (bool, error) {
+func ofVersion(b *listquery.Builder, at string, place Place, name int64, filter *common.Filter) (bool, error) {
 	if filter.GetField() == "name" {
 		return true, withNames(b, at, place, filter)
 	}
-	if kind, key := labelOf(filter.GetField()); kind != 0 {
-		return true, label(b, at, kind, key, filter)
+	if kind, _ := labelOf(filter.GetField()); kind != 0 {
+		return true, label(b, at, place, name, filter)
 	}
 	return false, nil
 }
 
 // label adds a condition on a label of each version.
-func label(b *listquery.Builder, at string, kind LabelKind, key string, filter *common.Filter) error {
+func label(b *listquery.Builder, at string, place Place, name int64, filter *common.Filter) error {
+	kind, key := labelOf(filter.GetField())
 	if key == "" || strings.ContainsRune(key, 0) {
 		return rpc.InvalidArgument(at+".field", "%q names no key", filter.GetField())
 	}
@@ -199,6 +205,7 @@ func label(b *listquery.Builder, at string, kind LabelKind, key string, filter *
 	var value listquery.Builder
 	value.Continue(b)
 	value.Where("m.version_id = v.id")
+	within(&value, "m.", place, name) // for the index of the value
 	value.Where("m.kind = " + value.Arg(int16(kind), "smallint"))
 	value.Equal("m.key", key)
 	// A label that exists is not NULL, which is what this function asks of a nullable field.

@@ -138,7 +138,7 @@ func (s *Store) filteredValues(
 	b.Where("v.name_id = " + b.Arg(id, "bigint"))
 	fields := versionFields("v.")
 	fields.Extra = func(b *listquery.Builder, at string, filter *common.Filter) (bool, error) {
-		return ofVersion(b, at, Place{name.Project, name.Domain}, filter)
+		return ofVersion(b, at, Place{name.Project, name.Domain}, id, filter)
 	}
 	if err := fields.Filter(&b, wanted); err != nil {
 		return nil, err

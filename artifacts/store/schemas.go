@@ -67,6 +67,9 @@ func (s *Store) Declare(ctx context.Context, name Name, org string, schema Parti
 			other = &row.schema
 			return nil
 		}
+		if row.hasSchema {
+			schema = row.schema.PartitionSchema // in the order that it has
+		}
 		return row.fix(ctx, tx, schema, true)
 	})
 	if err != nil {

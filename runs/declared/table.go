@@ -12,7 +12,7 @@ var decisions = func() map[protoreflect.FullName]map[protoreflect.Name]*ruling {
 }()
 
 const (
-	noArtifacts     = "this server finds no artifacts for inputs or outputs by their declaration; pass a version, or return flyte.artifacts.new(…)"
+	noArtifacts     = "artifacts are not found by declarations; pass a version as an input, or return flyte.artifacts.new(...)"
 	noNotifications = "nobody is notified: this server sends no notifications"
 	noIdentity      = "pods get the identity of a service account of Kubernetes, and no other; use k8s_service_account"
 )
