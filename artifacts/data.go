@@ -10,6 +10,7 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/artifactref"
 	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/blobpath"
@@ -21,12 +22,13 @@ import (
 // maxInputs is the largest inputs.pb that is read to learn what a run was handed, in bytes.
 const maxInputs = 64 << 20
 
-// data decides to which objects a version may point: those of its own project and domain, those in the directory of the
-// run that made it, and those that this run was handed with its inputs.
+// data decides to which objects a version may point: those of its own project and domain, those in the directories where the
+// run that made it writes, and those that this run was handed with its inputs.
 type data struct {
 	access *blobaccess.Rules
 	blobs  Blobs
 	engine Engine
+	runs   Runs
 }
 
 // check returns the canonical URIs of the objects in the store that a spec points to, or refuses one of them. source is
@@ -67,7 +69,8 @@ func (d *data) allow(
 	if refusal == nil || source == nil {
 		return refusal
 	}
-	// It may be among the inputs. They are read only now, since hardly any task returns what it was given.
+	// It may be raw data in another place, or among the inputs, which are read only now: hardly any task returns what it
+	// was given.
 	handed, err := d.handed(ctx, spec, source)
 	if err != nil {
 		return err
@@ -78,7 +81,7 @@ func (d *data) allow(
 	return refusal
 }
 
-// handed lists what the inputs of the source and of its run point to.
+// handed lists where the run of the source puts its raw data, and what the inputs of the source and of its run point to.
 func (d *data) handed(ctx context.Context, spec *artifact.ArtifactSpec, source *enginev1.GetActionStorageResponse) ([]string, error) {
 	inputs := []string{source.GetInputUri()}
 	action := ident.ActionOf(spec.GetSource().GetTaskAction().GetAction())
@@ -89,7 +92,14 @@ func (d *data) handed(ctx context.Context, spec *artifact.ArtifactSpec, source *
 		}
 		inputs = append(inputs, root.GetInputUri())
 	}
+	run, err := d.runs.GetRunDetails(ctx, &workflow.GetRunDetailsRequest{RunId: action.Run.Proto()})
+	if err != nil {
+		return nil, err
+	}
 	var handed []string
+	if raw := run.GetDetails().GetRunSpec().GetRawDataStorage().GetRawDataPrefix(); raw != "" {
+		handed = append(handed, strings.TrimRight(raw, "/")+"/")
+	}
 	for _, uri := range inputs {
 		if uri == "" {
 			continue

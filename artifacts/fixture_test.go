@@ -99,6 +99,7 @@ func (w *world) start() {
 		Pool: w.pool, Blobs: w.blobs, Logger: zerolog.Nop(), Clock: clock.System{},
 		Projects: projectconnect.NewProjectServiceClient(client, rpc.InProcessURL),
 		Engine:   enginev1connect.NewEngineServiceClient(client, rpc.InProcessURL),
+		Runs:     workflowconnect.NewRunServiceClient(client, rpc.InProcessURL),
 		Uses:     enginev1connect.NewArtifactUseServiceClient(client, rpc.InProcessURL),
 	})
 	require.NoError(w.t, err)
@@ -252,6 +253,11 @@ func actionID(run, action string) *common.ActionIdentifier {
 // launch creates a run whose task declares artifacts, with these inputs.
 func (w *world) launch(run string, inputs ...*task.NamedLiteral) {
 	w.t.Helper()
+	w.launchWith(run, nil, inputs...)
+}
+
+func (w *world) launchWith(run string, spec *task.RunSpec, inputs ...*task.NamedLiteral) {
+	w.t.Helper()
 	_, err := w.run.CreateRun(w.t.Context(), &workflow.CreateRunRequest{
 		Id: &workflow.CreateRunRequest_RunId{RunId: runID(run)},
 		Task: &workflow.CreateRunRequest_TaskSpec{TaskSpec: &task.TaskSpec{TaskTemplate: &core.TaskTemplate{
@@ -259,6 +265,7 @@ func (w *world) launch(run string, inputs ...*task.NamedLiteral) {
 			Metadata: &core.TaskMetadata{ProducesArtifacts: true},
 			Target:   &core.TaskTemplate_Container{Container: &core.Container{Image: "i"}},
 		}}},
+		RunSpec:      spec,
 		InputWrapper: &workflow.CreateRunRequest_Inputs{Inputs: &task.Inputs{Literals: inputs}},
 	})
 	require.NoError(w.t, err)

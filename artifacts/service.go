@@ -22,6 +22,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact/artifactconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
@@ -46,6 +47,11 @@ type Engine interface {
 	GetActionStorage(ctx context.Context, r *enginev1.GetActionStorageRequest) (*enginev1.GetActionStorageResponse, error)
 }
 
+// Runs says where a run was told to put its data; the client of RunService is one.
+type Runs interface {
+	GetRunDetails(ctx context.Context, r *workflow.GetRunDetailsRequest) (*workflow.GetRunDetailsResponse, error)
+}
+
 // Uses says which runs use which versions; the client of ArtifactUseService is one.
 type Uses interface {
 	ListArtifactUses(ctx context.Context, r *enginev1.ListArtifactUsesRequest) (*enginev1.ListArtifactUsesResponse, error)
@@ -57,6 +63,7 @@ type Deps struct {
 	Blobs    Blobs
 	Projects Projects
 	Engine   Engine
+	Runs     Runs
 	Uses     Uses
 	Clock    clock.Clock
 	Logger   zerolog.Logger
@@ -80,7 +87,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("artifacts: %w", err)
 	}
-	if deps.Pool == nil || deps.Blobs == nil || deps.Projects == nil || deps.Engine == nil || deps.Uses == nil {
+	if deps.Pool == nil || deps.Blobs == nil || deps.Projects == nil || deps.Engine == nil || deps.Runs == nil || deps.Uses == nil {
 		return nil, errors.New("artifacts: the pool, the object store and the clients of the runs service are required")
 	}
 	if deps.Clock == nil {
@@ -101,7 +108,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	s := &Service{store: versions, lineage: &lineage{store: versions, uses: deps.Uses}}
 	s.writer = &writer{
 		store: versions, places: places, maxSpec: config.MaxSpecBytes, created: created,
-		data: &data{access: blobaccess.New(deps.Blobs, places), blobs: deps.Blobs, engine: deps.Engine},
+		data: &data{access: blobaccess.New(deps.Blobs, places), blobs: deps.Blobs, engine: deps.Engine, runs: deps.Runs},
 	}
 	s.outputs = &registrar{writer: s.writer, blobs: deps.Blobs, maxOutputs: config.MaxOutputsBytes}
 	s.collect = &collector{

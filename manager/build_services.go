@@ -25,8 +25,8 @@ func buildCache(_ context.Context, p *process) (lifecycle.Part, error) {
 
 func buildArtifacts(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := artifacts.New(p.config.Artifacts, artifacts.Deps{
-		Pool: p.pool, Blobs: p.blobs, Projects: p.peers.projects(), Engine: p.peers.engine(), Uses: p.peers.artifactUses(),
-		Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+		Pool: p.pool, Blobs: p.blobs, Projects: p.peers.projects(), Engine: p.peers.engine(), Runs: p.peers.runs(),
+		Uses: p.peers.artifactUses(), Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	})
 	if err != nil {
 		return nil, err

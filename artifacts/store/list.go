@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -73,7 +74,7 @@ func (s *Store) List(ctx context.Context, scope ListScope, request *common.ListR
 		return nil, "", err
 	}
 	from, order := "artifact_versions v", "v."
-	lead := leader(request)
+	lead := leader(name, request)
 	if lead != nil {
 		from = "artifact_labels l JOIN artifact_versions v ON v.id = l.version_id"
 		order = "l."
@@ -130,9 +131,14 @@ func (s *Store) scopeTo(ctx context.Context, b *listquery.Builder, scope ListSco
 	return id, true, nil
 }
 
-// leader is the first filter by exactly one value of a label, if the list has its usual order; nil when there is none.
-func leader(request *common.ListRequest) *common.Filter {
+// leader is the first filter by exactly one value of a label, if the list has its usual order; nil when there is none. A
+// filter by the time partition of one name selects more than a label does, and has an index of its own.
+func leader(name int64, request *common.ListRequest) *common.Filter {
 	if len(request.GetSortByFields()) > 0 || request.GetSortBy().GetKey() != "" { //nolint:staticcheck // the Python client sends this one only
+		return nil
+	}
+	byTime := func(filter *common.Filter) bool { return filter.GetField() == "time_partition" }
+	if name != 0 && slices.ContainsFunc(request.GetFilters(), byTime) {
 		return nil
 	}
 	for _, filter := range request.GetFilters() {

@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { ArtifactSearch, ArtifactsSearch } from "@/features/artifacts/search";
 import { CompareSearch } from "@/features/compare/search";
 import { HomeSearch } from "@/features/home/search";
 import { ActionSearch } from "@/features/run/search";
@@ -80,6 +81,18 @@ export const taskVersion = createRoute({
   validateSearch: TaskSearch,
   component: lazyRouteComponent(() => import("@/features/tasks/task-page"), "TaskPage"),
 });
+export const artifacts = createRoute({
+  getParentRoute: () => place,
+  path: "/artifacts",
+  validateSearch: ArtifactsSearch,
+  component: lazyRouteComponent(() => import("@/features/artifacts/page"), "ArtifactsPage"),
+});
+export const artifact = createRoute({
+  getParentRoute: () => place,
+  path: "/artifacts/$artifact",
+  validateSearch: ArtifactSearch,
+  component: lazyRouteComponent(() => import("@/features/artifacts/artifact-page"), "ArtifactPage"),
+});
 export const launch = createRoute({
   getParentRoute: () => place,
   path: "/launch",
@@ -108,7 +121,7 @@ const tree = root.addChildren([
   projects,
   inbox,
   system,
-  place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, launch, compare, placeInbox, ...later]),
+  place.addChildren([placeIndex, runs, run, tasks, task, taskVersion, artifacts, artifact, launch, compare, placeInbox, ...later]),
 ]);
 
 export const router = createRouter({ routeTree: tree, basepath: "/v2", defaultPreload: "intent" });

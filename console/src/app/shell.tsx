@@ -86,6 +86,9 @@ function Navigation() {
           <Link to="/domain/$domain/project/$project/tasks" params={place}>
             Tasks
           </Link>
+          <Link to="/domain/$domain/project/$project/artifacts" params={place}>
+            Artifacts
+          </Link>
         </>
       )}
       <InboxLink />
