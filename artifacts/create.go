@@ -49,7 +49,7 @@ func (h *handler) CreateArtifact(ctx context.Context, r *artifact.CreateArtifact
 	created, err := h.writer.create(ctx, candidate{id: r.GetArtifactId(), spec: r.GetSpec(), author: author, strict: true})
 	if errors.Is(err, store.ErrExists) {
 		id := r.GetArtifactId()
-		return nil, rpc.AlreadyExists("artifact %s has a version %s", id.GetName().GetName(), id.GetVersion())
+		return nil, rpc.AlreadyExists("artifact %s version %s already exists", id.GetName().GetName(), id.GetVersion())
 	}
 	if err != nil {
 		return nil, err

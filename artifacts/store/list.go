@@ -85,7 +85,7 @@ func (s *Store) List(ctx context.Context, scope ListScope, request *common.ListR
 		if filter == lead {
 			return true, nil
 		}
-		return ofVersion(b, at, scope.Place, name, filter)
+		return ofVersion(b, at, labelScope{scope.Place, name, name != 0 && ofOneTime(request.GetFilters())}, filter)
 	}
 	query, err := schema.Compile(b, []string{"artifacts", scope.Project, scope.Domain, scope.Name, fmt.Sprint(scope.LatestPerPartition)}, request)
 	if err != nil {
@@ -188,18 +188,34 @@ var negations = map[common.Filter_Function]common.Filter_Function{
 }
 
 // ofVersion adds the condition of a filter by a label or by the name; it reports false for other fields.
-func ofVersion(b *listquery.Builder, at string, place Place, name int64, filter *common.Filter) (bool, error) {
+func ofVersion(b *listquery.Builder, at string, scope labelScope, filter *common.Filter) (bool, error) {
 	if filter.GetField() == "name" {
-		return true, withNames(b, at, place, filter)
+		return true, withNames(b, at, scope.Place, filter)
 	}
 	if kind, _ := labelOf(filter.GetField()); kind != 0 {
-		return true, label(b, at, place, name, filter)
+		return true, label(b, at, scope, filter)
 	}
 	return false, nil
 }
 
+// labelScope is where labels are looked for.
+type labelScope struct {
+	Place
+	name int64
+	// narrow says that other filters leave few versions. The labels of each are then looked up, which a subquery for one
+	// value makes sure of; the planner would rather read all labels with the value.
+	narrow bool
+}
+
+// ofOneTime reports whether filters select one time partition.
+func ofOneTime(filters []*common.Filter) bool {
+	return slices.ContainsFunc(filters, func(filter *common.Filter) bool {
+		return filter.GetField() == "time_partition" && filter.GetFunction() == common.Filter_EQUAL
+	})
+}
+
 // label adds a condition on a label of each version.
-func label(b *listquery.Builder, at string, place Place, name int64, filter *common.Filter) error {
+func label(b *listquery.Builder, at string, scope labelScope, filter *common.Filter) error {
 	kind, key := labelOf(filter.GetField())
 	if key == "" || strings.ContainsRune(key, 0) {
 		return rpc.InvalidArgument(at+".field", "%q names no key", filter.GetField())
@@ -211,16 +227,28 @@ func label(b *listquery.Builder, at string, place Place, name int64, filter *com
 	var value listquery.Builder
 	value.Continue(b)
 	value.Where("m.version_id = v.id")
-	within(&value, "m.", place, name) // for the index of the value
+	if !scope.narrow {
+		within(&value, "m.", scope.Place, scope.name) // for the index of the value
+	}
 	value.Where("m.kind = " + value.Arg(int16(kind), "smallint"))
 	value.Equal("m.key", key)
 	// A label that exists is not NULL, which is what this function asks of a nullable field.
 	field := listquery.Field{Expr: "m.value", Type: listquery.Text, Nullable: function == common.Filter_EXISTS}
+	if scope.narrow {
+		field.Expr = "(SELECT m.value FROM artifact_labels m WHERE " + value.Conditions() + ")"
+		of := value
+		value = listquery.Builder{}
+		value.Continue(&of)
+	}
 	same := &common.Filter{Function: function, Field: filter.GetField(), Values: filter.GetValues()}
 	if err := listquery.Compare(&value, at, field, same); err != nil {
 		return err
 	}
 	b.TakeArgs(&value)
+	if scope.narrow {
+		b.Where(not + "coalesce(" + value.Conditions() + ", false)")
+		return nil
+	}
 	b.Where(not + "EXISTS (SELECT FROM artifact_labels m WHERE " + value.Conditions() + ")")
 	return nil
 }

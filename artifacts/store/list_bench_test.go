@@ -33,17 +33,17 @@ func fill(tb testing.TB, pool *pgxpool.Pool, versions int) {
 		`SET statement_timeout = 0`,
 		`INSERT INTO artifact_names (project, domain, name, has_schema, time_key, granularity, partition_keys)
 			SELECT 'p', 'd', CASE n WHEN 0 THEN 'big' ELSE 'name-' || n END, true, 'date', 3, '{region}' FROM generate_series(0, 1000) n`,
-		`INSERT INTO artifact_versions (name_id, project, domain, name, version, created_at, spec, partition, newest, time_partition, source_run, source_action)
+		`INSERT INTO artifact_versions (name_id, project, domain, name, version, created_at, spec, partition, partitions, newest, time_partition, source_run, source_action)
 			SELECT n.id, 'p', 'd', n.name, 'v' || i, '2030-01-01'::timestamptz + i * interval '1 second', decode(repeat('00', 300), 'hex'),
-				decode(md5((i % 4)::text || (i / 20000)::text), 'hex'), i % 20000 >= 19000 OR i % 97 = 0, date_trunc('day', '2030-01-01'::timestamptz + i * interval '1 minute', 'UTC'),
+				decode(md5((i % 4)::text || (i / 20000)::text), 'hex'), '\x0a', i % 20000 >= 19000 OR i % 97 = 0, date_trunc('day', '2030-01-01'::timestamptz + i * interval '1 minute', 'UTC'),
 				'run-' || i / 10, 'a0'
 			FROM generate_series(1, $1::integer) i JOIN artifact_names n ON n.name = CASE WHEN i % 2 = 0 THEN 'big' ELSE 'name-' || (1 + i % 1000) END`,
 		`INSERT INTO artifact_labels (version_id, kind, key, value, project, domain, name_id, created_at)
 			SELECT id, 1, 'region', CASE WHEN id <= $1::integer / 1000 THEN 'old' ELSE 'region-' || id % 4 END, project, domain, name_id, created_at FROM artifact_versions
 			UNION ALL SELECT id, 2, 'owner', 'owner-' || id % 1000, project, domain, name_id, created_at FROM artifact_versions
 			UNION ALL SELECT id, 2, 'rare', 'yes', project, domain, name_id, created_at FROM artifact_versions WHERE id % 100000 = 7`,
-		`UPDATE artifact_names n SET versions = c.versions, latest_id = c.id, latest_at = c.at
-			FROM (SELECT name_id, count(*) AS versions, max(id) AS id, max(created_at) AS at FROM artifact_versions GROUP BY 1) c WHERE c.name_id = n.id`,
+		`UPDATE artifact_names n SET versions = c.versions, latest_id = c.id, latest_at = c.at, latest_time_partition = c.day
+			FROM (SELECT name_id, count(*) AS versions, max(id) AS id, max(created_at) AS at, max(time_partition) AS day FROM artifact_versions GROUP BY 1) c WHERE c.name_id = n.id`,
 		`VACUUM ANALYZE`,
 		`RESET statement_timeout`,
 	} {

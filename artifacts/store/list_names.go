@@ -27,6 +27,15 @@ type Group struct {
 	LatestPartitions [][]byte
 }
 
+// latestPartitions is an array of the partitions of the latest time partition of a name n. The two branches have an index
+// each; names without a time partition take the second.
+var latestPartitions = fmt.Sprintf(`ARRAY(
+	(SELECT p.partitions FROM artifact_versions p WHERE p.name_id = n.id AND p.time_partition = n.latest_time_partition AND p.newest
+		AND p.partitions IS NOT NULL ORDER BY p.created_at DESC, p.id DESC LIMIT %[1]d)
+	UNION ALL
+	(SELECT p.partitions FROM artifact_versions p WHERE n.latest_time_partition IS NULL AND p.name_id = n.id AND p.newest
+		AND p.partitions IS NOT NULL ORDER BY p.created_at DESC, p.id DESC LIMIT %[1]d))`, maxLatestPartitions)
+
 // ListNames reads a page of the names that have versions, newest activity first.
 func (s *Store) ListNames(ctx context.Context, place Place, request *common.ListRequest) ([]Group, string, error) {
 	var b listquery.Builder
@@ -39,8 +48,7 @@ func (s *Store) ListNames(ctx context.Context, place Place, request *common.List
 	}
 	page := "SELECT n.*, " + query.Keys() + " AS keys FROM artifact_names n" + query.Tail()
 	rows, err := s.pool.Query(ctx, `SELECT `+versionColumns+`, n.versions, n.time_key, n.granularity, n.partition_keys, n.latest_time_partition, n.keys,
-			ARRAY(SELECT p.partitions FROM artifact_versions p WHERE p.name_id = n.id AND p.newest AND p.partitions IS NOT NULL
-				AND p.time_partition IS NOT DISTINCT FROM n.latest_time_partition ORDER BY p.created_at DESC, p.id DESC LIMIT `+fmt.Sprint(maxLatestPartitions)+`)
+			`+latestPartitions+`
 		FROM (`+page+`) n JOIN artifact_versions v ON v.id = n.latest_id
 		ORDER BY `+query.OrderBy(), query.Args()...)
 	if err != nil {
@@ -65,7 +73,7 @@ func (s *Store) ListNames(ctx context.Context, place Place, request *common.List
 // MetadataKeys lists the keys of metadata in use, in order; of one name, or of all when it is empty. It skips from one key
 // to the next in an index.
 func (s *Store) MetadataKeys(ctx context.Context, place Place, name string, limit int) ([]string, error) {
-	within, args, err := s.labelScope(ctx, place, name)
+	within, args, err := s.labelsOf(ctx, place, name)
 	if err != nil || within == "" {
 		return nil, err
 	}
@@ -80,7 +88,7 @@ func (s *Store) MetadataKeys(ctx context.Context, place Place, name string, limi
 	return texts(s.pool.Query(ctx, query, append(args, int16(LabelMetadata), limit)...))
 }
 
-func (s *Store) labelScope(ctx context.Context, place Place, name string) (within string, args []any, err error) {
+func (s *Store) labelsOf(ctx context.Context, place Place, name string) (within string, args []any, err error) {
 	if name == "" {
 		return "l.project = $1 AND l.domain = $2", []any{place.Project, place.Domain}, nil
 	}
@@ -138,7 +146,7 @@ func (s *Store) filteredValues(
 	b.Where("v.name_id = " + b.Arg(id, "bigint"))
 	fields := versionFields("v.")
 	fields.Extra = func(b *listquery.Builder, at string, filter *common.Filter) (bool, error) {
-		return ofVersion(b, at, Place{name.Project, name.Domain}, id, filter)
+		return ofVersion(b, at, labelScope{Place{name.Project, name.Domain}, id, ofOneTime(wanted)}, filter)
 	}
 	if err := fields.Filter(&b, wanted); err != nil {
 		return nil, err

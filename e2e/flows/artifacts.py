@@ -23,7 +23,8 @@ async def content(file: File) -> str:
 @env.task(produces_artifacts=True)
 async def train(name: str, words: str, data: File | None = None) -> File:
     text = words if data is None else words + " of " + await content(data)
-    return flyte.artifacts.new(await written(text), name=name, partitions={"region": "us"}, description="made by a task")
+    about = flyte.artifacts.Metadata(name=name, partitions={"region": "us"}, description="made by a task")
+    return flyte.artifacts.new(await written(text), about)
 
 
 @env.task
