@@ -13,7 +13,7 @@ func TestTargetsSelectTheirModules(t *testing.T) {
 		return modules.Names()
 	}
 	require.Equal(t, []string{
-		"database", "storage", "cache", "runs", "dataproxy", "system", "console", "events", "actions", "profiles", "port",
+		"database", "storage", "cache", "artifacts", "runs", "dataproxy", "system", "console", "events", "actions", "profiles", "port",
 	}, selected(TargetAPI), "no Kubernetes")
 	require.Equal(t, []string{
 		"storage", "kubernetes", "election", "events", "executor", "actions", "profiles", "port",
