@@ -207,7 +207,7 @@ func addParents(row *store.NewVersion, spec *artifact.ArtifactSpec) error {
 		if parent.GetVersion() == "" {
 			return rpc.InvalidArgument(field+".version", "is required")
 		}
-		if parent.Key == nil {
+		if parent.GetKey() == nil {
 			parent.Key = &core.ArtifactKey{}
 		}
 		key := parent.GetKey()

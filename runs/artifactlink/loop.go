@@ -209,7 +209,7 @@ func permanent(err error) bool {
 	if !errors.As(err, &failure) {
 		return false
 	}
-	switch failure.Code() { //nolint:exhaustive // the rest may pass
+	switch failure.Code() {
 	case connect.CodeInvalidArgument, connect.CodeNotFound, connect.CodeFailedPrecondition, connect.CodeDataLoss, connect.CodeUnimplemented:
 		return true
 	default:
