@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/settings"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
+	"github.com/flyte-binary/flyte-binary/internal/artifactref"
 	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/cachekey"
@@ -51,7 +52,8 @@ func (s *Service) UploadInputs(ctx context.Context, r *dataproxy.UploadInputsReq
 		return nil, err
 	}
 	// Clients that change some inputs of a trigger open this URI as a file.
-	uri := blobpath.InputsPath(blobpath.OffloadedInputs(s.deps.Store.Root(), base, project, domain) + digestOf(body))
+	uri := blobpath.InputsPath(blobpath.OffloadedInputs(s.deps.Store.Root(), base, project, domain) +
+		blobpath.InputsName(digestOf(body), len(artifactref.Uses(inputs.GetLiterals())) > 0))
 	if err := s.deps.Store.WriteAll(ctx, uri, body); err != nil {
 		return nil, storeError(err, "base_dir", uri)
 	}

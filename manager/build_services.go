@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/flyte-binary/flyte-binary/actions"
+	"github.com/flyte-binary/flyte-binary/artifacts"
 	cacheservice "github.com/flyte-binary/flyte-binary/cache_service"
 	"github.com/flyte-binary/flyte-binary/dataproxy"
 	"github.com/flyte-binary/flyte-binary/events"
@@ -26,6 +27,18 @@ func buildCache(_ context.Context, p *process) (lifecycle.Part, error) {
 	return service, nil
 }
 
+func buildArtifacts(_ context.Context, p *process) (lifecycle.Part, error) {
+	service, err := artifacts.New(p.config.Artifacts, artifacts.Deps{
+		Pool: p.pool, Blobs: p.blobs, Projects: p.peers.projects(), Engine: p.peers.engine(), Runs: p.peers.runs(),
+		Uses: p.peers.artifactUses(), Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+	})
+	if err != nil {
+		return nil, err
+	}
+	service.Mount(p.mux)
+	return service, nil
+}
+
 func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 	reviewer, err := notifications.NewReviewer(p.config.Notifications)
 	if err != nil {
@@ -41,7 +54,7 @@ func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 		Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Pods: podspec.NewReviewer(p.config.Executor.Pod),
 		TaskTypes: p.config.Executor.Plugins.Served(), Notifications: reviewer, NotifyPhases: reviewer.Everywhere(),
 		Triggers: p.peers.triggers(), TaskTriggers: p.peers.taskTriggers(),
-		EventSinks: p.config.EventStream.Names(),
+		EventSinks: p.config.EventStream.Names(), Artifacts: p.peers.artifactRegistry(), InUse: inUse(),
 	})
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/flyte-binary/flyte-binary/actions"
+	"github.com/flyte-binary/flyte-binary/artifacts"
 	cacheservice "github.com/flyte-binary/flyte-binary/cache_service"
 	"github.com/flyte-binary/flyte-binary/dataproxy"
 	"github.com/flyte-binary/flyte-binary/events"
@@ -54,6 +55,8 @@ type Config struct {
 	Cache cacheservice.Config `mapstructure:"cache"`
 	// Triggers fires triggers.
 	Triggers triggers.Config `mapstructure:"triggers"`
+	// Artifacts keeps the artifacts that runs produce and consume.
+	Artifacts artifacts.Config `mapstructure:"artifacts"`
 	// Actions is what running tasks call, and what creates and deletes TaskAction objects.
 	Actions actions.Config `mapstructure:"actions"`
 	// Executor makes pods of TaskAction objects and reports what becomes of them.
@@ -94,6 +97,7 @@ func DefaultConfig() Config {
 		DataProxy:     dataproxy.DefaultConfig(),
 		Secrets:       secret.DefaultConfig(),
 		Triggers:      triggers.DefaultConfig(),
+		Artifacts:     artifacts.DefaultConfig(),
 	}
 }
 
@@ -116,6 +120,7 @@ func (c Config) Validate() error {
 		{"runs", c.Runs.Validate},
 		{"cache", c.Cache.Validate},
 		{"triggers", c.Triggers.Validate},
+		{"artifacts", c.Artifacts.Validate},
 		{"actions", c.Actions.Validate},
 		{"executor", c.Executor.Validate},
 		{"events", c.Events.Validate},

@@ -14,7 +14,8 @@ func modules() lifecycle.Modules[*process] {
 
 		// The API.
 		{Name: "cache", Needs: []string{"database", "storage"}, Build: buildCache},
-		{Name: "runs", Needs: []string{"database", "storage", "cache"}, Build: buildRuns},
+		{Name: "artifacts", Needs: []string{"database", "storage"}, Build: buildArtifacts},
+		{Name: "runs", Needs: []string{"database", "storage", "cache", "artifacts"}, Build: buildRuns},
 		{Name: "secret", After: []string{"kubernetes"}, Build: buildSecret},
 		{Name: "notifications", Needs: []string{"database", "runs"}, Build: buildNotifications},
 		{Name: "triggers", Needs: []string{"database", "runs"}, Build: buildTriggers},
@@ -34,7 +35,7 @@ func modules() lifecycle.Modules[*process] {
 		{Name: "profiles", Build: buildProfiles},
 		{
 			Name: "port", Needs: []string{"profiles"}, Build: buildPort,
-			After: []string{"actions", "dataproxy", "secret", "notifications", "eventstream", "triggers", "system", "console"},
+			After: []string{"actions", "dataproxy", "secret", "notifications", "eventstream", "triggers", "artifacts", "system", "console"},
 		},
 	}
 }

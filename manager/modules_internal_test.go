@@ -13,8 +13,8 @@ func TestTargetsSelectTheirModules(t *testing.T) {
 		return modules.Names()
 	}
 	require.Equal(t, []string{
-		"database", "storage", "cache", "runs", "secret", "notifications", "eventstream", "triggers", "dataproxy", "system", "console",
-		"events", "actions", "profiles", "port",
+		"database", "storage", "cache", "artifacts", "runs", "secret", "notifications", "eventstream", "triggers", "dataproxy", "system",
+		"console", "events", "actions", "profiles", "port",
 	}, selected(TargetAPI), "no Kubernetes")
 	require.Equal(t, []string{
 		"storage", "kubernetes", "election", "events", "executor", "actions", "profiles", "port",

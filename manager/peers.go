@@ -119,6 +119,14 @@ func (p peers) secretValues() enginev1connect.SecretValueServiceClient {
 	return client(p, p.api, enginev1connect.NewSecretValueServiceClient)
 }
 
+func (p peers) artifactRegistry() enginev1connect.ArtifactRegistryServiceClient {
+	return client(p, p.api, enginev1connect.NewArtifactRegistryServiceClient)
+}
+
+func (p peers) artifactUses() enginev1connect.ArtifactUseServiceClient {
+	return client(p, p.api, enginev1connect.NewArtifactUseServiceClient)
+}
+
 func (p peers) insight() insightv1connect.InsightServiceClient {
 	return client(p, p.api, insightv1connect.NewInsightServiceClient)
 }

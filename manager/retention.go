@@ -40,7 +40,7 @@ func OpenRetention(ctx context.Context, c Config, log zerolog.Logger) (keeper *r
 		_ = blobs.Close() // nothing is written
 		pool.Close()
 	}
-	keeper, err = runs.NewRetention(c.Runs.Retention, runs.Deps{Pool: pool, Blobs: blobs, Logger: log})
+	keeper, err = runs.NewRetention(c.Runs.Retention, runs.Deps{Pool: pool, Blobs: blobs, Logger: log, InUse: inUse()})
 	if err != nil {
 		closing()
 		return nil, nil, err

@@ -1,6 +1,7 @@
 package manager
 
 import (
+	artifactstore "github.com/flyte-binary/flyte-binary/artifacts/store"
 	cachestore "github.com/flyte-binary/flyte-binary/cache_service/store"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	notificationstore "github.com/flyte-binary/flyte-binary/notifications/store"
@@ -10,5 +11,10 @@ import (
 
 // Schemas lists the database schema of every service that has one, in the order in which they are created.
 func Schemas() []pgdb.Schema {
-	return []pgdb.Schema{store.Schema(), store.TrackedSchema(), cachestore.Schema(), notificationstore.Schema(), triggerstore.Schema()}
+	return []pgdb.Schema{
+		store.Schema(), store.TrackedSchema(), cachestore.Schema(), artifactstore.Schema(), notificationstore.Schema(), triggerstore.Schema(),
+	}
 }
+
+// inUse are the conditions under which retention keeps a run because another service points to its data.
+func inUse() []string { return []string{artifactstore.InUse} }

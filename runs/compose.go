@@ -3,6 +3,7 @@ package runs
 import (
 	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
 	"github.com/flyte-binary/flyte-binary/runs/actionstate"
+	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
 	"github.com/flyte-binary/flyte-binary/runs/change"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/images"
@@ -73,6 +74,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		projects: projects.New(l.projects, config.Domains, deps.Clock),
 		domains:  projects.Domains(config.Domains),
 		images:   images.New(config.Images),
+		uses:     artifactlink.Uses{Reader: l.rows},
 		webhooks: l.callbacks,
 		tracked:  l.tracked,
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/runs/admission"
+	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/images"
@@ -41,6 +42,8 @@ type Config struct {
 	Webhooks webhook.Config `mapstructure:"webhooks"`
 	// Cache says how tasks use the cache of outputs.
 	Cache cachelink.Config `mapstructure:"cache"`
+	// Artifacts says how the artifacts that tasks declare are registered.
+	Artifacts artifactlink.Config `mapstructure:"artifacts"`
 	// Watch tunes the streams.
 	Watch watch.Config `mapstructure:"watch"`
 	// Retention deletes old runs.
@@ -68,6 +71,7 @@ func DefaultConfig() Config {
 		Timers:          timers.DefaultConfig(),
 		Webhooks:        webhook.DefaultConfig(),
 		Cache:           cachelink.DefaultConfig(),
+		Artifacts:       artifactlink.DefaultConfig(),
 		Watch:           watch.DefaultConfig(),
 		Retention:       retention.DefaultConfig(),
 		Tracked:         tracked.DefaultConfig(),
@@ -134,6 +138,9 @@ func (c Config) Validate() error {
 	}
 	if err := c.Cache.Validate(); err != nil {
 		return fmt.Errorf("cache.%w", err)
+	}
+	if err := c.Artifacts.Validate(); err != nil {
+		return fmt.Errorf("artifacts.%w", err)
 	}
 	if err := c.Watch.Validate(); err != nil {
 		return fmt.Errorf("watch.%w", err)

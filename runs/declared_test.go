@@ -60,7 +60,7 @@ func TestWhatIsNotHonouredIsNotedOnTheAction(t *testing.T) {
 	c := newWriteFixture(t, nil)
 	request := namedRun("r")
 	request.RunSpec = &task.RunSpec{NotificationSettings: &task.RunSpec_NotificationRuleName{NotificationRuleName: "oncall"}}
-	request.GetTaskSpec().TaskTemplate.Metadata = &core.TaskMetadata{ProducesArtifacts: true}
+	request.GetTaskSpec().TaskTemplate.Metadata = &core.TaskMetadata{DeprecatedErrorMessage: "use another"}
 	c.create(request)
 
 	messages := func(events []*workflow.ClusterEvent) (all []string) {
@@ -73,7 +73,7 @@ func TestWhatIsNotHonouredIsNotedOnTheAction(t *testing.T) {
 		return all
 	}
 	want := []string{
-		"task_template.metadata.produces_artifacts: this server records no artifacts",
+		"task_template.metadata.deprecated_error_message: the author of the task says here why it should not be used any more",
 		"notification_rule_name: nobody is notified: this server sends no notifications",
 	}
 	require.Equal(t, want, messages(c.details("r", "a0").GetAttempts()[0].GetClusterEvents()))

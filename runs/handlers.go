@@ -13,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
 	"github.com/flyte-binary/flyte-binary/runs/change"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
 	"github.com/flyte-binary/flyte-binary/runs/identity"
@@ -72,6 +73,7 @@ type handlers struct {
 	insight  insightv1connect.InsightServiceHandler
 	started  enginev1connect.TriggerRunServiceHandler
 	tracked  *tracked.Service // may be nil
+	uses     artifactlink.Uses
 	webhooks *webhook.Callbacks
 }
 
@@ -90,6 +92,7 @@ func (h *handlers) mount(r rpc.Registrar) {
 	r.Handle(enginev1connect.NewActionStateServiceHandler(h.states, options))
 	r.Handle(insightv1connect.NewInsightServiceHandler(h.insight, options))
 	r.Handle(enginev1connect.NewTriggerRunServiceHandler(h.started, options))
+	r.Handle(enginev1connect.NewArtifactUseServiceHandler(h.uses, options))
 	r.Handle(webhook.Path, h.webhooks)
 	if h.tracked != nil {
 		h.tracked.Mount(r)

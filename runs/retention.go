@@ -21,7 +21,7 @@ func NewRetention(config retention.Config, deps Deps) (*retention.Keeper, error)
 
 func newRetention(config retention.Config, deps Deps, replica string) (*retention.Keeper, error) {
 	return retention.New(config, retention.Deps{
-		Store: store.NewRetention(deps.Pool, replica), Blobs: deps.Blobs,
+		Store: store.NewRetention(deps.Pool, replica, deps.InUse...), Blobs: deps.Blobs,
 		Leases: pgdb.NewLeases(deps.Pool, deps.Clock, replica),
 		Forget: func(ctx context.Context, run ident.Run) error {
 			if deps.RunDeleted == nil {

@@ -316,6 +316,8 @@ func TestRetentionKnowsTheSchema(t *testing.T) {
 		"action_events.action_id", "action_events.run_id",
 		"action_states.action_id", // deleted by the database with their action
 		"actions.run_id", "actions.run_spec_digest", "actions.spec_digest",
+		"artifact_uses.run_id",                                  // deleted when the run is hidden
+		"produced_outputs.action_id", "produced_outputs.run_id", // they keep the run
 		"reserved_keys.action_id", "reserved_keys.run_id", // deleted by runs/cachelink after their action
 		"run_deletions.run_id", "tasks.spec_digest", "webhooks.action_id", "webhooks.run_id",
 	}, columns, "retention has to delete such rows, or to spare such specs: see isUnused and DeleteRows of runs/store")

@@ -22,6 +22,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/tasktype"
 	"github.com/flyte-binary/flyte-binary/runs/admission"
+	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
 	"github.com/flyte-binary/flyte-binary/runs/builtin"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
 	"github.com/flyte-binary/flyte-binary/runs/change"
@@ -64,6 +65,10 @@ type Deps struct {
 	// Cache and GlobalCache reach the cache of outputs, by project and domain and for all; without them it is off.
 	Cache       cachev2connect.CacheServiceClient
 	GlobalCache cacheserviceconnect.CacheServiceClient
+	// Artifacts registers the artifacts that tasks declare; without it their outputs wait to be registered.
+	Artifacts artifactlink.Registry
+	// InUse are conditions of other services over the root a of a run, in SQL. Retention keeps a run for which one holds.
+	InUse []string
 	// Pods judges the pods that tasks ask for, when a task is deployed or a run created; nil allows all.
 	Pods launch.Pods
 	// Notifications judges the notification rules of runs; nil means that runs have none.
@@ -123,6 +128,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		{Name: "cache", Part: l.cache},
 		{Name: "timers", Part: l.timers},
 		{Name: "webhooks", Part: l.webhooks},
+		{Name: "artifacts", Part: l.artifacts},
 		{Name: "watches", Part: l.hub},
 		{Name: "retention", Part: l.retention},
 	}
@@ -158,6 +164,7 @@ type loops struct {
 	timers    *timers.Loop
 	webhooks  *webhook.Loop
 	callbacks *webhook.Callbacks
+	artifacts lifecycle.Part
 	hub       *watch.Hub
 	retention *retention.Keeper
 	tracked   *tracked.Service // may be nil
@@ -206,6 +213,9 @@ func newLoops(config Config, deps Deps, replica string) (*loops, error) {
 	}
 	if l.tracked, err = newTracked(config, deps, l, leases); err != nil {
 		return nil, fmt.Errorf("tracked.%w", err)
+	}
+	if l.artifacts, err = newArtifacts(config.Artifacts, deps, leases, logger); err != nil {
+		return nil, fmt.Errorf("artifacts: %w", err)
 	}
 	l.retention, err = newRetention(config.Retention, deps, replica)
 	return l, err

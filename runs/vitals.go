@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/runs/admission"
+	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/timers"
@@ -65,7 +66,7 @@ func (s *Service) OldestWrite() time.Duration { return s.writer.Oldest() }
 
 // loopLeases are the leases of the loops that always run somewhere. That of retention is held only while it deletes.
 func (s *Service) loopLeases() []string {
-	names := []string{admission.LeaseName, timers.LeaseName, webhook.LeaseName, cachelink.LeaseName}
+	names := []string{admission.LeaseName, timers.LeaseName, webhook.LeaseName, cachelink.LeaseName, artifactlink.LeaseName}
 	if s.handlers.tracked != nil {
 		names = append(names, tracked.LeaseName)
 	}

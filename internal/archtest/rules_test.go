@@ -102,6 +102,7 @@ func seams() []seam {
 		{module + "secret", []string{"secret", "manager"}, "services meet through Connect clients"},
 		{module + "triggers", []string{"triggers", "manager", "bench"}, "services meet through Connect clients"},
 		{module + "dataproxy", []string{"dataproxy", "manager", "bench"}, "services meet through Connect clients"},
+		{module + "artifacts", []string{"artifacts", "manager", "bench"}, "services meet through Connect clients"},
 		{module + "cache_service", []string{"cache_service", "manager", "bench"}, "services meet through Connect clients"},
 		{module + "notifications", []string{"notifications", "manager", "bench"}, "services meet through Connect clients"},
 		{module + "eventstream", []string{"eventstream", "manager", "bench"}, "services meet through Connect clients"},
@@ -109,7 +110,7 @@ func seams() []seam {
 		{"k8s.io/kubernetes", []string{"demo"}, "the API server is linked into the demo binary only"},
 		{"k8s.io/", []string{"actions", "executor", "secret/kubernetes", "demo", "manager", "internal/kubetest", "internal/obs/klogs", "tools", "bench", "faults"}, "the other services build without Kubernetes"},
 		{"sigs.k8s.io/", []string{"actions", "executor", "secret/kubernetes", "demo", "manager", "internal/kubetest", "internal/obs/klogs", "tools", "bench", "faults"}, "the other services build without Kubernetes"},
-		{"github.com/jackc/pgx", []string{"runs", "cache_service", "notifications", "triggers", "internal/pgdb", "internal/pgtest", "internal/pgembed", "demo", "manager", "bench", "faults"}, "SQL stays in stores"},
+		{"github.com/jackc/pgx", []string{"runs", "cache_service", "notifications", "triggers", "artifacts", "internal/pgdb", "internal/pgtest", "internal/pgembed", "demo", "manager", "bench", "faults"}, "SQL stays in stores"},
 		{"gocloud.dev", []string{"internal/blobstore"}, "one package speaks to object stores"},
 		{"github.com/spf13/viper", []string{"manager"}, "configuration is read in one place"},
 	}

@@ -74,6 +74,15 @@ func (r *Rules) Code(field, uri string, place Place, handed ...string) error {
 		"upload it there, or name a deployed task", uri, place.Project)
 }
 
+// Value checks the URI of an object that a value points to: as Data, but an object outside of the store is the user's own
+// business. The server never reads it.
+func (r *Rules) Value(field, uri string, place Place, handed ...string) error {
+	if _, err := r.store.Canonical(uri); errors.Is(err, blobstore.ErrForbiddenPath) {
+		return nil
+	}
+	return r.Data(field, uri, place, handed...)
+}
+
 // Base checks a directory below which the data of a place are to be written: it lies in the store, but not among the
 // uploads, not among the data of another project, and not in the directory of a run of another project, wherever that is.
 func (r *Rules) Base(ctx context.Context, field, base string, place Place) error {

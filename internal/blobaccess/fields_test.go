@@ -49,6 +49,8 @@ var decisions = map[string]string{
 	"flyteidl2.workflow.LiteralsToLaunchFormJsonRequest.literals_uri": "must be one that the named action has",
 	"flyteidl2.dataproxy.CreateUploadLocationRequest.filename_root":   "a name among the uploads of the project and domain",
 	"flyteidl2.dataproxy.CreateUploadLocationRequest.filename":        "as above",
+	"flyteidl2.core.ArtifactCard.uri":                                 "Value, with what the source of the artifact was handed",
+	"flytebinary.engine.v1.RegisterOutputsRequest.output_uri":         "for services only: where an action has left its outputs",
 	"flytebinary.insight.v1.GetCodeRequest.path":                      "a name within the code bundle of the action",
 	"flyteidl2.cacheservice.CachedOutput.output_uri":                  "for services only, which take it from a checked transition",
 
@@ -57,10 +59,10 @@ var decisions = map[string]string{
 	"flyteidl2.workflow.EnqueueActionRequest.run_output_base": "as above",
 
 	// User data: tasks follow it, with credentials of their own; the server does not.
-	"flyteidl2.core.Blob.uri":                     "user data",
-	"flyteidl2.core.Schema.uri":                   "user data",
-	"flyteidl2.core.StructuredDataset.uri":        "user data",
-	"flyteidl2.core.LiteralOffloadedMetadata.uri": "user data",
+	"flyteidl2.core.Blob.uri":                     "user data; Value in an artifact",
+	"flyteidl2.core.Schema.uri":                   "user data; Value in an artifact",
+	"flyteidl2.core.StructuredDataset.uri":        "user data; Value in an artifact",
+	"flyteidl2.core.LiteralOffloadedMetadata.uri": "user data; Value in an artifact",
 	"flyteidl2.core.ArtifactQuery.uri":            "the name of an artifact in user data",
 
 	// Paths in a container.
@@ -89,7 +91,6 @@ var decisions = map[string]string{
 	"flyteidl2.app.Link.path":                             "apps are not served",
 	"flyteidl2.app.Meta.code_bundle_uri":                  "apps are not served",
 	"flyteidl2.app.Profile.icon_url":                      "apps are not served",
-	"flyteidl2.core.ArtifactCard.uri":                     "artifacts are not served",
 	"flyteidl2.connector.CreateTaskRequest.output_prefix": "connectors are not served",
 	"flyteidl2.connector.GetTaskRequest.output_prefix":    "connectors are not served",
 }

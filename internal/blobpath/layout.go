@@ -121,6 +121,23 @@ func OffloadedInputs(root, base, project, domain string) string {
 	return RunBase(base, project, domain, OffloadedInputsName)
 }
 
+// withArtifacts ends the name of inputs that have artifacts among them.
+const withArtifacts = ".artifacts"
+
+// InputsName is the name of inputs by their digest. It says whether there are artifacts among them, so that whoever
+// records that reads no others.
+func InputsName(digest string, artifacts bool) string {
+	if artifacts {
+		return digest + withArtifacts
+	}
+	return digest
+}
+
+// HasArtifacts reports whether inputs that the server named have artifacts among them.
+func HasArtifacts(inputURI string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(InputsPath(inputURI), "/"+InputsFile), withArtifacts)
+}
+
 // TraceError is the error document of a failed trace.
 func TraceError(runBase, action string) string {
 	return strings.TrimRight(runBase, "/") + "/" + action + "/" + ErrorFile

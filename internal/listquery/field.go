@@ -7,6 +7,8 @@
 // Values reach the database only as typed parameters, never as text of a statement.
 package listquery
 
+import "github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+
 // Type says how the values of a field are parsed and bound.
 type Type uint8
 
@@ -66,6 +68,9 @@ type Schema struct {
 	DefaultLimit, MaxLimit int
 	// Prefix precedes the names of the request's fields in errors, such as "request.".
 	Prefix string
+	// Extra compiles filters that Fields cannot describe. at is the path of the filter in the request. It reports whether
+	// the filter is one of those; nil when there are none.
+	Extra func(b *Builder, at string, filter *common.Filter) (bool, error)
 }
 
 // Order is one sort key.

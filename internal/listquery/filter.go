@@ -40,17 +40,32 @@ func (s Schema) filter(b *Builder, at string, filter *common.Filter) error {
 	if key, ok := strings.CutPrefix(name, labelPrefix); ok && s.Labels != "" && key != "" {
 		return s.labelFilter(b, at, key, filter)
 	}
+	if s.Extra != nil {
+		if known, err := s.Extra(b, s.path(at), filter); known || err != nil {
+			return err
+		}
+	}
 	field, ok := s.Fields[name]
 	if !ok {
 		return rpc.InvalidArgument(s.path(at+".field"), "unknown field %q", name)
 	}
+	return s.compare(b, at, field, filter)
+}
+
+// Compare adds the condition of a filter on a field that has no place among the fields of a schema. at is the path of the
+// filter in the request.
+func Compare(b *Builder, at string, field Field, filter *common.Filter) error {
+	return Schema{}.compare(b, at, field, filter)
+}
+
+func (s Schema) compare(b *Builder, at string, field Field, filter *common.Filter) error {
 	values, err := s.values(at, field, filter)
 	if err != nil {
 		return err
 	}
 	condition, ok := field.condition(b, filter.GetFunction(), values)
 	if !ok {
-		return rpc.InvalidArgument(s.path(at+".function"), "field %q does not support %s", name, filter.GetFunction())
+		return rpc.InvalidArgument(s.path(at+".function"), "field %q does not support %s", filter.GetField(), filter.GetFunction())
 	}
 	b.Where(condition)
 	return nil

@@ -8,6 +8,12 @@ var procedures = map[string]map[string]procedure{
 		"GetActionState": {ClassInternal, "action.view", on("action_id")},
 		"PutActionState": {ClassInternal, "action.update", on("action_id")},
 	},
+	"flytebinary.engine.v1.ArtifactRegistryService": {
+		"RegisterOutputs": {ClassInternal, "artifact.create", on("action_id")},
+	},
+	"flytebinary.engine.v1.ArtifactUseService": {
+		"ListArtifactUses": {ClassInternal, "run.view", nothing("versions and runs of the graph that a service draws")},
+	},
 	"flytebinary.engine.v1.EngineService": {
 		"GetActionStorage":  {ClassInternal, "action.view", on("action_id")},
 		"GetAssignments":    {ClassInternal, "action.assign", nothing("uids of the caller's own objects")},
@@ -27,6 +33,9 @@ var procedures = map[string]map[string]procedure{
 	},
 	"flytebinary.engine.v1.TriggerRunService": {
 		"StartTriggeredRun": {ClassInternal, "run.create", large("the spec of a task and the inputs of a run", on("trigger"))},
+	},
+	"flytebinary.insight.v1.ArtifactInsightService": {
+		"GetLineage": {ClassUser, "artifact.view", listing(on("artifact_id", "run_id"))},
 	},
 	"flytebinary.insight.v1.CodeService": {
 		"GetCode": {ClassUser, "task.view", on("action_id")},
@@ -80,7 +89,7 @@ var procedures = map[string]map[string]procedure{
 		"Watch":        {ClassUser, "app.view", on("project", "app_id", "cluster_id")},
 	},
 	"flyteidl2.artifact.ArtifactService": {
-		"CreateArtifact":           {ClassTask, "artifact.create", on("artifact_id")},
+		"CreateArtifact":           {ClassTask, "artifact.create", large("the value of an artifact", on("artifact_id"))},
 		"DeclareArtifact":          {ClassTask, "artifact.create", on("name")},
 		"DeleteArtifact":           {ClassTask, "artifact.delete", on("artifact_id")},
 		"GetArtifact":              {ClassTask, "artifact.view", on("name")},

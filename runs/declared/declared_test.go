@@ -112,7 +112,6 @@ func TestWhatATaskDeclares(t *testing.T) {
 	notes, refusal := Task(spec, tasktype.NewSet(map[string]string{"spark": "pod"}))
 	require.Nil(t, refusal)
 	require.ElementsMatch(t, []string{
-		"task_template.metadata.produces_artifacts: " + noArtifacts,
 		"task_template.interface.outputs.variables.value.artifact_tag: " + noArtifacts,
 		`a task of type "spark" runs alone here, in one plain pod, because executor.plugins.taskTypes has spark=pod`,
 	}, messages(notes))

@@ -12,7 +12,7 @@ var decisions = func() map[protoreflect.FullName]map[protoreflect.Name]*ruling {
 }()
 
 const (
-	noArtifacts = "this server records no artifacts"
+	noArtifacts = "artifacts are not found by declarations; pass a version as an input, or return flyte.artifacts.new(...)"
 	noIdentity  = "pods get the identity of a service account of Kubernetes, and no other; use k8s_service_account"
 )
 
@@ -72,11 +72,10 @@ var table = map[protoreflect.FullName]decision{
 	"flyteidl2.core.Identifier": {honoured: "project domain name version", shown: "resource_type org"},
 	"flyteidl2.core.TaskMetadata": {
 		honoured: "discoverable timeout retries discovery_version interruptible cache_serializable pod_template_name " +
-			"cache_ignore_input_vars generates_deck metadata log_links is_entrypoint code_bundle_uri timeouts cache_max_age",
+			"cache_ignore_input_vars generates_deck produces_artifacts metadata log_links is_entrypoint code_bundle_uri timeouts cache_max_age",
 		shown: "runtime tags is_eager debuggable image_build_run",
 		noted: map[protoreflect.Name]string{
 			"deprecated_error_message": "the author of the task says here why it should not be used any more",
-			"produces_artifacts":       noArtifacts,
 		},
 	},
 	"flyteidl2.core.RuntimeMetadata":   {shown: "type version flavor"},

@@ -43,11 +43,12 @@ type Storage interface {
 	Storage(ctx context.Context, id ident.Action) (store.Storage, error)
 }
 
-// Inputs is where inline inputs are written; blobstore.Store is one.
+// Inputs is where inline inputs are written, and others are; blobstore.Store is one.
 type Inputs interface {
 	// Root is the URI prefix of all objects, without a trailing slash.
 	Root() string
 	WriteAll(ctx context.Context, uri string, body []byte) error
+	ReadAll(ctx context.Context, uri string, limit int64) ([]byte, error)
 }
 
 // RunWriter stores runs; store.Writer does.
@@ -166,7 +167,7 @@ func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest
 		}
 		return nil, nil //nolint:nilnil // documented
 	}
-	inputsHash, err := c.storeInputs(ctx, &root, planned.spec, request)
+	inputsHash, uses, err := c.storeInputs(ctx, &root, planned.spec, request)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +180,7 @@ func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest
 	if err != nil {
 		return nil, err
 	}
-	created, isNew, err := c.Writer.CreateRun(ctx, store.NewRun{Root: root, Specs: specs, Traces: traces})
+	created, isNew, err := c.Writer.CreateRun(ctx, store.NewRun{Root: root, Specs: specs, Traces: traces, Uses: uses})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/artifactref"
 	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/cachekey"
@@ -18,24 +19,26 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// storeInputs writes the inputs where the task will read them, and returns their hash for the cache key. The path of
+// storeInputs writes the inputs where the task will read them, and returns their hash for the cache key and the artifacts
+// among them. The path of
 // inline inputs contains their hash: a request under the name of an existing run cannot change the inputs of that
 // run, and a repeated request writes the same bytes.
-func (c *Creator) storeInputs(ctx context.Context, root *store.Root, spec *task.TaskSpec, request *workflow.CreateRunRequest) (string, error) {
+func (c *Creator) storeInputs(ctx context.Context, root *store.Root, spec *task.TaskSpec, request *workflow.CreateRunRequest) (string, []store.ArtifactKey, error) {
 	if offloaded := request.GetOffloadedInputData(); offloaded != nil {
 		if err := c.checkInputs(ctx, root, offloaded.GetUri()); err != nil {
-			return "", err
+			return "", nil, err
 		}
 		root.InputURI = offloaded.GetUri()
-		return offloaded.GetInputsHash(), nil
+		uses, err := c.offloadedUses(ctx, offloaded.GetUri())
+		return offloaded.GetInputsHash(), uses, err
 	}
 	inputs := withDefaults(request.GetInputs(), spec.GetDefaultInputs())
 	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(inputs)
 	if err != nil {
-		return "", rpc.InvalidArgument("inputs", "cannot be encoded: %s", err.Error())
+		return "", nil, rpc.InvalidArgument("inputs", "cannot be encoded: %s", err.Error())
 	}
 	if int64(len(body)) > c.Config.MaxInlineInputs {
-		return "", rpc.InvalidArgument("inputs", "inputs of %d bytes are too large to be sent inline; upload them", len(body))
+		return "", nil, rpc.InvalidArgument("inputs", "inputs of %d bytes are too large to be sent inline; upload them", len(body))
 	}
 	sum := sha256.Sum256(body)
 	root.InputURI = blobpath.RootInputs(root.RunOutputBase) + "/" + hex.EncodeToString(sum[:])
@@ -43,11 +46,40 @@ func (c *Creator) storeInputs(ctx context.Context, root *store.Root, spec *task.
 	defer cancel()
 	if err := c.Inputs.WriteAll(ctx, blobpath.InputsPath(root.InputURI), body); err != nil {
 		if errors.Is(err, blobstore.ErrForbiddenPath) {
-			return "", rpc.InvalidArgument("run_spec.run_base_dir", "is outside of the storage of this installation")
+			return "", nil, rpc.InvalidArgument("run_spec.run_base_dir", "is outside of the storage of this installation")
 		}
-		return "", rpc.Unavailable(err, "the inputs could not be stored")
+		return "", nil, rpc.Unavailable(err, "the inputs could not be stored")
 	}
-	return cachekey.InputsHash(inputs, spec.GetTaskTemplate().GetMetadata().GetCacheIgnoreInputVars()), nil
+	return cachekey.InputsHash(inputs, spec.GetTaskTemplate().GetMetadata().GetCacheIgnoreInputVars()), usesOf(inputs), nil
+}
+
+// offloadedUses reads inputs that have artifacts among them, which their name says. Inputs that the client named itself
+// are not read. Inputs that are not there, or are no inputs, fail the task and need no explanation here.
+func (c *Creator) offloadedUses(ctx context.Context, uri string) ([]store.ArtifactKey, error) {
+	if !blobpath.HasArtifacts(uri) {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.Config.InputsTimeout)
+	defer cancel()
+	body, err := c.Inputs.ReadAll(ctx, blobpath.InputsPath(uri), c.Config.MaxInlineInputs)
+	if errors.Is(err, blobstore.ErrNotExist) || errors.Is(err, blobstore.ErrTooLarge) || errors.Is(err, blobstore.ErrForbiddenPath) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, rpc.Unavailable(err, "the inputs could not be read")
+	}
+	inputs := &task.Inputs{}
+	if proto.Unmarshal(body, inputs) != nil {
+		return nil, nil
+	}
+	return usesOf(inputs), nil
+}
+
+func usesOf(inputs *task.Inputs) (keys []store.ArtifactKey) {
+	for _, used := range artifactref.Uses(inputs.GetLiterals()) {
+		keys = append(keys, store.ArtifactKey(used))
+	}
+	return keys
 }
 
 // withDefaults adds the task's defaults for inputs that the request leaves out.

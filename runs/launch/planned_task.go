@@ -106,4 +106,5 @@ func (p *plannedTask) describe(a *store.Action) {
 	a.FunctionName = tasks.FunctionName(a.TaskName, a.EnvironmentName)
 	a.ShortName = cmp.Or(p.spec.GetShortName(), a.FunctionName)
 	a.SpecDigest = p.digest
+	a.Produces = p.spec.GetTaskTemplate().GetMetadata().GetProducesArtifacts()
 }

@@ -58,6 +58,7 @@ type batch struct {
 	order    []*run // those that changed, in the order of their first change
 	newSpecs []spec
 	webhooks []*row // new conditions with a webhook
+	uses     []artifactUse
 	errs     []error
 	report   state.Report // the operation that decides now
 	// portion is the largest number of actions that may be swept, or aborted with the tops of their subtrees.

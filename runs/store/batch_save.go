@@ -101,6 +101,7 @@ func (w *Writer) save(ctx context.Context, tx sender, b *batch) error {
 			column(b.webhooks, func(r *row) int64 { return r.RunID }),
 			column(b.webhooks, func(*row) *time.Time { return atOnce() }))
 	}
+	b.saveArtifacts(&statements)
 	if found := b.occurrences(w.deps.Notify); len(found) > 0 {
 		statements.Queue(insertOccurrences, occurrenceArguments(found)...)
 	}

@@ -23,6 +23,8 @@ type NewRun struct {
 	Specs []NewSpec
 	// Traces are traces of another run whose results the root may reuse.
 	Traces []RecoveredTrace
+	// Uses are the artifacts among the inputs.
+	Uses []ArtifactKey
 }
 
 // CreateRun stores a run. If a run of that name exists with the same request digest, it changes nothing and returns
@@ -89,6 +91,7 @@ func (op *createRun) apply(b *batch) error {
 	}
 	b.create(r)
 	b.admit(r)
+	b.use(r, op.Uses)
 	b.createTraces(r, op.Traces)
 	root := r.Root
 	op.created = &root

@@ -18,11 +18,17 @@ import (
 type Retention struct {
 	pool    *pgxpool.Pool
 	replica string
+	isFree  string
 }
 
-// NewRetention returns a store on a pool that the caller owns. replica is the name that notifications carry.
-func NewRetention(pool *pgxpool.Pool, replica string) *Retention {
-	return &Retention{pool: pool, replica: replica}
+// NewRetention returns a store on a pool that the caller owns. replica is the name that notifications carry. inUse are
+// conditions of other services over the root a of a run, in SQL: where one holds, the run stays.
+func NewRetention(pool *pgxpool.Pool, replica string, inUse ...string) *Retention {
+	free := isFree
+	for _, condition := range inUse {
+		free += " AND (a.run_output_base = '' OR NOT (" + condition + "))"
+	}
+	return &Retention{pool: pool, replica: replica, isFree: free}
 }
 
 // Expiry says which runs are expired.
@@ -73,10 +79,11 @@ func (r *Retention) Cut(ctx context.Context, scope Scope, keep int) (Cut, error)
 }
 
 const (
-	// isFree: nothing of the run is live, and no other run uses data below its directory or recovers from it. The
+	// isFree: nothing of the run is live, its artifacts are registered, and no other run uses data below its directory or recovers from it. The
 	// bounds are the first string that starts with the directory, and the first string after all of those: '0'
 	// follows '/'.
 	isFree = `NOT EXISTS (SELECT FROM actions u WHERE u.run_id = a.run_id AND u.ended_at IS NULL)
+		AND NOT EXISTS (SELECT FROM produced_outputs p WHERE p.run_id = a.run_id)
 		AND NOT EXISTS (SELECT FROM actions s WHERE s.project = a.project AND s.domain = a.domain AND s.relation_run = a.run_name
 			AND s.relation_run <> '' AND (s.relation_type = ` + sqlRecovery + ` OR s.ended_at IS NULL))
 		AND (a.run_output_base = '' OR (
@@ -102,7 +109,7 @@ func (e Expiry) arguments(scope Scope, cut Cut) []any {
 func (r *Retention) Expired(ctx context.Context, scope Scope, e Expiry, cut, after Cut, limit int) ([]ExpiredRun, error) {
 	rows, err := r.pool.Query(ctx, `
 		SELECT a.id, a.project, a.domain, a.run_name, a.run_output_base, a.created_at, a.ended_at, (a.created_at, a.id) <= ($5::timestamptz, $6::bigint)
-		FROM actions a WHERE `+isExpired+` AND (a.created_at, a.id) > ($7::timestamptz, $8::bigint) AND `+isFree+`
+		FROM actions a WHERE `+isExpired+` AND (a.created_at, a.id) > ($7::timestamptz, $8::bigint) AND `+r.isFree+`
 		ORDER BY a.created_at, a.id LIMIT $9`, append(e.arguments(scope, cut), after.CreatedAt, after.ID, limit)...)
 	if err != nil {
 		return nil, fmt.Errorf("find expired runs: %w", err)
@@ -122,7 +129,7 @@ func (r *Retention) Expired(ctx context.Context, scope Scope, e Expiry, cut, aft
 func (r *Retention) CountExpired(ctx context.Context, scope Scope, e Expiry, cut Cut) (runs, actions int64, err error) {
 	err = r.pool.QueryRow(ctx, `
 		SELECT count(*), coalesce(sum((SELECT count(*) FROM actions c WHERE c.run_id = a.id)), 0)::bigint
-		FROM actions a WHERE `+isExpired+` AND `+isFree, e.arguments(scope, cut)...).Scan(&runs, &actions)
+		FROM actions a WHERE `+isExpired+` AND `+r.isFree, e.arguments(scope, cut)...).Scan(&runs, &actions)
 	if err != nil {
 		return 0, 0, fmt.Errorf("count expired runs: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 )
 
 // Deletion is a run that is being deleted.
@@ -23,6 +24,10 @@ type Deletion struct {
 // then on and wait to be deleted.
 func (r *Retention) Mark(ctx context.Context, runID int64, now time.Time) (marked bool, err error) {
 	err = pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
+		// What starts to point to the run now waits, or was committed and is seen below.
+		if err := pgdb.LockRetention(ctx, tx); err != nil {
+			return err
+		}
 		// Every writer to the run takes this lock, and finds nothing after this transaction.
 		const lock = `SELECT id FROM actions WHERE id = $1 AND parent_name IS NULL AND ended_at IS NOT NULL FOR UPDATE`
 		var id int64
@@ -35,7 +40,7 @@ func (r *Retention) Mark(ctx context.Context, runID int64, now time.Time) (marke
 		}
 		tag, err := tx.Exec(ctx, `
 			INSERT INTO run_deletions (run_id, project, domain, run_name, output_base, marked_at)
-			SELECT a.id, a.project, a.domain, a.run_name, a.run_output_base, $2 FROM actions a WHERE a.id = $1 AND `+isFree, runID, now)
+			SELECT a.id, a.project, a.domain, a.run_name, a.run_output_base, $2 FROM actions a WHERE a.id = $1 AND `+r.isFree, runID, now)
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
@@ -44,6 +49,8 @@ func (r *Retention) Mark(ctx context.Context, runID int64, now time.Time) (marke
 			INSERT INTO spec_candidates SELECT DISTINCT digest FROM actions, unnest(ARRAY[spec_digest, run_spec_digest]) AS digest
 			WHERE id = $1 AND digest IS NOT NULL ON CONFLICT DO NOTHING`, runID)
 		statements.Queue(`DELETE FROM actions WHERE id = $1`, runID)
+		statements.Queue(`DELETE FROM artifact_uses WHERE run_id = $1`, runID)
+		statements.Queue(`DELETE FROM produced_outputs WHERE run_id = $1`, runID)
 		for _, payload := range payloads(r.replica+" ", []int64{runID}) {
 			statements.Queue(notify, ChannelRuns, payload)
 		}

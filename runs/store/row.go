@@ -35,6 +35,7 @@ type Action struct {
 	CacheKey         string     `db:"cache_key"`
 	Queue            string     `db:"queue"`
 	Cluster          string     `db:"cluster"` // set by the writer from the queue
+	Produces         bool       `db:"produces"`
 	Priority         int32      `db:"priority"`
 	Runner           Runner     `db:"runner"`
 	Hold             Hold       `db:"hold"`

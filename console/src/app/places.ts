@@ -15,6 +15,7 @@ const known: readonly (readonly [title: string, keys: string, routes: readonly s
   ["Runs", "g r", ["/domain/$domain/project/$project/runs"]],
   ["Tasks", "g t", ["/domain/$domain/project/$project/tasks"]],
   ["Secrets", "g e", ["/domain/$domain/project/$project/secrets"]],
+  ["Artifacts", "g a", ["/domain/$domain/project/$project/artifacts"]],
   ["Projects", "g h", ["/"]],
   ["Inbox: pending approvals", "g i", ["/domain/$domain/project/$project/inbox", "/inbox"]],
   ["Notifications", "g n", ["/notifications"]],

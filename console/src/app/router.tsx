@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { ArtifactSearch, ArtifactsSearch } from "@/features/artifacts/search";
 import { CompareSearch } from "@/features/compare/search";
 import { HomeSearch } from "@/features/home/search";
 import { NotificationsSearch } from "@/features/notifications/search";
@@ -102,6 +103,18 @@ export const secrets = createRoute({
   validateSearch: SecretsSearch,
   component: lazyRouteComponent(() => import("@/features/secrets/page"), "SecretsPage"),
 });
+export const artifacts = createRoute({
+  getParentRoute: () => place,
+  path: "/artifacts",
+  validateSearch: ArtifactsSearch,
+  component: lazyRouteComponent(() => import("@/features/artifacts/page"), "ArtifactsPage"),
+});
+export const artifact = createRoute({
+  getParentRoute: () => place,
+  path: "/artifacts/$artifact",
+  validateSearch: ArtifactSearch,
+  component: lazyRouteComponent(() => import("@/features/artifacts/artifact-page"), "ArtifactPage"),
+});
 export const launch = createRoute({
   getParentRoute: () => place,
   path: "/launch",
@@ -145,7 +158,7 @@ const tree = root.addChildren([
   notifications,
   system,
   place.addChildren([
-    ...[placeIndex, runs, run, trackedRun, tasks, task, taskVersion, triggers, trigger, secrets],
+    ...[placeIndex, runs, run, trackedRun, tasks, task, taskVersion, triggers, trigger, secrets, artifacts, artifact],
     ...[launch, compare, placeInbox, ...later],
   ]),
 ]);

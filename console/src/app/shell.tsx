@@ -92,6 +92,9 @@ function Navigation() {
           <Link to="/domain/$domain/project/$project/secrets" params={place}>
             Secrets
           </Link>
+          <Link to="/domain/$domain/project/$project/artifacts" params={place}>
+            Artifacts
+          </Link>
         </>
       )}
       <InboxLink />

@@ -1,0 +1,44 @@
+package artifacts
+
+import (
+	"fmt"
+	"time"
+)
+
+// Config configures the service.
+type Config struct {
+	// MaxSpecBytes is the largest spec of a version, encoded. Large values belong into the object store. Defaults to 2 MiB.
+	MaxSpecBytes int `mapstructure:"maxSpecBytes"`
+	// MaxOutputsBytes is the largest outputs.pb whose declared artifacts are registered. Defaults to 64 MiB.
+	MaxOutputsBytes int64 `mapstructure:"maxOutputsBytes"`
+	// KeepEvents is how long the news of a version waits for whoever acts on new versions. Defaults to 7 days.
+	KeepEvents time.Duration `mapstructure:"keepEvents"`
+	// CollectEvery is how often old news are deleted. Defaults to 10m.
+	CollectEvery time.Duration `mapstructure:"collectEvery"`
+	// Lease is how long the replica that collects may be silent before another takes over. Defaults to 15s.
+	Lease time.Duration `mapstructure:"lease"`
+}
+
+// DefaultConfig returns the defaults.
+func DefaultConfig() Config {
+	return Config{
+		MaxSpecBytes: 2 << 20, MaxOutputsBytes: 64 << 20, KeepEvents: 7 * 24 * time.Hour, CollectEvery: 10 * time.Minute, Lease: 15 * time.Second,
+	}
+}
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	switch {
+	case c.MaxSpecBytes < 1<<10:
+		return fmt.Errorf("maxSpecBytes: must be at least 1 KiB, got %d", c.MaxSpecBytes)
+	case c.MaxOutputsBytes < 1<<10:
+		return fmt.Errorf("maxOutputsBytes: must be at least 1 KiB, got %d", c.MaxOutputsBytes)
+	case c.KeepEvents <= 0:
+		return fmt.Errorf("keepEvents: must be positive, got %s", c.KeepEvents)
+	case c.CollectEvery <= 0:
+		return fmt.Errorf("collectEvery: must be positive, got %s", c.CollectEvery)
+	case c.Lease < 3*time.Second:
+		return fmt.Errorf("lease: must be at least 3s, got %s", c.Lease)
+	}
+	return nil
+}

@@ -1,0 +1,281 @@
+package artifacts
+
+import (
+	"cmp"
+	"context"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/flyte-binary/flyte-binary/artifacts/store"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+const (
+	// maxNodes bounds a graph, stdDepth is how far it goes when the request does not say.
+	maxNodes = 300
+	stdDepth = 4
+)
+
+// lineage answers what made a version and what used it. It walks step by step in each direction; a step takes two
+// statements here and one call to the runs service, however many nodes it has.
+type lineage struct {
+	store *store.Store
+	uses  Uses
+}
+
+// subject is a node: a version, or a run when there is no version.
+type subject struct {
+	store.VersionKey
+	run ident.Run
+}
+
+func (s subject) isRun() bool { return s.Version == "" }
+
+// GetLineage implements insightv1connect.ArtifactInsightServiceHandler. It leaves out what is not within the caller's
+// scope.
+func (l *lineage) GetLineage(ctx context.Context, r *insightv1.GetLineageRequest) (*insightv1.GetLineageResponse, error) {
+	g := &graph{scope: rpc.ScopeFrom(ctx), at: map[subject]int{}, drawn: map[[3]int]bool{}, out: &insightv1.GetLineageResponse{}}
+	first, err := l.first(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	g.node(first, 0)
+	depth := int(cmp.Or(r.GetDepth(), stdDepth))
+	for _, direction := range []int{-1, 1} {
+		frontier := []subject{first}
+		for step := 1; len(frontier) > 0; step++ {
+			// The step after the last one only shows whether there is more.
+			g.closed = step > depth
+			if frontier, err = l.step(ctx, g, frontier, step*direction); err != nil {
+				return nil, err
+			}
+			if g.closed {
+				break
+			}
+		}
+	}
+	return g.out, l.describe(ctx, g)
+}
+
+func (l *lineage) first(ctx context.Context, r *insightv1.GetLineageRequest) (subject, error) {
+	if id := r.GetRunId(); id != nil && r.GetArtifactId() == nil {
+		run := ident.RunOf(id)
+		if run.Project == "" || run.Domain == "" || run.Name == "" {
+			return subject{}, rpc.InvalidArgument("run_id", "a project, a domain and a name are required")
+		}
+		return subject{run: run}, nil
+	}
+	if r.GetArtifactId() == nil || r.GetRunId() != nil {
+		return subject{}, rpc.InvalidArgument("artifact_id", "either an artifact or a run is required")
+	}
+	if err := checkName("artifact_id.name", r.GetArtifactId().GetName()); err != nil {
+		return subject{}, err
+	}
+	key := keyOf(r.GetArtifactId())
+	if key.Version == "" || key.Version == latest {
+		found, err := l.store.Latest(ctx, key.Name)
+		if err != nil {
+			return subject{}, err
+		}
+		if found == nil {
+			return subject{}, noArtifact(key.Name)
+		}
+		return subject{VersionKey: found.VersionKey}, nil
+	}
+	found, err := l.store.Get(ctx, key)
+	if err == nil && found == nil {
+		err = rpc.NotFound("artifact %s has no version %s in project %s and domain %s", key.Name.Name, key.Version, key.Project, key.Domain)
+	}
+	return subject{VersionKey: key}, err
+}
+
+// step goes one edge from each node of the frontier, upwards when the level is below 0, and returns the nodes that are new.
+func (l *lineage) step(ctx context.Context, g *graph, frontier []subject, level int) ([]subject, error) {
+	var versions []store.VersionKey
+	var runs []ident.Run
+	for _, s := range frontier {
+		if s.isRun() {
+			runs = append(runs, s.run)
+		} else {
+			versions = append(versions, s.VersionKey)
+		}
+	}
+	g.fresh, g.level = nil, level
+	walk := l.downwards
+	if level < 0 {
+		walk = l.upwards
+	}
+	err := walk(ctx, g, versions, runs)
+	return g.fresh, err
+}
+
+// upwards: a version comes from the run that made it and from its parents, a run from the versions among its inputs.
+func (l *lineage) upwards(ctx context.Context, g *graph, versions []store.VersionKey, runs []ident.Run) error {
+	found, err := l.store.Origins(ctx, versions)
+	if err != nil {
+		return err
+	}
+	for _, origin := range found {
+		to := subject{VersionKey: origin.VersionKey}
+		if origin.SourceRun != "" {
+			run := ident.Run{Project: origin.Project, Domain: origin.Domain, Name: origin.SourceRun}
+			g.edge(subject{run: run}, to, insightv1.LineageEdge_KIND_PRODUCED)
+		}
+		for _, parent := range origin.Parents {
+			g.edge(subject{VersionKey: parent}, to, insightv1.LineageEdge_KIND_PARENT)
+		}
+	}
+	uses, err := l.used(ctx, g, nil, runs)
+	for _, use := range uses {
+		g.edge(use.from, use.to, insightv1.LineageEdge_KIND_USED)
+	}
+	return err
+}
+
+// downwards: a version goes into the runs that use it and into its children, a run into the versions that it made.
+func (l *lineage) downwards(ctx context.Context, g *graph, versions []store.VersionKey, runs []ident.Run) error {
+	uses, err := l.used(ctx, g, versions, nil)
+	if err != nil {
+		return err
+	}
+	for _, use := range uses {
+		g.edge(use.from, use.to, insightv1.LineageEdge_KIND_USED)
+	}
+	links, err := l.store.Descendants(ctx, versions, maxNodes)
+	if err != nil {
+		return err
+	}
+	g.full(len(links))
+	for _, link := range links {
+		g.edge(subject{VersionKey: link.Parent}, subject{VersionKey: link.Child}, insightv1.LineageEdge_KIND_PARENT)
+	}
+	sources := make([]store.Run, 0, len(runs))
+	for _, run := range runs {
+		sources = append(sources, store.Run(run))
+	}
+	made, err := l.store.ProducedBy(ctx, sources, maxNodes)
+	g.full(len(made))
+	for _, version := range made {
+		run := ident.Run{Project: version.Project, Domain: version.Domain, Name: version.SourceRun}
+		g.edge(subject{run: run}, subject{VersionKey: version.VersionKey}, insightv1.LineageEdge_KIND_PRODUCED)
+	}
+	return err
+}
+
+type use struct{ from, to subject }
+
+func (l *lineage) used(ctx context.Context, g *graph, versions []store.VersionKey, runs []ident.Run) ([]use, error) {
+	if len(versions) == 0 && len(runs) == 0 {
+		return nil, nil
+	}
+	request := &enginev1.ListArtifactUsesRequest{Limit: maxNodes}
+	for _, version := range versions {
+		request.Artifacts = append(request.Artifacts, versionID(version, ""))
+	}
+	for _, run := range runs {
+		request.Runs = append(request.Runs, run.Proto())
+	}
+	response, err := l.uses.ListArtifactUses(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	g.full(len(response.GetUses()))
+	uses := make([]use, 0, len(response.GetUses()))
+	for _, one := range response.GetUses() {
+		uses = append(uses, use{subject{VersionKey: keyOfID(one.GetArtifact())}, subject{run: ident.RunOf(one.GetRun())}})
+	}
+	return uses, nil
+}
+
+func keyOfID(id *core.ArtifactVersionId) store.VersionKey {
+	return store.VersionKey{
+		Name: store.Name{Project: id.GetKey().GetProject(), Domain: id.GetKey().GetDomain(), Name: id.GetKey().GetName()}, Version: id.GetVersion(),
+	}
+}
+
+// describe adds when the versions were created, and marks those that do not exist.
+func (l *lineage) describe(ctx context.Context, g *graph) error {
+	var keys []store.VersionKey
+	for s := range g.at {
+		if !s.isRun() {
+			keys = append(keys, s.VersionKey)
+		}
+	}
+	found, err := l.store.Find(ctx, keys)
+	if err != nil {
+		return err
+	}
+	there := map[store.VersionKey]*store.Version{}
+	for i := range found {
+		there[found[i].VersionKey] = &found[i]
+	}
+	for s, at := range g.at {
+		node := g.out.GetNodes()[at]
+		switch version := there[s.VersionKey]; {
+		case s.isRun():
+		case version == nil:
+			node.Missing = true
+		default:
+			node.CreatedAt = timestamppb.New(version.CreatedAt)
+			node.GetArtifact().Name.Org = version.Org
+		}
+	}
+	return nil
+}
+
+// graph collects nodes and edges within the bounds.
+type graph struct {
+	scope rpc.Scope
+	at    map[subject]int
+	drawn map[[3]int]bool
+	out   *insightv1.GetLineageResponse
+
+	level  int
+	closed bool // no new nodes
+	fresh  []subject
+}
+
+// node returns the position of a node; false when it is not to be shown.
+func (g *graph) node(s subject, level int) (int, bool) {
+	if at, known := g.at[s]; known {
+		return at, true
+	}
+	project, domain := cmp.Or(s.Project, s.run.Project), cmp.Or(s.Domain, s.run.Domain)
+	if !g.scope.Allows(project, domain) {
+		return 0, false
+	}
+	if g.closed || len(g.out.GetNodes()) == maxNodes {
+		g.out.Truncated = true
+		return 0, false
+	}
+	node := &insightv1.LineageNode{Level: int32(level)} //nolint:gosec // at most 20
+	if s.isRun() {
+		node.Subject = &insightv1.LineageNode_Run{Run: s.run.Proto()}
+	} else {
+		node.Subject = &insightv1.LineageNode_Artifact{Artifact: identifier(s.VersionKey, "")}
+	}
+	g.at[s] = len(g.out.GetNodes())
+	g.out.Nodes = append(g.out.Nodes, node)
+	g.fresh = append(g.fresh, s)
+	return g.at[s], true
+}
+
+// full notes that a list was cut off.
+func (g *graph) full(length int) { g.out.Truncated = g.out.GetTruncated() || length == maxNodes }
+
+func (g *graph) edge(from, to subject, kind insightv1.LineageEdge_Kind) {
+	a, shown := g.node(from, g.level)
+	if !shown {
+		return
+	}
+	b, shown := g.node(to, g.level)
+	if !shown || g.drawn[[3]int{a, b, int(kind)}] {
+		return
+	}
+	g.drawn[[3]int{a, b, int(kind)}] = true
+	g.out.Edges = append(g.out.Edges, &insightv1.LineageEdge{From: uint32(a), To: uint32(b), Kind: kind}) //nolint:gosec // at most maxNodes
+}

@@ -1,0 +1,133 @@
+// Package artifacts keeps named, versioned values that runs produce and consume: their partitions, their metadata, and
+// where they came from. It serves ArtifactService, answers questions about lineage, and registers the outputs that tasks
+// declare. It depends on Postgres and the object store, and asks the runs service where the data of an action lie and
+// which runs use which versions.
+package artifacts
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"connectrpc.com/connect"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+
+	"github.com/flyte-binary/flyte-binary/artifacts/store"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact/artifactconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// Blobs is the object store; blobstore.Store is one.
+type Blobs interface {
+	blobaccess.Store
+	// ReadAll reads a whole object of at most limit bytes.
+	ReadAll(ctx context.Context, uri string, limit int64) ([]byte, error)
+}
+
+// Projects says which projects there are; the client of ProjectService is one.
+type Projects interface {
+	GetProject(ctx context.Context, r *project.GetProjectRequest) (*project.GetProjectResponse, error)
+}
+
+// Engine says where the data of an action lie; the client of EngineService is one.
+type Engine interface {
+	GetActionStorage(ctx context.Context, r *enginev1.GetActionStorageRequest) (*enginev1.GetActionStorageResponse, error)
+}
+
+// Runs says where a run was told to put its data; the client of RunService is one.
+type Runs interface {
+	GetRunDetails(ctx context.Context, r *workflow.GetRunDetailsRequest) (*workflow.GetRunDetailsResponse, error)
+}
+
+// Uses says which runs use which versions; the client of ArtifactUseService is one.
+type Uses interface {
+	ListArtifactUses(ctx context.Context, r *enginev1.ListArtifactUsesRequest) (*enginev1.ListArtifactUsesResponse, error)
+}
+
+// Deps are the dependencies of the service. It does not close the pool and the blobs.
+type Deps struct {
+	Pool     *pgxpool.Pool
+	Blobs    Blobs
+	Projects Projects
+	Engine   Engine
+	Runs     Runs
+	Uses     Uses
+	Clock    clock.Clock
+	Logger   zerolog.Logger
+	// Meter creates the metrics; nil means none.
+	Meter metric.MeterProvider
+}
+
+// Service is the registry of artifacts.
+type Service struct {
+	store   *store.Store
+	writer  *writer
+	lineage *lineage
+	collect *collector
+	outputs *registrar
+}
+
+var _ lifecycle.Part = (*Service)(nil)
+
+// New puts the service together; nothing runs until Start.
+func New(config Config, deps Deps) (*Service, error) {
+	if err := config.Validate(); err != nil {
+		return nil, fmt.Errorf("artifacts: %w", err)
+	}
+	if deps.Pool == nil || deps.Blobs == nil || deps.Projects == nil || deps.Engine == nil || deps.Runs == nil || deps.Uses == nil {
+		return nil, errors.New("artifacts: the pool, the object store and the clients of the runs service are required")
+	}
+	if deps.Clock == nil {
+		deps.Clock = clock.System{}
+	}
+	if deps.Meter == nil {
+		deps.Meter = noop.NewMeterProvider()
+	}
+	const name = "flyte.artifacts.versions"
+	created, err := deps.Meter.Meter("github.com/flyte-binary/flyte-binary/artifacts").Int64Counter(name,
+		metric.WithDescription("versions of artifacts that were created"))
+	if err != nil {
+		return nil, fmt.Errorf("artifacts: make metric %s: %w", name, err)
+	}
+	logger := deps.Logger.With().Str("service", "artifacts").Logger()
+	versions := store.New(deps.Pool, deps.Clock)
+	places := places{deps.Projects}
+	s := &Service{store: versions, lineage: &lineage{store: versions, uses: deps.Uses}}
+	s.writer = &writer{
+		store: versions, places: places, maxSpec: config.MaxSpecBytes, created: created,
+		data: &data{access: blobaccess.New(deps.Blobs, places), blobs: deps.Blobs, engine: deps.Engine, runs: deps.Runs},
+	}
+	s.outputs = &registrar{writer: s.writer, blobs: deps.Blobs, maxOutputs: config.MaxOutputsBytes}
+	s.collect = &collector{
+		config: config, store: versions, clock: deps.Clock, logger: logger,
+		leases: pgdb.NewLeases(deps.Pool, deps.Clock, rand.Text()).In(store.LeaseTable),
+	}
+	return s, nil
+}
+
+// Mount registers the handlers.
+func (s *Service) Mount(r rpc.Registrar) {
+	options := connect.WithHandlerOptions(r.Options()...)
+	r.Handle(artifactconnect.NewArtifactServiceHandler(&handler{s.store, s.writer}, options))
+	r.Handle(insightv1connect.NewArtifactInsightServiceHandler(s.lineage, options))
+	r.Handle(enginev1connect.NewArtifactRegistryServiceHandler(s.outputs, options))
+}
+
+// Start starts the loop that deletes old news.
+func (s *Service) Start(ctx context.Context) error { return s.collect.Start(ctx) }
+
+// Stop ends it.
+func (s *Service) Stop(ctx context.Context) error { return s.collect.Stop(ctx) }

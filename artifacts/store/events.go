@@ -1,0 +1,50 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Event says that a version was created.
+type Event struct {
+	Seq int64
+	Version
+}
+
+// Events reads the oldest events that nobody has taken. A version that was deleted since has none.
+func (s *Store) Events(ctx context.Context, limit int) ([]Event, error) {
+	rows, err := s.pool.Query(ctx, `SELECT e.seq, `+versionColumns+`
+		FROM (SELECT * FROM artifact_events ORDER BY seq LIMIT $1) e JOIN artifact_versions v ON v.id = e.version_id ORDER BY e.seq`, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read artifact events: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Event, error) {
+		var e Event
+		return e, row.Scan(append([]any{&e.Seq}, e.targets()...)...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read artifact events: %w", err)
+	}
+	return found, nil
+}
+
+// Taken deletes events that were acted upon.
+func (s *Store) Taken(ctx context.Context, seqs []int64) error {
+	if _, err := s.pool.Exec(ctx, `DELETE FROM artifact_events WHERE seq = ANY($1)`, seqs); err != nil {
+		return fmt.Errorf("delete artifact events: %w", err)
+	}
+	return nil
+}
+
+// DropEvents deletes up to limit events that are older than an age, and returns how many.
+func (s *Store) DropEvents(ctx context.Context, age time.Duration, limit int) (int, error) {
+	tag, err := s.pool.Exec(ctx, `DELETE FROM artifact_events WHERE seq IN (
+		SELECT seq FROM artifact_events WHERE created_at < $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)`, s.clock.Now().Add(-age), limit)
+	if err != nil {
+		return 0, fmt.Errorf("delete old artifact events: %w", err)
+	}
+	return int(tag.RowsAffected()), nil
+}

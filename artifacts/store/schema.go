@@ -1,0 +1,29 @@
+package store
+
+import (
+	"embed"
+	"io/fs"
+
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+)
+
+// LeaseTable is the table of the service's leases.
+const LeaseTable = "artifact_leases"
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Schema is the service's tables. They share the database of the runs service, since retention must see in one statement
+// what an artifact points to.
+func Schema() pgdb.Schema {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err) // the folder is embedded above
+	}
+	return pgdb.Schema{Name: "artifacts", Files: files, Table: "artifacts_db_version"}
+}
+
+// InUse is a condition over the root a of a run, for the retention of the runs service: a version points to something in
+// the run's directory. The bounds are the first text that starts with the directory, and the first after all of those:
+// '0' follows '/'.
+const InUse = `EXISTS (SELECT FROM artifact_data d WHERE d.uri ~>=~ a.run_output_base AND d.uri ~<~ (left(a.run_output_base, -1) || '0'))`

@@ -1,0 +1,49 @@
+package artifactlink
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/backoff"
+)
+
+// Config says how the artifacts that tasks declare are registered.
+type Config struct {
+	// Timeout bounds the registration of the outputs of one action. Default 30s.
+	Timeout time.Duration `mapstructure:"timeout"`
+	// Backoff is the pause before a registration that failed is tried again. It varies by a quarter. Defaults 1s, at
+	// most 5m.
+	Backoff backoff.Config `mapstructure:"backoff"`
+	// Parallel is how many registrations are in flight at once. Default 8.
+	Parallel int `mapstructure:"parallel"`
+	// Poll is how often the list of outputs is read. Default 500ms.
+	Poll time.Duration `mapstructure:"poll"`
+	// Lease is how long the replica that registers may be silent before another takes over. Default 6s.
+	Lease time.Duration `mapstructure:"lease"`
+}
+
+// DefaultConfig returns the defaults.
+func DefaultConfig() Config {
+	return Config{
+		Timeout: 30 * time.Second, Backoff: backoff.Config{First: time.Second, Max: 5 * time.Minute},
+		Parallel: 8, Poll: 500 * time.Millisecond, Lease: 6 * time.Second,
+	}
+}
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	if err := c.Backoff.Validate(); err != nil {
+		return fmt.Errorf("backoff.%w", err)
+	}
+	switch {
+	case c.Timeout <= 0:
+		return fmt.Errorf("timeout: must be positive, got %s", c.Timeout)
+	case c.Parallel < 1:
+		return fmt.Errorf("parallel: must be at least 1, got %d", c.Parallel)
+	case c.Poll <= 0:
+		return fmt.Errorf("poll: must be positive, got %s", c.Poll)
+	case c.Lease < 3*time.Second:
+		return fmt.Errorf("lease: must be at least 3s, got %s", c.Lease)
+	}
+	return nil
+}
