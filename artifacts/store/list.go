@@ -74,7 +74,10 @@ func (s *Store) List(ctx context.Context, scope ListScope, request *common.ListR
 		return nil, "", err
 	}
 	from, order := "artifact_versions v", "v."
-	lead := leader(name, request)
+	lead, err := s.rarest(ctx, scope.Place, name, leaders(name, request))
+	if err != nil {
+		return nil, "", err
+	}
 	if lead != nil {
 		from = "artifact_labels l JOIN artifact_versions v ON v.id = l.version_id"
 		order = "l."
@@ -85,7 +88,7 @@ func (s *Store) List(ctx context.Context, scope ListScope, request *common.ListR
 		if filter == lead {
 			return true, nil
 		}
-		return ofVersion(b, at, labelScope{scope.Place, name, name != 0 && ofOneTime(request.GetFilters())}, filter)
+		return ofVersion(b, at, labelScope{scope.Place, name, lead != nil || name != 0 && ofOneTime(request.GetFilters())}, filter)
 	}
 	query, err := schema.Compile(b, []string{"artifacts", scope.Project, scope.Domain, scope.Name, fmt.Sprint(scope.LatestPerPartition)}, request)
 	if err != nil {
@@ -131,9 +134,8 @@ func (s *Store) scopeTo(ctx context.Context, b *listquery.Builder, scope ListSco
 	return id, true, nil
 }
 
-// leader is the first filter by exactly one value of a label, if the list has its usual order; nil when there is none. A
-// filter by the time partition of one name selects more than a label does, and has an index of its own.
-func leader(name int64, request *common.ListRequest) *common.Filter {
+// leaders are the filters by exactly one value of a label, if the list has its usual order. A filter by the time partition of one name selects more than a label does, and has an index of its own.
+func leaders(name int64, request *common.ListRequest) (found []*common.Filter) {
 	if len(request.GetSortByFields()) > 0 || request.GetSortBy().GetKey() != "" { //nolint:staticcheck // the Python client sends this one only
 		return nil
 	}
@@ -145,10 +147,35 @@ func leader(name int64, request *common.ListRequest) *common.Filter {
 		exact := filter.GetFunction() == common.Filter_EQUAL || filter.GetFunction() == common.Filter_VALUE_IN
 		kind, key := labelOf(filter.GetField())
 		if exact && kind != 0 && key != "" && len(filter.GetValues()) == 1 && !strings.ContainsRune(key+filter.GetValues()[0], 0) {
-			return filter
+			found = append(found, filter)
 		}
 	}
-	return nil
+	return found
+}
+
+// counted is how far the versions with a label are counted.
+const counted = 2000
+
+// rarest is the filter that the fewest versions pass, as far as they are counted; nil when there are no filters.
+func (s *Store) rarest(ctx context.Context, place Place, name int64, filters []*common.Filter) (lead *common.Filter, err error) {
+	if len(filters) == 1 {
+		return filters[0], nil
+	}
+	fewest := counted + 1
+	for _, filter := range filters {
+		var b listquery.Builder
+		follow(&b, place, name, filter)
+		var n int
+		err := s.pool.QueryRow(ctx, fmt.Sprintf("SELECT count(*) FROM (SELECT FROM artifact_labels l WHERE %s LIMIT %d) c", b.Conditions(), counted),
+			b.Args()...).Scan(&n)
+		if err != nil {
+			return nil, fmt.Errorf("count labels: %w", err)
+		}
+		if n < fewest {
+			lead, fewest = filter, n
+		}
+	}
+	return lead, nil
 }
 
 // follow adds the conditions of the leader, for the index that has the order of lists.
