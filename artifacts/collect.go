@@ -22,7 +22,7 @@ type leases interface {
 	Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error
 }
 
-// collector deletes news that nobody has taken for a long time, on one replica.
+// collector deletes events that were not taken for a long time, on one replica.
 type collector struct {
 	lifecycle.Background
 	config Config

@@ -11,7 +11,7 @@ type Config struct {
 	MaxSpecBytes int `mapstructure:"maxSpecBytes"`
 	// MaxOutputsBytes is the largest outputs.pb whose declared artifacts are registered. Defaults to 64 MiB.
 	MaxOutputsBytes int64 `mapstructure:"maxOutputsBytes"`
-	// KeepEvents is how long the news of a version waits for whoever acts on new versions. Defaults to 7 days.
+	// KeepEvents is how long the event of a new version waits for a consumer. Defaults to 7 days.
 	KeepEvents time.Duration `mapstructure:"keepEvents"`
 	// CollectEvery is how often old news are deleted. Defaults to 10m.
 	CollectEvery time.Duration `mapstructure:"collectEvery"`

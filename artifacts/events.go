@@ -15,7 +15,7 @@ type Event struct {
 	Artifact *artifact.Artifact
 }
 
-// Events is the queue of new versions, for whoever acts on them, such as triggers. An event stays until it is taken or
+// Events is the queue of new versions for their consumer. An event stays until it is taken or
 // grows old (Config.KeepEvents), so each is seen at least once; the reader must make acting on it twice harmless.
 type Events struct{ store *store.Store }
 

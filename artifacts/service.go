@@ -47,7 +47,7 @@ type Engine interface {
 	GetActionStorage(ctx context.Context, r *enginev1.GetActionStorageRequest) (*enginev1.GetActionStorageResponse, error)
 }
 
-// Runs says where a run was told to put its data; the client of RunService is one.
+// Runs says where the data of a run are; the client of RunService is one.
 type Runs interface {
 	GetRunDetails(ctx context.Context, r *workflow.GetRunDetailsRequest) (*workflow.GetRunDetailsResponse, error)
 }

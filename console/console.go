@@ -51,7 +51,7 @@ type Config struct {
 // expressible matches origins that a policy can name; IPv6 addresses are not among them. No other text gets into the policy.
 var expressible = regexp.MustCompile(`^https?://[A-Za-z0-9.-]+(:[0-9]+)?$`)
 
-// asset is a file of the console. Its content stays in the program's file until somebody loads it: most processes send few
+// asset is a file of the console. Its content stays in the program's file until a browser loads it: most processes send few
 // of them, and all of them together would take a quarter of the memory of an idle server.
 type asset struct {
 	open      func() (io.ReadCloser, error)

@@ -154,7 +154,7 @@ type wanted struct {
 	template *notification.DeliveryConfigTemplate
 }
 
-// match lists who is told about a phase of a run. Each delivery of the configuration is listed once.
+// match lists the recipients of a phase of a run. Each delivery of the configuration is listed once.
 func (b *book) match(spec *task.RunSpec, project, domain string, phase common.ActionPhase) []wanted {
 	if spec.GetNotificationRuleName() == ruleOff {
 		return nil

@@ -164,7 +164,7 @@ func TestUnknownNamesDoNotStopARun(t *testing.T) {
 	for _, run := range []string{"rule", "name"} {
 		details, err := f.runs.GetActionDetails(t.Context(), &workflow.GetActionDetailsRequest{ActionId: actionID(run, "a0")})
 		require.NoError(t, err)
-		require.Contains(t, details.GetDetails().GetAttempts()[0].GetClusterEvents()[0].GetMessage(), "nobody is notified")
+		require.Contains(t, details.GetDetails().GetAttempts()[0].GetClusterEvents()[0].GetMessage(), "no notification is sent")
 		f.end(run, failed, "x")
 		list := f.settle(run, 1, dead)
 		require.Contains(t, list[0].GetLastError(), "there is no")

@@ -38,7 +38,7 @@ func (r *Reviewer) Review(spec *task.RunSpec) (bits int32, notes []string, err e
 		if known, ok := r.book.rules[name]; ok {
 			return known.phases, nil, nil
 		}
-		note := fmt.Sprintf("notification_rule_name: there is no rule %q in notifications.rules, so nobody is notified; the rules are %s", name, r.book.ruleNames())
+		note := fmt.Sprintf("notification_rule_name: there is no rule %q in notifications.rules, so no notification is sent; the rules are %s", name, r.book.ruleNames())
 		return allPhases, []string{note}, nil
 	}
 	rules := spec.GetNotificationRules().GetRules()
@@ -52,7 +52,7 @@ func (r *Reviewer) Review(spec *task.RunSpec) (bits int32, notes []string, err e
 		if name := rule.GetDeliveryConfigName(); name != "" {
 			if r.book.deliveries[name] == nil {
 				notes = append(notes, fmt.Sprintf(
-					"notification_rules: there is no delivery %q in notifications.deliveries, so nobody is notified by it; the deliveries are %s", name, r.book.deliveryNames()))
+					"notification_rules: there is no delivery %q in notifications.deliveries, so it sends no notification; the deliveries are %s", name, r.book.deliveryNames()))
 			}
 			continue
 		}

@@ -59,7 +59,7 @@ func TestATypeThatNobodyServesIsRefused(t *testing.T) {
 func TestWhatIsNotHonouredIsNotedOnTheAction(t *testing.T) {
 	c := newWriteFixture(t, nil)
 	request := namedRun("r")
-	request.RunSpec = &task.RunSpec{NotificationSettings: &task.RunSpec_NotificationRuleName{NotificationRuleName: "oncall"}}
+	request.RunSpec = &task.RunSpec{ClusterPool: "gpu"}
 	request.GetTaskSpec().TaskTemplate.Metadata = &core.TaskMetadata{DeprecatedErrorMessage: "use another"}
 	c.create(request)
 
@@ -74,7 +74,7 @@ func TestWhatIsNotHonouredIsNotedOnTheAction(t *testing.T) {
 	}
 	want := []string{
 		"task_template.metadata.deprecated_error_message: the author of the task says here why it should not be used any more",
-		"notification_rule_name: nobody is notified: this server sends no notifications",
+		"cluster_pool: this server has no pools of clusters; the queue decides where actions run",
 	}
 	require.Equal(t, want, messages(c.details("r", "a0").GetAttempts()[0].GetClusterEvents()))
 	require.Equal(t, common.ActionPhase_ACTION_PHASE_QUEUED, c.phase("r", "a0"))

@@ -13,7 +13,7 @@ import (
 // slotNameLength is that of the hash in the name of a slot's run: 128 bits in base 36.
 const slotNameLength = 25
 
-// slotName is the name of the run of a slot: whoever starts the slot, and however often, it is the same run. The revision
+// slotName is the name of the run of a slot: however often and from whichever replica a slot is started, it is the same run. The revision
 // is not part of it, since a slot fires once even if the trigger is deployed meanwhile
 // (docs/decisions/a-slot-is-the-name-of-a-run.md). Names that the server generates begin with another letter.
 func slotName(t *store.Trigger, slot time.Time) string {

@@ -34,7 +34,7 @@ type leases interface {
 
 // scheduler takes up the slots of due triggers and has their runs created, on one replica. Everything it knows is in the
 // database: a slot is recorded in the transaction that moves its trigger on, its run is created afterwards, under a name
-// that follows from the slot, and the slot is settled at last. Whoever continues may repeat any step.
+// that follows from the slot, and the slot is settled at last. After a crash, any step may be repeated.
 type scheduler struct {
 	lifecycle.Background
 	config  Config

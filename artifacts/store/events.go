@@ -14,7 +14,7 @@ type Event struct {
 	Version
 }
 
-// Events reads the oldest events that nobody has taken. A version that was deleted since has none.
+// Events reads the oldest events that were not taken. A version that was deleted since has none.
 func (s *Store) Events(ctx context.Context, limit int) ([]Event, error) {
 	rows, err := s.pool.Query(ctx, `SELECT e.seq, `+versionColumns+`
 		FROM (SELECT * FROM artifact_events ORDER BY seq LIMIT $1) e JOIN artifact_versions v ON v.id = e.version_id ORDER BY e.seq`, limit)

@@ -124,8 +124,8 @@ func OffloadedInputs(root, base, project, domain string) string {
 // withArtifacts ends the name of inputs that have artifacts among them.
 const withArtifacts = ".artifacts"
 
-// InputsName is the name of inputs by their digest. It says whether there are artifacts among them, so that whoever
-// records that reads no others.
+// InputsName is the name of inputs by their digest. It says whether there are artifacts among them, so that
+// recording their use reads no other inputs.
 func InputsName(digest string, artifacts bool) string {
 	if artifacts {
 		return digest + withArtifacts

@@ -119,7 +119,7 @@ func (s *Store) Due(ctx context.Context, now time.Time, longest time.Duration, w
 	return found, nil
 }
 
-// Claim takes those of the deliveries that are still due, until a time. Nobody else tries them until then.
+// Claim takes those of the deliveries that are still due, until a time. No other replica tries them until then.
 func (s *Store) Claim(ctx context.Context, ids []int64, now time.Time, longest time.Duration, until time.Time) ([]Delivery, error) {
 	const query = `
 		UPDATE notification_deliveries d SET next_at = $4

@@ -127,7 +127,7 @@ func TestClusterWaitTellsTheNewestEvent(t *testing.T) {
 // Notes on the action are no answer to why the cluster does not run it.
 func TestNotesAreNoReasonToWait(t *testing.T) {
 	admitted := time.Date(2026, time.July, 1, 1, 0, 0, 0, time.UTC)
-	body, err := protomap.Notes([]protomap.Note{{Reason: "NotHonoured", Message: "nobody is notified"}}, admitted)
+	body, err := protomap.Notes([]protomap.Note{{Reason: "NotHonoured", Message: "a field without effect"}}, admitted)
 	require.NoError(t, err)
 	w, err := (&insight.Waits{Queues: queues.New(nil)}).Of(t.Context(), standing(func(s *store.Standing) {
 		s.AdmittedAt, s.Phase = &admitted, state.WaitingForResources

@@ -64,7 +64,7 @@ const (
 	ErrNotFound = sentinel("there is no such secret")
 	// ErrExists means that a secret of that name exists.
 	ErrExists = sentinel("the secret exists")
-	// ErrConflict means that somebody else changed the secret at the same time.
+	// ErrConflict means that another request changed the secret at the same time.
 	ErrConflict = sentinel("the secret was changed at the same time")
 	// ErrBadToken means that a list cannot be continued with this token.
 	ErrBadToken = sentinel("the list cannot be continued with this token")

@@ -108,7 +108,7 @@ func (s *Store) put(ctx context.Context, id entry.ID, content entry.Content, cre
 	return explain(err)
 }
 
-// Update replaces the value of a secret, if nobody else does so at the same time.
+// Update replaces the value of a secret, unless another request changes it at the same time.
 func (s *Store) Update(ctx context.Context, id entry.ID, content entry.Content) error {
 	now, err := s.read(ctx, id)
 	if err != nil {

@@ -1,6 +1,6 @@
 -- +goose Up
 
--- A name with what its versions have in common. Whoever adds or deletes a version locks this row, so that the counters
+-- A name with what its versions have in common. Adding or deleting a version locks this row, so that the counters
 -- and the newest version are right, and versions of one name have an order.
 CREATE TABLE artifact_names (
     id                    bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -87,7 +87,7 @@ CREATE TABLE artifact_data (
 CREATE INDEX artifact_data_uri     ON artifact_data (uri text_pattern_ops);
 CREATE INDEX artifact_data_version ON artifact_data (version_id);
 
--- One row for each version that was created, written with it, until whoever acts on new versions has taken it.
+-- One row for each version that was created, written with it, until the consumer of new versions has taken it.
 CREATE TABLE artifact_events (
     seq        bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     version_id bigint      NOT NULL REFERENCES artifact_versions (id) ON DELETE CASCADE,
