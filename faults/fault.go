@@ -74,6 +74,14 @@ func points() []string {
 	}
 }
 
+// idlePoints are the places that a storm does not pass: its load has no triggers, notifications or artifacts.
+func idlePoints() []string {
+	return []string{
+		"trigger.after-take", "trigger.before-run", "trigger.after-run", "trigger.backfill",
+		"notifications.after-expand", "notifications.after-send", "artifacts.after-register",
+	}
+}
+
 // newFaults picks three to six faults of the given kinds.
 func newFaults(r *rand.Rand, kinds []string) []fault {
 	var faults []fault

@@ -79,7 +79,10 @@ func TestEveryKindOfFaultComes(t *testing.T) {
 func TestPointsAreThoseInTheCode(t *testing.T) {
 	found := map[string]bool{}
 	call := regexp.MustCompile(`failpoint\.Here\("([^"]+)"\)`)
-	for _, dir := range []string{"actions", "executor", "events", "dataproxy", "cache_service", "runs", "manager"} {
+	for _, dir := range []string{
+		"actions", "artifacts", "cache_service", "dataproxy", "events", "eventstream", "executor", "manager", "notifications", "runs", "secret",
+		"triggers",
+	} {
 		require.NoError(t, filepath.WalkDir(filepath.Join("..", dir), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" {
 				return err
@@ -91,7 +94,7 @@ func TestPointsAreThoseInTheCode(t *testing.T) {
 			return err
 		}))
 	}
-	require.ElementsMatch(t, slices.Collect(maps.Keys(found)), points())
+	require.ElementsMatch(t, slices.Collect(maps.Keys(found)), slices.Concat(points(), idlePoints()))
 }
 
 func TestOptionsNameWhatIsWrong(t *testing.T) {
