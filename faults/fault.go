@@ -74,11 +74,13 @@ func points() []string {
 	}
 }
 
-// idlePoints are the places that a storm does not pass: its load has no triggers, notifications or artifacts.
+// idlePoints are the places that a storm does not pass: its load has no triggers, notifications, sinks of events
+// or artifacts.
 func idlePoints() []string {
 	return []string{
 		"trigger.after-take", "trigger.before-run", "trigger.after-run", "trigger.backfill",
-		"notifications.after-expand", "notifications.after-send", "artifacts.after-register",
+		"notifications.after-expand", "notifications.after-send", "events.after-publish",
+		"artifacts.after-register",
 	}
 }
 
