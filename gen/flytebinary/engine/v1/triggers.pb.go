@@ -342,6 +342,7 @@ func (x *StartTriggeredRunResponse) GetRun() *workflow.Run {
 	return nil
 }
 
+// Task is a task with what its triggers do.
 type SummariseTaskTriggersResponse_Task struct {
 	state         protoimpl.MessageState    `protogen:"open.v1"`
 	Task          *task.TaskName            `protobuf:"bytes,1,opt,name=task,proto3" json:"task,omitempty"`

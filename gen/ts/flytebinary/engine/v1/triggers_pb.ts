@@ -115,6 +115,8 @@ export const SummariseTaskTriggersResponseSchema: GenMessage<SummariseTaskTrigge
   messageDesc(file_flytebinary_engine_v1_triggers, 3);
 
 /**
+ * Task is a task with what its triggers do.
+ *
  * @generated from message flytebinary.engine.v1.SummariseTaskTriggersResponse.Task
  */
 export type SummariseTaskTriggersResponse_Task = Message<"flytebinary.engine.v1.SummariseTaskTriggersResponse.Task"> & {
