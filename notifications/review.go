@@ -52,7 +52,7 @@ func (r *Reviewer) Review(spec *task.RunSpec) (bits int32, notes []string, err e
 		if name := rule.GetDeliveryConfigName(); name != "" {
 			if r.book.deliveries[name] == nil {
 				notes = append(notes, fmt.Sprintf(
-					"notification_rules: there is no delivery %q in notifications.deliveries, so it sends no notification; the deliveries are %s", name, r.book.deliveryNames()))
+					"notification_rules: there is no delivery %q in notifications.deliveries, so no notification is sent; the deliveries are %s", name, r.book.deliveryNames()))
 			}
 			continue
 		}
