@@ -62,6 +62,7 @@ export function TriggersPage() {
           onChange={(event) => set("q", event.target.value)}
         />
         <Select
+          className={css["versions"]}
           aria-label="State"
           value={active === undefined ? "" : String(active)}
           onChange={(event) => set("active", event.target.value === "" ? undefined : event.target.value === "true")}
@@ -70,7 +71,7 @@ export function TriggersPage() {
           <option value="true">On</option>
           <option value="false">Off</option>
         </Select>
-        <Select aria-label="Kind" value={kind ?? ""} onChange={(event) => set("kind", event.target.value)}>
+        <Select className={css["versions"]} aria-label="Kind" value={kind ?? ""} onChange={(event) => set("kind", event.target.value)}>
           <option value="">All kinds</option>
           {triggerKinds.map((known) => (
             <option key={known} value={known}>
