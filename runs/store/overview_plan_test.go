@@ -11,20 +11,17 @@ import (
 )
 
 // TestOverviewsUseIndexes checks the plans of the console's requests: none may scan the whole table, and counts must
-// be index-only. The history of a task that has a third of the rows is left out: there a scan costs about as much as the
-// index, and the planner chooses by its sample.
+// be index-only. For the history of a task that has a third of the rows, a scan costs about as much as the index and the
+// planner chooses by its sample: there the test checks that the index serves the statement.
 func TestOverviewsUseIndexes(t *testing.T) {
 	pool, config := overviewSeeded(t, 20)
 	reader, recorded := recordedReader(t, pool)
 	index := map[string]string{
 		"paused/everywhere": "actions_paused", "paused/project": "actions_scope_paused",
-		"history/week": "actions_task_ended", "history/all": "actions_task_ended",
+		"history/week": "actions_task_ended", "history/all": "actions_task_ended", "history/task of half of all": "actions_task_ended",
 		"activity/day": "actions_root_created", "activity/all": "actions_root_created",
 	}
 	for _, c := range overviewCases(config) {
-		if c.name == "history/task of half of all" {
-			continue
-		}
 		t.Run(c.name, func(t *testing.T) {
 			recorded.last = nil
 			require.NoError(t, c.run(t.Context(), reader))
@@ -32,6 +29,10 @@ func TestOverviewsUseIndexes(t *testing.T) {
 			planner, err := pool.Begin(t.Context()) // with the settings that the statements run under
 			require.NoError(t, err)
 			defer planner.Rollback(t.Context()) //nolint:errcheck // nothing was written
+			if c.name == "history/task of half of all" {
+				_, err := planner.Exec(t.Context(), `SET LOCAL enable_seqscan = off`)
+				require.NoError(t, err)
+			}
 			used := ""
 			for _, statement := range asked {
 				if strings.Contains(statement.SQL, "enable_seqscan") {
