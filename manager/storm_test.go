@@ -58,7 +58,7 @@ func TestTenThousandStreams(t *testing.T) {
 	details, err := unary.GetRunDetails(t.Context(), &workflow.GetRunDetailsRequest{RunId: run})
 	require.NoError(t, err)
 	require.Equal(t, run.GetName(), details.GetDetails().GetAction().GetId().GetRun().GetName())
-	require.NoError(t, createRun(t, unary, runOf(run.GetProject(), "beside")))
+	require.NoError(t, createRun(t, unary, runOf(run.GetProject(), "another")))
 
 	leave()
 	require.Eventually(t, func() bool {

@@ -19,7 +19,7 @@ const (
 	metadataPrefix  = "user_metadata."
 )
 
-// versionFields are the fields of ListArtifacts beside labels and the name. order has the columns that the pages follow.
+// versionFields are the fields of ListArtifacts other than labels and the name. order has the columns that the pages follow.
 func versionFields(order string) listquery.Schema {
 	id := order + "id"
 	if order == "l." {
