@@ -22,6 +22,8 @@ export default defineConfig({
   build: {
     target: "es2022",
     sourcemap: false,
+    // One small file for all pages: a style that failed to load with its page would be missing until the browser reloads.
+    cssCodeSplit: false,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 1000, // the budget is on what is compressed; a test holds it
     // Nothing is put into pages as data: URLs but what the content security policy allows.

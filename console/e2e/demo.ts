@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -96,7 +96,9 @@ export class Demo {
     await gone;
   }
 
-  private log(): string {
-    return readFileSync(join(this.folder, "demo.log"), "utf8").slice(-6000);
+  /** The ends of what it printed and of its server's log. */
+  log(): string {
+    const files = [join(this.folder, "demo.log"), join(this.data, "logs", "server.log")];
+    return files.map((file) => (existsSync(file) ? readFileSync(file, "utf8").slice(-6000) : `no ${file}`)).join("\n");
   }
 }

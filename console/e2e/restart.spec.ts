@@ -1,6 +1,6 @@
 import { Demo } from "./demo";
 import { start } from "./start";
-import { actions, expect, place, test } from "./test";
+import { actions, expect, panel, place, test } from "./test";
 
 test("a page survives a server restart, shows a banner and catches up", async ({ browser }) => {
   test.setTimeout(400_000);
@@ -20,8 +20,25 @@ test("a page survives a server restart, shows a banner and catches up", async ({
     await demo.start();
     await expect(banner).toBeHidden({ timeout: 120_000 });
     await expect(root).toHaveAttribute("data-phase", "succeeded", { timeout: 180_000 });
+  } catch (error) {
+    throw new Error(`the demo's log:\n${demo.log()}`, { cause: error });
   } finally {
     await context.close();
     await demo.stop();
   }
+});
+
+test("a part of the console that cannot be loaded is loaded when the server is back", async ({ page, runs, complaints }) => {
+  let lost = true;
+  await page.route(/\/v2\/(assets\/panel-.*\.js)?$/, async (route) => {
+    if (lost && (route.request().resourceType() === "script" || route.request().method() === "HEAD")) await route.abort("connectionrefused");
+    else await route.continue();
+  });
+  await page.goto(`${place}/runs/${runs.squares}`);
+  const banner = page.getByText("Connection to the server lost");
+  await expect(banner).toBeVisible();
+  lost = false;
+  await expect(banner).toBeHidden();
+  await expect(panel(page).getByText("Phases")).toBeVisible();
+  complaints.length = 0; // the browser reports requests that failed
 });

@@ -39,6 +39,11 @@ it("reconnects when the connection is lost", async () => {
   expect(await run(source, 2000)).toEqual({ taken: [1, 2], failed: [] });
 });
 
+it("reconnects when the server was overloaded", async () => {
+  const source = streams([new ConnectError("too many streams", Code.ResourceExhausted)], [2]);
+  expect(await run(source, 2000)).toEqual({ taken: [2], failed: [] });
+});
+
 it("does not retry permanent errors", async () => {
   const source = streams([new ConnectError("no such run", Code.NotFound)]);
   expect(await run(source, 60_000)).toEqual({ taken: [], failed: ["Not found"] });

@@ -21,6 +21,9 @@ const silence = 60_000;
 const shortStream = 10_000;
 const shortStreamPause = 5000;
 
+/** A stream is reopened after these errors too: the server may be overloaded, or restarting behind a proxy. */
+const mayHeal: ReadonlySet<Code> = new Set([Code.Unknown, Code.Internal, Code.ResourceExhausted, Code.Aborted]);
+
 /** Reads a stream until the signal aborts. It reconnects with backoff, and reports a lost connection meanwhile. */
 export async function follow<T>(follower: Follower<T>, signal: AbortSignal): Promise<void> {
   const name = Symbol("stream");
@@ -52,7 +55,7 @@ export async function follow<T>(follower: Follower<T>, signal: AbortSignal): Pro
       if (isAborted(signal)) return;
       if (wasSilent(silent)) continue;
       const problem = problemOf(error);
-      if (!problem.passing && problem.code !== Code.Unknown && problem.code !== Code.Internal) {
+      if (!problem.passing && !mayHeal.has(problem.code)) {
         follower.onFailure(problem);
         return;
       }

@@ -1,9 +1,10 @@
 import { lazy, Suspense, useEffect } from "react";
+import { chunk } from "@/api/chunk";
 import { Dialog } from "@/design/dialog";
 import { Loading } from "@/design/notice";
 
 const load = () => import("./palette-list");
-const MenuList = lazy(() => load().then((m) => ({ default: m.MenuList })));
+const MenuList = lazy(() => chunk(load).then((m) => ({ default: m.MenuList })));
 /** How long after the first paint the palette is preloaded, in milliseconds. */
 const preloadDelay = 2000;
 

@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { chunk } from "@/api/chunk";
 import { ArtifactSearch, ArtifactsSearch } from "@/features/artifacts/search";
 import { CompareSearch } from "@/features/compare/search";
 import { HomeSearch } from "@/features/home/search";
@@ -22,28 +23,28 @@ const home = createRoute({
   getParentRoute: () => root,
   path: "/",
   validateSearch: HomeSearch,
-  component: lazyRouteComponent(() => import("@/features/home/page"), "HomePage"),
+  component: lazyRouteComponent(() => chunk(() => import("@/features/home/page")), "HomePage"),
 });
 const projects = createRoute({
   getParentRoute: () => root,
   path: "/projects",
   validateSearch: HomeSearch,
-  component: lazyRouteComponent(() => import("@/features/home/page"), "HomePage"),
+  component: lazyRouteComponent(() => chunk(() => import("@/features/home/page")), "HomePage"),
 });
 const system = createRoute({
   getParentRoute: () => root,
   path: "/system",
   validateSearch: SystemSearch,
-  component: lazyRouteComponent(() => import("@/features/system/page"), "SystemPage"),
+  component: lazyRouteComponent(() => chunk(() => import("@/features/system/page")), "SystemPage"),
 });
 
-const inbox = createRoute({ getParentRoute: () => root, path: "/inbox", component: lazyRouteComponent(() => import("@/features/inbox/page"), "InboxPage") });
+const inbox = createRoute({ getParentRoute: () => root, path: "/inbox", component: lazyRouteComponent(() => chunk(() => import("@/features/inbox/page")), "InboxPage") });
 
 const notifications = createRoute({
   getParentRoute: () => root,
   path: "/notifications",
   validateSearch: NotificationsSearch,
-  component: lazyRouteComponent(() => import("@/features/notifications/page"), "NotificationsPage"),
+  component: lazyRouteComponent(() => chunk(() => import("@/features/notifications/page")), "NotificationsPage"),
 });
 
 /** The parent of all pages of a project's domain. */
@@ -65,90 +66,90 @@ export const runs = createRoute({
   getParentRoute: () => place,
   path: "/runs",
   validateSearch: RunsSearch,
-  component: lazyRouteComponent(() => import("@/features/runs/page"), "RunsPage"),
+  component: lazyRouteComponent(() => chunk(() => import("@/features/runs/page")), "RunsPage"),
 });
 export const run = createRoute({
   getParentRoute: () => place,
   path: "/runs/$run",
   validateSearch: ActionSearch,
-  component: lazyRouteComponent(() => import("@/features/run/page"), "RunPage"),
+  component: lazyRouteComponent(() => chunk(() => import("@/features/run/page")), "RunPage"),
 });
 export const trackedRun = createRoute({
   getParentRoute: () => place,
   path: "/tracked-runs/$run",
   validateSearch: ActionSearch,
-  component: lazyRouteComponent(() => import("@/features/run/page"), "TrackedRunPage"),
+  component: lazyRouteComponent(() => chunk(() => import("@/features/run/page")), "TrackedRunPage"),
 });
 export const tasks = createRoute({
   getParentRoute: () => place,
   path: "/tasks",
   validateSearch: TasksSearch,
-  component: lazyRouteComponent(() => import("@/features/tasks/page"), "TasksPage"),
+  component: lazyRouteComponent(() => chunk(() => import("@/features/tasks/page")), "TasksPage"),
 });
 export const task = createRoute({
   getParentRoute: () => place,
   path: "/tasks/$task",
   validateSearch: TaskSearch,
-  component: lazyRouteComponent(() => import("@/features/tasks/task-page"), "TaskPage"),
+  component: lazyRouteComponent(() => chunk(() => import("@/features/tasks/task-page")), "TaskPage"),
 });
 export const taskVersion = createRoute({
   getParentRoute: () => place,
   path: "/tasks/$task/$version",
   validateSearch: TaskSearch,
-  component: lazyRouteComponent(() => import("@/features/tasks/task-page"), "TaskPage"),
+  component: lazyRouteComponent(() => chunk(() => import("@/features/tasks/task-page")), "TaskPage"),
 });
 export const secrets = createRoute({
   getParentRoute: () => place,
   path: "/secrets",
   validateSearch: SecretsSearch,
-  component: lazyRouteComponent(() => import("@/features/secrets/page"), "SecretsPage"),
+  component: lazyRouteComponent(() => chunk(() => import("@/features/secrets/page")), "SecretsPage"),
 });
 export const artifacts = createRoute({
   getParentRoute: () => place,
   path: "/artifacts",
   validateSearch: ArtifactsSearch,
-  component: lazyRouteComponent(() => import("@/features/artifacts/page"), "ArtifactsPage"),
+  component: lazyRouteComponent(() => chunk(() => import("@/features/artifacts/page")), "ArtifactsPage"),
 });
 export const artifact = createRoute({
   getParentRoute: () => place,
   path: "/artifacts/$artifact",
   validateSearch: ArtifactSearch,
-  component: lazyRouteComponent(() => import("@/features/artifacts/artifact-page"), "ArtifactPage"),
+  component: lazyRouteComponent(() => chunk(() => import("@/features/artifacts/artifact-page")), "ArtifactPage"),
 });
 export const launch = createRoute({
   getParentRoute: () => place,
   path: "/launch",
   validateSearch: LaunchSearch,
-  component: lazyRouteComponent(() => import("@/features/launch/page"), "LaunchPage"),
+  component: lazyRouteComponent(() => chunk(() => import("@/features/launch/page")), "LaunchPage"),
 });
 export const compare = createRoute({
   getParentRoute: () => place,
   path: "/compare",
   validateSearch: CompareSearch,
-  component: lazyRouteComponent(() => import("@/features/compare/page"), "ComparePage"),
+  component: lazyRouteComponent(() => chunk(() => import("@/features/compare/page")), "ComparePage"),
 });
 export const placeInbox = createRoute({
   getParentRoute: () => place,
   path: "/inbox",
-  component: lazyRouteComponent(() => import("@/features/inbox/page"), "InboxPage"),
+  component: lazyRouteComponent(() => chunk(() => import("@/features/inbox/page")), "InboxPage"),
 });
 
 export const triggers = createRoute({
   getParentRoute: () => place,
   path: "/triggers",
   validateSearch: TriggersSearch,
-  component: lazyRouteComponent(() => import("@/features/triggers/page"), "TriggersPage"),
+  component: lazyRouteComponent(() => chunk(() => import("@/features/triggers/page")), "TriggersPage"),
 });
 export const trigger = createRoute({
   getParentRoute: () => place,
   path: "/triggers/$task/$name",
   validateSearch: TriggerSearch,
-  component: lazyRouteComponent(() => import("@/features/triggers/trigger-page"), "TriggerPage"),
+  component: lazyRouteComponent(() => chunk(() => import("@/features/triggers/trigger-page")), "TriggerPage"),
 });
 
 // Clients print links to these pages, but this version does not have them.
 const later = ["/apps", "/apps/$app"].map((path) =>
-  createRoute({ getParentRoute: () => place, path, component: lazyRouteComponent(() => import("./later"), "Later") }),
+  createRoute({ getParentRoute: () => place, path, component: lazyRouteComponent(() => chunk(() => import("./later")), "Later") }),
 );
 
 const tree = root.addChildren([

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "react";
+import { chunk } from "@/api/chunk";
 import { Button } from "./button";
 import { hunksOf, type Hunk } from "./diff-lines";
 import css from "./diff.module.css";
@@ -18,7 +19,7 @@ export function Diff({ label, before, after, equal = "No differences." }: DiffPr
   const [whole, setWhole] = useState(false);
   useEffect(() => {
     let wanted = true;
-    void import("diff").then(({ diffLines }) => {
+    void chunk(() => import("diff")).then(({ diffLines }) => {
       if (wanted) setShown({ before, after, hunks: hunksOf(diffLines(before, after)) });
     });
     return () => {

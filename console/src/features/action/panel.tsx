@@ -2,6 +2,7 @@ import { X } from "lucide-react";
 import { lazy, Suspense, type ReactNode } from "react";
 import { ActionType, type ActionDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { chunk } from "@/api/chunk";
 import { IconButton } from "@/design/button";
 import { CopyButton } from "@/design/copy";
 import { Select } from "@/design/field";
@@ -19,11 +20,11 @@ import { titleOf } from "./title";
 import { attemptOf, keyOf, latest, useActionDetails, type ActionName } from "./use-action";
 import css from "./panel.module.css";
 
-const Data = lazy(() => import("./io/data").then((m) => ({ default: m.DataTab })));
-const Logs = lazy(() => import("./logs/logs").then((m) => ({ default: m.LogsTab })));
-const Code = lazy(() => import("./code/code").then((m) => ({ default: m.CodeView })));
-const Report = lazy(() => import("./report/report").then((m) => ({ default: m.ReportView })));
-const Pod = lazy(() => import("./pod/pod").then((m) => ({ default: m.PodTab })));
+const Data = lazy(() => chunk(() => import("./io/data")).then((m) => ({ default: m.DataTab })));
+const Logs = lazy(() => chunk(() => import("./logs/logs")).then((m) => ({ default: m.LogsTab })));
+const Code = lazy(() => chunk(() => import("./code/code")).then((m) => ({ default: m.CodeView })));
+const Report = lazy(() => chunk(() => import("./report/report")).then((m) => ({ default: m.ReportView })));
+const Pod = lazy(() => chunk(() => import("./pod/pod")).then((m) => ({ default: m.PodTab })));
 
 export interface ActionPanelProps {
   readonly run: RunName;

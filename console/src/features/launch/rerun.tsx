@@ -1,12 +1,13 @@
 import { useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
+import { chunk } from "@/api/chunk";
 import { Button } from "@/design/button";
 import { Dialog } from "@/design/dialog";
 import { Loading, ProblemNotice } from "@/design/notice";
 import type { RunName } from "@/features/run/model/use-run-model";
 import { useSource } from "./use-inputs";
 
-const LaunchForm = lazy(() => import("./launch-form").then((m) => ({ default: m.LaunchForm })));
+const LaunchForm = lazy(() => chunk(() => import("./launch-form")).then((m) => ({ default: m.LaunchForm })));
 
 export interface RerunDialogProps {
   readonly run: RunName;

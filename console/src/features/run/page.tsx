@@ -2,6 +2,7 @@ import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useDeferredValue, useMemo, type ReactNode } from "react";
 import { DeliveryState } from "@gen/flytebinary/insight/v1/notifications_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
+import { chunk } from "@/api/chunk";
 import { useTitle } from "@/app/title";
 import { count } from "@/design/format";
 import { Loading, ProblemNotice } from "@/design/notice";
@@ -25,11 +26,11 @@ import { parentsIn, useLines } from "./tree/use-lines";
 import { useRunDetails } from "./use-run";
 import css from "./page.module.css";
 
-const ActionPanel = lazy(() => import("@/features/action/panel").then((m) => ({ default: m.ActionPanel })));
-const TimelineView = lazy(() => import("./timeline/timeline-view").then((m) => ({ default: m.TimelineView })));
-const GraphView = lazy(() => import("./graph/graph-view").then((m) => ({ default: m.GraphView })));
-const RunNotifications = lazy(() => import("@/features/notifications/run-notifications").then((m) => ({ default: m.RunNotifications })));
-const ErrorsView = lazy(() => import("./errors/errors-view").then((m) => ({ default: m.ErrorsView })));
+const ActionPanel = lazy(() => chunk(() => import("@/features/action/panel")).then((m) => ({ default: m.ActionPanel })));
+const TimelineView = lazy(() => chunk(() => import("./timeline/timeline-view")).then((m) => ({ default: m.TimelineView })));
+const GraphView = lazy(() => chunk(() => import("./graph/graph-view")).then((m) => ({ default: m.GraphView })));
+const RunNotifications = lazy(() => chunk(() => import("@/features/notifications/run-notifications")).then((m) => ({ default: m.RunNotifications })));
+const ErrorsView = lazy(() => chunk(() => import("./errors/errors-view")).then((m) => ({ default: m.ErrorsView })));
 
 /** A run: its actions on one side, the selected action on the other. */
 export function RunPage({ tracked = false }: { readonly tracked?: boolean }) {

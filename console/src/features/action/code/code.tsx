@@ -3,6 +3,7 @@ import { Download, LocateFixed } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import { CodeService } from "@gen/flytebinary/insight/v1/code_pb.js";
 import { ArtifactType, DataProxyService } from "@gen/flyteidl2/dataproxy/dataproxy_service_pb.js";
+import { chunk } from "@/api/chunk";
 import { Button } from "@/design/button";
 import { CopyButton } from "@/design/copy";
 import { bytes, plural } from "@/design/format";
@@ -15,7 +16,7 @@ import { actionId } from "../use-action";
 import { FileTree } from "./file-tree";
 import css from "./code.module.css";
 
-const Editor = lazy(() => import("./editor").then((m) => ({ default: m.Editor })));
+const Editor = lazy(() => chunk(() => import("./editor")).then((m) => ({ default: m.Editor })));
 
 export interface CodeViewProps {
   readonly run: RunName;
