@@ -443,3 +443,25 @@ func TestReplicasRecordAReportOnce(t *testing.T) {
 	require.Equal(t, 1+20*3, f.number(`SELECT count(*) FROM tracked.action_events`))
 	require.Equal(t, 21, f.number(`SELECT count(*) FROM tracked.actions`))
 }
+
+func TestSearchFindsTrackedRuns(t *testing.T) {
+	t.Parallel()
+	f := newTrackedFixture(t)
+	_, err := f.runs.CreateRun(t.Context(), namedRun("same"))
+	require.NoError(t, err)
+	f.create("same")
+	search := func(query string, limit uint32) (found []string) {
+		t.Helper()
+		response, err := f.insight.Search(t.Context(), &insightv1.SearchRequest{Query: query, Limit: limit})
+		require.NoError(t, err)
+		for _, one := range response.GetFound() {
+			found = append(found, one.GetKind()+" "+one.GetName()+" "+one.GetRunSource().String())
+		}
+		return found
+	}
+	both := []string{"run same RUN_SOURCE_UNSPECIFIED", "run same RUN_SOURCE_TRACKED"}
+	require.ElementsMatch(t, both, search("same", 8))
+	require.ElementsMatch(t, both, search("main", 8), "by the name of the task")
+	require.Equal(t, []string{"run same RUN_SOURCE_TRACKED"}, search("team=a", 8), "by a label")
+	require.Len(t, search("same", 1), 1)
+}
