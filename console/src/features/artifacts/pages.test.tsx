@@ -1,4 +1,5 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, type Message, type MessageInitShape } from "@bufbuild/protobuf";
+import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { Code, ConnectError, createRouterTransport } from "@connectrpc/connect";
 import { TransportProvider } from "@connectrpc/connect-query";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
@@ -38,9 +39,11 @@ interface LinkProps {
   readonly children: ReactNode;
 }
 
-const version = (name: string, number: string, more: MessageInitShape<typeof ArtifactSchema> = {}): Artifact =>
+/** The fields of a message, but not a message. */
+type Fields<S extends GenMessage<Message>> = Exclude<MessageInitShape<S>, Message>;
+const version = (name: string, number: string, more: Fields<typeof ArtifactSchema> = {}): Artifact =>
   create(ArtifactSchema, { artifactId: { name: { project: "p", domain: "d", name }, version: number }, ...more });
-const made: MessageInitShape<typeof ArtifactSchema> = {
+const made: Fields<typeof ArtifactSchema> = {
   spec: {
     info: { description: "the best one", userMetadata: { accuracy: "0.9" } },
     partitions: { value: { region: { value: { case: "staticValue", value: "eu" } } } },
@@ -54,7 +57,7 @@ const node = (name: string, missing = false) => ({
   missing,
 });
 const run = (name: string) => ({ subject: { case: "run" as const, value: { project: "p", domain: "d", name } } });
-const lineage = (more: MessageInitShape<typeof GetLineageResponseSchema> = {}) =>
+const lineage = (more: Fields<typeof GetLineageResponseSchema> = {}) =>
   create(GetLineageResponseSchema, {
     nodes: [node("model"), run("train-1"), run("report-1"), node("raw", true)],
     edges: [
@@ -188,7 +191,7 @@ it("draws the lineage both ways, and lists it for those who cannot see the drawi
   expect(navigate).toHaveBeenCalledWith({ href: "/v2/domain/d/project/p/runs/train-1" });
   expect(screen.getByText(/There is more than is shown/)).toBeTruthy();
   fireEvent.click(screen.getByText("As a list"));
-  expect(screen.getAllByRole("listitem").map((each) => each.textContent?.includes("train-1"))).toContain(true);
+  expect(screen.getAllByRole("listitem").map((each) => each.textContent.includes("train-1"))).toContain(true);
 });
 
 it("says that a version has no lineage", async () => {
