@@ -16,7 +16,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/runs"
+	runstore "github.com/flyte-binary/flyte-binary/runs/store"
+	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
 func produced(output, artifactName string) *task.ProducedArtifact {
@@ -164,7 +169,7 @@ func TestArtifactsProtectTheirDataFromRetention(t *testing.T) {
 	w := newWorld(t)
 	config := runs.DefaultConfig().Retention
 	config.Enabled, config.MaxAge, config.Grace = true, time.Nanosecond, 0
-	keeper, err := runs.NewRetention(config, runs.Deps{Pool: w.pool, Blobs: w.blobs, Logger: zerolog.Nop(), InUse: []string{artifactstore.InUse}})
+	keeper, err := runs.NewRetention(config, runs.Deps{Pool: w.pool, Blobs: w.blobs, Logger: zerolog.Nop(), InUse: []string{artifactstore.InUse("public")}})
 	require.NoError(t, err)
 	for _, run := range []string{"kept", "gone"} {
 		w.launch(run)
@@ -195,6 +200,52 @@ func TestArtifactsProtectTheirDataFromRetention(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, deleted)
 	require.Zero(t, w.count(`SELECT count(*) FROM actions WHERE parent_name IS NULL`))
+}
+
+// TestArtifactsProtectTrackedRunsFromRetention: the directories of tracked runs are among the uploads, and the runs are in
+// another Postgres schema than the artifacts.
+func TestArtifactsProtectTrackedRunsFromRetention(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	require.NoError(t, pgdb.Migrate(t.Context(), w.pool, runstore.TrackedSchema()))
+	tracked, err := pgdb.OpenNamespace(t.Context(), w.pool, runstore.TrackedNamespace, 1)
+	require.NoError(t, err)
+	t.Cleanup(tracked.Close)
+	namespace, err := pgdb.Namespace(t.Context(), w.pool)
+	require.NoError(t, err)
+	config := runs.DefaultConfig().Retention
+	config.MaxAge, config.Grace = time.Hour, 0
+	keeper, err := runs.NewRetention(config, runs.Deps{
+		Pool: w.pool, Namespace: namespace, Tracked: tracked, Blobs: w.blobs, Logger: zerolog.Nop(), InUse: []string{artifactstore.InUse(namespace)},
+	})
+	require.NoError(t, err)
+	ended := time.Now().Add(-2 * time.Hour)
+	var roots []runstore.Root
+	for i, name := range []string{"kept", "gone"} {
+		base := blobpath.TrackedRun(w.blobs.Root(), project, domain, name)
+		require.NoError(t, w.blobs.WriteAll(t.Context(), base+"a0/1/outputs.pb", []byte("weights")))
+		root := runstore.Root{RunOutputBase: base}
+		root.ID, root.RunID = int64(i+1), int64(i+1)
+		root.Project, root.Domain, root.RunName, root.Name = project, domain, name, "a0"
+		root.CreatedAt, root.EndedAt, root.Phase = ended, &ended, 5
+		roots = append(roots, root)
+	}
+	require.NoError(t, storetest.Insert(t.Context(), tracked, roots...))
+	kept, gone := roots[0].RunOutputBase+"a0/1/outputs.pb", roots[1].RunOutputBase+"a0/1/outputs.pb"
+	w.create("model", "1", value(file(kept)))
+
+	deleted, err := keeper.Sweep(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, deleted)
+	_, err = w.blobs.Stat(t.Context(), kept)
+	require.NoError(t, err)
+	_, err = w.blobs.Stat(t.Context(), gone)
+	require.ErrorIs(t, err, blobstore.ErrNotExist)
+	w.remove("model", "1")
+	deleted, err = keeper.Sweep(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, deleted)
+	require.Zero(t, w.count(`SELECT count(*) FROM tracked.actions`))
 }
 
 // TestInputsKeepTheirArtifacts: what the server stores is what the client sent, with the identity.

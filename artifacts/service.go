@@ -25,6 +25,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/leased"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
@@ -76,7 +77,7 @@ type Service struct {
 	store   *store.Store
 	writer  *writer
 	lineage *lineage
-	collect *collector
+	collect *leased.Loop
 	outputs *registrar
 }
 
@@ -111,9 +112,9 @@ func New(config Config, deps Deps) (*Service, error) {
 		data: &data{access: blobaccess.New(deps.Blobs, places), blobs: deps.Blobs, engine: deps.Engine, runs: deps.Runs},
 	}
 	s.outputs = &registrar{writer: s.writer, blobs: deps.Blobs, maxOutputs: config.MaxOutputsBytes}
-	s.collect = &collector{
-		config: config, store: versions, clock: deps.Clock, logger: logger,
-		leases: pgdb.NewLeases(deps.Pool, deps.Clock, rand.Text()).In(store.LeaseTable),
+	s.collect = &leased.Loop{
+		Leases: pgdb.NewLeases(deps.Pool, deps.Clock, rand.Text()).In(store.LeaseTable), Name: leaseName, Length: config.Lease,
+		Work: leased.Every(deps.Clock, config.CollectEvery, collect(versions, config.KeepEvents)), Logger: logger,
 	}
 	return s, nil
 }

@@ -2,72 +2,34 @@ package cacheservice
 
 import (
 	"context"
-	"time"
+	"fmt"
 
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/cache_service/store"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
-	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/leased"
 )
 
-// leaseName is the lease of the collector.
+// leaseName is the lease of the loop that deletes what is old.
 const leaseName = "collect"
 
 // collectBatch is how many rows one statement deletes.
 const collectBatch = 1000
 
-// leases runs work while a lease is held; pgdb.Leases is one.
-type leases interface {
-	Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error
-}
-
-// collector deletes expired reservations and old entries, on one replica.
-type collector struct {
-	lifecycle.Background
-	config Config
-	store  *store.Store
-	leases leases
-	clock  clock.Clock
-	logger zerolog.Logger
-}
-
-// Start implements lifecycle.Part.
-func (c *collector) Start(ctx context.Context) error {
-	return c.Run(c.logger.WithContext(ctx), func(ctx context.Context) {
-		if err := c.leases.Hold(ctx, leaseName, c.config.Lease, c.work); err != nil {
-			c.logger.Error().Err(err).Msg("cache collection loop stopped")
-		}
-	})
-}
-
-// work collects until the lease or the process ends. What could not be deleted now is deleted the next time.
-func (c *collector) work(ctx context.Context) error {
-	for {
-		reservations, err := drain(func() (int, error) { return c.store.CollectReservations(ctx, collectBatch) })
+// collect deletes expired reservations and old entries.
+func collect(config Config, rows *store.Store) func(context.Context) error {
+	return func(ctx context.Context) error {
+		reservations, err := leased.Drain(collectBatch, func(size int) (int, error) { return rows.CollectReservations(ctx, size) })
 		outputs := 0
-		if err == nil && c.config.KeepOutputs > 0 {
-			outputs, err = drain(func() (int, error) { return c.store.CollectOutputs(ctx, c.config.KeepOutputs, collectBatch) })
-		}
-		if err != nil && ctx.Err() == nil {
-			c.logger.Warn().Err(err).Msg("deleting expired reservations and old entries failed; retrying")
+		if err == nil && config.KeepOutputs > 0 {
+			outputs, err = leased.Drain(collectBatch, func(size int) (int, error) { return rows.CollectOutputs(ctx, config.KeepOutputs, size) })
 		}
 		if reservations+outputs > 0 {
-			c.logger.Info().Int("reservations", reservations).Int("entries", outputs).Msg("deleted expired cache reservations and entries")
+			zerolog.Ctx(ctx).Info().Int("reservations", reservations).Int("entries", outputs).Msg("deleted expired cache reservations and entries")
 		}
-		if clock.Sleep(ctx, c.clock, c.config.CollectEvery) != nil {
-			return nil //nolint:nilerr // the context has ended, as it was asked to
+		if err != nil {
+			return fmt.Errorf("delete expired reservations and old entries: %w", err)
 		}
-	}
-}
-
-// drain repeats until a batch is not full.
-func drain(batch func() (int, error)) (total int, err error) {
-	for {
-		n, err := batch()
-		total += n
-		if err != nil || n < collectBatch {
-			return total, err
-		}
+		return nil
 	}
 }

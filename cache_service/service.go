@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/v2/v2connect"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/leased"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
@@ -43,7 +44,7 @@ type Service struct {
 	config  Config
 	store   *store.Store
 	blobs   Blobs
-	collect *collector
+	collect *leased.Loop
 }
 
 var _ lifecycle.Part = (*Service)(nil)
@@ -60,10 +61,10 @@ func New(config Config, deps Deps) (*Service, error) {
 		deps.Clock = clock.System{}
 	}
 	s := &Service{config: config, store: store.New(deps.Pool, deps.Clock), blobs: deps.Blobs}
-	s.collect = &collector{
-		config: config, store: s.store, clock: deps.Clock,
-		leases: pgdb.NewLeases(deps.Pool, deps.Clock, rand.Text()).In(store.LeaseTable),
-		logger: deps.Logger.With().Str("service", "cache").Logger(),
+	s.collect = &leased.Loop{
+		Leases: pgdb.NewLeases(deps.Pool, deps.Clock, rand.Text()).In(store.LeaseTable), Name: leaseName, Length: config.Lease,
+		Work:   leased.Every(deps.Clock, config.CollectEvery, collect(config, s.store)),
+		Logger: deps.Logger.With().Str("service", "cache").Logger(),
 	}
 	return s, nil
 }

@@ -49,12 +49,16 @@ func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 		return nil, err
 	}
 	p.onClose(func(context.Context) error { tracked.Close(); return nil })
+	namespace, err := pgdb.Namespace(ctx, p.pool)
+	if err != nil {
+		return nil, err
+	}
 	service, err := runs.New(p.config.Runs, runs.Deps{
-		Pool: p.pool, Tracked: tracked, Blobs: p.blobs, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, RunDeleted: p.options.runDeleted,
+		Pool: p.pool, Namespace: namespace, Tracked: tracked, Blobs: p.blobs, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, RunDeleted: p.options.runDeleted,
 		Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Pods: podspec.NewReviewer(p.config.Executor.Pod),
 		TaskTypes: p.config.Executor.Plugins.Served(), Notifications: reviewer, NotifyPhases: reviewer.Everywhere(),
 		Triggers: p.peers.triggers(), TaskTriggers: p.peers.taskTriggers(),
-		EventSinks: p.config.EventStream.Names(), Artifacts: p.peers.artifactRegistry(), InUse: inUse(),
+		EventSinks: p.config.EventStream.Names(), Artifacts: p.peers.artifactRegistry(), InUse: inUse(namespace),
 	})
 	if err != nil {
 		return nil, err

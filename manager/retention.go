@@ -11,6 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/runs"
 	"github.com/flyte-binary/flyte-binary/runs/retention"
+	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
 // OpenRetention opens only the part that deletes old runs. It uses the database and the object store, and is safe beside
@@ -36,11 +37,25 @@ func OpenRetention(ctx context.Context, c Config, log zerolog.Logger) (keeper *r
 		pool.Close()
 		return nil, nil, err
 	}
-	closing = func() {
+	tracked, err := pgdb.OpenNamespace(ctx, pool, store.TrackedNamespace, 1)
+	if err != nil {
 		_ = blobs.Close() // nothing is written
 		pool.Close()
+		return nil, nil, err
 	}
-	keeper, err = runs.NewRetention(c.Runs.Retention, runs.Deps{Pool: pool, Blobs: blobs, Logger: log, InUse: inUse()})
+	closing = func() {
+		tracked.Close()
+		_ = blobs.Close()
+		pool.Close()
+	}
+	namespace, err := pgdb.Namespace(ctx, pool)
+	if err != nil {
+		closing()
+		return nil, nil, err
+	}
+	keeper, err = runs.NewRetention(c.Runs.Retention, runs.Deps{
+		Pool: pool, Namespace: namespace, Tracked: tracked, Blobs: blobs, Logger: log, InUse: inUse(namespace),
+	})
 	if err != nil {
 		closing()
 		return nil, nil, err

@@ -59,7 +59,8 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		insight: insightHandler{
 			tracked: l.tracked,
 			Questions: insight.New(insight.Deps{
-				Reader: l.rows, Queue: l.queue, Queues: l.queues, Waits: waits, Objects: deps.Blobs, Keeper: l.retention, Clock: deps.Clock,
+				Reader: l.rows, Tracked: l.trackedIndex(), Queue: l.queue, Queues: l.queues, Waits: waits, Objects: deps.Blobs,
+				Keeper: l.retention, Clock: deps.Clock,
 			}),
 			Previewer: launched.Previewer,
 			Streams:   streams,

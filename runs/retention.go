@@ -1,8 +1,10 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
+	"slices"
 
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
@@ -20,8 +22,17 @@ func NewRetention(config retention.Config, deps Deps) (*retention.Keeper, error)
 }
 
 func newRetention(config retention.Config, deps Deps, replica string) (*retention.Keeper, error) {
+	own := store.RetentionDeps{Pool: deps.Pool, Replica: replica, InUse: deps.InUse}
+	var trackedRuns retention.Store
+	if deps.Tracked != nil {
+		own.InUse = append(slices.Clone(deps.InUse), store.StartedWithin(store.TrackedNamespace))
+		trackedRuns = store.NewRetention(store.RetentionDeps{
+			Pool: deps.Tracked, Replica: replica, Channel: store.ChannelTracked,
+			InUse: append(slices.Clone(deps.InUse), store.StartedWithin(cmp.Or(deps.Namespace, "public"))),
+		})
+	}
 	return retention.New(config, retention.Deps{
-		Store: store.NewRetention(deps.Pool, replica, deps.InUse...), Blobs: deps.Blobs,
+		Store: store.NewRetention(own), Tracked: trackedRuns, Blobs: deps.Blobs,
 		Leases: pgdb.NewLeases(deps.Pool, deps.Clock, replica),
 		Forget: func(ctx context.Context, run ident.Run) error {
 			if deps.RunDeleted == nil {

@@ -57,6 +57,8 @@ type Blobs interface {
 // Deps are the dependencies of the service. Pool and Blobs are required; the service closes neither.
 type Deps struct {
 	Pool *pgxpool.Pool
+	// Namespace is the Postgres schema of the pool's tables, as pgdb.Namespace returns it; empty means public.
+	Namespace string
 	// Tracked sees the tables of store.TrackedSchema; without it, there is no TrackedRunService.
 	Tracked *pgxpool.Pool
 	Blobs   Blobs
@@ -68,6 +70,7 @@ type Deps struct {
 	// Artifacts registers the artifacts that tasks declare; without it their outputs wait to be registered.
 	Artifacts artifactlink.Registry
 	// InUse are conditions of other services over the root a of a run, in SQL. Retention keeps a run for which one holds.
+	// They name the Postgres schemas of their tables, since runs of both kinds are judged by them.
 	InUse []string
 	// Pods judges the pods that tasks ask for, when a task is deployed or a run created; nil allows all.
 	Pods launch.Pods

@@ -11,6 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/insight"
 	"github.com/flyte-binary/flyte-binary/runs/projects"
 	"github.com/flyte-binary/flyte-binary/runs/tracked"
 )
@@ -26,6 +27,14 @@ func newTracked(config Config, deps Deps, l *loops, leases *pgdb.Leases) (*track
 		Leases: leases, Clock: deps.Clock, Logger: deps.Logger.With().Str("service", "runs").Logger(), Meter: deps.Meter,
 		Replica: l.replica, Writer: config.Writer, Watch: config.Watch,
 	})
+}
+
+// trackedIndex finds tracked runs by name; nil without them.
+func (l *loops) trackedIndex() insight.Index {
+	if l.tracked == nil {
+		return nil
+	}
+	return l.tracked.Index
 }
 
 func isTracked(source workflow.RunSource) bool {

@@ -38,6 +38,7 @@ const trackedSource = workflow.RunSource_RUN_SOURCE_TRACKED
 type trackedFixture struct {
 	t       *testing.T
 	pool    *pgxpool.Pool
+	own     *pgxpool.Pool // sees the tables of tracked runs
 	blobs   *blobstore.Store
 	tracked workflowconnect.TrackedRunServiceClient
 	runs    workflowconnect.RunServiceClient
@@ -46,17 +47,18 @@ type trackedFixture struct {
 	now     time.Time
 }
 
-func newTrackedFixture(t *testing.T) *trackedFixture {
+func newTrackedFixture(t *testing.T, changes ...func(*runs.Config)) *trackedFixture {
 	t.Helper()
-	return trackedFixtureOn(t, pgtest.Schemas(t, store.Schema(), store.TrackedSchema()), clock.System{})
+	return trackedFixtureOn(t, pgtest.Schemas(t, store.Schema(), store.TrackedSchema()), clock.System{}, changes...)
 }
 
-func trackedFixtureOn(t *testing.T, pool *pgxpool.Pool, clk clock.Clock) *trackedFixture {
+func trackedFixtureOn(t *testing.T, pool *pgxpool.Pool, clk clock.Clock, changes ...func(*runs.Config)) *trackedFixture {
 	t.Helper()
 	f := &trackedFixture{t: t, pool: pool, now: clk.Now().Add(-time.Minute)}
 	tracked, err := pgdb.OpenNamespace(t.Context(), pool, store.TrackedNamespace, 4)
 	require.NoError(t, err)
 	t.Cleanup(tracked.Close)
+	f.own = tracked
 	blobs := blobstore.DefaultConfig()
 	blobs.URL, blobs.PublicURL, blobs.Sync = t.TempDir(), "http://localhost", false
 	f.blobs, err = blobstore.Open(t.Context(), blobs)
@@ -64,6 +66,9 @@ func trackedFixtureOn(t *testing.T, pool *pgxpool.Pool, clk clock.Clock) *tracke
 	t.Cleanup(func() { require.NoError(t, f.blobs.Close()) })
 	config := runs.DefaultConfig()
 	config.Watch.Linger = 100 * time.Millisecond
+	for _, change := range changes {
+		change(&config)
+	}
 	service, err := runs.New(config, runs.Deps{Pool: pool, Tracked: tracked, Blobs: f.blobs, Clock: clk, Logger: zerolog.Nop()})
 	require.NoError(t, err)
 	require.NoError(t, service.Start(t.Context()))
@@ -437,4 +442,26 @@ func TestReplicasRecordAReportOnce(t *testing.T) {
 	}
 	require.Equal(t, 1+20*3, f.number(`SELECT count(*) FROM tracked.action_events`))
 	require.Equal(t, 21, f.number(`SELECT count(*) FROM tracked.actions`))
+}
+
+func TestSearchFindsTrackedRuns(t *testing.T) {
+	t.Parallel()
+	f := newTrackedFixture(t)
+	_, err := f.runs.CreateRun(t.Context(), namedRun("same"))
+	require.NoError(t, err)
+	f.create("same")
+	search := func(query string, limit uint32) (found []string) {
+		t.Helper()
+		response, err := f.insight.Search(t.Context(), &insightv1.SearchRequest{Query: query, Limit: limit})
+		require.NoError(t, err)
+		for _, one := range response.GetFound() {
+			found = append(found, one.GetKind()+" "+one.GetName()+" "+one.GetRunSource().String())
+		}
+		return found
+	}
+	both := []string{"run same RUN_SOURCE_UNSPECIFIED", "run same RUN_SOURCE_TRACKED"}
+	require.ElementsMatch(t, both, search("same", 8))
+	require.ElementsMatch(t, both, search("main", 8), "by the name of the task")
+	require.Equal(t, []string{"run same RUN_SOURCE_TRACKED"}, search("team=a", 8), "by a label")
+	require.Len(t, search("same", 1), 1)
 }

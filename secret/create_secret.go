@@ -26,6 +26,7 @@ func (s *Service) CreateSecret(ctx context.Context, request *secretpb.CreateSecr
 	case !errors.As(err, &answer) || answer.Kind != rpc.KindNotFound:
 		return nil, err
 	}
+	defer s.pulls.changed(content.Type)
 	first := s.deps.Backends[0]
 	if err := first.Create(ctx, id, content); err != nil {
 		return nil, problem(first.Name, id, content, err)

@@ -14,10 +14,11 @@ func (s *Service) DeleteSecret(ctx context.Context, request *secretpb.DeleteSecr
 	if err != nil {
 		return nil, err
 	}
-	backend, _, err := s.find(ctx, id)
+	backend, about, err := s.find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
+	defer s.pulls.changed(about.Type)
 	if err := backend.Delete(ctx, id); err != nil {
 		return nil, problem(backend.Name, id, entry.Content{}, err)
 	}

@@ -41,7 +41,12 @@ func (s *Service) GetSecretValues(ctx context.Context, request *enginev1.GetSecr
 			Name: name, Value: content.Value.Reveal(), ImagePull: content.Type == entry.ImagePull,
 		})
 	}
-	return response, nil
+	config, err := s.pullConfig(ctx, chain, request.GetImages())
+	if total += len(config); err == nil && total > maxAnswer {
+		return nil, rpc.InvalidArgument("names", "name secrets that have more than %d bytes, together with those of the registries", maxAnswer)
+	}
+	response.PullConfig = config
+	return response, err
 }
 
 // value reads the value of a name in the first scope that has it. A backend that does not answer ends the search: it might

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/secret/secretconnect"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
@@ -22,6 +23,8 @@ type Deps struct {
 	// Cluster is the cluster that answers name as the one that has a secret.
 	Cluster string
 	Logger  zerolog.Logger
+	// Clock decides when what is known of image pull secrets is read again; nil means that of the system.
+	Clock clock.Clock
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
 }
@@ -29,7 +32,8 @@ type Deps struct {
 // Service is SecretService and SecretValueService. Each call has its own file.
 type Service struct {
 	lifecycle.Background
-	deps Deps
+	deps  Deps
+	pulls pullIndex
 }
 
 var (
@@ -48,6 +52,9 @@ func New(deps Deps) (*Service, error) {
 	named := make([]Named, len(deps.Backends))
 	for i, one := range deps.Backends {
 		named[i] = Named{Name: one.Name, Backend: measured{backend: one.Backend, name: one.Name, calls: calls}}
+	}
+	if deps.Clock == nil {
+		deps.Clock = clock.System{}
 	}
 	s := &Service{deps: deps}
 	s.deps.Backends = named

@@ -25,6 +25,7 @@ func (s *Service) UpdateSecret(ctx context.Context, request *secretpb.UpdateSecr
 	if about.Type != content.Type {
 		return nil, rpc.InvalidArgument("secret_spec.type", "is %s for this secret, and cannot change; delete the secret and create it again", typeOf(about.Type))
 	}
+	defer s.pulls.changed(content.Type)
 	if err := backend.Update(ctx, id, content); err != nil {
 		return nil, problem(backend.Name, id, content, err)
 	}

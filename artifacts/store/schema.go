@@ -25,5 +25,7 @@ func Schema() pgdb.Schema {
 
 // InUse is a condition over the root a of a run, for the retention of the runs service: a version points to something in
 // the run's directory. The bounds are the first text that starts with the directory, and the first after all of those:
-// '0' follows '/'.
-const InUse = `EXISTS (SELECT FROM artifact_data d WHERE d.uri ~>=~ a.run_output_base AND d.uri ~<~ (left(a.run_output_base, -1) || '0'))`
+// '0' follows '/'. namespace is the Postgres schema of the service's tables: tracked runs have another one.
+func InUse(namespace string) string {
+	return `EXISTS (SELECT FROM ` + namespace + `.artifact_data d WHERE d.uri ~>=~ a.run_output_base AND d.uri ~<~ (left(a.run_output_base, -1) || '0'))`
+}

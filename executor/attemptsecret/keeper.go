@@ -46,19 +46,16 @@ type Keeper struct{ deps plugin.Deps }
 // New returns a keeper.
 func New(deps plugin.Deps) *Keeper { return &Keeper{deps: deps} }
 
-// Prepare writes what the pod of an attempt refers to: the secrets that its task asks for, and those of its image pull
-// secrets that SecretService has, whose references it replaces. It may be called any number of times: what exists is not
+// Prepare writes what the pod of an attempt refers to: the secrets that its task asks for, those of its image pull
+// secrets that SecretService has, whose references it replaces, and the credentials that its scopes have for the
+// registries of its images. It may be called any number of times: what exists is not
 // changed. A *failure.Failure means that the attempt cannot start; any other error says nothing about the attempt.
 func (k *Keeper) Prepare(ctx context.Context, attempt *plugin.Attempt, pod *corev1.PodTemplateSpec) error {
 	asked, err := WantedBy(attempt.Template)
 	if err != nil {
 		return err
 	}
-	pulls := pullsOf(&pod.Spec)
-	if len(asked) == 0 && len(pulls) == 0 {
-		return nil
-	}
-	found, err := k.read(ctx, attempt, asked, pulls)
+	found, config, err := k.read(ctx, attempt, asked, &pod.Spec)
 	if err != nil {
 		return err
 	}
@@ -71,7 +68,35 @@ func (k *Keeper) Prepare(ctx context.Context, attempt *plugin.Attempt, pod *core
 			return err
 		}
 	}
-	return k.preparePulls(ctx, attempt, pod, found)
+	if err := k.preparePulls(ctx, attempt, pod, found); err != nil {
+		return err
+	}
+	return k.prepareRegistries(ctx, attempt, pod, config)
+}
+
+// prepareRegistries writes the credentials for the registries of the pod's images, and makes the pod refer to them.
+func (k *Keeper) prepareRegistries(ctx context.Context, attempt *plugin.Attempt, pod *corev1.PodTemplateSpec, config []byte) error {
+	if len(config) == 0 {
+		return nil
+	}
+	name := v1.PodName(attempt.Task.Name, attempt.Number) + "-pull"
+	data := map[string][]byte{corev1.DockerConfigJsonKey: config}
+	if err := k.ensure(ctx, attempt, k.object(attempt, pod, name, corev1.SecretTypeDockerConfigJson, data)); err != nil {
+		return err
+	}
+	pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
+	return nil
+}
+
+// imagesOf are the images of a pod, each once.
+func imagesOf(spec *corev1.PodSpec) []string {
+	var images []string
+	for _, container := range slices.Concat(spec.InitContainers, spec.Containers) {
+		if container.Image != "" && !slices.Contains(images, container.Image) {
+			images = append(images, container.Image)
+		}
+	}
+	return images
 }
 
 // pullsOf are the image pull secrets that SecretService may have.
@@ -85,9 +110,18 @@ func pullsOf(spec *corev1.PodSpec) []string {
 	return names
 }
 
-// read returns the values by name. Those that the task asks for must all exist.
-func (k *Keeper) read(ctx context.Context, attempt *plugin.Attempt, asked []Wanted, pulls []string) (map[string]*enginev1.SecretValue, error) {
-	request := &enginev1.GetSecretValuesRequest{Project: attempt.Task.Spec.Project, Domain: attempt.Task.Spec.Domain}
+// read returns the values by name, and the credentials for the images as a Docker configuration. The secrets that the task
+// asks for must all exist.
+func (k *Keeper) read(
+	ctx context.Context, attempt *plugin.Attempt, asked []Wanted, pod *corev1.PodSpec,
+) (values map[string]*enginev1.SecretValue, config []byte, err error) {
+	pulls := pullsOf(pod)
+	request := &enginev1.GetSecretValuesRequest{
+		Project: attempt.Task.Spec.Project, Domain: attempt.Task.Spec.Domain, Images: imagesOf(pod),
+	}
+	if len(asked) == 0 && len(pulls) == 0 && len(request.GetImages()) == 0 {
+		return nil, nil, nil
+	}
 	required := map[string]bool{}
 	for _, one := range asked {
 		if !required[one.Name] {
@@ -101,20 +135,23 @@ func (k *Keeper) read(ctx context.Context, attempt *plugin.Attempt, asked []Want
 		}
 	}
 	if k.deps.Secrets == nil {
-		return nil, refuse(required, "this executor has no connection to SecretService")
+		return nil, nil, refuse(required, "this executor has no connection to SecretService")
 	}
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	answer, err := k.deps.Secrets.GetSecretValues(limited, request)
 	switch connect.CodeOf(err) {
 	case connect.CodeFailedPrecondition, connect.CodeUnimplemented:
-		return nil, refuse(required, err.Error())
+		return nil, nil, refuse(required, err.Error())
 	case connect.CodeInvalidArgument:
-		return nil, failure.New(failure.SecretUnusable, "%v", err)
+		if len(request.GetNames()) == 0 {
+			return nil, nil, nil // a server from before images were sent
+		}
+		return nil, nil, failure.New(failure.SecretUnusable, "%v", err)
 	default:
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the secrets of the task: %w", err)
+		return nil, nil, fmt.Errorf("read the secrets of the task: %w", err)
 	}
 	var missing []string
 	for _, name := range answer.GetMissing() {
@@ -123,13 +160,13 @@ func (k *Keeper) read(ctx context.Context, attempt *plugin.Attempt, asked []Want
 		}
 	}
 	if len(missing) > 0 {
-		return nil, failure.New(failure.SecretMissing, "%s; searched were %s", strings.Join(missing, ", "), strings.Join(answer.GetSearched(), ", then "))
+		return nil, nil, failure.New(failure.SecretMissing, "%s; searched were %s", strings.Join(missing, ", "), strings.Join(answer.GetSearched(), ", then "))
 	}
 	found := map[string]*enginev1.SecretValue{}
 	for _, value := range answer.GetValues() {
 		found[value.GetName()] = value
 	}
-	return found, nil
+	return found, answer.GetPullConfig(), nil
 }
 
 // refuse fails an attempt whose secrets cannot exist; without any, image pull secrets are left to the cluster.

@@ -28,6 +28,7 @@ import (
 // values is SecretValueService with the secrets of one project and domain.
 type values struct {
 	byName map[string]*enginev1.SecretValue
+	pull   string
 	fail   error
 	asked  []*enginev1.GetSecretValuesRequest
 }
@@ -38,6 +39,9 @@ func (v *values) GetSecretValues(_ context.Context, request *enginev1.GetSecretV
 		return nil, v.fail
 	}
 	answer := &enginev1.GetSecretValuesResponse{Searched: []string{"project p in domain d", "domain d", "the organization"}}
+	if len(request.GetImages()) > 0 {
+		answer.PullConfig = []byte(v.pull)
+	}
 	for _, name := range request.GetNames() {
 		if found := v.byName[name]; found != nil {
 			answer.Values = append(answer.Values, found)
@@ -208,6 +212,41 @@ func TestImagePullSecrets(t *testing.T) {
 
 	b.values.fail = connect.NewError(connect.CodeFailedPrecondition, errors.New("no backend"))
 	require.NoError(t, b.keeper.Prepare(t.Context(), plugintest.Second(b.attempt()), pod("registry")), "the namespace may have it")
+}
+
+func TestRegistriesOfTheImages(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.values.pull = `{"auths":{"registry.example":{"auth":"hidden"}}}`
+	made := func() *corev1.PodTemplateSpec {
+		made := pod("of.the.namespace")
+		made.Spec.InitContainers = []corev1.Container{{Image: "registry.example/init"}}
+		made.Spec.Containers = []corev1.Container{{Image: "registry.example/app:1"}, {Image: "registry.example/init"}, {}}
+		return made
+	}
+	attempt, first := b.attempt(), made()
+	require.NoError(t, b.keeper.Prepare(t.Context(), attempt, first))
+	require.Equal(t, []string{"registry.example/init", "registry.example/app:1"}, b.values.asked[0].GetImages())
+	require.Equal(t, []corev1.LocalObjectReference{{Name: "of.the.namespace"}, {Name: "r1-a0-0123abcd-0-pull"}}, first.Spec.ImagePullSecrets)
+	require.NotContains(t, first.String(), "hidden")
+	written := b.secret(t, "r1-a0-0123abcd-0-pull")
+	require.Equal(t, corev1.SecretTypeDockerConfigJson, written.Type)
+	require.JSONEq(t, b.values.pull, string(written.Data[corev1.DockerConfigJsonKey]))
+	require.Equal(t, attempt.Task.UID, written.OwnerReferences[0].UID)
+
+	// The process died before it created the pod, and the secret has changed since.
+	before := b.values.pull
+	b.values.pull = `{"auths":{}}`
+	require.NoError(t, b.keeper.Prepare(t.Context(), attempt, made()))
+	require.JSONEq(t, before, string(b.secret(t, written.Name).Data[corev1.DockerConfigJsonKey]))
+
+	next := plugintest.Second(attempt)
+	for code, fine := range map[connect.Code]bool{connect.CodeFailedPrecondition: true, connect.CodeInvalidArgument: true, connect.CodeUnavailable: false} {
+		b.values.fail = connect.NewError(code, errors.New("away"))
+		err := b.keeper.Prepare(t.Context(), next, made())
+		require.Equal(t, fine, err == nil, "%s: %v", code, err)
+		require.Nil(t, failure.Of(err), "it is tried again")
+	}
 }
 
 func TestASecretOfADeletedTaskActionIsNotUsed(t *testing.T) {

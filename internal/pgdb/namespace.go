@@ -23,6 +23,14 @@ func OpenNamespace(ctx context.Context, pool *pgxpool.Pool, namespace string, ma
 	return opened, nil
 }
 
+// Namespace is the Postgres schema in which the pool's statements find their tables, quoted for statements.
+func Namespace(ctx context.Context, pool *pgxpool.Pool) (name string, err error) {
+	if err := pool.QueryRow(ctx, `SELECT quote_ident(current_schema())`).Scan(&name); err != nil {
+		return "", fmt.Errorf("read the Postgres schema of the connection: %w", err)
+	}
+	return name, nil
+}
+
 // namespaceTimeout bounds the creation of a namespace.
 const namespaceTimeout = time.Minute
 

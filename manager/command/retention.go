@@ -65,7 +65,11 @@ func preview(ctx context.Context, command *cobra.Command, keeper *retention.Keep
 		return err
 	}
 	for _, run := range found.First {
-		command.Printf("%s  ended %s  %s\n", run.Run, run.EndedAt.UTC().Format(time.RFC3339), keeper.Reason(run))
+		kind := ""
+		if run.Tracked {
+			kind = " (tracked)"
+		}
+		command.Printf("%s%s  ended %s  %s\n", run.Run, kind, run.EndedAt.UTC().Format(time.RFC3339), keeper.Reason(run))
 	}
 	if more := found.Runs - int64(len(found.First)); more > 0 {
 		command.Printf("and %d more\n", more)

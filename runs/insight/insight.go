@@ -20,9 +20,11 @@ type Reader interface {
 	Index
 }
 
-// Deps are the dependencies of all questions. All are required.
+// Deps are the dependencies of all questions. All but Tracked are required.
 type Deps struct {
-	Reader  Reader
+	Reader Reader
+	// Tracked finds tracked runs by name.
+	Tracked Index
 	Queue   LoadReader
 	Queues  *queues.Set
 	Waits   *Waits
@@ -56,7 +58,7 @@ func New(deps Deps) *Questions {
 		Paused:      &Paused{Actions: deps.Reader},
 		QueueLoads:  &QueueLoads{Reader: deps.Queue, Queues: deps.Queues},
 		Transitions: &Transitions{Actions: deps.Reader},
-		Searcher:    &Searcher{Index: deps.Reader},
+		Searcher:    &Searcher{Index: deps.Reader, Tracked: deps.Tracked},
 		Retention:   &Retention{Keeper: deps.Keeper},
 	}
 }

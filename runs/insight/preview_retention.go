@@ -6,8 +6,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/runs/retention"
-	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
 // defaultExpired is how many runs a preview returns when the request does not say.
@@ -16,7 +16,7 @@ const defaultExpired = 100
 // Keeper finds expired runs; retention.Keeper does.
 type Keeper interface {
 	Preview(ctx context.Context, limit int) (retention.Preview, error)
-	Reason(run store.ExpiredRun) string
+	Reason(run retention.ExpiredRun) string
 }
 
 // Retention says which runs are about to be deleted.
@@ -36,9 +36,11 @@ func (r *Retention) PreviewRetention(
 	}
 	response := &insightv1.PreviewRetentionResponse{TotalRuns: preview.Runs, TotalActions: preview.Actions, Enabled: preview.Enabled}
 	for _, run := range preview.First {
-		response.Runs = append(response.Runs, &insightv1.ExpiredRun{
-			RunId: run.Run.Proto(), EndedAt: timestamppb.New(run.EndedAt), Reason: r.Keeper.Reason(run),
-		})
+		expired := &insightv1.ExpiredRun{RunId: run.Run.Proto(), EndedAt: timestamppb.New(run.EndedAt), Reason: r.Keeper.Reason(run)}
+		if run.Tracked {
+			expired.RunSource = workflow.RunSource_RUN_SOURCE_TRACKED
+		}
+		response.Runs = append(response.Runs, expired)
 	}
 	return response, nil
 }

@@ -7,15 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 
-	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
@@ -63,11 +60,13 @@ type Leases interface {
 
 // Deps are the dependencies of the keeper.
 type Deps struct {
-	Store  Store
-	Blobs  Blobs
-	Leases Leases
-	// Forget, if set, is called for each run whose blobs are deleted, to clean up elsewhere. It may be called twice
-	// for a run; after an error it is called again.
+	Store Store
+	// Tracked has the tracked runs; nil means that there are none.
+	Tracked Store
+	Blobs   Blobs
+	Leases  Leases
+	// Forget, if set, is called for each run of the installation whose blobs are deleted, to clean up elsewhere. It may
+	// be called twice for a run; after an error it is called again.
 	Forget func(ctx context.Context, run ident.Run) error
 	Clock  clock.Clock
 	Logger zerolog.Logger
@@ -80,6 +79,7 @@ type Keeper struct {
 	lifecycle.Background
 	config  Config
 	deps    Deps
+	kinds   []kind
 	deleted metric.Int64Counter
 	failed  metric.Int64Counter
 }
@@ -89,7 +89,7 @@ func New(config Config, deps Deps) (*Keeper, error) {
 	if deps.Meter == nil {
 		deps.Meter = noop.NewMeterProvider()
 	}
-	k := &Keeper{config: config, deps: deps}
+	k := &Keeper{config: config, deps: deps, kinds: kindsOf(deps)}
 	meter := deps.Meter.Meter("github.com/flyte-binary/flyte-binary/runs/retention")
 	var err error
 	if k.deleted, err = meter.Int64Counter("flyte.retention.deleted", metric.WithDescription("deleted runs")); err != nil {
@@ -113,43 +113,58 @@ func (k *Keeper) expiry() store.Expiry {
 // Sweep finishes interrupted deletions, then deletes every run that the limits do not keep, and returns how many. A
 // run that cannot be deleted now does not block others; the next sweep retries it.
 func (k *Keeper) Sweep(ctx context.Context) (deleted int, err error) {
-	if err := k.deps.Store.FreeNames(ctx, k.deps.Clock.Now().Add(-nameFree)); err != nil {
+	var failures []error
+	for _, of := range k.kinds {
+		n, err := k.sweep(ctx, of, &failures)
+		deleted += n
+		if err != nil {
+			failures = append(failures, err)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return deleted, errors.Join(failures...)
+}
+
+// sweep is Sweep for one kind of runs. Runs that could not be deleted are added to failures.
+func (k *Keeper) sweep(ctx context.Context, of kind, failures *[]error) (deleted int, err error) {
+	if err := of.store.FreeNames(ctx, k.deps.Clock.Now().Add(-nameFree)); err != nil {
 		return 0, err
 	}
-	var failures []error
-	if err := k.resume(ctx, &failures); err != nil {
+	if err := k.resume(ctx, of, failures); err != nil {
 		return 0, err
 	}
 	if k.config.limited() {
 		// A run becomes free when the runs that use it are deleted, so a chain of runs takes as many walks as it is
 		// long.
 		for more := true; more; {
-			n, err := k.walk(ctx, &failures)
+			n, err := k.walk(ctx, of, failures)
 			deleted += n
 			if err != nil {
-				return deleted, errors.Join(append(failures, err)...)
+				return deleted, err
 			}
 			more = n > 0
 		}
 	}
 	for {
-		looked, err := k.deps.Store.SweepSpecs(ctx, page)
+		looked, err := of.store.SweepSpecs(ctx, page)
 		if err != nil || looked == 0 || clock.Sleep(ctx, k.deps.Clock, k.config.Pause) != nil {
-			return deleted, errors.Join(append(failures, err, ctx.Err())...)
+			return deleted, errors.Join(err, ctx.Err())
 		}
 	}
 }
 
 // resume finishes interrupted deletions.
-func (k *Keeper) resume(ctx context.Context, failures *[]error) error {
+func (k *Keeper) resume(ctx context.Context, of kind, failures *[]error) error {
 	for after := int64(0); ; {
-		begun, err := k.deps.Store.Unfinished(ctx, after, page)
+		begun, err := of.store.Unfinished(ctx, after, page)
 		if err != nil || len(begun) == 0 {
 			return err
 		}
 		for _, d := range begun {
 			after = d.RunID
-			k.finish(ctx, d, failures)
+			k.finish(ctx, of, d, failures)
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -158,13 +173,13 @@ func (k *Keeper) resume(ctx context.Context, failures *[]error) error {
 }
 
 // walk deletes the runs that are expired now, scope by scope, oldest first.
-func (k *Keeper) walk(ctx context.Context, failures *[]error) (deleted int, err error) {
-	err = k.each(ctx, func(run store.ExpiredRun) error {
-		marked, err := k.deps.Store.Mark(ctx, run.ID, k.deps.Clock.Now())
+func (k *Keeper) walk(ctx context.Context, of kind, failures *[]error) (deleted int, err error) {
+	err = k.each(ctx, of, func(run store.ExpiredRun) error {
+		marked, err := of.store.Mark(ctx, run.ID, k.deps.Clock.Now())
 		if err != nil || !marked {
 			return err
 		}
-		k.finish(ctx, store.Deletion{RunID: run.ID, Run: run.Run, OutputBase: run.OutputBase}, failures)
+		k.finish(ctx, of, store.Deletion{RunID: run.ID, Run: run.Run, OutputBase: run.OutputBase}, failures)
 		deleted++
 		return ctx.Err()
 	})
@@ -172,19 +187,19 @@ func (k *Keeper) walk(ctx context.Context, failures *[]error) (deleted int, err 
 }
 
 // each calls do for every expired run that is not in use.
-func (k *Keeper) each(ctx context.Context, do func(store.ExpiredRun) error) error {
-	scopes, err := k.deps.Store.Scopes(ctx)
+func (k *Keeper) each(ctx context.Context, of kind, do func(store.ExpiredRun) error) error {
+	scopes, err := of.store.Scopes(ctx)
 	if err != nil {
 		return err
 	}
 	expiry := k.expiry()
 	for _, scope := range scopes {
-		cut, err := k.deps.Store.Cut(ctx, scope, expiry.Keep)
+		cut, err := of.store.Cut(ctx, scope, expiry.Keep)
 		if err != nil {
 			return err
 		}
 		for after := (store.Cut{}); ; {
-			runs, err := k.deps.Store.Expired(ctx, scope, expiry, cut, after, page)
+			runs, err := of.store.Expired(ctx, scope, expiry, cut, after, page)
 			if err != nil {
 				return err
 			}
@@ -204,32 +219,32 @@ func (k *Keeper) each(ctx context.Context, do func(store.ExpiredRun) error) erro
 
 // finish deletes the rest of a hidden run. The rows stay until the blobs are deleted, since only the rows say where
 // the blobs are.
-func (k *Keeper) finish(ctx context.Context, d store.Deletion, failures *[]error) {
-	if err := k.tryFinish(ctx, d); err != nil {
+func (k *Keeper) finish(ctx context.Context, of kind, d store.Deletion, failures *[]error) {
+	if err := k.tryFinish(ctx, of, d); err != nil {
 		k.failed.Add(ctx, 1)
 		*failures = append(*failures, fmt.Errorf("delete run %s: %w", d.Run, err))
 		return
 	}
 	k.deleted.Add(ctx, 1)
-	k.deps.Logger.Info().Stringer("run", d.Run).Int64("uid", d.RunID).Msg("deleted a run")
+	k.deps.Logger.Info().Stringer("run", d.Run).Int64("uid", d.RunID).Bool("tracked", of.tracked).Msg("deleted a run")
 }
 
-func (k *Keeper) tryFinish(ctx context.Context, d store.Deletion) error {
+func (k *Keeper) tryFinish(ctx context.Context, of kind, d store.Deletion) error {
 	if !d.BlobsGone {
-		if err := k.deleteBlobs(ctx, d); err != nil {
+		if err := k.deleteBlobs(ctx, of, d); err != nil {
 			return err
 		}
-		if k.deps.Forget != nil {
-			if err := k.deps.Forget(ctx, d.Run); err != nil {
+		if of.forget != nil {
+			if err := of.forget(ctx, d.Run); err != nil {
 				return fmt.Errorf("clean up: %w", err)
 			}
 		}
-		if err := k.deps.Store.BlobsGone(ctx, d.RunID, k.deps.Clock.Now()); err != nil {
+		if err := of.store.BlobsGone(ctx, d.RunID, k.deps.Clock.Now()); err != nil {
 			return err
 		}
 	}
 	for {
-		deleted, err := k.deps.Store.DeleteRows(ctx, d.RunID, k.config.Batch)
+		deleted, err := of.store.DeleteRows(ctx, d.RunID, k.config.Batch)
 		if err != nil {
 			return err
 		}
@@ -240,16 +255,16 @@ func (k *Keeper) tryFinish(ctx context.Context, d store.Deletion) error {
 			return ctx.Err()
 		}
 	}
-	return k.deps.Store.RowsGone(ctx, d.RunID, k.deps.Clock.Now())
+	return of.store.RowsGone(ctx, d.RunID, k.deps.Clock.Now())
 }
 
 // deleteBlobs empties the run's own directory and no other: it leaves a place that is not the run's, and one outside of
 // the storage.
-func (k *Keeper) deleteBlobs(ctx context.Context, d store.Deletion) error {
+func (k *Keeper) deleteBlobs(ctx context.Context, of kind, d store.Deletion) error {
 	if d.OutputBase == "" {
 		return nil
 	}
-	if !owns(k.deps.Blobs.Root(), d) {
+	if !of.owns(k.deps.Blobs.Root(), d) {
 		k.deps.Logger.Warn().Stringer("run", d.Run).Str("place", d.OutputBase).Msg("left the blobs of a deleted run: their place is not the run's own directory")
 		return nil
 	}
@@ -259,18 +274,4 @@ func (k *Keeper) deleteBlobs(ctx context.Context, d store.Deletion) error {
 		return nil
 	}
 	return err
-}
-
-// owns reports whether the output base of a run is its own directory, which its mark proves. The directories of runs from
-// before there were marks have nothing but their names, which whoever created the run could choose: they are deleted
-// unless they are where clients upload.
-func owns(root string, d store.Deletion) bool {
-	parent, dir := path.Split(strings.TrimSuffix(d.OutputBase, "/"))
-	if !strings.HasSuffix(parent, "/"+d.Run.Project+"/"+d.Run.Domain+"/") {
-		return false
-	}
-	if blobpath.IsRunDir(dir, d.Run.Name) {
-		return true
-	}
-	return dir == d.Run.Name && dir != blobpath.OffloadedInputsName && !strings.HasPrefix(parent, root+"/"+blobpath.UploadsName+"/")
 }

@@ -25,7 +25,7 @@ func (k *Keeper) once(ctx context.Context) {
 		if k.config.Enabled && k.config.DryRun {
 			p, err := k.Preview(ctx, page)
 			for _, run := range p.First {
-				k.deps.Logger.Info().Stringer("run", run.Run).Str("reason", k.Reason(run)).Msg("would delete a run")
+				k.deps.Logger.Info().Stringer("run", run.Run).Bool("tracked", run.Tracked).Str("reason", k.Reason(run)).Msg("would delete a run")
 			}
 			k.deps.Logger.Info().Int64("runs", p.Runs).Int64("actions", p.Actions).Msg("retention would delete")
 			return err
@@ -46,7 +46,7 @@ func (k *Keeper) sweepIfEnabled(ctx context.Context) (int, error) {
 	if k.config.Enabled {
 		return k.Sweep(ctx)
 	}
-	quiet := &Keeper{config: k.config, deps: k.deps, deleted: k.deleted, failed: k.failed}
+	quiet := &Keeper{config: k.config, deps: k.deps, kinds: k.kinds, deleted: k.deleted, failed: k.failed}
 	quiet.config.MaxAge, quiet.config.MaxRuns = 0, 0
 	return quiet.Sweep(ctx)
 }

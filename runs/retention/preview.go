@@ -11,12 +11,18 @@ import (
 // Preview is what a sweep would delete now. It does not count a run that only expired runs use, which goes after
 // them.
 type Preview struct {
-	// First has the first of these runs, scope by scope, oldest first.
-	First []store.ExpiredRun
+	// First has the first of these runs, those of the installation before tracked ones, scope by scope, oldest first.
+	First []ExpiredRun
 	// Runs and Actions are the total counts.
 	Runs, Actions int64
 	// Enabled says that sweeps run automatically.
 	Enabled bool
+}
+
+// ExpiredRun is a run that a sweep would delete.
+type ExpiredRun struct {
+	store.ExpiredRun
+	Tracked bool
 }
 
 // errEnough ends a walk.
@@ -28,37 +34,46 @@ func (k *Keeper) Preview(ctx context.Context, limit int) (Preview, error) {
 	if !k.config.limited() {
 		return p, nil
 	}
-	err := k.each(ctx, func(run store.ExpiredRun) error {
-		if len(p.First) >= limit {
-			return errEnough
-		}
-		p.First = append(p.First, run)
-		return nil
-	})
-	if err != nil && !errors.Is(err, errEnough) {
-		return p, err
-	}
-	scopes, err := k.deps.Store.Scopes(ctx)
-	if err != nil {
-		return p, err
-	}
-	expiry := k.expiry()
-	for _, scope := range scopes {
-		cut, err := k.deps.Store.Cut(ctx, scope, expiry.Keep)
-		if err != nil {
+	for _, of := range k.kinds {
+		if err := k.preview(ctx, of, limit, &p); err != nil {
 			return p, err
 		}
-		runs, actions, err := k.deps.Store.CountExpired(ctx, scope, expiry, cut)
-		if err != nil {
-			return p, err
-		}
-		p.Runs, p.Actions = p.Runs+runs, p.Actions+actions
 	}
 	return p, nil
 }
 
+func (k *Keeper) preview(ctx context.Context, of kind, limit int, p *Preview) error {
+	err := k.each(ctx, of, func(run store.ExpiredRun) error {
+		if len(p.First) >= limit {
+			return errEnough
+		}
+		p.First = append(p.First, ExpiredRun{ExpiredRun: run, Tracked: of.tracked})
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	scopes, err := of.store.Scopes(ctx)
+	if err != nil {
+		return err
+	}
+	expiry := k.expiry()
+	for _, scope := range scopes {
+		cut, err := of.store.Cut(ctx, scope, expiry.Keep)
+		if err != nil {
+			return err
+		}
+		runs, actions, err := of.store.CountExpired(ctx, scope, expiry, cut)
+		if err != nil {
+			return err
+		}
+		p.Runs, p.Actions = p.Runs+runs, p.Actions+actions
+	}
+	return nil
+}
+
 // Reason says why a run would be deleted.
-func (k *Keeper) Reason(run store.ExpiredRun) string {
+func (k *Keeper) Reason(run ExpiredRun) string {
 	if run.Surplus {
 		return fmt.Sprintf("there are %d younger runs in %s/%s", k.config.MaxRuns, run.Run.Project, run.Run.Domain)
 	}

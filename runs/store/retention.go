@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,17 +19,36 @@ import (
 type Retention struct {
 	pool    *pgxpool.Pool
 	replica string
+	channel string
 	isFree  string
 }
 
-// NewRetention returns a store on a pool that the caller owns. replica is the name that notifications carry. inUse are
-// conditions of other services over the root a of a run, in SQL: where one holds, the run stays.
-func NewRetention(pool *pgxpool.Pool, replica string, inUse ...string) *Retention {
+// RetentionDeps are the dependencies of Retention. Pool and Replica are required.
+type RetentionDeps struct {
+	// Pool is the caller's.
+	Pool *pgxpool.Pool
+	// Replica is the name that notifications carry.
+	Replica string
+	// Channel is where hidden runs are announced; empty means ChannelRuns.
+	Channel string
+	// InUse are conditions over the root a of a run, in SQL: where one holds, the run stays.
+	InUse []string
+}
+
+// NewRetention returns a store that finds and deletes runs of the pool.
+func NewRetention(deps RetentionDeps) *Retention {
 	free := isFree
-	for _, condition := range inUse {
+	for _, condition := range deps.InUse {
 		free += " AND (a.run_output_base = '' OR NOT (" + condition + "))"
 	}
-	return &Retention{pool: pool, replica: replica, isFree: free}
+	return &Retention{pool: deps.Pool, replica: deps.Replica, channel: cmp.Or(deps.Channel, ChannelRuns), isFree: free}
+}
+
+// StartedWithin is a condition for RetentionDeps.InUse: a run in another Postgres schema was started with inputs in the
+// directory of this one. namespace is part of the statement.
+func StartedWithin(namespace string) string {
+	return `EXISTS (SELECT FROM ` + namespace + `.actions i WHERE i.parent_name IS NULL
+		AND i.input_uri ~>=~ a.run_output_base AND i.input_uri ~<~ (left(a.run_output_base, -1) || '0'))`
 }
 
 // Expiry says which runs are expired.

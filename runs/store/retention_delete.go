@@ -52,7 +52,7 @@ func (r *Retention) Mark(ctx context.Context, runID int64, now time.Time) (marke
 		statements.Queue(`DELETE FROM artifact_uses WHERE run_id = $1`, runID)
 		statements.Queue(`DELETE FROM produced_outputs WHERE run_id = $1`, runID)
 		for _, payload := range payloads(r.replica+" ", []int64{runID}) {
-			statements.Queue(notify, ChannelRuns, payload)
+			statements.Queue(notify, r.channel, payload)
 		}
 		marked = true
 		return tx.SendBatch(ctx, &statements).Close()

@@ -66,6 +66,8 @@ type Service struct {
 	Storage *Storage
 	// Questions are those of InsightService that tracked runs have answers to.
 	Questions Questions
+	// Index finds runs by name.
+	Index insight.Index
 
 	hub     *watch.Hub
 	handler handler
@@ -134,6 +136,7 @@ func New(config Config, deps Deps) (*Service, error) {
 			lifecycle.Named{Name: "watches of tracked runs", Part: hub},
 		),
 		Storage: &Storage{Rows: rows, Root: root},
+		Index:   rows,
 		Questions: Questions{
 			Errors: &insight.Errors{Failures: rows}, Transitions: &insight.Transitions{Actions: rows},
 			DataFlow: &insight.DataFlow{Actions: rows, Objects: deps.Objects}, streams: streams,

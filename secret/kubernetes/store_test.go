@@ -4,12 +4,16 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	secretpb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/secret"
 	"github.com/flyte-binary/flyte-binary/internal/kubetest"
+	"github.com/flyte-binary/flyte-binary/secret"
 	"github.com/flyte-binary/flyte-binary/secret/backendtest"
 	"github.com/flyte-binary/flyte-binary/secret/entry"
 	"github.com/flyte-binary/flyte-binary/secret/kubernetes"
@@ -99,4 +103,30 @@ func TestWithoutRightsItSaysSo(t *testing.T) {
 	require.NotContains(t, err.Error(), "hidden")
 	_, err = cluster.Clientset.CoreV1().Secrets(cluster.Namespace).Get(t.Context(), "any", metav1.GetOptions{})
 	require.True(t, apierrors.IsNotFound(err))
+}
+
+// TestRegistriesOfImages: the list of image pull secrets is one of metadata, and only those are read with values.
+func TestRegistriesOfImages(t *testing.T) {
+	t.Parallel()
+	cluster := kubetest.New(t)
+	service, err := secret.New(secret.Deps{Backends: []secret.Named{{Name: "kubernetes", Backend: open(t, cluster, "abc")}}, Logger: zerolog.Nop()})
+	require.NoError(t, err)
+	create := func(project, domain, name, value string, kind secretpb.SecretType) {
+		t.Helper()
+		_, err := service.CreateSecret(t.Context(), &secretpb.CreateSecretRequest{
+			Id:         &secretpb.SecretIdentifier{Project: project, Domain: domain, Name: name},
+			SecretSpec: &secretpb.SecretSpec{Type: kind, Value: &secretpb.SecretSpec_StringValue{StringValue: value}},
+		})
+		require.NoError(t, err)
+	}
+	const pull = secretpb.SecretType_SECRET_TYPE_IMAGE_PULL_SECRET
+	create("", "", "registry", `{"auths":{"ghcr.io":{"auth":"org"}}}`, pull)
+	create("", "d", "registry-d", `{"auths":{"ghcr.io":{"auth":"domain"}}}`, pull)
+	create("q", "d", "registry-q", `{"auths":{"ghcr.io":{"auth":"another"}}}`, pull)
+	create("", "", "generic", `{"auths":{"quay.io":{"auth":"no"}}}`, secretpb.SecretType_SECRET_TYPE_GENERIC)
+	for image, want := range map[string]string{"ghcr.io/a:1": `{"auths":{"ghcr.io":{"auth":"domain"}}}`, "quay.io/a": "", "python:3": ""} {
+		answer, err := service.GetSecretValues(t.Context(), &enginev1.GetSecretValuesRequest{Project: "p", Domain: "d", Images: []string{image}})
+		require.NoError(t, err)
+		require.Equal(t, want, string(answer.GetPullConfig()), image)
+	}
 }

@@ -2,8 +2,11 @@ import { useNavigate } from "@tanstack/react-router";
 import { Command } from "cmdk";
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import type { Found } from "@gen/flytebinary/insight/v1/overview_pb.js";
+import { RunSource } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { Phase } from "@/design/phase";
+import { Tag } from "@/design/facts";
 import { useProjects } from "@/features/home/use-projects";
+import { routeOf } from "@/features/run/kind";
 import { pathOf } from "./address";
 import { fits, useOffered } from "./commands";
 import { useDestinations, useHere } from "./places";
@@ -38,7 +41,7 @@ export function MenuList({ onDone, onShortcuts }: { readonly onDone: () => void;
         .map((each) =>
           runEntry(
             each,
-            () => void navigate({ to: "/domain/$domain/project/$project/runs/$run", params: { domain: each.domain, project: each.project, run: each.name } }),
+            () => void navigate({ to: routeOf({ tracked: isTracked(each) }), params: { domain: each.domain, project: each.project, run: each.name } }),
           ),
         ),
     ],
@@ -101,11 +104,13 @@ export function MenuList({ onDone, onShortcuts }: { readonly onDone: () => void;
   );
 }
 
+const isTracked = ({ runSource }: Found): boolean => runSource === RunSource.TRACKED;
+
 const runEntry = (each: Found, run: () => void): Entry => ({
-  key: `run ${each.project}/${each.domain}/${each.name}`,
+  key: `${isTracked(each) ? "tracked run" : "run"} ${each.project}/${each.domain}/${each.name}`,
   text: (
     <>
-      <Phase compact phase={each.phase} /> {each.title} <span className={css["name"]}>{each.name}</span>
+      <Phase compact phase={each.phase} /> {each.title} <span className={css["name"]}>{each.name}</span> {isTracked(each) && <Tag>Tracked</Tag>}
     </>
   ),
   hint: `${each.project} / ${each.domain}`,

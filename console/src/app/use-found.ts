@@ -8,12 +8,17 @@ import { Filter_Function } from "@gen/flyteidl2/common/list_pb.js";
 import { TaskService } from "@gen/flyteidl2/task/task_service_pb.js";
 import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import type { Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { serviceOf, sourceOf } from "@/features/run/kind";
+import { joined, orderOf } from "@/features/runs/merge";
+import { isTracked } from "@/features/runs/request";
 import { client } from "@/api/transport";
 import { taskOf } from "@/features/runs/task-of";
 import { isRunName } from "./address";
 import type { Place } from "./place";
 
 const limit = 8;
+/** How many runs are offered before anything is typed. */
+const newest = 5;
 /** How long the text must be unchanged before it is searched for, in milliseconds. */
 const debounce = 150;
 
@@ -58,11 +63,20 @@ const foundRun = (run: Run): Found =>
     name: run.action?.id?.run?.name ?? "",
     title: run.action ? taskOf(run.action) : "",
     phase: run.action?.status?.phase ?? 0,
+    runSource: sourceOf({ tracked: isTracked(run) }),
   });
 
 async function latest(here: Place | undefined, signal: AbortSignal): Promise<readonly Found[]> {
   if (!here) return [];
-  return (await client(RunService).listRuns({ request: { limit: 5 }, scopeBy: scope(here) }, { signal })).runs.map(foundRun);
+  const ask = (tracked: boolean) => client(serviceOf({ tracked })).listRuns({ request: { limit: newest }, scopeBy: scope(here) }, { signal });
+  const [own, tracked] = await Promise.all([ask(false), ask(true).catch(withoutTracked)]);
+  return joined({ runs: own.runs, more: false }, { runs: tracked.runs, more: false }, orderOf.newest).slice(0, newest).map(foundRun);
+}
+
+/** The answer about tracked runs of a server that has none. */
+function withoutTracked(error: unknown): { readonly runs: readonly Run[] } {
+  if (ConnectError.from(error).code !== Code.Unimplemented) throw error;
+  return { runs: [] };
 }
 
 /** Searches for a complete name everywhere, and for a part of one in the place. */

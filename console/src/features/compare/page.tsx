@@ -5,7 +5,6 @@ import { useMemo, useState } from "react";
 import { DataProxyService } from "@gen/flyteidl2/dataproxy/dataproxy_service_pb.js";
 import type { NamedLiteral } from "@gen/flyteidl2/task/common_pb.js";
 import type { RunDetails } from "@gen/flyteidl2/workflow/run_definition_pb.js";
-import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import { usePreferences } from "@/app/preferences";
 import type { Place } from "@/app/place";
 import { useTitle } from "@/app/title";
@@ -14,8 +13,10 @@ import { Diff } from "@/design/diff";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { valueOf } from "@/features/action/io/value";
 import { json } from "@/features/action/io/write-json";
+import { serviceOf, sourceOf } from "@/features/run/kind";
 import { useRunDetails } from "@/features/run/use-run";
 import type { RunName } from "@/features/run/model/use-run-model";
+import { runOfKey } from "@/features/runs/request";
 import { factsOf, sideBySide } from "./facts";
 import { RunPicker } from "./run-picker";
 import type { CompareSearch } from "./search";
@@ -29,7 +30,7 @@ export function ComparePage() {
   const { a, b }: CompareSearch = useSearch({ strict: false });
   const navigate = useNavigate();
   const place = useMemo(() => ({ project, domain }), [project, domain]);
-  useTitle(a !== undefined && b !== undefined ? `${a} and ${b}` : "", "Compare runs");
+  useTitle(a !== undefined && b !== undefined ? `${runOfKey(place, a).name} and ${runOfKey(place, b).name}` : "", "Compare runs");
   const go = (search: CompareSearch) => void navigate({ to: "/domain/$domain/project/$project/compare", params: place, search });
   const both = a !== undefined && b !== undefined;
   return (
@@ -63,24 +64,25 @@ function Missing({
   readonly go: (search: CompareSearch) => void;
 }) {
   const other = a ?? b;
-  const details = useQuery(RunService.method.getRunDetails, { runId: { ...place, name: other ?? "" } }, { enabled: other !== undefined });
+  const known = runOfKey(place, other ?? "");
+  const details = useQuery(serviceOf(known).method.getRunDetails, { runId: { ...place, name: known.name } }, { enabled: other !== undefined });
   const task = details.data?.details?.action?.metadata?.spec;
   const name = task?.case === "task" ? task.value.id?.name : undefined;
   return (
     <div className={css["sides"]}>
       {(["a", "b"] as const).map((side) => {
-        const known = side === "a" ? a : b;
-        return known === undefined ? (
+        const chosen = side === "a" ? a : b;
+        return chosen === undefined ? (
           <RunPicker
             key={side}
             place={place}
-            title={other === undefined ? (side === "a" ? "First run" : "Second run") : `Run to compare with ${other}`}
+            title={other === undefined ? (side === "a" ? "First run" : "Second run") : `Run to compare with ${known.name}`}
             task={name}
             without={other}
             onPick={(picked) => go(side === "a" ? { a: picked, ...(b !== undefined && { b }) } : { ...(a !== undefined && { a }), b: picked })}
           />
         ) : (
-          <Chosen key={side} run={{ ...place, name: known }} mark={side} onDrop={() => go({})} />
+          <Chosen key={side} run={runOfKey(place, chosen)} mark={side} onDrop={() => go({})} />
         );
       })}
     </div>
@@ -98,8 +100,8 @@ function Chosen({ run, mark, onDrop }: { readonly run: RunName; readonly mark: "
 }
 
 function Both({ place, a, b, onDrop }: { readonly place: Place; readonly a: string; readonly b: string; readonly onDrop: (side: "a" | "b") => void }) {
-  const left = useMemo(() => ({ ...place, name: a }), [place, a]);
-  const right = useMemo(() => ({ ...place, name: b }), [place, b]);
+  const left = useMemo(() => runOfKey(place, a), [place, a]);
+  const right = useMemo(() => runOfKey(place, b), [place, b]);
   const first = useRunDetails(left);
   const second = useRunDetails(right);
   const problem = first.problem ?? second.problem;
@@ -183,8 +185,11 @@ function Data({ a, b }: { readonly a: RunName; readonly b: RunName }) {
   );
 }
 
-const useRootData = ({ project, domain, name }: RunName) =>
-  useQuery(DataProxyService.method.getActionData, { actionId: { run: { project, domain, name }, name: "a0" } });
+const useRootData = (run: RunName) =>
+  useQuery(DataProxyService.method.getActionData, {
+    actionId: { run: { project: run.project, domain: run.domain, name: run.name }, name: "a0" },
+    runSource: sourceOf(run),
+  });
 
 const text = (literals: readonly NamedLiteral[] = []): string =>
   `${json({ kind: "map", struct: true, entries: literals.map(({ name, value }) => [name, valueOf(value)] as const) })}\n`;

@@ -2,14 +2,16 @@ import { useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useDeferredValue, useState } from "react";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
-import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
 import type { Place } from "@/app/place";
 import { Field, Input } from "@/design/field";
 import { dateOf } from "@/design/format";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { Phase } from "@/design/phase";
+import { Tag } from "@/design/facts";
 import { When } from "@/design/time";
-import { listRequest, nameOf, runsRequest } from "@/features/runs/request";
+import { joined, orderOf } from "@/features/runs/merge";
+import { isTracked, keyOf, listRequest, nameOf, runsRequest } from "@/features/runs/request";
+import { serviceOf } from "@/features/run/kind";
 import { taskOf } from "@/features/runs/task-of";
 import css from "./compare.module.css";
 
@@ -18,8 +20,9 @@ export interface RunPickerProps {
   readonly title: string;
   /** The task whose runs are offered by default. */
   readonly task: string | undefined;
-  /** A run to leave out. */
+  /** The key of a run to leave out. */
   readonly without: string | undefined;
+  /** Gets the key of a run. */
   readonly onPick: (run: string) => void;
 }
 
@@ -29,8 +32,12 @@ export function RunPicker({ place, title, task, without, onPick }: RunPickerProp
   const [all, setAll] = useState(false);
   const wanted = useDeferredValue(q.trim());
   const search = { ...(wanted !== "" && { q: wanted }), ...(task !== undefined && !all && { task: `=${task}` }) };
-  const answer = useQuery(RunService.method.listRuns, runsRequest(place, search, listRequest(search, 0, 30)), { placeholderData: keepPreviousData });
-  const runs = (answer.data?.runs ?? []).filter((run) => nameOf(run) !== without);
+  const request = runsRequest(place, search, listRequest(search, 0, 30));
+  const own = useQuery(serviceOf({}).method.listRuns, request, { placeholderData: keepPreviousData });
+  const tracked = useQuery(serviceOf({ tracked: true }).method.listRuns, request, { placeholderData: keepPreviousData });
+  // A server without tracked runs has runs of its own all the same.
+  const loaded = ({ data }: typeof own) => ({ runs: data?.runs ?? [], more: Boolean(data?.token) });
+  const runs = joined(loaded(own), loaded(tracked), orderOf.newest).filter((run) => keyOf(run) !== without);
   return (
     <section className={css["picker"]} aria-label={title} data-testid="run-picker">
       <Field label={title}>
@@ -44,15 +51,15 @@ export function RunPicker({ place, title, task, without, onPick }: RunPickerProp
           Include runs of other tasks than {task}
         </label>
       )}
-      {answer.error && <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />}
-      {answer.isLoading && <Loading what="runs" />}
-      {answer.isSuccess && runs.length === 0 && <Empty title="No runs found" />}
+      {own.error && <ProblemNotice error={own.error} retry={() => void own.refetch()} />}
+      {(own.isLoading || tracked.isLoading) && <Loading what="runs" />}
+      {own.isSuccess && !tracked.isLoading && runs.length === 0 && <Empty title="No runs found" />}
       <ul className={css["runs"]} aria-label="Runs">
         {runs.map((run) => (
-          <li key={nameOf(run)}>
-            <button type="button" onClick={() => onPick(nameOf(run))}>
+          <li key={keyOf(run)}>
+            <button type="button" onClick={() => onPick(keyOf(run))}>
               <span>
-                {run.action && <strong>{taskOf(run.action)}</strong>} <code>{nameOf(run)}</code>
+                {run.action && <strong>{taskOf(run.action)}</strong>} <code>{nameOf(run)}</code> {isTracked(run) && <Tag>Tracked</Tag>}
               </span>
               <span className={css["line"]}>
                 <Phase phase={run.action?.status?.phase ?? ActionPhase.UNSPECIFIED} /> <When at={dateOf(run.action?.status?.startTime)} relative />

@@ -1,4 +1,4 @@
-/** The URL parameters of a comparison: the names of two runs. */
+/** The URL parameters of a comparison: two runs, each by its name, or `tracked:` and the name of a tracked run. */
 export interface CompareSearch {
   readonly a?: string;
   readonly b?: string;

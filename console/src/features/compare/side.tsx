@@ -6,7 +6,9 @@ import { IconButton } from "@/design/button";
 import { dateOf } from "@/design/format";
 import { Phase } from "@/design/phase";
 import { isLive } from "@/design/phases";
+import { Tag } from "@/design/facts";
 import { Span, When } from "@/design/time";
+import { routeOf } from "@/features/run/kind";
 import type { RunName } from "@/features/run/model/use-run-model";
 import css from "./compare.module.css";
 
@@ -32,9 +34,12 @@ export function Side({ run, mark, details, onDrop }: SideProps) {
       </span>
       <div className={css["brief"]}>
         <strong>{spec?.case === "task" ? spec.value.shortName || spec.value.id?.name : run.name}</strong>
-        <Link to="/domain/$domain/project/$project/runs/$run" params={{ project: run.project, domain: run.domain, run: run.name }}>
-          {run.name}
-        </Link>
+        <span className={css["line"]}>
+          <Link to={routeOf(run)} params={{ project: run.project, domain: run.domain, run: run.name }}>
+            {run.name}
+          </Link>
+          {run.tracked && <Tag>Tracked</Tag>}
+        </span>
         {root && (
           <span className={css["line"]}>
             <Phase phase={phase} /> <Span from={started} to={isLive(phase) ? undefined : dateOf(root.status?.endTime)} /> <When at={started} />

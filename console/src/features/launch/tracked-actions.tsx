@@ -1,17 +1,26 @@
+import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import type { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { useCommands } from "@/app/commands";
 import { Button } from "@/design/button";
 import { isLive } from "@/design/phases";
 import type { RunName } from "@/features/run/model/use-run-model";
+import { keyOfName } from "@/features/runs/request";
 import { AbortDialog } from "./abort";
 
 /** The buttons of a tracked run. Its process is elsewhere: the server can only close its record. */
 export function TrackedActions({ run, phase }: { readonly run: RunName; readonly phase: ActionPhase }) {
   const [open, setOpen] = useState(false);
-  useCommands(isLive(phase) ? [{ title: "Abort this run …", also: "stop cancel terminate", run: () => setOpen(true) }] : []);
+  const navigate = useNavigate();
+  const compare = () =>
+    void navigate({ to: "/domain/$domain/project/$project/compare", params: { project: run.project, domain: run.domain }, search: { a: keyOfName(run) } });
+  useCommands([
+    { title: "Compare with another run …", run: compare },
+    ...(isLive(phase) ? [{ title: "Abort this run …", also: "stop cancel terminate", run: () => setOpen(true) }] : []),
+  ]);
   return (
     <>
+      <Button onClick={compare}>Compare …</Button>
       {isLive(phase) && (
         <Button kind="danger" onClick={() => setOpen(true)}>
           Abort …

@@ -5,6 +5,7 @@ import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { RunSource, type Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import type { Place } from "@/app/place";
 import { msOf } from "@/design/format";
+import type { RunName } from "@/features/run/model/use-run-model";
 import { labelOf, phasesOf, sinceOf, sourcesOf, type RunsSearch, type Sort } from "./search";
 
 type FilterInit = MessageInitShape<typeof FilterSchema>;
@@ -89,6 +90,13 @@ const trackedPrefix = "tracked:";
 
 /** Identifies a run in a list with both kinds: the name, with a prefix for tracked runs. */
 export const keyOf = (run: Run): string => `${isTracked(run) ? trackedPrefix : ""}${nameOf(run)}`;
+
+/** The run that a key identifies. */
+export const runOfKey = (place: Place, key: string): RunName =>
+  key.startsWith(trackedPrefix) ? { ...place, name: key.slice(trackedPrefix.length), tracked: true } : { ...place, name: key };
+
+/** The key of a run, as keyOf. */
+export const keyOfName = ({ name, tracked }: RunName): string => `${tracked ? trackedPrefix : ""}${name}`;
 
 /** The names of the runs with these keys, of one kind. */
 export const namesOf = (keys: readonly string[], tracked: boolean): readonly string[] =>

@@ -29,8 +29,10 @@ type GetSecretValuesRequest struct {
 	Project string `protobuf:"bytes,1,opt,name=project,proto3" json:"project,omitempty"`
 	// The domain of the task.
 	Domain string `protobuf:"bytes,2,opt,name=domain,proto3" json:"domain,omitempty"`
-	// The names, each once.
-	Names         []string `protobuf:"bytes,3,rep,name=names,proto3" json:"names,omitempty"`
+	// The names, each once; may be empty.
+	Names []string `protobuf:"bytes,3,rep,name=names,proto3" json:"names,omitempty"`
+	// The images of the pod.
+	Images        []string `protobuf:"bytes,4,rep,name=images,proto3" json:"images,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -82,6 +84,13 @@ func (x *GetSecretValuesRequest) GetDomain() string {
 func (x *GetSecretValuesRequest) GetNames() []string {
 	if x != nil {
 		return x.Names
+	}
+	return nil
+}
+
+func (x *GetSecretValuesRequest) GetImages() []string {
+	if x != nil {
+		return x.Images
 	}
 	return nil
 }
@@ -158,7 +167,10 @@ type GetSecretValuesResponse struct {
 	// The names that exist in no scope.
 	Missing []string `protobuf:"bytes,2,rep,name=missing,proto3" json:"missing,omitempty"`
 	// The scopes that were searched, in words, the narrowest first.
-	Searched      []string `protobuf:"bytes,3,rep,name=searched,proto3" json:"searched,omitempty"`
+	Searched []string `protobuf:"bytes,3,rep,name=searched,proto3" json:"searched,omitempty"`
+	// A Docker configuration with the credentials for the registries of the images, from the image pull secrets of the
+	// scopes; empty without any.
+	PullConfig    []byte `protobuf:"bytes,4,opt,name=pull_config,json=pullConfig,proto3" json:"pull_config,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -214,25 +226,34 @@ func (x *GetSecretValuesResponse) GetSearched() []string {
 	return nil
 }
 
+func (x *GetSecretValuesResponse) GetPullConfig() []byte {
+	if x != nil {
+		return x.PullConfig
+	}
+	return nil
+}
+
 var File_flytebinary_engine_v1_secret_proto protoreflect.FileDescriptor
 
 const file_flytebinary_engine_v1_secret_proto_rawDesc = "" +
 	"\n" +
-	"\"flytebinary/engine/v1/secret.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\"\x81\x01\n" +
+	"\"flytebinary/engine/v1/secret.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\"\xa2\x01\n" +
 	"\x16GetSecretValuesRequest\x12!\n" +
 	"\aproject\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\aproject\x12\x1f\n" +
-	"\x06domain\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06domain\x12#\n" +
-	"\x05names\x18\x03 \x03(\tB\r\xbaH\n" +
-	"\x92\x01\a\b\x01\x10\xe8\a\x18\x01R\x05names\"[\n" +
+	"\x06domain\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06domain\x12!\n" +
+	"\x05names\x18\x03 \x03(\tB\v\xbaH\b\x92\x01\x05\x10\xe8\a\x18\x01R\x05names\x12!\n" +
+	"\x06images\x18\x04 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x06images\"[\n" +
 	"\vSecretValue\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x19\n" +
 	"\x05value\x18\x02 \x01(\fB\x03\x80\x01\x01R\x05value\x12\x1d\n" +
 	"\n" +
-	"image_pull\x18\x03 \x01(\bR\timagePull\"\x8b\x01\n" +
+	"image_pull\x18\x03 \x01(\bR\timagePull\"\xb1\x01\n" +
 	"\x17GetSecretValuesResponse\x12:\n" +
 	"\x06values\x18\x01 \x03(\v2\".flytebinary.engine.v1.SecretValueR\x06values\x12\x18\n" +
 	"\amissing\x18\x02 \x03(\tR\amissing\x12\x1a\n" +
-	"\bsearched\x18\x03 \x03(\tR\bsearched2\x86\x01\n" +
+	"\bsearched\x18\x03 \x03(\tR\bsearched\x12$\n" +
+	"\vpull_config\x18\x04 \x01(\fB\x03\x80\x01\x01R\n" +
+	"pullConfig2\x86\x01\n" +
 	"\x12SecretValueService\x12p\n" +
 	"\x0fGetSecretValues\x12-.flytebinary.engine.v1.GetSecretValuesRequest\x1a..flytebinary.engine.v1.GetSecretValuesResponseBIZGgithub.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1;enginev1b\x06proto3"
 

@@ -14,6 +14,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	common "github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	core "github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	workflow "github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -951,8 +952,10 @@ type ExpiredRun struct {
 	RunId *common.RunIdentifier `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
 	// When it ended.
 	EndedAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
-	// Why it would go: its age or the number of younger runs.
-	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Why it would go: its age or the number of younger runs of its kind.
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// RUN_SOURCE_TRACKED for a tracked run, unspecified for others.
+	RunSource     workflow.RunSource `protobuf:"varint,4,opt,name=run_source,json=runSource,proto3,enum=flyteidl2.workflow.RunSource" json:"run_source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1008,11 +1011,18 @@ func (x *ExpiredRun) GetReason() string {
 	return ""
 }
 
+func (x *ExpiredRun) GetRunSource() workflow.RunSource {
+	if x != nil {
+		return x.RunSource
+	}
+	return workflow.RunSource(0)
+}
+
 var File_flytebinary_insight_v1_insight_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\n" +
-	"$flytebinary/insight/v1/insight.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a%flytebinary/insight/v1/overview.proto\x1a(flytebinary/insight/v1/run_actions.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1cflyteidl2/core/catalog.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"_\n" +
+	"$flytebinary/insight/v1/insight.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a%flytebinary/insight/v1/overview.proto\x1a(flytebinary/insight/v1/run_actions.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1cflyteidl2/core/catalog.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"_\n" +
 	"\x14ExplainActionRequest\x12G\n" +
 	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\"\xba\x01\n" +
 	"\x15ExplainActionResponse\x123\n" +
@@ -1070,12 +1080,14 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\n" +
 	"total_runs\x18\x02 \x01(\x03R\ttotalRuns\x12#\n" +
 	"\rtotal_actions\x18\x03 \x01(\x03R\ftotalActions\x12\x18\n" +
-	"\aenabled\x18\x04 \x01(\bR\aenabled\"\x93\x01\n" +
+	"\aenabled\x18\x04 \x01(\bR\aenabled\"\xd1\x01\n" +
 	"\n" +
 	"ExpiredRun\x126\n" +
 	"\x06run_id\x18\x01 \x01(\v2\x1f.flyteidl2.common.RunIdentifierR\x05runId\x125\n" +
 	"\bended_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason*\xb3\x02\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12<\n" +
+	"\n" +
+	"run_source\x18\x04 \x01(\x0e2\x1d.flyteidl2.workflow.RunSourceR\trunSource*\xb3\x02\n" +
 	"\tWaitCause\x12\x1a\n" +
 	"\x16WAIT_CAUSE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12WAIT_CAUSE_PENDING\x10\x01\x12\x1e\n" +
@@ -1140,22 +1152,23 @@ var file_flytebinary_insight_v1_insight_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil),     // 16: google.protobuf.Timestamp
 	(core.CatalogCacheStatus)(0),      // 17: flyteidl2.core.CatalogCacheStatus
 	(*common.RunIdentifier)(nil),      // 18: flyteidl2.common.RunIdentifier
-	(*WatchRunActionsRequest)(nil),    // 19: flytebinary.insight.v1.WatchRunActionsRequest
-	(*ListTransitionsRequest)(nil),    // 20: flytebinary.insight.v1.ListTransitionsRequest
-	(*ListErrorsRequest)(nil),         // 21: flytebinary.insight.v1.ListErrorsRequest
-	(*ListDataFlowRequest)(nil),       // 22: flytebinary.insight.v1.ListDataFlowRequest
-	(*ListPausedActionsRequest)(nil),  // 23: flytebinary.insight.v1.ListPausedActionsRequest
-	(*GetTaskHistoryRequest)(nil),     // 24: flytebinary.insight.v1.GetTaskHistoryRequest
-	(*GetActivityRequest)(nil),        // 25: flytebinary.insight.v1.GetActivityRequest
-	(*SearchRequest)(nil),             // 26: flytebinary.insight.v1.SearchRequest
-	(*WatchRunActionsResponse)(nil),   // 27: flytebinary.insight.v1.WatchRunActionsResponse
-	(*ListTransitionsResponse)(nil),   // 28: flytebinary.insight.v1.ListTransitionsResponse
-	(*ListErrorsResponse)(nil),        // 29: flytebinary.insight.v1.ListErrorsResponse
-	(*ListDataFlowResponse)(nil),      // 30: flytebinary.insight.v1.ListDataFlowResponse
-	(*ListPausedActionsResponse)(nil), // 31: flytebinary.insight.v1.ListPausedActionsResponse
-	(*GetTaskHistoryResponse)(nil),    // 32: flytebinary.insight.v1.GetTaskHistoryResponse
-	(*GetActivityResponse)(nil),       // 33: flytebinary.insight.v1.GetActivityResponse
-	(*SearchResponse)(nil),            // 34: flytebinary.insight.v1.SearchResponse
+	(workflow.RunSource)(0),           // 19: flyteidl2.workflow.RunSource
+	(*WatchRunActionsRequest)(nil),    // 20: flytebinary.insight.v1.WatchRunActionsRequest
+	(*ListTransitionsRequest)(nil),    // 21: flytebinary.insight.v1.ListTransitionsRequest
+	(*ListErrorsRequest)(nil),         // 22: flytebinary.insight.v1.ListErrorsRequest
+	(*ListDataFlowRequest)(nil),       // 23: flytebinary.insight.v1.ListDataFlowRequest
+	(*ListPausedActionsRequest)(nil),  // 24: flytebinary.insight.v1.ListPausedActionsRequest
+	(*GetTaskHistoryRequest)(nil),     // 25: flytebinary.insight.v1.GetTaskHistoryRequest
+	(*GetActivityRequest)(nil),        // 26: flytebinary.insight.v1.GetActivityRequest
+	(*SearchRequest)(nil),             // 27: flytebinary.insight.v1.SearchRequest
+	(*WatchRunActionsResponse)(nil),   // 28: flytebinary.insight.v1.WatchRunActionsResponse
+	(*ListTransitionsResponse)(nil),   // 29: flytebinary.insight.v1.ListTransitionsResponse
+	(*ListErrorsResponse)(nil),        // 30: flytebinary.insight.v1.ListErrorsResponse
+	(*ListDataFlowResponse)(nil),      // 31: flytebinary.insight.v1.ListDataFlowResponse
+	(*ListPausedActionsResponse)(nil), // 32: flytebinary.insight.v1.ListPausedActionsResponse
+	(*GetTaskHistoryResponse)(nil),    // 33: flytebinary.insight.v1.GetTaskHistoryResponse
+	(*GetActivityResponse)(nil),       // 34: flytebinary.insight.v1.GetActivityResponse
+	(*SearchResponse)(nil),            // 35: flytebinary.insight.v1.SearchResponse
 }
 var file_flytebinary_insight_v1_insight_proto_depIdxs = []int32{
 	14, // 0: flytebinary.insight.v1.ExplainActionRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
@@ -1174,35 +1187,36 @@ var file_flytebinary_insight_v1_insight_proto_depIdxs = []int32{
 	13, // 13: flytebinary.insight.v1.PreviewRetentionResponse.runs:type_name -> flytebinary.insight.v1.ExpiredRun
 	18, // 14: flytebinary.insight.v1.ExpiredRun.run_id:type_name -> flyteidl2.common.RunIdentifier
 	16, // 15: flytebinary.insight.v1.ExpiredRun.ended_at:type_name -> google.protobuf.Timestamp
-	1,  // 16: flytebinary.insight.v1.InsightService.ExplainAction:input_type -> flytebinary.insight.v1.ExplainActionRequest
-	5,  // 17: flytebinary.insight.v1.InsightService.ListQueues:input_type -> flytebinary.insight.v1.ListQueuesRequest
-	8,  // 18: flytebinary.insight.v1.InsightService.PreviewRecovery:input_type -> flytebinary.insight.v1.PreviewRecoveryRequest
-	11, // 19: flytebinary.insight.v1.InsightService.PreviewRetention:input_type -> flytebinary.insight.v1.PreviewRetentionRequest
-	19, // 20: flytebinary.insight.v1.InsightService.WatchRunActions:input_type -> flytebinary.insight.v1.WatchRunActionsRequest
-	20, // 21: flytebinary.insight.v1.InsightService.ListTransitions:input_type -> flytebinary.insight.v1.ListTransitionsRequest
-	21, // 22: flytebinary.insight.v1.InsightService.ListErrors:input_type -> flytebinary.insight.v1.ListErrorsRequest
-	22, // 23: flytebinary.insight.v1.InsightService.ListDataFlow:input_type -> flytebinary.insight.v1.ListDataFlowRequest
-	23, // 24: flytebinary.insight.v1.InsightService.ListPausedActions:input_type -> flytebinary.insight.v1.ListPausedActionsRequest
-	24, // 25: flytebinary.insight.v1.InsightService.GetTaskHistory:input_type -> flytebinary.insight.v1.GetTaskHistoryRequest
-	25, // 26: flytebinary.insight.v1.InsightService.GetActivity:input_type -> flytebinary.insight.v1.GetActivityRequest
-	26, // 27: flytebinary.insight.v1.InsightService.Search:input_type -> flytebinary.insight.v1.SearchRequest
-	2,  // 28: flytebinary.insight.v1.InsightService.ExplainAction:output_type -> flytebinary.insight.v1.ExplainActionResponse
-	6,  // 29: flytebinary.insight.v1.InsightService.ListQueues:output_type -> flytebinary.insight.v1.ListQueuesResponse
-	9,  // 30: flytebinary.insight.v1.InsightService.PreviewRecovery:output_type -> flytebinary.insight.v1.PreviewRecoveryResponse
-	12, // 31: flytebinary.insight.v1.InsightService.PreviewRetention:output_type -> flytebinary.insight.v1.PreviewRetentionResponse
-	27, // 32: flytebinary.insight.v1.InsightService.WatchRunActions:output_type -> flytebinary.insight.v1.WatchRunActionsResponse
-	28, // 33: flytebinary.insight.v1.InsightService.ListTransitions:output_type -> flytebinary.insight.v1.ListTransitionsResponse
-	29, // 34: flytebinary.insight.v1.InsightService.ListErrors:output_type -> flytebinary.insight.v1.ListErrorsResponse
-	30, // 35: flytebinary.insight.v1.InsightService.ListDataFlow:output_type -> flytebinary.insight.v1.ListDataFlowResponse
-	31, // 36: flytebinary.insight.v1.InsightService.ListPausedActions:output_type -> flytebinary.insight.v1.ListPausedActionsResponse
-	32, // 37: flytebinary.insight.v1.InsightService.GetTaskHistory:output_type -> flytebinary.insight.v1.GetTaskHistoryResponse
-	33, // 38: flytebinary.insight.v1.InsightService.GetActivity:output_type -> flytebinary.insight.v1.GetActivityResponse
-	34, // 39: flytebinary.insight.v1.InsightService.Search:output_type -> flytebinary.insight.v1.SearchResponse
-	28, // [28:40] is the sub-list for method output_type
-	16, // [16:28] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	19, // 16: flytebinary.insight.v1.ExpiredRun.run_source:type_name -> flyteidl2.workflow.RunSource
+	1,  // 17: flytebinary.insight.v1.InsightService.ExplainAction:input_type -> flytebinary.insight.v1.ExplainActionRequest
+	5,  // 18: flytebinary.insight.v1.InsightService.ListQueues:input_type -> flytebinary.insight.v1.ListQueuesRequest
+	8,  // 19: flytebinary.insight.v1.InsightService.PreviewRecovery:input_type -> flytebinary.insight.v1.PreviewRecoveryRequest
+	11, // 20: flytebinary.insight.v1.InsightService.PreviewRetention:input_type -> flytebinary.insight.v1.PreviewRetentionRequest
+	20, // 21: flytebinary.insight.v1.InsightService.WatchRunActions:input_type -> flytebinary.insight.v1.WatchRunActionsRequest
+	21, // 22: flytebinary.insight.v1.InsightService.ListTransitions:input_type -> flytebinary.insight.v1.ListTransitionsRequest
+	22, // 23: flytebinary.insight.v1.InsightService.ListErrors:input_type -> flytebinary.insight.v1.ListErrorsRequest
+	23, // 24: flytebinary.insight.v1.InsightService.ListDataFlow:input_type -> flytebinary.insight.v1.ListDataFlowRequest
+	24, // 25: flytebinary.insight.v1.InsightService.ListPausedActions:input_type -> flytebinary.insight.v1.ListPausedActionsRequest
+	25, // 26: flytebinary.insight.v1.InsightService.GetTaskHistory:input_type -> flytebinary.insight.v1.GetTaskHistoryRequest
+	26, // 27: flytebinary.insight.v1.InsightService.GetActivity:input_type -> flytebinary.insight.v1.GetActivityRequest
+	27, // 28: flytebinary.insight.v1.InsightService.Search:input_type -> flytebinary.insight.v1.SearchRequest
+	2,  // 29: flytebinary.insight.v1.InsightService.ExplainAction:output_type -> flytebinary.insight.v1.ExplainActionResponse
+	6,  // 30: flytebinary.insight.v1.InsightService.ListQueues:output_type -> flytebinary.insight.v1.ListQueuesResponse
+	9,  // 31: flytebinary.insight.v1.InsightService.PreviewRecovery:output_type -> flytebinary.insight.v1.PreviewRecoveryResponse
+	12, // 32: flytebinary.insight.v1.InsightService.PreviewRetention:output_type -> flytebinary.insight.v1.PreviewRetentionResponse
+	28, // 33: flytebinary.insight.v1.InsightService.WatchRunActions:output_type -> flytebinary.insight.v1.WatchRunActionsResponse
+	29, // 34: flytebinary.insight.v1.InsightService.ListTransitions:output_type -> flytebinary.insight.v1.ListTransitionsResponse
+	30, // 35: flytebinary.insight.v1.InsightService.ListErrors:output_type -> flytebinary.insight.v1.ListErrorsResponse
+	31, // 36: flytebinary.insight.v1.InsightService.ListDataFlow:output_type -> flytebinary.insight.v1.ListDataFlowResponse
+	32, // 37: flytebinary.insight.v1.InsightService.ListPausedActions:output_type -> flytebinary.insight.v1.ListPausedActionsResponse
+	33, // 38: flytebinary.insight.v1.InsightService.GetTaskHistory:output_type -> flytebinary.insight.v1.GetTaskHistoryResponse
+	34, // 39: flytebinary.insight.v1.InsightService.GetActivity:output_type -> flytebinary.insight.v1.GetActivityResponse
+	35, // 40: flytebinary.insight.v1.InsightService.Search:output_type -> flytebinary.insight.v1.SearchResponse
+	29, // [29:41] is the sub-list for method output_type
+	17, // [17:29] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_insight_proto_init() }

@@ -860,7 +860,9 @@ type Found struct {
 	// The phase of a run.
 	Phase common.ActionPhase `protobuf:"varint,6,opt,name=phase,proto3,enum=flyteidl2.common.ActionPhase" json:"phase,omitempty"`
 	// When it was made.
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// RUN_SOURCE_TRACKED for a tracked run, unspecified for everything else.
+	RunSource     workflow.RunSource `protobuf:"varint,8,opt,name=run_source,json=runSource,proto3,enum=flyteidl2.workflow.RunSource" json:"run_source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -944,6 +946,13 @@ func (x *Found) GetCreatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Found) GetRunSource() workflow.RunSource {
+	if x != nil {
+		return x.RunSource
+	}
+	return workflow.RunSource(0)
+}
+
 var File_flytebinary_insight_v1_overview_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_overview_proto_rawDesc = "" +
@@ -1006,7 +1015,7 @@ const file_flytebinary_insight_v1_overview_proto_rawDesc = "" +
 	"\x05query\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18dR\x05query\x12\x1d\n" +
 	"\x05limit\x18\x02 \x01(\rB\a\xbaH\x04*\x02\x182R\x05limit\"E\n" +
 	"\x0eSearchResponse\x123\n" +
-	"\x05found\x18\x01 \x03(\v2\x1d.flytebinary.insight.v1.FoundR\x05found\"\xe7\x01\n" +
+	"\x05found\x18\x01 \x03(\v2\x1d.flytebinary.insight.v1.FoundR\x05found\"\xa5\x02\n" +
 	"\x05Found\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x18\n" +
 	"\aproject\x18\x02 \x01(\tR\aproject\x12\x16\n" +
@@ -1015,7 +1024,9 @@ const file_flytebinary_insight_v1_overview_proto_rawDesc = "" +
 	"\x05title\x18\x05 \x01(\tR\x05title\x123\n" +
 	"\x05phase\x18\x06 \x01(\x0e2\x1d.flyteidl2.common.ActionPhaseR\x05phase\x129\n" +
 	"\n" +
-	"created_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAtBKZIgithub.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1;insightv1b\x06proto3"
+	"created_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12<\n" +
+	"\n" +
+	"run_source\x18\b \x01(\x0e2\x1d.flyteidl2.workflow.RunSourceR\trunSourceBKZIgithub.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1;insightv1b\x06proto3"
 
 var (
 	file_flytebinary_insight_v1_overview_proto_rawDescOnce sync.Once
@@ -1049,6 +1060,7 @@ var file_flytebinary_insight_v1_overview_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil),     // 15: google.protobuf.Timestamp
 	(*durationpb.Duration)(nil),       // 16: google.protobuf.Duration
 	(common.ActionPhase)(0),           // 17: flyteidl2.common.ActionPhase
+	(workflow.RunSource)(0),           // 18: flyteidl2.workflow.RunSource
 }
 var file_flytebinary_insight_v1_overview_proto_depIdxs = []int32{
 	2,  // 0: flytebinary.insight.v1.ListPausedActionsResponse.actions:type_name -> flytebinary.insight.v1.PausedAction
@@ -1068,11 +1080,12 @@ var file_flytebinary_insight_v1_overview_proto_depIdxs = []int32{
 	12, // 14: flytebinary.insight.v1.SearchResponse.found:type_name -> flytebinary.insight.v1.Found
 	17, // 15: flytebinary.insight.v1.Found.phase:type_name -> flyteidl2.common.ActionPhase
 	15, // 16: flytebinary.insight.v1.Found.created_at:type_name -> google.protobuf.Timestamp
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	18, // 17: flytebinary.insight.v1.Found.run_source:type_name -> flyteidl2.workflow.RunSource
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_overview_proto_init() }

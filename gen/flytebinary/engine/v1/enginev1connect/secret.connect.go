@@ -42,7 +42,7 @@ const (
 type SecretValueServiceClient interface {
 	// GetSecretValues reads the values of secrets as a task of a project and domain finds them: of every name the one
 	// in the narrowest scope. It answers unavailable, and no values, when a backend that might have one of them does not
-	// answer.
+	// answer. It also answers with the credentials that these scopes have for the registries of images.
 	GetSecretValues(context.Context, *v1.GetSecretValuesRequest) (*v1.GetSecretValuesResponse, error)
 }
 
@@ -85,7 +85,7 @@ func (c *secretValueServiceClient) GetSecretValues(ctx context.Context, req *v1.
 type SecretValueServiceHandler interface {
 	// GetSecretValues reads the values of secrets as a task of a project and domain finds them: of every name the one
 	// in the narrowest scope. It answers unavailable, and no values, when a backend that might have one of them does not
-	// answer.
+	// answer. It also answers with the credentials that these scopes have for the registries of images.
 	GetSecretValues(context.Context, *v1.GetSecretValuesRequest) (*v1.GetSecretValuesResponse, error)
 }
 

@@ -11,7 +11,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/engine/v1/secret.proto.
  */
 export const file_flytebinary_engine_v1_secret: GenFile = /*@__PURE__*/
-  fileDesc("CiJmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvc2VjcmV0LnByb3RvEhVmbHl0ZWJpbmFyeS5lbmdpbmUudjEiaQoWR2V0U2VjcmV0VmFsdWVzUmVxdWVzdBIYCgdwcm9qZWN0GAEgASgJQge6SARyAhABEhcKBmRvbWFpbhgCIAEoCUIHukgEcgIQARIcCgVuYW1lcxgDIAMoCUINukgKkgEHCAEQ6AcYASJDCgtTZWNyZXRWYWx1ZRIMCgRuYW1lGAEgASgJEhIKBXZhbHVlGAIgASgMQgOAAQESEgoKaW1hZ2VfcHVsbBgDIAEoCCJwChdHZXRTZWNyZXRWYWx1ZXNSZXNwb25zZRIyCgZ2YWx1ZXMYASADKAsyIi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuU2VjcmV0VmFsdWUSDwoHbWlzc2luZxgCIAMoCRIQCghzZWFyY2hlZBgDIAMoCTKGAQoSU2VjcmV0VmFsdWVTZXJ2aWNlEnAKD0dldFNlY3JldFZhbHVlcxItLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRTZWNyZXRWYWx1ZXNSZXF1ZXN0Gi4uZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldFNlY3JldFZhbHVlc1Jlc3BvbnNlQklaR2dpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvZW5naW5lL3YxO2VuZ2luZXYxYgZwcm90bzM", [file_buf_validate_validate]);
+  fileDesc("CiJmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvc2VjcmV0LnByb3RvEhVmbHl0ZWJpbmFyeS5lbmdpbmUudjEiggEKFkdldFNlY3JldFZhbHVlc1JlcXVlc3QSGAoHcHJvamVjdBgBIAEoCUIHukgEcgIQARIXCgZkb21haW4YAiABKAlCB7pIBHICEAESGgoFbmFtZXMYAyADKAlCC7pICJIBBRDoBxgBEhkKBmltYWdlcxgEIAMoCUIJukgGkgEDEOgHIkMKC1NlY3JldFZhbHVlEgwKBG5hbWUYASABKAkSEgoFdmFsdWUYAiABKAxCA4ABARISCgppbWFnZV9wdWxsGAMgASgIIooBChdHZXRTZWNyZXRWYWx1ZXNSZXNwb25zZRIyCgZ2YWx1ZXMYASADKAsyIi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuU2VjcmV0VmFsdWUSDwoHbWlzc2luZxgCIAMoCRIQCghzZWFyY2hlZBgDIAMoCRIYCgtwdWxsX2NvbmZpZxgEIAEoDEIDgAEBMoYBChJTZWNyZXRWYWx1ZVNlcnZpY2UScAoPR2V0U2VjcmV0VmFsdWVzEi0uZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldFNlY3JldFZhbHVlc1JlcXVlc3QaLi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0U2VjcmV0VmFsdWVzUmVzcG9uc2VCSVpHZ2l0aHViLmNvbS9mbHl0ZS1iaW5hcnkvZmx5dGUtYmluYXJ5L2dlbi9mbHl0ZWJpbmFyeS9lbmdpbmUvdjE7ZW5naW5ldjFiBnByb3RvMw", [file_buf_validate_validate]);
 
 /**
  * GetSecretValuesRequest names the secrets of one attempt.
@@ -34,11 +34,18 @@ export type GetSecretValuesRequest = Message<"flytebinary.engine.v1.GetSecretVal
   domain: string;
 
   /**
-   * The names, each once.
+   * The names, each once; may be empty.
    *
    * @generated from field: repeated string names = 3;
    */
   names: string[];
+
+  /**
+   * The images of the pod.
+   *
+   * @generated from field: repeated string images = 4;
+   */
+  images: string[];
 };
 
 /**
@@ -109,6 +116,14 @@ export type GetSecretValuesResponse = Message<"flytebinary.engine.v1.GetSecretVa
    * @generated from field: repeated string searched = 3;
    */
   searched: string[];
+
+  /**
+   * A Docker configuration with the credentials for the registries of the images, from the image pull secrets of the
+   * scopes; empty without any.
+   *
+   * @generated from field: bytes pull_config = 4;
+   */
+  pullConfig: Uint8Array;
 };
 
 /**
@@ -128,7 +143,7 @@ export const SecretValueService: GenService<{
   /**
    * GetSecretValues reads the values of secrets as a task of a project and domain finds them: of every name the one
    * in the narrowest scope. It answers unavailable, and no values, when a backend that might have one of them does not
-   * answer.
+   * answer. It also answers with the credentials that these scopes have for the registries of images.
    *
    * @generated from rpc flytebinary.engine.v1.SecretValueService.GetSecretValues
    */

@@ -1,0 +1,67 @@
+// Package leased runs what one process of an installation does for all: a loop while it holds a lease, the passes of such
+// a loop, and deletions in batches. It builds on internal/lifecycle and internal/clock.
+package leased
+
+import (
+	"context"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+)
+
+// Leases runs work while a lease is held; pgdb.Leases is one.
+type Leases interface {
+	Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error
+}
+
+// Loop is a part that works while it holds a lease. All fields are required.
+type Loop struct {
+	lifecycle.Background
+	Leases Leases
+	// Name is that of the lease, Length how long its holder may be silent.
+	Name   string
+	Length time.Duration
+	// Work works until its context ends. If it returns earlier, it is started again after a pause.
+	Work   func(context.Context) error
+	Logger zerolog.Logger
+}
+
+var _ lifecycle.Part = (*Loop)(nil)
+
+// Start implements lifecycle.Part.
+func (l *Loop) Start(ctx context.Context) error {
+	return l.Run(l.Logger.WithContext(ctx), func(ctx context.Context) {
+		if err := l.Leases.Hold(ctx, l.Name, l.Length, l.Work); err != nil {
+			l.Logger.Error().Err(err).Str("lease", l.Name).Msg("the loop stopped")
+		}
+	})
+}
+
+// Every returns work that makes a pass at once and after each pause. An error of a pass is logged: what it left, the next
+// one does.
+func Every(clk clock.Clock, pause time.Duration, pass func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for {
+			if err := pass(ctx); err != nil && ctx.Err() == nil {
+				zerolog.Ctx(ctx).Warn().Err(err).Dur("next_in", pause).Msg("a pass failed; retrying")
+			}
+			if clock.Sleep(ctx, clk, pause) != nil {
+				return nil //nolint:nilerr // the context has ended, as it was asked to
+			}
+		}
+	}
+}
+
+// Drain repeats a step that handles at most size things until it handles fewer, and returns how many it handled.
+func Drain(size int, step func(size int) (int, error)) (total int, err error) {
+	for {
+		n, err := step(size)
+		total += n
+		if err != nil || n < size {
+			return total, err
+		}
+	}
+}

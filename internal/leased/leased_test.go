@@ -1,0 +1,77 @@
+package leased_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/leased"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle/lifecycletest"
+)
+
+// mine are leases that this process holds at once.
+type mine struct{}
+
+func (mine) Hold(ctx context.Context, _ string, _ time.Duration, work func(context.Context) error) error {
+	return work(ctx)
+}
+
+func TestLifecycle(t *testing.T) {
+	t.Parallel()
+	lifecycletest.Stress(t, func() lifecycle.Part {
+		return &leased.Loop{
+			Leases: mine{}, Name: "x", Length: time.Second, Logger: zerolog.Nop(),
+			Work: leased.Every(clock.System{}, time.Millisecond, func(context.Context) error { return nil }),
+		}
+	})
+}
+
+func TestAFailedPassIsRepeatedAfterThePause(t *testing.T) {
+	t.Parallel()
+	clk := clock.NewFake(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	passes := make(chan int)
+	n := 0
+	var log bytes.Buffer
+	loop := &leased.Loop{
+		Leases: mine{}, Name: "x", Length: time.Second, Logger: zerolog.New(&log),
+		Work: leased.Every(clk, time.Minute, func(context.Context) error {
+			n++
+			passes <- n
+			return errors.New("the database is away")
+		}),
+	}
+	require.NoError(t, loop.Start(t.Context()))
+	require.Equal(t, 1, <-passes)
+	require.Eventually(t, func() bool { return clk.Timers() == 1 }, 10*time.Second, time.Millisecond)
+	clk.Step(time.Minute)
+	require.Equal(t, 2, <-passes)
+	require.NoError(t, loop.Stop(t.Context()))
+	require.Contains(t, log.String(), "the database is away")
+}
+
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	left := 25
+	step := func(size int) (int, error) {
+		n := min(left, size)
+		left -= n
+		return n, nil
+	}
+	total, err := leased.Drain(10, step)
+	require.NoError(t, err)
+	require.Equal(t, 25, total)
+	left = 20
+	total, err = leased.Drain(10, func(size int) (int, error) {
+		n, _ := step(size)
+		return n, errors.New("away")
+	})
+	require.Error(t, err)
+	require.Equal(t, 10, total)
+}
