@@ -11,6 +11,7 @@ import (
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact/artifactconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	triggerpb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
@@ -25,15 +26,16 @@ import (
 // pendingBatch is how many slots of a trigger are read at once.
 const pendingBatch = 100
 
-// starter creates the runs of slots.
+// starter creates the runs of slots and versions.
 type starter struct {
-	config Config
-	store  *store.Store
-	runs   Runs
-	starts enginev1connect.TriggerRunServiceClient
-	clock  clock.Clock
-	logger zerolog.Logger
-	meters *meters
+	config    Config
+	store     *store.Store
+	runs      Runs
+	starts    enginev1connect.TriggerRunServiceClient
+	artifacts artifactconnect.ArtifactServiceClient
+	clock     clock.Clock
+	logger    zerolog.Logger
+	meters    *meters
 }
 
 // startAll creates the runs of the pending slots of a trigger, oldest first, until one has to wait.
@@ -92,10 +94,7 @@ func (s *starter) start(ctx context.Context, d *decoded, f *store.Fire) (bool, e
 		}
 	}
 	failpoint.Here("trigger.before-run")
-	_, err := s.starts.StartTriggeredRun(ctx, &enginev1.StartTriggeredRunRequest{
-		Run: runOf(d, f), Trigger: identifier(d.Trigger, d.Revision),
-		KickoffTimeInputArg: d.automation.GetSchedule().GetKickoffTimeInputArg(),
-	})
+	err := s.create(ctx, d, f)
 	failpoint.Here("trigger.after-run")
 	switch {
 	case err == nil:
@@ -113,6 +112,23 @@ func (s *starter) start(ctx context.Context, d *decoded, f *store.Fire) (bool, e
 		s.meters.settled(ctx, "failed")
 		return true, s.store.Settle(ctx, f, store.Failed, message(err), false)
 	}
+}
+
+// create creates the run, or finds that it exists. It belongs to whoever has deployed the revision.
+func (s *starter) create(ctx context.Context, d *decoded, f *store.Fire) error {
+	inputs, err := s.bound(ctx, d, f)
+	if err != nil {
+		return err
+	}
+	who, err := metadata(d.Trigger)
+	if err != nil {
+		return err
+	}
+	_, err = s.starts.StartTriggeredRun(ctx, &enginev1.StartTriggeredRunRequest{
+		Run: runOf(d, f), Trigger: identifier(d.Trigger, d.Revision), Automation: d.automation, Inputs: inputs,
+		KickoffTimeInputArg: d.automation.GetSchedule().GetKickoffTimeInputArg(), CreatedBy: who.GetDeployedBy(),
+	})
+	return err
 }
 
 // failed has the slot tried again later.
@@ -144,12 +160,16 @@ func runOf(d *decoded, f *store.Fire) *workflow.CreateRunRequest {
 		spec = proto.CloneOf(d.spec.GetRunSpec())
 	}
 	spec.RunStartTime = nil // it is the slot
+	source := workflow.RunSource_RUN_SOURCE_SCHEDULE_TRIGGER
+	if d.automation.GetType() == task.TriggerAutomationSpecType_TYPE_ARTIFACT {
+		source = workflow.RunSource_RUN_SOURCE_ARTIFACT_TRIGGER
+	}
 	request := &workflow.CreateRunRequest{
 		Id: &workflow.CreateRunRequest_RunId{RunId: &common.RunIdentifier{Project: d.Project, Domain: d.Domain, Name: f.RunName}},
 		Task: &workflow.CreateRunRequest_TaskId{TaskId: &task.TaskIdentifier{
 			Project: d.Project, Domain: d.Domain, Name: d.Task.Name, Version: d.TaskVersion,
 		}},
-		RunSpec: spec, Source: workflow.RunSource_RUN_SOURCE_SCHEDULE_TRIGGER, RunStartTime: timestamppb.New(f.Slot),
+		RunSpec: spec, Source: source, RunStartTime: timestamppb.New(f.Slot),
 	}
 	switch inputs := d.spec.GetInputWrapper().(type) {
 	case *triggerpb.TriggerSpec_Inputs:
@@ -175,10 +195,9 @@ func (s *starter) concurrent(ctx context.Context, d *decoded, f *store.Fire) (st
 		switch {
 		case !unfinished:
 		case d.policy.concurrency == concurrencySkip:
-			return fmt.Sprintf("the run %s of the slot %s is unfinished, and the concurrency policy is %s",
-				other.RunName, other.Slot.Format(time.RFC3339), concurrencySkip), nil
+			return fmt.Sprintf("the run %s of the %s is unfinished, and the concurrency policy is %s", other.RunName, cause(other), concurrencySkip), nil
 		default:
-			reason := fmt.Sprintf("replaced by the slot %s of trigger %s", f.Slot.Format(time.RFC3339), d.Name)
+			reason := fmt.Sprintf("replaced by the %s of trigger %s", cause(f), d.Name)
 			_, err := s.runs.AbortRun(ctx, &workflow.AbortRunRequest{RunId: runID(d.Trigger, other), Reason: &reason})
 			if err != nil && !rpc.IsNotFound(err) {
 				return "", err
