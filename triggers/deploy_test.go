@@ -209,10 +209,6 @@ func TestInvalidTriggersStoreNothing(t *testing.T) {
 		"start":        {triggered("t", scheduled(strange)), nil, connect.CodeInvalidArgument, "rate.start_time"},
 		"kick-off":     {triggered("t", kickoff("nope")), nil, connect.CodeInvalidArgument, `has no input "nope"`},
 		"kick-off int": {triggered("t", kickoff("x")), nil, connect.CodeInvalidArgument, "no datetime"},
-		"artifact": {triggered("t", &task.TriggerAutomationSpec{
-			Type:       task.TriggerAutomationSpecType_TYPE_ARTIFACT,
-			Automation: &task.TriggerAutomationSpec_Artifact{Artifact: &task.ArtifactTrigger{ArtifactName: "m"}},
-		}), nil, connect.CodeUnimplemented, "no artifacts"},
 		"twice":     {triggered("good", byHand()), nil, connect.CodeInvalidArgument, "another trigger"},
 		"catch-up":  {triggered("t", byHand(), "flyte.org/trigger-catch-up", "some"), nil, connect.CodeInvalidArgument, "none, latest or all"},
 		"jitter":    {triggered("t", byHand(), "flyte.org/trigger-jitter", "1d"), nil, connect.CodeInvalidArgument, "a duration"},
