@@ -42,9 +42,8 @@ func artifactNamed(name string) *artifact.ArtifactName {
 	return &artifact.ArtifactName{Project: projectID, Domain: domainID, Name: name}
 }
 
-// publish creates a version with a value, the partition date and others.
-func (f *fixture) publish(name, version string, value int64, partitions ...string) *artifact.Artifact {
-	f.t.Helper()
+// versionOf is a version with a value, the partition date and others.
+func versionOf(name, version string, value int64, partitions ...string) *artifact.CreateArtifactRequest {
 	r := &artifact.CreateArtifactRequest{
 		ArtifactId: &artifact.ArtifactIdentifier{Name: artifactNamed(name), Version: version},
 		Spec: &artifact.ArtifactSpec{
@@ -58,9 +57,22 @@ func (f *fixture) publish(name, version string, value int64, partitions ...strin
 	for i := 0; i+1 < len(partitions); i += 2 {
 		r.GetSpec().GetPartitions().Value[partitions[i]] = &core.LabelValue{Value: &core.LabelValue_StaticValue{StaticValue: partitions[i+1]}}
 	}
+	return r
+}
+
+func (f *fixture) create(r *artifact.CreateArtifactRequest, change func(*artifact.ArtifactSpec)) *artifact.Artifact {
+	f.t.Helper()
+	if change != nil {
+		change(r.GetSpec())
+	}
 	response, err := f.artifacts.CreateArtifact(f.t.Context(), r)
 	require.NoError(f.t, err)
 	return response.GetArtifact()
+}
+
+func (f *fixture) publish(name, version string, value int64, partitions ...string) *artifact.Artifact {
+	f.t.Helper()
+	return f.create(versionOf(name, version, value, partitions...), nil)
 }
 
 // fired waits until the versions that a trigger has fired for are these, oldest first, and returns them.
@@ -202,6 +214,17 @@ func TestStepsOfAVersionCanBeRepeated(t *testing.T) {
 	f.fired("on_m", "m@1")
 	stop()
 
+	// The same, and the version was deleted meanwhile.
+	_, err = f.pool.Exec(t.Context(), `UPDATE trigger_fires SET state = 1, retry_at = recorded_at, settled_at = NULL`)
+	require.NoError(t, err)
+	_, err = f.pool.Exec(t.Context(), `UPDATE artifact_versions SET version = 'gone'`)
+	require.NoError(t, err)
+	stop = f.start(f.replica(nil))
+	f.fired("on_m", "m@1")
+	stop()
+	_, err = f.pool.Exec(t.Context(), `UPDATE artifact_versions SET version = '1'`)
+	require.NoError(t, err)
+
 	// It died after the fire was recorded, and before the event was removed; the history is forgotten since.
 	_, err = f.pool.Exec(t.Context(), `INSERT INTO artifact_events (version_id, created_at, seq) OVERRIDING SYSTEM VALUE SELECT id, created_at, 1 FROM artifact_versions`)
 	require.NoError(t, err)
@@ -267,6 +290,38 @@ func TestVersionsAndConcurrency(t *testing.T) {
 	}, 10*time.Second, 5*time.Millisecond)
 	require.Contains(t, f.explain("skip").GetSlots()[0].GetReason(), "of the version m@1 is unfinished")
 	require.Empty(t, f.explain("skip").GetIgnored())
+}
+
+// A trigger does not fire for what its own runs publish, through other triggers either.
+func TestATriggerDoesNotFeedItself(t *testing.T) {
+	f := newFixture(t, nil)
+	f.deploy("v1", triggered("on_m", onArtifact("m")), triggered("on_n", onArtifact("n")))
+	f.start(f.replica(nil))
+	source := func(run string) func(*artifact.ArtifactSpec) {
+		return func(spec *artifact.ArtifactSpec) {
+			spec.Source = &artifact.ArtifactSource{Source: &artifact.ArtifactSource_TaskAction{TaskAction: &artifact.TaskActionSource{
+				Action: &common.ActionIdentifier{Run: &common.RunIdentifier{Project: projectID, Domain: domainID, Name: run}, Name: "a0"},
+			}}}
+		}
+	}
+	f.publish("m", "1", 1)
+	first := f.fired("on_m", "m@1")[0].GetRunId().GetName()
+	f.create(versionOf("m", "2", 2), source(first))
+	f.create(versionOf("n", "1", 3), source(first))
+	second := f.fired("on_n", "n@1")[0].GetRunId().GetName()
+	relation := f.details(second).GetMetadata().GetRelation()
+	require.Equal(t, common.RelationType_RELATION_TYPE_ON_ARTIFACT, relation.GetRelationType())
+	require.Equal(t, first, relation.GetRelatedTo().GetName())
+	f.create(versionOf("m", "3", 4), source(second))
+	var slots []*insightv1.Slot
+	require.Eventually(t, func() bool {
+		slots = f.explain("on_m").GetSlots()
+		return len(slots) == 3 && slots[0].GetState() == insightv1.SlotState_SLOT_STATE_SKIPPED && slots[1].GetState() == insightv1.SlotState_SLOT_STATE_SKIPPED
+	}, 10*time.Second, 5*time.Millisecond)
+	for _, slot := range slots[:2] {
+		require.Contains(t, slot.GetReason(), "comes from run "+first+", which this trigger started")
+	}
+	require.Len(t, f.allRuns(), 2)
 }
 
 func TestAVersionThatCannotBePassedIsAReason(t *testing.T) {
