@@ -127,7 +127,7 @@ func (s *Service) Mount(r rpc.Registrar) {
 	r.Handle(enginev1connect.NewArtifactEventServiceHandler(&events{s.store}, options))
 }
 
-// Start starts the loop that deletes old news.
+// Start starts the loop that deletes old events.
 func (s *Service) Start(ctx context.Context) error { return s.collect.Start(ctx) }
 
 // Stop ends it.
