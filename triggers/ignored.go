@@ -19,7 +19,7 @@ func (h *handler) ignored(ctx context.Context, d *decoded, newest int) ([]*insig
 	wanted := d.automation.GetArtifact()
 	answer, err := h.artifacts.ListArtifacts(ctx, &artifact.ListArtifactsRequest{
 		ProjectId: &common.ProjectIdentifier{Name: d.Project, Domain: d.Domain}, Name: proto.String(wanted.GetArtifactName()),
-		Request: &common.ListRequest{Limit: uint32(newest)},
+		Request: &common.ListRequest{Limit: uint32(newest)}, //nolint:gosec // a limit of a request
 	})
 	switch rpc.KindOf(err) {
 	case rpc.KindPermissionDenied, rpc.KindNotFound:

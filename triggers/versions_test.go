@@ -398,16 +398,22 @@ func TestInvalidArtifactTriggersStoreNothing(t *testing.T) {
 		change func(*task.TaskTrigger, *task.ArtifactTrigger)
 		text   string
 	}{
-		"no artifact":       {func(tr *task.TaskTrigger, _ *task.ArtifactTrigger) { tr.GetAutomationSpec().Automation = nil }, field + ": is required"},
-		"name":              {func(_ *task.TaskTrigger, a *task.ArtifactTrigger) { a.ArtifactName = "a b" }, field + ".artifact_name"},
-		"latest":            {func(_ *task.TaskTrigger, a *task.ArtifactTrigger) { a.Version = "latest" }, field + ".version: no version is called latest"},
-		"version":           {func(_ *task.TaskTrigger, a *task.ArtifactTrigger) { a.Version = "a\x00" }, "version"},
-		"partition key":     {func(_ *task.TaskTrigger, a *task.ArtifactTrigger) { a.Partitions = map[string]string{"": "x"} }, field + ".partitions"},
-		"input":             {func(_ *task.TaskTrigger, a *task.ArtifactTrigger) { a.InputArg = "nope" }, field + `.input_arg: task env.main has no input "nope"`},
-		"partition input":   {func(_ *task.TaskTrigger, a *task.ArtifactTrigger) { a.PartitionInputArgs = map[string]string{"y": "date"} }, `has no input "y"`},
-		"no partition":      {func(_ *task.TaskTrigger, a *task.ArtifactTrigger) { a.PartitionInputArgs = map[string]string{"at": ""} }, "names a partition"},
-		"twice":             {func(_ *task.TaskTrigger, a *task.ArtifactTrigger) { a.PartitionInputArgs = map[string]string{"x": "date"} }, "is to be the artifact itself"},
-		"type of partition": {func(_ *task.TaskTrigger, a *task.ArtifactTrigger) { a.InputArg, a.PartitionInputArgs = "", map[string]string{"x": "date"} }, "neither a datetime nor a string"},
+		"no artifact":   {func(tr *task.TaskTrigger, _ *task.ArtifactTrigger) { tr.GetAutomationSpec().Automation = nil }, field + ": is required"},
+		"name":          {func(_ *task.TaskTrigger, a *task.ArtifactTrigger) { a.ArtifactName = "a b" }, field + ".artifact_name"},
+		"latest":        {func(_ *task.TaskTrigger, a *task.ArtifactTrigger) { a.Version = "latest" }, field + ".version: no version is called latest"},
+		"version":       {func(_ *task.TaskTrigger, a *task.ArtifactTrigger) { a.Version = "a\x00" }, "version"},
+		"partition key": {func(_ *task.TaskTrigger, a *task.ArtifactTrigger) { a.Partitions = map[string]string{"": "x"} }, field + ".partitions"},
+		"input":         {func(_ *task.TaskTrigger, a *task.ArtifactTrigger) { a.InputArg = "nope" }, field + `.input_arg: task env.main has no input "nope"`},
+		"partition input": {func(_ *task.TaskTrigger, a *task.ArtifactTrigger) {
+			a.PartitionInputArgs = map[string]string{"y": "date"}
+		}, `has no input "y"`},
+		"no partition": {func(_ *task.TaskTrigger, a *task.ArtifactTrigger) { a.PartitionInputArgs = map[string]string{"at": ""} }, "names a partition"},
+		"twice": {func(_ *task.TaskTrigger, a *task.ArtifactTrigger) {
+			a.PartitionInputArgs = map[string]string{"x": "date"}
+		}, "is to be the artifact itself"},
+		"type of partition": {func(_ *task.TaskTrigger, a *task.ArtifactTrigger) {
+			a.InputArg, a.PartitionInputArgs = "", map[string]string{"x": "date"}
+		}, "neither a datetime nor a string"},
 		"declared keys": {func(_ *task.TaskTrigger, a *task.ArtifactTrigger) {
 			a.ArtifactName, a.Partitions = "declared", map[string]string{"zone": "a"}
 		}, field + `.partitions: there is no partition "zone": artifact declared was declared with the time "date", "region"`},
@@ -420,7 +426,9 @@ func TestInvalidArtifactTriggersStoreNothing(t *testing.T) {
 		"declared type": {func(_ *task.TaskTrigger, a *task.ArtifactTrigger) {
 			a.ArtifactName, a.PartitionInputArgs = "declared", map[string]string{"at": "region"}
 		}, `partition "region" is a text, and input "at" is a datetime`},
-		"missing input": {func(tr *task.TaskTrigger, a *task.ArtifactTrigger) { a.InputArg, tr.Spec.GetInputs().Literals = "", nil }, `input "x" of task env.main has no value`},
+		"missing input": {func(tr *task.TaskTrigger, a *task.ArtifactTrigger) {
+			a.InputArg, tr.Spec.GetInputs().Literals = "", nil
+		}, `input "x" of task env.main has no value`},
 		"catch-up": {func(tr *task.TaskTrigger, _ *task.ArtifactTrigger) {
 			tr.GetSpec().GetRunSpec().GetAnnotations().Values["flyte.org/trigger-catch-up"] = "all"
 		}, "is for schedules"},
