@@ -13,7 +13,7 @@ type Config struct {
 	MaxOutputsBytes int64 `mapstructure:"maxOutputsBytes"`
 	// KeepEvents is how long the event of a new version waits for a consumer. Defaults to 7 days.
 	KeepEvents time.Duration `mapstructure:"keepEvents"`
-	// CollectEvery is how often old news are deleted. Defaults to 10m.
+	// CollectEvery is how often old events are deleted. Defaults to 10m.
 	CollectEvery time.Duration `mapstructure:"collectEvery"`
 	// Lease is how long the replica that collects may be silent before another takes over. Defaults to 15s.
 	Lease time.Duration `mapstructure:"lease"`

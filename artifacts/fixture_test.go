@@ -53,6 +53,7 @@ type world struct {
 	client   artifactconnect.ArtifactServiceClient
 	insight  insightv1connect.ArtifactInsightServiceClient
 	registry enginev1connect.ArtifactRegistryServiceClient
+	events   enginev1connect.ArtifactEventServiceClient
 	run      workflowconnect.RunServiceClient
 	internal workflowconnect.InternalRunServiceClient
 	engine   enginev1connect.EngineServiceClient
@@ -116,6 +117,7 @@ func (w *world) start() {
 	w.client = artifactconnect.NewArtifactServiceClient(client, rpc.InProcessURL)
 	w.insight = insightv1connect.NewArtifactInsightServiceClient(client, rpc.InProcessURL)
 	w.registry = enginev1connect.NewArtifactRegistryServiceClient(client, rpc.InProcessURL)
+	w.events = enginev1connect.NewArtifactEventServiceClient(client, rpc.InProcessURL)
 	w.run = workflowconnect.NewRunServiceClient(client, rpc.InProcessURL)
 	w.internal = workflowconnect.NewInternalRunServiceClient(client, rpc.InProcessURL)
 	w.engine = enginev1connect.NewEngineServiceClient(client, rpc.InProcessURL)

@@ -125,9 +125,10 @@ func (s *Service) Mount(r rpc.Registrar) {
 	r.Handle(artifactconnect.NewArtifactServiceHandler(&handler{s.store, s.writer}, options))
 	r.Handle(insightv1connect.NewArtifactInsightServiceHandler(s.lineage, options))
 	r.Handle(enginev1connect.NewArtifactRegistryServiceHandler(s.outputs, options))
+	r.Handle(enginev1connect.NewArtifactEventServiceHandler(&events{s.store}, options))
 }
 
-// Start starts the loop that deletes old news.
+// Start starts the loop that deletes old events.
 func (s *Service) Start(ctx context.Context) error { return s.collect.Start(ctx) }
 
 // Stop ends it.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
@@ -301,19 +302,35 @@ func TestNamesKeysAndValues(t *testing.T) {
 	refused(t, err, connect.CodeNotFound, "nothing")
 }
 
-func TestEachVersionIsNewsOnce(t *testing.T) {
+func TestEachVersionHasOneEvent(t *testing.T) {
 	w := newWorld(t)
-	w.create("m", "1")
-	w.create("m", "2")
+	mark := func() int64 {
+		response, err := w.events.GetArtifactMark(t.Context(), &enginev1.GetArtifactMarkRequest{})
+		require.NoError(t, err)
+		return response.GetSeq()
+	}
+	list := func() []*enginev1.ArtifactEvent {
+		response, err := w.events.ListArtifactEvents(t.Context(), &enginev1.ListArtifactEventsRequest{})
+		require.NoError(t, err)
+		return response.GetEvents()
+	}
+	require.Zero(t, mark())
+	first := w.create("m", "1")
+	between := mark()
+	w.create("m", "2", with("region", "us"))
 	_, err := w.client.CreateArtifact(t.Context(), request("m", "2"))
 	require.Error(t, err)
-	news, err := w.service.Events().Next(t.Context(), 10)
-	require.NoError(t, err)
-	require.Len(t, news, 2)
-	require.Equal(t, "1", news[0].Artifact.GetArtifactId().GetVersion())
-	require.NoError(t, w.service.Events().Taken(t.Context(), news[0].Seq))
-	news, err = w.service.Events().Next(t.Context(), 10)
-	require.NoError(t, err)
-	require.Len(t, news, 1)
-	require.Equal(t, "2", news[0].Artifact.GetSpec().GetValue().GetArtifactId().GetVersion())
+	found := list()
+	require.Len(t, found, 2)
+	require.LessOrEqual(t, found[0].GetSeq(), between)
+	require.Greater(t, found[1].GetSeq(), between)
+	require.Equal(t, first.GetCreatedAt().AsTime(), found[0].GetCreatedAt().AsTime())
+	require.Equal(t, map[string]string{"region": "us"}, found[1].GetPartitions())
+	for range 2 {
+		_, err = w.events.RemoveArtifactEvents(t.Context(), &enginev1.RemoveArtifactEventsRequest{Seqs: []int64{found[0].GetSeq()}})
+		require.NoError(t, err)
+	}
+	found = list()
+	require.Len(t, found, 1)
+	require.Equal(t, "2", found[0].GetArtifact().GetVersion())
 }

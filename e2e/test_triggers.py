@@ -25,9 +25,9 @@ def own(tmp_path_factory: pytest.TempPathFactory, home):
     instance.stop()
 
 
-def slots(server: Server, name: str) -> list[dict]:
+def slots(server: Server, name: str, task: str = TASK) -> list[dict]:
     status, answer = server.call("flytebinary.insight.v1.TriggerInsightService/ListSlots", {
-        "name": {"project": "flytesnacks", "domain": "development", "name": name, "taskName": TASK},
+        "name": {"project": "flytesnacks", "domain": "development", "name": name, "taskName": task},
     })
     assert status == 200, answer
     return answer.get("slots", [])
@@ -90,3 +90,58 @@ def test_triggers(own: Server, tmp_path: pathlib.Path, monkeypatch: pytest.Monke
     names = set(re.findall(r"""['"]name['"]:\s*['"](\w+)['"]""", cli("get", "trigger", TASK)))
     assert "mine" in names and not names & {"rate", "manual", "yearly"}, names
     assert json.dumps(slots(own, "rate")).count("SLOT_STATE_STARTED") == 1
+
+
+def test_a_version_of_an_artifact_fires_once(own: Server, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
+    connect(own)
+    cli = command_line(own, tmp_path)
+    task = "scheduled.read"
+    file = tmp_path / "report.txt"
+    file.write_text("numbers")
+
+    def publish(version: str, region: str):
+        cli("create", "artifact", "report", "--from-file", str(file), "--version", version, "--partition", f"region={region}",
+            "--partition", "date=2030-05-17")
+
+    def started():
+        return [s for s in slots(own, "on_report", task) if s["state"] == "SLOT_STATE_STARTED"]
+
+    publish("before", "us")
+    monkeypatch.setenv("E2E_WITH_TRIGGERS", "1")
+    cli("deploy", "--version", uuid.uuid4().hex[:10], "flows/scheduled.py", "env")
+    assert "on artifact: report -> report" in cli("get", "trigger", task)
+
+    publish("1", "us")
+    publish("2", "eu")
+    fired = eventually(started, what="the run of the version")
+    name = fired[0]["runId"]["name"]
+    assert output(name) == "numbers of 2030-05-17 the trigger"
+    metadata = remote.RunDetails.get(name).action_details.pb2.metadata
+    assert metadata.trigger_name == "on_report"
+    assert metadata.trigger_type.artifact.artifact_name == "report"
+    status, graph = own.call("flytebinary.insight.v1.ArtifactInsightService/GetLineage", {
+        "artifactId": {"name": {"project": "flytesnacks", "domain": "development", "name": "report"}, "version": "1"},
+    })
+    assert status == 200 and name in json.dumps(graph), graph
+
+    # Neither a restart nor a pause makes a version fire again, and a version of the pause does not fire later.
+    own.kill()
+    own.start()
+    cli("update", "trigger", "on_report", task, "--deactivate")
+    publish("3", "us")
+    cli("update", "trigger", "on_report", task, "--activate")
+    publish("4", "us")
+    eventually(lambda: len(started()) > 1, what="the run of the second version")
+    assert [s["artifact"]["version"] for s in started()] == ["4", "1"]
+    status, why = own.call("flytebinary.insight.v1.TriggerInsightService/ExplainTrigger", {
+        "name": {"project": "flytesnacks", "domain": "development", "name": "on_report", "taskName": task},
+    })
+    assert status == 200, why
+    assert {v["artifact"]["version"] for v in why["ignored"]} == {"before", "2", "3"}, why
+
+    # By hand, with a version that did not fire.
+    by_hand = flyte.run(
+        remote.Trigger.get(name="on_report", task_name=task), report=remote.Artifact.get("report", version="3"),
+        day=datetime.datetime(2030, 5, 17, tzinfo=datetime.UTC),
+    )
+    assert output(by_hand.name).startswith("numbers of 2030-05-17")

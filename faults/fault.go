@@ -79,6 +79,7 @@ func points() []string {
 func idlePoints() []string {
 	return []string{
 		"trigger.after-take", "trigger.before-run", "trigger.after-run", "trigger.backfill",
+		"trigger.before-versions", "trigger.after-versions",
 		"notifications.after-expand", "notifications.after-send", "events.after-publish",
 		"artifacts.after-register",
 	}

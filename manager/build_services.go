@@ -5,6 +5,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/actions"
 	"github.com/flyte-binary/flyte-binary/artifacts"
+	artifactstore "github.com/flyte-binary/flyte-binary/artifacts/store"
 	cacheservice "github.com/flyte-binary/flyte-binary/cache_service"
 	"github.com/flyte-binary/flyte-binary/dataproxy"
 	"github.com/flyte-binary/flyte-binary/events"
@@ -71,8 +72,8 @@ func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 
 func buildTriggers(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := triggers.New(p.config.Triggers, triggers.Deps{
-		Pool: p.pool, Starter: p.peers.triggerRuns(), Runs: p.peers.runs(), Tasks: p.peers.tasks(), Clock: p.clock, Logger: p.log,
-		Meter: p.telemetry.Meter,
+		Pool: p.pool, Starter: p.peers.triggerRuns(), Runs: p.peers.runs(), Tasks: p.peers.tasks(), Artifacts: p.peers.artifacts(),
+		ArtifactEvents: p.peers.artifactEvents(), ArtifactChannel: artifactstore.Channel, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	})
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ func modules() lifecycle.Modules[*process] {
 		{Name: "runs", Needs: []string{"database", "storage", "cache", "artifacts"}, Build: buildRuns},
 		{Name: "secret", After: []string{"kubernetes"}, Build: buildSecret},
 		{Name: "notifications", Needs: []string{"database", "runs"}, Build: buildNotifications},
-		{Name: "triggers", Needs: []string{"database", "runs"}, Build: buildTriggers},
+		{Name: "triggers", Needs: []string{"database", "runs", "artifacts"}, Build: buildTriggers},
 		{Name: "eventstream", Needs: []string{"database", "runs"}, Build: buildEventStream},
 		{Name: "dataproxy", Needs: []string{"storage", "runs"}, Build: buildDataProxy},
 		{Name: "system", Needs: []string{"runs"}, After: []string{"kubernetes"}, Build: buildSystem},

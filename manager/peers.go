@@ -11,6 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/dataproxy"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact/artifactconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/cacheserviceconnect"
 	cachev2connect "github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/v2/v2connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
@@ -121,6 +122,14 @@ func (p peers) secretValues() enginev1connect.SecretValueServiceClient {
 
 func (p peers) artifactRegistry() enginev1connect.ArtifactRegistryServiceClient {
 	return client(p, p.api, enginev1connect.NewArtifactRegistryServiceClient)
+}
+
+func (p peers) artifacts() artifactconnect.ArtifactServiceClient {
+	return client(p, p.api, artifactconnect.NewArtifactServiceClient)
+}
+
+func (p peers) artifactEvents() enginev1connect.ArtifactEventServiceClient {
+	return client(p, p.api, enginev1connect.NewArtifactEventServiceClient)
 }
 
 func (p peers) artifactUses() enginev1connect.ArtifactUseServiceClient {

@@ -45,7 +45,7 @@ func (h *handler) ApplyTaskTriggers(ctx context.Context, r *enginev1.ApplyTaskTr
 	if r.GetCheckOnly() {
 		return &enginev1.ApplyTaskTriggersResponse{}, nil
 	}
-	err := h.store.ChangeTasks(ctx, []store.Task{of}, func(triggers []*store.Trigger) ([]store.Change, error) {
+	err := h.change(ctx, []store.Task{of}, func(triggers []*store.Trigger) ([]store.Change, error) {
 		var changes []store.Change
 		for _, d := range order {
 			change, err := h.deploy(ctx, byName(triggers, of, d.name), d, now)

@@ -40,7 +40,7 @@ func BenchmarkFires(b *testing.B) {
 		require.NoError(b, err)
 		b.Cleanup(own.Close)
 		service, err := triggers.New(triggers.DefaultConfig(), triggers.Deps{
-			Pool: own, Runs: f.runs, Tasks: f.tasks, Clock: clock.System{}, Logger: zerolog.Nop(),
+			Pool: own, Runs: f.runs, Tasks: f.tasks, Artifacts: f.artifacts, ArtifactEvents: f.events, Clock: clock.System{}, Logger: zerolog.Nop(),
 			Starter: enginev1connect.NewTriggerRunServiceClient(rpc.InProcess(f.mux), rpc.InProcessURL),
 		})
 		require.NoError(b, err)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
+	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
@@ -51,7 +53,11 @@ func (h *handler) check(ctx context.Context, d *deployment, now time.Time) error
 	if err := d.checkInputs(); err != nil {
 		return err
 	}
-	return h.checkRun(ctx, d)
+	if err := h.checkPartitions(ctx, d); err != nil {
+		return err
+	}
+	_, err := h.checkRun(ctx, d)
+	return d.ofRun(err)
 }
 
 // in adds the prefix of the request to the field of an error.
@@ -61,6 +67,21 @@ func (d *deployment) in(err error) error {
 		return err
 	}
 	return rpc.InvalidArgument(d.prefix+wrong.Field, "%s", wrong.Message)
+}
+
+// ofRun names the field of the trigger for which the runs service refuses its runs.
+func (d *deployment) ofRun(err error) error {
+	var wire *connect.Error
+	if !errors.As(err, &wire) || wire.Code() != connect.CodeInvalidArgument {
+		return err
+	}
+	field, words, _ := strings.Cut(wire.Message(), ": ")
+	for _, own := range []string{"run_spec", "inputs", "offloaded_input_data"} {
+		if field == own || strings.HasPrefix(field, own+".") {
+			return rpc.InvalidArgument(d.prefix+"spec."+field, "%s", words)
+		}
+	}
+	return err
 }
 
 func (d *deployment) invalid(field, format string, args ...any) error {
@@ -74,7 +95,7 @@ func (d *deployment) checkAutomation(now time.Time) error {
 			return d.invalid("automation_spec.type", "is TYPE_NONE, but the trigger has an automation")
 		}
 	case task.TriggerAutomationSpecType_TYPE_ARTIFACT:
-		return rpc.Unimplemented("%sautomation_spec: trigger %s fires when an artifact is created, and this server has no artifacts yet", d.prefix, d.name)
+		return d.checkArtifact()
 	case task.TriggerAutomationSpecType_TYPE_SCHEDULE:
 		if d.automation.GetSchedule() == nil {
 			return d.invalid("automation_spec.schedule", "is required for TYPE_SCHEDULE")
@@ -124,6 +145,9 @@ func (d *deployment) checkInputs() error {
 		}
 	}
 	given := map[string]bool{kickoff: true}
+	if err := d.checkBindings(variables, given); err != nil {
+		return err
+	}
 	for _, parameter := range d.taskSpec.GetDefaultInputs() {
 		given[parameter.GetName()] = parameter.GetParameter().GetDefault() != nil || !parameter.GetParameter().GetRequired()
 	}
@@ -133,7 +157,7 @@ func (d *deployment) checkInputs() error {
 		}
 		given[literal.GetName()] = true
 	}
-	if d.automation.GetType() == task.TriggerAutomationSpecType_TYPE_SCHEDULE {
+	if d.automation.GetType() != task.TriggerAutomationSpecType_TYPE_NONE {
 		for _, entry := range d.taskSpec.GetTaskTemplate().GetInterface().GetInputs().GetVariables() {
 			if !given[entry.GetKey()] {
 				return d.invalid("spec.inputs", "input %q of task %s has no value and no default", entry.GetKey(), d.task.Name)
@@ -160,8 +184,9 @@ func (d *deployment) keepKickoff() {
 	d.spec.InputWrapper = &triggerpb.TriggerSpec_Inputs{Inputs: completed}
 }
 
-// checkRun asks the runs service whether it would take the runs of the trigger.
-func (h *handler) checkRun(ctx context.Context, d *deployment) error {
+// checkRun asks the runs service whether it would take the runs of the trigger. It returns what people should know about
+// them.
+func (h *handler) checkRun(ctx context.Context, d *deployment) (notes []string, err error) {
 	preview := &decoded{
 		Trigger: &store.Trigger{Task: d.task, Name: d.name, TaskVersion: d.spec.GetTaskVersion(), Revision: 1}, spec: d.spec, automation: d.automation,
 	}
@@ -176,8 +201,8 @@ func (h *handler) checkRun(ctx context.Context, d *deployment) error {
 		}
 		run.Task = &workflow.CreateRunRequest_TaskSpec{TaskSpec: spec}
 	}
-	_, err := h.starts.StartTriggeredRun(ctx, &enginev1.StartTriggeredRunRequest{
-		Run: run, Trigger: identifier(preview.Trigger, 1), CheckOnly: true,
+	answer, err := h.starts.StartTriggeredRun(ctx, &enginev1.StartTriggeredRunRequest{
+		Run: run, Trigger: identifier(preview.Trigger, 1), CheckOnly: true, Automation: d.automation,
 	})
-	return err
+	return answer.GetNotes(), err
 }

@@ -33,7 +33,7 @@ func (h *handler) DeployTrigger(ctx context.Context, r *triggerpb.DeployTriggerR
 		return nil, err
 	}
 	var deployed *store.Trigger
-	err = h.store.ChangeTasks(ctx, []store.Task{d.task}, func(triggers []*store.Trigger) ([]store.Change, error) {
+	err = h.change(ctx, []store.Task{d.task}, func(triggers []*store.Trigger) ([]store.Change, error) {
 		change, err := h.deploy(ctx, byName(triggers, d.task, d.name), d, now)
 		if err != nil {
 			return nil, err
@@ -113,7 +113,10 @@ func (h *handler) deploy(ctx context.Context, existing *store.Trigger, in *deplo
 	} else {
 		d.arm(now)
 	}
-	return store.Change{Trigger: next, Action: int16(triggerpb.TriggerRevisionAction_TRIGGER_REVISION_ACTION_DEPLOY), Fires: fires}, nil
+	return store.Change{
+		Trigger: next, Action: int16(triggerpb.TriggerRevisionAction_TRIGGER_REVISION_ACTION_DEPLOY), Fires: fires,
+		Artifact: in.automation.GetArtifact().GetArtifactName(),
+	}, nil
 }
 
 // remaining takes up the slots of a trigger that were due before it changes, so that a change loses none.

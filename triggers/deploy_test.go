@@ -209,16 +209,12 @@ func TestInvalidTriggersStoreNothing(t *testing.T) {
 		"start":        {triggered("t", scheduled(strange)), nil, connect.CodeInvalidArgument, "rate.start_time"},
 		"kick-off":     {triggered("t", kickoff("nope")), nil, connect.CodeInvalidArgument, `has no input "nope"`},
 		"kick-off int": {triggered("t", kickoff("x")), nil, connect.CodeInvalidArgument, "no datetime"},
-		"artifact": {triggered("t", &task.TriggerAutomationSpec{
-			Type:       task.TriggerAutomationSpecType_TYPE_ARTIFACT,
-			Automation: &task.TriggerAutomationSpec_Artifact{Artifact: &task.ArtifactTrigger{ArtifactName: "m"}},
-		}), nil, connect.CodeUnimplemented, "no artifacts"},
-		"twice":     {triggered("good", byHand()), nil, connect.CodeInvalidArgument, "another trigger"},
-		"catch-up":  {triggered("t", byHand(), "flyte.org/trigger-catch-up", "some"), nil, connect.CodeInvalidArgument, "none, latest or all"},
-		"jitter":    {triggered("t", byHand(), "flyte.org/trigger-jitter", "1d"), nil, connect.CodeInvalidArgument, "a duration"},
-		"limit":     {triggered("t", byHand(), "flyte.org/trigger-catch-up-limit", "0"), nil, connect.CodeInvalidArgument, "from 1 to"},
-		"parallel":  {triggered("t", byHand(), "flyte.org/trigger-concurrency", "2"), nil, connect.CodeInvalidArgument, "allow, skip or replace"},
-		"no option": {triggered("t", byHand(), "flyte.org/trigger-catchup", "all"), nil, connect.CodeInvalidArgument, "no option"},
+		"twice":        {triggered("good", byHand()), nil, connect.CodeInvalidArgument, "another trigger"},
+		"catch-up":     {triggered("t", byHand(), "flyte.org/trigger-catch-up", "some"), nil, connect.CodeInvalidArgument, "none, latest or all"},
+		"jitter":       {triggered("t", byHand(), "flyte.org/trigger-jitter", "1d"), nil, connect.CodeInvalidArgument, "a duration"},
+		"limit":        {triggered("t", byHand(), "flyte.org/trigger-catch-up-limit", "0"), nil, connect.CodeInvalidArgument, "from 1 to"},
+		"parallel":     {triggered("t", byHand(), "flyte.org/trigger-concurrency", "2"), nil, connect.CodeInvalidArgument, "allow, skip or replace"},
+		"no option":    {triggered("t", byHand(), "flyte.org/trigger-catchup", "all"), nil, connect.CodeInvalidArgument, "no option"},
 		"unknown input": {triggered("t", byHand()), func(tr *task.TaskTrigger) {
 			tr.Spec.GetInputs().Literals[0].Name = "y"
 		}, connect.CodeInvalidArgument, `has no input "y"`},

@@ -38,11 +38,22 @@ func (h *handler) ExplainTrigger(ctx context.Context, r *insightv1.ExplainTrigge
 	}
 	answer.CatchUp, answer.CatchUpLimit = d.policy.catchUp, uint32(d.policy.catchUpLimit) //nolint:gosec // small
 	answer.Concurrency, answer.Jitter = d.policy.concurrency, durationpb.New(d.policy.jitter)
-	if d.schedule != nil {
+	switch {
+	case d.schedule != nil:
 		answer.Schedule = d.schedule.Words()
+	case d.automation.GetArtifact() != nil:
+		answer.Schedule = artifactWords(d.automation.GetArtifact())
+		if answer.Ignored, err = h.ignored(ctx, d, limit); err != nil {
+			return nil, err
+		}
+	}
+	if d.DeletedAt == nil {
+		if answer.Notes, err = h.notes(ctx, d); err != nil {
+			return nil, err
+		}
 	}
 	answer.Reason = d.silence(answer.GetPaused())
-	if answer.GetReason() == "" {
+	if answer.GetReason() == "" && d.schedule != nil {
 		for _, slot := range d.coming(limit) {
 			answer.Next = append(answer.Next, timestamppb.New(slot))
 		}
@@ -56,15 +67,29 @@ func (d *decoded) silence(paused bool) string {
 	case d.DeletedAt != nil:
 		return "It was deleted at " + d.DeletedAt.Format(time.RFC3339) + "."
 	case d.automation.GetType() == task.TriggerAutomationSpecType_TYPE_NONE:
-		return "It has no schedule: it fires by hand only."
+		return "It has no schedule and waits for no artifact: it fires by hand only."
 	case paused:
 		return "A user switched it off. Deployments leave it off until a user switches it on."
 	case !d.Active:
 		return "It was deployed switched off. Switch it on, or deploy it with auto_activate."
-	case d.NextSlot == nil:
+	case d.schedule != nil && d.NextSlot == nil:
 		return "Its schedule has no further slots."
 	}
 	return ""
+}
+
+// notes are what people should know about the runs of a trigger, as the runs service says it now; or why it would refuse
+// them.
+func (h *handler) notes(ctx context.Context, d *decoded) ([]string, error) {
+	notes, err := h.checkRun(ctx, &deployment{task: d.Task, name: d.Name, spec: d.spec, automation: d.automation, stored: true})
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return notes, ctx.Err()
+	case temporary(err):
+		return nil, nil // nothing is known, and the rest of the answer is right
+	default:
+		return []string{"Its runs are refused: " + message(err)}, nil
+	}
 }
 
 // coming are the next slots, the first of which may be due already.
@@ -115,6 +140,7 @@ func slotMessage(t *store.Trigger, f *store.Fire) *insightv1.Slot {
 	if f.State == store.Pending && f.Attempts > 0 && f.RetryAt != nil {
 		slot.Reason = fmt.Sprintf("%s; tried again at %s", f.Reason, f.RetryAt.Format(time.RFC3339))
 	}
+	slot.Artifact = artifactVersion(t, f)
 	if f.BackfillID != nil {
 		slot.Backfill = uint64(*f.BackfillID) //nolint:gosec // from 1
 	}

@@ -15,12 +15,16 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
+	"github.com/flyte-binary/flyte-binary/artifacts"
+	artifactstore "github.com/flyte-binary/flyte-binary/artifacts/store"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact/artifactconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project/projectconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
@@ -31,6 +35,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/pgtest"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/notifications"
 	"github.com/flyte-binary/flyte-binary/runs"
 	runstore "github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/triggers"
@@ -42,6 +47,9 @@ const (
 	domainID  = "development"
 	taskName  = "env.main"
 )
+
+// waiting is how many timers there are when a scheduler is idle: those of its two loops and of its lease.
+const waiting = 3
 
 var monday = time.Date(2026, time.June, 1, 12, 0, 30, 0, time.UTC)
 
@@ -62,11 +70,16 @@ type fixture struct {
 	tasks    taskconnect.TaskServiceClient
 	api      triggerconnect.TriggerServiceClient
 	insight  insightv1connect.TriggerInsightServiceClient
+
+	artifacts artifactconnect.ArtifactServiceClient
+	events    enginev1connect.ArtifactEventServiceClient
+	lineage   insightv1connect.ArtifactInsightServiceClient
+	forget    atomic.Bool // events stay though they were removed, as if the process had died before
 }
 
 func newFixture(t testing.TB, change func(*triggers.Config)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, pool: pgtest.Schemas(t, runstore.Schema(), store.Schema()), clock: clock.NewFake(monday)}
+	f := &fixture{t: t, pool: pgtest.Schemas(t, runstore.Schema(), artifactstore.Schema(), store.Schema()), clock: clock.NewFake(monday)}
 	config := blobstore.DefaultConfig()
 	config.URL, config.PublicURL, config.Sync = t.TempDir(), "http://localhost", false
 	f.replicas = f.pool
@@ -77,8 +90,10 @@ func newFixture(t testing.TB, change func(*triggers.Config)) *fixture {
 	f.mux = mux
 	client := rpc.InProcess(mux)
 	f.api = triggerconnect.NewTriggerServiceClient(client, rpc.InProcessURL)
+	reviewer, err := notifications.NewReviewer(notifications.DefaultConfig())
+	require.NoError(t, err)
 	service, err := runs.New(runs.DefaultConfig(), runs.Deps{
-		Pool: f.pool, Blobs: f.blobs, Logger: zerolog.Nop(), Triggers: f.api,
+		Pool: f.pool, Blobs: f.blobs, Logger: zerolog.Nop(), Triggers: f.api, Notifications: reviewer,
 		TaskTriggers: enginev1connect.NewTaskTriggerServiceClient(client, rpc.InProcessURL),
 	})
 	require.NoError(t, err)
@@ -89,6 +104,16 @@ func newFixture(t testing.TB, change func(*triggers.Config)) *fixture {
 	f.engine = enginev1connect.NewEngineServiceClient(client, rpc.InProcessURL)
 	f.tasks = taskconnect.NewTaskServiceClient(client, rpc.InProcessURL)
 	f.insight = insightv1connect.NewTriggerInsightServiceClient(client, rpc.InProcessURL)
+	f.artifacts = artifactconnect.NewArtifactServiceClient(client, rpc.InProcessURL)
+	f.events = enginev1connect.NewArtifactEventServiceClient(client, rpc.InProcessURL)
+	registry, err := artifacts.New(artifacts.DefaultConfig(), artifacts.Deps{
+		Pool: f.pool, Blobs: f.blobs, Clock: f.clock, Logger: zerolog.Nop(), Engine: f.engine, Runs: f.runs,
+		Projects: projectconnect.NewProjectServiceClient(client, rpc.InProcessURL),
+		Uses:     enginev1connect.NewArtifactUseServiceClient(client, rpc.InProcessURL),
+	})
+	require.NoError(t, err)
+	registry.Mount(mux)
+	f.lineage = insightv1connect.NewArtifactInsightServiceClient(client, rpc.InProcessURL)
 	f.replica(change).Mount(mux)
 	return f
 }
@@ -102,7 +127,8 @@ func (f *fixture) replica(change func(*triggers.Config)) *triggers.Service {
 		change(&config)
 	}
 	service, err := triggers.New(config, triggers.Deps{
-		Pool: f.replicas, Runs: f.runs, Tasks: f.tasks, Clock: f.clock, Logger: zerolog.Nop(),
+		Pool: f.replicas, Runs: f.runs, Tasks: f.tasks, Artifacts: f.artifacts, ArtifactEvents: &eventQueue{fixture: f, ArtifactEventServiceClient: f.events},
+		ArtifactChannel: artifactstore.Channel, Clock: f.clock, Logger: zerolog.Nop(),
 		Starter: &starter{fixture: f, TriggerRunServiceClient: enginev1connect.NewTriggerRunServiceClient(rpc.InProcess(f.mux), rpc.InProcessURL)},
 	})
 	require.NoError(f.t, err)
@@ -139,6 +165,19 @@ func (s *starter) StartTriggeredRun(ctx context.Context, r *enginev1.StartTrigge
 		return nil, rpc.Unavailable(nil, "the connection broke before the answer came")
 	}
 	return answer, err
+}
+
+// eventQueue is the real client. A process that dies between the fires and the removal of their events leaves the events.
+type eventQueue struct {
+	enginev1connect.ArtifactEventServiceClient
+	*fixture
+}
+
+func (q *eventQueue) RemoveArtifactEvents(ctx context.Context, r *enginev1.RemoveArtifactEventsRequest) (*enginev1.RemoveArtifactEventsResponse, error) {
+	if q.forget.Load() {
+		return nil, rpc.Unavailable(nil, "the process died")
+	}
+	return q.ArtifactEventServiceClient.RemoveArtifactEvents(ctx, r)
 }
 
 func variable(name string, simple core.SimpleType) *core.VariableEntry {
@@ -260,10 +299,10 @@ func (f *fixture) eventually(of string, want ...string) {
 	require.Equal(f.t, want, got)
 }
 
-// step moves the clock once the scheduler waits.
+// step moves the clock once the scheduler waits, its loop for versions, and its lease.
 func (f *fixture) step(d time.Duration) {
 	f.t.Helper()
-	require.Eventually(f.t, func() bool { return f.clock.Timers() >= 2 }, 5*time.Second, time.Millisecond, "the scheduler and its lease wait")
+	require.Eventually(f.t, func() bool { return f.clock.Timers() >= waiting }, 5*time.Second, time.Millisecond, "the scheduler and its lease wait")
 	f.clock.Step(d)
 }
 

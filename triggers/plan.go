@@ -99,7 +99,7 @@ func (d *decoded) due(now time.Time, lateAfter time.Duration) []store.Fire {
 // fire is a slot whose run is created at once.
 func (d *decoded) fire(slot, now time.Time) store.Fire {
 	return store.Fire{
-		TriggerID: d.ID, Slot: slot, Revision: d.Revision, State: store.Pending, RunName: slotName(d.Trigger, slot), RetryAt: &now, RecordedAt: now,
+		TriggerID: d.ID, Slot: slot, Revision: d.Revision, State: store.Pending, RunName: runName(d.Trigger, slot, ""), RetryAt: &now, RecordedAt: now,
 	}
 }
 

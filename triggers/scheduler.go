@@ -11,6 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/failpoint"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/triggers/store"
 )
 
@@ -41,11 +42,13 @@ type scheduler struct {
 	store   *store.Store
 	planner planner
 	starter *starter
-	leases  leases
-	clock   clock.Clock
-	logger  zerolog.Logger
-	meters  *meters
-	wake    chan struct{} // of capacity one: something has changed
+	// versions takes up new versions of artifacts beside the loop: an outage of the artifact service delays no schedule.
+	versions *versions
+	leases   leases
+	clock    clock.Clock
+	logger   zerolog.Logger
+	meters   *meters
+	wake     chan struct{} // of capacity one: something has changed
 
 	// Of the loop alone: when backfills were looked at last, and whether any works.
 	backfilled  time.Time
@@ -67,7 +70,7 @@ func (s *scheduler) nudge() {
 
 // Start implements lifecycle.Part.
 func (s *scheduler) Start(ctx context.Context) error {
-	return s.Run(s.logger.WithContext(ctx), func(ctx context.Context) {
+	return s.Run(rpc.AsService(s.logger.WithContext(ctx), serviceName), func(ctx context.Context) {
 		if err := s.leases.Hold(ctx, leaseName, s.config.Lease, s.work); err != nil {
 			s.logger.Error().Err(err).Msg("the scheduler of triggers stopped")
 		}
@@ -81,6 +84,7 @@ func (s *scheduler) work(ctx context.Context) error {
 	s.mu.Unlock()
 	var starts sync.WaitGroup
 	defer starts.Wait()
+	starts.Go(func() { s.versions.work(ctx) })
 	retries := backoff.New(100*time.Millisecond, s.config.Poll)
 	var forgotten time.Time
 	for ctx.Err() == nil {
@@ -130,6 +134,9 @@ func (s *scheduler) look(ctx context.Context, starts *sync.WaitGroup, forgotten 
 	if s.config.KeepSlots > 0 && (now.Sub(*forgotten) >= forgetEvery || now.Before(*forgotten)) {
 		*forgotten = now
 		if _, err := s.store.Forget(ctx, now.Add(-s.config.KeepSlots), 10_000); err != nil {
+			return 0, err
+		}
+		if err := s.store.ForgetWatches(ctx, now.Add(-s.config.KeepSlots)); err != nil {
 			return 0, err
 		}
 	}

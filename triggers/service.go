@@ -17,6 +17,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact/artifactconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger/triggerconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
@@ -27,22 +28,31 @@ import (
 	"github.com/flyte-binary/flyte-binary/triggers/store"
 )
 
+// serviceName is who calls where no user does.
+const serviceName = "triggers"
+
 // Runs is the part of RunService that policies need; workflowconnect.RunServiceClient is one.
 type Runs interface {
 	GetRunDetails(ctx context.Context, r *workflow.GetRunDetailsRequest) (*workflow.GetRunDetailsResponse, error)
 	AbortRun(ctx context.Context, r *workflow.AbortRunRequest) (*workflow.AbortRunResponse, error)
 }
 
-// Deps are the dependencies of the service. It does not close the pool. All but Clock and Meter are required.
+// Deps are the dependencies of the service. It does not close the pool. All but ArtifactChannel, Clock and Meter are required.
 type Deps struct {
 	Pool *pgxpool.Pool
 	// Starter creates the runs of slots.
 	Starter enginev1connect.TriggerRunServiceClient
 	Runs    Runs
 	// Tasks reads the tasks that triggers run.
-	Tasks  taskconnect.TaskServiceClient
-	Clock  clock.Clock
-	Logger zerolog.Logger
+	Tasks taskconnect.TaskServiceClient
+	// Artifacts reads the versions that runs get, ArtifactEvents tells of new ones.
+	Artifacts      artifactconnect.ArtifactServiceClient
+	ArtifactEvents enginev1connect.ArtifactEventServiceClient
+	// ArtifactChannel is the channel of Postgres on which new versions are announced; without it, they are found by looking
+	// every Config.Poll.
+	ArtifactChannel string
+	Clock           clock.Clock
+	Logger          zerolog.Logger
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
 }
@@ -60,8 +70,8 @@ func New(config Config, deps Deps) (*Service, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("triggers: %w", err)
 	}
-	if deps.Pool == nil || deps.Starter == nil || deps.Runs == nil || deps.Tasks == nil {
-		return nil, errors.New("triggers: the pool and the clients of runs and tasks are required")
+	if deps.Pool == nil || deps.Starter == nil || deps.Runs == nil || deps.Tasks == nil || deps.Artifacts == nil || deps.ArtifactEvents == nil {
+		return nil, errors.New("triggers: the pool and the clients of runs, tasks and artifacts are required")
 	}
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
@@ -80,15 +90,22 @@ func New(config Config, deps Deps) (*Service, error) {
 		leases: pgdb.NewLeases(deps.Pool, deps.Clock, rand.Text()).In(store.LeaseTable),
 		wake:   make(chan struct{}, 1),
 		starter: &starter{
-			config: config, store: rows, runs: deps.Runs, starts: deps.Starter, clock: deps.Clock, logger: logger, meters: measured,
+			config: config, store: rows, runs: deps.Runs, starts: deps.Starter, artifacts: deps.Artifacts, clock: deps.Clock, logger: logger, meters: measured,
 		},
 	}
-	listener := pgdb.NewListener(deps.Pool, deps.Clock, logger, map[string]func(pgdb.Notification){
-		store.Channel: func(pgdb.Notification) { loop.nudge() },
-	})
+	loop.versions = &versions{
+		config: config, store: rows, planner: planner{config}, events: deps.ArtifactEvents, clock: deps.Clock, logger: logger,
+		taken: loop.nudge, fresh: make(chan struct{}, 1),
+	}
+	channels := map[string]func(pgdb.Notification){store.Channel: func(pgdb.Notification) { loop.nudge() }}
+	if deps.ArtifactChannel != "" {
+		channels[deps.ArtifactChannel] = func(pgdb.Notification) { loop.versions.nudge() }
+	}
+	listener := pgdb.NewListener(deps.Pool, deps.Clock, logger, channels)
 	return &Service{
 		handler: &handler{
 			store: rows, planner: planner{config}, clock: deps.Clock, tasks: deps.Tasks, starts: deps.Starter,
+			artifacts: deps.Artifacts, events: deps.ArtifactEvents,
 		},
 		parts: lifecycle.NewGroup(
 			lifecycle.Named{Name: "trigger notifications", Part: listener},
@@ -104,6 +121,9 @@ type handler struct {
 	clock   clock.Clock
 	tasks   taskconnect.TaskServiceClient
 	starts  enginev1connect.TriggerRunServiceClient
+	// artifacts says how an artifact was declared, events from which version on a trigger waits.
+	artifacts artifactconnect.ArtifactServiceClient
+	events    enginev1connect.ArtifactEventServiceClient
 }
 
 // Mount registers the handlers.

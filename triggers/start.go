@@ -11,6 +11,8 @@ import (
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact/artifactconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	triggerpb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
@@ -25,15 +27,16 @@ import (
 // pendingBatch is how many slots of a trigger are read at once.
 const pendingBatch = 100
 
-// starter creates the runs of slots.
+// starter creates the runs of slots and versions.
 type starter struct {
-	config Config
-	store  *store.Store
-	runs   Runs
-	starts enginev1connect.TriggerRunServiceClient
-	clock  clock.Clock
-	logger zerolog.Logger
-	meters *meters
+	config    Config
+	store     *store.Store
+	runs      Runs
+	starts    enginev1connect.TriggerRunServiceClient
+	artifacts artifactconnect.ArtifactServiceClient
+	clock     clock.Clock
+	logger    zerolog.Logger
+	meters    *meters
 }
 
 // startAll creates the runs of the pending slots of a trigger, oldest first, until one has to wait.
@@ -81,8 +84,9 @@ func (s *starter) revision(ctx context.Context, t *store.Trigger, revision int64
 // start makes one try to create the run of a slot and reports whether the slot is settled.
 func (s *starter) start(ctx context.Context, d *decoded, f *store.Fire) (bool, error) {
 	tracked := f.BackfillID != nil || d.policy.concurrency != concurrencyAllow
-	if f.BackfillID == nil && d.policy.concurrency != concurrencyAllow {
-		reason, err := s.concurrent(ctx, d, f)
+	version, err := s.version(ctx, d, f)
+	if err == nil {
+		reason, err := s.skipped(ctx, d, f, version)
 		if err != nil {
 			return false, s.failed(ctx, f, err)
 		}
@@ -90,13 +94,12 @@ func (s *starter) start(ctx context.Context, d *decoded, f *store.Fire) (bool, e
 			s.meters.settled(ctx, "skipped")
 			return true, s.store.Settle(ctx, f, store.Skipped, reason, false)
 		}
+		failpoint.Here("trigger.before-run")
 	}
-	failpoint.Here("trigger.before-run")
-	_, err := s.starts.StartTriggeredRun(ctx, &enginev1.StartTriggeredRunRequest{
-		Run: runOf(d, f), Trigger: identifier(d.Trigger, d.Revision),
-		KickoffTimeInputArg: d.automation.GetSchedule().GetKickoffTimeInputArg(),
-	})
-	failpoint.Here("trigger.after-run")
+	if err == nil {
+		err = s.create(ctx, d, f, version)
+		failpoint.Here("trigger.after-run")
+	}
 	switch {
 	case err == nil:
 		if f.BackfillID == nil {
@@ -109,10 +112,58 @@ func (s *starter) start(ctx context.Context, d *decoded, f *store.Fire) (bool, e
 	case temporary(err):
 		return false, s.failed(ctx, f, err)
 	default:
+		// It may have been created before, and what it was made of be deleted since.
+		if there, lookup := s.exists(ctx, d, f); lookup != nil {
+			return false, s.failed(ctx, f, lookup)
+		} else if there {
+			return true, s.store.Settle(ctx, f, store.Started, "", tracked)
+		}
 		s.logger.Warn().Err(err).Str("trigger", d.Name).Str("task", d.Task.Name).Time("slot", f.Slot).Msg("the run of a slot was refused")
 		s.meters.settled(ctx, "failed")
 		return true, s.store.Settle(ctx, f, store.Failed, message(err), false)
 	}
+}
+
+// exists reports whether the run of a slot or a version exists and is the trigger's own.
+func (s *starter) exists(ctx context.Context, d *decoded, f *store.Fire) (bool, error) {
+	found, err := s.runs.GetRunDetails(ctx, &workflow.GetRunDetailsRequest{RunId: runID(d.Trigger, f)})
+	if rpc.IsNotFound(err) {
+		return false, nil
+	}
+	by := found.GetDetails().GetAction().GetMetadata().GetTriggerId().GetName()
+	return by.GetName() == d.Name && by.GetTaskName() == d.Task.Name, err
+}
+
+// skipped is why a slot or a version gets no run; empty if it gets one.
+func (s *starter) skipped(ctx context.Context, d *decoded, f *store.Fire, version *artifact.Artifact) (string, error) {
+	if reason, err := s.circular(ctx, d, version); reason != "" || err != nil {
+		return reason, err
+	}
+	if f.BackfillID != nil || d.policy.concurrency == concurrencyAllow {
+		return "", nil
+	}
+	return s.concurrent(ctx, d, f)
+}
+
+// create creates the run, or finds that it exists. It belongs to whoever has deployed the revision.
+func (s *starter) create(ctx context.Context, d *decoded, f *store.Fire, version *artifact.Artifact) error {
+	inputs, err := bindings(d.automation.GetArtifact(), f.Cause, version.GetSpec())
+	if err != nil {
+		return err
+	}
+	who, err := metadata(d.Trigger)
+	if err != nil {
+		return err
+	}
+	run := runOf(d, f)
+	if from := sourceOf(version); from != nil && run.GetRunSpec().GetRelation() == nil {
+		run.RunSpec.Relation = &common.Relation{RelatedTo: from, RelationType: common.RelationType_RELATION_TYPE_ON_ARTIFACT}
+	}
+	_, err = s.starts.StartTriggeredRun(ctx, &enginev1.StartTriggeredRunRequest{
+		Run: run, Trigger: identifier(d.Trigger, d.Revision), Automation: d.automation, Inputs: inputs,
+		KickoffTimeInputArg: d.automation.GetSchedule().GetKickoffTimeInputArg(), CreatedBy: who.GetDeployedBy(),
+	})
+	return err
 }
 
 // failed has the slot tried again later.
@@ -144,12 +195,16 @@ func runOf(d *decoded, f *store.Fire) *workflow.CreateRunRequest {
 		spec = proto.CloneOf(d.spec.GetRunSpec())
 	}
 	spec.RunStartTime = nil // it is the slot
+	source := workflow.RunSource_RUN_SOURCE_SCHEDULE_TRIGGER
+	if d.automation.GetType() == task.TriggerAutomationSpecType_TYPE_ARTIFACT {
+		source = workflow.RunSource_RUN_SOURCE_ARTIFACT_TRIGGER
+	}
 	request := &workflow.CreateRunRequest{
 		Id: &workflow.CreateRunRequest_RunId{RunId: &common.RunIdentifier{Project: d.Project, Domain: d.Domain, Name: f.RunName}},
 		Task: &workflow.CreateRunRequest_TaskId{TaskId: &task.TaskIdentifier{
 			Project: d.Project, Domain: d.Domain, Name: d.Task.Name, Version: d.TaskVersion,
 		}},
-		RunSpec: spec, Source: workflow.RunSource_RUN_SOURCE_SCHEDULE_TRIGGER, RunStartTime: timestamppb.New(f.Slot),
+		RunSpec: spec, Source: source, RunStartTime: timestamppb.New(f.Slot),
 	}
 	switch inputs := d.spec.GetInputWrapper().(type) {
 	case *triggerpb.TriggerSpec_Inputs:
@@ -175,10 +230,9 @@ func (s *starter) concurrent(ctx context.Context, d *decoded, f *store.Fire) (st
 		switch {
 		case !unfinished:
 		case d.policy.concurrency == concurrencySkip:
-			return fmt.Sprintf("the run %s of the slot %s is unfinished, and the concurrency policy is %s",
-				other.RunName, other.Slot.Format(time.RFC3339), concurrencySkip), nil
+			return fmt.Sprintf("the run %s of the %s is unfinished, and the concurrency policy is %s", other.RunName, cause(other), concurrencySkip), nil
 		default:
-			reason := fmt.Sprintf("replaced by the slot %s of trigger %s", f.Slot.Format(time.RFC3339), d.Name)
+			reason := fmt.Sprintf("replaced by the %s of trigger %s", cause(f), d.Name)
 			_, err := s.runs.AbortRun(ctx, &workflow.AbortRunRequest{RunId: runID(d.Trigger, other), Reason: &reason})
 			if err != nil && !rpc.IsNotFound(err) {
 				return "", err

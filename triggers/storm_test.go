@@ -110,7 +110,7 @@ func storm(t *testing.T, random *rand.Rand) {
 		f.step(time.Second)
 	}
 	require.Eventually(t, func() bool {
-		if f.clock.Timers() >= 2 {
+		if f.clock.Timers() >= waiting {
 			f.clock.Step(time.Millisecond)
 		}
 		for _, of := range names {

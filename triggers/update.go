@@ -2,8 +2,10 @@ package triggers
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	triggerpb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
 	"github.com/flyte-binary/flyte-binary/internal/caller"
@@ -48,7 +50,7 @@ func (h *handler) UpdateTriggers(ctx context.Context, r *triggerpb.UpdateTrigger
 		if active {
 			action = triggerpb.TriggerRevisionAction_TRIGGER_REVISION_ACTION_ACTIVATE
 		}
-		return store.Change{Trigger: &next, Action: int16(action), Fires: fires}, nil
+		return store.Change{Trigger: &next, Action: int16(action), Fires: fires, Artifact: d.automation.GetArtifact().GetArtifactName()}, nil
 	})
 }
 
@@ -74,6 +76,21 @@ func (h *handler) delete(ctx context.Context, t *store.Trigger, now time.Time) (
 	return store.Change{Trigger: &next, Action: int16(triggerpb.TriggerRevisionAction_TRIGGER_REVISION_ACTION_DELETE), Fires: fires}, nil
 }
 
+// change changes triggers of tasks in one transaction. Where one begins or ends to wait for an artifact, it first asks for a
+// mark of the new versions: those that were acknowledged before are for the triggers as they were. It may call decide twice.
+func (h *handler) change(ctx context.Context, tasks []store.Task, decide func([]*store.Trigger) ([]store.Change, error)) error {
+	err := h.store.ChangeTasks(ctx, tasks, nil, decide)
+	if !errors.Is(err, store.ErrNoMark) {
+		return err
+	}
+	answer, err := h.events.GetArtifactMark(rpc.AsService(ctx, serviceName), &enginev1.GetArtifactMarkRequest{})
+	if err != nil {
+		return err
+	}
+	mark := answer.GetSeq()
+	return h.store.ChangeTasks(ctx, tasks, &mark, decide)
+}
+
 // changeNamed changes triggers in one transaction. It returns NotFound if one of them does not exist.
 func (h *handler) changeNamed(ctx context.Context, names []*common.TriggerName, change func(*store.Trigger) (store.Change, error)) error {
 	if len(names) > maxNames {
@@ -83,7 +100,7 @@ func (h *handler) changeNamed(ctx context.Context, names []*common.TriggerName, 
 	for _, name := range names {
 		tasks = append(tasks, taskOf(name))
 	}
-	return h.store.ChangeTasks(ctx, tasks, func(triggers []*store.Trigger) ([]store.Change, error) {
+	return h.change(ctx, tasks, func(triggers []*store.Trigger) ([]store.Change, error) {
 		var changes []store.Change
 		seen := map[int64]bool{}
 		for _, name := range names {

@@ -96,6 +96,7 @@ func (s *Store) insert(ctx context.Context, tx pgx.Tx, name int64, n *NewVersion
 			FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS p(project, domain, name, version, position)`
 		data  = `INSERT INTO artifact_data (version_id, uri) SELECT $1, unnest($2::text[])`
 		event = `INSERT INTO artifact_events (version_id, created_at) VALUES ($1, $2)`
+		wake  = `SELECT pg_notify($1, '')`
 	)
 	err := tx.QueryRow(ctx, insert, name, n.Org, n.Project, n.Domain, n.Name.Name, n.Version, s.clock.Now(), n.CreatedBy, n.Spec, v.Mismatch,
 		n.Partition, n.Partitions, n.TimePartition, n.SourceRun, n.SourceAction, n.SourceExternalRef).Scan(&v.ID, &v.CreatedAt)
@@ -122,6 +123,7 @@ func (s *Store) insert(ctx context.Context, tx pgx.Tx, name int64, n *NewVersion
 		batch.Queue(data, v.ID, n.Data)
 	}
 	batch.Queue(event, v.ID, v.CreatedAt)
+	batch.Queue(wake, Channel)
 	return tx.SendBatch(ctx, &batch).Close()
 }
 

@@ -14,6 +14,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
+// Channel is where new versions are announced; see internal/pgdb.
+const Channel = "flyte_artifacts"
+
 // Name is a name in its project and domain.
 type Name struct{ Project, Domain, Name string }
 

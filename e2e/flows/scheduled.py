@@ -4,10 +4,12 @@ import datetime
 import os
 
 import flyte
+from flyte.io import File
 
 env = flyte.TaskEnvironment(name="scheduled", resources=flyte.Resources(cpu="200m", memory="250Mi"))
 
 START = datetime.datetime.fromisoformat(os.environ.get("E2E_FIRST_SLOT", "2026-01-01T00:00:00+00:00"))
+ON = bool(os.environ.get("E2E_WITH_TRIGGERS"))
 
 TRIGGERS = (
     flyte.Trigger(
@@ -16,9 +18,23 @@ TRIGGERS = (
     ),
     flyte.Trigger(name="yearly", automation=flyte.Cron("0 0 1 1 *", timezone="Europe/Berlin"), inputs={"at": flyte.TriggerTime}),
     flyte.Trigger(name="manual", automation=None, inputs={"at": START, "x": 5}),
-) if os.environ.get("E2E_WITH_TRIGGERS") else ()
+) if ON else ()
+
+ON_ARTIFACT = (
+    flyte.Trigger(
+        name="on_report", automation=flyte.OnArtifact("report", region="us"),
+        inputs={"report": flyte.TriggeredArtifact, "day": flyte.TriggeredPartition("date"), "words": "of"}, env_vars={"WHO": "the trigger"},
+    ),
+) if ON else ()
 
 
 @env.task(triggers=TRIGGERS)
 async def main(at: datetime.datetime, x: int = 1) -> str:
     return f"{at.astimezone(datetime.UTC).isoformat()} {x} {os.environ.get('WHO', '')}"
+
+
+@env.task(triggers=ON_ARTIFACT)
+async def read(report: File, day: datetime.datetime, words: str) -> str:
+    async with report.open("rb") as opened:
+        text = bytes(await opened.read()).decode()
+    return f"{text} {words} {day.astimezone(datetime.UTC).date()} {os.environ.get('WHO', '')}"

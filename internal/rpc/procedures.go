@@ -8,6 +8,11 @@ var procedures = map[string]map[string]procedure{
 		"GetActionState": {ClassInternal, "action.view", on("action_id")},
 		"PutActionState": {ClassInternal, "action.update", on("action_id")},
 	},
+	"flytebinary.engine.v1.ArtifactEventService": {
+		"GetArtifactMark":      {ClassInternal, "artifact.view", nothing("a number for all versions")},
+		"ListArtifactEvents":   {ClassInternal, "artifact.view", nothing("the new versions of all projects")},
+		"RemoveArtifactEvents": {ClassInternal, "artifact.view", nothing("numbers of events that the caller has read")},
+	},
 	"flytebinary.engine.v1.ArtifactRegistryService": {
 		"RegisterOutputs": {ClassInternal, "artifact.create", on("action_id")},
 	},

@@ -12,7 +12,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blobpath"
-	"github.com/flyte-binary/flyte-binary/internal/caller"
 	"github.com/flyte-binary/flyte-binary/internal/failpoint"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
@@ -90,9 +89,17 @@ func (c *Creator) CreateRun(ctx context.Context, request *workflow.CreateRunRequ
 	return &workflow.CreateRunResponse{Run: run}, nil
 }
 
-// create checks everything that can be checked before it writes the inputs: a request that is refused leaves nothing.
-// Where only a check is asked for, it returns no run.
-func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest, from startedBy) (*workflow.Run, error) {
+// preparedRun is a run that was checked, and of which nothing is stored yet.
+type preparedRun struct {
+	id      ident.Run
+	root    store.Root
+	planned *plannedTask
+	context *runContext
+	specs   []store.NewSpec
+}
+
+// prepare checks everything that can be checked before the inputs are written: a request that is refused leaves nothing.
+func (c *Creator) prepare(ctx context.Context, request *workflow.CreateRunRequest, from startedBy) (*preparedRun, error) {
 	id, err := c.runIdent(ctx, request)
 	if err != nil {
 		return nil, err
@@ -129,7 +136,9 @@ func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest
 	root.Project, root.Domain, root.RunName = id.Project, id.Domain, id.Name
 	root.Source = int16(request.GetSource()) //nolint:gosec // an enum of few values
 	root.Notify = notify
-	from.describe(&root)
+	if err := from.describe(ctx, &root); err != nil {
+		return nil, err
+	}
 	planned.describe(&root.Action)
 	if err := c.describeRun(ctx, &root, request, spec); err != nil {
 		return nil, err
@@ -161,33 +170,42 @@ func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest
 	if run.Recovery, err = c.Planner.Recoveries.of(ctx, id, notCreated, spec); err != nil {
 		return nil, err
 	}
-	if from.checkOnly {
-		if offloaded := request.GetOffloadedInputData(); offloaded != nil {
-			return nil, c.checkInputs(ctx, &root, offloaded.GetUri())
+	if offloaded := request.GetOffloadedInputData(); offloaded != nil {
+		if err := c.checkInputs(ctx, &root, offloaded.GetUri()); err != nil {
+			return nil, err
 		}
-		return nil, nil //nolint:nilnil // documented
 	}
-	inputsHash, uses, err := c.storeInputs(ctx, &root, planned.spec, request)
+	return &preparedRun{id: id, root: root, planned: planned, context: run, specs: specs}, nil
+}
+
+// create stores a run, its inputs first.
+func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest, from startedBy) (*workflow.Run, error) {
+	prepared, err := c.prepare(ctx, request, from)
+	if err != nil {
+		return nil, err
+	}
+	root, planned := prepared.root, prepared.planned
+	inputsHash, uses, err := c.storeInputs(ctx, &root, planned.spec, request, from.inputs)
 	if err != nil {
 		return nil, err
 	}
 	failpoint.Here("create-run.after-inputs")
 	root.CacheKey = rootCacheKey(planned, inputsHash, c.kickoffTime(&root, planned, request, from))
-	if err := c.Planner.plan(ctx, &root.Action, planned, run); err != nil {
+	if err := c.Planner.plan(ctx, &root.Action, planned, prepared.context); err != nil {
 		return nil, err
 	}
-	traces, err := c.Planner.Recoveries.traces(ctx, run, &root.Action)
+	traces, err := c.Planner.Recoveries.traces(ctx, prepared.context, &root.Action)
 	if err != nil {
 		return nil, err
 	}
-	created, isNew, err := c.Writer.CreateRun(ctx, store.NewRun{Root: root, Specs: specs, Traces: traces, Uses: uses})
+	created, isNew, err := c.Writer.CreateRun(ctx, store.NewRun{Root: root, Specs: prepared.specs, Traces: traces, Uses: uses})
 	if err != nil {
 		return nil, err
 	}
 	if isNew {
 		return protomap.Run(&created.Action, created.Labels)
 	}
-	row, err := c.Tasks.ActionRow(ctx, id.Root())
+	row, err := c.Tasks.ActionRow(ctx, prepared.id.Root())
 	if err != nil {
 		return nil, err
 	}
@@ -241,20 +259,13 @@ func checkRunSpec(spec *task.RunSpec) error {
 }
 
 // describeRun fills in the fields that only a root has.
-func (c *Creator) describeRun(ctx context.Context, root *store.Root, request *workflow.CreateRunRequest, spec *task.RunSpec) (err error) {
+func (c *Creator) describeRun(ctx context.Context, root *store.Root, request *workflow.CreateRunRequest, spec *task.RunSpec) error {
 	root.MaxConcurrency = int32(spec.GetMaxActionConcurrency()) //nolint:gosec // checked
 	root.Queue = spec.GetQueue()
 	if root.RunStartTime = protomap.Time(spec.GetRunStartTime()); root.RunStartTime == nil {
 		root.RunStartTime = protomap.Time(request.GetRunStartTime())
 	}
-	if err := c.describeRelation(ctx, root, spec); err != nil {
-		return err
-	}
-	root.CreatedBySubject = caller.Subject(ctx)
-	if root.CreatedBy, err = caller.Encoded(ctx); err != nil {
-		return err
-	}
-	return nil
+	return c.describeRelation(ctx, root, spec)
 }
 
 // describeBase fills in where the run writes.

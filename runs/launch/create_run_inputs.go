@@ -20,19 +20,25 @@ import (
 )
 
 // storeInputs writes the inputs where the task will read them, and returns their hash for the cache key and the artifacts
-// among them. The path of
-// inline inputs contains their hash: a request under the name of an existing run cannot change the inputs of that
-// run, and a repeated request writes the same bytes.
-func (c *Creator) storeInputs(ctx context.Context, root *store.Root, spec *task.TaskSpec, request *workflow.CreateRunRequest) (string, []store.ArtifactKey, error) {
+// among them. Inputs that were uploaded stay where they are, unless some are replaced. The path of inline inputs contains
+// their hash: a request under the name of an existing run cannot change the inputs of that run, and a repeated request
+// writes the same bytes.
+func (c *Creator) storeInputs(
+	ctx context.Context, root *store.Root, spec *task.TaskSpec, request *workflow.CreateRunRequest, replaced []*task.NamedLiteral,
+) (string, []store.ArtifactKey, error) {
+	given := request.GetInputs()
 	if offloaded := request.GetOffloadedInputData(); offloaded != nil {
-		if err := c.checkInputs(ctx, root, offloaded.GetUri()); err != nil {
+		if len(replaced) == 0 {
+			root.InputURI = offloaded.GetUri()
+			uses, err := c.offloadedUses(ctx, offloaded.GetUri())
+			return offloaded.GetInputsHash(), uses, err
+		}
+		var err error
+		if given, err = c.uploadedInputs(ctx, offloaded.GetUri()); err != nil {
 			return "", nil, err
 		}
-		root.InputURI = offloaded.GetUri()
-		uses, err := c.offloadedUses(ctx, offloaded.GetUri())
-		return offloaded.GetInputsHash(), uses, err
 	}
-	inputs := withDefaults(request.GetInputs(), spec.GetDefaultInputs())
+	inputs := withDefaults(replacing(given, replaced), spec.GetDefaultInputs())
 	body, err := proto.MarshalOptions{Deterministic: true}.Marshal(inputs)
 	if err != nil {
 		return "", nil, rpc.InvalidArgument("inputs", "cannot be encoded: %s", err.Error())
@@ -51,6 +57,43 @@ func (c *Creator) storeInputs(ctx context.Context, root *store.Root, spec *task.
 		return "", nil, rpc.Unavailable(err, "the inputs could not be stored")
 	}
 	return cachekey.InputsHash(inputs, spec.GetTaskTemplate().GetMetadata().GetCacheIgnoreInputVars()), usesOf(inputs), nil
+}
+
+// uploadedInputs reads the inputs that a client has uploaded.
+func (c *Creator) uploadedInputs(ctx context.Context, uri string) (*task.Inputs, error) {
+	const field = "offloaded_input_data.uri"
+	ctx, cancel := context.WithTimeout(ctx, c.Config.InputsTimeout)
+	defer cancel()
+	body, err := c.Inputs.ReadAll(ctx, blobpath.InputsPath(uri), c.Config.MaxInlineInputs)
+	switch {
+	case errors.Is(err, blobstore.ErrNotExist):
+		return nil, rpc.InvalidArgument(field, "there are no inputs at %s any more", uri)
+	case errors.Is(err, blobstore.ErrTooLarge):
+		return nil, rpc.InvalidArgument(field, "the inputs have more than %d bytes, too many to replace one of them", c.Config.MaxInlineInputs)
+	case errors.Is(err, blobstore.ErrForbiddenPath):
+		return nil, rpc.InvalidArgument(field, "is outside of the storage of this installation")
+	case err != nil:
+		return nil, rpc.Unavailable(err, "the inputs could not be read")
+	}
+	inputs := &task.Inputs{}
+	if err := proto.Unmarshal(body, inputs); err != nil {
+		return nil, rpc.InvalidArgument(field, "what lies at %s are no inputs", uri)
+	}
+	return inputs, nil
+}
+
+// replacing returns inputs with some values replaced or added.
+func replacing(given *task.Inputs, replaced []*task.NamedLiteral) *task.Inputs {
+	if len(replaced) == 0 {
+		return given
+	}
+	inputs := &task.Inputs{Literals: slices.Clone(replaced), Context: given.GetContext()}
+	for _, literal := range given.GetLiterals() {
+		if !slices.ContainsFunc(replaced, func(r *task.NamedLiteral) bool { return r.GetName() == literal.GetName() }) {
+			inputs.Literals = append(inputs.Literals, literal)
+		}
+	}
+	return inputs
 }
 
 // offloadedUses reads inputs that have artifacts among them, which their name says. Inputs that the client named itself

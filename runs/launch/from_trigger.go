@@ -11,6 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/caller"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
@@ -28,18 +29,34 @@ type startedBy struct {
 	asked *workflow.CreateRunRequest
 	// trigger is the revision that the run comes from; nil for most runs.
 	trigger *common.TriggerIdentifier
+	// automation says why the trigger fired.
+	automation *task.TriggerAutomationSpec
 	// kickoff is the input that is the start time of the run, if the trigger names one.
 	kickoff string
+	// inputs replace those of the request with the same names.
+	inputs []*task.NamedLiteral
+	// author is whose run it is; nil means the caller's.
+	author *common.EnrichedIdentity
 	// checkOnly stores nothing.
 	checkOnly bool
 }
 
-func (o startedBy) describe(root *store.Root) {
+// describe fills in whose run it is, and which trigger started it.
+func (o startedBy) describe(ctx context.Context, root *store.Root) (err error) {
+	author := caller.Actor(ctx, o.author)
+	root.CreatedBySubject = author.GetUser().GetId().GetSubject()
+	if root.CreatedBy, err = (proto.MarshalOptions{Deterministic: true}).Marshal(author); err != nil {
+		return rpc.InvalidArgument("created_by", "cannot be encoded: %s", err.Error())
+	}
 	if o.trigger == nil {
-		return
+		return nil
+	}
+	if root.TriggerAutomation, err = (proto.MarshalOptions{Deterministic: true}).Marshal(o.automation); err != nil {
+		return rpc.InvalidArgument("automation", "cannot be encoded: %s", err.Error())
 	}
 	root.TriggerName, root.TriggerTaskName = o.trigger.GetName().GetName(), o.trigger.GetName().GetTaskName()
 	root.TriggerRevision = int64(o.trigger.GetRevision()) //nolint:gosec // counts from 1
+	return nil
 }
 
 // fromTrigger completes a request that names a trigger: its task, and what the request leaves out of inputs and options.
@@ -64,7 +81,8 @@ func (c *Creator) fromTrigger(ctx context.Context, request *workflow.CreateRunRe
 		return nil, from, err
 	}
 	found := response.GetTrigger()
-	from.trigger, from.kickoff = found.GetId(), found.GetAutomationSpec().GetSchedule().GetKickoffTimeInputArg()
+	from.trigger, from.automation = found.GetId(), found.GetAutomationSpec()
+	from.kickoff = from.automation.GetSchedule().GetKickoffTimeInputArg()
 	completed := proto.CloneOf(request)
 	completed.Task = &workflow.CreateRunRequest_TaskId{TaskId: &task.TaskIdentifier{
 		Project: name.GetProject(), Domain: name.GetDomain(), Name: name.GetTaskName(), Version: found.GetSpec().GetTaskVersion(),
@@ -87,7 +105,15 @@ func (c *Creator) fromTrigger(ctx context.Context, request *workflow.CreateRunRe
 func (c *Creator) StartTriggeredRun(ctx context.Context, request *enginev1.StartTriggeredRunRequest) (*enginev1.StartTriggeredRunResponse, error) {
 	asked := request.GetRun()
 	from := startedBy{
-		asked: asked, trigger: request.GetTrigger(), kickoff: request.GetKickoffTimeInputArg(), checkOnly: request.GetCheckOnly(),
+		asked: asked, trigger: request.GetTrigger(), automation: request.GetAutomation(), kickoff: request.GetKickoffTimeInputArg(),
+		inputs: request.GetInputs(), author: request.GetCreatedBy(), checkOnly: request.GetCheckOnly(),
+	}
+	if from.checkOnly {
+		prepared, err := c.prepare(ctx, asked, from)
+		if err != nil {
+			return nil, err
+		}
+		return &enginev1.StartTriggeredRunResponse{Notes: words(prepared.planned.notes)}, nil
 	}
 	run, err := c.create(ctx, asked, from)
 	if rpc.IsAlreadyExists(err) {
@@ -99,8 +125,15 @@ func (c *Creator) StartTriggeredRun(ctx context.Context, request *enginev1.Start
 	return &enginev1.StartTriggeredRunResponse{Run: run}, nil
 }
 
-// sameSlot returns the run that exists, if it is of the same trigger: its name says that it is of the same slot, though the
-// trigger may have been another revision when it was created.
+func words(notes []protomap.Note) (texts []string) {
+	for _, note := range notes {
+		texts = append(texts, note.Message)
+	}
+	return texts
+}
+
+// sameSlot returns the run that exists, if it is of the same trigger: its name says that it is of the same slot or version,
+// though the trigger may have been another revision when it was created.
 func (c *Creator) sameSlot(ctx context.Context, asked *workflow.CreateRunRequest, from startedBy, refusal error) (*workflow.Run, error) {
 	row, err := c.Tasks.ActionRow(ctx, ident.RunOf(asked.GetRunId()).Root())
 	if err != nil {

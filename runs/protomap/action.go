@@ -88,6 +88,9 @@ func Metadata(a *store.Action, condition []byte) (*workflow.ActionMetadata, erro
 	if err := decodeOptional(a, a.CreatedBy, &out.ExecutedBy); err != nil {
 		return nil, err
 	}
+	if err := decodeOptional(a, a.TriggerAutomation, &out.TriggerType); err != nil {
+		return nil, err
+	}
 	if err := decodeOptional(a, a.Relation, &out.Relation); err != nil {
 		return nil, err
 	}

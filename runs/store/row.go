@@ -59,6 +59,8 @@ type Action struct {
 	TriggerName      string     `db:"trigger_name"`
 	TriggerTaskName  string     `db:"trigger_task_name"`
 	TriggerRevision  int64      `db:"trigger_revision"`
+	// TriggerAutomation is the encoded task.TriggerAutomationSpec of the revision.
+	TriggerAutomation []byte `db:"trigger_automation"`
 	Relation         []byte     `db:"relation"`
 
 	// Limits become times when the action is recorded.

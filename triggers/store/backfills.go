@@ -132,7 +132,7 @@ func (s *Store) AdvanceBackfill(ctx context.Context, b *Backfill, fires []Fire, 
 		present := 0
 		for _, f := range fires {
 			tag, err := tx.Exec(ctx, `INSERT INTO trigger_fires (trigger_id, slot, revision, state, run_name, retry_at, recorded_at, backfill_id)
-				VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (trigger_id, slot) DO UPDATE
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (trigger_id, slot, cause) DO UPDATE
 				SET state = excluded.state, revision = excluded.revision, run_name = excluded.run_name, attempts = 0, retry_at = excluded.retry_at, reason = '', settled_at = NULL, backfill_id = excluded.backfill_id
 				WHERE trigger_fires.state = ANY($9)`,
 				f.TriggerID, f.Slot, f.Revision, Pending, f.RunName, f.RetryAt, f.RecordedAt, b.ID, []State{Failed, Skipped})

@@ -18,11 +18,14 @@ type Change struct {
 	Action int16
 	// Fires are slots to take up. One that was taken up before is left as it is.
 	Fires []Fire
+	// Artifact is the artifact that the trigger waits for, if its automation is one.
+	Artifact string
 }
 
 // ChangeTasks changes triggers of some tasks in one transaction. decide gets all triggers of the tasks, deleted ones too,
-// under lock, and returns what changes; after an error nothing has changed. Changes of a task wait for each other.
-func (s *Store) ChangeTasks(ctx context.Context, tasks []Task, decide func([]*Trigger) ([]Change, error)) error {
+// under lock, and returns what changes; after an error nothing has changed. Changes of a task wait for each other. A change
+// of what a trigger waits for requires a mark of the events of artifacts, and returns ErrNoMark without one.
+func (s *Store) ChangeTasks(ctx context.Context, tasks []Task, mark *int64, decide func([]*Trigger) ([]Change, error)) error {
 	tasks = slices.Clone(tasks)
 	slices.SortFunc(tasks, func(a, b Task) int {
 		return cmp.Or(cmp.Compare(a.Project, b.Project), cmp.Compare(a.Domain, b.Domain), cmp.Compare(a.Name, b.Name))
@@ -30,6 +33,7 @@ func (s *Store) ChangeTasks(ctx context.Context, tasks []Task, decide func([]*Tr
 	tasks = slices.Compact(tasks)
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var found []*Trigger
+		before := map[int64]*Trigger{}
 		for _, task := range tasks {
 			// A trigger that does not exist yet has no row to lock.
 			key := fmt.Sprintf("trigger %q", []string{task.Project, task.Domain, task.Name})
@@ -42,13 +46,22 @@ func (s *Store) ChangeTasks(ctx context.Context, tasks []Task, decide func([]*Tr
 				return err
 			}
 			found = append(found, rows...)
+			for _, t := range rows {
+				copied := *t
+				before[t.ID] = &copied
+			}
 		}
 		changes, err := decide(found)
 		if err != nil || len(changes) == 0 {
 			return err
 		}
-		if err := s.write(ctx, tx, changes); err != nil {
-			return err
+		for _, change := range changes {
+			if err := s.write(ctx, tx, change); err != nil {
+				return err
+			}
+			if err := s.writeWatch(ctx, tx, before[change.Trigger.ID], change, mark); err != nil {
+				return err
+			}
 		}
 		_, err = tx.Exec(ctx, `SELECT pg_notify($1, '')`, Channel)
 		return err
@@ -98,21 +111,16 @@ func readTriggers(ctx context.Context, tx pgx.Tx, query string, args ...any) ([]
 	})
 }
 
-func (s *Store) write(ctx context.Context, tx pgx.Tx, changes []Change) error {
-	for _, change := range changes {
-		if err := s.writeTrigger(ctx, tx, change); err != nil {
-			return err
-		}
-		batch := &pgx.Batch{}
-		for i := range change.Fires {
-			change.Fires[i].TriggerID = change.Trigger.ID
-			queueFire(batch, &change.Fires[i])
-		}
-		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
-			return err
-		}
+func (s *Store) write(ctx context.Context, tx pgx.Tx, change Change) error {
+	if err := s.writeTrigger(ctx, tx, change); err != nil {
+		return err
 	}
-	return nil
+	batch := &pgx.Batch{}
+	for i := range change.Fires {
+		change.Fires[i].TriggerID = change.Trigger.ID
+		queueFire(batch, &change.Fires[i])
+	}
+	return tx.SendBatch(ctx, batch).Close()
 }
 
 func (s *Store) writeTrigger(ctx context.Context, tx pgx.Tx, change Change) error {
@@ -146,7 +154,7 @@ func (s *Store) writeTrigger(ctx context.Context, tx pgx.Tx, change Change) erro
 
 func queueFire(batch *pgx.Batch, f *Fire) {
 	batch.Queue(`
-		INSERT INTO trigger_fires (trigger_id, slot, revision, state, reason, run_name, retry_at, recorded_at, settled_at, backfill_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
-		f.TriggerID, f.Slot, f.Revision, f.State, f.Reason, f.RunName, f.RetryAt, f.RecordedAt, f.SettledAt, f.BackfillID)
+		INSERT INTO trigger_fires (trigger_id, slot, cause, revision, state, reason, run_name, retry_at, recorded_at, settled_at, backfill_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
+		f.TriggerID, f.Slot, f.Cause, f.Revision, f.State, f.Reason, f.RunName, f.RetryAt, f.RecordedAt, f.SettledAt, f.BackfillID)
 }

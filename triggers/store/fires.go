@@ -43,13 +43,13 @@ func (s *Store) PendingTriggers(ctx context.Context, now time.Time, busy []int64
 // trigger are run in their order.
 func (s *Store) PendingFires(ctx context.Context, trigger int64, limit int) ([]Fire, error) {
 	return s.fires(ctx, `SELECT `+fireColumns+` FROM trigger_fires f WHERE f.trigger_id = $1 AND f.retry_at IS NOT NULL
-		ORDER BY f.slot LIMIT $2`, trigger, limit)
+		ORDER BY f.slot, f.cause LIMIT $2`, trigger, limit)
 }
 
 // Settle ends the pending state of a slot.
 func (s *Store) Settle(ctx context.Context, f *Fire, state State, reason string, live bool) error {
 	_, err := s.pool.Exec(ctx, `UPDATE trigger_fires SET state = $3, reason = $4, live = $5, attempts = attempts + 1, retry_at = NULL, settled_at = $6
-		WHERE trigger_id = $1 AND slot = $2 AND retry_at IS NOT NULL`, f.TriggerID, f.Slot, state, reason, live, s.clock.Now())
+		WHERE trigger_id = $1 AND slot = $2 AND cause = $7 AND retry_at IS NOT NULL`, f.TriggerID, f.Slot, state, reason, live, s.clock.Now(), f.Cause)
 	if err != nil {
 		return fmt.Errorf("settle slot: %w", err)
 	}
@@ -59,8 +59,8 @@ func (s *Store) Settle(ctx context.Context, f *Fire, state State, reason string,
 // Postpone sets when the run of a slot is tried again. Later slots of the trigger wait as long.
 func (s *Store) Postpone(ctx context.Context, f *Fire, at time.Time, reason string) error {
 	_, err := s.pool.Exec(ctx, `UPDATE trigger_fires SET retry_at = greatest(retry_at, $3),
-			reason = CASE WHEN slot = $2 THEN $4 ELSE reason END, attempts = attempts + CASE WHEN slot = $2 THEN 1 ELSE 0 END
-		WHERE trigger_id = $1 AND slot >= $2 AND retry_at IS NOT NULL`, f.TriggerID, f.Slot, at, reason)
+			reason = CASE WHEN slot = $2 AND cause = $5 THEN $4 ELSE reason END, attempts = attempts + CASE WHEN slot = $2 AND cause = $5 THEN 1 ELSE 0 END
+		WHERE trigger_id = $1 AND slot >= $2 AND retry_at IS NOT NULL`, f.TriggerID, f.Slot, at, reason, f.Cause)
 	if err != nil {
 		return fmt.Errorf("postpone slot: %w", err)
 	}
@@ -74,7 +74,7 @@ func (s *Store) Live(ctx context.Context, trigger int64) ([]Fire, error) {
 
 // Ended records that the run of a slot has ended.
 func (s *Store) Ended(ctx context.Context, f *Fire) error {
-	if _, err := s.pool.Exec(ctx, `UPDATE trigger_fires SET live = false WHERE trigger_id = $1 AND slot = $2`, f.TriggerID, f.Slot); err != nil {
+	if _, err := s.pool.Exec(ctx, `UPDATE trigger_fires SET live = false WHERE trigger_id = $1 AND slot = $2 AND cause = $3`, f.TriggerID, f.Slot, f.Cause); err != nil {
 		return fmt.Errorf("record the end of a run: %w", err)
 	}
 	return nil
@@ -83,7 +83,7 @@ func (s *Store) Ended(ctx context.Context, f *Fire) error {
 // Fires returns slots of a trigger before a time, newest first.
 func (s *Store) Fires(ctx context.Context, trigger int64, before *time.Time, limit int) ([]Fire, error) {
 	return s.fires(ctx, `SELECT `+fireColumns+` FROM trigger_fires f WHERE f.trigger_id = $1 AND ($2::timestamptz IS NULL OR f.slot < $2)
-		ORDER BY f.slot DESC LIMIT $3`, trigger, before, limit)
+		ORDER BY f.slot DESC, f.cause DESC LIMIT $3`, trigger, before, limit)
 }
 
 // Forget deletes settled slots that were recorded before a time, at most limit, and returns how many. The newest slot of a
@@ -91,12 +91,12 @@ func (s *Store) Fires(ctx context.Context, trigger int64, before *time.Time, lim
 func (s *Store) Forget(ctx context.Context, before time.Time, limit int) (int, error) {
 	tag, err := s.pool.Exec(ctx, `
 		DELETE FROM trigger_fires f USING (
-			SELECT o.trigger_id, o.slot FROM trigger_fires o
+			SELECT o.trigger_id, o.slot, o.cause FROM trigger_fires o
 			WHERE o.recorded_at < $1 AND o.retry_at IS NULL AND NOT o.live
 				AND EXISTS (SELECT FROM trigger_fires n WHERE n.trigger_id = o.trigger_id AND n.slot > o.slot)
 				AND NOT EXISTS (SELECT FROM trigger_backfills b WHERE b.id = o.backfill_id AND b.ended_at IS NULL)
 			ORDER BY o.recorded_at LIMIT $2) old
-		WHERE f.trigger_id = old.trigger_id AND f.slot = old.slot`, before, limit)
+		WHERE f.trigger_id = old.trigger_id AND f.slot = old.slot AND f.cause = old.cause`, before, limit)
 	if err != nil {
 		return 0, fmt.Errorf("delete old slots: %w", err)
 	}

@@ -93,10 +93,14 @@ const (
 	Skipped State = 4
 )
 
-// Fire is a slot that was taken up: a row of trigger_fires.
+// Fire is a slot that was taken up, or a version of an artifact: a row of trigger_fires. TriggerID, Slot and Cause identify
+// it.
 type Fire struct {
-	TriggerID  int64
-	Slot       time.Time
+	TriggerID int64
+	// Slot is the time of the schedule, or that of the version.
+	Slot time.Time
+	// Cause names the version, as NAME@VERSION; empty for a schedule.
+	Cause      string
 	Revision   int64
 	State      State
 	Reason     string
@@ -109,12 +113,12 @@ type Fire struct {
 	BackfillID *int64
 }
 
-const fireColumns = `f.trigger_id, f.slot, f.revision, f.state, f.reason, f.run_name, f.attempts, f.retry_at, f.live, f.recorded_at,
+const fireColumns = `f.trigger_id, f.slot, f.cause, f.revision, f.state, f.reason, f.run_name, f.attempts, f.retry_at, f.live, f.recorded_at,
 	f.settled_at, f.backfill_id`
 
 func (f *Fire) targets() []any {
 	return []any{
-		&f.TriggerID, &f.Slot, &f.Revision, &f.State, &f.Reason, &f.RunName, &f.Attempts, &f.RetryAt, &f.Live, &f.RecordedAt,
+		&f.TriggerID, &f.Slot, &f.Cause, &f.Revision, &f.State, &f.Reason, &f.RunName, &f.Attempts, &f.RetryAt, &f.Live, &f.RecordedAt,
 		&f.SettledAt, &f.BackfillID,
 	}
 }

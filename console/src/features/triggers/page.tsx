@@ -13,7 +13,7 @@ import { dateOf } from "@/design/format";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import { triggerKinds, type TriggersSearch } from "./search";
-import { automationWords, filtersOf } from "./words";
+import { automationWords, filtersOf, kindWords } from "./words";
 import css from "@/features/tasks/tasks.module.css";
 
 /** The triggers of a project's domain, active ones first. */
@@ -75,7 +75,7 @@ export function TriggersPage() {
           <option value="">All kinds</option>
           {triggerKinds.map((known) => (
             <option key={known} value={known}>
-              {known === "none" ? "By hand" : "Scheduled"}
+              {kindWords[known]}
             </option>
           ))}
         </Select>

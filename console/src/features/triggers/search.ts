@@ -1,4 +1,4 @@
-export const triggerKinds = ["schedule", "none"] as const;
+export const triggerKinds = ["schedule", "artifact", "none"] as const;
 export type TriggerKind = (typeof triggerKinds)[number];
 
 /** The URL parameters of the triggers page. */

@@ -9,6 +9,7 @@ import { dateOf } from "@/design/format";
 import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import type { TriggerId } from "./id";
+import { VersionLink } from "./version-link";
 import { stateWords } from "./words";
 import css from "@/features/tasks/tasks.module.css";
 
@@ -40,9 +41,15 @@ export function Slots({ id }: { readonly id: TriggerId }) {
         </thead>
         <tbody>
           {slots.map((slot) => (
-            <tr key={`${slot.time?.seconds ?? 0n}.${slot.time?.nanos ?? 0}`}>
+            <tr key={`${slot.time?.seconds ?? 0n}.${slot.time?.nanos ?? 0} ${slot.artifact?.version ?? ""}`}>
               <th scope="row">
                 <When at={dateOf(slot.time)} />
+                {slot.artifact && (
+                  <>
+                    {" "}
+                    <VersionLink artifact={slot.artifact} />
+                  </>
+                )}
               </th>
               <td data-label="State">
                 <Tag>{stateWords(slot.state)}</Tag>

@@ -16,6 +16,7 @@ import { Backfills } from "./backfills";
 import { Revisions } from "./revisions";
 import type { TriggerSearch, TriggerTab } from "./search";
 import { Slots } from "./slots";
+import { VersionLink } from "./version-link";
 import { automationWords } from "./words";
 import css from "@/features/tasks/tasks.module.css";
 
@@ -32,6 +33,7 @@ export function TriggerPage() {
   const why = explained.data;
   const tab: TriggerTab = search.tab ?? "slots";
   const refresh = () => void Promise.all([details.refetch(), explained.refetch()]);
+  const waits = trigger?.automationSpec?.automation.case === "artifact";
   const jitter = why?.jitter ? durationMs(why.jitter) : 0;
   return (
     <div className={css["page"]}>
@@ -44,7 +46,12 @@ export function TriggerPage() {
       {trigger?.description && <p>{trigger.description}</p>}
       {explained.error && <ProblemNotice error={explained.error} retry={refresh} />}
       {explained.isLoading && <Loading what="trigger" />}
-      {why?.reason && <Notice title="No slot is coming">{why.reason}</Notice>}
+      {why?.reason && <Notice title={waits ? "It does not fire" : "No slot is coming"}>{why.reason}</Notice>}
+      {why?.notes.map((note) => (
+        <Notice key={note} title="About its runs">
+          {note}
+        </Notice>
+      ))}
       {why && (
         <Facts
           facts={[
@@ -62,6 +69,18 @@ export function TriggerPage() {
               ),
             ],
             [
+              "Did not fire for",
+              why.ignored.length > 0 && (
+                <ul aria-label="Versions that did not fire">
+                  {why.ignored.map(({ artifact, reason }) => (
+                    <li key={artifact?.version}>
+                      {artifact && <VersionLink artifact={artifact} />}: {reason}
+                    </li>
+                  ))}
+                </ul>
+              ),
+            ],
+            [
               "Task",
               <Link key="task" to="/domain/$domain/project/$project/tasks/$task" params={{ domain, project, task }}>
                 {task}
@@ -69,7 +88,7 @@ export function TriggerPage() {
             ],
             ["Version", trigger?.spec?.taskVersion],
             ["Revision", String(why.revision)],
-            ["Missed slots", why.catchUp === "all" ? `all, at most ${why.catchUpLimit}` : why.catchUp],
+            ["Missed slots", !waits && (why.catchUp === "all" ? `all, at most ${why.catchUpLimit}` : why.catchUp)],
             ["Concurrency", why.concurrency],
             ["Jitter", jitter > 0 && `up to ${duration(jitter)}`],
             ["Deployed", trigger && <When key="deployed" at={dateOf(trigger.status?.deployedAt)} />],

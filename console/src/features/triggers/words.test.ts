@@ -21,7 +21,9 @@ test("automations in words", () => {
   expect(automationWords(rate(1, FixedRateUnit.DAY))).toBe("every day");
   expect(automationWords(rate(90, FixedRateUnit.MINUTE))).toBe("every 90 minutes");
   expect(automationWords(spec({ type: TriggerAutomationSpecType.TYPE_NONE }))).toBe("by hand");
-  expect(automationWords(spec({ automation: { case: "artifact", value: { artifactName: "m" } } }))).toBe("on artifact m");
+  const artifact = { artifactName: "m", version: "1", partitions: { region: "us", kind: "a" } };
+  expect(automationWords(spec({ automation: { case: "artifact", value: { artifactName: "m" } } }))).toBe("on artifact: m");
+  expect(automationWords(spec({ automation: { case: "artifact", value: artifact } }))).toBe("on artifact: m@1 (kind=a, region=us)");
   expect(automationWords(undefined)).toBe("unknown");
 });
 
@@ -33,6 +35,7 @@ test("the URL holds the filters", () => {
     task: "env.main",
   });
   expect(TriggersSearch({ q: "", active: "no", kind: "never", task: {} })).toEqual({});
+  expect(TriggersSearch({ kind: "artifact" })).toEqual({ kind: "artifact" });
   expect(TriggerSearch({ tab: "revisions" })).toEqual({ tab: "revisions" });
   expect(TriggerSearch({ tab: "slots" })).toEqual({});
 });

@@ -4,7 +4,7 @@ import { Filter_Function, type Filter } from "@gen/flyteidl2/common/list_pb.js";
 import { TriggerRevisionAction } from "@gen/flyteidl2/trigger/trigger_definition_pb.js";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { FilterSchema } from "@gen/flyteidl2/common/list_pb.js";
-import type { TriggersSearch } from "./search";
+import type { TriggerKind, TriggersSearch } from "./search";
 
 const units: Partial<Record<FixedRateUnit, string>> = {
   [FixedRateUnit.MINUTE]: "minute",
@@ -31,12 +31,18 @@ export function automationWords(spec: TriggerAutomationSpec | undefined): string
           return "no schedule";
       }
     }
-    case "artifact":
-      return `on artifact ${spec.automation.value.artifactName}`;
+    case "artifact": {
+      const { artifactName, version, partitions } = spec.automation.value;
+      const pairs = Object.entries(partitions).map(([key, value]) => `${key}=${value}`);
+      return `on artifact: ${artifactName}${version && `@${version}`}${pairs.length > 0 ? ` (${pairs.sort().join(", ")})` : ""}`;
+    }
     default:
       return spec?.type === TriggerAutomationSpecType.TYPE_NONE ? "by hand" : "unknown";
   }
 }
+
+/** The kinds of triggers, for a filter. */
+export const kindWords: Record<TriggerKind, string> = { schedule: "Scheduled", artifact: "On artifact", none: "By hand" };
 
 const states: Record<SlotState, string> = {
   [SlotState.UNSPECIFIED]: "Unknown",

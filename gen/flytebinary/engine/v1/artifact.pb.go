@@ -12,6 +12,7 @@ import (
 	core "github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -326,11 +327,342 @@ func (x *ArtifactUse) GetRun() *common.RunIdentifier {
 	return nil
 }
 
+// ListArtifactEventsRequest bounds the answer.
+type ListArtifactEventsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most so many; 0 means 100.
+	Limit         uint32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListArtifactEventsRequest) Reset() {
+	*x = ListArtifactEventsRequest{}
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListArtifactEventsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListArtifactEventsRequest) ProtoMessage() {}
+
+func (x *ListArtifactEventsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListArtifactEventsRequest.ProtoReflect.Descriptor instead.
+func (*ListArtifactEventsRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ListArtifactEventsRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+// ListArtifactEventsResponse lists them.
+type ListArtifactEventsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The events, oldest first.
+	Events        []*ArtifactEvent `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListArtifactEventsResponse) Reset() {
+	*x = ListArtifactEventsResponse{}
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListArtifactEventsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListArtifactEventsResponse) ProtoMessage() {}
+
+func (x *ListArtifactEventsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListArtifactEventsResponse.ProtoReflect.Descriptor instead.
+func (*ListArtifactEventsResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ListArtifactEventsResponse) GetEvents() []*ArtifactEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+// ArtifactEvent says that a version was created.
+type ArtifactEvent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the event. A higher number may be committed before a lower one.
+	Seq int64 `protobuf:"varint,1,opt,name=seq,proto3" json:"seq,omitempty"`
+	// The version.
+	Artifact *core.ArtifactVersionId `protobuf:"bytes,2,opt,name=artifact,proto3" json:"artifact,omitempty"`
+	// When it was created. Versions of one name have different times.
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// Its partition values, without the time.
+	Partitions    map[string]string `protobuf:"bytes,4,rep,name=partitions,proto3" json:"partitions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArtifactEvent) Reset() {
+	*x = ArtifactEvent{}
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArtifactEvent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArtifactEvent) ProtoMessage() {}
+
+func (x *ArtifactEvent) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArtifactEvent.ProtoReflect.Descriptor instead.
+func (*ArtifactEvent) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ArtifactEvent) GetSeq() int64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *ArtifactEvent) GetArtifact() *core.ArtifactVersionId {
+	if x != nil {
+		return x.Artifact
+	}
+	return nil
+}
+
+func (x *ArtifactEvent) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *ArtifactEvent) GetPartitions() map[string]string {
+	if x != nil {
+		return x.Partitions
+	}
+	return nil
+}
+
+// RemoveArtifactEventsRequest names events.
+type RemoveArtifactEventsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Their numbers.
+	Seqs          []int64 `protobuf:"varint,1,rep,packed,name=seqs,proto3" json:"seqs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveArtifactEventsRequest) Reset() {
+	*x = RemoveArtifactEventsRequest{}
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveArtifactEventsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveArtifactEventsRequest) ProtoMessage() {}
+
+func (x *RemoveArtifactEventsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveArtifactEventsRequest.ProtoReflect.Descriptor instead.
+func (*RemoveArtifactEventsRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *RemoveArtifactEventsRequest) GetSeqs() []int64 {
+	if x != nil {
+		return x.Seqs
+	}
+	return nil
+}
+
+// RemoveArtifactEventsResponse is empty.
+type RemoveArtifactEventsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveArtifactEventsResponse) Reset() {
+	*x = RemoveArtifactEventsResponse{}
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveArtifactEventsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveArtifactEventsResponse) ProtoMessage() {}
+
+func (x *RemoveArtifactEventsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveArtifactEventsResponse.ProtoReflect.Descriptor instead.
+func (*RemoveArtifactEventsResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{9}
+}
+
+// GetArtifactMarkRequest is empty.
+type GetArtifactMarkRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetArtifactMarkRequest) Reset() {
+	*x = GetArtifactMarkRequest{}
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetArtifactMarkRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetArtifactMarkRequest) ProtoMessage() {}
+
+func (x *GetArtifactMarkRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetArtifactMarkRequest.ProtoReflect.Descriptor instead.
+func (*GetArtifactMarkRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{10}
+}
+
+// GetArtifactMarkResponse has the number.
+type GetArtifactMarkResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The highest number of an event so far; 0 before the first.
+	Seq           int64 `protobuf:"varint,1,opt,name=seq,proto3" json:"seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetArtifactMarkResponse) Reset() {
+	*x = GetArtifactMarkResponse{}
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetArtifactMarkResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetArtifactMarkResponse) ProtoMessage() {}
+
+func (x *GetArtifactMarkResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetArtifactMarkResponse.ProtoReflect.Descriptor instead.
+func (*GetArtifactMarkResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *GetArtifactMarkResponse) GetSeq() int64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
 var File_flytebinary_engine_v1_artifact_proto protoreflect.FileDescriptor
 
 const file_flytebinary_engine_v1_artifact_proto_rawDesc = "" +
 	"\n" +
-	"$flytebinary/engine/v1/artifact.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1fflyteidl2/common/identity.proto\x1a flyteidl2/core/artifact_id.proto\"\xe6\x01\n" +
+	"$flytebinary/engine/v1/artifact.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1fflyteidl2/common/identity.proto\x1a flyteidl2/core/artifact_id.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe6\x01\n" +
 	"\x16RegisterOutputsRequest\x12G\n" +
 	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\rR\aattempt\x12&\n" +
@@ -350,11 +682,36 @@ const file_flytebinary_engine_v1_artifact_proto_rawDesc = "" +
 	"\x04uses\x18\x01 \x03(\v2\".flytebinary.engine.v1.ArtifactUseR\x04uses\"\x7f\n" +
 	"\vArtifactUse\x12=\n" +
 	"\bartifact\x18\x01 \x01(\v2!.flyteidl2.core.ArtifactVersionIdR\bartifact\x121\n" +
-	"\x03run\x18\x02 \x01(\v2\x1f.flyteidl2.common.RunIdentifierR\x03run2\x8b\x01\n" +
+	"\x03run\x18\x02 \x01(\v2\x1f.flyteidl2.common.RunIdentifierR\x03run\";\n" +
+	"\x19ListArtifactEventsRequest\x12\x1e\n" +
+	"\x05limit\x18\x01 \x01(\rB\b\xbaH\x05*\x03\x18\xe8\aR\x05limit\"Z\n" +
+	"\x1aListArtifactEventsResponse\x12<\n" +
+	"\x06events\x18\x01 \x03(\v2$.flytebinary.engine.v1.ArtifactEventR\x06events\"\xb0\x02\n" +
+	"\rArtifactEvent\x12\x10\n" +
+	"\x03seq\x18\x01 \x01(\x03R\x03seq\x12=\n" +
+	"\bartifact\x18\x02 \x01(\v2!.flyteidl2.core.ArtifactVersionIdR\bartifact\x129\n" +
+	"\n" +
+	"created_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12T\n" +
+	"\n" +
+	"partitions\x18\x04 \x03(\v24.flytebinary.engine.v1.ArtifactEvent.PartitionsEntryR\n" +
+	"partitions\x1a=\n" +
+	"\x0fPartitionsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"<\n" +
+	"\x1bRemoveArtifactEventsRequest\x12\x1d\n" +
+	"\x04seqs\x18\x01 \x03(\x03B\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x04seqs\"\x1e\n" +
+	"\x1cRemoveArtifactEventsResponse\"\x18\n" +
+	"\x16GetArtifactMarkRequest\"+\n" +
+	"\x17GetArtifactMarkResponse\x12\x10\n" +
+	"\x03seq\x18\x01 \x01(\x03R\x03seq2\x8b\x01\n" +
 	"\x17ArtifactRegistryService\x12p\n" +
 	"\x0fRegisterOutputs\x12-.flytebinary.engine.v1.RegisterOutputsRequest\x1a..flytebinary.engine.v1.RegisterOutputsResponse2\x8e\x01\n" +
 	"\x12ArtifactUseService\x12x\n" +
-	"\x10ListArtifactUses\x12..flytebinary.engine.v1.ListArtifactUsesRequest\x1a/.flytebinary.engine.v1.ListArtifactUsesResponse\"\x03\x90\x02\x01BIZGgithub.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1;enginev1b\x06proto3"
+	"\x10ListArtifactUses\x12..flytebinary.engine.v1.ListArtifactUsesRequest\x1a/.flytebinary.engine.v1.ListArtifactUsesResponse\"\x03\x90\x02\x012\x8e\x03\n" +
+	"\x14ArtifactEventService\x12~\n" +
+	"\x12ListArtifactEvents\x120.flytebinary.engine.v1.ListArtifactEventsRequest\x1a1.flytebinary.engine.v1.ListArtifactEventsResponse\"\x03\x90\x02\x01\x12\x7f\n" +
+	"\x14RemoveArtifactEvents\x122.flytebinary.engine.v1.RemoveArtifactEventsRequest\x1a3.flytebinary.engine.v1.RemoveArtifactEventsResponse\x12u\n" +
+	"\x0fGetArtifactMark\x12-.flytebinary.engine.v1.GetArtifactMarkRequest\x1a..flytebinary.engine.v1.GetArtifactMarkResponse\"\x03\x90\x02\x01BIZGgithub.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1;enginev1b\x06proto3"
 
 var (
 	file_flytebinary_engine_v1_artifact_proto_rawDescOnce sync.Once
@@ -368,35 +725,54 @@ func file_flytebinary_engine_v1_artifact_proto_rawDescGZIP() []byte {
 	return file_flytebinary_engine_v1_artifact_proto_rawDescData
 }
 
-var file_flytebinary_engine_v1_artifact_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_flytebinary_engine_v1_artifact_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_flytebinary_engine_v1_artifact_proto_goTypes = []any{
-	(*RegisterOutputsRequest)(nil),   // 0: flytebinary.engine.v1.RegisterOutputsRequest
-	(*RegisterOutputsResponse)(nil),  // 1: flytebinary.engine.v1.RegisterOutputsResponse
-	(*ListArtifactUsesRequest)(nil),  // 2: flytebinary.engine.v1.ListArtifactUsesRequest
-	(*ListArtifactUsesResponse)(nil), // 3: flytebinary.engine.v1.ListArtifactUsesResponse
-	(*ArtifactUse)(nil),              // 4: flytebinary.engine.v1.ArtifactUse
-	(*common.ActionIdentifier)(nil),  // 5: flyteidl2.common.ActionIdentifier
-	(*common.EnrichedIdentity)(nil),  // 6: flyteidl2.common.EnrichedIdentity
-	(*core.ArtifactVersionId)(nil),   // 7: flyteidl2.core.ArtifactVersionId
-	(*common.RunIdentifier)(nil),     // 8: flyteidl2.common.RunIdentifier
+	(*RegisterOutputsRequest)(nil),       // 0: flytebinary.engine.v1.RegisterOutputsRequest
+	(*RegisterOutputsResponse)(nil),      // 1: flytebinary.engine.v1.RegisterOutputsResponse
+	(*ListArtifactUsesRequest)(nil),      // 2: flytebinary.engine.v1.ListArtifactUsesRequest
+	(*ListArtifactUsesResponse)(nil),     // 3: flytebinary.engine.v1.ListArtifactUsesResponse
+	(*ArtifactUse)(nil),                  // 4: flytebinary.engine.v1.ArtifactUse
+	(*ListArtifactEventsRequest)(nil),    // 5: flytebinary.engine.v1.ListArtifactEventsRequest
+	(*ListArtifactEventsResponse)(nil),   // 6: flytebinary.engine.v1.ListArtifactEventsResponse
+	(*ArtifactEvent)(nil),                // 7: flytebinary.engine.v1.ArtifactEvent
+	(*RemoveArtifactEventsRequest)(nil),  // 8: flytebinary.engine.v1.RemoveArtifactEventsRequest
+	(*RemoveArtifactEventsResponse)(nil), // 9: flytebinary.engine.v1.RemoveArtifactEventsResponse
+	(*GetArtifactMarkRequest)(nil),       // 10: flytebinary.engine.v1.GetArtifactMarkRequest
+	(*GetArtifactMarkResponse)(nil),      // 11: flytebinary.engine.v1.GetArtifactMarkResponse
+	nil,                                  // 12: flytebinary.engine.v1.ArtifactEvent.PartitionsEntry
+	(*common.ActionIdentifier)(nil),      // 13: flyteidl2.common.ActionIdentifier
+	(*common.EnrichedIdentity)(nil),      // 14: flyteidl2.common.EnrichedIdentity
+	(*core.ArtifactVersionId)(nil),       // 15: flyteidl2.core.ArtifactVersionId
+	(*common.RunIdentifier)(nil),         // 16: flyteidl2.common.RunIdentifier
+	(*timestamppb.Timestamp)(nil),        // 17: google.protobuf.Timestamp
 }
 var file_flytebinary_engine_v1_artifact_proto_depIdxs = []int32{
-	5, // 0: flytebinary.engine.v1.RegisterOutputsRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	6, // 1: flytebinary.engine.v1.RegisterOutputsRequest.created_by:type_name -> flyteidl2.common.EnrichedIdentity
-	7, // 2: flytebinary.engine.v1.ListArtifactUsesRequest.artifacts:type_name -> flyteidl2.core.ArtifactVersionId
-	8, // 3: flytebinary.engine.v1.ListArtifactUsesRequest.runs:type_name -> flyteidl2.common.RunIdentifier
-	4, // 4: flytebinary.engine.v1.ListArtifactUsesResponse.uses:type_name -> flytebinary.engine.v1.ArtifactUse
-	7, // 5: flytebinary.engine.v1.ArtifactUse.artifact:type_name -> flyteidl2.core.ArtifactVersionId
-	8, // 6: flytebinary.engine.v1.ArtifactUse.run:type_name -> flyteidl2.common.RunIdentifier
-	0, // 7: flytebinary.engine.v1.ArtifactRegistryService.RegisterOutputs:input_type -> flytebinary.engine.v1.RegisterOutputsRequest
-	2, // 8: flytebinary.engine.v1.ArtifactUseService.ListArtifactUses:input_type -> flytebinary.engine.v1.ListArtifactUsesRequest
-	1, // 9: flytebinary.engine.v1.ArtifactRegistryService.RegisterOutputs:output_type -> flytebinary.engine.v1.RegisterOutputsResponse
-	3, // 10: flytebinary.engine.v1.ArtifactUseService.ListArtifactUses:output_type -> flytebinary.engine.v1.ListArtifactUsesResponse
-	9, // [9:11] is the sub-list for method output_type
-	7, // [7:9] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	13, // 0: flytebinary.engine.v1.RegisterOutputsRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	14, // 1: flytebinary.engine.v1.RegisterOutputsRequest.created_by:type_name -> flyteidl2.common.EnrichedIdentity
+	15, // 2: flytebinary.engine.v1.ListArtifactUsesRequest.artifacts:type_name -> flyteidl2.core.ArtifactVersionId
+	16, // 3: flytebinary.engine.v1.ListArtifactUsesRequest.runs:type_name -> flyteidl2.common.RunIdentifier
+	4,  // 4: flytebinary.engine.v1.ListArtifactUsesResponse.uses:type_name -> flytebinary.engine.v1.ArtifactUse
+	15, // 5: flytebinary.engine.v1.ArtifactUse.artifact:type_name -> flyteidl2.core.ArtifactVersionId
+	16, // 6: flytebinary.engine.v1.ArtifactUse.run:type_name -> flyteidl2.common.RunIdentifier
+	7,  // 7: flytebinary.engine.v1.ListArtifactEventsResponse.events:type_name -> flytebinary.engine.v1.ArtifactEvent
+	15, // 8: flytebinary.engine.v1.ArtifactEvent.artifact:type_name -> flyteidl2.core.ArtifactVersionId
+	17, // 9: flytebinary.engine.v1.ArtifactEvent.created_at:type_name -> google.protobuf.Timestamp
+	12, // 10: flytebinary.engine.v1.ArtifactEvent.partitions:type_name -> flytebinary.engine.v1.ArtifactEvent.PartitionsEntry
+	0,  // 11: flytebinary.engine.v1.ArtifactRegistryService.RegisterOutputs:input_type -> flytebinary.engine.v1.RegisterOutputsRequest
+	2,  // 12: flytebinary.engine.v1.ArtifactUseService.ListArtifactUses:input_type -> flytebinary.engine.v1.ListArtifactUsesRequest
+	5,  // 13: flytebinary.engine.v1.ArtifactEventService.ListArtifactEvents:input_type -> flytebinary.engine.v1.ListArtifactEventsRequest
+	8,  // 14: flytebinary.engine.v1.ArtifactEventService.RemoveArtifactEvents:input_type -> flytebinary.engine.v1.RemoveArtifactEventsRequest
+	10, // 15: flytebinary.engine.v1.ArtifactEventService.GetArtifactMark:input_type -> flytebinary.engine.v1.GetArtifactMarkRequest
+	1,  // 16: flytebinary.engine.v1.ArtifactRegistryService.RegisterOutputs:output_type -> flytebinary.engine.v1.RegisterOutputsResponse
+	3,  // 17: flytebinary.engine.v1.ArtifactUseService.ListArtifactUses:output_type -> flytebinary.engine.v1.ListArtifactUsesResponse
+	6,  // 18: flytebinary.engine.v1.ArtifactEventService.ListArtifactEvents:output_type -> flytebinary.engine.v1.ListArtifactEventsResponse
+	9,  // 19: flytebinary.engine.v1.ArtifactEventService.RemoveArtifactEvents:output_type -> flytebinary.engine.v1.RemoveArtifactEventsResponse
+	11, // 20: flytebinary.engine.v1.ArtifactEventService.GetArtifactMark:output_type -> flytebinary.engine.v1.GetArtifactMarkResponse
+	16, // [16:21] is the sub-list for method output_type
+	11, // [11:16] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_artifact_proto_init() }
@@ -410,9 +786,9 @@ func file_flytebinary_engine_v1_artifact_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_engine_v1_artifact_proto_rawDesc), len(file_flytebinary_engine_v1_artifact_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   13,
 			NumExtensions: 0,
-			NumServices:   2,
+			NumServices:   3,
 		},
 		GoTypes:           file_flytebinary_engine_v1_artifact_proto_goTypes,
 		DependencyIndexes: file_flytebinary_engine_v1_artifact_proto_depIdxs,

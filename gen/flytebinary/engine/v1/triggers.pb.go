@@ -224,10 +224,10 @@ func (x *SummariseTaskTriggersResponse) GetTasks() []*SummariseTaskTriggersRespo
 	return nil
 }
 
-// StartTriggeredRunRequest is the run of a slot and the revision that started it.
+// StartTriggeredRunRequest is the run and the revision that starts it.
 type StartTriggeredRunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The run, with a run_id, a task_id and a run_start_time, which is the slot.
+	// The run, with a run_id, a task_id and a run_start_time: the slot, or the time of the version.
 	Run     *workflow.CreateRunRequest `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
 	Trigger *common.TriggerIdentifier  `protobuf:"bytes,2,opt,name=trigger,proto3" json:"trigger,omitempty"`
 	// Only check the run, as far as that is possible without storing anything. The run may then have a task_spec instead
@@ -235,8 +235,14 @@ type StartTriggeredRunRequest struct {
 	CheckOnly bool `protobuf:"varint,3,opt,name=check_only,json=checkOnly,proto3" json:"check_only,omitempty"`
 	// The input that is the time of the slot, if the trigger names one: the outputs of such runs are cached by slot.
 	KickoffTimeInputArg string `protobuf:"bytes,4,opt,name=kickoff_time_input_arg,json=kickoffTimeInputArg,proto3" json:"kickoff_time_input_arg,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// Values that replace those of the run's inputs with the same names, or are added to them.
+	Inputs []*task.NamedLiteral `protobuf:"bytes,5,rep,name=inputs,proto3" json:"inputs,omitempty"`
+	// Who has deployed the revision: the run is theirs.
+	CreatedBy *common.EnrichedIdentity `protobuf:"bytes,6,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
+	// The automation of the revision.
+	Automation    *task.TriggerAutomationSpec `protobuf:"bytes,7,opt,name=automation,proto3" json:"automation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StartTriggeredRunRequest) Reset() {
@@ -297,10 +303,33 @@ func (x *StartTriggeredRunRequest) GetKickoffTimeInputArg() string {
 	return ""
 }
 
+func (x *StartTriggeredRunRequest) GetInputs() []*task.NamedLiteral {
+	if x != nil {
+		return x.Inputs
+	}
+	return nil
+}
+
+func (x *StartTriggeredRunRequest) GetCreatedBy() *common.EnrichedIdentity {
+	if x != nil {
+		return x.CreatedBy
+	}
+	return nil
+}
+
+func (x *StartTriggeredRunRequest) GetAutomation() *task.TriggerAutomationSpec {
+	if x != nil {
+		return x.Automation
+	}
+	return nil
+}
+
 // StartTriggeredRunResponse has the run.
 type StartTriggeredRunResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Run           *workflow.Run          `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Run   *workflow.Run          `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	// With check_only: what people should know about such runs.
+	Notes         []string `protobuf:"bytes,2,rep,name=notes,proto3" json:"notes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -338,6 +367,13 @@ func (*StartTriggeredRunResponse) Descriptor() ([]byte, []int) {
 func (x *StartTriggeredRunResponse) GetRun() *workflow.Run {
 	if x != nil {
 		return x.Run
+	}
+	return nil
+}
+
+func (x *StartTriggeredRunResponse) GetNotes() []string {
+	if x != nil {
+		return x.Notes
 	}
 	return nil
 }
@@ -399,7 +435,7 @@ var File_flytebinary_engine_v1_triggers_proto protoreflect.FileDescriptor
 
 const file_flytebinary_engine_v1_triggers_proto_rawDesc = "" +
 	"\n" +
-	"$flytebinary/engine/v1/triggers.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a$flyteidl2/task/task_definition.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a$flyteidl2/workflow/run_service.proto\"\xe9\x01\n" +
+	"$flytebinary/engine/v1/triggers.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1fflyteidl2/common/identity.proto\x1a\x1bflyteidl2/task/common.proto\x1a$flyteidl2/task/task_definition.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a$flyteidl2/workflow/run_service.proto\"\xe9\x01\n" +
 	"\x18ApplyTaskTriggersRequest\x12?\n" +
 	"\atask_id\x18\x01 \x01(\v2\x1e.flyteidl2.task.TaskIdentifierB\x06\xbaH\x03\xc8\x01\x01R\x06taskId\x124\n" +
 	"\x04spec\x18\x02 \x01(\v2\x18.flyteidl2.task.TaskSpecB\x06\xbaH\x03\xc8\x01\x01R\x04spec\x127\n" +
@@ -413,15 +449,22 @@ const file_flytebinary_engine_v1_triggers_proto_rawDesc = "" +
 	"\x05tasks\x18\x01 \x03(\v29.flytebinary.engine.v1.SummariseTaskTriggersResponse.TaskR\x05tasks\x1as\n" +
 	"\x04Task\x12,\n" +
 	"\x04task\x18\x01 \x01(\v2\x18.flyteidl2.task.TaskNameR\x04task\x12=\n" +
-	"\asummary\x18\x02 \x01(\v2#.flyteidl2.task.TaskTriggersSummaryR\asummary\"\xf5\x01\n" +
+	"\asummary\x18\x02 \x01(\v2#.flyteidl2.task.TaskTriggersSummaryR\asummary\"\xb5\x03\n" +
 	"\x18StartTriggeredRunRequest\x12>\n" +
 	"\x03run\x18\x01 \x01(\v2$.flyteidl2.workflow.CreateRunRequestB\x06\xbaH\x03\xc8\x01\x01R\x03run\x12E\n" +
 	"\atrigger\x18\x02 \x01(\v2#.flyteidl2.common.TriggerIdentifierB\x06\xbaH\x03\xc8\x01\x01R\atrigger\x12\x1d\n" +
 	"\n" +
 	"check_only\x18\x03 \x01(\bR\tcheckOnly\x123\n" +
-	"\x16kickoff_time_input_arg\x18\x04 \x01(\tR\x13kickoffTimeInputArg\"F\n" +
+	"\x16kickoff_time_input_arg\x18\x04 \x01(\tR\x13kickoffTimeInputArg\x124\n" +
+	"\x06inputs\x18\x05 \x03(\v2\x1c.flyteidl2.task.NamedLiteralR\x06inputs\x12A\n" +
+	"\n" +
+	"created_by\x18\x06 \x01(\v2\".flyteidl2.common.EnrichedIdentityR\tcreatedBy\x12E\n" +
+	"\n" +
+	"automation\x18\a \x01(\v2%.flyteidl2.task.TriggerAutomationSpecR\n" +
+	"automation\"\\\n" +
 	"\x19StartTriggeredRunResponse\x12)\n" +
-	"\x03run\x18\x01 \x01(\v2\x17.flyteidl2.workflow.RunR\x03run2\x96\x02\n" +
+	"\x03run\x18\x01 \x01(\v2\x17.flyteidl2.workflow.RunR\x03run\x12\x14\n" +
+	"\x05notes\x18\x02 \x03(\tR\x05notes2\x96\x02\n" +
 	"\x12TaskTriggerService\x12v\n" +
 	"\x11ApplyTaskTriggers\x12/.flytebinary.engine.v1.ApplyTaskTriggersRequest\x1a0.flytebinary.engine.v1.ApplyTaskTriggersResponse\x12\x87\x01\n" +
 	"\x15SummariseTaskTriggers\x123.flytebinary.engine.v1.SummariseTaskTriggersRequest\x1a4.flytebinary.engine.v1.SummariseTaskTriggersResponse\"\x03\x90\x02\x012\x8b\x01\n" +
@@ -455,8 +498,11 @@ var file_flytebinary_engine_v1_triggers_proto_goTypes = []any{
 	(*task.TaskName)(nil),                      // 10: flyteidl2.task.TaskName
 	(*workflow.CreateRunRequest)(nil),          // 11: flyteidl2.workflow.CreateRunRequest
 	(*common.TriggerIdentifier)(nil),           // 12: flyteidl2.common.TriggerIdentifier
-	(*workflow.Run)(nil),                       // 13: flyteidl2.workflow.Run
-	(*task.TaskTriggersSummary)(nil),           // 14: flyteidl2.task.TaskTriggersSummary
+	(*task.NamedLiteral)(nil),                  // 13: flyteidl2.task.NamedLiteral
+	(*common.EnrichedIdentity)(nil),            // 14: flyteidl2.common.EnrichedIdentity
+	(*task.TriggerAutomationSpec)(nil),         // 15: flyteidl2.task.TriggerAutomationSpec
+	(*workflow.Run)(nil),                       // 16: flyteidl2.workflow.Run
+	(*task.TaskTriggersSummary)(nil),           // 17: flyteidl2.task.TaskTriggersSummary
 }
 var file_flytebinary_engine_v1_triggers_proto_depIdxs = []int32{
 	7,  // 0: flytebinary.engine.v1.ApplyTaskTriggersRequest.task_id:type_name -> flyteidl2.task.TaskIdentifier
@@ -466,20 +512,23 @@ var file_flytebinary_engine_v1_triggers_proto_depIdxs = []int32{
 	6,  // 4: flytebinary.engine.v1.SummariseTaskTriggersResponse.tasks:type_name -> flytebinary.engine.v1.SummariseTaskTriggersResponse.Task
 	11, // 5: flytebinary.engine.v1.StartTriggeredRunRequest.run:type_name -> flyteidl2.workflow.CreateRunRequest
 	12, // 6: flytebinary.engine.v1.StartTriggeredRunRequest.trigger:type_name -> flyteidl2.common.TriggerIdentifier
-	13, // 7: flytebinary.engine.v1.StartTriggeredRunResponse.run:type_name -> flyteidl2.workflow.Run
-	10, // 8: flytebinary.engine.v1.SummariseTaskTriggersResponse.Task.task:type_name -> flyteidl2.task.TaskName
-	14, // 9: flytebinary.engine.v1.SummariseTaskTriggersResponse.Task.summary:type_name -> flyteidl2.task.TaskTriggersSummary
-	0,  // 10: flytebinary.engine.v1.TaskTriggerService.ApplyTaskTriggers:input_type -> flytebinary.engine.v1.ApplyTaskTriggersRequest
-	2,  // 11: flytebinary.engine.v1.TaskTriggerService.SummariseTaskTriggers:input_type -> flytebinary.engine.v1.SummariseTaskTriggersRequest
-	4,  // 12: flytebinary.engine.v1.TriggerRunService.StartTriggeredRun:input_type -> flytebinary.engine.v1.StartTriggeredRunRequest
-	1,  // 13: flytebinary.engine.v1.TaskTriggerService.ApplyTaskTriggers:output_type -> flytebinary.engine.v1.ApplyTaskTriggersResponse
-	3,  // 14: flytebinary.engine.v1.TaskTriggerService.SummariseTaskTriggers:output_type -> flytebinary.engine.v1.SummariseTaskTriggersResponse
-	5,  // 15: flytebinary.engine.v1.TriggerRunService.StartTriggeredRun:output_type -> flytebinary.engine.v1.StartTriggeredRunResponse
-	13, // [13:16] is the sub-list for method output_type
-	10, // [10:13] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	13, // 7: flytebinary.engine.v1.StartTriggeredRunRequest.inputs:type_name -> flyteidl2.task.NamedLiteral
+	14, // 8: flytebinary.engine.v1.StartTriggeredRunRequest.created_by:type_name -> flyteidl2.common.EnrichedIdentity
+	15, // 9: flytebinary.engine.v1.StartTriggeredRunRequest.automation:type_name -> flyteidl2.task.TriggerAutomationSpec
+	16, // 10: flytebinary.engine.v1.StartTriggeredRunResponse.run:type_name -> flyteidl2.workflow.Run
+	10, // 11: flytebinary.engine.v1.SummariseTaskTriggersResponse.Task.task:type_name -> flyteidl2.task.TaskName
+	17, // 12: flytebinary.engine.v1.SummariseTaskTriggersResponse.Task.summary:type_name -> flyteidl2.task.TaskTriggersSummary
+	0,  // 13: flytebinary.engine.v1.TaskTriggerService.ApplyTaskTriggers:input_type -> flytebinary.engine.v1.ApplyTaskTriggersRequest
+	2,  // 14: flytebinary.engine.v1.TaskTriggerService.SummariseTaskTriggers:input_type -> flytebinary.engine.v1.SummariseTaskTriggersRequest
+	4,  // 15: flytebinary.engine.v1.TriggerRunService.StartTriggeredRun:input_type -> flytebinary.engine.v1.StartTriggeredRunRequest
+	1,  // 16: flytebinary.engine.v1.TaskTriggerService.ApplyTaskTriggers:output_type -> flytebinary.engine.v1.ApplyTaskTriggersResponse
+	3,  // 17: flytebinary.engine.v1.TaskTriggerService.SummariseTaskTriggers:output_type -> flytebinary.engine.v1.SummariseTaskTriggersResponse
+	5,  // 18: flytebinary.engine.v1.TriggerRunService.StartTriggeredRun:output_type -> flytebinary.engine.v1.StartTriggeredRunResponse
+	16, // [16:19] is the sub-list for method output_type
+	13, // [13:16] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_triggers_proto_init() }

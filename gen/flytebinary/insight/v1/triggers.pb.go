@@ -9,6 +9,7 @@ package insightv1
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	common "github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	core "github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -85,10 +86,10 @@ func (SlotState) EnumDescriptor() ([]byte, []int) {
 	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{0}
 }
 
-// Slot is one tick of a trigger.
+// Slot is one time at which a trigger fires: a tick of its schedule, or a new version of its artifact.
 type Slot struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// When the schedule asked for it. Tasks see it as the start time of the run.
+	// When the schedule asked for it, or when the version was created. Tasks see it as the start time of the run.
 	Time   *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
 	State  SlotState              `protobuf:"varint,2,opt,name=state,proto3,enum=flytebinary.insight.v1.SlotState" json:"state,omitempty"`
 	Reason string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -102,7 +103,9 @@ type Slot struct {
 	RecordedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=recorded_at,json=recordedAt,proto3" json:"recorded_at,omitempty"`
 	SettledAt  *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=settled_at,json=settledAt,proto3" json:"settled_at,omitempty"`
 	// The backfill that it belongs to; 0 for none.
-	Backfill      uint64 `protobuf:"varint,9,opt,name=backfill,proto3" json:"backfill,omitempty"`
+	Backfill uint64 `protobuf:"varint,9,opt,name=backfill,proto3" json:"backfill,omitempty"`
+	// The version that it is for; unset for a tick of a schedule.
+	Artifact      *core.ArtifactVersionId `protobuf:"bytes,10,opt,name=artifact,proto3" json:"artifact,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -198,6 +201,13 @@ func (x *Slot) GetBackfill() uint64 {
 		return x.Backfill
 	}
 	return 0
+}
+
+func (x *Slot) GetArtifact() *core.ArtifactVersionId {
+	if x != nil {
+		return x.Artifact
+	}
+	return nil
 }
 
 // BackfillStatus is a backfill: it runs a trigger for slots of the past.
@@ -343,7 +353,7 @@ func (x *BackfillStatus) GetUnfinished() uint32 {
 type ExplainTriggerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  *common.TriggerName    `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// How many coming and how many latest slots to return. Default 10.
+	// How many coming and how many latest slots to return, and how many versions to look at. Default 10.
 	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -400,9 +410,9 @@ type ExplainTriggerResponse struct {
 	Active   bool                   `protobuf:"varint,2,opt,name=active,proto3" json:"active,omitempty"`
 	// Whether a user switched it off, which a deployment does not undo.
 	Paused bool `protobuf:"varint,3,opt,name=paused,proto3" json:"paused,omitempty"`
-	// The schedule in words, with its time zone.
+	// The schedule in words, with its time zone, or the artifact whose versions it waits for.
 	Schedule string `protobuf:"bytes,4,opt,name=schedule,proto3" json:"schedule,omitempty"`
-	// Why no slot is coming; empty if one is.
+	// Why no slot is coming; empty if one is, or if the trigger waits for an artifact.
 	Reason string                   `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	Next   []*timestamppb.Timestamp `protobuf:"bytes,6,rep,name=next,proto3" json:"next,omitempty"`
 	// The policies in force.
@@ -411,7 +421,12 @@ type ExplainTriggerResponse struct {
 	Concurrency  string               `protobuf:"bytes,9,opt,name=concurrency,proto3" json:"concurrency,omitempty"`
 	Jitter       *durationpb.Duration `protobuf:"bytes,10,opt,name=jitter,proto3" json:"jitter,omitempty"`
 	// The latest slots, newest first.
-	Slots         []*Slot `protobuf:"bytes,11,rep,name=slots,proto3" json:"slots,omitempty"`
+	Slots []*Slot `protobuf:"bytes,11,rep,name=slots,proto3" json:"slots,omitempty"`
+	// What people should know about its runs, such as notification rules that this server does not have; or why the next
+	// run would be refused.
+	Notes []string `protobuf:"bytes,12,rep,name=notes,proto3" json:"notes,omitempty"`
+	// Of the newest versions of its artifact, as many as the limit, those for which it did not fire, newest first.
+	Ignored       []*IgnoredVersion `protobuf:"bytes,13,rep,name=ignored,proto3" json:"ignored,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -523,6 +538,82 @@ func (x *ExplainTriggerResponse) GetSlots() []*Slot {
 	return nil
 }
 
+func (x *ExplainTriggerResponse) GetNotes() []string {
+	if x != nil {
+		return x.Notes
+	}
+	return nil
+}
+
+func (x *ExplainTriggerResponse) GetIgnored() []*IgnoredVersion {
+	if x != nil {
+		return x.Ignored
+	}
+	return nil
+}
+
+// IgnoredVersion is a version of an artifact for which a trigger did not fire.
+type IgnoredVersion struct {
+	state     protoimpl.MessageState  `protogen:"open.v1"`
+	Artifact  *core.ArtifactVersionId `protobuf:"bytes,1,opt,name=artifact,proto3" json:"artifact,omitempty"`
+	CreatedAt *timestamppb.Timestamp  `protobuf:"bytes,2,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// Why it did not fire.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *IgnoredVersion) Reset() {
+	*x = IgnoredVersion{}
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IgnoredVersion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IgnoredVersion) ProtoMessage() {}
+
+func (x *IgnoredVersion) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IgnoredVersion.ProtoReflect.Descriptor instead.
+func (*IgnoredVersion) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *IgnoredVersion) GetArtifact() *core.ArtifactVersionId {
+	if x != nil {
+		return x.Artifact
+	}
+	return nil
+}
+
+func (x *IgnoredVersion) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *IgnoredVersion) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // ListSlotsRequest names a page of the slots of a trigger.
 type ListSlotsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -537,7 +628,7 @@ type ListSlotsRequest struct {
 
 func (x *ListSlotsRequest) Reset() {
 	*x = ListSlotsRequest{}
-	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[4]
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -549,7 +640,7 @@ func (x *ListSlotsRequest) String() string {
 func (*ListSlotsRequest) ProtoMessage() {}
 
 func (x *ListSlotsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[4]
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -562,7 +653,7 @@ func (x *ListSlotsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSlotsRequest.ProtoReflect.Descriptor instead.
 func (*ListSlotsRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{4}
+	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListSlotsRequest) GetName() *common.TriggerName {
@@ -598,7 +689,7 @@ type ListSlotsResponse struct {
 
 func (x *ListSlotsResponse) Reset() {
 	*x = ListSlotsResponse{}
-	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[5]
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -610,7 +701,7 @@ func (x *ListSlotsResponse) String() string {
 func (*ListSlotsResponse) ProtoMessage() {}
 
 func (x *ListSlotsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[5]
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -623,7 +714,7 @@ func (x *ListSlotsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSlotsResponse.ProtoReflect.Descriptor instead.
 func (*ListSlotsResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{5}
+	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListSlotsResponse) GetSlots() []*Slot {
@@ -656,7 +747,7 @@ type BackfillRequest struct {
 
 func (x *BackfillRequest) Reset() {
 	*x = BackfillRequest{}
-	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[6]
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -668,7 +759,7 @@ func (x *BackfillRequest) String() string {
 func (*BackfillRequest) ProtoMessage() {}
 
 func (x *BackfillRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[6]
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -681,7 +772,7 @@ func (x *BackfillRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackfillRequest.ProtoReflect.Descriptor instead.
 func (*BackfillRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{6}
+	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *BackfillRequest) GetName() *common.TriggerName {
@@ -722,7 +813,7 @@ type BackfillResponse struct {
 
 func (x *BackfillResponse) Reset() {
 	*x = BackfillResponse{}
-	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[7]
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -734,7 +825,7 @@ func (x *BackfillResponse) String() string {
 func (*BackfillResponse) ProtoMessage() {}
 
 func (x *BackfillResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[7]
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -747,7 +838,7 @@ func (x *BackfillResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackfillResponse.ProtoReflect.Descriptor instead.
 func (*BackfillResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{7}
+	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BackfillResponse) GetBackfill() *BackfillStatus {
@@ -767,7 +858,7 @@ type ListBackfillsRequest struct {
 
 func (x *ListBackfillsRequest) Reset() {
 	*x = ListBackfillsRequest{}
-	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[8]
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -779,7 +870,7 @@ func (x *ListBackfillsRequest) String() string {
 func (*ListBackfillsRequest) ProtoMessage() {}
 
 func (x *ListBackfillsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[8]
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -792,7 +883,7 @@ func (x *ListBackfillsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBackfillsRequest.ProtoReflect.Descriptor instead.
 func (*ListBackfillsRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{8}
+	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListBackfillsRequest) GetName() *common.TriggerName {
@@ -812,7 +903,7 @@ type ListBackfillsResponse struct {
 
 func (x *ListBackfillsResponse) Reset() {
 	*x = ListBackfillsResponse{}
-	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[9]
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -824,7 +915,7 @@ func (x *ListBackfillsResponse) String() string {
 func (*ListBackfillsResponse) ProtoMessage() {}
 
 func (x *ListBackfillsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[9]
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -837,7 +928,7 @@ func (x *ListBackfillsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBackfillsResponse.ProtoReflect.Descriptor instead.
 func (*ListBackfillsResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{9}
+	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListBackfillsResponse) GetBackfills() []*BackfillStatus {
@@ -858,7 +949,7 @@ type CancelBackfillRequest struct {
 
 func (x *CancelBackfillRequest) Reset() {
 	*x = CancelBackfillRequest{}
-	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[10]
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -870,7 +961,7 @@ func (x *CancelBackfillRequest) String() string {
 func (*CancelBackfillRequest) ProtoMessage() {}
 
 func (x *CancelBackfillRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[10]
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -883,7 +974,7 @@ func (x *CancelBackfillRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelBackfillRequest.ProtoReflect.Descriptor instead.
 func (*CancelBackfillRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{10}
+	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CancelBackfillRequest) GetName() *common.TriggerName {
@@ -909,7 +1000,7 @@ type CancelBackfillResponse struct {
 
 func (x *CancelBackfillResponse) Reset() {
 	*x = CancelBackfillResponse{}
-	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[11]
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -921,7 +1012,7 @@ func (x *CancelBackfillResponse) String() string {
 func (*CancelBackfillResponse) ProtoMessage() {}
 
 func (x *CancelBackfillResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[11]
+	mi := &file_flytebinary_insight_v1_triggers_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -934,14 +1025,14 @@ func (x *CancelBackfillResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelBackfillResponse.ProtoReflect.Descriptor instead.
 func (*CancelBackfillResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{11}
+	return file_flytebinary_insight_v1_triggers_proto_rawDescGZIP(), []int{12}
 }
 
 var File_flytebinary_insight_v1_triggers_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_triggers_proto_rawDesc = "" +
 	"\n" +
-	"%flytebinary/insight/v1/triggers.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8b\x03\n" +
+	"%flytebinary/insight/v1/triggers.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a flyteidl2/core/artifact_id.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xca\x03\n" +
 	"\x04Slot\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x127\n" +
 	"\x05state\x18\x02 \x01(\x0e2!.flytebinary.insight.v1.SlotStateR\x05state\x12\x16\n" +
@@ -953,7 +1044,9 @@ const file_flytebinary_insight_v1_triggers_proto_rawDesc = "" +
 	"recordedAt\x129\n" +
 	"\n" +
 	"settled_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tsettledAt\x12\x1a\n" +
-	"\bbackfill\x18\t \x01(\x04R\bbackfill\"\xcc\x03\n" +
+	"\bbackfill\x18\t \x01(\x04R\bbackfill\x12=\n" +
+	"\bartifact\x18\n" +
+	" \x01(\v2!.flyteidl2.core.ArtifactVersionIdR\bartifact\"\xcc\x03\n" +
 	"\x0eBackfillStatus\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12.\n" +
 	"\x04from\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x120\n" +
@@ -973,7 +1066,7 @@ const file_flytebinary_insight_v1_triggers_proto_rawDesc = "" +
 	"unfinished\"q\n" +
 	"\x15ExplainTriggerRequest\x129\n" +
 	"\x04name\x18\x01 \x01(\v2\x1d.flyteidl2.common.TriggerNameB\x06\xbaH\x03\xc8\x01\x01R\x04name\x12\x1d\n" +
-	"\x05limit\x18\x02 \x01(\rB\a\xbaH\x04*\x02\x18dR\x05limit\"\x92\x03\n" +
+	"\x05limit\x18\x02 \x01(\rB\a\xbaH\x04*\x02\x18dR\x05limit\"\xea\x03\n" +
 	"\x16ExplainTriggerResponse\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x16\n" +
 	"\x06active\x18\x02 \x01(\bR\x06active\x12\x16\n" +
@@ -986,7 +1079,14 @@ const file_flytebinary_insight_v1_triggers_proto_rawDesc = "" +
 	"\vconcurrency\x18\t \x01(\tR\vconcurrency\x121\n" +
 	"\x06jitter\x18\n" +
 	" \x01(\v2\x19.google.protobuf.DurationR\x06jitter\x122\n" +
-	"\x05slots\x18\v \x03(\v2\x1c.flytebinary.insight.v1.SlotR\x05slots\"\xa1\x01\n" +
+	"\x05slots\x18\v \x03(\v2\x1c.flytebinary.insight.v1.SlotR\x05slots\x12\x14\n" +
+	"\x05notes\x18\f \x03(\tR\x05notes\x12@\n" +
+	"\aignored\x18\r \x03(\v2&.flytebinary.insight.v1.IgnoredVersionR\aignored\"\xa2\x01\n" +
+	"\x0eIgnoredVersion\x12=\n" +
+	"\bartifact\x18\x01 \x01(\v2!.flyteidl2.core.ArtifactVersionIdR\bartifact\x129\n" +
+	"\n" +
+	"created_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xa1\x01\n" +
 	"\x10ListSlotsRequest\x129\n" +
 	"\x04name\x18\x01 \x01(\v2\x1d.flyteidl2.common.TriggerNameB\x06\xbaH\x03\xc8\x01\x01R\x04name\x12\x1e\n" +
 	"\x05limit\x18\x02 \x01(\rB\b\xbaH\x05*\x03\x18\xc8\x01R\x05limit\x122\n" +
@@ -1035,66 +1135,72 @@ func file_flytebinary_insight_v1_triggers_proto_rawDescGZIP() []byte {
 }
 
 var file_flytebinary_insight_v1_triggers_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_flytebinary_insight_v1_triggers_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_flytebinary_insight_v1_triggers_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_flytebinary_insight_v1_triggers_proto_goTypes = []any{
 	(SlotState)(0),                 // 0: flytebinary.insight.v1.SlotState
 	(*Slot)(nil),                   // 1: flytebinary.insight.v1.Slot
 	(*BackfillStatus)(nil),         // 2: flytebinary.insight.v1.BackfillStatus
 	(*ExplainTriggerRequest)(nil),  // 3: flytebinary.insight.v1.ExplainTriggerRequest
 	(*ExplainTriggerResponse)(nil), // 4: flytebinary.insight.v1.ExplainTriggerResponse
-	(*ListSlotsRequest)(nil),       // 5: flytebinary.insight.v1.ListSlotsRequest
-	(*ListSlotsResponse)(nil),      // 6: flytebinary.insight.v1.ListSlotsResponse
-	(*BackfillRequest)(nil),        // 7: flytebinary.insight.v1.BackfillRequest
-	(*BackfillResponse)(nil),       // 8: flytebinary.insight.v1.BackfillResponse
-	(*ListBackfillsRequest)(nil),   // 9: flytebinary.insight.v1.ListBackfillsRequest
-	(*ListBackfillsResponse)(nil),  // 10: flytebinary.insight.v1.ListBackfillsResponse
-	(*CancelBackfillRequest)(nil),  // 11: flytebinary.insight.v1.CancelBackfillRequest
-	(*CancelBackfillResponse)(nil), // 12: flytebinary.insight.v1.CancelBackfillResponse
-	(*timestamppb.Timestamp)(nil),  // 13: google.protobuf.Timestamp
-	(*common.RunIdentifier)(nil),   // 14: flyteidl2.common.RunIdentifier
-	(*common.TriggerName)(nil),     // 15: flyteidl2.common.TriggerName
-	(*durationpb.Duration)(nil),    // 16: google.protobuf.Duration
+	(*IgnoredVersion)(nil),         // 5: flytebinary.insight.v1.IgnoredVersion
+	(*ListSlotsRequest)(nil),       // 6: flytebinary.insight.v1.ListSlotsRequest
+	(*ListSlotsResponse)(nil),      // 7: flytebinary.insight.v1.ListSlotsResponse
+	(*BackfillRequest)(nil),        // 8: flytebinary.insight.v1.BackfillRequest
+	(*BackfillResponse)(nil),       // 9: flytebinary.insight.v1.BackfillResponse
+	(*ListBackfillsRequest)(nil),   // 10: flytebinary.insight.v1.ListBackfillsRequest
+	(*ListBackfillsResponse)(nil),  // 11: flytebinary.insight.v1.ListBackfillsResponse
+	(*CancelBackfillRequest)(nil),  // 12: flytebinary.insight.v1.CancelBackfillRequest
+	(*CancelBackfillResponse)(nil), // 13: flytebinary.insight.v1.CancelBackfillResponse
+	(*timestamppb.Timestamp)(nil),  // 14: google.protobuf.Timestamp
+	(*common.RunIdentifier)(nil),   // 15: flyteidl2.common.RunIdentifier
+	(*core.ArtifactVersionId)(nil), // 16: flyteidl2.core.ArtifactVersionId
+	(*common.TriggerName)(nil),     // 17: flyteidl2.common.TriggerName
+	(*durationpb.Duration)(nil),    // 18: google.protobuf.Duration
 }
 var file_flytebinary_insight_v1_triggers_proto_depIdxs = []int32{
-	13, // 0: flytebinary.insight.v1.Slot.time:type_name -> google.protobuf.Timestamp
+	14, // 0: flytebinary.insight.v1.Slot.time:type_name -> google.protobuf.Timestamp
 	0,  // 1: flytebinary.insight.v1.Slot.state:type_name -> flytebinary.insight.v1.SlotState
-	14, // 2: flytebinary.insight.v1.Slot.run_id:type_name -> flyteidl2.common.RunIdentifier
-	13, // 3: flytebinary.insight.v1.Slot.recorded_at:type_name -> google.protobuf.Timestamp
-	13, // 4: flytebinary.insight.v1.Slot.settled_at:type_name -> google.protobuf.Timestamp
-	13, // 5: flytebinary.insight.v1.BackfillStatus.from:type_name -> google.protobuf.Timestamp
-	13, // 6: flytebinary.insight.v1.BackfillStatus.until:type_name -> google.protobuf.Timestamp
-	13, // 7: flytebinary.insight.v1.BackfillStatus.cursor:type_name -> google.protobuf.Timestamp
-	13, // 8: flytebinary.insight.v1.BackfillStatus.created_at:type_name -> google.protobuf.Timestamp
-	13, // 9: flytebinary.insight.v1.BackfillStatus.ended_at:type_name -> google.protobuf.Timestamp
-	15, // 10: flytebinary.insight.v1.ExplainTriggerRequest.name:type_name -> flyteidl2.common.TriggerName
-	13, // 11: flytebinary.insight.v1.ExplainTriggerResponse.next:type_name -> google.protobuf.Timestamp
-	16, // 12: flytebinary.insight.v1.ExplainTriggerResponse.jitter:type_name -> google.protobuf.Duration
-	1,  // 13: flytebinary.insight.v1.ExplainTriggerResponse.slots:type_name -> flytebinary.insight.v1.Slot
-	15, // 14: flytebinary.insight.v1.ListSlotsRequest.name:type_name -> flyteidl2.common.TriggerName
-	13, // 15: flytebinary.insight.v1.ListSlotsRequest.before:type_name -> google.protobuf.Timestamp
-	1,  // 16: flytebinary.insight.v1.ListSlotsResponse.slots:type_name -> flytebinary.insight.v1.Slot
-	15, // 17: flytebinary.insight.v1.BackfillRequest.name:type_name -> flyteidl2.common.TriggerName
-	13, // 18: flytebinary.insight.v1.BackfillRequest.from:type_name -> google.protobuf.Timestamp
-	13, // 19: flytebinary.insight.v1.BackfillRequest.until:type_name -> google.protobuf.Timestamp
-	2,  // 20: flytebinary.insight.v1.BackfillResponse.backfill:type_name -> flytebinary.insight.v1.BackfillStatus
-	15, // 21: flytebinary.insight.v1.ListBackfillsRequest.name:type_name -> flyteidl2.common.TriggerName
-	2,  // 22: flytebinary.insight.v1.ListBackfillsResponse.backfills:type_name -> flytebinary.insight.v1.BackfillStatus
-	15, // 23: flytebinary.insight.v1.CancelBackfillRequest.name:type_name -> flyteidl2.common.TriggerName
-	3,  // 24: flytebinary.insight.v1.TriggerInsightService.ExplainTrigger:input_type -> flytebinary.insight.v1.ExplainTriggerRequest
-	5,  // 25: flytebinary.insight.v1.TriggerInsightService.ListSlots:input_type -> flytebinary.insight.v1.ListSlotsRequest
-	7,  // 26: flytebinary.insight.v1.TriggerInsightService.Backfill:input_type -> flytebinary.insight.v1.BackfillRequest
-	9,  // 27: flytebinary.insight.v1.TriggerInsightService.ListBackfills:input_type -> flytebinary.insight.v1.ListBackfillsRequest
-	11, // 28: flytebinary.insight.v1.TriggerInsightService.CancelBackfill:input_type -> flytebinary.insight.v1.CancelBackfillRequest
-	4,  // 29: flytebinary.insight.v1.TriggerInsightService.ExplainTrigger:output_type -> flytebinary.insight.v1.ExplainTriggerResponse
-	6,  // 30: flytebinary.insight.v1.TriggerInsightService.ListSlots:output_type -> flytebinary.insight.v1.ListSlotsResponse
-	8,  // 31: flytebinary.insight.v1.TriggerInsightService.Backfill:output_type -> flytebinary.insight.v1.BackfillResponse
-	10, // 32: flytebinary.insight.v1.TriggerInsightService.ListBackfills:output_type -> flytebinary.insight.v1.ListBackfillsResponse
-	12, // 33: flytebinary.insight.v1.TriggerInsightService.CancelBackfill:output_type -> flytebinary.insight.v1.CancelBackfillResponse
-	29, // [29:34] is the sub-list for method output_type
-	24, // [24:29] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	15, // 2: flytebinary.insight.v1.Slot.run_id:type_name -> flyteidl2.common.RunIdentifier
+	14, // 3: flytebinary.insight.v1.Slot.recorded_at:type_name -> google.protobuf.Timestamp
+	14, // 4: flytebinary.insight.v1.Slot.settled_at:type_name -> google.protobuf.Timestamp
+	16, // 5: flytebinary.insight.v1.Slot.artifact:type_name -> flyteidl2.core.ArtifactVersionId
+	14, // 6: flytebinary.insight.v1.BackfillStatus.from:type_name -> google.protobuf.Timestamp
+	14, // 7: flytebinary.insight.v1.BackfillStatus.until:type_name -> google.protobuf.Timestamp
+	14, // 8: flytebinary.insight.v1.BackfillStatus.cursor:type_name -> google.protobuf.Timestamp
+	14, // 9: flytebinary.insight.v1.BackfillStatus.created_at:type_name -> google.protobuf.Timestamp
+	14, // 10: flytebinary.insight.v1.BackfillStatus.ended_at:type_name -> google.protobuf.Timestamp
+	17, // 11: flytebinary.insight.v1.ExplainTriggerRequest.name:type_name -> flyteidl2.common.TriggerName
+	14, // 12: flytebinary.insight.v1.ExplainTriggerResponse.next:type_name -> google.protobuf.Timestamp
+	18, // 13: flytebinary.insight.v1.ExplainTriggerResponse.jitter:type_name -> google.protobuf.Duration
+	1,  // 14: flytebinary.insight.v1.ExplainTriggerResponse.slots:type_name -> flytebinary.insight.v1.Slot
+	5,  // 15: flytebinary.insight.v1.ExplainTriggerResponse.ignored:type_name -> flytebinary.insight.v1.IgnoredVersion
+	16, // 16: flytebinary.insight.v1.IgnoredVersion.artifact:type_name -> flyteidl2.core.ArtifactVersionId
+	14, // 17: flytebinary.insight.v1.IgnoredVersion.created_at:type_name -> google.protobuf.Timestamp
+	17, // 18: flytebinary.insight.v1.ListSlotsRequest.name:type_name -> flyteidl2.common.TriggerName
+	14, // 19: flytebinary.insight.v1.ListSlotsRequest.before:type_name -> google.protobuf.Timestamp
+	1,  // 20: flytebinary.insight.v1.ListSlotsResponse.slots:type_name -> flytebinary.insight.v1.Slot
+	17, // 21: flytebinary.insight.v1.BackfillRequest.name:type_name -> flyteidl2.common.TriggerName
+	14, // 22: flytebinary.insight.v1.BackfillRequest.from:type_name -> google.protobuf.Timestamp
+	14, // 23: flytebinary.insight.v1.BackfillRequest.until:type_name -> google.protobuf.Timestamp
+	2,  // 24: flytebinary.insight.v1.BackfillResponse.backfill:type_name -> flytebinary.insight.v1.BackfillStatus
+	17, // 25: flytebinary.insight.v1.ListBackfillsRequest.name:type_name -> flyteidl2.common.TriggerName
+	2,  // 26: flytebinary.insight.v1.ListBackfillsResponse.backfills:type_name -> flytebinary.insight.v1.BackfillStatus
+	17, // 27: flytebinary.insight.v1.CancelBackfillRequest.name:type_name -> flyteidl2.common.TriggerName
+	3,  // 28: flytebinary.insight.v1.TriggerInsightService.ExplainTrigger:input_type -> flytebinary.insight.v1.ExplainTriggerRequest
+	6,  // 29: flytebinary.insight.v1.TriggerInsightService.ListSlots:input_type -> flytebinary.insight.v1.ListSlotsRequest
+	8,  // 30: flytebinary.insight.v1.TriggerInsightService.Backfill:input_type -> flytebinary.insight.v1.BackfillRequest
+	10, // 31: flytebinary.insight.v1.TriggerInsightService.ListBackfills:input_type -> flytebinary.insight.v1.ListBackfillsRequest
+	12, // 32: flytebinary.insight.v1.TriggerInsightService.CancelBackfill:input_type -> flytebinary.insight.v1.CancelBackfillRequest
+	4,  // 33: flytebinary.insight.v1.TriggerInsightService.ExplainTrigger:output_type -> flytebinary.insight.v1.ExplainTriggerResponse
+	7,  // 34: flytebinary.insight.v1.TriggerInsightService.ListSlots:output_type -> flytebinary.insight.v1.ListSlotsResponse
+	9,  // 35: flytebinary.insight.v1.TriggerInsightService.Backfill:output_type -> flytebinary.insight.v1.BackfillResponse
+	11, // 36: flytebinary.insight.v1.TriggerInsightService.ListBackfills:output_type -> flytebinary.insight.v1.ListBackfillsResponse
+	13, // 37: flytebinary.insight.v1.TriggerInsightService.CancelBackfill:output_type -> flytebinary.insight.v1.CancelBackfillResponse
+	33, // [33:38] is the sub-list for method output_type
+	28, // [28:33] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_triggers_proto_init() }
@@ -1108,7 +1214,7 @@ func file_flytebinary_insight_v1_triggers_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_insight_v1_triggers_proto_rawDesc), len(file_flytebinary_insight_v1_triggers_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   12,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -25,6 +25,8 @@ const (
 	ArtifactRegistryServiceName = "flytebinary.engine.v1.ArtifactRegistryService"
 	// ArtifactUseServiceName is the fully-qualified name of the ArtifactUseService service.
 	ArtifactUseServiceName = "flytebinary.engine.v1.ArtifactUseService"
+	// ArtifactEventServiceName is the fully-qualified name of the ArtifactEventService service.
+	ArtifactEventServiceName = "flytebinary.engine.v1.ArtifactEventService"
 )
 
 // These constants are the fully-qualified names of the RPCs defined in this package. They're
@@ -41,6 +43,15 @@ const (
 	// ArtifactUseServiceListArtifactUsesProcedure is the fully-qualified name of the
 	// ArtifactUseService's ListArtifactUses RPC.
 	ArtifactUseServiceListArtifactUsesProcedure = "/flytebinary.engine.v1.ArtifactUseService/ListArtifactUses"
+	// ArtifactEventServiceListArtifactEventsProcedure is the fully-qualified name of the
+	// ArtifactEventService's ListArtifactEvents RPC.
+	ArtifactEventServiceListArtifactEventsProcedure = "/flytebinary.engine.v1.ArtifactEventService/ListArtifactEvents"
+	// ArtifactEventServiceRemoveArtifactEventsProcedure is the fully-qualified name of the
+	// ArtifactEventService's RemoveArtifactEvents RPC.
+	ArtifactEventServiceRemoveArtifactEventsProcedure = "/flytebinary.engine.v1.ArtifactEventService/RemoveArtifactEvents"
+	// ArtifactEventServiceGetArtifactMarkProcedure is the fully-qualified name of the
+	// ArtifactEventService's GetArtifactMark RPC.
+	ArtifactEventServiceGetArtifactMarkProcedure = "/flytebinary.engine.v1.ArtifactEventService/GetArtifactMark"
 )
 
 // ArtifactRegistryServiceClient is a client for the flytebinary.engine.v1.ArtifactRegistryService
@@ -199,4 +210,152 @@ type UnimplementedArtifactUseServiceHandler struct{}
 
 func (UnimplementedArtifactUseServiceHandler) ListArtifactUses(context.Context, *v1.ListArtifactUsesRequest) (*v1.ListArtifactUsesResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.ArtifactUseService.ListArtifactUses is not implemented"))
+}
+
+// ArtifactEventServiceClient is a client for the flytebinary.engine.v1.ArtifactEventService
+// service.
+type ArtifactEventServiceClient interface {
+	// ListArtifactEvents returns the oldest events that were not removed. Each version has one.
+	ListArtifactEvents(context.Context, *v1.ListArtifactEventsRequest) (*v1.ListArtifactEventsResponse, error)
+	// RemoveArtifactEvents removes events that were acted upon. It can be repeated.
+	RemoveArtifactEvents(context.Context, *v1.RemoveArtifactEventsRequest) (*v1.RemoveArtifactEventsResponse, error)
+	// GetArtifactMark returns a number that divides the versions: those that were acknowledged before this call have
+	// events up to it, those whose creation begins after the answer have events above it.
+	GetArtifactMark(context.Context, *v1.GetArtifactMarkRequest) (*v1.GetArtifactMarkResponse, error)
+}
+
+// NewArtifactEventServiceClient constructs a client for the
+// flytebinary.engine.v1.ArtifactEventService service. By default, it uses the Connect protocol with
+// the binary Protobuf Codec, asks for gzipped responses, and sends uncompressed requests. To use
+// the gRPC or gRPC-Web protocols, supply the connect.WithGRPC() or connect.WithGRPCWeb() options.
+//
+// The URL supplied here should be the base URL for the Connect or gRPC server (for example,
+// http://api.acme.com or https://acme.com/grpc).
+func NewArtifactEventServiceClient(httpClient connect.HTTPClient, baseURL string, opts ...connect.ClientOption) ArtifactEventServiceClient {
+	baseURL = strings.TrimRight(baseURL, "/")
+	artifactEventServiceMethods := v1.File_flytebinary_engine_v1_artifact_proto.Services().ByName("ArtifactEventService").Methods()
+	return &artifactEventServiceClient{
+		listArtifactEvents: connect.NewClient[v1.ListArtifactEventsRequest, v1.ListArtifactEventsResponse](
+			httpClient,
+			baseURL+ArtifactEventServiceListArtifactEventsProcedure,
+			connect.WithSchema(artifactEventServiceMethods.ByName("ListArtifactEvents")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		removeArtifactEvents: connect.NewClient[v1.RemoveArtifactEventsRequest, v1.RemoveArtifactEventsResponse](
+			httpClient,
+			baseURL+ArtifactEventServiceRemoveArtifactEventsProcedure,
+			connect.WithSchema(artifactEventServiceMethods.ByName("RemoveArtifactEvents")),
+			connect.WithClientOptions(opts...),
+		),
+		getArtifactMark: connect.NewClient[v1.GetArtifactMarkRequest, v1.GetArtifactMarkResponse](
+			httpClient,
+			baseURL+ArtifactEventServiceGetArtifactMarkProcedure,
+			connect.WithSchema(artifactEventServiceMethods.ByName("GetArtifactMark")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+	}
+}
+
+// artifactEventServiceClient implements ArtifactEventServiceClient.
+type artifactEventServiceClient struct {
+	listArtifactEvents   *connect.Client[v1.ListArtifactEventsRequest, v1.ListArtifactEventsResponse]
+	removeArtifactEvents *connect.Client[v1.RemoveArtifactEventsRequest, v1.RemoveArtifactEventsResponse]
+	getArtifactMark      *connect.Client[v1.GetArtifactMarkRequest, v1.GetArtifactMarkResponse]
+}
+
+// ListArtifactEvents calls flytebinary.engine.v1.ArtifactEventService.ListArtifactEvents.
+func (c *artifactEventServiceClient) ListArtifactEvents(ctx context.Context, req *v1.ListArtifactEventsRequest) (*v1.ListArtifactEventsResponse, error) {
+	response, err := c.listArtifactEvents.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// RemoveArtifactEvents calls flytebinary.engine.v1.ArtifactEventService.RemoveArtifactEvents.
+func (c *artifactEventServiceClient) RemoveArtifactEvents(ctx context.Context, req *v1.RemoveArtifactEventsRequest) (*v1.RemoveArtifactEventsResponse, error) {
+	response, err := c.removeArtifactEvents.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// GetArtifactMark calls flytebinary.engine.v1.ArtifactEventService.GetArtifactMark.
+func (c *artifactEventServiceClient) GetArtifactMark(ctx context.Context, req *v1.GetArtifactMarkRequest) (*v1.GetArtifactMarkResponse, error) {
+	response, err := c.getArtifactMark.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ArtifactEventServiceHandler is an implementation of the
+// flytebinary.engine.v1.ArtifactEventService service.
+type ArtifactEventServiceHandler interface {
+	// ListArtifactEvents returns the oldest events that were not removed. Each version has one.
+	ListArtifactEvents(context.Context, *v1.ListArtifactEventsRequest) (*v1.ListArtifactEventsResponse, error)
+	// RemoveArtifactEvents removes events that were acted upon. It can be repeated.
+	RemoveArtifactEvents(context.Context, *v1.RemoveArtifactEventsRequest) (*v1.RemoveArtifactEventsResponse, error)
+	// GetArtifactMark returns a number that divides the versions: those that were acknowledged before this call have
+	// events up to it, those whose creation begins after the answer have events above it.
+	GetArtifactMark(context.Context, *v1.GetArtifactMarkRequest) (*v1.GetArtifactMarkResponse, error)
+}
+
+// NewArtifactEventServiceHandler builds an HTTP handler from the service implementation. It returns
+// the path on which to mount the handler and the handler itself.
+//
+// By default, handlers support the Connect, gRPC, and gRPC-Web protocols with the binary Protobuf
+// and JSON codecs. They also support gzip compression.
+func NewArtifactEventServiceHandler(svc ArtifactEventServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
+	artifactEventServiceMethods := v1.File_flytebinary_engine_v1_artifact_proto.Services().ByName("ArtifactEventService").Methods()
+	artifactEventServiceListArtifactEventsHandler := connect.NewUnaryHandlerSimple(
+		ArtifactEventServiceListArtifactEventsProcedure,
+		svc.ListArtifactEvents,
+		connect.WithSchema(artifactEventServiceMethods.ByName("ListArtifactEvents")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	artifactEventServiceRemoveArtifactEventsHandler := connect.NewUnaryHandlerSimple(
+		ArtifactEventServiceRemoveArtifactEventsProcedure,
+		svc.RemoveArtifactEvents,
+		connect.WithSchema(artifactEventServiceMethods.ByName("RemoveArtifactEvents")),
+		connect.WithHandlerOptions(opts...),
+	)
+	artifactEventServiceGetArtifactMarkHandler := connect.NewUnaryHandlerSimple(
+		ArtifactEventServiceGetArtifactMarkProcedure,
+		svc.GetArtifactMark,
+		connect.WithSchema(artifactEventServiceMethods.ByName("GetArtifactMark")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	return "/flytebinary.engine.v1.ArtifactEventService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case ArtifactEventServiceListArtifactEventsProcedure:
+			artifactEventServiceListArtifactEventsHandler.ServeHTTP(w, r)
+		case ArtifactEventServiceRemoveArtifactEventsProcedure:
+			artifactEventServiceRemoveArtifactEventsHandler.ServeHTTP(w, r)
+		case ArtifactEventServiceGetArtifactMarkProcedure:
+			artifactEventServiceGetArtifactMarkHandler.ServeHTTP(w, r)
+		default:
+			http.NotFound(w, r)
+		}
+	})
+}
+
+// UnimplementedArtifactEventServiceHandler returns CodeUnimplemented from all methods.
+type UnimplementedArtifactEventServiceHandler struct{}
+
+func (UnimplementedArtifactEventServiceHandler) ListArtifactEvents(context.Context, *v1.ListArtifactEventsRequest) (*v1.ListArtifactEventsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.ArtifactEventService.ListArtifactEvents is not implemented"))
+}
+
+func (UnimplementedArtifactEventServiceHandler) RemoveArtifactEvents(context.Context, *v1.RemoveArtifactEventsRequest) (*v1.RemoveArtifactEventsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.ArtifactEventService.RemoveArtifactEvents is not implemented"))
+}
+
+func (UnimplementedArtifactEventServiceHandler) GetArtifactMark(context.Context, *v1.GetArtifactMarkRequest) (*v1.GetArtifactMarkResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.ArtifactEventService.GetArtifactMark is not implemented"))
 }

@@ -161,8 +161,8 @@ func (UnimplementedTaskTriggerServiceHandler) SummariseTaskTriggers(context.Cont
 
 // TriggerRunServiceClient is a client for the flytebinary.engine.v1.TriggerRunService service.
 type TriggerRunServiceClient interface {
-	// StartTriggeredRun creates the run of a slot. The run's name says which slot it is: if the run exists and belongs to
-	// the trigger, the answer is that run, whatever the rest of the request says.
+	// StartTriggeredRun creates the run of a slot, or of a version of an artifact. The run's name says which it is: if the
+	// run exists and belongs to the trigger, the answer is that run, whatever the rest of the request says.
 	StartTriggeredRun(context.Context, *v1.StartTriggeredRunRequest) (*v1.StartTriggeredRunResponse, error)
 }
 
@@ -203,8 +203,8 @@ func (c *triggerRunServiceClient) StartTriggeredRun(ctx context.Context, req *v1
 // TriggerRunServiceHandler is an implementation of the flytebinary.engine.v1.TriggerRunService
 // service.
 type TriggerRunServiceHandler interface {
-	// StartTriggeredRun creates the run of a slot. The run's name says which slot it is: if the run exists and belongs to
-	// the trigger, the answer is that run, whatever the rest of the request says.
+	// StartTriggeredRun creates the run of a slot, or of a version of an artifact. The run's name says which it is: if the
+	// run exists and belongs to the trigger, the answer is that run, whatever the rest of the request says.
 	StartTriggeredRun(context.Context, *v1.StartTriggeredRunRequest) (*v1.StartTriggeredRunResponse, error)
 }
 

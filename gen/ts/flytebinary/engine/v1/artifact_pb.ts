@@ -11,13 +11,15 @@ import type { EnrichedIdentity } from "../../../flyteidl2/common/identity_pb.js"
 import { file_flyteidl2_common_identity } from "../../../flyteidl2/common/identity_pb.js";
 import type { ArtifactVersionId } from "../../../flyteidl2/core/artifact_id_pb.js";
 import { file_flyteidl2_core_artifact_id } from "../../../flyteidl2/core/artifact_id_pb.js";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file flytebinary/engine/v1/artifact.proto.
  */
 export const file_flytebinary_engine_v1_artifact: GenFile = /*@__PURE__*/
-  fileDesc("CiRmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvYXJ0aWZhY3QucHJvdG8SFWZseXRlYmluYXJ5LmVuZ2luZS52MSK9AQoWUmVnaXN0ZXJPdXRwdXRzUmVxdWVzdBI9CglhY3Rpb25faWQYASABKAsyIi5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvbklkZW50aWZpZXJCBrpIA8gBARIPCgdhdHRlbXB0GAIgASgNEhsKCm91dHB1dF91cmkYAyABKAlCB7pIBHICEAESNgoKY3JlYXRlZF9ieRgEIAEoCzIiLmZseXRlaWRsMi5jb21tb24uRW5yaWNoZWRJZGVudGl0eSJNChdSZWdpc3Rlck91dHB1dHNSZXNwb25zZRIPCgdjcmVhdGVkGAEgASgNEhAKCGV4aXN0aW5nGAIgASgNEg8KB3JlZnVzZWQYAyADKAkirQEKF0xpc3RBcnRpZmFjdFVzZXNSZXF1ZXN0Ej8KCWFydGlmYWN0cxgBIAMoCzIhLmZseXRlaWRsMi5jb3JlLkFydGlmYWN0VmVyc2lvbklkQgm6SAaSAQMQ9AMSOAoEcnVucxgCIAMoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckIJukgGkgEDEPQDEhcKBWxpbWl0GAMgASgNQgi6SAUqAxjoByJMChhMaXN0QXJ0aWZhY3RVc2VzUmVzcG9uc2USMAoEdXNlcxgBIAMoCzIiLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BcnRpZmFjdFVzZSJwCgtBcnRpZmFjdFVzZRIzCghhcnRpZmFjdBgBIAEoCzIhLmZseXRlaWRsMi5jb3JlLkFydGlmYWN0VmVyc2lvbklkEiwKA3J1bhgCIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllcjKLAQoXQXJ0aWZhY3RSZWdpc3RyeVNlcnZpY2UScAoPUmVnaXN0ZXJPdXRwdXRzEi0uZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlZ2lzdGVyT3V0cHV0c1JlcXVlc3QaLi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVnaXN0ZXJPdXRwdXRzUmVzcG9uc2UyjgEKEkFydGlmYWN0VXNlU2VydmljZRJ4ChBMaXN0QXJ0aWZhY3RVc2VzEi4uZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpc3RBcnRpZmFjdFVzZXNSZXF1ZXN0Gi8uZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpc3RBcnRpZmFjdFVzZXNSZXNwb25zZSIDkAIBQklaR2dpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvZW5naW5lL3YxO2VuZ2luZXYxYgZwcm90bzM", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_common_identity, file_flyteidl2_core_artifact_id]);
+  fileDesc("CiRmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvYXJ0aWZhY3QucHJvdG8SFWZseXRlYmluYXJ5LmVuZ2luZS52MSK9AQoWUmVnaXN0ZXJPdXRwdXRzUmVxdWVzdBI9CglhY3Rpb25faWQYASABKAsyIi5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvbklkZW50aWZpZXJCBrpIA8gBARIPCgdhdHRlbXB0GAIgASgNEhsKCm91dHB1dF91cmkYAyABKAlCB7pIBHICEAESNgoKY3JlYXRlZF9ieRgEIAEoCzIiLmZseXRlaWRsMi5jb21tb24uRW5yaWNoZWRJZGVudGl0eSJNChdSZWdpc3Rlck91dHB1dHNSZXNwb25zZRIPCgdjcmVhdGVkGAEgASgNEhAKCGV4aXN0aW5nGAIgASgNEg8KB3JlZnVzZWQYAyADKAkirQEKF0xpc3RBcnRpZmFjdFVzZXNSZXF1ZXN0Ej8KCWFydGlmYWN0cxgBIAMoCzIhLmZseXRlaWRsMi5jb3JlLkFydGlmYWN0VmVyc2lvbklkQgm6SAaSAQMQ9AMSOAoEcnVucxgCIAMoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckIJukgGkgEDEPQDEhcKBWxpbWl0GAMgASgNQgi6SAUqAxjoByJMChhMaXN0QXJ0aWZhY3RVc2VzUmVzcG9uc2USMAoEdXNlcxgBIAMoCzIiLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BcnRpZmFjdFVzZSJwCgtBcnRpZmFjdFVzZRIzCghhcnRpZmFjdBgBIAEoCzIhLmZseXRlaWRsMi5jb3JlLkFydGlmYWN0VmVyc2lvbklkEiwKA3J1bhgCIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllciI0ChlMaXN0QXJ0aWZhY3RFdmVudHNSZXF1ZXN0EhcKBWxpbWl0GAEgASgNQgi6SAUqAxjoByJSChpMaXN0QXJ0aWZhY3RFdmVudHNSZXNwb25zZRI0CgZldmVudHMYASADKAsyJC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXJ0aWZhY3RFdmVudCL+AQoNQXJ0aWZhY3RFdmVudBILCgNzZXEYASABKAMSMwoIYXJ0aWZhY3QYAiABKAsyIS5mbHl0ZWlkbDIuY29yZS5BcnRpZmFjdFZlcnNpb25JZBIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBJICgpwYXJ0aXRpb25zGAQgAygLMjQuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFydGlmYWN0RXZlbnQuUGFydGl0aW9uc0VudHJ5GjEKD1BhcnRpdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjYKG1JlbW92ZUFydGlmYWN0RXZlbnRzUmVxdWVzdBIXCgRzZXFzGAEgAygDQgm6SAaSAQMQ6AciHgocUmVtb3ZlQXJ0aWZhY3RFdmVudHNSZXNwb25zZSIYChZHZXRBcnRpZmFjdE1hcmtSZXF1ZXN0IiYKF0dldEFydGlmYWN0TWFya1Jlc3BvbnNlEgsKA3NlcRgBIAEoAzKLAQoXQXJ0aWZhY3RSZWdpc3RyeVNlcnZpY2UScAoPUmVnaXN0ZXJPdXRwdXRzEi0uZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlZ2lzdGVyT3V0cHV0c1JlcXVlc3QaLi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVnaXN0ZXJPdXRwdXRzUmVzcG9uc2UyjgEKEkFydGlmYWN0VXNlU2VydmljZRJ4ChBMaXN0QXJ0aWZhY3RVc2VzEi4uZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpc3RBcnRpZmFjdFVzZXNSZXF1ZXN0Gi8uZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpc3RBcnRpZmFjdFVzZXNSZXNwb25zZSIDkAIBMo4DChRBcnRpZmFjdEV2ZW50U2VydmljZRJ+ChJMaXN0QXJ0aWZhY3RFdmVudHMSMC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuTGlzdEFydGlmYWN0RXZlbnRzUmVxdWVzdBoxLmZseXRlYmluYXJ5LmVuZ2luZS52MS5MaXN0QXJ0aWZhY3RFdmVudHNSZXNwb25zZSIDkAIBEn8KFFJlbW92ZUFydGlmYWN0RXZlbnRzEjIuZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlbW92ZUFydGlmYWN0RXZlbnRzUmVxdWVzdBozLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZW1vdmVBcnRpZmFjdEV2ZW50c1Jlc3BvbnNlEnUKD0dldEFydGlmYWN0TWFyaxItLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRBcnRpZmFjdE1hcmtSZXF1ZXN0Gi4uZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldEFydGlmYWN0TWFya1Jlc3BvbnNlIgOQAgFCSVpHZ2l0aHViLmNvbS9mbHl0ZS1iaW5hcnkvZmx5dGUtYmluYXJ5L2dlbi9mbHl0ZWJpbmFyeS9lbmdpbmUvdjE7ZW5naW5ldjFiBnByb3RvMw", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_common_identity, file_flyteidl2_core_artifact_id, file_google_protobuf_timestamp]);
 
 /**
  * RegisterOutputsRequest names the attempt of an action that succeeded.
@@ -181,6 +183,162 @@ export const ArtifactUseSchema: GenMessage<ArtifactUse> = /*@__PURE__*/
   messageDesc(file_flytebinary_engine_v1_artifact, 4);
 
 /**
+ * ListArtifactEventsRequest bounds the answer.
+ *
+ * @generated from message flytebinary.engine.v1.ListArtifactEventsRequest
+ */
+export type ListArtifactEventsRequest = Message<"flytebinary.engine.v1.ListArtifactEventsRequest"> & {
+  /**
+   * At most so many; 0 means 100.
+   *
+   * @generated from field: uint32 limit = 1;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.ListArtifactEventsRequest.
+ * Use `create(ListArtifactEventsRequestSchema)` to create a new message.
+ */
+export const ListArtifactEventsRequestSchema: GenMessage<ListArtifactEventsRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_artifact, 5);
+
+/**
+ * ListArtifactEventsResponse lists them.
+ *
+ * @generated from message flytebinary.engine.v1.ListArtifactEventsResponse
+ */
+export type ListArtifactEventsResponse = Message<"flytebinary.engine.v1.ListArtifactEventsResponse"> & {
+  /**
+   * The events, oldest first.
+   *
+   * @generated from field: repeated flytebinary.engine.v1.ArtifactEvent events = 1;
+   */
+  events: ArtifactEvent[];
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.ListArtifactEventsResponse.
+ * Use `create(ListArtifactEventsResponseSchema)` to create a new message.
+ */
+export const ListArtifactEventsResponseSchema: GenMessage<ListArtifactEventsResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_artifact, 6);
+
+/**
+ * ArtifactEvent says that a version was created.
+ *
+ * @generated from message flytebinary.engine.v1.ArtifactEvent
+ */
+export type ArtifactEvent = Message<"flytebinary.engine.v1.ArtifactEvent"> & {
+  /**
+   * Identifies the event. A higher number may be committed before a lower one.
+   *
+   * @generated from field: int64 seq = 1;
+   */
+  seq: bigint;
+
+  /**
+   * The version.
+   *
+   * @generated from field: flyteidl2.core.ArtifactVersionId artifact = 2;
+   */
+  artifact?: ArtifactVersionId | undefined;
+
+  /**
+   * When it was created. Versions of one name have different times.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 3;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Its partition values, without the time.
+   *
+   * @generated from field: map<string, string> partitions = 4;
+   */
+  partitions: { [key: string]: string };
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.ArtifactEvent.
+ * Use `create(ArtifactEventSchema)` to create a new message.
+ */
+export const ArtifactEventSchema: GenMessage<ArtifactEvent> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_artifact, 7);
+
+/**
+ * RemoveArtifactEventsRequest names events.
+ *
+ * @generated from message flytebinary.engine.v1.RemoveArtifactEventsRequest
+ */
+export type RemoveArtifactEventsRequest = Message<"flytebinary.engine.v1.RemoveArtifactEventsRequest"> & {
+  /**
+   * Their numbers.
+   *
+   * @generated from field: repeated int64 seqs = 1;
+   */
+  seqs: bigint[];
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.RemoveArtifactEventsRequest.
+ * Use `create(RemoveArtifactEventsRequestSchema)` to create a new message.
+ */
+export const RemoveArtifactEventsRequestSchema: GenMessage<RemoveArtifactEventsRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_artifact, 8);
+
+/**
+ * RemoveArtifactEventsResponse is empty.
+ *
+ * @generated from message flytebinary.engine.v1.RemoveArtifactEventsResponse
+ */
+export type RemoveArtifactEventsResponse = Message<"flytebinary.engine.v1.RemoveArtifactEventsResponse"> & {
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.RemoveArtifactEventsResponse.
+ * Use `create(RemoveArtifactEventsResponseSchema)` to create a new message.
+ */
+export const RemoveArtifactEventsResponseSchema: GenMessage<RemoveArtifactEventsResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_artifact, 9);
+
+/**
+ * GetArtifactMarkRequest is empty.
+ *
+ * @generated from message flytebinary.engine.v1.GetArtifactMarkRequest
+ */
+export type GetArtifactMarkRequest = Message<"flytebinary.engine.v1.GetArtifactMarkRequest"> & {
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.GetArtifactMarkRequest.
+ * Use `create(GetArtifactMarkRequestSchema)` to create a new message.
+ */
+export const GetArtifactMarkRequestSchema: GenMessage<GetArtifactMarkRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_artifact, 10);
+
+/**
+ * GetArtifactMarkResponse has the number.
+ *
+ * @generated from message flytebinary.engine.v1.GetArtifactMarkResponse
+ */
+export type GetArtifactMarkResponse = Message<"flytebinary.engine.v1.GetArtifactMarkResponse"> & {
+  /**
+   * The highest number of an event so far; 0 before the first.
+   *
+   * @generated from field: int64 seq = 1;
+   */
+  seq: bigint;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.GetArtifactMarkResponse.
+ * Use `create(GetArtifactMarkResponseSchema)` to create a new message.
+ */
+export const GetArtifactMarkResponseSchema: GenMessage<GetArtifactMarkResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_artifact, 11);
+
+/**
  * ArtifactRegistryService is what the runs service tells the artifact service.
  *
  * @generated from service flytebinary.engine.v1.ArtifactRegistryService
@@ -217,4 +375,44 @@ export const ArtifactUseService: GenService<{
   },
 }> = /*@__PURE__*/
   serviceDesc(file_flytebinary_engine_v1_artifact, 1);
+
+/**
+ * ArtifactEventService tells about new versions. It is served by artifacts. Triggers read it.
+ *
+ * @generated from service flytebinary.engine.v1.ArtifactEventService
+ */
+export const ArtifactEventService: GenService<{
+  /**
+   * ListArtifactEvents returns the oldest events that were not removed. Each version has one.
+   *
+   * @generated from rpc flytebinary.engine.v1.ArtifactEventService.ListArtifactEvents
+   */
+  listArtifactEvents: {
+    methodKind: "unary";
+    input: typeof ListArtifactEventsRequestSchema;
+    output: typeof ListArtifactEventsResponseSchema;
+  },
+  /**
+   * RemoveArtifactEvents removes events that were acted upon. It can be repeated.
+   *
+   * @generated from rpc flytebinary.engine.v1.ArtifactEventService.RemoveArtifactEvents
+   */
+  removeArtifactEvents: {
+    methodKind: "unary";
+    input: typeof RemoveArtifactEventsRequestSchema;
+    output: typeof RemoveArtifactEventsResponseSchema;
+  },
+  /**
+   * GetArtifactMark returns a number that divides the versions: those that were acknowledged before this call have
+   * events up to it, those whose creation begins after the answer have events above it.
+   *
+   * @generated from rpc flytebinary.engine.v1.ArtifactEventService.GetArtifactMark
+   */
+  getArtifactMark: {
+    methodKind: "unary";
+    input: typeof GetArtifactMarkRequestSchema;
+    output: typeof GetArtifactMarkResponseSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_flytebinary_engine_v1_artifact, 2);
 

@@ -7,6 +7,10 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
 import type { TriggerIdentifier } from "../../../flyteidl2/common/identifier_pb.js";
 import { file_flyteidl2_common_identifier } from "../../../flyteidl2/common/identifier_pb.js";
+import type { EnrichedIdentity } from "../../../flyteidl2/common/identity_pb.js";
+import { file_flyteidl2_common_identity } from "../../../flyteidl2/common/identity_pb.js";
+import type { NamedLiteral, TriggerAutomationSpec } from "../../../flyteidl2/task/common_pb.js";
+import { file_flyteidl2_task_common } from "../../../flyteidl2/task/common_pb.js";
 import type { TaskIdentifier, TaskName, TaskSpec, TaskTrigger, TaskTriggersSummary } from "../../../flyteidl2/task/task_definition_pb.js";
 import { file_flyteidl2_task_task_definition } from "../../../flyteidl2/task/task_definition_pb.js";
 import type { Run } from "../../../flyteidl2/workflow/run_definition_pb.js";
@@ -19,7 +23,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/engine/v1/triggers.proto.
  */
 export const file_flytebinary_engine_v1_triggers: GenFile = /*@__PURE__*/
-  fileDesc("CiRmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvdHJpZ2dlcnMucHJvdG8SFWZseXRlYmluYXJ5LmVuZ2luZS52MSLGAQoYQXBwbHlUYXNrVHJpZ2dlcnNSZXF1ZXN0EjcKB3Rhc2tfaWQYASABKAsyHi5mbHl0ZWlkbDIudGFzay5UYXNrSWRlbnRpZmllckIGukgDyAEBEi4KBHNwZWMYAiABKAsyGC5mbHl0ZWlkbDIudGFzay5UYXNrU3BlY0IGukgDyAEBEi0KCHRyaWdnZXJzGAMgAygLMhsuZmx5dGVpZGwyLnRhc2suVGFza1RyaWdnZXISEgoKY2hlY2tfb25seRgEIAEoCCIbChlBcHBseVRhc2tUcmlnZ2Vyc1Jlc3BvbnNlIlIKHFN1bW1hcmlzZVRhc2tUcmlnZ2Vyc1JlcXVlc3QSMgoFdGFza3MYASADKAsyGC5mbHl0ZWlkbDIudGFzay5UYXNrTmFtZUIJukgGkgEDEOgHIs8BCh1TdW1tYXJpc2VUYXNrVHJpZ2dlcnNSZXNwb25zZRJICgV0YXNrcxgBIAMoCzI5LmZseXRlYmluYXJ5LmVuZ2luZS52MS5TdW1tYXJpc2VUYXNrVHJpZ2dlcnNSZXNwb25zZS5UYXNrGmQKBFRhc2sSJgoEdGFzaxgBIAEoCzIYLmZseXRlaWRsMi50YXNrLlRhc2tOYW1lEjQKB3N1bW1hcnkYAiABKAsyIy5mbHl0ZWlkbDIudGFzay5UYXNrVHJpZ2dlcnNTdW1tYXJ5IscBChhTdGFydFRyaWdnZXJlZFJ1blJlcXVlc3QSOQoDcnVuGAEgASgLMiQuZmx5dGVpZGwyLndvcmtmbG93LkNyZWF0ZVJ1blJlcXVlc3RCBrpIA8gBARI8Cgd0cmlnZ2VyGAIgASgLMiMuZmx5dGVpZGwyLmNvbW1vbi5UcmlnZ2VySWRlbnRpZmllckIGukgDyAEBEhIKCmNoZWNrX29ubHkYAyABKAgSHgoWa2lja29mZl90aW1lX2lucHV0X2FyZxgEIAEoCSJBChlTdGFydFRyaWdnZXJlZFJ1blJlc3BvbnNlEiQKA3J1bhgBIAEoCzIXLmZseXRlaWRsMi53b3JrZmxvdy5SdW4ylgIKElRhc2tUcmlnZ2VyU2VydmljZRJ2ChFBcHBseVRhc2tUcmlnZ2VycxIvLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BcHBseVRhc2tUcmlnZ2Vyc1JlcXVlc3QaMC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXBwbHlUYXNrVHJpZ2dlcnNSZXNwb25zZRKHAQoVU3VtbWFyaXNlVGFza1RyaWdnZXJzEjMuZmx5dGViaW5hcnkuZW5naW5lLnYxLlN1bW1hcmlzZVRhc2tUcmlnZ2Vyc1JlcXVlc3QaNC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuU3VtbWFyaXNlVGFza1RyaWdnZXJzUmVzcG9uc2UiA5ACATKLAQoRVHJpZ2dlclJ1blNlcnZpY2USdgoRU3RhcnRUcmlnZ2VyZWRSdW4SLy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuU3RhcnRUcmlnZ2VyZWRSdW5SZXF1ZXN0GjAuZmx5dGViaW5hcnkuZW5naW5lLnYxLlN0YXJ0VHJpZ2dlcmVkUnVuUmVzcG9uc2VCSVpHZ2l0aHViLmNvbS9mbHl0ZS1iaW5hcnkvZmx5dGUtYmluYXJ5L2dlbi9mbHl0ZWJpbmFyeS9lbmdpbmUvdjE7ZW5naW5ldjFiBnByb3RvMw", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_task_task_definition, file_flyteidl2_workflow_run_definition, file_flyteidl2_workflow_run_service]);
+  fileDesc("CiRmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvdHJpZ2dlcnMucHJvdG8SFWZseXRlYmluYXJ5LmVuZ2luZS52MSLGAQoYQXBwbHlUYXNrVHJpZ2dlcnNSZXF1ZXN0EjcKB3Rhc2tfaWQYASABKAsyHi5mbHl0ZWlkbDIudGFzay5UYXNrSWRlbnRpZmllckIGukgDyAEBEi4KBHNwZWMYAiABKAsyGC5mbHl0ZWlkbDIudGFzay5UYXNrU3BlY0IGukgDyAEBEi0KCHRyaWdnZXJzGAMgAygLMhsuZmx5dGVpZGwyLnRhc2suVGFza1RyaWdnZXISEgoKY2hlY2tfb25seRgEIAEoCCIbChlBcHBseVRhc2tUcmlnZ2Vyc1Jlc3BvbnNlIlIKHFN1bW1hcmlzZVRhc2tUcmlnZ2Vyc1JlcXVlc3QSMgoFdGFza3MYASADKAsyGC5mbHl0ZWlkbDIudGFzay5UYXNrTmFtZUIJukgGkgEDEOgHIs8BCh1TdW1tYXJpc2VUYXNrVHJpZ2dlcnNSZXNwb25zZRJICgV0YXNrcxgBIAMoCzI5LmZseXRlYmluYXJ5LmVuZ2luZS52MS5TdW1tYXJpc2VUYXNrVHJpZ2dlcnNSZXNwb25zZS5UYXNrGmQKBFRhc2sSJgoEdGFzaxgBIAEoCzIYLmZseXRlaWRsMi50YXNrLlRhc2tOYW1lEjQKB3N1bW1hcnkYAiABKAsyIy5mbHl0ZWlkbDIudGFzay5UYXNrVHJpZ2dlcnNTdW1tYXJ5IugCChhTdGFydFRyaWdnZXJlZFJ1blJlcXVlc3QSOQoDcnVuGAEgASgLMiQuZmx5dGVpZGwyLndvcmtmbG93LkNyZWF0ZVJ1blJlcXVlc3RCBrpIA8gBARI8Cgd0cmlnZ2VyGAIgASgLMiMuZmx5dGVpZGwyLmNvbW1vbi5UcmlnZ2VySWRlbnRpZmllckIGukgDyAEBEhIKCmNoZWNrX29ubHkYAyABKAgSHgoWa2lja29mZl90aW1lX2lucHV0X2FyZxgEIAEoCRIsCgZpbnB1dHMYBSADKAsyHC5mbHl0ZWlkbDIudGFzay5OYW1lZExpdGVyYWwSNgoKY3JlYXRlZF9ieRgGIAEoCzIiLmZseXRlaWRsMi5jb21tb24uRW5yaWNoZWRJZGVudGl0eRI5CgphdXRvbWF0aW9uGAcgASgLMiUuZmx5dGVpZGwyLnRhc2suVHJpZ2dlckF1dG9tYXRpb25TcGVjIlAKGVN0YXJ0VHJpZ2dlcmVkUnVuUmVzcG9uc2USJAoDcnVuGAEgASgLMhcuZmx5dGVpZGwyLndvcmtmbG93LlJ1bhINCgVub3RlcxgCIAMoCTKWAgoSVGFza1RyaWdnZXJTZXJ2aWNlEnYKEUFwcGx5VGFza1RyaWdnZXJzEi8uZmx5dGViaW5hcnkuZW5naW5lLnYxLkFwcGx5VGFza1RyaWdnZXJzUmVxdWVzdBowLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BcHBseVRhc2tUcmlnZ2Vyc1Jlc3BvbnNlEocBChVTdW1tYXJpc2VUYXNrVHJpZ2dlcnMSMy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuU3VtbWFyaXNlVGFza1RyaWdnZXJzUmVxdWVzdBo0LmZseXRlYmluYXJ5LmVuZ2luZS52MS5TdW1tYXJpc2VUYXNrVHJpZ2dlcnNSZXNwb25zZSIDkAIBMosBChFUcmlnZ2VyUnVuU2VydmljZRJ2ChFTdGFydFRyaWdnZXJlZFJ1bhIvLmZseXRlYmluYXJ5LmVuZ2luZS52MS5TdGFydFRyaWdnZXJlZFJ1blJlcXVlc3QaMC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuU3RhcnRUcmlnZ2VyZWRSdW5SZXNwb25zZUJJWkdnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2VuZ2luZS92MTtlbmdpbmV2MWIGcHJvdG8z", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_common_identity, file_flyteidl2_task_common, file_flyteidl2_task_task_definition, file_flyteidl2_workflow_run_definition, file_flyteidl2_workflow_run_service]);
 
 /**
  * ApplyTaskTriggersRequest names the triggers that are deployed with a task.
@@ -139,13 +143,13 @@ export const SummariseTaskTriggersResponse_TaskSchema: GenMessage<SummariseTaskT
   messageDesc(file_flytebinary_engine_v1_triggers, 3, 0);
 
 /**
- * StartTriggeredRunRequest is the run of a slot and the revision that started it.
+ * StartTriggeredRunRequest is the run and the revision that starts it.
  *
  * @generated from message flytebinary.engine.v1.StartTriggeredRunRequest
  */
 export type StartTriggeredRunRequest = Message<"flytebinary.engine.v1.StartTriggeredRunRequest"> & {
   /**
-   * The run, with a run_id, a task_id and a run_start_time, which is the slot.
+   * The run, with a run_id, a task_id and a run_start_time: the slot, or the time of the version.
    *
    * @generated from field: flyteidl2.workflow.CreateRunRequest run = 1;
    */
@@ -170,6 +174,27 @@ export type StartTriggeredRunRequest = Message<"flytebinary.engine.v1.StartTrigg
    * @generated from field: string kickoff_time_input_arg = 4;
    */
   kickoffTimeInputArg: string;
+
+  /**
+   * Values that replace those of the run's inputs with the same names, or are added to them.
+   *
+   * @generated from field: repeated flyteidl2.task.NamedLiteral inputs = 5;
+   */
+  inputs: NamedLiteral[];
+
+  /**
+   * Who has deployed the revision: the run is theirs.
+   *
+   * @generated from field: flyteidl2.common.EnrichedIdentity created_by = 6;
+   */
+  createdBy?: EnrichedIdentity | undefined;
+
+  /**
+   * The automation of the revision.
+   *
+   * @generated from field: flyteidl2.task.TriggerAutomationSpec automation = 7;
+   */
+  automation?: TriggerAutomationSpec | undefined;
 };
 
 /**
@@ -189,6 +214,13 @@ export type StartTriggeredRunResponse = Message<"flytebinary.engine.v1.StartTrig
    * @generated from field: flyteidl2.workflow.Run run = 1;
    */
   run?: Run | undefined;
+
+  /**
+   * With check_only: what people should know about such runs.
+   *
+   * @generated from field: repeated string notes = 2;
+   */
+  notes: string[];
 };
 
 /**
@@ -236,8 +268,8 @@ export const TaskTriggerService: GenService<{
  */
 export const TriggerRunService: GenService<{
   /**
-   * StartTriggeredRun creates the run of a slot. The run's name says which slot it is: if the run exists and belongs to
-   * the trigger, the answer is that run, whatever the rest of the request says.
+   * StartTriggeredRun creates the run of a slot, or of a version of an artifact. The run's name says which it is: if the
+   * run exists and belongs to the trigger, the answer is that run, whatever the rest of the request says.
    *
    * @generated from rpc flytebinary.engine.v1.TriggerRunService.StartTriggeredRun
    */

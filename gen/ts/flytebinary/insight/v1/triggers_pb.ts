@@ -7,6 +7,8 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
 import type { RunIdentifier, TriggerName } from "../../../flyteidl2/common/identifier_pb.js";
 import { file_flyteidl2_common_identifier } from "../../../flyteidl2/common/identifier_pb.js";
+import type { ArtifactVersionId } from "../../../flyteidl2/core/artifact_id_pb.js";
+import { file_flyteidl2_core_artifact_id } from "../../../flyteidl2/core/artifact_id_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -15,16 +17,16 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/insight/v1/triggers.proto.
  */
 export const file_flytebinary_insight_v1_triggers: GenFile = /*@__PURE__*/
-  fileDesc("CiVmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL3RyaWdnZXJzLnByb3RvEhZmbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxIroCCgRTbG90EigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKBXN0YXRlGAIgASgOMiEuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TbG90U3RhdGUSDgoGcmVhc29uGAMgASgJEi8KBnJ1bl9pZBgEIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllchIQCghyZXZpc2lvbhgFIAEoBBIQCghhdHRlbXB0cxgGIAEoDRIvCgtyZWNvcmRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc2V0dGxlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIYmFja2ZpbGwYCSABKAQi5QIKDkJhY2tmaWxsU3RhdHVzEgoKAmlkGAEgASgEEigKBGZyb20YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKBXVudGlsGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghwYXJhbGxlbBgEIAEoDRIqCgZjdXJzb3IYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghjYW5jZWxlZBgIIAEoCBIPCgdzdGFydGVkGAkgASgNEg4KBmZhaWxlZBgKIAEoDRIPCgdwcmVzZW50GAsgASgNEhIKCnVuZmluaXNoZWQYDCABKA0iZAoVRXhwbGFpblRyaWdnZXJSZXF1ZXN0EjMKBG5hbWUYASABKAsyHS5mbHl0ZWlkbDIuY29tbW9uLlRyaWdnZXJOYW1lQga6SAPIAQESFgoFbGltaXQYAiABKA1CB7pIBCoCGGQirQIKFkV4cGxhaW5UcmlnZ2VyUmVzcG9uc2USEAoIcmV2aXNpb24YASABKAQSDgoGYWN0aXZlGAIgASgIEg4KBnBhdXNlZBgDIAEoCBIQCghzY2hlZHVsZRgEIAEoCRIOCgZyZWFzb24YBSABKAkSKAoEbmV4dBgGIAMoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIY2F0Y2hfdXAYByABKAkSFgoOY2F0Y2hfdXBfbGltaXQYCCABKA0SEwoLY29uY3VycmVuY3kYCSABKAkSKQoGaml0dGVyGAogASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEisKBXNsb3RzGAsgAygLMhwuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TbG90IowBChBMaXN0U2xvdHNSZXF1ZXN0EjMKBG5hbWUYASABKAsyHS5mbHl0ZWlkbDIuY29tbW9uLlRyaWdnZXJOYW1lQga6SAPIAQESFwoFbGltaXQYAiABKA1CCLpIBSoDGMgBEioKBmJlZm9yZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTgoRTGlzdFNsb3RzUmVzcG9uc2USKwoFc2xvdHMYASADKAsyHC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlNsb3QSDAoEbW9yZRgCIAEoCCLGAQoPQmFja2ZpbGxSZXF1ZXN0EjMKBG5hbWUYASABKAsyHS5mbHl0ZWlkbDIuY29tbW9uLlRyaWdnZXJOYW1lQga6SAPIAQESMAoEZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIxCgV1bnRpbBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIZCghwYXJhbGxlbBgEIAEoDUIHukgEKgIYZCJMChBCYWNrZmlsbFJlc3BvbnNlEjgKCGJhY2tmaWxsGAEgASgLMiYuZmx5dGViaW5hcnkuaW5zaWdodC52MS5CYWNrZmlsbFN0YXR1cyJLChRMaXN0QmFja2ZpbGxzUmVxdWVzdBIzCgRuYW1lGAEgASgLMh0uZmx5dGVpZGwyLmNvbW1vbi5UcmlnZ2VyTmFtZUIGukgDyAEBIlIKFUxpc3RCYWNrZmlsbHNSZXNwb25zZRI5CgliYWNrZmlsbHMYASADKAsyJi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkJhY2tmaWxsU3RhdHVzIlgKFUNhbmNlbEJhY2tmaWxsUmVxdWVzdBIzCgRuYW1lGAEgASgLMh0uZmx5dGVpZGwyLmNvbW1vbi5UcmlnZ2VyTmFtZUIGukgDyAEBEgoKAmlkGAIgASgEIhgKFkNhbmNlbEJhY2tmaWxsUmVzcG9uc2UqhgEKCVNsb3RTdGF0ZRIaChZTTE9UX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSU0xPVF9TVEFURV9QRU5ESU5HEAESFgoSU0xPVF9TVEFURV9TVEFSVEVEEAISFQoRU0xPVF9TVEFURV9GQUlMRUQQAxIWChJTTE9UX1NUQVRFX1NLSVBQRUQQBDK3BAoVVHJpZ2dlckluc2lnaHRTZXJ2aWNlEnQKDkV4cGxhaW5UcmlnZ2VyEi0uZmx5dGViaW5hcnkuaW5zaWdodC52MS5FeHBsYWluVHJpZ2dlclJlcXVlc3QaLi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkV4cGxhaW5UcmlnZ2VyUmVzcG9uc2UiA5ACARJlCglMaXN0U2xvdHMSKC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RTbG90c1JlcXVlc3QaKS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RTbG90c1Jlc3BvbnNlIgOQAgESXQoIQmFja2ZpbGwSJy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkJhY2tmaWxsUmVxdWVzdBooLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQmFja2ZpbGxSZXNwb25zZRJxCg1MaXN0QmFja2ZpbGxzEiwuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0QmFja2ZpbGxzUmVxdWVzdBotLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdEJhY2tmaWxsc1Jlc3BvbnNlIgOQAgESbwoOQ2FuY2VsQmFja2ZpbGwSLS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkNhbmNlbEJhY2tmaWxsUmVxdWVzdBouLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQ2FuY2VsQmFja2ZpbGxSZXNwb25zZUJLWklnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2luc2lnaHQvdjE7aW5zaWdodHYxYgZwcm90bzM", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CiVmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL3RyaWdnZXJzLnByb3RvEhZmbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxIu8CCgRTbG90EigKBHRpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKBXN0YXRlGAIgASgOMiEuZmx5dGViaW5hcnkuaW5zaWdodC52MS5TbG90U3RhdGUSDgoGcmVhc29uGAMgASgJEi8KBnJ1bl9pZBgEIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllchIQCghyZXZpc2lvbhgFIAEoBBIQCghhdHRlbXB0cxgGIAEoDRIvCgtyZWNvcmRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc2V0dGxlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIYmFja2ZpbGwYCSABKAQSMwoIYXJ0aWZhY3QYCiABKAsyIS5mbHl0ZWlkbDIuY29yZS5BcnRpZmFjdFZlcnNpb25JZCLlAgoOQmFja2ZpbGxTdGF0dXMSCgoCaWQYASABKAQSKAoEZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKQoFdW50aWwYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCHBhcmFsbGVsGAQgASgNEioKBmN1cnNvchgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGNhbmNlbGVkGAggASgIEg8KB3N0YXJ0ZWQYCSABKA0SDgoGZmFpbGVkGAogASgNEg8KB3ByZXNlbnQYCyABKA0SEgoKdW5maW5pc2hlZBgMIAEoDSJkChVFeHBsYWluVHJpZ2dlclJlcXVlc3QSMwoEbmFtZRgBIAEoCzIdLmZseXRlaWRsMi5jb21tb24uVHJpZ2dlck5hbWVCBrpIA8gBARIWCgVsaW1pdBgCIAEoDUIHukgEKgIYZCL1AgoWRXhwbGFpblRyaWdnZXJSZXNwb25zZRIQCghyZXZpc2lvbhgBIAEoBBIOCgZhY3RpdmUYAiABKAgSDgoGcGF1c2VkGAMgASgIEhAKCHNjaGVkdWxlGAQgASgJEg4KBnJlYXNvbhgFIAEoCRIoCgRuZXh0GAYgAygLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghjYXRjaF91cBgHIAEoCRIWCg5jYXRjaF91cF9saW1pdBgIIAEoDRITCgtjb25jdXJyZW5jeRgJIAEoCRIpCgZqaXR0ZXIYCiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKwoFc2xvdHMYCyADKAsyHC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlNsb3QSDQoFbm90ZXMYDCADKAkSNwoHaWdub3JlZBgNIAMoCzImLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuSWdub3JlZFZlcnNpb24ihQEKDklnbm9yZWRWZXJzaW9uEjMKCGFydGlmYWN0GAEgASgLMiEuZmx5dGVpZGwyLmNvcmUuQXJ0aWZhY3RWZXJzaW9uSWQSLgoKY3JlYXRlZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAMgASgJIowBChBMaXN0U2xvdHNSZXF1ZXN0EjMKBG5hbWUYASABKAsyHS5mbHl0ZWlkbDIuY29tbW9uLlRyaWdnZXJOYW1lQga6SAPIAQESFwoFbGltaXQYAiABKA1CCLpIBSoDGMgBEioKBmJlZm9yZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTgoRTGlzdFNsb3RzUmVzcG9uc2USKwoFc2xvdHMYASADKAsyHC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlNsb3QSDAoEbW9yZRgCIAEoCCLGAQoPQmFja2ZpbGxSZXF1ZXN0EjMKBG5hbWUYASABKAsyHS5mbHl0ZWlkbDIuY29tbW9uLlRyaWdnZXJOYW1lQga6SAPIAQESMAoEZnJvbRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIxCgV1bnRpbBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCBrpIA8gBARIZCghwYXJhbGxlbBgEIAEoDUIHukgEKgIYZCJMChBCYWNrZmlsbFJlc3BvbnNlEjgKCGJhY2tmaWxsGAEgASgLMiYuZmx5dGViaW5hcnkuaW5zaWdodC52MS5CYWNrZmlsbFN0YXR1cyJLChRMaXN0QmFja2ZpbGxzUmVxdWVzdBIzCgRuYW1lGAEgASgLMh0uZmx5dGVpZGwyLmNvbW1vbi5UcmlnZ2VyTmFtZUIGukgDyAEBIlIKFUxpc3RCYWNrZmlsbHNSZXNwb25zZRI5CgliYWNrZmlsbHMYASADKAsyJi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkJhY2tmaWxsU3RhdHVzIlgKFUNhbmNlbEJhY2tmaWxsUmVxdWVzdBIzCgRuYW1lGAEgASgLMh0uZmx5dGVpZGwyLmNvbW1vbi5UcmlnZ2VyTmFtZUIGukgDyAEBEgoKAmlkGAIgASgEIhgKFkNhbmNlbEJhY2tmaWxsUmVzcG9uc2UqhgEKCVNsb3RTdGF0ZRIaChZTTE9UX1NUQVRFX1VOU1BFQ0lGSUVEEAASFgoSU0xPVF9TVEFURV9QRU5ESU5HEAESFgoSU0xPVF9TVEFURV9TVEFSVEVEEAISFQoRU0xPVF9TVEFURV9GQUlMRUQQAxIWChJTTE9UX1NUQVRFX1NLSVBQRUQQBDK3BAoVVHJpZ2dlckluc2lnaHRTZXJ2aWNlEnQKDkV4cGxhaW5UcmlnZ2VyEi0uZmx5dGViaW5hcnkuaW5zaWdodC52MS5FeHBsYWluVHJpZ2dlclJlcXVlc3QaLi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkV4cGxhaW5UcmlnZ2VyUmVzcG9uc2UiA5ACARJlCglMaXN0U2xvdHMSKC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RTbG90c1JlcXVlc3QaKS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RTbG90c1Jlc3BvbnNlIgOQAgESXQoIQmFja2ZpbGwSJy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkJhY2tmaWxsUmVxdWVzdBooLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQmFja2ZpbGxSZXNwb25zZRJxCg1MaXN0QmFja2ZpbGxzEiwuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0QmFja2ZpbGxzUmVxdWVzdBotLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdEJhY2tmaWxsc1Jlc3BvbnNlIgOQAgESbwoOQ2FuY2VsQmFja2ZpbGwSLS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkNhbmNlbEJhY2tmaWxsUmVxdWVzdBouLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQ2FuY2VsQmFja2ZpbGxSZXNwb25zZUJLWklnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2luc2lnaHQvdjE7aW5zaWdodHYxYgZwcm90bzM", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_core_artifact_id, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
- * Slot is one tick of a trigger.
+ * Slot is one time at which a trigger fires: a tick of its schedule, or a new version of its artifact.
  *
  * @generated from message flytebinary.insight.v1.Slot
  */
 export type Slot = Message<"flytebinary.insight.v1.Slot"> & {
   /**
-   * When the schedule asked for it. Tasks see it as the start time of the run.
+   * When the schedule asked for it, or when the version was created. Tasks see it as the start time of the run.
    *
    * @generated from field: google.protobuf.Timestamp time = 1;
    */
@@ -79,6 +81,13 @@ export type Slot = Message<"flytebinary.insight.v1.Slot"> & {
    * @generated from field: uint64 backfill = 9;
    */
   backfill: bigint;
+
+  /**
+   * The version that it is for; unset for a tick of a schedule.
+   *
+   * @generated from field: flyteidl2.core.ArtifactVersionId artifact = 10;
+   */
+  artifact?: ArtifactVersionId | undefined;
 };
 
 /**
@@ -186,7 +195,7 @@ export type ExplainTriggerRequest = Message<"flytebinary.insight.v1.ExplainTrigg
   name?: TriggerName | undefined;
 
   /**
-   * How many coming and how many latest slots to return. Default 10.
+   * How many coming and how many latest slots to return, and how many versions to look at. Default 10.
    *
    * @generated from field: uint32 limit = 2;
    */
@@ -224,14 +233,14 @@ export type ExplainTriggerResponse = Message<"flytebinary.insight.v1.ExplainTrig
   paused: boolean;
 
   /**
-   * The schedule in words, with its time zone.
+   * The schedule in words, with its time zone, or the artifact whose versions it waits for.
    *
    * @generated from field: string schedule = 4;
    */
   schedule: string;
 
   /**
-   * Why no slot is coming; empty if one is.
+   * Why no slot is coming; empty if one is, or if the trigger waits for an artifact.
    *
    * @generated from field: string reason = 5;
    */
@@ -270,6 +279,21 @@ export type ExplainTriggerResponse = Message<"flytebinary.insight.v1.ExplainTrig
    * @generated from field: repeated flytebinary.insight.v1.Slot slots = 11;
    */
   slots: Slot[];
+
+  /**
+   * What people should know about its runs, such as notification rules that this server does not have; or why the next
+   * run would be refused.
+   *
+   * @generated from field: repeated string notes = 12;
+   */
+  notes: string[];
+
+  /**
+   * Of the newest versions of its artifact, as many as the limit, those for which it did not fire, newest first.
+   *
+   * @generated from field: repeated flytebinary.insight.v1.IgnoredVersion ignored = 13;
+   */
+  ignored: IgnoredVersion[];
 };
 
 /**
@@ -278,6 +302,37 @@ export type ExplainTriggerResponse = Message<"flytebinary.insight.v1.ExplainTrig
  */
 export const ExplainTriggerResponseSchema: GenMessage<ExplainTriggerResponse> = /*@__PURE__*/
   messageDesc(file_flytebinary_insight_v1_triggers, 3);
+
+/**
+ * IgnoredVersion is a version of an artifact for which a trigger did not fire.
+ *
+ * @generated from message flytebinary.insight.v1.IgnoredVersion
+ */
+export type IgnoredVersion = Message<"flytebinary.insight.v1.IgnoredVersion"> & {
+  /**
+   * @generated from field: flyteidl2.core.ArtifactVersionId artifact = 1;
+   */
+  artifact?: ArtifactVersionId | undefined;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp created_at = 2;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Why it did not fire.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.IgnoredVersion.
+ * Use `create(IgnoredVersionSchema)` to create a new message.
+ */
+export const IgnoredVersionSchema: GenMessage<IgnoredVersion> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_triggers, 4);
 
 /**
  * ListSlotsRequest names a page of the slots of a trigger.
@@ -310,7 +365,7 @@ export type ListSlotsRequest = Message<"flytebinary.insight.v1.ListSlotsRequest"
  * Use `create(ListSlotsRequestSchema)` to create a new message.
  */
 export const ListSlotsRequestSchema: GenMessage<ListSlotsRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_triggers, 4);
+  messageDesc(file_flytebinary_insight_v1_triggers, 5);
 
 /**
  * ListSlotsResponse is a page of slots.
@@ -336,7 +391,7 @@ export type ListSlotsResponse = Message<"flytebinary.insight.v1.ListSlotsRespons
  * Use `create(ListSlotsResponseSchema)` to create a new message.
  */
 export const ListSlotsResponseSchema: GenMessage<ListSlotsResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_triggers, 5);
+  messageDesc(file_flytebinary_insight_v1_triggers, 6);
 
 /**
  * BackfillRequest names a trigger and a range of slots.
@@ -376,7 +431,7 @@ export type BackfillRequest = Message<"flytebinary.insight.v1.BackfillRequest"> 
  * Use `create(BackfillRequestSchema)` to create a new message.
  */
 export const BackfillRequestSchema: GenMessage<BackfillRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_triggers, 6);
+  messageDesc(file_flytebinary_insight_v1_triggers, 7);
 
 /**
  * BackfillResponse has the backfill. The same request for a range that is being worked on returns that backfill.
@@ -395,7 +450,7 @@ export type BackfillResponse = Message<"flytebinary.insight.v1.BackfillResponse"
  * Use `create(BackfillResponseSchema)` to create a new message.
  */
 export const BackfillResponseSchema: GenMessage<BackfillResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_triggers, 7);
+  messageDesc(file_flytebinary_insight_v1_triggers, 8);
 
 /**
  * ListBackfillsRequest names a trigger.
@@ -414,7 +469,7 @@ export type ListBackfillsRequest = Message<"flytebinary.insight.v1.ListBackfills
  * Use `create(ListBackfillsRequestSchema)` to create a new message.
  */
 export const ListBackfillsRequestSchema: GenMessage<ListBackfillsRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_triggers, 8);
+  messageDesc(file_flytebinary_insight_v1_triggers, 9);
 
 /**
  * ListBackfillsResponse has the latest 20 backfills.
@@ -433,7 +488,7 @@ export type ListBackfillsResponse = Message<"flytebinary.insight.v1.ListBackfill
  * Use `create(ListBackfillsResponseSchema)` to create a new message.
  */
 export const ListBackfillsResponseSchema: GenMessage<ListBackfillsResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_triggers, 9);
+  messageDesc(file_flytebinary_insight_v1_triggers, 10);
 
 /**
  * CancelBackfillRequest names a backfill of a trigger.
@@ -457,7 +512,7 @@ export type CancelBackfillRequest = Message<"flytebinary.insight.v1.CancelBackfi
  * Use `create(CancelBackfillRequestSchema)` to create a new message.
  */
 export const CancelBackfillRequestSchema: GenMessage<CancelBackfillRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_triggers, 10);
+  messageDesc(file_flytebinary_insight_v1_triggers, 11);
 
 /**
  * CancelBackfillResponse is empty.
@@ -472,7 +527,7 @@ export type CancelBackfillResponse = Message<"flytebinary.insight.v1.CancelBackf
  * Use `create(CancelBackfillResponseSchema)` to create a new message.
  */
 export const CancelBackfillResponseSchema: GenMessage<CancelBackfillResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_insight_v1_triggers, 11);
+  messageDesc(file_flytebinary_insight_v1_triggers, 12);
 
 /**
  * SlotState is what became of a slot.
