@@ -44,6 +44,7 @@ type Event struct {
 // message is an event as it is sent.
 type message struct {
 	id, key string
+	dedup   string // the id with the source: several installations may publish to one receiver
 	run     ident.Run
 	body    []byte
 }
@@ -102,7 +103,7 @@ func messageOf(source string, e *Event) (message, error) {
 	if err != nil {
 		return message{}, fmt.Errorf("encode an event: %w", err)
 	}
-	return message{id: out.ID, key: out.PartitionKey, run: run, body: body}, nil
+	return message{id: out.ID, key: out.PartitionKey, dedup: source + "/" + out.ID, run: run, body: body}, nil
 }
 
 func shorten(text string) string {

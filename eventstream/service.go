@@ -119,6 +119,8 @@ func newPublisher(sink Sink) (publisher, error) {
 		return newNATSSink(sink, settings), nil
 	case typeKafka:
 		return newKafkaSink(sink, settings)
+	case typePubsub:
+		return newPubsubSink(sink)
 	default:
 		return newHTTPSink(sink, settings), nil
 	}

@@ -75,7 +75,7 @@ func (s *natsSink) send(ctx context.Context, stream jetstream.JetStream, wave []
 		m := nats.NewMsg(strings.Join([]string{cmp.Or(s.config.Subject, "flyte"), token(one.run.Project), token(one.run.Domain), token(one.run.Name)}, "."))
 		m.Header.Set("Content-Type", contentType)
 		m.Data = one.body
-		future, err := stream.PublishMsgAsync(m, jetstream.WithMsgID(one.id))
+		future, err := stream.PublishMsgAsync(m, jetstream.WithMsgID(one.dedup))
 		if err != nil {
 			return err
 		}
