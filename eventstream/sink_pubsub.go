@@ -27,9 +27,9 @@ type pubsubSink struct {
 // topic is what differs between the clouds.
 type topic interface {
 	// prepare sets on the cloud's own message what keeps order and drops repetitions. as is that of a pubsub.Message.
-	prepare(one message, as func(any) bool) error
+	prepare(one *message, as func(any) bool) error
 	// failed makes it possible to send a message again.
-	failed(one message)
+	failed(one *message)
 	send(ctx context.Context, m *pubsub.Message) error
 	close()
 }
@@ -70,7 +70,7 @@ func (s *pubsubSink) connect(ctx context.Context) (topic, error) {
 }
 
 // publish sends in waves, as the NATS sink does and for the same reason.
-func (s *pubsubSink) publish(ctx context.Context, batch []message) error {
+func (s *pubsubSink) publish(ctx context.Context, batch []*message) error {
 	topic, err := s.connect(ctx)
 	if err != nil {
 		return err
@@ -84,8 +84,10 @@ func (s *pubsubSink) publish(ctx context.Context, batch []message) error {
 				})
 				if err != nil {
 					topic.failed(one)
+					return err
 				}
-				return err
+				one.sent = true
+				return nil
 			})
 		}
 		if err := group.Wait(); err != nil {

@@ -33,7 +33,7 @@ func openAWS(ctx context.Context, u *url.URL) (topic, error) {
 }
 
 // prepare makes the run the group of the message, and its id what drops repetitions. Both are refused by what is not FIFO.
-func (t *awsTopic) prepare(one message, as func(any) bool) error {
+func (t *awsTopic) prepare(one *message, as func(any) bool) error {
 	var group, id *string
 	if t.fifo {
 		group, id = aws.String(bounded(one.key)), aws.String(bounded(one.dedup))
@@ -60,7 +60,7 @@ func (t *awsTopic) prepare(one message, as func(any) bool) error {
 	return nil
 }
 
-func (t *awsTopic) failed(message) {}
+func (t *awsTopic) failed(*message) {}
 
 func (t *awsTopic) send(ctx context.Context, m *pubsub.Message) error { return t.Send(ctx, m) }
 

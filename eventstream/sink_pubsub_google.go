@@ -51,7 +51,7 @@ func openGoogle(_ context.Context, u *url.URL) (topic, error) {
 	return t, nil
 }
 
-func (t *googleTopic) prepare(one message, as func(any) bool) error {
+func (t *googleTopic) prepare(one *message, as func(any) bool) error {
 	var m *google.Message
 	if !as(&m) {
 		return errors.New("not a message of Google Cloud")
@@ -62,7 +62,7 @@ func (t *googleTopic) prepare(one message, as func(any) bool) error {
 }
 
 // failed resumes the run's ordering key, which the library stops after an error.
-func (t *googleTopic) failed(one message) { t.publisher.ResumePublish(one.key) }
+func (t *googleTopic) failed(one *message) { t.publisher.ResumePublish(one.key) }
 
 func (t *googleTopic) send(ctx context.Context, m *pubsub.Message) error { return t.Send(ctx, m) }
 
