@@ -2,12 +2,12 @@
 package mototest
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -21,13 +21,15 @@ func Start(t *testing.T) string {
 	if _, err := os.Stat(program); err != nil {
 		t.Skip("moto is not installed: run `make moto`")
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	port := listener.Addr().(*net.TCPAddr).Port
+	address := listener.Addr().String()
+	_, port, err := net.SplitHostPort(address)
+	require.NoError(t, err)
 	require.NoError(t, listener.Close())
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)
-	command := exec.Command(program, "-H", "127.0.0.1", "-p", strconv.Itoa(port))
+	command := exec.CommandContext(context.WithoutCancel(t.Context()), program, "-H", "127.0.0.1", "-p", port) // Cleanup ends it
 	command.Stdout, command.Stderr = log, log
 	require.NoError(t, command.Start())
 	t.Cleanup(func() {
@@ -35,9 +37,11 @@ func Start(t *testing.T) string {
 		_ = command.Wait()
 		_ = log.Close()
 	})
-	url := "http://127.0.0.1:" + strconv.Itoa(port)
+	url := "http://" + address
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/moto-api/data.json", http.NoBody)
+	require.NoError(t, err)
 	require.Eventually(t, func() bool {
-		answer, err := http.Get(url + "/moto-api/data.json")
+		answer, err := http.DefaultClient.Do(request)
 		if err == nil {
 			_ = answer.Body.Close()
 		}
