@@ -74,7 +74,7 @@ def own(tmp_path_factory: pytest.TempPathFactory, sink: Sink):
     sinks = [{"name": "hook", "type": "http", "url": f"http://127.0.0.1:{sink.port}/events", "headers": {"Authorization": "Bearer hush"}}]
     instance = Server(
         tmp_path_factory.mktemp("events"), "--set", f"eventStream.sinks={json.dumps(sinks)}",
-        "--set", "eventStream.poll=50ms", "--set", "eventStream.backoff.max=200ms",
+        "--set", "eventStream.poll=50ms", "--set", "eventStream.backoff.first=100ms", "--set", "eventStream.backoff.max=200ms",
     )
     instance.start()
     connect(instance)
