@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -48,13 +49,12 @@ func measureEvents(n, concurrency int) func(context.Context, *stack, *Result) er
 			if err := s.restartServer(ctx, &Result{}); err != nil {
 				return err
 			}
-			if err := s.measureOutbox(ctx, r, words, n, `SELECT count(*) FROM event_backlog`, func() error {
+			if err := s.measureOutbox(ctx, r, sink, words, n, `SELECT count(*) FROM event_backlog`, func(n int) error {
 				return s.fanOutOfSleeps(ctx, n, concurrency)
 			}); err != nil {
 				return err
 			}
 		}
-		r.add("events sent", float64(sink.taken.Load()), "")
 		return nil
 	}
 }
@@ -90,11 +90,15 @@ func measureNotifications(n, concurrency int) func(context.Context, *stack, *Res
 				},
 			}},
 		}}}}}
-		for words, spec := range map[string]*task.RunSpec{"without a rule": nil, "with a rule": rule} {
+		for _, spec := range []*task.RunSpec{nil, rule} {
+			words := "without a rule"
+			if spec != nil {
+				words = "with a rule"
+			}
 			if err := s.restartServer(ctx, &Result{}); err != nil {
 				return err
 			}
-			if err := s.measureOutbox(ctx, r, words, n, unsentNotifications, func() error {
+			if err := s.measureOutbox(ctx, r, sink, words, n, unsentNotifications, func(n int) error {
 				_, err := each(n, concurrency, func(int) string { return s.newRun("sleep").Name }, func(name string) error {
 					return s.createSleep(ctx, name, spec)
 				})
@@ -103,7 +107,6 @@ func measureNotifications(n, concurrency int) func(context.Context, *stack, *Res
 				return err
 			}
 		}
-		r.add("notifications sent", float64(sink.taken.Load()), "")
 		return nil
 	}
 }
@@ -124,28 +127,38 @@ func (s *stack) createSleep(ctx context.Context, name string, spec *task.RunSpec
 	return err
 }
 
-// measureOutbox measures work on n actions and what is then left to be sent.
-func (s *stack) measureOutbox(ctx context.Context, r *Result, words string, n int, left string, work func() error) error {
+// measureOutbox measures work on n actions and what is then left to be sent, after some work that is not measured.
+func (s *stack) measureOutbox(ctx context.Context, r *Result, sink *counter, words string, n int, left string, work func(n int) error) error {
 	pool, err := pgxpool.New(ctx, s.postgres.DSN())
 	if err != nil {
 		return err
 	}
 	defer pool.Close()
+	empty := func() error {
+		for waiting := 1; waiting > 0; {
+			if err := pool.QueryRow(ctx, left).Scan(&waiting); err != nil {
+				return err
+			}
+			if err := pause(ctx, 20*time.Millisecond); err != nil {
+				return fmt.Errorf("%d are not sent: %w", waiting, err)
+			}
+		}
+		return nil
+	}
+	if err := errors.Join(work(1+n/10), empty()); err != nil {
+		return err
+	}
+	taken := sink.taken.Load()
 	before, err := s.usage()
 	if err != nil {
 		return err
 	}
-	if err := work(); err != nil {
+	if err := work(n); err != nil {
 		return err
 	}
 	done := time.Now()
-	for waiting := 1; waiting > 0; {
-		if err := pool.QueryRow(ctx, left).Scan(&waiting); err != nil {
-			return err
-		}
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
-			return fmt.Errorf("%d are not sent: %w", waiting, err)
-		}
+	if err := empty(); err != nil {
+		return err
 	}
 	after, err := s.usage()
 	if err != nil {
@@ -156,7 +169,11 @@ func (s *stack) measureOutbox(ctx context.Context, r *Result, words string, n in
 	for _, name := range []string{serverName, postgresName} {
 		r.add("CPU per action "+words+", "+name, milliseconds(used.cpu[name])/float64(n), "ms")
 	}
-	r.add("sent after the last end, "+words, time.Since(done).Seconds(), "s")
+	if taken = sink.taken.Load() - taken; taken > 0 {
+		r.add("sent", float64(taken)/used.elapsed.Seconds(), "/s")
+		r.add("sent for each action", float64(taken)/float64(n), "")
+		r.add("all sent after the last end", after.at.Sub(done).Seconds(), "s")
+	}
 	r.add("others meanwhile, "+words, used.others, "cores")
 	return nil
 }

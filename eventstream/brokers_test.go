@@ -16,7 +16,7 @@ import (
 )
 
 // startNATS starts a NATS server with JetStream on a port, or a free one.
-func startNATS(t *testing.T, port int, folder string) *server.Server {
+func startNATS(t testing.TB, port int, folder string) *server.Server {
 	t.Helper()
 	s, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: folder, NoLog: true, NoSigs: true, Username: "flyte", Password: "secret",

@@ -55,13 +55,13 @@ func (b backlog) Events(ctx context.Context, ranges []eventstream.Range) ([]even
 
 // fixture is a writer of runs, and the service on the same database.
 type fixture struct {
-	t      *testing.T
+	t      testing.TB
 	pool   *pgxpool.Pool
 	writer *store.Writer
 	config eventstream.Config
 }
 
-func newFixture(t *testing.T, sink eventstream.Sink) *fixture {
+func newFixture(t testing.TB, sink eventstream.Sink) *fixture {
 	t.Helper()
 	f := &fixture{t: t, pool: pgtest.Schemas(t, store.Schema()), config: eventstream.DefaultConfig()}
 	sink.Name = "sink"
@@ -130,7 +130,7 @@ type event struct {
 	}
 }
 
-func (r *received) add(t *testing.T, body []byte) {
+func (r *received) add(t testing.TB, body []byte) {
 	var one event
 	if err := json.Unmarshal(body, &one); err != nil {
 		t.Errorf("%s: %v", body, err)
