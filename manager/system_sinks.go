@@ -31,7 +31,7 @@ func sinkComponents(ctx context.Context, sinks []string, list *store.Unpublished
 			waited := max(0, clock.Now().Sub(oldest)).Round(time.Second)
 			component.Degraded = waited > sinkLags
 			component.Message = fmt.Sprintf("%s, the oldest for %s", changes(count), waited)
-			if component.Degraded {
+			if waited > sinkLags {
 				component.Message += "; the log of the server has the reason"
 			}
 		}
