@@ -59,11 +59,12 @@ type fixture struct {
 	pool   *pgxpool.Pool
 	writer *store.Writer
 	config eventstream.Config
+	log    zerolog.Logger
 }
 
 func newFixture(t testing.TB, sink eventstream.Sink) *fixture {
 	t.Helper()
-	f := &fixture{t: t, pool: pgtest.Schemas(t, store.Schema()), config: eventstream.DefaultConfig()}
+	f := &fixture{t: t, pool: pgtest.Schemas(t, store.Schema()), log: zerolog.Nop(), config: eventstream.DefaultConfig()}
 	sink.Name = "sink"
 	f.config.Sinks = []eventstream.Sink{sink}
 	f.config.Poll, f.config.Timeout = 10*time.Millisecond, 5*time.Second
@@ -81,7 +82,7 @@ func newFixture(t testing.TB, sink eventstream.Sink) *fixture {
 func (f *fixture) begin() *eventstream.Service {
 	f.t.Helper()
 	s, err := eventstream.New(f.config, eventstream.Deps{
-		Backlog: backlog{store.NewUnpublished(f.pool)}, Leases: pgdb.NewLeases(f.pool, clock.System{}, f.t.Name()+time.Now().String()), Logger: zerolog.Nop(),
+		Backlog: backlog{store.NewUnpublished(f.pool)}, Leases: pgdb.NewLeases(f.pool, clock.System{}, f.t.Name()+time.Now().String()), Logger: f.log,
 	})
 	require.NoError(f.t, err)
 	require.NoError(f.t, s.Start(f.t.Context()))

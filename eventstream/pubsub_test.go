@@ -1,11 +1,14 @@
 package eventstream_test
 
 import (
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	google "cloud.google.com/go/pubsub/v2"
 	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
@@ -15,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
@@ -184,4 +188,40 @@ func TestGoogle(t *testing.T) {
 	require.True(t, got.whole("a"), got.of("a"))
 	require.True(t, got.whole("b"), got.of("b"))
 	require.Greater(t, reactor.calls.Load(), int64(2), "some were refused")
+}
+
+// TestCloudsThatDoNotAnswer: a cloud that takes connections and answers nothing delays events, and neither holds up the
+// end of the process nor leaves anything behind in it.
+func TestCloudsThatDoNotAnswer(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "test")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "hidden")
+	t.Setenv("AWS_CONFIG_FILE", "/dev/null")
+	for _, address := range []string{
+		"awssns:///arn:aws:sns:eu-west-1:123456789012:flyte.fifo?region=eu-west-1&endpoint=",
+		"awssqs://sqs.eu-west-1.amazonaws.com/123456789012/flyte.fifo?region=eu-west-1&endpoint=",
+		"gcppubsub://projects/shop/topics/flyte?endpoint=",
+	} {
+		connected := make(chan struct{}, 100)
+		silent := httptest.NewUnstartedServer(nil)
+		silent.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				connected <- struct{}{}
+			}
+		}
+		silent.Config.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		silent.Start()
+		t.Cleanup(silent.Close)
+		f := newFixture(t, eventstream.Sink{Type: "pubsub", URL: address + url.QueryEscape(silent.URL)})
+		f.config.Timeout = 100 * time.Millisecond
+		log := &strings.Builder{}
+		f.log = zerolog.New(zerolog.SyncWriter(log))
+		s := f.begin()
+		f.run("a")
+		<-connected
+		f.stop(s)
+		require.NotContains(t, log.String(), "hidden")
+		var left int
+		require.NoError(t, f.pool.QueryRow(t.Context(), `SELECT count(*) FROM event_backlog`).Scan(&left))
+		require.Positive(t, left, address)
+	}
 }

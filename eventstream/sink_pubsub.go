@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"gocloud.dev/pubsub"
 	"golang.org/x/sync/errgroup"
@@ -103,6 +104,16 @@ func (s *pubsubSink) close() {
 	if s.topic != nil {
 		s.topic.close()
 	}
+}
+
+// closeTime is how long requests in progress may take when the process stops.
+const closeTime = time.Second
+
+// shutDown gives up requests that a cloud does not answer. What they carry is sent again by the next process.
+func shutDown(t *pubsub.Topic) {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	_ = t.Shutdown(ctx)
 }
 
 // parsePubsubURL names what is wrong with a URL. It does not repeat the URL.

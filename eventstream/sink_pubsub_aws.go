@@ -64,4 +64,4 @@ func (t *awsTopic) failed(*message) {}
 
 func (t *awsTopic) send(ctx context.Context, m *pubsub.Message) error { return t.Send(ctx, m) }
 
-func (t *awsTopic) close() { _ = t.Shutdown(context.Background()) } // nothing is being sent any more
+func (t *awsTopic) close() { shutDown(t.Topic) }

@@ -15,6 +15,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
+// googleTimeout bounds how long the library repeats a request on its own.
+const googleTimeout = 10 * time.Second
+
 // googleTopic is a topic of Google Cloud Pub/Sub.
 type googleTopic struct {
 	*pubsub.Topic
@@ -48,6 +51,7 @@ func openGoogle(_ context.Context, u *url.URL) (topic, error) {
 	}
 	t.publisher.EnableMessageOrdering = true
 	t.publisher.PublishSettings.DelayThreshold = time.Millisecond // each wave waits for it
+	t.publisher.PublishSettings.Timeout = googleTimeout
 	return t, nil
 }
 
@@ -67,7 +71,7 @@ func (t *googleTopic) failed(one *message) { t.publisher.ResumePublish(one.key) 
 func (t *googleTopic) send(ctx context.Context, m *pubsub.Message) error { return t.Send(ctx, m) }
 
 func (t *googleTopic) close() {
+	shutDown(t.Topic)
+	_ = t.client.Close() // what is still being sent fails, so that stopping does not wait for it
 	t.publisher.Stop()
-	_ = t.Shutdown(context.Background()) // nothing is being sent any more
-	_ = t.client.Close()
 }
