@@ -3,7 +3,6 @@ package eventstream_test
 import (
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -190,6 +189,33 @@ func TestGoogle(t *testing.T) {
 	require.Greater(t, reactor.calls.Load(), int64(2), "some were refused")
 }
 
+// newSilent is a server that takes connections and answers nothing. The channel gets each connection that it took.
+func newSilent(t *testing.T) (string, <-chan struct{}) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	connected, done := make(chan struct{}, 100), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			defer conn.Close() //nolint:errcheck,revive // when the listener is closed
+			select {
+			case connected <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		require.NoError(t, listener.Close())
+		<-done
+	})
+	return listener.Addr().String(), connected
+}
+
 // TestCloudsThatDoNotAnswer: a cloud that takes connections and answers nothing delays events, and neither holds up the
 // end of the process nor leaves anything behind in it.
 func TestCloudsThatDoNotAnswer(t *testing.T) {
@@ -201,17 +227,8 @@ func TestCloudsThatDoNotAnswer(t *testing.T) {
 		"awssqs://sqs.eu-west-1.amazonaws.com/123456789012/flyte.fifo?region=eu-west-1&endpoint=",
 		"gcppubsub://projects/shop/topics/flyte?endpoint=",
 	} {
-		connected := make(chan struct{}, 100)
-		silent := httptest.NewUnstartedServer(nil)
-		silent.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-			if state == http.StateNew {
-				connected <- struct{}{}
-			}
-		}
-		silent.Config.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-		silent.Start()
-		t.Cleanup(silent.Close)
-		f := newFixture(t, eventstream.Sink{Type: "pubsub", URL: address + url.QueryEscape(silent.URL)})
+		silent, connected := newSilent(t)
+		f := newFixture(t, eventstream.Sink{Type: "pubsub", URL: address + url.QueryEscape("http://"+silent)})
 		f.config.Timeout = 100 * time.Millisecond
 		log := &strings.Builder{}
 		f.log = zerolog.New(zerolog.SyncWriter(log))
