@@ -22,6 +22,7 @@ var budgets = map[string]string{
 	"pod/CreateRun to pod p99":                           "100",
 	"child-end/from its status stored p50":               "10",
 	"child-end/from its status stored p99":               "50",
+	"triggers/lateness p99":                              "250",
 	"abort-waiting/AbortRun answered after":              "100",
 	"abort-waiting/all ended after":                      "30",
 	"abort-waiting/Enqueue in another run meanwhile p99": "100",

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
@@ -206,11 +205,7 @@ func (c *client) sleepInputs(name string) string {
 func (c *client) writeSleepInputs() error { return c.writeSleep(noSleep, 0) }
 
 func (c *client) writeSleep(name string, d time.Duration) error {
-	body, err := proto.Marshal(&task.Inputs{Literals: []*task.NamedLiteral{{Name: "duration", Value: &core.Literal{
-		Value: &core.Literal_Scalar{Scalar: &core.Scalar{Value: &core.Scalar_Primitive{Primitive: &core.Primitive{
-			Value: &core.Primitive_Duration{Duration: durationpb.New(d)},
-		}}}},
-	}}}})
+	body, err := proto.Marshal(&task.Inputs{Literals: []*task.NamedLiteral{{Name: "duration", Value: durationLiteral(d)}}})
 	if err != nil {
 		return err
 	}

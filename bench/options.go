@@ -37,6 +37,11 @@ type options struct {
 	held        int
 	heldFor     time.Duration
 	paused      int
+	triggers    int
+	firing      int
+	within      time.Duration
+	published   int
+	notified    int
 	live        int
 	soak        int
 	soakFor     time.Duration
@@ -78,6 +83,11 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.IntVar(&o.soak, "soak", 200_000, "actions of the soak")
 	flags.DurationVar(&o.soakFor, "soakfor", 0, "end the soak after this time, whatever its number of actions; 0 means no limit")
 	flags.IntVar(&o.soakRound, "soakround", 1000, "children of each run of the soak")
+	flags.IntVar(&o.triggers, "triggers", 10_000, "active triggers")
+	flags.IntVar(&o.firing, "firing", 1000, "triggers that fire")
+	flags.DurationVar(&o.within, "within", time.Minute, "the time in which they fire")
+	flags.IntVar(&o.published, "published", 5000, "children whose events are published")
+	flags.IntVar(&o.notified, "notified", 2000, "runs with a notification rule")
 	flags.DurationVar(&o.quiet, "quiet", 10*time.Second, "how long the idle server is watched")
 	flags.BoolVar(&o.reuse, "reuse", false, "run all cases on the same processes: faster, but cases affect each other")
 	if err := flags.Parse(args); err != nil {
@@ -92,7 +102,7 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	}
 	for name, n := range map[string]int{
 		"samples": o.samples, "creates": o.creates, "plain": o.plain, "concurrency": o.concurrency, "chain": o.chain,
-		"stored": o.stored, "memory": o.memory, "retried": o.retried, "cached": o.cached, "aborted": o.aborted, "waiting": o.waiting, "held": o.held, "paused": o.paused, "live": o.live, "soak": o.soak, "soakround": o.soakRound,
+		"stored": o.stored, "memory": o.memory, "retried": o.retried, "cached": o.cached, "aborted": o.aborted, "waiting": o.waiting, "held": o.held, "paused": o.paused, "live": o.live, "triggers": o.triggers, "firing": o.firing, "published": o.published, "notified": o.notified, "soak": o.soak, "soakround": o.soakRound,
 	} {
 		if n <= 0 {
 			return o, fmt.Errorf("-%s: must be positive, got %d", name, n)

@@ -23,8 +23,9 @@ type stack struct {
 	server   *supervise.Process
 	*client
 	options options
-	debug   string // where the server's profiles are
-	runs    int    // how many runs were named
+	debug   string   // where the server's profiles are
+	env     []string // what cases add to the environment of the servers that they start
+	runs    int      // how many runs were named
 }
 
 // startStack starts the processes on empty data below dir.
@@ -83,7 +84,7 @@ func (s *stack) startServer(ctx context.Context) error {
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		return err
 	}
-	if s.server, err = spawn(s.dir, "server", s.options.server, []string{servingEnv + "=1"}, "serve", "--config", path); err != nil {
+	if s.server, err = spawn(s.dir, "server", s.options.server, append([]string{servingEnv + "=1"}, s.env...), "serve", "--config", path); err != nil {
 		return err
 	}
 	s.debug = fmt.Sprintf("http://127.0.0.1:%d", debugPort)

@@ -43,9 +43,12 @@ type Event struct {
 
 // message is an event as it is sent.
 type message struct {
-	id, key string
-	run     ident.Run
-	body    []byte
+	id, key    string
+	runID, seq int64
+	dedup      string // the id with the source: several installations may publish to one receiver
+	run        ident.Run
+	body       []byte
+	sent       bool // whether the sink has confirmed it
 }
 
 // cloudEvent is the format of CloudEvents 1.0, with the extensions partitioning and sequence.
@@ -79,10 +82,10 @@ type data struct {
 }
 
 // messageOf encodes an event. Its id is the same whenever it is sent.
-func messageOf(source string, e *Event) (message, error) {
+func messageOf(source string, e *Event) (*message, error) {
 	failure := &core.ExecutionError{}
 	if err := proto.Unmarshal(e.Error, failure); err != nil {
-		return message{}, fmt.Errorf("the stored error of %s cannot be read: %w", e.Action.Name, err)
+		return nil, fmt.Errorf("the stored error of %s cannot be read: %w", e.Action.Name, err)
 	}
 	run := e.Action.Run
 	out := cloudEvent{
@@ -100,9 +103,11 @@ func messageOf(source string, e *Event) (message, error) {
 	}
 	body, err := json.Marshal(out)
 	if err != nil {
-		return message{}, fmt.Errorf("encode an event: %w", err)
+		return nil, fmt.Errorf("encode an event: %w", err)
 	}
-	return message{id: out.ID, key: out.PartitionKey, run: run, body: body}, nil
+	return &message{
+		id: out.ID, runID: e.RunID, seq: e.Seq, key: out.PartitionKey, dedup: source + "/" + out.ID, run: run, body: body,
+	}, nil
 }
 
 func shorten(text string) string {

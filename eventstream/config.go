@@ -36,9 +36,11 @@ type Config struct {
 type Sink struct {
 	// Name names the sink in its list, in logs and metrics. With another name it is another sink, which starts anew.
 	Name string `mapstructure:"name"`
-	// Type is http, nats or kafka.
+	// Type is http, nats, kafka or pubsub.
 	Type string `mapstructure:"type"`
-	// URL is where events are posted (http), or a server (nats). It may hold secrets and is not shown.
+	// URL is where events are posted (http), a server (nats), or a topic or queue (pubsub): awssns:///ARN?region=REGION,
+	// awssqs://HOST/ACCOUNT/QUEUE?region=REGION or gcppubsub://projects/PROJECT/topics/TOPIC. It may hold secrets and is not
+	// shown.
 	URL string `mapstructure:"url" sensitive:"whole"`
 	// Headers are those of each request (http). They may hold secrets and are not shown.
 	Headers map[string]string `mapstructure:"headers" sensitive:"whole"`
@@ -51,7 +53,7 @@ type Sink struct {
 	Topic string `mapstructure:"topic"`
 	// TLS encrypts the connection to the brokers (kafka). NATS decides by the scheme tls.
 	TLS bool `mapstructure:"tls"`
-	// CAFile is a PEM file of the authorities that may sign the server's certificate. Default those of the system.
+	// CAFile is a PEM file of the authorities that may sign the server's certificate (not pubsub). Default those of the system.
 	CAFile string `mapstructure:"caFile"`
 	// Username and Password sign in: to NATS, or to Kafka by SASL PLAIN, which requires tls.
 	Username string `mapstructure:"username"`
@@ -60,9 +62,10 @@ type Sink struct {
 
 // The types of sinks.
 const (
-	typeHTTP  = "http"
-	typeNATS  = "nats"
-	typeKafka = "kafka"
+	typeHTTP   = "http"
+	typeNATS   = "nats"
+	typeKafka  = "kafka"
+	typePubsub = "pubsub"
 )
 
 // DefaultConfig publishes nothing.
@@ -149,8 +152,18 @@ func (s Sink) validate() error {
 		if s.Password != "" && !s.TLS {
 			return errors.New("tls: a password is not sent without TLS")
 		}
+	case typePubsub:
+		if _, err := parsePubsubURL(s.URL); err != nil {
+			return fmt.Errorf("url: %w", err)
+		}
+		if s.CAFile != "" {
+			return errors.New("caFile: a pubsub sink trusts the authorities of the system")
+		}
+		if s.Username != "" || s.Password != "" {
+			return errors.New("username: a pubsub sink takes the credentials of the server's environment")
+		}
 	default:
-		return fmt.Errorf("type: must be http, nats or kafka, got %q", s.Type)
+		return fmt.Errorf("type: must be http, nats, kafka or pubsub, got %q", s.Type)
 	}
 	return nil
 }

@@ -54,9 +54,10 @@ type Deps struct {
 	Meter metric.MeterProvider
 }
 
-// publisher sends a batch to a sink, in order for each run. After an error all of it is sent again.
+// publisher sends a batch to a sink, in order for each run, and marks what the sink has confirmed. After an error the rest
+// is sent again.
 type publisher interface {
-	publish(ctx context.Context, batch []message) error
+	publish(ctx context.Context, batch []*message) error
 	close()
 }
 
@@ -119,6 +120,8 @@ func newPublisher(sink Sink) (publisher, error) {
 		return newNATSSink(sink, settings), nil
 	case typeKafka:
 		return newKafkaSink(sink, settings)
+	case typePubsub:
+		return newPubsubSink(sink)
 	default:
 		return newHTTPSink(sink, settings), nil
 	}
@@ -209,8 +212,8 @@ func (s *Service) work(ctx context.Context, sink string) error {
 	}
 }
 
-// send sends the oldest batch of a sink and then removes it from the list. If the process dies between the two, it is
-// sent again.
+// send sends the oldest batch of a sink and then removes what the sink has confirmed from the list. If the process dies
+// between the two, it is sent again.
 func (s *Service) send(ctx context.Context, sink string) (int, error) {
 	ranges, err := s.deps.Backlog.Ranges(ctx, sink, s.config.Batch)
 	if err != nil || len(ranges) == 0 {
@@ -220,13 +223,29 @@ func (s *Service) send(ctx context.Context, sink string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	wanted := int64(0)
-	ids := make([]int64, len(ranges))
-	for i, r := range ranges {
-		ids[i] = r.ID
-		wanted += r.Last - r.First + 1
+	batch := s.encode(events)
+	var failure error
+	if len(batch) > 0 {
+		trying, cancel := context.WithTimeout(ctx, s.config.Timeout)
+		failure = s.publishers[sink].publish(trying, batch)
+		cancel()
 	}
-	batch := make([]message, 0, len(events))
+	failpoint.Here("events.after-publish")
+	done := confirmed(ranges, batch)
+	if err := s.deps.Backlog.Remove(ctx, sink, done.ids); err != nil {
+		return 0, errors.Join(failure, err)
+	}
+	label := metric.WithAttributes(attribute.String("sink", sink))
+	s.sent.Add(ctx, done.sent, label)
+	if done.lost > 0 {
+		s.lost.Add(ctx, done.lost, label)
+		s.deps.Logger.Warn().Str("sink", sink).Int64("events", done.lost).Msg("events were not published, since their runs were deleted before")
+	}
+	return len(ranges), failure
+}
+
+func (s *Service) encode(events []Event) []*message {
+	batch := make([]*message, 0, len(events))
 	for i := range events {
 		one, err := messageOf(s.config.Source, &events[i])
 		if err != nil { // it would fail again
@@ -235,25 +254,7 @@ func (s *Service) send(ctx context.Context, sink string) (int, error) {
 		}
 		batch = append(batch, one)
 	}
-	if len(batch) > 0 {
-		trying, cancel := context.WithTimeout(ctx, s.config.Timeout)
-		err = s.publishers[sink].publish(trying, batch)
-		cancel()
-		if err != nil {
-			return 0, err
-		}
-	}
-	failpoint.Here("events.after-publish")
-	if err := s.deps.Backlog.Remove(ctx, sink, ids); err != nil {
-		return 0, err
-	}
-	label := metric.WithAttributes(attribute.String("sink", sink))
-	s.sent.Add(ctx, int64(len(batch)), label)
-	if gap := wanted - int64(len(batch)); gap > 0 {
-		s.lost.Add(ctx, gap, label)
-		s.deps.Logger.Warn().Str("sink", sink).Int64("events", gap).Msg("events were not published, since their runs were deleted before")
-	}
-	return len(ranges), nil
+	return batch
 }
 
 const (

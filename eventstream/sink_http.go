@@ -32,9 +32,9 @@ func newHTTPSink(config Sink, settings *tls.Config) *httpSink {
 }
 
 // publish posts the events of different runs at once, and those of one run one after the other.
-func (s *httpSink) publish(ctx context.Context, batch []message) error {
+func (s *httpSink) publish(ctx context.Context, batch []*message) error {
 	var order []string
-	runs := map[string][]message{}
+	runs := map[string][]*message{}
 	for _, one := range batch {
 		if runs[one.key] == nil {
 			order = append(order, one.key)
@@ -49,6 +49,7 @@ func (s *httpSink) publish(ctx context.Context, batch []message) error {
 				if err := s.post(ctx, one); err != nil {
 					return err
 				}
+				one.sent = true
 			}
 			return nil
 		})
@@ -56,7 +57,7 @@ func (s *httpSink) publish(ctx context.Context, batch []message) error {
 	return group.Wait()
 }
 
-func (s *httpSink) post(ctx context.Context, one message) error {
+func (s *httpSink) post(ctx context.Context, one *message) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.config.URL, bytes.NewReader(one.body))
 	if err != nil {
 		return fmt.Errorf("its URL cannot be read")

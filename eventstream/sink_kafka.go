@@ -30,7 +30,7 @@ func newKafkaSink(config Sink, settings *tls.Config) (*kafkaSink, error) {
 	return &kafkaSink{client: client}, nil
 }
 
-func (s *kafkaSink) publish(ctx context.Context, batch []message) error {
+func (s *kafkaSink) publish(ctx context.Context, batch []*message) error {
 	records := make([]*kgo.Record, len(batch))
 	for i, one := range batch {
 		records[i] = &kgo.Record{
@@ -38,7 +38,15 @@ func (s *kafkaSink) publish(ctx context.Context, batch []message) error {
 			Headers: []kgo.RecordHeader{{Key: "content-type", Value: []byte(contentType)}, {Key: "ce_id", Value: []byte(one.id)}},
 		}
 	}
-	if err := s.client.ProduceSync(ctx, records...).FirstErr(); err != nil {
+	byRecord := make(map[*kgo.Record]*message, len(batch))
+	for i, record := range records {
+		byRecord[record] = batch[i]
+	}
+	results := s.client.ProduceSync(ctx, records...)
+	for _, result := range results { // in the order in which they ended
+		byRecord[result.Record].sent = result.Err == nil
+	}
+	if err := results.FirstErr(); err != nil {
 		return fmt.Errorf("produce to Kafka: %w", err)
 	}
 	return nil

@@ -56,7 +56,7 @@ func (s *natsSink) connect() (jetstream.JetStream, error) {
 // publish sends an event of each run, waits until the stream has stored them, and then sends the next of each. If it sent
 // a run's events without waiting, one that was lost would come after later ones when the batch is repeated, since the
 // stream drops those that it has.
-func (s *natsSink) publish(ctx context.Context, batch []message) error {
+func (s *natsSink) publish(ctx context.Context, batch []*message) error {
 	stream, err := s.connect()
 	if err != nil {
 		return err
@@ -69,21 +69,22 @@ func (s *natsSink) publish(ctx context.Context, batch []message) error {
 	return nil
 }
 
-func (s *natsSink) send(ctx context.Context, stream jetstream.JetStream, wave []message) error {
+func (s *natsSink) send(ctx context.Context, stream jetstream.JetStream, wave []*message) error {
 	futures := make([]jetstream.PubAckFuture, 0, len(wave))
 	for _, one := range wave {
 		m := nats.NewMsg(strings.Join([]string{cmp.Or(s.config.Subject, "flyte"), token(one.run.Project), token(one.run.Domain), token(one.run.Name)}, "."))
 		m.Header.Set("Content-Type", contentType)
 		m.Data = one.body
-		future, err := stream.PublishMsgAsync(m, jetstream.WithMsgID(one.id))
+		future, err := stream.PublishMsgAsync(m, jetstream.WithMsgID(one.dedup))
 		if err != nil {
 			return err
 		}
 		futures = append(futures, future)
 	}
-	for _, future := range futures {
+	for i, future := range futures {
 		select {
 		case <-future.Ok():
+			wave[i].sent = true
 		case err := <-future.Err():
 			return err
 		case <-ctx.Done():
@@ -94,8 +95,8 @@ func (s *natsSink) send(ctx context.Context, stream jetstream.JetStream, wave []
 }
 
 // waves has the first events of all runs, then the second ones, and so on.
-func waves(batch []message) [][]message {
-	var found [][]message
+func waves(batch []*message) [][]*message {
+	var found [][]*message
 	place := map[string]int{}
 	for _, one := range batch {
 		n := place[one.key]

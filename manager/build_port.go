@@ -8,10 +8,12 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/flyte-binary/flyte-binary/console"
+	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/internal/browserguard"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/loglimit"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
 func buildProfiles(_ context.Context, p *process) (lifecycle.Part, error) {
@@ -21,6 +23,9 @@ func buildProfiles(_ context.Context, p *process) (lifecycle.Part, error) {
 func buildSystem(_ context.Context, p *process) (lifecycle.Part, error) {
 	(&system{
 		version: p.options.Version, started: p.clock.Now(), config: p.config, pool: p.pool, checks: func() checks { return p.checks }, queues: p.peers.insight(),
+		sinks: func(ctx context.Context) []*insightv1.Component {
+			return sinkComponents(ctx, p.config.EventStream.Names(), store.NewUnpublished(p.pool), p.clock)
+		},
 		vitals: p.runs.Vitals, gatherer: prometheus.Gatherers{p.telemetry.Registry, ctrlmetrics.Registry}, clock: p.clock, log: p.log,
 	}).mount(p.mux)
 	return lifecycle.Idle{}, nil

@@ -1,6 +1,8 @@
 package manager
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -18,7 +20,7 @@ const separator = "::"
 
 // Load reads the configuration: defaults, then the file (none when path is empty), then the environment, then
 // overrides of the form section.key=value. An unknown key is an error that names it. Lists in the environment
-// and in overrides are separated by commas.
+// and in overrides are separated by commas; lists of sections are JSON.
 func Load(path string, overrides []string) (Config, error) {
 	config, err := Read(path, overrides)
 	if err != nil {
@@ -66,22 +68,29 @@ func Read(path string, overrides []string) (Config, error) {
 
 func decode(d *mapstructure.DecoderConfig) {
 	d.DecodeHook = mapstructure.ComposeDecodeHookFunc(
-		mapstructure.StringToTimeDurationHookFunc(), trimmedList, mapstructure.TextUnmarshallerHookFunc(),
+		mapstructure.StringToTimeDurationHookFunc(), list, mapstructure.TextUnmarshallerHookFunc(),
 	)
 	d.ZeroFields = false // absent keys keep their defaults
 }
 
-// trimmedList reads "a, b" as a list; an empty string is an empty list.
-func trimmedList(from, to reflect.Type, value any) (any, error) {
+// list reads "a, b" as a list, and JSON as a list of sections. An empty string is an empty list.
+func list(from, to reflect.Type, value any) (any, error) {
 	if from.Kind() != reflect.String || to.Kind() != reflect.Slice || to.Elem().Kind() == reflect.Uint8 {
 		return value, nil
 	}
 	text, _ := value.(string)
-	list := strings.Split(text, ",")
-	for i := range list {
-		list[i] = strings.TrimSpace(list[i])
+	if to.Elem().Kind() == reflect.Struct && text != "" {
+		var sections []map[string]any
+		if json.Unmarshal([]byte(text), &sections) != nil { // its error may have the value of a secret
+			return nil, errors.New(`must be a list of objects in JSON: [{"key": "value"}]`)
+		}
+		return sections, nil
 	}
-	return slices.DeleteFunc(list, func(item string) bool { return item == "" }), nil
+	items := strings.Split(text, ",")
+	for i := range items {
+		items[i] = strings.TrimSpace(items[i])
+	}
+	return slices.DeleteFunc(items, func(item string) bool { return item == "" }), nil
 }
 
 // explain rewrites the decoder's error about unknown keys, and says how to list the known ones.

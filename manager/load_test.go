@@ -84,6 +84,24 @@ func TestListsReplaceTheirDefault(t *testing.T) {
 	require.Empty(t, config.Server.AllowedOrigins)
 }
 
+func TestListsOfSectionsInOneLine(t *testing.T) {
+	t.Setenv("FLYTE_EVENTSTREAM_SINKS", `[{"name": "hook", "type": "http", "url": "https://example.com", "headers": {"X-Key": "a,b"}}]`)
+	config, err := manager.Load(file(t, required), nil)
+	require.NoError(t, err)
+	require.Len(t, config.EventStream.Sinks, 1)
+	require.Equal(t, map[string]string{"X-Key": "a,b"}, config.EventStream.Sinks[0].Headers)
+
+	_, err = manager.Load(file(t, required), []string{`eventStream.sinks=[{"name": "hook", "kind": "http"}]`})
+	require.ErrorContains(t, err, "unknown key")
+	require.ErrorContains(t, err, "kind")
+	_, err = manager.Load(file(t, required), []string{`eventStream.sinks={"name": "hidden"}`})
+	require.ErrorContains(t, err, "must be a list of objects in JSON")
+	require.NotContains(t, err.Error(), "hidden")
+	config, err = manager.Load(file(t, required), []string{`eventStream.sinks=`})
+	require.NoError(t, err)
+	require.Empty(t, config.EventStream.Sinks)
+}
+
 func TestQueuesInFilesAndInOneLine(t *testing.T) {
 	want := []queues.Queue{{Name: "gpu", MaxActions: 4, Priority: 10}, {Name: "slow", MaxDepth: 7, Projects: []string{"a", "b/production"}}}
 	config, err := manager.Load(file(t, required+"runs: {queues: [{name: gpu, maxActions: 4, priority: 10}, {name: slow, maxDepth: 7, projects: [a, b/production]}]}\n"), nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -28,6 +29,7 @@ type system struct {
 	checks   func() checks // of modules that are built later too
 	queues   insightv1connect.InsightServiceClient
 	vitals   func(context.Context) (runs.Vitals, error)
+	sinks    func(context.Context) []*insightv1.Component
 	gatherer prometheus.Gatherer
 	clock    clock.Clock
 	log      zerolog.Logger
@@ -50,6 +52,7 @@ func (s *system) GetSystem(ctx context.Context, _ *insightv1.GetSystemRequest) (
 	var (
 		group      errgroup.Group
 		components []*insightv1.Component
+		sinks      []*insightv1.Component
 		vitals     *runs.Vitals
 		queues     []*insightv1.Queue
 		figures    metricSet
@@ -72,6 +75,7 @@ func (s *system) GetSystem(ctx context.Context, _ *insightv1.GetSystemRequest) (
 		queues = answer.GetQueues()
 		return nil
 	})
+	group.Go(func() error { sinks = s.sinks(asking); return nil })
 	group.Go(func() error { figures = s.gather(); return nil })
 	_ = group.Wait() // nothing above fails
 	if err := ctx.Err(); err != nil {
@@ -84,7 +88,7 @@ func (s *system) GetSystem(ctx context.Context, _ *insightv1.GetSystemRequest) (
 		StartedAt:   timestamppb.New(s.started),
 		Host:        host,
 		MemoryBytes: figures.memory(),
-		Components:  append(components, loopComponents(vitals.Loops)...),
+		Components:  slices.Concat(components, sinks, loopComponents(vitals.Loops)),
 		Figures:     s.figures(components, vitals, queues, figures),
 		Repairs:     figures.repaired(),
 		Settings:    settingsOf(s.config, DefaultConfig()),

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/flyte-binary/flyte-binary/eventstream"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
@@ -55,6 +56,11 @@ func setSecrets(t *testing.T, config *manager.Config) map[string]string {
 	config.Executor.Pod.DefaultEnv = []string{"AWS_REGION=here", "AWS_SECRET_ACCESS_KEY=" + secrets["executor.pod.defaultEnv"]}
 	config.Server.AllowedOrigins = []string{"https://console.example"}
 	config.Storage.S3.AccessKeyID = "someone"
+	secrets["eventStream.sinks"] = "hush-in-a-sink"
+	config.EventStream.Sinks = []eventstream.Sink{{
+		Name: "lake", Type: "http", URL: "http://127.0.0.1:1/" + secrets["eventStream.sinks"],
+		Headers: map[string]string{"X-Key": secrets["eventStream.sinks"]}, Password: secrets["eventStream.sinks"],
+	}}
 	config.Runs.Webhooks.Proxy = "http://proxy:" + secrets["runs.webhooks.proxy"] + "@127.0.0.1:1"
 	config.Notifications.Proxy = "http://proxy:" + secrets["notifications.proxy"] + "@127.0.0.1:1"
 	secrets["notifications.deliveries"] = "hush-in-a-path"
@@ -99,6 +105,7 @@ func TestSystem(t *testing.T) {
 		require.Positive(t, names[asked].GetLatency().AsDuration())
 	}
 	require.Equal(t, "leader: this process", names["loop: admission"].GetMessage())
+	require.Equal(t, "nothing waits", names["sink: lake"].GetMessage())
 	require.NotEmpty(t, answer.GetGoVersion())
 	require.NotEmpty(t, answer.GetHost())
 	require.Greater(t, answer.GetMemoryBytes(), uint64(1<<20))

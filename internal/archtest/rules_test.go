@@ -111,6 +111,7 @@ func seams() []seam {
 		{"k8s.io/", []string{"actions", "executor", "secret/kubernetes", "demo", "manager", "internal/kubetest", "internal/obs/klogs", "tools", "bench", "faults"}, "the other services build without Kubernetes"},
 		{"sigs.k8s.io/", []string{"actions", "executor", "secret/kubernetes", "demo", "manager", "internal/kubetest", "internal/obs/klogs", "tools", "bench", "faults"}, "the other services build without Kubernetes"},
 		{"github.com/jackc/pgx", []string{"runs", "cache_service", "notifications", "triggers", "artifacts", "internal/pgdb", "internal/pgtest", "internal/pgembed", "demo", "manager", "bench", "faults"}, "SQL stays in stores"},
+		{"gocloud.dev/pubsub", []string{"eventstream"}, "one package speaks to topics and queues"},
 		{"gocloud.dev", []string{"internal/blobstore"}, "one package speaks to object stores"},
 		{"github.com/spf13/viper", []string{"manager"}, "configuration is read in one place"},
 	}

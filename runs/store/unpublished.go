@@ -91,6 +91,20 @@ func (b *Unpublished) Expire(ctx context.Context, before time.Time, limit int) (
 	return int(tag.RowsAffected()), nil
 }
 
+// Waiting counts the changes that wait for a sink, up to limit, and returns when the oldest was written.
+func (b *Unpublished) Waiting(ctx context.Context, sink string, limit int) (int, time.Time, error) {
+	var count int
+	var oldest *time.Time
+	err := b.pool.QueryRow(ctx, `SELECT count(*), min(at) FROM (SELECT at FROM event_backlog WHERE sink = $1 ORDER BY id LIMIT $2) w`, sink, limit).Scan(&count, &oldest)
+	if err != nil {
+		return 0, time.Time{}, fmt.Errorf("count the backlog of events: %w", err)
+	}
+	if oldest == nil {
+		return 0, time.Time{}, nil
+	}
+	return count, *oldest, nil
+}
+
 // Oldest is when the oldest range of a sink was written; the zero time when there is none.
 func (b *Unpublished) Oldest(ctx context.Context, sink string) (time.Time, error) {
 	var at time.Time

@@ -16,8 +16,9 @@ const preamble = `# Configuration
 
 ` + "`flyte-binary serve --config FILE`" + ` reads a YAML file with the keys below. An environment variable overrides a
 key: ` + "`" + manager.EnvPrefix + "_SERVER_LISTEN`" + ` sets ` + "`server.listen`" + `. A flag overrides both: ` + "`--set server.listen=127.0.0.1:8090`" + `.
-Lists are separated by commas in the environment and in flags. Unknown keys are refused by name. Durations are written
-like ` + "`1m30s`" + `. ` + "`flyte-binary config show`" + ` prints the effective configuration, with secrets hidden.
+In the environment and in flags, lists are separated by commas, and lists of sections are JSON. Unknown keys are refused
+by name. Durations are written like ` + "`1m30s`" + `. ` + "`flyte-binary config show`" + ` prints the effective configuration, with
+secrets hidden.
 `
 
 // render walks the configuration and writes a table for each struct.

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/notification"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+)
+
+// counter is an HTTP server on this machine that counts what it is sent.
+type counter struct {
+	*httptest.Server
+	taken atomic.Int64
+}
+
+func newCounter() *counter {
+	c := &counter{}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		c.taken.Add(1)
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	return c
+}
+
+// measureEvents runs n built-in children of one parent without a sink of events and with one, which takes them meanwhile.
+func measureEvents(n, concurrency int) func(context.Context, *stack, *Result) error {
+	return func(ctx context.Context, s *stack, r *Result) error {
+		sink := newCounter()
+		defer sink.Close()
+		for _, with := range []bool{false, true} {
+			words := "without a sink"
+			s.env = nil
+			if with {
+				words = "with a sink"
+				s.env = []string{fmt.Sprintf(`FLYTE_EVENTSTREAM_SINKS=[{"name": "bench", "type": "http", "url": %q}]`, sink.URL)}
+			}
+			if err := s.restartServer(ctx, &Result{}); err != nil {
+				return err
+			}
+			if err := s.measureOutbox(ctx, r, sink, words, n, `SELECT count(*) FROM event_backlog`, func(n int) error {
+				return s.fanOutOfSleeps(ctx, n, concurrency)
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func (s *stack) fanOutOfSleeps(ctx context.Context, n, concurrency int) error {
+	if err := s.writeSleepInputs(); err != nil {
+		return err
+	}
+	p, err := s.startFakeParent(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := each(n, concurrency, childName, func(name string) error { return s.enqueue(ctx, p.action, name, inEngine) }); err != nil {
+		return fmt.Errorf("enqueue: %w", err)
+	}
+	if _, err := p.awaitAll(ctx, n); err != nil {
+		return err
+	}
+	return p.finish(ctx)
+}
+
+// measureNotifications creates n runs of a built-in task without a rule, and with one that reports their end.
+func measureNotifications(n, concurrency int) func(context.Context, *stack, *Result) error {
+	return func(ctx context.Context, s *stack, r *Result) error {
+		sink := newCounter()
+		defer sink.Close()
+		s.env = []string{"FLYTE_NOTIFICATIONS_ALLOW=127.0.0.0/8"}
+		rule := &task.RunSpec{NotificationSettings: &task.RunSpec_NotificationRules{NotificationRules: &task.InlineRuleList{Rules: []*task.InlineRule{{
+			OnPhases: []common.ActionPhase{common.ActionPhase_ACTION_PHASE_SUCCEEDED},
+			Delivery: &task.InlineRule_DeliveryTemplate{DeliveryTemplate: &notification.DeliveryConfigTemplate{
+				Webhook: &notification.WebhookDeliveryTemplate{
+					Url: sink.URL, Method: notification.HttpMethod_HTTP_METHOD_POST, BodyTemplate: `{"run": "{{.Run.Name}}"}`,
+				},
+			}},
+		}}}}}
+		for _, spec := range []*task.RunSpec{nil, rule} {
+			words := "without a rule"
+			if spec != nil {
+				words = "with a rule"
+			}
+			if err := s.restartServer(ctx, &Result{}); err != nil {
+				return err
+			}
+			if err := s.measureOutbox(ctx, r, sink, words, n, unsentNotifications, func(n int) error {
+				_, err := each(n, concurrency, func(int) string { return s.newRun("sleep").Name }, func(name string) error {
+					return s.createSleep(ctx, name, spec)
+				})
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// unsentNotifications also counts the runs that have not ended.
+const unsentNotifications = `
+	SELECT (SELECT count(*) FROM notification_outbox) + (SELECT count(*) FROM notification_deliveries WHERE ended_at IS NULL)
+		+ (SELECT count(*) FROM actions WHERE run_name LIKE 'sleep-%' AND ended_at IS NULL)`
+
+func (s *stack) createSleep(ctx context.Context, name string, spec *task.RunSpec) error {
+	_, err := s.api.CreateRun(ctx, &workflow.CreateRunRequest{
+		Id:   &workflow.CreateRunRequest_RunId{RunId: &common.RunIdentifier{Project: project, Domain: domain, Name: name}},
+		Task: &workflow.CreateRunRequest_TaskSpec{TaskSpec: sleepTask()}, RunSpec: spec,
+		InputWrapper: &workflow.CreateRunRequest_Inputs{Inputs: &task.Inputs{
+			Literals: []*task.NamedLiteral{{Name: "duration", Value: durationLiteral(0)}},
+		}},
+	})
+	return err
+}
+
+// measureOutbox measures work on n actions and what is then left to be sent, after some work that is not measured.
+func (s *stack) measureOutbox(ctx context.Context, r *Result, sink *counter, words string, n int, left string, work func(n int) error) error {
+	pool, err := pgxpool.New(ctx, s.postgres.DSN())
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	empty := func() error {
+		for waiting := 1; waiting > 0; {
+			if err := pool.QueryRow(ctx, left).Scan(&waiting); err != nil {
+				return err
+			}
+			if err := pause(ctx, 20*time.Millisecond); err != nil {
+				return fmt.Errorf("%d are not sent: %w", waiting, err)
+			}
+		}
+		return nil
+	}
+	if err := errors.Join(work(1+n/10), empty()); err != nil {
+		return err
+	}
+	taken := sink.taken.Load()
+	before, err := s.usage()
+	if err != nil {
+		return err
+	}
+	if err := work(n); err != nil {
+		return err
+	}
+	done := time.Now()
+	if err := empty(); err != nil {
+		return err
+	}
+	after, err := s.usage()
+	if err != nil {
+		return err
+	}
+	used := after.since(before)
+	r.add("actions "+words, float64(n)/done.Sub(before.at).Seconds(), "/s")
+	for _, name := range []string{serverName, postgresName} {
+		r.add("CPU per action "+words+", "+name, milliseconds(used.cpu[name])/float64(n), "ms")
+	}
+	if taken = sink.taken.Load() - taken; taken > 0 {
+		r.add("sent", float64(taken)/used.elapsed.Seconds(), "/s")
+		r.add("sent for each action", float64(taken)/float64(n), "")
+		r.add("all sent after the last end", after.at.Sub(done).Seconds(), "s")
+	}
+	r.add("others meanwhile, "+words, used.others, "cores")
+	return nil
+}

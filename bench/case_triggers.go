@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
+)
+
+// triggersPerTask is how many triggers one request deploys.
+const triggersPerTask = 100
+
+// measureTriggers deploys n active triggers whose slots are a day away and measures what they cost. It then deploys
+// firing more, which fire one after the other within a time, and measures how late their runs were started.
+func measureTriggers(n, firing int, within, quiet time.Duration) func(context.Context, *stack, *Result) error {
+	return func(ctx context.Context, s *stack, r *Result) error {
+		if err := s.addMemory(r, "without triggers", false); err != nil {
+			return err
+		}
+		tomorrow := time.Now().Add(24 * time.Hour)
+		began := time.Now()
+		if err := s.deployTriggers(ctx, "idle", n, func(i int) time.Time { return tomorrow.Add(time.Duration(i) * time.Second) }); err != nil {
+			return err
+		}
+		r.add("triggers deployed", float64(n)/time.Since(began).Seconds(), "/s")
+		if err := s.restartServer(ctx, &Result{}); err != nil { // deploying leaves memory that idle triggers do not need
+			return err
+		}
+		if err := pause(ctx, min(settleTime, quiet)); err != nil {
+			return err
+		}
+		if err := s.addMemory(r, "idle, with the triggers", false); err != nil {
+			return err
+		}
+		if err := s.quietly(ctx, r, quiet); err != nil {
+			return err
+		}
+		first := time.Now().UTC().Add(time.Duration(firing)*10*time.Millisecond + 2*time.Second) // deploying takes a while
+		if err := s.deployTriggers(ctx, "firing", firing, func(i int) time.Time { return first.Add(time.Duration(i) * within / time.Duration(firing)) }); err != nil {
+			return err
+		}
+		if late := time.Since(first); late > 0 {
+			return fmt.Errorf("deploying %d triggers took %s too long: their first slots have passed", firing, late)
+		}
+		return s.awaitFires(ctx, r, firing)
+	}
+}
+
+// deployTriggers deploys triggers of a built-in task, so that their runs need no pods. Each has slots a day apart.
+func (s *stack) deployTriggers(ctx context.Context, prefix string, n int, start func(int) time.Time) error {
+	tasks := taskconnect.NewTaskServiceClient(&http.Client{Transport: s.transport}, s.url)
+	for done := 0; done < n; done += triggersPerTask {
+		name := fmt.Sprintf("bench.%s-%d", prefix, done)
+		request := &task.DeployTaskRequest{
+			TaskId: &task.TaskIdentifier{Project: project, Domain: domain, Name: name, Version: "1"}, Spec: sleepTask(),
+		}
+		request.Spec.TaskTemplate.Id.Name = name
+		request.Spec.TaskTemplate.Interface.Inputs = &core.VariableMap{Variables: []*core.VariableEntry{{
+			Key: "duration", Value: &core.Variable{Type: &core.LiteralType{Type: &core.LiteralType_Simple{Simple: core.SimpleType_DURATION}}},
+		}}}
+		for i := done; i < min(n, done+triggersPerTask); i++ {
+			request.Triggers = append(request.Triggers, dailyTrigger(fmt.Sprintf("%s-%d", prefix, i), start(i)))
+		}
+		if _, err := tasks.DeployTask(ctx, request); err != nil {
+			return fmt.Errorf("deploy triggers: %w", err)
+		}
+	}
+	return nil
+}
+
+func dailyTrigger(name string, start time.Time) *task.TaskTrigger {
+	return &task.TaskTrigger{
+		Name: name,
+		AutomationSpec: &task.TriggerAutomationSpec{
+			Type: task.TriggerAutomationSpecType_TYPE_SCHEDULE,
+			Automation: &task.TriggerAutomationSpec_Schedule{Schedule: &task.Schedule{Expression: &task.Schedule_Rate{Rate: &task.FixedRate{
+				Value: 1, Unit: task.FixedRateUnit_FIXED_RATE_UNIT_DAY, StartTime: timestamppb.New(start),
+			}}}},
+		},
+		Spec: &task.TaskTriggerSpec{Active: true, InputWrapper: &task.TaskTriggerSpec_Inputs{Inputs: &task.Inputs{
+			Literals: []*task.NamedLiteral{{Name: "duration", Value: durationLiteral(0)}},
+		}}},
+	}
+}
+
+func durationLiteral(d time.Duration) *core.Literal {
+	return &core.Literal{Value: &core.Literal_Scalar{Scalar: &core.Scalar{Value: &core.Scalar_Primitive{Primitive: &core.Primitive{
+		Value: &core.Primitive_Duration{Duration: durationpb.New(d)},
+	}}}}}
+}
+
+// awaitFires waits until all have fired, and reads how late each run was recorded.
+func (s *stack) awaitFires(ctx context.Context, r *Result, firing int) error {
+	pool, err := pgxpool.New(ctx, s.postgres.DSN())
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	began, err := s.usage()
+	if err != nil {
+		return err
+	}
+	for settled := 0; settled < firing; {
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return fmt.Errorf("%d of %d triggers have fired: %w", settled, firing, err)
+		}
+		if err := pool.QueryRow(ctx, `SELECT count(*) FROM trigger_fires WHERE settled_at IS NOT NULL`).Scan(&settled); err != nil {
+			return err
+		}
+	}
+	ended, err := s.usage()
+	if err != nil {
+		return err
+	}
+	used := ended.since(began)
+	for _, name := range []string{serverName, postgresName} {
+		r.add("CPU per fire, "+name, milliseconds(used.cpu[name])/float64(firing), "ms")
+	}
+	rows, err := pool.Query(ctx, `SELECT extract(epoch FROM settled_at - slot)::float8 FROM trigger_fires`)
+	if err != nil {
+		return err
+	}
+	var late []time.Duration
+	for rows.Next() {
+		var seconds float64
+		if err := rows.Scan(&seconds); err != nil {
+			return err
+		}
+		late = append(late, time.Duration(seconds*float64(time.Second)))
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	r.latency("lateness", late)
+	r.add("others meanwhile", used.others, "cores")
+	return s.addMemory(r, "after the fires", true)
+}

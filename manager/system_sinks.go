@@ -1,0 +1,52 @@
+package manager
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/runs/store"
+)
+
+const (
+	// sinkLags is how long a change may wait for a sink before the sink is shown as degraded.
+	sinkLags = time.Minute
+	// countedChanges bounds what is counted for the page.
+	countedChanges = 10_000
+)
+
+// sinkComponents reports, for each sink of events, what waits for it.
+func sinkComponents(ctx context.Context, sinks []string, list *store.Unpublished, clock clock.Clock) []*insightv1.Component {
+	components := make([]*insightv1.Component, len(sinks))
+	for i, name := range sinks {
+		component := &insightv1.Component{Name: "sink: " + name, Healthy: true}
+		switch count, oldest, err := list.Waiting(ctx, name, countedChanges+1); {
+		case err != nil:
+			component.Degraded, component.Message = true, "what waits for it cannot be read"
+		case count == 0:
+			component.Message = "nothing waits"
+		default:
+			waited := max(0, clock.Now().Sub(oldest)).Round(time.Second)
+			component.Degraded = waited > sinkLags
+			component.Message = fmt.Sprintf("%s, the oldest for %s", changes(count), waited)
+			if waited > sinkLags {
+				component.Message += "; the log of the server has the reason"
+			}
+		}
+		components[i] = component
+	}
+	return components
+}
+
+func changes(count int) string {
+	switch {
+	case count > countedChanges:
+		return fmt.Sprintf("more than %d changes of runs wait", countedChanges)
+	case count == 1:
+		return "1 change of a run waits"
+	default:
+		return fmt.Sprintf("%d changes of runs wait", count)
+	}
+}
