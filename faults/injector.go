@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/faults/sink"
 	"github.com/flyte-binary/flyte-binary/faults/stack"
 )
 
@@ -20,7 +21,6 @@ type injector struct {
 	api      *restarter
 	outsider *outsider
 	say      func(format string, args ...any)
-	offset   time.Duration // of the clock, from all storms on this stack
 }
 
 // inject applies each fault at its time and returns when all are over.
@@ -49,6 +49,8 @@ func (i *injector) heal(ctx context.Context) error {
 	i.stack.Database.Refuse(false)
 	i.stack.Database.DropFrozen()
 	i.stack.API.Fail(0, 0)
+	i.stack.Sink.Set(sink.Healthy)
+	i.stack.Vault.Seal(false)
 	if err := i.stack.Empty(); err != nil {
 		return err
 	}
@@ -121,8 +123,15 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 	case kindDisk:
 		return i.fillDisk(ctx, f)
 	case kindClock:
-		i.offset += time.Duration(f.number) * time.Second
-		return s.StepClock(i.offset)
+		return s.StepClock(time.Duration(f.number) * time.Second)
+	case kindSinksSlow, kindSinksRefuse, kindSinksCut, kindSinksForget, kindSinksStammer:
+		s.Sink.Set(sinkModes[f.kind])
+		sleep(ctx, 2*f.length)
+		s.Sink.Set(sink.Healthy)
+	case kindVault:
+		s.Vault.Seal(true)
+		sleep(ctx, 2*f.length)
+		s.Vault.Seal(false)
 	case kindReplay:
 		return i.outsider.replay(ctx, rand.N(100)+20)
 	case kindPods:

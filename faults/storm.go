@@ -55,6 +55,9 @@ func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) 
 	if r.err = w.heal(ctx); r.err != nil {
 		return r
 	}
+	if r.err = d.stopTriggers(ctx); r.err != nil {
+		return r
+	}
 	c := &collector{stack: s, driver: d, look: look, healed: time.Now()}
 	if r.err = c.settle(ctx); r.err != nil && ctx.Err() == nil {
 		return r
@@ -78,16 +81,17 @@ func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) 
 		r.violations = append(r.violations, check.Violation{Promise: "client", Text: problem})
 	}
 	if !r.failed() {
-		forget(s, p)
+		forget(s, evidence.Runs)
 	}
 	return r
 }
 
-// forget removes the files of a storm without violations.
-func forget(s *stack.Stack, p plan) {
-	for _, run := range p.runs {
-		_ = os.RemoveAll(filepath.Join(s.Ledger, run.name)) // only to save space
+// forget removes what was noted and received in a storm without violations.
+func forget(s *stack.Stack, runs []check.Run) {
+	for _, run := range runs {
+		_ = os.RemoveAll(filepath.Join(s.Ledger, run.Name)) // only to save space
 	}
+	s.Sink.Forget()
 }
 
 // line is the result in one line.

@@ -17,6 +17,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/faults/proxy"
+	"github.com/flyte-binary/flyte-binary/faults/sink"
+	"github.com/flyte-binary/flyte-binary/faults/vault"
 	"github.com/flyte-binary/flyte-binary/internal/pgembed"
 )
 
@@ -43,10 +45,15 @@ type Stack struct {
 	Front, Database *proxy.TCP
 	API             *proxy.API
 
+	// Sink receives notifications and events, and Vault has the secrets of tasks.
+	Sink  *sink.Server
+	Vault *vault.Server
+
 	// Storage is the object store, Ledger where the tasks keep their notes.
 	Storage, Ledger string
 
 	address string // of the server, behind Front
+	clock   serverClock
 	mounted bool
 }
 
@@ -76,6 +83,9 @@ func New(ctx context.Context, programs Programs, dir string) (s *Stack, err erro
 		return s, err
 	}
 	if s.API, err = proxy.NewAPI(s.url, token); err != nil {
+		return s, err
+	}
+	if err := s.startReceivers(); err != nil {
 		return s, err
 	}
 	if err := s.prepareServer(); err != nil {
@@ -138,6 +148,12 @@ func (s *Stack) Stop() {
 	}
 	if s.Database != nil {
 		s.Database.Close()
+	}
+	if s.Sink != nil {
+		s.Sink.Close()
+	}
+	if s.Vault != nil {
+		s.Vault.Close()
 	}
 	if s.Postgres != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), stopGrace) // also after an interrupt
