@@ -182,11 +182,17 @@ func (s *Stack) StartServer(ctx context.Context) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// Deaths counts how often the server died at named points.
-func (s *Stack) Deaths() int {
+// Deaths lists the named points at which the server died.
+func (s *Stack) Deaths() []string {
 	body, err := os.ReadFile(s.Server.Log)
 	if err != nil {
-		return 0
+		return nil
 	}
-	return strings.Count(string(body), "failpoint: dying at")
+	var points []string
+	for line := range strings.Lines(string(body)) {
+		if _, point, died := strings.Cut(line, "failpoint: dying at "); died {
+			points = append(points, strings.TrimSpace(point))
+		}
+	}
+	return points
 }
