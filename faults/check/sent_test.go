@@ -129,7 +129,9 @@ func TestEveryBrokenPromiseToOthersIsFound(t *testing.T) {
 		{"I18", "the event 13 was published and is not in the log", func(_ *check.Evidence, _ *check.Trigger, r *check.Run) {
 			r.Published = append(r.Published, check.Published{Seq: 13})
 		}},
-		{"I18", "and then", func(_ *check.Evidence, _ *check.Trigger, r *check.Run) { r.Published[len(r.Published)-1].Phase = check.Failed }},
+		{"I18", "and then", func(_ *check.Evidence, _ *check.Trigger, r *check.Run) {
+			r.Published[len(r.Published)-1].Phase = check.Failed
+		}},
 		{"I18", "was published as", func(_ *check.Evidence, _ *check.Trigger, r *check.Run) { r.Published[0].Attempt = 2 }},
 
 		{"I19", "began with the wrong secret: empty", func(_ *check.Evidence, _ *check.Trigger, r *check.Run) {

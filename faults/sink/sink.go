@@ -104,6 +104,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, take func(*http
 	case Stammer:
 		_ = cut(w, answer+answer)
 		return
+	default:
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
