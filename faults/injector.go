@@ -76,7 +76,7 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 		// in etcd that its watches and cached lists never show, so no client can see them.
 		return i.etcd.while(func() error { i.api.down(ctx, f.length); return nil })
 	case kindPoint:
-		return s.Arm(f.point, f.turn)
+		return i.dieAt(ctx, f)
 	case kindPostgresFast:
 		return signalPid(s.Postgres.Pid(), syscall.SIGINT)
 	case kindPostgresCrash:
@@ -140,6 +140,20 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 		return i.outsider.deleteTaskActions(ctx, f.number)
 	case kindNode:
 		i.node.down(ctx, f.length)
+	}
+	return nil
+}
+
+// pointPatience is how long the server may take to pass a point. What ends runs comes late in a storm.
+const pointPatience = 5 * time.Second
+
+// dieAt waits until the server has died at a point, or passes it too rarely, or is to die at another one.
+func (i *injector) dieAt(ctx context.Context, f fault) error {
+	if err := i.stack.Arm(f.point, f.turn); err != nil {
+		return err
+	}
+	for began := time.Now(); time.Since(began) < pointPatience && i.stack.Armed(f.point, f.turn); {
+		sleep(ctx, 50*time.Millisecond)
 	}
 	return nil
 }

@@ -129,6 +129,12 @@ func (s *Stack) Arm(point string, turn int) error {
 	return os.WriteFile(s.failpoints(), fmt.Appendf(nil, "%s %d", point, turn), 0o600)
 }
 
+// Armed reports whether what was armed has not struck yet.
+func (s *Stack) Armed(point string, turn int) bool {
+	body, err := os.ReadFile(s.failpoints())
+	return err == nil && string(body) == fmt.Sprintf("%s %d", point, turn)
+}
+
 // Disarm undoes Arm.
 func (s *Stack) Disarm() error {
 	err := os.Remove(s.failpoints())
