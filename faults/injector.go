@@ -152,8 +152,9 @@ func (i *injector) dieAt(ctx context.Context, f fault) error {
 	if err := i.stack.Arm(f.point, f.turn); err != nil {
 		return err
 	}
-	for began := time.Now(); time.Since(began) < pointPatience && i.stack.Armed(f.point, f.turn); {
-		sleep(ctx, 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(ctx, pointPatience)
+	defer cancel()
+	for i.stack.Armed(f.point, f.turn) && sleep(ctx, 50*time.Millisecond) {
 	}
 	return nil
 }
