@@ -147,7 +147,7 @@ func (d *driver) stopTriggers(ctx context.Context) error {
 	select {
 	case <-d.triggersDone:
 	case <-ctx.Done():
-		return ctx.Err()
+		return fmt.Errorf("the triggers are not deployed: %w", ctx.Err())
 	}
 	request := &trigger.UpdateTriggersRequest{}
 	for name := range d.schedules() {
