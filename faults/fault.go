@@ -36,6 +36,8 @@ func (f fault) String() string {
 const (
 	kindKill          = "server-kill"
 	kindStop          = "server-stopped"
+	kindReplicaKill   = "replica-kill"
+	kindReplicaStop   = "replica-stopped"
 	kindPoint         = "server-dies-at"
 	kindPostgresFast  = "postgres-fast-restart"
 	kindPostgresCrash = "postgres-crash"
@@ -73,7 +75,7 @@ var sinkModes = map[string]sink.Mode{
 
 func allKinds() []string {
 	return []string{
-		kindKill, kindStop, kindEtcd, kindPoint, kindPoint, kindPoint, kindPoint, kindPoint, kindPostgresFast, kindPostgresCrash, kindPostgresCut, kindPostgresHang,
+		kindKill, kindStop, kindReplicaKill, kindReplicaStop, kindEtcd, kindPoint, kindPoint, kindPoint, kindPoint, kindPoint, kindPostgresFast, kindPostgresCrash, kindPostgresCut, kindPostgresHang,
 		kindPostgresStop, kindAPIKill, kindAPIStop, kindCompact, kindThrottle, kindConflict, kindHalfOpen, kindCut, kindSlow, kindDisk, kindClock, kindClock, kindReplay,
 		kindPods, kindTaskActions, kindNode, kindSinksSlow, kindSinksRefuse, kindSinksCut, kindSinksForget, kindSinksStammer, kindVault, kindVault,
 	}

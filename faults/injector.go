@@ -19,6 +19,7 @@ type injector struct {
 	node     *restarter
 	etcd     *restarter
 	api      *restarter
+	replica  *restarter
 	outsider *outsider
 	say      func(format string, args ...any)
 }
@@ -71,6 +72,12 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 		s.Server.Signal(syscall.SIGSTOP)
 		sleep(ctx, 2*f.length)
 		s.Server.Signal(syscall.SIGCONT)
+	case kindReplicaKill:
+		i.replica.down(ctx, f.length)
+	case kindReplicaStop:
+		s.Replica.Signal(syscall.SIGSTOP)
+		sleep(ctx, 2*f.length)
+		s.Replica.Signal(syscall.SIGCONT)
 	case kindEtcd:
 		// The whole control plane. An API server that outlives its etcd was seen to miss events afterwards: objects are
 		// in etcd that its watches and cached lists never show, so no client can see them.

@@ -37,9 +37,9 @@ const stormLimit = 5 * time.Minute
 
 // storm runs the plan of one seed on a stack and checks what is left.
 func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) {
-	began, deaths := time.Now(), len(s.Deaths())
+	began := time.Now()
 	r = result{seed: p.seed, runs: len(p.runs), faults: p.faults}
-	defer func() { r.took, r.restarts, r.deaths = time.Since(began), w.server.restarts(), s.Deaths()[deaths:] }()
+	defer func() { r.took, r.restarts, r.deaths = time.Since(began), w.server.restarts(), s.Deaths() }()
 	ctx, cancel := context.WithTimeout(ctx, stormLimit)
 	defer cancel()
 

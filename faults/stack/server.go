@@ -22,10 +22,11 @@ const InternalToken = "of-the-storm"
 // serverConfig shortens the server's periodic checks, so that a storm of seconds shows what takes minutes elsewhere, and
 // sweeps small subtrees as if they were large. No fault of the system may end an action, so the budget for them is large.
 const serverConfig = `
+target: %s
 server: {listen: %q, shutdownGrace: 5s}
 auth: {internalToken: %q}
 database: {url: %q, connectTimeout: 2s}
-storage: {url: %q, sync: false, publicURL: %q}
+storage: {url: %q, sync: false, publicURL: %q, signingKey: c3Rvcm0gc3Rvcm0gc3Rvcm0gc3Rvcm0gc3Rvcm0gc3Q=}
 kubernetes: {kubeconfig: %q}
 logging: {level: debug, format: json}
 runs:
@@ -87,7 +88,7 @@ func (s *Stack) startReceivers() (err error) {
 }
 
 func (s *Stack) prepareServer() error {
-	ports, err := freePorts(1)
+	ports, err := freePorts(2)
 	if err != nil {
 		return err
 	}
@@ -103,16 +104,22 @@ func (s *Stack) prepareServer() error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(s.Dir, "server.yaml")
-	body := fmt.Appendf(nil, serverConfig, s.address, InternalToken, database, s.Storage, s.URL(), kubeconfig, s.Front.Addr(),
-		s.Vault.URL(), vault.Mount, vault.Prefix, vault.Token, s.Sink.EventURL(),
-		s.Sink.NoteURL(FailuresRule), sink.NoteBody, s.Sink.NoteURL(NamedRule), sink.NoteBody)
-	if err := os.WriteFile(path, body, 0o600); err != nil {
+	process := func(name, target, address string) (*Process, error) {
+		path := filepath.Join(s.Dir, name+".yaml")
+		body := fmt.Appendf(nil, serverConfig, target, address, InternalToken, database, s.Storage, s.URL(), kubeconfig, s.Front.Addr(),
+			s.Vault.URL(), vault.Mount, vault.Prefix, vault.Token, s.Sink.EventURL(),
+			s.Sink.NoteURL(FailuresRule), sink.NoteBody, s.Sink.NoteURL(NamedRule), sink.NoteBody)
+		if err := os.WriteFile(path, body, 0o600); err != nil {
+			return nil, err
+		}
+		env := []string{"FLYTE_FAILPOINTS=" + s.failpoints(), "FLYTE_CLOCK_OFFSET=" + s.clockOffset()}
+		return newProcess(s.Dir, name, s.Programs.Server, env, "serve", "--config", path), nil
+	}
+	if s.Server, err = process("server", "all", s.address); err != nil {
 		return err
 	}
-	env := []string{"FLYTE_FAILPOINTS=" + s.failpoints(), "FLYTE_CLOCK_OFFSET=" + s.clockOffset()}
-	s.Server = newProcess(s.Dir, "server", s.Programs.Server, env, "serve", "--config", path)
-	return nil
+	s.Replica, err = process("replica", "api", fmt.Sprintf("127.0.0.1:%d", ports[1]))
+	return err
 }
 
 // URL leads to the server through the proxy.

@@ -39,6 +39,8 @@ type Stack struct {
 	*Cluster
 	Node   *Process
 	Server *Process
+	// Replica is a second server, without the part that needs the cluster. Nobody calls it: it competes for all other work.
+	Replica *Process
 
 	// Front stands before the server, for tasks and clients alike; Database before Postgres and API before the API server,
 	// for the server alone.
@@ -55,6 +57,7 @@ type Stack struct {
 	address string // of the server, behind Front
 	clock   serverClock
 	mounted bool
+	deaths  [2]int // of the server and its replica, which Deaths has listed
 }
 
 // New starts everything on empty data below a directory.
@@ -91,8 +94,10 @@ func New(ctx context.Context, programs Programs, dir string) (s *Stack, err erro
 	if err := s.prepareServer(); err != nil {
 		return s, err
 	}
-	_, err = s.StartServer(ctx)
-	return s, err
+	if _, err = s.StartServer(ctx); err != nil {
+		return s, err
+	}
+	return s, s.Replica.Start()
 }
 
 func (s *Stack) startPostgres(ctx context.Context) error {
@@ -133,6 +138,7 @@ func (s *Stack) throughProxy() (string, error) {
 // Stop stops everything in reverse order, and kills processes of pods that are left.
 func (s *Stack) Stop() {
 	s.Server.Kill()
+	s.Replica.Kill()
 	if s.Node.latest() != nil {
 		s.Node.Stop()
 	}
@@ -182,17 +188,20 @@ func (s *Stack) StartServer(ctx context.Context) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// Deaths lists the named points at which the server died.
+// Deaths lists the named points at which the servers have died since the last call.
 func (s *Stack) Deaths() []string {
-	body, err := os.ReadFile(s.Server.Log)
-	if err != nil {
-		return nil
-	}
 	var points []string
-	for line := range strings.Lines(string(body)) {
-		if _, point, died := strings.Cut(line, "failpoint: dying at "); died {
-			points = append(points, strings.TrimSpace(point))
+	for i, process := range []*Process{s.Server, s.Replica} {
+		body, err := os.ReadFile(process.Log)
+		if err != nil {
+			continue
 		}
+		all := strings.Split(string(body), "failpoint: dying at ")[1:]
+		for _, rest := range all[s.deaths[i]:] {
+			point, _, _ := strings.Cut(rest, "\n")
+			points = append(points, point)
+		}
+		s.deaths[i] = len(all)
 	}
 	return points
 }
