@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/flyte-binary/flyte-binary/faults/script"
+	"github.com/flyte-binary/flyte-binary/faults/stack"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
@@ -154,11 +155,13 @@ func (d *driver) stopTriggers(ctx context.Context) error {
 		request.Names = append(request.Names, d.triggerName(name))
 	}
 	d.triggers.until, _ = d.stack.Now()
+	sleep(ctx, stack.ClockLag) // then the server's time is later, too
 	err := insist(ctx, func(ctx context.Context) error {
 		_, err := d.client.triggers.UpdateTriggers(ctx, request)
 		return err
 	})
 	_, d.triggers.latest = d.stack.Now()
+	d.triggers.latest = d.triggers.latest.Add(stack.ClockLag)
 	if err != nil {
 		return fmt.Errorf("switch triggers off: %w", err)
 	}

@@ -13,6 +13,9 @@ type serverClock struct {
 	latest time.Time     // GUARDED_BY(mu): the latest time that it showed before it was set last
 }
 
+// ClockLag is longer than a server takes to see that its clock was set.
+const ClockLag = 100 * time.Millisecond
+
 // StepClock sets the server's time of day forwards or backwards.
 func (s *Stack) StepClock(by time.Duration) error {
 	s.clock.mu.Lock()
