@@ -22,6 +22,7 @@ type injector struct {
 	replica  *restarter
 	outsider *outsider
 	say      func(format string, args ...any)
+	arming   sync.Mutex // held while a point is armed
 }
 
 // inject applies each fault at its time and returns when all are over.
@@ -152,18 +153,20 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 }
 
 // pointPatience is how long the server may take to pass a point. What ends runs comes late in a storm.
-const pointPatience = 5 * time.Second
+const pointPatience = 4 * time.Second
 
-// dieAt waits until the server has died at a point, or passes it too rarely, or is to die at another one.
+// dieAt waits until a server has died at a point, or passes it too rarely. One point is armed at a time.
 func (i *injector) dieAt(ctx context.Context, f fault) error {
+	i.arming.Lock()
+	defer i.arming.Unlock()
 	if err := i.stack.Arm(f.point, f.turn); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, pointPatience)
 	defer cancel()
-	for i.stack.Armed(f.point, f.turn) && sleep(ctx, 50*time.Millisecond) {
+	for i.stack.Armed() && sleep(ctx, 50*time.Millisecond) {
 	}
-	return nil
+	return i.stack.Disarm()
 }
 
 func (i *injector) fillDisk(ctx context.Context, f fault) error {

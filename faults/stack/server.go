@@ -137,9 +137,9 @@ func (s *Stack) Arm(point string, turn int) error {
 }
 
 // Armed reports whether what was armed has not struck yet.
-func (s *Stack) Armed(point string, turn int) bool {
-	body, err := os.ReadFile(s.failpoints())
-	return err == nil && string(body) == fmt.Sprintf("%s %d", point, turn)
+func (s *Stack) Armed() bool {
+	_, err := os.Stat(s.failpoints())
+	return err == nil
 }
 
 // Disarm undoes Arm.
