@@ -153,7 +153,7 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 }
 
 // pointPatience is how long the server may take to pass a point. What ends runs comes late in a storm.
-const pointPatience = 7 * time.Second
+const pointPatience = 10 * time.Second
 
 // dieAt waits until a server has died at a point, or passes it too rarely. One point is armed at a time.
 func (i *injector) dieAt(ctx context.Context, f fault) error {
