@@ -8,7 +8,10 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/flyte-binary/flyte-binary/faults/stack"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions/actionsconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger/triggerconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
@@ -21,6 +24,9 @@ type client struct {
 	runs      workflowconnect.RunServiceClient
 	actions   actionsconnect.ActionsServiceClient
 	events    workflowconnect.EventsProxyServiceClient
+	tasks     taskconnect.TaskServiceClient
+	triggers  triggerconnect.TriggerServiceClient
+	slots     insightv1connect.TriggerInsightServiceClient
 }
 
 func newClient(s *stack.Stack) *client {
@@ -35,6 +41,9 @@ func newClient(s *stack.Stack) *client {
 		transport: transport,
 		runs:      workflowconnect.NewRunServiceClient(over, s.URL()),
 		actions:   actionsconnect.NewActionsServiceClient(over, s.URL()),
+		tasks:     taskconnect.NewTaskServiceClient(over, s.URL()),
+		triggers:  triggerconnect.NewTriggerServiceClient(over, s.URL()),
+		slots:     insightv1connect.NewTriggerInsightServiceClient(over, s.URL()),
 		events:    workflowconnect.NewEventsProxyServiceClient(over, s.URL(), rpc.WithInternalToken(stack.InternalToken)),
 	}
 }

@@ -50,6 +50,19 @@ func (c *collector) collect(ctx context.Context) (*check.Evidence, error) {
 		}
 		e.Runs = append(e.Runs, *run)
 	}
+	if e.Triggers, err = c.triggers(ctx, conn); err != nil {
+		return nil, err
+	}
+	triggered, err := c.triggeredRuns(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	for i := range triggered {
+		if err := c.recorded(ctx, conn, &triggered[i]); err != nil {
+			return nil, err
+		}
+	}
+	e.Runs = append(e.Runs, triggered...)
 	e.Cached, err = c.cached(ctx, conn)
 	return e, err
 }
@@ -75,22 +88,26 @@ func (c *collector) left(ctx context.Context) (taskActions, pods []string, err e
 
 func (c *collector) run(ctx context.Context, conn *pgx.Conn, driven *drivenRun) (*check.Run, error) {
 	driven.mu.Lock()
-	run := &check.Run{Name: driven.name, Acknowledged: driven.acknowledged, Script: driven.root, Aborts: driven.aborts}
+	run := &check.Run{Name: driven.name, Acknowledged: driven.acknowledged, Script: driven.root, Aborts: driven.aborts, Rules: driven.rules}
 	driven.mu.Unlock()
 	for _, w := range driven.watchers {
 		run.Watched = append(run.Watched, w.evidence())
 	}
-	var err error
-	if run.Notes, err = ledger.Read(c.stack.Ledger, driven.name); err != nil {
-		return nil, err
+	return run, c.recorded(ctx, conn, run)
+}
+
+// recorded reads what the tasks, the database and the receivers know of a run.
+func (c *collector) recorded(ctx context.Context, conn *pgx.Conn, run *check.Run) (err error) {
+	if run.Notes, err = ledger.Read(c.stack.Ledger, run.Name); err != nil {
+		return err
 	}
 	if err := c.rows(ctx, conn, run); err != nil {
-		return nil, fmt.Errorf("read actions: %w", err)
+		return fmt.Errorf("read actions: %w", err)
 	}
 	if err := c.events(ctx, conn, run); err != nil {
-		return nil, fmt.Errorf("read events: %w", err)
+		return fmt.Errorf("read events: %w", err)
 	}
-	return run, nil
+	return c.sent(ctx, conn, run)
 }
 
 func (c *collector) rows(ctx context.Context, conn *pgx.Conn, run *check.Run) error {

@@ -23,6 +23,9 @@ type driver struct {
 	runs  []*drivenRun
 	work  sync.WaitGroup
 
+	triggers     drivenTriggers
+	triggersDone chan struct{} // closed when all of them are deployed
+
 	mu       sync.Mutex
 	problems []string // GUARDED_BY(mu): answers that no caller should get
 }
@@ -49,6 +52,8 @@ func newDriver(s *stack.Stack, p plan) *driver {
 
 // start starts every user; watches last until the context ends.
 func (d *driver) start(ctx context.Context) {
+	d.triggersDone = make(chan struct{})
+	d.work.Go(func() { defer close(d.triggersDone); d.driveTriggers(ctx) })
 	for _, run := range d.runs {
 		d.work.Go(func() { d.drive(ctx, run) })
 	}
@@ -92,6 +97,7 @@ func (d *driver) create(ctx context.Context, run *drivenRun) bool {
 		Id:           &workflow.CreateRunRequest_RunId{RunId: runID(run.name)},
 		Task:         &workflow.CreateRunRequest_TaskSpec{TaskSpec: run.root.Spec(d.stack.Programs.Task, d.stack.Ledger)},
 		InputWrapper: &workflow.CreateRunRequest_Inputs{Inputs: inputs},
+		RunSpec:      runSpec(run.rules, d.stack.Sink),
 	}
 	times := 1
 	if run.twice {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/faults/sink"
 )
 
 // fault is one thing that breaks during a storm.
@@ -34,6 +36,8 @@ func (f fault) String() string {
 const (
 	kindKill          = "server-kill"
 	kindStop          = "server-stopped"
+	kindReplicaKill   = "replica-kill"
+	kindReplicaStop   = "replica-stopped"
 	kindPoint         = "server-dies-at"
 	kindPostgresFast  = "postgres-fast-restart"
 	kindPostgresCrash = "postgres-crash"
@@ -55,32 +59,46 @@ const (
 	kindPods          = "pods-deleted"
 	kindTaskActions   = "taskactions-deleted"
 	kindNode          = "node-kill"
+	kindSinksSlow     = "sinks-slow"
+	kindSinksRefuse   = "sinks-refuse"
+	kindSinksCut      = "sinks-cut"
+	kindSinksForget   = "sinks-answers-lost"
+	kindSinksStammer  = "sinks-answer-twice"
+	kindVault         = "vault-sealed"
 )
+
+// sinkModes is how the receivers of notifications and events behave in each kind of fault.
+var sinkModes = map[string]sink.Mode{
+	kindSinksSlow: sink.Slow, kindSinksRefuse: sink.Refusing, kindSinksCut: sink.Cutting, kindSinksForget: sink.Forgetful,
+	kindSinksStammer: sink.Stammer,
+}
 
 func allKinds() []string {
 	return []string{
-		kindKill, kindStop, kindEtcd, kindPoint, kindPoint, kindPoint, kindPostgresFast, kindPostgresCrash, kindPostgresCut, kindPostgresHang,
-		kindPostgresStop, kindAPIKill, kindAPIStop, kindCompact, kindThrottle, kindConflict, kindHalfOpen, kindCut, kindSlow, kindDisk, kindClock, kindReplay,
-		kindPods, kindTaskActions, kindNode,
+		kindKill, kindStop, kindReplicaKill, kindReplicaStop, kindEtcd, kindPoint, kindPoint, kindPoint, kindPoint, kindPoint, kindPostgresFast, kindPostgresCrash, kindPostgresCut, kindPostgresHang,
+		kindPostgresStop, kindAPIKill, kindAPIStop, kindCompact, kindThrottle, kindConflict, kindHalfOpen, kindCut, kindSlow, kindDisk, kindClock, kindClock, kindReplay,
+		kindPods, kindTaskActions, kindNode, kindSinksSlow, kindSinksRefuse, kindSinksCut, kindSinksForget, kindSinksStammer, kindVault, kindVault,
 	}
 }
 
 // points are the places in the code where the server may die.
-func points() []string {
+func points() []string { return append(busyPoints(), rarePoints()...) }
+
+// busyPoints are passed many times in every storm.
+func busyPoints() []string {
 	return []string{
 		"create-run.after-inputs", "writer.before-commit", "writer.after-commit", "taskactions.before-create", "taskactions.after-create",
 		"taskactions.before-delete", "taskactions.after-delete", "attempt.after-create", "reconciler.after-report", "reconciler.before-status", "reconciler.after-status",
-		"seal.before-write", "seal.after-write", "record.after-publish",
+		"seal.before-write", "seal.after-write", "record.after-publish", "events.after-publish",
 	}
 }
 
-// idlePoints are the places that a storm does not pass: its load has no triggers, notifications, sinks of events
-// or artifacts.
-func idlePoints() []string {
+// rarePoints are passed a few times.
+func rarePoints() []string {
 	return []string{
 		"trigger.after-take", "trigger.before-run", "trigger.after-run", "trigger.backfill",
 		"trigger.before-versions", "trigger.after-versions",
-		"notifications.after-expand", "notifications.after-send", "events.after-publish",
+		"notifications.after-expand", "notifications.after-send",
 		"artifacts.after-register",
 	}
 }
@@ -97,6 +115,9 @@ func newFaults(r *rand.Rand, kinds []string) []fault {
 		case kindPoint:
 			f.point, f.turn = points()[r.IntN(len(points()))], 1+r.IntN(8)
 			f.at = time.Duration(r.IntN(2000)) * time.Millisecond
+			if slices.Contains(rarePoints(), f.point) {
+				f.turn = 1 + f.turn%2
+			}
 		case kindClock:
 			f.number = []int{-15, 15, 60, 120, 5 * 3600}[r.IntN(5)] // seconds
 		case kindAPIStop:

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/faults/sink"
 	"github.com/flyte-binary/flyte-binary/faults/stack"
 )
 
@@ -18,9 +19,10 @@ type injector struct {
 	node     *restarter
 	etcd     *restarter
 	api      *restarter
+	replica  *restarter
 	outsider *outsider
 	say      func(format string, args ...any)
-	offset   time.Duration // of the clock, from all storms on this stack
+	arming   sync.Mutex // held while a point is armed
 }
 
 // inject applies each fault at its time and returns when all are over.
@@ -49,6 +51,8 @@ func (i *injector) heal(ctx context.Context) error {
 	i.stack.Database.Refuse(false)
 	i.stack.Database.DropFrozen()
 	i.stack.API.Fail(0, 0)
+	i.stack.Sink.Set(sink.Healthy)
+	i.stack.Vault.Seal(false)
 	if err := i.stack.Empty(); err != nil {
 		return err
 	}
@@ -69,12 +73,18 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 		s.Server.Signal(syscall.SIGSTOP)
 		sleep(ctx, 2*f.length)
 		s.Server.Signal(syscall.SIGCONT)
+	case kindReplicaKill:
+		i.replica.down(ctx, f.length)
+	case kindReplicaStop:
+		s.Replica.Signal(syscall.SIGSTOP)
+		sleep(ctx, 2*f.length)
+		s.Replica.Signal(syscall.SIGCONT)
 	case kindEtcd:
 		// The whole control plane. An API server that outlives its etcd was seen to miss events afterwards: objects are
 		// in etcd that its watches and cached lists never show, so no client can see them.
 		return i.etcd.while(func() error { i.api.down(ctx, f.length); return nil })
 	case kindPoint:
-		return s.Arm(f.point, f.turn)
+		return i.dieAt(ctx, f)
 	case kindPostgresFast:
 		return signalPid(s.Postgres.Pid(), syscall.SIGINT)
 	case kindPostgresCrash:
@@ -121,8 +131,15 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 	case kindDisk:
 		return i.fillDisk(ctx, f)
 	case kindClock:
-		i.offset += time.Duration(f.number) * time.Second
-		return s.StepClock(i.offset)
+		return s.StepClock(time.Duration(f.number) * time.Second)
+	case kindSinksSlow, kindSinksRefuse, kindSinksCut, kindSinksForget, kindSinksStammer:
+		s.Sink.Set(sinkModes[f.kind])
+		sleep(ctx, 2*f.length)
+		s.Sink.Set(sink.Healthy)
+	case kindVault:
+		s.Vault.Seal(true)
+		sleep(ctx, 2*f.length)
+		s.Vault.Seal(false)
 	case kindReplay:
 		return i.outsider.replay(ctx, rand.N(100)+20)
 	case kindPods:
@@ -133,6 +150,23 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 		i.node.down(ctx, f.length)
 	}
 	return nil
+}
+
+// pointPatience is how long the server may take to pass a point. What ends runs comes late in a storm.
+const pointPatience = 10 * time.Second
+
+// dieAt waits until a server has died at a point, or passes it too rarely. One point is armed at a time.
+func (i *injector) dieAt(ctx context.Context, f fault) error {
+	i.arming.Lock()
+	defer i.arming.Unlock()
+	if err := i.stack.Arm(f.point, f.turn); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, pointPatience)
+	defer cancel()
+	for i.stack.Armed() && sleep(ctx, 50*time.Millisecond) {
+	}
+	return i.stack.Disarm()
 }
 
 func (i *injector) fillDisk(ctx context.Context, f fault) error {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/faults/check"
 	"github.com/flyte-binary/flyte-binary/faults/script"
 )
 
@@ -14,6 +15,8 @@ type plan struct {
 	seed   uint64
 	runs   []plannedRun
 	faults []fault
+
+	triggers plannedTriggers
 }
 
 // plannedRun is one run.
@@ -22,6 +25,7 @@ type plannedRun struct {
 	after time.Duration // after the start of the storm
 	twice bool          // created twice, at the same time
 	root  script.Node
+	rules []check.Rule
 }
 
 // newPlan creates the plan of a seed.
@@ -35,9 +39,10 @@ func newPlan(seed uint64, kinds []string) plan {
 		size -= len(root.All())
 		p.runs = append(p.runs, plannedRun{
 			name: fmt.Sprintf("s%d-%d", seed, len(p.runs)), after: time.Duration(r.IntN(2000)) * time.Millisecond,
-			twice: r.IntN(3) == 0, root: root,
+			twice: r.IntN(3) == 0, root: root, rules: planRules(r, root),
 		})
 	}
+	p.triggers = planTriggers(r, seed)
 	p.faults = newFaults(r, kinds)
 	return p
 }
@@ -137,7 +142,24 @@ func (g *generator) leaf() script.Node {
 			n.Deadline = 2000
 		}
 	}
+	if n.Kind == script.Task {
+		g.equip(&n)
+	}
 	return n
+}
+
+// equip lets a task ask for a secret, or declare its output as an artifact.
+func (g *generator) equip(n *script.Node) {
+	switch g.IntN(8) {
+	case 0, 1:
+		n.Secret = script.Secrets()[g.IntN(len(script.Secrets()))]
+	case 2, 3:
+		n.Artifact = fmt.Sprintf("made-%d-%d", g.seed, g.IntN(2))
+	case 4:
+		if n.Timeout == 0 && n.Deadline == 0 && n.Retries == 0 && g.IntN(3) == 0 {
+			n.Secret = script.AbsentSecret
+		}
+	}
 }
 
 // forEver is the number of failures of a task that never succeeds.

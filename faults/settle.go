@@ -17,6 +17,7 @@ const stuckAfter = 90 * time.Second
 // pulse is what changes while a storm settles.
 type pulse struct {
 	unfinished, taskActions, pods, processes int
+	waiting                                  int // slots without their run, notifications, events and artifacts on their way
 	events                                   int64
 }
 
@@ -27,7 +28,7 @@ func (c *collector) settle(ctx context.Context) error {
 	for {
 		now, err := c.pulse(ctx)
 		switch {
-		case err == nil && now.unfinished == 0 && now.taskActions == 0 && now.pods == 0 && now.processes == 0 && c.watched(ctx):
+		case err == nil && now.unfinished == 0 && now.taskActions == 0 && now.pods == 0 && now.processes == 0 && now.waiting == 0 && c.watched(ctx):
 			return nil
 		case err == nil && now != last:
 			last, moved = now, time.Now()
@@ -50,8 +51,12 @@ func (c *collector) pulse(ctx context.Context) (pulse, error) {
 	}
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it only read
 	err = conn.QueryRow(ctx, `SELECT count(*) FILTER (WHERE ended_at IS NULL), coalesce(sum(last_seq) FILTER (WHERE parent_name IS NULL), 0)::bigint
-		FROM actions WHERE run_name LIKE $1`, runsOf(c.driver.plan.seed)).Scan(&now.unfinished, &now.events)
+		FROM actions WHERE run_name LIKE $1 OR run_name IN (SELECT run_name FROM actions WHERE parent_name IS NULL AND trigger_task_name = $2)`,
+		runsOf(c.driver.plan.seed), triggered(c.driver.plan.seed)).Scan(&now.unfinished, &now.events)
 	if err != nil {
+		return now, err
+	}
+	if err := c.onTheWay(ctx, conn, &now); err != nil {
 		return now, err
 	}
 	taskActions, pods, err := c.left(ctx)
@@ -65,6 +70,31 @@ func (c *collector) pulse(ctx context.Context) (pulse, error) {
 	}
 	return now, err
 }
+
+// farAway is longer than a notification waits between two tries: one that is due later was being sent when the server died.
+const farAway = 5 * time.Second
+
+// onTheWay counts what has to leave the database. When nothing is left but notifications that the server was sending when it
+// died, the clock steps to when they are sent again.
+func (c *collector) onTheWay(ctx context.Context, conn *pgx.Conn, now *pulse) error {
+	var pending int
+	var next *time.Time
+	err := conn.QueryRow(ctx, `SELECT (SELECT count(*) FROM trigger_fires WHERE retry_at IS NOT NULL)
+			+ (SELECT count(*) FROM trigger_backfills WHERE ended_at IS NULL) + (SELECT count(*) FROM produced_outputs)
+			+ (SELECT count(*) FROM notification_outbox) + (SELECT count(*) FROM event_backlog) + count(*),
+		count(*), min(next_at) FROM notification_deliveries WHERE state = $1`, notYetDelivered).Scan(&now.waiting, &pending, &next)
+	if err != nil {
+		return err
+	}
+	clock, _ := c.stack.Now()
+	if now.unfinished == 0 && pending > 0 && now.waiting == pending && next.Sub(clock) > farAway {
+		return c.stack.StepClock(next.Sub(clock))
+	}
+	return nil
+}
+
+// notYetDelivered is the state of a notification.
+const notYetDelivered = 1
 
 // watched reports whether every watcher has the current state of its run.
 func (c *collector) watched(ctx context.Context) bool {

@@ -19,9 +19,11 @@ type result struct {
 	runs       int
 	actions    int // in the database
 	lost       int // attempts after the first
+	slots      int // of triggers, that fired
+	told       int // notifications and events that were received, repetitions too
 	faults     []fault
 	restarts   []time.Duration
-	deaths     int // at named points
+	deaths     []string // the named points at which the server died
 	took       time.Duration
 	violations []check.Violation
 	memory     int64
@@ -35,9 +37,9 @@ const stormLimit = 5 * time.Minute
 
 // storm runs the plan of one seed on a stack and checks what is left.
 func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) {
-	began, deaths := time.Now(), s.Deaths()
+	began := time.Now()
 	r = result{seed: p.seed, runs: len(p.runs), faults: p.faults}
-	defer func() { r.took, r.restarts, r.deaths = time.Since(began), w.server.restarts(), s.Deaths()-deaths }()
+	defer func() { r.took, r.restarts, r.deaths = time.Since(began), w.server.restarts(), s.Deaths() }()
 	ctx, cancel := context.WithTimeout(ctx, stormLimit)
 	defer cancel()
 
@@ -55,6 +57,9 @@ func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) 
 	if r.err = w.heal(ctx); r.err != nil {
 		return r
 	}
+	if r.err = d.stopTriggers(ctx); r.err != nil {
+		return r
+	}
 	c := &collector{stack: s, driver: d, look: look, healed: time.Now()}
 	if r.err = c.settle(ctx); r.err != nil && ctx.Err() == nil {
 		return r
@@ -65,8 +70,12 @@ func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) 
 		return r
 	}
 	r.memory = evidence.Memory
+	for _, t := range evidence.Triggers {
+		r.slots += len(t.Fires)
+	}
 	for _, run := range evidence.Runs {
 		r.actions += len(run.Rows)
+		r.told += len(run.Told) + len(run.Published)
 		for _, row := range run.Rows {
 			r.lost += int(row.Attempt) - 1
 		}
@@ -78,16 +87,17 @@ func storm(ctx context.Context, s *stack.Stack, p plan, w *injector) (r result) 
 		r.violations = append(r.violations, check.Violation{Promise: "client", Text: problem})
 	}
 	if !r.failed() {
-		forget(s, p)
+		forget(s, evidence.Runs)
 	}
 	return r
 }
 
-// forget removes the files of a storm without violations.
-func forget(s *stack.Stack, p plan) {
-	for _, run := range p.runs {
-		_ = os.RemoveAll(filepath.Join(s.Ledger, run.name)) // only to save space
+// forget removes what was noted and received in a storm without violations.
+func forget(s *stack.Stack, runs []check.Run) {
+	for _, run := range runs {
+		_ = os.RemoveAll(filepath.Join(s.Ledger, run.Name)) // only to save space
 	}
+	s.Sink.Forget()
 }
 
 // line is the result in one line.
@@ -104,10 +114,10 @@ func (r result) line() string {
 			kinds = append(kinds, f.kind)
 		}
 	}
-	text := fmt.Sprintf("seed %-4d %s %5.1fs  %2d runs %3d actions %3d lost attempts  %3d MiB  %s", r.seed, verdict,
-		r.took.Seconds(), r.runs, r.actions, r.lost, r.memory>>20, strings.Join(kinds, " "))
-	if r.deaths > 0 {
-		text += fmt.Sprintf("  died at %d points", r.deaths)
+	text := fmt.Sprintf("seed %-4d %s %5.1fs  %2d runs %3d actions %3d lost attempts  %2d slots %4d sent  %3d MiB  %s", r.seed, verdict,
+		r.took.Seconds(), r.runs, r.actions, r.lost, r.slots, r.told, r.memory>>20, strings.Join(kinds, " "))
+	if len(r.deaths) > 0 {
+		text += "  died at " + strings.Join(r.deaths, " ")
 	}
 	if len(r.restarts) > 0 {
 		var took []string

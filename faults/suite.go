@@ -100,9 +100,9 @@ func (s *suite) start(ctx context.Context) error {
 		return fmt.Errorf("start the stack in %s: %w", s.dir, err)
 	}
 	server, node, etcd := restartWith(s.stack.Server, s.stack.StartServer), restartAlways(s.stack.Node), restartAlways(s.stack.Etcd)
-	api := restartAlways(s.stack.APIServer)
-	s.restarters = []*restarter{server, node, etcd, api, restartAlways(s.stack.Controllers)}
-	s.injector = &injector{stack: s.stack, server: server, node: node, etcd: etcd, api: api, say: s.say}
+	api, replica := restartAlways(s.stack.APIServer), restartAlways(s.stack.Replica)
+	s.restarters = []*restarter{server, node, etcd, api, replica, restartAlways(s.stack.Controllers)}
+	s.injector = &injector{stack: s.stack, server: server, node: node, etcd: etcd, api: api, replica: replica, say: s.say}
 	return nil
 }
 

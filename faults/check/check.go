@@ -34,7 +34,8 @@ func Check(e *Evidence) []Violation {
 		judge func(*Evidence, *findings)
 	}{
 		{"I1", nothingLost}, {"I2", terminalAbsorbs}, {"I3", oneLivePod}, {"I4", budgets}, {"I5", abortsStop}, {"I6", parentsSee},
-		{"I7", watchesInOrder}, {"I8", cacheServes}, {"I10", noOrphans}, {"I11", bounded}, {"outcome", asWritten},
+		{"I7", watchesInOrder}, {"I8", cacheServes}, {"I9", slotsFireOnce}, {"I10", noOrphans}, {"I11", bounded},
+		{"I17", everyoneIsNotified}, {"I18", eventsArePublished}, {"I19", secretsOrNothing}, {"I20", artifactsOnce}, {"outcome", asWritten},
 	} {
 		f := &findings{promise: promise.name}
 		promise.judge(e, f)

@@ -44,6 +44,8 @@ func rank(phase int32) int32 {
 // Evidence is everything that is known after a storm.
 type Evidence struct {
 	Runs []Run
+	// Triggers are the triggers of the storm; their runs are among Runs.
+	Triggers []Trigger
 	// TaskActions and Pods are what is left in the cluster, by name.
 	TaskActions, Pods []string
 	// Processes are the tasks' processes that are still alive.
@@ -63,6 +65,9 @@ type Run struct {
 	Name string
 	// Acknowledged means that CreateRun succeeded.
 	Acknowledged bool
+	// Trigger is the trigger whose run it is, and Slot the slot for which it was made, as the run itself says.
+	Trigger string
+	Slot    time.Time
 	// Script is the script of the run.
 	Script script.Node
 	// Rows and Events are the database's.
@@ -76,6 +81,14 @@ type Run struct {
 	Watched []Watcher
 	// Aborts are the acknowledged aborts.
 	Aborts []Abort
+	// Rules say who is notified of it, Deliveries what the server says became of that, and Told what was received.
+	Rules      []Rule
+	Deliveries []Delivery
+	Told       []Told
+	// Published are its events as the sink of events received them, in the order of their arrival.
+	Published []Published
+	// Artifacts are the versions that its actions registered.
+	Artifacts []Artifact
 }
 
 // Row is an action in the database.

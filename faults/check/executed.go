@@ -47,6 +47,9 @@ func budgets(e *Evidence, f *findings) {
 			if event.Attempt < row.Attempt {
 				forgiven[row.Name]++
 			}
+			if nodes[row.Name].Secret == script.AbsentSecret {
+				continue // It fails before it begins.
+			}
 			if event.Phase == Failed && !noted[fmt.Sprint(row.Name, " ", event.Attempt)] {
 				f.add("%s/%s attempt %d failed by itself according to the log; its process did not", run.Name, row.Name, event.Attempt)
 			}

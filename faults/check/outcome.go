@@ -44,7 +44,7 @@ func Expected(node script.Node) []int32 {
 		return []int32{Aborted, Succeeded, Failed} // The abort may come too late.
 	case node.Timeout > 0 || node.Deadline > 0:
 		return []int32{TimedOut}
-	case node.Fatal || node.Failures > node.Retries:
+	case node.Fatal || node.Secret == script.AbsentSecret || node.Failures > node.Retries:
 		return []int32{Failed}
 	default:
 		return []int32{Succeeded}

@@ -24,6 +24,7 @@ const (
 	Failing  = "failing"  // it is about to fail by itself
 	Done     = "done"     // it wrote its outputs
 	Hang     = "hang"     // it waited too long
+	Secret   = "secret"   // its secret was not the one that it needs
 )
 
 // Line is one note.

@@ -41,6 +41,8 @@ type Node struct {
 	Deadline    int    `json:"deadline,omitempty"`    // milliseconds that it may take with all its attempts
 	Answer      string `json:"answer,omitempty"`      // condition: signal, abort or timeout
 	AbortMillis int    `json:"abortMillis,omitempty"` // it is aborted this long after it was seen
+	Secret      string `json:"secret,omitempty"`      // name of the secret that it needs
+	Artifact    string `json:"artifact,omitempty"`    // name of the artifact that its output becomes
 	Children    []Node `json:"children,omitempty"`
 }
 

@@ -41,6 +41,7 @@ func (n Node) Spec(program, ledger string) *task.TaskSpec {
 				Backoff: &core.Backoff{Base: durationpb.New(0)},
 			},
 			Discoverable: n.Cache != "", DiscoveryVersion: n.Cache, CacheSerializable: n.Serialized,
+			ProducesArtifacts: n.Artifact != "",
 		},
 		Target: &core.TaskTemplate_Container{Container: &core.Container{
 			Image:   "storm",
@@ -56,6 +57,11 @@ func (n Node) Spec(program, ledger string) *task.TaskSpec {
 	}
 	if n.Deadline > 0 {
 		template.Metadata.Timeouts = &core.TimeoutStrategy{Deadline: millis(n.Deadline)}
+	}
+	if n.Secret != "" {
+		template.SecurityContext = &core.SecurityContext{Secrets: []*core.Secret{{
+			Key: n.Secret, EnvVar: SecretEnv, MountRequirement: core.Secret_ENV_VAR,
+		}}}
 	}
 	if n.Kind == Sleep {
 		template.Type, template.Target, template.Interface = "core-sleep", nil, &core.TypedInterface{}

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/faults/proxy"
+	"github.com/flyte-binary/flyte-binary/faults/script"
+	"github.com/flyte-binary/flyte-binary/faults/sink"
+	"github.com/flyte-binary/flyte-binary/faults/vault"
 )
 
 // InternalToken lets the suite call what only services may call.
@@ -19,10 +22,11 @@ const InternalToken = "of-the-storm"
 // serverConfig shortens the server's periodic checks, so that a storm of seconds shows what takes minutes elsewhere, and
 // sweeps small subtrees as if they were large. No fault of the system may end an action, so the budget for them is large.
 const serverConfig = `
+target: %s
 server: {listen: %q, shutdownGrace: 5s}
 auth: {internalToken: %q}
 database: {url: %q, connectTimeout: 2s}
-storage: {url: %q, sync: false, publicURL: %q}
+storage: {url: %q, sync: false, publicURL: %q, signingKey: c3Rvcm0gc3Rvcm0gc3Rvcm0gc3Rvcm0gc3Rvcm0gc3Q=}
 kubernetes: {kubeconfig: %q}
 logging: {level: debug, format: json}
 runs:
@@ -30,6 +34,7 @@ runs:
   admission: {poll: 500ms, lease: 3s}
   assignments: {heartbeat: 1s, poll: 2s}
   watch: {heartbeat: 1s, poll: 500ms}
+  artifacts: {backoff: {first: 100ms, max: 1s}, poll: 200ms, lease: 3s}
 actions:
   watch: {maxSilence: 5s, maxOutage: 5s}
   taskActions: {resync: 3s, maxSilence: 5s, recreateDelay: 500ms, callTimeout: 5s, backoff: {first: 50ms, max: 1s}}
@@ -38,10 +43,52 @@ executor:
   logs: {sealTimeout: 5s}
   reconciler:
     {maxSystemFailures: 40, systemBackoff: 100ms, maxSystemBackoff: 1s, statusDelay: 500ms, resync: 5s, sweep: 5s, maxErrorBackoff: 1s}
+triggers: {poll: 500ms, retryMax: 1s, lease: 3s}
+secrets:
+  backends: [vault]
+  vault: {address: %q, mount: %q, prefix: %q, auth: {method: token, token: %q}}
+eventStream:
+  sinks: [{name: storm, type: http, url: %q}]
+  timeout: 5s
+  backoff: {first: 50ms, max: 500ms}
+  poll: 200ms
+  lease: 3s
+notifications:
+  allow: [127.0.0.0/8]
+  timeout: 1s
+  maxTries: 1000
+  backoff: {first: 100ms, max: 1s}
+  poll: 200ms
+  lease: 3s
+  deliveries:
+    - {name: failures, type: webhook, url: %q, body: %q}
+    - {name: named, type: webhook, url: %q, body: %q}
+  rules:
+    - {name: failures, phases: [failed, timed_out], deliveries: [failures], everywhere: true}
+    - {name: named, phases: [succeeded, failed, aborted, timed_out], deliveries: [named]}
 `
 
+// The rules of the configuration: one for every run that fails, and one for runs that name it. Their deliveries have the same
+// names.
+const (
+	FailuresRule = "failures"
+	NamedRule    = "named"
+)
+
+func (s *Stack) startReceivers() (err error) {
+	if s.Sink, err = sink.New(); err != nil {
+		return err
+	}
+	secrets := map[string]string{}
+	for _, name := range script.Secrets() {
+		secrets[script.Domain+"/"+script.Project+"/"+name] = script.SecretValue(name)
+	}
+	s.Vault, err = vault.New(secrets)
+	return err
+}
+
 func (s *Stack) prepareServer() error {
-	ports, err := freePorts(1)
+	ports, err := freePorts(2)
 	if err != nil {
 		return err
 	}
@@ -57,14 +104,22 @@ func (s *Stack) prepareServer() error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(s.Dir, "server.yaml")
-	body := fmt.Appendf(nil, serverConfig, s.address, InternalToken, database, s.Storage, s.URL(), kubeconfig, s.Front.Addr())
-	if err := os.WriteFile(path, body, 0o600); err != nil {
+	process := func(name, target, address string) (*Process, error) {
+		path := filepath.Join(s.Dir, name+".yaml")
+		body := fmt.Appendf(nil, serverConfig, target, address, InternalToken, database, s.Storage, s.URL(), kubeconfig, s.Front.Addr(),
+			s.Vault.URL(), vault.Mount, vault.Prefix, vault.Token, s.Sink.EventURL(),
+			s.Sink.NoteURL(FailuresRule), sink.NoteBody, s.Sink.NoteURL(NamedRule), sink.NoteBody)
+		if err := os.WriteFile(path, body, 0o600); err != nil {
+			return nil, err
+		}
+		env := []string{"FLYTE_FAILPOINTS=" + s.failpoints(), "FLYTE_CLOCK_OFFSET=" + s.clockOffset()}
+		return newProcess(s.Dir, name, s.Programs.Server, env, "serve", "--config", path), nil
+	}
+	if s.Server, err = process("server", "all", s.address); err != nil {
 		return err
 	}
-	env := []string{"FLYTE_FAILPOINTS=" + s.failpoints(), "FLYTE_CLOCK_OFFSET=" + s.clockOffset()}
-	s.Server = newProcess(s.Dir, "server", s.Programs.Server, env, "serve", "--config", path)
-	return nil
+	s.Replica, err = process("replica", "api", fmt.Sprintf("127.0.0.1:%d", ports[1]))
+	return err
 }
 
 // URL leads to the server through the proxy.
@@ -81,6 +136,12 @@ func (s *Stack) Arm(point string, turn int) error {
 	return os.WriteFile(s.failpoints(), fmt.Appendf(nil, "%s %d", point, turn), 0o600)
 }
 
+// Armed reports whether what was armed has not struck yet.
+func (s *Stack) Armed() bool {
+	_, err := os.Stat(s.failpoints())
+	return err == nil
+}
+
 // Disarm undoes Arm.
 func (s *Stack) Disarm() error {
 	err := os.Remove(s.failpoints())
@@ -88,11 +149,6 @@ func (s *Stack) Disarm() error {
 		return nil
 	}
 	return err
-}
-
-// StepClock sets how far the server's time of day is off.
-func (s *Stack) StepClock(offset time.Duration) error {
-	return os.WriteFile(s.clockOffset(), []byte(offset.String()), 0o600)
 }
 
 // Ready asks the server whether everything that it depends on works.

@@ -1,7 +1,8 @@
 // Package stack starts everything that a storm needs, each part a process that can be killed alone: Postgres, etcd, an
 // API server with its controllers, a node that runs pods as processes, and the server as the container image has it,
-// built so that it can be made to die at named points. Proxies stand before the server, before Postgres and before the
-// API server. It stands below the fault suite.
+// built so that it can be made to die at named points, with a replica. Proxies stand before the server, before Postgres and
+// before the API server. The receivers of notifications and events and the Vault are the suite's own. It stands below the
+// fault suite.
 package stack
 
 import (
@@ -17,6 +18,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/faults/proxy"
+	"github.com/flyte-binary/flyte-binary/faults/sink"
+	"github.com/flyte-binary/flyte-binary/faults/vault"
 	"github.com/flyte-binary/flyte-binary/internal/pgembed"
 )
 
@@ -37,17 +40,26 @@ type Stack struct {
 	*Cluster
 	Node   *Process
 	Server *Process
+	// Replica is a second server, without the part that needs the cluster. Nobody calls it: it competes for the loops over
+	// Postgres.
+	Replica *Process
 
 	// Front stands before the server, for tasks and clients alike; Database before Postgres and API before the API server,
 	// for the server alone.
 	Front, Database *proxy.TCP
 	API             *proxy.API
 
+	// Sink receives notifications and events, and Vault has the secrets of tasks.
+	Sink  *sink.Server
+	Vault *vault.Server
+
 	// Storage is the object store, Ledger where the tasks keep their notes.
 	Storage, Ledger string
 
 	address string // of the server, behind Front
+	clock   serverClock
 	mounted bool
+	deaths  [2]int // of the server and its replica, which Deaths has listed
 }
 
 // New starts everything on empty data below a directory.
@@ -78,11 +90,16 @@ func New(ctx context.Context, programs Programs, dir string) (s *Stack, err erro
 	if s.API, err = proxy.NewAPI(s.url, token); err != nil {
 		return s, err
 	}
+	if err := s.startReceivers(); err != nil {
+		return s, err
+	}
 	if err := s.prepareServer(); err != nil {
 		return s, err
 	}
-	_, err = s.StartServer(ctx)
-	return s, err
+	if _, err = s.StartServer(ctx); err != nil {
+		return s, err
+	}
+	return s, s.Replica.Start()
 }
 
 func (s *Stack) startPostgres(ctx context.Context) error {
@@ -123,6 +140,7 @@ func (s *Stack) throughProxy() (string, error) {
 // Stop stops everything in reverse order, and kills processes of pods that are left.
 func (s *Stack) Stop() {
 	s.Server.Kill()
+	s.Replica.Kill()
 	if s.Node.latest() != nil {
 		s.Node.Stop()
 	}
@@ -138,6 +156,12 @@ func (s *Stack) Stop() {
 	}
 	if s.Database != nil {
 		s.Database.Close()
+	}
+	if s.Sink != nil {
+		s.Sink.Close()
+	}
+	if s.Vault != nil {
+		s.Vault.Close()
 	}
 	if s.Postgres != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), stopGrace) // also after an interrupt
@@ -166,11 +190,20 @@ func (s *Stack) StartServer(ctx context.Context) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// Deaths counts how often the server died at named points.
-func (s *Stack) Deaths() int {
-	body, err := os.ReadFile(s.Server.Log)
-	if err != nil {
-		return 0
+// Deaths lists the named points at which the servers have died since the last call.
+func (s *Stack) Deaths() []string {
+	var points []string
+	for i, process := range []*Process{s.Server, s.Replica} {
+		body, err := os.ReadFile(process.Log)
+		if err != nil {
+			continue
+		}
+		all := strings.Split(string(body), "failpoint: dying at ")[1:]
+		for _, rest := range all[s.deaths[i]:] {
+			point, _, _ := strings.Cut(rest, "\n")
+			points = append(points, point)
+		}
+		s.deaths[i] = len(all)
 	}
-	return strings.Count(string(body), "failpoint: dying at")
+	return points
 }

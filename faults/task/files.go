@@ -64,7 +64,12 @@ func (p *taskProcess) fail(ctx context.Context) error {
 }
 
 func (p *taskProcess) succeed(ctx context.Context, seen map[string]int32) error {
-	return write(ctx, filepath.Join(p.output, "outputs.pb"), &task.Outputs{Literals: []*task.NamedLiteral{{
-		Name: script.OutputName, Value: script.Text(fmt.Sprint(len(seen))),
-	}}})
+	outputs := &task.Outputs{Literals: []*task.NamedLiteral{{Name: script.OutputName, Value: script.Text(fmt.Sprint(len(seen)))}}}
+	if p.node.Artifact != "" {
+		outputs.ProducedArtifacts = []*task.ProducedArtifact{{
+			Output: script.OutputName, Name: p.node.Artifact,
+			Type: &core.LiteralType{Type: &core.LiteralType_Simple{Simple: core.SimpleType_STRING}},
+		}}
+	}
+	return write(ctx, filepath.Join(p.output, "outputs.pb"), outputs)
 }

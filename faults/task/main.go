@@ -62,6 +62,9 @@ func run(ctx context.Context, input, output string) (int, error) {
 	if p.node, err = script.Decode(body); err != nil {
 		return 1, err
 	}
+	if err := p.checkSecret(); err != nil {
+		return 1, err
+	}
 	earlier, err := p.Failures()
 	if err != nil {
 		return 1, err

@@ -1,0 +1,136 @@
+package check
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Trigger is a trigger of the storm with a schedule of equal distances.
+type Trigger struct {
+	Name string
+	// Start is one of its slots and Period the time between two.
+	Start  time.Time
+	Period time.Duration
+	// CatchUp is how many missed slots fire at once at most; then the oldest of the missed ones says that the others do not.
+	CatchUp int
+	// Slots after From up to Until must have fired, and none after Latest, which is the latest time that the clock showed.
+	From, Until, Latest time.Time
+	// Slots from BackfillFrom until before BackfillUntil were asked for, too.
+	BackfillFrom, BackfillUntil time.Time
+	Fires                       []Fire
+}
+
+// Fire is a slot that was taken up.
+type Fire struct {
+	Slot       time.Time
+	RecordedAt time.Time
+	State      int16
+	Run        string
+	Reason     string
+}
+
+// The states of slots.
+const (
+	SlotStarted = 2
+	SlotSkipped = 4
+)
+
+// slotsFireOnce: each slot of a trigger has one run, which begins at that slot, unless the policy for missed slots leaves it
+// out; and every run of a trigger is that of a slot.
+func slotsFireOnce(e *Evidence, f *findings) {
+	fires := map[string]map[string]Fire{} // by trigger and run
+	for i := range e.Triggers {
+		t := &e.Triggers[i]
+		slices.SortFunc(t.Fires, func(a, b Fire) int { return a.Slot.Compare(b.Slot) })
+		fires[t.Name] = map[string]Fire{}
+		for n, fire := range t.Fires {
+			t.judge(e, n, f)
+			if _, twice := fires[t.Name][fire.Run]; twice && fire.Run != "" {
+				f.add("trigger %s: two slots have the run %s", t.Name, fire.Run)
+			}
+			fires[t.Name][fire.Run] = fire
+		}
+		t.gaps(f)
+	}
+	slots := map[string]string{}
+	for i := range e.Runs {
+		run := &e.Runs[i]
+		if run.Trigger == "" {
+			continue
+		}
+		fire, ok := fires[run.Trigger][run.Name]
+		switch {
+		case !ok:
+			f.add("run %s of trigger %s has no slot", run.Name, run.Trigger)
+		case !fire.Slot.Equal(run.Slot):
+			f.add("run %s of trigger %s begins at %s; its slot is %s", run.Name, run.Trigger, at(run.Slot), at(fire.Slot))
+		}
+		slot := run.Trigger + " " + at(run.Slot)
+		if other, twice := slots[slot]; twice {
+			f.add("the slot %s has two runs, %s and %s", slot, cmp.Or(other, "?"), run.Name)
+		}
+		slots[slot] = run.Name
+	}
+}
+
+// judge judges the nth slot that was taken up.
+func (t *Trigger) judge(e *Evidence, n int, f *findings) {
+	fire := t.Fires[n]
+	scheduled := fire.Slot.After(t.From) && !fire.Slot.After(t.Latest)
+	switch {
+	case fire.Slot.Sub(t.Start)%t.Period != 0:
+		f.add("trigger %s fired at %s, which its schedule does not have", t.Name, at(fire.Slot))
+	case !scheduled && !t.backfilled(fire.Slot):
+		f.add("trigger %s fired at %s; it was active from %s and the clock showed at most %s", t.Name, at(fire.Slot), at(t.From), at(t.Latest))
+	}
+	switch fire.State {
+	case SlotStarted:
+		if !slices.ContainsFunc(e.Runs, func(r Run) bool { return r.Name == fire.Run && r.row("a0") != nil }) {
+			f.add("the slot %s of trigger %s has no run; it should be %s", at(fire.Slot), t.Name, fire.Run)
+		}
+	case SlotSkipped:
+		together := 0
+		for _, later := range t.Fires[n+1:] {
+			if later.State == SlotSkipped || !later.RecordedAt.Equal(fire.RecordedAt) {
+				break
+			}
+			together++
+		}
+		if together < t.CatchUp || t.backfilled(fire.Slot) {
+			f.add("the slot %s of trigger %s was left out, and only %d of its later ones run: %s", at(fire.Slot), t.Name, together, fire.Reason)
+		}
+	default:
+		f.add("the slot %s of trigger %s is in state %d: %s", at(fire.Slot), t.Name, fire.State, fire.Reason)
+	}
+}
+
+// gaps finds the slots that were not taken up at all. Those behind one that was left out may be.
+func (t *Trigger) gaps(f *findings) {
+	for slot := t.after(t.From); !slot.After(t.Until); slot = slot.Add(t.Period) {
+		i, found := slices.BinarySearchFunc(t.Fires, slot, func(fire Fire, slot time.Time) int { return fire.Slot.Compare(slot) })
+		if !found && (i == 0 || t.Fires[i-1].State != SlotSkipped) {
+			f.add("trigger %s never fired for %s", t.Name, at(slot))
+		}
+	}
+	for slot := t.after(t.BackfillFrom.Add(-1)); slot.Before(t.BackfillUntil); slot = slot.Add(t.Period) {
+		if !slices.ContainsFunc(t.Fires, func(fire Fire) bool { return fire.Slot.Equal(slot) }) {
+			f.add("trigger %s never fired for %s, which was asked for later", t.Name, at(slot))
+		}
+	}
+}
+
+func (t *Trigger) backfilled(slot time.Time) bool {
+	return !slot.Before(t.BackfillFrom) && slot.Before(t.BackfillUntil)
+}
+
+// after is the first slot after a time.
+func (t *Trigger) after(from time.Time) time.Time {
+	past := from.Sub(t.Start) % t.Period
+	if past < 0 {
+		past += t.Period
+	}
+	return from.Add(t.Period - past)
+}
+
+func at(moment time.Time) string { return moment.UTC().Format("15:04:05.999999") }

@@ -1,0 +1,99 @@
+package sink
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+)
+
+// Where requests go. What is sent to gonePath is refused for ever.
+const (
+	notePath  = "/notify/"
+	gonePath  = "/gone"
+	eventPath = "/events"
+)
+
+// NoteURL is where notifications of a rule go.
+func (s *Server) NoteURL(rule string) string { return s.url + notePath + rule }
+
+// GoneURL is a receiver that refuses every notification.
+func (s *Server) GoneURL() string { return s.url + gonePath }
+
+// EventURL is where events go.
+func (s *Server) EventURL() string { return s.url + eventPath }
+
+// NoteBody is the template of the body of a notification about the end of a run, and PausedBody of one about an action
+// that waits.
+const (
+	NoteBody   = `{"run": "{{.Run.Name}}", "phase": "{{.Phase}}"}`
+	PausedBody = `{"run": "{{.Action.Run.Name}}", "phase": "{{.Phase}}", "action": "{{.Action.Name}}"}`
+)
+
+// Note is a notification that was taken.
+type Note struct {
+	ID     string `json:"-"` // by which its receiver tells repetitions
+	Rule   string `json:"-"`
+	Run    string `json:"run"`
+	Phase  string `json:"phase"`
+	Action string `json:"action"` // empty for the end of a run
+}
+
+// Change is an event that was taken.
+type Change struct {
+	ID       string
+	Run      string `json:"run"`
+	Action   string `json:"action"`
+	Attempt  int32  `json:"attempt"`
+	Phase    string `json:"phase"`
+	Version  int32  `json:"version"`
+	Sequence int64  `json:"sequence"`
+}
+
+func (s *Server) takeNote(r *http.Request, body []byte) error {
+	note := Note{ID: r.Header.Get("Idempotency-Key"), Rule: r.PathValue("rule")}
+	if err := json.Unmarshal(body, &note); err != nil {
+		return fmt.Errorf("a notification cannot be read: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notes[note.Run] = append(s.notes[note.Run], note)
+	return nil
+}
+
+func (s *Server) takeEvent(_ *http.Request, body []byte) error {
+	var event struct {
+		ID   string `json:"id"`
+		Data Change `json:"data"`
+	}
+	if err := json.Unmarshal(body, &event); err != nil {
+		return fmt.Errorf("an event cannot be read: %w", err)
+	}
+	event.Data.ID = event.ID
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events[event.Data.Run] = append(s.events[event.Data.Run], event.Data)
+	return nil
+}
+
+// Notes are the notifications about a run, repetitions too.
+func (s *Server) Notes(run string) []Note {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.notes[run])
+}
+
+// Changes are the events of a run in the order of their arrival, repetitions too.
+func (s *Server) Changes(run string) []Change {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.events[run])
+}
+
+// Forget drops everything that was taken.
+func (s *Server) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.notes)
+	clear(s.events)
+}

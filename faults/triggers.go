@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/flyte-binary/flyte-binary/faults/script"
+	"github.com/flyte-binary/flyte-binary/faults/stack"
+	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
+)
+
+// period is the time between two slots of each trigger, the shortest that schedules have. The slots of triggers with a fixed
+// rate are counted from a start in the first seconds of the storm, so that no storm waits for a minute.
+const period = time.Minute
+
+// catchUp is how many slots of a trigger run at most when the clock steps over more.
+const catchUp = 3
+
+// cronTrigger is the trigger whose schedule is a cron expression, and which is run for slots of the past, too.
+const cronTrigger = "cron"
+
+// plannedTriggers are the triggers of a storm, all of one task.
+type plannedTriggers struct {
+	node     script.Node     // what their runs do
+	after    time.Duration   // when they are deployed
+	rates    []time.Duration // when each fixed rate starts, after the deployment
+	backfill int             // how many slots of the past are run
+	again    time.Duration   // when they are deployed again, with another version of their task
+}
+
+func planTriggers(r *rand.Rand, seed uint64) plannedTriggers {
+	p := plannedTriggers{
+		node:     script.Node{Name: "a0", Kind: script.Task, Millis: r.IntN(300), Artifact: fmt.Sprintf("triggered-%d", seed)},
+		after:    time.Duration(r.IntN(300)) * time.Millisecond,
+		backfill: 3 + r.IntN(4),
+		again:    time.Duration(500+r.IntN(3000)) * time.Millisecond,
+	}
+	for range 2 + r.IntN(2) {
+		p.rates = append(p.rates, time.Duration(500+r.IntN(2500))*time.Millisecond)
+	}
+	return p
+}
+
+// triggered is the task of the triggers of a seed.
+func triggered(seed uint64) string { return fmt.Sprintf("storm.triggered.s%d", seed) }
+
+// drivenTriggers is what is known of the triggers from outside.
+type drivenTriggers struct {
+	start                       time.Time // from which the rates are counted
+	backfillFrom, backfillUntil time.Time
+	until, latest               time.Time // when they were switched off, by the server's clock, and the latest time that it showed
+}
+
+// driveTriggers deploys the triggers, has one run for the past, and deploys them again.
+func (d *driver) driveTriggers(ctx context.Context) {
+	p := d.plan.triggers
+	if !sleep(ctx, p.after) {
+		return
+	}
+	now, _ := d.stack.Now()
+	d.triggers.start = now.Truncate(time.Microsecond)
+	d.triggers.backfillFrom = now.Add(-20 * period).Truncate(period)
+	d.triggers.backfillUntil = d.triggers.backfillFrom.Add(time.Duration(p.backfill) * period)
+	if !d.deployTriggers(ctx, "v1") {
+		return
+	}
+	err := insist(ctx, func(ctx context.Context) error {
+		_, err := d.slots.Backfill(ctx, &insightv1.BackfillRequest{
+			Name: d.triggerName(cronTrigger), Parallel: 2,
+			From: timestamppb.New(d.triggers.backfillFrom), Until: timestamppb.New(d.triggers.backfillUntil),
+		})
+		return err
+	})
+	if err != nil && ctx.Err() == nil {
+		d.problem("backfill: %v", err)
+	}
+	if sleep(ctx, p.again) {
+		d.deployTriggers(ctx, "v2")
+	}
+}
+
+func (d *driver) deployTriggers(ctx context.Context, version string) bool {
+	inputs, err := d.plan.triggers.node.Encode()
+	if err != nil {
+		d.problem("triggers: %v", err)
+		return false
+	}
+	spec := d.plan.triggers.node.Spec(d.stack.Programs.Task, d.stack.Ledger)
+	spec.TaskTemplate.Id.Name, spec.TaskTemplate.Id.Version = triggered(d.plan.seed), version
+	request := &task.DeployTaskRequest{
+		TaskId: &task.TaskIdentifier{Project: script.Project, Domain: script.Domain, Name: triggered(d.plan.seed), Version: version}, Spec: spec,
+	}
+	for name, schedule := range d.schedules() {
+		request.Triggers = append(request.Triggers, &task.TaskTrigger{
+			Name: name,
+			Spec: &task.TaskTriggerSpec{
+				Active: true, InputWrapper: &task.TaskTriggerSpec_Inputs{Inputs: inputs},
+				RunSpec: &task.RunSpec{Annotations: &task.Annotations{Values: map[string]string{"flyte.org/trigger-catch-up-limit": fmt.Sprint(catchUp)}}},
+			},
+			AutomationSpec: &task.TriggerAutomationSpec{
+				Type: task.TriggerAutomationSpecType_TYPE_SCHEDULE, Automation: &task.TriggerAutomationSpec_Schedule{Schedule: schedule},
+			},
+		})
+	}
+	err = insist(ctx, func(ctx context.Context) error {
+		_, err := d.tasks.DeployTask(ctx, request)
+		return err
+	})
+	// A deployment whose answer was lost exists already, and its triggers are what was asked for.
+	if err != nil && connect.CodeOf(err) != connect.CodeAlreadyExists {
+		if ctx.Err() == nil {
+			d.problem("deploy triggers %s: %v", version, err)
+		}
+		return false
+	}
+	return true
+}
+
+// schedules are those of the triggers, by name.
+func (d *driver) schedules() map[string]*task.Schedule {
+	all := map[string]*task.Schedule{
+		cronTrigger: {Expression: &task.Schedule_Cron{Cron: &task.Cron{Expression: "* * * * *", Timezone: "UTC"}}},
+	}
+	for i, after := range d.plan.triggers.rates {
+		all[rateTrigger(i)] = &task.Schedule{Expression: &task.Schedule_Rate{Rate: &task.FixedRate{
+			Value: 1, Unit: task.FixedRateUnit_FIXED_RATE_UNIT_MINUTE, StartTime: timestamppb.New(d.triggers.start.Add(after)),
+		}}}
+	}
+	return all
+}
+
+func rateTrigger(i int) string { return fmt.Sprintf("rate-%d", i) }
+
+func (d *driver) triggerName(name string) *common.TriggerName {
+	return &common.TriggerName{Project: script.Project, Domain: script.Domain, TaskName: triggered(d.plan.seed), Name: name}
+}
+
+// stopTriggers switches the triggers off, so that the storm can settle. What was due before must still run.
+func (d *driver) stopTriggers(ctx context.Context) error {
+	select {
+	case <-d.triggersDone:
+	case <-ctx.Done():
+		return fmt.Errorf("the triggers are not deployed: %w", ctx.Err())
+	}
+	request := &trigger.UpdateTriggersRequest{}
+	for name := range d.schedules() {
+		request.Names = append(request.Names, d.triggerName(name))
+	}
+	d.triggers.until, _ = d.stack.Now()
+	sleep(ctx, stack.ClockLag) // then the server's time is later, too
+	err := insist(ctx, func(ctx context.Context) error {
+		_, err := d.client.triggers.UpdateTriggers(ctx, request)
+		return err
+	})
+	_, d.triggers.latest = d.stack.Now()
+	d.triggers.latest = d.triggers.latest.Add(stack.ClockLag)
+	if err != nil {
+		return fmt.Errorf("switch triggers off: %w", err)
+	}
+	return nil
+}
