@@ -162,3 +162,14 @@ func TestCredentialsAreNotKeptInTheList(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, b.config("ghcr.io/a"))
 }
+
+func TestPodsNeedNoBackendOfSecrets(t *testing.T) {
+	t.Parallel()
+	service, err := secret.New(secret.Deps{Unavailable: "there are none", Logger: zerolog.Nop()})
+	require.NoError(t, err)
+	answer, err := service.GetSecretValues(t.Context(), &enginev1.GetSecretValuesRequest{Project: "p", Domain: "d", Images: []string{"ghcr.io/a"}})
+	require.NoError(t, err)
+	require.Empty(t, answer.GetPullConfig())
+	_, err = service.GetSecretValues(t.Context(), &enginev1.GetSecretValuesRequest{Project: "p", Domain: "d", Names: []string{"key"}})
+	require.ErrorContains(t, err, "there are none")
+}
