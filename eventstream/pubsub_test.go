@@ -202,7 +202,7 @@ func newSilent(t *testing.T) (string, <-chan struct{}) {
 			if err != nil {
 				return
 			}
-			defer conn.Close() //nolint:errcheck,revive // when the listener is closed
+			defer conn.Close() // when the listener is closed
 			select {
 			case connected <- struct{}{}:
 			default:

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// googleTimeout bounds how long the library repeats a request on its own.
-const googleTimeout = 10 * time.Second
+// googleTimeout bounds how long the library repeats a request on its own. The end of the process waits for that.
+const googleTimeout = 5 * time.Second
 
 // googleTopic is a topic of Google Cloud Pub/Sub.
 type googleTopic struct {
@@ -72,6 +72,6 @@ func (t *googleTopic) send(ctx context.Context, m *pubsub.Message) error { retur
 
 func (t *googleTopic) close() {
 	shutDown(t.Topic)
-	_ = t.client.Close() // what is still being sent fails, so that stopping does not wait for it
 	t.publisher.Stop()
+	_ = t.client.Close()
 }

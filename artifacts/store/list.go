@@ -73,14 +73,14 @@ func (s *Store) List(ctx context.Context, scope ListScope, request *common.ListR
 	if err != nil || !found {
 		return nil, "", err
 	}
-	from, order, version := "artifact_versions v", "v.", "v.id"
+	from, order := "artifact_versions v", "v."
 	lead, err := s.rarest(ctx, scope.Place, name, leaders(name, request))
 	if err != nil {
 		return nil, "", err
 	}
 	if lead != nil {
 		from = "artifact_labels l JOIN artifact_versions v ON v.id = l.version_id"
-		order, version = "l.", "l.version_id"
+		order = "l."
 		follow(&b, scope.Place, name, lead)
 	}
 	schema := versionFields(order)
@@ -88,7 +88,7 @@ func (s *Store) List(ctx context.Context, scope ListScope, request *common.ListR
 		if filter == lead {
 			return true, nil
 		}
-		return ofVersion(b, at, labelScope{scope.Place, name, version, lead != nil || name != 0 && ofOneTime(request.GetFilters())}, filter)
+		return ofVersion(b, at, labelScope{scope.Place, name, lead != nil || name != 0 && ofOneTime(request.GetFilters())}, filter)
 	}
 	query, err := schema.Compile(b, []string{"artifacts", scope.Project, scope.Domain, scope.Name, fmt.Sprint(scope.LatestPerPartition)}, request)
 	if err != nil {
@@ -229,9 +229,6 @@ func ofVersion(b *listquery.Builder, at string, scope labelScope, filter *common
 type labelScope struct {
 	Place
 	name int64
-	// version is the column with the id of the version. That of the leading label lets the other labels be looked up before
-	// the version is read.
-	version string
 	// narrow says that other filters leave few versions. The labels of each are then looked up, which a subquery for one
 	// value makes sure of; the planner would rather read all labels with the value.
 	narrow bool
@@ -256,7 +253,7 @@ func label(b *listquery.Builder, at string, scope labelScope, filter *common.Fil
 	}
 	var value listquery.Builder
 	value.Continue(b)
-	value.Where("m.version_id = " + scope.version)
+	value.Where("m.version_id = v.id")
 	if !scope.narrow {
 		within(&value, "m.", scope.Place, scope.name) // for the index of the value
 	}

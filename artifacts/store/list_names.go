@@ -146,7 +146,7 @@ func (s *Store) filteredValues(
 	b.Where("v.name_id = " + b.Arg(id, "bigint"))
 	fields := versionFields("v.")
 	fields.Extra = func(b *listquery.Builder, at string, filter *common.Filter) (bool, error) {
-		return ofVersion(b, at, labelScope{Place{name.Project, name.Domain}, id, "v.id", ofOneTime(wanted)}, filter)
+		return ofVersion(b, at, labelScope{Place{name.Project, name.Domain}, id, ofOneTime(wanted)}, filter)
 	}
 	if err := fields.Filter(&b, wanted); err != nil {
 		return nil, err
