@@ -116,7 +116,7 @@ func newFaults(r *rand.Rand, kinds []string) []fault {
 			f.point, f.turn = points()[r.IntN(len(points()))], 1+r.IntN(8)
 			f.at = time.Duration(r.IntN(2000)) * time.Millisecond
 			if slices.Contains(rarePoints(), f.point) {
-				f.turn = 1 + f.turn%2
+				f.turn = 1
 			}
 		case kindClock:
 			f.number = []int{-15, 15, 60, 120, 5 * 3600}[r.IntN(5)] // seconds
