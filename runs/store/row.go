@@ -61,7 +61,7 @@ type Action struct {
 	TriggerRevision  int64      `db:"trigger_revision"`
 	// TriggerAutomation is the encoded task.TriggerAutomationSpec of the revision.
 	TriggerAutomation []byte `db:"trigger_automation"`
-	Relation         []byte     `db:"relation"`
+	Relation          []byte `db:"relation"`
 
 	// Limits become times when the action is recorded.
 	Limits Limits `db:"-"`
