@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,13 +74,15 @@ func decode(d *mapstructure.DecoderConfig) {
 	d.ZeroFields = false // absent keys keep their defaults
 }
 
-// list reads "a, b" as a list, and JSON as a list of sections. An empty string is an empty list.
+// list reads "a, b" as a list, and JSON as a list of sections, some of which have a short form in text as well. An empty
+// string is an empty list.
 func list(from, to reflect.Type, value any) (any, error) {
 	if from.Kind() != reflect.String || to.Kind() != reflect.Slice || to.Elem().Kind() == reflect.Uint8 {
 		return value, nil
 	}
 	text, _ := value.(string)
-	if to.Elem().Kind() == reflect.Struct && text != "" {
+	inText := reflect.PointerTo(to.Elem()).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) && !strings.HasPrefix(text, "[")
+	if to.Elem().Kind() == reflect.Struct && text != "" && !inText {
 		var sections []map[string]any
 		if json.Unmarshal([]byte(text), &sections) != nil { // its error may have the value of a secret
 			return nil, errors.New(`must be a list of objects in JSON: [{"key": "value"}]`)
