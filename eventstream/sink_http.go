@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -25,6 +26,9 @@ func newHTTPSink(config Sink, settings *tls.Config) *httpSink {
 	return &httpSink{config: config, client: &http.Client{
 		Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: parallel, TLSClientConfig: settings, ForceAttemptHTTP2: true,
+			// A receiver that answers twice would have its second answer taken for that to the next event on the connection.
+			// HTTP/2, which TLS allows, ties answers to requests.
+			DisableKeepAlives: strings.HasPrefix(config.URL, "http:"),
 		},
 		// A redirect is an answer other than 2xx: it may change the method, and the headers may be for this host alone.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
