@@ -22,7 +22,7 @@ VALUE, INPUT = f"value-{secrets.token_hex(12)}", f"input-{secrets.token_hex(12)}
 
 @dataclasses.dataclass
 class Sink:
-    """A local HTTP server that takes events unless it is told to refuse them."""
+    """A local HTTP server that records events, or answers 503 while `refuses` is set."""
 
     port: int = dataclasses.field(default_factory=free_port)
     refuses: bool = False

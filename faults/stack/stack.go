@@ -1,7 +1,7 @@
 // Package stack starts everything that a storm needs, each part a process that can be killed alone: Postgres, etcd, an
 // API server with its controllers, a node that runs pods as processes, and the server as the container image has it,
 // built so that it can be made to die at named points, with a replica. Proxies stand before the server, before Postgres and
-// before the API server. The receivers of notifications and events and the Vault are the suite's own. It stands below the
+// before the API server. The suite itself serves Vault and receives notifications and events. It stands below the
 // fault suite.
 package stack
 
@@ -40,8 +40,7 @@ type Stack struct {
 	*Cluster
 	Node   *Process
 	Server *Process
-	// Replica is a second server, without the part that needs the cluster. Nobody calls it: it competes for the loops over
-	// Postgres.
+	// Replica is a second server without the controller. It gets no requests; it competes for the leases in Postgres.
 	Replica *Process
 
 	// Front stands before the server, for tasks and clients alike; Database before Postgres and API before the API server,
