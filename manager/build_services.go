@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/flyte-binary/flyte-binary/actions"
+	"github.com/flyte-binary/flyte-binary/apps"
 	"github.com/flyte-binary/flyte-binary/artifacts"
 	artifactstore "github.com/flyte-binary/flyte-binary/artifacts/store"
 	cacheservice "github.com/flyte-binary/flyte-binary/cache_service"
@@ -11,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/events"
 	"github.com/flyte-binary/flyte-binary/executor"
 	"github.com/flyte-binary/flyte-binary/executor/podspec"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/notifications"
@@ -82,10 +84,24 @@ func buildTriggers(_ context.Context, p *process) (lifecycle.Part, error) {
 	return service, nil
 }
 
+func buildApps(_ context.Context, p *process) (lifecycle.Part, error) {
+	service, err := apps.New(p.config.Apps, apps.Deps{
+		Pool: p.pool, Projects: p.peers.projects(), Blobs: p.blobs,
+		PodLogs:   podLogs(p.peers, p.config, func(c enginev1connect.PodLogServiceClient) apps.PodLogs { return c }),
+		Addresses: apps.Addresses{PublicURL: p.config.Storage.PublicURL},
+		Clock:     p.clock, Logger: p.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	service.Mount(p.mux)
+	return service, nil
+}
+
 func buildDataProxy(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := dataproxy.New(p.config.DataProxy, dataproxy.Deps{
 		Store: p.blobs, Runs: p.peers.runs(), Tasks: p.peers.tasks(), Projects: p.peers.projects(), Engine: p.peers.engine(),
-		PodLogs: p.peers.podLogs(p.config), Settings: p.peers.settings(), Triggers: p.peers.triggers(), Clock: p.clock, Logger: p.log,
+		PodLogs: podLogs(p.peers, p.config, func(c enginev1connect.PodLogServiceClient) dataproxy.PodLogs { return c }), Settings: p.peers.settings(), Triggers: p.peers.triggers(), Clock: p.clock, Logger: p.log,
 	})
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/flyte-binary/flyte-binary/actions"
+	"github.com/flyte-binary/flyte-binary/apps"
 	"github.com/flyte-binary/flyte-binary/artifacts"
 	cacheservice "github.com/flyte-binary/flyte-binary/cache_service"
 	"github.com/flyte-binary/flyte-binary/dataproxy"
@@ -58,6 +59,8 @@ type Config struct {
 	Triggers triggers.Config `mapstructure:"triggers"`
 	// Artifacts keeps the artifacts that runs produce and consume.
 	Artifacts artifacts.Config `mapstructure:"artifacts"`
+	// Apps keeps the apps and decides what runs of them.
+	Apps apps.Config `mapstructure:"apps"`
 	// Actions is what running tasks call, and what creates and deletes TaskAction objects.
 	Actions actions.Config `mapstructure:"actions"`
 	// Executor makes pods of TaskAction objects and reports what becomes of them.
@@ -102,6 +105,7 @@ func DefaultConfig() Config {
 		Secrets:       secret.DefaultConfig(),
 		Triggers:      triggers.DefaultConfig(),
 		Artifacts:     artifacts.DefaultConfig(),
+		Apps:          apps.DefaultConfig(),
 	}
 }
 
@@ -125,6 +129,7 @@ func (c Config) Validate() error {
 		{"cache", c.Cache.Validate},
 		{"triggers", c.Triggers.Validate},
 		{"artifacts", c.Artifacts.Validate},
+		{"apps", c.Apps.Validate},
 		{"actions", c.Actions.Validate},
 		{"executor", c.Executor.Validate},
 		{"deployer", c.Deployer.Validate},

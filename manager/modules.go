@@ -19,6 +19,7 @@ func modules() lifecycle.Modules[*process] {
 		{Name: "secret", After: []string{"kubernetes"}, Build: buildSecret},
 		{Name: "notifications", Needs: []string{"database", "runs"}, Build: buildNotifications},
 		{Name: "triggers", Needs: []string{"database", "runs", "artifacts"}, Build: buildTriggers},
+		{Name: "apps", Needs: []string{"database", "storage", "runs"}, Build: buildApps},
 		{Name: "eventstream", Needs: []string{"database", "runs"}, Build: buildEventStream},
 		{Name: "dataproxy", Needs: []string{"storage", "runs"}, Build: buildDataProxy},
 		{Name: "system", Needs: []string{"runs"}, After: []string{"kubernetes"}, Build: buildSystem},
@@ -36,7 +37,7 @@ func modules() lifecycle.Modules[*process] {
 		{Name: "profiles", Build: buildProfiles},
 		{
 			Name: "port", Needs: []string{"profiles"}, Build: buildPort,
-			After: []string{"actions", "dataproxy", "secret", "notifications", "eventstream", "triggers", "artifacts", "system", "console"},
+			After: []string{"actions", "dataproxy", "secret", "notifications", "eventstream", "triggers", "artifacts", "apps", "system", "console"},
 		},
 	}
 }

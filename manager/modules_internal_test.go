@@ -13,7 +13,7 @@ func TestTargetsSelectTheirModules(t *testing.T) {
 		return modules.Names()
 	}
 	require.Equal(t, []string{
-		"database", "storage", "cache", "artifacts", "runs", "secret", "notifications", "triggers", "eventstream", "dataproxy", "system",
+		"database", "storage", "cache", "artifacts", "runs", "secret", "notifications", "triggers", "apps", "eventstream", "dataproxy", "system",
 		"console", "events", "actions", "profiles", "port",
 	}, selected(TargetAPI), "no Kubernetes")
 	require.Equal(t, []string{

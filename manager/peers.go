@@ -8,7 +8,6 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/flyte-binary/flyte-binary/dataproxy"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact/artifactconnect"
@@ -144,14 +143,15 @@ func (p peers) insight() insightv1connect.InsightServiceClient {
 	return client(p, p.api, insightv1connect.NewInsightServiceClient)
 }
 
-// podLogs makes the clients of the pod logs of every cluster: that of this process, if it runs one, and the remote ones.
-func (p peers) podLogs(config Config) map[string]dataproxy.PodLogs {
-	clients := map[string]dataproxy.PodLogs{}
+// podLogs makes the clients of the pod logs of every cluster: that of this process, if it runs one, and the remote ones. L is
+// the interface of the service that calls them.
+func podLogs[L any](p peers, config Config, as func(enginev1connect.PodLogServiceClient) L) map[string]L {
+	clients := map[string]L{}
 	if config.Target.controller() {
-		clients[config.Cluster.ID] = client(p, "", enginev1connect.NewPodLogServiceClient)
+		clients[config.Cluster.ID] = as(client(p, "", enginev1connect.NewPodLogServiceClient))
 	}
 	for _, remote := range config.Clusters {
-		clients[remote.ID] = client(p, remote.URL, enginev1connect.NewPodLogServiceClient)
+		clients[remote.ID] = as(client(p, remote.URL, enginev1connect.NewPodLogServiceClient))
 	}
 	return clients
 }

@@ -1,6 +1,7 @@
 package manager
 
 import (
+	appstore "github.com/flyte-binary/flyte-binary/apps/store"
 	artifactstore "github.com/flyte-binary/flyte-binary/artifacts/store"
 	cachestore "github.com/flyte-binary/flyte-binary/cache_service/store"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
@@ -12,7 +13,7 @@ import (
 // Schemas lists the database schema of every service that has one, in the order in which they are created.
 func Schemas() []pgdb.Schema {
 	return []pgdb.Schema{
-		store.Schema(), store.TrackedSchema(), cachestore.Schema(), artifactstore.Schema(), notificationstore.Schema(), triggerstore.Schema(),
+		store.Schema(), store.TrackedSchema(), cachestore.Schema(), artifactstore.Schema(), notificationstore.Schema(), triggerstore.Schema(), appstore.Schema(),
 	}
 }
 

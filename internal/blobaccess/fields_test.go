@@ -78,19 +78,23 @@ var decisions = map[string]string{
 	"flyteidl2.workflow.ConditionWebhook.url":            "called by runs/webhook, which refuses private networks",
 	"flyteidl2.notification.WebhookDeliveryTemplate.url": "called by notifications, which refuses private networks",
 
+	"flyteidl2.app.ImageSpec.build_job_url": "a link that people follow",
+	"flyteidl2.app.Link.path":               "a link that people follow",
+	"flyteidl2.app.Profile.icon_url":        "a link that people follow",
+	"flyteidl2.app.Ingress.cname_url":       "read as the address of an app",
+	"flyteidl2.app.Ingress.public_url":      "read as the address of an app",
+	"flyteidl2.app.Ingress.vpc_url":         "read as the address of an app",
+
+	// Apps.
+	"flyteidl2.app.Meta.code_bundle_uri":            "shown; the app downloads its code with credentials of its own",
+	"flytebinary.engine.v1.ObservedReplica.log_uri": "for services only; read if it lies in the directory of the app",
+
 	// Reported by executors, and shown.
 	"flyteidl2.core.ExecutionError.error_uri":     "kept as it is and never read",
 	"flyteidl2.core.LogContext.pod_name_prefix":   "the name of a pod",
 	"flyteidl2.core.LogContext.pod_name_prefixes": "the name of a pod",
 
 	// Services that are not served.
-	"flyteidl2.app.ImageSpec.build_job_url":               "apps are not served",
-	"flyteidl2.app.Ingress.cname_url":                     "apps are not served",
-	"flyteidl2.app.Ingress.public_url":                    "apps are not served",
-	"flyteidl2.app.Ingress.vpc_url":                       "apps are not served",
-	"flyteidl2.app.Link.path":                             "apps are not served",
-	"flyteidl2.app.Meta.code_bundle_uri":                  "apps are not served",
-	"flyteidl2.app.Profile.icon_url":                      "apps are not served",
 	"flyteidl2.connector.CreateTaskRequest.output_prefix": "connectors are not served",
 	"flyteidl2.connector.GetTaskRequest.output_prefix":    "connectors are not served",
 }

@@ -8,6 +8,15 @@ var procedures = map[string]map[string]procedure{
 		"GetActionState": {ClassInternal, "action.view", on("action_id")},
 		"PutActionState": {ClassInternal, "action.update", on("action_id")},
 	},
+	"flytebinary.engine.v1.AppFleetService": {
+		"ReportApps": {ClassInternal, "app.report", large("the replicas of a batch of apps", nothing("uids of the caller's own objects"))},
+		"WatchApps":  {ClassInternal, "app.assign", nothing("everything that a cluster should run")},
+	},
+	"flytebinary.engine.v1.AppRouteService": {
+		"ReportLoad":  {ClassInternal, "app.report", large("the load of a batch of apps", nothing("apps of all projects"))},
+		"WakeApp":     {ClassInternal, "app.wake", nothing("an app by its uid; the gateway checked the request")},
+		"WatchRoutes": {ClassInternal, "app.route", nothing("the routes of all projects")},
+	},
 	"flytebinary.engine.v1.ArtifactEventService": {
 		"GetArtifactMark":      {ClassInternal, "artifact.view", nothing("a number for all versions")},
 		"ListArtifactEvents":   {ClassInternal, "artifact.view", nothing("the new versions of all projects")},
@@ -38,6 +47,12 @@ var procedures = map[string]map[string]procedure{
 	},
 	"flytebinary.engine.v1.TriggerRunService": {
 		"StartTriggeredRun": {ClassInternal, "run.create", large("the spec of a task and the inputs of a run", on("trigger"))},
+	},
+	"flytebinary.insight.v1.AppInsightService": {
+		"ExplainApp":    {ClassUser, "app.view", on("app_id")},
+		"ListAppEvents": {ClassUser, "app.view", on("app_id")},
+		"ListRevisions": {ClassUser, "app.view", on("app_id")},
+		"RollBack":      {ClassUser, "app.update", on("app_id")},
 	},
 	"flytebinary.insight.v1.ArtifactInsightService": {
 		"GetLineage": {ClassUser, "artifact.view", listing(on("artifact_id", "run_id"))},
@@ -86,12 +101,12 @@ var procedures = map[string]map[string]procedure{
 	"flyteidl2.app.AppService": {
 		"Create":       {ClassUser, "app.create", on("app.metadata.id")},
 		"Delete":       {ClassUser, "app.delete", on("app_id")},
-		"Get":          {ClassUser, "app.view", on("app_id")},
+		"Get":          {ClassUser, "app.view", listing(on("app_id"))},
 		"Lease":        {ClassInternal, "app.lease", on("id")},
-		"List":         {ClassUser, "app.view", on("project", "cluster_id")},
+		"List":         {ClassUser, "app.view", listing(on("project", "cluster_id"))},
 		"Update":       {ClassUser, "app.update", on("app.metadata.id")},
 		"UpdateStatus": {ClassInternal, "app.report", on("app.metadata.id")},
-		"Watch":        {ClassUser, "app.view", on("project", "app_id", "cluster_id")},
+		"Watch":        {ClassUser, "app.view", listing(on("project", "app_id", "cluster_id"))},
 	},
 	"flyteidl2.artifact.ArtifactService": {
 		"CreateArtifact":           {ClassTask, "artifact.create", large("the value of an artifact", on("artifact_id"))},

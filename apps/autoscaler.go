@@ -1,0 +1,127 @@
+package apps
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/apps/rollout"
+	"github.com/flyte-binary/flyte-binary/apps/store"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/leased"
+)
+
+const (
+	// perPass is how many due apps one pass takes up; the rest follows in the next.
+	perPass = 1000
+	// cleanEvery is how often old traffic is deleted.
+	cleanEvery = time.Minute
+)
+
+// autoscaler decides anew about apps whose time has come and about those that have requests. It runs on the replica that
+// has its lease.
+type autoscaler struct {
+	*handler
+	clock clock.Clock
+}
+
+// work makes passes until its context ends.
+func (s *autoscaler) work(ctx context.Context) error {
+	p := &pass{handler: s.handler, since: s.clock.Now()}
+	return leased.Every(s.clock, s.config.Interval, p.run)(ctx)
+}
+
+// pass is what one holder of the lease remembers between passes.
+type pass struct {
+	*handler
+	// since is when it got the lease. Reports of the time before may be missing.
+	since   time.Time
+	cleaned time.Time
+}
+
+func (p *pass) run(ctx context.Context) error {
+	now := p.clock.Now()
+	if now.Before(p.since) {
+		p.since = now // the clock was set back
+	}
+	silent, err := p.store.Silence(ctx, now.Add(-p.config.SilentAfter))
+	if err != nil {
+		return err
+	}
+	for _, cluster := range silent {
+		zerolog.Ctx(ctx).Warn().Str("cluster", cluster).Msg("the deployer of a cluster is silent")
+		if err := p.store.Nudge(ctx, cluster, now); err != nil {
+			return err
+		}
+	}
+	known, err := p.facts(ctx)
+	if err != nil {
+		return err
+	}
+	loads, err := p.store.Loads(ctx, now.Add(-p.config.LoadExpiry), now, nil)
+	if err != nil {
+		return err
+	}
+	due, err := p.store.Due(ctx, now, perPass)
+	if err != nil {
+		return err
+	}
+	ids := slices.Sorted(maps.Keys(loads))
+	for _, id := range due {
+		if _, busy := loads[id]; !busy {
+			ids = append(ids, id)
+		}
+	}
+	for part := range slices.Chunk(ids, perRead) {
+		if err := p.decideAll(ctx, part, loads, known); err != nil {
+			return err
+		}
+	}
+	if now.Sub(p.cleaned) >= cleanEvery || now.Before(p.cleaned) {
+		p.cleaned = now
+		return p.store.Forget(ctx, now.Add(-keptTraffic))
+	}
+	return nil
+}
+
+// decideAll looks at apps without lock first: most of them stay as they are.
+func (p *pass) decideAll(ctx context.Context, ids []int64, loads map[int64]store.Load, known facts) error {
+	rows, err := p.store.ByIDs(ctx, ids)
+	if err != nil {
+		return err
+	}
+	decide := func(rows []*store.App) (changes []store.Change) {
+		for _, a := range rows {
+			change, changed, err := p.decide(a, p.with(known, a, loads))
+			if err != nil {
+				zerolog.Ctx(ctx).Error().Err(err).Str("app", a.Key.String()).Msg("the rollout of an app cannot be decided")
+				a.NextAt = nil
+				changed = true
+			}
+			if changed {
+				changes = append(changes, change)
+			}
+		}
+		return changes
+	}
+	var ripe []int64
+	for _, change := range decide(rows) {
+		ripe = append(ripe, change.App.ID)
+	}
+	if len(ripe) == 0 {
+		return nil
+	}
+	return p.store.Change(ctx, store.ByIDs(ripe...), func(rows []*store.App) ([]store.Change, error) { return decide(rows), nil })
+}
+
+// with adds the load of an app to what is known. It is not known while reports may be missing.
+func (p *pass) with(known facts, a *store.App, loads map[int64]store.Load) facts {
+	load, busy := loads[a.ID]
+	if busy || known.now.Sub(p.since) >= p.config.LoadExpiry {
+		known.load = &rollout.Load{Concurrency: load.Concurrency, Rate: load.Rate, Busy: load.Busy}
+	}
+	return known
+}

@@ -1,0 +1,195 @@
+package apps
+
+import (
+	"fmt"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// reservedPorts belong to what may run beside an app in its pod.
+var reservedPorts = []uint32{8012, 8022, 8112, 9090, 9091}
+
+const (
+	maxLinks     = 100
+	maxInputs    = 1000
+	maxScaledown = 24 * time.Hour
+)
+
+var (
+	labelRule   = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	clusterRule = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`)
+	quantity    = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]{0,9})?(m|[kMGTPE]|[KMGTPE]i|[eE][0-9]{1,2})?$`)
+	variable    = regexp.MustCompile(`^[-._a-zA-Z][-._a-zA-Z0-9]*$`)
+)
+
+// check refuses specs that cannot be deployed as they say. at is the path of the spec in the request.
+func (c Config) check(at string, spec *app.Spec) error {
+	for _, check := range []func(string, *app.Spec) error{
+		c.checkPayload, c.checkScaling, checkIngress, checkPlacement, checkInputs, checkLinks, unsupported,
+	} {
+		if err := check(at, spec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c Config) checkPayload(at string, spec *app.Spec) error {
+	switch payload := spec.GetAppPayload().(type) {
+	case *app.Spec_Container:
+		return checkContainer(at+".container", payload.Container)
+	case *app.Spec_Pod:
+		return checkPod(at+".pod", payload.Pod)
+	default:
+		return rpc.InvalidArgument(at, "an app has a container or a pod")
+	}
+}
+
+func checkContainer(at string, container *core.Container) error {
+	switch {
+	case strings.TrimSpace(container.GetImage()) == "":
+		return rpc.InvalidArgument(at+".image", "the image is required")
+	case len(container.GetPorts()) > 1:
+		return rpc.InvalidArgument(at+".ports", "an app has one port, got %d", len(container.GetPorts()))
+	case container.GetDataConfig() != nil:
+		return rpc.InvalidArgument(at+".data_config", "apps have no data that are moved for them; give them parameters")
+	}
+	for i, port := range container.GetPorts() {
+		if err := checkPort(fmt.Sprintf("%s.ports[%d].container_port", at, i), port.GetContainerPort()); err != nil {
+			return err
+		}
+	}
+	for _, group := range []struct {
+		name    string
+		entries []*core.Resources_ResourceEntry
+	}{{"requests", container.GetResources().GetRequests()}, {"limits", container.GetResources().GetLimits()}} {
+		for i, entry := range group.entries {
+			if !quantity.MatchString(entry.GetValue()) {
+				return rpc.InvalidArgument(fmt.Sprintf("%s.resources.%s[%d].value", at, group.name, i),
+					"%q is no quantity; want one such as 500m, 2, 1Gi", entry.GetValue())
+			}
+		}
+	}
+	for i, entry := range container.GetEnv() {
+		if !variable.MatchString(entry.GetKey()) {
+			return rpc.InvalidArgument(fmt.Sprintf("%s.env[%d].key", at, i), "%q is no name of a variable", entry.GetKey())
+		}
+	}
+	return nil
+}
+
+func checkPort(at string, port uint32) error {
+	switch {
+	case port < 1 || port > 65535:
+		return rpc.InvalidArgument(at, "a port is from 1 to 65535, got %d", port)
+	case slices.Contains(reservedPorts, port):
+		return rpc.InvalidArgument(at, "port %d is reserved, as are %v; choose another one", port, reservedPorts)
+	}
+	return nil
+}
+
+func checkPod(at string, pod *core.K8SPod) error {
+	if name := pod.GetPrimaryContainerName(); name != "" && name != primary {
+		return rpc.InvalidArgument(at+".primary_container_name", "the container of an app is called %s, got %q", primary, name)
+	}
+	container := primaryContainer(pod)
+	if container == nil {
+		return rpc.InvalidArgument(at+".pod_spec.containers", "a container with the name %s is required", primary)
+	}
+	ports := list(container, "ports")
+	if len(ports) > 1 {
+		return rpc.InvalidArgument(at+".pod_spec.containers.ports", "an app has one port, got %d", len(ports))
+	}
+	for _, port := range ports {
+		value := port.GetStructValue().GetFields()["containerPort"].GetNumberValue()
+		if value != float64(uint16(max(0, min(value, 65535)))) {
+			return rpc.InvalidArgument(at+".pod_spec.containers.ports", "containerPort must be a port, got %v", value)
+		}
+		if err := checkPort(at+".pod_spec.containers.ports", uint32(value)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c Config) checkScaling(at string, spec *app.Spec) error {
+	at += ".autoscaling"
+	scaling := spec.GetAutoscaling()
+	least, most := scaling.GetReplicas().GetMin(), scaling.GetReplicas().GetMax()
+	switch period := scaling.GetScaledownPeriod(); {
+	case most > 0 && least > most:
+		return rpc.InvalidArgument(at+".replicas.min", "min must not be more than max, got %d and %d", least, most)
+	case max(least, most) > c.MaxReplicas:
+		return rpc.InvalidArgument(at+".replicas.max", "an app has at most %d replicas here (apps.maxReplicas), got %d", c.MaxReplicas, max(least, most))
+	case period != nil && (!period.IsValid() || period.AsDuration() < 0 || period.AsDuration() > maxScaledown):
+		return rpc.InvalidArgument(at+".scaledown_period", "must be from 0s to %s", maxScaledown)
+	}
+	if rate := scaling.GetScalingMetric().GetRequestRate(); rate != nil && rate.GetTargetValue() == 0 {
+		return rpc.InvalidArgument(at+".scaling_metric.request_rate.target_value", "must be at least 1")
+	}
+	return nil
+}
+
+func checkIngress(at string, spec *app.Spec) error {
+	at += ".ingress"
+	if subdomain := spec.GetIngress().GetSubdomain(); subdomain != "" && !labelRule.MatchString(subdomain) {
+		return rpc.InvalidArgument(at+".subdomain", "%q is no part of a host name: it has up to 63 lower-case letters, digits and dashes", subdomain)
+	}
+	host := spec.GetIngress().GetCname()
+	if host == "" {
+		return nil
+	}
+	labels := strings.Split(host, ".")
+	if len(host) > 253 || len(labels) < 2 || net.ParseIP(host) != nil ||
+		slices.ContainsFunc(labels, func(label string) bool { return !labelRule.MatchString(label) }) {
+		return rpc.InvalidArgument(at+".cname", "%q is no host name; want one such as app.example.com, in lower case and without a port", host)
+	}
+	return nil
+}
+
+func checkPlacement(at string, spec *app.Spec) error {
+	if cluster := spec.GetCluster(); cluster != "" && !clusterRule.MatchString(cluster) {
+		return rpc.InvalidArgument(at+".cluster", "%q is no id of a cluster: it has up to 32 lower-case letters, digits and dashes", cluster)
+	}
+	if pool := spec.GetClusterPool(); pool != "" && pool != "default" {
+		return rpc.InvalidArgument(at+".cluster_pool", "this installation has the pool default alone, got %q; name a cluster with cluster", pool)
+	}
+	return nil
+}
+
+func checkInputs(at string, spec *app.Spec) error {
+	items := spec.GetInputs().GetItems()
+	if len(items) > maxInputs {
+		return rpc.InvalidArgument(at+".inputs.items", "an app has at most %d inputs, got %d", maxInputs, len(items))
+	}
+	seen := map[string]bool{}
+	for i, item := range items {
+		if seen[item.GetName()] {
+			return rpc.InvalidArgument(fmt.Sprintf("%s.inputs.items[%d].name", at, i), "the name %q is taken by another input", item.GetName())
+		}
+		seen[item.GetName()] = true
+	}
+	return nil
+}
+
+func checkLinks(at string, spec *app.Spec) error {
+	if len(spec.GetLinks()) > maxLinks {
+		return rpc.InvalidArgument(at+".links", "an app has at most %d links, got %d", maxLinks, len(spec.GetLinks()))
+	}
+	for i, link := range spec.GetLinks() {
+		path := link.GetPath()
+		if link.GetIsRelative() || strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "//") ||
+			strings.HasPrefix(path, "https://") || strings.HasPrefix(path, "http://") {
+			continue
+		}
+		return rpc.InvalidArgument(fmt.Sprintf("%s.links[%d].path", at, i), "%q is neither a path of the app nor a link with http or https", path)
+	}
+	return nil
+}

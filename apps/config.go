@@ -1,0 +1,85 @@
+package apps
+
+import (
+	"fmt"
+	"time"
+)
+
+// Config configures apps.
+type Config struct {
+	// ScaledownPeriod is how long an app that does not say so itself keeps replicas that it does not need, and how long an
+	// app that may sleep stays awake without requests. Defaults to 5m.
+	ScaledownPeriod time.Duration `mapstructure:"scaledownPeriod"`
+	// StartTimeout is how long a revision may take to its first ready replica before it has failed: pulling the image and
+	// loading a model count. Defaults to 10m.
+	StartTimeout time.Duration `mapstructure:"startTimeout"`
+	// Drain is how long a revision keeps its replicas after another has taken its place, for the requests that they have.
+	// Defaults to 10s.
+	Drain time.Duration `mapstructure:"drain"`
+	// StopTimeout is how long an app counts as being stopped while its cluster still reports replicas. Defaults to 1m.
+	StopTimeout time.Duration `mapstructure:"stopTimeout"`
+	// SilentAfter is after how long without a word of its deployer the status of apps says that it is not known any more.
+	// Defaults to 1m.
+	SilentAfter time.Duration `mapstructure:"silentAfter"`
+	// LoadExpiry is how long the report of a gateway counts. Gateways report every second while there are requests.
+	// Defaults to 10s.
+	LoadExpiry time.Duration `mapstructure:"loadExpiry"`
+	// Interval is how often the autoscaler looks at the load and the time. Defaults to 1s.
+	Interval time.Duration `mapstructure:"interval"`
+	// Lease is how long the replica that scales may be silent before another takes over. Defaults to 15s.
+	Lease time.Duration `mapstructure:"lease"`
+	// Heartbeat is the pause after which an idle stream sends a sign of life. Defaults to 15s.
+	Heartbeat time.Duration `mapstructure:"heartbeat"`
+	// Poll is how often a stream looks for changes of which it was not told. Defaults to 30s.
+	Poll time.Duration `mapstructure:"poll"`
+	// MaxAge is after how long a stream ends cleanly; the client subscribes again. Streams about one app go on for six times
+	// as long: the SDK waits on one for an app to start, and takes its end for a failure. Defaults to 10m.
+	MaxAge time.Duration `mapstructure:"maxAge"`
+	// MaxReplicas bounds the replicas that an app may ask for. Defaults to 1000.
+	MaxReplicas uint32 `mapstructure:"maxReplicas"`
+	// LogStreams bounds the streams of logs at once. Defaults to 100.
+	LogStreams int `mapstructure:"logStreams"`
+}
+
+// DefaultConfig returns the defaults.
+func DefaultConfig() Config {
+	return Config{
+		ScaledownPeriod: 5 * time.Minute, StartTimeout: 10 * time.Minute, Drain: 10 * time.Second, StopTimeout: time.Minute,
+		SilentAfter: time.Minute, LoadExpiry: 10 * time.Second, Interval: time.Second, Lease: 15 * time.Second,
+		Heartbeat: 15 * time.Second, Poll: 30 * time.Second, MaxAge: 10 * time.Minute, MaxReplicas: 1000, LogStreams: 100,
+	}
+}
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	for _, at := range []struct {
+		name  string
+		value time.Duration
+		least time.Duration
+	}{
+		{"scaledownPeriod", c.ScaledownPeriod, time.Second},
+		{"startTimeout", c.StartTimeout, time.Second},
+		{"drain", c.Drain, 0},
+		{"stopTimeout", c.StopTimeout, time.Second},
+		{"silentAfter", c.SilentAfter, 3 * time.Second},
+		{"loadExpiry", c.LoadExpiry, 3 * time.Second},
+		{"interval", c.Interval, 100 * time.Millisecond},
+		{"lease", c.Lease, 3 * time.Second},
+		{"heartbeat", c.Heartbeat, 100 * time.Millisecond},
+		{"poll", c.Poll, 100 * time.Millisecond},
+		{"maxAge", c.MaxAge, time.Second},
+	} {
+		if at.value < at.least {
+			return fmt.Errorf("%s: must be at least %s, got %s", at.name, at.least, at.value)
+		}
+	}
+	switch {
+	case c.SilentAfter < 2*c.Heartbeat:
+		return fmt.Errorf("silentAfter: must be at least twice heartbeat, %s, got %s", 2*c.Heartbeat, c.SilentAfter)
+	case c.MaxReplicas < 1:
+		return fmt.Errorf("maxReplicas: must be at least 1, got %d", c.MaxReplicas)
+	case c.LogStreams < 1:
+		return fmt.Errorf("logStreams: must be at least 1, got %d", c.LogStreams)
+	}
+	return nil
+}

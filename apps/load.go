@@ -1,0 +1,58 @@
+package apps
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/apps/store"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+const (
+	// period is the length of the periods for which traffic is kept, keptTraffic how long.
+	period      = 30 * time.Second
+	keptTraffic = time.Hour
+	// maxWindow bounds the time that a report covers.
+	maxWindow = time.Hour
+	// maxBuckets is the number of buckets of latencies.
+	maxBuckets = 32
+)
+
+// ReportLoad implements enginev1connect.AppRouteServiceHandler.
+func (h *handler) ReportLoad(ctx context.Context, r *enginev1.ReportLoadRequest) (*enginev1.ReportLoadResponse, error) {
+	loads := make([]store.Reported, 0, len(r.GetApps()))
+	for i, load := range r.GetApps() {
+		at := fmt.Sprintf("apps[%d]", i)
+		window := load.GetWindow().AsDuration()
+		switch {
+		case !load.GetWindow().IsValid() || window <= 0 || window > maxWindow:
+			return nil, rpc.InvalidArgument(at+".window", "must be more than 0s and at most %s", maxWindow)
+		case !(load.GetConcurrency() >= 0 && load.GetConcurrency() < math.MaxInt32):
+			return nil, rpc.InvalidArgument(at+".concurrency", "must be a number of requests, got %v", load.GetConcurrency())
+		case load.GetRequests() > math.MaxInt32 || load.GetErrors() > load.GetRequests():
+			return nil, rpc.InvalidArgument(at+".requests", "no gateway has so many, or fewer requests than errors")
+		case len(load.GetLatencyBuckets()) > maxBuckets:
+			return nil, rpc.InvalidArgument(at+".latency_buckets", "at most %d, got %d", maxBuckets, len(load.GetLatencyBuckets()))
+		}
+		latency := make([]int64, len(load.GetLatencyBuckets()))
+		for j, count := range load.GetLatencyBuckets() {
+			latency[j] = int64(min(count, math.MaxInt32)) //nolint:gosec // bounded
+		}
+		loads = append(loads, store.Reported{
+			UID: load.GetUid(), Window: window, Requests: int64(load.GetRequests()), Errors: int64(load.GetErrors()), //nolint:gosec // checked
+			Concurrency: load.GetConcurrency(), Rate: float64(load.GetRequests()) / window.Seconds(),
+			Busy: load.GetRequests() > 0 || load.GetOpen() > 0 || load.GetConcurrency() > 0, Latency: latency,
+		})
+	}
+	if len(loads) == 0 {
+		return &enginev1.ReportLoadResponse{}, nil
+	}
+	slices.SortFunc(loads, func(a, b store.Reported) int { return strings.Compare(a.UID, b.UID) })
+	now := h.clock.Now()
+	return &enginev1.ReportLoadResponse{}, h.store.ReportLoad(ctx, r.GetGateway(), now, now.Truncate(period), loads)
+}

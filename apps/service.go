@@ -1,0 +1,137 @@
+// Package apps serves AppService and decides what runs of each app. It keeps apps, their revisions and their history in
+// Postgres, tells deployers what should run and gateways where requests go, and scales by the load that gateways report. The
+// decisions are those of apps/rollout, the rows those of apps/store. Deployers and gateways meet it through generated
+// clients only.
+package apps
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+
+	"connectrpc.com/connect"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/apps/store"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app/appconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/leased"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
+)
+
+// Projects says which projects exist; projectconnect.ProjectServiceClient is one.
+type Projects interface {
+	GetProject(ctx context.Context, r *project.GetProjectRequest) (*project.GetProjectResponse, error)
+}
+
+// PodLogs reads the logs of pods of one cluster; enginev1connect.PodLogServiceClient is one.
+type PodLogs interface {
+	TailContainer(ctx context.Context, r *enginev1.TailContainerRequest) (*connect.ServerStreamForClient[enginev1.TailContainerResponse], error)
+}
+
+// Blobs reads the logs of replicas that are gone; blobstore.Store is one.
+type Blobs interface {
+	NewReader(ctx context.Context, uri string) (io.ReadCloser, error)
+}
+
+// Addresses say how apps are reached.
+type Addresses struct {
+	// PublicURL is the URL of this server as people and pods reach it.
+	PublicURL string
+	// Domain is the domain below which each app has a host of its own; empty for none.
+	Domain string
+}
+
+// Deps are the dependencies of the service. It does not close the pool. All but Clock are required.
+type Deps struct {
+	Pool     *pgxpool.Pool
+	Projects Projects
+	// PodLogs has a client for each cluster whose logs can be reached.
+	PodLogs   map[string]PodLogs
+	Blobs     Blobs
+	Addresses Addresses
+	Clock     clock.Clock
+	Logger    zerolog.Logger
+}
+
+// Service has the handlers and the autoscaler.
+type Service struct {
+	handler *handler
+	parts   *lifecycle.Group
+}
+
+var _ lifecycle.Part = (*Service)(nil)
+
+// New puts the service together; nothing runs until Start.
+func New(config Config, deps Deps) (*Service, error) {
+	if err := config.Validate(); err != nil {
+		return nil, fmt.Errorf("apps: %w", err)
+	}
+	if deps.Pool == nil || deps.Projects == nil || deps.Blobs == nil {
+		return nil, errors.New("apps: the pool, the client of projects and the object store are required")
+	}
+	addresses, err := newAddresses(deps.Addresses)
+	if err != nil {
+		return nil, err
+	}
+	if deps.Clock == nil {
+		deps.Clock = clock.System{}
+	}
+	logger := deps.Logger.With().Str("service", "apps").Logger()
+	rows := store.New(deps.Pool, deps.Clock)
+	h := &handler{
+		config: config, decider: decider{config}, store: rows, clock: deps.Clock, addresses: addresses, projects: deps.Projects,
+		hub: newHub(), logs: &logs{
+			config: config, pods: deps.PodLogs, blobs: deps.Blobs, clock: deps.Clock, streams: make(chan struct{}, config.LogStreams),
+		},
+	}
+	scaler := &autoscaler{handler: h, clock: deps.Clock}
+	leases := pgdb.NewLeases(deps.Pool, deps.Clock, rand.Text()).In(store.LeaseTable)
+	return &Service{
+		handler: h,
+		parts: lifecycle.NewGroup(
+			lifecycle.Named{Name: "app notifications", Part: pgdb.NewListener(deps.Pool, deps.Clock, logger,
+				map[string]func(pgdb.Notification){store.Channel: h.hub.heard})},
+			lifecycle.Named{Name: "autoscaler", Part: &leased.Loop{
+				Leases: leases, Name: "autoscaler", Length: config.Lease, Work: scaler.work, Logger: logger,
+			}},
+		),
+	}, nil
+}
+
+// handler serves all services of the package. Its methods are in files of their own.
+type handler struct {
+	decider
+	config    Config
+	store     *store.Store
+	clock     clock.Clock
+	addresses addresses
+	projects  Projects
+	hub       *hub
+	logs      *logs
+}
+
+// Mount registers the handlers.
+func (s *Service) Mount(r rpc.Registrar) {
+	options := connect.WithHandlerOptions(r.Options()...)
+	r.Handle(appconnect.NewAppServiceHandler(s.handler, options))
+	r.Handle(appconnect.NewAppLogsServiceHandler(s.handler, options))
+	r.Handle(enginev1connect.NewAppFleetServiceHandler(s.handler, options))
+	r.Handle(enginev1connect.NewAppRouteServiceHandler(s.handler, options))
+	r.Handle(insightv1connect.NewAppInsightServiceHandler(insights{}, options))
+}
+
+// Start starts the autoscaler.
+func (s *Service) Start(ctx context.Context) error { return s.parts.Start(ctx) }
+
+// Stop ends it. What it had to do, the next holder of its lease does.
+func (s *Service) Stop(ctx context.Context) error { return s.parts.Stop(ctx) }

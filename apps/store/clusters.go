@@ -1,0 +1,61 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Cluster is a row of app_clusters.
+type Cluster struct {
+	Name string
+	// Shared says that all pods of the cluster share one network.
+	Shared bool
+	SeenAt time.Time
+	// Silent says that its deployer has not been seen for a while.
+	Silent bool
+}
+
+// Seen notes that the deployer of a cluster is there. shared is nil where it does not say how its network is. It reports
+// whether something has changed but the time.
+func (s *Store) Seen(ctx context.Context, cluster string, shared *bool, now time.Time) (changed bool, err error) {
+	err = s.pool.QueryRow(ctx, `
+		WITH old AS (SELECT * FROM app_clusters WHERE cluster = $1)
+		INSERT INTO app_clusters AS c (cluster, shared_network, seen_at) VALUES ($1, coalesce($2, false), $3)
+		ON CONFLICT (cluster) DO UPDATE SET shared_network = coalesce($2, c.shared_network), seen_at = $3, silent = false
+		RETURNING coalesce((SELECT old.silent OR old.shared_network <> c.shared_network FROM old), true)`, cluster, shared, now).Scan(&changed)
+	if err != nil {
+		return false, fmt.Errorf("note a cluster: %w", err)
+	}
+	return changed, nil
+}
+
+// Clusters reads all clusters, by name.
+func (s *Store) Clusters(ctx context.Context) (map[string]Cluster, error) {
+	rows, err := s.pool.Query(ctx, `SELECT cluster, shared_network, seen_at, silent FROM app_clusters`)
+	if err != nil {
+		return nil, fmt.Errorf("read clusters: %w", err)
+	}
+	found := map[string]Cluster{}
+	var c Cluster
+	_, err = pgx.ForEachRow(rows, []any{&c.Name, &c.Shared, &c.SeenAt, &c.Silent}, func() error { found[c.Name] = c; return nil })
+	if err != nil {
+		return nil, fmt.Errorf("read clusters: %w", err)
+	}
+	return found, nil
+}
+
+// Silence marks the clusters that were not seen since a time, and returns those that were not marked before.
+func (s *Store) Silence(ctx context.Context, since time.Time) ([]string, error) {
+	rows, err := s.pool.Query(ctx, `UPDATE app_clusters SET silent = true WHERE NOT silent AND seen_at < $1 RETURNING cluster`, since)
+	if err != nil {
+		return nil, fmt.Errorf("mark silent clusters: %w", err)
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("mark silent clusters: %w", err)
+	}
+	return names, nil
+}

@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Reported is what one gateway reports of one app.
+type Reported struct {
+	UID               string
+	Window            time.Duration
+	Requests, Errors  int64
+	Concurrency, Rate float64
+	Busy              bool
+	Latency           []int64
+}
+
+// ReportLoad replaces what a gateway reported of some apps, and adds it to the traffic of the period that begins at start.
+// Apps that do not exist are left out.
+func (s *Store) ReportLoad(ctx context.Context, gateway string, now, start time.Time, loads []Reported) error {
+	batch := &pgx.Batch{}
+	for i := range loads {
+		l := &loads[i]
+		batch.Queue(`INSERT INTO app_loads (app_id, gateway, reported_at, concurrency, rate, busy)
+			SELECT id, $2, $3, $4, $5, $6 FROM apps WHERE uid = $1
+			ON CONFLICT (app_id, gateway) DO UPDATE SET reported_at = EXCLUDED.reported_at, concurrency = EXCLUDED.concurrency,
+				rate = EXCLUDED.rate, busy = EXCLUDED.busy`, l.UID, gateway, now, l.Concurrency, l.Rate, l.Busy)
+		batch.Queue(`INSERT INTO app_traffic (app_id, start, requests, errors, concurrency, latency, replicas)
+			SELECT id, $2, $3, $4, $5, $6, 0 FROM apps WHERE uid = $1
+			ON CONFLICT (app_id, start) DO UPDATE SET requests = app_traffic.requests + EXCLUDED.requests,
+				errors = app_traffic.errors + EXCLUDED.errors, concurrency = app_traffic.concurrency + EXCLUDED.concurrency,
+				latency = (SELECT array_agg(coalesce(a, 0) + coalesce(b, 0) ORDER BY n)
+					FROM ROWS FROM (unnest(app_traffic.latency), unnest(EXCLUDED.latency)) WITH ORDINALITY AS u(a, b, n))`,
+			l.UID, start, l.Requests, l.Errors, l.Concurrency*l.Window.Seconds(), l.Latency)
+	}
+	// One transaction, in the order of the uids, so that reports of several gateways do not deadlock.
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return tx.SendBatch(ctx, batch).Close() })
+	if err != nil {
+		return fmt.Errorf("report the load of apps: %w", err)
+	}
+	return nil
+}
+
+// Load is the load of an app over all gateways.
+type Load struct {
+	Concurrency, Rate float64
+	Busy              bool
+}
+
+// Loads reads the load of apps of which there is a report since a time; with ids, only of these. Reports of the far future
+// are of a clock that was set back: they do not count.
+func (s *Store) Loads(ctx context.Context, since, now time.Time, ids []int64) (map[int64]Load, error) {
+	rows, err := s.pool.Query(ctx, `SELECT app_id, sum(concurrency), sum(rate), bool_or(busy) FROM app_loads
+		WHERE reported_at > $1 AND reported_at < $2 AND ($3::bigint[] IS NULL OR app_id = ANY($3)) GROUP BY app_id`,
+		since, now.Add(now.Sub(since)), ids)
+	if err != nil {
+		return nil, fmt.Errorf("read the load of apps: %w", err)
+	}
+	loads := map[int64]Load{}
+	var id int64
+	var l Load
+	if _, err = pgx.ForEachRow(rows, []any{&id, &l.Concurrency, &l.Rate, &l.Busy}, func() error { loads[id] = l; return nil }); err != nil {
+		return nil, fmt.Errorf("read the load of apps: %w", err)
+	}
+	return loads, nil
+}
+
+// Period is the traffic of an app in one period.
+type Period struct {
+	Start            time.Time
+	Requests, Errors int64
+	// Concurrency is the sum over time, in seconds.
+	Concurrency float64
+	Latency     []int64
+	Replicas    int32
+}
+
+// Traffic reads the periods of an app since a time, oldest first.
+func (s *Store) Traffic(ctx context.Context, id int64, since time.Time) ([]Period, error) {
+	rows, err := s.pool.Query(ctx, `SELECT start, requests, errors, concurrency, latency, replicas FROM app_traffic
+		WHERE app_id = $1 AND start >= $2 ORDER BY start`, id, since)
+	if err != nil {
+		return nil, fmt.Errorf("read the traffic of an app: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p Period, err error) {
+		return p, row.Scan(&p.Start, &p.Requests, &p.Errors, &p.Concurrency, &p.Latency, &p.Replicas)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the traffic of an app: %w", err)
+	}
+	return found, nil
+}
+
+// Forget deletes the traffic and the reports before a time, and those of apps that do not exist.
+func (s *Store) Forget(ctx context.Context, before time.Time) error {
+	for _, statement := range []string{
+		`DELETE FROM app_traffic t WHERE t.start < $1 OR NOT EXISTS (SELECT FROM apps a WHERE a.id = t.app_id)`,
+		`DELETE FROM app_loads l WHERE l.reported_at < $1 OR NOT EXISTS (SELECT FROM apps a WHERE a.id = l.app_id)`,
+	} {
+		if _, err := s.pool.Exec(ctx, statement, before); err != nil {
+			return fmt.Errorf("forget old loads of apps: %w", err)
+		}
+	}
+	return nil
+}
+
+// Due reads the row ids of apps whose time has come, the first ones first.
+func (s *Store) Due(ctx context.Context, now time.Time, limit int) ([]int64, error) {
+	rows, err := s.pool.Query(ctx, `SELECT id FROM apps WHERE next_at <= $1 ORDER BY next_at LIMIT $2`, now, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read due apps: %w", err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("read due apps: %w", err)
+	}
+	return ids, nil
+}
