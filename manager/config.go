@@ -8,6 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/artifacts"
 	cacheservice "github.com/flyte-binary/flyte-binary/cache_service"
 	"github.com/flyte-binary/flyte-binary/dataproxy"
+	"github.com/flyte-binary/flyte-binary/deployer"
 	"github.com/flyte-binary/flyte-binary/events"
 	"github.com/flyte-binary/flyte-binary/eventstream"
 	"github.com/flyte-binary/flyte-binary/executor"
@@ -64,6 +65,8 @@ type Config struct {
 	Actions actions.Config `mapstructure:"actions"`
 	// Executor makes pods of TaskAction objects and reports what becomes of them.
 	Executor executor.Config `mapstructure:"executor"`
+	// Deployer runs apps on the cluster. It comes with target controller.
+	Deployer deployer.Config `mapstructure:"deployer"`
 	// Events batches what executors report.
 	Events events.Config `mapstructure:"events"`
 	// Notifications tells people how runs ended.
@@ -94,6 +97,7 @@ func DefaultConfig() Config {
 		Cache:         cacheservice.DefaultConfig(),
 		Actions:       actions.DefaultConfig(),
 		Executor:      executor.DefaultConfig(),
+		Deployer:      deployer.DefaultConfig(),
 		Events:        events.DefaultConfig(),
 		Notifications: notifications.DefaultConfig(),
 		EventStream:   eventstream.DefaultConfig(),
@@ -128,6 +132,7 @@ func (c Config) Validate() error {
 		{"apps", c.Apps.Validate},
 		{"actions", c.Actions.Validate},
 		{"executor", c.Executor.Validate},
+		{"deployer", c.Deployer.Validate},
 		{"events", c.Events.Validate},
 		{"notifications", c.Notifications.Validate},
 		{"eventStream", c.EventStream.Validate},

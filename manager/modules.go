@@ -28,6 +28,7 @@ func modules() lifecycle.Modules[*process] {
 		// The controller of a cluster. It meets the API through clients and does not need it here: it may be elsewhere.
 		{Name: "events", After: []string{"runs"}, Build: buildEvents},
 		{Name: "executor", Needs: []string{"kubernetes", "election", "storage", "events"}, Build: buildExecutor},
+		{Name: "deployer", Needs: []string{"kubernetes", "election", "storage"}, Build: buildDeployer},
 
 		// What tasks call, with the API; the owner of the TaskActions, with the controller.
 		{Name: "actions", Needs: []string{"events"}, After: []string{"runs", "executor"}, Build: buildActions},

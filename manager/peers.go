@@ -131,6 +131,10 @@ func (p peers) artifactEvents() enginev1connect.ArtifactEventServiceClient {
 	return client(p, p.api, enginev1connect.NewArtifactEventServiceClient)
 }
 
+func (p peers) appFleet() enginev1connect.AppFleetServiceClient {
+	return client(p, p.api, enginev1connect.NewAppFleetServiceClient)
+}
+
 func (p peers) artifactUses() enginev1connect.ArtifactUseServiceClient {
 	return client(p, p.api, enginev1connect.NewArtifactUseServiceClient)
 }

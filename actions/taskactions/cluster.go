@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,12 +13,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/namespaces"
 )
 
 // cluster writes to the API server.
 type cluster struct {
 	client       client.Client
-	namespaces   *namespaces
+	namespaces   *namespaces.Keeper
 	installation string // label of our objects; empty where they have none
 }
 
@@ -40,16 +40,14 @@ func newCluster(config Config, deps Deps) (*cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make Kubernetes client: %w", err)
 	}
-	return &cluster{client: c, installation: deps.Installation, namespaces: &namespaces{
-		client: c, clock: deps.Clock, create: config.CreateNamespaces, podSecurity: config.PodSecurity, own: deps.OwnNamespace,
-		ready: map[string]time.Time{},
-	}}, nil
+	return &cluster{client: c, installation: deps.Installation, namespaces: namespaces.New(
+		config.Namespaces(deps.OwnNamespace), c, deps.Clock)}, nil
 }
 
 // create creates the object and, if required, the namespace of the place. An object that exists already is no error
 // unless it is being deleted; created tells the two apart.
-func (c *cluster) create(ctx context.Context, object *v1.TaskAction, p place) (created bool, err error) {
-	if err := c.namespaces.ensure(ctx, p); err != nil {
+func (c *cluster) create(ctx context.Context, object *v1.TaskAction, p namespaces.Place) (created bool, err error) {
+	if err := c.namespaces.Ensure(ctx, p); err != nil {
 		return false, err
 	}
 	err = c.client.Create(ctx, object.DeepCopy())
@@ -59,9 +57,9 @@ func (c *cluster) create(ctx context.Context, object *v1.TaskAction, p place) (c
 	case apierrors.IsAlreadyExists(err):
 		return false, c.checkExisting(ctx, object)
 	case apierrors.IsNotFound(err):
-		c.namespaces.forget(p.namespace)
-		if !c.namespaces.create && isOfNamespace(err) {
-			return false, missing(p.namespace, errNotCreated)
+		c.namespaces.Forget(p.Namespace)
+		if !c.namespaces.Creates() && isOfNamespace(err) {
+			return false, namespaces.NotCreated(p.Namespace)
 		}
 	}
 	return false, err

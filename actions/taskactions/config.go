@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/executor/namespaces"
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
 )
 
@@ -42,7 +43,7 @@ type Config struct {
 // DefaultConfig suits one cluster.
 func DefaultConfig() Config {
 	return Config{
-		Namespace:        projectPlace + "-" + domainPlace,
+		Namespace:        namespaces.Default,
 		CreateNamespaces: true,
 		PodSecurity:      "baseline",
 		Workers:          16,
@@ -77,8 +78,13 @@ func (c Config) Validate() error {
 	if err := c.Backoff.Validate(); err != nil {
 		return fmt.Errorf("backoff.%w", err)
 	}
-	if _, err := parseTemplate(c.Namespace); err != nil {
+	if _, err := namespaces.Parse(c.Namespace); err != nil {
 		return fmt.Errorf("namespace: %w", err)
 	}
 	return nil
+}
+
+// Namespaces says what may be done with namespaces. own is that of the server; empty for none.
+func (c Config) Namespaces(own string) namespaces.Config {
+	return namespaces.Config{Create: c.CreateNamespaces, PodSecurity: c.PodSecurity, Own: own}
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/namespaces"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
@@ -25,13 +26,13 @@ type objects struct {
 	installation string
 }
 
-func newObjects(config *rest.Config, namespace template, installation string) (*objects, error) {
+func newObjects(config *rest.Config, namespace namespaces.Template, installation string) (*objects, error) {
 	c, err := metadata.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make Kubernetes metadata client: %w", err)
 	}
 	o := &objects{client: c, installation: installation}
-	if namespace.fixed() {
+	if namespace.Fixed() {
 		o.namespace = string(namespace)
 	}
 	return o, nil

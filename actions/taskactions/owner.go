@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/namespaces"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
@@ -76,7 +77,7 @@ type Deps struct {
 type Owner struct {
 	background   lifecycle.Background
 	config       Config
-	namespace    template
+	namespace    namespaces.Template
 	installation string // its id
 	clusterID    string
 	engine       Engine
@@ -105,7 +106,7 @@ func New(config Config, deps Deps) (*Owner, error) {
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
 	}
-	namespace, err := parseTemplate(config.Namespace)
+	namespace, err := namespaces.Parse(config.Namespace)
 	if err != nil {
 		return nil, fmt.Errorf("task actions: namespace: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/flyte-binary/flyte-binary/executor/namespaces"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
@@ -20,8 +21,6 @@ import (
 const (
 	codeTooLarge = "TaskTooLarge"
 	codeInvalid  = "InvalidTaskAction"
-	codeNowhere  = "NamespaceMissing"
-	codeNotOurs  = "NamespaceNotOurs"
 )
 
 // tooLarge are the messages with which stores reject large objects; they have no error code of their own.
@@ -33,9 +32,9 @@ func refusal(err error) string {
 	if err == nil {
 		return ""
 	}
-	var unusable *namespaceError
+	var unusable *namespaces.Error
 	if errors.As(err, &unusable) {
-		return unusable.code
+		return unusable.Code
 	}
 	if apierrors.IsRequestEntityTooLargeError(err) {
 		return codeTooLarge
@@ -61,7 +60,7 @@ func (s *session) reject(ctx context.Context, a *enginev1.Assignment, code strin
 			"such as environment variables or inline configuration: %s", cause)
 	}
 	kind, infoKind := core.ExecutionError_USER, workflow.ErrorInfo_KIND_USER
-	if code == codeNowhere || code == codeNotOurs {
+	if code == namespaces.CodeMissing || code == namespaces.CodeNotOurs {
 		message = fmt.Sprintf("the action cannot be run: %s", cause)
 		kind, infoKind = core.ExecutionError_SYSTEM, workflow.ErrorInfo_KIND_SYSTEM
 	}

@@ -128,16 +128,16 @@ func (s *session) create(ctx context.Context, uid int64) error {
 		return err
 	}
 	run := ident.RunOf(assignment.GetRef().GetId().GetRun())
-	namespace, err := s.namespace.namespace(run)
+	place, err := s.namespace.Place(run)
 	if err != nil {
 		return s.reject(ctx, assignment, "BadNamespace", err)
 	}
 	failpoint.Here("taskactions.before-create")
-	object := FromAssignment(assignment, namespace)
+	object := FromAssignment(assignment, place.Namespace)
 	if s.installation != "" {
 		object.Labels[v1.LabelInstallation] = s.installation
 	}
-	created, err := s.cluster.create(ctx, object, place{namespace, s.namespace.labels(run), s.namespace.fixed()})
+	created, err := s.cluster.create(ctx, object, place)
 	failpoint.Here("taskactions.after-create")
 	if code := refusal(err); code != "" {
 		return s.reject(ctx, assignment, code, err)

@@ -30,32 +30,27 @@ const maxTotal = corev1.MaxSecretSize
 // it is asked again.
 const patience = 30 * time.Second
 
-// Name is the name of the Kubernetes Secret of an attempt.
-func Name(attempt *plugin.Attempt) string {
-	return v1.PodName(attempt.Task.Name, attempt.Number) + "-secrets"
-}
-
-// pullName is that of a Secret with credentials of registries.
-func pullName(attempt *plugin.Attempt, index int) string {
-	return fmt.Sprintf("%s-pull-%d", v1.PodName(attempt.Task.Name, attempt.Number), index)
-}
-
 // Keeper writes the Kubernetes Secrets of attempts. It is safe for concurrent use.
 type Keeper struct{ deps plugin.Deps }
 
 // New returns a keeper.
 func New(deps plugin.Deps) *Keeper { return &Keeper{deps: deps} }
 
-// Prepare writes what the pod of an attempt refers to: the secrets that its task asks for, those of its image pull
+// Prepare writes what the pod of an attempt refers to; PrepareFor says how.
+func (k *Keeper) Prepare(ctx context.Context, attempt *plugin.Attempt, pod *corev1.PodTemplateSpec) error {
+	return k.PrepareFor(ctx, holderOf(attempt), pod)
+}
+
+// PrepareFor writes what the pods of a holder refer to: the secrets that it asks for, those of its image pull
 // secrets that SecretService has, whose references it replaces, and the credentials that its scopes have for the
 // registries of its images. It may be called any number of times: what exists is not
-// changed. A *failure.Failure means that the attempt cannot start; any other error says nothing about the attempt.
-func (k *Keeper) Prepare(ctx context.Context, attempt *plugin.Attempt, pod *corev1.PodTemplateSpec) error {
-	asked, err := WantedBy(attempt.Template)
+// changed. A *failure.Failure means that the pods cannot start; any other error says nothing about them.
+func (k *Keeper) PrepareFor(ctx context.Context, holder *Holder, pod *corev1.PodTemplateSpec) error {
+	asked, err := wantedOf(holder.Asked)
 	if err != nil {
 		return err
 	}
-	found, config, err := k.read(ctx, attempt, asked, &pod.Spec)
+	found, config, err := k.read(ctx, holder, asked, &pod.Spec)
 	if err != nil {
 		return err
 	}
@@ -64,24 +59,24 @@ func (k *Keeper) Prepare(ctx context.Context, attempt *plugin.Attempt, pod *core
 		return err
 	}
 	if len(data) > 0 {
-		if err := k.ensure(ctx, attempt, k.object(attempt, pod, Name(attempt), corev1.SecretTypeOpaque, data)); err != nil {
+		if err := k.ensure(ctx, holder, k.object(holder, pod, holder.SecretName(), corev1.SecretTypeOpaque, data)); err != nil {
 			return err
 		}
 	}
-	if err := k.preparePulls(ctx, attempt, pod, found); err != nil {
+	if err := k.preparePulls(ctx, holder, pod, found); err != nil {
 		return err
 	}
-	return k.prepareRegistries(ctx, attempt, pod, config)
+	return k.prepareRegistries(ctx, holder, pod, config)
 }
 
 // prepareRegistries writes the credentials for the registries of the pod's images, and makes the pod refer to them.
-func (k *Keeper) prepareRegistries(ctx context.Context, attempt *plugin.Attempt, pod *corev1.PodTemplateSpec, config []byte) error {
+func (k *Keeper) prepareRegistries(ctx context.Context, holder *Holder, pod *corev1.PodTemplateSpec, config []byte) error {
 	if len(config) == 0 {
 		return nil
 	}
-	name := v1.PodName(attempt.Task.Name, attempt.Number) + "-pull"
+	name := holder.Name + "-pull"
 	data := map[string][]byte{corev1.DockerConfigJsonKey: config}
-	if err := k.ensure(ctx, attempt, k.object(attempt, pod, name, corev1.SecretTypeDockerConfigJson, data)); err != nil {
+	if err := k.ensure(ctx, holder, k.object(holder, pod, name, corev1.SecretTypeDockerConfigJson, data)); err != nil {
 		return err
 	}
 	pod.Spec.ImagePullSecrets = append(pod.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
@@ -113,11 +108,11 @@ func pullsOf(spec *corev1.PodSpec) []string {
 // read returns the values by name, and the credentials for the images as a Docker configuration. The secrets that the task
 // asks for must all exist.
 func (k *Keeper) read(
-	ctx context.Context, attempt *plugin.Attempt, asked []Wanted, pod *corev1.PodSpec,
+	ctx context.Context, holder *Holder, asked []Wanted, pod *corev1.PodSpec,
 ) (values map[string]*enginev1.SecretValue, config []byte, err error) {
 	pulls := pullsOf(pod)
 	request := &enginev1.GetSecretValuesRequest{
-		Project: attempt.Task.Spec.Project, Domain: attempt.Task.Spec.Domain, Images: imagesOf(pod),
+		Project: holder.Project, Domain: holder.Domain, Images: imagesOf(pod),
 	}
 	if len(asked) == 0 && len(pulls) == 0 && len(request.GetImages()) == 0 {
 		return nil, nil, nil
@@ -198,7 +193,7 @@ func dataOf(asked []Wanted, found map[string]*enginev1.SecretValue) (map[string]
 
 // preparePulls writes the image pull secrets that SecretService has, and makes the pod refer to them. The others name
 // Secrets of the namespace, and stay.
-func (k *Keeper) preparePulls(ctx context.Context, attempt *plugin.Attempt, pod *corev1.PodTemplateSpec, found map[string]*enginev1.SecretValue) error {
+func (k *Keeper) preparePulls(ctx context.Context, holder *Holder, pod *corev1.PodTemplateSpec, found map[string]*enginev1.SecretValue) error {
 	for i := range pod.Spec.ImagePullSecrets {
 		reference := &pod.Spec.ImagePullSecrets[i]
 		value := found[reference.Name]
@@ -206,8 +201,8 @@ func (k *Keeper) preparePulls(ctx context.Context, attempt *plugin.Attempt, pod 
 			continue
 		}
 		data := map[string][]byte{corev1.DockerConfigJsonKey: value.GetValue()}
-		name := pullName(attempt, i)
-		if err := k.ensure(ctx, attempt, k.object(attempt, pod, name, corev1.SecretTypeDockerConfigJson, data)); err != nil {
+		name := fmt.Sprintf("%s-pull-%d", holder.Name, i)
+		if err := k.ensure(ctx, holder, k.object(holder, pod, name, corev1.SecretTypeDockerConfigJson, data)); err != nil {
 			return err
 		}
 		reference.Name = name
@@ -215,21 +210,20 @@ func (k *Keeper) preparePulls(ctx context.Context, attempt *plugin.Attempt, pod 
 	return nil
 }
 
-func (k *Keeper) object(attempt *plugin.Attempt, pod *corev1.PodTemplateSpec, name string, kind corev1.SecretType, data map[string][]byte) *corev1.Secret {
+func (k *Keeper) object(holder *Holder, pod *corev1.PodTemplateSpec, name string, kind corev1.SecretType, data map[string][]byte) *corev1.Secret {
 	immutable := true
 	return &corev1.Secret{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: attempt.Task.Namespace, Name: name, Labels: maps.Clone(pod.Labels),
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(attempt.Task, v1.GroupVersion.WithKind(v1.Kind))},
+			Namespace: holder.Namespace, Name: name, Labels: maps.Clone(pod.Labels), OwnerReferences: holder.owners(),
 		},
 		Immutable: &immutable, Type: kind, Data: data,
 	}
 }
 
-// ensure creates a Secret once. One that a deleted TaskAction of the same name left is deleted, and the next try creates
+// ensure creates a Secret once. One that a deleted holder of the same name left is deleted, and the next try creates
 // it. Secrets are never read through a cache, which would keep the values of all of them.
-func (k *Keeper) ensure(ctx context.Context, attempt *plugin.Attempt, object *corev1.Secret) error {
+func (k *Keeper) ensure(ctx context.Context, holder *Holder, object *corev1.Secret) error {
 	key := client.ObjectKeyFromObject(object)
 	err := k.deps.Writer.Create(ctx, object)
 	switch {
@@ -244,16 +238,14 @@ func (k *Keeper) ensure(ctx context.Context, attempt *plugin.Attempt, object *co
 	if err := k.deps.Live.Get(ctx, key, existing); err != nil {
 		return fmt.Errorf("read Secret %s: %w", key.Name, err)
 	}
-	for _, owner := range existing.OwnerReferences {
-		if owner.UID == attempt.Task.UID {
-			return nil
-		}
+	if holder.owns(existing) {
+		return nil
 	}
 	if existing.Labels[v1.LabelManaged] == v1.ManagedValue {
 		uid := existing.UID
 		if err := k.deps.Writer.Delete(ctx, existing, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("delete Secret %s of another TaskAction: %w", key.Name, err)
+			return fmt.Errorf("delete Secret %s of another holder: %w", key.Name, err)
 		}
 	}
-	return fmt.Errorf("secret %s belongs to another TaskAction; waiting until it is gone", key.Name)
+	return fmt.Errorf("secret %s belongs to another TaskAction or app; waiting until it is gone", key.Name)
 }

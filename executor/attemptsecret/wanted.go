@@ -24,8 +24,12 @@ type Wanted struct {
 
 // WantedBy returns the secrets that a task asks for, in its order. A *failure.Failure says what cannot be asked for.
 func WantedBy(template *core.TaskTemplate) ([]Wanted, error) {
+	return wantedOf(template.GetSecurityContext().GetSecrets())
+}
+
+func wantedOf(secrets []*core.Secret) ([]Wanted, error) {
 	var result []Wanted
-	for _, secret := range template.GetSecurityContext().GetSecrets() {
+	for _, secret := range secrets {
 		one, err := wanted(secret)
 		if err != nil {
 			return nil, err

@@ -68,6 +68,8 @@ const (
 	ErrorUnreadable           Reason = "ErrorUnreadable"
 	CopilotFailed             Reason = "CopilotFailed"
 	TaskFailed                Reason = "TaskFailed"
+	NoRoom                    Reason = "NoRoom"
+	NotListening              Reason = "NotListening"
 	MaxSystemFailuresExceeded Reason = "MaxSystemFailuresExceeded"
 )
 
@@ -121,6 +123,8 @@ func Table() map[Reason]Row {
 		CopilotFailed:             {System, true, "the inputs or outputs of the container could not be copied"},
 		ErrorUnreadable:           {System, true, "the task reported an error that cannot be read"},
 		TaskFailed:                {User, true, "the task reported an error"},
+		NoRoom:                    {System, true, "no node has room for the pod now"},
+		NotListening:              {User, true, "the process runs, but nothing accepts connections on the port of the app; check the port and that the app listens"},
 		MaxSystemFailuresExceeded: {System, false, "the system lost too many attempts"},
 	}
 }

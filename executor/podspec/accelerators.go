@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/accelerator"
 )
@@ -49,13 +48,13 @@ func (a Accelerator) validate() error {
 }
 
 // acceleratorOf returns the accelerator that the task names, else, for tasks that request devices, that of the run.
-func acceleratorOf(attempt *plugin.Attempt, requested bool) *core.GPUAccelerator {
-	own := attempt.Template.GetExtendedResources().GetGpuAccelerator()
-	if accelerator.Name(own) != "" || !requested || attempt.Task.Spec.Defaults == nil || len(attempt.Task.Spec.Defaults.Accelerator) == 0 {
+func acceleratorOf(subject *Subject, requested bool) *core.GPUAccelerator {
+	own := subject.Declared.GetExtendedResources().GetGpuAccelerator()
+	if accelerator.Name(own) != "" || !requested || subject.Defaults == nil || len(subject.Defaults.Accelerator) == 0 {
 		return own
 	}
 	given := &core.GPUAccelerator{}
-	if err := proto.Unmarshal(attempt.Task.Spec.Defaults.Accelerator, given); err != nil {
+	if err := proto.Unmarshal(subject.Defaults.Accelerator, given); err != nil {
 		return own // This server encoded it, so this cannot happen.
 	}
 	return given

@@ -66,7 +66,7 @@ func TestEnvironment(t *testing.T) {
 		env[variable.Name] = variable.Value
 	}
 	require.Equal(t, map[string]string{
-		"ACTION_NAME": "a0", "RUN_NAME": "r1",
+		"ACTION_NAME": "a0", "RUN_NAME": "r1", "INTERNAL_APP_ENDPOINT_PATTERN": "http://127.0.0.1:8090/apps/p/d/{app_fqdn}",
 		"FLYTE_INTERNAL_EXECUTION_ID": "r1", "FLYTE_INTERNAL_EXECUTION_PROJECT": "p", "FLYTE_INTERNAL_EXECUTION_DOMAIN": "d",
 		"FLYTE_INTERNAL_TASK_PROJECT": "tp", "FLYTE_INTERNAL_TASK_DOMAIN": "td", "FLYTE_INTERNAL_TASK_NAME": "env.main", "FLYTE_INTERNAL_TASK_VERSION": "v1",
 		"FLYTE_INTERNAL_PROJECT": "tp", "FLYTE_INTERNAL_DOMAIN": "td", "FLYTE_INTERNAL_NAME": "env.main", "FLYTE_INTERNAL_VERSION": "v1",

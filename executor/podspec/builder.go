@@ -57,7 +57,8 @@ func New(config Config, deps Deps) (*Builder, error) {
 // A plugin whose attempts have several pods calls Build once for each role, with a copy of the attempt whose Template has
 // that role's container or pod.
 func (b *Builder) Build(ctx context.Context, attempt *plugin.Attempt) (*corev1.PodTemplateSpec, error) {
-	d, err := b.draft(ctx, attempt)
+	subject := b.subjectOf(attempt)
+	d, err := b.draft(ctx, subject)
 	if err != nil {
 		return nil, err
 	}
@@ -65,21 +66,30 @@ func (b *Builder) Build(ctx context.Context, attempt *plugin.Attempt) (*corev1.P
 	if err != nil {
 		return nil, err
 	}
-	if err := b.finish(attempt, d, render); err != nil {
+	if err := b.finish(subject, d, render); err != nil {
 		return nil, err
 	}
-	pod := &corev1.PodTemplateSpec{
-		ObjectMeta: metav1.ObjectMeta{
-			Labels:      b.labels(attempt, d.base.Labels),
-			Annotations: b.annotations(attempt, d.base.Annotations),
-		},
-		Spec: *d.spec,
+	d.spec.RestartPolicy = corev1.RestartPolicyNever
+	if err := b.addCopilot(attempt, d.spec); err != nil {
+		return nil, err
 	}
+	pod := b.template(subject, d)
 	if b.deps.Secrets == nil {
 		return pod, nil
 	}
 	// It comes last: nothing is written for a task that cannot run.
 	return pod, b.deps.Secrets.Prepare(ctx, attempt, pod)
+}
+
+// template puts a finished draft into a template.
+func (b *Builder) template(subject *Subject, d *draft) *corev1.PodTemplateSpec {
+	return &corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{
+			Labels:      b.labels(subject, d.base.Labels),
+			Annotations: b.annotations(subject, d.base.Annotations),
+		},
+		Spec: *d.spec,
+	}
 }
 
 // draft is a pod under construction.
@@ -101,16 +111,16 @@ func (d *draft) eachOwn(do func(*corev1.Container)) {
 }
 
 // draft returns what the task asks for, merged with its pod template, with resources.
-func (b *Builder) draft(ctx context.Context, attempt *plugin.Attempt) (*draft, error) {
-	spec, err := specOf(attempt.Template)
+func (b *Builder) draft(ctx context.Context, subject *Subject) (*draft, error) {
+	spec, err := specOf(subject.Declared, subject.Primary)
 	if err != nil {
 		return nil, err
 	}
-	if err := b.checkPolicy(attempt, spec); err != nil {
+	if err := b.checkPolicy(subject, spec); err != nil {
 		return nil, err
 	}
 	d := &draft{spec: spec, own: containerNames(spec)}
-	base, err := b.podTemplate(ctx, attempt)
+	base, err := b.podTemplate(ctx, subject)
 	if err != nil {
 		return nil, err
 	}
@@ -119,37 +129,36 @@ func (b *Builder) draft(ctx context.Context, attempt *plugin.Attempt) (*draft, e
 			return nil, err
 		}
 		d.base = base.ObjectMeta
-		if d.spec, err = mergeTemplate(&base.Spec, spec, PrimaryName(attempt.Template)); err != nil {
+		if d.spec, err = mergeTemplate(&base.Spec, spec, subject.Primary); err != nil {
 			return nil, failure.New(failure.BadTaskSpecification, "the task's pod and its pod template cannot be merged: %v", err)
 		}
 	}
-	if err := b.settleResources(attempt, d); err != nil {
+	if err := b.settleResources(subject, d); err != nil {
 		return nil, err
 	}
 	return d, nil
 }
 
 // finish adds what every pod gets.
-func (b *Builder) finish(attempt *plugin.Attempt, d *draft, render renderer) error {
+func (b *Builder) finish(subject *Subject, d *draft, render renderer) error {
 	spec := d.spec
-	primary := find(spec, PrimaryName(attempt.Template))
-	if dataConfig(attempt.Template) != nil {
+	primary := find(spec, subject.Primary)
+	if dataConfig(subject.Declared) != nil {
 		primary.Command, primary.Args = verbatim(primary.Command), verbatim(primary.Args)
 	}
 	eachContainer(spec, func(container *corev1.Container) {
 		container.Command, container.Args = render.all(container.Command), render.all(container.Args)
-		container.Env = b.environment(attempt, container.Env, slices.Contains(d.own, container.Name))
+		container.Env = b.environment(subject, container.Env, slices.Contains(d.own, container.Name))
 		container.EnvFrom = append(b.environmentFrom(), container.EnvFrom...)
 		if container.ImagePullPolicy == "" {
 			container.ImagePullPolicy = corev1.PullPolicy(b.config.ImagePullPolicy)
 		}
 		container.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
 	})
-	spec.RestartPolicy = corev1.RestartPolicyNever
 	serviceLinks := false
 	spec.EnableServiceLinks = &serviceLinks
 	// The choice of the run or the task wins over that of the pod or its template, and that over the configured one.
-	if account := attempt.Task.Spec.ServiceAccount; account != "" {
+	if account := subject.ServiceAccount; account != "" {
 		spec.ServiceAccountName = account
 	} else if spec.ServiceAccountName == "" {
 		spec.ServiceAccountName = b.config.DefaultServiceAccount
@@ -159,14 +168,14 @@ func (b *Builder) finish(attempt *plugin.Attempt, d *draft, render renderer) err
 		seconds := int64(b.config.TerminationGracePeriod / time.Second)
 		spec.TerminationGracePeriodSeconds = &seconds
 	}
-	if err := shareMemory(attempt.Template.GetExtendedResources().GetSharedMemory(), spec, primary); err != nil {
+	if err := shareMemory(subject.Declared.GetExtendedResources().GetSharedMemory(), spec, primary); err != nil {
 		return err
 	}
-	if err := b.injectSecrets(attempt, d); err != nil {
+	if err := b.injectSecrets(subject, d); err != nil {
 		return err
 	}
-	b.place(attempt, d.accelerator, spec)
-	return b.addCopilot(attempt, spec)
+	b.place(subject, d.accelerator, spec)
+	return nil
 }
 
 // objectName is the name by which templates tell attempts apart: that of the pod of a plugin with one pod per attempt.

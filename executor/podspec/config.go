@@ -3,7 +3,9 @@ package podspec
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +23,9 @@ type Config struct {
 	Endpoint string `mapstructure:"endpoint"`
 	// Insecure lets tasks use plain HTTP to Endpoint.
 	Insecure bool `mapstructure:"insecure"`
+	// AppsURL is where pods reach the apps of this installation, as in http://flyte.flyte:8090/apps: the names of project,
+	// domain and app follow. Empty means the path /apps of Endpoint; without that, pods find apps through the API alone.
+	AppsURL string `mapstructure:"appsUrl"`
 	// Organization is the organization that tasks see; the SDK requires one. Default "local".
 	Organization string `mapstructure:"organization"`
 	// DefaultEnv are variables for every container, as a list of NAME=value because names are case-sensitive. Variables of
@@ -135,6 +140,20 @@ func DefaultConfig() Config {
 	}
 }
 
+// appsURL is where pods reach apps; empty when that is not known.
+func (c Config) appsURL() string {
+	switch {
+	case c.AppsURL != "":
+		return strings.TrimRight(c.AppsURL, "/")
+	case c.Endpoint == "":
+		return ""
+	case c.Insecure:
+		return "http://" + c.Endpoint + "/apps"
+	default:
+		return "https://" + c.Endpoint + "/apps"
+	}
+}
+
 // StopOptions returns how to delete a pod whose process may still run. The grace of a pod with a sidecar that uploads
 // outputs is as long as an upload may take, so it is deleted with that of any other pod: its outputs are discarded.
 func (c Config) StopOptions(uploads bool) []client.DeleteOption {
@@ -152,6 +171,9 @@ func (c Config) StopOptions(uploads bool) []client.DeleteOption {
 func (c Config) Validate() error {
 	if c.Organization == "" {
 		return fmt.Errorf("organization: must not be empty")
+	}
+	if parsed, err := url.Parse(c.AppsURL); c.AppsURL != "" && (err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https")) {
+		return fmt.Errorf("appsUrl: want http://host:port/path or https://host:port/path, got %q", c.AppsURL)
 	}
 	if err := c.Policy.Validate(); err != nil {
 		return fmt.Errorf("policy.%w", err)

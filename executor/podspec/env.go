@@ -1,6 +1,7 @@
 package podspec
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -12,19 +13,17 @@ import (
 // environment returns the environment of a container with variables of its own: the platform wins over the run, the run
 // over the task, the task over the defaults. Containers of the pod template get no variables of the run. Each name appears
 // once. The order is deterministic, and later variables may refer to earlier ones.
-func (b *Builder) environment(attempt *plugin.Attempt, own []corev1.EnvVar, ofTask bool) []corev1.EnvVar {
+func (b *Builder) environment(subject *Subject, own []corev1.EnvVar, declared bool) []corev1.EnvVar {
 	var run []corev1.EnvVar
-	if ofTask {
-		for _, variable := range attempt.Task.Spec.Env {
-			run = append(run, corev1.EnvVar{Name: variable.Name, Value: variable.Value})
-		}
+	if declared {
+		run = subject.Env
 	}
 	var defaults []corev1.EnvVar
 	for _, pair := range b.config.DefaultEnv {
 		name, value, _ := cutEnv(pair)
 		defaults = append(defaults, corev1.EnvVar{Name: name, Value: value})
 	}
-	return merge(defaults, own, run, b.platformEnv(attempt))
+	return merge(defaults, own, run, subject.Platform)
 }
 
 // environmentFrom returns the sources of variables for every container. Variables that are set by name win over them.
@@ -85,9 +84,21 @@ func (b *Builder) platformEnv(attempt *plugin.Attempt) []corev1.EnvVar {
 		{Name: "FLYTE_INTERNAL_VERSION", Value: id.GetVersion()},
 		{Name: "FLYTE_ATTEMPT_NUMBER", Value: strconv.Itoa(int(attempt.Number) - 1)},
 		{Name: "_F_PN", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"}}},
-		{Name: "_U_ORG_NAME", Value: b.config.Organization},
 		{Name: "_U_RUN_BASE", Value: spec.RunOutputBase},
 		{Name: "_U_USE_ACTIONS", Value: "1"},
+	}
+	return append(result, b.installationEnv(spec.Project, spec.Domain)...)
+}
+
+// appPlace stands for the name of an app in the pattern of its address; the SDK replaces it.
+const appPlace = "{app_fqdn}"
+
+// installationEnv returns what the SDK needs to find this installation, and the apps of a project and domain.
+func (b *Builder) installationEnv(project, domain string) []corev1.EnvVar {
+	result := []corev1.EnvVar{{Name: "_U_ORG_NAME", Value: b.config.Organization}}
+	if apps := b.config.appsURL(); apps != "" {
+		pattern := apps + "/" + url.PathEscape(project) + "/" + url.PathEscape(domain) + "/" + appPlace
+		result = append(result, corev1.EnvVar{Name: "INTERNAL_APP_ENDPOINT_PATTERN", Value: pattern})
 	}
 	if b.config.Endpoint != "" {
 		result = append(result, corev1.EnvVar{Name: "_U_EP_OVERRIDE", Value: b.config.Endpoint})

@@ -14,13 +14,13 @@ import (
 )
 
 // place restricts the nodes of the pod to those with its accelerator and, for interruptible tasks, to preemptible ones.
-func (b *Builder) place(attempt *plugin.Attempt, accelerator *core.GPUAccelerator, spec *corev1.PodSpec) {
+func (b *Builder) place(subject *Subject, accelerator *core.GPUAccelerator, spec *corev1.PodSpec) {
 	b.placeAccelerator(accelerator, spec)
 	for _, name := range extendedResources(spec) {
 		// Nodes with devices are commonly tainted with the name of their resource.
 		tolerate(spec, corev1.Toleration{Key: string(name), Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule})
 	}
-	if b.interruptible(attempt) {
+	if subject.Interruptible {
 		for name, value := range b.config.InterruptibleNodeSelector {
 			requireLabel(spec, name, value)
 		}

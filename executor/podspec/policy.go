@@ -8,20 +8,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/flyte-binary/flyte-binary/executor/failure"
-	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/executor/podpolicy"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
 // checkPolicy refuses what a task may not ask for. It sees the pod as the task declares it: what the operator's pod template
 // and defaults add later has no such limit.
-func (b *Builder) checkPolicy(attempt *plugin.Attempt, declared *corev1.PodSpec) error {
-	asked := askedBy(b.config, attempt.Template, declared)
-	maps.Copy(asked.Annotations, attempt.Task.Annotations)
-	if account := attempt.Task.Spec.ServiceAccount; account != "" {
+func (b *Builder) checkPolicy(subject *Subject, declared *corev1.PodSpec) error {
+	asked := askedBy(b.config, subject.Declared, declared)
+	maps.Copy(asked.Annotations, subject.Annotations)
+	if account := subject.ServiceAccount; account != "" {
 		asked.ServiceAccount = account
 	}
-	if defaults := attempt.Task.Spec.Defaults; defaults != nil {
+	if defaults := subject.Defaults; defaults != nil {
 		asked.GrantedAccounts = append(asked.GrantedAccounts, defaults.ServiceAccount)
 	}
 	return refuse(b.policy.Check(asked))

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/flyte-binary/flyte-binary/executor/failure"
-	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
@@ -54,13 +53,13 @@ func resourceNames() map[core.Resources_ResourceName]corev1.ResourceName {
 
 // settleResources sets the resources of the task's own containers: defaults complete the primary one, the others stay
 // as declared. All must respect the bounds. It also determines the accelerator of the pod.
-func (b *Builder) settleResources(attempt *plugin.Attempt, d *draft) error {
-	defaults, err := b.defaultsOf(attempt)
+func (b *Builder) settleResources(subject *Subject, d *draft) error {
+	defaults, err := b.defaultsOf(subject)
 	if err != nil {
 		return err
 	}
-	primary := find(d.spec, PrimaryName(attempt.Template))
-	d.accelerator = acceleratorOf(attempt, requests(primary, gpu) || defaults.gives(gpu))
+	primary := find(d.spec, subject.Primary)
+	d.accelerator = acceleratorOf(subject, requests(primary, gpu) || defaults.gives(gpu))
 	name := b.acceleratorResource(d.accelerator)
 	eachContainer(d.spec, func(container *corev1.Container) {
 		container.Resources.Requests = rename(container.Resources.Requests, name)
@@ -76,7 +75,7 @@ func (b *Builder) settleResources(attempt *plugin.Attempt, d *draft) error {
 	if err != nil {
 		return err
 	}
-	return defaults.checkShared(attempt.Template.GetExtendedResources().GetSharedMemory())
+	return defaults.checkShared(subject.Declared.GetExtendedResources().GetSharedMemory())
 }
 
 // defaults are the resources of tasks that ask for none, and the bounds of all.
@@ -93,7 +92,7 @@ type bound struct {
 }
 
 // defaultsOf returns those of the run, completed by those of the configuration. The smaller of two bounds applies.
-func (b *Builder) defaultsOf(attempt *plugin.Attempt) (defaults, error) {
+func (b *Builder) defaultsOf(subject *Subject) (defaults, error) {
 	result := defaults{requests: corev1.ResourceList{}, most: map[corev1.ResourceName]bound{}}
 	for name, text := range map[corev1.ResourceName]string{corev1.ResourceCPU: b.config.DefaultCPU, corev1.ResourceMemory: b.config.DefaultMemory} {
 		result.requests[name] = resource.MustParse(text) // Validate has parsed it.
@@ -103,7 +102,7 @@ func (b *Builder) defaultsOf(attempt *plugin.Attempt) (defaults, error) {
 			result.most[name] = bound{resource.MustParse(text), "this installation"}
 		}
 	}
-	given := attempt.Task.Spec.Defaults
+	given := subject.Defaults
 	if given == nil {
 		return result, nil
 	}

@@ -27,7 +27,7 @@ func NewReviewer(config Config) *Reviewer {
 // settings. Without a run, accounts are not judged, since settings of the run may allow them. Tasks that cannot be run for
 // other reasons, or without a pod, are not judged.
 func (r *Reviewer) Review(template *core.TaskTemplate, run *task.RunSpec) (field, words string) {
-	declared, err := specOf(template)
+	declared, err := specOf(template, PrimaryName(template))
 	if err != nil {
 		return "", "" // It fails for that reason when it runs.
 	}

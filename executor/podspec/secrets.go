@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/flyte-binary/flyte-binary/executor/attemptsecret"
-	"github.com/flyte-binary/flyte-binary/executor/plugin"
 )
 
 // secretsDir is where the SDK looks for secrets as files: KEY, or GROUP/KEY.
@@ -16,14 +15,14 @@ const secretsDir = "/etc/flyte/secrets"
 // secretsVolume is the volume behind secretsDir.
 const secretsVolume = "flyte-secrets"
 
-// injectSecrets gives the task's containers references to the secrets that it asks for, which are in the Kubernetes Secret
-// of the attempt. Values never appear in a pod.
-func (b *Builder) injectSecrets(attempt *plugin.Attempt, d *draft) error {
-	asked, err := attemptsecret.WantedBy(attempt.Template)
+// injectSecrets gives the task's containers references to the secrets that it asks for, which are in its Kubernetes
+// Secret. Values never appear in a pod.
+func (b *Builder) injectSecrets(subject *Subject, d *draft) error {
+	asked, err := attemptsecret.WantedBy(subject.Declared)
 	if err != nil {
 		return err
 	}
-	reference := corev1.LocalObjectReference{Name: attemptsecret.Name(attempt)}
+	reference := corev1.LocalObjectReference{Name: subject.Secrets}
 	var variables []corev1.EnvVar
 	var files []corev1.KeyToPath
 	for _, one := range asked {

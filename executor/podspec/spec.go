@@ -30,18 +30,18 @@ func PrimaryName(template *core.TaskTemplate) string {
 }
 
 // specOf returns the pod spec that the task brings.
-func specOf(template *core.TaskTemplate) (*corev1.PodSpec, error) {
+func specOf(template *core.TaskTemplate, primary string) (*corev1.PodSpec, error) {
 	switch target := template.GetTarget().(type) {
 	case *core.TaskTemplate_Container:
-		return specOfContainer(target.Container)
+		return specOfContainer(target.Container, primary)
 	case *core.TaskTemplate_K8SPod:
-		return specOfPod(template)
+		return specOfPod(template, primary)
 	default:
 		return nil, failure.New(failure.BadTaskSpecification, "a task of type %q requires a container or a pod", template.GetType())
 	}
 }
 
-func specOfContainer(wanted *core.Container) (*corev1.PodSpec, error) {
+func specOfContainer(wanted *core.Container, name string) (*corev1.PodSpec, error) {
 	if strings.TrimSpace(wanted.GetImage()) == "" {
 		return nil, failure.New(failure.BadTaskSpecification, "the container has no image")
 	}
@@ -50,7 +50,7 @@ func specOfContainer(wanted *core.Container) (*corev1.PodSpec, error) {
 		return nil, err
 	}
 	container := corev1.Container{
-		Name: primaryContainer, Image: wanted.GetImage(), Command: wanted.GetCommand(), Args: wanted.GetArgs(), Resources: resources,
+		Name: name, Image: wanted.GetImage(), Command: wanted.GetCommand(), Args: wanted.GetArgs(), Resources: resources,
 	}
 	for _, pair := range wanted.GetEnv() {
 		container.Env = append(container.Env, corev1.EnvVar{Name: pair.GetKey(), Value: pair.GetValue()})
@@ -64,8 +64,7 @@ func specOfContainer(wanted *core.Container) (*corev1.PodSpec, error) {
 }
 
 // specOfPod decodes the pod spec of the template strictly: an unknown field is an error.
-func specOfPod(template *core.TaskTemplate) (*corev1.PodSpec, error) {
-	primary := PrimaryName(template)
+func specOfPod(template *core.TaskTemplate, primary string) (*corev1.PodSpec, error) {
 	if primary == "" {
 		return nil, failure.New(failure.BadTaskSpecification, "the pod names no primary container")
 	}

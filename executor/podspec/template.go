@@ -12,15 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/flyte-binary/flyte-binary/executor/failure"
-	"github.com/flyte-binary/flyte-binary/executor/plugin"
 )
 
-// podTemplate returns the PodTemplate that the attempt's pod is based on; nil for none. The task names it, else the run,
+// podTemplate returns the PodTemplate that a pod is based on; nil for none. The task names it, else the run,
 // else the configuration. It is read from the namespace of the pod, else from the configured one.
-func (b *Builder) podTemplate(ctx context.Context, attempt *plugin.Attempt) (*corev1.PodTemplateSpec, error) {
-	name := attempt.Template.GetMetadata().GetPodTemplateName()
-	if name == "" && attempt.Task.Spec.Defaults != nil {
-		name = attempt.Task.Spec.Defaults.PodTemplate
+func (b *Builder) podTemplate(ctx context.Context, subject *Subject) (*corev1.PodTemplateSpec, error) {
+	name := subject.Declared.GetMetadata().GetPodTemplateName()
+	if name == "" && subject.Defaults != nil {
+		name = subject.Defaults.PodTemplate
 	}
 	if name == "" {
 		name = b.config.DefaultPodTemplate
@@ -28,8 +27,8 @@ func (b *Builder) podTemplate(ctx context.Context, attempt *plugin.Attempt) (*co
 	if name == "" {
 		return nil, nil //nolint:nilnil // none is named
 	}
-	places := []string{attempt.Task.Namespace}
-	if shared := b.config.PodTemplateNamespace; shared != "" && shared != attempt.Task.Namespace {
+	places := []string{subject.Namespace}
+	if shared := b.config.PodTemplateNamespace; shared != "" && shared != subject.Namespace {
 		places = append(places, shared)
 	}
 	for _, namespace := range places {

@@ -8,6 +8,8 @@
 //	{run}/{action}/{attempt}/_flytecheckpoints              checkpoints
 //	{run}/{action}/{attempt}/_logs/{container}.log          the sealed log of a container
 //	{run}/{action}/{attempt}/_files/{output}                files that a raw container left
+//	{root}/{project}/{domain}/_apps/{uid}/data/…            files that an app writes
+//	{root}/{project}/{domain}/_apps/{uid}/logs/{replica}.log the log of an ended replica of an app
 //	{root}/uploads/{project}/{domain}/{root of the upload}/… uploads by clients
 //	{root}/uploads/{project}/{domain}/offloaded-inputs/…    inputs of runs, named by their digest
 //	{base}/{project}/{domain}/offloaded-inputs/…            the same, with a base directory of the run or its project
@@ -136,6 +138,23 @@ func InputsName(digest string, artifacts bool) string {
 // HasArtifacts reports whether inputs that the server named have artifacts among them.
 func HasArtifacts(inputURI string) bool {
 	return strings.HasSuffix(strings.TrimSuffix(InputsPath(inputURI), "/"+InputsFile), withArtifacts)
+}
+
+// appsName is the directory of apps among the data of a project and domain. No run has this name.
+const appsName = "_apps"
+
+// AppData is the prefix under which an app writes files and data frames, without a trailing slash.
+func AppData(root, project, domain, uid string) string {
+	return appDir(root, project, domain, uid) + "/data"
+}
+
+// AppLog is the stored log of a replica of an app.
+func AppLog(root, project, domain, uid, replica string) string {
+	return appDir(root, project, domain, uid) + "/logs/" + replica + ".log"
+}
+
+func appDir(root, project, domain, uid string) string {
+	return strings.TrimRight(root, "/") + "/" + project + "/" + domain + "/" + appsName + "/" + uid
 }
 
 // TraceError is the error document of a failed trace.

@@ -30,8 +30,8 @@ const (
 	gcWorkers     = 10
 )
 
-// startControllers runs the garbage collector, the namespace controller and the service account controller once the
-// API server answers. The channel receives the error if they cannot be started.
+// startControllers runs the garbage collector, the controllers of namespaces and service accounts, and those of workloads,
+// once the API server answers. The channel receives the error if they cannot be started.
 func startControllers(ctx context.Context, loopback *rest.Config) <-chan error {
 	failed := make(chan error, 1)
 	go func() {
@@ -70,9 +70,16 @@ func runControllers(ctx context.Context, loopback *rest.Config) error {
 	if err != nil {
 		return fmt.Errorf("service accounts: %w", err)
 	}
+	workloads, err := newWorkloads(ctx, client, shared)
+	if err != nil {
+		return fmt.Errorf("workloads: %w", err)
+	}
 	shared.Start(ctx.Done())
 	close(started)
 	var group wait.Group
+	for _, run := range workloads {
+		group.StartWithContext(ctx, run)
+	}
 	group.StartWithContext(ctx, func(ctx context.Context) { gc.Run(ctx, gcWorkers, discoverEvery) })
 	group.StartWithContext(ctx, func(ctx context.Context) { gc.Sync(ctx, client.Discovery(), discoverEvery) })
 	group.StartWithContext(ctx, func(ctx context.Context) { namespaces.Run(ctx, 5) })

@@ -1,4 +1,4 @@
-package taskactions
+package namespaces
 
 import (
 	"strings"
@@ -35,9 +35,9 @@ func TestNamespacesByTemplate(t *testing.T) {
 		{"{{project}}-{{domain}}", strings.Repeat("p", 63), "d", strings.Repeat("p", 54) + "-*"},
 		{"{{project}}", "___", "d", "*"},
 	} {
-		parsed, err := parseTemplate(tc.template)
+		parsed, err := Parse(tc.template)
 		require.NoError(t, err)
-		got, err := parsed.namespace(in(tc.project, tc.domain))
+		got, err := parsed.Namespace(in(tc.project, tc.domain))
 		require.NoError(t, err)
 		if prefix, hashed := strings.CutSuffix(tc.want, "*"); hashed {
 			require.True(t, strings.HasPrefix(got, prefix), got)
@@ -47,7 +47,7 @@ func TestNamespacesByTemplate(t *testing.T) {
 		require.Equal(t, tc.want, got)
 	}
 	for _, reserved := range []string{"kube-system", "kube-", "Kube_system"} {
-		_, err := template("{{project}}").namespace(in(reserved, "d"))
+		_, err := Template("{{project}}").Namespace(in(reserved, "d"))
 		require.ErrorContains(t, err, "belongs to Kubernetes")
 	}
 }
@@ -59,13 +59,13 @@ func TestNamespacesOfDifferentProjectsDiffer(t *testing.T) {
 			"{{project}}-{{domain}}", "{{domain}}-{{project}}", "{{project}}{{domain}}", "x-{{project}}--{{domain}}-y",
 			"{{project}}-{{domain}}-{{project}}", "{{domain}}a{{project}}",
 		}).Draw(t, "template")
-		parsed, err := parseTemplate(chosen)
+		parsed, err := Parse(chosen)
 		require.NoError(t, err)
 		name := rapid.StringOfN(rapid.RuneFrom([]rune("aA-_b")), 1, 6, -1)
 		one, other := in(name.Draw(t, "p1"), name.Draw(t, "d1")), in(name.Draw(t, "p2"), name.Draw(t, "d2"))
-		first, err := parsed.namespace(one)
+		first, err := parsed.Namespace(one)
 		require.NoError(t, err)
-		second, err := parsed.namespace(other)
+		second, err := parsed.Namespace(other)
 		require.NoError(t, err)
 		require.Empty(t, validation.IsDNS1123Label(first), first)
 		require.Equal(t, one == other, first == second, "%v %v: %s", one, other, first)
@@ -75,11 +75,11 @@ func TestNamespacesOfDifferentProjectsDiffer(t *testing.T) {
 func FuzzNamespace(f *testing.F) {
 	f.Add("{{project}}-{{domain}}", "a", "b")
 	f.Fuzz(func(t *testing.T, text, project, domain string) {
-		parsed, err := parseTemplate(text)
+		parsed, err := Parse(text)
 		if err != nil {
 			return
 		}
-		if name, err := parsed.namespace(in(project, domain)); err == nil {
+		if name, err := parsed.Namespace(in(project, domain)); err == nil {
 			require.Empty(t, validation.IsDNS1123Label(name), name)
 		}
 		for key, value := range parsed.labels(in(project, domain)) {

@@ -1,4 +1,4 @@
-package taskactions
+package namespaces
 
 import (
 	"crypto/sha256"
@@ -13,12 +13,15 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
-// template is a namespace with places for the names of a run.
-type template string
+// Template is a namespace with places for the names of a run.
+type Template string
 
 const (
 	projectPlace = "{{project}}"
 	domainPlace  = "{{domain}}"
+
+	// Default gives each project and domain a namespace.
+	Default = projectPlace + "-" + domainPlace
 
 	maxNamespace = 63
 	// hashDigits is the length of the hash that distinguishes names which would otherwise be equal.
@@ -32,8 +35,9 @@ var (
 	hashSuffix = regexp.MustCompile(`-[0-9a-f]{8}$`)
 )
 
-func parseTemplate(text string) (template, error) {
-	t := template(strings.ReplaceAll(text, " ", ""))
+// Parse reads a template. It refuses one that can never be the name of a namespace.
+func Parse(text string) (Template, error) {
+	t := Template(strings.ReplaceAll(text, " ", ""))
 	if t == "" {
 		return "", fmt.Errorf("is required")
 	}
@@ -44,21 +48,21 @@ func parseTemplate(text string) (template, error) {
 	return t, nil
 }
 
-// fixed reports whether the namespace is the same for all runs.
-func (t template) fixed() bool { return !t.has(projectPlace) && !t.has(domainPlace) }
+// Fixed reports whether the namespace is the same for all runs.
+func (t Template) Fixed() bool { return !t.has(projectPlace) && !t.has(domainPlace) }
 
-func (t template) has(place string) bool { return strings.Contains(string(t), place) }
+func (t Template) has(place string) bool { return strings.Contains(string(t), place) }
 
-func (t template) render(project, domain string) string {
+func (t Template) render(project, domain string) string {
 	return strings.NewReplacer(projectPlace, project, domainPlace, domain).Replace(string(t))
 }
 
-// namespace is the namespace of a run's actions. Different projects and domains, as far as the template names them, have
+// Namespace is the namespace of the pods of a project and domain. Different projects and domains, as far as the template names them, have
 // different ones: where letters had to be replaced, where the name is too long, and where the same name could be put
 // together from other parts, it ends with a hash of the names. Namespaces of Kubernetes itself are an error.
-func (t template) namespace(run ident.Run) (string, error) {
+func (t Template) Namespace(run ident.Run) (string, error) {
 	name := t.render(run.Project, run.Domain)
-	if t.fixed() {
+	if t.Fixed() {
 		return name, nil
 	}
 	clean := strings.Trim(foreign.ReplaceAllString(strings.ToLower(name), "-"), "-")
@@ -72,7 +76,7 @@ func (t template) namespace(run ident.Run) (string, error) {
 	return clean, nil
 }
 
-func (t template) hash(run ident.Run) string {
+func (t Template) hash(run ident.Run) string {
 	var project, domain string
 	if t.has(projectPlace) {
 		project = run.Project
@@ -87,7 +91,7 @@ func (t template) hash(run ident.Run) string {
 // ambiguous reports whether another project and domain could have the same name: with {{project}}-{{domain}}, a-b and
 // c have the same name as a and b-c. The one whose domain contains the separator gets the hash, since domains rarely
 // do and projects often.
-func (t template) ambiguous(run ident.Run) bool {
+func (t Template) ambiguous(run ident.Run) bool {
 	project, domain := strings.Index(string(t), projectPlace), strings.Index(string(t), domainPlace)
 	if project < 0 || domain < 0 {
 		return false
@@ -103,8 +107,17 @@ func (t template) ambiguous(run ident.Run) bool {
 	return between == "" || strings.Index(run.Domain+between, between) != len(run.Domain)
 }
 
+// Place is the namespace of the pods of a project and domain, with what it must be to be theirs.
+func (t Template) Place(run ident.Run) (Place, error) {
+	name, err := t.Namespace(run)
+	if err != nil {
+		return Place{}, err
+	}
+	return Place{Namespace: name, Labels: t.labels(run), Configured: t.Fixed()}, nil
+}
+
 // labels are those of a namespace for a run: the mark, and for whom it is.
-func (t template) labels(run ident.Run) map[string]string {
+func (t Template) labels(run ident.Run) map[string]string {
 	labels := map[string]string{v1.LabelManaged: v1.ManagedValue}
 	if t.has(projectPlace) {
 		labels[v1.LabelProject] = v1.LabelValue(run.Project)

@@ -1,0 +1,131 @@
+package deployer
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/flyte-binary/flyte-binary/internal/backoff"
+)
+
+// Config is the section deployer. How the pods of apps look is configured with those of tasks, in executor.pod.
+type Config struct {
+	// SharedNetwork says that all pods share one network, as on a laptop: two replicas cannot listen on one port. Replicas
+	// then get no Service and no route. Default false.
+	SharedNetwork bool `mapstructure:"sharedNetwork"`
+	// Route is the way from outside of the cluster to apps, past the gateway of the API.
+	Route Route `mapstructure:"route"`
+	// Forwarder is the container beside every app that makes programs reachable which listen on 127.0.0.1 only.
+	Forwarder Forwarder `mapstructure:"forwarder"`
+	// Workers is how many apps are worked on at once. Default 4.
+	Workers int `mapstructure:"workers"`
+	// Resync is how often the stream of apps is opened again, and so all apps are compared. Default 10 m.
+	Resync time.Duration `mapstructure:"resync"`
+	// MaxSilence is how long the apps service may send nothing, not even a heartbeat, before the stream is opened again.
+	// Default 1 m.
+	MaxSilence time.Duration `mapstructure:"maxSilence"`
+	// CallTimeout bounds each call to the API server and to the apps service. Default 30 s.
+	CallTimeout time.Duration `mapstructure:"callTimeout"`
+	// Recheck is how soon an app is looked at again whose objects cannot be created as they are. Default 30 s.
+	Recheck time.Duration `mapstructure:"recheck"`
+	// Backoff is the pause after a failure. Default 100 ms, at most 30 s.
+	Backoff backoff.Config `mapstructure:"backoff"`
+	// KeepLogs is how many logs of ending replicas are copied to the object store at once; further ones wait. 0 keeps none.
+	// Default 8.
+	KeepLogs int `mapstructure:"keepLogs"`
+}
+
+// Kinds of routes.
+const (
+	// RouteNone leaves apps to the gateway.
+	RouteNone = "none"
+	// RouteIngress creates an Ingress for each app.
+	RouteIngress = "ingress"
+	// RouteGateway creates an HTTPRoute of the Gateway API for each app.
+	RouteGateway = "gateway"
+)
+
+// Route says how apps are reached from outside of the cluster under hosts of their own. Requests then do not pass the
+// gateway of the API: they wake no app, count for no scaling, and are not checked.
+type Route struct {
+	// Kind is none, ingress or gateway. Default none.
+	Kind string `mapstructure:"kind"`
+	// Domain is the domain below which each app has a host, by its subdomain. Required unless kind is none.
+	Domain string `mapstructure:"domain"`
+	// IngressClass is the class of Ingresses; empty means the cluster's default.
+	IngressClass string `mapstructure:"ingressClass"`
+	// Gateway is the Gateway that HTTPRoutes belong to, as namespace/name. Required with kind gateway.
+	Gateway string `mapstructure:"gateway"`
+	// TLSSecret is the Kubernetes Secret with the certificate for Ingresses; empty means no TLS there.
+	TLSSecret string `mapstructure:"tlsSecret"`
+	// Annotations are on every route.
+	Annotations map[string]string `mapstructure:"annotations"`
+}
+
+// Forwarder configures the container beside every app. Its image is executor.pod.copilot.image; without one, there is none,
+// and programs that listen on 127.0.0.1 cannot be reached. On a shared network there is none either.
+type Forwarder struct {
+	// CPU is its request. Default 10m.
+	CPU string `mapstructure:"cpu"`
+	// Memory is its request and its limit. Default 128Mi.
+	Memory string `mapstructure:"memory"`
+}
+
+// DefaultConfig suits one cluster.
+func DefaultConfig() Config {
+	return Config{
+		Route: Route{Kind: RouteNone}, Forwarder: Forwarder{CPU: "10m", Memory: "128Mi"},
+		Workers: 4, Resync: 10 * time.Minute, MaxSilence: time.Minute, CallTimeout: 30 * time.Second, Recheck: 30 * time.Second,
+		Backoff: backoff.Config{First: 100 * time.Millisecond, Max: 30 * time.Second}, KeepLogs: 8,
+	}
+}
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	if err := c.Route.validate(); err != nil {
+		return fmt.Errorf("route.%w", err)
+	}
+	for field, quantity := range map[string]string{"cpu": c.Forwarder.CPU, "memory": c.Forwarder.Memory} {
+		if _, err := resource.ParseQuantity(quantity); err != nil {
+			return fmt.Errorf("forwarder.%s: %q is not a quantity: %w", field, quantity, err)
+		}
+	}
+	switch {
+	case c.Workers <= 0:
+		return fmt.Errorf("workers: must be positive, got %d", c.Workers)
+	case c.Resync <= 0:
+		return fmt.Errorf("resync: must be positive, got %s", c.Resync)
+	case c.MaxSilence <= 0:
+		return fmt.Errorf("maxSilence: must be positive, got %s", c.MaxSilence)
+	case c.CallTimeout <= 0:
+		return fmt.Errorf("callTimeout: must be positive, got %s", c.CallTimeout)
+	case c.Recheck <= 0:
+		return fmt.Errorf("recheck: must be positive, got %s", c.Recheck)
+	case c.KeepLogs < 0:
+		return fmt.Errorf("keepLogs: must not be negative, got %d", c.KeepLogs)
+	}
+	if err := c.Backoff.Validate(); err != nil {
+		return fmt.Errorf("backoff.%w", err)
+	}
+	return nil
+}
+
+func (r Route) validate() error {
+	switch r.Kind {
+	case RouteNone:
+		return nil
+	case RouteIngress, RouteGateway:
+	default:
+		return fmt.Errorf("kind: must be none, ingress or gateway, got %q", r.Kind)
+	}
+	if len(validation.IsDNS1123Subdomain(r.Domain)) > 0 {
+		return fmt.Errorf("domain: %q is not a domain", r.Domain)
+	}
+	if namespace, name := r.gateway(); r.Kind == RouteGateway && (namespace == "" || name == "") {
+		return errors.New("gateway: must be namespace/name")
+	}
+	return nil
+}

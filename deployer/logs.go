@@ -1,0 +1,204 @@
+package deployer
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/flyte-binary/flyte-binary/executor/logs"
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
+)
+
+const (
+	// sealLimit bounds the copy of one log, which lasts as long as the pod takes to end.
+	sealLimit = 10 * time.Minute
+	// maxWaiting is how many logs wait to be copied; those of further replicas are not kept.
+	maxWaiting = 1000
+	// maxKept is how many ended replicas of one app wait to be reported.
+	maxKept = 100
+)
+
+// gone is a replica whose pod has ended and whose log is kept.
+type gone struct {
+	revision uint64
+	replica  *enginev1.ObservedReplica
+}
+
+// sealed is the log of a pod.
+type sealed struct {
+	busy bool   // it waits, or is being copied
+	uri  string // where it is kept; empty until it is
+}
+
+// logKeeper copies the logs of replicas that end into the object store. It begins to read when a pod is told to stop, and
+// reads on until its container has ended: afterwards the cluster has the log no more. Hence nothing is kept of a pod that
+// vanishes at once, with its node or by force, and of a container that was restarted only the last run.
+type logKeeper struct {
+	sealer  *logs.Sealer // nil keeps nothing
+	client  client.Client
+	root    string
+	logger  zerolog.Logger
+	changed func(uid string)
+	workers int
+	waiting chan *corev1.Pod
+
+	mu    sync.Mutex
+	taken map[string]map[string]*sealed // GUARDED_BY(mu): by uid of the app and pod, as long as the pod is there
+	ended map[string]map[string]gone    // GUARDED_BY(mu): by uid of the app and pod, until it is reported
+}
+
+func newLogKeeper(s *Service, c client.Client, changed func(uid string)) *logKeeper {
+	k := &logKeeper{
+		client: c, root: s.deps.Store.Root(), logger: s.deps.Logger, changed: changed, workers: s.config.KeepLogs,
+		waiting: make(chan *corev1.Pod, maxWaiting), taken: map[string]map[string]*sealed{}, ended: map[string]map[string]gone{},
+	}
+	if s.config.KeepLogs > 0 && s.deps.Logs.Seal {
+		config := s.deps.Logs
+		config.SealTimeout = sealLimit
+		k.sealer = logs.NewSealer(config, s.clientset.CoreV1(), s.deps.Store)
+	}
+	return k
+}
+
+// watch takes up the pods of an app that end, and forgets those that are gone.
+func (k *logKeeper) watch(uid string, pods []corev1.Pod) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	there := map[string]bool{}
+	for i := range pods {
+		pod := &pods[i]
+		there[pod.Name] = true
+		if k.taken[uid][pod.Name] != nil || (pod.DeletionTimestamp == nil && alive(pod)) {
+			continue
+		}
+		select {
+		case k.waiting <- pod.DeepCopy():
+			if k.taken[uid] == nil {
+				k.taken[uid] = map[string]*sealed{}
+			}
+			k.taken[uid][pod.Name] = &sealed{busy: true}
+		default:
+			k.logger.Warn().Str("pod", pod.Name).Msg("too many replicas end at once; the log of this one may not be kept")
+		}
+	}
+	for name, one := range k.taken[uid] {
+		if !one.busy && !there[name] {
+			delete(k.taken[uid], name)
+		}
+	}
+	if len(k.taken[uid]) == 0 {
+		delete(k.taken, uid)
+	}
+}
+
+// uri is where the log of a pod is kept; empty until it is.
+func (k *logKeeper) uri(uid, pod string) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if one := k.taken[uid][pod]; one != nil {
+		return one.uri
+	}
+	return ""
+}
+
+// kept are the ended replicas of an app that were not reported yet.
+func (k *logKeeper) kept(uid string) []gone {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	result := make([]gone, 0, len(k.ended[uid]))
+	for _, one := range k.ended[uid] {
+		result = append(result, one)
+	}
+	return result
+}
+
+// reported forgets the ended replicas that the apps service knows now, and says whether there were any.
+func (k *logKeeper) reported(uid string, state *enginev1.ObservedApp) (found bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, revision := range state.GetRevisions() {
+		for _, replica := range revision.GetReplicas() {
+			if _, known := k.ended[uid][replica.GetName()]; known && replica.GetLogUri() != "" {
+				delete(k.ended[uid], replica.GetName())
+				found = true
+			}
+		}
+	}
+	if len(k.ended[uid]) == 0 {
+		delete(k.ended, uid)
+	}
+	return found
+}
+
+// run copies logs until ctx ends.
+func (k *logKeeper) run(ctx context.Context) {
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	for range max(1, k.workers) {
+		workers.Go(func() {
+			for {
+				select {
+				case pod := <-k.waiting:
+					k.keep(ctx, pod)
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+}
+
+// keep copies the log of one pod. A pod that has ended by itself is deleted afterwards: its Deployment has a new one.
+func (k *logKeeper) keep(ctx context.Context, pod *corev1.Pod) {
+	uid := pod.Labels[labelUID]
+	uri := k.copy(ctx, pod)
+	k.mu.Lock()
+	k.taken[uid][pod.Name] = &sealed{uri: uri}
+	if uri != "" && len(k.ended[uid]) < maxKept {
+		if k.ended[uid] == nil {
+			k.ended[uid] = map[string]gone{}
+		}
+		k.ended[uid][pod.Name] = gone{revision: revisionOf(pod.Labels), replica: ended(pod, uri)}
+	}
+	k.mu.Unlock()
+	k.changed(uid)
+	if pod.DeletionTimestamp != nil || ctx.Err() != nil {
+		return
+	}
+	if err := k.client.Delete(ctx, blank(pod), client.Preconditions{UID: &pod.UID}); client.IgnoreNotFound(err) != nil {
+		k.logger.Warn().Err(err).Str("pod", pod.Name).Msg("cannot delete the ended replica of an app")
+	}
+}
+
+// copy returns where the log is kept; empty when it is not.
+func (k *logKeeper) copy(ctx context.Context, pod *corev1.Pod) string {
+	project, domain, ok := projectOf(pod.Annotations[annotationID])
+	if k.sealer == nil || !ok || !started(pod) {
+		return ""
+	}
+	uri := blobpath.AppLog(k.root, project, domain, pod.Labels[labelUID], pod.Name)
+	log := plugin.Log{Namespace: pod.Namespace, Pod: pod.Name, Container: primary, Follow: alive(pod)}
+	if err := k.sealer.Seal(ctx, log, uri); err != nil {
+		if ctx.Err() == nil {
+			k.logger.Warn().Err(err).Str("pod", pod.Name).Msg("the log of an ended replica is not kept")
+		}
+		return ""
+	}
+	return uri
+}
+
+// started reports whether the app of a pod has ever run.
+func started(pod *corev1.Pod) bool {
+	for i := range pod.Status.ContainerStatuses {
+		if status := &pod.Status.ContainerStatuses[i]; status.Name == primary {
+			return status.State.Waiting == nil || status.RestartCount > 0
+		}
+	}
+	return false
+}

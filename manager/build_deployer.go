@@ -1,0 +1,27 @@
+package manager
+
+import (
+	"context"
+
+	"github.com/flyte-binary/flyte-binary/deployer"
+	"github.com/flyte-binary/flyte-binary/executor/namespaces"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+)
+
+// buildDeployer makes what runs apps. Their pods look and live as those of tasks do, so it takes the same settings.
+func buildDeployer(_ context.Context, p *process) (lifecycle.Part, error) {
+	tasks := p.config.Actions.TaskActions
+	namespace, err := namespaces.Parse(tasks.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	deps := deployer.Deps{
+		Kube: p.cluster, Fleet: p.peers.appFleet(), Store: p.blobs, Secrets: p.peers.secretValues(),
+		Pod: p.config.Executor.Pod, Logs: p.config.Executor.Logs, Namespace: namespace, Namespaces: tasks.Namespaces(ownNamespace()),
+		Only: p.config.Executor.Namespaces, Installation: p.owner(), Cluster: p.config.Cluster.ID, Clock: p.clock, Logger: p.log,
+	}
+	if p.leader != nil {
+		deps.Leader = p.leader
+	}
+	return deployer.New(p.config.Deployer, deps)
+}
