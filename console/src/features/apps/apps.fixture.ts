@@ -11,6 +11,7 @@ import {
   type Spec,
   type SpecSchema as SpecType,
 } from "@gen/flyteidl2/app/app_definition_pb.js";
+import { TailLogsResponseSchema, type LogLinesSchema, type TailLogsResponse } from "@gen/flyteidl2/app/app_logs_payload_pb.js";
 
 /** The fields of a message, but not a message. */
 export type Fields<S extends GenMessage<Message>> = Exclude<MessageInitShape<S>, Message>;
@@ -61,3 +62,13 @@ export const appOf = (name: string, more: AppFields = {}): App =>
       ],
     },
   });
+
+/** A message of logs with the lines of one replica. */
+export const batchOf = (lines: Fields<typeof LogLinesSchema>): TailLogsResponse =>
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- the other case of the oneof is, which makes the linter take all for deprecated
+  create(TailLogsResponseSchema, { resp: { case: "batches", value: { logs: [lines] } } });
+
+/** The first message of logs: which replicas there are. */
+export const replicasOf = (...names: string[]): TailLogsResponse =>
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- as above
+  create(TailLogsResponseSchema, { resp: { case: "replicas", value: { replicas: names.map((name) => ({ name })) } } });

@@ -35,7 +35,10 @@ it("hides values that may be secrets, and says when they changed", () => {
 
 it("turns traffic into rates", () => {
   const [load] = loadsOf([
-    create(AppTrafficSchema, { start: { seconds: 60n }, length: { seconds: 30n }, requests: 300n, errors: 30n, concurrency: 1.5, p50: { nanos: 2_000_000 }, replicas: 2 }),
+    create(AppTrafficSchema, {
+      ...{ start: { seconds: 60n }, length: { seconds: 30n }, requests: 300n, errors: 30n },
+      ...{ concurrency: 1.5, p50: { nanos: 2_000_000 }, replicas: 2 },
+    }),
   ]);
   expect(load).toMatchObject({ from: 60_000, to: 90_000, answered: 9, failed: 1, p50: 2, p99: undefined, replicas: 2 });
   expect(loadsOf([create(AppTrafficSchema, { requests: 3n })])[0]).toMatchObject({ answered: 0, failed: 0 });

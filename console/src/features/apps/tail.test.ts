@@ -1,29 +1,19 @@
 // @vitest-environment happy-dom
-import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { TailLogsResponseSchema, type TailLogsResponse } from "@gen/flyteidl2/app/app_logs_payload_pb.js";
+import type { TailLogsResponse } from "@gen/flyteidl2/app/app_logs_payload_pb.js";
 import { LogStore } from "@/features/action/logs/log-store";
+import { batchOf, replicasOf } from "./apps.fixture";
 import { appId } from "./id";
 import { tail } from "./tail";
 
 const app = appId({ project: "p", domain: "d" }, "hello");
-const named = (name: string) => ({ appId: app, name });
-const replicas = (...names: string[]) => create(TailLogsResponseSchema, { resp: { case: "replicas", value: { replicas: names.map(named) } } });
+const replicas = replicasOf;
 /** Lines of a replica: each is a text and its second, or a text without a time. */
 const lines = (replica: string, ...of: (readonly [text: string, second?: number])[]) =>
-  create(TailLogsResponseSchema, {
-    resp: {
-      case: "batches",
-      value: {
-        logs: [
-          {
-            replicaId: named(replica),
-            structuredLines: of.map(([message, second]) => ({ message, ...(second !== undefined && { timestamp: { seconds: BigInt(second) } }) })),
-          },
-        ],
-      },
-    },
+  batchOf({
+    replicaId: { appId: app, name: replica },
+    structuredLines: of.map(([message, second]) => ({ message, ...(second !== undefined && { timestamp: { seconds: BigInt(second) } }) })),
   });
 
 const broken = new ConnectError("gone", Code.Unavailable);
@@ -45,7 +35,7 @@ async function read(streams: (TailLogsResponse | ConnectError)[][], gone = () =>
       if (targets.length >= streams.length && !gone()) control.abort();
     },
   };
-  const reading = tail(client as unknown as Parameters<typeof tail>[0], { app, replica: gone() ? "one" : undefined, gone }, store, control.signal);
+  const reading = tail(client, { app, replica: gone() ? "one" : undefined, gone }, store, control.signal);
   await vi.advanceTimersByTimeAsync(60_000);
   control.abort();
   await vi.advanceTimersByTimeAsync(0);

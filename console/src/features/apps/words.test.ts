@@ -1,6 +1,12 @@
 import { create } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
-import { AppSchema, AutoscalingConfigSchema, Spec_DesiredState, Status_DeploymentStatus as Deployment, Status_Substate as Substate } from "@gen/flyteidl2/app/app_definition_pb.js";
+import {
+  AppSchema,
+  AutoscalingConfigSchema,
+  Spec_DesiredState,
+  Status_DeploymentStatus as Deployment,
+  Status_Substate as Substate,
+} from "@gen/flyteidl2/app/app_definition_pb.js";
 import { addressOf, linkAddress } from "./address";
 import { appOf } from "./apps.fixture";
 import { artifactOf, uriOf } from "./artifact-uri";
@@ -23,7 +29,8 @@ it.each([
 });
 
 it("takes the state of an app from its last condition", () => {
-  expect(shownOf(appOf("a", { status: Deployment.FAILED, substate: Substate.CRASH_LOOP }))).toMatchObject({ look: { label: "Failed" }, detail: "crashes repeatedly" });
+  const failed = shownOf(appOf("a", { status: Deployment.FAILED, substate: Substate.CRASH_LOOP }));
+  expect(failed).toMatchObject({ look: { label: "Failed" }, detail: "crashes repeatedly" });
   expect(shownOf(create(AppSchema)).look.label).toBe("Unknown");
   expect([Deployment.PENDING, Deployment.DEPLOYING, Deployment.ACTIVE].map((status) => isPassing(shownAs(status, Substate.RUNNING)))).toEqual([true, true, false]);
   expect([isWanted(appOf("a")), isWanted(appOf("a", { spec: { desiredState: Spec_DesiredState.STOPPED } }))]).toEqual([true, false]);
@@ -31,7 +38,10 @@ it("takes the state of an app from its last condition", () => {
 
 it("tells the scaling in words", () => {
   const scaling = (min: number, max: number, target = 0) =>
-    create(AutoscalingConfigSchema, { replicas: { min, max }, ...(target > 0 && { scalingMetric: { metric: { case: "concurrency" as const, value: { targetValue: target } } } }) });
+    create(AutoscalingConfigSchema, {
+      replicas: { min, max },
+      ...(target > 0 && { scalingMetric: { metric: { case: "concurrency" as const, value: { targetValue: target } } } }),
+    });
   expect([rangeOf(scaling(0, 3)), rangeOf(scaling(2, 2)), rangeOf(undefined)]).toEqual(["0 to 3", "2", "0"]);
   expect([scalingWords(scaling(0, 3, 10)), scalingWords(scaling(0, 1))]).toEqual(["10 requests at a time per replica", ""]);
 });
