@@ -7,11 +7,12 @@ import { FoundSchema } from "@gen/flytebinary/insight/v1/overview_pb.js";
 import { RunSchema, RunSource, type Run } from "@gen/flyteidl2/workflow/run_definition_pb.js";
 import { MenuList } from "./palette-list";
 
-const server = vi.hoisted(() => ({ search: vi.fn(), listRuns: vi.fn() }));
+const server = vi.hoisted(() => ({ search: vi.fn(), listRuns: vi.fn(), list: vi.fn() }));
 const navigate = vi.hoisted(() => vi.fn());
 vi.mock("@/api/transport", () => ({
   client: ({ typeName }: { readonly typeName: string }) => ({
     search: server.search,
+    list: server.list,
     listRuns: (): unknown => (server.listRuns as (service: string) => unknown)(typeName),
   }),
 }));
@@ -34,6 +35,7 @@ beforeEach(() => {
   vi.stubGlobal("ResizeObserver", class { observe() {} unobserve() {} disconnect() {} });
   Element.prototype.scrollIntoView = () => undefined;
   server.listRuns.mockResolvedValue({ runs: [] });
+  server.list.mockResolvedValue({ apps: [] });
 });
 afterEach(() => {
   cleanup();
@@ -51,6 +53,18 @@ it("finds tracked runs and opens each run where it is", async () => {
     "/domain/$domain/project/$project/runs/$run",
     "/domain/$domain/project/$project/tracked-runs/$run",
   ]);
+});
+
+it("finds apps of the place, and all else where apps cannot be listed", async () => {
+  server.search.mockResolvedValue({ found: [found(RunSource.UNSPECIFIED)] });
+  server.list.mockResolvedValueOnce({ apps: [{ metadata: { id: { name: "chat" } } }] });
+  open();
+  fireEvent.change(screen.getByRole("combobox"), { target: { value: "cha" } });
+  fireEvent.click(await screen.findByRole("option", { name: /^chat/ }));
+  expect(navigate).toHaveBeenCalledWith({ to: "/domain/$domain/project/$project/apps/$app", params: { project: "p", domain: "d", app: "chat" } });
+  server.list.mockRejectedValue(new ConnectError("none", Code.Unimplemented));
+  fireEvent.change(screen.getByRole("combobox"), { target: { value: "same" } });
+  await waitFor(() => expect(runOptions()).toHaveLength(1));
 });
 
 it("offers the newest runs of both kinds, and those of one kind by a server that has no other", async () => {

@@ -24,7 +24,7 @@ interface Entry<T = ReactNode> {
 
 const mostPlaces = 12;
 
-/** The pages, runs, tasks and commands that match what is typed. */
+/** The pages, runs, tasks, apps and commands that match what is typed. */
 export function MenuList({ onDone, onShortcuts }: { readonly onDone: () => void; readonly onShortcuts: () => void }) {
   const [typed, setTyped] = useState("");
   const navigate = useNavigate();
@@ -57,6 +57,18 @@ export function MenuList({ onDone, onShortcuts }: { readonly onDone: () => void;
             void navigate({ to: "/domain/$domain/project/$project/tasks/$task", params: { domain: each.domain, project: each.project, task: each.name } }),
         })),
     ],
+    [
+      "Apps",
+      found
+        .filter(({ kind }) => kind === "app")
+        .map((each) => ({
+          key: `app ${each.project}/${each.domain}/${each.name}`,
+          text: each.name,
+          hint: `${each.project} / ${each.domain}`,
+          run: () =>
+            void navigate({ to: "/domain/$domain/project/$project/apps/$app", params: { domain: each.domain, project: each.project, app: each.name } }),
+        })),
+    ],
     ["Go to", usePlaceEntries(typed)],
     ["Settings", useSettingEntries(typed, onShortcuts)],
   ];
@@ -70,7 +82,7 @@ export function MenuList({ onDone, onShortcuts }: { readonly onDone: () => void;
       <Command.Input
         ref={input}
         className={css["input"]}
-        placeholder="Search runs, tasks, projects, pages and commands"
+        placeholder="Search runs, tasks, apps, projects, pages and commands"
         value={typed}
         onValueChange={(next) => {
           setTyped(next);

@@ -14,6 +14,7 @@ export interface Destination {
 const known: readonly (readonly [title: string, keys: string, routes: readonly string[]])[] = [
   ["Runs", "g r", ["/domain/$domain/project/$project/runs"]],
   ["Tasks", "g t", ["/domain/$domain/project/$project/tasks"]],
+  ["Apps", "g p", ["/domain/$domain/project/$project/apps"]],
   ["Secrets", "g e", ["/domain/$domain/project/$project/secrets"]],
   ["Artifacts", "g a", ["/domain/$domain/project/$project/artifacts"]],
   ["Projects", "g h", ["/"]],

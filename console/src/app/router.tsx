@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { chunk } from "@/api/chunk";
+import { AppSearch, AppsSearch } from "@/features/apps/search";
 import { ArtifactSearch, ArtifactsSearch } from "@/features/artifacts/search";
 import { CompareSearch } from "@/features/compare/search";
 import { HomeSearch } from "@/features/home/search";
@@ -147,10 +148,18 @@ export const trigger = createRoute({
   component: lazyRouteComponent(() => chunk(() => import("@/features/triggers/trigger-page")), "TriggerPage"),
 });
 
-// Clients print links to these pages, but this version does not have them.
-const later = ["/apps", "/apps/$app"].map((path) =>
-  createRoute({ getParentRoute: () => place, path, component: lazyRouteComponent(() => chunk(() => import("./later")), "Later") }),
-);
+export const apps = createRoute({
+  getParentRoute: () => place,
+  path: "/apps",
+  validateSearch: AppsSearch,
+  component: lazyRouteComponent(() => chunk(() => import("@/features/apps/page")), "AppsPage"),
+});
+export const app = createRoute({
+  getParentRoute: () => place,
+  path: "/apps/$app",
+  validateSearch: AppSearch,
+  component: lazyRouteComponent(() => chunk(() => import("@/features/apps/app-page")), "AppPage"),
+});
 
 const tree = root.addChildren([
   home,
@@ -160,7 +169,7 @@ const tree = root.addChildren([
   system,
   place.addChildren([
     ...[placeIndex, runs, run, trackedRun, tasks, task, taskVersion, triggers, trigger, secrets, artifacts, artifact],
-    ...[launch, compare, placeInbox, ...later],
+    ...[apps, app, launch, compare, placeInbox],
   ]),
 ]);
 

@@ -89,6 +89,9 @@ function Navigation() {
           <Link to="/domain/$domain/project/$project/triggers" params={place}>
             Triggers
           </Link>
+          <Link to="/domain/$domain/project/$project/apps" params={place}>
+            Apps
+          </Link>
           <Link to="/domain/$domain/project/$project/secrets" params={place}>
             Secrets
           </Link>

@@ -4,6 +4,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import { FoundSchema, type Found } from "@gen/flytebinary/insight/v1/overview_pb.js";
+import { AppService } from "@gen/flyteidl2/app/app_service_pb.js";
 import { Filter_Function } from "@gen/flyteidl2/common/list_pb.js";
 import { TaskService } from "@gen/flyteidl2/task/task_service_pb.js";
 import { RunService } from "@gen/flyteidl2/workflow/run_service_pb.js";
@@ -32,7 +33,7 @@ function useSettled<T>(value: T): T {
   return settled;
 }
 
-/** Runs, tasks and projects that match the text; the latest runs of the place while it is empty. */
+/** Runs, tasks and projects that match the text, and apps of the place; the latest runs of the place while it is empty. */
 export function useFound(typed: string, here: Place | undefined) {
   const query = useSettled(typed.trim()).slice(0, 100);
   const answer = useQuery({
@@ -46,7 +47,8 @@ export function useFound(typed: string, here: Place | undefined) {
 
 async function look(query: string, here: Place | undefined, signal: AbortSignal): Promise<readonly Found[]> {
   try {
-    return (await client(InsightService).search({ query, limit }, { signal })).found;
+    const [{ found }, apps] = await Promise.all([client(InsightService).search({ query, limit }, { signal }), here ? appsNamed(query, here, signal) : []]);
+    return [...found, ...apps];
   } catch (error) {
     if (ConnectError.from(error).code !== Code.Unimplemented) throw error;
   }
@@ -112,4 +114,21 @@ async function tasksNamed(query: string, here: Place, signal: AbortSignal): Prom
       title: metadata?.shortName ?? "",
     }),
   );
+}
+
+/** The search of the server knows no apps. */
+async function appsNamed(query: string, here: Place, signal: AbortSignal): Promise<readonly Found[]> {
+  try {
+    const { apps } = await client(AppService).list(
+      {
+        request: { limit, filters: [{ function: Filter_Function.CONTAINS_CASE_INSENSITIVE, field: "name", values: [query] }] },
+        filterBy: { case: "project", value: { organization: "flyte", name: here.project, domain: here.domain } },
+      },
+      { signal },
+    );
+    return apps.map(({ metadata }) => create(FoundSchema, { kind: "app", ...here, name: metadata?.id?.name ?? "" }));
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return []; // runs and tasks can be found without them
+  }
 }

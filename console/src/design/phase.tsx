@@ -1,21 +1,37 @@
 import type { CSSProperties } from "react";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
 import { count } from "./format";
-import { lookOf, phases } from "./phases";
+import { lookOf, phases, type PhaseLook } from "./phases";
 import css from "./parts.module.css";
 
 const coloured = (name: string): CSSProperties => ({ ["--colour" as string]: `var(${name})` });
 
-/** A phase as icon, colour and label; compact shows the label to screen readers only. */
-export function Phase({ phase, compact = false, label }: { readonly phase: ActionPhase; readonly compact?: boolean; readonly label?: string }) {
-  const look = lookOf(phase);
+/** How a state is shown. */
+export type Look = Pick<PhaseLook, "key" | "label" | "icon" | "colour">;
+
+export interface StateProps {
+  readonly look: Look;
+  /** Shows the label to screen readers only. */
+  readonly compact?: boolean;
+  readonly label?: string | undefined;
+  /** The icon turns: work is going on. */
+  readonly turning?: boolean;
+}
+
+/** A state as icon, colour and label. */
+export function State({ look, compact = false, label, turning = false }: StateProps) {
   const Icon = look.icon;
   return (
     <span className={css["phase"]} style={coloured(look.colour)} data-phase={look.key} title={compact ? look.label : undefined}>
-      <Icon size={16} aria-hidden className={phase === ActionPhase.INITIALIZING ? css["turning"] : undefined} />
+      <Icon size={16} aria-hidden className={turning ? css["turning"] : undefined} />
       <span className={compact ? "visually-hidden" : undefined}>{label ?? look.label}</span>
     </span>
   );
+}
+
+/** The phase of an action. */
+export function Phase({ phase, ...rest }: { readonly phase: ActionPhase } & Pick<StateProps, "compact" | "label">) {
+  return <State look={lookOf(phase)} turning={phase === ActionPhase.INITIALIZING} {...rest} />;
 }
 
 /** The number of actions in each phase. */

@@ -13,6 +13,7 @@ import { dateOf } from "@/design/format";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { When } from "@/design/time";
 import { whoIs } from "@/features/action/summary/people";
+import { Consumers } from "@/features/apps/consumers";
 import { Lineage } from "./lineage";
 import type { ArtifactSearch } from "./search";
 import { kindOf, partitionsOf, placeOfValue } from "./words";
@@ -46,6 +47,10 @@ export function ArtifactPage() {
           <section className={css["section"]}>
             <h2>Lineage</h2>
             <Lineage key={version} place={place} name={artifact} version={version} />
+          </section>
+          <section className={css["section"]}>
+            <h2>Apps</h2>
+            <Consumers place={place} name={artifact} version={version} />
           </section>
         </>
       )}

@@ -22,7 +22,7 @@ import { ArtifactsPage } from "./page";
 
 const at = vi.hoisted((): { search: { q?: string; version?: string } } => ({ search: {} }));
 const navigate = vi.hoisted(() => vi.fn());
-const server = vi.hoisted(() => ({ listArtifactNames: vi.fn(), listArtifacts: vi.fn(), getArtifact: vi.fn(), getLineage: vi.fn() }));
+const server = vi.hoisted(() => ({ listArtifactNames: vi.fn(), listArtifacts: vi.fn(), getArtifact: vi.fn(), getLineage: vi.fn(), list: vi.fn() }));
 vi.mock("@/api/transport", () => ({ client: () => server }));
 vi.mock("@tanstack/react-router", () => ({
   useParams: () => ({ project: "p", domain: "d", artifact: "model" }),
@@ -102,6 +102,7 @@ beforeEach(() => {
   );
   server.getArtifact.mockImplementation(({ version: number }: { readonly version: string }) => ({ artifact: version("model", number || "7", made) }));
   server.getLineage.mockImplementation(() => lineage());
+  server.list.mockResolvedValue({ apps: [] }); // of AppService
 });
 afterEach(() => {
   cleanup();
@@ -142,6 +143,9 @@ it("shows the latest version, what made it, and all versions", async () => {
   for (const text of ["the best one", "region", "eu", "accuracy", "0.9"]) expect(details.getByText(text)).toBeTruthy();
   expect(details.getByText(/\(latest\)/)).toBeTruthy();
   expect(details.getByRole("link", { name: "run train-1, action a0" }).getAttribute("href")).toBe("/domain/d/project/p/runs/train-1?action=a0");
+
+  expect(await screen.findByText("No app uses this version.")).toBeTruthy();
+  expect(server.list).toHaveBeenCalledWith(expect.objectContaining({ filterBy: { case: "artifact", value: { project: "p", domain: "d", name: "model", version: "7" } } }), expect.anything());
 
   const versions = within(await screen.findByRole("table", { name: "Versions" }));
   expect(versions.getAllByRole("row").filter((row) => row.getAttribute("aria-current"))).toHaveLength(1);

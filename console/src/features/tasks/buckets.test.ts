@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { expect, it } from "vitest";
 import { HistoryBucketSchema } from "@gen/flytebinary/insight/v1/overview_pb.js";
-import { bucketsOf, ended, failureRate, pieces, roundUp, totalsOf } from "./buckets";
+import { bucketsOf, ended, failureRate, totalsOf } from "./buckets";
 
 it("reads buckets, of which each ends where the next begins", () => {
   const buckets = bucketsOf(
@@ -19,24 +19,4 @@ it("reads buckets, of which each ends where the next begins", () => {
   expect(buckets.map(failureRate)).toEqual([0.25, undefined]);
   expect(buckets.map(ended)).toEqual([4, 2]);
   expect(totalsOf(buckets)).toEqual({ succeeded: 3, failed: 1, aborted: 2, cached: 0 });
-});
-
-it.each([
-  [0, 1],
-  [1, 1],
-  [3, 5],
-  [7, 10],
-  [1500, 2000],
-  [0.03, 0.05],
-])("rounds %d up to %d", (value, round) => expect(roundUp(value)).toBeCloseTo(round));
-
-it("interrupts a line where nothing is known", () => {
-  expect(pieces([1, 2, undefined, undefined, 4], 4)).toEqual([
-    [
-      [0, 0.25],
-      [1, 0.5],
-    ],
-    [[4, 1]],
-  ]);
-  expect(pieces([undefined], 1)).toEqual([]);
 });

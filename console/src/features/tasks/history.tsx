@@ -6,12 +6,13 @@ import { useMemo, useState } from "react";
 import { InsightService } from "@gen/flytebinary/insight/v1/insight_pb.js";
 import { usePreferences } from "@/app/preferences";
 import type { Place } from "@/app/place";
+import { Chart, Charts, Sign } from "@/design/chart";
+import { roundUp } from "@/design/chart-lines";
 import { Select } from "@/design/field";
 import { count, duration, moment, plural } from "@/design/format";
 import { Loading, Notice, ProblemNotice } from "@/design/notice";
 import { useNow } from "@/design/time";
-import { bucketsOf, ended, failureRate, roundUp, totalsOf, type Bucket } from "./buckets";
-import { Chart } from "./chart";
+import { bucketsOf, ended, failureRate, totalsOf, type Bucket } from "./buckets";
 import { ranges, type Range } from "./search";
 import css from "./history.module.css";
 
@@ -51,7 +52,7 @@ export function History({ place, task, version, range, onRange }: HistoryProps) 
       </div>
       {answer.error && <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />}
       {answer.isLoading && <Loading what="history" />}
-      {answer.data && buckets.some((one) => ended(one) > 0) && <Charts buckets={buckets} />}
+      {answer.data && buckets.some((one) => ended(one) > 0) && <Drawn buckets={buckets} />}
     </section>
   );
 }
@@ -75,7 +76,7 @@ function Summary({ buckets }: { readonly buckets: readonly Bucket[] }) {
   );
 }
 
-function Charts({ buckets }: { readonly buckets: readonly Bucket[] }) {
+function Drawn({ buckets }: { readonly buckets: readonly Bucket[] }) {
   const [pointed, setPointed] = useState<number>();
   const all = { count: buckets.length, pointed, onPoint: setPointed };
   const totals = totalsOf(buckets);
@@ -84,7 +85,7 @@ function Charts({ buckets }: { readonly buckets: readonly Bucket[] }) {
   const shown = pointed === undefined ? undefined : buckets[pointed];
   return (
     <>
-      <div className={css["charts"]}>
+      <Charts>
         <Chart
           {...all}
           title="Duration"
@@ -92,12 +93,12 @@ function Charts({ buckets }: { readonly buckets: readonly Bucket[] }) {
           max={roundUp(longest)}
           write={duration}
           lines={[
-            { values: buckets.map(({ p90 }) => p90), look: "p90" },
-            { values: buckets.map(({ p50 }) => p50), look: "p50" },
+            { values: buckets.map(({ p90 }) => p90), look: "tail" },
+            { values: buckets.map(({ p50 }) => p50), look: "median" },
           ]}
           legend={
             <>
-              <i className={css["p50"]} /> median <i className={css["p90"]} /> p90
+              <Sign look="median" /> median <Sign look="tail" /> p90
             </>
           }
         />
@@ -107,10 +108,10 @@ function Charts({ buckets }: { readonly buckets: readonly Bucket[] }) {
           label={`Failure rate: at most ${percent(worst)}`}
           max={1}
           write={percent}
-          lines={[{ values: buckets.map(failureRate), look: "rate" }]}
+          lines={[{ values: buckets.map(failureRate), look: "failed" }]}
           legend={
             <>
-              <i className={css["rate"]} /> failed / ended
+              <Sign look="failed" /> failed / ended
             </>
           }
         />
@@ -127,11 +128,11 @@ function Charts({ buckets }: { readonly buckets: readonly Bucket[] }) {
           ]}
           legend={
             <>
-              <i className={css["succeeded"]} /> succeeded <i className={css["failed"]} /> failed <i className={css["aborted"]} /> aborted
+              <Sign look="succeeded" /> succeeded <Sign look="failed" /> failed <Sign look="aborted" /> aborted
             </>
           }
         />
-      </div>
+      </Charts>
       <Axis buckets={buckets} shown={shown} />
       <details>
         <summary>Show as table</summary>

@@ -1,6 +1,5 @@
 import { ArrowDown, ArrowUp, CaseSensitive, CircleAlert, Clock, Download, Filter, Regex, WrapText, ChevronsDown } from "lucide-react";
 import type { ReactNode } from "react";
-import type { LogContext } from "@gen/flyteidl2/core/execution_pb.js";
 import { IconButton } from "@/design/button";
 import { Input, Select } from "@/design/field";
 import { count } from "@/design/format";
@@ -8,7 +7,6 @@ import { save } from "../save";
 import { Level } from "./level";
 import type { LogSearch } from "./log-search";
 import type { LogStore } from "./log-store";
-import type { Source } from "./tail";
 import { useVersion } from "./use-log";
 import css from "./logs.module.css";
 
@@ -33,9 +31,8 @@ export interface LogBarProps {
   /** The line of the current match, from 1. */
   readonly current: number | undefined;
   readonly onShow: (line: number) => void;
-  readonly context: LogContext | undefined;
-  readonly source: Source;
-  readonly onSource: (source: Source) => void;
+  /** A choice of what is read. */
+  readonly picker: ReactNode;
   readonly follow: boolean;
   readonly onFollow: (follow: boolean) => void;
   /** The name of the downloaded file. */
@@ -45,8 +42,7 @@ export interface LogBarProps {
 const levels = [Level.None, Level.Info, Level.Warning, Level.Error] as const;
 
 /** The toolbar of a log. */
-export function LogBar(props: LogBarProps) {
-  const { store, search, choices, onChange, wrong, current, onShow, follow, onFollow, name } = props;
+export function LogBar({ store, search, choices, onChange, wrong, current, onShow, picker, follow, onFollow, name }: LogBarProps) {
   useVersion(store);
   useVersion(search);
   const { matches } = search;
@@ -110,7 +106,7 @@ export function LogBar(props: LogBarProps) {
       <IconButton small label="First error" disabled={store.firstError < 0} onClick={() => onShow(store.firstError + 1)}>
         <CircleAlert size={14} aria-hidden />
       </IconButton>
-      <SourcePicker {...props} />
+      {picker}
       <Toggle label="Timestamps" on={choices.times} onToggle={(times) => onChange({ times })} icon={<Clock size={14} aria-hidden />} />
       <Toggle label="Wrap long lines" on={choices.wrap} onToggle={(wrap) => onChange({ wrap })} icon={<WrapText size={14} aria-hidden />} />
       <Toggle label="Follow" on={follow} onToggle={onFollow} icon={<ChevronsDown size={14} aria-hidden />} />
@@ -136,25 +132,5 @@ function Toggle({
     <IconButton small label={label} aria-pressed={on} className={css["toggle"] ?? ""} onClick={() => onToggle(!on)}>
       {icon}
     </IconButton>
-  );
-}
-
-function SourcePicker({ context, source, onSource }: LogBarProps) {
-  const pods = context?.pods ?? [];
-  const containers = pods.reduce((sum, pod) => sum + pod.containers.length + pod.initContainers.length, 0);
-  if (containers < 2) return null;
-  const value = source.kind === "pod" ? `pod:${source.pod}` : source.kind;
-  const choose = (next: string) => onSource(next.startsWith("pod:") ? { kind: "pod", pod: next.slice(4) } : { kind: next === "all" ? "all" : "primary" });
-  return (
-    <Select className={css["narrow"]} aria-label="Containers" value={value} onChange={(event) => choose(event.target.value)}>
-      <option value="primary">Primary container</option>
-      <option value="all">All pods and containers</option>
-      {pods.length > 1 &&
-        pods.map((pod) => (
-          <option key={pod.podName} value={`pod:${pod.podName}`}>
-            {pod.podName}
-          </option>
-        ))}
-    </Select>
   );
 }

@@ -5,6 +5,7 @@ import type { ContainerIdentifier } from "@gen/flyteidl2/logs/dataplane/payload_
 import { follow } from "@/api/watch";
 import { actionId, type ActionName } from "../use-action";
 import type { LogStore } from "./log-store";
+import { paced } from "./paced";
 
 /** The containers to read. */
 export type Source = { readonly kind: "primary" } | { readonly kind: "all" } | { readonly kind: "pod"; readonly pod: string };
@@ -61,21 +62,11 @@ export async function tail(client: LogClient, target: TailTarget, store: LogStor
   signal.removeEventListener("abort", stop);
 }
 
-/** How long messages may block the page, in milliseconds. */
-const slice = 10;
-
 async function* lines(client: LogClient, target: TailTarget, store: LogStore, signal: AbortSignal, stop: () => void): AsyncGenerator<TailLogsResponse> {
   try {
-    let end = performance.now() + slice;
-    for await (const message of client.tailLogs(
-      { actionId: actionId(target.action), attempt: target.attempt, podSelector: selectorOf(target.source) },
-      { signal },
-    )) {
-      yield message;
-      if (performance.now() < end) continue;
-      await new Promise((resolve) => setTimeout(resolve, 0)); // buffered messages would arrive without a pause
-      end = performance.now() + slice;
-    }
+    yield* paced(
+      client.tailLogs({ actionId: actionId(target.action), attempt: target.attempt, podSelector: selectorOf(target.source) }, { signal }),
+    );
   } catch (error) {
     if (ConnectError.from(error).code !== Code.NotFound || store.size > 0 || !target.live()) throw error;
     store.set({ state: "not found yet" }); // the stream is reopened after a pause

@@ -1,16 +1,10 @@
-import { createClient } from "@connectrpc/connect";
-import { createConnectTransport } from "@connectrpc/connect-web";
 import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import { DataProxyService } from "@gen/flyteidl2/dataproxy/dataproxy_service_pb.js";
+import { binaryClient } from "@/api/transport";
 import { keyOf, type ActionName } from "../use-action";
 import { LogSearch, type Wanted } from "./log-search";
 import { LogStore } from "./log-store";
 import { tail, type Source } from "./tail";
-
-// Logs are long, and browsers read the binary form of the protocol several times faster than JSON.
-let logClient: ReturnType<typeof createLogClient> | undefined;
-const createLogClient = () => createClient(DataProxyService, createConnectTransport({ baseUrl: globalThis.location.origin, useBinaryFormat: true }));
-const logs = () => (logClient ??= createLogClient());
 
 /** Reads the log of an attempt while the component is mounted. The store stays the same object. */
 export function useLog(action: ActionName, attempt: number, source: Source, live: boolean): LogStore {
@@ -25,7 +19,7 @@ export function useLog(action: ActionName, attempt: number, source: Source, live
     if (attempt === 0) return;
     const control = new AbortController();
     const { action, source } = latest.current;
-    void tail(logs(), { action, attempt, source, live: () => latest.current.live }, store, control.signal);
+    void tail(binaryClient(DataProxyService), { action, attempt, source, live: () => latest.current.live }, store, control.signal);
     return () => control.abort();
   }, [store, key, attempt]);
   return store;

@@ -30,7 +30,7 @@ export function variable(name: string, value: string): Variable {
 }
 
 /** The containers of a task template, primary first. */
-export function containersOf(template: TaskTemplate | undefined): ContainerSpec[] {
+export function containersOf(template: Pick<TaskTemplate, "target"> | undefined): ContainerSpec[] {
   const target = template?.target;
   switch (target?.case) {
     case "container": {

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, type ReactNode } from "react";
-import { pieces } from "./buckets";
-import css from "./history.module.css";
+import { pieces } from "./chart-lines";
+import css from "./chart.module.css";
 
 const height = 112;
 const foot = 4;
@@ -8,7 +8,7 @@ const foot = 4;
 export interface Line {
   readonly values: readonly (number | undefined)[];
   /** A class of the style sheet. */
-  readonly look: "p50" | "p90" | "rate";
+  readonly look: "median" | "tail" | "failed";
 }
 
 /** A stacked series. */
@@ -129,4 +129,14 @@ function Bars({
       })}
     </g>
   ));
+}
+
+/** Charts side by side, as many as there is room for. */
+export function Charts({ children }: { readonly children: ReactNode }) {
+  return <div className={css["charts"]}>{children}</div>;
+}
+
+/** The sign of a series in the legend of its chart. */
+export function Sign({ look }: { readonly look: Line["look"] | Stack["look"] }) {
+  return <i className={css[look]} />;
 }

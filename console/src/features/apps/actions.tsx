@@ -1,0 +1,104 @@
+import { useMutation } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { Spec_DesiredState, type App } from "@gen/flyteidl2/app/app_definition_pb.js";
+import { AppService } from "@gen/flyteidl2/app/app_service_pb.js";
+import { client } from "@/api/transport";
+import { useCommands } from "@/app/commands";
+import { Button } from "@/design/button";
+import { Dialog, DialogActions } from "@/design/dialog";
+import { ProblemNotice } from "@/design/notice";
+import { useNotify } from "@/design/toast";
+import type { AppId } from "./id";
+import { isWanted } from "./words";
+
+/** Stops, starts and deletes an app. */
+export function AppActions({ id, app, onChange }: { readonly id: AppId; readonly app: App; readonly onChange: () => void }) {
+  const [asked, setAsked] = useState<"stop" | "delete">();
+  const wanted = isWanted(app);
+  const set = useDesiredState(id, onChange);
+  const start = () => set.mutate(Spec_DesiredState.ACTIVE);
+  useCommands([
+    wanted ? { title: "Stop this app", run: () => setAsked("stop") } : { title: "Start this app", run: start },
+    { title: "Delete this app", run: () => setAsked("delete") },
+  ]);
+  const close = () => {
+    setAsked(undefined);
+    set.reset();
+  };
+  return (
+    <>
+      {set.error && asked === undefined && <ProblemNotice error={set.error} />}
+      {wanted ? (
+        <Button onClick={() => setAsked("stop")}>Stop</Button>
+      ) : (
+        <Button disabled={set.isPending} onClick={start}>
+          Start
+        </Button>
+      )}
+      <Button kind="danger" onClick={() => setAsked("delete")}>
+        Delete
+      </Button>
+      <Dialog
+        open={asked === "stop"}
+        onClose={close}
+        title={`Stop app ${id.name}`}
+        description="Its replicas stop after the requests in flight. New requests fail until somebody starts it again."
+      >
+        {set.error && <ProblemNotice error={set.error} />}
+        <DialogActions>
+          <Button onClick={close}>Cancel</Button>
+          <Button kind="primary" disabled={set.isPending} onClick={() => set.mutate(Spec_DesiredState.STOPPED, { onSuccess: close })}>
+            Stop
+          </Button>
+        </DialogActions>
+      </Dialog>
+      <DeleteDialog id={id} open={asked === "delete"} onClose={close} />
+    </>
+  );
+}
+
+/** Changes only the desired state: all else is sent as it is now, not as the page has it. */
+function useDesiredState(id: AppId, onChange: () => void) {
+  return useMutation({
+    mutationFn: async (desiredState: Spec_DesiredState) => {
+      const { app } = await client(AppService).get({ identifier: { case: "appId", value: id } });
+      if (!app?.spec) return;
+      const reason = desiredState === Spec_DesiredState.STOPPED ? "Stopped from the console" : "Started from the console";
+      await client(AppService).update({ app: { ...app, spec: { ...app.spec, desiredState } }, reason });
+    },
+    onSuccess: onChange,
+  });
+}
+
+function DeleteDialog({ id, open, onClose }: { readonly id: AppId; readonly open: boolean; readonly onClose: () => void }) {
+  const { project, domain, name } = id;
+  const navigate = useNavigate();
+  const notify = useNotify();
+  const remove = useMutation({
+    mutationFn: () => client(AppService).delete({ appId: id }),
+    onSuccess: () => {
+      notify("good", `Deleted app ${name}`);
+      void navigate({ to: "/domain/$domain/project/$project/apps", params: { domain, project } });
+    },
+  });
+  return (
+    <Dialog
+      open={open}
+      onClose={() => {
+        remove.reset();
+        onClose();
+      }}
+      title={`Delete app ${name}`}
+      description="Its replicas stop, and its revisions, logs and addresses are deleted. This cannot be undone."
+    >
+      {remove.error && <ProblemNotice error={remove.error} />}
+      <DialogActions>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button kind="danger" disabled={remove.isPending} onClick={() => remove.mutate()}>
+          Delete
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}

@@ -1,0 +1,147 @@
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { ExternalLink } from "lucide-react";
+import { lazy, Suspense, type ReactNode } from "react";
+import { Code } from "@connectrpc/connect";
+import type { ExplainAppResponse } from "@gen/flytebinary/insight/v1/apps_pb.js";
+import type { App } from "@gen/flyteidl2/app/app_definition_pb.js";
+import { chunk } from "@/api/chunk";
+import { problemOf } from "@/api/problem";
+import { useTitle } from "@/app/title";
+import { buttonClass } from "@/design/button";
+import { CopyButton } from "@/design/copy";
+import { Tag } from "@/design/facts";
+import { Empty, Loading, Notice, ProblemNotice } from "@/design/notice";
+import { Tabs } from "@/design/tabs";
+import { AppActions } from "./actions";
+import { addressOf, linkAddress } from "./address";
+import { AppStatus } from "./app-status";
+import { History } from "./history";
+import { appId } from "./id";
+import { Overview } from "./overview";
+import { Revisions } from "./revisions";
+import { appTabs, type AppSearch, type AppTab } from "./search";
+import { Settings } from "./settings";
+import { useApp } from "./use-app";
+import { shownOf } from "./words";
+import css from "./apps.module.css";
+
+const Logs = lazy(() => chunk(() => import("./logs")).then((m) => ({ default: m.AppLogs })));
+
+const tabNames: Record<AppTab, string> = { overview: "Overview", logs: "Logs", revisions: "Revisions", settings: "Settings", history: "History" };
+
+/** An app: its state, what runs of it, its logs, revisions, settings and history. */
+export function AppPage() {
+  const { project = "", domain = "", app: name = "" } = useParams({ strict: false });
+  const search: AppSearch = useSearch({ strict: false });
+  const navigate = useNavigate();
+  useTitle(name, "Apps");
+  const id = appId({ project, domain }, name);
+  const { app, deleted, explained } = useApp(id);
+  const tab: AppTab = search.tab ?? "overview";
+  const go = (next: AppSearch) => void navigate({ to: "/domain/$domain/project/$project/apps/$app", params: { domain, project, app: name }, search: next });
+  const refresh = () => void explained.refetch();
+  if (deleted) {
+    return (
+      <Empty title={`App ${name} was deleted`}>
+        <p>Its logs and revisions went with it.</p>
+      </Empty>
+    );
+  }
+  const missing = explained.error && problemOf(explained.error).code === Code.NotFound;
+  const contents: Record<AppTab, () => ReactNode> = {
+    overview: () => <Overview explained={explained.data} onLog={(replica) => go({ tab: "logs", replica })} />,
+    logs: () => (
+      <Logs
+        id={id}
+        replicas={explained.data?.replicas ?? []}
+        replica={search.replica}
+        line={search.line}
+        onChange={({ replica, line }) => go({ tab: "logs", ...(replica !== undefined && { replica }), ...(line !== undefined && { line }) })}
+      />
+    ),
+    revisions: () => <Revisions id={id} current={app?.metadata?.revision ?? 0n} onChange={refresh} />,
+    settings: () => (app ? <Settings app={app} uses={explained.data?.uses ?? []} /> : <Loading what="settings" />),
+    history: () => <History id={id} />,
+  };
+  return (
+    <div className={css["page"]}>
+      <Head name={name} app={app} explained={explained.data}>
+        {app && <AppActions id={id} app={app} onChange={refresh} />}
+      </Head>
+      {explained.error && <ProblemNotice error={explained.error} retry={refresh} />}
+      {!app && !explained.error && <Loading what="app" />}
+      {app && !missing && (
+        <Tabs
+          label="App"
+          value={tab}
+          onChange={(next) => go(next === "overview" ? {} : { tab: next })}
+          tabs={appTabs.map((known) => [known, tabNames[known]] as const)}
+        >
+          <div className={css["tab"]}>
+            <Suspense fallback={<Loading what={tabNames[tab].toLowerCase()} />}>{contents[tab]()}</Suspense>
+          </div>
+        </Tabs>
+      )}
+    </div>
+  );
+}
+
+function Head({
+  name,
+  app,
+  explained,
+  children,
+}: {
+  readonly name: string;
+  readonly app: App | undefined;
+  readonly explained: ExplainAppResponse | undefined;
+  readonly children: ReactNode;
+}) {
+  const address = addressOf(app?.status?.ingress, explained?.hostUrl);
+  const shown = shownOf(app);
+  const links = app?.spec?.links.flatMap((link) => {
+    const to = linkAddress(link, address);
+    return to === undefined ? [] : [{ to, title: link.title || link.path }];
+  });
+  return (
+    <>
+      <div className={css["head"]}>
+        <h1>{name}</h1>
+        <CopyButton text={name} label="Copy app name" />
+        {app && <AppStatus shown={shown} />}
+        {app?.spec?.profile?.type && <Tag>{app.spec.profile.type}</Tag>}
+        <div className={css["do"]}>
+          {address !== undefined && (
+            <a className={buttonClass("primary")} href={address} target="_blank" rel="noreferrer">
+              Open <ExternalLink size={14} aria-label="in a new tab" />
+            </a>
+          )}
+          {children}
+        </div>
+      </div>
+      {app?.spec?.profile?.shortDescription && <p>{app.spec.profile.shortDescription}</p>}
+      {(address !== undefined || (links?.length ?? 0) > 0) && (
+        <ul className={css["links"]} aria-label="Addresses">
+          {address !== undefined && (
+            <li>
+              <code className={css["address"]}>{address}</code>
+              <CopyButton text={address} label="Copy address" />
+            </li>
+          )}
+          {links?.map(({ to, title }) => (
+            <li key={`${title} ${to}`}>
+              <a href={to} target="_blank" rel="noreferrer">
+                {title} <ExternalLink size={12} aria-label="opens in a new tab" />
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+      {explained?.summary && (
+        <Notice tone={shown.look.key === "failed" ? "danger" : "plain"} title={explained.summary}>
+          {explained.advice && <p>{explained.advice}</p>}
+        </Notice>
+      )}
+    </>
+  );
+}

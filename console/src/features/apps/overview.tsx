@@ -1,0 +1,103 @@
+import type { AppReplica, AppUse, ExplainAppResponse } from "@gen/flytebinary/insight/v1/apps_pb.js";
+import { Button } from "@/design/button";
+import { Facts, Tag } from "@/design/facts";
+import { dateOf } from "@/design/format";
+import { Loading } from "@/design/notice";
+import { When } from "@/design/time";
+import { whoIs } from "@/features/action/summary/people";
+import { Traffic } from "./traffic";
+import { Used } from "./used";
+import { rangeOf, scalingWords } from "./words";
+import css from "./apps.module.css";
+import tables from "@/features/tasks/tasks.module.css";
+
+/** What runs of an app, its load, and what it uses. */
+export function Overview({ explained, onLog }: { readonly explained: ExplainAppResponse | undefined; readonly onLog: (replica: string) => void }) {
+  if (!explained) return <Loading what="overview" />;
+  const { app, serving, wanted, wantedBecause, replicas, traffic, uses } = explained;
+  const conditions = app?.status?.conditions ?? [];
+  const message = conditions.at(-1)?.message ?? "";
+  return (
+    <>
+      <Facts
+        facts={[
+          ["Serving", serving > 0n ? `revision ${serving}` : "nothing"],
+          ["Newest revision", String(app?.metadata?.revision ?? 0n)],
+          ["Last message", message !== explained.summary && message],
+          ["Replicas", [`${wanted} of ${rangeOf(app?.spec?.autoscaling)}`, wantedBecause].filter(Boolean).join(": ")],
+          ["Scales at", scalingWords(app?.spec?.autoscaling)],
+          ["Cluster", app?.status?.assignedCluster],
+          ["Author", whoIs(app?.spec?.creator)],
+          ["Created", app && <When key="created" at={dateOf(app.status?.createdAt)} />],
+          ["Last started", app?.status?.lastStartedAt && <When key="started" at={dateOf(app.status.lastStartedAt)} />],
+        ]}
+      />
+      <Traffic traffic={traffic} />
+      <section className={css["section"]} aria-label="Replicas">
+        <h2>Replicas</h2>
+        <Replicas replicas={replicas} onLog={onLog} />
+      </section>
+      {uses.length > 0 && (
+        <section className={css["section"]} aria-label="Uses">
+          <h2>Uses</h2>
+          <Uses uses={uses} />
+        </section>
+      )}
+    </>
+  );
+}
+
+/** A replica's state in one word: what matters most to whoever waits for it. */
+function stateOf({ ready, draining, gone, phase }: AppReplica): string {
+  if (gone) return "Gone";
+  if (draining) return "Draining";
+  return ready ? "Ready" : phase || "Starting";
+}
+
+function Replicas({ replicas, onLog }: { readonly replicas: readonly AppReplica[]; readonly onLog: (replica: string) => void }) {
+  if (replicas.length === 0) return <p className={css["muted"]}>No replica runs.</p>;
+  return (
+    <table className={tables["tasks"]} aria-label="Replicas">
+      <thead>
+        <tr>
+          <th scope="col">Replica</th>
+          <th scope="col">State</th>
+          <th scope="col">Revision</th>
+          <th scope="col">Restarts</th>
+          <th scope="col">Started</th>
+          <th scope="col">Node</th>
+          <th scope="col">
+            <span className="visually-hidden">Log</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {replicas.map((replica) => (
+          <tr key={replica.name}>
+            <th scope="row">{replica.name}</th>
+            <td data-label="State">
+              <span>
+                <Tag>{stateOf(replica)}</Tag> {replica.reason && <span className={css["detail"]}>{replica.reason}</span>}
+              </span>
+            </td>
+            <td data-label="Revision">{String(replica.revision)}</td>
+            <td data-label="Restarts">{replica.restarts}</td>
+            <td data-label="Started">
+              <When at={dateOf(replica.startedAt)} relative />
+            </td>
+            <td data-label="Node">{replica.node}</td>
+            <td>
+              <Button small aria-label={`Log of ${replica.name}`} onClick={() => onLog(replica.name)}>
+                Log
+              </Button>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Uses({ uses }: { readonly uses: readonly AppUse[] }) {
+  return <Facts facts={uses.map(({ input, used }) => [input, <Used key={input} input={input} used={used} />] as const)} />;
+}

@@ -1,0 +1,177 @@
+import { useInfiniteQuery, useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { AppInsightService, AppRevisionState, type AppRevision } from "@gen/flytebinary/insight/v1/apps_pb.js";
+import { client } from "@/api/transport";
+import { Button } from "@/design/button";
+import { Dialog, DialogActions } from "@/design/dialog";
+import { Diff } from "@/design/diff";
+import { Tag } from "@/design/facts";
+import { Field, Input } from "@/design/field";
+import { dateOf } from "@/design/format";
+import { Loading, ProblemNotice } from "@/design/notice";
+import { When } from "@/design/time";
+import { useNotify } from "@/design/toast";
+import { whoIs } from "@/features/action/summary/people";
+import type { AppId } from "./id";
+import { changesOf, textsOf } from "./spec-text";
+import { revisionWords } from "./words";
+import css from "./apps.module.css";
+
+interface RevisionsProps {
+  readonly id: AppId;
+  /** The newest revision. */
+  readonly current: bigint;
+  readonly onChange: () => void;
+}
+
+/** The revisions of an app, newest first, with what each changed. */
+export function Revisions({ id, current, onChange }: RevisionsProps) {
+  const [chosen, setChosen] = useState<AppRevision>();
+  const answer = useInfiniteQuery({
+    queryKey: ["app-revisions", id, String(current)],
+    initialPageParam: "",
+    queryFn: ({ pageParam, signal }) => client(AppInsightService).listRevisions({ appId: id, limit: 20, token: pageParam }, { signal }),
+    getNextPageParam: (page) => page.token || undefined,
+    refetchInterval: (query) => ((query.state.data?.pages.length ?? 0) === 1 ? 5_000 : false),
+  });
+  const refetch = () => void answer.refetch();
+  if (answer.error) return <ProblemNotice error={answer.error} retry={refetch} />;
+  if (!answer.data) return <Loading what="revisions" />;
+  const revisions = answer.data.pages.flatMap((page) => page.revisions);
+  const newest = revisions[0];
+  const serving = revisions.find(({ state }) => state === AppRevisionState.SERVING)?.revision;
+  return (
+    <>
+      <ol className={css["revisions"]} aria-label="Revisions">
+        {revisions.map((revision, at) => (
+          <Revision
+            key={String(revision.revision)}
+            revision={revision}
+            before={revisions[at + 1]}
+            onRollBack={revision === newest ? undefined : () => setChosen(revision)}
+          />
+        ))}
+      </ol>
+      {answer.hasNextPage && (
+        <div>
+          <Button disabled={answer.isFetchingNextPage} onClick={() => void answer.fetchNextPage()}>
+            Older revisions
+          </Button>
+        </div>
+      )}
+      {chosen && newest && (
+        <RollBack
+          id={id}
+          serving={serving}
+          from={newest}
+          to={chosen}
+          onClose={() => setChosen(undefined)}
+          onDone={() => {
+            setChosen(undefined);
+            refetch();
+            onChange();
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+interface RevisionProps {
+  readonly revision: AppRevision;
+  /** The one before it, as far as it is loaded. */
+  readonly before: AppRevision | undefined;
+  readonly onRollBack: (() => void) | undefined;
+}
+
+function Revision({ revision, before, onRollBack }: RevisionProps) {
+  const [open, setOpen] = useState(false);
+  const number = String(revision.revision);
+  const changes = before && changesOf(before.spec, revision.spec);
+  return (
+    <li className={css["revision"]} data-testid="app-revision" data-revision={number}>
+      <div className={css["line"]}>
+        <strong>Revision {number}</strong>
+        <Tag>{revisionWords(revision.state)}</Tag>
+        <When at={dateOf(revision.createdAt)} />
+        {whoIs(revision.createdBy) && <span>by {whoIs(revision.createdBy)}</span>}
+        {revision.restores > 0n && <span>restores revision {String(revision.restores)}</span>}
+        {onRollBack && (
+          <Button small className={css["do"] ?? ""} onClick={onRollBack} aria-label={`Roll back to revision ${number}`}>
+            Roll back
+          </Button>
+        )}
+      </div>
+      {revision.reason && <p>{revision.reason}</p>}
+      {revision.message && <p className={revision.state === AppRevisionState.FAILED ? css["wrong"] : css["muted"]}>{revision.message}</p>}
+      {changes && (
+        <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+          <summary>{changes.length === 0 ? "The same spec as the revision before" : `Changed: ${changes.join(", ")}`}</summary>
+          {open && <Diff label={`Changes of revision ${number}`} {...textsOf(before.spec, revision.spec)} />}
+        </details>
+      )}
+      {!changes && revision.revision === 1n && <p className={css["muted"]}>The first revision</p>}
+    </li>
+  );
+}
+
+function RollBack({
+  id,
+  serving,
+  from,
+  to,
+  onClose,
+  onDone,
+}: {
+  readonly id: AppId;
+  /** The revision that serves; undefined for none. */
+  readonly serving: bigint | undefined;
+  readonly from: AppRevision;
+  readonly to: AppRevision;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}) {
+  const [reason, setReason] = useState("");
+  const notify = useNotify();
+  const number = String(to.revision);
+  const roll = useMutation({
+    mutationFn: () => client(AppInsightService).rollBack({ appId: id, revision: to.revision, reason }),
+    onSuccess: ({ app }) => {
+      notify("good", `Revision ${String(app?.metadata?.revision ?? "")} restores revision ${number}`);
+      onDone();
+    },
+  });
+  return (
+    <Dialog
+      open
+      wide
+      onClose={onClose}
+      title={`Roll back to revision ${number}`}
+      description={`Its spec is deployed again, as a new revision. ${serving === undefined ? "Nothing" : `Revision ${serving}`} serves until that is ready.`}
+    >
+      <Diff
+        label={`Changes from revision ${String(from.revision)} to revision ${number}`}
+        equal={`Its spec is that of revision ${String(from.revision)}.`}
+        {...textsOf(from.spec, to.spec)}
+      />
+      <form
+        className={css["section"]}
+        onSubmit={(event) => {
+          event.preventDefault();
+          roll.mutate();
+        }}
+      >
+        <Field label="Reason" hint="Optional. Shown in the history.">
+          {(control) => <Input {...control} autoComplete="off" maxLength={100} value={reason} onChange={(event) => setReason(event.target.value)} />}
+        </Field>
+        {roll.error && <ProblemNotice error={roll.error} />}
+        <DialogActions>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" disabled={roll.isPending}>
+            Roll back
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,86 @@
+import type { AppUse } from "@gen/flytebinary/insight/v1/apps_pb.js";
+import type { App, Input, Spec } from "@gen/flyteidl2/app/app_definition_pb.js";
+import type { TaskTemplate } from "@gen/flyteidl2/core/tasks_pb.js";
+import { Facts } from "@/design/facts";
+import { Container } from "@/features/action/pod/pod";
+import { containersOf, secretWords } from "@/features/action/pod/specification";
+import { uriOf } from "./artifact-uri";
+import { Used } from "./used";
+import { rangeOf, scalingWords, spanWords } from "./words";
+import css from "./apps.module.css";
+
+/** What an app declares: its containers, environment, inputs, secrets by name, scaling and address. */
+export function Settings({ app: { metadata, spec }, uses }: { readonly app: App; readonly uses: readonly AppUse[] }) {
+  if (!spec) return null;
+  const { autoscaling, ingress, securityContext, extendedResources, runtimeMetadata, timeouts } = spec;
+  const accelerator = extendedResources?.gpuAccelerator;
+  return (
+    <>
+      {containersOf(templateOf(spec)).map((container) => (
+        <Container key={container.name} container={container} />
+      ))}
+      <Inputs inputs={spec.inputs?.items ?? []} uses={uses} />
+      <section className={css["section"]} aria-label="Settings">
+        <h2>Settings</h2>
+        <Facts
+          facts={[
+            ["Secrets", securityContext && lines(securityContext.secrets.map(secretWords))],
+            ["Service account", securityContext?.runAs?.k8sServiceAccount],
+            ["Sign-in", securityContext && (securityContext.allowAnonymous ? "not required" : "required")],
+            ["Reached from", ingress?.private ? "inside the installation only" : "everywhere"],
+            ["Subdomain", ingress?.subdomain],
+            ["Host", ingress?.cname],
+            ["Replicas", rangeOf(autoscaling)],
+            ["Scales at", scalingWords(autoscaling)],
+            ["Scales down after", spanWords(autoscaling?.scaledownPeriod)],
+            ["Request timeout", spanWords(timeouts?.requestTimeout)],
+            ["Accelerator", accelerator?.device],
+            ["Shared memory", extendedResources?.sharedMemory?.sizeLimit],
+            ["Cluster", spec.cluster],
+            ["Cluster pool", spec.clusterPool],
+            ["Labels", lines(Object.entries(metadata?.labels ?? {}).map(([key, value]) => (value ? `${key}=${value}` : key)))],
+            ["Code", metadata?.codeBundleUri && <code className={css["address"]}>{metadata.codeBundleUri}</code>],
+            ["Client", runtimeMetadata && `${runtimeMetadata.flavor} ${runtimeMetadata.version}`.trim()],
+          ]}
+        />
+      </section>
+    </>
+  );
+}
+
+/** The containers of an app are those of a task by another name. */
+function templateOf({ appPayload }: Spec): Pick<TaskTemplate, "target"> {
+  return { target: appPayload.case === "pod" ? { case: "k8sPod", value: appPayload.value } : appPayload };
+}
+
+function Inputs({ inputs, uses }: { readonly inputs: readonly Input[]; readonly uses: readonly AppUse[] }) {
+  if (inputs.length === 0) return null;
+  return (
+    <section className={css["section"]} aria-label="Inputs">
+      <h2>Inputs</h2>
+      <Facts
+        facts={inputs.map((input) => [input.name, <InputValue key={input.name} input={input} use={uses.find((one) => one.input === input.name)} />] as const)}
+      />
+    </section>
+  );
+}
+
+function InputValue({ input: { name, value }, use }: { readonly input: Input; readonly use: AppUse | undefined }) {
+  switch (value.case) {
+    case "appId":
+      return <Used input={name} used={value} />;
+    case "artifactId":
+      return <Used input={name} used={{ case: "artifactUri", value: uriOf(value.value) }} />;
+    default:
+      return <Used input={name} used={use?.used ?? { case: "value", value: value.value ?? "" }} />;
+  }
+}
+
+const lines = (words: readonly string[]) =>
+  words.length > 0 && (
+    <ul>
+      {words.map((word) => (
+        <li key={word}>{word}</li>
+      ))}
+    </ul>
+  );

@@ -1,0 +1,5 @@
+"""A Streamlit page."""
+
+import streamlit
+
+streamlit.title("A page of the tests")

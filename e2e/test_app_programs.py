@@ -1,0 +1,109 @@
+"""Programs that people deploy as apps: MCP, webhook, Streamlit, apps that call each other, apps with secrets and outputs of runs."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import flyte
+import httpx
+import pytest
+from flyte import remote
+from mcp import ClientSession
+from mcp.client.streamable_http import streamablehttp_client
+
+from conftest import connect
+from flows import app_programs
+from server import Server, eventually
+
+
+@pytest.fixture(scope="module", autouse=True)
+def connected(server: Server):
+    connect(server)
+    yield
+    for app in remote.App.listall():
+        remote.App.delete(app.name)
+
+
+def served(env: flyte.app.AppEnvironment, **variables: str) -> remote.App:
+    return flyte.with_servecontext(env_vars=variables).serve(env) if variables else flyte.serve(env)
+
+
+def test_mcp():
+    app = served(app_programs.mcp)
+
+    async def call() -> str:
+        async with streamablehttp_client(f"{app.endpoint}/mcp/mcp") as (reads, writes, _), ClientSession(reads, writes) as session:
+            await session.initialize()
+            assert [tool.name for tool in (await session.list_tools()).tools] == ["double"]
+            return (await session.call_tool("double", {"n": 21})).content[0].text
+
+    assert asyncio.run(call()) == "42"
+
+
+def test_webhook_starts_runs():
+    deployed = flyte.deploy(app_programs.tasks)
+    assert deployed
+    app = served(app_programs.webhook)
+    answer = httpx.post(f"{app.endpoint}/run-task/development/flytesnacks/app_tasks.train", json={"words": "by the webhook"}, timeout=60)
+    assert answer.status_code == 200, answer.text
+    run = remote.Run.get(answer.json()["name"])
+    run.wait(quiet=True)
+    assert str(run.phase) in ("succeeded", "ActionPhase.SUCCEEDED"), run.phase
+
+
+def test_apps_and_tasks_call_each_other():
+    served(app_programs.back_end)
+    front = served(app_programs.front_end)
+    assert httpx.get(f"{front.endpoint}/sum", params={"n": 5}, timeout=60).json() == {"sum": 7}
+    run = flyte.run(app_programs.ask, 40)
+    run.wait(quiet=True)
+    assert run.outputs()[0] == 42
+
+
+def test_secrets_files_and_outputs_of_runs():
+    remote.Secret.create("app-key", "letters")
+    remote.Secret.create("app-file", bytes([0, 255, 10]))
+    made = flyte.run(app_programs.train, "weights")
+    made.wait(quiet=True)
+    app = served(app_programs.served_model(made.name))
+    assert httpx.get(f"{app.endpoint}/model", timeout=60).json() == {
+        "model": "weights", "secret": "letters", "file": "00ff0a", "greeting": "good day",
+    }
+
+
+def test_streamlit():
+    app = served(app_programs.page)
+    assert httpx.get(f"{app.endpoint}/_stcore/health", timeout=60).text == "ok"
+    assert "Streamlit" in httpx.get(f"{app.endpoint}/", timeout=60).text
+
+
+def test_an_update_under_load_loses_no_request():
+    app = served(app_programs.back_end)
+    wrong, numbers, over = [], set(), threading.Event()
+
+    def ask() -> None:
+        with httpx.Client(timeout=60) as client:
+            while not over.is_set():
+                answer = client.get(f"{app.endpoint}/number")
+                if answer.status_code == 200:
+                    numbers.add(answer.json()["number"])
+                else:
+                    wrong.append((answer.status_code, answer.text))
+
+    askers = [threading.Thread(target=ask) for _ in range(4)]
+    for asker in askers:
+        asker.start()
+    try:
+        changed = remote.App.get("back-end")
+        body = changed.pb2
+        body.spec.container.env.add(key="NUMBER", value="2")
+        remote.App.update(body, "another number")
+        remote.App.get("back-end").watch()
+        eventually(lambda: 2 in numbers, what="an answer of the new revision")
+    finally:
+        over.set()
+        for asker in askers:
+            asker.join()
+    assert not wrong, wrong[:3]
+    assert numbers == {1, 2}
