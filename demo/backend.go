@@ -56,6 +56,7 @@ func (d *demo) configure() error {
 			"auth.internalToken=" + internal,
 			"executor.pod.endpoint=" + d.authority(),
 			"executor.pod.insecure=true",
+			"deployer.sharedNetwork=true",
 			"executor.pod.copilot.image=" + ownImage,
 			"secrets.local.directory=" + d.dir.SecretValues(),
 			"secrets.local.keyFile=" + filepath.Join(d.dir.Secrets(), "secret-values-key"),

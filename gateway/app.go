@@ -109,14 +109,14 @@ func (a *app) tryTake() *target {
 	return a.best()
 }
 
-// wait takes a replica as soon as there is one with room, until the timer fires.
-func (a *app) wait(ctx context.Context, limit time.Duration) (*target, error) {
+// wait takes a replica as soon as there is one with room. left is what is left of the limit of all waits of the request.
+func (a *app) wait(ctx context.Context, left, limit time.Duration) (*target, error) {
 	w := &waiter{got: make(chan grant, 1)}
 	element, err := a.queue(w)
 	if err != nil {
 		return nil, err
 	}
-	timer := time.NewTimer(limit)
+	timer := time.NewTimer(left)
 	defer timer.Stop()
 	select {
 	case g := <-w.got:

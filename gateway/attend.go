@@ -113,7 +113,7 @@ func (at *attendant) look(a *app) {
 			}
 			wakeAt = at.clock.Now().Add(failures.Next())
 			if kind := rpc.KindOf(err); kind == rpc.KindNotFound || kind == rpc.KindFailedPrecondition {
-				a.fail(err)
+				a.fail(&rpc.Error{Kind: kind, Message: rpcMessage(err), Err: err})
 			}
 		case <-at.ctx.Done():
 		}

@@ -21,6 +21,10 @@ type exchange struct {
 	began  time.Duration
 	cancel context.CancelCauseFunc
 	body   pausable
+	kept   *body
+	out    *answer
+	// duplex means that the body may not have been read to its end when the answer is complete.
+	duplex bool
 	// target is the replica that has the request; it is given back at the end.
 	target *target
 	// stopAfter undoes what ends the exchange when the process stops.
@@ -139,6 +143,7 @@ type body struct {
 
 	mu   sync.Mutex
 	read int    // GUARDED_BY(mu): bytes of the source
+	done bool   // GUARDED_BY(mu): the source is at its end
 	kept []byte // GUARDED_BY(mu): all of them, while they are few
 }
 
@@ -150,6 +155,18 @@ func (b *body) open() (io.ReadCloser, error) {
 		return nil, errBodyGone
 	}
 	return io.NopCloser(&bodyReader{body: b}), nil
+}
+
+// whole reports whether the body has been read to its end.
+func (b *body) whole() bool {
+	if b.source == nil {
+		return true
+	}
+	if !b.mu.TryLock() {
+		return false // somebody reads
+	}
+	defer b.mu.Unlock()
+	return b.done
 }
 
 // bodyReader reads what is kept, then the rest.
@@ -173,6 +190,7 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 	}
 	n, err := b.source.Read(p)
 	b.moved()
+	b.done = b.done || err == io.EOF
 	if b.read == len(b.kept) && b.read+n <= replayed {
 		b.kept = append(b.kept, p[:n]...)
 	} else if n > 0 {

@@ -113,7 +113,10 @@ func (a *apps) WakeApp(_ context.Context, r *enginev1.WakeAppRequest) (*enginev1
 	if a.onWake == nil {
 		return &enginev1.WakeAppResponse{}, nil
 	}
-	return &enginev1.WakeAppResponse{}, a.onWake(r.GetUid())
+	if err := a.onWake(r.GetUid()); err != nil {
+		return nil, connect.NewError(rpc.KindOf(err).Code(), err) // as the chain does it
+	}
+	return &enginev1.WakeAppResponse{}, nil
 }
 
 // ReportLoad implements the service.

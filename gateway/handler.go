@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -202,16 +203,30 @@ func (h *handler) forward(w http.ResponseWriter, r *http.Request, x *exchange) {
 		h.meters.leave(x.app, ended)
 		x.app.load.leave(ended)
 	}()
-	if r.ContentLength != 0 && r.ProtoMajor == 1 {
-		_ = http.NewResponseController(w).EnableFullDuplex() // else the server reads the body before the answer
-	}
+	x.out = out
 	h.proxy.ServeHTTP(out, r.WithContext(ctx))
+	if x.duplex && !drain(r.Body) {
+		panic(http.ErrAbortHandler) // the answer is complete, but the connection cannot carry another request
+	}
+}
+
+// lingering is how many bytes of a body are read after its answer, for clients that send everything before they read.
+const lingering = 8 << 20
+
+// drain reads the rest of a body and reports whether that was all.
+func drain(body io.Reader) bool {
+	n, err := io.CopyN(io.Discard, body, lingering)
+	return n < lingering && errors.Is(err, io.EOF)
 }
 
 // arrived sees the header of an answer.
 func (h *handler) arrived(response *http.Response) error {
 	x := exchangeOf(response.Request.Context())
 	localise(x, response, h.config.Pages == pagesSandbox)
+	if response.StatusCode != http.StatusSwitchingProtocols && response.Request.ProtoMajor == 1 && !x.kept.whole() {
+		// The app answers while its request is still on its way; the server would discard the rest of it.
+		x.duplex = http.NewResponseController(x.out.ResponseWriter).EnableFullDuplex() == nil
+	}
 	if flows(response) {
 		x.silence.stop()
 		// Ordinary requests end by themselves when the process stops, within its grace.
@@ -223,12 +238,12 @@ func (h *handler) arrived(response *http.Response) error {
 // failed answers a request that got no answer.
 func (h *handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 	x := exchangeOf(r.Context())
-	if cause := context.Cause(r.Context()); errors.Is(cause, context.Canceled) {
-		panic(http.ErrAbortHandler) // the client has gone
-	}
 	if errors.Is(err, slowbody.ErrTooSlow) {
 		refuse(w, r, rpc.InvalidArgument("", "the body of the request arrives too slowly"))
 		return
+	}
+	if cause := context.Cause(r.Context()); errors.Is(cause, context.Canceled) {
+		panic(http.ErrAbortHandler) // the client has gone
 	}
 	told := failure(r.Context(), err)
 	if suppressed, ok := h.lines.Allow(x.app.uid); ok {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
@@ -62,13 +63,23 @@ func (s *sender) RoundTrip(out *http.Request) (*http.Response, error) {
 		x.limit = s.timeout
 	}
 	x.expired = func() { x.cancel(errTooSilent{x.limit}) }
-	kept := &body{source: out.Body, moved: x.touch}
+	kept := &body{moved: x.touch}
+	x.kept = kept
+	if out.Body != nil {
+		kept.source = out.Body
+	}
 	for {
 		t, err := s.take(out.Context(), x)
 		if err != nil {
 			return nil, err
 		}
-		attempt := out.WithContext(out.Context())
+		unsent := false
+		attempt := out.WithContext(httptrace.WithClientTrace(out.Context(), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
+			// A connection that was made before may be closed. Nothing is sent over it then.
+			if unsent = closed(got.Conn); unsent {
+				got.Conn.Close()
+			}
+		}}))
 		to := *out.URL
 		to.Host = t.address
 		attempt.URL = &to
@@ -86,12 +97,19 @@ func (s *sender) RoundTrip(out *http.Request) (*http.Response, error) {
 			x.touch()
 			return response, nil
 		}
-		if !errors.As(err, new(noConnection)) || out.Context().Err() != nil {
+		x.silence.stop()
+		switch {
+		case out.Context().Err() != nil:
+			x.app.release(t)
+			return nil, err
+		case errors.As(err, new(noConnection)):
+			x.app.refused(t)
+		case unsent:
+			x.app.release(t)
+		default:
 			x.app.release(t)
 			return nil, err
 		}
-		x.silence.stop()
-		x.app.refused(t)
 	}
 }
 
@@ -107,7 +125,7 @@ func (s *sender) take(ctx context.Context, x *exchange) (*target, error) {
 	}
 	x.body.Pause()
 	defer x.body.Resume()
-	return x.app.wait(ctx, left)
+	return x.app.wait(ctx, left, s.wait)
 }
 
 // transport chooses the protocol. A WebSocket begins with HTTP/1.1, also at servers that know HTTP/2.

@@ -165,3 +165,6 @@ type quiet struct{}
 
 // Write implements io.Writer.
 func (quiet) Write(line []byte) (int, error) { return len(line), nil }
+
+// Waiting is how many requests wait for a replica of their app.
+func (s *Service) Waiting() int { return int(s.line.waiting.Load()) }

@@ -30,6 +30,8 @@ type container struct {
 	found    bool             // proc is of an earlier node and not followed yet
 	plan     *podvolume.Plan  // mounts of this run
 	lost     bool             // how it ended is unknown
+	unready  bool             // a probe says so
+	command  *process.Command // of this run; nil for a process of an earlier node
 	notice   string           // what users should know of it although nothing has failed
 }
 
@@ -140,9 +142,11 @@ func (w *worker) await(ctx context.Context, c *container, p *process.Process) bo
 	if state := p.State(); state.Phase == shim.Running {
 		w.mu.Lock()
 		c.state = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(state.StartedAt)}}
+		c.unready = c.spec.ReadinessProbe != nil || c.spec.StartupProbe != nil
 		w.mu.Unlock()
 		w.isUp(c)
 		w.changed()
+		w.probe(ctx, c, p)
 	}
 	select {
 	case <-p.Done():

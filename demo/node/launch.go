@@ -63,7 +63,7 @@ func (w *worker) start(ctx context.Context, c *container) (*process.Process, err
 		return nil, fmt.Errorf("create the container's directory: %w", err)
 	}
 	l := &launch{w: w, pod: pod, c: c.spec, env: env, dir: dir, line: podenv.CommandLine(c.spec, env), volumes: volumes}
-	command, err := l.command()
+	command, err := l.command(ctx)
 	if err != nil {
 		l.plan.release()
 		return nil, err
@@ -84,7 +84,7 @@ func (w *worker) start(ctx context.Context, c *container) (*process.Process, err
 	if l.notice != "" && c.notice == "" {
 		w.n.recorder.Event(pod, corev1.EventTypeWarning, reasonImageNotMapped, "Container "+c.spec.Name+": "+l.notice)
 	}
-	c.proc, c.plan, c.notice = p, l.plan.Plan, l.notice
+	c.proc, c.plan, c.notice, c.command = p, l.plan.Plan, l.notice, &command
 	return p, nil
 }
 
@@ -134,7 +134,7 @@ func (h heldPlan) release() {
 }
 
 // command computes the whole command. Its errors are for the author of the task.
-func (l *launch) command() (process.Command, error) {
+func (l *launch) command(ctx context.Context) (process.Command, error) {
 	var none process.Command
 	cfg := l.w.n.cfg
 	image, mapped := cfg.environmentFor(l.c.Image)
@@ -150,6 +150,9 @@ func (l *launch) command() (process.Command, error) {
 		return none, err
 	}
 	l.environment(cfg, image, place)
+	if err := l.givePort(ctx); err != nil {
+		return none, err
+	}
 	if err := l.mounts(place, image); err != nil {
 		return none, err
 	}

@@ -81,7 +81,11 @@ func (w *worker) write(ctx context.Context, status *corev1.PodStatus, final *boo
 const statusTimeout = 10 * time.Second
 
 func (w *worker) patch(ctx context.Context, pod *corev1.Pod, status *corev1.PodStatus) error {
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": status})
+	metadata := map[string]any{"uid": pod.UID}
+	if port := w.givenPort(); port != "" {
+		metadata["annotations"] = map[string]string{annotationPort: port}
+	}
+	body, err := json.Marshal(map[string]any{"metadata": metadata, "status": status})
 	if err != nil {
 		return err
 	}

@@ -177,7 +177,7 @@ func (w *worker) containerStatus(c *container) corev1.ContainerStatus {
 	case c.init && !c.sidecar:
 		status.Ready = c.state.Terminated != nil && c.state.Terminated.ExitCode == 0
 	default:
-		status.Ready = started
+		status.Ready = started && !c.unready
 	}
 	if c.state.Waiting == nil || c.restarts > 0 {
 		status.ContainerID = w.containerID(c)

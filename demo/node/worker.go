@@ -40,6 +40,7 @@ type worker struct {
 	killed     bool                                            // GUARDED_BY(mu): processes that start now are killed
 	containers []*container                                    // the slice is fixed; init containers first
 	started    metav1.Time                                     // GUARDED_BY(mu)
+	port       string                                          // GUARDED_BY(mu): that its program was given; empty for none
 	initDone   bool                                            // GUARDED_BY(mu)
 	verdict    *verdict                                        // GUARDED_BY(mu)
 	conditions map[corev1.PodConditionType]corev1.PodCondition // GUARDED_BY(mu): as last built

@@ -70,6 +70,7 @@ const (
 	TaskFailed                Reason = "TaskFailed"
 	NoRoom                    Reason = "NoRoom"
 	NotListening              Reason = "NotListening"
+	PortTaken                 Reason = "PortTaken"
 	MaxSystemFailuresExceeded Reason = "MaxSystemFailuresExceeded"
 )
 
@@ -123,6 +124,7 @@ func Table() map[Reason]Row {
 		CopilotFailed:             {System, true, "the inputs or outputs of the container could not be copied"},
 		ErrorUnreadable:           {System, true, "the task reported an error that cannot be read"},
 		TaskFailed:                {User, true, "the task reported an error"},
+		PortTaken:                 {User, true, "the port that the app declares is taken on its machine"},
 		NoRoom:                    {System, true, "no node has room for the pod now"},
 		NotListening:              {User, true, "the process runs, but nothing accepts connections on the port of the app; check the port and that the app listens"},
 		MaxSystemFailuresExceeded: {System, false, "the system lost too many attempts"},

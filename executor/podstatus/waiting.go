@@ -10,6 +10,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/podspec"
 )
 
+// portGrace is how long a port may be taken: as long as another program may take to stop, and a little more.
+const portGrace = 40 * time.Second
+
 // ofWaiting diagnoses a waiting container. A nil failure means that it starts normally. Otherwise the attempt is lost once
 // the container has waited for the grace that is returned.
 func ofWaiting(name string, waiting *corev1.ContainerStateWaiting, grace podspec.Grace) (*failure.Failure, time.Duration) {
@@ -25,6 +28,8 @@ func ofWaiting(name string, waiting *corev1.ContainerStateWaiting, grace podspec
 			return failure.New(failure.ImageRegistryBusy, detail), grace.ImagePull
 		}
 		return failure.New(failure.ImagePullBackOff, detail), grace.ImagePull
+	case "PortTaken": // said by the local node
+		return failure.New(failure.PortTaken, detail), portGrace
 	case "InvalidImageName":
 		return failure.New(failure.InvalidImageName, detail), 0
 	case "ErrImageNeverPull":

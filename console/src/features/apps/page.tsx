@@ -18,6 +18,7 @@ import { appStates, type AppsSearch } from "./search";
 import { useApps } from "./use-apps";
 import { rangeOf, shownOf, stateWords } from "./words";
 import css from "@/features/tasks/tasks.module.css";
+import own from "./apps.module.css";
 
 const firstApp = `app = flyte.app.AppEnvironment(name="hello", args="python -m http.server 8080", port=8080)
 flyte.serve(app)`;
@@ -121,19 +122,23 @@ function Row({ app: { metadata, spec, status }, app }: { readonly app: App }) {
         <AppStatus shown={shownOf(app)} />
       </td>
       <td data-label="Replicas">
-        {status?.currentReplicas ?? 0} <span className={css["muted"]}>of {rangeOf(spec?.autoscaling)}</span>
+        <span className={own["whole"]}>
+          {status?.currentReplicas ?? 0} <span className={css["muted"]}>of {rangeOf(spec?.autoscaling)}</span>
+        </span>
       </td>
       <td data-label="Address">
         {address !== undefined && (
-          <a className={css["address"]} href={address} target="_blank" rel="noreferrer">
-            {address} <ExternalLink size={12} aria-label="opens in a new tab" />
+          <a className={own["whole"]} href={address} target="_blank" rel="noreferrer" title={address}>
+            <span className={own["short"]}>{address.replace(/^https?:\/\//, "")}</span> <ExternalLink size={12} aria-label="opens in a new tab" />
           </a>
         )}
       </td>
       <td data-label="Revision">{String(metadata?.revision ?? 0n)}</td>
       <td data-label="Author">{whoIs(spec?.creator)}</td>
       <td data-label="Updated">
-        <When at={dateOf(status?.lastUpdatedAt)} relative />
+        <span className={own["whole"]}>
+          <When at={dateOf(status?.lastUpdatedAt)} relative />
+        </span>
       </td>
     </tr>
   );

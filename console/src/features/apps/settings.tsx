@@ -16,9 +16,6 @@ export function Settings({ app: { metadata, spec }, uses }: { readonly app: App;
   const accelerator = extendedResources?.gpuAccelerator;
   return (
     <>
-      {containersOf(templateOf(spec)).map((container) => (
-        <Container key={container.name} container={container} />
-      ))}
       <Inputs inputs={spec.inputs?.items ?? []} uses={uses} />
       <section className={css["section"]} aria-label="Settings">
         <h2>Settings</h2>
@@ -44,6 +41,9 @@ export function Settings({ app: { metadata, spec }, uses }: { readonly app: App;
           ]}
         />
       </section>
+      {containersOf(templateOf(spec)).map((container) => (
+        <Container key={container.name} container={container} />
+      ))}
     </>
   );
 }
