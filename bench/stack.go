@@ -126,10 +126,10 @@ func (s *stack) stop() {
 	}
 }
 
-// buildServer builds the program as the container image has it.
+// buildServer builds the program as the Makefile does.
 func buildServer(ctx context.Context, dir string) (string, error) {
 	path := filepath.Join(dir, "flyte-binary")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", path,
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags=grpcnotrace,disable_grpc_modules", "-ldflags=-s -w", "-o", path,
 		"github.com/flyte-binary/flyte-binary/manager/cmd/flyte-binary")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if said, err := build.CombinedOutput(); err != nil {

@@ -54,11 +54,12 @@ var expressible = regexp.MustCompile(`^https?://[A-Za-z0-9.-]+(:[0-9]+)?$`)
 // asset is a file of the console. Its content stays in the program's file until a browser loads it: most processes send few
 // of them, and all of them together would take a quarter of the memory of an idle server.
 type asset struct {
-	open      func() (io.ReadCloser, error)
-	size      int64
-	kind, tag string
-	forever   bool                   // its name changes with its content
-	zipped    func() ([]byte, error) // compresses once; nil if that saves nothing
+	open    func() (io.ReadCloser, error)
+	size    int64
+	kind    string
+	forever bool                   // its name changes with its content
+	tag     func() string          // digests once
+	zipped  func() ([]byte, error) // compresses once; nil if that saves nothing
 }
 
 // Handler serves the console. It answers GET and HEAD below Base.
@@ -88,14 +89,18 @@ func newHandler(files fs.FS, config Config) (*Handler, error) {
 		if err != nil || entry.IsDir() || strings.HasPrefix(path.Base(name), ".") {
 			return err
 		}
-		h.assets[name], err = newAsset(name, func() (io.ReadCloser, error) { return files.Open(name) })
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		h.assets[name], err = newAsset(name, info.Size(), func() (io.ReadCloser, error) { return files.Open(name) })
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the console's files: %w", err)
 	}
 	if h.assets[document] == nil {
-		h.assets[document], err = newAsset(document, func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(unbuilt)), nil })
+		h.assets[document], err = newAsset(document, int64(len(unbuilt)), func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(unbuilt)), nil })
 	}
 	return h, err
 }
@@ -114,17 +119,12 @@ var kinds = map[string]string{
 	".svg": "image/svg+xml", ".png": "image/png", ".woff2": "font/woff2", ".wasm": "application/wasm", ".json": "application/json",
 }
 
-func newAsset(name string, open func() (io.ReadCloser, error)) (*asset, error) {
-	a := &asset{open: open, kind: kinds[path.Ext(name)], forever: strings.HasPrefix(name, "assets/")}
+func newAsset(name string, size int64, open func() (io.ReadCloser, error)) (*asset, error) {
+	a := &asset{open: open, size: size, kind: kinds[path.Ext(name)], forever: strings.HasPrefix(name, "assets/")}
 	if a.kind == "" {
 		return nil, fmt.Errorf("unknown content type of %s", name)
 	}
-	digest := sha256.New()
-	var err error
-	if a.size, err = a.copyTo(digest); err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	a.tag = `"` + hex.EncodeToString(digest.Sum(nil)[:12]) + `"`
+	a.tag = sync.OnceValue(a.digest)
 	a.zipped = sync.OnceValues(a.zip)
 	return a, nil
 }
@@ -137,6 +137,13 @@ func (a *asset) copyTo(w io.Writer) (int64, error) {
 	}
 	defer file.Close()
 	return io.Copy(w, file)
+}
+
+// digest names the content. Reading what is part of the program cannot fail.
+func (a *asset) digest() string {
+	digest := sha256.New()
+	_, _ = a.copyTo(digest)
+	return `"` + hex.EncodeToString(digest.Sum(nil)[:12]) + `"`
 }
 
 func (a *asset) zip() ([]byte, error) {
@@ -181,13 +188,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if a.forever {
 		header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	tag, size := a.tag, a.size
+	tag, size := a.tag(), a.size
 	var zipped []byte
 	if acceptsGzip(r) {
 		zipped, _ = a.zipped() // reading what is part of the program cannot fail; without it the file is sent as it is
 	}
 	if zipped != nil {
-		tag, size = strings.TrimSuffix(a.tag, `"`)+`-gzip"`, int64(len(zipped))
+		tag, size = strings.TrimSuffix(tag, `"`)+`-gzip"`, int64(len(zipped))
 		header.Set("Content-Encoding", "gzip")
 	}
 	header.Set("ETag", tag)

@@ -26,7 +26,7 @@ func findPrograms(ctx context.Context, o options, dir string) (stack.Programs, e
 	}
 	if p.Server == "" {
 		p.Server = filepath.Join(dir, "flyte-binary")
-		err = build(ctx, p.Server, "./manager/cmd/flyte-binary", "-tags", "failpoints")
+		err = build(ctx, p.Server, "./manager/cmd/flyte-binary", "-tags", "failpoints,grpcnotrace,disable_grpc_modules") // the first one besides those of the Makefile
 	}
 	return p, err
 }

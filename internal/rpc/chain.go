@@ -40,8 +40,8 @@ type Chain struct {
 // Interceptors is the chain that every call passes. Before its request is read: the gate, which authenticates the caller
 // and refuses procedures by the table. Then: recover, telemetry, authorise, validate, errors, handler. Authorisation reads
 // the resources of a request before validation, so that a caller learns nothing about resources without permission; a
-// malformed identifier is a resource that no policy names. It panics only if the validator or the instruments cannot be
-// created, which no input causes.
+// malformed identifier is a resource that no policy names. It panics only if the instruments cannot be created, which
+// no input causes.
 func Interceptors(chain Chain) connect.HandlerOption {
 	made, err := chain.make()
 	if err != nil {
@@ -64,10 +64,6 @@ func (c Chain) make() (*links, error) {
 	if err != nil {
 		return nil, err
 	}
-	validation, err := newValidation()
-	if err != nil {
-		return nil, err
-	}
 	meter := c.Meter.Meter("github.com/flyte-binary/flyte-binary/internal/rpc")
 	refusals, err := newRefusals(meter, c.Clock)
 	if err != nil {
@@ -84,7 +80,7 @@ func (c Chain) make() (*links, error) {
 		connect.WithRequestGate(l.gate.request),
 		connect.WithConditionalHandlerOptions(l.intake.options),
 		connect.WithRecover(recovered),
-		connect.WithInterceptors(telemetry, decodedInterceptor{}, endStreams{c.Stopping}, l.authorise, validation, mapErrors()),
+		connect.WithInterceptors(telemetry, decodedInterceptor{}, endStreams{c.Stopping}, l.authorise, validation{}, mapErrors()),
 	)
 	return l, nil
 }

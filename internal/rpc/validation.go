@@ -3,7 +3,6 @@ package rpc
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"buf.build/go/protovalidate"
 	"connectrpc.com/connect"
@@ -13,17 +12,12 @@ import (
 
 // validation refuses requests that break a rule of their proto file or bring a text that the door refuses, with
 // invalid_argument and a message that names each field by its path. Broken rules are in a detail, buf.validate.Violations.
-type validation struct{ validator protovalidate.Validator }
+//
+// All chains of a process share one validator. It is made at the first request, and takes 8 MB, since it describes every
+// message that the program knows.
+type validation struct{}
 
 var _ connect.Interceptor = validation{}
-
-func newValidation() (validation, error) {
-	validator, err := protovalidate.New()
-	if err != nil {
-		return validation{}, fmt.Errorf("make validator: %w", err)
-	}
-	return validation{validator}, nil
-}
 
 // WrapUnary implements connect.Interceptor.
 func (v validation) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
