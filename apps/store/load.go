@@ -50,12 +50,11 @@ type Load struct {
 	Busy              bool
 }
 
-// Loads reads the load of apps of which there is a report since a time; with ids, only of these. Reports of the far future
-// are of a clock that was set back: they do not count.
-func (s *Store) Loads(ctx context.Context, since, now time.Time, ids []int64) (map[int64]Load, error) {
+// Loads reads the load of apps of which there is a report since a time. Reports of the far future are of a clock that was set
+// back: they do not count.
+func (s *Store) Loads(ctx context.Context, since, now time.Time) (map[int64]Load, error) {
 	rows, err := s.pool.Query(ctx, `SELECT app_id, sum(concurrency), sum(rate), bool_or(busy) FROM app_loads
-		WHERE reported_at > $1 AND reported_at < $2 AND ($3::bigint[] IS NULL OR app_id = ANY($3)) GROUP BY app_id`,
-		since, now.Add(now.Sub(since)), ids)
+		WHERE reported_at > $1 AND reported_at < $2 GROUP BY app_id`, since, now.Add(now.Sub(since)))
 	if err != nil {
 		return nil, fmt.Errorf("read the load of apps: %w", err)
 	}
@@ -66,6 +65,21 @@ func (s *Store) Loads(ctx context.Context, since, now time.Time, ids []int64) (m
 		return nil, fmt.Errorf("read the load of apps: %w", err)
 	}
 	return loads, nil
+}
+
+// LastBusy reads when apps were last reported as busy; those of which nothing is known are left out.
+func (s *Store) LastBusy(ctx context.Context, ids []int64) (map[int64]time.Time, error) {
+	rows, err := s.pool.Query(ctx, `SELECT app_id, max(reported_at) FROM app_loads WHERE app_id = ANY($1) AND busy GROUP BY app_id`, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read when apps were busy: %w", err)
+	}
+	last := map[int64]time.Time{}
+	var id int64
+	var at time.Time
+	if _, err = pgx.ForEachRow(rows, []any{&id, &at}, func() error { last[id] = at; return nil }); err != nil {
+		return nil, fmt.Errorf("read when apps were busy: %w", err)
+	}
+	return last, nil
 }
 
 // Period is the traffic of an app in one period.
