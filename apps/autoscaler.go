@@ -38,7 +38,7 @@ func (s *autoscaler) work(ctx context.Context) error {
 type pass struct {
 	*handler
 	// since is when it got the lease. Reports of the time before may be missing.
-	since   time.Time
+	since time.Time
 	// cleaned is when old traffic was deleted, last when the last pass began.
 	cleaned, last time.Time
 }
@@ -91,7 +91,7 @@ func (p *pass) run(ctx context.Context) error {
 	}
 	if now.Sub(p.cleaned) >= cleanEvery {
 		p.cleaned = now
-		return p.store.Forget(ctx, now.Add(-keptTraffic))
+		return p.store.Forget(ctx, now.Add(-keptTraffic), now.Add(-maxScaledown-keptTraffic))
 	}
 	return nil
 }
