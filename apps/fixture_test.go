@@ -94,7 +94,7 @@ func (f *fixture) replica() (*apps.Service, http.Handler) {
 		Addresses: apps.Addresses{PublicURL: "http://localhost:8090", Domain: "localhost"}, Clock: f.clock, Logger: zerolog.Nop(),
 	})
 	require.NoError(f.t, err)
-	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}))
+	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{Log: zerolog.New(zerolog.NewTestWriter(f.t))}))
 	service.Mount(mux)
 	require.NoError(f.t, service.Start(f.t.Context()))
 	f.t.Cleanup(func() { require.NoError(f.t, service.Stop(context.WithoutCancel(f.t.Context()))) })

@@ -32,7 +32,7 @@ func (s *Store) ReportLoad(ctx context.Context, gateway string, now, start time.
 			SELECT id, $2, $3, $4, $5, $6, ready FROM apps WHERE uid = $1
 			ON CONFLICT (app_id, start) DO UPDATE SET requests = app_traffic.requests + EXCLUDED.requests,
 				errors = app_traffic.errors + EXCLUDED.errors, replicas = EXCLUDED.replicas, concurrency = app_traffic.concurrency + EXCLUDED.concurrency,
-				latency = (SELECT array_agg(coalesce(a, 0) + coalesce(b, 0) ORDER BY n)
+				latency = (SELECT coalesce(array_agg(coalesce(a, 0) + coalesce(b, 0) ORDER BY n), '{}')
 					FROM ROWS FROM (unnest(app_traffic.latency), unnest(EXCLUDED.latency)) WITH ORDINALITY AS u(a, b, n))`,
 			l.UID, start, l.Requests, l.Errors, l.Concurrency*l.Window.Seconds(), l.Latency)
 	}
