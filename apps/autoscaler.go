@@ -38,15 +38,20 @@ func (s *autoscaler) work(ctx context.Context) error {
 type pass struct {
 	*handler
 	// since is when it got the lease. Reports of the time before may be missing.
-	since   time.Time
-	cleaned time.Time
+	since time.Time
+	// cleaned is when old traffic was deleted, last when the last pass began.
+	cleaned, last time.Time
 }
 
 func (p *pass) run(ctx context.Context) error {
 	now := p.clock.Now()
-	if now.Before(p.since) {
-		p.since = now // the clock was set back
+	if now.Before(p.last) { // the clock was set back: what was to come at a time may be far away now
+		p.since, p.cleaned = now, now
+		if err := p.store.NudgeAll(ctx, now); err != nil {
+			return err
+		}
 	}
+	p.last = now
 	silent, err := p.store.Silence(ctx, now.Add(-p.config.SilentAfter))
 	if err != nil {
 		return err
@@ -61,11 +66,15 @@ func (p *pass) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	loads, err := p.store.Loads(ctx, now.Add(-p.config.LoadExpiry), now, nil)
+	loads, err := p.store.Loads(ctx, now.Add(-p.config.LoadExpiry), now)
 	if err != nil {
 		return err
 	}
 	due, err := p.store.Due(ctx, now, perPass)
+	if err != nil {
+		return err
+	}
+	last, err := p.store.LastBusy(ctx, due)
 	if err != nil {
 		return err
 	}
@@ -76,26 +85,32 @@ func (p *pass) run(ctx context.Context) error {
 		}
 	}
 	for part := range slices.Chunk(ids, perRead) {
-		if err := p.decideAll(ctx, part, loads, known); err != nil {
+		if err := p.decideAll(ctx, part, reported{loads, last}, known); err != nil {
 			return err
 		}
 	}
-	if now.Sub(p.cleaned) >= cleanEvery || now.Before(p.cleaned) {
+	if now.Sub(p.cleaned) >= cleanEvery {
 		p.cleaned = now
-		return p.store.Forget(ctx, now.Add(-keptTraffic))
+		return p.store.Forget(ctx, now.Add(-keptTraffic), now.Add(-maxScaledown-keptTraffic))
 	}
 	return nil
 }
 
+// reported is what gateways have told of apps: the load now, and when there was some last.
+type reported struct {
+	loads map[int64]store.Load
+	last  map[int64]time.Time
+}
+
 // decideAll looks at apps without lock first: most of them stay as they are.
-func (p *pass) decideAll(ctx context.Context, ids []int64, loads map[int64]store.Load, known facts) error {
+func (p *pass) decideAll(ctx context.Context, ids []int64, by reported, known facts) error {
 	rows, err := p.store.ByIDs(ctx, ids)
 	if err != nil {
 		return err
 	}
 	decide := func(rows []*store.App) (changes []store.Change) {
 		for _, a := range rows {
-			change, changed, err := p.decide(a, p.with(known, a, loads))
+			change, changed, err := p.decide(a, p.with(known, a, by))
 			if err != nil {
 				zerolog.Ctx(ctx).Error().Err(err).Str("app", a.Key.String()).Msg("the rollout of an app cannot be decided")
 				a.NextAt = nil
@@ -118,10 +133,10 @@ func (p *pass) decideAll(ctx context.Context, ids []int64, loads map[int64]store
 }
 
 // with adds the load of an app to what is known. It is not known while reports may be missing.
-func (p *pass) with(known facts, a *store.App, loads map[int64]store.Load) facts {
-	load, busy := loads[a.ID]
+func (p *pass) with(known facts, a *store.App, by reported) facts {
+	load, busy := by.loads[a.ID]
 	if busy || known.now.Sub(p.since) >= p.config.LoadExpiry {
-		known.load = &rollout.Load{Concurrency: load.Concurrency, Rate: load.Rate, Busy: load.Busy}
+		known.load = &rollout.Load{Concurrency: load.Concurrency, Rate: load.Rate, Busy: load.Busy, BusyAt: by.last[a.ID]}
 	}
 	return known
 }

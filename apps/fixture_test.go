@@ -3,8 +3,8 @@ package apps_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -49,6 +49,7 @@ type fixture struct {
 	change  func(*apps.Config)
 	pods    *pods
 	service *apps.Service
+	scale   func(context.Context) error // a pass of an autoscaler
 	mux     http.Handler
 	api     appconnect.AppServiceClient
 	logs    appconnect.AppLogsServiceClient
@@ -66,6 +67,7 @@ func newFixture(t testing.TB, change func(*apps.Config)) *fixture {
 	f.blobs, err = blobstore.Open(t.Context(), config)
 	require.NoError(t, err)
 	f.service, f.mux = f.replica()
+	f.scale = f.service.Passes()
 	f.connect(f.mux)
 	return f
 }
@@ -92,7 +94,7 @@ func (f *fixture) replica() (*apps.Service, http.Handler) {
 		Addresses: apps.Addresses{PublicURL: "http://localhost:8090", Domain: "localhost"}, Clock: f.clock, Logger: zerolog.Nop(),
 	})
 	require.NoError(f.t, err)
-	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}))
+	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{Log: zerolog.New(zerolog.NewTestWriter(f.t))}))
 	service.Mount(mux)
 	require.NoError(f.t, service.Start(f.t.Context()))
 	f.t.Cleanup(func() { require.NoError(f.t, service.Stop(context.WithoutCancel(f.t.Context()))) })
@@ -189,21 +191,11 @@ func (f *fixture) message(name string) string {
 	return conditions[len(conditions)-1].GetMessage()
 }
 
-// pass moves the clock until the autoscaler has looked at everything: it waits for its pause, and steps it twice.
+// pass moves the clock and makes a pass of the autoscaler.
 func (f *fixture) pass(d time.Duration) {
 	f.t.Helper()
 	f.clock.Step(d)
-	for range 3 {
-		f.idle()
-		f.clock.Step(time.Second)
-	}
-	f.idle()
-}
-
-// idle waits until the autoscaler and its lease wait.
-func (f *fixture) idle() {
-	f.t.Helper()
-	require.Eventually(f.t, func() bool { return f.clock.Timers() >= 2 }, wait, time.Millisecond, "the autoscaler waits")
+	require.NoError(f.t, f.scale(f.t.Context()))
 }
 
 // deployer is a double of a deployer: it keeps what its cluster should run, and reports what the test says.
@@ -286,6 +278,13 @@ func (d *deployer) eventually(name, wants string) {
 	require.Eventually(d.f.t, func() bool { return d.wants(name) == wants }, wait, time.Millisecond, "want %s, have %s", wants, d.wants(name))
 }
 
+// gone are the uids of the apps that it was told to remove.
+func (d *deployer) gone() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.removed)
+}
+
 // replicas are some of a revision, with addresses.
 func replicas(revision uint64, count int, ready bool) *enginev1.ObservedRevision {
 	r := &enginev1.ObservedRevision{Revision: revision, Wanted: uint32(count)}
@@ -323,5 +322,3 @@ func refused(t testing.TB, err error, code connect.Code, text string) {
 	require.Equal(t, code, connect.CodeOf(err), "%v", err)
 	require.ErrorContains(t, err, text)
 }
-
-var _ io.Reader

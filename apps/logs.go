@@ -34,6 +34,10 @@ const (
 	gather = 200 * time.Millisecond
 	// retryLog is the pause before a log that broke off is read again.
 	retryLog = time.Second
+	// lastLines is how long the logs of replicas that are gone are read on.
+	lastLines = 5 * time.Second
+	// maxWaiting is how many lines are gathered at most; then the logs are read no faster than the client reads.
+	maxWaiting = 20_000
 	// batchLines is how many lines one message has.
 	batchLines = 500
 )
@@ -67,7 +71,7 @@ func (h *handler) TailLogs(ctx context.Context, r *app.TailLogsRequest, to *conn
 	}
 	changes := h.hub.subscribe()
 	defer changes.close()
-	t := &tailing{h: h, app: a, only: only, out: &lines{id: idOf(a.Key), send: to.Send}, changes: changes, tails: map[string]context.CancelFunc{}}
+	t := &tailing{h: h, app: a, only: only, out: newLines(idOf(a.Key), to.Send), changes: changes, tails: map[string]context.CancelFunc{}}
 	return ended(ctx, t.run(ctx))
 }
 
@@ -96,6 +100,7 @@ func (r replica) key() string { return fmt.Sprintf("%s#%d", r.GetName(), r.GetRe
 func (t *tailing) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer t.group.Wait()
+	defer t.out.close()
 	defer cancel()
 	t.ended = make(chan struct{}, 1)
 	found, _, err := t.replicas(ctx)
@@ -169,14 +174,23 @@ func (t *tailing) finish(ctx context.Context) error {
 		t.group.Wait()
 		close(read)
 	}()
-	limit := t.h.clock.NewTimer(retryLog)
+	limit, pause := t.h.clock.NewTimer(lastLines), t.h.clock.NewTimer(gather)
 	defer limit.Stop()
-	select {
-	case <-read:
-	case <-limit.C():
-	case <-ctx.Done():
+	defer pause.Stop()
+	for {
+		select {
+		case <-pause.C():
+			if err := t.out.flush(); err != nil {
+				return err
+			}
+			pause.Reset(gather)
+			continue
+		case <-read:
+		case <-limit.C():
+		case <-ctx.Done():
+		}
+		return t.out.flush()
 	}
-	return t.out.flush()
 }
 
 // look takes up replicas that are new, and reports whether nothing more is to come.
@@ -394,8 +408,23 @@ type lines struct {
 	send func(*app.TailLogsResponse) error
 
 	mu      sync.Mutex
-	waiting []line // GUARDED_BY(mu)
-	sent    bool   // GUARDED_BY(mu): since the last heartbeat
+	room    *sync.Cond // of mu: some lines were sent
+	waiting []line     // GUARDED_BY(mu)
+	sent    bool       // GUARDED_BY(mu): since the last heartbeat
+	closed  bool       // GUARDED_BY(mu): nothing is sent any more
+}
+
+func newLines(id *app.Identifier, send func(*app.TailLogsResponse) error) *lines {
+	l := &lines{id: id, send: send}
+	l.room = sync.NewCond(&l.mu)
+	return l
+}
+
+func (l *lines) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	l.room.Broadcast()
 }
 
 type line struct {
@@ -406,6 +435,12 @@ type line struct {
 func (l *lines) add(r replica, batch []*dataplane.LogLine) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for len(l.waiting) >= maxWaiting && !l.closed {
+		l.room.Wait()
+	}
+	if l.closed {
+		return
+	}
 	for _, text := range batch {
 		if text.GetOriginator() == dataplane.LogLineOriginator_UNKNOWN {
 			text.Originator = dataplane.LogLineOriginator_USER
@@ -433,6 +468,7 @@ func (l *lines) flush() error {
 	l.mu.Lock()
 	waiting := l.waiting
 	l.waiting = nil
+	l.room.Broadcast()
 	l.sent = l.sent || len(waiting) > 0
 	l.mu.Unlock()
 	last := map[string]time.Time{}

@@ -60,7 +60,7 @@ def test_grpc_health(server: Server):
 
 def test_unbuilt_rpc_is_unimplemented(server: Server):
     """Story R35: services that released clients call returned an HTML page."""
-    status, answer = server.call("flyteidl2.app.AppService/List", {"org": "x"})
+    status, answer = server.call("flyteidl2.none.NoneService/None", {})
     assert answer["code"] == "unimplemented", (status, answer)
 
 

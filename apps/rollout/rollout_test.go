@@ -148,7 +148,8 @@ func TestSleepAndWake(t *testing.T) {
 	require.Equal(t, noon.Add(5*time.Minute), w.NextAt)
 	require.Equal(t, "1:1 →1 ACTIVE/RUNNING", w.after(4*time.Minute).load(rollout.Load{Busy: true}).text())
 	require.Equal(t, "1:1 →1 ACTIVE/RUNNING", w.after(2*time.Minute).load(rollout.Load{}).text(), "there was a request")
-	require.Equal(t, "1:0 →1 ACTIVE/SCALED_TO_ZERO", w.after(4*time.Minute).load(rollout.Load{}).text())
+	require.Equal(t, "1:1 →1 ACTIVE/RUNNING", w.after(3*time.Minute).load(rollout.Load{BusyAt: w.in.Now.Add(-time.Second)}).text(), "and another one")
+	require.Equal(t, "1:0 →1 ACTIVE/SCALED_TO_ZERO", w.after(5*time.Minute).load(rollout.Load{}).text())
 	require.Equal(t, "1:0 →1 ACTIVE/SCALED_TO_ZERO", w.cluster(true).text())
 	require.True(t, w.NextAt.IsZero(), "an app that sleeps costs nothing")
 	w.in.Wake = true

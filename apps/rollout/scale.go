@@ -28,6 +28,9 @@ func (s *State) scale(in Input) {
 	if in.Load == nil {
 		return
 	}
+	if at := in.Load.BusyAt; at.After(s.CalmSince) && !at.After(in.Now) && s.Replicas > 0 {
+		s.CalmSince = at
+	}
 	need := max(least, min(in.Load.need(scale), most))
 	switch {
 	case need > s.Replicas:

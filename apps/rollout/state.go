@@ -50,8 +50,9 @@ type Problem struct {
 type Load struct {
 	// Concurrency is the mean number of requests in flight or waiting, Rate how many ended in a second.
 	Concurrency, Rate float64
-	// Busy says that there were requests at all.
-	Busy bool
+	// Busy says that there are requests at all, BusyAt when there were some last; zero if that is not known.
+	Busy   bool
+	BusyAt time.Time
 }
 
 // Limits bound how long things may take.

@@ -231,7 +231,15 @@ func notNil(body []byte) []byte {
 	return body
 }
 
-// Nudge makes apps due at a time.
+// NudgeAll makes all apps due that will be some time.
+func (s *Store) NudgeAll(ctx context.Context, now time.Time) error {
+	if _, err := s.pool.Exec(ctx, `UPDATE apps SET next_at = $1 WHERE next_at > $1`, now); err != nil {
+		return fmt.Errorf("wake all apps: %w", err)
+	}
+	return nil
+}
+
+// Nudge makes the apps of a cluster due at a time.
 func (s *Store) Nudge(ctx context.Context, cluster string, at time.Time) error {
 	_, err := s.pool.Exec(ctx, `UPDATE apps SET next_at = $2 WHERE cluster = $1 AND NOT foreign_run`, cluster, at)
 	if err != nil {

@@ -24,15 +24,15 @@ func (s *Store) ReportLoad(ctx context.Context, gateway string, now, start time.
 	batch := &pgx.Batch{}
 	for i := range loads {
 		l := &loads[i]
-		batch.Queue(`INSERT INTO app_loads (app_id, gateway, reported_at, concurrency, rate, busy)
-			SELECT id, $2, $3, $4, $5, $6 FROM apps WHERE uid = $1
+		batch.Queue(`INSERT INTO app_loads (app_id, gateway, reported_at, concurrency, rate, busy, busy_at)
+			SELECT id, $2, $3, $4, $5, $6, CASE WHEN $6 THEN $3::timestamptz END FROM apps WHERE uid = $1
 			ON CONFLICT (app_id, gateway) DO UPDATE SET reported_at = EXCLUDED.reported_at, concurrency = EXCLUDED.concurrency,
-				rate = EXCLUDED.rate, busy = EXCLUDED.busy`, l.UID, gateway, now, l.Concurrency, l.Rate, l.Busy)
+				rate = EXCLUDED.rate, busy = EXCLUDED.busy, busy_at = coalesce(EXCLUDED.busy_at, app_loads.busy_at)`, l.UID, gateway, now, l.Concurrency, l.Rate, l.Busy)
 		batch.Queue(`INSERT INTO app_traffic (app_id, start, requests, errors, concurrency, latency, replicas)
 			SELECT id, $2, $3, $4, $5, $6, ready FROM apps WHERE uid = $1
 			ON CONFLICT (app_id, start) DO UPDATE SET requests = app_traffic.requests + EXCLUDED.requests,
 				errors = app_traffic.errors + EXCLUDED.errors, replicas = EXCLUDED.replicas, concurrency = app_traffic.concurrency + EXCLUDED.concurrency,
-				latency = (SELECT array_agg(coalesce(a, 0) + coalesce(b, 0) ORDER BY n)
+				latency = (SELECT coalesce(array_agg(coalesce(a, 0) + coalesce(b, 0) ORDER BY n), '{}')
 					FROM ROWS FROM (unnest(app_traffic.latency), unnest(EXCLUDED.latency)) WITH ORDINALITY AS u(a, b, n))`,
 			l.UID, start, l.Requests, l.Errors, l.Concurrency*l.Window.Seconds(), l.Latency)
 	}
@@ -50,12 +50,11 @@ type Load struct {
 	Busy              bool
 }
 
-// Loads reads the load of apps of which there is a report since a time; with ids, only of these. Reports of the far future
-// are of a clock that was set back: they do not count.
-func (s *Store) Loads(ctx context.Context, since, now time.Time, ids []int64) (map[int64]Load, error) {
+// Loads reads the load of apps of which there is a report since a time. Reports of the far future are of a clock that was set
+// back: they do not count.
+func (s *Store) Loads(ctx context.Context, since, now time.Time) (map[int64]Load, error) {
 	rows, err := s.pool.Query(ctx, `SELECT app_id, sum(concurrency), sum(rate), bool_or(busy) FROM app_loads
-		WHERE reported_at > $1 AND reported_at < $2 AND ($3::bigint[] IS NULL OR app_id = ANY($3)) GROUP BY app_id`,
-		since, now.Add(now.Sub(since)), ids)
+		WHERE reported_at > $1 AND reported_at < $2 GROUP BY app_id`, since, now.Add(now.Sub(since)))
 	if err != nil {
 		return nil, fmt.Errorf("read the load of apps: %w", err)
 	}
@@ -66,6 +65,21 @@ func (s *Store) Loads(ctx context.Context, since, now time.Time, ids []int64) (m
 		return nil, fmt.Errorf("read the load of apps: %w", err)
 	}
 	return loads, nil
+}
+
+// LastBusy reads when apps were last reported as busy; those of which nothing is known are left out.
+func (s *Store) LastBusy(ctx context.Context, ids []int64) (map[int64]time.Time, error) {
+	rows, err := s.pool.Query(ctx, `SELECT app_id, max(busy_at) FROM app_loads WHERE app_id = ANY($1) AND busy_at IS NOT NULL GROUP BY app_id`, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read when apps were busy: %w", err)
+	}
+	last := map[int64]time.Time{}
+	var id int64
+	var at time.Time
+	if _, err = pgx.ForEachRow(rows, []any{&id, &at}, func() error { last[id] = at; return nil }); err != nil {
+		return nil, fmt.Errorf("read when apps were busy: %w", err)
+	}
+	return last, nil
 }
 
 // Period is the traffic of an app in one period.
@@ -94,14 +108,17 @@ func (s *Store) Traffic(ctx context.Context, id int64, since time.Time) ([]Perio
 	return found, nil
 }
 
-// Forget deletes the traffic and the reports before a time, and those of apps that do not exist.
-func (s *Store) Forget(ctx context.Context, before time.Time) error {
-	for _, statement := range []string{
-		`DELETE FROM app_traffic t WHERE t.start < $1 OR NOT EXISTS (SELECT FROM apps a WHERE a.id = t.app_id)`,
-		`DELETE FROM app_loads l WHERE l.reported_at < $1 OR NOT EXISTS (SELECT FROM apps a WHERE a.id = l.app_id)`,
+// Forget deletes the traffic and the reports before a time.
+func (s *Store) Forget(ctx context.Context, traffic, reports time.Time) error {
+	for _, old := range []struct {
+		statement string
+		before    time.Time
+	}{
+		{`DELETE FROM app_traffic WHERE start < $1`, traffic},
+		{`DELETE FROM app_loads WHERE reported_at < $1`, reports},
 	} {
-		if _, err := s.pool.Exec(ctx, statement, before); err != nil {
-			return fmt.Errorf("forget old loads of apps: %w", err)
+		if _, err := s.pool.Exec(ctx, old.statement, old.before); err != nil {
+			return fmt.Errorf("delete old loads of apps: %w", err)
 		}
 	}
 	return nil

@@ -103,6 +103,7 @@ CREATE UNLOGGED TABLE app_loads (
     concurrency double precision NOT NULL,
     rate        double precision NOT NULL,
     busy        boolean          NOT NULL,
+    busy_at     timestamptz, -- the last report with requests
     PRIMARY KEY (app_id, gateway)
 );
 CREATE INDEX app_loads_age ON app_loads (reported_at);
