@@ -186,7 +186,10 @@ func (h *handler) observe(a *store.App, report *enginev1.ObservedApp, known fact
 	if err != nil {
 		return store.Change{}, false, err
 	}
-	a.Observed, a.ObservedAt = body, &known.now
+	a.Observed, a.ObservedAt, a.Ready = body, &known.now, 0
+	for _, r := range report.GetRevisions() {
+		a.Ready += int32(observedOf(r).Ready) //nolint:gosec // a count
+	}
 	change, changed, err := h.decide(a, known)
 	change.Gone = gone
 	return change, changed || !same, err

@@ -83,9 +83,7 @@ func (h *handler) assemble(a *store.App, events []store.Event) (*app.App, error)
 	if observed.GetNamespace() != "" {
 		out.Status.K8SMetadata = &app.K8SMetadata{Namespace: observed.GetNamespace()}
 	}
-	for _, r := range observed.GetRevisions() {
-		out.Status.CurrentReplicas += uint32(observedOf(r).Ready) //nolint:gosec // a count
-	}
+	out.Status.CurrentReplicas = uint32(a.Ready) //nolint:gosec // a count
 	for _, e := range events {
 		condition, err := conditionOf(e)
 		if err != nil {

@@ -40,6 +40,8 @@ type PodLogs interface {
 
 // Blobs reads the logs of replicas that are gone; blobstore.Store is one.
 type Blobs interface {
+	// Root is the URI prefix of the layout, without a trailing slash.
+	Root() string
 	NewReader(ctx context.Context, uri string) (io.ReadCloser, error)
 }
 
@@ -127,7 +129,7 @@ func (s *Service) Mount(r rpc.Registrar) {
 	r.Handle(appconnect.NewAppLogsServiceHandler(s.handler, options))
 	r.Handle(enginev1connect.NewAppFleetServiceHandler(s.handler, options))
 	r.Handle(enginev1connect.NewAppRouteServiceHandler(s.handler, options))
-	r.Handle(insightv1connect.NewAppInsightServiceHandler(insights{}, options))
+	r.Handle(insightv1connect.NewAppInsightServiceHandler(s.handler, options))
 }
 
 // Start starts the autoscaler.

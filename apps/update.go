@@ -93,7 +93,7 @@ func (h *handler) redeclare(ctx context.Context, a *store.App, declared declarat
 		return nil, nil
 	}
 	if a.Cluster != before.Cluster { // it starts anew elsewhere
-		a.State, a.Observed, a.ObservedAt, a.Foreign = nil, nil, nil, false
+		a.State, a.Observed, a.ObservedAt, a.Ready, a.Foreign = nil, nil, nil, 0, false
 	}
 	if !maps.Equal(a.Labels, before.Labels) {
 		a.RunVersion++ // a deployer writes them to what it runs

@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/storedlog"
 )
 
 // tail sends the log of one container, each line once. Both sources of the log, the pod and the stored copy, begin with
@@ -130,7 +131,7 @@ func (t *tail) stored(ctx context.Context) (bool, error) {
 	}
 	defer object.Close()
 	skip := t.delivered
-	err = readLog(object, t.svc.config.Logs.BatchLines, func(lines []*dataplane.LogLine) error {
+	err = storedlog.Read(object, t.svc.config.Logs.BatchLines, func(lines []*dataplane.LogLine) error {
 		known := min(skip, len(lines))
 		skip -= known
 		return t.deliver(lines[known:])

@@ -215,11 +215,11 @@ func writeApp(ctx context.Context, tx pgx.Tx, a *App) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE apps SET cluster = $2, subdomain = $3, cname = $4, revision = $5, spec = $6, desired_state = $7, labels = $8,
 			code_bundle_uri = $9, source_code = $10, foreign_run = $11, state = $12, observed = $13, observed_at = $14, status = $15,
-			updated_at = $16, started_at = $17, event_seq = $18, version = $19, run_version = $20, next_at = $21
+			updated_at = $16, started_at = $17, event_seq = $18, version = $19, run_version = $20, next_at = $21, ready = $22
 		WHERE id = $1`,
 		a.ID, a.Cluster, a.Subdomain, a.CName, a.Revision, a.Spec, a.DesiredState, a.Labels,
 		a.CodeBundleURI, notNil(a.SourceCode), a.Foreign, notNil(a.State), notNil(a.Observed), a.ObservedAt, a.Status,
-		a.UpdatedAt, a.StartedAt, a.EventSeq, a.Version, a.RunVersion, a.NextAt)
+		a.UpdatedAt, a.StartedAt, a.EventSeq, a.Version, a.RunVersion, a.NextAt, a.Ready)
 	return err
 }
 

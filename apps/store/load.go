@@ -29,9 +29,9 @@ func (s *Store) ReportLoad(ctx context.Context, gateway string, now, start time.
 			ON CONFLICT (app_id, gateway) DO UPDATE SET reported_at = EXCLUDED.reported_at, concurrency = EXCLUDED.concurrency,
 				rate = EXCLUDED.rate, busy = EXCLUDED.busy`, l.UID, gateway, now, l.Concurrency, l.Rate, l.Busy)
 		batch.Queue(`INSERT INTO app_traffic (app_id, start, requests, errors, concurrency, latency, replicas)
-			SELECT id, $2, $3, $4, $5, $6, 0 FROM apps WHERE uid = $1
+			SELECT id, $2, $3, $4, $5, $6, ready FROM apps WHERE uid = $1
 			ON CONFLICT (app_id, start) DO UPDATE SET requests = app_traffic.requests + EXCLUDED.requests,
-				errors = app_traffic.errors + EXCLUDED.errors, concurrency = app_traffic.concurrency + EXCLUDED.concurrency,
+				errors = app_traffic.errors + EXCLUDED.errors, replicas = EXCLUDED.replicas, concurrency = app_traffic.concurrency + EXCLUDED.concurrency,
 				latency = (SELECT array_agg(coalesce(a, 0) + coalesce(b, 0) ORDER BY n)
 					FROM ROWS FROM (unnest(app_traffic.latency), unnest(EXCLUDED.latency)) WITH ORDINALITY AS u(a, b, n))`,
 			l.UID, start, l.Requests, l.Errors, l.Concurrency*l.Window.Seconds(), l.Latency)

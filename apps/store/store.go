@@ -67,6 +67,8 @@ type App struct {
 	State      []byte
 	Observed   []byte
 	ObservedAt *time.Time
+	// Ready counts the replicas that accept requests.
+	Ready      int32
 	Status     int16
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
@@ -79,13 +81,13 @@ type App struct {
 
 // Columns and targets in the same order.
 const appColumns = `a.id, a.uid, a.project, a.domain, a.name, a.cluster, a.subdomain, a.cname, a.revision, a.spec, a.desired_state,
-	a.labels, a.code_bundle_uri, a.source_code, a.created_by, a.foreign_run, a.state, a.observed, a.observed_at, a.status,
+	a.labels, a.code_bundle_uri, a.source_code, a.created_by, a.foreign_run, a.state, a.observed, a.observed_at, a.ready, a.status,
 	a.created_at, a.updated_at, a.started_at, a.event_seq, a.version, a.run_version, a.next_at`
 
 func (a *App) targets() []any {
 	return []any{
 		&a.ID, &a.UID, &a.Project, &a.Domain, &a.Name, &a.Cluster, &a.Subdomain, &a.CName, &a.Revision, &a.Spec, &a.DesiredState,
-		&a.Labels, &a.CodeBundleURI, &a.SourceCode, &a.CreatedBy, &a.Foreign, &a.State, &a.Observed, &a.ObservedAt, &a.Status,
+		&a.Labels, &a.CodeBundleURI, &a.SourceCode, &a.CreatedBy, &a.Foreign, &a.State, &a.Observed, &a.ObservedAt, &a.Ready, &a.Status,
 		&a.CreatedAt, &a.UpdatedAt, &a.StartedAt, &a.EventSeq, &a.Version, &a.RunVersion, &a.NextAt,
 	}
 }

@@ -21,6 +21,7 @@ CREATE TABLE apps (
     state           bytea       NOT NULL, -- rollout.State
     observed        bytea       NOT NULL DEFAULT '', -- engine.v1.ObservedApp
     observed_at     timestamptz,
+    ready           integer     NOT NULL DEFAULT 0, -- replicas that accept requests
     status          smallint    NOT NULL, -- app.Status.DeploymentStatus
     created_at      timestamptz NOT NULL,
     updated_at      timestamptz NOT NULL,

@@ -1,4 +1,6 @@
-package dataproxy
+// Package storedlog reads the logs that executors and deployers keep in the object store. It imports the messages of lines
+// only.
+package storedlog
 
 import (
 	"bufio"
@@ -16,8 +18,9 @@ import (
 // maxLine is where a line is cut, in bytes. PodLogService cuts at the same place, or positions would not agree.
 const maxLine = 256 << 10
 
-// readLog reads a stored log: each line a time in RFC 3339 with nanoseconds, a space, and the text.
-func readLog(log io.Reader, batch int, emit func([]*dataplane.LogLine) error) error {
+// Read reads a stored log: each line a time in RFC 3339 with nanoseconds, a space, and the text. It emits up to batch lines
+// at a time.
+func Read(log io.Reader, batch int, emit func([]*dataplane.LogLine) error) error {
 	reader := bufio.NewReaderSize(log, maxLine)
 	var lines []*dataplane.LogLine
 	for {
