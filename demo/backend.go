@@ -43,7 +43,7 @@ func (d *demo) configure() error {
 	config, err := manager.Load("", slices.Concat(
 		// Small defaults, since tasks share a laptop.
 		[]string{"executor.pod.defaultCpu=250m", "executor.pod.defaultMemory=256Mi", "executor.pod.copilot.cpu=50m", "logging.format=json",
-			"secrets.backends=local"},
+			"secrets.backends=local", "gateway.domain=localhost"},
 		d.opts.Set,
 		// The demo's own parts come last: neither the environment nor --set may replace them.
 		[]string{

@@ -240,7 +240,7 @@ func TestEveryRouteHasARule(t *testing.T) {
 	}
 	require.Equal(t, map[string]rpc.Class{
 		"GET /healthz": rpc.ClassPublic, "GET /readyz": rpc.ClassPublic, "GET /metrics": rpc.ClassUser,
-		"/blobs/": rpc.ClassSigned, "/v1/conditions/callback/": rpc.ClassSigned,
+		"/apps/": rpc.ClassTask, "/blobs/": rpc.ClassSigned, "/v1/conditions/callback/": rpc.ClassSigned,
 		"GET /{$}": rpc.ClassPublic, "GET /v2/": rpc.ClassPublic,
 	}, classes)
 }

@@ -8,6 +8,7 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/flyte-binary/flyte-binary/console"
+	"github.com/flyte-binary/flyte-binary/gateway"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/internal/browserguard"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
@@ -40,6 +41,19 @@ func buildConsole(_ context.Context, p *process) (lifecycle.Part, error) {
 	return lifecycle.Idle{}, nil
 }
 
+func buildGateway(_ context.Context, p *process) (lifecycle.Part, error) {
+	service, err := gateway.New(p.config.Gateway, gateway.Deps{
+		Apps: p.peers.appRoutes(), Door: p.mux.Door("/apps/"), Open: p.open, Stopping: p.chain.Stopping, Clock: p.clock, Logger: p.log,
+		Meter: p.telemetry.Meter,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.degrades("app routes", service.Check)
+	p.gateway = service
+	return service, nil
+}
+
 // buildPort puts everything that was mounted behind the listener. With the API, services of the contract that no module
 // mounted answer unimplemented.
 func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
@@ -61,6 +75,11 @@ func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.port = newPort(p.config.Server, hosts, p.listener, served.mount(), clients, p.beginStop, p.log)
+	handler := guard(p.config.Server.AllowedOrigins, hosts, served.mount())
+	if p.gateway != nil {
+		// In front of the guard: apps have hosts, origins and paths of their own.
+		handler = p.gateway.Handler(hosts, handler)
+	}
+	p.port = newPort(p.config.Server, p.listener, handler, clients, p.beginStop, p.log)
 	return p.port, nil
 }

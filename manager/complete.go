@@ -83,8 +83,7 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 		Log: p.log, Tracer: p.telemetry.Tracer, Meter: p.telemetry.Meter, Stopping: stopping, InternalToken: c.Auth.InternalToken,
 		Clock: p.clock, Limits: rpc.Limits{MessageBytes: c.Server.MaxRequestBytes, DecodingBytes: c.Server.MaxDecodingBytes},
 	}
-	var open bool
-	p.chain.Authenticator, p.chain.Authoriser, open = c.Auth.policy(options)
+	p.chain.Authenticator, p.chain.Authoriser, p.open = c.Auth.policy(options)
 	p.mux, err = rpc.NewGuardedMux(p.chain, connect.WithCompressMinBytes(compressFrom))
 	if err != nil {
 		return nil, err
@@ -95,5 +94,5 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 	if err != nil {
 		return nil, err
 	}
-	return &Server{process: p, parts: parts, open: open}, nil
+	return &Server{process: p, parts: parts}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/events"
 	"github.com/flyte-binary/flyte-binary/eventstream"
 	"github.com/flyte-binary/flyte-binary/executor"
+	"github.com/flyte-binary/flyte-binary/gateway"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
@@ -75,6 +76,8 @@ type Config struct {
 	EventStream eventstream.Config `mapstructure:"eventStream"`
 	// DataProxy moves data between clients and the object store, and tails logs.
 	DataProxy dataproxy.Config `mapstructure:"dataproxy"`
+	// Gateway passes requests on to apps.
+	Gateway gateway.Config `mapstructure:"gateway"`
 	// Secrets is where the values of secrets are stored.
 	Secrets secret.Config `mapstructure:"secrets"`
 }
@@ -102,6 +105,7 @@ func DefaultConfig() Config {
 		Notifications: notifications.DefaultConfig(),
 		EventStream:   eventstream.DefaultConfig(),
 		DataProxy:     dataproxy.DefaultConfig(),
+		Gateway:       gateway.DefaultConfig(),
 		Secrets:       secret.DefaultConfig(),
 		Triggers:      triggers.DefaultConfig(),
 		Artifacts:     artifacts.DefaultConfig(),
@@ -137,6 +141,7 @@ func (c Config) Validate() error {
 		{"notifications", c.Notifications.Validate},
 		{"eventStream", c.EventStream.Validate},
 		{"dataproxy", c.DataProxy.Validate},
+		{"gateway", c.Gateway.Validate},
 		{"secrets", c.Secrets.Validate},
 	} {
 		if section.name == "database" && !c.Target.api() {

@@ -139,6 +139,10 @@ func (p peers) artifactUses() enginev1connect.ArtifactUseServiceClient {
 	return client(p, p.api, enginev1connect.NewArtifactUseServiceClient)
 }
 
+func (p peers) appRoutes() enginev1connect.AppRouteServiceClient {
+	return client(p, p.api, enginev1connect.NewAppRouteServiceClient)
+}
+
 func (p peers) insight() insightv1connect.InsightServiceClient {
 	return client(p, p.api, insightv1connect.NewInsightServiceClient)
 }

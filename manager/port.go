@@ -59,8 +59,7 @@ func listen(config ServerConfig, given net.Listener) (net.Listener, error) {
 }
 
 func newPort(
-	config ServerConfig, hosts browserguard.Hosts, listener net.Listener, handler http.Handler, clients *clients, beginStop context.CancelFunc,
-	log zerolog.Logger,
+	config ServerConfig, listener net.Listener, handler http.Handler, clients *clients, beginStop context.CancelFunc, log zerolog.Logger,
 ) *port {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -72,7 +71,7 @@ func newPort(
 		cut:       cut,
 		failed:    make(chan error, 1),
 		server: &http.Server{
-			Handler:   clients.guard(slowbody.Guard(config.BodyTimeout, guard(config.AllowedOrigins, hosts, handler))),
+			Handler:   clients.guard(slowbody.Guard(config.BodyTimeout, handler)),
 			ConnState: clients.connection,
 			ErrorLog:  stdlog.New(serverLog{log, clients.lines}, "", 0),
 			Protocols: protocols,

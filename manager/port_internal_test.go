@@ -18,7 +18,6 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/flyte-binary/flyte-binary/internal/browserguard"
 	"github.com/flyte-binary/flyte-binary/internal/loglimit"
 )
 
@@ -29,7 +28,7 @@ func startPort(t *testing.T, config ServerConfig, handler http.Handler, meter me
 	require.NoError(t, err)
 	clients, err := newClients(config, zerolog.Nop(), loglimit.New(nil), meter)
 	require.NoError(t, err)
-	p := newPort(config, browserguard.NewHosts(), listener, handler, clients, func() {}, zerolog.Nop())
+	p := newPort(config, listener, handler, clients, func() {}, zerolog.Nop())
 	require.NoError(t, p.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, p.Stop(context.Background())) })
 	return listener.Addr().String()

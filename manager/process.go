@@ -12,6 +12,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/events"
 	"github.com/flyte-binary/flyte-binary/executor"
+	"github.com/flyte-binary/flyte-binary/gateway"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
@@ -34,6 +35,7 @@ type process struct {
 	chain     rpc.Chain
 	mux       *rpc.Mux
 	peers     peers
+	open      bool               // every caller may do everything
 	beginStop context.CancelFunc // ends the streams of clients
 
 	// Set by the module of the same name.
@@ -45,6 +47,7 @@ type process struct {
 	runs         *runs.Service
 	events       *events.Service
 	executor     *executor.Service
+	gateway      *gateway.Service
 	console      http.Handler
 	port         *port
 

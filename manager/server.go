@@ -11,7 +11,6 @@ import (
 type Server struct {
 	*process
 	parts *lifecycle.Group
-	open  bool // every caller may do everything
 }
 
 var _ lifecycle.Part = (*Server)(nil)

@@ -21,7 +21,7 @@ const (
 
 // targets lists the modules of each target; the modules that those need come with them.
 func targets() map[Target][]string {
-	api := []string{"runs", "cache", "actions", "dataproxy", "secret", "notifications", "eventstream", "triggers", "artifacts", "apps", "system", "console", "port"}
+	api := []string{"runs", "cache", "actions", "dataproxy", "secret", "notifications", "eventstream", "triggers", "artifacts", "apps", "system", "console", "gateway", "port"}
 	controller := []string{"executor", "deployer", "actions", "port"}
 	return map[Target][]string{TargetAPI: api, TargetController: controller, TargetAll: slices.Concat(api, controller)}
 }

@@ -103,6 +103,7 @@ func seams() []seam {
 		{module + "copilot", []string{"copilot", "manager"}, "the co-pilot runs in the pods of tasks; services know its arguments only"},
 		{module + "secret", []string{"secret", "manager"}, "services meet through Connect clients"},
 		{module + "triggers", []string{"triggers", "manager", "bench"}, "services meet through Connect clients"},
+		{module + "gateway", []string{"gateway", "manager", "bench"}, "services meet through Connect clients"},
 		{module + "dataproxy", []string{"dataproxy", "manager", "bench"}, "services meet through Connect clients"},
 		{module + "apps", []string{"apps", "manager", "bench"}, "services meet through Connect clients"},
 		{module + "artifacts", []string{"artifacts", "manager", "bench"}, "services meet through Connect clients"},

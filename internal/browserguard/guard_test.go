@@ -24,6 +24,8 @@ func TestHosts(t *testing.T) {
 	} {
 		require.False(t, hosts.Allow(unknown), unknown)
 	}
+	require.True(t, hosts.Listed("Flyte.Example.Com.:443"))
+	require.False(t, hosts.Listed("app.localhost:8088"), "allowed, but not by name")
 }
 
 func TestGuard(t *testing.T) {

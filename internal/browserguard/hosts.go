@@ -44,7 +44,12 @@ func (h Hosts) Allow(header string) bool {
 			return true
 		}
 	}
-	_, ok := h.names[name]
+	return h.Listed(header)
+}
+
+// Listed reports whether a Host header has one of the names that NewHosts was given.
+func (h Hosts) Listed(header string) bool {
+	_, ok := h.names[hostname(header)]
 	return ok
 }
 

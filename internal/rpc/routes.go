@@ -16,6 +16,9 @@ var routes = map[string]Rule{
 	"GET /{$}": {Class: ClassPublic, Action: "console.view"},
 	"GET /v2/": {Class: ClassPublic, Action: "console.view"},
 
+	// Requests to apps, by path and by host. Which app decides whether anybody may.
+	"/apps/": {Class: ClassTask, Action: "app.call"},
+
 	"GET /debug/pprof/":        {Class: ClassUser, Action: "profile.view"},
 	"GET /debug/pprof/profile": {Class: ClassUser, Action: "profile.view"},
 	"GET /debug/pprof/trace":   {Class: ClassUser, Action: "profile.view"},

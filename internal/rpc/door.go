@@ -1,0 +1,62 @@
+package rpc
+
+import (
+	"context"
+	"net/http"
+
+	"connectrpc.com/connect"
+)
+
+// Door takes the requests of one plain route through the chain where no pattern of the mux describes them, and only the
+// handler knows what a request is about: the hosts and paths of apps.
+type Door struct {
+	pattern   string
+	rule      Rule
+	gate      *gate
+	authorise *authorisation
+}
+
+// Door returns the door of a route of the table. The caller serves the route itself. It panics for a route without a rule.
+func (m *Mux) Door(pattern string) *Door {
+	rule, ok := routes[pattern]
+	if !ok {
+		panic("rpc: route " + pattern + " has no rule; add it to the table of routes")
+	}
+	m.paths = append(m.paths, pattern)
+	return &Door{pattern: pattern, rule: rule, gate: m.links.gate, authorise: m.links.authorise}
+}
+
+// Enter returns the context of a request with its logger and its caller, or the error for the client. What is open to
+// anyone takes callers whose credential is not valid here as anonymous: it may be a credential of the handler's own.
+func (d *Door) Enter(r *http.Request, about Resource, open bool) (context.Context, error) {
+	row, c := procedure{class: d.rule.Class, action: d.rule.Action}, call{d.pattern, r.Header}
+	if open {
+		return d.gate.identify(r.Context(), c, row), nil
+	}
+	ctx, err := d.gate.enter(r.Context(), c, row, true)
+	if err != nil {
+		return nil, err
+	}
+	if asked(ctx, row) {
+		if _, err := d.authorise.one(ctx, d.rule, about); err != nil {
+			return nil, answer(ctx, err)
+		}
+	}
+	return ctx, nil
+}
+
+// identify returns the context of a request with its logger and its caller, who is anonymous without a valid credential.
+func (g *gate) identify(ctx context.Context, c call, row procedure) (identified context.Context) {
+	ctx = requestLog(ctx, g.log, c)
+	defer func() {
+		if value := recover(); value != nil { // of the authenticator
+			_ = recovered(ctx, connect.Spec{}, c.header, value) // logged; its error has no use here
+			identified = WithIdentity(ctx, Identity{})
+		}
+	}()
+	known, err := authenticate(ctx, c, row, g.authenticator, g.internalToken)
+	if err != nil {
+		return WithIdentity(ctx, Identity{})
+	}
+	return known
+}
