@@ -17,7 +17,7 @@ func TestTargetsSelectTheirModules(t *testing.T) {
 		"console", "gateway", "events", "actions", "profiles", "port",
 	}, selected(TargetAPI), "no Kubernetes")
 	require.Equal(t, []string{
-		"storage", "kubernetes", "election", "events", "executor", "actions", "profiles", "port",
+		"storage", "kubernetes", "election", "events", "executor", "deployer", "actions", "profiles", "port",
 	}, selected(TargetController), "no database")
 	require.ElementsMatch(t, modules().Names(), selected(TargetAll), "everything")
 }

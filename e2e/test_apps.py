@@ -1,0 +1,93 @@
+"""Apps through the released command line, on the local node: deployed, changed, killed, stopped, started and deleted."""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import urllib.error
+import urllib.request
+
+import flyte.remote as remote
+import pytest
+
+from conftest import command_line, connect
+from server import Server, eventually
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory, home):
+    instance = Server(tmp_path_factory.mktemp("apps"))
+    instance.start()
+    yield instance
+    instance.stop()
+
+
+def fetch(server: Server, name: str, path: str = "") -> tuple[int, str]:
+    """The answer of an app through the gateway."""
+    url = f"http://{server.endpoint}/apps/flytesnacks/development/{name}/{path}"
+    try:
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as refused:
+        return refused.code, refused.read().decode()
+    except OSError as broken:
+        return 0, str(broken)
+
+
+def greeting(server: Server) -> dict:
+    status, body = fetch(server, "fast", "greeting")
+    return json.loads(body) if status == 200 else {}
+
+
+def revision(name: str) -> int:
+    return remote.App.get(name=name).pb2.metadata.revision
+
+
+def test_command_app(own: Server, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
+    connect(own)
+    cli = command_line(own, tmp_path)
+    with socket.socket() as free:  # the program has its port in its arguments
+        free.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("E2E_APP_PORT", str(free.getsockname()[1]))
+    cli("serve", "flows/apps.py", "files")
+    status, body = fetch(own, "files")
+    assert status == 200 and "Directory listing" in body, body
+    # Without a change there is no new revision; with one, the old process stops first: both have one port.
+    cli("serve", "flows/apps.py", "files")
+    assert revision("files") == 1
+    monkeypatch.setenv("E2E_GREETING", "two")
+    cli("serve", "flows/apps.py", "files")
+    assert revision("files") == 2
+    assert fetch(own, "files")[0] == 200
+    cli("delete", "app", "files")
+    eventually(lambda: fetch(own, "files")[0] == 404)
+
+
+def test_fastapi_app(own: Server, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
+    connect(own)
+    cli = command_line(own, tmp_path)
+    monkeypatch.setenv("E2E_GREETING", "one")
+    cli("serve", "flows/apps.py", "fast")
+    first = greeting(own)
+    assert first["greeting"] == "one", first
+    assert "fast" in cli("get", "app")
+
+    monkeypatch.setenv("E2E_GREETING", "two")
+    cli("serve", "flows/apps.py", "fast")
+    assert revision("fast") == 2
+    eventually(lambda: greeting(own).get("greeting") == "two")
+
+    # A process that dies is started again without anybody's help.
+    pid = greeting(own)["pid"]
+    os.kill(pid, signal.SIGKILL)
+    eventually(lambda: greeting(own).get("pid", pid) != pid)
+
+    cli("update", "app", "fast", "--deactivate", "--wait")
+    status, body = fetch(own, "fast", "greeting")
+    assert status in (404, 503), body
+    cli("update", "app", "fast", "--activate", "--wait")
+    eventually(lambda: greeting(own).get("greeting") == "two")
+
+    cli("delete", "app", "fast")
+    eventually(lambda: fetch(own, "fast", "greeting")[0] == 404)
