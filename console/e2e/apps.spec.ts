@@ -64,7 +64,7 @@ test("an app is followed from its deployment to its deletion", async ({ page, re
 
 test("an app that cannot start says why", async ({ page, baseURL, home }) => {
   const name = "refusing";
-  await serve(baseURL ?? "", home, [{ name, args: ["python", "-c", "raise SystemExit('the model is missing')"], min: 1, wait: false }]);
+  await serve(baseURL ?? "", home, [{ name, command: ["python", "-c", "raise SystemExit('the model is missing')"], min: 1, wait: false }]);
   await page.goto(`${place}/apps/${name}`);
   await expect(state(page)).toHaveAttribute("data-phase", "failed");
   await expectAccessible(page);

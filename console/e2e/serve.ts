@@ -5,7 +5,7 @@ import { freePort } from "./demo";
 export interface WantedApp {
   readonly name: string;
   /** What it runs; a small web server if undefined. */
-  readonly args?: readonly string[];
+  readonly command?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** The least number of replicas. */
   readonly min?: number;
@@ -18,7 +18,7 @@ export async function serve(url: string, home: string, apps: readonly WantedApp[
   const wanted = [];
   for (const app of apps) {
     const port = await freePort();
-    wanted.push({ wait: true, args: ["python", "-u", "-m", "http.server", "--bind", "127.0.0.1", String(port)], ...app, port });
+    wanted.push({ wait: true, command: ["python", "-u", "-m", "http.server", "--bind", "127.0.0.1", String(port)], ...app, port });
   }
   await client(home, "python", ["serve.py", new URL(url).host, JSON.stringify(wanted)]);
 }
