@@ -14,7 +14,8 @@ export const pythonEnvironment = join(repository, ".cache/e2e-python");
 const program = process.env["FLYTE_BINARY_DEMO"] ?? join(repository, "bin/flyte-binary");
 const patience = 600_000;
 
-async function freePort(): Promise<number> {
+/** A port on which nothing listens. */
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, "127.0.0.1");
   await once(probe, "listening");
   const address = probe.address();

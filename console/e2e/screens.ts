@@ -1,5 +1,5 @@
 import { expect, type Page } from "@playwright/test";
-import type { Prepared } from "./setup";
+import { preparedApp, type Prepared } from "./setup";
 import { actions, panel, place } from "./test";
 
 /** A screen, and how one comes to it. It is open when it shows what it is for. */
@@ -174,6 +174,21 @@ export const screens: readonly Screen[] = [
       await expect(page.getByText(/^Loading/)).toHaveCount(0);
     },
   },
+  {
+    name: "apps",
+    open: async (page) => {
+      await page.goto(`${place}/apps?q=${preparedApp}`);
+      await expect(page.getByTestId("app-row")).toBeVisible();
+    },
+  },
+  ...(["overview", "logs", "revisions", "settings", "history"] as const).map((tab) => ({
+    name: `app-${tab}`,
+    open: async (page: Page) => {
+      await page.goto(`${place}/apps/${preparedApp}?tab=${tab}`);
+      await expect(page.getByRole("tabpanel")).toBeVisible();
+      await expect(page.getByText(/^Loading/)).toHaveCount(0);
+    },
+  })),
   {
     name: "launch",
     open: async (page) => {

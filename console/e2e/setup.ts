@@ -1,4 +1,5 @@
 import { Demo } from "./demo";
+import { serve } from "./serve";
 import { start } from "./start";
 
 /** The runs that are there before the first test, by what they show. */
@@ -12,6 +13,9 @@ const prepared = [
 
 /** As these the tasks of those runs are deployed, the latest last. */
 const versions = ["first", "second"];
+
+/** The app that is there before the first test, with a replica. */
+export const preparedApp = "shown-app";
 
 export type Prepared = Record<(typeof prepared)[number]["key"], string>;
 
@@ -27,6 +31,7 @@ export default async function setup(): Promise<() => Promise<void>> {
     if (known === undefined) await demo.start();
     const url = known ?? demo.url;
     const names = await start(url, demo.folder, prepared, versions);
+    await serve(url, demo.folder, [{ name: preparedApp, min: 1 }]);
     process.env["CONSOLE_E2E"] = JSON.stringify({
       url,
       home: demo.folder,

@@ -50,13 +50,6 @@ test("the skip link moves the focus to the content", async ({ page }) => {
   await expect(page.getByRole("main")).toBeFocused();
 });
 
-test("features that are not available have a page that says so", async ({ page }) => {
-  for (const later of ["/apps"]) {
-    await page.goto(place + later);
-    await expect(page.getByText("Not available in this version")).toBeVisible();
-  }
-});
-
 test("the first load stays within its budget", async ({ page }) => {
   let bytes = 0;
   const names: string[] = [];

@@ -1,5 +1,5 @@
 """Deploys apps through the SDK. Arguments: the server's host and port, and a list of apps as JSON:
-[{"name": "hello", "args": ["python", "-m", "http.server", "8080"], "env": {"MODE": "fast"}, "min": 1, "wait": true}].
+[{"name": "hello", "command": ["python", "-m", "http.server", "8080"], "env": {"MODE": "fast"}, "min": 1, "wait": true}].
 Those with "wait" are active when it ends."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ flyte.init(
 for wanted in json.loads(sys.argv[2]):
     env = flyte.app.AppEnvironment(
         name=wanted["name"],
-        args=wanted["args"],
+        command=wanted["command"],  # not args: replicas would load this file, with other arguments
         port=wanted.get("port", 8080),
         env_vars=wanted.get("env"),
         links=[flyte.app.Link(path="/docs", title="Documentation", is_relative=True)],

@@ -17,6 +17,7 @@ import { addressOf, linkAddress } from "./address";
 import { AppStatus } from "./app-status";
 import { History } from "./history";
 import { appId } from "./id";
+import { Message } from "./message";
 import { Overview } from "./overview";
 import { Revisions } from "./revisions";
 import { appTabs, type AppSearch, type AppTab } from "./search";
@@ -138,7 +139,7 @@ function Head({
         </ul>
       )}
       {explained?.summary && (
-        <Notice tone={shown.look.key === "failed" ? "danger" : "plain"} title={explained.summary}>
+        <Notice tone={shown.look.key === "failed" ? "danger" : "plain"} title={<Message text={explained.summary} />}>
           {explained.advice && <p>{explained.advice}</p>}
         </Notice>
       )}

@@ -8,6 +8,7 @@ import { When } from "@/design/time";
 import { whoIs } from "@/features/action/summary/people";
 import { AppStatus } from "./app-status";
 import type { AppId } from "./id";
+import { Message } from "./message";
 import { shownAs } from "./words";
 import css from "@/features/tasks/tasks.module.css";
 
@@ -46,7 +47,9 @@ export function History({ id }: { readonly id: AppId }) {
                 <AppStatus shown={shownAs(status, substate)} />
               </td>
               <td data-label="Revision">{String(revision)}</td>
-              <td data-label="Message">{message}</td>
+              <td data-label="Message">
+                <Message text={message} />
+              </td>
               <td data-label="By">{whoIs(actor) || "the system"}</td>
             </tr>
           ))}

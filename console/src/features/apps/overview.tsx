@@ -5,6 +5,7 @@ import { dateOf } from "@/design/format";
 import { Loading } from "@/design/notice";
 import { When } from "@/design/time";
 import { whoIs } from "@/features/action/summary/people";
+import { Message } from "./message";
 import { Traffic } from "./traffic";
 import { Used } from "./used";
 import { rangeOf, scalingWords } from "./words";
@@ -23,7 +24,7 @@ export function Overview({ explained, onLog }: { readonly explained: ExplainAppR
         facts={[
           ["Serving", serving > 0n ? `revision ${serving}` : "nothing"],
           ["Newest revision", String(app?.metadata?.revision ?? 0n)],
-          ["Last message", message !== explained.summary && message],
+          ["Last message", message !== "" && message !== explained.summary && <Message key="message" text={message} />],
           ["Replicas", [`${wanted} of ${rangeOf(app?.spec?.autoscaling)}`, wantedBecause].filter(Boolean).join(": ")],
           ["Scales at", scalingWords(app?.spec?.autoscaling)],
           ["Cluster", app?.status?.assignedCluster],
@@ -77,7 +78,7 @@ function Replicas({ replicas, onLog }: { readonly replicas: readonly AppReplica[
             <th scope="row">{replica.name}</th>
             <td data-label="State">
               <span>
-                <Tag>{stateOf(replica)}</Tag> {replica.reason && <span className={css["detail"]}>{replica.reason}</span>}
+                <Tag>{stateOf(replica)}</Tag> {replica.reason && <Message text={replica.reason} />}
               </span>
             </td>
             <td data-label="Revision">{String(replica.revision)}</td>

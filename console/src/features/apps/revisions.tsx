@@ -13,6 +13,7 @@ import { When } from "@/design/time";
 import { useNotify } from "@/design/toast";
 import { whoIs } from "@/features/action/summary/people";
 import type { AppId } from "./id";
+import { Message } from "./message";
 import { changesOf, textsOf } from "./spec-text";
 import { revisionWords } from "./words";
 import css from "./apps.module.css";
@@ -103,7 +104,11 @@ function Revision({ revision, before, onRollBack }: RevisionProps) {
         )}
       </div>
       {revision.reason && <p>{revision.reason}</p>}
-      {revision.message && <p className={revision.state === AppRevisionState.FAILED ? css["wrong"] : css["muted"]}>{revision.message}</p>}
+      {revision.message && (
+        <div className={revision.state === AppRevisionState.FAILED ? css["wrong"] : css["muted"]}>
+          <Message text={revision.message} />
+        </div>
+      )}
       {changes && (
         <details onToggle={(event) => setOpen(event.currentTarget.open)}>
           <summary>{changes.length === 0 ? "The same spec as the revision before" : `Changed: ${changes.join(", ")}`}</summary>

@@ -1,0 +1,16 @@
+import css from "./apps.module.css";
+
+/** A message; of a long one, such as a traceback, the first line until it is opened. */
+export function Message({ text }: { readonly text: string }) {
+  const [first = "", ...rest] = text.trim().split("\n");
+  if (rest.length === 0) return <span className={css["message"]}>{first}</span>;
+  return (
+    <details className={css["message"]}>
+      <summary>{first}</summary>
+      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a scrollable region must be reachable by keyboard */}
+      <pre tabIndex={0} aria-label="The rest of the message">
+        {rest.join("\n")}
+      </pre>
+    </details>
+  );
+}
