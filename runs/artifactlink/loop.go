@@ -30,8 +30,9 @@ import (
 // LeaseName is the lease of the loop.
 const LeaseName = "artifacts"
 
-// Registry registers outputs; the client of ArtifactRegistryService is one.
+// Registry registers outputs and finds uses; the client of ArtifactRegistryService is one.
 type Registry interface {
+	Finder
 	RegisterOutputs(ctx context.Context, r *enginev1.RegisterOutputsRequest) (*enginev1.RegisterOutputsResponse, error)
 }
 
