@@ -3,6 +3,7 @@ package runs
 import (
 	"github.com/rs/zerolog"
 
+	"github.com/flyte-binary/flyte-binary/internal/leased"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
 	"github.com/flyte-binary/flyte-binary/runs/store"
@@ -10,7 +11,7 @@ import (
 
 // newArtifacts returns the loops that have declared artifacts registered and uses of artifacts found. Without a registry
 // outputs and inputs wait in their lists.
-func newArtifacts(config artifactlink.Config, deps Deps, leases artifactlink.Leases, logger zerolog.Logger) (lifecycle.Part, error) {
+func newArtifacts(config artifactlink.Config, deps Deps, leases leased.Leases, logger zerolog.Logger) (lifecycle.Part, error) {
 	if deps.Artifacts == nil {
 		return lifecycle.Idle{}, nil
 	}
