@@ -167,3 +167,34 @@ func TestARunOfAnotherOriginDoesNotPassForASlot(t *testing.T) {
 	}, 5*time.Second, 5*time.Millisecond)
 	require.Contains(t, f.explain("minutely").GetSlots()[0].GetReason(), "already exists")
 }
+
+// A scheduler that was frozen while another created the run of its slot replaces neither this run nor that of a later slot.
+func TestASlotReplacesNeitherItselfNorALaterOne(t *testing.T) {
+	f := newFixture(t, nil)
+	f.deploy("v1", triggered("minutely", onCron("* * * * *", "UTC"), "flyte.org/trigger-concurrency", "replace"))
+	stop := f.start(f.replica(nil))
+	f.step(30 * time.Second)
+	f.eventually("minutely", "01 12:01:00")
+	frozen := func() {
+		stop()
+		_, err := f.pool.Exec(t.Context(), `UPDATE trigger_fires SET state = 1, retry_at = recorded_at, settled_at = NULL WHERE slot = $1`,
+			monday.Truncate(time.Minute).Add(time.Minute))
+		require.NoError(t, err)
+		stop = f.start(f.replica(nil))
+	}
+	phase := func(at int) common.ActionPhase {
+		_, slots := f.started("minutely")
+		return f.details(slots[at].GetRunId().GetName()).GetStatus().GetPhase()
+	}
+	frozen()
+	f.eventually("minutely", "01 12:01:00")
+	require.NotEqual(t, common.ActionPhase_ACTION_PHASE_ABORTED, phase(0))
+	f.step(time.Minute)
+	f.eventually("minutely", "01 12:01:00", "01 12:02:00")
+	require.Equal(t, common.ActionPhase_ACTION_PHASE_ABORTED, phase(0))
+	frozen()
+	require.Eventually(t, func() bool {
+		return f.explain("minutely").GetSlots()[1].GetState() == insightv1.SlotState_SLOT_STATE_SKIPPED
+	}, 5*time.Second, 5*time.Millisecond)
+	require.NotEqual(t, common.ActionPhase_ACTION_PHASE_ABORTED, phase(0), "of the later slot")
+}
