@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,7 +82,7 @@ func (m *session) Data(r io.Reader) error {
 	m.sink.keep(note)
 	switch mode {
 	case Slow:
-		time.Sleep(Delay)
+		wait(context.Background(), Delay)
 	case Forgetful:
 		_ = m.conn.Conn().Close()
 	default:
