@@ -173,3 +173,32 @@ func TestManyUsersOfAVersion(t *testing.T) {
 	require.Equal(t, []string{"r: c00 c01 c02 c03 c04 c05 c06 c07 c08 c09"}, w.users("data", "1"))
 	require.Equal(t, 1, w.count(`SELECT count(*) FROM artifact_uses`))
 }
+
+// BenchmarkFindUses reads the inputs of a thousand actions that use one version, in the batches of the loop.
+func BenchmarkFindUses(b *testing.B) {
+	w := newWorld(b)
+	data := w.blobs.Root() + "/uploads/" + project + "/" + domain + "/data"
+	w.create("data", "1", value(file(data)))
+	w.launch("r")
+	body, err := proto.Marshal(&task.Inputs{Literals: []*task.NamedLiteral{{Name: "x", Value: file(data)}}})
+	require.NoError(b, err)
+	base := w.dir("r", "a0")
+	var batches []*enginev1.FindUsesRequest
+	for i := range 10 {
+		batch := &enginev1.FindUsesRequest{}
+		for j := range 100 {
+			uri := fmt.Sprintf("%s/%d-%d/inputs.pb", base, i, j)
+			require.NoError(b, w.blobs.WriteAll(b.Context(), uri, body))
+			batch.Actions = append(batch.Actions, &enginev1.ActionInputs{ActionId: actionID("r", fmt.Sprintf("c%d-%d", i, j)), InputUri: uri})
+		}
+		batches = append(batches, batch)
+	}
+	for b.Loop() {
+		for _, batch := range batches {
+			found, err := w.registry.FindUses(b.Context(), batch)
+			require.NoError(b, err)
+			require.Len(b, found.GetActions()[99].GetArtifacts(), 1)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(1000*b.N), "µs/action")
+}
