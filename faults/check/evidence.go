@@ -91,6 +91,8 @@ type Run struct {
 	Published []Published
 	// Artifacts are the versions that its actions registered.
 	Artifacts []Artifact
+	// Users are its actions that are known to have used the artifact of the storm.
+	Users []string
 }
 
 // Row is an action in the database.

@@ -56,6 +56,7 @@ func goodSlots() *check.Evidence {
 		{ID: "3", Rule: "waits", Action: "n3", Phase: check.Paused},
 	}
 	run.Script.Children[0].Secret, run.Script.Children[0].Artifact = "storm-red", "model"
+	run.Script.Children[0].Reads, run.Users = true, []string{"n1"}
 	run.Artifacts = []check.Artifact{{Name: "model", Action: "n1", Version: "r-n1-2"}}
 	for i := range e.Runs[1:] {
 		publish(&e.Runs[1+i])
@@ -192,6 +193,8 @@ func TestEveryBrokenPromiseToOthersIsFound(t *testing.T) {
 		{"I20", "n2 in phase 7 has 1 versions", func(_ *check.Evidence, _ *check.Trigger, r *check.Run) {
 			r.Artifacts = append(r.Artifacts, check.Artifact{Name: "model", Action: "n2", Version: "r-n2-1"})
 		}},
+		{"I20", "0 actions are known to have used an artifact, want 1", func(_ *check.Evidence, _ *check.Trigger, r *check.Run) { r.Users = nil }},
+		{"I20", "n2 is said to have used an artifact", func(_ *check.Evidence, _ *check.Trigger, r *check.Run) { r.Users = []string{"n2"} }},
 	} {
 		t.Run(tc.promise+" "+tc.words, func(t *testing.T) {
 			e := goodSlots()
