@@ -22,6 +22,10 @@ import (
 // maxInputs is the largest inputs.pb that is read to learn what a run was handed, in bytes.
 const maxInputs = 64 << 20
 
+// maxURI is the longest URI that is remembered, in bytes: an index has no place for longer ones. Those in the store are
+// shorter.
+const maxURI = 2000
+
 // data decides to which objects a version may point: those of its own project and domain, those in the directories where the
 // run that made it writes, and those that this run was handed with its inputs.
 type data struct {
@@ -51,10 +55,10 @@ func (d *data) check(ctx context.Context, name *artifact.ArtifactName, spec *art
 }
 
 func (d *data) keep(kept []string, uri string) []string {
-	if canonical, err := d.blobs.Canonical(uri); err == nil {
-		return append(kept, canonical)
+	if uri = canonical(d.blobs, uri); len(uri) > maxURI {
+		return kept
 	}
-	return kept // outside of the store
+	return append(kept, uri)
 }
 
 func (d *data) allow(

@@ -87,7 +87,7 @@ func (w *world) start() {
 		mux.ServeHTTP(out, r)
 	}))
 	config := runs.DefaultConfig()
-	config.Artifacts.Poll, config.Artifacts.Lease = 5*time.Millisecond, 3*time.Second
+	config.Artifacts.Poll, config.Artifacts.UsesEvery, config.Artifacts.Lease = 5*time.Millisecond, 5*time.Millisecond, 3*time.Second
 	config.Artifacts.Backoff.First, config.Artifacts.Backoff.Max = 5*time.Millisecond, 20*time.Millisecond
 	config.Retention.MaxRuns, config.Retention.Grace = 1, 0
 	var err error
@@ -284,11 +284,16 @@ func (w *world) dir(run, action string) string {
 // succeed writes the outputs of a root and ends it.
 func (w *world) succeed(run string, outputs *task.Outputs) {
 	w.t.Helper()
+	w.succeedAction(run, "a0", outputs)
+}
+
+func (w *world) succeedAction(run, action string, outputs *task.Outputs) {
+	w.t.Helper()
 	body, err := proto.Marshal(outputs)
 	require.NoError(w.t, err)
-	require.NoError(w.t, w.blobs.WriteAll(w.t.Context(), w.dir(run, "a0")+"/outputs.pb", body))
+	require.NoError(w.t, w.blobs.WriteAll(w.t.Context(), w.dir(run, action)+"/outputs.pb", body))
 	response, err := w.engine.RecordTransitions(w.t.Context(), &enginev1.RecordTransitionsRequest{Transitions: []*enginev1.Transition{{
-		Event: &workflow.ActionEvent{Id: actionID(run, "a0"), Attempt: 1, Phase: common.ActionPhase_ACTION_PHASE_SUCCEEDED},
+		Event: &workflow.ActionEvent{Id: actionID(run, action), Attempt: 1, Phase: common.ActionPhase_ACTION_PHASE_SUCCEEDED},
 	}}})
 	require.NoError(w.t, err)
 	require.Equal(w.t, enginev1.TransitionOutcome_TRANSITION_OUTCOME_APPLIED, response.GetOutcomes()[0])

@@ -38,7 +38,7 @@ func (s subject) isRun() bool { return s.Version == "" }
 // GetLineage implements insightv1connect.ArtifactInsightServiceHandler. It leaves out what is not within the caller's
 // scope.
 func (l *lineage) GetLineage(ctx context.Context, r *insightv1.GetLineageRequest) (*insightv1.GetLineageResponse, error) {
-	g := &graph{scope: rpc.ScopeFrom(ctx), at: map[subject]int{}, drawn: map[[3]int]bool{}, out: &insightv1.GetLineageResponse{}}
+	g := &graph{scope: rpc.ScopeFrom(ctx), at: map[subject]int{}, seen: map[subject]bool{}, drawn: map[[3]int]bool{}, out: &insightv1.GetLineageResponse{}}
 	first, err := l.first(ctx, r)
 	if err != nil {
 		return nil, err
@@ -47,6 +47,7 @@ func (l *lineage) GetLineage(ctx context.Context, r *insightv1.GetLineageRequest
 	depth := int(cmp.Or(r.GetDepth(), stdDepth))
 	for _, direction := range []int{-1, 1} {
 		frontier := []subject{first}
+		g.seen = map[subject]bool{first: true}
 		for step := 1; len(frontier) > 0; step++ {
 			// The step after the last one only shows whether there is more.
 			g.closed = step > depth
@@ -131,7 +132,7 @@ func (l *lineage) upwards(ctx context.Context, g *graph, versions []store.Versio
 	}
 	uses, err := l.used(ctx, g, nil, runs)
 	for _, use := range uses {
-		g.edge(use.from, use.to, insightv1.LineageEdge_KIND_USED)
+		g.edge(use.from, use.to, insightv1.LineageEdge_KIND_USED, use.by...)
 	}
 	return err
 }
@@ -143,7 +144,7 @@ func (l *lineage) downwards(ctx context.Context, g *graph, versions []store.Vers
 		return err
 	}
 	for _, use := range uses {
-		g.edge(use.from, use.to, insightv1.LineageEdge_KIND_USED)
+		g.edge(use.from, use.to, insightv1.LineageEdge_KIND_USED, use.by...)
 	}
 	links, err := l.store.Descendants(ctx, versions, maxNodes)
 	if err != nil {
@@ -166,7 +167,10 @@ func (l *lineage) downwards(ctx context.Context, g *graph, versions []store.Vers
 	return err
 }
 
-type use struct{ from, to subject }
+type use struct {
+	from, to subject
+	by       []*insightv1.LineageAction
+}
 
 func (l *lineage) used(ctx context.Context, g *graph, versions []store.VersionKey, runs []ident.Run) ([]use, error) {
 	if len(versions) == 0 && len(runs) == 0 {
@@ -186,7 +190,11 @@ func (l *lineage) used(ctx context.Context, g *graph, versions []store.VersionKe
 	g.full(len(response.GetUses()))
 	uses := make([]use, 0, len(response.GetUses()))
 	for _, one := range response.GetUses() {
-		uses = append(uses, use{subject{VersionKey: keyOfID(one.GetArtifact())}, subject{run: ident.RunOf(one.GetRun())}})
+		found := use{from: subject{VersionKey: keyOfID(one.GetArtifact())}, to: subject{run: ident.RunOf(one.GetRun())}}
+		for _, user := range one.GetUsers() {
+			found.by = append(found.by, &insightv1.LineageAction{Name: user.GetAction(), Task: user.GetTask()})
+		}
+		uses = append(uses, found)
 	}
 	return uses, nil
 }
@@ -232,6 +240,7 @@ type graph struct {
 	scope rpc.Scope
 	at    map[subject]int
 	drawn map[[3]int]bool
+	seen  map[subject]bool // in this direction
 	out   *insightv1.GetLineageResponse
 
 	level  int
@@ -242,6 +251,7 @@ type graph struct {
 // node returns the position of a node; false when it is not to be shown.
 func (g *graph) node(s subject, level int) (int, bool) {
 	if at, known := g.at[s]; known {
+		g.reach(s)
 		return at, true
 	}
 	project, domain := cmp.Or(s.Project, s.run.Project), cmp.Or(s.Domain, s.run.Domain)
@@ -260,14 +270,22 @@ func (g *graph) node(s subject, level int) (int, bool) {
 	}
 	g.at[s] = len(g.out.GetNodes())
 	g.out.Nodes = append(g.out.Nodes, node)
-	g.fresh = append(g.fresh, s)
+	g.reach(s)
 	return g.at[s], true
+}
+
+// reach notes a node to go on from, once in each direction: what a run made from its own version lies in both.
+func (g *graph) reach(s subject) {
+	if !g.seen[s] {
+		g.seen[s] = true
+		g.fresh = append(g.fresh, s)
+	}
 }
 
 // full notes that a list was cut off.
 func (g *graph) full(length int) { g.out.Truncated = g.out.GetTruncated() || length == maxNodes }
 
-func (g *graph) edge(from, to subject, kind insightv1.LineageEdge_Kind) {
+func (g *graph) edge(from, to subject, kind insightv1.LineageEdge_Kind, actions ...*insightv1.LineageAction) {
 	a, shown := g.node(from, g.level)
 	if !shown {
 		return
@@ -277,5 +295,5 @@ func (g *graph) edge(from, to subject, kind insightv1.LineageEdge_Kind) {
 		return
 	}
 	g.drawn[[3]int{a, b, int(kind)}] = true
-	g.out.Edges = append(g.out.Edges, &insightv1.LineageEdge{From: uint32(a), To: uint32(b), Kind: kind}) //nolint:gosec // at most maxNodes
+	g.out.Edges = append(g.out.Edges, &insightv1.LineageEdge{From: uint32(a), To: uint32(b), Kind: kind, Actions: actions}) //nolint:gosec // at most maxNodes
 }

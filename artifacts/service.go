@@ -79,6 +79,7 @@ type Service struct {
 	lineage *lineage
 	collect *leased.Loop
 	outputs *registrar
+	inputs  *finder
 }
 
 var _ lifecycle.Part = (*Service)(nil)
@@ -111,6 +112,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		store: versions, places: places, maxSpec: config.MaxSpecBytes, created: created,
 		data: &data{access: blobaccess.New(deps.Blobs, places), blobs: deps.Blobs, engine: deps.Engine, runs: deps.Runs},
 	}
+	s.inputs = &finder{store: versions, blobs: deps.Blobs}
 	s.outputs = &registrar{writer: s.writer, blobs: deps.Blobs, maxOutputs: config.MaxOutputsBytes}
 	s.collect = &leased.Loop{
 		Leases: pgdb.NewLeases(deps.Pool, deps.Clock, rand.Text()).In(store.LeaseTable), Name: leaseName, Length: config.Lease,
@@ -124,8 +126,14 @@ func (s *Service) Mount(r rpc.Registrar) {
 	options := connect.WithHandlerOptions(r.Options()...)
 	r.Handle(artifactconnect.NewArtifactServiceHandler(&handler{s.store, s.writer}, options))
 	r.Handle(insightv1connect.NewArtifactInsightServiceHandler(s.lineage, options))
-	r.Handle(enginev1connect.NewArtifactRegistryServiceHandler(s.outputs, options))
+	r.Handle(enginev1connect.NewArtifactRegistryServiceHandler(registry{s.outputs, s.inputs}, options))
 	r.Handle(enginev1connect.NewArtifactEventServiceHandler(&events{s.store}, options))
+}
+
+// registry is what the runs service calls.
+type registry struct {
+	*registrar
+	*finder
 }
 
 // Start starts the loop that deletes old events.

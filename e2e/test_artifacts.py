@@ -44,6 +44,24 @@ def publish(file, name, **options) -> Artifact:
     return Artifact.create(flyte.io.File.from_local_sync(str(file)), name=name, **options)
 
 
+def lineage(server, name, version) -> tuple[list[str], list[dict]]:
+    """The names of the nodes, and the edges."""
+    key = {"name": {"project": "flytesnacks", "domain": "development", "name": name}, "version": version}
+    code, graph = server.call("flytebinary.insight.v1.ArtifactInsightService/GetLineage", {"artifactId": key})
+    assert code == 200, graph
+    return [node.get("run", node.get("artifact", {}).get("name"))["name"] for node in graph["nodes"]], graph.get("edges", [])
+
+
+def users(server, name, version) -> dict[str, list[str]]:
+    """The runs that used a version, with the tasks of the actions that did."""
+    nodes, edges = lineage(server, name, version)
+    return {
+        nodes[edge.get("to", 0)]: sorted(action["task"] for action in edge["actions"])
+        for edge in edges
+        if edge["kind"] == "KIND_USED" and edge.get("from", 0) == 0
+    }
+
+
 def registered(name) -> Artifact:
     """What a task has published under a name."""
 
@@ -101,9 +119,24 @@ def test_an_output_of_a_task_and_an_input_of_another(name, file, server):
 
     used = run(artifacts.read, data=model)
     assert used.outputs()[0] == "weights of numbers"
-    key = {"name": {"project": "flytesnacks", "domain": "development", "name": name}, "version": model.version}
-    code, graph = server.call("flytebinary.insight.v1.ArtifactInsightService/GetLineage", {"artifactId": key})
-    assert code == 200, graph
-    nodes = [node.get("run", node.get("artifact", {}).get("name"))["name"] for node in graph["nodes"]]
-    edges = {(nodes[edge.get("from", 0)], nodes[edge.get("to", 0)], edge["kind"]) for edge in graph["edges"]}
+    nodes, found = lineage(server, name, model.version)
+    edges = {(nodes[edge.get("from", 0)], nodes[edge.get("to", 0)], edge["kind"]) for edge in found}
     assert {(name + "-raw", made.name, "KIND_USED"), (made.name, name, "KIND_PRODUCED"), (name, used.name, "KIND_USED")} <= edges
+
+
+def test_children_that_use_an_artifact_are_in_its_lineage(name, file, server):
+    """Tasks pass files on without saying which artifact they are, so they are known by their data."""
+    raw = publish(file, name + "-raw", version="1")
+    rehearsal = run(artifacts.rehearse, name=name, data=raw)
+    assert rehearsal.outputs()[0] == "numbers, rehearsed of numbers"
+    model = registered(name)
+
+    def used(name, version, expected):
+        eventually(lambda: users(server, name, version) == expected, timeout=30, what=f"{name} is known to be used: {users(server, name, version)}")
+
+    used(name + "-raw", "1", {rehearsal.name: ["read", "rehearse", "train"]})
+    # The run made this version and used it.
+    used(name, model.version, {rehearsal.name: ["read"]})
+
+    fetching = run(artifacts.fetch_and_read, name=name)
+    used(name, model.version, {rehearsal.name: ["read"], fetching.name: ["read"]})

@@ -17,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/failpoint"
+	"github.com/flyte-binary/flyte-binary/internal/leased"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 )
 
@@ -39,15 +40,10 @@ type Backlog interface {
 	Oldest(ctx context.Context, sink string) (time.Time, error)
 }
 
-// Leases runs work while a lease is held; pgdb.Leases is one.
-type Leases interface {
-	Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error
-}
-
 // Deps are the dependencies of the service. Backlog and Leases are required.
 type Deps struct {
 	Backlog Backlog
-	Leases  Leases
+	Leases  leased.Leases
 	Clock   clock.Clock
 	Logger  zerolog.Logger
 	// Meter gets the metrics; nil means none.
@@ -160,16 +156,10 @@ func (s *Service) measure() (err error) {
 
 // Start starts a loop for each sink, and one that drops what is too old.
 func (s *Service) Start(ctx context.Context) error {
-	hold := func(name string, work func(context.Context) error) func(context.Context) {
-		return func(ctx context.Context) {
-			if err := s.deps.Leases.Hold(ctx, name, s.config.Lease, work); err != nil {
-				s.deps.Logger.Error().Err(err).Msg("publishing events stopped")
-			}
-		}
-	}
-	loops := []func(context.Context){hold("events-expire", s.expire)}
+	loops := []func(context.Context){leased.While(s.deps.Leases, "events-expire", s.config.Lease, s.expire)}
 	for _, sink := range s.config.Sinks {
-		loops = append(loops, hold("events-"+sink.Name, func(ctx context.Context) error { return s.work(ctx, sink.Name) }))
+		publish := func(ctx context.Context) error { return s.work(ctx, sink.Name) }
+		loops = append(loops, leased.While(s.deps.Leases, "events-"+sink.Name, s.config.Lease, publish))
 	}
 	return s.Run(s.deps.Logger.WithContext(ctx), loops...)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/faults/stack"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions/actionsconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact/artifactconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task/taskconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger/triggerconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
@@ -26,6 +27,7 @@ type client struct {
 	events    workflowconnect.EventsProxyServiceClient
 	tasks     taskconnect.TaskServiceClient
 	triggers  triggerconnect.TriggerServiceClient
+	artifacts artifactconnect.ArtifactServiceClient
 	slots     insightv1connect.TriggerInsightServiceClient
 }
 
@@ -43,6 +45,7 @@ func newClient(s *stack.Stack) *client {
 		actions:   actionsconnect.NewActionsServiceClient(over, s.URL()),
 		tasks:     taskconnect.NewTaskServiceClient(over, s.URL()),
 		triggers:  triggerconnect.NewTriggerServiceClient(over, s.URL()),
+		artifacts: artifactconnect.NewArtifactServiceClient(over, s.URL()),
 		slots:     insightv1connect.NewTriggerInsightServiceClient(over, s.URL()),
 		events:    workflowconnect.NewEventsProxyServiceClient(over, s.URL(), rpc.WithInternalToken(stack.InternalToken)),
 	}

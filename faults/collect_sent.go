@@ -53,6 +53,14 @@ func (c *collector) sent(ctx context.Context, conn *pgx.Conn, run *check.Run) er
 	if run.Artifacts, err = pgx.CollectRows(rows, pgx.RowToStructByPos[check.Artifact]); err != nil {
 		return fmt.Errorf("read artifacts: %w", err)
 	}
+	rows, err = conn.Query(ctx, `SELECT u.name FROM artifact_uses a JOIN actions r ON r.id = a.run_id JOIN actions u ON u.id = ANY(a.actions)
+		WHERE a.name = $4 AND r.project = $1 AND r.domain = $2 AND r.run_name = $3`, script.Project, script.Domain, run.Name, script.ReadArtifact)
+	if err != nil {
+		return fmt.Errorf("read uses of artifacts: %w", err)
+	}
+	if run.Users, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
+		return fmt.Errorf("read uses of artifacts: %w", err)
+	}
 	return nil
 }
 

@@ -6,11 +6,13 @@ import (
 	"sync"
 	"time"
 
+	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/flyte-binary/flyte-binary/faults/check"
 	"github.com/flyte-binary/flyte-binary/faults/script"
 	"github.com/flyte-binary/flyte-binary/faults/stack"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 )
@@ -50,12 +52,29 @@ func newDriver(s *stack.Stack, p plan) *driver {
 	return d
 }
 
-// start starts every user; watches last until the context ends.
+// start publishes the artifact that tasks read and starts every user; watches last until the context ends.
 func (d *driver) start(ctx context.Context) {
+	d.publish(ctx)
 	d.triggersDone = make(chan struct{})
 	d.work.Go(func() { defer close(d.triggersDone); d.driveTriggers(ctx) })
 	for _, run := range d.runs {
 		d.work.Go(func() { d.drive(ctx, run) })
+	}
+}
+
+func (d *driver) publish(ctx context.Context) {
+	request := &artifact.CreateArtifactRequest{
+		ArtifactId: &artifact.ArtifactIdentifier{
+			Name: &artifact.ArtifactName{Project: script.Project, Domain: script.Domain, Name: script.ReadArtifact}, Version: "1",
+		},
+		Spec: &artifact.ArtifactSpec{Value: script.Data(), Type: script.DataType()},
+	}
+	err := insist(ctx, func(ctx context.Context) error {
+		_, err := d.client.artifacts.CreateArtifact(ctx, request)
+		return err
+	})
+	if err != nil && connect.CodeOf(err) != connect.CodeAlreadyExists { // an earlier storm published it
+		d.problem("CreateArtifact: %v", err)
 	}
 }
 

@@ -99,7 +99,7 @@ func rarePoints() []string {
 		"trigger.after-take", "trigger.before-run", "trigger.after-run", "trigger.backfill",
 		"trigger.before-versions", "trigger.after-versions",
 		"notifications.after-expand", "notifications.after-send",
-		"artifacts.after-register",
+		"artifacts.after-register", "artifacts.before-uses",
 	}
 }
 

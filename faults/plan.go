@@ -153,6 +153,8 @@ func (g *generator) equip(n *script.Node) {
 	switch g.IntN(8) {
 	case 0, 1:
 		n.Secret = script.Secrets()[g.IntN(len(script.Secrets()))]
+	case 5:
+		n.Reads = true
 	case 2, 3:
 		n.Artifact = fmt.Sprintf("made-%d-%d", g.seed, g.IntN(2))
 	case 4:

@@ -29,11 +29,13 @@ func everyRun() check.Rule {
 func planRules(r *rand.Rand, root script.Node) []check.Rule {
 	ends := []int32{check.Succeeded, check.Failed, check.Aborted, check.TimedOut}
 	rules := []check.Rule{everyRun()}
-	switch r.IntN(4) {
+	switch r.IntN(5) {
 	case 0:
 		return rules
 	case 1:
 		return append(rules, check.Rule{Name: stack.NamedRule, Phases: ends})
+	case 3:
+		return append(rules, check.Rule{Name: sink.MailRule, Phases: ends})
 	case 2:
 		rules = append(rules, check.Rule{Name: goneRule, Phases: ends, Refused: true})
 	}
@@ -54,7 +56,7 @@ func runSpec(rules []check.Rule, receiver *sink.Server) *task.RunSpec {
 		switch rule.Name {
 		case stack.FailuresRule:
 			continue
-		case stack.NamedRule:
+		case stack.NamedRule, sink.MailRule:
 			spec.NotificationSettings = &task.RunSpec_NotificationRuleName{NotificationRuleName: rule.Name}
 			return spec
 		case goneRule:

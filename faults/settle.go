@@ -80,7 +80,7 @@ func (c *collector) onTheWay(ctx context.Context, conn *pgx.Conn, now *pulse) er
 	var pending int
 	var next *time.Time
 	err := conn.QueryRow(ctx, `SELECT (SELECT count(*) FROM trigger_fires WHERE retry_at IS NOT NULL)
-			+ (SELECT count(*) FROM trigger_backfills WHERE ended_at IS NULL) + (SELECT count(*) FROM produced_outputs)
+			+ (SELECT count(*) FROM trigger_backfills WHERE ended_at IS NULL) + (SELECT count(*) FROM produced_outputs) + (SELECT count(*) FROM unread_inputs)
 			+ (SELECT count(*) FROM notification_outbox) + (SELECT count(*) FROM event_backlog) + count(*),
 		count(*), min(next_at) FROM notification_deliveries WHERE state = $1`, notYetDelivered).Scan(&now.waiting, &pending, &next)
 	if err != nil {

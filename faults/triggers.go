@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -9,6 +10,7 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/flyte-binary/flyte-binary/faults/check"
 	"github.com/flyte-binary/flyte-binary/faults/script"
 	"github.com/flyte-binary/flyte-binary/faults/stack"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
@@ -24,29 +26,70 @@ const period = time.Minute
 // catchUp is how many slots of a trigger run at most when the clock steps over more.
 const catchUp = 3
 
+// lateAfter is how late a slot may be until it counts as missed: the server's default.
+const lateAfter = time.Minute
+
 // cronTrigger is the trigger whose schedule is a cron expression, and which is run for slots of the past, too.
 const cronTrigger = "cron"
 
 // plannedTriggers are the triggers of a storm, all of one task.
 type plannedTriggers struct {
-	node     script.Node     // what their runs do
-	after    time.Duration   // when they are deployed
-	rates    []time.Duration // when each fixed rate starts, after the deployment
-	backfill int             // how many slots of the past are run
-	again    time.Duration   // when they are deployed again, with another version of their task
+	node     script.Node   // what their runs do
+	after    time.Duration // when they are deployed
+	rates    []plannedRate
+	backfill int           // how many slots of the past are run
+	again    time.Duration // when they are deployed again, with another version of their task
+}
+
+// plannedRate is a trigger with a fixed rate.
+type plannedRate struct {
+	name   string
+	start  time.Duration // after the deployment
+	policy check.Policy
+	// options say the same to the server, as annotations.
+	options map[string]string
+}
+
+// optionPrefix begins the annotations that are options of triggers.
+const optionPrefix = "flyte.org/trigger-"
+
+// everySlot is the policy of triggers without an option of their own.
+func everySlot() (check.Policy, map[string]string) {
+	return check.Policy{CatchUp: catchUp}, map[string]string{optionPrefix + "catch-up-limit": fmt.Sprint(catchUp)}
+}
+
+// planRates plans a trigger for each option that a schedule may have, and one without.
+func planRates(r *rand.Rand) []plannedRate {
+	const jitter = 2 * time.Second
+	rates := []plannedRate{
+		{name: "rate"},
+		{name: "latest", policy: check.Policy{CatchUp: 1}, options: map[string]string{"catch-up": "latest"}},
+		{name: "none", policy: check.Policy{CatchUp: 1, Late: lateAfter}, options: map[string]string{"catch-up": "none"}},
+		{name: "jittery", policy: check.Policy{Jitter: jitter}, options: map[string]string{"jitter": jitter.String()}},
+		{name: "skip", policy: check.Policy{Alone: true}, options: map[string]string{"concurrency": "skip"}},
+		{name: "replace", policy: check.Policy{Alone: true, Replaces: true}, options: map[string]string{"concurrency": "replace"}},
+	}
+	for i := range rates {
+		rate := &rates[i]
+		rate.start = time.Duration(500+r.IntN(2500)) * time.Millisecond
+		policy, options := everySlot()
+		rate.policy.CatchUp = cmp.Or(rate.policy.CatchUp, policy.CatchUp)
+		for key, value := range rate.options {
+			options[optionPrefix+key] = value
+		}
+		rate.options = options
+	}
+	return rates
 }
 
 func planTriggers(r *rand.Rand, seed uint64) plannedTriggers {
-	p := plannedTriggers{
+	return plannedTriggers{
 		node:     script.Node{Name: "a0", Kind: script.Task, Millis: r.IntN(300), Artifact: fmt.Sprintf("triggered-%d", seed)},
 		after:    time.Duration(r.IntN(300)) * time.Millisecond,
 		backfill: 3 + r.IntN(4),
 		again:    time.Duration(500+r.IntN(3000)) * time.Millisecond,
+		rates:    planRates(r),
 	}
-	for range 2 + r.IntN(2) {
-		p.rates = append(p.rates, time.Duration(500+r.IntN(2500))*time.Millisecond)
-	}
-	return p
 }
 
 // triggered is the task of the triggers of a seed.
@@ -98,12 +141,17 @@ func (d *driver) deployTriggers(ctx context.Context, version string) bool {
 	request := &task.DeployTaskRequest{
 		TaskId: &task.TaskIdentifier{Project: script.Project, Domain: script.Domain, Name: triggered(d.plan.seed), Version: version}, Spec: spec,
 	}
+	_, plain := everySlot()
+	options := map[string]map[string]string{cronTrigger: plain}
+	for _, rate := range d.plan.triggers.rates {
+		options[rate.name] = rate.options
+	}
 	for name, schedule := range d.schedules() {
 		request.Triggers = append(request.Triggers, &task.TaskTrigger{
 			Name: name,
 			Spec: &task.TaskTriggerSpec{
 				Active: true, InputWrapper: &task.TaskTriggerSpec_Inputs{Inputs: inputs},
-				RunSpec: &task.RunSpec{Annotations: &task.Annotations{Values: map[string]string{"flyte.org/trigger-catch-up-limit": fmt.Sprint(catchUp)}}},
+				RunSpec: &task.RunSpec{Annotations: &task.Annotations{Values: options[name]}},
 			},
 			AutomationSpec: &task.TriggerAutomationSpec{
 				Type: task.TriggerAutomationSpecType_TYPE_SCHEDULE, Automation: &task.TriggerAutomationSpec_Schedule{Schedule: schedule},
@@ -129,15 +177,13 @@ func (d *driver) schedules() map[string]*task.Schedule {
 	all := map[string]*task.Schedule{
 		cronTrigger: {Expression: &task.Schedule_Cron{Cron: &task.Cron{Expression: "* * * * *", Timezone: "UTC"}}},
 	}
-	for i, after := range d.plan.triggers.rates {
-		all[rateTrigger(i)] = &task.Schedule{Expression: &task.Schedule_Rate{Rate: &task.FixedRate{
-			Value: 1, Unit: task.FixedRateUnit_FIXED_RATE_UNIT_MINUTE, StartTime: timestamppb.New(d.triggers.start.Add(after)),
+	for _, rate := range d.plan.triggers.rates {
+		all[rate.name] = &task.Schedule{Expression: &task.Schedule_Rate{Rate: &task.FixedRate{
+			Value: 1, Unit: task.FixedRateUnit_FIXED_RATE_UNIT_MINUTE, StartTime: timestamppb.New(d.triggers.start.Add(rate.start)),
 		}}}
 	}
 	return all
 }
-
-func rateTrigger(i int) string { return fmt.Sprintf("rate-%d", i) }
 
 func (d *driver) triggerName(name string) *common.TriggerName {
 	return &common.TriggerName{Project: script.Project, Domain: script.Domain, TaskName: triggered(d.plan.seed), Name: name}

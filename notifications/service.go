@@ -13,6 +13,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/leased"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/outbound"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
@@ -94,11 +95,7 @@ func (s *Service) Mount(r rpc.Registrar) {
 // Start starts the loops. Stop ends them; tries in flight get two seconds.
 func (s *Service) Start(ctx context.Context) error {
 	return s.Run(s.logger.WithContext(ctx),
-		func(ctx context.Context) {
-			if err := s.leases.Hold(ctx, leaseName, s.config.Lease, s.expand.work); err != nil {
-				s.logger.Error().Err(err).Msg("the loop that reads the outbox stopped")
-			}
-		},
+		leased.While(s.leases, leaseName, s.config.Lease, s.expand.work),
 		func(ctx context.Context) {
 			defer s.client.CloseIdleConnections()
 			s.deliver.work(ctx)

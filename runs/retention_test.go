@@ -321,7 +321,9 @@ func TestRetentionKnowsTheSchema(t *testing.T) {
 		"notification_outbox.action_id", "notification_outbox.run_id", // deleted when their deliveries are stored
 		"produced_outputs.action_id", "produced_outputs.run_id", // they keep the run
 		"reserved_keys.action_id", "reserved_keys.run_id", // deleted by runs/cachelink after their action
-		"run_deletions.run_id", "tasks.spec_digest", "webhooks.action_id", "webhooks.run_id",
+		"run_deletions.run_id", "tasks.spec_digest",
+		"unread_inputs.action_id", "unread_inputs.run_id", // deleted when the run is hidden
+		"webhooks.action_id", "webhooks.run_id",
 	}, columns, "retention has to delete such rows, or to spare such specs: see isUnused and DeleteRows of runs/store")
 }
 

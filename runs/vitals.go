@@ -66,7 +66,7 @@ func (s *Service) OldestWrite() time.Duration { return s.writer.Oldest() }
 
 // loopLeases are the leases of the loops that always run somewhere. That of retention is held only while it deletes.
 func (s *Service) loopLeases() []string {
-	names := []string{admission.LeaseName, timers.LeaseName, webhook.LeaseName, cachelink.LeaseName, artifactlink.LeaseName}
+	names := []string{admission.LeaseName, timers.LeaseName, webhook.LeaseName, cachelink.LeaseName, artifactlink.LeaseName, artifactlink.UsesLeaseName}
 	if s.handlers.tracked != nil {
 		names = append(names, tracked.LeaseName)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/failpoint"
+	"github.com/flyte-binary/flyte-binary/internal/leased"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/triggers/store"
@@ -28,11 +29,6 @@ const (
 	undecodable = time.Hour
 )
 
-// leases runs work while a lease is held; pgdb.Leases is one.
-type leases interface {
-	Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error
-}
-
 // scheduler takes up the slots of due triggers and has their runs created, on one replica. Everything it knows is in the
 // database: a slot is recorded in the transaction that moves its trigger on, its run is created afterwards, under a name
 // that follows from the slot, and the slot is settled at last. After a crash, any step may be repeated.
@@ -44,7 +40,7 @@ type scheduler struct {
 	starter *starter
 	// versions takes up new versions of artifacts beside the loop: an outage of the artifact service delays no schedule.
 	versions *versions
-	leases   leases
+	leases   leased.Leases
 	clock    clock.Clock
 	logger   zerolog.Logger
 	meters   *meters
@@ -70,11 +66,7 @@ func (s *scheduler) nudge() {
 
 // Start implements lifecycle.Part.
 func (s *scheduler) Start(ctx context.Context) error {
-	return s.Run(rpc.AsService(s.logger.WithContext(ctx), serviceName), func(ctx context.Context) {
-		if err := s.leases.Hold(ctx, leaseName, s.config.Lease, s.work); err != nil {
-			s.logger.Error().Err(err).Msg("the scheduler of triggers stopped")
-		}
-	})
+	return s.Run(rpc.AsService(s.logger.WithContext(ctx), serviceName), leased.While(s.leases, leaseName, s.config.Lease, s.work))
 }
 
 // work schedules until the lease or the process ends. It logs errors and retries.

@@ -223,14 +223,17 @@ func (s *starter) concurrent(ctx context.Context, d *decoded, f *store.Fire) (st
 	}
 	for i := range live {
 		other := &live[i]
+		if other.Slot.Equal(f.Slot) && other.Cause == f.Cause {
+			continue // another scheduler was faster: this one may have been frozen
+		}
 		unfinished, err := s.unfinished(ctx, d.Trigger, other)
 		if err != nil {
 			return "", err
 		}
 		switch {
 		case !unfinished:
-		case d.policy.concurrency == concurrencySkip:
-			return fmt.Sprintf("the run %s of the %s is unfinished, and the concurrency policy is %s", other.RunName, cause(other), concurrencySkip), nil
+		case d.policy.concurrency == concurrencySkip || other.Slot.After(f.Slot):
+			return fmt.Sprintf("the run %s of the %s is unfinished, and the concurrency policy is %s", other.RunName, cause(other), d.policy.concurrency), nil
 		default:
 			reason := fmt.Sprintf("replaced by the %s of trigger %s", cause(f), d.Name)
 			_, err := s.runs.AbortRun(ctx, &workflow.AbortRunRequest{RunId: runID(d.Trigger, other), Reason: &reason})

@@ -18,7 +18,8 @@ import (
 
 // TestStormOfFaults is I9 under everything at once: schedulers are killed at any moment, several schedule together, answers
 // are lost, runs is down for a while, the database breaks connections, the clock steps both ways, and the triggers are
-// deployed again all the time. Afterwards each slot has exactly one run.
+// deployed again all the time; new versions of an artifact come meanwhile, and sometimes their events cannot be removed.
+// Afterwards each slot and each version has exactly one run.
 func TestStormOfFaults(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { storm(t, rand.New(rand.NewPCG(seed, 9))) })
@@ -42,15 +43,22 @@ func storm(t *testing.T, random *rand.Rand) {
 	again := func() {
 		version++
 		f.deploy(fmt.Sprintf("v%d", version), triggered("cron", onCron("* * * * *", "Europe/Berlin")),
-			triggered("rate", onCron("*/2 * * * *", "UTC")), triggered("jittery", onCron("* * * * *", "UTC"), "flyte.org/trigger-jitter", "20s"))
+			triggered("rate", onCron("*/2 * * * *", "UTC")), triggered("jittery", onCron("* * * * *", "UTC"), "flyte.org/trigger-jitter", "20s"),
+			triggered("on_m", onArtifact("m", "region", "us")))
 	}
 	again()
+	var versions []string
 	stops := map[int]func(){}
 	latest := f.clock.Now()
 	for step := range 120 {
-		switch random.IntN(7) {
+		switch random.IntN(10) {
 		case 0:
 			again()
+		case 7:
+			f.forget.Store(!f.forget.Load())
+		case 8:
+			f.publish("m", fmt.Sprint(step), int64(step), "region", "us")
+			versions = append(versions, "m@"+fmt.Sprint(step))
 		case 1:
 			f.outage.Store(!f.outage.Load())
 		case 2: // a scheduler dies, or another begins beside it
@@ -90,6 +98,7 @@ func storm(t *testing.T, random *rand.Rand) {
 	}
 	f.outage.Store(false)
 	f.lost.Store(false)
+	f.forget.Store(false)
 	if now := f.clock.Now(); now.Before(latest) {
 		f.clock.Step(latest.Sub(now)) // a slot may have fired early, by a clock that was ahead
 	}
@@ -118,9 +127,12 @@ func storm(t *testing.T, random *rand.Rand) {
 				return false
 			}
 		}
-		return true
-	}, 30*time.Second, 20*time.Millisecond, "all slots fire")
+		slots, _ := f.started("on_m")
+		return len(slots) >= len(versions)
+	}, 30*time.Second, 20*time.Millisecond, "all slots and versions fire")
+	f.drained()
 	stop()
+	fired := len(f.fired("on_m", versions...))
 	total := 0
 	for _, of := range names {
 		slots, by := f.started(of)
@@ -138,7 +150,8 @@ func storm(t *testing.T, random *rand.Rand) {
 	}
 	var runs int
 	require.NoError(t, f.pool.QueryRow(t.Context(), `SELECT count(*) FROM actions WHERE parent_name IS NULL`).Scan(&runs))
-	require.Equal(t, total, runs, "each run is that of a slot")
+	require.Equal(t, total+fired, runs, "each run is that of a slot or a version")
+	require.NotEmpty(t, versions)
 	require.Greater(t, total, 10, "the storm has slots")
 }
 
@@ -166,4 +179,35 @@ func TestARunOfAnotherOriginDoesNotPassForASlot(t *testing.T) {
 		return f.explain("minutely").GetSlots()[0].GetState() == insightv1.SlotState_SLOT_STATE_FAILED
 	}, 5*time.Second, 5*time.Millisecond)
 	require.Contains(t, f.explain("minutely").GetSlots()[0].GetReason(), "already exists")
+}
+
+// A scheduler that was frozen while another created the run of its slot replaces neither this run nor that of a later slot.
+func TestASlotReplacesNeitherItselfNorALaterOne(t *testing.T) {
+	f := newFixture(t, nil)
+	f.deploy("v1", triggered("minutely", onCron("* * * * *", "UTC"), "flyte.org/trigger-concurrency", "replace"))
+	stop := f.start(f.replica(nil))
+	f.step(30 * time.Second)
+	f.eventually("minutely", "01 12:01:00")
+	frozen := func() {
+		stop()
+		_, err := f.pool.Exec(t.Context(), `UPDATE trigger_fires SET state = 1, retry_at = recorded_at, settled_at = NULL WHERE slot = $1`,
+			monday.Truncate(time.Minute).Add(time.Minute))
+		require.NoError(t, err)
+		stop = f.start(f.replica(nil))
+	}
+	phase := func(at int) common.ActionPhase {
+		_, slots := f.started("minutely")
+		return f.details(slots[at].GetRunId().GetName()).GetStatus().GetPhase()
+	}
+	frozen()
+	f.eventually("minutely", "01 12:01:00")
+	require.NotEqual(t, common.ActionPhase_ACTION_PHASE_ABORTED, phase(0))
+	f.step(time.Minute)
+	f.eventually("minutely", "01 12:01:00", "01 12:02:00")
+	require.Equal(t, common.ActionPhase_ACTION_PHASE_ABORTED, phase(0))
+	frozen()
+	require.Eventually(t, func() bool {
+		return f.explain("minutely").GetSlots()[1].GetState() == insightv1.SlotState_SLOT_STATE_SKIPPED
+	}, 5*time.Second, 5*time.Millisecond)
+	require.NotEqual(t, common.ActionPhase_ACTION_PHASE_ABORTED, phase(0), "of the later slot")
 }

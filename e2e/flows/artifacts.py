@@ -4,6 +4,7 @@ import tempfile
 
 import flyte
 import flyte.artifacts
+import flyte.remote
 from flyte.io import File
 
 env = flyte.TaskEnvironment(name="artifacts", resources=flyte.Resources(cpu="200m", memory="250Mi"))
@@ -30,3 +31,17 @@ async def train(name: str, words: str, data: File | None = None) -> File:
 @env.task
 async def read(data: File) -> str:
     return await content(data)
+
+
+@env.task
+async def rehearse(name: str, data: File) -> str:
+    """Hands one of its inputs to a child, and what another child has made to a third."""
+    model = await train(name=name, words="rehearsed", data=data)
+    return await read(data=data) + ", " + await read(data=model)
+
+
+@env.task
+async def fetch_and_read(name: str) -> str:
+    """Finds an artifact itself; its own inputs do not have it."""
+    model = await flyte.remote.Artifact.get.aio(name)
+    return await read(data=await model.to_python(File))

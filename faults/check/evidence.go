@@ -68,6 +68,8 @@ type Run struct {
 	// Trigger is the trigger whose run it is, and Slot the slot for which it was made, as the run itself says.
 	Trigger string
 	Slot    time.Time
+	// Born and Died are the transactions that created the run and ended its root; 0 if none has. Only of runs of triggers.
+	Born, Died int64
 	// Script is the script of the run.
 	Script script.Node
 	// Rows and Events are the database's.
@@ -89,6 +91,8 @@ type Run struct {
 	Published []Published
 	// Artifacts are the versions that its actions registered.
 	Artifacts []Artifact
+	// Users are its actions that are known to have used the artifact of the storm.
+	Users []string
 }
 
 // Row is an action in the database.

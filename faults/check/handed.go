@@ -55,3 +55,28 @@ func artifactsOnce(e *Evidence, f *findings) {
 		}
 	}
 }
+
+// maxUsers is how many users of a version are kept for a run.
+const maxUsers = 10
+
+// usesAreKnown: the actions that used the artifact of the storm are known, up to a bound, and no others.
+func usesAreKnown(e *Evidence, f *findings) {
+	for i := range e.Runs {
+		run := &e.Runs[i]
+		readers := 0
+		nodes := nodesOf(run)
+		for _, row := range run.Rows {
+			if nodes[row.Name].Reads {
+				readers++
+			}
+		}
+		for _, user := range run.Users {
+			if !nodes[user].Reads {
+				f.add("%s/%s is said to have used an artifact", run.Name, user)
+			}
+		}
+		if want := min(readers, maxUsers); len(run.Users) != want {
+			f.add("%s: %d actions are known to have used an artifact, want %d", run.Name, len(run.Users), want)
+		}
+	}
+}

@@ -34,7 +34,7 @@ func goodSlots() *check.Evidence {
 		return f
 	}
 	e.Triggers = []check.Trigger{{
-		Name: "each-minute", Start: created, Period: time.Minute, CatchUp: 2, From: minute(0), Until: minute(5).Add(time.Second), Latest: minute(6),
+		Name: "each-minute", Start: created, Period: time.Minute, Policy: check.Policy{CatchUp: 2}, From: minute(0), Until: minute(5).Add(time.Second), Latest: minute(6),
 		BackfillFrom: minute(-3), BackfillUntil: minute(-1),
 		Fires: []check.Fire{
 			fire(-3, check.SlotStarted, 1), fire(-2, check.SlotStarted, 1), fire(1, check.SlotStarted, 1),
@@ -56,6 +56,7 @@ func goodSlots() *check.Evidence {
 		{ID: "3", Rule: "waits", Action: "n3", Phase: check.Paused},
 	}
 	run.Script.Children[0].Secret, run.Script.Children[0].Artifact = "storm-red", "model"
+	run.Script.Children[0].Reads, run.Users = true, []string{"n1"}
 	run.Artifacts = []check.Artifact{{Name: "model", Action: "n1", Version: "r-n1-2"}}
 	for i := range e.Runs[1:] {
 		publish(&e.Runs[1+i])
@@ -65,6 +66,28 @@ func goodSlots() *check.Evidence {
 }
 
 func TestAGoodHistoryOfSlotsHasNoViolations(t *testing.T) { require.Empty(t, check.Check(goodSlots())) }
+
+// TestAGoodHistoryOfPolicies: a slot is left out while the run of an earlier one is unfinished, slots that are too late are
+// left out together, and the last one is still in its jitter.
+func TestAGoodHistoryOfPolicies(t *testing.T) {
+	e := goodSlots()
+	s := &e.Triggers[0]
+	s.Alone = true
+	for i := range e.Runs[1:] {
+		e.Runs[1+i].Born, e.Runs[1+i].Died = int64(2*i+1), int64(2*i+2)
+	}
+	s.Fires[4].State, s.Fires[4].Reason = check.SlotSkipped, "the run t0305 of the slot is unfinished"
+	e.Runs = append(e.Runs[:4], e.Runs[5:]...)
+	require.Empty(t, check.Check(e))
+
+	e = goodSlots()
+	s = &e.Triggers[0]
+	s.Late, s.Jitter, s.Until = time.Minute, 10*time.Second, minute(6).Add(time.Second)
+	s.Fires[4].State, s.Fires[4].Run, s.Fires[4].RecordedAt = check.SlotSkipped, "", minute(6) // with 2 and 3
+	s.Fires = append(s.Fires[:3], s.Fires[4:]...)
+	e.Runs = append(e.Runs[:4], e.Runs[5:]...)
+	require.Empty(t, check.Check(e))
+}
 
 // TestEveryBrokenPromiseToOthersIsFound does for slots, and for what leaves the server, what TestEveryBrokenPromiseIsFound
 // does for runs.
@@ -97,6 +120,24 @@ func TestEveryBrokenPromiseToOthersIsFound(t *testing.T) {
 		{"I9", "the clock showed at most", func(_ *check.Evidence, s *check.Trigger, _ *check.Run) { s.Until, s.Latest = minute(4), minute(4) }},
 		{"I9", "it was active from", func(_ *check.Evidence, s *check.Trigger, _ *check.Run) { s.From = minute(1) }},
 		{"I9", "only 1 of its later ones run", func(_ *check.Evidence, s *check.Trigger, _ *check.Run) { s.Fires[5].RecordedAt = minute(6) }},
+		{"I9", "fired 5m0s too early", func(_ *check.Evidence, s *check.Trigger, _ *check.Run) { s.Fires[2].RecordedAt = minute(-4) }},
+		{"I9", "was 1m0s late and should be left out", func(_ *check.Evidence, s *check.Trigger, _ *check.Run) { s.Late = 30 * time.Second }},
+		{"I9", "was left out for no earlier run: busy", func(_ *check.Evidence, s *check.Trigger, _ *check.Run) {
+			s.Fires[4].State, s.Fires[4].Reason = check.SlotSkipped, "busy"
+		}},
+		{"I9", "was left out for no earlier run", func(_ *check.Evidence, s *check.Trigger, _ *check.Run) {
+			s.Alone, s.Fires[4].State, s.Fires[4].Reason = true, check.SlotSkipped, "t0309 is unfinished"
+		}},
+		{"I9", "was left out and has the run t0308", func(_ *check.Evidence, s *check.Trigger, _ *check.Run) {
+			s.Alone, s.Fires[4].State, s.Fires[4].Reason = true, check.SlotSkipped, "t0305 is unfinished"
+		}},
+		{"I9", "the run t0308 was unfinished when t0309 began", func(e *check.Evidence, s *check.Trigger, _ *check.Run) {
+			s.Alone, e.Runs[4].Died, e.Runs[5].Born = true, 8, 7
+		}},
+		{"I9", "the run t0308 was unfinished when t0309 began", func(_ *check.Evidence, s *check.Trigger, _ *check.Run) { s.Alone = true }},
+		{"I9", "nothing has replaced the run t0309", func(e *check.Evidence, s *check.Trigger, _ *check.Run) {
+			s.Alone, s.Replaces, e.Runs[5].Aborts = true, true, []check.Abort{{Action: "a0"}}
+		}},
 
 		{"I17", "has no notification of a0 in phase 5 to ended", func(_ *check.Evidence, _ *check.Trigger, r *check.Run) {
 			r.Deliveries, r.Told = r.Deliveries[1:], r.Told[1:]
@@ -152,6 +193,8 @@ func TestEveryBrokenPromiseToOthersIsFound(t *testing.T) {
 		{"I20", "n2 in phase 7 has 1 versions", func(_ *check.Evidence, _ *check.Trigger, r *check.Run) {
 			r.Artifacts = append(r.Artifacts, check.Artifact{Name: "model", Action: "n2", Version: "r-n2-1"})
 		}},
+		{"I20", "0 actions are known to have used an artifact, want 1", func(_ *check.Evidence, _ *check.Trigger, r *check.Run) { r.Users = nil }},
+		{"I20", "n2 is said to have used an artifact", func(_ *check.Evidence, _ *check.Trigger, r *check.Run) { r.Users = []string{"n2"} }},
 	} {
 		t.Run(tc.promise+" "+tc.words, func(t *testing.T) {
 			e := goodSlots()

@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -12,13 +13,25 @@ type Trigger struct {
 	// Start is one of its slots and Period the time between two.
 	Start  time.Time
 	Period time.Duration
-	// CatchUp is how many missed slots fire at once at most; then the oldest of the missed ones says that the others do not.
-	CatchUp int
+	Policy
 	// Slots after From up to Until must have fired, and none after Latest, which is the latest time that the clock showed.
 	From, Until, Latest time.Time
 	// Slots from BackfillFrom until before BackfillUntil were asked for, too.
 	BackfillFrom, BackfillUntil time.Time
 	Fires                       []Fire
+}
+
+// Policy is what the options of a trigger say.
+type Policy struct {
+	// CatchUp is how many missed slots fire at once at most; then the oldest of the missed ones says that the others do not.
+	CatchUp int
+	// Late is how late a slot may fire; later it is left out, with those before it. 0 means that slots fire however late.
+	Late time.Duration
+	// Jitter is the bound of the delay of a slot.
+	Jitter time.Duration
+	// Alone means that no two runs of slots are unfinished at the same time: a slot whose predecessor is unfinished is left
+	// out or, if Replaces is set, aborts it.
+	Alone, Replaces bool
 }
 
 // Fire is a slot that was taken up.
@@ -52,6 +65,7 @@ func slotsFireOnce(e *Evidence, f *findings) {
 			fires[t.Name][fire.Run] = fire
 		}
 		t.gaps(f)
+		t.alone(e, f)
 	}
 	slots := map[string]string{}
 	for i := range e.Runs {
@@ -84,15 +98,32 @@ func (t *Trigger) judge(e *Evidence, n int, f *findings) {
 	case !scheduled && !t.backfilled(fire.Slot):
 		f.add("trigger %s fired at %s; it was active from %s and the clock showed at most %s", t.Name, at(fire.Slot), at(t.From), at(t.Latest))
 	}
-	switch fire.State {
-	case SlotStarted:
+	late := fire.RecordedAt.Sub(fire.Slot)
+	if late < 0 {
+		f.add("the slot %s of trigger %s fired %s too early", at(fire.Slot), t.Name, -late)
+	}
+	missed := t.Late > 0 && late > t.Late+t.Jitter && !t.backfilled(fire.Slot)
+	switch {
+	case fire.State == SlotStarted:
+		if missed {
+			f.add("the slot %s of trigger %s was %s late and should be left out", at(fire.Slot), t.Name, late)
+		}
 		if !slices.ContainsFunc(e.Runs, func(r Run) bool { return r.Name == fire.Run && r.row("a0") != nil }) {
 			f.add("the slot %s of trigger %s has no run; it should be %s", at(fire.Slot), t.Name, fire.Run)
 		}
-	case SlotSkipped:
+	case fire.State == SlotSkipped && fire.Run != "":
+		if !t.Alone || t.Replaces || !slices.ContainsFunc(t.Fires[:n], func(earlier Fire) bool {
+			return earlier.State == SlotStarted && strings.Contains(fire.Reason, earlier.Run)
+		}) {
+			f.add("the slot %s of trigger %s was left out for no earlier run: %s", at(fire.Slot), t.Name, fire.Reason)
+		}
+		if slices.ContainsFunc(e.Runs, func(r Run) bool { return r.Name == fire.Run && r.row("a0") != nil }) {
+			f.add("the slot %s of trigger %s was left out and has the run %s", at(fire.Slot), t.Name, fire.Run)
+		}
+	case fire.State == SlotSkipped && !missed:
 		together := 0
 		for _, later := range t.Fires[n+1:] {
-			if later.State == SlotSkipped || !later.RecordedAt.Equal(fire.RecordedAt) {
+			if later.missed() || !later.RecordedAt.Equal(fire.RecordedAt) {
 				break
 			}
 			together++
@@ -100,16 +131,46 @@ func (t *Trigger) judge(e *Evidence, n int, f *findings) {
 		if together < t.CatchUp || t.backfilled(fire.Slot) {
 			f.add("the slot %s of trigger %s was left out, and only %d of its later ones run: %s", at(fire.Slot), t.Name, together, fire.Reason)
 		}
+	case fire.State == SlotSkipped: // it was too late
 	default:
 		f.add("the slot %s of trigger %s is in state %d: %s", at(fire.Slot), t.Name, fire.State, fire.Reason)
 	}
 }
 
-// gaps finds the slots that were not taken up at all. Those behind one that was left out may be.
+// missed reports whether the slot was left out because it was late, and others beside it.
+func (f Fire) missed() bool { return f.State == SlotSkipped && f.Run == "" }
+
+// alone finds runs that began before an earlier one had ended, and replaced runs that nothing replaced. It compares
+// transactions, since clocks step.
+func (t *Trigger) alone(e *Evidence, f *findings) {
+	if !t.Alone {
+		return
+	}
+	var last *Run
+	for _, fire := range t.Fires {
+		at := slices.IndexFunc(e.Runs, func(r Run) bool { return r.Name == fire.Run && r.Trigger == t.Name })
+		if fire.State != SlotStarted || t.backfilled(fire.Slot) || at < 0 {
+			continue
+		}
+		next := &e.Runs[at]
+		if last != nil && (last.Died == 0 || last.Died > next.Born) {
+			f.add("trigger %s: the run %s was unfinished when %s began", t.Name, last.Name, next.Name)
+		}
+		last = next
+	}
+	if last != nil && len(last.Aborts) > 0 {
+		f.add("trigger %s: nothing has replaced the run %s, which was aborted", t.Name, last.Name)
+	}
+}
+
+// gaps finds the slots that were not taken up at all. Those behind one that was left out may be, and those before one that
+// was left out because it was late.
 func (t *Trigger) gaps(f *findings) {
-	for slot := t.after(t.From); !slot.After(t.Until); slot = slot.Add(t.Period) {
+	for slot := t.after(t.From); !slot.After(t.Until.Add(-t.Jitter)); slot = slot.Add(t.Period) {
 		i, found := slices.BinarySearchFunc(t.Fires, slot, func(fire Fire, slot time.Time) int { return fire.Slot.Compare(slot) })
-		if !found && (i == 0 || t.Fires[i-1].State != SlotSkipped) {
+		behind := i > 0 && t.Fires[i-1].missed()
+		before := t.Late > 0 && i < len(t.Fires) && t.Fires[i].missed()
+		if !found && !behind && !before {
 			f.add("trigger %s never fired for %s", t.Name, at(slot))
 		}
 	}

@@ -43,6 +43,7 @@ type Node struct {
 	AbortMillis int    `json:"abortMillis,omitempty"` // it is aborted this long after it was seen
 	Secret      string `json:"secret,omitempty"`      // name of the secret that it needs
 	Artifact    string `json:"artifact,omitempty"`    // name of the artifact that its output becomes
+	Reads       bool   `json:"reads,omitempty"`       // its inputs have the data of the artifact of the storm
 	Children    []Node `json:"children,omitempty"`
 }
 
@@ -50,7 +51,16 @@ type Node struct {
 const (
 	InputName  = "script"
 	OutputName = "seen"
+	dataName   = "data" // of tasks that read
 )
+
+// ReadArtifact is the name of the artifact of the storm.
+const ReadArtifact = "read"
+
+// Data is its value, a file outside of the store, as parents pass it on: without its identity.
+func Data() *core.Literal {
+	return &core.Literal{Value: &core.Literal_Scalar{Scalar: &core.Scalar{Value: &core.Scalar_Blob{Blob: &core.Blob{Uri: "s3://storm/data"}}}}}
+}
 
 // Encode is the inputs of a task that follows the script. Tasks that share cached outputs share their inputs, so their
 // names are left out.
@@ -62,7 +72,11 @@ func (n Node) Encode() (*task.Inputs, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode script: %w", err)
 	}
-	return &task.Inputs{Literals: []*task.NamedLiteral{{Name: InputName, Value: Text(string(body))}}}, nil
+	inputs := &task.Inputs{Literals: []*task.NamedLiteral{{Name: InputName, Value: Text(string(body))}}}
+	if n.Reads {
+		inputs.Literals = append(inputs.Literals, &task.NamedLiteral{Name: dataName, Value: Data()})
+	}
+	return inputs, nil
 }
 
 // Decode reads the script from the content of inputs.pb.

@@ -52,6 +52,9 @@ func (n Node) Spec(program, ledger string) *task.TaskSpec {
 			},
 		}},
 	}
+	if n.Reads {
+		template.Interface.Inputs.Variables = append(template.Interface.Inputs.Variables, &core.VariableEntry{Key: dataName, Value: &core.Variable{Type: DataType()}})
+	}
 	if n.Timeout > 0 {
 		template.Metadata.Timeout = millis(n.Timeout)
 	}
@@ -70,6 +73,11 @@ func (n Node) Spec(program, ledger string) *task.TaskSpec {
 }
 
 func millis(n int) *durationpb.Duration { return durationpb.New(time.Duration(n) * time.Millisecond) }
+
+// DataType is the type of Data.
+func DataType() *core.LiteralType {
+	return &core.LiteralType{Type: &core.LiteralType_Blob{Blob: &core.BlobType{}}}
+}
 
 func variable(name string) *core.VariableMap {
 	return &core.VariableMap{Variables: []*core.VariableEntry{{Key: name, Value: &core.Variable{

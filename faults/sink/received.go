@@ -55,10 +55,14 @@ func (s *Server) takeNote(r *http.Request, body []byte) error {
 	if err := json.Unmarshal(body, &note); err != nil {
 		return fmt.Errorf("a notification cannot be read: %w", err)
 	}
+	s.keep(note)
+	return nil
+}
+
+func (s *Server) keep(note Note) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.notes[note.Run] = append(s.notes[note.Run], note)
-	return nil
 }
 
 func (s *Server) takeEvent(_ *http.Request, body []byte) error {

@@ -1,6 +1,6 @@
-// Package sink is what a server notifies and publishes events to during a storm: an HTTP server that keeps all that it was
-// sent, and that can be slow, refuse, lose its answers or answer twice. It serves the fault suite and imports nothing of
-// the product.
+// Package sink is what a server notifies and publishes events to during a storm: an HTTP server and a mail server that keep
+// all that they were sent, and that can be slow, refuse, lose their answers or answer twice. It serves the fault suite and
+// imports nothing of the product.
 package sink
 
 import (
@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/emersion/go-smtp"
 )
 
 // Mode is how requests are answered.
@@ -38,6 +40,9 @@ type Server struct {
 	url    string
 	server *http.Server
 
+	mails    *smtp.Server
+	mailPort int
+
 	mu     sync.Mutex
 	mode   Mode                // GUARDED_BY(mu)
 	notes  map[string][]Note   // GUARDED_BY(mu): by run
@@ -57,11 +62,18 @@ func New() (*Server, error) {
 	mux.HandleFunc("POST "+eventPath, func(w http.ResponseWriter, r *http.Request) { s.receive(w, r, s.takeEvent) })
 	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	go s.server.Serve(listener) //nolint:errcheck // until Close
+	if err := s.startMail(); err != nil {
+		_ = s.server.Close()
+		return nil, err
+	}
 	return s, nil
 }
 
-// Close ends the server and every connection.
-func (s *Server) Close() { _ = s.server.Close() }
+// Close ends the servers and every connection.
+func (s *Server) Close() {
+	_ = s.server.Close()
+	_ = s.mails.Close()
+}
 
 // Set changes how requests are answered from now on.
 func (s *Server) Set(mode Mode) {

@@ -1,14 +1,45 @@
 package sink_test
 
 import (
+	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/emersion/go-smtp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/faults/sink"
 )
+
+// TestMail: a client learns what became of its message, except where the answer is lost.
+func TestMail(t *testing.T) {
+	s, err := sink.New()
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	for _, tc := range []struct {
+		mode      sink.Mode
+		taken, ok bool
+	}{
+		{sink.Healthy, true, true}, {sink.Slow, true, true}, {sink.Refusing, false, false}, {sink.Cutting, false, false},
+		{sink.Forgetful, true, false}, {sink.Stammer, true, true},
+	} {
+		s.Forget()
+		s.Set(tc.mode)
+		body := strings.NewReader("X-Flyte-Delivery: k\r\n\r\n{\"run\": \"r\", \"phase\": \"FAI=\r\nLED\"}\r\n")
+		client, err := smtp.Dial(net.JoinHostPort("127.0.0.1", strconv.Itoa(s.MailPort())))
+		require.NoError(t, err)
+		err = client.SendMail("a@example.com", []string{"b@example.com"}, body)
+		_ = client.Close()
+		require.Equal(t, tc.ok, err == nil, "mode %d: %v", tc.mode, err)
+		want := []sink.Note(nil)
+		if tc.taken {
+			want = []sink.Note{{ID: "k", Rule: sink.MailRule, Run: "r", Phase: "FAILED"}}
+		}
+		require.Equal(t, want, s.Notes("r"), "mode %d", tc.mode)
+	}
+}
 
 func TestASinkKeepsWhatItTakes(t *testing.T) {
 	s, err := sink.New()

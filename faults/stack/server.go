@@ -63,12 +63,15 @@ notifications:
   deliveries:
     - {name: failures, type: webhook, url: %q, body: %q}
     - {name: named, type: webhook, url: %q, body: %q}
+    - {name: mailed, type: email, to: [people@example.com], text: %q}
   rules:
     - {name: failures, phases: [failed, timed_out], deliveries: [failures], everywhere: true}
     - {name: named, phases: [succeeded, failed, aborted, timed_out], deliveries: [named]}
+    - {name: mailed, phases: [succeeded, failed, aborted, timed_out], deliveries: [mailed]}
+  email: {host: 127.0.0.1, port: %d, tls: none, from: storm@example.com}
 `
 
-// The rules of the configuration: one for every run that fails, and one for runs that name it. Their deliveries have the same
+// The rules of the configuration: one for every run that fails, and two for runs that name them. Their deliveries have the same
 // names.
 const (
 	FailuresRule = "failures"
@@ -108,7 +111,7 @@ func (s *Stack) prepareServer() error {
 		path := filepath.Join(s.Dir, name+".yaml")
 		body := fmt.Appendf(nil, serverConfig, target, address, InternalToken, database, s.Storage, s.URL(), kubeconfig, s.Front.Addr(),
 			s.Vault.URL(), vault.Mount, vault.Prefix, vault.Token, s.Sink.EventURL(),
-			s.Sink.NoteURL(FailuresRule), sink.NoteBody, s.Sink.NoteURL(NamedRule), sink.NoteBody)
+			s.Sink.NoteURL(FailuresRule), sink.NoteBody, s.Sink.NoteURL(NamedRule), sink.NoteBody, sink.NoteBody, s.Sink.MailPort())
 		if err := os.WriteFile(path, body, 0o600); err != nil {
 			return nil, err
 		}

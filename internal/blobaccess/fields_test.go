@@ -51,6 +51,7 @@ var decisions = map[string]string{
 	"flyteidl2.dataproxy.CreateUploadLocationRequest.filename":        "as above",
 	"flyteidl2.core.ArtifactCard.uri":                                 "Value, with what the source of the artifact was handed",
 	"flytebinary.engine.v1.RegisterOutputsRequest.output_uri":         "for services only: where an action has left its outputs",
+	"flytebinary.engine.v1.ActionInputs.input_uri":                    "for services only: what was checked when the action was recorded",
 	"flytebinary.insight.v1.GetCodeRequest.path":                      "a name within the code bundle of the action",
 	"flyteidl2.cacheservice.CachedOutput.output_uri":                  "for services only, which take it from a checked transition",
 

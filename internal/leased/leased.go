@@ -33,11 +33,17 @@ var _ lifecycle.Part = (*Loop)(nil)
 
 // Start implements lifecycle.Part.
 func (l *Loop) Start(ctx context.Context) error {
-	return l.Run(l.Logger.WithContext(ctx), func(ctx context.Context) {
-		if err := l.Leases.Hold(ctx, l.Name, l.Length, l.Work); err != nil {
-			l.Logger.Error().Err(err).Str("lease", l.Name).Msg("the loop stopped")
+	return l.Run(l.Logger.WithContext(ctx), While(l.Leases, l.Name, l.Length, l.Work))
+}
+
+// While returns a loop for lifecycle.Background that works while it holds a lease: for parts with other loops beside it.
+// length and work are as in Loop. It logs to the logger of its context.
+func While(leases Leases, name string, length time.Duration, work func(context.Context) error) func(context.Context) {
+	return func(ctx context.Context) {
+		if err := leases.Hold(ctx, name, length, work); err != nil {
+			zerolog.Ctx(ctx).Error().Err(err).Str("lease", name).Msg("the loop stopped")
 		}
-	})
+	}
 }
 
 // Every returns work that makes a pass at once and after each pause. An error of a pass is logged: what it left, the next

@@ -23,6 +23,7 @@ var procedures = map[string]map[string]procedure{
 		"RemoveArtifactEvents": {ClassInternal, "artifact.view", nothing("numbers of events that the caller has read")},
 	},
 	"flytebinary.engine.v1.ArtifactRegistryService": {
+		"FindUses":        {ClassInternal, "artifact.view", on("actions.action_id")},
 		"RegisterOutputs": {ClassInternal, "artifact.create", on("action_id")},
 	},
 	"flytebinary.engine.v1.ArtifactUseService": {

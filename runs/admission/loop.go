@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/leased"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 	"github.com/flyte-binary/flyte-binary/runs/store"
@@ -36,11 +37,6 @@ type Gate interface {
 	Set(n int64)
 }
 
-// Leases runs work while a lease is held; pgdb.Leases is one.
-type Leases interface {
-	Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error
-}
-
 // Signals report changes to the queue and the live set.
 type Signals interface {
 	// Ready has a token when Take has something to return; the loop is its only reader.
@@ -56,7 +52,7 @@ type Deps struct {
 	Queues  *queues.Set // nil means the default queue alone
 	Admit   Admitter
 	Gate    Gate
-	Leases  Leases
+	Leases  leased.Leases
 	Signals Signals
 	Clock   clock.Clock
 	Logger  zerolog.Logger
@@ -87,11 +83,7 @@ func (l *Loop) Start(ctx context.Context) error {
 	if err := l.measure(ctx); err != nil {
 		l.deps.Logger.Warn().Err(err).Msg("measuring the live set failed; retrying")
 	}
-	return l.Run(l.deps.Logger.WithContext(ctx), l.keepGate, func(ctx context.Context) {
-		if err := l.deps.Leases.Hold(ctx, LeaseName, l.config.Lease, l.work); err != nil {
-			l.deps.Logger.Error().Err(err).Msg("admission loop stopped")
-		}
-	})
+	return l.Run(l.deps.Logger.WithContext(ctx), l.keepGate, leased.While(l.deps.Leases, LeaseName, l.config.Lease, l.work))
 }
 
 // keepGate measures periodically on every replica, with or without the lease.

@@ -7,7 +7,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
 )
 
-// Config says how the artifacts that tasks declare are registered.
+// Config says how the artifacts that tasks declare are registered, and how uses of artifacts are found.
 type Config struct {
 	// Timeout bounds the registration of the outputs of one action. Default 30s.
 	Timeout time.Duration `mapstructure:"timeout"`
@@ -18,6 +18,8 @@ type Config struct {
 	Parallel int `mapstructure:"parallel"`
 	// Poll is how often the list of outputs is read. Default 500ms.
 	Poll time.Duration `mapstructure:"poll"`
+	// UsesEvery is the pause between two readings of inputs for the artifacts among them. Default 2s.
+	UsesEvery time.Duration `mapstructure:"usesEvery"`
 	// Lease is how long the replica that registers may be silent before another takes over. Default 6s.
 	Lease time.Duration `mapstructure:"lease"`
 }
@@ -26,7 +28,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Timeout: 30 * time.Second, Backoff: backoff.Config{First: time.Second, Max: 5 * time.Minute},
-		Parallel: 8, Poll: 500 * time.Millisecond, Lease: 6 * time.Second,
+		Parallel: 8, Poll: 500 * time.Millisecond, UsesEvery: 2 * time.Second, Lease: 6 * time.Second,
 	}
 }
 
@@ -42,6 +44,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("parallel: must be at least 1, got %d", c.Parallel)
 	case c.Poll <= 0:
 		return fmt.Errorf("poll: must be positive, got %s", c.Poll)
+	case c.UsesEvery <= 0:
+		return fmt.Errorf("usesEvery: must be positive, got %s", c.UsesEvery)
 	case c.Lease < 3*time.Second:
 		return fmt.Errorf("lease: must be at least 3s, got %s", c.Lease)
 	}

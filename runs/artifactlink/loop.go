@@ -23,6 +23,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/failpoint"
+	"github.com/flyte-binary/flyte-binary/internal/leased"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
@@ -30,8 +31,9 @@ import (
 // LeaseName is the lease of the loop.
 const LeaseName = "artifacts"
 
-// Registry registers outputs; the client of ArtifactRegistryService is one.
+// Registry registers outputs and finds uses; the client of ArtifactRegistryService is one.
 type Registry interface {
+	Finder
 	RegisterOutputs(ctx context.Context, r *enginev1.RegisterOutputsRequest) (*enginev1.RegisterOutputsResponse, error)
 }
 
@@ -42,16 +44,11 @@ type List interface {
 	Done(ctx context.Context, id int64) error
 }
 
-// Leases runs work while a lease is held; pgdb.Leases is one.
-type Leases interface {
-	Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error
-}
-
 // Deps are the dependencies of the loop.
 type Deps struct {
 	List     List
 	Registry Registry
-	Leases   Leases
+	Leases   leased.Leases
 	Clock    clock.Clock
 	Logger   zerolog.Logger
 	// Meter creates the metrics; nil means none.
@@ -88,11 +85,7 @@ func New(config Config, deps Deps) (*Loop, error) {
 
 // Start implements lifecycle.Part.
 func (l *Loop) Start(ctx context.Context) error {
-	return l.Run(l.deps.Logger.WithContext(ctx), func(ctx context.Context) {
-		if err := l.deps.Leases.Hold(ctx, LeaseName, l.config.Lease, l.work); err != nil {
-			l.deps.Logger.Error().Err(err).Msg("artifact loop stopped")
-		}
-	})
+	return l.Run(l.deps.Logger.WithContext(ctx), leased.While(l.deps.Leases, LeaseName, l.config.Lease, l.work))
 }
 
 // work registers until the lease or the process ends. It logs errors and retries: the list is in the database.

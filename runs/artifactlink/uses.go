@@ -42,8 +42,15 @@ func (u Uses) ListArtifactUses(ctx context.Context, r *enginev1.ListArtifactUses
 			Artifact: &core.ArtifactVersionId{
 				Key: &core.ArtifactKey{Project: use.Artifact.Project, Domain: use.Artifact.Domain, Name: use.Artifact.Name}, Version: use.Artifact.Version,
 			},
-			Run: use.Run.Proto(),
+			Run: use.Run.Proto(), Users: usersOf(use.Users),
 		})
 	}
 	return response, nil
+}
+
+func usersOf(users []store.ArtifactUser) (found []*enginev1.ArtifactUser) {
+	for _, user := range users {
+		found = append(found, &enginev1.ArtifactUser{Action: user.Action, Task: user.Task})
+	}
+	return found
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/leased"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
@@ -36,11 +36,6 @@ type Reservations interface {
 	Remember(ctx context.Context, key store.ReservedKey) error
 	Forget(ctx context.Context, actionID int64) error
 	List(ctx context.Context, after int64, limit int) ([]store.ReservedKey, error)
-}
-
-// Leases runs work while a lease is held; pgdb.Leases is one.
-type Leases interface {
-	Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error
 }
 
 // Signals report changes of actions.
@@ -75,7 +70,7 @@ type Deps struct {
 	Keys    Reservations
 	Specs   Specs
 	Blobs   Blobs
-	Leases  Leases
+	Leases  leased.Leases
 	// Lookups and Waits wake the two loops. Each loop has its own, because Take consumes the signals.
 	Lookups Signals
 	Waits   Signals
@@ -112,15 +107,11 @@ func (c *Cache) WishOf(spec *task.TaskSpec, run *task.RunSpec) Wish {
 
 // Start implements lifecycle.Part. It also runs with the cache off, to settle earlier holds.
 func (c *Cache) Start(ctx context.Context) error {
-	return c.Run(c.deps.Logger.WithContext(ctx), c.lookUp, func(ctx context.Context) {
-		err := c.deps.Leases.Hold(ctx, LeaseName, c.config.Lease, func(ctx context.Context) error {
-			newKeeper(c).run(ctx)
-			return nil
-		})
-		if err != nil {
-			c.deps.Logger.Error().Err(err).Msg("reservation loop stopped")
-		}
-	})
+	keep := func(ctx context.Context) error {
+		newKeeper(c).run(ctx)
+		return nil
+	}
+	return c.Run(c.deps.Logger.WithContext(ctx), c.lookUp, leased.While(c.deps.Leases, LeaseName, c.config.Lease, keep))
 }
 
 // each processes items with bounded concurrency and joins the errors.

@@ -198,7 +198,7 @@ func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest
 	if err != nil {
 		return nil, err
 	}
-	created, isNew, err := c.Writer.CreateRun(ctx, store.NewRun{Root: root, Specs: prepared.specs, Traces: traces, Uses: uses})
+	created, isNew, err := c.Writer.CreateRun(ctx, store.NewRun{Root: root, Specs: prepared.specs, Traces: traces, Uses: uses, ReadInputs: planned.readInputs(root.InputURI)})
 	if err != nil {
 		return nil, err
 	}

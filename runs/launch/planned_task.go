@@ -3,11 +3,14 @@ package launch
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/artifactref"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/declared"
@@ -95,6 +98,13 @@ func newPlannedTask(field string, run ident.Run, id *task.TaskIdentifier, spec *
 		return nil, rpc.InvalidArgument(field, "cannot be encoded: %s", err.Error())
 	}
 	return &plannedTask{id: id, spec: spec, digest: digest, body: body}, nil
+}
+
+// readInputs reports whether inputs at a URI may contain the data of artifacts.
+func (p *plannedTask) readInputs(uri string) bool {
+	return uri != "" && slices.ContainsFunc(p.spec.GetTaskTemplate().GetInterface().GetInputs().GetVariables(), func(v *core.VariableEntry) bool {
+		return artifactref.HasData(v.GetValue().GetType())
+	})
 }
 
 // describe fills in the fields of a task action that lists show.

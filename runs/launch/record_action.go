@@ -110,6 +110,7 @@ func (r *Recorder) describeChild(ctx context.Context, id ident.Action, request *
 		action.Action.CacheKey = spec.Task.GetCacheKey().GetValue()
 		action.Action.Queue = spec.Task.GetQueue()
 		action.Spec = store.NewSpec{Kind: store.SpecTask, Digest: planned.digest, Body: planned.body}
+		action.ReadInputs = planned.readInputs(action.Action.InputURI)
 		run, err := r.Contexts.get(ctx, id.Run)
 		if err != nil {
 			return err

@@ -31,15 +31,20 @@ func (b *batch) use(root *row, keys []ArtifactKey) {
 
 const (
 	insertUses = `
-		INSERT INTO artifact_uses (run_id, project, domain, name, version)
-		SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[]) ON CONFLICT DO NOTHING`
+		INSERT INTO artifact_uses (run_id, project, domain, name, version, actions)
+		SELECT *, ARRAY[u.run_id] FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[])
+			AS u (run_id, project, domain, name, version)
+		ON CONFLICT DO NOTHING`
+
+	insertUnread = `
+		INSERT INTO unread_inputs (action_id, run_id, next_at) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::timestamptz[])`
 
 	insertProduced = `
 		INSERT INTO produced_outputs (action_id, run_id, next_at) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::timestamptz[])
 		ON CONFLICT DO NOTHING`
 )
 
-// saveArtifacts writes the uses of new runs, and which outputs must be registered. It costs nothing for actions that have
+// saveArtifacts writes the uses of new runs, whose inputs are to be read, and which outputs must be registered. It costs nothing for actions that have
 // to do with no artifacts. Registering outputs twice is harmless, so it does not matter that a row is written again when
 // the action changes after its end.
 func (b *batch) saveArtifacts(statements *pgx.Batch) {
@@ -50,6 +55,12 @@ func (b *batch) saveArtifacts(statements *pgx.Batch) {
 			column(b.uses, func(u artifactUse) string { return u.Domain }),
 			column(b.uses, func(u artifactUse) string { return u.Name }),
 			column(b.uses, func(u artifactUse) string { return u.Version }))
+	}
+	if len(b.reads) > 0 {
+		statements.Queue(insertUnread,
+			column(b.reads, func(r *row) int64 { return r.ID }),
+			column(b.reads, func(r *row) int64 { return r.RunID }),
+			column(b.reads, func(*row) *time.Time { return atOnce() }))
 	}
 	var made []*row
 	for _, run := range b.order {
@@ -122,41 +133,4 @@ func (p *Produced) Done(ctx context.Context, id int64) error {
 		return fmt.Errorf("delete produced outputs: %w", err)
 	}
 	return nil
-}
-
-// ArtifactUse is a version among the inputs of a run.
-type ArtifactUse struct {
-	Artifact ArtifactKey
-	Run      ident.Run
-}
-
-// ArtifactUses lists the uses of versions, and those by runs, newest runs first.
-func (r *Reader) ArtifactUses(ctx context.Context, artifacts []ArtifactKey, runs []ident.Run, limit int) ([]ArtifactUse, error) {
-	const query = `
-		SELECT u.project, u.domain, u.name, u.version, a.project, a.domain, a.run_name FROM (
-			SELECT u.* FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS k(project, domain, name, version)
-			JOIN artifact_uses u ON u.project = k.project AND u.domain = k.domain AND u.name = k.name AND u.version = k.version
-			UNION
-			SELECT u.* FROM unnest($5::text[], $6::text[], $7::text[]) AS k(project, domain, name)
-			JOIN actions a ON a.parent_name IS NULL AND a.project = k.project AND a.domain = k.domain AND a.run_name = k.name
-			JOIN artifact_uses u ON u.run_id = a.id
-		) u JOIN actions a ON a.id = u.run_id
-		ORDER BY a.created_at DESC, a.id DESC, u.project, u.domain, u.name, u.version LIMIT $8`
-	rows, err := r.pool.Query(ctx, query,
-		column(artifacts, func(k ArtifactKey) string { return k.Project }), column(artifacts, func(k ArtifactKey) string { return k.Domain }),
-		column(artifacts, func(k ArtifactKey) string { return k.Name }), column(artifacts, func(k ArtifactKey) string { return k.Version }),
-		column(runs, func(r ident.Run) string { return r.Project }), column(runs, func(r ident.Run) string { return r.Domain }),
-		column(runs, func(r ident.Run) string { return r.Name }), limit)
-	if err != nil {
-		return nil, fmt.Errorf("list uses of artifacts: %w", err)
-	}
-	uses, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (ArtifactUse, error) {
-		var u ArtifactUse
-		return u, row.Scan(&u.Artifact.Project, &u.Artifact.Domain, &u.Artifact.Name, &u.Artifact.Version,
-			&u.Run.Project, &u.Run.Domain, &u.Run.Name)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list uses of artifacts: %w", err)
-	}
-	return uses, nil
 }

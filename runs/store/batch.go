@@ -59,6 +59,7 @@ type batch struct {
 	newSpecs []spec
 	webhooks []*row // new conditions with a webhook
 	uses     []artifactUse
+	reads    []*row // new actions whose inputs are to be read for artifacts
 	errs     []error
 	report   state.Report // the operation that decides now
 	// portion is the largest number of actions that may be swept, or aborted with the tops of their subtrees.

@@ -23,8 +23,10 @@ type NewRun struct {
 	Specs []NewSpec
 	// Traces are traces of another run whose results the root may reuse.
 	Traces []RecoveredTrace
-	// Uses are the artifacts among the inputs.
+	// Uses are the artifacts that the inputs name.
 	Uses []ArtifactKey
+	// ReadInputs says that the inputs may contain the data of artifacts.
+	ReadInputs bool
 }
 
 // CreateRun stores a run. If a run of that name exists with the same request digest, it changes nothing and returns
@@ -92,6 +94,9 @@ func (op *createRun) apply(b *batch) error {
 	b.create(r)
 	b.admit(r)
 	b.use(r, op.Uses)
+	if op.ReadInputs {
+		b.reads = append(b.reads, r)
+	}
 	b.createTraces(r, op.Traces)
 	root := r.Root
 	op.created = &root

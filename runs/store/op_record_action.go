@@ -19,6 +19,8 @@ type NewAction struct {
 	Traces []RecoveredTrace
 	// Webhook says that the condition has a webhook to call.
 	Webhook bool
+	// ReadInputs says that the inputs may contain the data of artifacts.
+	ReadInputs bool
 }
 
 // RecordAction stores a child of an action. It leaves an action as it is that is already stored under the same parent
@@ -126,6 +128,9 @@ func (op *recordAction) insert(b *batch, parent *row) error {
 	b.create(r)
 	if op.Webhook && r.Phase == state.Paused {
 		b.webhooks = append(b.webhooks, r)
+	}
+	if op.ReadInputs {
+		b.reads = append(b.reads, r)
 	}
 	if r.ActionType == actionTask {
 		b.admit(r)

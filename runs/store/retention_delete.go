@@ -49,6 +49,8 @@ func (r *Retention) Mark(ctx context.Context, runID int64, now time.Time) (marke
 			INSERT INTO spec_candidates SELECT DISTINCT digest FROM actions, unnest(ARRAY[spec_digest, run_spec_digest]) AS digest
 			WHERE id = $1 AND digest IS NOT NULL ON CONFLICT DO NOTHING`, runID)
 		statements.Queue(`DELETE FROM actions WHERE id = $1`, runID)
+		// In this order: uses are recorded only for inputs that are still in the list.
+		statements.Queue(`DELETE FROM unread_inputs WHERE run_id = $1`, runID)
 		statements.Queue(`DELETE FROM artifact_uses WHERE run_id = $1`, runID)
 		statements.Queue(`DELETE FROM produced_outputs WHERE run_id = $1`, runID)
 		for _, payload := range payloads(r.replica+" ", []int64{runID}) {

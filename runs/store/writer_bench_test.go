@@ -15,8 +15,14 @@ import (
 )
 
 // BenchmarkBurst is a parent that enqueues 1,000 children at once, each acknowledged separately, on a Postgres that
-// syncs. It reports the longest waits, not the mean.
+// syncs; also children whose inputs are to be read for artifacts. It reports the longest waits, not the mean.
 func BenchmarkBurst(b *testing.B) {
+	b.Run("plain", func(b *testing.B) { burst(b, false) })
+	b.Run("files", func(b *testing.B) { burst(b, true) })
+}
+
+func burst(b *testing.B, readInputs bool) {
+	b.Helper()
 	const children = 1000
 	_, w := durable(b)
 	w.create("warm", "up")
@@ -31,7 +37,9 @@ func BenchmarkBurst(b *testing.B) {
 		for i := range children {
 			wg.Go(func() {
 				at := time.Now()
-				require.NoError(b, w.RecordAction(b.Context(), newChild(run, "a0", fmt.Sprint("c", i))))
+				child := newChild(run, "a0", fmt.Sprint("c", i))
+				child.ReadInputs = readInputs
+				require.NoError(b, w.RecordAction(b.Context(), child))
 				took[i] = time.Since(at)
 			})
 		}

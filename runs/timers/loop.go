@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/leased"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
@@ -37,11 +38,6 @@ type Starter interface {
 	Prepare(ctx context.Context, due []store.DueAction) []*store.Start
 }
 
-// Leases runs work while a lease is held; pgdb.Leases is one.
-type Leases interface {
-	Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error
-}
-
 // Signals report what commits did.
 type Signals interface {
 	// Ready has a token when Take has something to return; the loop is its only reader.
@@ -55,7 +51,7 @@ type Deps struct {
 	Reader  Reader
 	Writer  Writer
 	Starter Starter
-	Leases  Leases
+	Leases  leased.Leases
 	Signals Signals
 	Clock   clock.Clock
 	Logger  zerolog.Logger
@@ -88,11 +84,7 @@ func New(config Config, deps Deps) *Loop {
 
 // Start implements lifecycle.Part.
 func (l *Loop) Start(ctx context.Context) error {
-	return l.Run(l.deps.Logger.WithContext(ctx), l.listen, func(ctx context.Context) {
-		if err := l.deps.Leases.Hold(ctx, l.deps.Lease, l.config.Lease, l.work); err != nil {
-			l.deps.Logger.Error().Err(err).Msg("timer loop stopped")
-		}
-	})
+	return l.Run(l.deps.Logger.WithContext(ctx), l.listen, leased.While(l.deps.Leases, l.deps.Lease, l.config.Lease, l.work))
 }
 
 // listen wakes the lanes when a commit makes work due before their next read.

@@ -20,6 +20,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/leased"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/outbound"
 	"github.com/flyte-binary/flyte-binary/runs/state"
@@ -41,17 +42,12 @@ type Writer interface {
 	RecordTransitions(ctx context.Context, transitions []store.Transition) ([]store.Outcome, error)
 }
 
-// Leases runs work while a lease is held; pgdb.Leases is one.
-type Leases interface {
-	Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error
-}
-
 // Deps are the dependencies of the loop.
 type Deps struct {
 	List   List
 	Writer Writer
 	Tokens *Tokens
-	Leases Leases
+	Leases leased.Leases
 	Clock  clock.Clock
 	Logger zerolog.Logger
 }
@@ -80,16 +76,12 @@ func New(config Config, deps Deps) (*Loop, error) {
 
 // Start implements lifecycle.Part.
 func (l *Loop) Start(ctx context.Context) error {
-	return l.Run(l.deps.Logger.WithContext(ctx), func(ctx context.Context) {
-		defer l.client.CloseIdleConnections()
-		if err := l.deps.Leases.Hold(ctx, LeaseName, l.config.Lease, l.work); err != nil {
-			l.deps.Logger.Error().Err(err).Msg("webhook loop stopped")
-		}
-	})
+	return l.Run(l.deps.Logger.WithContext(ctx), leased.While(l.deps.Leases, LeaseName, l.config.Lease, l.work))
 }
 
 // work calls until the lease or the process ends. It logs errors and retries: the list is in the database.
 func (l *Loop) work(ctx context.Context) error {
+	defer l.client.CloseIdleConnections()
 	var calls sync.WaitGroup
 	defer calls.Wait()
 	for {

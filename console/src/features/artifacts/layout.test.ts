@@ -40,6 +40,32 @@ it("does not put two nodes on one place", () => {
   expect(new Set(boxes.map(({ x, y }) => `${x} ${y}`)).size).toBe(3);
 });
 
+it("puts what a run made and used itself right of the run, and names the tasks that used it", () => {
+  const { boxes, lines } = layout(
+    create(GetLineageResponseSchema, {
+      nodes: [artifact("model"), run("nightly"), artifact("report")],
+      edges: [
+        { from: 1, to: 0, kind: LineageEdge_Kind.PRODUCED },
+        {
+          from: 0,
+          to: 1,
+          kind: LineageEdge_Kind.USED,
+          actions: [
+            { name: "a0", task: "main" },
+            { name: "x1", task: "evaluate" },
+            { name: "x2", task: "evaluate" },
+            { name: "x3", task: "" },
+          ],
+        },
+        { from: 1, to: 2, kind: LineageEdge_Kind.PRODUCED },
+      ],
+    }),
+  );
+  expect(boxes.map(({ x }) => x > 0)).toEqual([true, false, true]);
+  expect(boxes[1]?.about).toBe("run, by evaluate, x3");
+  expect(lines).toHaveLength(3);
+});
+
 it("ends on a circle and ignores edges to nowhere", () => {
   const { boxes, lines } = layout(
     create(GetLineageResponseSchema, {

@@ -1,4 +1,4 @@
-import { LineageEdge_Kind, type GetLineageResponse, type LineageNode } from "@gen/flytebinary/insight/v1/artifact_pb.js";
+import { LineageEdge_Kind, type GetLineageResponse, type LineageAction, type LineageNode } from "@gen/flytebinary/insight/v1/artifact_pb.js";
 
 /** A node with its place in the drawing. */
 export interface Box {
@@ -38,7 +38,8 @@ export function layout({ nodes, edges }: Pick<GetLineageResponse, "nodes" | "edg
     const column = columns[at] ?? 0;
     const row = filled.get(column) ?? 0;
     filled.set(column, row + 1);
-    return { node, ...wordsOf(node), x: column * (boxWidth + gapX), y: row * (boxHeight + gapY) };
+    const used = edges.filter(({ to, kind }) => to === at && kind === LineageEdge_Kind.USED).flatMap(({ actions }) => actions);
+    return { node, ...wordsOf(node, used), x: column * (boxWidth + gapX), y: row * (boxHeight + gapY) };
   });
   const lines = edges.flatMap(({ from, to, kind }): Line[] => {
     const [a, b] = [boxes[from], boxes[to]];
@@ -55,32 +56,47 @@ export function layout({ nodes, edges }: Pick<GetLineageResponse, "nodes" | "edg
   };
 }
 
-/** The longest way to each node. A graph with a circle, which no server sends, is cut after as many steps as it has nodes. */
+/** The longest way to each node, without the edges that close a circle: a run may use a version that it made itself. */
 function columnsOf(count: number, edges: GetLineageResponse["edges"]): number[] {
-  const columns = Array.from({ length: count }, () => 0);
-  for (let step = 0, moved = true; moved && step < count; step++) {
-    moved = false;
-    for (const { from, to } of edges) {
-      const after = (columns[from] ?? 0) + 1;
-      if (from !== to && to < count && after > (columns[to] ?? 0)) {
-        columns[to] = after;
-        moved = true;
-      }
+  const onward = Array.from({ length: count }, (_, at) => edges.filter(({ from, to }) => from === at && to < count).map(({ to }) => to));
+  const order: number[] = []; // every node after those that come of it
+  const state = new Map<number, "open" | "done">();
+  const kept: (readonly [number, number])[] = [];
+  const visit = (at: number) => {
+    state.set(at, "open");
+    for (const to of onward[at] ?? []) {
+      if (state.get(to) === "open") continue;
+      kept.push([at, to]);
+      if (!state.has(to)) visit(to);
     }
+    state.set(at, "done");
+    order.push(at);
+  };
+  // What a run made begins with the run, so that the edge back to it is the one that closes the circle.
+  const made = new Set(edges.filter(({ kind }) => kind === LineageEdge_Kind.PRODUCED).map(({ to }) => to));
+  const starts = Array.from({ length: count }, (_, at) => at);
+  for (const at of [...starts.filter((each) => !made.has(each)), ...starts]) if (!state.has(at)) visit(at);
+  const columns = Array.from({ length: count }, () => 0);
+  for (const at of order.reverse()) {
+    for (const [from, to] of kept) if (from === at) columns[to] = Math.max(columns[to] ?? 0, (columns[at] ?? 0) + 1);
   }
   return columns;
 }
 
-function wordsOf({ subject, missing }: LineageNode): { title: string; about: string } {
+function wordsOf({ subject, missing }: LineageNode, used: readonly LineageAction[]): { title: string; about: string } {
   switch (subject.case) {
     case "artifact":
       return { title: subject.value.name?.name ?? "", about: `${missing ? "missing: " : ""}${subject.value.version}` };
     case "run":
-      return { title: subject.value.name, about: "run" };
+      return { title: subject.value.name, about: usedBy(used) ? `run, by ${usedBy(used)}` : "run" };
     default:
       return { title: "", about: "" };
   }
 }
+
+/** The tasks of the actions that used a version, each once; the root action is the run itself. */
+export const usedBy = (actions: readonly LineageAction[]): string =>
+  [...new Set(actions.filter(({ name }) => name !== "a0").map(({ name, task }) => task || name))].join(", ");
 
 /** What an edge says, for people. */
 export const edgeWords: Readonly<Record<LineageEdge_Kind, string>> = {

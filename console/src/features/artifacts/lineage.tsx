@@ -1,6 +1,6 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { useNavigate } from "@tanstack/react-router";
-import { ArtifactInsightService, type LineageNode } from "@gen/flytebinary/insight/v1/artifact_pb.js";
+import { ArtifactInsightService, type LineageAction, type LineageNode } from "@gen/flytebinary/insight/v1/artifact_pb.js";
 import type { Place } from "@/app/place";
 import { Loading, ProblemNotice } from "@/design/notice";
 import { boxHeight, boxWidth, edgeWords, layout } from "./layout";
@@ -52,17 +52,33 @@ export function Lineage({ place: { project, domain }, name, version }: { readonl
       <details>
         <summary>As a list</summary>
         <ul>
-          {answer.data.edges.map(({ from, to, kind }, at) => {
+          {answer.data.edges.map(({ from, to, kind, actions }, at) => {
             const [a, b] = [boxes[from], boxes[to]];
             return (
               <li key={at}>
                 {a?.title} {a?.about} {edgeWords[kind]} {b?.title} {b?.about}
+                {b && <Actions node={b.node} actions={actions} />}
               </li>
             );
           })}
         </ul>
       </details>
     </>
+  );
+}
+
+/** The actions that used a version, with links to them. */
+function Actions({ node, actions }: { readonly node: LineageNode; readonly actions: readonly LineageAction[] }) {
+  const below = actions.filter(({ name }) => name !== "a0");
+  if (below.length === 0) return null;
+  return (
+    <ul>
+      {below.map(({ name, task }) => (
+        <li key={name}>
+          <a href={`${hrefOf(node)}?action=${encodeURIComponent(JSON.stringify(name))}`}>{task || name}</a>
+        </li>
+      ))}
+    </ul>
   );
 }
 

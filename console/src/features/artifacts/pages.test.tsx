@@ -62,7 +62,7 @@ const lineage = (more: Fields<typeof GetLineageResponseSchema> = {}) =>
     nodes: [node("model"), run("train-1"), run("report-1"), node("raw", true)],
     edges: [
       { from: 1, to: 0, kind: LineageEdge_Kind.PRODUCED },
-      { from: 0, to: 2, kind: LineageEdge_Kind.USED },
+      { from: 0, to: 2, kind: LineageEdge_Kind.USED, actions: [{ name: "a0", task: "main" }, { name: "e1", task: "evaluate" }] },
       { from: 3, to: 0, kind: LineageEdge_Kind.PARENT },
     ],
     ...more,
@@ -196,6 +196,8 @@ it("draws the lineage both ways, and lists it for those who cannot see the drawi
   expect(screen.getByText(/There is more than is shown/)).toBeTruthy();
   fireEvent.click(screen.getByText("As a list"));
   expect(screen.getAllByRole("listitem").map((each) => each.textContent.includes("train-1"))).toContain(true);
+  expect(nodes[2]?.textContent).toContain("run, by evaluate");
+  expect(screen.getByRole("link", { name: "evaluate" }).getAttribute("href")).toBe("/v2/domain/d/project/p/runs/report-1?action=%22e1%22");
 });
 
 it("says that a version has no lineage", async () => {

@@ -162,6 +162,208 @@ func (x *RegisterOutputsResponse) GetRefused() []string {
 	return nil
 }
 
+// FindUsesRequest names actions.
+type FindUsesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The actions.
+	Actions       []*ActionInputs `protobuf:"bytes,1,rep,name=actions,proto3" json:"actions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindUsesRequest) Reset() {
+	*x = FindUsesRequest{}
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindUsesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindUsesRequest) ProtoMessage() {}
+
+func (x *FindUsesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindUsesRequest.ProtoReflect.Descriptor instead.
+func (*FindUsesRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *FindUsesRequest) GetActions() []*ActionInputs {
+	if x != nil {
+		return x.Actions
+	}
+	return nil
+}
+
+// ActionInputs says where the inputs of an action are.
+type ActionInputs struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The action.
+	ActionId *common.ActionIdentifier `protobuf:"bytes,1,opt,name=action_id,json=actionId,proto3" json:"action_id,omitempty"`
+	// The object with its inputs, or the directory of this object.
+	InputUri      string `protobuf:"bytes,2,opt,name=input_uri,json=inputUri,proto3" json:"input_uri,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ActionInputs) Reset() {
+	*x = ActionInputs{}
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ActionInputs) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ActionInputs) ProtoMessage() {}
+
+func (x *ActionInputs) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ActionInputs.ProtoReflect.Descriptor instead.
+func (*ActionInputs) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ActionInputs) GetActionId() *common.ActionIdentifier {
+	if x != nil {
+		return x.ActionId
+	}
+	return nil
+}
+
+func (x *ActionInputs) GetInputUri() string {
+	if x != nil {
+		return x.InputUri
+	}
+	return ""
+}
+
+// FindUsesResponse has an entry for each action of the request, in its order.
+type FindUsesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What was found.
+	Actions       []*FoundUses `protobuf:"bytes,1,rep,name=actions,proto3" json:"actions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindUsesResponse) Reset() {
+	*x = FindUsesResponse{}
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindUsesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindUsesResponse) ProtoMessage() {}
+
+func (x *FindUsesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindUsesResponse.ProtoReflect.Descriptor instead.
+func (*FindUsesResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *FindUsesResponse) GetActions() []*FoundUses {
+	if x != nil {
+		return x.Actions
+	}
+	return nil
+}
+
+// FoundUses is what the inputs of an action contain.
+type FoundUses struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The versions among them, each once, at most 100. Inputs that do not exist or cannot be read have none.
+	Artifacts []*core.ArtifactVersionId `protobuf:"bytes,1,rep,name=artifacts,proto3" json:"artifacts,omitempty"`
+	// Whether the object store did not answer, so that the caller has to retry.
+	Unavailable   bool `protobuf:"varint,2,opt,name=unavailable,proto3" json:"unavailable,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FoundUses) Reset() {
+	*x = FoundUses{}
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FoundUses) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FoundUses) ProtoMessage() {}
+
+func (x *FoundUses) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FoundUses.ProtoReflect.Descriptor instead.
+func (*FoundUses) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *FoundUses) GetArtifacts() []*core.ArtifactVersionId {
+	if x != nil {
+		return x.Artifacts
+	}
+	return nil
+}
+
+func (x *FoundUses) GetUnavailable() bool {
+	if x != nil {
+		return x.Unavailable
+	}
+	return false
+}
+
 // ListArtifactUsesRequest names versions, runs, or both.
 type ListArtifactUsesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -177,7 +379,7 @@ type ListArtifactUsesRequest struct {
 
 func (x *ListArtifactUsesRequest) Reset() {
 	*x = ListArtifactUsesRequest{}
-	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[2]
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -189,7 +391,7 @@ func (x *ListArtifactUsesRequest) String() string {
 func (*ListArtifactUsesRequest) ProtoMessage() {}
 
 func (x *ListArtifactUsesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[2]
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -202,7 +404,7 @@ func (x *ListArtifactUsesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListArtifactUsesRequest.ProtoReflect.Descriptor instead.
 func (*ListArtifactUsesRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{2}
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListArtifactUsesRequest) GetArtifacts() []*core.ArtifactVersionId {
@@ -237,7 +439,7 @@ type ListArtifactUsesResponse struct {
 
 func (x *ListArtifactUsesResponse) Reset() {
 	*x = ListArtifactUsesResponse{}
-	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[3]
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -249,7 +451,7 @@ func (x *ListArtifactUsesResponse) String() string {
 func (*ListArtifactUsesResponse) ProtoMessage() {}
 
 func (x *ListArtifactUsesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[3]
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -262,7 +464,7 @@ func (x *ListArtifactUsesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListArtifactUsesResponse.ProtoReflect.Descriptor instead.
 func (*ListArtifactUsesResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{3}
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListArtifactUsesResponse) GetUses() []*ArtifactUse {
@@ -272,20 +474,22 @@ func (x *ListArtifactUsesResponse) GetUses() []*ArtifactUse {
 	return nil
 }
 
-// ArtifactUse is a version among the inputs of a run.
+// ArtifactUse is a version among the inputs of actions of a run.
 type ArtifactUse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The version.
 	Artifact *core.ArtifactVersionId `protobuf:"bytes,1,opt,name=artifact,proto3" json:"artifact,omitempty"`
 	// The run.
-	Run           *common.RunIdentifier `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
+	Run *common.RunIdentifier `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
+	// The first actions that had it among their inputs, at most 10.
+	Users         []*ArtifactUser `protobuf:"bytes,3,rep,name=users,proto3" json:"users,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ArtifactUse) Reset() {
 	*x = ArtifactUse{}
-	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[4]
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -297,7 +501,7 @@ func (x *ArtifactUse) String() string {
 func (*ArtifactUse) ProtoMessage() {}
 
 func (x *ArtifactUse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[4]
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -310,7 +514,7 @@ func (x *ArtifactUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactUse.ProtoReflect.Descriptor instead.
 func (*ArtifactUse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{4}
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ArtifactUse) GetArtifact() *core.ArtifactVersionId {
@@ -327,6 +531,68 @@ func (x *ArtifactUse) GetRun() *common.RunIdentifier {
 	return nil
 }
 
+func (x *ArtifactUse) GetUsers() []*ArtifactUser {
+	if x != nil {
+		return x.Users
+	}
+	return nil
+}
+
+// ArtifactUser is an action that had a version among its inputs.
+type ArtifactUser struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the action.
+	Action string `protobuf:"bytes,1,opt,name=action,proto3" json:"action,omitempty"`
+	// The short name of its task.
+	Task          string `protobuf:"bytes,2,opt,name=task,proto3" json:"task,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArtifactUser) Reset() {
+	*x = ArtifactUser{}
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArtifactUser) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArtifactUser) ProtoMessage() {}
+
+func (x *ArtifactUser) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArtifactUser.ProtoReflect.Descriptor instead.
+func (*ArtifactUser) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ArtifactUser) GetAction() string {
+	if x != nil {
+		return x.Action
+	}
+	return ""
+}
+
+func (x *ArtifactUser) GetTask() string {
+	if x != nil {
+		return x.Task
+	}
+	return ""
+}
+
 // ListArtifactEventsRequest bounds the answer.
 type ListArtifactEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -338,7 +604,7 @@ type ListArtifactEventsRequest struct {
 
 func (x *ListArtifactEventsRequest) Reset() {
 	*x = ListArtifactEventsRequest{}
-	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[5]
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -350,7 +616,7 @@ func (x *ListArtifactEventsRequest) String() string {
 func (*ListArtifactEventsRequest) ProtoMessage() {}
 
 func (x *ListArtifactEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[5]
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -363,7 +629,7 @@ func (x *ListArtifactEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListArtifactEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListArtifactEventsRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{5}
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListArtifactEventsRequest) GetLimit() uint32 {
@@ -384,7 +650,7 @@ type ListArtifactEventsResponse struct {
 
 func (x *ListArtifactEventsResponse) Reset() {
 	*x = ListArtifactEventsResponse{}
-	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[6]
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -396,7 +662,7 @@ func (x *ListArtifactEventsResponse) String() string {
 func (*ListArtifactEventsResponse) ProtoMessage() {}
 
 func (x *ListArtifactEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[6]
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -409,7 +675,7 @@ func (x *ListArtifactEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListArtifactEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListArtifactEventsResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{6}
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListArtifactEventsResponse) GetEvents() []*ArtifactEvent {
@@ -436,7 +702,7 @@ type ArtifactEvent struct {
 
 func (x *ArtifactEvent) Reset() {
 	*x = ArtifactEvent{}
-	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[7]
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -448,7 +714,7 @@ func (x *ArtifactEvent) String() string {
 func (*ArtifactEvent) ProtoMessage() {}
 
 func (x *ArtifactEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[7]
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -461,7 +727,7 @@ func (x *ArtifactEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArtifactEvent.ProtoReflect.Descriptor instead.
 func (*ArtifactEvent) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{7}
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ArtifactEvent) GetSeq() int64 {
@@ -503,7 +769,7 @@ type RemoveArtifactEventsRequest struct {
 
 func (x *RemoveArtifactEventsRequest) Reset() {
 	*x = RemoveArtifactEventsRequest{}
-	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[8]
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -515,7 +781,7 @@ func (x *RemoveArtifactEventsRequest) String() string {
 func (*RemoveArtifactEventsRequest) ProtoMessage() {}
 
 func (x *RemoveArtifactEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[8]
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -528,7 +794,7 @@ func (x *RemoveArtifactEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveArtifactEventsRequest.ProtoReflect.Descriptor instead.
 func (*RemoveArtifactEventsRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{8}
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RemoveArtifactEventsRequest) GetSeqs() []int64 {
@@ -547,7 +813,7 @@ type RemoveArtifactEventsResponse struct {
 
 func (x *RemoveArtifactEventsResponse) Reset() {
 	*x = RemoveArtifactEventsResponse{}
-	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[9]
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -559,7 +825,7 @@ func (x *RemoveArtifactEventsResponse) String() string {
 func (*RemoveArtifactEventsResponse) ProtoMessage() {}
 
 func (x *RemoveArtifactEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[9]
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -572,7 +838,7 @@ func (x *RemoveArtifactEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveArtifactEventsResponse.ProtoReflect.Descriptor instead.
 func (*RemoveArtifactEventsResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{9}
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{14}
 }
 
 // GetArtifactMarkRequest is empty.
@@ -584,7 +850,7 @@ type GetArtifactMarkRequest struct {
 
 func (x *GetArtifactMarkRequest) Reset() {
 	*x = GetArtifactMarkRequest{}
-	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[10]
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -596,7 +862,7 @@ func (x *GetArtifactMarkRequest) String() string {
 func (*GetArtifactMarkRequest) ProtoMessage() {}
 
 func (x *GetArtifactMarkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[10]
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -609,7 +875,7 @@ func (x *GetArtifactMarkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetArtifactMarkRequest.ProtoReflect.Descriptor instead.
 func (*GetArtifactMarkRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{10}
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{15}
 }
 
 // GetArtifactMarkResponse has the number.
@@ -623,7 +889,7 @@ type GetArtifactMarkResponse struct {
 
 func (x *GetArtifactMarkResponse) Reset() {
 	*x = GetArtifactMarkResponse{}
-	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[11]
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -635,7 +901,7 @@ func (x *GetArtifactMarkResponse) String() string {
 func (*GetArtifactMarkResponse) ProtoMessage() {}
 
 func (x *GetArtifactMarkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[11]
+	mi := &file_flytebinary_engine_v1_artifact_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -648,7 +914,7 @@ func (x *GetArtifactMarkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetArtifactMarkResponse.ProtoReflect.Descriptor instead.
 func (*GetArtifactMarkResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{11}
+	return file_flytebinary_engine_v1_artifact_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetArtifactMarkResponse) GetSeq() int64 {
@@ -673,16 +939,30 @@ const file_flytebinary_engine_v1_artifact_proto_rawDesc = "" +
 	"\x17RegisterOutputsResponse\x12\x18\n" +
 	"\acreated\x18\x01 \x01(\rR\acreated\x12\x1a\n" +
 	"\bexisting\x18\x02 \x01(\rR\bexisting\x12\x18\n" +
-	"\arefused\x18\x03 \x03(\tR\arefused\"\xc5\x01\n" +
+	"\arefused\x18\x03 \x03(\tR\arefused\"[\n" +
+	"\x0fFindUsesRequest\x12H\n" +
+	"\aactions\x18\x01 \x03(\v2#.flytebinary.engine.v1.ActionInputsB\t\xbaH\x06\x92\x01\x03\x10\xf4\x03R\aactions\"}\n" +
+	"\fActionInputs\x12G\n" +
+	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x12$\n" +
+	"\tinput_uri\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\binputUri\"N\n" +
+	"\x10FindUsesResponse\x12:\n" +
+	"\aactions\x18\x01 \x03(\v2 .flytebinary.engine.v1.FoundUsesR\aactions\"n\n" +
+	"\tFoundUses\x12?\n" +
+	"\tartifacts\x18\x01 \x03(\v2!.flyteidl2.core.ArtifactVersionIdR\tartifacts\x12 \n" +
+	"\vunavailable\x18\x02 \x01(\bR\vunavailable\"\xc5\x01\n" +
 	"\x17ListArtifactUsesRequest\x12J\n" +
 	"\tartifacts\x18\x01 \x03(\v2!.flyteidl2.core.ArtifactVersionIdB\t\xbaH\x06\x92\x01\x03\x10\xf4\x03R\tartifacts\x12>\n" +
 	"\x04runs\x18\x02 \x03(\v2\x1f.flyteidl2.common.RunIdentifierB\t\xbaH\x06\x92\x01\x03\x10\xf4\x03R\x04runs\x12\x1e\n" +
 	"\x05limit\x18\x03 \x01(\rB\b\xbaH\x05*\x03\x18\xe8\aR\x05limit\"R\n" +
 	"\x18ListArtifactUsesResponse\x126\n" +
-	"\x04uses\x18\x01 \x03(\v2\".flytebinary.engine.v1.ArtifactUseR\x04uses\"\x7f\n" +
+	"\x04uses\x18\x01 \x03(\v2\".flytebinary.engine.v1.ArtifactUseR\x04uses\"\xba\x01\n" +
 	"\vArtifactUse\x12=\n" +
 	"\bartifact\x18\x01 \x01(\v2!.flyteidl2.core.ArtifactVersionIdR\bartifact\x121\n" +
-	"\x03run\x18\x02 \x01(\v2\x1f.flyteidl2.common.RunIdentifierR\x03run\";\n" +
+	"\x03run\x18\x02 \x01(\v2\x1f.flyteidl2.common.RunIdentifierR\x03run\x129\n" +
+	"\x05users\x18\x03 \x03(\v2#.flytebinary.engine.v1.ArtifactUserR\x05users\":\n" +
+	"\fArtifactUser\x12\x16\n" +
+	"\x06action\x18\x01 \x01(\tR\x06action\x12\x12\n" +
+	"\x04task\x18\x02 \x01(\tR\x04task\";\n" +
 	"\x19ListArtifactEventsRequest\x12\x1e\n" +
 	"\x05limit\x18\x01 \x01(\rB\b\xbaH\x05*\x03\x18\xe8\aR\x05limit\"Z\n" +
 	"\x1aListArtifactEventsResponse\x12<\n" +
@@ -703,9 +983,10 @@ const file_flytebinary_engine_v1_artifact_proto_rawDesc = "" +
 	"\x1cRemoveArtifactEventsResponse\"\x18\n" +
 	"\x16GetArtifactMarkRequest\"+\n" +
 	"\x17GetArtifactMarkResponse\x12\x10\n" +
-	"\x03seq\x18\x01 \x01(\x03R\x03seq2\x8b\x01\n" +
+	"\x03seq\x18\x01 \x01(\x03R\x03seq2\xed\x01\n" +
 	"\x17ArtifactRegistryService\x12p\n" +
-	"\x0fRegisterOutputs\x12-.flytebinary.engine.v1.RegisterOutputsRequest\x1a..flytebinary.engine.v1.RegisterOutputsResponse2\x8e\x01\n" +
+	"\x0fRegisterOutputs\x12-.flytebinary.engine.v1.RegisterOutputsRequest\x1a..flytebinary.engine.v1.RegisterOutputsResponse\x12`\n" +
+	"\bFindUses\x12&.flytebinary.engine.v1.FindUsesRequest\x1a'.flytebinary.engine.v1.FindUsesResponse\"\x03\x90\x02\x012\x8e\x01\n" +
 	"\x12ArtifactUseService\x12x\n" +
 	"\x10ListArtifactUses\x12..flytebinary.engine.v1.ListArtifactUsesRequest\x1a/.flytebinary.engine.v1.ListArtifactUsesResponse\"\x03\x90\x02\x012\x8e\x03\n" +
 	"\x14ArtifactEventService\x12~\n" +
@@ -725,54 +1006,66 @@ func file_flytebinary_engine_v1_artifact_proto_rawDescGZIP() []byte {
 	return file_flytebinary_engine_v1_artifact_proto_rawDescData
 }
 
-var file_flytebinary_engine_v1_artifact_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_flytebinary_engine_v1_artifact_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_flytebinary_engine_v1_artifact_proto_goTypes = []any{
 	(*RegisterOutputsRequest)(nil),       // 0: flytebinary.engine.v1.RegisterOutputsRequest
 	(*RegisterOutputsResponse)(nil),      // 1: flytebinary.engine.v1.RegisterOutputsResponse
-	(*ListArtifactUsesRequest)(nil),      // 2: flytebinary.engine.v1.ListArtifactUsesRequest
-	(*ListArtifactUsesResponse)(nil),     // 3: flytebinary.engine.v1.ListArtifactUsesResponse
-	(*ArtifactUse)(nil),                  // 4: flytebinary.engine.v1.ArtifactUse
-	(*ListArtifactEventsRequest)(nil),    // 5: flytebinary.engine.v1.ListArtifactEventsRequest
-	(*ListArtifactEventsResponse)(nil),   // 6: flytebinary.engine.v1.ListArtifactEventsResponse
-	(*ArtifactEvent)(nil),                // 7: flytebinary.engine.v1.ArtifactEvent
-	(*RemoveArtifactEventsRequest)(nil),  // 8: flytebinary.engine.v1.RemoveArtifactEventsRequest
-	(*RemoveArtifactEventsResponse)(nil), // 9: flytebinary.engine.v1.RemoveArtifactEventsResponse
-	(*GetArtifactMarkRequest)(nil),       // 10: flytebinary.engine.v1.GetArtifactMarkRequest
-	(*GetArtifactMarkResponse)(nil),      // 11: flytebinary.engine.v1.GetArtifactMarkResponse
-	nil,                                  // 12: flytebinary.engine.v1.ArtifactEvent.PartitionsEntry
-	(*common.ActionIdentifier)(nil),      // 13: flyteidl2.common.ActionIdentifier
-	(*common.EnrichedIdentity)(nil),      // 14: flyteidl2.common.EnrichedIdentity
-	(*core.ArtifactVersionId)(nil),       // 15: flyteidl2.core.ArtifactVersionId
-	(*common.RunIdentifier)(nil),         // 16: flyteidl2.common.RunIdentifier
-	(*timestamppb.Timestamp)(nil),        // 17: google.protobuf.Timestamp
+	(*FindUsesRequest)(nil),              // 2: flytebinary.engine.v1.FindUsesRequest
+	(*ActionInputs)(nil),                 // 3: flytebinary.engine.v1.ActionInputs
+	(*FindUsesResponse)(nil),             // 4: flytebinary.engine.v1.FindUsesResponse
+	(*FoundUses)(nil),                    // 5: flytebinary.engine.v1.FoundUses
+	(*ListArtifactUsesRequest)(nil),      // 6: flytebinary.engine.v1.ListArtifactUsesRequest
+	(*ListArtifactUsesResponse)(nil),     // 7: flytebinary.engine.v1.ListArtifactUsesResponse
+	(*ArtifactUse)(nil),                  // 8: flytebinary.engine.v1.ArtifactUse
+	(*ArtifactUser)(nil),                 // 9: flytebinary.engine.v1.ArtifactUser
+	(*ListArtifactEventsRequest)(nil),    // 10: flytebinary.engine.v1.ListArtifactEventsRequest
+	(*ListArtifactEventsResponse)(nil),   // 11: flytebinary.engine.v1.ListArtifactEventsResponse
+	(*ArtifactEvent)(nil),                // 12: flytebinary.engine.v1.ArtifactEvent
+	(*RemoveArtifactEventsRequest)(nil),  // 13: flytebinary.engine.v1.RemoveArtifactEventsRequest
+	(*RemoveArtifactEventsResponse)(nil), // 14: flytebinary.engine.v1.RemoveArtifactEventsResponse
+	(*GetArtifactMarkRequest)(nil),       // 15: flytebinary.engine.v1.GetArtifactMarkRequest
+	(*GetArtifactMarkResponse)(nil),      // 16: flytebinary.engine.v1.GetArtifactMarkResponse
+	nil,                                  // 17: flytebinary.engine.v1.ArtifactEvent.PartitionsEntry
+	(*common.ActionIdentifier)(nil),      // 18: flyteidl2.common.ActionIdentifier
+	(*common.EnrichedIdentity)(nil),      // 19: flyteidl2.common.EnrichedIdentity
+	(*core.ArtifactVersionId)(nil),       // 20: flyteidl2.core.ArtifactVersionId
+	(*common.RunIdentifier)(nil),         // 21: flyteidl2.common.RunIdentifier
+	(*timestamppb.Timestamp)(nil),        // 22: google.protobuf.Timestamp
 }
 var file_flytebinary_engine_v1_artifact_proto_depIdxs = []int32{
-	13, // 0: flytebinary.engine.v1.RegisterOutputsRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	14, // 1: flytebinary.engine.v1.RegisterOutputsRequest.created_by:type_name -> flyteidl2.common.EnrichedIdentity
-	15, // 2: flytebinary.engine.v1.ListArtifactUsesRequest.artifacts:type_name -> flyteidl2.core.ArtifactVersionId
-	16, // 3: flytebinary.engine.v1.ListArtifactUsesRequest.runs:type_name -> flyteidl2.common.RunIdentifier
-	4,  // 4: flytebinary.engine.v1.ListArtifactUsesResponse.uses:type_name -> flytebinary.engine.v1.ArtifactUse
-	15, // 5: flytebinary.engine.v1.ArtifactUse.artifact:type_name -> flyteidl2.core.ArtifactVersionId
-	16, // 6: flytebinary.engine.v1.ArtifactUse.run:type_name -> flyteidl2.common.RunIdentifier
-	7,  // 7: flytebinary.engine.v1.ListArtifactEventsResponse.events:type_name -> flytebinary.engine.v1.ArtifactEvent
-	15, // 8: flytebinary.engine.v1.ArtifactEvent.artifact:type_name -> flyteidl2.core.ArtifactVersionId
-	17, // 9: flytebinary.engine.v1.ArtifactEvent.created_at:type_name -> google.protobuf.Timestamp
-	12, // 10: flytebinary.engine.v1.ArtifactEvent.partitions:type_name -> flytebinary.engine.v1.ArtifactEvent.PartitionsEntry
-	0,  // 11: flytebinary.engine.v1.ArtifactRegistryService.RegisterOutputs:input_type -> flytebinary.engine.v1.RegisterOutputsRequest
-	2,  // 12: flytebinary.engine.v1.ArtifactUseService.ListArtifactUses:input_type -> flytebinary.engine.v1.ListArtifactUsesRequest
-	5,  // 13: flytebinary.engine.v1.ArtifactEventService.ListArtifactEvents:input_type -> flytebinary.engine.v1.ListArtifactEventsRequest
-	8,  // 14: flytebinary.engine.v1.ArtifactEventService.RemoveArtifactEvents:input_type -> flytebinary.engine.v1.RemoveArtifactEventsRequest
-	10, // 15: flytebinary.engine.v1.ArtifactEventService.GetArtifactMark:input_type -> flytebinary.engine.v1.GetArtifactMarkRequest
-	1,  // 16: flytebinary.engine.v1.ArtifactRegistryService.RegisterOutputs:output_type -> flytebinary.engine.v1.RegisterOutputsResponse
-	3,  // 17: flytebinary.engine.v1.ArtifactUseService.ListArtifactUses:output_type -> flytebinary.engine.v1.ListArtifactUsesResponse
-	6,  // 18: flytebinary.engine.v1.ArtifactEventService.ListArtifactEvents:output_type -> flytebinary.engine.v1.ListArtifactEventsResponse
-	9,  // 19: flytebinary.engine.v1.ArtifactEventService.RemoveArtifactEvents:output_type -> flytebinary.engine.v1.RemoveArtifactEventsResponse
-	11, // 20: flytebinary.engine.v1.ArtifactEventService.GetArtifactMark:output_type -> flytebinary.engine.v1.GetArtifactMarkResponse
-	16, // [16:21] is the sub-list for method output_type
-	11, // [11:16] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	18, // 0: flytebinary.engine.v1.RegisterOutputsRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	19, // 1: flytebinary.engine.v1.RegisterOutputsRequest.created_by:type_name -> flyteidl2.common.EnrichedIdentity
+	3,  // 2: flytebinary.engine.v1.FindUsesRequest.actions:type_name -> flytebinary.engine.v1.ActionInputs
+	18, // 3: flytebinary.engine.v1.ActionInputs.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	5,  // 4: flytebinary.engine.v1.FindUsesResponse.actions:type_name -> flytebinary.engine.v1.FoundUses
+	20, // 5: flytebinary.engine.v1.FoundUses.artifacts:type_name -> flyteidl2.core.ArtifactVersionId
+	20, // 6: flytebinary.engine.v1.ListArtifactUsesRequest.artifacts:type_name -> flyteidl2.core.ArtifactVersionId
+	21, // 7: flytebinary.engine.v1.ListArtifactUsesRequest.runs:type_name -> flyteidl2.common.RunIdentifier
+	8,  // 8: flytebinary.engine.v1.ListArtifactUsesResponse.uses:type_name -> flytebinary.engine.v1.ArtifactUse
+	20, // 9: flytebinary.engine.v1.ArtifactUse.artifact:type_name -> flyteidl2.core.ArtifactVersionId
+	21, // 10: flytebinary.engine.v1.ArtifactUse.run:type_name -> flyteidl2.common.RunIdentifier
+	9,  // 11: flytebinary.engine.v1.ArtifactUse.users:type_name -> flytebinary.engine.v1.ArtifactUser
+	12, // 12: flytebinary.engine.v1.ListArtifactEventsResponse.events:type_name -> flytebinary.engine.v1.ArtifactEvent
+	20, // 13: flytebinary.engine.v1.ArtifactEvent.artifact:type_name -> flyteidl2.core.ArtifactVersionId
+	22, // 14: flytebinary.engine.v1.ArtifactEvent.created_at:type_name -> google.protobuf.Timestamp
+	17, // 15: flytebinary.engine.v1.ArtifactEvent.partitions:type_name -> flytebinary.engine.v1.ArtifactEvent.PartitionsEntry
+	0,  // 16: flytebinary.engine.v1.ArtifactRegistryService.RegisterOutputs:input_type -> flytebinary.engine.v1.RegisterOutputsRequest
+	2,  // 17: flytebinary.engine.v1.ArtifactRegistryService.FindUses:input_type -> flytebinary.engine.v1.FindUsesRequest
+	6,  // 18: flytebinary.engine.v1.ArtifactUseService.ListArtifactUses:input_type -> flytebinary.engine.v1.ListArtifactUsesRequest
+	10, // 19: flytebinary.engine.v1.ArtifactEventService.ListArtifactEvents:input_type -> flytebinary.engine.v1.ListArtifactEventsRequest
+	13, // 20: flytebinary.engine.v1.ArtifactEventService.RemoveArtifactEvents:input_type -> flytebinary.engine.v1.RemoveArtifactEventsRequest
+	15, // 21: flytebinary.engine.v1.ArtifactEventService.GetArtifactMark:input_type -> flytebinary.engine.v1.GetArtifactMarkRequest
+	1,  // 22: flytebinary.engine.v1.ArtifactRegistryService.RegisterOutputs:output_type -> flytebinary.engine.v1.RegisterOutputsResponse
+	4,  // 23: flytebinary.engine.v1.ArtifactRegistryService.FindUses:output_type -> flytebinary.engine.v1.FindUsesResponse
+	7,  // 24: flytebinary.engine.v1.ArtifactUseService.ListArtifactUses:output_type -> flytebinary.engine.v1.ListArtifactUsesResponse
+	11, // 25: flytebinary.engine.v1.ArtifactEventService.ListArtifactEvents:output_type -> flytebinary.engine.v1.ListArtifactEventsResponse
+	14, // 26: flytebinary.engine.v1.ArtifactEventService.RemoveArtifactEvents:output_type -> flytebinary.engine.v1.RemoveArtifactEventsResponse
+	16, // 27: flytebinary.engine.v1.ArtifactEventService.GetArtifactMark:output_type -> flytebinary.engine.v1.GetArtifactMarkResponse
+	22, // [22:28] is the sub-list for method output_type
+	16, // [16:22] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_artifact_proto_init() }
@@ -786,7 +1079,7 @@ func file_flytebinary_engine_v1_artifact_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_engine_v1_artifact_proto_rawDesc), len(file_flytebinary_engine_v1_artifact_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   3,
 		},

@@ -33,7 +33,7 @@ const (
 	LineageEdge_KIND_UNSPECIFIED LineageEdge_Kind = 0
 	// A run made a version.
 	LineageEdge_KIND_PRODUCED LineageEdge_Kind = 1
-	// A run had a version among its inputs.
+	// A run had a version among the inputs of its actions.
 	LineageEdge_KIND_USED LineageEdge_Kind = 2
 	// A version names another as its parent.
 	LineageEdge_KIND_PARENT LineageEdge_Kind = 3
@@ -146,7 +146,7 @@ func (x *GetLineageRequest) GetDepth() uint32 {
 	return 0
 }
 
-// GetLineageResponse is a graph without cycles.
+// GetLineageResponse is a graph. It has a cycle if a run used a version that it made itself.
 type GetLineageResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The nodes, those of the shortest path first; the first is the one asked for. At most 300.
@@ -330,7 +330,9 @@ type LineageEdge struct {
 	// The position of the node that they go to.
 	To uint32 `protobuf:"varint,2,opt,name=to,proto3" json:"to,omitempty"`
 	// How they are connected.
-	Kind          LineageEdge_Kind `protobuf:"varint,3,opt,name=kind,proto3,enum=flytebinary.insight.v1.LineageEdge_Kind" json:"kind,omitempty"`
+	Kind LineageEdge_Kind `protobuf:"varint,3,opt,name=kind,proto3,enum=flytebinary.insight.v1.LineageEdge_Kind" json:"kind,omitempty"`
+	// For KIND_USED: the first actions of the run that had the version among their inputs, at most 10.
+	Actions       []*LineageAction `protobuf:"bytes,4,rep,name=actions,proto3" json:"actions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -386,6 +388,68 @@ func (x *LineageEdge) GetKind() LineageEdge_Kind {
 	return LineageEdge_KIND_UNSPECIFIED
 }
 
+func (x *LineageEdge) GetActions() []*LineageAction {
+	if x != nil {
+		return x.Actions
+	}
+	return nil
+}
+
+// LineageAction is an action of the run at one end of an edge.
+type LineageAction struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the action.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The short name of its task.
+	Task          string `protobuf:"bytes,2,opt,name=task,proto3" json:"task,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LineageAction) Reset() {
+	*x = LineageAction{}
+	mi := &file_flytebinary_insight_v1_artifact_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LineageAction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LineageAction) ProtoMessage() {}
+
+func (x *LineageAction) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_artifact_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LineageAction.ProtoReflect.Descriptor instead.
+func (*LineageAction) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_artifact_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *LineageAction) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *LineageAction) GetTask() string {
+	if x != nil {
+		return x.Task
+	}
+	return ""
+}
+
 var File_flytebinary_insight_v1_artifact_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_artifact_proto_rawDesc = "" +
@@ -407,16 +471,20 @@ const file_flytebinary_insight_v1_artifact_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x18\n" +
 	"\amissing\x18\x05 \x01(\bR\amissingB\t\n" +
-	"\asubject\"\xc0\x01\n" +
+	"\asubject\"\x81\x02\n" +
 	"\vLineageEdge\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\rR\x04from\x12\x0e\n" +
 	"\x02to\x18\x02 \x01(\rR\x02to\x12<\n" +
-	"\x04kind\x18\x03 \x01(\x0e2(.flytebinary.insight.v1.LineageEdge.KindR\x04kind\"O\n" +
+	"\x04kind\x18\x03 \x01(\x0e2(.flytebinary.insight.v1.LineageEdge.KindR\x04kind\x12?\n" +
+	"\aactions\x18\x04 \x03(\v2%.flytebinary.insight.v1.LineageActionR\aactions\"O\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rKIND_PRODUCED\x10\x01\x12\r\n" +
 	"\tKIND_USED\x10\x02\x12\x0f\n" +
-	"\vKIND_PARENT\x10\x032\x82\x01\n" +
+	"\vKIND_PARENT\x10\x03\"7\n" +
+	"\rLineageAction\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04task\x18\x02 \x01(\tR\x04task2\x82\x01\n" +
 	"\x16ArtifactInsightService\x12h\n" +
 	"\n" +
 	"GetLineage\x12).flytebinary.insight.v1.GetLineageRequest\x1a*.flytebinary.insight.v1.GetLineageResponse\"\x03\x90\x02\x01BKZIgithub.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1;insightv1b\x06proto3"
@@ -434,33 +502,35 @@ func file_flytebinary_insight_v1_artifact_proto_rawDescGZIP() []byte {
 }
 
 var file_flytebinary_insight_v1_artifact_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_flytebinary_insight_v1_artifact_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_flytebinary_insight_v1_artifact_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_flytebinary_insight_v1_artifact_proto_goTypes = []any{
 	(LineageEdge_Kind)(0),               // 0: flytebinary.insight.v1.LineageEdge.Kind
 	(*GetLineageRequest)(nil),           // 1: flytebinary.insight.v1.GetLineageRequest
 	(*GetLineageResponse)(nil),          // 2: flytebinary.insight.v1.GetLineageResponse
 	(*LineageNode)(nil),                 // 3: flytebinary.insight.v1.LineageNode
 	(*LineageEdge)(nil),                 // 4: flytebinary.insight.v1.LineageEdge
-	(*artifact.ArtifactIdentifier)(nil), // 5: flyteidl2.artifact.ArtifactIdentifier
-	(*common.RunIdentifier)(nil),        // 6: flyteidl2.common.RunIdentifier
-	(*timestamppb.Timestamp)(nil),       // 7: google.protobuf.Timestamp
+	(*LineageAction)(nil),               // 5: flytebinary.insight.v1.LineageAction
+	(*artifact.ArtifactIdentifier)(nil), // 6: flyteidl2.artifact.ArtifactIdentifier
+	(*common.RunIdentifier)(nil),        // 7: flyteidl2.common.RunIdentifier
+	(*timestamppb.Timestamp)(nil),       // 8: google.protobuf.Timestamp
 }
 var file_flytebinary_insight_v1_artifact_proto_depIdxs = []int32{
-	5, // 0: flytebinary.insight.v1.GetLineageRequest.artifact_id:type_name -> flyteidl2.artifact.ArtifactIdentifier
-	6, // 1: flytebinary.insight.v1.GetLineageRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
-	3, // 2: flytebinary.insight.v1.GetLineageResponse.nodes:type_name -> flytebinary.insight.v1.LineageNode
-	4, // 3: flytebinary.insight.v1.GetLineageResponse.edges:type_name -> flytebinary.insight.v1.LineageEdge
-	5, // 4: flytebinary.insight.v1.LineageNode.artifact:type_name -> flyteidl2.artifact.ArtifactIdentifier
-	6, // 5: flytebinary.insight.v1.LineageNode.run:type_name -> flyteidl2.common.RunIdentifier
-	7, // 6: flytebinary.insight.v1.LineageNode.created_at:type_name -> google.protobuf.Timestamp
-	0, // 7: flytebinary.insight.v1.LineageEdge.kind:type_name -> flytebinary.insight.v1.LineageEdge.Kind
-	1, // 8: flytebinary.insight.v1.ArtifactInsightService.GetLineage:input_type -> flytebinary.insight.v1.GetLineageRequest
-	2, // 9: flytebinary.insight.v1.ArtifactInsightService.GetLineage:output_type -> flytebinary.insight.v1.GetLineageResponse
-	9, // [9:10] is the sub-list for method output_type
-	8, // [8:9] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	6,  // 0: flytebinary.insight.v1.GetLineageRequest.artifact_id:type_name -> flyteidl2.artifact.ArtifactIdentifier
+	7,  // 1: flytebinary.insight.v1.GetLineageRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
+	3,  // 2: flytebinary.insight.v1.GetLineageResponse.nodes:type_name -> flytebinary.insight.v1.LineageNode
+	4,  // 3: flytebinary.insight.v1.GetLineageResponse.edges:type_name -> flytebinary.insight.v1.LineageEdge
+	6,  // 4: flytebinary.insight.v1.LineageNode.artifact:type_name -> flyteidl2.artifact.ArtifactIdentifier
+	7,  // 5: flytebinary.insight.v1.LineageNode.run:type_name -> flyteidl2.common.RunIdentifier
+	8,  // 6: flytebinary.insight.v1.LineageNode.created_at:type_name -> google.protobuf.Timestamp
+	0,  // 7: flytebinary.insight.v1.LineageEdge.kind:type_name -> flytebinary.insight.v1.LineageEdge.Kind
+	5,  // 8: flytebinary.insight.v1.LineageEdge.actions:type_name -> flytebinary.insight.v1.LineageAction
+	1,  // 9: flytebinary.insight.v1.ArtifactInsightService.GetLineage:input_type -> flytebinary.insight.v1.GetLineageRequest
+	2,  // 10: flytebinary.insight.v1.ArtifactInsightService.GetLineage:output_type -> flytebinary.insight.v1.GetLineageResponse
+	10, // [10:11] is the sub-list for method output_type
+	9,  // [9:10] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_artifact_proto_init() }
@@ -478,7 +548,7 @@ func file_flytebinary_insight_v1_artifact_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_insight_v1_artifact_proto_rawDesc), len(file_flytebinary_insight_v1_artifact_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -40,6 +40,9 @@ const (
 	// ArtifactRegistryServiceRegisterOutputsProcedure is the fully-qualified name of the
 	// ArtifactRegistryService's RegisterOutputs RPC.
 	ArtifactRegistryServiceRegisterOutputsProcedure = "/flytebinary.engine.v1.ArtifactRegistryService/RegisterOutputs"
+	// ArtifactRegistryServiceFindUsesProcedure is the fully-qualified name of the
+	// ArtifactRegistryService's FindUses RPC.
+	ArtifactRegistryServiceFindUsesProcedure = "/flytebinary.engine.v1.ArtifactRegistryService/FindUses"
 	// ArtifactUseServiceListArtifactUsesProcedure is the fully-qualified name of the
 	// ArtifactUseService's ListArtifactUses RPC.
 	ArtifactUseServiceListArtifactUsesProcedure = "/flytebinary.engine.v1.ArtifactUseService/ListArtifactUses"
@@ -59,6 +62,8 @@ const (
 type ArtifactRegistryServiceClient interface {
 	// RegisterOutputs registers every artifact that an action declared among its outputs. It can be repeated.
 	RegisterOutputs(context.Context, *v1.RegisterOutputsRequest) (*v1.RegisterOutputsResponse, error)
+	// FindUses reads the inputs of actions and returns the versions among them.
+	FindUses(context.Context, *v1.FindUsesRequest) (*v1.FindUsesResponse, error)
 }
 
 // NewArtifactRegistryServiceClient constructs a client for the
@@ -79,12 +84,20 @@ func NewArtifactRegistryServiceClient(httpClient connect.HTTPClient, baseURL str
 			connect.WithSchema(artifactRegistryServiceMethods.ByName("RegisterOutputs")),
 			connect.WithClientOptions(opts...),
 		),
+		findUses: connect.NewClient[v1.FindUsesRequest, v1.FindUsesResponse](
+			httpClient,
+			baseURL+ArtifactRegistryServiceFindUsesProcedure,
+			connect.WithSchema(artifactRegistryServiceMethods.ByName("FindUses")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // artifactRegistryServiceClient implements ArtifactRegistryServiceClient.
 type artifactRegistryServiceClient struct {
 	registerOutputs *connect.Client[v1.RegisterOutputsRequest, v1.RegisterOutputsResponse]
+	findUses        *connect.Client[v1.FindUsesRequest, v1.FindUsesResponse]
 }
 
 // RegisterOutputs calls flytebinary.engine.v1.ArtifactRegistryService.RegisterOutputs.
@@ -96,11 +109,22 @@ func (c *artifactRegistryServiceClient) RegisterOutputs(ctx context.Context, req
 	return nil, err
 }
 
+// FindUses calls flytebinary.engine.v1.ArtifactRegistryService.FindUses.
+func (c *artifactRegistryServiceClient) FindUses(ctx context.Context, req *v1.FindUsesRequest) (*v1.FindUsesResponse, error) {
+	response, err := c.findUses.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // ArtifactRegistryServiceHandler is an implementation of the
 // flytebinary.engine.v1.ArtifactRegistryService service.
 type ArtifactRegistryServiceHandler interface {
 	// RegisterOutputs registers every artifact that an action declared among its outputs. It can be repeated.
 	RegisterOutputs(context.Context, *v1.RegisterOutputsRequest) (*v1.RegisterOutputsResponse, error)
+	// FindUses reads the inputs of actions and returns the versions among them.
+	FindUses(context.Context, *v1.FindUsesRequest) (*v1.FindUsesResponse, error)
 }
 
 // NewArtifactRegistryServiceHandler builds an HTTP handler from the service implementation. It
@@ -116,10 +140,19 @@ func NewArtifactRegistryServiceHandler(svc ArtifactRegistryServiceHandler, opts 
 		connect.WithSchema(artifactRegistryServiceMethods.ByName("RegisterOutputs")),
 		connect.WithHandlerOptions(opts...),
 	)
+	artifactRegistryServiceFindUsesHandler := connect.NewUnaryHandlerSimple(
+		ArtifactRegistryServiceFindUsesProcedure,
+		svc.FindUses,
+		connect.WithSchema(artifactRegistryServiceMethods.ByName("FindUses")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/flytebinary.engine.v1.ArtifactRegistryService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case ArtifactRegistryServiceRegisterOutputsProcedure:
 			artifactRegistryServiceRegisterOutputsHandler.ServeHTTP(w, r)
+		case ArtifactRegistryServiceFindUsesProcedure:
+			artifactRegistryServiceFindUsesHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -131,6 +164,10 @@ type UnimplementedArtifactRegistryServiceHandler struct{}
 
 func (UnimplementedArtifactRegistryServiceHandler) RegisterOutputs(context.Context, *v1.RegisterOutputsRequest) (*v1.RegisterOutputsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.ArtifactRegistryService.RegisterOutputs is not implemented"))
+}
+
+func (UnimplementedArtifactRegistryServiceHandler) FindUses(context.Context, *v1.FindUsesRequest) (*v1.FindUsesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.ArtifactRegistryService.FindUses is not implemented"))
 }
 
 // ArtifactUseServiceClient is a client for the flytebinary.engine.v1.ArtifactUseService service.

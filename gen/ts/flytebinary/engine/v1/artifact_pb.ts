@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/engine/v1/artifact.proto.
  */
 export const file_flytebinary_engine_v1_artifact: GenFile = /*@__PURE__*/
-  fileDesc("CiRmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvYXJ0aWZhY3QucHJvdG8SFWZseXRlYmluYXJ5LmVuZ2luZS52MSK9AQoWUmVnaXN0ZXJPdXRwdXRzUmVxdWVzdBI9CglhY3Rpb25faWQYASABKAsyIi5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvbklkZW50aWZpZXJCBrpIA8gBARIPCgdhdHRlbXB0GAIgASgNEhsKCm91dHB1dF91cmkYAyABKAlCB7pIBHICEAESNgoKY3JlYXRlZF9ieRgEIAEoCzIiLmZseXRlaWRsMi5jb21tb24uRW5yaWNoZWRJZGVudGl0eSJNChdSZWdpc3Rlck91dHB1dHNSZXNwb25zZRIPCgdjcmVhdGVkGAEgASgNEhAKCGV4aXN0aW5nGAIgASgNEg8KB3JlZnVzZWQYAyADKAkirQEKF0xpc3RBcnRpZmFjdFVzZXNSZXF1ZXN0Ej8KCWFydGlmYWN0cxgBIAMoCzIhLmZseXRlaWRsMi5jb3JlLkFydGlmYWN0VmVyc2lvbklkQgm6SAaSAQMQ9AMSOAoEcnVucxgCIAMoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckIJukgGkgEDEPQDEhcKBWxpbWl0GAMgASgNQgi6SAUqAxjoByJMChhMaXN0QXJ0aWZhY3RVc2VzUmVzcG9uc2USMAoEdXNlcxgBIAMoCzIiLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BcnRpZmFjdFVzZSJwCgtBcnRpZmFjdFVzZRIzCghhcnRpZmFjdBgBIAEoCzIhLmZseXRlaWRsMi5jb3JlLkFydGlmYWN0VmVyc2lvbklkEiwKA3J1bhgCIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllciI0ChlMaXN0QXJ0aWZhY3RFdmVudHNSZXF1ZXN0EhcKBWxpbWl0GAEgASgNQgi6SAUqAxjoByJSChpMaXN0QXJ0aWZhY3RFdmVudHNSZXNwb25zZRI0CgZldmVudHMYASADKAsyJC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXJ0aWZhY3RFdmVudCL+AQoNQXJ0aWZhY3RFdmVudBILCgNzZXEYASABKAMSMwoIYXJ0aWZhY3QYAiABKAsyIS5mbHl0ZWlkbDIuY29yZS5BcnRpZmFjdFZlcnNpb25JZBIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBJICgpwYXJ0aXRpb25zGAQgAygLMjQuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFydGlmYWN0RXZlbnQuUGFydGl0aW9uc0VudHJ5GjEKD1BhcnRpdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjYKG1JlbW92ZUFydGlmYWN0RXZlbnRzUmVxdWVzdBIXCgRzZXFzGAEgAygDQgm6SAaSAQMQ6AciHgocUmVtb3ZlQXJ0aWZhY3RFdmVudHNSZXNwb25zZSIYChZHZXRBcnRpZmFjdE1hcmtSZXF1ZXN0IiYKF0dldEFydGlmYWN0TWFya1Jlc3BvbnNlEgsKA3NlcRgBIAEoAzKLAQoXQXJ0aWZhY3RSZWdpc3RyeVNlcnZpY2UScAoPUmVnaXN0ZXJPdXRwdXRzEi0uZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlZ2lzdGVyT3V0cHV0c1JlcXVlc3QaLi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVnaXN0ZXJPdXRwdXRzUmVzcG9uc2UyjgEKEkFydGlmYWN0VXNlU2VydmljZRJ4ChBMaXN0QXJ0aWZhY3RVc2VzEi4uZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpc3RBcnRpZmFjdFVzZXNSZXF1ZXN0Gi8uZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpc3RBcnRpZmFjdFVzZXNSZXNwb25zZSIDkAIBMo4DChRBcnRpZmFjdEV2ZW50U2VydmljZRJ+ChJMaXN0QXJ0aWZhY3RFdmVudHMSMC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuTGlzdEFydGlmYWN0RXZlbnRzUmVxdWVzdBoxLmZseXRlYmluYXJ5LmVuZ2luZS52MS5MaXN0QXJ0aWZhY3RFdmVudHNSZXNwb25zZSIDkAIBEn8KFFJlbW92ZUFydGlmYWN0RXZlbnRzEjIuZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlbW92ZUFydGlmYWN0RXZlbnRzUmVxdWVzdBozLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZW1vdmVBcnRpZmFjdEV2ZW50c1Jlc3BvbnNlEnUKD0dldEFydGlmYWN0TWFyaxItLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRBcnRpZmFjdE1hcmtSZXF1ZXN0Gi4uZmx5dGViaW5hcnkuZW5naW5lLnYxLkdldEFydGlmYWN0TWFya1Jlc3BvbnNlIgOQAgFCSVpHZ2l0aHViLmNvbS9mbHl0ZS1iaW5hcnkvZmx5dGUtYmluYXJ5L2dlbi9mbHl0ZWJpbmFyeS9lbmdpbmUvdjE7ZW5naW5ldjFiBnByb3RvMw", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_common_identity, file_flyteidl2_core_artifact_id, file_google_protobuf_timestamp]);
+  fileDesc("CiRmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvYXJ0aWZhY3QucHJvdG8SFWZseXRlYmluYXJ5LmVuZ2luZS52MSK9AQoWUmVnaXN0ZXJPdXRwdXRzUmVxdWVzdBI9CglhY3Rpb25faWQYASABKAsyIi5mbHl0ZWlkbDIuY29tbW9uLkFjdGlvbklkZW50aWZpZXJCBrpIA8gBARIPCgdhdHRlbXB0GAIgASgNEhsKCm91dHB1dF91cmkYAyABKAlCB7pIBHICEAESNgoKY3JlYXRlZF9ieRgEIAEoCzIiLmZseXRlaWRsMi5jb21tb24uRW5yaWNoZWRJZGVudGl0eSJNChdSZWdpc3Rlck91dHB1dHNSZXNwb25zZRIPCgdjcmVhdGVkGAEgASgNEhAKCGV4aXN0aW5nGAIgASgNEg8KB3JlZnVzZWQYAyADKAkiUgoPRmluZFVzZXNSZXF1ZXN0Ej8KB2FjdGlvbnMYASADKAsyIy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQWN0aW9uSW5wdXRzQgm6SAaSAQMQ9AMiaQoMQWN0aW9uSW5wdXRzEj0KCWFjdGlvbl9pZBgBIAEoCzIiLmZseXRlaWRsMi5jb21tb24uQWN0aW9uSWRlbnRpZmllckIGukgDyAEBEhoKCWlucHV0X3VyaRgCIAEoCUIHukgEcgIQASJFChBGaW5kVXNlc1Jlc3BvbnNlEjEKB2FjdGlvbnMYASADKAsyIC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuRm91bmRVc2VzIlYKCUZvdW5kVXNlcxI0CglhcnRpZmFjdHMYASADKAsyIS5mbHl0ZWlkbDIuY29yZS5BcnRpZmFjdFZlcnNpb25JZBITCgt1bmF2YWlsYWJsZRgCIAEoCCKtAQoXTGlzdEFydGlmYWN0VXNlc1JlcXVlc3QSPwoJYXJ0aWZhY3RzGAEgAygLMiEuZmx5dGVpZGwyLmNvcmUuQXJ0aWZhY3RWZXJzaW9uSWRCCbpIBpIBAxD0AxI4CgRydW5zGAIgAygLMh8uZmx5dGVpZGwyLmNvbW1vbi5SdW5JZGVudGlmaWVyQgm6SAaSAQMQ9AMSFwoFbGltaXQYAyABKA1CCLpIBSoDGOgHIkwKGExpc3RBcnRpZmFjdFVzZXNSZXNwb25zZRIwCgR1c2VzGAEgAygLMiIuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFydGlmYWN0VXNlIqQBCgtBcnRpZmFjdFVzZRIzCghhcnRpZmFjdBgBIAEoCzIhLmZseXRlaWRsMi5jb3JlLkFydGlmYWN0VmVyc2lvbklkEiwKA3J1bhgCIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllchIyCgV1c2VycxgDIAMoCzIjLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BcnRpZmFjdFVzZXIiLAoMQXJ0aWZhY3RVc2VyEg4KBmFjdGlvbhgBIAEoCRIMCgR0YXNrGAIgASgJIjQKGUxpc3RBcnRpZmFjdEV2ZW50c1JlcXVlc3QSFwoFbGltaXQYASABKA1CCLpIBSoDGOgHIlIKGkxpc3RBcnRpZmFjdEV2ZW50c1Jlc3BvbnNlEjQKBmV2ZW50cxgBIAMoCzIkLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BcnRpZmFjdEV2ZW50Iv4BCg1BcnRpZmFjdEV2ZW50EgsKA3NlcRgBIAEoAxIzCghhcnRpZmFjdBgCIAEoCzIhLmZseXRlaWRsMi5jb3JlLkFydGlmYWN0VmVyc2lvbklkEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkgKCnBhcnRpdGlvbnMYBCADKAsyNC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXJ0aWZhY3RFdmVudC5QYXJ0aXRpb25zRW50cnkaMQoPUGFydGl0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiNgobUmVtb3ZlQXJ0aWZhY3RFdmVudHNSZXF1ZXN0EhcKBHNlcXMYASADKANCCbpIBpIBAxDoByIeChxSZW1vdmVBcnRpZmFjdEV2ZW50c1Jlc3BvbnNlIhgKFkdldEFydGlmYWN0TWFya1JlcXVlc3QiJgoXR2V0QXJ0aWZhY3RNYXJrUmVzcG9uc2USCwoDc2VxGAEgASgDMu0BChdBcnRpZmFjdFJlZ2lzdHJ5U2VydmljZRJwCg9SZWdpc3Rlck91dHB1dHMSLS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVnaXN0ZXJPdXRwdXRzUmVxdWVzdBouLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZWdpc3Rlck91dHB1dHNSZXNwb25zZRJgCghGaW5kVXNlcxImLmZseXRlYmluYXJ5LmVuZ2luZS52MS5GaW5kVXNlc1JlcXVlc3QaJy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuRmluZFVzZXNSZXNwb25zZSIDkAIBMo4BChJBcnRpZmFjdFVzZVNlcnZpY2USeAoQTGlzdEFydGlmYWN0VXNlcxIuLmZseXRlYmluYXJ5LmVuZ2luZS52MS5MaXN0QXJ0aWZhY3RVc2VzUmVxdWVzdBovLmZseXRlYmluYXJ5LmVuZ2luZS52MS5MaXN0QXJ0aWZhY3RVc2VzUmVzcG9uc2UiA5ACATKOAwoUQXJ0aWZhY3RFdmVudFNlcnZpY2USfgoSTGlzdEFydGlmYWN0RXZlbnRzEjAuZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpc3RBcnRpZmFjdEV2ZW50c1JlcXVlc3QaMS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuTGlzdEFydGlmYWN0RXZlbnRzUmVzcG9uc2UiA5ACARJ/ChRSZW1vdmVBcnRpZmFjdEV2ZW50cxIyLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZW1vdmVBcnRpZmFjdEV2ZW50c1JlcXVlc3QaMy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVtb3ZlQXJ0aWZhY3RFdmVudHNSZXNwb25zZRJ1Cg9HZXRBcnRpZmFjdE1hcmsSLS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuR2V0QXJ0aWZhY3RNYXJrUmVxdWVzdBouLmZseXRlYmluYXJ5LmVuZ2luZS52MS5HZXRBcnRpZmFjdE1hcmtSZXNwb25zZSIDkAIBQklaR2dpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvZW5naW5lL3YxO2VuZ2luZXYxYgZwcm90bzM", [file_buf_validate_validate, file_flyteidl2_common_identifier, file_flyteidl2_common_identity, file_flyteidl2_core_artifact_id, file_google_protobuf_timestamp]);
 
 /**
  * RegisterOutputsRequest names the attempt of an action that succeeded.
@@ -99,6 +99,104 @@ export const RegisterOutputsResponseSchema: GenMessage<RegisterOutputsResponse> 
   messageDesc(file_flytebinary_engine_v1_artifact, 1);
 
 /**
+ * FindUsesRequest names actions.
+ *
+ * @generated from message flytebinary.engine.v1.FindUsesRequest
+ */
+export type FindUsesRequest = Message<"flytebinary.engine.v1.FindUsesRequest"> & {
+  /**
+   * The actions.
+   *
+   * @generated from field: repeated flytebinary.engine.v1.ActionInputs actions = 1;
+   */
+  actions: ActionInputs[];
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.FindUsesRequest.
+ * Use `create(FindUsesRequestSchema)` to create a new message.
+ */
+export const FindUsesRequestSchema: GenMessage<FindUsesRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_artifact, 2);
+
+/**
+ * ActionInputs says where the inputs of an action are.
+ *
+ * @generated from message flytebinary.engine.v1.ActionInputs
+ */
+export type ActionInputs = Message<"flytebinary.engine.v1.ActionInputs"> & {
+  /**
+   * The action.
+   *
+   * @generated from field: flyteidl2.common.ActionIdentifier action_id = 1;
+   */
+  actionId?: ActionIdentifier | undefined;
+
+  /**
+   * The object with its inputs, or the directory of this object.
+   *
+   * @generated from field: string input_uri = 2;
+   */
+  inputUri: string;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.ActionInputs.
+ * Use `create(ActionInputsSchema)` to create a new message.
+ */
+export const ActionInputsSchema: GenMessage<ActionInputs> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_artifact, 3);
+
+/**
+ * FindUsesResponse has an entry for each action of the request, in its order.
+ *
+ * @generated from message flytebinary.engine.v1.FindUsesResponse
+ */
+export type FindUsesResponse = Message<"flytebinary.engine.v1.FindUsesResponse"> & {
+  /**
+   * What was found.
+   *
+   * @generated from field: repeated flytebinary.engine.v1.FoundUses actions = 1;
+   */
+  actions: FoundUses[];
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.FindUsesResponse.
+ * Use `create(FindUsesResponseSchema)` to create a new message.
+ */
+export const FindUsesResponseSchema: GenMessage<FindUsesResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_artifact, 4);
+
+/**
+ * FoundUses is what the inputs of an action contain.
+ *
+ * @generated from message flytebinary.engine.v1.FoundUses
+ */
+export type FoundUses = Message<"flytebinary.engine.v1.FoundUses"> & {
+  /**
+   * The versions among them, each once, at most 100. Inputs that do not exist or cannot be read have none.
+   *
+   * @generated from field: repeated flyteidl2.core.ArtifactVersionId artifacts = 1;
+   */
+  artifacts: ArtifactVersionId[];
+
+  /**
+   * Whether the object store did not answer, so that the caller has to retry.
+   *
+   * @generated from field: bool unavailable = 2;
+   */
+  unavailable: boolean;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.FoundUses.
+ * Use `create(FoundUsesSchema)` to create a new message.
+ */
+export const FoundUsesSchema: GenMessage<FoundUses> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_artifact, 5);
+
+/**
  * ListArtifactUsesRequest names versions, runs, or both.
  *
  * @generated from message flytebinary.engine.v1.ListArtifactUsesRequest
@@ -131,7 +229,7 @@ export type ListArtifactUsesRequest = Message<"flytebinary.engine.v1.ListArtifac
  * Use `create(ListArtifactUsesRequestSchema)` to create a new message.
  */
 export const ListArtifactUsesRequestSchema: GenMessage<ListArtifactUsesRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_artifact, 2);
+  messageDesc(file_flytebinary_engine_v1_artifact, 6);
 
 /**
  * ListArtifactUsesResponse lists them.
@@ -152,10 +250,10 @@ export type ListArtifactUsesResponse = Message<"flytebinary.engine.v1.ListArtifa
  * Use `create(ListArtifactUsesResponseSchema)` to create a new message.
  */
 export const ListArtifactUsesResponseSchema: GenMessage<ListArtifactUsesResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_artifact, 3);
+  messageDesc(file_flytebinary_engine_v1_artifact, 7);
 
 /**
- * ArtifactUse is a version among the inputs of a run.
+ * ArtifactUse is a version among the inputs of actions of a run.
  *
  * @generated from message flytebinary.engine.v1.ArtifactUse
  */
@@ -173,6 +271,13 @@ export type ArtifactUse = Message<"flytebinary.engine.v1.ArtifactUse"> & {
    * @generated from field: flyteidl2.common.RunIdentifier run = 2;
    */
   run?: RunIdentifier | undefined;
+
+  /**
+   * The first actions that had it among their inputs, at most 10.
+   *
+   * @generated from field: repeated flytebinary.engine.v1.ArtifactUser users = 3;
+   */
+  users: ArtifactUser[];
 };
 
 /**
@@ -180,7 +285,35 @@ export type ArtifactUse = Message<"flytebinary.engine.v1.ArtifactUse"> & {
  * Use `create(ArtifactUseSchema)` to create a new message.
  */
 export const ArtifactUseSchema: GenMessage<ArtifactUse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_artifact, 4);
+  messageDesc(file_flytebinary_engine_v1_artifact, 8);
+
+/**
+ * ArtifactUser is an action that had a version among its inputs.
+ *
+ * @generated from message flytebinary.engine.v1.ArtifactUser
+ */
+export type ArtifactUser = Message<"flytebinary.engine.v1.ArtifactUser"> & {
+  /**
+   * The name of the action.
+   *
+   * @generated from field: string action = 1;
+   */
+  action: string;
+
+  /**
+   * The short name of its task.
+   *
+   * @generated from field: string task = 2;
+   */
+  task: string;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.ArtifactUser.
+ * Use `create(ArtifactUserSchema)` to create a new message.
+ */
+export const ArtifactUserSchema: GenMessage<ArtifactUser> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_artifact, 9);
 
 /**
  * ListArtifactEventsRequest bounds the answer.
@@ -201,7 +334,7 @@ export type ListArtifactEventsRequest = Message<"flytebinary.engine.v1.ListArtif
  * Use `create(ListArtifactEventsRequestSchema)` to create a new message.
  */
 export const ListArtifactEventsRequestSchema: GenMessage<ListArtifactEventsRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_artifact, 5);
+  messageDesc(file_flytebinary_engine_v1_artifact, 10);
 
 /**
  * ListArtifactEventsResponse lists them.
@@ -222,7 +355,7 @@ export type ListArtifactEventsResponse = Message<"flytebinary.engine.v1.ListArti
  * Use `create(ListArtifactEventsResponseSchema)` to create a new message.
  */
 export const ListArtifactEventsResponseSchema: GenMessage<ListArtifactEventsResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_artifact, 6);
+  messageDesc(file_flytebinary_engine_v1_artifact, 11);
 
 /**
  * ArtifactEvent says that a version was created.
@@ -264,7 +397,7 @@ export type ArtifactEvent = Message<"flytebinary.engine.v1.ArtifactEvent"> & {
  * Use `create(ArtifactEventSchema)` to create a new message.
  */
 export const ArtifactEventSchema: GenMessage<ArtifactEvent> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_artifact, 7);
+  messageDesc(file_flytebinary_engine_v1_artifact, 12);
 
 /**
  * RemoveArtifactEventsRequest names events.
@@ -285,7 +418,7 @@ export type RemoveArtifactEventsRequest = Message<"flytebinary.engine.v1.RemoveA
  * Use `create(RemoveArtifactEventsRequestSchema)` to create a new message.
  */
 export const RemoveArtifactEventsRequestSchema: GenMessage<RemoveArtifactEventsRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_artifact, 8);
+  messageDesc(file_flytebinary_engine_v1_artifact, 13);
 
 /**
  * RemoveArtifactEventsResponse is empty.
@@ -300,7 +433,7 @@ export type RemoveArtifactEventsResponse = Message<"flytebinary.engine.v1.Remove
  * Use `create(RemoveArtifactEventsResponseSchema)` to create a new message.
  */
 export const RemoveArtifactEventsResponseSchema: GenMessage<RemoveArtifactEventsResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_artifact, 9);
+  messageDesc(file_flytebinary_engine_v1_artifact, 14);
 
 /**
  * GetArtifactMarkRequest is empty.
@@ -315,7 +448,7 @@ export type GetArtifactMarkRequest = Message<"flytebinary.engine.v1.GetArtifactM
  * Use `create(GetArtifactMarkRequestSchema)` to create a new message.
  */
 export const GetArtifactMarkRequestSchema: GenMessage<GetArtifactMarkRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_artifact, 10);
+  messageDesc(file_flytebinary_engine_v1_artifact, 15);
 
 /**
  * GetArtifactMarkResponse has the number.
@@ -336,7 +469,7 @@ export type GetArtifactMarkResponse = Message<"flytebinary.engine.v1.GetArtifact
  * Use `create(GetArtifactMarkResponseSchema)` to create a new message.
  */
 export const GetArtifactMarkResponseSchema: GenMessage<GetArtifactMarkResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_artifact, 11);
+  messageDesc(file_flytebinary_engine_v1_artifact, 16);
 
 /**
  * ArtifactRegistryService is what the runs service tells the artifact service.
@@ -354,11 +487,21 @@ export const ArtifactRegistryService: GenService<{
     input: typeof RegisterOutputsRequestSchema;
     output: typeof RegisterOutputsResponseSchema;
   },
+  /**
+   * FindUses reads the inputs of actions and returns the versions among them.
+   *
+   * @generated from rpc flytebinary.engine.v1.ArtifactRegistryService.FindUses
+   */
+  findUses: {
+    methodKind: "unary";
+    input: typeof FindUsesRequestSchema;
+    output: typeof FindUsesResponseSchema;
+  },
 }> = /*@__PURE__*/
   serviceDesc(file_flytebinary_engine_v1_artifact, 0);
 
 /**
- * ArtifactUseService says which runs had which artifacts among their inputs.
+ * ArtifactUseService says which runs had which artifacts among the inputs of their actions.
  *
  * @generated from service flytebinary.engine.v1.ArtifactUseService
  */

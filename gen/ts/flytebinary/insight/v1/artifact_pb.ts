@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/insight/v1/artifact.proto.
  */
 export const file_flytebinary_insight_v1_artifact: GenFile = /*@__PURE__*/
-  fileDesc("CiVmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2FydGlmYWN0LnByb3RvEhZmbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxIpkBChFHZXRMaW5lYWdlUmVxdWVzdBI7CgthcnRpZmFjdF9pZBgBIAEoCzImLmZseXRlaWRsMi5hcnRpZmFjdC5BcnRpZmFjdElkZW50aWZpZXISLwoGcnVuX2lkGAIgASgLMh8uZmx5dGVpZGwyLmNvbW1vbi5SdW5JZGVudGlmaWVyEhYKBWRlcHRoGAMgASgNQge6SAQqAhgUIo8BChJHZXRMaW5lYWdlUmVzcG9uc2USMgoFbm9kZXMYASADKAsyIy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpbmVhZ2VOb2RlEjIKBWVkZ2VzGAIgAygLMiMuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaW5lYWdlRWRnZRIRCgl0cnVuY2F0ZWQYAyABKAgi1AEKC0xpbmVhZ2VOb2RlEjoKCGFydGlmYWN0GAEgASgLMiYuZmx5dGVpZGwyLmFydGlmYWN0LkFydGlmYWN0SWRlbnRpZmllckgAEi4KA3J1bhgCIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckgAEg0KBWxldmVsGAMgASgFEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB21pc3NpbmcYBSABKAhCCQoHc3ViamVjdCKwAQoLTGluZWFnZUVkZ2USDAoEZnJvbRgBIAEoDRIKCgJ0bxgCIAEoDRI2CgRraW5kGAMgASgOMiguZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaW5lYWdlRWRnZS5LaW5kIk8KBEtpbmQSFAoQS0lORF9VTlNQRUNJRklFRBAAEhEKDUtJTkRfUFJPRFVDRUQQARINCglLSU5EX1VTRUQQAhIPCgtLSU5EX1BBUkVOVBADMoIBChZBcnRpZmFjdEluc2lnaHRTZXJ2aWNlEmgKCkdldExpbmVhZ2USKS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdldExpbmVhZ2VSZXF1ZXN0GiouZmx5dGViaW5hcnkuaW5zaWdodC52MS5HZXRMaW5lYWdlUmVzcG9uc2UiA5ACAUJLWklnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2luc2lnaHQvdjE7aW5zaWdodHYxYgZwcm90bzM", [file_buf_validate_validate, file_flyteidl2_artifact_artifact, file_flyteidl2_common_identifier, file_google_protobuf_timestamp]);
+  fileDesc("CiVmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2FydGlmYWN0LnByb3RvEhZmbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxIpkBChFHZXRMaW5lYWdlUmVxdWVzdBI7CgthcnRpZmFjdF9pZBgBIAEoCzImLmZseXRlaWRsMi5hcnRpZmFjdC5BcnRpZmFjdElkZW50aWZpZXISLwoGcnVuX2lkGAIgASgLMh8uZmx5dGVpZGwyLmNvbW1vbi5SdW5JZGVudGlmaWVyEhYKBWRlcHRoGAMgASgNQge6SAQqAhgUIo8BChJHZXRMaW5lYWdlUmVzcG9uc2USMgoFbm9kZXMYASADKAsyIy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpbmVhZ2VOb2RlEjIKBWVkZ2VzGAIgAygLMiMuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaW5lYWdlRWRnZRIRCgl0cnVuY2F0ZWQYAyABKAgi1AEKC0xpbmVhZ2VOb2RlEjoKCGFydGlmYWN0GAEgASgLMiYuZmx5dGVpZGwyLmFydGlmYWN0LkFydGlmYWN0SWRlbnRpZmllckgAEi4KA3J1bhgCIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckgAEg0KBWxldmVsGAMgASgFEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB21pc3NpbmcYBSABKAhCCQoHc3ViamVjdCLoAQoLTGluZWFnZUVkZ2USDAoEZnJvbRgBIAEoDRIKCgJ0bxgCIAEoDRI2CgRraW5kGAMgASgOMiguZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaW5lYWdlRWRnZS5LaW5kEjYKB2FjdGlvbnMYBCADKAsyJS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpbmVhZ2VBY3Rpb24iTwoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASEQoNS0lORF9QUk9EVUNFRBABEg0KCUtJTkRfVVNFRBACEg8KC0tJTkRfUEFSRU5UEAMiKwoNTGluZWFnZUFjdGlvbhIMCgRuYW1lGAEgASgJEgwKBHRhc2sYAiABKAkyggEKFkFydGlmYWN0SW5zaWdodFNlcnZpY2USaAoKR2V0TGluZWFnZRIpLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0TGluZWFnZVJlcXVlc3QaKi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdldExpbmVhZ2VSZXNwb25zZSIDkAIBQktaSWdpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvaW5zaWdodC92MTtpbnNpZ2h0djFiBnByb3RvMw", [file_buf_validate_validate, file_flyteidl2_artifact_artifact, file_flyteidl2_common_identifier, file_google_protobuf_timestamp]);
 
 /**
  * GetLineageRequest names where to begin: a version of an artifact, or a run.
@@ -55,7 +55,7 @@ export const GetLineageRequestSchema: GenMessage<GetLineageRequest> = /*@__PURE_
   messageDesc(file_flytebinary_insight_v1_artifact, 0);
 
 /**
- * GetLineageResponse is a graph without cycles.
+ * GetLineageResponse is a graph. It has a cycle if a run used a version that it made itself.
  *
  * @generated from message flytebinary.insight.v1.GetLineageResponse
  */
@@ -171,6 +171,13 @@ export type LineageEdge = Message<"flytebinary.insight.v1.LineageEdge"> & {
    * @generated from field: flytebinary.insight.v1.LineageEdge.Kind kind = 3;
    */
   kind: LineageEdge_Kind;
+
+  /**
+   * For KIND_USED: the first actions of the run that had the version among their inputs, at most 10.
+   *
+   * @generated from field: repeated flytebinary.insight.v1.LineageAction actions = 4;
+   */
+  actions: LineageAction[];
 };
 
 /**
@@ -201,7 +208,7 @@ export enum LineageEdge_Kind {
   PRODUCED = 1,
 
   /**
-   * A run had a version among its inputs.
+   * A run had a version among the inputs of its actions.
    *
    * @generated from enum value: KIND_USED = 2;
    */
@@ -220,6 +227,34 @@ export enum LineageEdge_Kind {
  */
 export const LineageEdge_KindSchema: GenEnum<LineageEdge_Kind> = /*@__PURE__*/
   enumDesc(file_flytebinary_insight_v1_artifact, 3, 0);
+
+/**
+ * LineageAction is an action of the run at one end of an edge.
+ *
+ * @generated from message flytebinary.insight.v1.LineageAction
+ */
+export type LineageAction = Message<"flytebinary.insight.v1.LineageAction"> & {
+  /**
+   * The name of the action.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The short name of its task.
+   *
+   * @generated from field: string task = 2;
+   */
+  task: string;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.LineageAction.
+ * Use `create(LineageActionSchema)` to create a new message.
+ */
+export const LineageActionSchema: GenMessage<LineageAction> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_artifact, 4);
 
 /**
  * ArtifactInsightService answers questions about artifacts that the contract does not cover.

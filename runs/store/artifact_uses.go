@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+)
+
+// Unread is the list of actions whose inputs are to be read for the artifacts among them.
+type Unread struct{ pool *pgxpool.Pool }
+
+// NewUnread returns a store on a pool that the caller owns.
+func NewUnread(pool *pgxpool.Pool) *Unread { return &Unread{pool: pool} }
+
+// UnreadInputs are inputs to read.
+type UnreadInputs struct {
+	ID       int64
+	Action   ident.Action
+	InputURI string
+	Tries    int
+}
+
+// Pending reads the inputs that are due, longest due first. Those that wait for longer than the longest pause are due,
+// too: they were postponed before the clock was set back. Inputs wait while outputs of earlier actions of the run are not
+// registered: they may be among the inputs.
+func (u *Unread) Pending(ctx context.Context, now time.Time, longest time.Duration, limit int) ([]UnreadInputs, error) {
+	const query = `
+		SELECT u.action_id, a.project, a.domain, a.run_name, a.name, a.input_uri, u.tries
+		FROM (
+			SELECT * FROM unread_inputs u WHERE (next_at <= $1 OR next_at > $2)
+				AND NOT EXISTS (SELECT FROM produced_outputs p WHERE p.run_id = u.run_id AND p.action_id < u.action_id)
+			ORDER BY next_at, action_id LIMIT $3
+		) u JOIN actions a ON a.id = u.action_id
+		ORDER BY u.next_at, u.action_id`
+	rows, err := u.pool.Query(ctx, query, now, now.Add(longest), limit)
+	if err != nil {
+		return nil, fmt.Errorf("list unread inputs: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (UnreadInputs, error) {
+		var i UnreadInputs
+		return i, row.Scan(&i.ID, &i.Action.Run.Project, &i.Action.Run.Domain, &i.Action.Run.Name, &i.Action.Name, &i.InputURI, &i.Tries)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list unread inputs: %w", err)
+	}
+	return found, nil
+}
+
+// Postpone records that inputs could not be read, and when to retry.
+func (u *Unread) Postpone(ctx context.Context, ids []int64, next []time.Time) error {
+	const update = `
+		UPDATE unread_inputs i SET tries = i.tries + 1, next_at = u.next_at
+		FROM unnest($1::bigint[], $2::timestamptz[]) AS u (action_id, next_at) WHERE i.action_id = u.action_id`
+	if _, err := u.pool.Exec(ctx, update, ids, next); err != nil {
+		return fmt.Errorf("postpone unread inputs: %w", err)
+	}
+	return nil
+}
+
+// FoundUse is a version among the inputs of an action.
+type FoundUse struct {
+	ActionID int64
+	ArtifactKey
+}
+
+// Read takes inputs from the list and records the versions among them. Of a run that was deleted, it records nothing.
+func (u *Unread) Read(ctx context.Context, ids []int64, found []FoundUse) error {
+	const update = `
+		WITH taken AS (DELETE FROM unread_inputs WHERE action_id = ANY($1::bigint[]) RETURNING action_id, run_id)
+		INSERT INTO artifact_uses (run_id, project, domain, name, version, actions)
+		SELECT t.run_id, f.project, f.domain, f.name, f.version, (array_agg(t.action_id ORDER BY t.action_id))[1:10]
+		FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[]) AS f (action_id, project, domain, name, version)
+		JOIN taken t USING (action_id) GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
+		ON CONFLICT (run_id, project, domain, name, version) DO UPDATE SET actions = (
+			SELECT (array_agg(DISTINCT a ORDER BY a))[1:10] FROM unnest(artifact_uses.actions || excluded.actions) AS a
+		) WHERE cardinality(artifact_uses.actions) < 10`
+	if _, err := u.pool.Exec(ctx, update, ids,
+		column(found, func(f FoundUse) int64 { return f.ActionID }), column(found, func(f FoundUse) string { return f.Project }),
+		column(found, func(f FoundUse) string { return f.Domain }), column(found, func(f FoundUse) string { return f.Name }),
+		column(found, func(f FoundUse) string { return f.Version })); err != nil {
+		return fmt.Errorf("record uses of artifacts: %w", err)
+	}
+	return nil
+}
+
+// ArtifactUse is a version among the inputs of a run.
+type ArtifactUse struct {
+	Artifact ArtifactKey
+	Run      ident.Run
+	// Users are the first actions with the version among their inputs.
+	Users []ArtifactUser
+}
+
+// ArtifactUser is an action with a version among its inputs, and the short name of its task.
+type ArtifactUser struct{ Action, Task string }
+
+// ArtifactUses lists the uses of versions, and those by runs, newest runs first.
+func (r *Reader) ArtifactUses(ctx context.Context, artifacts []ArtifactKey, runs []ident.Run, limit int) ([]ArtifactUse, error) {
+	const query = `
+		SELECT u.project, u.domain, u.name, u.version, a.project, a.domain, a.run_name,
+			ARRAY(SELECT b.name FROM actions b WHERE b.id = ANY(u.actions) ORDER BY b.id),
+			ARRAY(SELECT b.short_name FROM actions b WHERE b.id = ANY(u.actions) ORDER BY b.id)
+		FROM (
+			SELECT u.* FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS k(project, domain, name, version)
+			JOIN artifact_uses u ON u.project = k.project AND u.domain = k.domain AND u.name = k.name AND u.version = k.version
+			UNION
+			SELECT u.* FROM unnest($5::text[], $6::text[], $7::text[]) AS k(project, domain, name)
+			JOIN actions a ON a.parent_name IS NULL AND a.project = k.project AND a.domain = k.domain AND a.run_name = k.name
+			JOIN artifact_uses u ON u.run_id = a.id
+		) u JOIN actions a ON a.id = u.run_id
+		ORDER BY a.created_at DESC, a.id DESC, u.project, u.domain, u.name, u.version LIMIT $8`
+	rows, err := r.pool.Query(ctx, query,
+		column(artifacts, func(k ArtifactKey) string { return k.Project }), column(artifacts, func(k ArtifactKey) string { return k.Domain }),
+		column(artifacts, func(k ArtifactKey) string { return k.Name }), column(artifacts, func(k ArtifactKey) string { return k.Version }),
+		column(runs, func(r ident.Run) string { return r.Project }), column(runs, func(r ident.Run) string { return r.Domain }),
+		column(runs, func(r ident.Run) string { return r.Name }), limit)
+	if err != nil {
+		return nil, fmt.Errorf("list uses of artifacts: %w", err)
+	}
+	uses, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (ArtifactUse, error) {
+		var u ArtifactUse
+		var actions, tasks []string
+		err := row.Scan(&u.Artifact.Project, &u.Artifact.Domain, &u.Artifact.Name, &u.Artifact.Version,
+			&u.Run.Project, &u.Run.Domain, &u.Run.Name, &actions, &tasks)
+		for i, action := range actions {
+			u.Users = append(u.Users, ArtifactUser{Action: action, Task: tasks[i]})
+		}
+		return u, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list uses of artifacts: %w", err)
+	}
+	return uses, nil
+}
