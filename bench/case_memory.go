@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// settleTime lets a process return memory that it no longer needs.
+// settleTime lets a process return memory that it no longer needs, unless -quiet is shorter.
 const settleTime = 5 * time.Second
 
 // measureMemory runs many actions under five parents, without pods so that it takes seconds instead of minutes.
-func measureMemory(n, concurrency int) func(context.Context, *stack, *Result) error {
+func measureMemory(n, concurrency int, quiet time.Duration) func(context.Context, *stack, *Result) error {
 	return func(ctx context.Context, s *stack, r *Result) error {
 		if err := s.addMemory(r, "at the start", false); err != nil {
 			return err
@@ -43,10 +43,11 @@ func measureMemory(n, concurrency int) func(context.Context, *stack, *Result) er
 			}
 		}
 		r.add("done", float64(parents*part)/time.Since(began).Seconds(), "actions/s")
-		if err := pause(ctx, settleTime); err != nil {
+		settle := min(settleTime, quiet)
+		if err := pause(ctx, settle); err != nil {
 			return err
 		}
-		return s.addMemory(r, fmt.Sprintf("%s later", settleTime), true)
+		return s.addMemory(r, fmt.Sprintf("%s later", settle), true)
 	}
 }
 

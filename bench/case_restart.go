@@ -12,7 +12,7 @@ import (
 
 // measureRestart starts a server on a database with many live actions, none of which has a TaskAction: the most that
 // the owner of TaskActions can have to compare and create.
-func measureRestart(live int) func(context.Context, *stack, *Result) error {
+func measureRestart(live int, quiet time.Duration) func(context.Context, *stack, *Result) error {
 	return func(ctx context.Context, s *stack, r *Result) error {
 		const place = "staging" // used by nothing else: the reads have a run of that name too
 		c := storetest.DefaultConfig()
@@ -26,10 +26,11 @@ func measureRestart(live int) func(context.Context, *stack, *Result) error {
 		if err := s.addMemory(r, "when ready", false); err != nil {
 			return err
 		}
-		if err := pause(ctx, settleTime); err != nil {
+		settle := min(settleTime, quiet)
+		if err := pause(ctx, settle); err != nil {
 			return err
 		}
-		if err := s.addMemory(r, fmt.Sprintf("%s later", settleTime), true); err != nil {
+		if err := s.addMemory(r, fmt.Sprintf("%s later", settle), true); err != nil {
 			return err
 		}
 		wide := ident.Run{Project: project, Domain: place, Name: "wide"}

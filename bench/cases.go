@@ -58,7 +58,7 @@ func cases(o options) []benchCase {
 			"abort-waiting", fmt.Sprintf("abort of a run with %d children that wait", o.waiting), true, false,
 			measureAbortWaiting(o.waiting, o.concurrency),
 		},
-		benchCase{"memory", fmt.Sprintf("memory while %d actions (traces) are done", o.memory), true, false, measureMemory(o.memory, o.concurrency)},
+		benchCase{"memory", fmt.Sprintf("memory while %d actions (traces) are done", o.memory), true, false, measureMemory(o.memory, o.concurrency, o.quiet)},
 		benchCase{
 			"triggers", fmt.Sprintf("%d active triggers, then %d that fire within %s", o.triggers, o.firing, o.within), true, false,
 			measureTriggers(o.triggers, o.firing, o.within, o.quiet),
@@ -67,7 +67,7 @@ func cases(o options) []benchCase {
 		benchCase{"notifications", fmt.Sprintf("%d runs without a notification rule and with one", o.notified), true, false, measureNotifications(o.notified, o.concurrency)},
 		benchCase{"reads", fmt.Sprintf("lists and first snapshots with %d actions stored", o.stored), true, false, measureReads(o.stored, o.samples)},
 		benchCase{"console", fmt.Sprintf("what the console asks about a run of %d actions", o.shown), true, false, measureConsole(o.shown, o.samples)},
-		benchCase{"restart", fmt.Sprintf("start of a server with %d live actions", o.live), true, false, measureRestart(o.live)},
+		benchCase{"restart", fmt.Sprintf("start of a server with %d live actions", o.live), true, false, measureRestart(o.live, o.quiet)},
 		benchCase{"soak", "actions of all kinds for a long time: nothing may grow", true, true, measureSoak(o.soak, o.soakFor, o.soakRound, o.concurrency)},
 	)
 }

@@ -88,7 +88,7 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.DurationVar(&o.within, "within", time.Minute, "the time in which they fire")
 	flags.IntVar(&o.published, "published", 5000, "children whose events are published")
 	flags.IntVar(&o.notified, "notified", 2000, "runs with a notification rule")
-	flags.DurationVar(&o.quiet, "quiet", 10*time.Second, "how long the idle server is watched")
+	flags.DurationVar(&o.quiet, "quiet", 10*time.Second, "how long an idle server is watched, and how long a busy one gets at most to settle")
 	flags.BoolVar(&o.reuse, "reuse", false, "run all cases on the same processes: faster, but cases affect each other")
 	if err := flags.Parse(args); err != nil {
 		return o, err

@@ -238,7 +238,7 @@ class Outside:
                 "endpoint": self.s3, "region": "us-east-1", "accessKeyID": "flyte", "secretAccessKey": TOKEN}},
             "kubernetes": {"kubeconfig": str(self.kubeconfig)},
             "actions": {"taskActions": {"namespace": "{{project}}-{{domain}}"}},
-            "replicas": {"several": elect, "namespace": "default"},
+            "replicas": {"several": elect, "namespace": "default", "lease": {"duration": "6s"}},
             "executor": {
                 "pod": {
                     "endpoint": endpoint, "insecure": True, "defaultCpu": "250m", "defaultMemory": "256Mi",

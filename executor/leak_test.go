@@ -48,7 +48,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		}
 		return succeeds(ctx, pod)
 	}})
-	const actions, together = 600, 200
+	const actions, together = 300, 150
 	do := func(n int) {
 		type one struct {
 			action ident.Action

@@ -71,7 +71,7 @@ func root() string {
 }
 
 func build(ctx context.Context, path, what string, flags ...string) error {
-	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-o", path}, flags...)
+	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", path}, flags...)
 	command := exec.CommandContext(ctx, "go", append(args, what)...)
 	command.Dir = root()
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -44,7 +44,7 @@ test("a failed run is recovered after a preview", async ({ page, runs }) => {
   await expect(panel(page).getByTestId("failure")).toContainText("the oven is cold", { timeout: 120_000 });
 });
 
-test("a file is uploaded with a launch, along with inputs of other types", async ({ page }) => {
+test("a file is uploaded with a launch, along with inputs of other types", { tag: "@store" }, async ({ page }) => {
   await page.goto(`${place}/tasks/shown.measure`);
   await page
     .getByRole("link", { name: /^Launch/ })
@@ -62,7 +62,7 @@ test("a file is uploaded with a launch, along with inputs of other types", async
   await expect(panel(page).getByTestId("outputs")).toContainText("3 lines, no tags, about");
 });
 
-test("a table is uploaded as a data frame", async ({ page }, info) => {
+test("a table is uploaded as a data frame", { tag: "@store" }, async ({ page }, info) => {
   const file = info.outputPath("numbers.parquet");
   await promisify(execFile)(join(pythonEnvironment, "bin/python"), [
     "-c",

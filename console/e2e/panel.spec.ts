@@ -1,6 +1,6 @@
 import { expect, expectAccessible, panel, place, test } from "./test";
 
-test("inputs and outputs are shown by type and as JSON", async ({ page, runs }) => {
+test("inputs and outputs are shown by type and as JSON", { tag: "@store" }, async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.squares}?tab=io`);
   const inputs = panel(page).getByTestId("inputs");
   await expect(inputs).toContainText("as they come");
@@ -20,7 +20,7 @@ test("values are copied as code", async ({ page, context, runs }) => {
   expect(await page.evaluate(() => navigator.clipboard.readText())).toContain("GetActionData");
 });
 
-test("a long log can be searched, navigated and linked to", async ({ page, runs }) => {
+test("a long log can be searched, navigated and linked to", { tag: "@store" }, async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.talking}?tab=logs`);
   const log = panel(page).getByRole("log");
   await expect(log).toHaveAttribute("data-lines", /^3\d{3}$/, { timeout: 120_000 });
@@ -41,7 +41,7 @@ test("a long log can be searched, navigated and linked to", async ({ page, runs 
   await expect(log.locator("[data-mark=linked]")).toContainText("the needle is here");
 });
 
-test("a log is downloaded verbatim", async ({ page, runs }) => {
+test("a log is downloaded verbatim", { tag: "@store" }, async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.talking}?tab=logs`);
   await expect(panel(page).getByRole("log")).toHaveAttribute("data-lines", /^3\d{3}$/, { timeout: 120_000 });
   const download = page.waitForEvent("download");

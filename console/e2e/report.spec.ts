@@ -11,7 +11,7 @@ function frame(page: Page): Frame {
   return found;
 }
 
-test("a report is shown in a sandboxed frame", async ({ page, runs }) => {
+test("a report is shown in a sandboxed frame", { tag: "@store" }, async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.drawing}?action=a0&tab=report`);
   await expect(shown(page).getByRole("heading", { name: "A small report" })).toBeVisible();
   await expect(shown(page).locator("#verdict")).toHaveText("ran, no storage, no parent");
@@ -22,7 +22,7 @@ test("a report is shown in a sandboxed frame", async ({ page, runs }) => {
 const nothing = (said: string | null) =>
   expect(Object.values(JSON.parse(said ?? "") as Record<string, string>)).toEqual(Array.from({ length: 10 }, () => "refused"));
 
-test("a report cannot access the console", async ({ page, launch, baseURL, complaints }) => {
+test("a report cannot access the console", { tag: "@store" }, async ({ page, launch, baseURL, complaints }) => {
   const name = await launch({ task: "prying", inputs: { base: baseURL }, wait: true });
   await page.goto(`${place}/runs/${name}?action=a0&tab=report`);
   await expect(shown(page).locator("#verdict")).toHaveText(/refused/);
@@ -32,7 +32,7 @@ test("a report cannot access the console", async ({ page, launch, baseURL, compl
 });
 
 // Links to an object store lead to an origin that is not the console's anyway.
-test.describe("where the binary itself serves the store", { tag: "@own-store" }, () => {
+test.describe("where the binary itself serves the store", () => {
   test("a report in its own tab cannot access the console", async ({ page, launch, baseURL, complaints }) => {
     const name = await launch({ task: "prying", inputs: { base: baseURL }, wait: true });
     await page.goto(`${place}/runs/${name}?action=a0&tab=report`);
@@ -54,7 +54,7 @@ test.describe("where the binary itself serves the store", { tag: "@own-store" },
   });
 });
 
-test("a report refreshes while it is written and keeps the scroll position", async ({ page, launch }) => {
+test("a report refreshes while it is written and keeps the scroll position", { tag: "@store" }, async ({ page, launch }) => {
   const name = await launch({ task: "growing" });
   await page.goto(`${place}/runs/${name}?action=a0&tab=report`);
   const heading = shown(page).getByRole("heading", { level: 1 });
@@ -72,7 +72,7 @@ test("a report refreshes while it is written and keeps the scroll position", asy
   await expect(shown(page).getByText(/second tab at step/)).toBeVisible();
 });
 
-test("a report can be downloaded, and an action without one has no report tab", async ({ page, runs }) => {
+test("a report can be downloaded, and an action without one has no report tab", { tag: "@store" }, async ({ page, runs }) => {
   await page.goto(`${place}/runs/${runs.drawing}?action=a0&tab=report`);
   const download = page.waitForEvent("download");
   await panel(page).getByRole("button", { name: "Download" }).click();

@@ -24,7 +24,7 @@ var shared struct {
 	server    *pgembed.Server   // GUARDED_BY(mu)
 	release   func()            // GUARDED_BY(mu): tells the watcher to clean up
 	failure   error             // GUARDED_BY(mu): why there is no server; the first reason stays
-	templates map[string]string // GUARDED_BY(mu): hash of migrations -> database
+	templates map[string]string // GUARDED_BY(mu): hash of migrations, or database of Filled -> database
 }
 
 var databases atomic.Int64
@@ -45,14 +45,46 @@ func Schemas(t testing.TB, schemas ...pgdb.Schema) *pgxpool.Pool {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
 	server, template := prepare(ctx, t, schemas)
+	return copyOf(ctx, t, server, template)
+}
+
+// Filled is New for tests that start with the same many rows: fill runs once in this process for each name, and each test
+// gets a copy of what it filled, with the planner's statistics. A name has lower-case letters, digits and underscores.
+func Filled(t testing.TB, migrations fs.FS, name string, fill func(context.Context, *pgxpool.Pool) error) *pgxpool.Pool {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	server, empty := prepare(ctx, t, []pgdb.Schema{{Files: migrations}})
+	template := empty + "_" + name
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if _, ok := shared.templates[template]; !ok {
+		execute(ctx, t, server, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", template, empty))
+		pool := open(ctx, t, server, template)
+		defer pool.Close() // also before a failure
+		require.NoError(t, fill(ctx, pool))
+		pool.Close()
+		shared.templates[template] = template
+	}
+	return copyOf(ctx, t, server, template)
+}
+
+// copyOf returns a pool on a copy of a database, which lasts as long as the test.
+func copyOf(ctx context.Context, t testing.TB, server *pgembed.Server, template string) *pgxpool.Pool {
+	t.Helper()
 	name := fmt.Sprintf("test_%d", databases.Add(1))
 	execute(ctx, t, server, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", name, template))
 	t.Cleanup(func() { execute(ctx, t, server, fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name)) })
+	pool := open(ctx, t, server, name)
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+func open(ctx context.Context, t testing.TB, server *pgembed.Server, name string) *pgxpool.Pool {
+	t.Helper()
 	config := pgdb.DefaultConfig()
 	config.URL, config.MaxConns, config.MinIdleConns = server.DSNOf(name), 8, 0
 	pool, err := pgdb.Open(ctx, config)
 	require.NoError(t, err)
-	t.Cleanup(pool.Close)
 	return pool
 }
 
@@ -84,10 +116,7 @@ func prepare(ctx context.Context, t testing.TB, schemas []pgdb.Schema) (*pgembed
 	}
 	template := "template_" + hash
 	execute(ctx, t, shared.server, "CREATE DATABASE "+template)
-	config := pgdb.DefaultConfig()
-	config.URL, config.MinIdleConns = shared.server.DSNOf(template), 0
-	pool, err := pgdb.Open(ctx, config)
-	require.NoError(t, err)
+	pool := open(ctx, t, shared.server, template)
 	defer pool.Close() // a template must have no connection when it is copied
 	require.NoError(t, pgdb.Migrate(ctx, pool, schemas...))
 	shared.templates[hash] = template

@@ -1,10 +1,12 @@
 package pgtest_test
 
 import (
+	"context"
 	"testing"
 	"testing/fstest"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/internal/pgtest"
@@ -38,4 +40,21 @@ func TestDatabaseIsDropped(t *testing.T) {
 	require.NoError(t, pgtest.Empty(t).QueryRow(t.Context(),
 		"SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name).Scan(&there))
 	require.False(t, there)
+}
+
+func TestFilledOnce(t *testing.T) {
+	fills := 0
+	for id := range 2 {
+		pool := pgtest.Filled(t, migrations, "things", func(ctx context.Context, pool *pgxpool.Pool) error {
+			fills++
+			_, err := pool.Exec(ctx, "INSERT INTO things (id) VALUES (7)")
+			return err
+		})
+		var before int
+		require.NoError(t, pool.QueryRow(t.Context(), "SELECT count(*) FROM things").Scan(&before))
+		require.Equal(t, 1, before, "what another test added is not there")
+		_, err := pool.Exec(t.Context(), "INSERT INTO things (id) VALUES ($1)", id)
+		require.NoError(t, err)
+	}
+	require.Equal(t, 1, fills)
 }

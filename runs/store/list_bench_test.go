@@ -30,19 +30,32 @@ func seedScale(tb testing.TB, standard int) int {
 	return scale
 }
 
+// seeded returns a database with the rows of storetest.DefaultConfig, divided by scale. Tests of the same scale share what
+// was filled.
 func seeded(tb testing.TB, scale int) (*pgxpool.Pool, storetest.Config) {
 	tb.Helper()
-	pool := pgtest.New(tb, store.Migrations())
+	return seededWith(tb, scale, "lists")
+}
+
+// seededWith is seeded with more statements, which the name stands for.
+func seededWith(tb testing.TB, scale int, name string, statements ...string) (*pgxpool.Pool, storetest.Config) {
+	tb.Helper()
 	config := storetest.DefaultConfig()
 	config.Runs /= scale
 	config.Wide /= scale
 	if os.Getenv("FLYTE_BENCH_ROOTS") != "" { // all rows are runs of one action
 		config.Runs, config.Children, config.Wide = config.Runs*(1+config.Children), 0, 1
 	}
-	began := time.Now()
-	require.NoError(tb, storetest.Fill(tb.Context(), pool, config))
-	tb.Logf("seeded %d rows in %s", config.Runs*(1+config.Children)+config.Wide+1, time.Since(began).Round(time.Millisecond))
-	return pool, config
+	return pgtest.Filled(tb, store.Migrations(), fmt.Sprintf("%s_%d", name, scale), func(ctx context.Context, pool *pgxpool.Pool) error {
+		began := time.Now()
+		defer func() {
+			tb.Logf("seeded %d rows in %s", config.Runs*(1+config.Children)+config.Wide+1, time.Since(began).Round(time.Millisecond))
+		}()
+		if err := storetest.Fill(ctx, pool, config); err != nil {
+			return err
+		}
+		return storetest.Exec(ctx, pool, statements...)
+	}), config
 }
 
 // listCase is one list request as clients send it.

@@ -221,7 +221,7 @@ func TestNarrowedListsUseIndexes(t *testing.T) {
 // TestAnUnlimitedScopeChangesNoStatement compares the list statements for an unrestricted caller with those without a
 // scope.
 func TestAnUnlimitedScopeChangesNoStatement(t *testing.T) {
-	pool, config := overviewSeeded(t, 100)
+	pool, config := overviewSeeded(t, 20)
 	reader, recorded := recordedReader(t, pool)
 	cases := append(listCases(config), overviewCases(config)...)
 	statements := func(ctx context.Context, c listCase) []string {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
@@ -16,8 +15,7 @@ import (
 // names have several words.
 func overviewSeeded(tb testing.TB, scale int) (*pgxpool.Pool, storetest.Config) {
 	tb.Helper()
-	pool, config := seeded(tb, scale)
-	require.NoError(tb, storetest.Exec(tb.Context(), pool,
+	return seededWith(tb, scale, "overviews",
 		`INSERT INTO actions (id, run_id, project, domain, run_name, name, parent_name, action_type, phase, created_at, updated_at)
 			SELECT nextval('actions_id_seq'), id, project, domain, run_name, 'ask', 'a0', 3, 9, created_at, updated_at
 			FROM actions WHERE parent_name IS NULL AND id % 50 = 1`,
@@ -29,8 +27,7 @@ func overviewSeeded(tb testing.TB, scale int) (*pgxpool.Pool, storetest.Config) 
 		// One task that ran as half of all children.
 		`UPDATE actions SET task_name = 'env.hot', ended_at = created_at + (id % 60) * interval '1 second' WHERE id % 2 = 0 AND parent_name IS NOT NULL AND ended_at IS NOT NULL`,
 		`VACUUM ANALYZE actions`, `VACUUM ANALYZE tasks`,
-	))
-	return pool, config
+	)
 }
 
 // overviewCases are overviews as the console requests them.
