@@ -1,16 +1,20 @@
 package warm
 
 import (
+	"crypto/sha256"
 	"os"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
 
-// mark is what tells one state of a file from another. A file that is missing has the zero mark.
+// mark is what tells one state of a file or directory from another. One that is missing has the zero mark.
 type mark struct {
-	changed time.Time
+	changed time.Time // of a file
 	size    int64
 	inode   uint64
+	names   string // of a directory: what is in it, apart from what interpreters write there while they import
 }
 
 // fingerprint is the state of the files that a parent has imported and of the directories in which imports look.
@@ -21,11 +25,29 @@ func markOf(path string) mark {
 	if err != nil {
 		return mark{}
 	}
-	m := mark{changed: info.ModTime(), size: info.Size()}
+	m := mark{}
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		m.inode = stat.Ino
 	}
+	if info.IsDir() {
+		m.names = namesIn(path)
+		return m
+	}
+	m.changed, m.size = info.ModTime(), info.Size()
 	return m
+}
+
+func namesIn(path string) string {
+	dir, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = dir.Close() }()
+	names, _ := dir.Readdirnames(-1)
+	slices.Sort(names)
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "__pycache__" })
+	sum := sha256.Sum256([]byte(strings.Join(names, "/")))
+	return string(sum[:])
 }
 
 func fingerprintOf(paths []string) fingerprint {
@@ -36,23 +58,22 @@ func fingerprintOf(paths []string) fingerprint {
 	return f
 }
 
-// current reports whether no file has changed.
-func (f fingerprint) current() bool {
+// changed names a file that has changed, or nothing.
+func (f fingerprint) changed() string {
 	for path, before := range f {
 		if markOf(path) != before {
-			return false
+			return path
 		}
 	}
-	return true
+	return ""
 }
 
-// newest is the time of the last change.
-func (f fingerprint) newest() time.Time {
-	var last time.Time
-	for _, m := range f {
+// newest is the file that changed last, and when.
+func (f fingerprint) newest() (path string, last time.Time) {
+	for name, m := range f {
 		if m.changed.After(last) {
-			last = m.changed
+			path, last = name, m.changed
 		}
 	}
-	return last
+	return path, last
 }

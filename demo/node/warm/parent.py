@@ -43,17 +43,21 @@ WAITING = 6
 #: All files of the parent have lower numbers.
 HIGH = 100
 
-#: What every task imports before its own code.
+#: What the SDK imports in every task. A module that this release of the SDK does not have is left out.
 MODULES = (
     "faulthandler",
     "flyte",
     "flyte._bin.runtime",
     "flyte._initialize",
-    "flyte._internal.controllers.remote",
+    "flyte._internal.controllers.remote._client",
     "flyte._internal.image_cache",
     "flyte._internal.resolvers.default",
     "flyte._internal.runtime.entrypoints",
     "flyte.errors",
+    "flyte.git",
+    "flyte.io",
+    "flyte.remote._client.auth._session",
+    "flyte.remote._client.controlplane",
     "flyte.storage",
 )
 
@@ -134,7 +138,11 @@ def load(script: str) -> tuple:
     try:
         with Deferred() as deferred:
             for name in MODULES:
-                importlib.import_module(name)
+                try:
+                    importlib.import_module(name)
+                except ModuleNotFoundError as error:
+                    if not name.startswith(error.name or "?"):
+                        raise
     finally:
         os.environ.__class__ = plain
     return deferred, sorted(ReadRecorder.names)
@@ -159,7 +167,8 @@ def sources() -> list:
     """The files and directories whose change makes the parent stale."""
     found = {path or "." for path in sys.path} | {sys.executable, os.path.join(sys.prefix, "pyvenv.cfg")}
     for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
+        # Not getattr, which loads modules that the SDK has registered to be loaded when they are used, such as pandas.
+        file = object.__getattribute__(module, "__dict__").get("__file__")
         if isinstance(file, str):
             found.add(file)
     return sorted(path for path in found if os.path.isabs(path))
@@ -174,6 +183,7 @@ def parent(config: dict):
     control.set_inheritable(False)
     try:
         deferred, names = load(config["script"])
+        found = sources()
         set_memory(sys.orig_argv[:1] + ["flyte-binary: warm parent of " + config["script"]], os.environ)
         check()
     except BaseException as error:
@@ -183,7 +193,7 @@ def parent(config: dict):
     gc.collect()
     gc.disable()  # a collection would copy pages that tasks share
     gc.freeze()
-    control.sendall(json.dumps({"read": names, "sources": sources()}).encode() + b"\n")
+    control.sendall(json.dumps({"read": names, "sources": found}).encode() + b"\n")
     while True:
         request, ancillary, _, _ = control.recvmsg(1, socket.CMSG_SPACE(4 * (len(SHIM_FILES) + 1)))
         if not request:

@@ -3,7 +3,6 @@ package warm
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -159,7 +158,11 @@ func (p *Pool) condition(m *member, now time.Time) Reason {
 		return Failed
 	case m.parent.gone() && recent(m.began):
 		return Unfit // something ends it, and would end the next one
-	case m.parent.gone(), !m.parent.files.current():
+	case m.parent.gone():
+		return Failed
+	}
+	if path := m.parent.files.changed(); path != "" {
+		p.log.Info().Str("file", path).Msg("a file of a warm parent has changed: the parent is renewed")
 		return Failed
 	}
 	return None
@@ -205,14 +208,15 @@ func (p *Pool) start(m *member, of program) {
 			one.end()
 			break
 		}
-		if one.files.newest().Before(began) {
+		path, newest := one.files.newest()
+		if newest.Before(began) {
 			m.parent = one
 			p.log.Info().Str("script", of.script).Int("pid", one.cmd.Process.Pid).Dur("took", time.Since(began)).
 				Msg("a warm parent is ready")
 			return
 		}
 		one.end()
-		err = errors.New("files of the environment changed while they were imported")
+		err = fmt.Errorf("%s changed while the environment was imported", path)
 	}
 	m.failed = p.clk.Now()
 	p.log.Warn().Err(err).Str("script", of.script).Dur("pause", p.cfg.Pause).Msg("no warm parent: tasks start cold")
