@@ -62,7 +62,7 @@ MODULES = (
 )
 
 #: Files that whoever started the server has left open. Tasks have them after a cold start too.
-INHERITED: frozenset = frozenset()
+INHERITED = frozenset()
 
 PR_SET_PDEATHSIG, PR_SET_MM, PR_SET_MM_MAP, PR_SET_CHILD_SUBREAPER = 1, 35, 14, 36
 
