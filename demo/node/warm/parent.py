@@ -378,7 +378,8 @@ def run(code, module) -> None:
     except (SystemExit, KeyboardInterrupt):
         raise
     except BaseException as error:
-        sys.excepthook(type(error), error, error.__traceback__.tb_next)
+        error.__traceback__ = error.__traceback__.tb_next
+        sys.excepthook(type(error), error, error.__traceback__)
         raise SystemExit(1) from None
 
 
