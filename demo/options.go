@@ -98,8 +98,10 @@ func (o Options) complete() (Options, error) {
 		return o, err
 	}
 	switch o.Warm {
-	case "":
+	case "", "true": // YAML reads a bare on or off as a truth value
 		o.Warm = warmOn
+	case "false":
+		o.Warm = warmOff
 	case warmOn, warmOff:
 	default:
 		return o, fmt.Errorf("--warm: want %s or %s, got %q", warmOn, warmOff, o.Warm)

@@ -25,13 +25,11 @@ const (
 	Slow Reason = "slow"
 	// Full: there are as many parents as there may be.
 	Full Reason = "full"
-	// Failed: the parent did not fork.
+	// Failed: the parent did not fork, or the forked process could not become the container's.
 	Failed Reason = "failed"
-	// Refused: the forked process could not become the container's.
-	Refused Reason = "refused"
 )
 
 // Reasons lists every reason.
 func Reasons() []Reason {
-	return []Reason{Off, Command, Rights, Mounts, Interpreter, Variables, Unfit, Slow, Full, Failed, Refused}
+	return []Reason{Off, Command, Rights, Mounts, Interpreter, Variables, Unfit, Slow, Full, Failed}
 }
