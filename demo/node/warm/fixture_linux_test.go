@@ -1,7 +1,6 @@
 package warm_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -26,7 +25,7 @@ import (
 
 // python is the real interpreter of this machine: not a wrapper, which the first line of a script could not name.
 var python = sync.OnceValues(func() (string, error) {
-	out, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output() //nolint:noctx // short
+	out, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
 	return strings.TrimSpace(string(out)), err
 })
 
@@ -56,7 +55,7 @@ func newFixture(t *testing.T, code string, change ...func(*warm.Config)) *fixtur
 		require.NoError(t, os.MkdirAll(filepath.Join(f.dir, dir), 0o755))
 	}
 	f.write("lib/flyte/__init__.py", "")
-	require.NoError(t, os.WriteFile(f.script, []byte("#!"+interpreter+"\n"+code), 0o755)) //nolint:gosec // a program
+	require.NoError(t, os.WriteFile(f.script, []byte("#!"+interpreter+"\n"+code), 0o755))
 	cfg := warm.DefaultConfig()
 	cfg.Dir, cfg.Executable = filepath.Join(f.dir, "warm"), self
 	for _, f := range change {
@@ -125,14 +124,6 @@ func (s *started) log() string {
 	raw, err := os.ReadFile(filepath.Join(s.dir, process.LogFile))
 	require.NoError(s.f.t, err)
 	return strings.ReplaceAll(stamp.ReplaceAllString(string(raw), ""), s.dir, "DIR")
-}
-
-// seen decodes the output.
-func (s *started) seen() map[string]any {
-	s.f.t.Helper()
-	var found map[string]any
-	require.NoError(s.f.t, json.Unmarshal([]byte(s.log()), &found), s.log())
-	return found
 }
 
 // await waits until the process has written a line.
