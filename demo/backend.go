@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/flyte-binary/flyte-binary/demo/pyenv"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/obs/klogs"
@@ -16,8 +18,12 @@ import (
 // startServer starts the server as serve does, on the demo's own database, cluster and files.
 func (d *demo) startServer(ctx context.Context) error {
 	d.config.Database.URL = d.postgres.DSN()
+	metrics := prometheus.NewRegistry()
+	if err := metrics.Register(d.node.Starts()); err != nil {
+		return fmt.Errorf("metrics of the node: %w", err)
+	}
 	server, err := d.config.Complete(ctx, manager.Options{
-		Logger: d.log, Clock: d.clock, REST: d.cluster.RESTConfig(), Listener: d.listener, Version: command.Version,
+		Logger: d.log, Clock: d.clock, REST: d.cluster.RESTConfig(), Listener: d.listener, Version: command.Version, Metrics: metrics,
 		RunDeleted: func(_ context.Context, project, domain, run string) error {
 			return d.node.RemoveRun(project, domain, run)
 		},

@@ -37,6 +37,7 @@ other machines unless --listen says so. Ctrl-C stops everything in order, a seco
 				"ephemeral": func() { opts.Ephemeral = flags.Ephemeral },
 				"python":    func() { opts.Python = flags.Python },
 				"cpus":      func() { opts.CPUs = flags.CPUs },
+				"warm":      func() { opts.Warm = flags.Warm },
 			} {
 				if cmd.Flags().Changed(name) {
 					take()
@@ -63,6 +64,7 @@ other machines unless --listen says so. Ctrl-C stops everything in order, a seco
 	set.StringVar(&flags.Python, "python", "", "Python environment for tasks (default: one created for the demo)")
 	set.StringArrayVar(&images, "image", nil, "Python environment for an image, as name=DIR; * in the name matches any text; may be repeated")
 	set.Float64Var(&flags.CPUs, "cpus", 0, "total CPUs that tasks may request (default: all of this machine)")
+	set.StringVar(&flags.Warm, "warm", warmOn, "start tasks from a process that has imported the SDK: on or off (Linux only)")
 	set.StringArrayVar(&flags.Set, "set", nil, "override a key of the server's configuration, for example --set logging.level=debug; may be repeated")
 	set.StringVar(&config, "config", "", "YAML file with these options in its section demo")
 	set.StringVar(&flags.sample, "sample", "", "Python file whose task main is run when the demo is ready")

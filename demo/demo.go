@@ -190,6 +190,7 @@ func (d *demo) stop(ctx context.Context) error {
 	}
 	if d.node != nil {
 		stop("node", d.node)
+		d.announceStarts()
 	}
 	if d.cluster != nil {
 		stop("kubernetes", d.cluster)

@@ -27,6 +27,7 @@ func (d *demo) startNode(ctx context.Context) error {
 	cfg.DataDir, cfg.Address, cfg.Certificates = d.dir.Node(), nodeAddress, d.certificates()
 	cfg.Environment, cfg.OwnImage, cfg.Store = d.opts.Python, ownImage, d.dir.Blobs()
 	cfg.Endpoint = d.authority()
+	cfg.Warm.Enabled = cfg.Warm.Enabled && d.opts.Warm == warmOn
 	if d.opts.CPUs > 0 {
 		cfg.CPUs = d.opts.CPUs
 	}
@@ -41,5 +42,21 @@ func (d *demo) startNode(ctx context.Context) error {
 		return err
 	}
 	d.node = made
-	return d.screen.Step("node", fmt.Sprintf("%g CPUs, tasks in %s", cfg.CPUs, d.opts.Python), func() error { return made.Start(ctx) })
+	starts := "cold starts"
+	if cfg.Warm.Enabled {
+		starts = "warm starts"
+	}
+	return d.screen.Step("node", fmt.Sprintf("%g CPUs, tasks in %s, %s", cfg.CPUs, d.opts.Python, starts), func() error { return made.Start(ctx) })
+}
+
+// announceStarts tells how many processes of tasks have started warm.
+func (d *demo) announceStarts() {
+	warm, cold := d.node.Starts().Starts()
+	all := warm
+	for _, number := range cold {
+		all += number
+	}
+	if warm > 0 {
+		d.screen.Line("%d of %d tasks' processes started warm.", warm, all)
+	}
 }

@@ -29,6 +29,9 @@ type Options struct {
 	Images map[string]string `json:"images,omitempty"`
 	// CPUs is the total number of CPUs that pods may request. Default: as many as the machine has.
 	CPUs float64 `json:"cpus,omitempty"`
+	// Warm is whether tasks may start from a process that has imported the SDK: on or off. Default on; on systems other
+	// than Linux it has no effect.
+	Warm string `json:"warm,omitempty"`
 	// Set overrides keys of the server's configuration, as section.key=value.
 	Set []string `json:"set,omitempty"`
 
@@ -42,6 +45,12 @@ type Options struct {
 
 // Not 8090, the port of a server: for localhost:8090 the released SDK prints links to localhost:8080.
 const defaultListen = "127.0.0.1:8088"
+
+// The values of Options.Warm.
+const (
+	warmOn  = "on"
+	warmOff = "off"
+)
 
 // readFile reads the section demo of a configuration file.
 func readFile(path string) (Options, error) {
@@ -87,6 +96,15 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.images, err = o.nodeImages(); err != nil {
 		return o, err
+	}
+	switch o.Warm {
+	case "", "true": // YAML reads a bare on or off as a truth value
+		o.Warm = warmOn
+	case "false":
+		o.Warm = warmOff
+	case warmOn, warmOff:
+	default:
+		return o, fmt.Errorf("--warm: want %s or %s, got %q", warmOn, warmOff, o.Warm)
 	}
 	if o.CPUs < 0 {
 		return o, fmt.Errorf("--cpus: must not be negative, got %v", o.CPUs)

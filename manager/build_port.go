@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
-	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/flyte-binary/flyte-binary/console"
 	"github.com/flyte-binary/flyte-binary/gateway"
@@ -27,7 +26,7 @@ func buildSystem(_ context.Context, p *process) (lifecycle.Part, error) {
 		sinks: func(ctx context.Context) []*insightv1.Component {
 			return sinkComponents(ctx, p.config.EventStream.Names(), store.NewUnpublished(p.pool), p.clock)
 		},
-		vitals: p.runs.Vitals, gatherer: prometheus.Gatherers{p.telemetry.Registry, ctrlmetrics.Registry}, clock: p.clock, log: p.log,
+		vitals: p.runs.Vitals, gatherer: append(prometheus.Gatherers{p.telemetry.Registry}, p.options.metrics()...), clock: p.clock, log: p.log,
 	}).mount(p.mux)
 	return lifecycle.Idle{}, nil
 }
@@ -65,7 +64,7 @@ func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
 	if err := p.measure(); err != nil {
 		return nil, err
 	}
-	served := routes{api: p.mux, console: p.console, alive: p.alive, ready: p.checks, metrics: p.telemetry.Handler(ctrlmetrics.Registry)}
+	served := routes{api: p.mux, console: p.console, alive: p.alive, ready: p.checks, metrics: p.telemetry.Handler(p.options.metrics()...)}
 	if p.config.Target.api() {
 		served.files = p.blobs.Handler()
 	}

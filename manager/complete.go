@@ -7,8 +7,10 @@ import (
 	"net"
 
 	"connectrpc.com/connect"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 	"k8s.io/client-go/rest"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/failpoint"
@@ -36,6 +38,17 @@ type Options struct {
 	// RunDeleted, if set, is called for each run that retention deletes, to clean up elsewhere. It may be called twice
 	// for a run; after an error it is called again.
 	RunDeleted func(ctx context.Context, project, domain, run string) error
+	// Metrics are those of parts around the server, which are served with its own. nil means none.
+	Metrics prometheus.Gatherer
+}
+
+// metrics are the registries beside the server's own.
+func (o Options) metrics() prometheus.Gatherers {
+	all := prometheus.Gatherers{ctrlmetrics.Registry}
+	if o.Metrics != nil {
+		all = append(all, o.Metrics)
+	}
+	return all
 }
 
 func (o Options) runDeleted(ctx context.Context, run ident.Run) error {

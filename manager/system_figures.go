@@ -31,6 +31,10 @@ func (s *system) figures(
 	s.clusterFigures(list, components, metrics)
 	s.queueFigures(list, queues)
 
+	list.group = "Local node"
+	list.metric(metrics, "Warm starts", "flyte_local_node_starts_total", "", "Processes of tasks that were forked from a process that had imported the SDK.", labelled("start", "warm"))
+	list.metric(metrics, "Cold starts", "flyte_local_node_starts_total", "", "Processes of containers that were started on their own; the metric has the reasons.", labelled("start", "cold"))
+
 	list.group = "Engine"
 	list.add("Changes to be stored", float64(vitals.Unwritten), "", "Changes of actions that wait for the next transaction of this process.")
 	list.add("Oldest change", vitals.OldestWrite.Seconds(), "s", "How long the oldest of them has waited, or the transaction in progress.")
@@ -48,6 +52,11 @@ func (s *system) figures(
 	list.metric(metrics, "Calls answered", "rpc_server_call_duration_seconds", "", "Calls of the API since the start, including calls between parts.", nil)
 	list.metric(metrics, "Calls failed", "rpc_server_call_duration_seconds", "", "Calls that failed because of the server: unavailable, internal, data loss or deadline exceeded.", failedCall)
 	return list.all
+}
+
+// labelled selects samples by one label.
+func labelled(name, value string) func(map[string]string) bool {
+	return func(labels map[string]string) bool { return labels[name] == value }
 }
 
 // failedCall selects calls that failed because of the server.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/demo/node/warm"
 )
 
 // Config configures the node.
@@ -75,6 +77,8 @@ type Config struct {
 	NoCgroups bool `mapstructure:"noCgroups"`
 	// ServiceAccountTokens gives pods the token of their service account, at the cost of one more API call per pod.
 	ServiceAccountTokens bool `mapstructure:"serviceAccountTokens"`
+	// Warm configures warm starts of Python tasks. Its directory is warm below DataDir, its executable Executable.
+	Warm warm.Config `mapstructure:"warm"`
 }
 
 // Image maps images to an environment.
@@ -91,7 +95,7 @@ func DefaultConfig() Config {
 		Name: "local", Address: "127.0.0.1", CPUs: float64(runtime.NumCPU()), CPUOvercommit: 1, MemoryBytes: machineMemory(),
 		Pods: 250, Relief: 250 * time.Millisecond, Heartbeat: 10 * time.Second, RunningDelay: 50 * time.Millisecond,
 		UnschedulableAfter: time.Second, RestartBackoff: 10 * time.Second, LogBytes: 64 << 20,
-		MemoryInterval: 250 * time.Millisecond, StopGrace: 5 * time.Second,
+		MemoryInterval: 250 * time.Millisecond, StopGrace: 5 * time.Second, Warm: warm.DefaultConfig(),
 		InheritEnv: []string{
 			"LANG", "LC_*", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "LD_LIBRARY_PATH",
 			"CUDA_VISIBLE_DEVICES", "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY",

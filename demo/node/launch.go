@@ -15,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/node/podvolume"
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
+	"github.com/flyte-binary/flyte-binary/demo/node/warm"
 )
 
 // messageFile is where a container may write why it ended, in the directory of its run.
@@ -69,6 +70,10 @@ func (w *worker) start(ctx context.Context, c *container) (*process.Process, err
 		return nil, err
 	}
 	command.ID = string(w.uid) + "/" + c.spec.Name + "/" + filepath.Base(dir)
+	// Before the lock: a parent that is just being started takes a second.
+	if fork := w.n.warm.Find(ctx, w.stopped, l.warmRequest(command)); fork != nil {
+		command.Forker = fork
+	}
 
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -120,6 +125,7 @@ type launch struct {
 	line    []string
 	dir     string
 	volumes map[string]string
+	home    string
 	plan    heldPlan
 	notice  string
 }
@@ -149,6 +155,7 @@ func (l *launch) command(ctx context.Context) (process.Command, error) {
 	if err != nil {
 		return none, err
 	}
+	l.home = place.home
 	l.environment(cfg, image, place)
 	if err := l.givePort(ctx); err != nil {
 		return none, err
@@ -184,6 +191,14 @@ func (l *launch) command(ctx context.Context) (process.Command, error) {
 		Path: path, Argv: l.line, Env: l.env.List(), Dir: work, MemoryBytes: memory.Value(), Mounts: l.binds(),
 		Security: security, Notice: markNotice(l.notice),
 	}, nil
+}
+
+// warmRequest describes a process to those who could fork it.
+func (l *launch) warmRequest(command process.Command) warm.Request {
+	return warm.Request{
+		Path: command.Path, Env: command.Env, Home: l.home,
+		Restricted: !command.Security.IsZero(), Mounted: len(command.Mounts) > 0,
+	}
 }
 
 // ownImage reports whether the container runs this program.

@@ -25,6 +25,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/node/podenv"
 	"github.com/flyte-binary/flyte-binary/demo/node/podvolume"
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
+	"github.com/flyte-binary/flyte-binary/demo/node/warm"
 	"github.com/flyte-binary/flyte-binary/internal/apiretry"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
@@ -37,6 +38,7 @@ type Node struct {
 	clk      clock.Clock
 	client   kubernetes.Interface
 	launcher process.Launcher
+	warm     *warm.Pool
 	mounter  *podvolume.Mounter
 	volumes  podvolume.Maker
 	resolver podenv.Resolver
@@ -96,8 +98,15 @@ func New(cfg Config, config *rest.Config, log zerolog.Logger, clk clock.Clock) (
 		n.volumes.Tokens = source
 	}
 	n.binder = newBinder(n)
+	cfg.Warm.Dir, cfg.Warm.Executable = filepath.Join(cfg.DataDir, "warm"), executable
+	if n.warm, err = warm.New(cfg.Warm, n.log, clk); err != nil {
+		return nil, fmt.Errorf("local node: %w", err)
+	}
 	return n, nil
 }
+
+// Starts counts the processes of containers that the node has started, warm and cold.
+func (n *Node) Starts() *warm.Counts { return n.warm.Counts() }
 
 // Start implements lifecycle.Part: afterwards the node is registered, has found the processes of an earlier node and
 // takes pods.
@@ -133,6 +142,7 @@ func (n *Node) Start(ctx context.Context) error {
 	}
 	n.loops.Go(n.heartbeat)
 	n.loops.Go(n.binder.run)
+	n.loops.Go(func() { n.warm.Run(n.ctx) })
 	return nil
 }
 
@@ -179,6 +189,7 @@ func (n *Node) finish(ctx context.Context) error {
 		n.cancel()
 		n.server.stop() // its goroutine is one of the loops
 		n.loops.Wait()
+		n.warm.Stop()
 		n.events.Shutdown()
 	}()
 	select {

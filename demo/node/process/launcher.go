@@ -36,6 +36,17 @@ type Command struct {
 	MemoryBytes int64
 	Notice      string // first lines of the log, not from the process
 	Security    shim.Security
+	Forker      Forker // nil for a cold start
+}
+
+// Forker starts shims whose container's process exists already and waits for its spec: a warm parent (package warm).
+type Forker interface {
+	// Fork starts a shim with these files as its standard input and its files from shim.ReportFD on. It is not a child of
+	// this process. After an error there is none, or it will read from its input what it is sent.
+	Fork(input, report, lock, control *os.File) error
+	// Result is called once for each Fork: the process runs and came from the fork, or it runs after a cold start and
+	// failure says why, or both are empty because it never ran.
+	Result(warm bool, failure string)
 }
 
 // Start runs the command with dir, which must exist, as the place of its log and state. The returned Process
@@ -73,24 +84,69 @@ func (l *Launcher) Start(dir string, c Command) (*Process, error) {
 		return nil, errors.Join(fmt.Errorf("create the container's report pipe: %w", err), control.Close())
 	}
 	defer func() { _ = write.Close() }()
-	input, feed, err := os.Pipe()
+	began, err := l.startShim(c.Forker, write, lock, control)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("create the container's input pipe: %w", err), control.Close(), read.Close())
-	}
-	defer func() { _ = input.Close() }()
-
-	cmd := exec.Command(l.Executable, shim.Command) //nolint:noctx // the shim outlives this process on purpose
-	cmd.Stdin = input
-	cmd.ExtraFiles = []*os.File{write, lock, control}
-	cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=single"} // the shim needs nothing of ours
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}     // it must survive the terminal and this process
-	if err := cmd.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start the container's shim: %w", err), control.Close(), read.Close(), feed.Close())
+		return nil, errors.Join(err, control.Close(), read.Close())
 	}
 	p := newProcess(c.ID, dir, control)
 	p.state.Cgroup = spec.Cgroup
-	go p.follow(cmd, read, feed, body)
+	go p.follow(began, read, body)
 	return p, nil
+}
+
+// begun is a shim that waits for its spec.
+type begun struct {
+	feed   *os.File  // takes the spec
+	cmd    *exec.Cmd // nil if the shim is not a child of this process
+	forker Forker    // that started it, or could not; nil for none
+	failed string    // why it could not
+}
+
+// tell passes on how the process was started. It runs on one goroutine.
+func (b *begun) tell(state shim.State) {
+	if b.forker == nil {
+		return
+	}
+	failure := b.failed
+	if failure == "" {
+		failure = state.Refused
+	}
+	b.forker.Result(state.Warm, failure)
+	b.forker = nil
+}
+
+// startShim starts a shim: from the forker, or where that fails or there is none, as a child of this process.
+func (l *Launcher) startShim(forker Forker, report, lock, control *os.File) (*begun, error) {
+	b := &begun{forker: forker}
+	if forker != nil {
+		input, feed, err := os.Pipe()
+		if err != nil {
+			return nil, fmt.Errorf("create the container's input pipe: %w", err)
+		}
+		err = forker.Fork(input, report, lock, control)
+		_ = input.Close()
+		if err == nil {
+			b.feed = feed
+			return b, nil
+		}
+		// Should a shim come into being after all, it reads the end of its input and starts nothing.
+		_ = feed.Close()
+		b.failed = err.Error()
+	}
+	input, feed, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("create the container's input pipe: %w", err)
+	}
+	defer func() { _ = input.Close() }()
+	b.feed, b.cmd = feed, exec.Command(l.Executable, shim.Command) //nolint:noctx // the shim outlives this process on purpose
+	b.cmd.Stdin = input
+	b.cmd.ExtraFiles = []*os.File{report, lock, control}
+	b.cmd.Env = shim.Environment()                         // the shim needs nothing of ours
+	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it must survive the terminal and this process
+	if err := b.cmd.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start the container's shim: %w", err), feed.Close())
+	}
+	return b, nil
 }
 
 // createLog creates an empty log, so that it can be read before the shim opens it.

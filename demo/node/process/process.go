@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"time"
@@ -63,18 +62,22 @@ func (p *Process) wish(wish byte) {
 }
 
 // follow sends the shim its spec and reads its reports until it ends.
-func (p *Process) follow(cmd *exec.Cmd, report, feed *os.File, spec []byte) {
-	_, _ = feed.Write(spec) // a shim that died early shows as the end of the report
-	_ = feed.Close()
+func (p *Process) follow(b *begun, report *os.File, spec []byte) {
+	_, _ = b.feed.Write(spec) // a shim that died early shows as the end of the report
+	_ = b.feed.Close()
 	lines := bufio.NewScanner(report)
 	for lines.Scan() {
 		var state shim.State
 		if json.Unmarshal(lines.Bytes(), &state) == nil {
 			p.observe(state)
+			b.tell(state)
 		}
 	}
 	_ = report.Close()
-	_ = cmd.Wait()
+	b.tell(p.State())
+	if b.cmd != nil {
+		_ = b.cmd.Wait()
+	}
 	p.conclude()
 }
 

@@ -27,3 +27,6 @@ const (
 
 // Marker is the environment variable by which a container's processes can be found even when their shim is gone.
 const Marker = "FLYTE_LOCAL_CONTAINER"
+
+// Environment is that of a shim.
+func Environment() []string { return []string{"GOMAXPROCS=2", "GOTRACEBACK=single"} }

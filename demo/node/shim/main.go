@@ -36,7 +36,7 @@ func Main() int {
 	}
 	_ = os.Stdin.Close()
 
-	s := &supervisor{spec: spec, report: report, control: control}
+	s := &supervisor{spec: spec, report: report, control: control, waiting: waitingProcess(os.Args)}
 	s.state = State{ID: spec.ID, ShimPID: os.Getpid(), Phase: Starting, Cgroup: spec.Cgroup}
 	if err := writeState(spec.StateFile, report, s.state); err != nil {
 		return exitNoState // without the state file no node could find the process
@@ -53,6 +53,7 @@ type supervisor struct {
 	spec    Spec
 	report  *os.File
 	control *os.File
+	waiting *waiting // the process of a warm start, nil in a cold one
 	state   State
 	oom     atomic.Bool // the memory watcher has ended the container
 }

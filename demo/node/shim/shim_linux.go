@@ -62,6 +62,14 @@ func (s *supervisor) spawn(streams *streams) (int, error) {
 		return 0, fmt.Errorf("open %s: %w", os.DevNull, err)
 	}
 	defer func() { _ = null.Close() }()
+	if s.waiting != nil {
+		err := s.waiting.become(s.spec, []*os.File{null, streams.writers[0], streams.writers[1]})
+		if err == nil {
+			s.state.Warm = true
+			return s.waiting.pid, nil
+		}
+		s.state.Refused = err.Error()
+	}
 	sys := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if user := s.spec.Security.User; user != nil {
 		sys.Credential = &syscall.Credential{Uid: user.UID, Gid: user.GID, Groups: user.Groups}

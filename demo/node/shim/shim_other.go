@@ -13,6 +13,11 @@ const canMeasure = false
 
 func adoptOrphans() {}
 
+// waiting is for Linux only.
+type waiting struct{}
+
+func waitingProcess([]string) *waiting { return nil }
+
 func (s *supervisor) confine() error {
 	security := s.spec.Security
 	switch {

@@ -50,6 +50,11 @@ type Security struct {
 	Writable     []string `json:"writable,omitempty"`
 }
 
+// IsZero reports whether the processes are plain processes of the shim's user.
+func (s Security) IsZero() bool {
+	return s.User == nil && !s.NoNewPrivileges && len(s.Drop) == 0 && !s.ReadOnlyRoot
+}
+
 // User is an identity of the kernel.
 type User struct {
 	UID    uint32   `json:"uid"`

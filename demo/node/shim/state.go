@@ -37,6 +37,9 @@ type State struct {
 	OutOfMemory bool `json:"outOfMemory,omitempty"`
 	// Cgroup is the container's cgroup, which the node removes.
 	Cgroup string `json:"cgroup,omitempty"`
+	// Warm means that the process was forked from a warm parent. Refused says why it was not although that was tried.
+	Warm    bool   `json:"warm,omitempty"`
+	Refused string `json:"refused,omitempty"`
 	// StartError says why there was no process at all.
 	StartError string `json:"startError,omitempty"`
 }
