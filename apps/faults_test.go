@@ -53,7 +53,7 @@ func TestStorm(t *testing.T) {
 	other.connect(mux)
 	var storm sync.WaitGroup
 	for n := range 6 {
-		random, on := rand.New(rand.NewPCG(1, uint64(n))), []*fixture{f, &other}[n%2] //nolint:gosec // a test
+		random, on := rand.New(rand.NewPCG(1, uint64(n))), []*fixture{f, &other}[n%2]
 		storm.Go(func() {
 			for range 20 {
 				name := fmt.Sprintf("web-%d", random.IntN(count))

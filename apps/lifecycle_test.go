@@ -130,7 +130,7 @@ func TestAnAppIsStoppedAndStarted(t *testing.T) {
 	require.Equal(t, "STOPPED", f.status("web"))
 
 	started := f.get("web")
-	started.Spec.DesiredState = app.Spec_DESIRED_STATE_STARTED //nolint:staticcheck // what the SDK sends
+	started.Spec.DesiredState = app.Spec_DESIRED_STATE_STARTED // what the SDK sends
 	require.Equal(t, app.Spec_DESIRED_STATE_ACTIVE, f.update(started).GetSpec().GetDesiredState())
 	d.eventually("web", "1:1 →1")
 	d.report("web", replicas(1, 1, true))

@@ -41,7 +41,7 @@ func (h *handler) ReportLoad(ctx context.Context, r *enginev1.ReportLoadRequest)
 		}
 		latency := make([]int64, len(load.GetLatencyBuckets()))
 		for j, count := range load.GetLatencyBuckets() {
-			latency[j] = int64(min(count, math.MaxInt32)) //nolint:gosec // bounded
+			latency[j] = int64(min(count, math.MaxInt32))
 		}
 		loads = append(loads, store.Reported{
 			UID: load.GetUid(), Window: window, Requests: int64(load.GetRequests()), Errors: int64(load.GetErrors()), //nolint:gosec // checked

@@ -343,7 +343,7 @@ func (l *logs) stored(ctx context.Context, a *store.App, r replica, out *lines, 
 		}
 		return
 	}
-	defer object.Close() //nolint:errcheck // only read
+	defer object.Close()
 	var last []*dataplane.LogLine
 	err = storedlog.Read(object, batchLines, func(batch []*dataplane.LogLine) error {
 		if limit == 0 {

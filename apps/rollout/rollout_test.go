@@ -288,7 +288,7 @@ func TestRollouts(t *testing.T) {
 					require.Equal(t, revision, w.Route, "a newest revision that is ready serves")
 				}
 			}
-			if before.Route != 0 && w.Route != before.Route && !(in.Shared && !in.Newest.TakesPort) {
+			if before.Route != 0 && w.Route != before.Route && (!in.Shared || in.Newest.TakesPort) {
 				require.Positive(t, in.Observed[w.Route].Ready, "nothing takes the place of what serves before it is ready")
 			}
 			require.True(t, w.Route == 0 || worked[w.Route], "what serves has worked")
