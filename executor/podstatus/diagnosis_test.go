@@ -89,6 +89,7 @@ func rows() []row {
 		{"container cannot be created", failure.CreateContainerError, failure.User, "could not be created", waitingWith("CreateContainerError", "")},
 		{"secret missing", failure.CreateContainerConfig, failure.User, "secret \"x\" not found", waitingWith("CreateContainerConfigError", "secret \"x\" not found")},
 		{"unknown reason", failure.ContainerStuck, failure.System, "Mystery", waitingWith("Mystery", "")},
+		{"port is taken", failure.PortTaken, failure.User, "by pod n/other", waitingWith("PortTaken", "port 8080 is taken by pod n/other")},
 		{"creating", "", 0, "", waitingWith("ContainerCreating", "")},
 		{"initialising", "", 0, "", waitingWith("PodInitializing", "")},
 	}
@@ -122,7 +123,7 @@ func elsewhere() []failure.Reason {
 		failure.BadTaskSpecification, failure.OutputsMissing, failure.ErrorUnreadable, failure.MaxSystemFailuresExceeded,
 		failure.CopilotFailed, failure.ObjectRefused, failure.ObjectForbidden, failure.ObjectTooLarge, failure.TaskFailed,
 		failure.DeadlineExceeded, failure.QueuedTooLong, failure.PodNotAllowed,
-		failure.SecretMissing, failure.SecretUnusable,
+		failure.SecretMissing, failure.SecretUnusable, failure.NoRoom, failure.NotListening,
 	}
 }
 
