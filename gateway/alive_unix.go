@@ -21,7 +21,7 @@ func closed(conn net.Conn) bool {
 	ended := false
 	var one [1]byte
 	err = raw.Control(func(fd uintptr) {
-		n, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK) //nolint:gosec // a file descriptor
+		n, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK)
 		ended = n == 0 && err == nil || err != nil && err != syscall.EAGAIN && err != syscall.EINTR
 	})
 	return ended || err != nil

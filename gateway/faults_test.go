@@ -45,7 +45,7 @@ func newMortal(t *testing.T, address string) *mortal {
 	return m
 }
 
-func (m *mortal) kill() { m.server.Close() }
+func (m *mortal) kill() { _ = m.server.Close() }
 
 // TestAReplicaIsKilledUnderLoad kills one of two replicas, again and again, while requests go on. Only those that were in
 // flight at that moment can break; all that come later are answered, although the route still names the dead one.
@@ -111,7 +111,7 @@ func TestTheOnlyReplicaStartsAgain(t *testing.T) {
 	}()
 	require.Eventually(t, func() bool { return f.service.Waiting() == 1 }, time.Minute, time.Millisecond)
 	newMortal(t, only.address)
-	require.True(t, strings.Repeat("second", 10_000) == <-answered)
+	require.Len(t, <-answered, len("second")*10_000)
 }
 
 // TestAReplicaThatDiesWithARequest: what was sent is not sent again, and the client learns it.

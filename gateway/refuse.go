@@ -24,7 +24,7 @@ var (
 
 // statusOf is the status of an error.
 func statusOf(err error) int {
-	switch rpc.KindOf(err) { //nolint:exhaustive // the rest is about the connection to the replica
+	switch rpc.KindOf(err) {
 	case rpc.KindNotFound:
 		return http.StatusNotFound
 	case rpc.KindInvalidArgument:

@@ -24,17 +24,17 @@ type sender struct {
 	timeout    time.Duration
 }
 
-// noConnection is that a replica took no connection.
-type noConnection struct{ error }
+// connectionError is that a replica took no connection.
+type connectionError struct{ error }
 
 // Unwrap implements the interface of errors.
-func (n noConnection) Unwrap() error { return n.error }
+func (e connectionError) Unwrap() error { return e.error }
 
 func newSender(config Config, dialer *net.Dialer) *sender {
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dialer.DialContext(ctx, network, address)
 		if err != nil {
-			return nil, noConnection{err}
+			return nil, connectionError{err}
 		}
 		return conn, nil
 	}
@@ -102,7 +102,7 @@ func (s *sender) RoundTrip(out *http.Request) (*http.Response, error) {
 		case out.Context().Err() != nil:
 			x.app.release(t)
 			return nil, err
-		case errors.As(err, new(noConnection)):
+		case errors.As(err, new(connectionError)):
 			x.app.refused(t)
 		case unsent:
 			x.app.release(t)

@@ -61,7 +61,7 @@ func TestRequestsWakeAnApp(t *testing.T) {
 	require.NoError(t, err)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })}
 	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(func() { server.Close() })
+	t.Cleanup(func() { _ = server.Close() })
 	group.Wait()
 	require.Equal(t, map[string]int{"200 request": 100}, got.counts)
 	require.Equal(t, 1, a.wakes("uid-one"))
