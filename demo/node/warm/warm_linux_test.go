@@ -178,7 +178,7 @@ func TestATaskOutlivesItsParentAndItsNode(t *testing.T) {
 }
 
 func TestAForkThatStandsStillBecomesAColdStart(t *testing.T) {
-	f := newFixture(t, several, func(c *warm.Config) { c.Fork = 100 * time.Millisecond })
+	f := newFixture(t, several, func(c *warm.Config) { c.Fork = 3 * time.Second })
 	require.True(t, f.start(true, nil, "code").endsWarm())
 	parent := f.parent()
 	require.NoError(t, syscall.Kill(parent, syscall.SIGSTOP))
