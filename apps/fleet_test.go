@@ -176,7 +176,9 @@ func (g *gateway) next(fits func(*enginev1.AppRoute) bool) *enginev1.AppRoute {
 }
 
 func TestAnAppSleepsAndWakes(t *testing.T) {
-	f := newFixture(t, func(c *apps.Config) { c.ScaledownPeriod = time.Minute })
+	f := newFixture(t, func(c *apps.Config) {
+		c.ScaledownPeriod, c.SilentAfter = time.Minute, 24*time.Hour // the clock jumps ahead of heartbeats
+	})
 	g, d := f.gateway(), f.deployer("", false)
 	web := command("web")
 	web.Spec.GetContainer().GetPorts()[0].Name = "h2c"
