@@ -50,6 +50,7 @@ def test_command_app(own: Server, tmp_path: pathlib.Path, monkeypatch: pytest.Mo
     with socket.socket() as free:  # the program has its port in its arguments
         free.bind(("127.0.0.1", 0))
         monkeypatch.setenv("E2E_APP_PORT", str(free.getsockname()[1]))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # the version is a digest of the folder
     cli("serve", "flows/apps.py", "files")
     status, body = fetch(own, "files")
     assert status == 200 and "Directory listing" in body, body
