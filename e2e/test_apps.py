@@ -69,13 +69,13 @@ def test_fastapi_app(own: Server, tmp_path: pathlib.Path, monkeypatch: pytest.Mo
     connect(own)
     cli = command_line(own, tmp_path)
     monkeypatch.setenv("E2E_GREETING", "one")
-    cli("serve", "flows/apps.py", "fast")
+    cli("serve", "flows/web_app.py", "fast")
     first = greeting(own)
     assert first["greeting"] == "one", first
     assert "fast" in cli("get", "app")
 
     monkeypatch.setenv("E2E_GREETING", "two")
-    cli("serve", "flows/apps.py", "fast")
+    cli("serve", "flows/web_app.py", "fast")
     assert revision("fast") == 2
     eventually(lambda: greeting(own).get("greeting") == "two")
 
