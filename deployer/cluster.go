@@ -135,8 +135,6 @@ type found struct {
 	pods        []corev1.Pod
 }
 
-func (f *found) empty() bool { return len(f.deployments)+len(f.services)+len(f.pods) == 0 }
-
 // deployment returns that of a revision; nil for none.
 func (f *found) deployment(revision uint64) *appsv1.Deployment {
 	for i := range f.deployments {
@@ -145,18 +143,6 @@ func (f *found) deployment(revision uint64) *appsv1.Deployment {
 		}
 	}
 	return nil
-}
-
-// namespaces are those of all objects, each once.
-func (f *found) namespaces() map[string]bool {
-	result := map[string]bool{}
-	for i := range f.deployments {
-		result[f.deployments[i].Namespace] = true
-	}
-	for i := range f.services {
-		result[f.services[i].Namespace] = true
-	}
-	return result
 }
 
 func (s *session) find(ctx context.Context, uid string) (*found, error) {

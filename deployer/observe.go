@@ -38,7 +38,7 @@ func (s *session) report(uid string, wanted *enginev1.DesiredApp, have *found, r
 		one := &have.deployments[i]
 		seen.Namespace = one.Namespace
 		revision := of(revisionOf(one.Labels))
-		revision.Wanted = uint32(max(0, replicasOf(one))) //nolint:gosec // not negative
+		revision.Wanted = uint32(max(0, replicasOf(one)))
 		worst[revision.GetRevision()] = ofDeployment(one)
 	}
 	for i := range have.pods {
@@ -82,7 +82,7 @@ func (s *session) replica(pod *corev1.Pod) (*enginev1.ObservedReplica, *enginev1
 	state := s.states.ObserveRunning(pod, primary)
 	result := &enginev1.ObservedReplica{
 		Name: pod.Name, Address: s.address(pod), Ready: state.Ready, Draining: pod.DeletionTimestamp != nil,
-		Restarts: uint32(max(0, state.Restarts)), Phase: state.Word, Container: primary, Node: pod.Spec.NodeName, //nolint:gosec // not negative
+		Restarts: uint32(max(0, state.Restarts)), Phase: state.Word, Container: primary, Node: pod.Spec.NodeName,
 		LogUri: s.keeper.uri(pod.Labels[labelUID], pod.Name),
 	}
 	if !state.StartedAt.IsZero() {

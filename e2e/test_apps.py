@@ -50,6 +50,7 @@ def test_command_app(own: Server, tmp_path: pathlib.Path, monkeypatch: pytest.Mo
     with socket.socket() as free:  # the program has its port in its arguments
         free.bind(("127.0.0.1", 0))
         monkeypatch.setenv("E2E_APP_PORT", str(free.getsockname()[1]))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # the version is a digest of the folder
     cli("serve", "flows/apps.py", "files")
     status, body = fetch(own, "files")
     assert status == 200 and "Directory listing" in body, body
@@ -68,13 +69,13 @@ def test_fastapi_app(own: Server, tmp_path: pathlib.Path, monkeypatch: pytest.Mo
     connect(own)
     cli = command_line(own, tmp_path)
     monkeypatch.setenv("E2E_GREETING", "one")
-    cli("serve", "flows/apps.py", "fast")
+    cli("serve", "flows/web_app.py", "fast")
     first = greeting(own)
     assert first["greeting"] == "one", first
     assert "fast" in cli("get", "app")
 
     monkeypatch.setenv("E2E_GREETING", "two")
-    cli("serve", "flows/apps.py", "fast")
+    cli("serve", "flows/web_app.py", "fast")
     assert revision("fast") == 2
     eventually(lambda: greeting(own).get("greeting") == "two")
 

@@ -35,7 +35,7 @@ func (f Forwarder) Serve(ctx context.Context, listener net.Listener) error {
 		conn, err := listener.Accept()
 		switch {
 		case ctx.Err() != nil:
-			return nil //nolint:nilerr // it was told to end
+			return nil
 		case errors.Is(err, net.ErrClosed):
 			return err
 		case err != nil:
@@ -101,7 +101,7 @@ func (f Forwarder) Run(ctx context.Context, listen, ready string) error {
 		return errors.Join(err, traffic.Close())
 	}
 	server := &http.Server{Handler: f.Ready(), ReadHeaderTimeout: readyLimit, WriteTimeout: readyLimit}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	go func() { _ = server.Serve(probes) }()
 	return f.Serve(ctx, traffic)
 }

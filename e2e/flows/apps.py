@@ -1,11 +1,9 @@
-"""Apps that the end-to-end tests deploy."""
+"""A program that serves files, which the end-to-end tests deploy as an app."""
 
 import os
 
 import flyte
 import flyte.app
-from fastapi import FastAPI
-from flyte.app.extras import FastAPIAppEnvironment
 
 ALWAYS = flyte.app.Scaling(replicas=(1, 1))
 SMALL = flyte.Resources(cpu="100m", memory="300Mi")
@@ -14,18 +12,4 @@ PORT = int(os.environ.get("E2E_APP_PORT", "18555"))
 files = flyte.app.AppEnvironment(
     name="files", image="auto", args=["python", "-u", "-m", "http.server", str(PORT)], port=PORT, resources=SMALL, requires_auth=False,
     scaling=ALWAYS, env_vars={"GREETING": os.environ.get("E2E_GREETING", "one")},
-)
-
-web = FastAPI()
-
-
-@web.get("/greeting")
-def greeting() -> dict:
-    print("greeting was asked for", flush=True)
-    return {"greeting": os.environ.get("GREETING", ""), "pid": os.getpid()}
-
-
-fast = FastAPIAppEnvironment(
-    name="fast", app=web, image="auto", resources=SMALL, requires_auth=False, scaling=ALWAYS,
-    env_vars={"GREETING": os.environ.get("E2E_GREETING", "one")},
 )
