@@ -81,6 +81,7 @@ func TestWhichAppsTakeTheirPort(t *testing.T) {
 	d := f.deployer("", true)
 	for name, words := range map[string][]string{
 		"yes-sdk":  {"fserve", "--version", "1", "--tgz", "s3://x", "--"},
+		"no-mcp":   {"fserve", "--version", "1", "--tgz", "s3://x", "--"},
 		"yes-port": {"sh", "-c", "serve --port ${PORT}"},
 		"no-args":  {"fserve", "--", "python", "-m", "http.server", "8080"},
 		"no-fixed": {"python", "-m", "http.server", "8080"},
@@ -88,6 +89,7 @@ func TestWhichAppsTakeTheirPort(t *testing.T) {
 	} {
 		a := command(name)
 		a.Spec.GetContainer().Command, a.Spec.GetContainer().Args = words[:1], words[1:]
+		a.Spec.Profile = &app.Profile{Type: map[string]string{"yes-sdk": "FastAPI", "no-mcp": "MCPApp"}[name]}
 		f.create(a)
 		d.eventually(name, "1:1 →0")
 		require.Equal(t, name[:3] == "yes", d.of(name).GetRevisions()[0].GetTakesPort(), name)

@@ -18,6 +18,7 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/logs/dataplane"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
@@ -362,7 +363,7 @@ func (l *logs) stored(ctx context.Context, a *store.App, r replica, out *lines, 
 
 // within reports whether a URI lies in the directory of an app: a report can make the server read nothing else.
 func within(root string, a *store.App, uri string) bool {
-	dir := root + "/" + a.Project + "/" + a.Domain + "/_apps/" + a.UID + "/"
+	dir := blobpath.AppDir(root, a.Project, a.Domain, a.UID) + "/"
 	rest, inside := strings.CutPrefix(uri, dir)
 	return inside && rest != "" && path.Clean("/"+rest) == "/"+rest
 }

@@ -100,15 +100,19 @@ func commandOf(spec *app.Spec) (command, args []string) {
 // portVariable is a use of a variable with the port in a command.
 var portVariable = regexp.MustCompile(`\$(\{|\()?(PORT|_F_APPLE_SILICON_HOST_PORT)\b`)
 
-// takesPort reports whether an app listens where its environment says: those that the SDK serves itself, and commands that
-// use the variable.
+// portFromEnvironment are the types of the SDK's own servers that ask the environment for their port. The others, such as MCP
+// and chat servers, listen on the port of their declaration.
+var portFromEnvironment = []string{"FastAPI", "FlyteWebhookApp"}
+
+// takesPort reports whether an app listens where its environment says: some of the servers that the SDK runs itself, and
+// commands that use the variable.
 func takesPort(spec *app.Spec) bool {
 	command, args := commandOf(spec)
 	all := slices.Concat(command, args)
 	if slices.ContainsFunc(all, portVariable.MatchString) {
 		return true
 	}
-	if len(all) == 0 || path.Base(all[0]) != "fserve" {
+	if len(all) == 0 || path.Base(all[0]) != "fserve" || !slices.Contains(portFromEnvironment, spec.GetProfile().GetType()) {
 		return false
 	}
 	end := slices.Index(all, "--")

@@ -94,8 +94,8 @@ def cli(server: Server, tmp_path: pathlib.Path, home: pathlib.Path):
     return command_line(server, tmp_path)
 
 
-def command_line(server: Server, folder: pathlib.Path):
-    """The flyte command line pointed at a server. Its configuration goes into the folder."""
+def command_line(server: Server, folder: pathlib.Path, code: pathlib.Path = ROOT):
+    """The flyte command line pointed at a server, run where the code is. Its configuration goes into the folder."""
     config = folder / "config.yaml"
     config.write_text(
         f"admin: {{endpoint: 'dns:///{server.endpoint}', insecure: true}}\n"
@@ -107,7 +107,7 @@ def command_line(server: Server, folder: pathlib.Path):
         env = dict(os.environ, COLUMNS="300", NO_COLOR="1", TERM="dumb")
         done = subprocess.run(
             [str(pathlib.Path(sys.executable).parent / "flyte"), "--config", str(config), "-of", "json", *words],
-            cwd=ROOT, env=env, text=True, capture_output=True, timeout=timeout,
+            cwd=code, env=env, text=True, capture_output=True, timeout=timeout,
         )
         if check and done.returncode not in (0, ABORTED_AT_EXIT):
             pytest.fail(f"flyte {' '.join(words)} exited {done.returncode}\n{done.stdout}\n{done.stderr}")

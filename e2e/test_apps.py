@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import urllib.error
@@ -11,7 +12,7 @@ import urllib.request
 import flyte.remote as remote
 import pytest
 
-from conftest import command_line, connect
+from conftest import ROOT, command_line, connect
 from server import Server, eventually
 
 
@@ -46,20 +47,25 @@ def revision(name: str) -> int:
 
 def test_command_app(own: Server, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
     connect(own)
-    cli = command_line(own, tmp_path)
+    # A folder of its own: other tests write compiled files beside theirs.
+    code = tmp_path / "code"
+    code.mkdir()
+    shutil.copy(ROOT / "flows" / "apps.py", code)
+    cli = command_line(own, tmp_path, code)
     with socket.socket() as free:  # the program has its port in its arguments
         free.bind(("127.0.0.1", 0))
         monkeypatch.setenv("E2E_APP_PORT", str(free.getsockname()[1]))
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # the version is a digest of the folder
-    cli("serve", "flows/apps.py", "files")
+    cli("serve", "apps.py", "files")
     status, body = fetch(own, "files")
     assert status == 200 and "Directory listing" in body, body
-    # Without a change there is no new revision; with one, the old process stops first: both have one port.
-    cli("serve", "flows/apps.py", "files")
-    assert revision("files") == 1
+    # Without a change there is no new revision; with one, the old process stops first: both have one port. What `serve` chooses
+    # as the version may differ between two calls.
+    for _ in range(2):
+        cli("deploy", "--version", "same", "apps.py", "files")
+        assert revision("files") == 2
     monkeypatch.setenv("E2E_GREETING", "two")
-    cli("serve", "flows/apps.py", "files")
-    assert revision("files") == 2
+    cli("serve", "apps.py", "files")
+    assert revision("files") == 3
     assert fetch(own, "files")[0] == 200
     cli("delete", "app", "files")
     eventually(lambda: fetch(own, "files")[0] == 404)

@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -64,26 +66,37 @@ func declares(c *corev1.Container, port string) bool {
 	return false
 }
 
-// freePort is the port of the pod: that of an earlier run if it is still free.
+// freePort is the port of the pod: that of an earlier run, else the one that its program declares, if they are free.
 func (w *worker) freePort(ctx context.Context) (string, error) {
-	w.mu.Lock()
-	port := w.port
-	w.mu.Unlock()
-	if port == "" {
-		port = w.pod().Annotations[annotationPort]
-	}
-	if port == "" || tryPort(ctx, port) != nil {
-		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return "", fmt.Errorf("find a free port: %w", err)
+	for _, port := range []string{w.givenPort(), w.pod().Annotations[annotationFixedPort]} {
+		if port != "" && !w.n.given(w, port) && tryPort(ctx, port) == nil {
+			return w.keepPort(port), nil
 		}
-		_, port, _ = net.SplitHostPort(listener.Addr().String())
-		_ = listener.Close()
 	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	_ = listener.Close()
+	return w.keepPort(port), nil
+}
+
+func (w *worker) keepPort(port string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.port = port
-	return port, nil
+	return port
+}
+
+// given reports whether another pod has or gets a port.
+func (n *Node) given(except *worker, port string) bool {
+	n.mu.Lock()
+	others := slices.Collect(maps.Values(n.workers))
+	n.mu.Unlock()
+	return slices.ContainsFunc(others, func(w *worker) bool {
+		return w != except && !closed(w.ended) && (w.givenPort() == port || w.pod().Annotations[annotationFixedPort] == port && w.pod().Annotations[annotationTakesPort] == "")
+	})
 }
 
 // tryPort reports whether a program could listen on a port.

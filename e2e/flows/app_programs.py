@@ -6,6 +6,7 @@ import pathlib
 import flyte
 import flyte.app
 import flyte.io
+import flyte.remote
 from fastapi import FastAPI
 from flyte.ai.mcp import MCPAppEnvironment
 from flyte.app.extras import FastAPIAppEnvironment, FlyteWebhookAppEnvironment
@@ -53,6 +54,13 @@ async def total(n: int) -> dict[str, int]:
     return {"sum": n + by_parameter + by_endpoint}
 
 
+@front.post("/start")
+async def start(words: str) -> dict[str, str]:
+    """Starts a run."""
+    task = flyte.remote.Task.get("app_tasks.train", auto_version="latest")
+    return {"run": (await flyte.run.aio(task, words=words)).name}
+
+
 @tasks.task
 async def ask(n: int) -> int:
     """Asks the front end."""
@@ -85,20 +93,18 @@ async def content() -> dict[str, str]:
     }
 
 
-def served_model(run: str) -> FastAPIAppEnvironment:
-    """An app with the output of a run, two secrets and a text."""
-    return FastAPIAppEnvironment(
-        name="model", app=model, resources=SMALL, requires_auth=False,
-        secrets=["app-key", flyte.Secret("app-file", mount="/etc/flyte/secrets")],
-        parameters=[
-            flyte.app.Parameter(name="model", value=flyte.app.RunOutput(type="file", run_name=run), env_var="MODEL"),
-            flyte.app.Parameter(name="greeting", value="good day", env_var="GREETING"),
-        ],
-    )
-
+# It has the output of the last run of a task, two secrets and a text.
+model_server = FastAPIAppEnvironment(
+    name="model", app=model, resources=SMALL, requires_auth=False,
+    secrets=["app-key", flyte.Secret("app-file", mount="/etc/flyte/secrets")],
+    parameters=[
+        flyte.app.Parameter(name="model", value=flyte.app.RunOutput(type="file", task_name="app_tasks.train"), env_var="MODEL"),
+        flyte.app.Parameter(name="greeting", value="good day", env_var="GREETING"),
+    ],
+)
 
 page = flyte.app.AppEnvironment(
     name="page", resources=SMALL, requires_auth=False, port=8501, include=["page.py"],
-    args=["streamlit", "run", "page.py", "--server.port", "8501", "--server.headless", "true", "--server.fileWatcherType", "none",
+    args=["streamlit", "run", "flows/page.py", "--server.port", "8501", "--server.headless", "true", "--server.fileWatcherType", "none",
           "--browser.gatherUsageStats", "false"],
 )

@@ -145,15 +145,16 @@ const appsName = "_apps"
 
 // AppData is the prefix under which an app writes files and data frames, without a trailing slash.
 func AppData(root, project, domain, uid string) string {
-	return appDir(root, project, domain, uid) + "/data"
+	return AppDir(root, project, domain, uid) + "/data"
 }
 
 // AppLog is the stored log of a replica of an app.
 func AppLog(root, project, domain, uid, replica string) string {
-	return appDir(root, project, domain, uid) + "/logs/" + replica + ".log"
+	return AppDir(root, project, domain, uid) + "/logs/" + replica + ".log"
 }
 
-func appDir(root, project, domain, uid string) string {
+// AppDir is the directory of an app, without a trailing slash.
+func AppDir(root, project, domain, uid string) string {
 	return strings.TrimRight(root, "/") + "/" + project + "/" + domain + "/" + appsName + "/" + uid
 }
 
