@@ -59,7 +59,7 @@ function stream(...first: WatchResponse[]) {
       waiting.push(message);
       wake();
     },
-    open: async function* (this: void, _: unknown, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<WatchResponse> {
+    open: async function* (_: unknown, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<WatchResponse> {
       signal.addEventListener("abort", () => wake());
       while (!signal.aborted) {
         const next = waiting.shift();

@@ -32,7 +32,8 @@ it("takes the state of an app from its last condition", () => {
   const failed = shownOf(appOf("a", { status: Deployment.FAILED, substate: Substate.CRASH_LOOP }));
   expect(failed).toMatchObject({ look: { label: "Failed" }, detail: "crashes repeatedly" });
   expect(shownOf(create(AppSchema)).look.label).toBe("Unknown");
-  expect([Deployment.PENDING, Deployment.DEPLOYING, Deployment.ACTIVE].map((status) => isPassing(shownAs(status, Substate.RUNNING)))).toEqual([true, true, false]);
+  const passing = (status: Deployment) => isPassing(shownAs(status, Substate.RUNNING));
+  expect([Deployment.PENDING, Deployment.DEPLOYING, Deployment.ACTIVE].map(passing)).toEqual([true, true, false]);
   expect([isWanted(appOf("a")), isWanted(appOf("a", { spec: { desiredState: Spec_DesiredState.STOPPED } }))]).toEqual([true, false]);
 });
 
