@@ -54,19 +54,20 @@ configure({ asyncUtilTimeout: 30_000 });
 function stream(...first: WatchResponse[]) {
   const waiting = [...first];
   let wake = () => {};
+  async function* generate(signal: AbortSignal): AsyncGenerator<WatchResponse> {
+    signal.addEventListener("abort", () => wake());
+    while (!signal.aborted) {
+      const next = waiting.shift();
+      if (next) yield next;
+      else await new Promise<void>((resolve) => (wake = resolve));
+    }
+  }
   return {
     send: (message: WatchResponse) => {
       waiting.push(message);
       wake();
     },
-    open: async function* (_: unknown, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<WatchResponse> {
-      signal.addEventListener("abort", () => wake());
-      while (!signal.aborted) {
-        const next = waiting.shift();
-        if (next) yield next;
-        else await new Promise<void>((resolve) => (wake = resolve));
-      }
-    },
+    open: (_: unknown, { signal }: { readonly signal: AbortSignal }) => generate(signal),
   };
 }
 const created = (app: App) => create(WatchResponseSchema, { event: { case: "createEvent", value: { app } } });
