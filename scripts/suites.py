@@ -3,7 +3,7 @@
 
 usage: scripts/suites.py [--last NAME] NAME...
 
-The suites start in the given order, FLYTE_TEST_LANES of them at a time (3 unless set): all wait a lot for processes to start, and
+The suites start in the given order, FLYTE_TEST_LANES of them at a time (2 unless set): all wait a lot for processes to start, and
 the suites after them in the list use the processors meanwhile. Each writes to .cache/test/NAME.log, which is printed when it
 ends. All suites run, even after one has failed. The end of the log of the suite --last is printed last."""
 
@@ -134,7 +134,7 @@ def main() -> int:
     for old in LOGS.iterdir():
         old.unlink()
     suites = [Suite(name) for name in wanted.names]
-    Lanes(list(suites)).run(int(os.environ.get("FLYTE_TEST_LANES", "3")))
+    Lanes(list(suites)).run(int(os.environ.get("FLYTE_TEST_LANES", "2")))
 
     slow = sorted(durations(suites), reverse=True)[:10]
     if slow:

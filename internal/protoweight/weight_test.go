@@ -2,8 +2,8 @@ package protoweight_test
 
 import (
 	"bytes"
-	"math"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
