@@ -213,11 +213,12 @@ func TestNothingStartsBelowAFinishedRun(t *testing.T) {
 
 // TestSlowTransactions: a batch that takes too long is taken apart, and an operation that alone takes too long fails.
 func TestSlowTransactions(t *testing.T) {
-	w := newTimed(t, func(c *store.WriterConfig) { c.CommitTimeout = 300 * time.Millisecond })
+	w := newTimed(t, func(c *store.WriterConfig) { c.CommitTimeout = 2 * time.Second })
 	w.create("stuck")
 	w.create("free")
 	tx, err := w.pool.Begin(t.Context())
 	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }() // a pool with a transaction cannot be closed
 	_, err = tx.Exec(t.Context(), `SELECT 1 FROM actions WHERE run_name = 'stuck' FOR UPDATE`)
 	require.NoError(t, err)
 
