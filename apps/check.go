@@ -13,7 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// reservedPorts belong to what may run beside an app in its pod.
+// reservedPorts are used by sidecars in the pod of an app.
 var reservedPorts = []uint32{8012, 8022, 8112, 9090, 9091}
 
 const (

@@ -16,7 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// facts is what is known beside the row of an app when its rollout is decided.
+// facts are what a rollout decision needs besides the row of the app.
 type facts struct {
 	now time.Time
 	// clusters are those whose deployers have ever been seen.

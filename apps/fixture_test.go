@@ -278,7 +278,7 @@ func (d *deployer) eventually(name, wants string) {
 	require.Eventually(d.f.t, func() bool { return d.wants(name) == wants }, wait, time.Millisecond, "want %s, have %s", wants, d.wants(name))
 }
 
-// gone are the uids of the apps that it was told to remove.
+// gone has the uids of removed apps.
 func (d *deployer) gone() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
