@@ -103,7 +103,7 @@ func wanted(state rollout.State, spec *app.Spec, now time.Time) (count uint32, b
 	case state.Replicas == scale.Min:
 		return count, fmt.Sprintf("it is the least that the app asks for, %d", scale.Min)
 	}
-	because = "that many are needed for the requests of the last time"
+	because = "the recent load requires that many"
 	if left := state.CalmSince.Add(scale.Calm).Sub(now).Round(time.Second); left > 0 && state.Peak < state.Replicas || scale.Min == 0 {
 		because = fmt.Sprintf("fewer are wanted only after %s of calm, in %s at the earliest", scale.Calm, max(left, 0))
 	}
