@@ -184,6 +184,6 @@ func TestTheServiceDeletesTrackedRuns(t *testing.T) {
 	trackedFixtureOn(t, f.pool, clock.System{}, limits(true))
 	require.Eventually(t, func() bool {
 		return f.number(`SELECT count(*) FROM tracked.run_deletions WHERE rows_gone_at IS NOT NULL`) == 1
-	}, 20*time.Second, 10*time.Millisecond)
+	}, 2*time.Minute, 10*time.Millisecond)
 	require.Equal(t, succeeded, f.phase("local-2", "a0"))
 }
