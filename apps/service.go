@@ -38,11 +38,14 @@ type PodLogs interface {
 	TailContainer(ctx context.Context, r *enginev1.TailContainerRequest) (*connect.ServerStreamForClient[enginev1.TailContainerResponse], error)
 }
 
-// Blobs reads the logs of replicas that are gone; blobstore.Store is one.
+// Blobs reads and deletes the logs of replicas that are gone; blobstore.Store is one.
 type Blobs interface {
 	// Root is the URI prefix of the layout, without a trailing slash.
 	Root() string
 	NewReader(ctx context.Context, uri string) (io.ReadCloser, error)
+	Delete(ctx context.Context, uri string) error
+	// DeletePrefix deletes every object whose URI begins with uri, which ends with a slash.
+	DeletePrefix(ctx context.Context, uri string) error
 }
 
 // Addresses say how apps are reached.
@@ -68,6 +71,7 @@ type Deps struct {
 // Service has the handlers and the autoscaler.
 type Service struct {
 	handler *handler
+	cleaner *logCleaner
 	parts   *lifecycle.Group
 }
 
@@ -97,14 +101,18 @@ func New(config Config, deps Deps) (*Service, error) {
 		},
 	}
 	scaler := &autoscaler{handler: h, clock: deps.Clock}
+	cleaner := &logCleaner{store: rows, blobs: deps.Blobs, clock: deps.Clock}
 	leases := pgdb.NewLeases(deps.Pool, deps.Clock, rand.Text()).In(store.LeaseTable)
 	return &Service{
-		handler: h,
+		handler: h, cleaner: cleaner,
 		parts: lifecycle.NewGroup(
 			lifecycle.Named{Name: "app notifications", Part: pgdb.NewListener(deps.Pool, deps.Clock, logger,
 				map[string]func(pgdb.Notification){store.Channel: h.hub.heard})},
 			lifecycle.Named{Name: "autoscaler", Part: &leased.Loop{
 				Leases: leases, Name: "autoscaler", Length: config.Lease, Work: scaler.work, Logger: logger,
+			}},
+			lifecycle.Named{Name: "log deletion", Part: &leased.Loop{
+				Leases: leases, Name: "log deletion", Length: config.Lease, Work: cleaner.work, Logger: logger,
 			}},
 		),
 	}, nil

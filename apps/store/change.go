@@ -105,17 +105,19 @@ func (s *Store) Change(ctx context.Context, which Selection, decide func([]*App)
 	return taken(err, last)
 }
 
-// Delete deletes an app with all that it has; false if there is none.
+// Delete deletes an app with all that it has, and makes its stored logs due for deletion; false if there is none.
 func (s *Store) Delete(ctx context.Context, key Key) (bool, error) {
-	var id int64
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if err := tx.QueryRow(ctx, `DELETE FROM apps WHERE project = $1 AND domain = $2 AND name = $3 RETURNING id`,
-			key.Project, key.Domain, key.Name).Scan(&id); err != nil {
+		var id int64
+		var uid string
+		if err := tx.QueryRow(ctx, `DELETE FROM apps WHERE project = $1 AND domain = $2 AND name = $3 RETURNING id, uid`,
+			key.Project, key.Domain, key.Name).Scan(&id, &uid); err != nil {
 			return err
 		}
 		batch := &pgx.Batch{}
 		batch.Queue(`DELETE FROM app_loads WHERE app_id = $1`, id)
 		batch.Queue(`DELETE FROM app_traffic WHERE app_id = $1`, id)
+		queueLogsOf(batch, key, uid, s.clock.Now())
 		announce(batch, id)
 		return tx.SendBatch(ctx, batch).Close()
 	})
@@ -193,8 +195,7 @@ func queueGone(batch *pgx.Batch, id int64, gone []Replica) {
 		batch.Queue(`INSERT INTO app_replicas (app_id, name, revision, replica, gone_at) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (app_id, name) DO UPDATE SET replica = EXCLUDED.replica`, id, r.Name, r.Revision, r.Replica, r.GoneAt)
 	}
-	batch.Queue(`DELETE FROM app_replicas WHERE app_id = $1 AND name IN
-		(SELECT name FROM app_replicas WHERE app_id = $1 ORDER BY gone_at DESC, name OFFSET $2)`, id, keptReplicas)
+	queueForgotten(batch, id, gone[0].GoneAt)
 }
 
 func writeApp(ctx context.Context, tx pgx.Tx, a *App) error {

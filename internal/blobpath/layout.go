@@ -150,7 +150,12 @@ func AppData(root, project, domain, uid string) string {
 
 // AppLog is the stored log of a replica of an app.
 func AppLog(root, project, domain, uid, replica string) string {
-	return AppDir(root, project, domain, uid) + "/logs/" + replica + ".log"
+	return AppLogs(root, project, domain, uid) + "/" + replica + ".log"
+}
+
+// AppLogs is the prefix of the stored logs of an app, without a trailing slash.
+func AppLogs(root, project, domain, uid string) string {
+	return AppDir(root, project, domain, uid) + "/logs"
 }
 
 // AppDir is the directory of an app, without a trailing slash.
