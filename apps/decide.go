@@ -27,7 +27,10 @@ type facts struct {
 }
 
 // decider applies the decisions of package rollout to rows.
-type decider struct{ config Config }
+type decider struct {
+	config Config
+	meters *meters
+}
 
 // facts reads what decisions need; within a transaction that changes an app it must have been read before.
 func (h *handler) facts(ctx context.Context) (facts, error) {
@@ -89,6 +92,7 @@ func (d decider) decide(a *store.App, known facts) (change store.Change, changed
 		a.Status, a.UpdatedAt = int16(after.Condition.Status), known.now //nolint:gosec // of an enumeration
 	}
 	change.Judged = judged(before, after)
+	change.Committed = func(ctx context.Context) { d.meters.decided(ctx, before, after, known.now) }
 	if after.Serving.Number != before.Serving.Number || before.Replicas == 0 && after.Replicas > 0 {
 		a.StartedAt = &known.now
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/sdk/metric"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/flyte-binary/flyte-binary/apps"
@@ -48,6 +49,8 @@ type fixture struct {
 	blobs   *blobstore.Store
 	change  func(*apps.Config)
 	pods    *pods
+	reader  *metric.ManualReader // of all replicas of the service
+	meter   *metric.MeterProvider
 	service *apps.Service
 	scale   func(context.Context) error // a pass of an autoscaler
 	mux     http.Handler
@@ -60,7 +63,8 @@ type fixture struct {
 
 func newFixture(t testing.TB, change func(*apps.Config)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, pool: pgtest.Schemas(t, store.Schema()), clock: clock.NewFake(noon), change: change, pods: &pods{}}
+	f := &fixture{t: t, pool: pgtest.Schemas(t, store.Schema()), clock: clock.NewFake(noon), change: change, pods: &pods{}, reader: metric.NewManualReader()}
+	f.meter = metric.NewMeterProvider(metric.WithReader(f.reader))
 	config := blobstore.DefaultConfig()
 	config.URL, config.PublicURL, config.Sync = t.TempDir(), "http://localhost", false
 	var err error
@@ -92,6 +96,7 @@ func (f *fixture) replica() (*apps.Service, http.Handler) {
 	service, err := apps.New(config, apps.Deps{
 		Pool: f.pool, Projects: projects{}, Blobs: f.blobs, PodLogs: map[string]apps.PodLogs{"default": f.pods},
 		Addresses: apps.Addresses{PublicURL: "http://localhost:8090", Domain: "localhost"}, Clock: f.clock, Logger: zerolog.Nop(),
+		Meter: f.meter,
 	})
 	require.NoError(f.t, err)
 	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{Log: zerolog.New(zerolog.NewTestWriter(f.t))}))

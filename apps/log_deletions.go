@@ -28,9 +28,10 @@ const (
 // logCleaner deletes stored logs of deleted apps and of replicas that are no longer listed. The rows of what is left to
 // delete were written with the change that orphaned the logs, so a crash at any point leaves none behind.
 type logCleaner struct {
-	store *store.Store
-	blobs Blobs
-	clock clock.Clock
+	store  *store.Store
+	blobs  Blobs
+	clock  clock.Clock
+	meters *meters
 }
 
 // work makes passes until its context ends.
@@ -47,10 +48,12 @@ func (c *logCleaner) pass(ctx context.Context) error {
 			return 0, err
 		}
 		for _, d := range due {
-			if err := c.delete(ctx, d); err != nil {
-				if ctx.Err() != nil {
-					return 0, ctx.Err()
-				}
+			err := c.delete(ctx, d)
+			if ctx.Err() != nil {
+				return 0, ctx.Err()
+			}
+			c.meters.deletedLogs(ctx, err)
+			if err != nil {
 				failures = append(failures, err)
 				if err := c.store.PostponeLogDeletion(ctx, d, c.clock.Now().Add(retryLogDeletion)); err != nil {
 					return 0, err

@@ -14,6 +14,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
 
 	"github.com/flyte-binary/flyte-binary/apps/store"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
@@ -56,7 +57,7 @@ type Addresses struct {
 	Domain string
 }
 
-// Deps are the dependencies of the service. It does not close the pool. All but Clock are required.
+// Deps are the dependencies of the service. It does not close the pool. All but Clock and Meter are required.
 type Deps struct {
 	Pool     *pgxpool.Pool
 	Projects Projects
@@ -66,6 +67,8 @@ type Deps struct {
 	Addresses Addresses
 	Clock     clock.Clock
 	Logger    zerolog.Logger
+	// Meter gets the metrics; nil means none.
+	Meter metric.MeterProvider
 }
 
 // Service has the handlers and the autoscaler.
@@ -94,14 +97,17 @@ func New(config Config, deps Deps) (*Service, error) {
 	}
 	logger := deps.Logger.With().Str("service", "apps").Logger()
 	rows := store.New(deps.Pool, deps.Clock)
+	open := &logs{config: config, pods: deps.PodLogs, blobs: deps.Blobs, clock: deps.Clock, streams: make(chan struct{}, config.LogStreams)}
+	figures, err := newMeters(deps.Meter, rows, open)
+	if err != nil {
+		return nil, fmt.Errorf("apps: %w", err)
+	}
 	h := &handler{
-		config: config, decider: decider{config}, store: rows, clock: deps.Clock, addresses: addresses, projects: deps.Projects,
-		hub: newHub(), logs: &logs{
-			config: config, pods: deps.PodLogs, blobs: deps.Blobs, clock: deps.Clock, streams: make(chan struct{}, config.LogStreams),
-		},
+		config: config, decider: decider{config, figures}, store: rows, clock: deps.Clock, addresses: addresses, projects: deps.Projects,
+		hub: newHub(), logs: open,
 	}
 	scaler := &autoscaler{handler: h, clock: deps.Clock}
-	cleaner := &logCleaner{store: rows, blobs: deps.Blobs, clock: deps.Clock}
+	cleaner := &logCleaner{store: rows, blobs: deps.Blobs, clock: deps.Clock, meters: figures}
 	leases := pgdb.NewLeases(deps.Pool, deps.Clock, rand.Text()).In(store.LeaseTable)
 	return &Service{
 		handler: h, cleaner: cleaner,

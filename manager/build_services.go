@@ -89,7 +89,7 @@ func buildApps(_ context.Context, p *process) (lifecycle.Part, error) {
 		Pool: p.pool, Projects: p.peers.projects(), Blobs: p.blobs,
 		PodLogs:   podLogs(p.peers, p.config, func(c enginev1connect.PodLogServiceClient) apps.PodLogs { return c }),
 		Addresses: apps.Addresses{PublicURL: p.config.Storage.PublicURL, Domain: p.config.Gateway.Domain},
-		Clock:     p.clock, Logger: p.log,
+		Clock:     p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	})
 	if err != nil {
 		return nil, err

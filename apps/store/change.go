@@ -34,11 +34,22 @@ type Change struct {
 	Artifacts []Artifact
 	// Gone are replicas that ended.
 	Gone []Replica
+	// Committed is called once the change is committed; may be nil.
+	Committed func(context.Context)
+}
+
+func (c *Change) committed(ctx context.Context) {
+	if c.Committed != nil {
+		c.Committed(ctx)
+	}
 }
 
 // Create inserts an app. It returns AlreadyExists if its name, its subdomain or its host name is taken.
 func (s *Store) Create(ctx context.Context, change Change) error {
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return s.write(ctx, tx, &change) })
+	if err == nil {
+		change.committed(ctx)
+	}
 	return taken(err, change.App)
 }
 
@@ -82,13 +93,13 @@ func ByIDs(ids ...int64) Selection { return Selection{`a.id = ANY($1)`, ids} }
 // nothing has changed.
 func (s *Store) Change(ctx context.Context, which Selection, decide func([]*App) ([]Change, error)) error {
 	var last *App
+	var changes []Change
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		found, err := readApps(ctx, tx, `SELECT `+appColumns+` FROM apps a WHERE `+which.where+` ORDER BY a.id FOR UPDATE`, which.arg)
 		if err != nil {
 			return err
 		}
-		changes, err := decide(found)
-		if err != nil {
+		if changes, err = decide(found); err != nil {
 			return err
 		}
 		for i := range changes {
@@ -99,6 +110,11 @@ func (s *Store) Change(ctx context.Context, which Selection, decide func([]*App)
 		}
 		return nil
 	})
+	if err == nil {
+		for i := range changes {
+			changes[i].committed(ctx)
+		}
+	}
 	if last == nil {
 		last = &App{}
 	}

@@ -76,3 +76,22 @@ func (s *Store) List(ctx context.Context, scope Scope, statuses Statuses, reques
 	}
 	return apps, token, total, nil
 }
+
+// Count is how many apps of a cluster have a status, an app.Status.DeploymentStatus.
+type Count struct {
+	Cluster string
+	Status  int16
+	Apps    int64
+}
+
+// Count counts apps by cluster and status.
+func (s *Store) Count(ctx context.Context) ([]Count, error) {
+	rows, err := s.pool.Query(ctx, `SELECT cluster, status, count(*) FROM apps GROUP BY cluster, status`)
+	if err == nil {
+		var counts []Count
+		if counts, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Count]); err == nil {
+			return counts, nil
+		}
+	}
+	return nil, fmt.Errorf("count apps: %w", err)
+}
