@@ -36,7 +36,8 @@ export default defineConfig({
     testTimeout: 60_000, // machines are busy at times
     // Only what draws gets a document, and files that ask for one: making it cost more than the tests themselves.
     projects: [
-      { extends: true, test: { name: "logic", environment: "node", include: ["src/**/*.test.ts"] } },
+      // One process runs all files of logic and loads their modules once: most of the time went into that.
+      { extends: true, test: { name: "logic", environment: "node", poolOptions: { forks: { singleFork: true, isolate: false } }, include: ["src/**/*.test.ts"] } },
       { extends: true, test: { name: "pages", environment: "happy-dom", include: ["src/**/*.test.tsx"] } },
     ],
   },
