@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"connectrpc.com/connect"
@@ -35,10 +36,13 @@ type Finding struct {
 // examineTimeout bounds one check.
 const examineTimeout = 10 * time.Second
 
+// fixClusterFirst is the advice for checks that fail because the API server does.
+const fixClusterFirst = "fix the API server check above"
+
 // Examine checks everything that a process with the configured target depends on. With the API that is the database and
-// its schema; with a controller, the API server and the TaskAction CRD, and the API if that runs elsewhere; with any, the
-// object store, by writing and reading an object, which it deletes. given is the connection to the cluster; nil means the
-// configured one.
+// its schema; with a controller, the API server, the TaskAction CRD and what the routes of apps need, and the API if that runs
+// elsewhere; with any, the object store, by writing and reading an object, which it deletes, and the names of the hosts of
+// apps. given is the connection to the cluster; nil means the configured one.
 func Examine(ctx context.Context, c Config, given *rest.Config) []Finding {
 	var findings []Finding
 	if c.Target.api() {
@@ -49,7 +53,8 @@ func Examine(ctx context.Context, c Config, given *rest.Config) []Finding {
 	if c.Target.controller() {
 		findings = append(findings, examineKubernetes(ctx, c, given)...)
 	}
-	return append(findings, examineStorage(ctx, c.Storage, c.Health)...)
+	findings = append(findings, examineStorage(ctx, c.Storage, c.Health)...)
+	return append(findings, examineHosts(ctx, c, net.DefaultResolver)...)
 }
 
 func examineKubernetes(ctx context.Context, c Config, given *rest.Config) []Finding {
@@ -57,7 +62,8 @@ func examineKubernetes(ctx context.Context, c Config, given *rest.Config) []Find
 	if err != nil {
 		return []Finding{{What: "API server", Err: err, Fix: "set kubernetes.kubeconfig to a kubeconfig file"}}
 	}
-	return []Finding{examineCluster(ctx, cluster), examineDefinition(ctx, cluster, c.Executor.InstallCRD)}
+	findings := []Finding{examineCluster(ctx, cluster), examineDefinition(ctx, cluster, c.Executor.InstallCRD)}
+	return append(findings, examineRoutes(ctx, cluster, c.Deployer.Route)...)
 }
 
 // examineControlPlane asks the API for assignments that do not exist, as a controller would: the answer shows that the
@@ -140,7 +146,7 @@ func examineDefinition(ctx context.Context, cluster *rest.Config, installs bool)
 	case apierrors.IsForbidden(err):
 		f.Err, f.Fix = err, "allow this account to get customresourcedefinitions"
 	case err != nil:
-		f.Err, f.Fix = err, "fix the API server check above"
+		f.Err, f.Fix = err, fixClusterFirst
 	case !sameDefinition(found.Annotations, wanted.Annotations):
 		f.Err = errors.New("installed in another version")
 	default:
