@@ -1,49 +1,14 @@
 package apps_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/flyte-binary/flyte-binary/apps"
+	"github.com/flyte-binary/flyte-binary/internal/obs/metrictest"
 )
-
-// figures are the metrics of the service by name and labels; of a histogram, the number of its samples.
-func (f *fixture) figures() map[string]int64 {
-	f.t.Helper()
-	var all metricdata.ResourceMetrics
-	require.NoError(f.t, f.reader.Collect(f.t.Context(), &all))
-	found := map[string]int64{}
-	add := func(name string, point metricdata.DataPoint[int64]) {
-		labels := ""
-		for _, label := range point.Attributes.ToSlice() {
-			labels += fmt.Sprintf(" %s=%s", label.Key, label.Value.AsString())
-		}
-		found[name+labels] = point.Value
-	}
-	for _, scope := range all.ScopeMetrics {
-		for _, m := range scope.Metrics {
-			switch data := m.Data.(type) {
-			case metricdata.Sum[int64]:
-				for _, point := range data.DataPoints {
-					add(m.Name, point)
-				}
-			case metricdata.Gauge[int64]:
-				for _, point := range data.DataPoints {
-					add(m.Name, point)
-				}
-			case metricdata.Histogram[float64]:
-				for _, point := range data.DataPoints {
-					found[m.Name] = int64(point.Count) //nolint:gosec // a count
-				}
-			}
-		}
-	}
-	return found
-}
 
 func TestMetrics(t *testing.T) {
 	f := newFixture(t, func(c *apps.Config) { c.ScaledownPeriod, c.SilentAfter = time.Minute, 24*time.Hour })
@@ -56,7 +21,7 @@ func TestMetrics(t *testing.T) {
 	d.eventually("web", "1:1 2:1 →1")
 	d.report("web", replicas(1, 1, true), failing(2, "no such image"))
 
-	figures := f.figures()
+	figures := metrictest.Read(t, f.reader)
 	require.EqualValues(t, 1, figures["flyte.apps.rollouts reason= result=serving"])
 	require.EqualValues(t, 1, figures["flyte.apps.rollouts reason=image_pull_error result=failed"])
 	require.EqualValues(t, 1, figures["flyte.apps.rollout.duration"])
@@ -67,9 +32,9 @@ func TestMetrics(t *testing.T) {
 	f.pass(time.Second)
 	f.pass(2 * time.Minute)
 	d.eventually("web", "1:0 →1")
-	require.EqualValues(t, 1, f.figures()["flyte.apps.scalings direction=to_zero"])
+	require.EqualValues(t, 1, metrictest.Read(t, f.reader)["flyte.apps.scalings direction=to_zero"])
 
 	f.deleteApp("new")
 	require.NoError(t, f.service.DeleteLogs(t.Context()))
-	require.EqualValues(t, 1, f.figures()["flyte.apps.log.deletions result=ok"])
+	require.EqualValues(t, 1, metrictest.Read(t, f.reader)["flyte.apps.log.deletions result=ok"])
 }

@@ -16,6 +16,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/sdk/metric"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -199,6 +200,8 @@ type fixture struct {
 	counter *kubetest.Counter
 	fleet   *fleet
 	store   *memory
+	reader  *metric.ManualReader
+	meter   *metric.MeterProvider
 	secrets values
 	config  deployer.Config
 	pod     podspec.Config
@@ -207,8 +210,9 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	f := &fixture{
 		Cluster: kubetest.New(t), t: t, fleet: newFleet(), store: &memory{blobs: map[string]string{}}, secrets: values{},
-		config: deployer.DefaultConfig(), pod: podspec.DefaultConfig(),
+		config: deployer.DefaultConfig(), pod: podspec.DefaultConfig(), reader: metric.NewManualReader(),
 	}
+	f.meter = metric.NewMeterProvider(metric.WithReader(f.reader))
 	f.kube, f.counter = kubetest.Counted(f.Config)
 	f.config.Recheck = 50 * time.Millisecond
 	f.config.Backoff.First, f.config.Backoff.Max = 10*time.Millisecond, 100*time.Millisecond
@@ -229,6 +233,7 @@ func (f *fixture) make() *deployer.Service {
 		Kube: f.kube, Fleet: enginev1connect.NewAppFleetServiceClient(rpc.InProcess(mux), rpc.InProcessURL), Store: f.store,
 		Secrets: f.secrets, Pod: f.pod, Logs: logs.DefaultConfig(), Namespace: namespaces.Template(f.Namespace),
 		Namespaces: namespaces.Config{Create: true}, Installation: f.Namespace, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
+		Meter: f.meter,
 	})
 	require.NoError(f.t, err)
 	return one

@@ -44,6 +44,7 @@ type logKeeper struct {
 	client  client.Client
 	root    string
 	logger  zerolog.Logger
+	meters  *meters
 	changed func(uid string)
 	workers int
 	waiting chan *corev1.Pod
@@ -55,7 +56,7 @@ type logKeeper struct {
 
 func newLogKeeper(s *Service, c client.Client, changed func(uid string)) *logKeeper {
 	k := &logKeeper{
-		client: c, root: s.deps.Store.Root(), logger: s.deps.Logger, changed: changed, workers: s.config.KeepLogs,
+		client: c, root: s.deps.Store.Root(), logger: s.deps.Logger, meters: s.meters, changed: changed, workers: s.config.KeepLogs,
 		waiting: make(chan *corev1.Pod, maxWaiting), taken: map[string]map[string]*sealed{}, ended: map[string]map[string]gone{},
 	}
 	if s.config.KeepLogs > 0 && s.deps.Logs.Seal {
@@ -186,10 +187,12 @@ func (k *logKeeper) copy(ctx context.Context, pod *corev1.Pod) string {
 	log := plugin.Log{Namespace: pod.Namespace, Pod: pod.Name, Container: primary, Follow: alive(pod)}
 	if err := k.sealer.Seal(ctx, log, uri); err != nil {
 		if ctx.Err() == nil {
+			count(ctx, k.meters.logs, "lost")
 			k.logger.Warn().Err(err).Str("pod", pod.Name).Msg("the log of an ended replica is not kept")
 		}
 		return ""
 	}
+	count(ctx, k.meters.logs, "stored")
 	return uri
 }
 

@@ -153,9 +153,12 @@ func substateOf(why *failure.Failure) app.Status_Substate {
 	}
 }
 
+// phaseEnded is the phase of a replica of which only the log is left.
+const phaseEnded = "Ended"
+
 // ended is what is reported of a replica whose pod is gone, so that its log is found.
 func ended(pod *corev1.Pod, uri string) *enginev1.ObservedReplica {
 	return &enginev1.ObservedReplica{
-		Name: pod.Name, Draining: true, Phase: "Ended", Container: primary, Node: pod.Spec.NodeName, LogUri: uri,
+		Name: pod.Name, Draining: true, Phase: phaseEnded, Container: primary, Node: pod.Spec.NodeName, LogUri: uri,
 	}
 }

@@ -22,6 +22,7 @@ type reports struct {
 	cluster string
 	clock   clock.Clock
 	logger  zerolog.Logger
+	meters  *meters
 	wake    chan struct{}
 
 	mu      sync.Mutex
@@ -30,9 +31,9 @@ type reports struct {
 	done    func(*enginev1.ObservedApp)      // is told of each state that was received
 }
 
-func newReports(config Config, deps Deps, done func(*enginev1.ObservedApp)) *reports {
+func newReports(config Config, deps Deps, figures *meters, done func(*enginev1.ObservedApp)) *reports {
 	return &reports{
-		config: config, fleet: deps.Fleet, cluster: deps.Cluster, clock: deps.Clock, logger: deps.Logger, done: done, wake: make(chan struct{}, 1),
+		config: config, fleet: deps.Fleet, cluster: deps.Cluster, clock: deps.Clock, logger: deps.Logger, meters: figures, done: done, wake: make(chan struct{}, 1),
 		pending: map[string]*enginev1.ObservedApp{}, sent: map[string]*enginev1.ObservedApp{},
 	}
 }
@@ -110,8 +111,10 @@ func (r *reports) send(ctx context.Context, batch []*enginev1.ObservedApp) error
 	defer cancel()
 	answer, err := r.fleet.ReportApps(call, &enginev1.ReportAppsRequest{Cluster: r.cluster, Apps: batch})
 	if err != nil {
+		count(ctx, r.meters.reports, resultError)
 		return err
 	}
+	count(ctx, r.meters.reports, resultOK)
 	r.mu.Lock()
 	for _, state := range batch {
 		if len(state.GetRevisions()) == 0 {
@@ -128,4 +131,35 @@ func (r *reports) send(ctx context.Context, batch []*enginev1.ObservedApp) error
 		r.done(state)
 	}
 	return nil
+}
+
+// count counts the replicas of all apps by state, and the apps whose state is not sent yet.
+func (r *reports) count() (replicas map[string]int64, pending int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	replicas = map[string]int64{}
+	add := func(state *enginev1.ObservedApp) {
+		for _, revision := range state.GetRevisions() {
+			for _, one := range revision.GetReplicas() {
+				switch {
+				case one.GetPhase() == phaseEnded:
+				case one.GetDraining():
+					replicas[stateDraining]++
+				case one.GetReady():
+					replicas[stateReady]++
+				default:
+					replicas[stateStarting]++
+				}
+			}
+		}
+	}
+	for uid, state := range r.sent {
+		if r.pending[uid] == nil {
+			add(state)
+		}
+	}
+	for _, state := range r.pending {
+		add(state)
+	}
+	return replicas, len(r.pending)
 }

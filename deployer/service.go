@@ -8,6 +8,7 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -68,6 +69,8 @@ type Deps struct {
 	// Clock tells the time; nil means the system's.
 	Clock  clock.Clock
 	Logger zerolog.Logger
+	// Meter gets the metrics; nil means none.
+	Meter metric.MeterProvider
 }
 
 // Service deploys apps while it leads.
@@ -77,6 +80,7 @@ type Service struct {
 	deps       Deps
 	kube       *rest.Config
 	clientset  kubernetes.Interface
+	meters     *meters
 }
 
 var _ lifecycle.Part = (*Service)(nil)
@@ -102,7 +106,11 @@ func New(config Config, deps Deps) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("deployer: client of the cluster: %w", err)
 	}
-	return &Service{config: config, deps: deps, kube: kube, clientset: clientset}, nil
+	figures, err := newMeters(deps.Meter, deps.Clock)
+	if err != nil {
+		return nil, fmt.Errorf("deployer: %w", err)
+	}
+	return &Service{config: config, deps: deps, kube: kube, clientset: clientset, meters: figures}, nil
 }
 
 // Start implements lifecycle.Part. It does not wait for the API server or the apps service: both may be unavailable.
@@ -127,5 +135,7 @@ func (s *Service) lead(ctx context.Context) {
 		<-ctx.Done()
 		return
 	}
+	s.meters.term.Store(session)
+	defer s.meters.term.Store(nil)
 	session.run(ctx)
 }

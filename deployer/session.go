@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -34,6 +35,8 @@ type session struct {
 	fleet        Fleet
 	clock        clock.Clock
 	logger       zerolog.Logger
+	meters       *meters
+	heard        atomic.Int64 // when the stream of apps said something last, in ns since 1970
 
 	cache      cache.Cache
 	client     client.Client
@@ -65,7 +68,7 @@ func newSession(s *Service) (*session, error) {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](s.config.Backoff.First, s.config.Backoff.Max)
 	one := &session{
 		config: s.config, installation: s.deps.Installation, cluster: s.deps.Cluster, root: s.deps.Store.Root(), fleet: s.deps.Fleet,
-		clock: s.deps.Clock, logger: s.deps.Logger, cache: objects.cache, client: objects.client, namespace: s.deps.Namespace,
+		clock: s.deps.Clock, logger: s.deps.Logger, meters: s.meters, cache: objects.cache, client: objects.client, namespace: s.deps.Namespace,
 		namespaces: namespaces.New(s.deps.Namespaces, objects.client, s.deps.Clock), builder: builder,
 		secrets: attemptsecret.New(plugin.Deps{Live: objects.client, Writer: objects.client, Secrets: s.deps.Secrets, Clock: s.deps.Clock}),
 		states:  podstatus.NewReader(s.deps.Pod, s.deps.Clock),
@@ -74,8 +77,9 @@ func newSession(s *Service) (*session, error) {
 	if !s.config.SharedNetwork {
 		one.image = s.deps.Pod.Copilot.Image
 	}
+	one.heard.Store(s.deps.Clock.Now().UnixNano())
 	one.keeper = newLogKeeper(s, objects.client, func(uid string) { one.queue.Add(uid) })
-	one.reports = newReports(s.config, s.deps, one.reported)
+	one.reports = newReports(s.config, s.deps, s.meters, one.reported)
 	return one, nil
 }
 
@@ -168,6 +172,11 @@ func (s *session) settle(ctx context.Context, uid string, again time.Duration, e
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
+		if errors.Is(err, errWait) {
+			count(ctx, s.meters.syncs, resultWaiting)
+		} else {
+			count(ctx, s.meters.syncs, resultError)
+		}
 		level := zerolog.DebugLevel
 		if s.queue.NumRequeues(uid) == 0 && !errors.Is(err, errWait) {
 			level = zerolog.WarnLevel
@@ -175,6 +184,7 @@ func (s *session) settle(ctx context.Context, uid string, again time.Duration, e
 		s.logger.WithLevel(level).Err(err).Str("uid", uid).Msg("cannot deploy the app; retrying")
 		s.queue.AddRateLimited(uid)
 	default:
+		count(ctx, s.meters.syncs, resultOK)
 		s.queue.Forget(uid)
 		if again > 0 {
 			s.queue.AddAfter(uid, again)

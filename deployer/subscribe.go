@@ -51,6 +51,7 @@ func (s *session) follow(ctx context.Context) (snapshot bool, err error) {
 				return snapshot, <-ended
 			}
 			silence.Reset(s.config.MaxSilence)
+			s.heard.Store(s.clock.Now().UnixNano())
 			switch m := message.GetMessage().(type) {
 			case *enginev1.WatchAppsResponse_App:
 				uid := v1.LabelValue(m.App.GetUid())

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,7 +12,6 @@ import (
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/require"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/flyte-binary/flyte-binary/gateway"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
@@ -19,6 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle/lifecycletest"
+	"github.com/flyte-binary/flyte-binary/internal/obs/metrictest"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
@@ -124,29 +125,21 @@ func TestMetricsAreBounded(t *testing.T) {
 			f.get(t, fmt.Sprintf("/apps/p/d/app%d/", i), nil)
 		}
 	}
-	counted := func() map[string]int64 {
-		var all metricdata.ResourceMetrics
-		require.NoError(t, reader.Collect(t.Context(), &all))
-		counts := map[string]int64{}
-		for _, scope := range all.ScopeMetrics {
-			for _, m := range scope.Metrics {
-				if points, ok := m.Data.(metricdata.Sum[int64]); ok && m.Name == "flyte.gateway.requests" {
-					for _, point := range points.DataPoints {
-						app, _ := point.Attributes.Value("app")
-						if result, _ := point.Attributes.Value("result"); result.AsString() == "ok" {
-							counts[app.AsString()] += point.Value
-						}
-					}
-				}
-			}
-		}
+	counted := func() map[string]float64 {
+		counts := metrictest.Read(t, reader)
+		maps.DeleteFunc(counts, func(name string, _ float64) bool {
+			return !strings.HasPrefix(name, "flyte.gateway.requests ") || !strings.HasSuffix(name, " result=ok")
+		})
 		return counts
 	}
-	want := map[string]int64{"p/d/app0": 1, "p/d/app1": 2, "other": 3 + 4 + 5}
+	want := map[string]float64{
+		"flyte.gateway.requests app=p/d/app0 result=ok": 1, "flyte.gateway.requests app=p/d/app1 result=ok": 2,
+		"flyte.gateway.requests app=other result=ok": 3 + 4 + 5,
+	}
 	require.Eventually(t, func() bool { return fmt.Sprint(counted()) == fmt.Sprint(want) }, time.Minute, time.Millisecond)
 	f.apps.remove("uid-app0")
 	f.settle(t)
-	require.NotContains(t, counted(), "p/d/app0")
+	require.NotContains(t, counted(), "flyte.gateway.requests app=p/d/app0 result=ok")
 }
 
 // TestTheRoutesSurviveTheAppsService: requests go on while the apps service is down, and changes arrive when it is back.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -17,6 +18,7 @@ const otherApps = "other"
 // bounded, whatever the number of apps.
 type meters struct {
 	wakes metric.Int64Counter
+	waits metric.Float64Histogram
 	limit int
 	open  atomic.Int64
 
@@ -36,6 +38,11 @@ func newMeters(provider metric.MeterProvider, limit int, line *line) (*meters, e
 	m := &meters{limit: limit, series: map[*app]*series{}, other: series{label: otherApps}}
 	var err error
 	if m.wakes, err = meter.Int64Counter("flyte.gateway.wakes", metric.WithDescription("calls that woke a sleeping app, by what became of them")); err != nil {
+		return nil, fmt.Errorf("make metric: %w", err)
+	}
+	if m.waits, err = meter.Float64Histogram("flyte.gateway.wait", metric.WithUnit("s"),
+		metric.WithDescription("how long requests that found no replica with room waited for one, by what became of them"),
+		metric.WithExplicitBucketBoundaries(.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300)); err != nil {
 		return nil, fmt.Errorf("make metric: %w", err)
 	}
 	if _, err = meter.Int64ObservableCounter("flyte.gateway.requests", metric.WithDescription("requests of apps that ended, by app and result"),
@@ -106,9 +113,17 @@ func (s *series) observe(o metric.Int64Observer) {
 }
 
 func (m *meters) woke(ctx context.Context, err error) {
-	became := "ok"
+	m.wakes.Add(context.WithoutCancel(ctx), 1, metric.WithAttributes(outcome(err)))
+}
+
+// waited counts a request that waited for a replica.
+func (m *meters) waited(ctx context.Context, d time.Duration, err error) {
+	m.waits.Record(context.WithoutCancel(ctx), d.Seconds(), metric.WithAttributes(outcome(err)))
+}
+
+func outcome(err error) attribute.KeyValue {
 	if err != nil {
-		became = "error"
+		return attribute.String("result", "error")
 	}
-	m.wakes.Add(context.WithoutCancel(ctx), 1, metric.WithAttributes(attribute.String("result", became)))
+	return attribute.String("result", "ok")
 }

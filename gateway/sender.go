@@ -22,6 +22,7 @@ type sender struct {
 	plain, h2c *http.Transport
 	wait       time.Duration
 	timeout    time.Duration
+	meters     *meters
 }
 
 // connectionError is that a replica took no connection.
@@ -30,7 +31,7 @@ type connectionError struct{ error }
 // Unwrap implements the interface of errors.
 func (e connectionError) Unwrap() error { return e.error }
 
-func newSender(config Config, dialer *net.Dialer) *sender {
+func newSender(config Config, dialer *net.Dialer, figures *meters) *sender {
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dialer.DialContext(ctx, network, address)
 		if err != nil {
@@ -51,7 +52,7 @@ func newSender(config Config, dialer *net.Dialer) *sender {
 		}
 		return t
 	}
-	return &sender{plain: transport(false), h2c: transport(true), wait: config.WaitTimeout, timeout: config.RequestTimeout}
+	return &sender{plain: transport(false), h2c: transport(true), wait: config.WaitTimeout, timeout: config.RequestTimeout, meters: figures}
 }
 
 var _ http.RoundTripper = (*sender)(nil)
@@ -125,7 +126,10 @@ func (s *sender) take(ctx context.Context, x *exchange) (*target, error) {
 	}
 	x.body.Pause()
 	defer x.body.Resume()
-	return x.app.wait(ctx, left, s.wait)
+	began := uptime()
+	t, err := x.app.wait(ctx, left, s.wait)
+	s.meters.waited(ctx, uptime()-began, err)
+	return t, err
 }
 
 // transport chooses the protocol. A WebSocket begins with HTTP/1.1, also at servers that know HTTP/2.

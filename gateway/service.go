@@ -106,7 +106,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	s.stop = stop
 	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}
 	s.attendant = &attendant{waker: deps.Apps, dialer: dialer, clock: deps.Clock, log: deps.Logger, meters: s.meters, ctx: working}
-	s.sender = newSender(config, dialer)
+	s.sender = newSender(config, dialer, s.meters)
 	s.routes = &routes{apps: map[string]*app{}, forget: s.meters.forget, create: func(route *enginev1.AppRoute) *app {
 		return newApp(route.GetUid(), s.line, s.attendant.call)
 	}}

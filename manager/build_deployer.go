@@ -19,6 +19,7 @@ func buildDeployer(_ context.Context, p *process) (lifecycle.Part, error) {
 		Kube: p.cluster, Fleet: p.peers.appFleet(), Store: p.blobs, Secrets: p.peers.secretValues(),
 		Pod: p.config.Executor.Pod, Logs: p.config.Executor.Logs, Namespace: namespace, Namespaces: tasks.Namespaces(ownNamespace()),
 		Only: p.config.Executor.Namespaces, Installation: p.owner(), Cluster: p.config.Cluster.ID, Clock: p.clock, Logger: p.log,
+		Meter: p.telemetry.Meter,
 	}
 	if p.leader != nil {
 		deps.Leader = p.leader
