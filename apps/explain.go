@@ -19,7 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// shownTraffic is how much of the traffic is shown, shownGone how many replicas that are gone.
+// shownTraffic is the period of the traffic that is shown; shownGone is how many deleted replicas are.
 const (
 	shownTraffic = 30 * time.Minute
 	shownGone    = 10
@@ -53,7 +53,7 @@ func (h *handler) ExplainApp(ctx context.Context, r *insightv1.ExplainAppRequest
 	return answer, nil
 }
 
-// summary is what to know first, and what to do.
+// summary says in a sentence how the app is, and what to do about it.
 func summary(a *store.App, state rollout.State, shown *app.App) (text, advice string) {
 	conditions := shown.GetStatus().GetConditions()
 	if len(conditions) == 0 {
@@ -79,7 +79,7 @@ func summary(a *store.App, state rollout.State, shown *app.App) (text, advice st
 // advices say what to do about what is wrong.
 var advices = map[app.Status_Substate]string{
 	app.Status_IMAGE_PULL_ERROR:   "Check the name of the image, and that the cluster may pull it.",
-	app.Status_SECRET_MOUNT_ERROR: "Create the secret that the app names, in its project and domain or above; the app takes it up by itself.",
+	app.Status_SECRET_MOUNT_ERROR: "Create the secret that the app names, in its project and domain or in a wider scope. The app then starts without another deployment.",
 	app.Status_CRASH_LOOP:         "Read the log of the last replica: the program ends soon after its start.",
 	app.Status_OOM_KILLED:         "Raise the memory limit of the app, or make it use less.",
 	app.Status_WEBHOOK_ERROR:      "Ask who runs the cluster: it refuses the pod of the app.",
@@ -95,25 +95,25 @@ func wanted(state rollout.State, spec *app.Spec, now time.Time) (count uint32, b
 	case state.Stopped:
 		return 0, "the app is stopped"
 	case state.Trial && state.Serving.Number != 0:
-		return count, fmt.Sprintf("revision %d is being started beside revision %d", state.Newest, state.Serving.Number)
+		return count, fmt.Sprintf("revision %d is starting while revision %d serves", state.Newest, state.Serving.Number)
 	case state.Trial:
-		return count, fmt.Sprintf("revision %d is being started", state.Newest)
+		return count, fmt.Sprintf("revision %d is starting", state.Newest)
 	case state.Replicas == 0:
-		return count, fmt.Sprintf("there was no request for %s", scale.Calm)
+		return count, fmt.Sprintf("there were no requests for %s", scale.Calm)
 	case state.Replicas == scale.Min:
-		return count, fmt.Sprintf("it is the least that the app asks for, %d", scale.Min)
+		return count, fmt.Sprintf("this is the minimum that the app declares, %d", scale.Min)
 	}
-	because = "the recent load requires that many"
+	because = "the recent load needs that many"
 	if left := state.CalmSince.Add(scale.Calm).Sub(now).Round(time.Second); left > 0 && state.Peak < state.Replicas || scale.Min == 0 {
-		because = fmt.Sprintf("fewer are wanted only after %s of calm, in %s at the earliest", scale.Calm, max(left, 0))
+		because = fmt.Sprintf("it scales down after %s without more load, in %s at the earliest", scale.Calm, max(left, 0))
 	}
 	if scale.Max > 0 && state.Replicas == scale.Max && spec.GetAutoscaling().GetScalingMetric() != nil {
-		because += fmt.Sprintf("; it is the most that the app asks for, %d", scale.Max)
+		because += fmt.Sprintf("; this is the maximum that the app declares, %d", scale.Max)
 	}
 	return count, because
 }
 
-// replicas are those that are reported, and the last ones that are gone.
+// replicas are those that the cluster reports, then the last deleted ones.
 func (h *handler) replicas(ctx context.Context, a *store.App) ([]*insightv1.AppReplica, error) {
 	observed, err := decodeObserved(a)
 	if err != nil {
@@ -155,7 +155,7 @@ func replicaMessage(revision uint64, r *enginev1.ObservedReplica) *insightv1.App
 	}
 }
 
-// traffic is the load of the last time, without gaps.
+// traffic is the recent load, with an entry for each period.
 func (h *handler) traffic(ctx context.Context, a *store.App, now time.Time) ([]*insightv1.AppTraffic, error) {
 	start := now.Truncate(period).Add(period - shownTraffic)
 	found, err := h.store.Traffic(ctx, a.ID, start)

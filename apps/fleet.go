@@ -15,7 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// WatchApps implements enginev1connect.AppFleetServiceHandler. As long as the stream is open, the deployer counts as there.
+// WatchApps implements enginev1connect.AppFleetServiceHandler. While the stream is open, the deployer counts as alive.
 func (h *handler) WatchApps(ctx context.Context, r *enginev1.WatchAppsRequest, to *connect.ServerStream[enginev1.WatchAppsResponse]) error {
 	cluster := cmp.Or(r.GetCluster(), ident.DefaultCluster)
 	if !clusterRule.MatchString(cluster) {
@@ -65,7 +65,7 @@ func (h *handler) WatchApps(ctx context.Context, r *enginev1.WatchAppsRequest, t
 	return s.run(ctx)
 }
 
-// seen notes that the deployer of a cluster is there. When that is news, its apps are looked at again.
+// seen notes that the deployer of a cluster is alive. If it was silent before, its apps are decided again.
 func (h *handler) seen(ctx context.Context, cluster string, shared *bool) error {
 	now := h.clock.Now()
 	changed, err := h.store.Seen(ctx, cluster, shared, now)

@@ -110,7 +110,7 @@ func TestAForeignOperator(t *testing.T) {
 	require.Equal(t, "ACTIVE", f.status("web"))
 	d.eventually("web", "nothing")
 	f.pass(5 * time.Minute)
-	require.Equal(t, "it runs", f.message("web"), "nobody else decides about it")
+	require.Equal(t, "it runs", f.message("web"), "the operator's status stays")
 	f.update(command("web", "A", "1"))
 	require.Equal(t, "PENDING", f.status("web"))
 	for leased.Receive() {

@@ -29,7 +29,7 @@ type Config struct {
 	MaxSilence time.Duration `mapstructure:"maxSilence"`
 	// CallTimeout bounds each call to the API server and to the apps service. Default 30 s.
 	CallTimeout time.Duration `mapstructure:"callTimeout"`
-	// Recheck is how soon an app is looked at again whose objects cannot be created as they are. Default 30 s.
+	// Recheck is the time until an app is tried again whose objects the API server refuses. Default 30 s.
 	Recheck time.Duration `mapstructure:"recheck"`
 	// Backoff is the pause after a failure. Default 100 ms, at most 30 s.
 	Backoff backoff.Config `mapstructure:"backoff"`

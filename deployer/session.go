@@ -167,7 +167,7 @@ func (s *session) work(ctx context.Context) {
 	}
 }
 
-// settle decides when an app is looked at again.
+// settle decides when an app is compared again.
 func (s *session) settle(ctx context.Context, uid string, again time.Duration, err error) {
 	switch {
 	case ctx.Err() != nil:
