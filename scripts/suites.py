@@ -27,9 +27,9 @@ LOGS = ROOT / ".cache" / "test"
 # Lint has run vet already, with more of its checks. The packages that take longest start first, and the demo's module, which
 # waits for demos to start, runs beside them; its report follows that of the product.
 GO = f"""
-(cd demo && go test -json -vet=off -p 1 -timeout 60m ./... >{LOGS}/go-demo.json) & demo=$!
+(cd demo && go test -json -vet=off -ldflags='-s -w' -p 1 -timeout 60m ./... >{LOGS}/go-demo.json) & demo=$!
 status=0
-go test -json -vet=off -p 2 -timeout 60m ./faults ./bench ./runs/store ./executor ./runs ./manager ./... || status=1
+go test -json -vet=off -ldflags='-s -w' -p 2 -timeout 60m ./faults ./bench ./runs/store ./executor ./runs ./manager ./... || status=1
 wait $demo || status=1
 cat {LOGS}/go-demo.json
 exit $status"""
