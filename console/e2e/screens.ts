@@ -190,6 +190,48 @@ export const screens: readonly Screen[] = [
     },
   })),
   {
+    name: "triggers",
+    open: async (page) => {
+      await page.goto(`${place}/triggers`);
+      await expect(page.getByRole("table", { name: "Triggers" })).toContainText("on_figures");
+    },
+  },
+  {
+    name: "trigger",
+    open: async (page) => {
+      await page.goto(`${place}/triggers/triggered.read/on_figures`);
+      await expect(page.getByRole("table", { name: "Slots" })).toBeVisible();
+    },
+  },
+  {
+    name: "artifacts",
+    open: async (page) => {
+      await page.goto(`${place}/artifacts`);
+      await expect(page.getByTestId("artifact-row").filter({ hasText: "shown-figures" })).toBeVisible();
+    },
+  },
+  {
+    name: "artifact",
+    open: async (page) => {
+      await page.goto(`${place}/artifacts/shown-figures?version=1`);
+      await expect(page.getByRole("group", { name: /^Lineage/ })).toBeVisible();
+    },
+  },
+  {
+    name: "secrets",
+    open: async (page) => {
+      await page.goto(`${place}/secrets`);
+      await expect(page.getByRole("table", { name: "Secrets" })).toContainText("shown-key");
+    },
+  },
+  {
+    name: "notifications",
+    open: async (page) => {
+      await page.goto("/v2/notifications");
+      await expect(page.getByText("Every notification was delivered")).toBeVisible();
+    },
+  },
+  {
     name: "launch",
     open: async (page) => {
       await page.goto(`${place}/launch?task=shown.squares`);

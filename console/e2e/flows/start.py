@@ -1,5 +1,6 @@
 """Starts runs through the SDK. Arguments: the server's host and port, a list of what to run as JSON:
-[{"task": "squares", "inputs": {"n": 4}, "name": "optional", "wait": true}], and versions as which the tasks are deployed first.
+[{"task": "squares", "inputs": {"n": 4}, "name": "optional", "wait": true}], and versions as which the tasks are deployed first; with
+the last of them, the trigger and the artifact of triggered.py are there, too.
 Prints the runs' names as JSON."""
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 import flyte
 
 import shown
+import triggered
 
 flyte.init(
     endpoint=f"dns:///{sys.argv[1]}",
@@ -22,6 +24,8 @@ flyte.init(
 )
 for version in sys.argv[3:]:
     flyte.deploy(shown.env, version=version)
+if sys.argv[3:]:
+    triggered.prepare(sys.argv[-1])
 runs = []
 for wanted in json.loads(sys.argv[2]):
     context = flyte.with_runcontext(name=wanted.get("name"), labels=wanted.get("labels"))

@@ -101,7 +101,7 @@ it("makes a Docker configuration of the credentials of a registry", async () => 
 it("replaces a value, and shows what the server refuses", async () => {
   server.updateSecret.mockRejectedValue(new ConnectError("secret_spec.value: has at most 10 bytes", Code.InvalidArgument));
   open();
-  fireEvent.click(await screen.findByRole("button", { name: "Replace the value of my-key" }));
+  fireEvent.click(await screen.findByRole("button", { name: "Replace value of my-key" }));
   expect(dialog().getByLabelText<HTMLTextAreaElement>("Value").value).toBe("");
   fireEvent.change(dialog().getByLabelText("Value"), { target: { value: "hidden" } });
   fireEvent.click(dialog().getByRole("button", { name: "Replace" }));

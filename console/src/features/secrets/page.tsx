@@ -114,7 +114,7 @@ function Row({ secret, onAsk }: { readonly secret: Secret; readonly onAsk: (aske
       </td>
       <td>
         <span className={css["last"]}>
-          <Button small onClick={() => onAsk({ what: "update", secret })} aria-label={`Replace the value of ${name}`}>
+          <Button small onClick={() => onAsk({ what: "update", secret })} aria-label={`Replace value of ${name}`}>
             Replace value
           </Button>
           <Button small onClick={() => onAsk({ what: "delete", secret })} aria-label={`Delete ${name}`}>

@@ -74,7 +74,9 @@ export function TriggerPage() {
                 <ul aria-label="Versions that did not fire">
                   {why.ignored.map(({ artifact, reason }) => (
                     <li key={artifact?.version}>
-                      {artifact && <VersionLink artifact={artifact} />}: {reason}
+                      <p>
+                        {artifact && <VersionLink artifact={artifact} />}: {reason}
+                      </p>
                     </li>
                   ))}
                 </ul>

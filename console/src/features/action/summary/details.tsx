@@ -58,7 +58,7 @@ export function Details({ action, details, attempt, onSelect }: DetailsProps) {
           ["Recovered from", metadata?.recoveredFrom && <ActionLink id={metadata.recoveredFrom} here={action} onSelect={onSelect} />],
           ["Outputs from", cached && <ActionLink id={cached} here={action} onSelect={onSelect} />],
           [relation ? relations[relation.relationType] : "", relation?.relatedTo && <RunLink run={relation.relatedTo} />],
-          ["Trigger", metadata?.triggerName],
+          ["Trigger", triggerOf(details)],
           ["Started by", [whoIs(metadata?.executedBy), sources[metadata?.source ?? RunSource.UNSPECIFIED]].filter(Boolean).join(", via ")],
           ["Created", <When key="created" at={dateOf(status?.startTime)} />],
           ["Ended", status?.endTime && !live && <When at={dateOf(status.endTime)} />],
@@ -89,6 +89,17 @@ function taskOf({ metadata }: ActionDetails, tracked: boolean | undefined): Reac
         {id.version}
       </Link>
     </>
+  );
+}
+
+/** The trigger that started the run. One that an older server named without its task is no link. */
+function triggerOf({ metadata }: ActionDetails): ReactNode {
+  const { project = "", domain = "", taskName = "", name = "" } = metadata?.triggerId?.name ?? {};
+  if (!taskName) return metadata?.triggerName;
+  return (
+    <Link to="/domain/$domain/project/$project/triggers/$task/$name" params={{ project, domain, task: taskName, name }}>
+      {name}
+    </Link>
   );
 }
 
