@@ -16,8 +16,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/manager/command"
 )
 
-// TestMain makes this binary the server when it is started as one, so that the test needs no build.
+// TestMain makes this binary the server, or an app, when it is started as one, so that the test needs no build.
 func TestMain(m *testing.M) {
+	if os.Getenv(answerEnv) != "" {
+		main()
+		return
+	}
 	if os.Getenv(servingEnv) != "" {
 		if err := command.New().ExecuteContext(context.Background()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -51,7 +55,7 @@ func TestEveryCaseMeasures(t *testing.T) {
 	require.NoError(t, run(t.Context(), []string{
 		"-server", self, "-binaries", binaries, "-dir", dir, "-json", path, "-reuse", "-timeout", "3m", "-quiet", "10ms",
 		"-samples", "5", "-creates", "5", "-fanout", "5", "-plain", "5", "-concurrency", "3", "-chain", "5", "-stored", "1000", "-shown", "300", "-memory", "25",
-		"-retried", "5", "-cached", "5", "-aborted", "5", "-waiting", "5", "-held", "5", "-heldfor", "1s", "-paused", "5", "-live", "20", "-triggers", "5", "-firing", "5", "-within", "1s", "-published", "5", "-notified", "5", "-soak", "40", "-soakround", "8", "-cases", "all,soak",
+		"-retried", "5", "-cached", "5", "-aborted", "5", "-waiting", "5", "-held", "5", "-heldfor", "1s", "-paused", "5", "-live", "20", "-triggers", "5", "-firing", "5", "-within", "1s", "-published", "5", "-notified", "5", "-apps", "5", "-requests", "20", "-starts", "1", "-soak", "40", "-soakround", "8", "-cases", "all,soak",
 	}, &out, testWriter{t}))
 	body, err := os.ReadFile(path)
 	require.NoError(t, err)

@@ -32,7 +32,7 @@ func measureHeld(n, concurrency int, d time.Duration) func(context.Context, *sta
 		r.add("Enqueue", float64(n)/enqueued.Sub(began).Seconds(), "/s")
 		r.latency("Enqueue", taken)
 		if left := time.Until(began.Add(d)); left > 2*time.Second {
-			if err := s.quietly(ctx, r, left/2); err != nil {
+			if err := s.quietly(ctx, r, left/2, meanwhile); err != nil {
 				return err
 			}
 			if err := s.addMemory(r, "with all of them live", true); err != nil {
@@ -52,8 +52,11 @@ func measureHeld(n, concurrency int, d time.Duration) func(context.Context, *sta
 	}
 }
 
-// quietly measures the processes while they get no requests.
-func (s *stack) quietly(ctx context.Context, r *Result, d time.Duration) error {
+// meanwhile ends the names of figures of the time that the case is about.
+const meanwhile = "meanwhile"
+
+// quietly measures the processes while they get no requests. when ends the names of the figures.
+func (s *stack) quietly(ctx context.Context, r *Result, d time.Duration, when string) error {
 	before, err := s.usage()
 	if err != nil {
 		return err
@@ -67,7 +70,7 @@ func (s *stack) quietly(ctx context.Context, r *Result, d time.Duration) error {
 	}
 	used := after.since(before)
 	for _, name := range []string{serverName, postgresName} {
-		r.add("CPU of the "+name+" meanwhile", 100*used.cpu[name].Seconds()/used.elapsed.Seconds(), "% of a core")
+		r.add("CPU of the "+name+" "+when, 100*used.cpu[name].Seconds()/used.elapsed.Seconds(), "% of a core")
 	}
 	return nil
 }
@@ -87,7 +90,7 @@ func measurePaused(n, concurrency int, quiet time.Duration) func(context.Context
 			return fmt.Errorf("enqueue: %w", err)
 		}
 		r.add("Enqueue", float64(n)/time.Since(began).Seconds(), "/s")
-		if err := s.quietly(ctx, r, quiet); err != nil {
+		if err := s.quietly(ctx, r, quiet, meanwhile); err != nil {
 			return err
 		}
 		if err := s.addMemory(r, "with all of them paused", true); err != nil {

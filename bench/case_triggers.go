@@ -40,7 +40,7 @@ func measureTriggers(n, firing int, within, quiet time.Duration) func(context.Co
 		if err := s.addMemory(r, "idle, with the triggers", false); err != nil {
 			return err
 		}
-		if err := s.quietly(ctx, r, quiet); err != nil {
+		if err := s.quietly(ctx, r, quiet, meanwhile); err != nil {
 			return err
 		}
 		first := time.Now().UTC().Add(time.Duration(firing)*10*time.Millisecond + 2*time.Second) // deploying takes a while

@@ -65,9 +65,14 @@ func cases(o options) []benchCase {
 		},
 		benchCase{"events", fmt.Sprintf("%d built-in children without a sink of events and with one", o.published), true, false, measureEvents(o.published, o.concurrency)},
 		benchCase{"notifications", fmt.Sprintf("%d runs without a notification rule and with one", o.notified), true, false, measureNotifications(o.notified, o.concurrency)},
+		benchCase{
+			"apps", fmt.Sprintf("an app through the gateway and without it, starts from zero, and %d apps that sleep", o.apps), true, false,
+			appsCase{idle: o.apps, requests: o.requests, clients: o.concurrency, starts: o.starts, quiet: o.quiet}.measure,
+		},
 		benchCase{"reads", fmt.Sprintf("lists and first snapshots with %d actions stored", o.stored), true, false, measureReads(o.stored, o.samples)},
 		benchCase{"console", fmt.Sprintf("what the console asks about a run of %d actions", o.shown), true, false, measureConsole(o.shown, o.samples)},
 		benchCase{"restart", fmt.Sprintf("start of a server with %d live actions", o.live), true, false, measureRestart(o.live, o.quiet)},
+		benchCase{"apps-demo", "starts of an app from zero in the demo, which must be built", false, true, measureDemo(o.demo, o.starts)},
 		benchCase{"soak", "actions of all kinds for a long time: nothing may grow", true, true, measureSoak(o.soak, o.soakFor, o.soakRound, o.concurrency)},
 	)
 }

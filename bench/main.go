@@ -22,10 +22,13 @@ func main() {
 }
 
 // run measures the chosen cases and prints their table to out; progress goes to progress. With seed-run as the first
-// argument it stores a run instead.
+// argument it stores a run instead, and with answer it is the program of an app.
 func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	if len(args) > 0 && args[0] == "seed-run" {
 		return seedRun(ctx, args[1:], out, progress)
+	}
+	if len(args) > 0 && args[0] == answerCommand {
+		return answer(ctx, args[1:])
 	}
 	o, err := parseOptions(args, progress)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // node plays scheduler and kubelet: every pod succeeds at once, with one write of its status. Pods that
-// a case waits for are handed to it, and run until it ends them.
+// a case waits for are handed to it, and run until it ends them. Those of apps are the business of appNode.
 type node struct {
 	client  kubernetes.Interface
 	pods    cache.Indexer
@@ -68,7 +68,7 @@ func startNode(ctx context.Context, client kubernetes.Interface) (*node, error) 
 
 func (n *node) see(object any) {
 	pod, ok := object.(*corev1.Pod)
-	if !ok || pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodPending {
+	if !ok || pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodPending || pod.Labels[labelAppUID] != "" {
 		return
 	}
 	now := time.Now()

@@ -16,6 +16,7 @@ type options struct {
 	json     string
 	dir      string
 	server   string
+	demo     string
 	binaries string
 	keep     bool
 	profile  string
@@ -42,6 +43,9 @@ type options struct {
 	within      time.Duration
 	published   int
 	notified    int
+	apps        int
+	requests    int
+	starts      int
 	live        int
 	soak        int
 	soakFor     time.Duration
@@ -59,6 +63,7 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.StringVar(&o.json, "json", "", "also write the results to this file")
 	flags.StringVar(&o.dir, "dir", "", "directory for data; its disk matters (default: the system's temporary directory)")
 	flags.StringVar(&o.server, "server", "", "the program to measure (default: built from manager/cmd/flyte-binary)")
+	flags.StringVar(&o.demo, "demo", "", "the built demo program, for apps-demo (default: $FLYTE_BINARY_DEMO, else bin/flyte-binary)")
 	flags.StringVar(&o.binaries, "binaries", "", "directory of kube-apiserver and etcd (default: $KUBEBUILDER_ASSETS, else .bin)")
 	flags.BoolVar(&o.keep, "keep", false, "keep data and logs")
 	flags.StringVar(&o.profile, "profile", "", "write CPU and heap profiles of the server during each case into this directory")
@@ -88,6 +93,9 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.DurationVar(&o.within, "within", time.Minute, "the time in which they fire")
 	flags.IntVar(&o.published, "published", 5000, "children whose events are published")
 	flags.IntVar(&o.notified, "notified", 2000, "runs with a notification rule")
+	flags.IntVar(&o.apps, "apps", 500, "apps that sleep")
+	flags.IntVar(&o.requests, "requests", 5000, "requests to an app in each turn, and those sent at a constant rate")
+	flags.IntVar(&o.starts, "starts", 10, "starts of an app that sleeps")
 	flags.DurationVar(&o.quiet, "quiet", 10*time.Second, "how long an idle server is watched, and how long a busy one gets at most to settle")
 	flags.BoolVar(&o.reuse, "reuse", false, "run all cases on the same processes: faster, but cases affect each other")
 	if err := flags.Parse(args); err != nil {
@@ -102,7 +110,7 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	}
 	for name, n := range map[string]int{
 		"samples": o.samples, "creates": o.creates, "plain": o.plain, "concurrency": o.concurrency, "chain": o.chain,
-		"stored": o.stored, "memory": o.memory, "retried": o.retried, "cached": o.cached, "aborted": o.aborted, "waiting": o.waiting, "held": o.held, "paused": o.paused, "live": o.live, "triggers": o.triggers, "firing": o.firing, "published": o.published, "notified": o.notified, "soak": o.soak, "soakround": o.soakRound,
+		"stored": o.stored, "memory": o.memory, "retried": o.retried, "cached": o.cached, "aborted": o.aborted, "waiting": o.waiting, "held": o.held, "paused": o.paused, "live": o.live, "triggers": o.triggers, "firing": o.firing, "published": o.published, "notified": o.notified, "apps": o.apps, "requests": o.requests, "starts": o.starts, "soak": o.soak, "soakround": o.soakRound,
 	} {
 		if n <= 0 {
 			return o, fmt.Errorf("-%s: must be positive, got %d", name, n)

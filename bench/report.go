@@ -49,12 +49,15 @@ func (r *Result) latency(name string, taken []time.Duration) {
 	if len(taken) == 0 {
 		return
 	}
-	slices.Sort(taken)
 	for _, p := range []int{50, 95, 99} {
-		// The nearest rank: with 100 samples p99 is the 99th of them.
-		at := int(math.Ceil(float64(len(taken))*float64(p)/100)) - 1
-		r.add(fmt.Sprintf("%s p%d", name, p), milliseconds(taken[at]), "ms")
+		r.add(fmt.Sprintf("%s p%d", name, p), milliseconds(percentile(taken, p)), "ms")
 	}
+}
+
+// percentile takes the nearest rank: with 100 samples p99 is the 99th of them. It sorts them.
+func percentile(taken []time.Duration, p int) time.Duration {
+	slices.Sort(taken)
+	return taken[int(math.Ceil(float64(len(taken))*float64(p)/100))-1]
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -64,6 +64,7 @@ storage: {url: %q}
 kubernetes: {kubeconfig: %q}
 logging: {level: warn}
 executor: {logs: {seal: false}}
+deployer: {keepLogs: 0}
 `
 
 func (s *stack) startServer(ctx context.Context) error {

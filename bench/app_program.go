@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+const (
+	// answerCommand makes this program the one that apps run.
+	answerCommand = "answer"
+	// answerEnv makes the test binary that program instead of testing; the program itself does not look at it.
+	answerEnv = "FLYTEBENCH_ANSWER"
+)
+
+// answer serves a few bytes at an address. It is a process of its own, as apps are: in the process of the client it would
+// share the client's scheduler, which makes it look faster than any app is.
+func answer(ctx context.Context, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("usage: bench %s HOST:PORT", answerCommand)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", args[0])
+	if err != nil {
+		return err
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		_, _ = io.WriteString(w, "hello\n") // the client may have gone
+	})}
+	defer context.AfterFunc(ctx, func() { server.Close() })()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
