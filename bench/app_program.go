@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"time"
 )
 
@@ -18,19 +20,27 @@ const (
 )
 
 // answer serves a few bytes at an address. It is a process of its own, as apps are: in the process of the client it would
-// share the client's scheduler, which makes it look faster than any app is.
+// share the client's scheduler, which makes it look faster than any app is. With a second address it passes requests on to
+// that, with no more than the proxy of Go's library.
 func answer(ctx context.Context, args []string) error {
-	if len(args) != 1 {
-		return fmt.Errorf("usage: bench %s HOST:PORT", answerCommand)
+	if len(args) < 1 || len(args) > 2 {
+		return fmt.Errorf("usage: bench %s HOST:PORT [HOST:PORT]", answerCommand)
+	}
+	var handler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		_, _ = io.WriteString(w, "hello\n") // the client may have gone
+	})
+	if len(args) == 2 {
+		handler = &httputil.ReverseProxy{
+			Transport: &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true},
+			Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: args[1]}) },
+		}
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", args[0])
 	if err != nil {
 		return err
 	}
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain")
-		_, _ = io.WriteString(w, "hello\n") // the client may have gone
-	})}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: handler}
 	defer context.AfterFunc(ctx, func() { server.Close() })()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err

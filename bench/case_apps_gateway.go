@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/supervise"
 )
 
 // requestRate is how many requests a second go each way while latencies are measured: few, so that none waits for another.
@@ -18,9 +21,10 @@ const turns = 11
 // way is one of the ways to the same replica.
 type way struct {
 	name, url string
+	between   int // the process that passes requests on; 0 if none does
 	took      []time.Duration
 	perSecond []float64
-	cpu       map[string]time.Duration
+	cpu       [3]time.Duration // of the client, the app and what is between
 }
 
 // measureGateway sends requests to a replica directly and through the gateway, by turns, so that the state of the machine is
@@ -45,24 +49,62 @@ func (c appsCase) measureGateway(ctx context.Context, s *stack, r *Result, node 
 	if replica == nil {
 		return errors.New("the app has no replica")
 	}
-	ways := []*way{
-		{name: "direct", url: fmt.Sprintf("http://127.0.0.1:%d/", port), cpu: map[string]time.Duration{}},
-		{name: "through the gateway", url: apps.address(name), cpu: map[string]time.Duration{}},
+	proxy, err := startProxy(ctx, s.dir, port)
+	if err != nil {
+		return err
 	}
+	defer stopProcess(proxy.process)
+	direct := &way{name: "direct", url: fmt.Sprintf("http://127.0.0.1:%d/", port)}
+	gateway := &way{name: "through the gateway", url: apps.address(name), between: s.server.Pid()}
+	plain := &way{name: "through Go's proxy", url: proxy.url, between: proxy.process.Pid()}
+	ways := []*way{direct, gateway, plain}
 	if err := c.constantly(ctx, apps, ways); err != nil {
 		return err
 	}
 	for _, w := range ways {
 		r.latency(w.name, w.took)
 	}
-	for _, p := range []int{50, 99} {
-		r.add(fmt.Sprintf("added by the gateway p%d", p), milliseconds(percentile(ways[1].took, p)-percentile(ways[0].took, p)), "ms")
+	for _, w := range ways[1:] {
+		for _, p := range []int{50, 99} {
+			added := percentile(w.took, p) - percentile(direct.took, p)
+			r.add(fmt.Sprintf("added %s p%d", w.name, p), milliseconds(added), "ms")
+		}
 	}
-	if err := c.atOnce(ctx, s, apps, ways, replica.process.Pid()); err != nil {
+	if err := c.atOnce(ctx, apps, ways, replica.process.Pid()); err != nil {
 		return err
 	}
-	c.addThroughput(r, ways)
+	for _, w := range ways {
+		c.addThroughput(r, w, direct)
+	}
 	return apps.delete(ctx, name)
+}
+
+// proxy is a proxy that does nothing but pass requests on: what it costs, no gateway in Go can save.
+type proxy struct {
+	process *supervise.Process
+	url     string
+}
+
+func startProxy(ctx context.Context, dir string, to int) (proxy, error) {
+	port, err := freePort()
+	if err != nil {
+		return proxy{}, err
+	}
+	command, err := answering(port)
+	if err != nil {
+		return proxy{}, err
+	}
+	command = append(command, fmt.Sprintf("127.0.0.1:%d", to))
+	process, err := spawn(dir, "proxy", command[0], []string{answerEnv + "=1"}, command[1:]...)
+	if err != nil {
+		return proxy{}, err
+	}
+	p := proxy{process: process, url: fmt.Sprintf("http://127.0.0.1:%d/", port)}
+	if err := awaitReady(ctx, process, accepts(fmt.Sprintf("127.0.0.1:%d", port))); err != nil {
+		stopProcess(process)
+		return proxy{}, err
+	}
+	return p, nil
 }
 
 // constantly sends requests at a constant rate, whether earlier ones are answered or not.
@@ -102,15 +144,11 @@ func (c appsCase) constantly(ctx context.Context, apps *appClient, ways []*way) 
 }
 
 // atOnce sends as many requests as some clients can, which each wait for one answer at a time.
-func (c appsCase) atOnce(ctx context.Context, s *stack, apps *appClient, ways []*way, replica int) error {
+func (c appsCase) atOnce(ctx context.Context, apps *appClient, ways []*way, replica int) error {
 	for turn := range turns {
 		for i := range ways {
 			w := ways[(turn+i)%len(ways)] // whoever comes first in a turn has no advantage
-			before, err := s.usage()
-			if err != nil {
-				return err
-			}
-			replicaBefore, err := cpuOf(replica)
+			before, err := w.used(replica)
 			if err != nil {
 				return err
 			}
@@ -119,37 +157,43 @@ func (c appsCase) atOnce(ctx context.Context, s *stack, apps *appClient, ways []
 				return err
 			}
 			w.perSecond = append(w.perSecond, float64(c.requests)/time.Since(began).Seconds())
-			after, err := s.usage()
+			after, err := w.used(replica)
 			if err != nil {
 				return err
 			}
-			replicaAfter, err := cpuOf(replica)
-			if err != nil {
-				return err
-			}
-			used := after.since(before)
-			for name, cpu := range map[string]time.Duration{
-				"client": used.cpu[clientName], "server": used.cpu[serverName], "app": replicaAfter - replicaBefore,
-			} {
-				w.cpu[name] += cpu
+			for i := range after {
+				w.cpu[i] += after[i] - before[i]
 			}
 		}
 	}
 	return nil
 }
 
-func (c appsCase) addThroughput(r *Result, ways []*way) {
-	var shares []float64
-	for turn := range turns {
-		shares = append(shares, 100*ways[1].perSecond[turn]/ways[0].perSecond[turn])
+// used is the CPU time that the processes of a way have used so far.
+func (w *way) used(replica int) (cpu [3]time.Duration, err error) {
+	for i, pid := range []int{os.Getpid(), replica, w.between} {
+		if pid == 0 {
+			continue
+		}
+		if cpu[i], err = cpuOf(pid); err != nil {
+			return cpu, err
+		}
 	}
-	for _, w := range ways {
-		r.add(fmt.Sprintf("%s, %d clients", w.name, c.clients), middle(w.perSecond), "req/s")
+	return cpu, nil
+}
+
+func (c appsCase) addThroughput(r *Result, w, direct *way) {
+	r.add(fmt.Sprintf("%s, %d clients", w.name, c.clients), middle(w.perSecond), "req/s")
+	if w != direct {
+		var shares []float64
+		for turn := range turns {
+			shares = append(shares, 100*w.perSecond[turn]/direct.perSecond[turn])
+		}
+		r.add("throughput "+w.name, middle(shares), "% of direct")
 	}
-	r.add("throughput through the gateway", middle(shares), "% of direct")
-	for _, w := range ways {
-		for _, name := range []string{"client", "app", "server"} {
-			r.add(fmt.Sprintf("CPU per request %s, %s", w.name, name), milliseconds(w.cpu[name])/float64(turns*c.requests), "ms")
+	for i, name := range []string{"client", "app", "between"} {
+		if w.cpu[i] > 0 {
+			r.add(fmt.Sprintf("CPU per request %s, %s", w.name, name), 1000*milliseconds(w.cpu[i])/float64(turns*c.requests), "µs")
 		}
 	}
 }
