@@ -87,7 +87,7 @@ func hostname(header string) string {
 	return strings.ToLower(strings.TrimSuffix(name, "."))
 }
 
-// target is the address of an app's path at a replica; the replica comes later.
+// target is the address of an app's path at a replica, without the replica.
 func (p place) target(query string) (*url.URL, error) {
 	escaped := p.path
 	if escaped == "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,11 +18,12 @@ import (
 type exchange struct {
 	place
 	route  *enginev1.AppRoute
+	to     *url.URL // its path at a replica, with the query; the replica comes later
 	client client
 	began  time.Duration
 	cancel context.CancelCauseFunc
 	body   pausable
-	kept   *body
+	kept   *body // nil without a body
 	out    *answer
 	// duplex means that the body may not have been read to its end when the answer is complete.
 	duplex bool
@@ -159,7 +161,7 @@ func (b *body) open() (io.ReadCloser, error) {
 
 // whole reports whether the body has been read to its end.
 func (b *body) whole() bool {
-	if b.source == nil {
+	if b == nil {
 		return true
 	}
 	if !b.mu.TryLock() {

@@ -21,11 +21,7 @@ const (
 // rewrite makes the request for the replica of the one of the client.
 func rewrite(r *httputil.ProxyRequest) {
 	x := exchangeOf(r.In.Context())
-	to, err := x.place.target(r.In.URL.RawQuery)
-	if err != nil { // refused before
-		to = &url.URL{Scheme: "http", Path: "/"}
-	}
-	r.Out.URL = to
+	r.Out.URL = x.to // with the query as it was sent
 	r.Out.Host = r.In.Host
 	header := r.Out.Header
 	for name := range header {
@@ -55,9 +51,9 @@ func rewrite(r *httputil.ProxyRequest) {
 // identify tells the app who calls. Values are percent-encoded where they are not plain ASCII.
 func identify(header http.Header, caller rpc.Identity) {
 	header.Set(headerCaller, callerName(caller.Caller))
-	for name, value := range map[string]string{headerSubject: caller.Subject, headerEmail: caller.Email, headerName: caller.Name} {
-		if value != "" {
-			header.Set(name, plain(value))
+	for _, about := range [...]struct{ name, value string }{{headerSubject, caller.Subject}, {headerEmail, caller.Email}, {headerName, caller.Name}} {
+		if about.value != "" {
+			header.Set(about.name, plain(about.value))
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, to, http.StatusTemporaryRedirect)
 		return
 	}
-	h.forward(w, r.WithContext(ctx), x)
+	h.forward(ctx, w, r, x)
 }
 
 // admit returns the context of a request that its app takes.
@@ -77,9 +77,11 @@ func (h *handler) admit(r *http.Request, x *exchange) (context.Context, error) {
 	if r.Method == http.MethodConnect || (x.path != "" && x.path[0] != '/') {
 		return nil, errAddress
 	}
-	if _, err := x.place.target(""); err != nil {
+	to, err := x.place.target(r.URL.RawQuery)
+	if err != nil {
 		return nil, errAddress
 	}
+	x.to = to
 	id, anyone := x.route.GetId(), x.route.GetAllowAnonymous()
 	if !anyone && foreign(r) {
 		return nil, errForeign
@@ -182,9 +184,10 @@ func resolves(domain, host string) bool {
 	return false
 }
 
-// forward hands a request to a replica and its answer to the client.
-func (h *handler) forward(w http.ResponseWriter, r *http.Request, x *exchange) {
-	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), exchangeKey{}, x))
+// forward hands a request to a replica and its answer to the client. The context is the one with which the request was
+// admitted.
+func (h *handler) forward(ctx context.Context, w http.ResponseWriter, r *http.Request, x *exchange) {
+	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, exchangeKey{}, x))
 	x.cancel, x.body = cancel, measured(r)
 	out := &answer{ResponseWriter: w, x: x, stall: h.config.StallTimeout}
 	h.book.enter(x.app)

@@ -64,10 +64,8 @@ func (s *sender) RoundTrip(out *http.Request) (*http.Response, error) {
 		x.limit = s.timeout
 	}
 	x.expired = func() { x.cancel(errTooSilent{x.limit}) }
-	kept := &body{moved: x.touch}
-	x.kept = kept
 	if out.Body != nil {
-		kept.source = out.Body
+		x.kept = &body{source: out.Body, moved: x.touch}
 	}
 	for {
 		t, err := s.take(out.Context(), x)
@@ -85,8 +83,8 @@ func (s *sender) RoundTrip(out *http.Request) (*http.Response, error) {
 		to.Host = t.address
 		attempt.URL = &to
 		if out.Body != nil {
-			attempt.GetBody = kept.open
-			if attempt.Body, err = kept.open(); err != nil {
+			attempt.GetBody = x.kept.open
+			if attempt.Body, err = x.kept.open(); err != nil {
 				x.app.release(t)
 				return nil, err
 			}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"connectrpc.com/connect"
+	"github.com/rs/zerolog"
 )
 
 // Door takes the requests of one plain route through the chain where no pattern of the mux describes them, and only the
@@ -14,6 +15,7 @@ type Door struct {
 	rule      Rule
 	gate      *gate
 	authorise *authorisation
+	log       zerolog.Logger // of requests without an id
 }
 
 // Door returns the door of a route of the table. The caller serves the route itself. It panics for a route without a rule.
@@ -23,13 +25,14 @@ func (m *Mux) Door(pattern string) *Door {
 		panic("rpc: route " + pattern + " has no rule; add it to the table of routes")
 	}
 	m.paths = append(m.paths, pattern)
-	return &Door{pattern: pattern, rule: rule, gate: m.links.gate, authorise: m.links.authorise}
+	log := m.links.gate.log.With().Str("procedure", pattern).Logger()
+	return &Door{pattern: pattern, rule: rule, gate: m.links.gate, authorise: m.links.authorise, log: log}
 }
 
 // Enter returns the context of a request with its logger and its caller, or the error for the client. What is open to
 // anyone takes callers whose credential is not valid here as anonymous: it may be a credential of the handler's own.
 func (d *Door) Enter(r *http.Request, about Resource, open bool) (context.Context, error) {
-	row, c := procedure{class: d.rule.Class, action: d.rule.Action}, call{d.pattern, r.Header}
+	row, c := procedure{class: d.rule.Class, action: d.rule.Action}, call{procedure: d.pattern, header: r.Header, log: &d.log}
 	if open {
 		return d.gate.identify(r.Context(), c, row), nil
 	}

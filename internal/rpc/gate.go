@@ -21,12 +21,14 @@ type gate struct {
 type call struct {
 	procedure string
 	header    http.Header
+	// log has the procedure already; nil if it must be made.
+	log *zerolog.Logger
 }
 
 // request is the gate as an option of a handler.
 func (g *gate) request(ctx context.Context, spec connect.Spec, _ connect.Peer, header http.Header) (context.Context, error) {
 	row, known := procedureOf(spec.Procedure)
-	return g.enter(ctx, call{spec.Procedure, header}, row, known)
+	return g.enter(ctx, call{procedure: spec.Procedure, header: header}, row, known)
 }
 
 // enter returns the context of the request with its logger and its caller, or the error for the client.
@@ -72,8 +74,12 @@ func (a *admitted) count(ctx context.Context, kind Kind) {
 
 // requestLog gives a request its logger, with the procedure and the client's request id.
 func requestLog(ctx context.Context, log zerolog.Logger, c call) context.Context {
+	id := c.header.Get("X-Request-Id")
+	if c.log != nil && id == "" {
+		return c.log.WithContext(ctx)
+	}
 	fields := log.With().Str("procedure", c.procedure)
-	if id := c.header.Get("X-Request-Id"); id != "" {
+	if id != "" {
 		fields = fields.Str("requestId", id)
 	}
 	return fields.Logger().WithContext(ctx)

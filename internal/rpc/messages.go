@@ -79,7 +79,7 @@ func (m *messages) fail(err error) {
 	}
 	// Other calls read within the chain, which counts what it answers.
 	if m.inlet.unary {
-		ctx := requestLog(m.ctx, m.intake.log, call{m.inlet.procedure, m.header})
+		ctx := requestLog(m.ctx, m.intake.log, call{procedure: m.inlet.procedure, header: m.header})
 		m.intake.refusals.note(ctx, m.inlet.procedure, err)
 	}
 	m.end = toConnect(err)

@@ -18,7 +18,7 @@ type plain struct {
 func (p *plain) guard(pattern string, rule Rule, h http.Handler) http.Handler {
 	row := procedure{class: rule.Class, action: rule.Action}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, err := p.gate.enter(r.Context(), call{pattern, r.Header}, row, true)
+		ctx, err := p.gate.enter(r.Context(), call{procedure: pattern, header: r.Header}, row, true)
 		if err == nil && asked(ctx, row) {
 			if _, err = p.authorise.one(ctx, rule, Resource{}); err != nil {
 				err = answer(ctx, err)
