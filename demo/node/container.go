@@ -32,6 +32,7 @@ type container struct {
 	lost     bool             // how it ended is unknown
 	unready  bool             // a probe says so
 	command  *process.Command // of this run; nil for a process of an earlier node
+	port     string           // that this run has; empty for none
 	notice   string           // what users should know of it although nothing has failed
 }
 
@@ -92,6 +93,7 @@ func (w *worker) begin(ctx context.Context, c *container) *process.Process {
 		if err == nil {
 			return p
 		}
+		w.release(c)
 		var wait *waitError
 		if !errors.As(err, &wait) {
 			w.event(corev1.EventTypeWarning, "Failed", "Container "+c.spec.Name+": "+err.Error())
@@ -101,7 +103,11 @@ func (w *worker) begin(ctx context.Context, c *container) *process.Process {
 		if w.wait(c, wait) {
 			w.event(corev1.EventTypeWarning, wait.event, "Container "+c.spec.Name+": "+wait.Error())
 		}
-		if !w.n.after(pause, w.stopped) {
+		if wait.port != "" {
+			if !w.untilFree(ctx, wait.port, wait.holder) {
+				return nil
+			}
+		} else if !w.n.after(pause, w.stopped) {
 			return nil
 		}
 	}
@@ -155,7 +161,7 @@ func (w *worker) await(ctx context.Context, c *container, p *process.Process) bo
 	}
 	end, lost := w.endOf(c, p)
 	w.mu.Lock()
-	c.state, c.lost = corev1.ContainerState{Terminated: &end}, lost
+	c.state, c.lost, c.port = corev1.ContainerState{Terminated: &end}, lost, ""
 	plan := c.plan
 	c.plan = nil
 	w.mu.Unlock()

@@ -26,6 +26,8 @@ type waitError struct {
 	reason string // of the waiting state
 	event  string
 	err    error
+
+	port, holder string // of a container that waits for its port
 }
 
 // Error implements error.
@@ -63,7 +65,7 @@ func (w *worker) start(ctx context.Context, c *container) (*process.Process, err
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the container's directory: %w", err)
 	}
-	l := &launch{w: w, pod: pod, c: c.spec, env: env, dir: dir, line: podenv.CommandLine(c.spec, env), volumes: volumes}
+	l := &launch{w: w, of: c, pod: pod, c: c.spec, env: env, dir: dir, line: podenv.CommandLine(c.spec, env), volumes: volumes}
 	command, err := l.command(ctx)
 	if err != nil {
 		l.plan.release()
@@ -119,6 +121,7 @@ func (w *worker) makeVolumes(ctx context.Context) (map[string]string, error) {
 // launch collects the parameters of a process.
 type launch struct {
 	w       *worker
+	of      *container
 	pod     *corev1.Pod
 	c       *corev1.Container
 	env     *podenv.Environment // the container's own, then the whole

@@ -53,6 +53,8 @@ type Node struct {
 	cancel context.CancelFunc
 	loops  sync.WaitGroup
 
+	ports sync.Mutex // held while a container looks for a port
+
 	mu       sync.Mutex
 	workers  map[types.UID]*worker // GUARDED_BY(mu)
 	live     sync.WaitGroup        // workers

@@ -8,9 +8,12 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"syscall"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -29,14 +32,20 @@ const (
 // reasonPortTaken is the reason of a container that waits for its port.
 const reasonPortTaken = "PortTaken"
 
-// givePort settles the port of a container before it starts.
+// portInterval is how often a container that waits for its port looks whether it is free.
+const portInterval = 100 * time.Millisecond
+
+// givePort settles the port of a container before it starts. One pod at a time does: no two choose the same.
 func (l *launch) givePort(ctx context.Context) error {
-	pod := l.pod
+	n, pod := l.w.n, l.pod
+	n.ports.Lock()
+	defer n.ports.Unlock()
 	if pod.Annotations[annotationTakesPort] == l.c.Name {
 		port, err := l.w.freePort(ctx)
 		if err != nil {
 			return err
 		}
+		l.w.hold(l.of, port)
 		for _, name := range []string{"PORT", "_F_APPLE_SILICON_HOST_PORT"} {
 			l.env.Set(name, port)
 		}
@@ -44,16 +53,54 @@ func (l *launch) givePort(ctx context.Context) error {
 		l.env.Set("_F_APPLE_SILICON_ON_HOST", "1")
 		return nil
 	}
-	fixed := pod.Annotations[annotationFixedPort]
-	if fixed == "" || pod.Annotations[annotationTakesPort] != "" || !declares(l.c, fixed) {
+	fixed := l.w.fixedPort(l.c)
+	if fixed == "" {
 		return nil
 	}
-	err := tryPort(ctx, fixed)
-	if !errors.Is(err, syscall.EADDRINUSE) {
-		return nil // the program finds out what else is wrong
+	if holder := n.holder(ctx, l.w, fixed); holder != "" {
+		return &waitError{reason: reasonPortTaken, event: "Failed", port: fixed, holder: holder, err: fmt.Errorf(
+			"port %s is taken by %s. All apps share the ports of this machine: stop the other, or give one of them another port", fixed, holder)}
 	}
-	return &waitError{reason: reasonPortTaken, event: "Failed", err: fmt.Errorf(
-		"port %s is taken by %s. All apps share the ports of this machine: stop the other, or give one of them another port", fixed, l.w.n.holder(l.w, fixed))}
+	l.w.hold(l.of, fixed)
+	return nil
+}
+
+// untilFree waits until a port is free or somebody else has it, and returns false when the pod or the node is stopped first.
+func (w *worker) untilFree(ctx context.Context, port, holder string) bool {
+	for w.n.after(portInterval, w.stopped) {
+		w.n.ports.Lock()
+		now := w.n.holder(ctx, w, port)
+		w.n.ports.Unlock()
+		if now != holder {
+			return true
+		}
+	}
+	return false
+}
+
+// fixedPort is the port that a container has declared and cannot change; empty for none.
+func (w *worker) fixedPort(c *corev1.Container) string {
+	annotations := w.pod().Annotations
+	if port := annotations[annotationFixedPort]; annotations[annotationTakesPort] == "" && declares(c, port) {
+		return port
+	}
+	return ""
+}
+
+// hold records the port of a process that is about to start, and release that it has ended.
+func (w *worker) hold(c *container, port string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c.port = port
+}
+
+func (w *worker) release(c *container) { w.hold(c, "") }
+
+// holds reports whether a process of the pod has a port, or is about to.
+func (w *worker) holds(port string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.containers, func(c *container) bool { return c.port == port })
 }
 
 // declares reports whether a container declares a port.
@@ -70,23 +117,44 @@ func declares(c *corev1.Container, port string) bool {
 func (w *worker) freePort(ctx context.Context) (string, error) {
 	for _, port := range []string{w.givenPort(), w.pod().Annotations[annotationFixedPort]} {
 		if port != "" && !w.n.given(w, port) && tryPort(ctx, port) == nil {
-			return w.keepPort(port), nil
+			return port, w.keepPort(port)
 		}
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
+	for {
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return "", fmt.Errorf("find a free port: %w", err)
+		}
+		_, port, _ := net.SplitHostPort(listener.Addr().String())
+		_ = listener.Close()
+		if !w.n.given(w, port) { // to a program that does not listen yet
+			return port, w.keepPort(port)
+		}
 	}
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	_ = listener.Close()
-	return w.keepPort(port), nil
 }
 
-func (w *worker) keepPort(port string) string {
+// portFile is where the pod's directory has the port that its program was given: the node may end before the API has it.
+const portFile = "port"
+
+func (w *worker) keepPort(port string) error {
+	if err := os.WriteFile(filepath.Join(w.dir, portFile), []byte(port), 0o600); err != nil {
+		return fmt.Errorf("keep the port of the pod: %w", err)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.port = port
-	return port
+	return nil
+}
+
+// recallPort finds the port that an earlier node gave.
+func (w *worker) recallPort() {
+	raw, err := os.ReadFile(filepath.Join(w.dir, portFile))
+	if err != nil {
+		return // it gave none
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.port = string(raw)
 }
 
 // given reports whether another pod has or gets a port.
@@ -111,16 +179,22 @@ func tryPort(ctx context.Context, port string) error {
 	return nil
 }
 
-// holder names who has a port.
-func (n *Node) holder(except *worker, port string) string {
+// holder names who else has a port; empty when a program could listen there. A process that has just started may not listen
+// yet, and has its port nevertheless. What else is wrong with a port, its program finds out.
+func (n *Node) holder(ctx context.Context, except *worker, port string) string {
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, w := range n.workers {
-		if pod := w.pod(); w != except && pod.Annotations[annotationFixedPort] == port && !closed(w.ended) {
+	others := slices.Collect(maps.Values(n.workers))
+	n.mu.Unlock()
+	for _, w := range others {
+		if w != except && w.holds(port) {
+			pod := w.pod()
 			return "pod " + pod.Namespace + "/" + pod.Name
 		}
 	}
-	return "another program of this machine"
+	if errors.Is(tryPort(ctx, port), syscall.EADDRINUSE) {
+		return "another program of this machine"
+	}
+	return ""
 }
 
 // portOf is the port that a probe of a container means: by number or name, or that which the container was given instead.
@@ -151,9 +225,22 @@ func (w *worker) givenPort() string {
 	return w.latest.Annotations[annotationPort]
 }
 
-// probeClient follows no connections over, and trusts every certificate, as a kubelet does.
+// maxRedirects bounds those of one probe.
+const maxRedirects = 10
+
+// probeClient keeps no connections, and trusts every certificate, as a kubelet does. An answer that leads to another host
+// counts as it is.
 func probeClient() *http.Client {
-	return &http.Client{Transport: &http.Transport{
+	local := func(next *http.Request, before []*http.Request) error {
+		if len(before) >= maxRedirects {
+			return fmt.Errorf("more than %d redirects", maxRedirects)
+		}
+		if next.URL.Hostname() != before[0].URL.Hostname() {
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}
+	return &http.Client{CheckRedirect: local, Transport: &http.Transport{
 		DisableKeepAlives: true, Proxy: nil, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // as a kubelet
 	}}
 }

@@ -2,12 +2,14 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -59,7 +61,10 @@ func (o *probed) startup(ctx context.Context) bool {
 	if probe == nil {
 		return true
 	}
-	limit := o.w.n.clk.Now().Add(seconds(probe.InitialDelaySeconds, 0) + period(probe)*time.Duration(max(1, probe.FailureThreshold)))
+	if !o.w.n.after(o.initial(probe), ctx.Done()) {
+		return false
+	}
+	limit := o.w.n.clk.Now().Add(period(probe) * time.Duration(max(1, probe.FailureThreshold)))
 	for {
 		err := o.once(ctx, probe)
 		switch {
@@ -84,7 +89,7 @@ func (o *probed) readiness(ctx context.Context) {
 		<-ctx.Done()
 		return
 	}
-	if !o.w.n.after(seconds(probe.InitialDelaySeconds, 0), ctx.Done()) {
+	if !o.w.n.after(o.initial(probe), ctx.Done()) {
 		return
 	}
 	pause, successes, failures := eagerProbe, int32(0), int32(0)
@@ -114,7 +119,7 @@ func (o *probed) readiness(ctx context.Context) {
 // liveness ends a process that does not answer; the pod's policy starts it again.
 func (o *probed) liveness(ctx context.Context) {
 	probe := o.c.spec.LivenessProbe
-	pause, failures := seconds(probe.InitialDelaySeconds, 0)+period(probe), int32(0)
+	pause, failures := max(0, o.initial(probe))+period(probe), int32(0)
 	for o.w.n.after(pause, ctx.Done()) {
 		pause = period(probe)
 		err := o.once(ctx, probe)
@@ -141,10 +146,13 @@ func (o *probed) kill(which string, why error) {
 	o.p.Kill()
 }
 
+// setReady changes nothing once the container has another process: the answer of a probe may come late.
 func (o *probed) setReady(ready bool) {
 	o.w.mu.Lock()
-	changed := o.c.unready == ready
-	o.c.unready = !ready
+	changed := o.c.unready == ready && o.c.proc == o.p
+	if changed {
+		o.c.unready = !ready
+	}
 	o.w.mu.Unlock()
 	if changed {
 		o.w.changed()
@@ -186,6 +194,9 @@ func (o *probed) get(ctx context.Context, action *corev1.HTTPGetAction) error {
 		return err
 	}
 	for _, header := range action.HTTPHeaders {
+		if strings.EqualFold(header.Name, "Host") {
+			request.Host = header.Value
+		}
 		request.Header.Add(header.Name, header.Value)
 	}
 	answer, err := probeClient().Do(request)
@@ -209,10 +220,16 @@ func (o *probed) run(ctx context.Context, line []string) error {
 	}
 	one := exec.CommandContext(ctx, line[0], line[1:]...)
 	one.Env, one.Dir = command.Env, command.Dir
+	one.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	one.Cancel = func() error { return syscall.Kill(-one.Process.Pid, syscall.SIGKILL) } // with what it has started
 	if path, err := o.executable(command.Env, line[0]); err == nil {
 		one.Path, one.Err = path, nil
 	}
-	return one.Run()
+	err := one.Run()
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("the command %s did not end in time", line[0])
+	}
+	return err
 }
 
 // executable finds a program in the PATH of the container.
@@ -240,6 +257,11 @@ func (o *probed) host(host string, port intstr.IntOrString) string {
 		host = o.w.n.cfg.Address
 	}
 	return net.JoinHostPort(host, strconv.Itoa(int(o.w.portOf(o.c, port))))
+}
+
+// initial is what is left of a probe's initial delay. It begins with the process, which may be older than this node.
+func (o *probed) initial(probe *corev1.Probe) time.Duration {
+	return o.p.State().StartedAt.Add(seconds(probe.InitialDelaySeconds, 0)).Sub(o.w.n.clk.Now())
 }
 
 func seconds(number int32, otherwise time.Duration) time.Duration {

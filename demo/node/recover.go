@@ -18,6 +18,7 @@ import (
 // recover finds the containers of this pod that an earlier node started. A container that is started in the API and not
 // found here is reported as lost.
 func (w *worker) recover() {
+	w.recallPort()
 	pod := w.pod()
 	reported := map[string]corev1.ContainerStatus{}
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
@@ -77,6 +78,10 @@ func (w *worker) attach(c *container, run int32) {
 			return
 		}
 	}
+	port := w.fixedPort(c.spec)
+	if w.pod().Annotations[annotationTakesPort] == c.spec.Name {
+		port = w.givenPort()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c.restarts = run
@@ -89,7 +94,7 @@ func (w *worker) attach(c *container, run int32) {
 		w.lose(c, metav1.Time{}, err.Error())
 		return
 	}
-	c.proc, c.found = p, true
+	c.proc, c.found, c.port = p, true, port
 	if p.State().Phase == shim.Running && !closed(p.Done()) {
 		c.plan = w.n.mounter.Hold(mountPaths(c.spec))
 		w.log.Info().Str("container", c.spec.Name).Int("pid", p.State().PID).Msg("found a process of the node before")
