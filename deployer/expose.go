@@ -126,7 +126,7 @@ func (s *session) removeService(ctx context.Context, have *corev1.Service) error
 	if have.DeletionTimestamp != nil {
 		return nil
 	}
-	if err := s.removeRoute(ctx, have.Namespace, have.Name); err != nil {
+	if err := s.removeRoute(ctx, have.Namespace, have.Name, have.Labels[labelUID]); err != nil {
 		return err
 	}
 	return s.delete(ctx, have)

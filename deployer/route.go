@@ -80,14 +80,23 @@ func absent(err error) bool {
 	return apierrors.IsNotFound(err) && !strings.Contains(err.Error(), "namespaces ")
 }
 
-func (s *session) removeRoute(ctx context.Context, namespace, name string) error {
+// removeRoute deletes the route of an app, by the label of its uid, and no route of somebody else.
+func (s *session) removeRoute(ctx context.Context, namespace, name, uid string) error {
+	s.routed.Delete(uid)
 	if s.config.Route.Kind == RouteNone {
 		return nil
 	}
 	route := s.blankRoute()
-	route.SetNamespace(namespace)
-	route.SetName(name)
-	if err := s.client.Delete(ctx, route); err != nil && !absent(err) {
+	switch err := s.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, route); {
+	case absent(err):
+		return nil
+	case err != nil:
+		return client.IgnoreNotFound(err)
+	case route.GetLabels()[labelUID] != uid:
+		return nil
+	}
+	have := route.GetUID()
+	if err := s.client.Delete(ctx, route, client.Preconditions{UID: &have}); err != nil && !absent(err) {
 		return client.IgnoreNotFound(err)
 	}
 	return nil
