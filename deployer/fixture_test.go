@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -154,26 +155,53 @@ func (f *fleet) revision(uid string, number uint64) *enginev1.ObservedRevision {
 	return nil
 }
 
-// memory keeps logs.
+// memory keeps logs. Some writes fail: as many beginnings, and then as many ends, as it is told.
 type memory struct {
-	mu    sync.Mutex
-	blobs map[string]string // GUARDED_BY(mu)
+	mu        sync.Mutex
+	blobs     map[string]string // GUARDED_BY(mu)
+	failOpen  int               // GUARDED_BY(mu)
+	failClose int               // GUARDED_BY(mu)
 }
+
+func (m *memory) fail(opens, closes int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.failOpen, m.failClose = opens, closes
+}
+
+func (m *memory) read(uri string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.blobs[uri]
+}
+
+var errStore = errors.New("the object store is away")
 
 type blob struct {
 	strings.Builder
-	close func(text string)
+	close func(text string) error
 }
 
-func (b *blob) Close() error { b.close(b.String()); return nil }
+func (b *blob) Close() error { return b.close(b.String()) }
 
 func (m *memory) Root() string { return "/store" }
 
 func (m *memory) NewWriter(_ context.Context, uri string) (io.WriteCloser, error) {
-	return &blob{close: func(text string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.failOpen > 0 {
+		m.failOpen--
+		return nil, errStore
+	}
+	return &blob{close: func(text string) error {
 		m.mu.Lock()
 		defer m.mu.Unlock()
+		if m.failClose > 0 {
+			m.failClose--
+			return errStore
+		}
 		m.blobs[uri] = text
+		return nil
 	}}, nil
 }
 
@@ -205,12 +233,31 @@ type fixture struct {
 	secrets values
 	config  deployer.Config
 	pod     podspec.Config
+	log     *journal
+}
+
+// journal is a log that can be read while it is written.
+type journal struct {
+	mu   sync.Mutex
+	text strings.Builder // GUARDED_BY(mu)
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
 }
 
 func newFixture(t *testing.T) *fixture {
 	f := &fixture{
 		Cluster: kubetest.New(t), t: t, fleet: newFleet(), store: &memory{blobs: map[string]string{}}, secrets: values{},
-		config: deployer.DefaultConfig(), pod: podspec.DefaultConfig(), reader: metric.NewManualReader(),
+		config: deployer.DefaultConfig(), pod: podspec.DefaultConfig(), reader: metric.NewManualReader(), log: &journal{},
 	}
 	f.meter = metric.NewMeterProvider(metric.WithReader(f.reader))
 	f.kube, f.counter = kubetest.Counted(f.Config)
@@ -232,7 +279,7 @@ func (f *fixture) make() *deployer.Service {
 	one, err := deployer.New(f.config, deployer.Deps{
 		Kube: f.kube, Fleet: enginev1connect.NewAppFleetServiceClient(rpc.InProcess(mux), rpc.InProcessURL), Store: f.store,
 		Secrets: f.secrets, Pod: f.pod, Logs: logs.DefaultConfig(), Namespace: namespaces.Template(f.Namespace),
-		Namespaces: namespaces.Config{Create: true}, Installation: f.Namespace, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
+		Namespaces: namespaces.Config{Create: true}, Installation: f.Namespace, Logger: zerolog.New(io.MultiWriter(zerolog.NewTestWriter(f.t), f.log)),
 		Meter: f.meter,
 	})
 	require.NoError(f.t, err)

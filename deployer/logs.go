@@ -12,12 +12,16 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/logs"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/internal/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/blobpath"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
 const (
 	// sealLimit bounds the copy of one log, which lasts as long as the pod takes to end.
 	sealLimit = 10 * time.Minute
+	// sealTries is how often one log is tried: an object store may be away for some seconds.
+	sealTries = 6
 	// maxWaiting is how many logs wait to be copied; those of further replicas are not kept.
 	maxWaiting = 1000
 	// maxKept is how many ended replicas of one app wait to be reported.
@@ -45,6 +49,8 @@ type logKeeper struct {
 	root    string
 	logger  zerolog.Logger
 	meters  *meters
+	clock   clock.Clock
+	backoff backoff.Config
 	changed func(uid string)
 	workers int
 	waiting chan *corev1.Pod
@@ -56,7 +62,8 @@ type logKeeper struct {
 
 func newLogKeeper(s *Service, c client.Client, changed func(uid string)) *logKeeper {
 	k := &logKeeper{
-		client: c, root: s.deps.Store.Root(), logger: s.deps.Logger, meters: s.meters, changed: changed, workers: s.config.KeepLogs,
+		client: c, root: s.deps.Store.Root(), logger: s.deps.Logger, meters: s.meters, clock: s.deps.Clock, backoff: s.config.Backoff,
+		changed: changed, workers: s.config.KeepLogs,
 		waiting: make(chan *corev1.Pod, maxWaiting), taken: map[string]map[string]*sealed{}, ended: map[string]map[string]gone{},
 	}
 	if s.config.KeepLogs > 0 && s.deps.Logs.Seal {
@@ -185,15 +192,27 @@ func (k *logKeeper) copy(ctx context.Context, pod *corev1.Pod) string {
 	}
 	uri := blobpath.AppLog(k.root, project, domain, pod.Labels[labelUID], pod.Name)
 	log := plugin.Log{Namespace: pod.Namespace, Pod: pod.Name, Container: primary, Follow: alive(pod)}
-	if err := k.sealer.Seal(ctx, log, uri); err != nil {
-		if ctx.Err() == nil {
+	for retries := k.backoff.New(); ; {
+		kept, err := k.sealer.Keep(ctx, log, uri)
+		switch {
+		case kept:
+			count(ctx, k.meters.logs, "stored")
+			return uri
+		case ctx.Err() != nil:
+			return ""
+		case err == nil:
+			count(ctx, k.meters.logs, "lost")
+			k.logger.Warn().Str("pod", pod.Name).Msg("a replica vanished before its log could be read; it is not kept")
+			return ""
+		case retries.Failures() == sealTries-1:
 			count(ctx, k.meters.logs, "lost")
 			k.logger.Warn().Err(err).Str("pod", pod.Name).Msg("the log of an ended replica is not kept")
+			return ""
 		}
-		return ""
+		if retries.Wait(ctx, k.clock) != nil {
+			return ""
+		}
 	}
-	count(ctx, k.meters.logs, "stored")
-	return uri
 }
 
 // started reports whether the app of a pod has ever run.

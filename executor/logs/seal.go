@@ -34,15 +34,21 @@ func NewSealer(config Config, pods corev1client.PodsGetter, store Store) *Sealer
 // Seal keeps the log of a container as an object. A missing pod is not an error. A followed log is kept as far as it
 // was read, whatever ends it.
 func (s *Sealer) Seal(ctx context.Context, log plugin.Log, uri string) error {
+	_, err := s.Keep(ctx, log, uri)
+	return err
+}
+
+// Keep is Seal for callers who must know whether there is an object: there is none of a pod that is missing.
+func (s *Sealer) Keep(ctx context.Context, log plugin.Log, uri string) (kept bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.SealTimeout)
 	defer cancel()
 	options := &corev1.PodLogOptions{Container: log.Container, Timestamps: true, Follow: log.Follow, LimitBytes: &s.config.MaxBytes}
 	stream, err := s.pods.Pods(log.Namespace).GetLogs(log.Pod, options).Stream(ctx)
 	if err != nil {
 		if apierrors.IsNotFound(err) {
-			return nil
+			return false, nil
 		}
-		return fmt.Errorf("read log of %s/%s: %w", log.Pod, log.Container, err)
+		return false, fmt.Errorf("read log of %s/%s: %w", log.Pod, log.Container, err)
 	}
 	defer stream.Close()
 	writing, abandon := context.WithCancel(ctx)
@@ -50,16 +56,16 @@ func (s *Sealer) Seal(ctx context.Context, log plugin.Log, uri string) error {
 	failpoint.Here("seal.before-write")
 	object, err := s.store.NewWriter(writing, uri)
 	if err != nil {
-		return fmt.Errorf("keep log: %w", err)
+		return false, fmt.Errorf("keep log: %w", err)
 	}
 	if _, err := io.Copy(object, stream); err != nil && (!log.Follow || ctx.Err() != nil) {
 		abandon()
 		_ = object.Close() // It reports that it was discarded.
-		return fmt.Errorf("keep log of %s/%s: %w", log.Pod, log.Container, err)
+		return false, fmt.Errorf("keep log of %s/%s: %w", log.Pod, log.Container, err)
 	}
 	if err := object.Close(); err != nil {
-		return fmt.Errorf("keep log: %w", err)
+		return false, fmt.Errorf("keep log: %w", err)
 	}
 	failpoint.Here("seal.after-write")
-	return nil
+	return true, nil
 }
