@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -18,6 +19,8 @@ const (
 	dialLimit = 2 * time.Second
 	// readyLimit bounds one answer about readiness.
 	readyLimit = 5 * time.Second
+	// lookInterval is how often the forwarder looks whether the program listens, while it does not: a request may wait.
+	lookInterval = 20 * time.Millisecond
 )
 
 // Forwarder passes connections on to one address.
@@ -26,33 +29,89 @@ type Forwarder struct {
 	To string
 }
 
-// Serve passes on the connections of a listener until ctx ends, and then returns: connections in flight go on for as long as
-// the process lives.
-func (f Forwarder) Serve(ctx context.Context, listener net.Listener) error {
-	stop := context.AfterFunc(ctx, func() { listener.Close() })
-	defer stop()
+// errRefused is that the program does not listen any more.
+var errRefused = errors.New("the program accepts no connections")
+
+// Run listens on both addresses until ctx ends, on the first one only while the program listens: a connection that is refused
+// tells its client that nothing was sent, so that gateways wait or take another replica. Connections in flight go on for as
+// long as the process lives.
+func (f Forwarder) Run(ctx context.Context, listen, ready string) error {
+	var config net.ListenConfig
+	probes, err := config.Listen(ctx, "tcp", ready)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: f.Ready(), ReadHeaderTimeout: readyLimit, WriteTimeout: readyLimit}
+	defer func() { _ = server.Close() }()
+	go func() { _ = server.Serve(probes) }()
+	for f.listens(ctx) {
+		traffic, err := config.Listen(ctx, "tcp", listen)
+		switch {
+		case ctx.Err() != nil && err != nil:
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := f.serve(ctx, traffic); !errors.Is(err, errRefused) {
+			return err
+		}
+	}
+	return nil
+}
+
+// listens waits until the program listens, and returns false when ctx ends first.
+func (f Forwarder) listens(ctx context.Context) bool {
+	for {
+		conn, err := f.dial(ctx)
+		if err == nil {
+			_ = conn.Close()
+			return true
+		}
+		select {
+		case <-time.After(lookInterval):
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func (f Forwarder) dial(ctx context.Context) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialLimit)
+	defer cancel()
+	return (&net.Dialer{}).DialContext(ctx, "tcp", f.To)
+}
+
+// serve passes on the connections of a listener until ctx ends, or until the program refuses one; then the listener is closed.
+func (f Forwarder) serve(ctx context.Context, listener net.Listener) error {
+	defer listener.Close()
+	serving, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(serving, func() { listener.Close() })()
 	for {
 		conn, err := listener.Accept()
 		switch {
 		case ctx.Err() != nil:
 			return nil
+		case serving.Err() != nil:
+			return context.Cause(serving)
 		case errors.Is(err, net.ErrClosed):
 			return err
 		case err != nil:
 			continue // too many open files, or a client that has gone
 		}
-		go f.pass(context.WithoutCancel(ctx), conn)
+		go f.pass(context.WithoutCancel(ctx), conn, func() { stop(errRefused) })
 	}
 }
 
 // pass copies in both directions. The end of one direction is passed on and leaves the other open, as some protocols need.
-func (f Forwarder) pass(ctx context.Context, client net.Conn) {
+func (f Forwarder) pass(ctx context.Context, client net.Conn, refused func()) {
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(ctx, dialLimit)
-	program, err := (&net.Dialer{}).DialContext(ctx, "tcp", f.To)
-	cancel()
+	program, err := f.dial(ctx)
 	if err != nil {
-		return // the client sees a connection that ends at once, as from a port that is closed
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			refused()
+		}
+		return // the client sees a connection that ends at once
 	}
 	defer program.Close()
 	var both sync.WaitGroup
@@ -76,9 +135,7 @@ func half(to, from net.Conn) {
 func (f Forwarder) Ready() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), dialLimit)
-		defer cancel()
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", f.To)
+		conn, err := f.dial(r.Context())
 		if err != nil {
 			http.Error(w, "nothing accepts connections on "+f.To, http.StatusServiceUnavailable)
 			return
@@ -87,21 +144,4 @@ func (f Forwarder) Ready() http.Handler {
 		w.WriteHeader(http.StatusNoContent)
 	})
 	return mux
-}
-
-// Run listens on both addresses until ctx ends.
-func (f Forwarder) Run(ctx context.Context, listen, ready string) error {
-	var config net.ListenConfig
-	traffic, err := config.Listen(ctx, "tcp", listen)
-	if err != nil {
-		return err
-	}
-	probes, err := config.Listen(ctx, "tcp", ready)
-	if err != nil {
-		return errors.Join(err, traffic.Close())
-	}
-	server := &http.Server{Handler: f.Ready(), ReadHeaderTimeout: readyLimit, WriteTimeout: readyLimit}
-	defer func() { _ = server.Close() }()
-	go func() { _ = server.Serve(probes) }()
-	return f.Serve(ctx, traffic)
 }
