@@ -229,6 +229,45 @@ func TestSecretsLiveAsLongAsReplicas(t *testing.T) {
 	require.Equal(t, "second", value())
 }
 
+// A connector is an app like any other: what it asks for is injected as variables and as files.
+func TestSecretsOfAConnectorAreInjected(t *testing.T) {
+	f := newFixture(t)
+	f.secrets["token"], f.secrets["certificate"] = "first", "second"
+	f.fleet.want(hello("uid-15", revision(1, 1, func(spec *app.Spec) {
+		spec.Profile = &app.Profile{Type: "connector", Name: "tools"}
+		spec.GetContainer().Command, spec.GetContainer().Args = nil, []string{"c0", "--port", "8080"}
+		spec.SecurityContext = &app.SecurityContext{Secrets: []*core.Secret{
+			{Key: "token", MountRequirement: core.Secret_ENV_VAR, EnvVar: "TOKEN"}, {Key: "certificate", MountRequirement: core.Secret_FILE},
+		}}
+	})), false)
+	f.start()
+	f.awaitDeployments("1×1")
+	pod := f.deployment(1).Spec.Template.Spec
+	container := pod.Containers[0]
+	require.Equal(t, []string{"c0", "--port", "8080"}, container.Args)
+	var from *corev1.SecretKeySelector
+	for _, variable := range container.Env {
+		if variable.Name == "TOKEN" {
+			from = variable.ValueFrom.SecretKeyRef
+		}
+	}
+	require.NotNil(t, from, "the variable that it names")
+	secret, err := f.Clientset.CoreV1().Secrets(f.Namespace).Get(t.Context(), from.Name, metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Equal(t, "first", string(secret.Data[from.Key]))
+	var mounted *corev1.SecretProjection
+	for _, volume := range pod.Volumes {
+		if volume.Projected != nil && volume.Name == container.VolumeMounts[0].Name {
+			mounted = volume.Projected.Sources[0].Secret
+		}
+	}
+	require.NotNil(t, mounted, "the file")
+	require.Equal(t, "/etc/flyte/secrets/certificate", container.VolumeMounts[0].MountPath+"/"+mounted.Items[0].Path)
+	secret, err = f.Clientset.CoreV1().Secrets(f.Namespace).Get(t.Context(), mounted.Name, metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Equal(t, "second", string(secret.Data[mounted.Items[0].Key]))
+}
+
 func TestWhatCannotRunIsExplained(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change   func(*app.Spec)
