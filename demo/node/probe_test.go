@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -328,7 +329,7 @@ func TestACommandThatHangsIsEnded(t *testing.T) {
 	require.NoError(t, err)
 	group, err := strconv.Atoi(strings.TrimSpace(string(raw)))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return syscall.Kill(-group, 0) == syscall.ESRCH }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) }, time.Minute, time.Millisecond)
 }
 
 // Readiness and liveness begin to count with the first success of the startup probe.
