@@ -94,7 +94,7 @@ func TestLargeBodies(t *testing.T) {
 }
 
 func TestServerSentEvents(t *testing.T) {
-	next := make(chan string)
+	next, ended := make(chan string), make(chan struct{})
 	protocols(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.WriteHeader(http.StatusOK)
@@ -105,13 +105,17 @@ func TestServerSentEvents(t *testing.T) {
 				fmt.Fprintf(w, "data: %s\n\n", event)
 				_ = http.NewResponseController(w).Flush()
 			case <-r.Context().Done():
+				ended <- struct{}{}
 				return
 			}
 		}
 	}, func(t *testing.T, client *http.Client, url string) {
 		response, err := client.Get(url) // the header comes before the first event
 		require.NoError(t, err)
-		defer response.Body.Close()
+		defer func() {
+			response.Body.Close()
+			<-ended // or it would take the next one's events
+		}()
 		lines := bufio.NewScanner(response.Body)
 		for _, event := range []string{"one", "two"} {
 			next <- event
