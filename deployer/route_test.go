@@ -4,24 +4,20 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/flyte-binary/flyte-binary/deployer"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
+	"github.com/flyte-binary/flyte-binary/internal/kubetest"
 )
 
-var httpRoutes = schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "httproutes"}
+var httpRoutes = schema.GroupVersionKind{Group: "gateway.networking.k8s.io", Version: "v1", Kind: "HTTPRoute"}
 
 // routes are the HTTPRoutes of a test's namespace.
 type routes struct {
@@ -33,46 +29,7 @@ type routes struct {
 // gatewayAPI makes the API server know HTTPRoutes until the test ends.
 func (f *fixture) gatewayAPI() routes {
 	f.t.Helper()
-	made, err := apiextensions.NewForConfig(f.Config)
-	require.NoError(f.t, err)
-	crds, name := made.CustomResourceDefinitions(), httpRoutes.Resource+"."+httpRoutes.Group
-	yes := true
-	_, err = crds.Create(f.t.Context(), &apiextensionsv1.CustomResourceDefinition{
-		// The group is protected: its definitions say who has approved them.
-		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"api-approved.kubernetes.io": "unapproved, for a test"}},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: httpRoutes.Group, Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: httpRoutes.Resource, Singular: "httproute", Kind: "HTTPRoute", ListKind: "HTTPRouteList"},
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
-				Name: httpRoutes.Version, Served: true, Storage: true,
-				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &yes}},
-			}},
-		},
-	}, metav1.CreateOptions{})
-	require.NoError(f.t, err)
-	client, err := dynamic.NewForConfig(f.Config)
-	require.NoError(f.t, err)
-	result := routes{ResourceInterface: client.Resource(httpRoutes).Namespace(f.Namespace), f: f}
-	f.t.Cleanup(func() { // other tests need a cluster without it
-		ctx := context.Background()
-		require.NoError(f.t, crds.Delete(ctx, name, metav1.DeleteOptions{}))
-		f.poll("HTTPRoutes are still known", func(ctx context.Context) bool {
-			_, defined := crds.Get(ctx, name, metav1.GetOptions{})
-			_, served := result.List(ctx, metav1.ListOptions{})
-			return apierrors.IsNotFound(defined) && apierrors.IsNotFound(served)
-		})
-	})
-	f.poll("HTTPRoutes are not known", func(ctx context.Context) bool {
-		_, err := result.List(ctx, metav1.ListOptions{})
-		return err == nil
-	})
-	return result
-}
-
-func (f *fixture) poll(otherwise string, holds func(context.Context) bool) {
-	f.t.Helper()
-	err := wait.PollUntilContextTimeout(context.Background(), look, time.Minute, true, func(ctx context.Context) (bool, error) { return holds(ctx), nil })
-	require.NoError(f.t, err, otherwise)
+	return routes{ResourceInterface: kubetest.Define(f.t, f.Cluster, httpRoutes, "httproutes"), f: f}
 }
 
 // all are the routes that there are.

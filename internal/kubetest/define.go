@@ -8,23 +8,27 @@ import (
 	"github.com/stretchr/testify/require"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/ptr"
 )
 
-// Define adds a namespaced kind without a schema of its own to the API server, until the end of the test, and waits until it
-// is served. plural is the name of its resource.
-func Define(t testing.TB, cluster *Cluster, kind schema.GroupVersionKind, plural string) {
+// Define adds a namespaced kind without a schema to the API server and returns its objects in the test's namespace. When the
+// test ends, it is removed: other tests need a cluster without it. plural is the name of its resource.
+func Define(t testing.TB, cluster *Cluster, kind schema.GroupVersionKind, plural string) dynamic.ResourceInterface {
 	t.Helper()
-	definitions, err := apiextensions.NewForConfig(cluster.Config)
+	extensions, err := apiextensions.NewForConfig(cluster.Config)
 	require.NoError(t, err)
-	definition := &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: plural + "." + kind.Group,
-			// Kinds below k8s.io need the link to their review.
-			Annotations: map[string]string{"api-approved.kubernetes.io": "unapproved, only for tests"},
-		},
+	objects, err := dynamic.NewForConfig(cluster.Config)
+	require.NoError(t, err)
+	definitions, name := extensions.CustomResourceDefinitions(), plural+"."+kind.Group
+	resource := objects.Resource(kind.GroupVersion().WithResource(plural)).Namespace(cluster.Namespace)
+	_, err = definitions.Create(t.Context(), &apiextensionsv1.CustomResourceDefinition{
+		// Groups below k8s.io are protected: their definitions say who has approved them.
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"api-approved.kubernetes.io": "unapproved, for a test"}},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: kind.Group, Scope: apiextensionsv1.NamespaceScoped,
 			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Kind: kind.Kind, ListKind: kind.Kind + "List"},
@@ -35,22 +39,27 @@ func Define(t testing.TB, cluster *Cluster, kind schema.GroupVersionKind, plural
 				}},
 			}},
 		},
-	}
-	_, err = definitions.CustomResourceDefinitions().Create(t.Context(), definition, metav1.CreateOptions{})
+	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		require.NoError(t, definitions.CustomResourceDefinitions().Delete(context.Background(), definition.Name, metav1.DeleteOptions{}))
+		require.NoError(t, definitions.Delete(context.Background(), name, metav1.DeleteOptions{}))
+		poll(t, name+" is still known", func(ctx context.Context) bool {
+			_, defined := definitions.Get(ctx, name, metav1.GetOptions{})
+			_, served := resource.List(ctx, metav1.ListOptions{})
+			return apierrors.IsNotFound(defined) && apierrors.IsNotFound(served)
+		})
 	})
-	require.Eventually(t, func() bool {
-		found, err := definitions.CustomResourceDefinitions().Get(t.Context(), definition.Name, metav1.GetOptions{})
-		if err != nil {
-			return false
-		}
-		for _, condition := range found.Status.Conditions {
-			if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
-				return true
-			}
-		}
-		return false
-	}, time.Minute, 10*time.Millisecond)
+	poll(t, name+" is not known", func(ctx context.Context) bool {
+		_, err := resource.List(ctx, metav1.ListOptions{})
+		return err == nil
+	})
+	return resource
+}
+
+func poll(t testing.TB, otherwise string, holds func(context.Context) bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(context.Background(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		return holds(ctx), nil
+	})
+	require.NoError(t, err, otherwise)
 }
