@@ -49,7 +49,7 @@ func (h *handler) Create(ctx context.Context, r *app.CreateRequest) (*app.Create
 	if err != nil {
 		return nil, err
 	}
-	change.Added, change.Artifacts = added, artifactsOf(spec)
+	change.Added, change.Uses = added, usesOf(key, spec)
 	if err := act(ctx, change.Events); err != nil {
 		return nil, err
 	}
@@ -137,16 +137,4 @@ func act(ctx context.Context, events []store.Event) error {
 		events[i].Actor = who
 	}
 	return err
-}
-
-// artifactsOf are the versions of artifacts among the inputs of an app; not nil.
-func artifactsOf(spec *app.Spec) []store.Artifact {
-	used := []store.Artifact{}
-	for _, item := range spec.GetInputs().GetItems() {
-		if version := item.GetArtifactId(); version != nil {
-			key := version.GetKey()
-			used = append(used, store.Artifact{Project: key.GetProject(), Domain: key.GetDomain(), Name: key.GetName(), Version: version.GetVersion()})
-		}
-	}
-	return used
 }

@@ -3,7 +3,6 @@ package apps
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
@@ -49,7 +48,7 @@ func (h *handler) ExplainApp(ctx context.Context, r *insightv1.ExplainAppRequest
 	if answer.Traffic, err = h.traffic(ctx, a, now); err != nil {
 		return nil, err
 	}
-	answer.Uses = uses(answer.GetApp().GetSpec())
+	answer.Uses = usesMessage(a.Key, answer.GetApp().GetSpec())
 	return answer, nil
 }
 
@@ -206,36 +205,4 @@ func quantile(buckets []int64, q float64) *durationpb.Duration {
 		below += float64(count)
 	}
 	return durationpb.New(time.Duration(bounds[len(bounds)-1]) * time.Millisecond)
-}
-
-// uses are what the inputs of an app name.
-func uses(spec *app.Spec) []*insightv1.AppUse {
-	var found []*insightv1.AppUse
-	for _, item := range spec.GetInputs().GetItems() {
-		use := &insightv1.AppUse{Input: item.GetName()}
-		switch value := item.GetValue().(type) {
-		case *app.Input_ArtifactId:
-			use.Used = &insightv1.AppUse_ArtifactUri{ArtifactUri: artifactURI(value.ArtifactId.GetKey().GetProject(),
-				value.ArtifactId.GetKey().GetDomain(), value.ArtifactId.GetKey().GetName(), value.ArtifactId.GetVersion())}
-		case *app.Input_AppId:
-			use.Used = &insightv1.AppUse_AppId{AppId: value.AppId}
-		case *app.Input_StringValue:
-			if !strings.Contains(value.StringValue, "://") && !strings.HasPrefix(value.StringValue, "/") {
-				continue
-			}
-			use.Used = &insightv1.AppUse_Value{Value: value.StringValue}
-		default:
-			continue
-		}
-		found = append(found, use)
-	}
-	return found
-}
-
-func artifactURI(project, domain, name, version string) string {
-	uri := "flyte://artifacts/" + url.PathEscape(project) + "/" + url.PathEscape(domain) + "/" + url.PathEscape(name)
-	if version != "" {
-		uri += "@" + url.PathEscape(version)
-	}
-	return uri
 }

@@ -143,6 +143,7 @@ func (s *Service) Mount(r rpc.Registrar) {
 	r.Handle(appconnect.NewAppLogsServiceHandler(s.handler, options))
 	r.Handle(enginev1connect.NewAppFleetServiceHandler(s.handler, options))
 	r.Handle(enginev1connect.NewAppRouteServiceHandler(s.handler, options))
+	r.Handle(enginev1connect.NewAppUseServiceHandler(s.handler, options))
 	r.Handle(insightv1connect.NewAppInsightServiceHandler(s.handler, options))
 }
 

@@ -81,14 +81,14 @@ func (h *handler) redeclare(ctx context.Context, a *store.App, declared declarat
 	}
 	retry := (state.Failure != nil || state.Broken != nil) && spec.GetDesiredState() == app.Spec_DESIRED_STATE_ACTIVE
 	var added *store.Revision
-	var artifacts []store.Artifact
+	var uses *store.Uses
 	switch {
 	case retry || !sameButDesired(stored, spec):
 		a.Revision++
 		if added, err = revision(ctx, a, declared.reason, declared.restores, known); err != nil {
 			return nil, err
 		}
-		artifacts = artifactsOf(spec)
+		uses = usesOf(a.Key, spec)
 	case a.DesiredState == before.DesiredState && sameMeta(a, &before):
 		return nil, nil
 	}
@@ -114,7 +114,7 @@ func (h *handler) redeclare(ctx context.Context, a *store.App, declared declarat
 	if declared.reason != "" && added == nil && len(change.Events) > 0 {
 		change.Events[0].Message += " (" + declared.reason + ")"
 	}
-	change.Added, change.Artifacts = added, artifacts
+	change.Added, change.Uses = added, uses
 	return []store.Change{change}, act(ctx, change.Events)
 }
 

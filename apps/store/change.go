@@ -30,8 +30,8 @@ type Change struct {
 	Judged []Revision
 	// Events are appended. Their numbers follow App.EventSeq.
 	Events []Event
-	// Artifacts are those that the app uses from now on; nil leaves them as they are.
-	Artifacts []Artifact
+	// Uses are what the app uses from now on; nil leaves that as it is.
+	Uses *Uses
 	// Gone are replicas that ended.
 	Gone []Replica
 	// Committed is called once the change is committed; may be nil.
@@ -191,13 +191,7 @@ func (s *Store) write(ctx context.Context, tx pgx.Tx, change *Change) error {
 			batch.Queue(`DELETE FROM app_events WHERE app_id = $1 AND seq <= $2`, a.ID, e.Seq-keptEvents)
 		}
 	}
-	if change.Artifacts != nil {
-		batch.Queue(`DELETE FROM app_artifacts WHERE app_id = $1`, a.ID)
-		for _, used := range change.Artifacts {
-			batch.Queue(`INSERT INTO app_artifacts (app_id, project, domain, name, version) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
-				a.ID, used.Project, used.Domain, used.Name, used.Version)
-		}
-	}
+	queueUses(batch, a.ID, change.Uses)
 	queueGone(batch, a.ID, change.Gone)
 	announce(batch, a.ID)
 	return tx.SendBatch(ctx, batch).Close()

@@ -17,6 +17,9 @@ var procedures = map[string]map[string]procedure{
 		"WakeApp":     {ClassInternal, "app.wake", nothing("an app by its uid; the gateway checked the request")},
 		"WatchRoutes": {ClassInternal, "app.route", nothing("the routes of all projects")},
 	},
+	"flytebinary.engine.v1.AppUseService": {
+		"ListAppUses": {ClassInternal, "app.view", nothing("versions and runs of the graph that a service draws")},
+	},
 	"flytebinary.engine.v1.ArtifactEventService": {
 		"GetArtifactMark":      {ClassInternal, "artifact.view", nothing("a number for all versions")},
 		"ListArtifactEvents":   {ClassInternal, "artifact.view", nothing("the new versions of all projects")},
@@ -52,6 +55,7 @@ var procedures = map[string]map[string]procedure{
 	"flytebinary.insight.v1.AppInsightService": {
 		"ExplainApp":    {ClassUser, "app.view", on("app_id")},
 		"ListAppEvents": {ClassUser, "app.view", on("app_id")},
+		"ListAppsOfRun": {ClassUser, "app.view", listing(nothing("apps of every place, which may use the run"))},
 		"ListRevisions": {ClassUser, "app.view", on("app_id")},
 		"RollBack":      {ClassUser, "app.update", on("app_id")},
 	},

@@ -9,6 +9,8 @@ package enginev1
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	app "github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
+	common "github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	core "github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -1513,11 +1515,240 @@ func (*ReportLoadResponse) Descriptor() ([]byte, []int) {
 	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{20}
 }
 
+// ListAppUsesRequest names versions, runs, or both.
+type ListAppUsesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Uses of these versions.
+	Artifacts []*core.ArtifactVersionId `protobuf:"bytes,1,rep,name=artifacts,proto3" json:"artifacts,omitempty"`
+	// Uses of outputs of these runs.
+	Runs []*common.RunIdentifier `protobuf:"bytes,2,rep,name=runs,proto3" json:"runs,omitempty"`
+	// At most so many of each of both; 0 means 500.
+	Limit         uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListAppUsesRequest) Reset() {
+	*x = ListAppUsesRequest{}
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListAppUsesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListAppUsesRequest) ProtoMessage() {}
+
+func (x *ListAppUsesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListAppUsesRequest.ProtoReflect.Descriptor instead.
+func (*ListAppUsesRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ListAppUsesRequest) GetArtifacts() []*core.ArtifactVersionId {
+	if x != nil {
+		return x.Artifacts
+	}
+	return nil
+}
+
+func (x *ListAppUsesRequest) GetRuns() []*common.RunIdentifier {
+	if x != nil {
+		return x.Runs
+	}
+	return nil
+}
+
+func (x *ListAppUsesRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+// ListAppUsesResponse lists them.
+type ListAppUsesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Uses of versions.
+	Artifacts []*AppArtifactUse `protobuf:"bytes,1,rep,name=artifacts,proto3" json:"artifacts,omitempty"`
+	// Uses of outputs of runs.
+	Runs          []*AppRunUse `protobuf:"bytes,2,rep,name=runs,proto3" json:"runs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListAppUsesResponse) Reset() {
+	*x = ListAppUsesResponse{}
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListAppUsesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListAppUsesResponse) ProtoMessage() {}
+
+func (x *ListAppUsesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListAppUsesResponse.ProtoReflect.Descriptor instead.
+func (*ListAppUsesResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ListAppUsesResponse) GetArtifacts() []*AppArtifactUse {
+	if x != nil {
+		return x.Artifacts
+	}
+	return nil
+}
+
+func (x *ListAppUsesResponse) GetRuns() []*AppRunUse {
+	if x != nil {
+		return x.Runs
+	}
+	return nil
+}
+
+// AppArtifactUse is a version among the inputs of an app.
+type AppArtifactUse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The version.
+	Artifact *core.ArtifactVersionId `protobuf:"bytes,1,opt,name=artifact,proto3" json:"artifact,omitempty"`
+	// The app.
+	AppId         *app.Identifier `protobuf:"bytes,2,opt,name=app_id,json=appId,proto3" json:"app_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppArtifactUse) Reset() {
+	*x = AppArtifactUse{}
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppArtifactUse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppArtifactUse) ProtoMessage() {}
+
+func (x *AppArtifactUse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppArtifactUse.ProtoReflect.Descriptor instead.
+func (*AppArtifactUse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *AppArtifactUse) GetArtifact() *core.ArtifactVersionId {
+	if x != nil {
+		return x.Artifact
+	}
+	return nil
+}
+
+func (x *AppArtifactUse) GetAppId() *app.Identifier {
+	if x != nil {
+		return x.AppId
+	}
+	return nil
+}
+
+// AppRunUse is a run with an output among the inputs of an app.
+type AppRunUse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The run.
+	Run *common.RunIdentifier `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`
+	// The app.
+	AppId         *app.Identifier `protobuf:"bytes,2,opt,name=app_id,json=appId,proto3" json:"app_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppRunUse) Reset() {
+	*x = AppRunUse{}
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppRunUse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppRunUse) ProtoMessage() {}
+
+func (x *AppRunUse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_apps_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppRunUse.ProtoReflect.Descriptor instead.
+func (*AppRunUse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_apps_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *AppRunUse) GetRun() *common.RunIdentifier {
+	if x != nil {
+		return x.Run
+	}
+	return nil
+}
+
+func (x *AppRunUse) GetAppId() *app.Identifier {
+	if x != nil {
+		return x.AppId
+	}
+	return nil
+}
+
 var File_flytebinary_engine_v1_apps_proto protoreflect.FileDescriptor
 
 const file_flytebinary_engine_v1_apps_proto_rawDesc = "" +
 	"\n" +
-	" flytebinary/engine/v1/apps.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\"flyteidl2/app/app_definition.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\\\n" +
+	" flytebinary/engine/v1/apps.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\"flyteidl2/app/app_definition.proto\x1a!flyteidl2/common/identifier.proto\x1a flyteidl2/core/artifact_id.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\\\n" +
 	"\x10WatchAppsRequest\x12!\n" +
 	"\acluster\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18 R\acluster\x12%\n" +
 	"\x0eshared_network\x18\x02 \x01(\bR\rsharedNetwork\"\xd7\x01\n" +
@@ -1623,7 +1854,20 @@ const file_flytebinary_engine_v1_apps_proto_rawDesc = "" +
 	"\vconcurrency\x18\x05 \x01(\x01R\vconcurrency\x12\x12\n" +
 	"\x04open\x18\x06 \x01(\rR\x04open\x12'\n" +
 	"\x0flatency_buckets\x18\a \x03(\x04R\x0elatencyBuckets\"\x14\n" +
-	"\x12ReportLoadResponse2\xd6\x01\n" +
+	"\x12ReportLoadResponse\"\xc0\x01\n" +
+	"\x12ListAppUsesRequest\x12J\n" +
+	"\tartifacts\x18\x01 \x03(\v2!.flyteidl2.core.ArtifactVersionIdB\t\xbaH\x06\x92\x01\x03\x10\xf4\x03R\tartifacts\x12>\n" +
+	"\x04runs\x18\x02 \x03(\v2\x1f.flyteidl2.common.RunIdentifierB\t\xbaH\x06\x92\x01\x03\x10\xf4\x03R\x04runs\x12\x1e\n" +
+	"\x05limit\x18\x03 \x01(\rB\b\xbaH\x05*\x03\x18\xe8\aR\x05limit\"\x90\x01\n" +
+	"\x13ListAppUsesResponse\x12C\n" +
+	"\tartifacts\x18\x01 \x03(\v2%.flytebinary.engine.v1.AppArtifactUseR\tartifacts\x124\n" +
+	"\x04runs\x18\x02 \x03(\v2 .flytebinary.engine.v1.AppRunUseR\x04runs\"\x81\x01\n" +
+	"\x0eAppArtifactUse\x12=\n" +
+	"\bartifact\x18\x01 \x01(\v2!.flyteidl2.core.ArtifactVersionIdR\bartifact\x120\n" +
+	"\x06app_id\x18\x02 \x01(\v2\x19.flyteidl2.app.IdentifierR\x05appId\"p\n" +
+	"\tAppRunUse\x121\n" +
+	"\x03run\x18\x01 \x01(\v2\x1f.flyteidl2.common.RunIdentifierR\x03run\x120\n" +
+	"\x06app_id\x18\x02 \x01(\v2\x19.flyteidl2.app.IdentifierR\x05appId2\xd6\x01\n" +
 	"\x0fAppFleetService\x12`\n" +
 	"\tWatchApps\x12'.flytebinary.engine.v1.WatchAppsRequest\x1a(.flytebinary.engine.v1.WatchAppsResponse0\x01\x12a\n" +
 	"\n" +
@@ -1632,7 +1876,9 @@ const file_flytebinary_engine_v1_apps_proto_rawDesc = "" +
 	"\vWatchRoutes\x12).flytebinary.engine.v1.WatchRoutesRequest\x1a*.flytebinary.engine.v1.WatchRoutesResponse0\x01\x12X\n" +
 	"\aWakeApp\x12%.flytebinary.engine.v1.WakeAppRequest\x1a&.flytebinary.engine.v1.WakeAppResponse\x12a\n" +
 	"\n" +
-	"ReportLoad\x12(.flytebinary.engine.v1.ReportLoadRequest\x1a).flytebinary.engine.v1.ReportLoadResponseBIZGgithub.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1;enginev1b\x06proto3"
+	"ReportLoad\x12(.flytebinary.engine.v1.ReportLoadRequest\x1a).flytebinary.engine.v1.ReportLoadResponse2z\n" +
+	"\rAppUseService\x12i\n" +
+	"\vListAppUses\x12).flytebinary.engine.v1.ListAppUsesRequest\x1a*.flytebinary.engine.v1.ListAppUsesResponse\"\x03\x90\x02\x01BIZGgithub.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1;enginev1b\x06proto3"
 
 var (
 	file_flytebinary_engine_v1_apps_proto_rawDescOnce sync.Once
@@ -1646,73 +1892,89 @@ func file_flytebinary_engine_v1_apps_proto_rawDescGZIP() []byte {
 	return file_flytebinary_engine_v1_apps_proto_rawDescData
 }
 
-var file_flytebinary_engine_v1_apps_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_flytebinary_engine_v1_apps_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_flytebinary_engine_v1_apps_proto_goTypes = []any{
-	(*WatchAppsRequest)(nil),      // 0: flytebinary.engine.v1.WatchAppsRequest
-	(*WatchAppsResponse)(nil),     // 1: flytebinary.engine.v1.WatchAppsResponse
-	(*AppsSentinel)(nil),          // 2: flytebinary.engine.v1.AppsSentinel
-	(*RemovedApp)(nil),            // 3: flytebinary.engine.v1.RemovedApp
-	(*DesiredApp)(nil),            // 4: flytebinary.engine.v1.DesiredApp
-	(*DesiredRevision)(nil),       // 5: flytebinary.engine.v1.DesiredRevision
-	(*ReportAppsRequest)(nil),     // 6: flytebinary.engine.v1.ReportAppsRequest
-	(*ReportAppsResponse)(nil),    // 7: flytebinary.engine.v1.ReportAppsResponse
-	(*ObservedApp)(nil),           // 8: flytebinary.engine.v1.ObservedApp
-	(*ObservedRevision)(nil),      // 9: flytebinary.engine.v1.ObservedRevision
-	(*ObservedReplica)(nil),       // 10: flytebinary.engine.v1.ObservedReplica
-	(*AppProblem)(nil),            // 11: flytebinary.engine.v1.AppProblem
-	(*WatchRoutesRequest)(nil),    // 12: flytebinary.engine.v1.WatchRoutesRequest
-	(*WatchRoutesResponse)(nil),   // 13: flytebinary.engine.v1.WatchRoutesResponse
-	(*AppRoute)(nil),              // 14: flytebinary.engine.v1.AppRoute
-	(*RouteTarget)(nil),           // 15: flytebinary.engine.v1.RouteTarget
-	(*WakeAppRequest)(nil),        // 16: flytebinary.engine.v1.WakeAppRequest
-	(*WakeAppResponse)(nil),       // 17: flytebinary.engine.v1.WakeAppResponse
-	(*ReportLoadRequest)(nil),     // 18: flytebinary.engine.v1.ReportLoadRequest
-	(*AppLoad)(nil),               // 19: flytebinary.engine.v1.AppLoad
-	(*ReportLoadResponse)(nil),    // 20: flytebinary.engine.v1.ReportLoadResponse
-	nil,                           // 21: flytebinary.engine.v1.DesiredRevision.LabelsEntry
-	(*app.Identifier)(nil),        // 22: flyteidl2.app.Identifier
-	(*app.Spec)(nil),              // 23: flyteidl2.app.Spec
-	(*timestamppb.Timestamp)(nil), // 24: google.protobuf.Timestamp
-	(app.Status_Substate)(0),      // 25: flyteidl2.app.Status.Substate
-	(*durationpb.Duration)(nil),   // 26: google.protobuf.Duration
+	(*WatchAppsRequest)(nil),       // 0: flytebinary.engine.v1.WatchAppsRequest
+	(*WatchAppsResponse)(nil),      // 1: flytebinary.engine.v1.WatchAppsResponse
+	(*AppsSentinel)(nil),           // 2: flytebinary.engine.v1.AppsSentinel
+	(*RemovedApp)(nil),             // 3: flytebinary.engine.v1.RemovedApp
+	(*DesiredApp)(nil),             // 4: flytebinary.engine.v1.DesiredApp
+	(*DesiredRevision)(nil),        // 5: flytebinary.engine.v1.DesiredRevision
+	(*ReportAppsRequest)(nil),      // 6: flytebinary.engine.v1.ReportAppsRequest
+	(*ReportAppsResponse)(nil),     // 7: flytebinary.engine.v1.ReportAppsResponse
+	(*ObservedApp)(nil),            // 8: flytebinary.engine.v1.ObservedApp
+	(*ObservedRevision)(nil),       // 9: flytebinary.engine.v1.ObservedRevision
+	(*ObservedReplica)(nil),        // 10: flytebinary.engine.v1.ObservedReplica
+	(*AppProblem)(nil),             // 11: flytebinary.engine.v1.AppProblem
+	(*WatchRoutesRequest)(nil),     // 12: flytebinary.engine.v1.WatchRoutesRequest
+	(*WatchRoutesResponse)(nil),    // 13: flytebinary.engine.v1.WatchRoutesResponse
+	(*AppRoute)(nil),               // 14: flytebinary.engine.v1.AppRoute
+	(*RouteTarget)(nil),            // 15: flytebinary.engine.v1.RouteTarget
+	(*WakeAppRequest)(nil),         // 16: flytebinary.engine.v1.WakeAppRequest
+	(*WakeAppResponse)(nil),        // 17: flytebinary.engine.v1.WakeAppResponse
+	(*ReportLoadRequest)(nil),      // 18: flytebinary.engine.v1.ReportLoadRequest
+	(*AppLoad)(nil),                // 19: flytebinary.engine.v1.AppLoad
+	(*ReportLoadResponse)(nil),     // 20: flytebinary.engine.v1.ReportLoadResponse
+	(*ListAppUsesRequest)(nil),     // 21: flytebinary.engine.v1.ListAppUsesRequest
+	(*ListAppUsesResponse)(nil),    // 22: flytebinary.engine.v1.ListAppUsesResponse
+	(*AppArtifactUse)(nil),         // 23: flytebinary.engine.v1.AppArtifactUse
+	(*AppRunUse)(nil),              // 24: flytebinary.engine.v1.AppRunUse
+	nil,                            // 25: flytebinary.engine.v1.DesiredRevision.LabelsEntry
+	(*app.Identifier)(nil),         // 26: flyteidl2.app.Identifier
+	(*app.Spec)(nil),               // 27: flyteidl2.app.Spec
+	(*timestamppb.Timestamp)(nil),  // 28: google.protobuf.Timestamp
+	(app.Status_Substate)(0),       // 29: flyteidl2.app.Status.Substate
+	(*durationpb.Duration)(nil),    // 30: google.protobuf.Duration
+	(*core.ArtifactVersionId)(nil), // 31: flyteidl2.core.ArtifactVersionId
+	(*common.RunIdentifier)(nil),   // 32: flyteidl2.common.RunIdentifier
 }
 var file_flytebinary_engine_v1_apps_proto_depIdxs = []int32{
 	4,  // 0: flytebinary.engine.v1.WatchAppsResponse.app:type_name -> flytebinary.engine.v1.DesiredApp
 	3,  // 1: flytebinary.engine.v1.WatchAppsResponse.removed:type_name -> flytebinary.engine.v1.RemovedApp
 	2,  // 2: flytebinary.engine.v1.WatchAppsResponse.sentinel:type_name -> flytebinary.engine.v1.AppsSentinel
-	22, // 3: flytebinary.engine.v1.DesiredApp.id:type_name -> flyteidl2.app.Identifier
+	26, // 3: flytebinary.engine.v1.DesiredApp.id:type_name -> flyteidl2.app.Identifier
 	5,  // 4: flytebinary.engine.v1.DesiredApp.revisions:type_name -> flytebinary.engine.v1.DesiredRevision
-	23, // 5: flytebinary.engine.v1.DesiredRevision.spec:type_name -> flyteidl2.app.Spec
-	21, // 6: flytebinary.engine.v1.DesiredRevision.labels:type_name -> flytebinary.engine.v1.DesiredRevision.LabelsEntry
+	27, // 5: flytebinary.engine.v1.DesiredRevision.spec:type_name -> flyteidl2.app.Spec
+	25, // 6: flytebinary.engine.v1.DesiredRevision.labels:type_name -> flytebinary.engine.v1.DesiredRevision.LabelsEntry
 	8,  // 7: flytebinary.engine.v1.ReportAppsRequest.apps:type_name -> flytebinary.engine.v1.ObservedApp
 	9,  // 8: flytebinary.engine.v1.ObservedApp.revisions:type_name -> flytebinary.engine.v1.ObservedRevision
 	10, // 9: flytebinary.engine.v1.ObservedRevision.replicas:type_name -> flytebinary.engine.v1.ObservedReplica
 	11, // 10: flytebinary.engine.v1.ObservedRevision.problem:type_name -> flytebinary.engine.v1.AppProblem
-	24, // 11: flytebinary.engine.v1.ObservedReplica.started_at:type_name -> google.protobuf.Timestamp
-	25, // 12: flytebinary.engine.v1.AppProblem.substate:type_name -> flyteidl2.app.Status.Substate
+	28, // 11: flytebinary.engine.v1.ObservedReplica.started_at:type_name -> google.protobuf.Timestamp
+	29, // 12: flytebinary.engine.v1.AppProblem.substate:type_name -> flyteidl2.app.Status.Substate
 	14, // 13: flytebinary.engine.v1.WatchRoutesResponse.route:type_name -> flytebinary.engine.v1.AppRoute
 	3,  // 14: flytebinary.engine.v1.WatchRoutesResponse.removed:type_name -> flytebinary.engine.v1.RemovedApp
 	2,  // 15: flytebinary.engine.v1.WatchRoutesResponse.sentinel:type_name -> flytebinary.engine.v1.AppsSentinel
-	22, // 16: flytebinary.engine.v1.AppRoute.id:type_name -> flyteidl2.app.Identifier
+	26, // 16: flytebinary.engine.v1.AppRoute.id:type_name -> flyteidl2.app.Identifier
 	15, // 17: flytebinary.engine.v1.AppRoute.targets:type_name -> flytebinary.engine.v1.RouteTarget
-	26, // 18: flytebinary.engine.v1.AppRoute.request_timeout:type_name -> google.protobuf.Duration
+	30, // 18: flytebinary.engine.v1.AppRoute.request_timeout:type_name -> google.protobuf.Duration
 	19, // 19: flytebinary.engine.v1.ReportLoadRequest.apps:type_name -> flytebinary.engine.v1.AppLoad
-	26, // 20: flytebinary.engine.v1.AppLoad.window:type_name -> google.protobuf.Duration
-	0,  // 21: flytebinary.engine.v1.AppFleetService.WatchApps:input_type -> flytebinary.engine.v1.WatchAppsRequest
-	6,  // 22: flytebinary.engine.v1.AppFleetService.ReportApps:input_type -> flytebinary.engine.v1.ReportAppsRequest
-	12, // 23: flytebinary.engine.v1.AppRouteService.WatchRoutes:input_type -> flytebinary.engine.v1.WatchRoutesRequest
-	16, // 24: flytebinary.engine.v1.AppRouteService.WakeApp:input_type -> flytebinary.engine.v1.WakeAppRequest
-	18, // 25: flytebinary.engine.v1.AppRouteService.ReportLoad:input_type -> flytebinary.engine.v1.ReportLoadRequest
-	1,  // 26: flytebinary.engine.v1.AppFleetService.WatchApps:output_type -> flytebinary.engine.v1.WatchAppsResponse
-	7,  // 27: flytebinary.engine.v1.AppFleetService.ReportApps:output_type -> flytebinary.engine.v1.ReportAppsResponse
-	13, // 28: flytebinary.engine.v1.AppRouteService.WatchRoutes:output_type -> flytebinary.engine.v1.WatchRoutesResponse
-	17, // 29: flytebinary.engine.v1.AppRouteService.WakeApp:output_type -> flytebinary.engine.v1.WakeAppResponse
-	20, // 30: flytebinary.engine.v1.AppRouteService.ReportLoad:output_type -> flytebinary.engine.v1.ReportLoadResponse
-	26, // [26:31] is the sub-list for method output_type
-	21, // [21:26] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	30, // 20: flytebinary.engine.v1.AppLoad.window:type_name -> google.protobuf.Duration
+	31, // 21: flytebinary.engine.v1.ListAppUsesRequest.artifacts:type_name -> flyteidl2.core.ArtifactVersionId
+	32, // 22: flytebinary.engine.v1.ListAppUsesRequest.runs:type_name -> flyteidl2.common.RunIdentifier
+	23, // 23: flytebinary.engine.v1.ListAppUsesResponse.artifacts:type_name -> flytebinary.engine.v1.AppArtifactUse
+	24, // 24: flytebinary.engine.v1.ListAppUsesResponse.runs:type_name -> flytebinary.engine.v1.AppRunUse
+	31, // 25: flytebinary.engine.v1.AppArtifactUse.artifact:type_name -> flyteidl2.core.ArtifactVersionId
+	26, // 26: flytebinary.engine.v1.AppArtifactUse.app_id:type_name -> flyteidl2.app.Identifier
+	32, // 27: flytebinary.engine.v1.AppRunUse.run:type_name -> flyteidl2.common.RunIdentifier
+	26, // 28: flytebinary.engine.v1.AppRunUse.app_id:type_name -> flyteidl2.app.Identifier
+	0,  // 29: flytebinary.engine.v1.AppFleetService.WatchApps:input_type -> flytebinary.engine.v1.WatchAppsRequest
+	6,  // 30: flytebinary.engine.v1.AppFleetService.ReportApps:input_type -> flytebinary.engine.v1.ReportAppsRequest
+	12, // 31: flytebinary.engine.v1.AppRouteService.WatchRoutes:input_type -> flytebinary.engine.v1.WatchRoutesRequest
+	16, // 32: flytebinary.engine.v1.AppRouteService.WakeApp:input_type -> flytebinary.engine.v1.WakeAppRequest
+	18, // 33: flytebinary.engine.v1.AppRouteService.ReportLoad:input_type -> flytebinary.engine.v1.ReportLoadRequest
+	21, // 34: flytebinary.engine.v1.AppUseService.ListAppUses:input_type -> flytebinary.engine.v1.ListAppUsesRequest
+	1,  // 35: flytebinary.engine.v1.AppFleetService.WatchApps:output_type -> flytebinary.engine.v1.WatchAppsResponse
+	7,  // 36: flytebinary.engine.v1.AppFleetService.ReportApps:output_type -> flytebinary.engine.v1.ReportAppsResponse
+	13, // 37: flytebinary.engine.v1.AppRouteService.WatchRoutes:output_type -> flytebinary.engine.v1.WatchRoutesResponse
+	17, // 38: flytebinary.engine.v1.AppRouteService.WakeApp:output_type -> flytebinary.engine.v1.WakeAppResponse
+	20, // 39: flytebinary.engine.v1.AppRouteService.ReportLoad:output_type -> flytebinary.engine.v1.ReportLoadResponse
+	22, // 40: flytebinary.engine.v1.AppUseService.ListAppUses:output_type -> flytebinary.engine.v1.ListAppUsesResponse
+	35, // [35:41] is the sub-list for method output_type
+	29, // [29:35] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_apps_proto_init() }
@@ -1736,9 +1998,9 @@ func file_flytebinary_engine_v1_apps_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_engine_v1_apps_proto_rawDesc), len(file_flytebinary_engine_v1_apps_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   26,
 			NumExtensions: 0,
-			NumServices:   2,
+			NumServices:   3,
 		},
 		GoTypes:           file_flytebinary_engine_v1_apps_proto_goTypes,
 		DependencyIndexes: file_flytebinary_engine_v1_apps_proto_depIdxs,

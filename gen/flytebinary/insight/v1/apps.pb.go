@@ -150,7 +150,7 @@ type ExplainAppResponse struct {
 	Traffic []*AppTraffic `protobuf:"bytes,8,rep,name=traffic,proto3" json:"traffic,omitempty"`
 	// The address below the domain of apps, where one is configured: for pages that use absolute paths.
 	HostUrl string `protobuf:"bytes,9,opt,name=host_url,json=hostUrl,proto3" json:"host_url,omitempty"`
-	// What the app uses, as far as it is known: versions of artifacts, and other apps.
+	// What the app uses, as far as it is known: versions of artifacts, outputs of runs, and other apps.
 	Uses          []*AppUse `protobuf:"bytes,10,rep,name=uses,proto3" json:"uses,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -488,7 +488,9 @@ type AppUse struct {
 	//	*AppUse_ArtifactUri
 	//	*AppUse_AppId
 	//	*AppUse_Value
-	Used          isAppUse_Used `protobuf_oneof:"used"`
+	Used isAppUse_Used `protobuf_oneof:"used"`
+	// The action whose output the value is; unset if its URI does not tell.
+	ActionId      *common.ActionIdentifier `protobuf:"bytes,5,opt,name=action_id,json=actionId,proto3" json:"action_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -562,6 +564,13 @@ func (x *AppUse) GetValue() string {
 		}
 	}
 	return ""
+}
+
+func (x *AppUse) GetActionId() *common.ActionIdentifier {
+	if x != nil {
+		return x.ActionId
+	}
+	return nil
 }
 
 type isAppUse_Used interface {
@@ -1123,11 +1132,180 @@ func (x *AppEvent) GetActor() *common.EnrichedIdentity {
 	return nil
 }
 
+// ListAppsOfRunRequest names a run.
+type ListAppsOfRunRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	RunId *common.RunIdentifier  `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Default 50.
+	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	Token         string `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListAppsOfRunRequest) Reset() {
+	*x = ListAppsOfRunRequest{}
+	mi := &file_flytebinary_insight_v1_apps_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListAppsOfRunRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListAppsOfRunRequest) ProtoMessage() {}
+
+func (x *ListAppsOfRunRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_apps_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListAppsOfRunRequest.ProtoReflect.Descriptor instead.
+func (*ListAppsOfRunRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_apps_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ListAppsOfRunRequest) GetRunId() *common.RunIdentifier {
+	if x != nil {
+		return x.RunId
+	}
+	return nil
+}
+
+func (x *ListAppsOfRunRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListAppsOfRunRequest) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+// ListAppsOfRunResponse is one page.
+type ListAppsOfRunResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Apps          []*AppOfRun            `protobuf:"bytes,1,rep,name=apps,proto3" json:"apps,omitempty"`
+	Token         string                 `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListAppsOfRunResponse) Reset() {
+	*x = ListAppsOfRunResponse{}
+	mi := &file_flytebinary_insight_v1_apps_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListAppsOfRunResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListAppsOfRunResponse) ProtoMessage() {}
+
+func (x *ListAppsOfRunResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_apps_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListAppsOfRunResponse.ProtoReflect.Descriptor instead.
+func (*ListAppsOfRunResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_apps_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ListAppsOfRunResponse) GetApps() []*AppOfRun {
+	if x != nil {
+		return x.Apps
+	}
+	return nil
+}
+
+func (x *ListAppsOfRunResponse) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+// AppOfRun is an app that uses outputs of a run.
+type AppOfRun struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	App   *app.App               `protobuf:"bytes,1,opt,name=app,proto3" json:"app,omitempty"`
+	// The inputs of its newest revision that are outputs of the run.
+	Uses          []*AppUse `protobuf:"bytes,2,rep,name=uses,proto3" json:"uses,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppOfRun) Reset() {
+	*x = AppOfRun{}
+	mi := &file_flytebinary_insight_v1_apps_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppOfRun) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppOfRun) ProtoMessage() {}
+
+func (x *AppOfRun) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_insight_v1_apps_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppOfRun.ProtoReflect.Descriptor instead.
+func (*AppOfRun) Descriptor() ([]byte, []int) {
+	return file_flytebinary_insight_v1_apps_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *AppOfRun) GetApp() *app.App {
+	if x != nil {
+		return x.App
+	}
+	return nil
+}
+
+func (x *AppOfRun) GetUses() []*AppUse {
+	if x != nil {
+		return x.Uses
+	}
+	return nil
+}
+
 var File_flytebinary_insight_v1_apps_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_apps_proto_rawDesc = "" +
 	"\n" +
-	"!flytebinary/insight/v1/apps.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a\"flyteidl2/app/app_definition.proto\x1a\x1fflyteidl2/common/identity.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"M\n" +
+	"!flytebinary/insight/v1/apps.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a\"flyteidl2/app/app_definition.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1fflyteidl2/common/identity.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"M\n" +
 	"\x11ExplainAppRequest\x128\n" +
 	"\x06app_id\x18\x01 \x01(\v2\x19.flyteidl2.app.IdentifierB\x06\xbaH\x03\xc8\x01\x01R\x05appId\"\x92\x03\n" +
 	"\x12ExplainAppResponse\x12$\n" +
@@ -1165,12 +1343,13 @@ const file_flytebinary_insight_v1_apps_proto_rawDesc = "" +
 	"\vconcurrency\x18\x05 \x01(\x01R\vconcurrency\x12+\n" +
 	"\x03p50\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x03p50\x12+\n" +
 	"\x03p99\x18\a \x01(\v2\x19.google.protobuf.DurationR\x03p99\x12\x1a\n" +
-	"\breplicas\x18\b \x01(\rR\breplicas\"\x97\x01\n" +
+	"\breplicas\x18\b \x01(\rR\breplicas\"\xd8\x01\n" +
 	"\x06AppUse\x12\x14\n" +
 	"\x05input\x18\x01 \x01(\tR\x05input\x12#\n" +
 	"\fartifact_uri\x18\x02 \x01(\tH\x00R\vartifactUri\x122\n" +
 	"\x06app_id\x18\x03 \x01(\v2\x19.flyteidl2.app.IdentifierH\x00R\x05appId\x12\x16\n" +
-	"\x05value\x18\x04 \x01(\tH\x00R\x05valueB\x06\n" +
+	"\x05value\x18\x04 \x01(\tH\x00R\x05value\x12?\n" +
+	"\taction_id\x18\x05 \x01(\v2\".flyteidl2.common.ActionIdentifierR\bactionIdB\x06\n" +
 	"\x04used\"\x8f\x01\n" +
 	"\x14ListRevisionsRequest\x128\n" +
 	"\x06app_id\x18\x01 \x01(\v2\x19.flyteidl2.app.IdentifierB\x06\xbaH\x03\xc8\x01\x01R\x05appId\x12\x1d\n" +
@@ -1210,19 +1389,30 @@ const file_flytebinary_insight_v1_apps_proto_rawDesc = "" +
 	"\x06status\x18\x04 \x01(\x0e2&.flyteidl2.app.Status.DeploymentStatusR\x06status\x12:\n" +
 	"\bsubstate\x18\x05 \x01(\x0e2\x1e.flyteidl2.app.Status.SubstateR\bsubstate\x12\x18\n" +
 	"\amessage\x18\x06 \x01(\tR\amessage\x128\n" +
-	"\x05actor\x18\a \x01(\v2\".flyteidl2.common.EnrichedIdentityR\x05actor*\xb7\x01\n" +
+	"\x05actor\x18\a \x01(\v2\".flyteidl2.common.EnrichedIdentityR\x05actor\"\x96\x01\n" +
+	"\x14ListAppsOfRunRequest\x12>\n" +
+	"\x06run_id\x18\x01 \x01(\v2\x1f.flyteidl2.common.RunIdentifierB\x06\xbaH\x03\xc8\x01\x01R\x05runId\x12\x1e\n" +
+	"\x05limit\x18\x02 \x01(\rB\b\xbaH\x05*\x03\x18\xc8\x01R\x05limit\x12\x1e\n" +
+	"\x05token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x05token\"c\n" +
+	"\x15ListAppsOfRunResponse\x124\n" +
+	"\x04apps\x18\x01 \x03(\v2 .flytebinary.insight.v1.AppOfRunR\x04apps\x12\x14\n" +
+	"\x05token\x18\x02 \x01(\tR\x05token\"d\n" +
+	"\bAppOfRun\x12$\n" +
+	"\x03app\x18\x01 \x01(\v2\x12.flyteidl2.app.AppR\x03app\x122\n" +
+	"\x04uses\x18\x02 \x03(\v2\x1e.flytebinary.insight.v1.AppUseR\x04uses*\xb7\x01\n" +
 	"\x10AppRevisionState\x12\"\n" +
 	"\x1eAPP_REVISION_STATE_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bAPP_REVISION_STATE_STARTING\x10\x01\x12\x1e\n" +
 	"\x1aAPP_REVISION_STATE_SERVING\x10\x02\x12\x1d\n" +
 	"\x19APP_REVISION_STATE_FAILED\x10\x03\x12\x1f\n" +
-	"\x1bAPP_REVISION_STATE_REPLACED\x10\x042\xc2\x03\n" +
+	"\x1bAPP_REVISION_STATE_REPLACED\x10\x042\xb5\x04\n" +
 	"\x11AppInsightService\x12h\n" +
 	"\n" +
 	"ExplainApp\x12).flytebinary.insight.v1.ExplainAppRequest\x1a*.flytebinary.insight.v1.ExplainAppResponse\"\x03\x90\x02\x01\x12q\n" +
 	"\rListRevisions\x12,.flytebinary.insight.v1.ListRevisionsRequest\x1a-.flytebinary.insight.v1.ListRevisionsResponse\"\x03\x90\x02\x01\x12]\n" +
 	"\bRollBack\x12'.flytebinary.insight.v1.RollBackRequest\x1a(.flytebinary.insight.v1.RollBackResponse\x12q\n" +
-	"\rListAppEvents\x12,.flytebinary.insight.v1.ListAppEventsRequest\x1a-.flytebinary.insight.v1.ListAppEventsResponse\"\x03\x90\x02\x01BKZIgithub.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1;insightv1b\x06proto3"
+	"\rListAppEvents\x12,.flytebinary.insight.v1.ListAppEventsRequest\x1a-.flytebinary.insight.v1.ListAppEventsResponse\"\x03\x90\x02\x01\x12q\n" +
+	"\rListAppsOfRun\x12,.flytebinary.insight.v1.ListAppsOfRunRequest\x1a-.flytebinary.insight.v1.ListAppsOfRunResponse\"\x03\x90\x02\x01BKZIgithub.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1;insightv1b\x06proto3"
 
 var (
 	file_flytebinary_insight_v1_apps_proto_rawDescOnce sync.Once
@@ -1237,7 +1427,7 @@ func file_flytebinary_insight_v1_apps_proto_rawDescGZIP() []byte {
 }
 
 var file_flytebinary_insight_v1_apps_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_flytebinary_insight_v1_apps_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_flytebinary_insight_v1_apps_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_flytebinary_insight_v1_apps_proto_goTypes = []any{
 	(AppRevisionState)(0),            // 0: flytebinary.insight.v1.AppRevisionState
 	(*ExplainAppRequest)(nil),        // 1: flytebinary.insight.v1.ExplainAppRequest
@@ -1253,54 +1443,66 @@ var file_flytebinary_insight_v1_apps_proto_goTypes = []any{
 	(*ListAppEventsRequest)(nil),     // 11: flytebinary.insight.v1.ListAppEventsRequest
 	(*ListAppEventsResponse)(nil),    // 12: flytebinary.insight.v1.ListAppEventsResponse
 	(*AppEvent)(nil),                 // 13: flytebinary.insight.v1.AppEvent
-	(*app.Identifier)(nil),           // 14: flyteidl2.app.Identifier
-	(*app.App)(nil),                  // 15: flyteidl2.app.App
-	(*timestamppb.Timestamp)(nil),    // 16: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),      // 17: google.protobuf.Duration
-	(*app.Spec)(nil),                 // 18: flyteidl2.app.Spec
-	(*common.EnrichedIdentity)(nil),  // 19: flyteidl2.common.EnrichedIdentity
-	(app.Status_DeploymentStatus)(0), // 20: flyteidl2.app.Status.DeploymentStatus
-	(app.Status_Substate)(0),         // 21: flyteidl2.app.Status.Substate
+	(*ListAppsOfRunRequest)(nil),     // 14: flytebinary.insight.v1.ListAppsOfRunRequest
+	(*ListAppsOfRunResponse)(nil),    // 15: flytebinary.insight.v1.ListAppsOfRunResponse
+	(*AppOfRun)(nil),                 // 16: flytebinary.insight.v1.AppOfRun
+	(*app.Identifier)(nil),           // 17: flyteidl2.app.Identifier
+	(*app.App)(nil),                  // 18: flyteidl2.app.App
+	(*timestamppb.Timestamp)(nil),    // 19: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),      // 20: google.protobuf.Duration
+	(*common.ActionIdentifier)(nil),  // 21: flyteidl2.common.ActionIdentifier
+	(*app.Spec)(nil),                 // 22: flyteidl2.app.Spec
+	(*common.EnrichedIdentity)(nil),  // 23: flyteidl2.common.EnrichedIdentity
+	(app.Status_DeploymentStatus)(0), // 24: flyteidl2.app.Status.DeploymentStatus
+	(app.Status_Substate)(0),         // 25: flyteidl2.app.Status.Substate
+	(*common.RunIdentifier)(nil),     // 26: flyteidl2.common.RunIdentifier
 }
 var file_flytebinary_insight_v1_apps_proto_depIdxs = []int32{
-	14, // 0: flytebinary.insight.v1.ExplainAppRequest.app_id:type_name -> flyteidl2.app.Identifier
-	15, // 1: flytebinary.insight.v1.ExplainAppResponse.app:type_name -> flyteidl2.app.App
+	17, // 0: flytebinary.insight.v1.ExplainAppRequest.app_id:type_name -> flyteidl2.app.Identifier
+	18, // 1: flytebinary.insight.v1.ExplainAppResponse.app:type_name -> flyteidl2.app.App
 	3,  // 2: flytebinary.insight.v1.ExplainAppResponse.replicas:type_name -> flytebinary.insight.v1.AppReplica
 	4,  // 3: flytebinary.insight.v1.ExplainAppResponse.traffic:type_name -> flytebinary.insight.v1.AppTraffic
 	5,  // 4: flytebinary.insight.v1.ExplainAppResponse.uses:type_name -> flytebinary.insight.v1.AppUse
-	16, // 5: flytebinary.insight.v1.AppReplica.started_at:type_name -> google.protobuf.Timestamp
-	16, // 6: flytebinary.insight.v1.AppTraffic.start:type_name -> google.protobuf.Timestamp
-	17, // 7: flytebinary.insight.v1.AppTraffic.length:type_name -> google.protobuf.Duration
-	17, // 8: flytebinary.insight.v1.AppTraffic.p50:type_name -> google.protobuf.Duration
-	17, // 9: flytebinary.insight.v1.AppTraffic.p99:type_name -> google.protobuf.Duration
-	14, // 10: flytebinary.insight.v1.AppUse.app_id:type_name -> flyteidl2.app.Identifier
-	14, // 11: flytebinary.insight.v1.ListRevisionsRequest.app_id:type_name -> flyteidl2.app.Identifier
-	8,  // 12: flytebinary.insight.v1.ListRevisionsResponse.revisions:type_name -> flytebinary.insight.v1.AppRevision
-	18, // 13: flytebinary.insight.v1.AppRevision.spec:type_name -> flyteidl2.app.Spec
-	16, // 14: flytebinary.insight.v1.AppRevision.created_at:type_name -> google.protobuf.Timestamp
-	19, // 15: flytebinary.insight.v1.AppRevision.created_by:type_name -> flyteidl2.common.EnrichedIdentity
-	0,  // 16: flytebinary.insight.v1.AppRevision.state:type_name -> flytebinary.insight.v1.AppRevisionState
-	14, // 17: flytebinary.insight.v1.RollBackRequest.app_id:type_name -> flyteidl2.app.Identifier
-	15, // 18: flytebinary.insight.v1.RollBackResponse.app:type_name -> flyteidl2.app.App
-	14, // 19: flytebinary.insight.v1.ListAppEventsRequest.app_id:type_name -> flyteidl2.app.Identifier
-	13, // 20: flytebinary.insight.v1.ListAppEventsResponse.events:type_name -> flytebinary.insight.v1.AppEvent
-	16, // 21: flytebinary.insight.v1.AppEvent.time:type_name -> google.protobuf.Timestamp
-	20, // 22: flytebinary.insight.v1.AppEvent.status:type_name -> flyteidl2.app.Status.DeploymentStatus
-	21, // 23: flytebinary.insight.v1.AppEvent.substate:type_name -> flyteidl2.app.Status.Substate
-	19, // 24: flytebinary.insight.v1.AppEvent.actor:type_name -> flyteidl2.common.EnrichedIdentity
-	1,  // 25: flytebinary.insight.v1.AppInsightService.ExplainApp:input_type -> flytebinary.insight.v1.ExplainAppRequest
-	6,  // 26: flytebinary.insight.v1.AppInsightService.ListRevisions:input_type -> flytebinary.insight.v1.ListRevisionsRequest
-	9,  // 27: flytebinary.insight.v1.AppInsightService.RollBack:input_type -> flytebinary.insight.v1.RollBackRequest
-	11, // 28: flytebinary.insight.v1.AppInsightService.ListAppEvents:input_type -> flytebinary.insight.v1.ListAppEventsRequest
-	2,  // 29: flytebinary.insight.v1.AppInsightService.ExplainApp:output_type -> flytebinary.insight.v1.ExplainAppResponse
-	7,  // 30: flytebinary.insight.v1.AppInsightService.ListRevisions:output_type -> flytebinary.insight.v1.ListRevisionsResponse
-	10, // 31: flytebinary.insight.v1.AppInsightService.RollBack:output_type -> flytebinary.insight.v1.RollBackResponse
-	12, // 32: flytebinary.insight.v1.AppInsightService.ListAppEvents:output_type -> flytebinary.insight.v1.ListAppEventsResponse
-	29, // [29:33] is the sub-list for method output_type
-	25, // [25:29] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	19, // 5: flytebinary.insight.v1.AppReplica.started_at:type_name -> google.protobuf.Timestamp
+	19, // 6: flytebinary.insight.v1.AppTraffic.start:type_name -> google.protobuf.Timestamp
+	20, // 7: flytebinary.insight.v1.AppTraffic.length:type_name -> google.protobuf.Duration
+	20, // 8: flytebinary.insight.v1.AppTraffic.p50:type_name -> google.protobuf.Duration
+	20, // 9: flytebinary.insight.v1.AppTraffic.p99:type_name -> google.protobuf.Duration
+	17, // 10: flytebinary.insight.v1.AppUse.app_id:type_name -> flyteidl2.app.Identifier
+	21, // 11: flytebinary.insight.v1.AppUse.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	17, // 12: flytebinary.insight.v1.ListRevisionsRequest.app_id:type_name -> flyteidl2.app.Identifier
+	8,  // 13: flytebinary.insight.v1.ListRevisionsResponse.revisions:type_name -> flytebinary.insight.v1.AppRevision
+	22, // 14: flytebinary.insight.v1.AppRevision.spec:type_name -> flyteidl2.app.Spec
+	19, // 15: flytebinary.insight.v1.AppRevision.created_at:type_name -> google.protobuf.Timestamp
+	23, // 16: flytebinary.insight.v1.AppRevision.created_by:type_name -> flyteidl2.common.EnrichedIdentity
+	0,  // 17: flytebinary.insight.v1.AppRevision.state:type_name -> flytebinary.insight.v1.AppRevisionState
+	17, // 18: flytebinary.insight.v1.RollBackRequest.app_id:type_name -> flyteidl2.app.Identifier
+	18, // 19: flytebinary.insight.v1.RollBackResponse.app:type_name -> flyteidl2.app.App
+	17, // 20: flytebinary.insight.v1.ListAppEventsRequest.app_id:type_name -> flyteidl2.app.Identifier
+	13, // 21: flytebinary.insight.v1.ListAppEventsResponse.events:type_name -> flytebinary.insight.v1.AppEvent
+	19, // 22: flytebinary.insight.v1.AppEvent.time:type_name -> google.protobuf.Timestamp
+	24, // 23: flytebinary.insight.v1.AppEvent.status:type_name -> flyteidl2.app.Status.DeploymentStatus
+	25, // 24: flytebinary.insight.v1.AppEvent.substate:type_name -> flyteidl2.app.Status.Substate
+	23, // 25: flytebinary.insight.v1.AppEvent.actor:type_name -> flyteidl2.common.EnrichedIdentity
+	26, // 26: flytebinary.insight.v1.ListAppsOfRunRequest.run_id:type_name -> flyteidl2.common.RunIdentifier
+	16, // 27: flytebinary.insight.v1.ListAppsOfRunResponse.apps:type_name -> flytebinary.insight.v1.AppOfRun
+	18, // 28: flytebinary.insight.v1.AppOfRun.app:type_name -> flyteidl2.app.App
+	5,  // 29: flytebinary.insight.v1.AppOfRun.uses:type_name -> flytebinary.insight.v1.AppUse
+	1,  // 30: flytebinary.insight.v1.AppInsightService.ExplainApp:input_type -> flytebinary.insight.v1.ExplainAppRequest
+	6,  // 31: flytebinary.insight.v1.AppInsightService.ListRevisions:input_type -> flytebinary.insight.v1.ListRevisionsRequest
+	9,  // 32: flytebinary.insight.v1.AppInsightService.RollBack:input_type -> flytebinary.insight.v1.RollBackRequest
+	11, // 33: flytebinary.insight.v1.AppInsightService.ListAppEvents:input_type -> flytebinary.insight.v1.ListAppEventsRequest
+	14, // 34: flytebinary.insight.v1.AppInsightService.ListAppsOfRun:input_type -> flytebinary.insight.v1.ListAppsOfRunRequest
+	2,  // 35: flytebinary.insight.v1.AppInsightService.ExplainApp:output_type -> flytebinary.insight.v1.ExplainAppResponse
+	7,  // 36: flytebinary.insight.v1.AppInsightService.ListRevisions:output_type -> flytebinary.insight.v1.ListRevisionsResponse
+	10, // 37: flytebinary.insight.v1.AppInsightService.RollBack:output_type -> flytebinary.insight.v1.RollBackResponse
+	12, // 38: flytebinary.insight.v1.AppInsightService.ListAppEvents:output_type -> flytebinary.insight.v1.ListAppEventsResponse
+	15, // 39: flytebinary.insight.v1.AppInsightService.ListAppsOfRun:output_type -> flytebinary.insight.v1.ListAppsOfRunResponse
+	35, // [35:40] is the sub-list for method output_type
+	30, // [30:35] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_apps_proto_init() }
@@ -1319,7 +1521,7 @@ func file_flytebinary_insight_v1_apps_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_insight_v1_apps_proto_rawDesc), len(file_flytebinary_insight_v1_apps_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   13,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -8,6 +8,7 @@ package insightv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	app "github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 	artifact "github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact"
 	common "github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
@@ -33,7 +34,8 @@ const (
 	LineageEdge_KIND_UNSPECIFIED LineageEdge_Kind = 0
 	// A run made a version.
 	LineageEdge_KIND_PRODUCED LineageEdge_Kind = 1
-	// A run had a version among the inputs of its actions.
+	// A run had a version among the inputs of its actions, or the newest revision of an app has a version or an output of
+	// a run among its inputs.
 	LineageEdge_KIND_USED LineageEdge_Kind = 2
 	// A version names another as its parent.
 	LineageEdge_KIND_PARENT LineageEdge_Kind = 3
@@ -210,17 +212,18 @@ func (x *GetLineageResponse) GetTruncated() bool {
 	return false
 }
 
-// LineageNode is a version of an artifact or a run.
+// LineageNode is a version of an artifact, a run, or an app.
 type LineageNode struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Subject:
 	//
 	//	*LineageNode_Artifact
 	//	*LineageNode_Run
+	//	*LineageNode_App
 	Subject isLineageNode_Subject `protobuf_oneof:"subject"`
 	// How many edges it is away: below 0 for what the first node was made from, above 0 for what came of it.
 	Level int32 `protobuf:"varint,3,opt,name=level,proto3" json:"level,omitempty"`
-	// When the version was created; unset for runs, and for versions that do not exist.
+	// When the version was created; unset for runs and apps, and for versions that do not exist.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// Whether the version does not exist: a parent that was deleted, or was never published.
 	Missing       bool `protobuf:"varint,5,opt,name=missing,proto3" json:"missing,omitempty"`
@@ -283,6 +286,15 @@ func (x *LineageNode) GetRun() *common.RunIdentifier {
 	return nil
 }
 
+func (x *LineageNode) GetApp() *app.Identifier {
+	if x != nil {
+		if x, ok := x.Subject.(*LineageNode_App); ok {
+			return x.App
+		}
+	}
+	return nil
+}
+
 func (x *LineageNode) GetLevel() int32 {
 	if x != nil {
 		return x.Level
@@ -318,9 +330,16 @@ type LineageNode_Run struct {
 	Run *common.RunIdentifier `protobuf:"bytes,2,opt,name=run,proto3,oneof"`
 }
 
+type LineageNode_App struct {
+	// An app, which is never what a graph begins at.
+	App *app.Identifier `protobuf:"bytes,6,opt,name=app,proto3,oneof"`
+}
+
 func (*LineageNode_Artifact) isLineageNode_Subject() {}
 
 func (*LineageNode_Run) isLineageNode_Subject() {}
+
+func (*LineageNode_App) isLineageNode_Subject() {}
 
 // LineageEdge leads from one node to another, by their positions among the nodes.
 type LineageEdge struct {
@@ -331,7 +350,7 @@ type LineageEdge struct {
 	To uint32 `protobuf:"varint,2,opt,name=to,proto3" json:"to,omitempty"`
 	// How they are connected.
 	Kind LineageEdge_Kind `protobuf:"varint,3,opt,name=kind,proto3,enum=flytebinary.insight.v1.LineageEdge_Kind" json:"kind,omitempty"`
-	// For KIND_USED: the first actions of the run that had the version among their inputs, at most 10.
+	// For KIND_USED by a run: the first actions of the run that had the version among their inputs, at most 10.
 	Actions       []*LineageAction `protobuf:"bytes,4,rep,name=actions,proto3" json:"actions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -454,7 +473,7 @@ var File_flytebinary_insight_v1_artifact_proto protoreflect.FileDescriptor
 
 const file_flytebinary_insight_v1_artifact_proto_rawDesc = "" +
 	"\n" +
-	"%flytebinary/insight/v1/artifact.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/artifact/artifact.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb3\x01\n" +
+	"%flytebinary/insight/v1/artifact.proto\x12\x16flytebinary.insight.v1\x1a\x1bbuf/validate/validate.proto\x1a\"flyteidl2/app/app_definition.proto\x1a!flyteidl2/artifact/artifact.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb3\x01\n" +
 	"\x11GetLineageRequest\x12G\n" +
 	"\vartifact_id\x18\x01 \x01(\v2&.flyteidl2.artifact.ArtifactIdentifierR\n" +
 	"artifactId\x126\n" +
@@ -463,10 +482,11 @@ const file_flytebinary_insight_v1_artifact_proto_rawDesc = "" +
 	"\x12GetLineageResponse\x129\n" +
 	"\x05nodes\x18\x01 \x03(\v2#.flytebinary.insight.v1.LineageNodeR\x05nodes\x129\n" +
 	"\x05edges\x18\x02 \x03(\v2#.flytebinary.insight.v1.LineageEdgeR\x05edges\x12\x1c\n" +
-	"\ttruncated\x18\x03 \x01(\bR\ttruncated\"\xfe\x01\n" +
+	"\ttruncated\x18\x03 \x01(\bR\ttruncated\"\xad\x02\n" +
 	"\vLineageNode\x12D\n" +
 	"\bartifact\x18\x01 \x01(\v2&.flyteidl2.artifact.ArtifactIdentifierH\x00R\bartifact\x123\n" +
-	"\x03run\x18\x02 \x01(\v2\x1f.flyteidl2.common.RunIdentifierH\x00R\x03run\x12\x14\n" +
+	"\x03run\x18\x02 \x01(\v2\x1f.flyteidl2.common.RunIdentifierH\x00R\x03run\x12-\n" +
+	"\x03app\x18\x06 \x01(\v2\x19.flyteidl2.app.IdentifierH\x00R\x03app\x12\x14\n" +
 	"\x05level\x18\x03 \x01(\x05R\x05level\x129\n" +
 	"\n" +
 	"created_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x18\n" +
@@ -512,7 +532,8 @@ var file_flytebinary_insight_v1_artifact_proto_goTypes = []any{
 	(*LineageAction)(nil),               // 5: flytebinary.insight.v1.LineageAction
 	(*artifact.ArtifactIdentifier)(nil), // 6: flyteidl2.artifact.ArtifactIdentifier
 	(*common.RunIdentifier)(nil),        // 7: flyteidl2.common.RunIdentifier
-	(*timestamppb.Timestamp)(nil),       // 8: google.protobuf.Timestamp
+	(*app.Identifier)(nil),              // 8: flyteidl2.app.Identifier
+	(*timestamppb.Timestamp)(nil),       // 9: google.protobuf.Timestamp
 }
 var file_flytebinary_insight_v1_artifact_proto_depIdxs = []int32{
 	6,  // 0: flytebinary.insight.v1.GetLineageRequest.artifact_id:type_name -> flyteidl2.artifact.ArtifactIdentifier
@@ -521,16 +542,17 @@ var file_flytebinary_insight_v1_artifact_proto_depIdxs = []int32{
 	4,  // 3: flytebinary.insight.v1.GetLineageResponse.edges:type_name -> flytebinary.insight.v1.LineageEdge
 	6,  // 4: flytebinary.insight.v1.LineageNode.artifact:type_name -> flyteidl2.artifact.ArtifactIdentifier
 	7,  // 5: flytebinary.insight.v1.LineageNode.run:type_name -> flyteidl2.common.RunIdentifier
-	8,  // 6: flytebinary.insight.v1.LineageNode.created_at:type_name -> google.protobuf.Timestamp
-	0,  // 7: flytebinary.insight.v1.LineageEdge.kind:type_name -> flytebinary.insight.v1.LineageEdge.Kind
-	5,  // 8: flytebinary.insight.v1.LineageEdge.actions:type_name -> flytebinary.insight.v1.LineageAction
-	1,  // 9: flytebinary.insight.v1.ArtifactInsightService.GetLineage:input_type -> flytebinary.insight.v1.GetLineageRequest
-	2,  // 10: flytebinary.insight.v1.ArtifactInsightService.GetLineage:output_type -> flytebinary.insight.v1.GetLineageResponse
-	10, // [10:11] is the sub-list for method output_type
-	9,  // [9:10] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	8,  // 6: flytebinary.insight.v1.LineageNode.app:type_name -> flyteidl2.app.Identifier
+	9,  // 7: flytebinary.insight.v1.LineageNode.created_at:type_name -> google.protobuf.Timestamp
+	0,  // 8: flytebinary.insight.v1.LineageEdge.kind:type_name -> flytebinary.insight.v1.LineageEdge.Kind
+	5,  // 9: flytebinary.insight.v1.LineageEdge.actions:type_name -> flytebinary.insight.v1.LineageAction
+	1,  // 10: flytebinary.insight.v1.ArtifactInsightService.GetLineage:input_type -> flytebinary.insight.v1.GetLineageRequest
+	2,  // 11: flytebinary.insight.v1.ArtifactInsightService.GetLineage:output_type -> flytebinary.insight.v1.GetLineageResponse
+	11, // [11:12] is the sub-list for method output_type
+	10, // [10:11] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_insight_v1_artifact_proto_init() }
@@ -541,6 +563,7 @@ func file_flytebinary_insight_v1_artifact_proto_init() {
 	file_flytebinary_insight_v1_artifact_proto_msgTypes[2].OneofWrappers = []any{
 		(*LineageNode_Artifact)(nil),
 		(*LineageNode_Run)(nil),
+		(*LineageNode_App)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -25,6 +25,8 @@ const (
 	AppFleetServiceName = "flytebinary.engine.v1.AppFleetService"
 	// AppRouteServiceName is the fully-qualified name of the AppRouteService service.
 	AppRouteServiceName = "flytebinary.engine.v1.AppRouteService"
+	// AppUseServiceName is the fully-qualified name of the AppUseService service.
+	AppUseServiceName = "flytebinary.engine.v1.AppUseService"
 )
 
 // These constants are the fully-qualified names of the RPCs defined in this package. They're
@@ -49,6 +51,9 @@ const (
 	// AppRouteServiceReportLoadProcedure is the fully-qualified name of the AppRouteService's
 	// ReportLoad RPC.
 	AppRouteServiceReportLoadProcedure = "/flytebinary.engine.v1.AppRouteService/ReportLoad"
+	// AppUseServiceListAppUsesProcedure is the fully-qualified name of the AppUseService's ListAppUses
+	// RPC.
+	AppUseServiceListAppUsesProcedure = "/flytebinary.engine.v1.AppUseService/ListAppUses"
 )
 
 // AppFleetServiceClient is a client for the flytebinary.engine.v1.AppFleetService service.
@@ -299,4 +304,82 @@ func (UnimplementedAppRouteServiceHandler) WakeApp(context.Context, *v1.WakeAppR
 
 func (UnimplementedAppRouteServiceHandler) ReportLoad(context.Context, *v1.ReportLoadRequest) (*v1.ReportLoadResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.AppRouteService.ReportLoad is not implemented"))
+}
+
+// AppUseServiceClient is a client for the flytebinary.engine.v1.AppUseService service.
+type AppUseServiceClient interface {
+	// ListAppUses lists uses, newest apps first.
+	ListAppUses(context.Context, *v1.ListAppUsesRequest) (*v1.ListAppUsesResponse, error)
+}
+
+// NewAppUseServiceClient constructs a client for the flytebinary.engine.v1.AppUseService service.
+// By default, it uses the Connect protocol with the binary Protobuf Codec, asks for gzipped
+// responses, and sends uncompressed requests. To use the gRPC or gRPC-Web protocols, supply the
+// connect.WithGRPC() or connect.WithGRPCWeb() options.
+//
+// The URL supplied here should be the base URL for the Connect or gRPC server (for example,
+// http://api.acme.com or https://acme.com/grpc).
+func NewAppUseServiceClient(httpClient connect.HTTPClient, baseURL string, opts ...connect.ClientOption) AppUseServiceClient {
+	baseURL = strings.TrimRight(baseURL, "/")
+	appUseServiceMethods := v1.File_flytebinary_engine_v1_apps_proto.Services().ByName("AppUseService").Methods()
+	return &appUseServiceClient{
+		listAppUses: connect.NewClient[v1.ListAppUsesRequest, v1.ListAppUsesResponse](
+			httpClient,
+			baseURL+AppUseServiceListAppUsesProcedure,
+			connect.WithSchema(appUseServiceMethods.ByName("ListAppUses")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+	}
+}
+
+// appUseServiceClient implements AppUseServiceClient.
+type appUseServiceClient struct {
+	listAppUses *connect.Client[v1.ListAppUsesRequest, v1.ListAppUsesResponse]
+}
+
+// ListAppUses calls flytebinary.engine.v1.AppUseService.ListAppUses.
+func (c *appUseServiceClient) ListAppUses(ctx context.Context, req *v1.ListAppUsesRequest) (*v1.ListAppUsesResponse, error) {
+	response, err := c.listAppUses.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// AppUseServiceHandler is an implementation of the flytebinary.engine.v1.AppUseService service.
+type AppUseServiceHandler interface {
+	// ListAppUses lists uses, newest apps first.
+	ListAppUses(context.Context, *v1.ListAppUsesRequest) (*v1.ListAppUsesResponse, error)
+}
+
+// NewAppUseServiceHandler builds an HTTP handler from the service implementation. It returns the
+// path on which to mount the handler and the handler itself.
+//
+// By default, handlers support the Connect, gRPC, and gRPC-Web protocols with the binary Protobuf
+// and JSON codecs. They also support gzip compression.
+func NewAppUseServiceHandler(svc AppUseServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
+	appUseServiceMethods := v1.File_flytebinary_engine_v1_apps_proto.Services().ByName("AppUseService").Methods()
+	appUseServiceListAppUsesHandler := connect.NewUnaryHandlerSimple(
+		AppUseServiceListAppUsesProcedure,
+		svc.ListAppUses,
+		connect.WithSchema(appUseServiceMethods.ByName("ListAppUses")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	return "/flytebinary.engine.v1.AppUseService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case AppUseServiceListAppUsesProcedure:
+			appUseServiceListAppUsesHandler.ServeHTTP(w, r)
+		default:
+			http.NotFound(w, r)
+		}
+	})
+}
+
+// UnimplementedAppUseServiceHandler returns CodeUnimplemented from all methods.
+type UnimplementedAppUseServiceHandler struct{}
+
+func (UnimplementedAppUseServiceHandler) ListAppUses(context.Context, *v1.ListAppUsesRequest) (*v1.ListAppUsesResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.AppUseService.ListAppUses is not implemented"))
 }

@@ -45,6 +45,9 @@ const (
 	// AppInsightServiceListAppEventsProcedure is the fully-qualified name of the AppInsightService's
 	// ListAppEvents RPC.
 	AppInsightServiceListAppEventsProcedure = "/flytebinary.insight.v1.AppInsightService/ListAppEvents"
+	// AppInsightServiceListAppsOfRunProcedure is the fully-qualified name of the AppInsightService's
+	// ListAppsOfRun RPC.
+	AppInsightServiceListAppsOfRunProcedure = "/flytebinary.insight.v1.AppInsightService/ListAppsOfRun"
 )
 
 // AppInsightServiceClient is a client for the flytebinary.insight.v1.AppInsightService service.
@@ -57,6 +60,9 @@ type AppInsightServiceClient interface {
 	RollBack(context.Context, *v1.RollBackRequest) (*v1.RollBackResponse, error)
 	// ListAppEvents pages through the history of an app, newest first.
 	ListAppEvents(context.Context, *v1.ListAppEventsRequest) (*v1.ListAppEventsResponse, error)
+	// ListAppsOfRun pages through the apps whose newest revision has outputs of a run among its inputs, newest apps first. It
+	// leaves out what is not within the caller's scope. A run that nothing uses, or that does not exist, has none.
+	ListAppsOfRun(context.Context, *v1.ListAppsOfRunRequest) (*v1.ListAppsOfRunResponse, error)
 }
 
 // NewAppInsightServiceClient constructs a client for the flytebinary.insight.v1.AppInsightService
@@ -97,6 +103,13 @@ func NewAppInsightServiceClient(httpClient connect.HTTPClient, baseURL string, o
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		listAppsOfRun: connect.NewClient[v1.ListAppsOfRunRequest, v1.ListAppsOfRunResponse](
+			httpClient,
+			baseURL+AppInsightServiceListAppsOfRunProcedure,
+			connect.WithSchema(appInsightServiceMethods.ByName("ListAppsOfRun")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -106,6 +119,7 @@ type appInsightServiceClient struct {
 	listRevisions *connect.Client[v1.ListRevisionsRequest, v1.ListRevisionsResponse]
 	rollBack      *connect.Client[v1.RollBackRequest, v1.RollBackResponse]
 	listAppEvents *connect.Client[v1.ListAppEventsRequest, v1.ListAppEventsResponse]
+	listAppsOfRun *connect.Client[v1.ListAppsOfRunRequest, v1.ListAppsOfRunResponse]
 }
 
 // ExplainApp calls flytebinary.insight.v1.AppInsightService.ExplainApp.
@@ -144,6 +158,15 @@ func (c *appInsightServiceClient) ListAppEvents(ctx context.Context, req *v1.Lis
 	return nil, err
 }
 
+// ListAppsOfRun calls flytebinary.insight.v1.AppInsightService.ListAppsOfRun.
+func (c *appInsightServiceClient) ListAppsOfRun(ctx context.Context, req *v1.ListAppsOfRunRequest) (*v1.ListAppsOfRunResponse, error) {
+	response, err := c.listAppsOfRun.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // AppInsightServiceHandler is an implementation of the flytebinary.insight.v1.AppInsightService
 // service.
 type AppInsightServiceHandler interface {
@@ -155,6 +178,9 @@ type AppInsightServiceHandler interface {
 	RollBack(context.Context, *v1.RollBackRequest) (*v1.RollBackResponse, error)
 	// ListAppEvents pages through the history of an app, newest first.
 	ListAppEvents(context.Context, *v1.ListAppEventsRequest) (*v1.ListAppEventsResponse, error)
+	// ListAppsOfRun pages through the apps whose newest revision has outputs of a run among its inputs, newest apps first. It
+	// leaves out what is not within the caller's scope. A run that nothing uses, or that does not exist, has none.
+	ListAppsOfRun(context.Context, *v1.ListAppsOfRunRequest) (*v1.ListAppsOfRunResponse, error)
 }
 
 // NewAppInsightServiceHandler builds an HTTP handler from the service implementation. It returns
@@ -191,6 +217,13 @@ func NewAppInsightServiceHandler(svc AppInsightServiceHandler, opts ...connect.H
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	appInsightServiceListAppsOfRunHandler := connect.NewUnaryHandlerSimple(
+		AppInsightServiceListAppsOfRunProcedure,
+		svc.ListAppsOfRun,
+		connect.WithSchema(appInsightServiceMethods.ByName("ListAppsOfRun")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/flytebinary.insight.v1.AppInsightService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case AppInsightServiceExplainAppProcedure:
@@ -201,6 +234,8 @@ func NewAppInsightServiceHandler(svc AppInsightServiceHandler, opts ...connect.H
 			appInsightServiceRollBackHandler.ServeHTTP(w, r)
 		case AppInsightServiceListAppEventsProcedure:
 			appInsightServiceListAppEventsHandler.ServeHTTP(w, r)
+		case AppInsightServiceListAppsOfRunProcedure:
+			appInsightServiceListAppsOfRunHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -224,4 +259,8 @@ func (UnimplementedAppInsightServiceHandler) RollBack(context.Context, *v1.RollB
 
 func (UnimplementedAppInsightServiceHandler) ListAppEvents(context.Context, *v1.ListAppEventsRequest) (*v1.ListAppEventsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.AppInsightService.ListAppEvents is not implemented"))
+}
+
+func (UnimplementedAppInsightServiceHandler) ListAppsOfRun(context.Context, *v1.ListAppsOfRunRequest) (*v1.ListAppsOfRunResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.insight.v1.AppInsightService.ListAppsOfRun is not implemented"))
 }

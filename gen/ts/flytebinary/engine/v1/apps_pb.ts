@@ -7,6 +7,10 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
 import type { Identifier, Spec, Status_Substate } from "../../../flyteidl2/app/app_definition_pb.js";
 import { file_flyteidl2_app_app_definition } from "../../../flyteidl2/app/app_definition_pb.js";
+import type { RunIdentifier } from "../../../flyteidl2/common/identifier_pb.js";
+import { file_flyteidl2_common_identifier } from "../../../flyteidl2/common/identifier_pb.js";
+import type { ArtifactVersionId } from "../../../flyteidl2/core/artifact_id_pb.js";
+import { file_flyteidl2_core_artifact_id } from "../../../flyteidl2/core/artifact_id_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -15,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/engine/v1/apps.proto.
  */
 export const file_flytebinary_engine_v1_apps: GenFile = /*@__PURE__*/
-  fileDesc("CiBmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvYXBwcy5wcm90bxIVZmx5dGViaW5hcnkuZW5naW5lLnYxIkQKEFdhdGNoQXBwc1JlcXVlc3QSGAoHY2x1c3RlchgBIAEoCUIHukgEcgIYIBIWCg5zaGFyZWRfbmV0d29yaxgCIAEoCCK/AQoRV2F0Y2hBcHBzUmVzcG9uc2USMAoDYXBwGAEgASgLMiEuZmx5dGViaW5hcnkuZW5naW5lLnYxLkRlc2lyZWRBcHBIABI0CgdyZW1vdmVkGAIgASgLMiEuZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlbW92ZWRBcHBIABI3CghzZW50aW5lbBgDIAEoCzIjLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BcHBzU2VudGluZWxIAEIJCgdtZXNzYWdlIg4KDEFwcHNTZW50aW5lbCIZCgpSZW1vdmVkQXBwEgsKA3VpZBgBIAEoCSKdAQoKRGVzaXJlZEFwcBILCgN1aWQYASABKAkSJQoCaWQYAiABKAsyGS5mbHl0ZWlkbDIuYXBwLklkZW50aWZpZXISOQoJcmV2aXNpb25zGAMgAygLMiYuZmx5dGViaW5hcnkuZW5naW5lLnYxLkRlc2lyZWRSZXZpc2lvbhIPCgdzZXJ2aW5nGAQgASgEEg8KB3ZlcnNpb24YBSABKAMi7QEKD0Rlc2lyZWRSZXZpc2lvbhIQCghyZXZpc2lvbhgBIAEoBBIhCgRzcGVjGAIgASgLMhMuZmx5dGVpZGwyLmFwcC5TcGVjEkIKBmxhYmVscxgDIAMoCzIyLmZseXRlYmluYXJ5LmVuZ2luZS52MS5EZXNpcmVkUmV2aXNpb24uTGFiZWxzRW50cnkSEAoIcmVwbGljYXMYBCABKA0SDAoEcG9ydBgFIAEoDRISCgp0YWtlc19wb3J0GAYgASgIGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiagoRUmVwb3J0QXBwc1JlcXVlc3QSGAoHY2x1c3RlchgBIAEoCUIHukgEcgIYIBI7CgRhcHBzGAIgAygLMiIuZmx5dGViaW5hcnkuZW5naW5lLnYxLk9ic2VydmVkQXBwQgm6SAaSAQMQ6AciJQoSUmVwb3J0QXBwc1Jlc3BvbnNlEg8KB3Vua25vd24YASADKAkijQEKC09ic2VydmVkQXBwEhQKA3VpZBgBIAEoCUIHukgEcgIQARIPCgdhcHBsaWVkGAIgASgDEhEKCW5hbWVzcGFjZRgDIAEoCRJECglyZXZpc2lvbnMYBCADKAsyJy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuT2JzZXJ2ZWRSZXZpc2lvbkIIukgFkgECEGQirQEKEE9ic2VydmVkUmV2aXNpb24SEAoIcmV2aXNpb24YASABKAQSDgoGd2FudGVkGAIgASgNEkMKCHJlcGxpY2FzGAMgAygLMiYuZmx5dGViaW5hcnkuZW5naW5lLnYxLk9ic2VydmVkUmVwbGljYUIJukgGkgEDEOgHEjIKB3Byb2JsZW0YBCABKAsyIS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXBwUHJvYmxlbSLkAQoPT2JzZXJ2ZWRSZXBsaWNhEgwKBG5hbWUYASABKAkSDwoHYWRkcmVzcxgCIAEoCRINCgVyZWFkeRgDIAEoCBIQCghkcmFpbmluZxgEIAEoCBIQCghyZXN0YXJ0cxgFIAEoDRIuCgpzdGFydGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVwaGFzZRgHIAEoCRIOCgZyZWFzb24YCCABKAkSEQoJY29udGFpbmVyGAkgASgJEgwKBG5vZGUYCiABKAkSDwoHbG9nX3VyaRgLIAEoCSJiCgpBcHBQcm9ibGVtEjAKCHN1YnN0YXRlGAEgASgOMh4uZmx5dGVpZGwyLmFwcC5TdGF0dXMuU3Vic3RhdGUSDwoHbWVzc2FnZRgCIAEoCRIRCglwZXJtYW5lbnQYAyABKAgiMAoSV2F0Y2hSb3V0ZXNSZXF1ZXN0EhoKB2dhdGV3YXkYASABKAlCCbpIBnIEEAEYQCLBAQoTV2F0Y2hSb3V0ZXNSZXNwb25zZRIwCgVyb3V0ZRgBIAEoCzIfLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BcHBSb3V0ZUgAEjQKB3JlbW92ZWQYAiABKAsyIS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVtb3ZlZEFwcEgAEjcKCHNlbnRpbmVsGAMgASgLMiMuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFwcHNTZW50aW5lbEgAQgkKB21lc3NhZ2Ui1gIKCEFwcFJvdXRlEgsKA3VpZBgBIAEoCRIlCgJpZBgCIAEoCzIZLmZseXRlaWRsMi5hcHAuSWRlbnRpZmllchIRCglzdWJkb21haW4YAyABKAkSDAoEaG9zdBgEIAEoCRIPCgdwcml2YXRlGAUgASgIEhcKD2FsbG93X2Fub255bW91cxgGIAEoCBILCgNoMmMYByABKAgSEAoIcmV2aXNpb24YCCABKAQSMwoHdGFyZ2V0cxgJIAMoCzIiLmZseXRlYmluYXJ5LmVuZ2luZS52MS5Sb3V0ZVRhcmdldBINCgV3YWtlcxgKIAEoCBIOCgZyZWFzb24YCyABKAkSMgoPcmVxdWVzdF90aW1lb3V0GAwgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhMKC2NvbmN1cnJlbmN5GA0gASgNEg8KB3ZlcnNpb24YDiABKAMiPgoLUm91dGVUYXJnZXQSDwoHcmVwbGljYRgBIAEoCRIPCgdhZGRyZXNzGAIgASgJEg0KBXJlYWR5GAMgASgIIiYKDldha2VBcHBSZXF1ZXN0EhQKA3VpZBgBIAEoCUIHukgEcgIQASIRCg9XYWtlQXBwUmVzcG9uc2UiaAoRUmVwb3J0TG9hZFJlcXVlc3QSGgoHZ2F0ZXdheRgBIAEoCUIJukgGcgQQARhAEjcKBGFwcHMYAiADKAsyHi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXBwTG9hZEIJukgGkgEDEJBOIp8BCgdBcHBMb2FkEgsKA3VpZBgBIAEoCRIpCgZ3aW5kb3cYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEAoIcmVxdWVzdHMYAyABKAQSDgoGZXJyb3JzGAQgASgEEhMKC2NvbmN1cnJlbmN5GAUgASgBEgwKBG9wZW4YBiABKA0SFwoPbGF0ZW5jeV9idWNrZXRzGAcgAygEIhQKElJlcG9ydExvYWRSZXNwb25zZTLWAQoPQXBwRmxlZXRTZXJ2aWNlEmAKCVdhdGNoQXBwcxInLmZseXRlYmluYXJ5LmVuZ2luZS52MS5XYXRjaEFwcHNSZXF1ZXN0GiguZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoQXBwc1Jlc3BvbnNlMAESYQoKUmVwb3J0QXBwcxIoLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZXBvcnRBcHBzUmVxdWVzdBopLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZXBvcnRBcHBzUmVzcG9uc2UytgIKD0FwcFJvdXRlU2VydmljZRJmCgtXYXRjaFJvdXRlcxIpLmZseXRlYmluYXJ5LmVuZ2luZS52MS5XYXRjaFJvdXRlc1JlcXVlc3QaKi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2F0Y2hSb3V0ZXNSZXNwb25zZTABElgKB1dha2VBcHASJS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2FrZUFwcFJlcXVlc3QaJi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2FrZUFwcFJlc3BvbnNlEmEKClJlcG9ydExvYWQSKC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVwb3J0TG9hZFJlcXVlc3QaKS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVwb3J0TG9hZFJlc3BvbnNlQklaR2dpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvZW5naW5lL3YxO2VuZ2luZXYxYgZwcm90bzM", [file_buf_validate_validate, file_flyteidl2_app_app_definition, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CiBmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvYXBwcy5wcm90bxIVZmx5dGViaW5hcnkuZW5naW5lLnYxIkQKEFdhdGNoQXBwc1JlcXVlc3QSGAoHY2x1c3RlchgBIAEoCUIHukgEcgIYIBIWCg5zaGFyZWRfbmV0d29yaxgCIAEoCCK/AQoRV2F0Y2hBcHBzUmVzcG9uc2USMAoDYXBwGAEgASgLMiEuZmx5dGViaW5hcnkuZW5naW5lLnYxLkRlc2lyZWRBcHBIABI0CgdyZW1vdmVkGAIgASgLMiEuZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlbW92ZWRBcHBIABI3CghzZW50aW5lbBgDIAEoCzIjLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BcHBzU2VudGluZWxIAEIJCgdtZXNzYWdlIg4KDEFwcHNTZW50aW5lbCIZCgpSZW1vdmVkQXBwEgsKA3VpZBgBIAEoCSKdAQoKRGVzaXJlZEFwcBILCgN1aWQYASABKAkSJQoCaWQYAiABKAsyGS5mbHl0ZWlkbDIuYXBwLklkZW50aWZpZXISOQoJcmV2aXNpb25zGAMgAygLMiYuZmx5dGViaW5hcnkuZW5naW5lLnYxLkRlc2lyZWRSZXZpc2lvbhIPCgdzZXJ2aW5nGAQgASgEEg8KB3ZlcnNpb24YBSABKAMi7QEKD0Rlc2lyZWRSZXZpc2lvbhIQCghyZXZpc2lvbhgBIAEoBBIhCgRzcGVjGAIgASgLMhMuZmx5dGVpZGwyLmFwcC5TcGVjEkIKBmxhYmVscxgDIAMoCzIyLmZseXRlYmluYXJ5LmVuZ2luZS52MS5EZXNpcmVkUmV2aXNpb24uTGFiZWxzRW50cnkSEAoIcmVwbGljYXMYBCABKA0SDAoEcG9ydBgFIAEoDRISCgp0YWtlc19wb3J0GAYgASgIGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiagoRUmVwb3J0QXBwc1JlcXVlc3QSGAoHY2x1c3RlchgBIAEoCUIHukgEcgIYIBI7CgRhcHBzGAIgAygLMiIuZmx5dGViaW5hcnkuZW5naW5lLnYxLk9ic2VydmVkQXBwQgm6SAaSAQMQ6AciJQoSUmVwb3J0QXBwc1Jlc3BvbnNlEg8KB3Vua25vd24YASADKAkijQEKC09ic2VydmVkQXBwEhQKA3VpZBgBIAEoCUIHukgEcgIQARIPCgdhcHBsaWVkGAIgASgDEhEKCW5hbWVzcGFjZRgDIAEoCRJECglyZXZpc2lvbnMYBCADKAsyJy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuT2JzZXJ2ZWRSZXZpc2lvbkIIukgFkgECEGQirQEKEE9ic2VydmVkUmV2aXNpb24SEAoIcmV2aXNpb24YASABKAQSDgoGd2FudGVkGAIgASgNEkMKCHJlcGxpY2FzGAMgAygLMiYuZmx5dGViaW5hcnkuZW5naW5lLnYxLk9ic2VydmVkUmVwbGljYUIJukgGkgEDEOgHEjIKB3Byb2JsZW0YBCABKAsyIS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXBwUHJvYmxlbSLkAQoPT2JzZXJ2ZWRSZXBsaWNhEgwKBG5hbWUYASABKAkSDwoHYWRkcmVzcxgCIAEoCRINCgVyZWFkeRgDIAEoCBIQCghkcmFpbmluZxgEIAEoCBIQCghyZXN0YXJ0cxgFIAEoDRIuCgpzdGFydGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVwaGFzZRgHIAEoCRIOCgZyZWFzb24YCCABKAkSEQoJY29udGFpbmVyGAkgASgJEgwKBG5vZGUYCiABKAkSDwoHbG9nX3VyaRgLIAEoCSJiCgpBcHBQcm9ibGVtEjAKCHN1YnN0YXRlGAEgASgOMh4uZmx5dGVpZGwyLmFwcC5TdGF0dXMuU3Vic3RhdGUSDwoHbWVzc2FnZRgCIAEoCRIRCglwZXJtYW5lbnQYAyABKAgiMAoSV2F0Y2hSb3V0ZXNSZXF1ZXN0EhoKB2dhdGV3YXkYASABKAlCCbpIBnIEEAEYQCLBAQoTV2F0Y2hSb3V0ZXNSZXNwb25zZRIwCgVyb3V0ZRgBIAEoCzIfLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BcHBSb3V0ZUgAEjQKB3JlbW92ZWQYAiABKAsyIS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVtb3ZlZEFwcEgAEjcKCHNlbnRpbmVsGAMgASgLMiMuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFwcHNTZW50aW5lbEgAQgkKB21lc3NhZ2Ui1gIKCEFwcFJvdXRlEgsKA3VpZBgBIAEoCRIlCgJpZBgCIAEoCzIZLmZseXRlaWRsMi5hcHAuSWRlbnRpZmllchIRCglzdWJkb21haW4YAyABKAkSDAoEaG9zdBgEIAEoCRIPCgdwcml2YXRlGAUgASgIEhcKD2FsbG93X2Fub255bW91cxgGIAEoCBILCgNoMmMYByABKAgSEAoIcmV2aXNpb24YCCABKAQSMwoHdGFyZ2V0cxgJIAMoCzIiLmZseXRlYmluYXJ5LmVuZ2luZS52MS5Sb3V0ZVRhcmdldBINCgV3YWtlcxgKIAEoCBIOCgZyZWFzb24YCyABKAkSMgoPcmVxdWVzdF90aW1lb3V0GAwgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhMKC2NvbmN1cnJlbmN5GA0gASgNEg8KB3ZlcnNpb24YDiABKAMiPgoLUm91dGVUYXJnZXQSDwoHcmVwbGljYRgBIAEoCRIPCgdhZGRyZXNzGAIgASgJEg0KBXJlYWR5GAMgASgIIiYKDldha2VBcHBSZXF1ZXN0EhQKA3VpZBgBIAEoCUIHukgEcgIQASIRCg9XYWtlQXBwUmVzcG9uc2UiaAoRUmVwb3J0TG9hZFJlcXVlc3QSGgoHZ2F0ZXdheRgBIAEoCUIJukgGcgQQARhAEjcKBGFwcHMYAiADKAsyHi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXBwTG9hZEIJukgGkgEDEJBOIp8BCgdBcHBMb2FkEgsKA3VpZBgBIAEoCRIpCgZ3aW5kb3cYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SEAoIcmVxdWVzdHMYAyABKAQSDgoGZXJyb3JzGAQgASgEEhMKC2NvbmN1cnJlbmN5GAUgASgBEgwKBG9wZW4YBiABKA0SFwoPbGF0ZW5jeV9idWNrZXRzGAcgAygEIhQKElJlcG9ydExvYWRSZXNwb25zZSKoAQoSTGlzdEFwcFVzZXNSZXF1ZXN0Ej8KCWFydGlmYWN0cxgBIAMoCzIhLmZseXRlaWRsMi5jb3JlLkFydGlmYWN0VmVyc2lvbklkQgm6SAaSAQMQ9AMSOAoEcnVucxgCIAMoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckIJukgGkgEDEPQDEhcKBWxpbWl0GAMgASgNQgi6SAUqAxjoByJ/ChNMaXN0QXBwVXNlc1Jlc3BvbnNlEjgKCWFydGlmYWN0cxgBIAMoCzIlLmZseXRlYmluYXJ5LmVuZ2luZS52MS5BcHBBcnRpZmFjdFVzZRIuCgRydW5zGAIgAygLMiAuZmx5dGViaW5hcnkuZW5naW5lLnYxLkFwcFJ1blVzZSJwCg5BcHBBcnRpZmFjdFVzZRIzCghhcnRpZmFjdBgBIAEoCzIhLmZseXRlaWRsMi5jb3JlLkFydGlmYWN0VmVyc2lvbklkEikKBmFwcF9pZBgCIAEoCzIZLmZseXRlaWRsMi5hcHAuSWRlbnRpZmllciJkCglBcHBSdW5Vc2USLAoDcnVuGAEgASgLMh8uZmx5dGVpZGwyLmNvbW1vbi5SdW5JZGVudGlmaWVyEikKBmFwcF9pZBgCIAEoCzIZLmZseXRlaWRsMi5hcHAuSWRlbnRpZmllcjLWAQoPQXBwRmxlZXRTZXJ2aWNlEmAKCVdhdGNoQXBwcxInLmZseXRlYmluYXJ5LmVuZ2luZS52MS5XYXRjaEFwcHNSZXF1ZXN0GiguZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoQXBwc1Jlc3BvbnNlMAESYQoKUmVwb3J0QXBwcxIoLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZXBvcnRBcHBzUmVxdWVzdBopLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZXBvcnRBcHBzUmVzcG9uc2UytgIKD0FwcFJvdXRlU2VydmljZRJmCgtXYXRjaFJvdXRlcxIpLmZseXRlYmluYXJ5LmVuZ2luZS52MS5XYXRjaFJvdXRlc1JlcXVlc3QaKi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2F0Y2hSb3V0ZXNSZXNwb25zZTABElgKB1dha2VBcHASJS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2FrZUFwcFJlcXVlc3QaJi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2FrZUFwcFJlc3BvbnNlEmEKClJlcG9ydExvYWQSKC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVwb3J0TG9hZFJlcXVlc3QaKS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVwb3J0TG9hZFJlc3BvbnNlMnoKDUFwcFVzZVNlcnZpY2USaQoLTGlzdEFwcFVzZXMSKS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuTGlzdEFwcFVzZXNSZXF1ZXN0GiouZmx5dGViaW5hcnkuZW5naW5lLnYxLkxpc3RBcHBVc2VzUmVzcG9uc2UiA5ACAUJJWkdnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2VuZ2luZS92MTtlbmdpbmV2MWIGcHJvdG8z", [file_buf_validate_validate, file_flyteidl2_app_app_definition, file_flyteidl2_common_identifier, file_flyteidl2_core_artifact_id, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * WatchAppsRequest subscribes a deployer.
@@ -796,6 +800,125 @@ export const ReportLoadResponseSchema: GenMessage<ReportLoadResponse> = /*@__PUR
   messageDesc(file_flytebinary_engine_v1_apps, 20);
 
 /**
+ * ListAppUsesRequest names versions, runs, or both.
+ *
+ * @generated from message flytebinary.engine.v1.ListAppUsesRequest
+ */
+export type ListAppUsesRequest = Message<"flytebinary.engine.v1.ListAppUsesRequest"> & {
+  /**
+   * Uses of these versions.
+   *
+   * @generated from field: repeated flyteidl2.core.ArtifactVersionId artifacts = 1;
+   */
+  artifacts: ArtifactVersionId[];
+
+  /**
+   * Uses of outputs of these runs.
+   *
+   * @generated from field: repeated flyteidl2.common.RunIdentifier runs = 2;
+   */
+  runs: RunIdentifier[];
+
+  /**
+   * At most so many of each of both; 0 means 500.
+   *
+   * @generated from field: uint32 limit = 3;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.ListAppUsesRequest.
+ * Use `create(ListAppUsesRequestSchema)` to create a new message.
+ */
+export const ListAppUsesRequestSchema: GenMessage<ListAppUsesRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_apps, 21);
+
+/**
+ * ListAppUsesResponse lists them.
+ *
+ * @generated from message flytebinary.engine.v1.ListAppUsesResponse
+ */
+export type ListAppUsesResponse = Message<"flytebinary.engine.v1.ListAppUsesResponse"> & {
+  /**
+   * Uses of versions.
+   *
+   * @generated from field: repeated flytebinary.engine.v1.AppArtifactUse artifacts = 1;
+   */
+  artifacts: AppArtifactUse[];
+
+  /**
+   * Uses of outputs of runs.
+   *
+   * @generated from field: repeated flytebinary.engine.v1.AppRunUse runs = 2;
+   */
+  runs: AppRunUse[];
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.ListAppUsesResponse.
+ * Use `create(ListAppUsesResponseSchema)` to create a new message.
+ */
+export const ListAppUsesResponseSchema: GenMessage<ListAppUsesResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_apps, 22);
+
+/**
+ * AppArtifactUse is a version among the inputs of an app.
+ *
+ * @generated from message flytebinary.engine.v1.AppArtifactUse
+ */
+export type AppArtifactUse = Message<"flytebinary.engine.v1.AppArtifactUse"> & {
+  /**
+   * The version.
+   *
+   * @generated from field: flyteidl2.core.ArtifactVersionId artifact = 1;
+   */
+  artifact?: ArtifactVersionId | undefined;
+
+  /**
+   * The app.
+   *
+   * @generated from field: flyteidl2.app.Identifier app_id = 2;
+   */
+  appId?: Identifier | undefined;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.AppArtifactUse.
+ * Use `create(AppArtifactUseSchema)` to create a new message.
+ */
+export const AppArtifactUseSchema: GenMessage<AppArtifactUse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_apps, 23);
+
+/**
+ * AppRunUse is a run with an output among the inputs of an app.
+ *
+ * @generated from message flytebinary.engine.v1.AppRunUse
+ */
+export type AppRunUse = Message<"flytebinary.engine.v1.AppRunUse"> & {
+  /**
+   * The run.
+   *
+   * @generated from field: flyteidl2.common.RunIdentifier run = 1;
+   */
+  run?: RunIdentifier | undefined;
+
+  /**
+   * The app.
+   *
+   * @generated from field: flyteidl2.app.Identifier app_id = 2;
+   */
+  appId?: Identifier | undefined;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.AppRunUse.
+ * Use `create(AppRunUseSchema)` to create a new message.
+ */
+export const AppRunUseSchema: GenMessage<AppRunUse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_apps, 24);
+
+/**
  * AppFleetService is served by apps. The deployer of each cluster learns from it what should run, and reports what runs.
  *
  * @generated from service flytebinary.engine.v1.AppFleetService
@@ -867,4 +990,24 @@ export const AppRouteService: GenService<{
   },
 }> = /*@__PURE__*/
   serviceDesc(file_flytebinary_engine_v1_apps, 1);
+
+/**
+ * AppUseService says which apps have which artifacts and outputs of runs among the inputs of their newest revision. It is
+ * served by apps. The graph of lineage reads it.
+ *
+ * @generated from service flytebinary.engine.v1.AppUseService
+ */
+export const AppUseService: GenService<{
+  /**
+   * ListAppUses lists uses, newest apps first.
+   *
+   * @generated from rpc flytebinary.engine.v1.AppUseService.ListAppUses
+   */
+  listAppUses: {
+    methodKind: "unary";
+    input: typeof ListAppUsesRequestSchema;
+    output: typeof ListAppUsesResponseSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_flytebinary_engine_v1_apps, 2);
 

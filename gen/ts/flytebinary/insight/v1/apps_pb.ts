@@ -7,6 +7,8 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
 import type { App, Identifier, Spec, Status_DeploymentStatus, Status_Substate } from "../../../flyteidl2/app/app_definition_pb.js";
 import { file_flyteidl2_app_app_definition } from "../../../flyteidl2/app/app_definition_pb.js";
+import type { ActionIdentifier, RunIdentifier } from "../../../flyteidl2/common/identifier_pb.js";
+import { file_flyteidl2_common_identifier } from "../../../flyteidl2/common/identifier_pb.js";
 import type { EnrichedIdentity } from "../../../flyteidl2/common/identity_pb.js";
 import { file_flyteidl2_common_identity } from "../../../flyteidl2/common/identity_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
@@ -17,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/insight/v1/apps.proto.
  */
 export const file_flytebinary_insight_v1_apps: GenFile = /*@__PURE__*/
-  fileDesc("CiFmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2FwcHMucHJvdG8SFmZseXRlYmluYXJ5Lmluc2lnaHQudjEiRgoRRXhwbGFpbkFwcFJlcXVlc3QSMQoGYXBwX2lkGAEgASgLMhkuZmx5dGVpZGwyLmFwcC5JZGVudGlmaWVyQga6SAPIAQEiugIKEkV4cGxhaW5BcHBSZXNwb25zZRIfCgNhcHAYASABKAsyEi5mbHl0ZWlkbDIuYXBwLkFwcBIPCgdzdW1tYXJ5GAIgASgJEg4KBmFkdmljZRgDIAEoCRIPCgdzZXJ2aW5nGAQgASgEEg4KBndhbnRlZBgFIAEoDRIWCg53YW50ZWRfYmVjYXVzZRgGIAEoCRI0CghyZXBsaWNhcxgHIAMoCzIiLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQXBwUmVwbGljYRIzCgd0cmFmZmljGAggAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5BcHBUcmFmZmljEhAKCGhvc3RfdXJsGAkgASgJEiwKBHVzZXMYCiADKAsyHi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkFwcFVzZSLKAQoKQXBwUmVwbGljYRIMCgRuYW1lGAEgASgJEhAKCHJldmlzaW9uGAIgASgEEg0KBXJlYWR5GAMgASgIEhAKCGRyYWluaW5nGAQgASgIEg0KBXBoYXNlGAUgASgJEg4KBnJlYXNvbhgGIAEoCRIQCghyZXN0YXJ0cxgHIAEoDRIuCgpzdGFydGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRub2RlGAkgASgJEgwKBGdvbmUYCiABKAgi+wEKCkFwcFRyYWZmaWMSKQoFc3RhcnQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKBmxlbmd0aBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIQCghyZXF1ZXN0cxgDIAEoBBIOCgZlcnJvcnMYBCABKAQSEwoLY29uY3VycmVuY3kYBSABKAESJgoDcDUwGAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEiYKA3A5ORgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIQCghyZXBsaWNhcxgIIAEoDSJ1CgZBcHBVc2USDQoFaW5wdXQYASABKAkSFgoMYXJ0aWZhY3RfdXJpGAIgASgJSAASKwoGYXBwX2lkGAMgASgLMhkuZmx5dGVpZGwyLmFwcC5JZGVudGlmaWVySAASDwoFdmFsdWUYBCABKAlIAEIGCgR1c2VkInoKFExpc3RSZXZpc2lvbnNSZXF1ZXN0EjEKBmFwcF9pZBgBIAEoCzIZLmZseXRlaWRsMi5hcHAuSWRlbnRpZmllckIGukgDyAEBEhYKBWxpbWl0GAIgASgNQge6SAQqAhhkEhcKBXRva2VuGAMgASgJQgi6SAVyAxjIASJeChVMaXN0UmV2aXNpb25zUmVzcG9uc2USNgoJcmV2aXNpb25zGAEgAygLMiMuZmx5dGViaW5hcnkuaW5zaWdodC52MS5BcHBSZXZpc2lvbhINCgV0b2tlbhgCIAEoCSKWAgoLQXBwUmV2aXNpb24SEAoIcmV2aXNpb24YASABKAQSIQoEc3BlYxgCIAEoCzITLmZseXRlaWRsMi5hcHAuU3BlYxIuCgpjcmVhdGVkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI2CgpjcmVhdGVkX2J5GAQgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5FbnJpY2hlZElkZW50aXR5Eg4KBnJlYXNvbhgFIAEoCRI3CgVzdGF0ZRgGIAEoDjIoLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQXBwUmV2aXNpb25TdGF0ZRIPCgdtZXNzYWdlGAcgASgJEhAKCHJlc3RvcmVzGAggASgEIngKD1JvbGxCYWNrUmVxdWVzdBIxCgZhcHBfaWQYASABKAsyGS5mbHl0ZWlkbDIuYXBwLklkZW50aWZpZXJCBrpIA8gBARIZCghyZXZpc2lvbhgCIAEoBEIHukgEMgIgABIXCgZyZWFzb24YAyABKAlCB7pIBHICGGQiMwoQUm9sbEJhY2tSZXNwb25zZRIfCgNhcHAYASABKAsyEi5mbHl0ZWlkbDIuYXBwLkFwcCJ7ChRMaXN0QXBwRXZlbnRzUmVxdWVzdBIxCgZhcHBfaWQYASABKAsyGS5mbHl0ZWlkbDIuYXBwLklkZW50aWZpZXJCBrpIA8gBARIXCgVsaW1pdBgCIAEoDUIIukgFKgMYyAESFwoFdG9rZW4YAyABKAlCCLpIBXIDGMgBIlgKFUxpc3RBcHBFdmVudHNSZXNwb25zZRIwCgZldmVudHMYASADKAsyIC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkFwcEV2ZW50Eg0KBXRva2VuGAIgASgJIoECCghBcHBFdmVudBILCgNzZXEYASABKAMSKAoEdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIcmV2aXNpb24YAyABKAQSNgoGc3RhdHVzGAQgASgOMiYuZmx5dGVpZGwyLmFwcC5TdGF0dXMuRGVwbG95bWVudFN0YXR1cxIwCghzdWJzdGF0ZRgFIAEoDjIeLmZseXRlaWRsMi5hcHAuU3RhdHVzLlN1YnN0YXRlEg8KB21lc3NhZ2UYBiABKAkSMQoFYWN0b3IYByABKAsyIi5mbHl0ZWlkbDIuY29tbW9uLkVucmljaGVkSWRlbnRpdHkqtwEKEEFwcFJldmlzaW9uU3RhdGUSIgoeQVBQX1JFVklTSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASHwobQVBQX1JFVklTSU9OX1NUQVRFX1NUQVJUSU5HEAESHgoaQVBQX1JFVklTSU9OX1NUQVRFX1NFUlZJTkcQAhIdChlBUFBfUkVWSVNJT05fU1RBVEVfRkFJTEVEEAMSHwobQVBQX1JFVklTSU9OX1NUQVRFX1JFUExBQ0VEEAQywgMKEUFwcEluc2lnaHRTZXJ2aWNlEmgKCkV4cGxhaW5BcHASKS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkV4cGxhaW5BcHBSZXF1ZXN0GiouZmx5dGViaW5hcnkuaW5zaWdodC52MS5FeHBsYWluQXBwUmVzcG9uc2UiA5ACARJxCg1MaXN0UmV2aXNpb25zEiwuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0UmV2aXNpb25zUmVxdWVzdBotLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFJldmlzaW9uc1Jlc3BvbnNlIgOQAgESXQoIUm9sbEJhY2sSJy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlJvbGxCYWNrUmVxdWVzdBooLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuUm9sbEJhY2tSZXNwb25zZRJxCg1MaXN0QXBwRXZlbnRzEiwuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0QXBwRXZlbnRzUmVxdWVzdBotLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdEFwcEV2ZW50c1Jlc3BvbnNlIgOQAgFCS1pJZ2l0aHViLmNvbS9mbHl0ZS1iaW5hcnkvZmx5dGUtYmluYXJ5L2dlbi9mbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxO2luc2lnaHR2MWIGcHJvdG8z", [file_buf_validate_validate, file_flyteidl2_app_app_definition, file_flyteidl2_common_identity, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("CiFmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2FwcHMucHJvdG8SFmZseXRlYmluYXJ5Lmluc2lnaHQudjEiRgoRRXhwbGFpbkFwcFJlcXVlc3QSMQoGYXBwX2lkGAEgASgLMhkuZmx5dGVpZGwyLmFwcC5JZGVudGlmaWVyQga6SAPIAQEiugIKEkV4cGxhaW5BcHBSZXNwb25zZRIfCgNhcHAYASABKAsyEi5mbHl0ZWlkbDIuYXBwLkFwcBIPCgdzdW1tYXJ5GAIgASgJEg4KBmFkdmljZRgDIAEoCRIPCgdzZXJ2aW5nGAQgASgEEg4KBndhbnRlZBgFIAEoDRIWCg53YW50ZWRfYmVjYXVzZRgGIAEoCRI0CghyZXBsaWNhcxgHIAMoCzIiLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQXBwUmVwbGljYRIzCgd0cmFmZmljGAggAygLMiIuZmx5dGViaW5hcnkuaW5zaWdodC52MS5BcHBUcmFmZmljEhAKCGhvc3RfdXJsGAkgASgJEiwKBHVzZXMYCiADKAsyHi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkFwcFVzZSLKAQoKQXBwUmVwbGljYRIMCgRuYW1lGAEgASgJEhAKCHJldmlzaW9uGAIgASgEEg0KBXJlYWR5GAMgASgIEhAKCGRyYWluaW5nGAQgASgIEg0KBXBoYXNlGAUgASgJEg4KBnJlYXNvbhgGIAEoCRIQCghyZXN0YXJ0cxgHIAEoDRIuCgpzdGFydGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRub2RlGAkgASgJEgwKBGdvbmUYCiABKAgi+wEKCkFwcFRyYWZmaWMSKQoFc3RhcnQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKBmxlbmd0aBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIQCghyZXF1ZXN0cxgDIAEoBBIOCgZlcnJvcnMYBCABKAQSEwoLY29uY3VycmVuY3kYBSABKAESJgoDcDUwGAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEiYKA3A5ORgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIQCghyZXBsaWNhcxgIIAEoDSKsAQoGQXBwVXNlEg0KBWlucHV0GAEgASgJEhYKDGFydGlmYWN0X3VyaRgCIAEoCUgAEisKBmFwcF9pZBgDIAEoCzIZLmZseXRlaWRsMi5hcHAuSWRlbnRpZmllckgAEg8KBXZhbHVlGAQgASgJSAASNQoJYWN0aW9uX2lkGAUgASgLMiIuZmx5dGVpZGwyLmNvbW1vbi5BY3Rpb25JZGVudGlmaWVyQgYKBHVzZWQiegoUTGlzdFJldmlzaW9uc1JlcXVlc3QSMQoGYXBwX2lkGAEgASgLMhkuZmx5dGVpZGwyLmFwcC5JZGVudGlmaWVyQga6SAPIAQESFgoFbGltaXQYAiABKA1CB7pIBCoCGGQSFwoFdG9rZW4YAyABKAlCCLpIBXIDGMgBIl4KFUxpc3RSZXZpc2lvbnNSZXNwb25zZRI2CglyZXZpc2lvbnMYASADKAsyIy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkFwcFJldmlzaW9uEg0KBXRva2VuGAIgASgJIpYCCgtBcHBSZXZpc2lvbhIQCghyZXZpc2lvbhgBIAEoBBIhCgRzcGVjGAIgASgLMhMuZmx5dGVpZGwyLmFwcC5TcGVjEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjYKCmNyZWF0ZWRfYnkYBCABKAsyIi5mbHl0ZWlkbDIuY29tbW9uLkVucmljaGVkSWRlbnRpdHkSDgoGcmVhc29uGAUgASgJEjcKBXN0YXRlGAYgASgOMiguZmx5dGViaW5hcnkuaW5zaWdodC52MS5BcHBSZXZpc2lvblN0YXRlEg8KB21lc3NhZ2UYByABKAkSEAoIcmVzdG9yZXMYCCABKAQieAoPUm9sbEJhY2tSZXF1ZXN0EjEKBmFwcF9pZBgBIAEoCzIZLmZseXRlaWRsMi5hcHAuSWRlbnRpZmllckIGukgDyAEBEhkKCHJldmlzaW9uGAIgASgEQge6SAQyAiAAEhcKBnJlYXNvbhgDIAEoCUIHukgEcgIYZCIzChBSb2xsQmFja1Jlc3BvbnNlEh8KA2FwcBgBIAEoCzISLmZseXRlaWRsMi5hcHAuQXBwInsKFExpc3RBcHBFdmVudHNSZXF1ZXN0EjEKBmFwcF9pZBgBIAEoCzIZLmZseXRlaWRsMi5hcHAuSWRlbnRpZmllckIGukgDyAEBEhcKBWxpbWl0GAIgASgNQgi6SAUqAxjIARIXCgV0b2tlbhgDIAEoCUIIukgFcgMYyAEiWAoVTGlzdEFwcEV2ZW50c1Jlc3BvbnNlEjAKBmV2ZW50cxgBIAMoCzIgLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQXBwRXZlbnQSDQoFdG9rZW4YAiABKAkigQIKCEFwcEV2ZW50EgsKA3NlcRgBIAEoAxIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCghyZXZpc2lvbhgDIAEoBBI2CgZzdGF0dXMYBCABKA4yJi5mbHl0ZWlkbDIuYXBwLlN0YXR1cy5EZXBsb3ltZW50U3RhdHVzEjAKCHN1YnN0YXRlGAUgASgOMh4uZmx5dGVpZGwyLmFwcC5TdGF0dXMuU3Vic3RhdGUSDwoHbWVzc2FnZRgGIAEoCRIxCgVhY3RvchgHIAEoCzIiLmZseXRlaWRsMi5jb21tb24uRW5yaWNoZWRJZGVudGl0eSKBAQoUTGlzdEFwcHNPZlJ1blJlcXVlc3QSNwoGcnVuX2lkGAEgASgLMh8uZmx5dGVpZGwyLmNvbW1vbi5SdW5JZGVudGlmaWVyQga6SAPIAQESFwoFbGltaXQYAiABKA1CCLpIBSoDGMgBEhcKBXRva2VuGAMgASgJQgi6SAVyAxjIASJWChVMaXN0QXBwc09mUnVuUmVzcG9uc2USLgoEYXBwcxgBIAMoCzIgLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQXBwT2ZSdW4SDQoFdG9rZW4YAiABKAkiWQoIQXBwT2ZSdW4SHwoDYXBwGAEgASgLMhIuZmx5dGVpZGwyLmFwcC5BcHASLAoEdXNlcxgCIAMoCzIeLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuQXBwVXNlKrcBChBBcHBSZXZpc2lvblN0YXRlEiIKHkFQUF9SRVZJU0lPTl9TVEFURV9VTlNQRUNJRklFRBAAEh8KG0FQUF9SRVZJU0lPTl9TVEFURV9TVEFSVElORxABEh4KGkFQUF9SRVZJU0lPTl9TVEFURV9TRVJWSU5HEAISHQoZQVBQX1JFVklTSU9OX1NUQVRFX0ZBSUxFRBADEh8KG0FQUF9SRVZJU0lPTl9TVEFURV9SRVBMQUNFRBAEMrUEChFBcHBJbnNpZ2h0U2VydmljZRJoCgpFeHBsYWluQXBwEikuZmx5dGViaW5hcnkuaW5zaWdodC52MS5FeHBsYWluQXBwUmVxdWVzdBoqLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuRXhwbGFpbkFwcFJlc3BvbnNlIgOQAgEScQoNTGlzdFJldmlzaW9ucxIsLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdFJldmlzaW9uc1JlcXVlc3QaLS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RSZXZpc2lvbnNSZXNwb25zZSIDkAIBEl0KCFJvbGxCYWNrEicuZmx5dGViaW5hcnkuaW5zaWdodC52MS5Sb2xsQmFja1JlcXVlc3QaKC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLlJvbGxCYWNrUmVzcG9uc2UScQoNTGlzdEFwcEV2ZW50cxIsLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuTGlzdEFwcEV2ZW50c1JlcXVlc3QaLS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RBcHBFdmVudHNSZXNwb25zZSIDkAIBEnEKDUxpc3RBcHBzT2ZSdW4SLC5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpc3RBcHBzT2ZSdW5SZXF1ZXN0Gi0uZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaXN0QXBwc09mUnVuUmVzcG9uc2UiA5ACAUJLWklnaXRodWIuY29tL2ZseXRlLWJpbmFyeS9mbHl0ZS1iaW5hcnkvZ2VuL2ZseXRlYmluYXJ5L2luc2lnaHQvdjE7aW5zaWdodHYxYgZwcm90bzM", [file_buf_validate_validate, file_flyteidl2_app_app_definition, file_flyteidl2_common_identifier, file_flyteidl2_common_identity, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * ExplainAppRequest names an app.
@@ -103,7 +105,7 @@ export type ExplainAppResponse = Message<"flytebinary.insight.v1.ExplainAppRespo
   hostUrl: string;
 
   /**
-   * What the app uses, as far as it is known: versions of artifacts, and other apps.
+   * What the app uses, as far as it is known: versions of artifacts, outputs of runs, and other apps.
    *
    * @generated from field: repeated flytebinary.insight.v1.AppUse uses = 10;
    */
@@ -280,6 +282,13 @@ export type AppUse = Message<"flytebinary.insight.v1.AppUse"> & {
     value: string;
     case: "value";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * The action whose output the value is; unset if its URI does not tell.
+   *
+   * @generated from field: flyteidl2.common.ActionIdentifier action_id = 5;
+   */
+  actionId?: ActionIdentifier | undefined;
 };
 
 /**
@@ -563,6 +572,87 @@ export const AppEventSchema: GenMessage<AppEvent> = /*@__PURE__*/
   messageDesc(file_flytebinary_insight_v1_apps, 12);
 
 /**
+ * ListAppsOfRunRequest names a run.
+ *
+ * @generated from message flytebinary.insight.v1.ListAppsOfRunRequest
+ */
+export type ListAppsOfRunRequest = Message<"flytebinary.insight.v1.ListAppsOfRunRequest"> & {
+  /**
+   * @generated from field: flyteidl2.common.RunIdentifier run_id = 1;
+   */
+  runId?: RunIdentifier | undefined;
+
+  /**
+   * Default 50.
+   *
+   * @generated from field: uint32 limit = 2;
+   */
+  limit: number;
+
+  /**
+   * @generated from field: string token = 3;
+   */
+  token: string;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.ListAppsOfRunRequest.
+ * Use `create(ListAppsOfRunRequestSchema)` to create a new message.
+ */
+export const ListAppsOfRunRequestSchema: GenMessage<ListAppsOfRunRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_apps, 13);
+
+/**
+ * ListAppsOfRunResponse is one page.
+ *
+ * @generated from message flytebinary.insight.v1.ListAppsOfRunResponse
+ */
+export type ListAppsOfRunResponse = Message<"flytebinary.insight.v1.ListAppsOfRunResponse"> & {
+  /**
+   * @generated from field: repeated flytebinary.insight.v1.AppOfRun apps = 1;
+   */
+  apps: AppOfRun[];
+
+  /**
+   * @generated from field: string token = 2;
+   */
+  token: string;
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.ListAppsOfRunResponse.
+ * Use `create(ListAppsOfRunResponseSchema)` to create a new message.
+ */
+export const ListAppsOfRunResponseSchema: GenMessage<ListAppsOfRunResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_apps, 14);
+
+/**
+ * AppOfRun is an app that uses outputs of a run.
+ *
+ * @generated from message flytebinary.insight.v1.AppOfRun
+ */
+export type AppOfRun = Message<"flytebinary.insight.v1.AppOfRun"> & {
+  /**
+   * @generated from field: flyteidl2.app.App app = 1;
+   */
+  app?: App | undefined;
+
+  /**
+   * The inputs of its newest revision that are outputs of the run.
+   *
+   * @generated from field: repeated flytebinary.insight.v1.AppUse uses = 2;
+   */
+  uses: AppUse[];
+};
+
+/**
+ * Describes the message flytebinary.insight.v1.AppOfRun.
+ * Use `create(AppOfRunSchema)` to create a new message.
+ */
+export const AppOfRunSchema: GenMessage<AppOfRun> = /*@__PURE__*/
+  messageDesc(file_flytebinary_insight_v1_apps, 15);
+
+/**
  * AppRevisionState is what became of a revision.
  *
  * @generated from enum flytebinary.insight.v1.AppRevisionState
@@ -653,6 +743,17 @@ export const AppInsightService: GenService<{
     methodKind: "unary";
     input: typeof ListAppEventsRequestSchema;
     output: typeof ListAppEventsResponseSchema;
+  },
+  /**
+   * ListAppsOfRun pages through the apps whose newest revision has outputs of a run among its inputs, newest apps first. It
+   * leaves out what is not within the caller's scope. A run that nothing uses, or that does not exist, has none.
+   *
+   * @generated from rpc flytebinary.insight.v1.AppInsightService.ListAppsOfRun
+   */
+  listAppsOfRun: {
+    methodKind: "unary";
+    input: typeof ListAppsOfRunRequestSchema;
+    output: typeof ListAppsOfRunResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_flytebinary_insight_v1_apps, 0);

@@ -5,6 +5,8 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
+import type { Identifier } from "../../../flyteidl2/app/app_definition_pb.js";
+import { file_flyteidl2_app_app_definition } from "../../../flyteidl2/app/app_definition_pb.js";
 import type { ArtifactIdentifier } from "../../../flyteidl2/artifact/artifact_pb.js";
 import { file_flyteidl2_artifact_artifact } from "../../../flyteidl2/artifact/artifact_pb.js";
 import type { RunIdentifier } from "../../../flyteidl2/common/identifier_pb.js";
@@ -17,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/insight/v1/artifact.proto.
  */
 export const file_flytebinary_insight_v1_artifact: GenFile = /*@__PURE__*/
-  fileDesc("CiVmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2FydGlmYWN0LnByb3RvEhZmbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxIpkBChFHZXRMaW5lYWdlUmVxdWVzdBI7CgthcnRpZmFjdF9pZBgBIAEoCzImLmZseXRlaWRsMi5hcnRpZmFjdC5BcnRpZmFjdElkZW50aWZpZXISLwoGcnVuX2lkGAIgASgLMh8uZmx5dGVpZGwyLmNvbW1vbi5SdW5JZGVudGlmaWVyEhYKBWRlcHRoGAMgASgNQge6SAQqAhgUIo8BChJHZXRMaW5lYWdlUmVzcG9uc2USMgoFbm9kZXMYASADKAsyIy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpbmVhZ2VOb2RlEjIKBWVkZ2VzGAIgAygLMiMuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaW5lYWdlRWRnZRIRCgl0cnVuY2F0ZWQYAyABKAgi1AEKC0xpbmVhZ2VOb2RlEjoKCGFydGlmYWN0GAEgASgLMiYuZmx5dGVpZGwyLmFydGlmYWN0LkFydGlmYWN0SWRlbnRpZmllckgAEi4KA3J1bhgCIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckgAEg0KBWxldmVsGAMgASgFEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB21pc3NpbmcYBSABKAhCCQoHc3ViamVjdCLoAQoLTGluZWFnZUVkZ2USDAoEZnJvbRgBIAEoDRIKCgJ0bxgCIAEoDRI2CgRraW5kGAMgASgOMiguZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaW5lYWdlRWRnZS5LaW5kEjYKB2FjdGlvbnMYBCADKAsyJS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpbmVhZ2VBY3Rpb24iTwoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASEQoNS0lORF9QUk9EVUNFRBABEg0KCUtJTkRfVVNFRBACEg8KC0tJTkRfUEFSRU5UEAMiKwoNTGluZWFnZUFjdGlvbhIMCgRuYW1lGAEgASgJEgwKBHRhc2sYAiABKAkyggEKFkFydGlmYWN0SW5zaWdodFNlcnZpY2USaAoKR2V0TGluZWFnZRIpLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0TGluZWFnZVJlcXVlc3QaKi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdldExpbmVhZ2VSZXNwb25zZSIDkAIBQktaSWdpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvaW5zaWdodC92MTtpbnNpZ2h0djFiBnByb3RvMw", [file_buf_validate_validate, file_flyteidl2_artifact_artifact, file_flyteidl2_common_identifier, file_google_protobuf_timestamp]);
+  fileDesc("CiVmbHl0ZWJpbmFyeS9pbnNpZ2h0L3YxL2FydGlmYWN0LnByb3RvEhZmbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxIpkBChFHZXRMaW5lYWdlUmVxdWVzdBI7CgthcnRpZmFjdF9pZBgBIAEoCzImLmZseXRlaWRsMi5hcnRpZmFjdC5BcnRpZmFjdElkZW50aWZpZXISLwoGcnVuX2lkGAIgASgLMh8uZmx5dGVpZGwyLmNvbW1vbi5SdW5JZGVudGlmaWVyEhYKBWRlcHRoGAMgASgNQge6SAQqAhgUIo8BChJHZXRMaW5lYWdlUmVzcG9uc2USMgoFbm9kZXMYASADKAsyIy5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpbmVhZ2VOb2RlEjIKBWVkZ2VzGAIgAygLMiMuZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaW5lYWdlRWRnZRIRCgl0cnVuY2F0ZWQYAyABKAgi/gEKC0xpbmVhZ2VOb2RlEjoKCGFydGlmYWN0GAEgASgLMiYuZmx5dGVpZGwyLmFydGlmYWN0LkFydGlmYWN0SWRlbnRpZmllckgAEi4KA3J1bhgCIAEoCzIfLmZseXRlaWRsMi5jb21tb24uUnVuSWRlbnRpZmllckgAEigKA2FwcBgGIAEoCzIZLmZseXRlaWRsMi5hcHAuSWRlbnRpZmllckgAEg0KBWxldmVsGAMgASgFEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB21pc3NpbmcYBSABKAhCCQoHc3ViamVjdCLoAQoLTGluZWFnZUVkZ2USDAoEZnJvbRgBIAEoDRIKCgJ0bxgCIAEoDRI2CgRraW5kGAMgASgOMiguZmx5dGViaW5hcnkuaW5zaWdodC52MS5MaW5lYWdlRWRnZS5LaW5kEjYKB2FjdGlvbnMYBCADKAsyJS5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkxpbmVhZ2VBY3Rpb24iTwoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASEQoNS0lORF9QUk9EVUNFRBABEg0KCUtJTkRfVVNFRBACEg8KC0tJTkRfUEFSRU5UEAMiKwoNTGluZWFnZUFjdGlvbhIMCgRuYW1lGAEgASgJEgwKBHRhc2sYAiABKAkyggEKFkFydGlmYWN0SW5zaWdodFNlcnZpY2USaAoKR2V0TGluZWFnZRIpLmZseXRlYmluYXJ5Lmluc2lnaHQudjEuR2V0TGluZWFnZVJlcXVlc3QaKi5mbHl0ZWJpbmFyeS5pbnNpZ2h0LnYxLkdldExpbmVhZ2VSZXNwb25zZSIDkAIBQktaSWdpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvaW5zaWdodC92MTtpbnNpZ2h0djFiBnByb3RvMw", [file_buf_validate_validate, file_flyteidl2_app_app_definition, file_flyteidl2_artifact_artifact, file_flyteidl2_common_identifier, file_google_protobuf_timestamp]);
 
 /**
  * GetLineageRequest names where to begin: a version of an artifact, or a run.
@@ -90,7 +92,7 @@ export const GetLineageResponseSchema: GenMessage<GetLineageResponse> = /*@__PUR
   messageDesc(file_flytebinary_insight_v1_artifact, 1);
 
 /**
- * LineageNode is a version of an artifact or a run.
+ * LineageNode is a version of an artifact, a run, or an app.
  *
  * @generated from message flytebinary.insight.v1.LineageNode
  */
@@ -114,6 +116,14 @@ export type LineageNode = Message<"flytebinary.insight.v1.LineageNode"> & {
      */
     value: RunIdentifier;
     case: "run";
+  } | {
+    /**
+     * An app, which is never what a graph begins at.
+     *
+     * @generated from field: flyteidl2.app.Identifier app = 6;
+     */
+    value: Identifier;
+    case: "app";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -124,7 +134,7 @@ export type LineageNode = Message<"flytebinary.insight.v1.LineageNode"> & {
   level: number;
 
   /**
-   * When the version was created; unset for runs, and for versions that do not exist.
+   * When the version was created; unset for runs and apps, and for versions that do not exist.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 4;
    */
@@ -173,7 +183,7 @@ export type LineageEdge = Message<"flytebinary.insight.v1.LineageEdge"> & {
   kind: LineageEdge_Kind;
 
   /**
-   * For KIND_USED: the first actions of the run that had the version among their inputs, at most 10.
+   * For KIND_USED by a run: the first actions of the run that had the version among their inputs, at most 10.
    *
    * @generated from field: repeated flytebinary.insight.v1.LineageAction actions = 4;
    */
@@ -208,7 +218,8 @@ export enum LineageEdge_Kind {
   PRODUCED = 1,
 
   /**
-   * A run had a version among the inputs of its actions.
+   * A run had a version among the inputs of its actions, or the newest revision of an app has a version or an output of
+   * a run among its inputs.
    *
    * @generated from enum value: KIND_USED = 2;
    */
