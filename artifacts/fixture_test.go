@@ -14,12 +14,16 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/flyte-binary/flyte-binary/apps"
+	appstore "github.com/flyte-binary/flyte-binary/apps/store"
 	"github.com/flyte-binary/flyte-binary/artifacts"
 	artifactstore "github.com/flyte-binary/flyte-binary/artifacts/store"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app/appconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact/artifactconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
@@ -57,12 +61,13 @@ type world struct {
 	run      workflowconnect.RunServiceClient
 	internal workflowconnect.InternalRunServiceClient
 	engine   enginev1connect.EngineServiceClient
+	apps     appconnect.AppServiceClient
 	halt     func()
 }
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{t: t, pool: pgtest.Schemas(t, runstore.Schema(), artifactstore.Schema())}
+	w := &world{t: t, pool: pgtest.Schemas(t, runstore.Schema(), artifactstore.Schema(), appstore.Schema())}
 	config := blobstore.DefaultConfig()
 	config.URL, config.PublicURL, config.Sync = t.TempDir(), "http://localhost", false
 	var err error
@@ -102,8 +107,17 @@ func (w *world) start() {
 		Engine:   enginev1connect.NewEngineServiceClient(client, rpc.InProcessURL),
 		Runs:     workflowconnect.NewRunServiceClient(client, rpc.InProcessURL),
 		Uses:     enginev1connect.NewArtifactUseServiceClient(client, rpc.InProcessURL),
+		AppUses:  enginev1connect.NewAppUseServiceClient(client, rpc.InProcessURL),
 	})
 	require.NoError(w.t, err)
+	// Nothing runs the apps; their autoscaler is not started.
+	deployed, err := apps.New(apps.DefaultConfig(), apps.Deps{
+		Pool: w.pool, Blobs: w.blobs, Projects: projectconnect.NewProjectServiceClient(client, rpc.InProcessURL),
+		Addresses: apps.Addresses{PublicURL: "http://localhost"}, Clock: clock.System{}, Logger: zerolog.Nop(),
+	})
+	require.NoError(w.t, err)
+	deployed.Mount(mux)
+	w.apps = appconnect.NewAppServiceClient(client, rpc.InProcessURL)
 	w.runs.Mount(mux)
 	w.service.Mount(mux)
 	require.NoError(w.t, w.runs.Start(w.t.Context()))
@@ -297,6 +311,19 @@ func (w *world) succeedAction(run, action string, outputs *task.Outputs) {
 	}}})
 	require.NoError(w.t, err)
 	require.Equal(w.t, enginev1.TransitionOutcome_TRANSITION_OUTCOME_APPLIED, response.GetOutcomes()[0])
+}
+
+// deploy deploys an app with these inputs.
+func (w *world) deploy(name string, inputs ...*app.Input) {
+	w.t.Helper()
+	_, err := w.apps.Create(w.t.Context(), &app.CreateRequest{App: &app.App{
+		Metadata: &app.Meta{Id: &app.Identifier{Project: project, Domain: domain, Name: name}},
+		Spec: &app.Spec{
+			AppPayload: &app.Spec_Container{Container: &core.Container{Image: "i"}}, Inputs: &app.InputList{Items: inputs},
+			DesiredState: app.Spec_DESIRED_STATE_ACTIVE,
+		},
+	}})
+	require.NoError(w.t, err)
 }
 
 func (w *world) eventually(what string, condition func() bool) {

@@ -9,6 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/artifacts/store"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
@@ -21,19 +22,26 @@ const (
 )
 
 // lineage answers what made a version and what used it. It walks step by step in each direction; a step takes two
-// statements here and one call to the runs service, however many nodes it has.
+// statements here and one call each to the runs service and to the apps service, however many nodes it has.
 type lineage struct {
 	store *store.Store
 	uses  Uses
+	apps  AppUses
 }
 
-// subject is a node: a version, or a run when there is no version.
+// subject is a node: a version, a run or an app.
 type subject struct {
 	store.VersionKey
 	run ident.Run
+	app appKey
 }
 
-func (s subject) isRun() bool { return s.Version == "" }
+// appKey names an app.
+type appKey struct{ Project, Domain, Name string }
+
+func (s subject) isRun() bool     { return s.run.Name != "" }
+func (s subject) isApp() bool     { return s.app.Name != "" }
+func (s subject) isVersion() bool { return !s.isRun() && !s.isApp() }
 
 // GetLineage implements insightv1connect.ArtifactInsightServiceHandler. It leaves out what is not within the caller's
 // scope.
@@ -137,7 +145,8 @@ func (l *lineage) upwards(ctx context.Context, g *graph, versions []store.Versio
 	return err
 }
 
-// downwards: a version goes into the runs that use it and into its children, a run into the versions that it made.
+// downwards: a version goes into the runs and apps that use it and into its children, a run into the versions that it made
+// and into the apps that use its outputs.
 func (l *lineage) downwards(ctx context.Context, g *graph, versions []store.VersionKey, runs []ident.Run) error {
 	uses, err := l.used(ctx, g, versions, nil)
 	if err != nil {
@@ -164,7 +173,40 @@ func (l *lineage) downwards(ctx context.Context, g *graph, versions []store.Vers
 		run := ident.Run{Project: version.Project, Domain: version.Domain, Name: version.SourceRun}
 		g.edge(subject{run: run}, subject{VersionKey: version.VersionKey}, insightv1.LineageEdge_KIND_PRODUCED)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return l.usedByApps(ctx, g, versions, runs)
+}
+
+func (l *lineage) usedByApps(ctx context.Context, g *graph, versions []store.VersionKey, runs []ident.Run) error {
+	if len(versions) == 0 && len(runs) == 0 {
+		return nil
+	}
+	request := &enginev1.ListAppUsesRequest{Limit: maxNodes}
+	for _, version := range versions {
+		request.Artifacts = append(request.Artifacts, versionID(version, ""))
+	}
+	for _, run := range runs {
+		request.Runs = append(request.Runs, run.Proto())
+	}
+	response, err := l.apps.ListAppUses(ctx, request)
+	if err != nil {
+		return err
+	}
+	g.full(len(response.GetArtifacts()))
+	for _, use := range response.GetArtifacts() {
+		g.edge(subject{VersionKey: keyOfID(use.GetArtifact())}, ofApp(use.GetAppId()), insightv1.LineageEdge_KIND_USED)
+	}
+	g.full(len(response.GetRuns()))
+	for _, use := range response.GetRuns() {
+		g.edge(subject{run: ident.RunOf(use.GetRun())}, ofApp(use.GetAppId()), insightv1.LineageEdge_KIND_USED)
+	}
+	return nil
+}
+
+func ofApp(id *app.Identifier) subject {
+	return subject{app: appKey{id.GetProject(), id.GetDomain(), id.GetName()}}
 }
 
 type use struct {
@@ -209,7 +251,7 @@ func keyOfID(id *core.ArtifactVersionId) store.VersionKey {
 func (l *lineage) describe(ctx context.Context, g *graph) error {
 	var keys []store.VersionKey
 	for s := range g.at {
-		if !s.isRun() {
+		if s.isVersion() {
 			keys = append(keys, s.VersionKey)
 		}
 	}
@@ -224,7 +266,7 @@ func (l *lineage) describe(ctx context.Context, g *graph) error {
 	for s, at := range g.at {
 		node := g.out.GetNodes()[at]
 		switch version := there[s.VersionKey]; {
-		case s.isRun():
+		case !s.isVersion():
 		case version == nil:
 			node.Missing = true
 		default:
@@ -254,7 +296,7 @@ func (g *graph) node(s subject, level int) (int, bool) {
 		g.reach(s)
 		return at, true
 	}
-	project, domain := cmp.Or(s.Project, s.run.Project), cmp.Or(s.Domain, s.run.Domain)
+	project, domain := cmp.Or(s.Project, s.run.Project, s.app.Project), cmp.Or(s.Domain, s.run.Domain, s.app.Domain)
 	if !g.scope.Allows(project, domain) {
 		return 0, false
 	}
@@ -263,9 +305,12 @@ func (g *graph) node(s subject, level int) (int, bool) {
 		return 0, false
 	}
 	node := &insightv1.LineageNode{Level: int32(level)} //nolint:gosec // at most 20
-	if s.isRun() {
+	switch {
+	case s.isRun():
 		node.Subject = &insightv1.LineageNode_Run{Run: s.run.Proto()}
-	} else {
+	case s.isApp():
+		node.Subject = &insightv1.LineageNode_App{App: &app.Identifier{Project: s.app.Project, Domain: s.app.Domain, Name: s.app.Name}}
+	default:
 		node.Subject = &insightv1.LineageNode_Artifact{Artifact: identifier(s.VersionKey, "")}
 	}
 	g.at[s] = len(g.out.GetNodes())
@@ -274,9 +319,10 @@ func (g *graph) node(s subject, level int) (int, bool) {
 	return g.at[s], true
 }
 
-// reach notes a node to go on from, once in each direction: what a run made from its own version lies in both.
+// reach notes a node to go on from, once in each direction: what a run made from its own version lies in both. Nothing comes
+// of an app.
 func (g *graph) reach(s subject) {
-	if !g.seen[s] {
+	if !g.seen[s] && !s.isApp() {
 		g.seen[s] = true
 		g.fresh = append(g.fresh, s)
 	}

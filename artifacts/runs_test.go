@@ -12,6 +12,7 @@ import (
 	artifactstore "github.com/flyte-binary/flyte-binary/artifacts/store"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/artifact"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
@@ -162,6 +163,46 @@ func TestLineageGoesBothWays(t *testing.T) {
 	refused(t, err, connect.CodeInvalidArgument, "artifact_id")
 	_, err = w.insight.GetLineage(t.Context(), &insightv1.GetLineageRequest{ArtifactId: of("none")})
 	refused(t, err, connect.CodeNotFound, "none")
+}
+
+// TestLineageEndsAtApps: those that use a version, and those that use an output of a run, each once.
+func TestLineageEndsAtApps(t *testing.T) {
+	w := newWorld(t)
+	w.launch("train")
+	model := w.create("model", "1", by("train", "a0"))
+	w.launch("report", &task.NamedLiteral{Name: "x", Value: model.GetSpec().GetValue()})
+	version := &app.Input_ArtifactId{ArtifactId: &core.ArtifactVersionId{Key: &core.ArtifactKey{Project: project, Domain: domain, Name: "model"}, Version: "1"}}
+	w.deploy("chat", &app.Input{Name: "model", Value: version})
+	w.deploy("board",
+		&app.Input{Name: "model", Value: version},
+		&app.Input{Name: "report", Value: &app.Input_StringValue{StringValue: w.dir("report", "a0") + "/x/report.html"}},
+	)
+	text := func(r *insightv1.GetLineageResponse) (edges []string) {
+		label := func(at uint32) string {
+			node := r.GetNodes()[at]
+			require.Equal(t, node.GetApp() != nil, node.GetArtifact() == nil && node.GetRun() == nil)
+			require.False(t, node.GetMissing())
+			return node.GetArtifact().GetName().GetName() + node.GetRun().GetName() + node.GetApp().GetName()
+		}
+		for _, edge := range r.GetEdges() {
+			edges = append(edges, label(edge.GetFrom())+" "+edge.GetKind().String()[len("KIND_"):]+" "+label(edge.GetTo()))
+		}
+		return edges
+	}
+	of := &artifact.ArtifactIdentifier{Name: name("model"), Version: "1"}
+	whole := w.lineage(&insightv1.GetLineageRequest{ArtifactId: of})
+	require.ElementsMatch(t, []string{
+		"train PRODUCED model", "model USED report", "model USED chat", "model USED board", "report USED board",
+	}, text(whole))
+	require.False(t, whole.GetTruncated())
+	require.ElementsMatch(t, []string{"report USED board", "model USED report", "train PRODUCED model"}, text(w.lineage(&insightv1.GetLineageRequest{RunId: runID("report")})))
+	near := w.lineage(&insightv1.GetLineageRequest{ArtifactId: of, Depth: 1})
+	require.Contains(t, text(near), "report USED board", "both are one step away")
+	for _, node := range whole.GetNodes() {
+		if node.GetApp() != nil {
+			require.EqualValues(t, 1, node.GetLevel())
+		}
+	}
 }
 
 // TestArtifactsProtectTheirDataFromRetention until they are deleted.

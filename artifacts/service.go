@@ -1,7 +1,7 @@
 // Package artifacts keeps named, versioned values that runs produce and consume: their partitions, their metadata, and
 // where they came from. It serves ArtifactService, answers questions about lineage, and registers the outputs that tasks
 // declare. It depends on Postgres and the object store, and asks the runs service where the data of an action lie and
-// which runs use which versions.
+// which runs use which versions, and the apps service which apps do.
 package artifacts
 
 import (
@@ -58,6 +58,11 @@ type Uses interface {
 	ListArtifactUses(ctx context.Context, r *enginev1.ListArtifactUsesRequest) (*enginev1.ListArtifactUsesResponse, error)
 }
 
+// AppUses says which apps use which versions and outputs of runs; the client of AppUseService is one.
+type AppUses interface {
+	ListAppUses(ctx context.Context, r *enginev1.ListAppUsesRequest) (*enginev1.ListAppUsesResponse, error)
+}
+
 // Deps are the dependencies of the service. It does not close the pool and the blobs.
 type Deps struct {
 	Pool     *pgxpool.Pool
@@ -66,6 +71,7 @@ type Deps struct {
 	Engine   Engine
 	Runs     Runs
 	Uses     Uses
+	AppUses  AppUses
 	Clock    clock.Clock
 	Logger   zerolog.Logger
 	// Meter creates the metrics; nil means none.
@@ -89,8 +95,8 @@ func New(config Config, deps Deps) (*Service, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("artifacts: %w", err)
 	}
-	if deps.Pool == nil || deps.Blobs == nil || deps.Projects == nil || deps.Engine == nil || deps.Runs == nil || deps.Uses == nil {
-		return nil, errors.New("artifacts: the pool, the object store and the clients of the runs service are required")
+	if deps.Pool == nil || deps.Blobs == nil || deps.Projects == nil || deps.Engine == nil || deps.Runs == nil || deps.Uses == nil || deps.AppUses == nil {
+		return nil, errors.New("artifacts: the pool, the object store and the clients of the runs service and the apps service are required")
 	}
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
@@ -107,7 +113,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	logger := deps.Logger.With().Str("service", "artifacts").Logger()
 	versions := store.New(deps.Pool, deps.Clock)
 	places := places{deps.Projects}
-	s := &Service{store: versions, lineage: &lineage{store: versions, uses: deps.Uses}}
+	s := &Service{store: versions, lineage: &lineage{store: versions, uses: deps.Uses, apps: deps.AppUses}}
 	s.writer = &writer{
 		store: versions, places: places, maxSpec: config.MaxSpecBytes, created: created,
 		data: &data{access: blobaccess.New(deps.Blobs, places), blobs: deps.Blobs, engine: deps.Engine, runs: deps.Runs},

@@ -16,6 +16,8 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app/appconnect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/dataproxy"
@@ -25,6 +27,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/manager"
 )
@@ -198,6 +201,24 @@ func narrowedLists(t *testing.T, url string, root, ada workflowconnect.RunServic
 	require.Len(t, activity.GetActivities(), 1)
 	_, err = insight.ListQueues(ctx, &insightv1.ListQueuesRequest{})
 	denied(t, err) // about the installation, and not a list that could be narrowed
+
+	// An app of another project that uses a run of the caller's.
+	_, err = appconnect.NewAppServiceClient(as("root"), url).Create(ctx, &app.CreateRequest{App: &app.App{
+		Metadata: &app.Meta{Id: &app.Identifier{Project: "theirs", Domain: "development", Name: "web"}},
+		Spec: &app.Spec{
+			AppPayload:   &app.Spec_Container{Container: &core.Container{Image: "web:1"}},
+			DesiredState: app.Spec_DESIRED_STATE_STOPPED,
+			Inputs: &app.InputList{Items: []*app.Input{{Name: "model", Value: &app.Input_StringValue{
+				StringValue: "s3://b/mine/development/" + blobpath.RunDir("first", nil) + "/a0/1/model.bin",
+			}}}},
+		},
+	}})
+	require.NoError(t, err)
+	for caller, want := range map[as]int{"root": 1, "ada": 0} {
+		users, err := insightv1connect.NewAppInsightServiceClient(caller, url).ListAppsOfRun(ctx, &insightv1.ListAppsOfRunRequest{RunId: runOf("mine", "first")})
+		require.NoError(t, err)
+		require.Len(t, users.GetApps(), want, caller)
+	}
 
 	stream, err := ada.WatchRuns(ctx, &workflow.WatchRunsRequest{Target: &workflow.WatchRunsRequest_Org{Org: "o"}})
 	require.NoError(t, err)

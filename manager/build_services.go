@@ -33,7 +33,7 @@ func buildCache(_ context.Context, p *process) (lifecycle.Part, error) {
 func buildArtifacts(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := artifacts.New(p.config.Artifacts, artifacts.Deps{
 		Pool: p.pool, Blobs: p.blobs, Projects: p.peers.projects(), Engine: p.peers.engine(), Runs: p.peers.runs(),
-		Uses: p.peers.artifactUses(), Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+		Uses: p.peers.artifactUses(), AppUses: p.peers.appUses(), Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	})
 	if err != nil {
 		return nil, err

@@ -110,12 +110,20 @@ func newFixture(t testing.TB, change func(*triggers.Config)) *fixture {
 		Pool: f.pool, Blobs: f.blobs, Clock: f.clock, Logger: zerolog.Nop(), Engine: f.engine, Runs: f.runs,
 		Projects: projectconnect.NewProjectServiceClient(client, rpc.InProcessURL),
 		Uses:     enginev1connect.NewArtifactUseServiceClient(client, rpc.InProcessURL),
+		AppUses:  nobody{},
 	})
 	require.NoError(t, err)
 	registry.Mount(mux)
 	f.lineage = insightv1connect.NewArtifactInsightServiceClient(client, rpc.InProcessURL)
 	f.replica(change).Mount(mux)
 	return f
+}
+
+// nobody is an installation without apps.
+type nobody struct{}
+
+func (nobody) ListAppUses(context.Context, *enginev1.ListAppUsesRequest) (*enginev1.ListAppUsesResponse, error) {
+	return &enginev1.ListAppUsesResponse{}, nil
 }
 
 // replica is a service of triggers that shares the database; its scheduler does not run before it is started.
