@@ -1,5 +1,6 @@
 import type { Locator, Page } from "@playwright/test";
 import { serve } from "./serve";
+import { preparedApp } from "./setup";
 import { expect, expectAccessible, place, test } from "./test";
 
 const tab = (page: Page, name: string) => page.getByRole("tab", { name }).click();
@@ -95,4 +96,19 @@ test("an app that does not exist shows an error", async ({ page, complaints }) =
   await page.goto(`${place}/apps/never-was`);
   await expect(page.getByRole("alert").first()).toContainText("never-was");
   complaints.length = 0; // the browser tells of the answer 404
+});
+
+test("a run leads to the app that uses its output, and back", async ({ page, runs }) => {
+  await page.goto(`${place}/runs/${runs.training}`);
+  await tab(page, "Used by apps");
+  const users = page.getByRole("list", { name: "Apps that use outputs of this run" });
+  await expect(users).toContainText("input model, action a0");
+  await users.getByRole("link", { name: preparedApp }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(preparedApp);
+  await page.getByRole("link", { name: `run ${runs.training}, action a0` }).first().click();
+  await expect(page).toHaveURL(new RegExp(`${place}/runs/${runs.training}`));
+  // A run that no app uses does not speak of apps.
+  await page.goto(`${place}/runs/${runs.squares}`);
+  await expect(page.getByRole("tab", { name: "Graph" })).toBeVisible();
+  await expect(page.getByRole("tab", { name: "Used by apps" })).toHaveCount(0);
 });

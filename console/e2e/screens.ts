@@ -71,6 +71,13 @@ export const screens: readonly Screen[] = [
     },
   },
   {
+    name: "run-apps",
+    open: async (page, runs) => {
+      await run(page, runs.training, "?view=apps");
+      await expect(page.getByRole("tabpanel").getByRole("link", { name: preparedApp })).toBeVisible();
+    },
+  },
+  {
     name: "action-values",
     open: async (page, runs) => {
       await run(page, runs.squares, "?action=a0&tab=io");

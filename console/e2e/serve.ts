@@ -7,6 +7,8 @@ export interface WantedApp {
   /** What it runs; a small web server if undefined. */
   readonly command?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** A run that returned a file, which is an input of the app. */
+  readonly model?: string;
   /** The least number of replicas. */
   readonly min?: number;
   /** Waits until it is active; true if undefined. */

@@ -8,13 +8,14 @@ const prepared = [
   { key: "failing", task: "failing", wait: true },
   { key: "talking", task: "talking", wait: true },
   { key: "drawing", task: "drawing", wait: true },
+  { key: "training", task: "training", wait: true },
   { key: "asking", task: "asking" },
 ] as const;
 
 /** As these the tasks of those runs are deployed, the latest last. */
 const versions = ["first", "second"];
 
-/** The app that is there before the first test, with a replica. */
+/** The app that is there before the first test, with a replica; it uses the output of a run. */
 export const preparedApp = "shown-app";
 
 export type Prepared = Record<(typeof prepared)[number]["key"], string>;
@@ -31,12 +32,9 @@ export default async function setup(): Promise<() => Promise<void>> {
     if (known === undefined) await demo.start();
     const url = known ?? demo.url;
     const names = await start(url, demo.folder, prepared, versions);
-    await serve(url, demo.folder, [{ name: preparedApp, min: 1 }]);
-    process.env["CONSOLE_E2E"] = JSON.stringify({
-      url,
-      home: demo.folder,
-      runs: Object.fromEntries(prepared.map(({ key }, n) => [key, names[n]])),
-    });
+    const runs = Object.fromEntries(prepared.map(({ key }, n) => [key, names[n]]));
+    await serve(url, demo.folder, [{ name: preparedApp, min: 1, ...(runs["training"] !== undefined && { model: runs["training"] }) }]);
+    process.env["CONSOLE_E2E"] = JSON.stringify({ url, home: demo.folder, runs });
   } catch (error) {
     await demo.stop();
     throw error;

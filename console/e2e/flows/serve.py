@@ -1,6 +1,6 @@
 """Deploys apps through the SDK. Arguments: the server's host and port, and a list of apps as JSON:
-[{"name": "hello", "command": ["python", "-m", "http.server", "8080"], "env": {"MODE": "fast"}, "min": 1, "wait": true}].
-Those with "wait" are active when it ends."""
+[{"name": "hello", "command": ["python", "-m", "http.server", "8080"], "env": {"MODE": "fast"}, "min": 1, "model": "RUN", "wait": true}].
+Those with "model" have the file that the run returned as an input. Those with "wait" are active when it ends."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ for wanted in json.loads(sys.argv[2]):
         scaling=flyte.app.Scaling(replicas=(wanted.get("min", 0), max(1, wanted.get("min", 0)))),
         resources=flyte.Resources(cpu="100m", memory="100Mi"),
     )
+    if model := wanted.get("model"):
+        # Set later: the constructor refuses them beside a command, which could not read them.
+        env.parameters = [flyte.app.Parameter(name="model", value=flyte.app.RunOutput(type="file", run_name=model))]
     if wanted.get("wait"):
         flyte.serve(env)
     else:

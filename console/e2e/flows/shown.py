@@ -1,6 +1,7 @@
 """What the console is looked at with: runs that end well, that fail, that wait, that say much and that show something."""
 
 import asyncio
+import pathlib
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -70,6 +71,14 @@ async def talking(lines: int = 3000) -> int:
         else:
             print(f"\x1b[32mline\x1b[0m {n} of the hay", flush=True)
     return lines
+
+
+@env.task
+async def training(words: str = "weights") -> flyte.io.File:
+    """Leaves a file, which an app uses."""
+    path = pathlib.Path("model.txt")
+    path.write_text(words)
+    return await flyte.io.File.from_local(str(path))
 
 
 @env.task(report=True)

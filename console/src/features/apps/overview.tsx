@@ -100,5 +100,5 @@ function Replicas({ replicas, onLog }: { readonly replicas: readonly AppReplica[
 }
 
 function Uses({ uses }: { readonly uses: readonly AppUse[] }) {
-  return <Facts facts={uses.map(({ input, used }) => [input, <Used key={input} input={input} used={used} />] as const)} />;
+  return <Facts facts={uses.map((use) => [use.input, <Used key={use.input} {...use} />] as const)} />;
 }

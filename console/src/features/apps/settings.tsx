@@ -72,7 +72,7 @@ function InputValue({ input: { name, value }, use }: { readonly input: Input; re
     case "artifactId":
       return <Used input={name} used={{ case: "artifactUri", value: uriOf(value.value) }} />;
     default:
-      return <Used input={name} used={use?.used ?? { case: "value", value: value.value ?? "" }} />;
+      return <Used input={name} used={use?.used ?? { case: "value", value: value.value ?? "" }} actionId={use?.actionId} />;
   }
 }
 

@@ -6,7 +6,7 @@ import { routeTo } from "./id";
 import css from "./apps.module.css";
 
 /** What an input of an app refers to, with a link where there is a page for it. */
-export function Used({ input, used }: Pick<AppUse, "input" | "used">) {
+export function Used({ input, used, actionId }: Pick<AppUse, "input" | "used"> & Partial<Pick<AppUse, "actionId">>) {
   switch (used.case) {
     case "artifactUri": {
       const artifact = artifactOf(used.value);
@@ -27,6 +27,21 @@ export function Used({ input, used }: Pick<AppUse, "input" | "used">) {
       );
     default:
       if (variable(input, used.value ?? "").hidden) return <em className={css["muted"]}>hidden</em>;
-      return <code className={css["address"]}>{used.value ?? ""}</code>;
+      return (
+        <>
+          {actionId?.run && (
+            <div>
+              <Link
+                to="/domain/$domain/project/$project/runs/$run"
+                params={{ domain: actionId.run.domain, project: actionId.run.project, run: actionId.run.name }}
+                search={{ action: actionId.name }}
+              >
+                run {actionId.run.name}, action {actionId.name}
+              </Link>
+            </div>
+          )}
+          <code className={css["address"]}>{used.value ?? ""}</code>
+        </>
+      );
   }
 }

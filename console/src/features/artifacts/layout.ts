@@ -89,6 +89,8 @@ function wordsOf({ subject, missing }: LineageNode, used: readonly LineageAction
       return { title: subject.value.name?.name ?? "", about: `${missing ? "missing: " : ""}${subject.value.version}` };
     case "run":
       return { title: subject.value.name, about: usedBy(used) ? `run, by ${usedBy(used)}` : "run" };
+    case "app":
+      return { title: subject.value.name, about: "app" };
     default:
       return { title: "", about: "" };
   }

@@ -13,7 +13,7 @@ export function Lineage({ place: { project, domain }, name, version }: { readonl
   if (answer.error) return <ProblemNotice error={answer.error} retry={() => void answer.refetch()} />;
   if (!answer.data) return <Loading what="lineage" />;
   const { boxes, lines, width, height } = layout(answer.data);
-  if (boxes.length < 2) return <p className={css["muted"]}>No run is known to have made this version or to have used it.</p>;
+  if (boxes.length < 2) return <p className={css["muted"]}>No run is known to have made this version, and no run or app to use it.</p>;
   const open = (href: string) => void navigate({ href });
   return (
     <>
@@ -27,7 +27,7 @@ export function Lineage({ place: { project, domain }, name, version }: { readonl
               key={at}
               href={hrefOf(node)}
               className={css["box"]}
-              data-run={node.subject.case === "run"}
+              data-kind={node.subject.case}
               data-chosen={at === 0}
               data-missing={node.missing}
               onClick={(event) => {
@@ -94,6 +94,8 @@ function hrefOf({ subject }: LineageNode): string {
     }
     case "run":
       return `/v2/domain/${part(subject.value.domain)}/project/${part(subject.value.project)}/runs/${part(subject.value.name)}`;
+    case "app":
+      return `/v2/domain/${part(subject.value.domain)}/project/${part(subject.value.project)}/apps/${part(subject.value.name)}`;
     default:
       return "";
   }

@@ -57,13 +57,15 @@ const node = (name: string, missing = false) => ({
   missing,
 });
 const run = (name: string) => ({ subject: { case: "run" as const, value: { project: "p", domain: "d", name } } });
+const user = (name: string) => ({ subject: { case: "app" as const, value: { project: "p", domain: "d", name } } });
 const lineage = (more: Fields<typeof GetLineageResponseSchema> = {}) =>
   create(GetLineageResponseSchema, {
-    nodes: [node("model"), run("train-1"), run("report-1"), node("raw", true)],
+    nodes: [node("model"), run("train-1"), run("report-1"), node("raw", true), user("chat")],
     edges: [
       { from: 1, to: 0, kind: LineageEdge_Kind.PRODUCED },
       { from: 0, to: 2, kind: LineageEdge_Kind.USED, actions: [{ name: "a0", task: "main" }, { name: "e1", task: "evaluate" }] },
       { from: 3, to: 0, kind: LineageEdge_Kind.PARENT },
+      { from: 0, to: 4, kind: LineageEdge_Kind.USED },
     ],
     ...more,
   });
@@ -184,12 +186,14 @@ it("draws the lineage both ways, and lists it for those who cannot see the drawi
     "/v2/domain/d/project/p/runs/train-1",
     "/v2/domain/d/project/p/runs/report-1",
     '/v2/domain/d/project/p/artifacts/raw?version=%227%22',
+    "/v2/domain/d/project/p/apps/chat",
   ]);
-  expect(nodes.map((each) => [each.dataset["chosen"], each.dataset["run"], each.dataset["missing"]].join(" "))).toEqual([
-    "true false false",
-    "false true false",
-    "false true false",
-    "false false true",
+  expect(nodes.map((each) => [each.dataset["chosen"], each.dataset["kind"], each.dataset["missing"]].join(" "))).toEqual([
+    "true artifact false",
+    "false run false",
+    "false run false",
+    "false artifact true",
+    "false app false",
   ]);
   fireEvent.click(nodes[1] as HTMLElement);
   expect(navigate).toHaveBeenCalledWith({ href: "/v2/domain/d/project/p/runs/train-1" });
@@ -197,11 +201,12 @@ it("draws the lineage both ways, and lists it for those who cannot see the drawi
   fireEvent.click(screen.getByText("As a list"));
   expect(screen.getAllByRole("listitem").map((each) => each.textContent.includes("train-1"))).toContain(true);
   expect(nodes[2]?.textContent).toContain("run, by evaluate");
+  expect(screen.getAllByRole("listitem").map((each) => each.textContent)).toContain("model 7 was used by chat app");
   expect(screen.getByRole("link", { name: "evaluate" }).getAttribute("href")).toBe("/v2/domain/d/project/p/runs/report-1?action=%22e1%22");
 });
 
 it("says that a version has no lineage", async () => {
   server.getLineage.mockImplementation(() => lineage({ nodes: [node("model")], edges: [] }));
   open(<ArtifactPage />);
-  expect(await screen.findByText("No run is known to have made this version or to have used it.")).toBeTruthy();
+  expect(await screen.findByText("No run is known to have made this version, and no run or app to use it.")).toBeTruthy();
 });

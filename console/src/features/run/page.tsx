@@ -10,6 +10,7 @@ import { isFailure, isLive, lookOf } from "@/design/phases";
 import { Split } from "@/design/split";
 import { Tabs } from "@/design/tabs";
 import type { PanelChange } from "@/features/action/tab";
+import { useAppsOfRun } from "@/features/apps/use-apps-of-run";
 import { RunActions } from "@/features/launch/run-actions";
 import { useDeliveries } from "@/features/notifications/use-deliveries";
 import { TrackedActions } from "@/features/launch/tracked-actions";
@@ -29,6 +30,7 @@ import css from "./page.module.css";
 const ActionPanel = lazy(() => chunk(() => import("@/features/action/panel")).then((m) => ({ default: m.ActionPanel })));
 const TimelineView = lazy(() => chunk(() => import("./timeline/timeline-view")).then((m) => ({ default: m.TimelineView })));
 const GraphView = lazy(() => chunk(() => import("./graph/graph-view")).then((m) => ({ default: m.GraphView })));
+const AppsOfRun = lazy(() => chunk(() => import("@/features/apps/apps-of-run")).then((m) => ({ default: m.AppsOfRun })));
 const RunNotifications = lazy(() => chunk(() => import("@/features/notifications/run-notifications")).then((m) => ({ default: m.RunNotifications })));
 const ErrorsView = lazy(() => chunk(() => import("./errors/errors-view")).then((m) => ({ default: m.ErrorsView })));
 
@@ -101,6 +103,7 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
   const lines = useLines(model, version, found, selected);
   const failures = [...model.counts].reduce((n, [phase, some]) => n + (isFailure(phase) ? some : 0), 0);
   const notified = useDeliveries(run, DeliveryState.UNSPECIFIED).deliveries.length;
+  const used = useAppsOfRun(run, !run.tracked).apps.length > 0;
   const view = search.view ?? "tree";
   const tabs: (readonly [RunView, ReactNode])[] = [
     ["tree", "Actions"],
@@ -108,11 +111,13 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
     ["graph", "Graph"],
     ...(failures > 0 ? ([["errors", `Failures (${count(failures)})`]] as const) : []),
     ...(notified > 0 ? ([["notifications", `Notifications (${count(notified)})`]] as const) : []),
+    ...(used ? ([["apps", "Used by apps"]] as const) : []),
   ];
   const views: Record<RunView, () => ReactNode> = {
     tree: () => <TreeView model={model} view={lines} found={found} selected={selected} onSelect={onSelect} />,
     errors: () => <ErrorsView run={run} model={model} failures={failures} selected={selected} onSelect={onSelect} />,
     notifications: () => <RunNotifications run={run} />,
+    apps: () => <AppsOfRun run={run} />,
     timeline: () => (
       <TimelineView run={run} model={model} version={version} selected={search.action ?? ""} onSelect={onSelect} visible={found?.shown ?? everyRow} />
     ),
@@ -149,7 +154,7 @@ function Actions({ run, model, version, search, change, onSelect }: ActionsProps
           )}
           <Tabs label="Run views" value={shown} onChange={(next) => change({ view: next === "tree" ? undefined : next })} tabs={tabs}>
             <div className={css["view"]}>
-              {shown !== "errors" && shown !== "notifications" && (
+              {shown !== "errors" && shown !== "notifications" && shown !== "apps" && (
                 <Toolbar
                   search={search}
                   counts={model.counts}

@@ -18,7 +18,7 @@ export interface ActionSearch {
   readonly phases?: string;
 }
 
-const views = ["tree", "timeline", "graph", "errors", "notifications"] as const;
+const views = ["tree", "timeline", "graph", "errors", "notifications", "apps"] as const;
 export type RunView = (typeof views)[number];
 const tabs = ["summary", "io", "logs", "code", "report", "pod"] as const;
 
