@@ -66,7 +66,7 @@ def test_apps_and_tasks_call_each_other():
     assert started.phase == "succeeded"
 
 
-def test_secrets_files_and_outputs_of_runs():
+def test_secrets_files_and_outputs_of_runs(server: Server):
     remote.Secret.create("app-key", "letters")
     remote.Secret.create("app-file", bytes([0, 255, 10]))
     made = flyte.run(app_programs.train, "weights")
@@ -75,6 +75,15 @@ def test_secrets_files_and_outputs_of_runs():
     assert httpx.get(f"{app.endpoint}/model", timeout=60).json() == {
         "model": "weights", "secret": "letters", "file": "00ff0a", "greeting": "good day",
     }
+    # The run knows the app that uses its output; in the lineage, too.
+    run = {"project": "flytesnacks", "domain": "development", "name": made.name}
+    status, used = server.call("flytebinary.insight.v1.AppInsightService/ListAppsOfRun", {"runId": run})
+    assert status == 200, used
+    assert [one["app"]["metadata"]["id"]["name"] for one in used["apps"]] == ["model"]
+    assert [(use["input"], use["actionId"]["name"]) for use in used["apps"][0]["uses"]] == [("model", "a0")]
+    status, graph = server.call("flytebinary.insight.v1.ArtifactInsightService/GetLineage", {"runId": run})
+    assert status == 200, graph
+    assert [node["app"]["name"] for node in graph["nodes"] if "app" in node] == ["model"]
 
 
 def test_streamlit():
