@@ -53,11 +53,6 @@ func (w *worker) start(ctx context.Context, c *container) (*process.Process, err
 	if err != nil {
 		return nil, later(err, "ContainerCreating", "FailedMount")
 	}
-	pod := w.pod()
-	env, err := w.n.resolver.Container(ctx, pod, c.spec)
-	if err != nil {
-		return nil, later(err, "CreateContainerConfigError", "Failed")
-	}
 	w.mu.Lock()
 	run := c.restarts
 	w.mu.Unlock()
@@ -65,7 +60,16 @@ func (w *worker) start(ctx context.Context, c *container) (*process.Process, err
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the container's directory: %w", err)
 	}
-	l := &launch{w: w, of: c, pod: pod, c: c.spec, env: env, dir: dir, line: podenv.CommandLine(c.spec, env), volumes: volumes}
+	pod := w.pod()
+	spec, err := w.withPort(ctx, pod, c)
+	if err != nil {
+		return nil, err
+	}
+	env, err := w.n.resolver.Container(ctx, pod, spec)
+	if err != nil {
+		return nil, later(err, "CreateContainerConfigError", "Failed")
+	}
+	l := &launch{w: w, pod: pod, c: spec, env: env, dir: dir, line: podenv.CommandLine(spec, env), volumes: volumes}
 	command, err := l.command(ctx)
 	if err != nil {
 		l.plan.release()
@@ -121,7 +125,6 @@ func (w *worker) makeVolumes(ctx context.Context) (map[string]string, error) {
 // launch collects the parameters of a process.
 type launch struct {
 	w       *worker
-	of      *container
 	pod     *corev1.Pod
 	c       *corev1.Container
 	env     *podenv.Environment // the container's own, then the whole
@@ -160,9 +163,6 @@ func (l *launch) command(ctx context.Context) (process.Command, error) {
 	}
 	l.home = place.home
 	l.environment(cfg, image, place)
-	if err := l.givePort(ctx); err != nil {
-		return none, err
-	}
 	if err := l.mounts(place, image); err != nil {
 		return none, err
 	}

@@ -35,34 +35,45 @@ const reasonPortTaken = "PortTaken"
 // portInterval is how often a container that waits for its port looks whether it is free.
 const portInterval = 100 * time.Millisecond
 
-// givePort settles the port of a container before it starts. One pod at a time does: no two choose the same.
-func (l *launch) givePort(ctx context.Context) error {
-	n, pod := l.w.n, l.pod
-	n.ports.Lock()
-	defer n.ports.Unlock()
-	if pod.Annotations[annotationTakesPort] == l.c.Name {
-		port, err := l.w.freePort(ctx)
+// withPort settles the port of a container before it starts, and returns what to start: a container that takes its port from
+// the environment gets it there, where its command and its other variables may refer to it. One pod at a time does this, so no
+// two choose the same.
+func (w *worker) withPort(ctx context.Context, pod *corev1.Pod, c *container) (*corev1.Container, error) {
+	w.n.ports.Lock()
+	defer w.n.ports.Unlock()
+	if pod.Annotations[annotationTakesPort] == c.spec.Name {
+		port, err := w.freePort(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		l.w.hold(l.of, port)
-		for _, name := range []string{"PORT", "_F_APPLE_SILICON_HOST_PORT"} {
-			l.env.Set(name, port)
-		}
-		// The SDK's name for "several apps share the ports of one machine".
-		l.env.Set("_F_APPLE_SILICON_ON_HOST", "1")
-		return nil
+		w.hold(c, port)
+		return inEnvironment(c.spec, port), nil
 	}
-	fixed := l.w.fixedPort(l.c)
+	fixed := w.fixedPort(c.spec)
 	if fixed == "" {
-		return nil
+		return c.spec, nil
 	}
-	if holder := n.holder(ctx, l.w, fixed); holder != "" {
-		return &waitError{reason: reasonPortTaken, event: "Failed", port: fixed, holder: holder, err: fmt.Errorf(
+	if holder := w.n.holder(ctx, w, fixed); holder != "" {
+		return nil, &waitError{reason: reasonPortTaken, event: "Failed", port: fixed, holder: holder, err: fmt.Errorf(
 			"port %s is taken by %s. All apps share the ports of this machine: stop the other, or give one of them another port", fixed, holder)}
 	}
-	l.w.hold(l.of, fixed)
-	return nil
+	w.hold(c, fixed)
+	return c.spec, nil
+}
+
+// inEnvironment returns a container whose variables have its port. They come first: others may refer to them.
+func inEnvironment(c *corev1.Container, port string) *corev1.Container {
+	given := []corev1.EnvVar{
+		{Name: "PORT", Value: port},
+		{Name: "_F_APPLE_SILICON_HOST_PORT", Value: port},
+		// The SDK's name for "several apps share the ports of one machine".
+		{Name: "_F_APPLE_SILICON_ON_HOST", Value: "1"},
+	}
+	c = c.DeepCopy()
+	c.Env = slices.Concat(given, slices.DeleteFunc(c.Env, func(declared corev1.EnvVar) bool {
+		return slices.ContainsFunc(given, func(one corev1.EnvVar) bool { return one.Name == declared.Name })
+	}))
+	return c
 }
 
 // untilFree waits until a port is free or somebody else has it, and returns false when the pod or the node is stopped first.

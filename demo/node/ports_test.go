@@ -113,6 +113,20 @@ func TestOtherContainersKeepTheirPort(t *testing.T) {
 	require.Equal(t, "-"+b.givenPort(t, pod)+"-", content(t, dir+"/main"))
 }
 
+// TestAPortIsInTheEnvironment: the variables, those that refer to them, and the command all have the port that the pod was given.
+func TestAPortIsInTheEnvironment(t *testing.T) {
+	b := setup(t)
+	declared := freePort(t)
+	occupy(t, declared)
+	pod := b.run(t, b.shell("", takes(declared), func(p *corev1.Pod) {
+		p.Spec.Containers[0].Command = []string{"sh", "-c", `echo "$0 $PORT $_F_APPLE_SILICON_HOST_PORT $ADDRESS"`, "$(PORT)"}
+		p.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "PORT", Value: declared}, {Name: "ADDRESS", Value: "host:$(PORT)"}}
+	}))
+	given := pod.Annotations["node.flyte.org/port"]
+	require.NotEqual(t, declared, given)
+	require.Equal(t, given+" "+given+" "+given+" host:"+given, strings.TrimSpace(b.logs(t, pod, &corev1.PodLogOptions{})))
+}
+
 // Programs that do not listen yet have their ports already.
 func TestPodsOfOneDeclaredPortGetDifferentOnes(t *testing.T) {
 	b := setup(t)

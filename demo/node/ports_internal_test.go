@@ -1,0 +1,53 @@
+package node
+
+import (
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+)
+
+// TestReplicasThatStartTogetherGetPortsOfTheirOwn: none of them listens yet when the next one gets its port.
+func TestReplicasThatStartTogetherGetPortsOfTheirOwn(t *testing.T) {
+	const replicas = 50
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, declared, err := net.SplitHostPort(listener.Addr().String())
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	n := &Node{cfg: Config{DataDir: t.TempDir()}, clk: clock.System{}, log: zerolog.Nop(), workers: map[types.UID]*worker{}}
+	for i := range replicas {
+		uid := types.UID(strconv.Itoa(i))
+		w := newWorker(n, &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{UID: uid, Annotations: map[string]string{annotationTakesPort: "app", annotationFixedPort: declared}},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app"}}},
+		})
+		require.NoError(t, os.MkdirAll(w.dir, 0o700))
+		n.workers[uid] = w
+	}
+	var mu sync.Mutex
+	ports := map[string]int{}
+	var starting sync.WaitGroup
+	for _, w := range n.workers {
+		starting.Go(func() {
+			started, err := w.withPort(t.Context(), w.pod(), w.containers[0])
+			mu.Lock()
+			defer mu.Unlock()
+			if assert.NoError(t, err) {
+				ports[started.Env[0].Value]++
+			}
+		})
+	}
+	starting.Wait()
+	require.Len(t, ports, replicas)
+}
