@@ -28,6 +28,9 @@ type ServerConfig struct {
 	// them wait for some seconds and are then refused with resource_exhausted. At least four times maxRequestBytes.
 	// Defaults to 512 MiB.
 	MaxDecodingBytes int `mapstructure:"maxDecodingBytes"`
+	// HeaderTimeout is how long the header of a request may take, from its first byte or, for the first request, from the
+	// start of the connection; then the connection is closed. Defaults to 10s.
+	HeaderTimeout time.Duration `mapstructure:"headerTimeout"`
 	// BodyTimeout is how long the body of a request may bring nothing; then the request ends. One that takes longer must
 	// have 4 KiB a second on average. Streams may be silent between messages. Defaults to 30s.
 	BodyTimeout time.Duration `mapstructure:"bodyTimeout"`
@@ -55,6 +58,7 @@ func DefaultServerConfig() ServerConfig {
 		Listen:               "127.0.0.1:8090",
 		MaxRequestBytes:      64 << 20,
 		MaxDecodingBytes:     512 << 20,
+		HeaderTimeout:        10 * time.Second,
 		BodyTimeout:          30 * time.Second,
 		ConnectionsPerClient: 20_000,
 		RequestsPerClient:    20_000,
@@ -85,6 +89,9 @@ func (c ServerConfig) Validate() error {
 	}
 	if c.MaxDecodingBytes < 4*c.MaxRequestBytes {
 		return fmt.Errorf("maxDecodingBytes: must be at least four times maxRequestBytes, %d, got %d", 4*c.MaxRequestBytes, c.MaxDecodingBytes)
+	}
+	if c.HeaderTimeout <= 0 {
+		return fmt.Errorf("headerTimeout: must be positive, got %s", c.HeaderTimeout)
 	}
 	if c.BodyTimeout <= 0 {
 		return fmt.Errorf("bodyTimeout: must be positive, got %s", c.BodyTimeout)

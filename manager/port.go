@@ -81,7 +81,7 @@ func newPort(
 				SendPingTimeout:      config.PingAfter, PingTimeout: config.PingTimeout, WriteByteTimeout: config.WriteTimeout,
 			},
 			MaxHeaderBytes:    maxHeader,
-			ReadHeaderTimeout: 10 * time.Second,
+			ReadHeaderTimeout: config.HeaderTimeout,
 			IdleTimeout:       5 * time.Minute,
 			BaseContext:       func(net.Listener) context.Context { return base },
 		},

@@ -56,6 +56,32 @@ func TestConnectionOfAVanishedPeerIsClosed(t *testing.T) {
 	require.NoError(t, err, "the server ends the connection")
 }
 
+// TestASlowHeaderEndsItsConnection sends a byte of a header now and then, in the first request of a connection and in a later
+// one. Nothing is answered.
+func TestASlowHeaderEndsItsConnection(t *testing.T) {
+	config := DefaultServerConfig()
+	config.HeaderTimeout = 50 * time.Millisecond
+	address := startPort(t, config, http.NotFoundHandler(), noop.NewMeterProvider())
+	for name, first := range map[string]string{"first": "", "later": "GET / HTTP/1.1\r\nHost: " + address + "\r\n\r\n"} {
+		t.Run(name, func(t *testing.T) {
+			conn := dial(t, address)
+			if first != "" {
+				_, err := io.WriteString(conn, first)
+				require.NoError(t, err)
+				response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				require.NoError(t, err)
+				require.NoError(t, response.Body.Close())
+			}
+			_, err := io.WriteString(conn, "GET / HTTP/1.1\r\nX-Slow: ")
+			require.NoError(t, err)
+			require.Eventually(t, func() bool {
+				_, err := io.WriteString(conn, "x")
+				return err != nil
+			}, time.Minute, 5*time.Millisecond)
+		})
+	}
+}
+
 // TestConnectionsOfAClientAreBounded opens more connections than allowed, and another once one has ended.
 func TestConnectionsOfAClientAreBounded(t *testing.T) {
 	config := DefaultServerConfig()
