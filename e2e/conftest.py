@@ -40,7 +40,7 @@ STATUS = pytest.StashKey[int]()
 
 
 # These files take longest. They come first, so that no worker runs one of them last while the others are idle.
-LONG = ["test_outside", "test_faults", "test_flows", "test_cache"]
+LONG = ["test_outside", "test_faults", "test_flows", "test_cache", "test_app_faults"]
 
 
 @pytest.hookimpl(trylast=True)
