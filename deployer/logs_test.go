@@ -149,10 +149,7 @@ func TestAPodThatHasEndedIsDeletedOnceItsLogIsKept(t *testing.T) {
 	l.letGo()
 	replica := l.kept(pod)
 	require.Equal(t, words, l.store.read(replica.GetLogUri()))
-	require.Eventually(t, func() bool {
-		found := l.pod(pod)
-		return found == nil || found.DeletionTimestamp != nil
-	}, waitLimit, look)
+	require.Eventually(t, func() bool { return l.pod(pod) == nil }, waitLimit, look)
 }
 
 // The report waits for the apps service.
@@ -209,15 +206,9 @@ func TestAnObjectStoreThatIsAway(t *testing.T) {
 	l.store.fail(1000, 0)
 	l.letGo()
 	l.end <- 1
-	require.Eventually(t, func() bool {
-		found := l.pod(pod)
-		return found != nil && found.DeletionTimestamp != nil || found == nil
-	}, waitLimit, look)
+	require.Eventually(t, func() bool { return l.pod(pod) == nil }, waitLimit, look)
 	require.Contains(t, l.log.String(), "the log of an ended replica is not kept")
 	require.Contains(t, l.log.String(), errStore.Error())
-	if l.pod(pod) != nil {
-		l.delete(pod, 0)
-	}
 	l.notKept("uid-l6", pod)
 }
 
@@ -288,13 +279,7 @@ func TestNoLogsAreKeptWithoutWorkers(t *testing.T) {
 	l.start()
 	pod := l.runs("uid-l9", "replica-l9")
 	l.end <- 0
-	require.Eventually(t, func() bool {
-		found := l.pod(pod)
-		return found == nil || found.DeletionTimestamp != nil
-	}, waitLimit, look, "the ended pod is deleted nevertheless")
+	require.Eventually(t, func() bool { return l.pod(pod) == nil }, waitLimit, look, "the ended pod is deleted nevertheless")
 	require.Empty(t, l.asked)
-	if l.pod(pod) != nil {
-		l.delete(pod, 0)
-	}
 	l.notKept("uid-l9", pod)
 }
