@@ -58,8 +58,10 @@ func TestADeployerThatIsSilent(t *testing.T) {
 	f.create(command("web"))
 	require.Contains(t, f.message("web"), "no deployer of cluster default has ever been seen")
 	d := f.deployer("", false)
-	f.pass(0)
-	require.Equal(t, "revision 1 waits for the cluster to take it up", f.message("web"))
+	require.Eventually(t, func() bool { // its apps are looked at again in the background, too
+		f.pass(0)
+		return f.message("web") == "revision 1 waits for the cluster to take it up"
+	}, wait, time.Millisecond)
 	d.report("web", replicas(1, 1, true))
 	require.Equal(t, "ACTIVE/RUNNING", f.status("web"))
 	d.stop()
@@ -71,8 +73,7 @@ func TestADeployerThatIsSilent(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, explained.GetAdvice(), "runs for cluster default")
 	d = f.deployer("", false)
-	f.pass(0)
-	require.Eventually(t, func() bool { return f.message("web") == "" }, wait, time.Millisecond)
+	require.Eventually(t, func() bool { f.pass(0); return f.message("web") == "" }, wait, time.Millisecond)
 	require.Equal(t, "1:1 →1", d.wants("web"), "the first thing that it learns")
 }
 
