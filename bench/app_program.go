@@ -41,7 +41,7 @@ func answer(ctx context.Context, args []string) error {
 		return err
 	}
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: handler}
-	defer context.AfterFunc(ctx, func() { server.Close() })()
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/rs/zerolog"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,17 +36,21 @@ func TestReplicasThatStartTogetherGetPortsOfTheirOwn(t *testing.T) {
 	}
 	var mu sync.Mutex
 	ports := map[string]int{}
+	var errs []error
 	var starting sync.WaitGroup
 	for _, w := range n.workers {
 		starting.Go(func() {
 			started, err := w.withPort(t.Context(), w.pod(), w.containers[0])
 			mu.Lock()
 			defer mu.Unlock()
-			if assert.NoError(t, err) {
-				ports[started.Env[0].Value]++
+			if err != nil {
+				errs = append(errs, err)
+				return
 			}
+			ports[started.Env[0].Value]++
 		})
 	}
 	starting.Wait()
+	require.Empty(t, errs)
 	require.Len(t, ports, replicas)
 }

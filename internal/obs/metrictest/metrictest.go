@@ -47,7 +47,7 @@ func add[N int64 | float64](found map[string]float64, name string, points []metr
 
 func labels(set attribute.Set) (text string) {
 	for _, label := range set.ToSlice() {
-		text += " " + string(label.Key) + "=" + label.Value.Emit()
+		text += " " + string(label.Key) + "=" + label.Value.String()
 	}
 	return text
 }
