@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/utils/ptr"
 )
 
 // Define adds a namespaced kind without a schema to the API server and returns its objects in the test's namespace. When the
@@ -35,7 +34,7 @@ func Define(t testing.TB, cluster *Cluster, kind schema.GroupVersionKind, plural
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: kind.Version, Served: true, Storage: true,
 				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
-					Type: "object", XPreserveUnknownFields: ptr.To(true),
+					Type: "object", XPreserveUnknownFields: new(true),
 				}},
 			}},
 		},
