@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -259,6 +260,35 @@ func TestAPodThatWaitsForItsPortCanBeDeleted(t *testing.T) {
 	b.portTaken(t, pod, "another program")
 	b.delete(t, pod, 30)
 	b.goneFromAPI(t, pod)
+}
+
+// TestAnotherProgramOnThePortMakesNoPodReady: it may take the port between the check of the node and the start of the program.
+func TestAnotherProgramOnThePortMakesNoPodReady(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("who listens is known on Linux only")
+	}
+	b := setup(t)
+	port := freePort(t)
+	dir := t.TempDir()
+	program := `while [ ! -e ` + dir + `/listen ]; do sleep 0.01; done; exec python3 -c 'import socket, time; s = socket.create_server(("127.0.0.1", ` + port + `)); time.sleep(100)'`
+	pod := b.create(t, b.shell(program, fixed(t, port), func(p *corev1.Pod) {
+		number, err := strconv.Atoi(port)
+		require.NoError(t, err)
+		p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt(number)}}}
+	}))
+	b.running(t, pod)
+	other := occupy(t, port)
+	for range 3 { // the first two have been judged when the third one comes
+		conn, err := other.Accept()
+		require.NoError(t, err)
+		require.NoError(t, conn.Close())
+	}
+	found, err := b.client.CoreV1().Pods(b.namespace).Get(t.Context(), pod.Name, metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Equal(t, corev1.ConditionFalse, condition(found, corev1.PodReady).Status)
+	require.NoError(t, other.Close())
+	touch(t, dir+"/listen")
+	b.until(t, pod, "ready", func(p *corev1.Pod) bool { return condition(p, corev1.PodReady).Status == corev1.ConditionTrue })
 }
 
 // Readiness and its loss reach the API, and outlive a restart of the node.

@@ -98,6 +98,9 @@ func (o *probed) readiness(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		if err == nil && o.answeredByAnother() {
+			err = errAnotherProgram
+		}
 		if err == nil {
 			successes, failures = successes+1, 0
 			if successes >= max(1, probe.SuccessThreshold) {
@@ -144,6 +147,17 @@ func (o *probed) kill(which string, why error) {
 		return
 	}
 	o.p.Kill()
+}
+
+var errAnotherProgram = errors.New("another program listens on the port of the container")
+
+// answeredByAnother reports whether a probe that makes the container ready reached another program: one may have taken the
+// container's port before its process did. Requests would go there.
+func (o *probed) answeredByAnother() bool {
+	o.w.mu.Lock()
+	port, unready := o.c.port, o.c.unready
+	o.w.mu.Unlock()
+	return unready && port != "" && !o.p.ListensOn(port)
 }
 
 // setReady changes nothing once the container has another process: the answer of a probe may come late.

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import socket
 
 import flyte
 import flyte.app
@@ -25,7 +26,18 @@ def double(n: int) -> int:
     return 2 * n
 
 
-mcp = MCPAppEnvironment(name="tools", mcp=tools, resources=SMALL, requires_auth=False)
+
+def own_port() -> str:
+    """A port that no other program of this machine has: the SDK's MCP server listens on no other than the declared one."""
+    with socket.socket() as any_port:
+        any_port.bind(("127.0.0.1", 0))
+        return str(any_port.getsockname()[1])
+
+
+MCP_PORT = os.environ.get("MCP_PORT") or own_port()  # in the app's process, the one with which it was deployed
+mcp = MCPAppEnvironment(
+    name="tools", mcp=tools, port=int(MCP_PORT), env_vars={"MCP_PORT": MCP_PORT}, resources=SMALL, requires_auth=False
+)
 
 webhook = FlyteWebhookAppEnvironment(name="hooks", endpoints=["health", "run_task", "get_run"], resources=SMALL, requires_auth=False)
 

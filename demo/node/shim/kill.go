@@ -15,7 +15,7 @@ func (s *supervisor) killEach(pid int) {
 		_ = os.WriteFile(s.spec.Cgroup+"/cgroup.kill", []byte("1"), 0o600)
 	}
 	_ = syscall.Kill(-pid, syscall.SIGKILL)
-	for _, each := range descendants(os.Getpid()) {
+	for _, each := range Descendants(os.Getpid()) {
 		_ = syscall.Kill(each, syscall.SIGKILL)
 	}
 }

@@ -102,11 +102,11 @@ func (s *supervisor) spawn(streams *streams) (int, error) {
 // members lists the container's processes.
 func (s *supervisor) members() []int {
 	if s.spec.Cgroup == "" {
-		return descendants(os.Getpid())
+		return Descendants(os.Getpid())
 	}
 	raw, err := os.ReadFile(s.spec.Cgroup + "/cgroup.procs")
 	if err != nil {
-		return descendants(os.Getpid())
+		return Descendants(os.Getpid())
 	}
 	return numbers(string(raw))
 }
@@ -121,8 +121,8 @@ func numbers(text string) []int {
 	return pids
 }
 
-// descendants lists the processes below root, root left out.
-func descendants(root int) []int {
+// Descendants lists the processes below root, root left out.
+func Descendants(root int) []int {
 	names, err := procNames()
 	if err != nil {
 		return nil

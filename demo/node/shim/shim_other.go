@@ -47,7 +47,8 @@ func (s *supervisor) spawn(streams *streams) (int, error) {
 
 func (s *supervisor) members() []int { return nil }
 
-func descendants(int) []int { return nil }
+// Descendants is known on Linux only.
+func Descendants(int) []int { return nil }
 
 func heldBytes(int) int64 { return 0 }
 
