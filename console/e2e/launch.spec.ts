@@ -51,7 +51,7 @@ test("a file is uploaded with a launch, along with inputs of other types", { tag
     .first()
     .click();
   await page.getByLabel("File to upload").setInputFiles({ name: "poem.txt", mimeType: "text/plain", buffer: Buffer.from("one\ntwo\nthree\n") });
-  await expect(page.getByText("poem.txt").first()).toBeVisible();
+  await expect(page.getByText("poem.txt uploaded.")).toBeVisible();
   await page.getByLabel(/^unit\b/).selectOption({ label: "LINES" });
   await page.getByLabel(/^exact\b/).selectOption("false");
   await expectAccessible(page);
@@ -71,7 +71,7 @@ test("a table is uploaded as a data frame", { tag: "@store" }, async ({ page }, 
   ]);
   await page.goto(`${place}/launch?task=shown.total`);
   await page.getByLabel("File to upload").setInputFiles(file);
-  await expect(page.getByText("numbers.parquet").first()).toBeVisible();
+  await expect(page.getByText("numbers.parquet uploaded.")).toBeVisible();
   await page.getByRole("button", { name: "Launch", exact: true }).click();
   await expect(page).toHaveURL(new RegExp(`${place}/runs/`));
   await expect(actions(page).getByRole("treeitem").first().locator("[data-phase]")).toHaveAttribute("data-phase", "succeeded", { timeout: 120_000 });
