@@ -10,6 +10,7 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
@@ -183,14 +184,7 @@ func (l *lineage) usedByApps(ctx context.Context, g *graph, versions []store.Ver
 	if len(versions) == 0 && len(runs) == 0 {
 		return nil
 	}
-	request := &enginev1.ListAppUsesRequest{Limit: maxNodes}
-	for _, version := range versions {
-		request.Artifacts = append(request.Artifacts, versionID(version, ""))
-	}
-	for _, run := range runs {
-		request.Runs = append(request.Runs, run.Proto())
-	}
-	response, err := l.apps.ListAppUses(ctx, request)
+	response, err := l.apps.ListAppUses(ctx, &enginev1.ListAppUsesRequest{Artifacts: versionIDs(versions), Runs: runIDs(runs), Limit: maxNodes})
 	if err != nil {
 		return err
 	}
@@ -203,6 +197,20 @@ func (l *lineage) usedByApps(ctx context.Context, g *graph, versions []store.Ver
 		g.edge(subject{run: ident.RunOf(use.GetRun())}, ofApp(use.GetAppId()), insightv1.LineageEdge_KIND_USED)
 	}
 	return nil
+}
+
+func versionIDs(versions []store.VersionKey) (ids []*core.ArtifactVersionId) {
+	for _, version := range versions {
+		ids = append(ids, versionID(version, ""))
+	}
+	return ids
+}
+
+func runIDs(runs []ident.Run) (ids []*common.RunIdentifier) {
+	for _, run := range runs {
+		ids = append(ids, run.Proto())
+	}
+	return ids
 }
 
 func ofApp(id *app.Identifier) subject {
@@ -218,14 +226,7 @@ func (l *lineage) used(ctx context.Context, g *graph, versions []store.VersionKe
 	if len(versions) == 0 && len(runs) == 0 {
 		return nil, nil
 	}
-	request := &enginev1.ListArtifactUsesRequest{Limit: maxNodes}
-	for _, version := range versions {
-		request.Artifacts = append(request.Artifacts, versionID(version, ""))
-	}
-	for _, run := range runs {
-		request.Runs = append(request.Runs, run.Proto())
-	}
-	response, err := l.uses.ListArtifactUses(ctx, request)
+	response, err := l.uses.ListArtifactUses(ctx, &enginev1.ListArtifactUsesRequest{Artifacts: versionIDs(versions), Runs: runIDs(runs), Limit: maxNodes})
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
+	appstore "github.com/flyte-binary/flyte-binary/apps/store"
 	artifactstore "github.com/flyte-binary/flyte-binary/artifacts/store"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
@@ -248,6 +249,42 @@ func TestArtifactsProtectTheirDataFromRetention(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, deleted)
 	require.Zero(t, w.count(`SELECT count(*) FROM actions WHERE parent_name IS NULL`))
+}
+
+// TestAppsProtectTheRunsThatTheyUse until they are deleted, or deployed without them.
+func TestAppsProtectTheRunsThatTheyUse(t *testing.T) {
+	w := newWorld(t)
+	config := runs.DefaultConfig().Retention
+	config.Enabled, config.MaxAge, config.Grace = true, time.Nanosecond, 0
+	keeper, err := runs.NewRetention(config, runs.Deps{Pool: w.pool, Blobs: w.blobs, Logger: zerolog.Nop(), InUse: []string{appstore.InUse("public")}})
+	require.NoError(t, err)
+	for _, run := range []string{"first", "second", "unused"} {
+		w.launch(run)
+		data := w.dir(run, "a0") + "/model.bin"
+		require.NoError(t, w.blobs.WriteAll(t.Context(), data, []byte("weights")))
+		w.succeed(run, &task.Outputs{Literals: []*task.NamedLiteral{{Name: "o0", Value: file(data)}}})
+		if run != "unused" {
+			w.deploy(run+"-app", &app.Input{Name: "model", Value: &app.Input_StringValue{StringValue: data}})
+		}
+	}
+	w.eventually("outputs are looked at", func() bool { return w.count(`SELECT count(*) FROM produced_outputs`) == 0 })
+	sweep := func(deleted, left int) {
+		t.Helper()
+		count, err := keeper.Sweep(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, deleted, count)
+		require.Equal(t, left, w.count(`SELECT count(*) FROM actions WHERE parent_name IS NULL`))
+	}
+	sweep(1, 2)
+	_, err = w.apps.Delete(t.Context(), &app.DeleteRequest{AppId: &app.Identifier{Org: "o", Project: project, Domain: domain, Name: "first-app"}})
+	require.NoError(t, err)
+	sweep(1, 1)
+	changed, err := w.apps.Get(t.Context(), &app.GetRequest{Identifier: &app.GetRequest_AppId{AppId: &app.Identifier{Org: "o", Project: project, Domain: domain, Name: "second-app"}}})
+	require.NoError(t, err)
+	changed.App.Spec.Inputs = nil
+	_, err = w.apps.Update(t.Context(), &app.UpdateRequest{App: changed.GetApp()})
+	require.NoError(t, err)
+	sweep(1, 0)
 }
 
 // TestArtifactsProtectTrackedRunsFromRetention: the directories of tracked runs are among the uploads, and the runs are in

@@ -19,4 +19,6 @@ func Schemas() []pgdb.Schema {
 
 // inUse are the conditions under which retention keeps a run because another service points to its data. namespace has
 // the tables of that service.
-func inUse(namespace string) []string { return []string{artifactstore.InUse(namespace)} }
+func inUse(namespace string) []string {
+	return []string{artifactstore.InUse(namespace), appstore.InUse(namespace)}
+}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
@@ -171,6 +173,12 @@ func (s *Store) write(ctx context.Context, tx pgx.Tx, change *Change) error {
 	for i := range change.Events {
 		a.EventSeq++
 		change.Events[i].Seq = a.EventSeq
+	}
+	if change.Uses != nil && len(change.Uses.Runs) > 0 {
+		// Retention decides under the same lock, exclusively: it sees these uses, or they come after it.
+		if err := pgdb.LockRetentionShared(ctx, tx); err != nil {
+			return err
+		}
 	}
 	if err := writeApp(ctx, tx, a); err != nil {
 		return err

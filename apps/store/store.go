@@ -23,13 +23,20 @@ const (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Schema is the service's tables. They may share a database with those of other services.
+// Schema is the service's tables. They share the database of the runs service, since retention must see in one statement
+// what an app uses.
 func Schema() pgdb.Schema {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		panic(err) // the folder is embedded above
 	}
 	return pgdb.Schema{Name: "apps", Files: files, Table: "apps_db_version"}
+}
+
+// InUse is a condition over the root a of a run, for the retention of the runs service: an app uses outputs of the run.
+// namespace is the Postgres schema of the service's tables.
+func InUse(namespace string) string {
+	return `EXISTS (SELECT FROM ` + namespace + `.app_runs u WHERE (u.project, u.domain, u.run) = (a.project, a.domain, a.run_name))`
 }
 
 // Store reads and writes apps.

@@ -2,30 +2,22 @@
 package drifttest
 
 import (
-	"context"
+	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/flyte-binary/flyte-binary/internal/drift"
+	"github.com/flyte-binary/flyte-binary/internal/obs/metrictest"
 )
 
 // Counts returns how often each kind was repaired.
 func Counts(t testing.TB, reader *metric.ManualReader) map[string]int64 {
 	t.Helper()
-	var all metricdata.ResourceMetrics
-	require.NoError(t, reader.Collect(context.Background(), &all))
 	counts := map[string]int64{}
-	for _, scope := range all.ScopeMetrics {
-		for _, m := range scope.Metrics {
-			if sum, ok := m.Data.(metricdata.Sum[int64]); ok && m.Name == drift.Metric {
-				for _, point := range sum.DataPoints {
-					kind, _ := point.Attributes.Value("kind")
-					counts[kind.AsString()] += point.Value
-				}
-			}
+	for name, count := range metrictest.Read(t, reader) {
+		if kind, found := strings.CutPrefix(name, drift.Metric+" kind="); found {
+			counts[kind] = int64(count)
 		}
 	}
 	return counts
