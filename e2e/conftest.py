@@ -39,12 +39,19 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 STATUS = pytest.StashKey[int]()
 
 
+# A test that hangs fails, with the stacks of all threads. The longest takes two minutes on a busy machine.
+TEST_LIMIT = 15 * 60  # seconds
+
+
 # These files take longest. They come first, so that no worker runs one of them last while the others are idle.
-LONG = ["test_outside", "test_faults", "test_flows", "test_cache", "test_app_faults"]
+LONG = ["test_outside", "test_faults", "test_flows", "test_cache", "test_app_faults", "test_apps"]
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        item.add_marker(pytest.mark.timeout(TEST_LIMIT))
+
     def place(item: pytest.Item) -> int:
         return LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG)
 
