@@ -6,11 +6,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 )
@@ -168,6 +170,22 @@ func TestConfigNamesTheField(t *testing.T) {
 		require.NoError(t, config.Validate())
 		change(&config)
 		require.ErrorContains(t, config.Validate(), field)
+	}
+}
+
+// TestManyDeleteOnePrefix: replicas may delete the same at the same time.
+func TestManyDeleteOnePrefix(t *testing.T) {
+	store := openFiles(t)
+	for range 50 {
+		prefix := store.Root() + "/p/d/gone/"
+		for i := range 5 {
+			require.NoError(t, store.WriteAll(t.Context(), prefix+strconv.Itoa(i), nil))
+		}
+		var deleting errgroup.Group
+		for range 4 {
+			deleting.Go(func() error { return store.DeletePrefix(t.Context(), prefix) })
+		}
+		require.NoError(t, deleting.Wait())
 	}
 }
 

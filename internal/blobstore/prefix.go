@@ -87,7 +87,7 @@ func (f *files) someEntries(key string) ([]string, error) {
 	}
 	defer dir.Close()
 	names, err := dir.Readdirnames(entriesAtOnce)
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, fs.ErrNotExist) { // another call has removed the directory meanwhile
 		err = nil
 	}
 	return names, err
