@@ -143,9 +143,10 @@ type body struct {
 	source io.Reader
 	moved  func()
 
+	done atomic.Bool // the source is at its end
+
 	mu   sync.Mutex
 	read int    // GUARDED_BY(mu): bytes of the source
-	done bool   // GUARDED_BY(mu): the source is at its end
 	kept []byte // GUARDED_BY(mu): all of them, while they are few
 }
 
@@ -160,16 +161,7 @@ func (b *body) open() (io.ReadCloser, error) {
 }
 
 // whole reports whether the body has been read to its end.
-func (b *body) whole() bool {
-	if b == nil {
-		return true
-	}
-	if !b.mu.TryLock() {
-		return false // somebody reads
-	}
-	defer b.mu.Unlock()
-	return b.done
-}
+func (b *body) whole() bool { return b == nil || b.done.Load() }
 
 // bodyReader reads what is kept, then the rest.
 type bodyReader struct {
@@ -190,9 +182,16 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 		r.at += n
 		return n, nil
 	}
+	// The transport reads once more after the last byte. The server has closed the body by then if the answer has begun, and
+	// an error would make the transport close the connection, in the middle of that answer.
+	if b.done.Load() {
+		return 0, io.EOF
+	}
 	n, err := b.source.Read(p)
 	b.moved()
-	b.done = b.done || err == io.EOF
+	if err == io.EOF {
+		b.done.Store(true)
+	}
 	if b.read == len(b.kept) && b.read+n <= replayed {
 		b.kept = append(b.kept, p[:n]...)
 	} else if n > 0 {

@@ -208,7 +208,7 @@ func (h *handler) forward(ctx context.Context, w http.ResponseWriter, r *http.Re
 	}()
 	x.out = out
 	h.proxy.ServeHTTP(out, r.WithContext(ctx))
-	if x.duplex && !drain(r.Body) {
+	if x.duplex && !x.kept.whole() && !drain(r.Body) {
 		panic(http.ErrAbortHandler) // the answer is complete, but the connection cannot carry another request
 	}
 }
