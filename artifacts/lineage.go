@@ -320,8 +320,8 @@ func (g *graph) node(s subject, level int) (int, bool) {
 	return g.at[s], true
 }
 
-// reach notes a node to go on from, once in each direction: what a run made from its own version lies in both. Nothing comes
-// of an app.
+// reach adds a node to the next step, once per direction: a run that made new versions from one of its own is in both
+// directions. Apps are leaves.
 func (g *graph) reach(s subject) {
 	if !g.seen[s] && !s.isApp() {
 		g.seen[s] = true

@@ -27,8 +27,8 @@ type way struct {
 	cpu       [3]time.Duration // of the client, the app and what is between
 }
 
-// measureGateway sends requests to a replica directly and through the gateway, by turns, so that the state of the machine is
-// the same for both. Client, gateway and replica are processes of their own and share the machine's cores.
+// measureGateway alternates between requests sent directly to a replica and requests sent through the gateway, so that a busy
+// machine affects both equally. Client, gateway and replica are processes of their own and share the machine's cores.
 func (c appsCase) measureGateway(ctx context.Context, s *stack, r *Result, node *appNode, apps *appClient) error {
 	const name = "answers"
 	port, err := freePort()
@@ -147,7 +147,7 @@ func (c appsCase) constantly(ctx context.Context, apps *appClient, ways []*way) 
 func (c appsCase) atOnce(ctx context.Context, apps *appClient, ways []*way, replica int) error {
 	for turn := range turns {
 		for i := range ways {
-			w := ways[(turn+i)%len(ways)] // whoever comes first in a turn has no advantage
+			w := ways[(turn+i)%len(ways)] // rotate the order, so that going first is no advantage
 			before, err := w.used(replica)
 			if err != nil {
 				return err

@@ -76,7 +76,7 @@ func inEnvironment(c *corev1.Container, port string) *corev1.Container {
 	return c
 }
 
-// untilFree waits until a port is free or somebody else has it, and returns false when the pod or the node is stopped first.
+// untilFree waits until a port is free or has another holder. It returns false if the pod or the node stops first.
 func (w *worker) untilFree(ctx context.Context, port, holder string) bool {
 	for w.n.after(portInterval, w.stopped) {
 		w.n.ports.Lock()

@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// freePort is a port that is free and that nobody gets by asking for any port: those begin above.
+// freePort returns a free port below the ephemeral range, so that the kernel does not assign it to another program.
 func freePort(t testing.TB) string {
 	t.Helper()
 	for {
@@ -48,7 +48,7 @@ func takes(port string) func(*corev1.Pod) {
 	}
 }
 
-// fixed makes a pod one that listens on a port whatever it is told.
+// fixed declares a port that the pod's program cannot change.
 func fixed(t testing.TB, port string) func(*corev1.Pod) {
 	t.Helper()
 	number, err := strconv.Atoi(port)

@@ -488,23 +488,3 @@ func TestProbesEndWithTheProcess(t *testing.T) {
 	require.Equal(t, 1, asked)
 	require.Empty(t, g.events.Events)
 }
-
-func TestThePortThatAProbeMeans(t *testing.T) {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "uid", Annotations: map[string]string{}}, Spec: corev1.PodSpec{Containers: []corev1.Container{
-		{Name: "main", Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}, {Name: "metrics", ContainerPort: 9000}}}, {Name: "other"},
-	}}}
-	w := newWorker(&Node{clk: clock.System{}, cfg: Config{DataDir: t.TempDir()}}, pod)
-	main, other := w.containers[0], w.containers[1]
-	require.EqualValues(t, 8080, w.portOf(main, intstr.FromString("http")))
-	require.EqualValues(t, 8080, w.portOf(main, intstr.FromInt32(8080)))
-
-	pod.Annotations[annotationTakesPort], pod.Annotations[annotationFixedPort] = "main", "8080"
-	require.EqualValues(t, 8080, w.portOf(main, intstr.FromString("http")), "it was given none yet")
-	pod.Annotations[annotationPort] = "31000" // by the node before
-	require.EqualValues(t, 31000, w.portOf(main, intstr.FromString("http")))
-	w.port = "32000"
-	require.EqualValues(t, 32000, w.portOf(main, intstr.FromString("http")))
-	require.EqualValues(t, 32000, w.portOf(main, intstr.FromInt32(8080)))
-	require.EqualValues(t, 9000, w.portOf(main, intstr.FromString("metrics")))
-	require.EqualValues(t, 8080, w.portOf(other, intstr.FromInt32(8080)), "another container has its own")
-}

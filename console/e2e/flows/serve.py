@@ -30,7 +30,7 @@ for wanted in json.loads(sys.argv[2]):
         resources=flyte.Resources(cpu="100m", memory="100Mi"),
     )
     if model := wanted.get("model"):
-        # Set later: the constructor refuses them beside a command, which could not read them.
+        # Set after construction: the constructor rejects parameters together with a command.
         env.parameters = [flyte.app.Parameter(name="model", value=flyte.app.RunOutput(type="file", run_name=model))]
     if wanted.get("wait"):
         flyte.serve(env)
