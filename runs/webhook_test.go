@@ -19,8 +19,10 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/pgtest"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs"
+	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
 // receiver is a server that webhooks call.
@@ -270,27 +272,29 @@ func TestRedirectsOfWebhooks(t *testing.T) {
 	require.Len(t, r.calls(), 1)
 }
 
-// TestWebhookIsKeptOverARestart: the next process delivers the webhook of a recorded condition.
+// TestWebhookIsKeptOverARestart: the next process delivers the webhook of a recorded condition. Another process holds the
+// lease while the first one runs, so the first one delivers nothing.
 func TestWebhookIsKeptOverARestart(t *testing.T) {
-	c, _ := newWebhookFixture(t, func(config *runs.Config) { config.Webhooks.Poll = time.Hour })
+	pool := pgtest.New(t, store.Migrations())
+	_, err := pool.Exec(t.Context(), `INSERT INTO leases VALUES ('webhooks', 'other', now() + interval '1 hour')`)
+	require.NoError(t, err)
+	configure := func(config *runs.Config) {
+		config.Webhooks.PublicURL, config.Webhooks.Allow = "http://localhost", []string{"127.0.0.0/8"}
+	}
+	c := writeFixtureOn(t, pool, configure)
 	r := newReceiver(t, nil)
 	c.create(namedRun("after"))
-	require.Eventually(t, func() bool { // the loop has looked once, and will not again
-		var held int
-		require.NoError(t, c.pool.QueryRow(t.Context(), `SELECT count(*) FROM leases WHERE name = 'webhooks'`).Scan(&held))
-		return held == 1
-	}, 10*time.Second, 10*time.Millisecond)
 	require.Zero(t, c.record(recordCondition("after", "c", conditionWithWebhook(r.URL))))
 	require.Zero(t, c.record(recordCondition("after", "answered", conditionWithWebhook(r.URL))))
-	_, err := c.runs.SignalEvent(t.Context(), &workflow.SignalEventRequest{
+	_, err = c.runs.SignalEvent(t.Context(), &workflow.SignalEventRequest{
 		ActionId: actionID("after", "answered"), ParentActionName: "a0",
 		Payload: &workflow.EventPayload{Value: &workflow.EventPayload_BoolValue{BoolValue: true}},
 	})
 	require.NoError(t, err)
 	require.NoError(t, c.service.Stop(context.WithoutCancel(t.Context())))
-	again := writeFixtureOn(t, c.pool, func(config *runs.Config) {
-		config.Webhooks.PublicURL, config.Webhooks.Allow = "http://localhost", []string{"127.0.0.0/8"}
-	})
+	_, err = pool.Exec(t.Context(), `DELETE FROM leases WHERE name = 'webhooks'`)
+	require.NoError(t, err)
+	again := writeFixtureOn(t, pool, configure)
 	require.Eventually(t, func() bool { return len(again.clusterEvents("after", "c")) == 1 }, 10*time.Second, 10*time.Millisecond)
 	require.Len(t, r.calls(), 1, "no call for an answered condition")
 }

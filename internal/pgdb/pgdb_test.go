@@ -152,6 +152,7 @@ func TestIsTransient(t *testing.T) {
 	require.False(t, pgdb.IsTransient(pgx.ErrNoRows))
 	require.False(t, pgdb.IsTransient(context.Canceled))
 	require.True(t, pgdb.IsTransient(&pgconn.PgError{Code: "57P01"}))
+	require.True(t, pgdb.IsTransient(&pgconn.PgError{Code: "55000"}))
 
 	conn, err := pool.Acquire(t.Context())
 	require.NoError(t, err)

@@ -37,6 +37,7 @@ func transientState(code string) bool {
 	switch code {
 	case "40001", "40P01", // serialization_failure, deadlock_detected
 		"55P03", // lock_not_available
+		"55000", // object_not_in_prerequisite_state: the database accepts no connections at the moment
 		"25006": // read_only_sql_transaction, during a failover
 		return true
 	}

@@ -59,7 +59,8 @@ func kindOfSQLState(state string) Kind {
 		return KindAborted
 	case "57014": // query_canceled: a statement timeout, as our own cancels surface as context errors
 		return KindDeadlineExceeded
-	case "25006": // read_only_sql_transaction: we talk to a standby while a failover goes on
+	case "25006", // read_only_sql_transaction: we talk to a standby while a failover goes on
+		"55000": // object_not_in_prerequisite_state: the database accepts no connections at the moment
 		return KindUnavailable
 	}
 	if strings.HasPrefix(state, "22") { // data exceptions: a value of the request cannot be stored
@@ -67,6 +68,8 @@ func kindOfSQLState(state string) Kind {
 	}
 	for _, class := range []string{
 		"08",  // connection exceptions
+		"28",  // the database refused our own credentials, not those of the caller
+		"3D",  // the database does not exist (yet, or any more)
 		"53",  // out of connections, memory or disk
 		"57P", // shutting down or starting up
 		"58",  // the server's own input and output
