@@ -119,7 +119,7 @@ console-bench: build-demo cluster-tools ## Measure the console with a run of 100
 	cd console && npx --no-install playwright test -c playwright.bench.config.ts $(ARGS)
 
 .PHONY: bench
-bench: build-demo cluster-tools ## Run the benchmarks and print tables
+bench: build-demo cluster-tools e2e-python ## Run the benchmarks and print tables
 	go run ./bench $(ARGS)
 
 .PHONY: soak

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +11,9 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
 	"time"
 )
 
@@ -46,4 +51,34 @@ func answer(ctx context.Context, args []string) error {
 		return err
 	}
 	return nil
+}
+
+// appProgram is a program that an app runs.
+type appProgram struct {
+	// name is that of the app; label is put before the names of the figures, empty for the main ones.
+	name, label string
+	// requests are those of each turn, and those sent at a constant rate.
+	requests int
+	command  func(port int) ([]string, error)
+}
+
+//go:embed app_fastapi.py
+var fastAPI string
+
+// programs are the apps that are measured: one that costs nothing by itself, and one that costs what apps of users do.
+func (c appsCase) programs() ([]appProgram, error) {
+	python, err := filepath.Abs(cmp.Or(c.python, filepath.Join(".cache", "e2e-python", "bin", "python")))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(python); err != nil {
+		return nil, fmt.Errorf("no Python for the FastAPI app: %w; install it with make e2e-python, or name one with -python", err)
+	}
+	return []appProgram{
+		{name: "answers", requests: c.requests, command: answering},
+		{
+			name: "fastapi", label: "FastAPI ", requests: max(c.requests/5, 1),
+			command: func(port int) ([]string, error) { return []string{python, "-c", fastAPI, strconv.Itoa(port)}, nil },
+		},
+	}, nil
 }

@@ -13,6 +13,7 @@ import (
 type appsCase struct {
 	idle, requests, clients, starts int
 	quiet                           time.Duration
+	python                          string // of the FastAPI app; empty for the usual one
 }
 
 func (c appsCase) measure(ctx context.Context, s *stack, r *Result) error {
@@ -22,8 +23,14 @@ func (c appsCase) measure(ctx context.Context, s *stack, r *Result) error {
 	}
 	defer node.stop()
 	apps := newAppClient(s.url)
-	if err := c.measureGateway(ctx, s, r, node, apps); err != nil {
+	programs, err := c.programs()
+	if err != nil {
 		return err
+	}
+	for _, program := range programs {
+		if err := c.measureGateway(ctx, s, r, node, apps, program); err != nil {
+			return fmt.Errorf("the app %s: %w", program.name, err)
+		}
 	}
 	if err := measureColdStarts(ctx, r, s.dir, apps, c.starts); err != nil {
 		return err

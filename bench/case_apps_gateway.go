@@ -29,13 +29,14 @@ type way struct {
 
 // measureGateway alternates between requests sent directly to a replica and requests sent through the gateway, so that a busy
 // machine affects both equally. Client, gateway and replica are processes of their own and share the machine's cores.
-func (c appsCase) measureGateway(ctx context.Context, s *stack, r *Result, node *appNode, apps *appClient) error {
-	const name = "answers"
+func (c appsCase) measureGateway(ctx context.Context, s *stack, r *Result, node *appNode, apps *appClient, program appProgram) error {
+	name := program.name
+	c.requests = program.requests
 	port, err := freePort()
 	if err != nil {
 		return err
 	}
-	command, err := answering(port)
+	command, err := program.command(port)
 	if err != nil {
 		return err
 	}
@@ -62,19 +63,19 @@ func (c appsCase) measureGateway(ctx context.Context, s *stack, r *Result, node 
 		return err
 	}
 	for _, w := range ways {
-		r.latency(w.name, w.took)
+		r.latency(program.label+w.name, w.took)
 	}
 	for _, w := range ways[1:] {
 		for _, p := range []int{50, 99} {
 			added := percentile(w.took, p) - percentile(direct.took, p)
-			r.add(fmt.Sprintf("added %s p%d", w.name, p), milliseconds(added), "ms")
+			r.add(fmt.Sprintf("%sadded %s p%d", program.label, w.name, p), milliseconds(added), "ms")
 		}
 	}
 	if err := c.atOnce(ctx, apps, ways, replica.process.Pid()); err != nil {
 		return err
 	}
 	for _, w := range ways {
-		c.addThroughput(r, w, direct)
+		c.addThroughput(r, program.label, w, direct)
 	}
 	return apps.delete(ctx, name)
 }
@@ -182,18 +183,18 @@ func (w *way) used(replica int) (cpu [3]time.Duration, err error) {
 	return cpu, nil
 }
 
-func (c appsCase) addThroughput(r *Result, w, direct *way) {
-	r.add(fmt.Sprintf("%s, %d clients", w.name, c.clients), middle(w.perSecond), "req/s")
+func (c appsCase) addThroughput(r *Result, label string, w, direct *way) {
+	r.add(fmt.Sprintf("%s%s, %d clients", label, w.name, c.clients), middle(w.perSecond), "req/s")
 	if w != direct {
 		var shares []float64
 		for turn := range turns {
 			shares = append(shares, 100*w.perSecond[turn]/direct.perSecond[turn])
 		}
-		r.add("throughput "+w.name, middle(shares), "% of direct")
+		r.add(label+"throughput "+w.name, middle(shares), "% of direct")
 	}
 	for i, name := range []string{"client", "app", "between"} {
 		if w.cpu[i] > 0 {
-			r.add(fmt.Sprintf("CPU per request %s, %s", w.name, name), 1000*milliseconds(w.cpu[i])/float64(turns*c.requests), "µs")
+			r.add(fmt.Sprintf("%sCPU per request %s, %s", label, w.name, name), 1000*milliseconds(w.cpu[i])/float64(turns*c.requests), "µs")
 		}
 	}
 }

@@ -67,7 +67,7 @@ func cases(o options) []benchCase {
 		benchCase{"notifications", fmt.Sprintf("%d runs without a notification rule and with one", o.notified), true, false, measureNotifications(o.notified, o.concurrency)},
 		benchCase{
 			"apps", fmt.Sprintf("an app through the gateway and without it, starts from zero, and %d apps that sleep", o.apps), true, false,
-			appsCase{idle: o.apps, requests: o.requests, clients: o.concurrency, starts: o.starts, quiet: o.quiet}.measure,
+			appsCase{idle: o.apps, requests: o.requests, clients: o.concurrency, starts: o.starts, quiet: o.quiet, python: o.python}.measure,
 		},
 		benchCase{"reads", fmt.Sprintf("lists and first snapshots with %d actions stored", o.stored), true, false, measureReads(o.stored, o.samples)},
 		benchCase{"console", fmt.Sprintf("what the console asks about a run of %d actions", o.shown), true, false, measureConsole(o.shown, o.samples)},

@@ -44,6 +44,7 @@ type options struct {
 	published   int
 	notified    int
 	apps        int
+	python      string
 	requests    int
 	starts      int
 	live        int
@@ -63,6 +64,7 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.StringVar(&o.json, "json", "", "also write the results to this file")
 	flags.StringVar(&o.dir, "dir", "", "directory for data; its disk matters (default: the system's temporary directory)")
 	flags.StringVar(&o.server, "server", "", "the program to measure (default: built from manager/cmd/flyte-binary)")
+	flags.StringVar(&o.python, "python", "", "the Python of the FastAPI app of apps (default: .cache/e2e-python/bin/python, which make e2e-python installs)")
 	flags.StringVar(&o.demo, "demo", "", "the built demo program, for apps-demo (default: $FLYTE_BINARY_DEMO, else bin/flyte-binary)")
 	flags.StringVar(&o.binaries, "binaries", "", "directory of kube-apiserver and etcd (default: $KUBEBUILDER_ASSETS, else .bin)")
 	flags.BoolVar(&o.keep, "keep", false, "keep data and logs")
