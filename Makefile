@@ -78,7 +78,7 @@ test: setup build cluster-tools s3-server moto e2e-python ## Run all tests
 
 .PHONY: check-all
 check-all: setup build cluster-tools s3-server moto e2e-python ## Run the linters, verify and all tests in parallel
-	scripts/suites.py --last go e2e go lint browser console verify
+	scripts/suites.py --rerun-failed --last go e2e go lint browser console verify
 
 .PHONY: check
 check: $(BIN)/golangci-lint ## Build, vet, lint and test one package, and build its importers: PKG=./runs/store

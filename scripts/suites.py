@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Runs test suites in parallel, and reports how long each took and which tests were slow.
 
-usage: scripts/suites.py [--last NAME] NAME...
+usage: scripts/suites.py [--rerun-failed] [--last NAME] NAME...
 
 The suites start in the given order, FLYTE_TEST_LANES of them at a time (2 unless set): all wait a lot for processes to start, and
 the suites after them in the list use the processors meanwhile. Each writes to .cache/test/NAME.log, which is printed when it
-ends. All suites run, even after one has failed. The end of the log of the suite --last is printed last."""
+ends. All suites run, even after one has failed. The end of the log of the suite --last is printed last.
+
+With --rerun-failed, the few tests that failed run once more, alone, after all suites. If they pass then, the suite passes, and
+the report names them as flaky."""
 
 from __future__ import annotations
 
@@ -20,6 +23,8 @@ import time
 import xml.etree.ElementTree as xml
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+
+import rerun
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / ".cache" / "test"
@@ -52,19 +57,38 @@ class Suite:
     seconds: float = 0
     cpu: float = 0
     failed: bool = False
+    flaky: bool = False
 
     @property
     def log(self) -> pathlib.Path:
         return LOGS / f"{self.name}.log"
 
+    @property
+    def rerun_log(self) -> pathlib.Path:
+        return LOGS / f"{self.name}-again.log"
+
     def run(self) -> None:
+        self.failed = not self._execute(COMMANDS[self.name], self.log)
+
+    def rerun(self) -> None:
+        """Runs the failed tests again, if that is worth it."""
+        if command := rerun.command(self.name, LOGS):
+            self.flaky = self._execute(command, self.rerun_log)
+            self.failed = not self.flaky
+            print(f"\n== {self.name}: the failed tests, run again {'passed' if self.flaky else 'FAILED'}", flush=True)
+            sys.stdout.buffer.write(self.rerun_log.read_bytes())
+            sys.stdout.flush()
+
+    def _execute(self, command: list[str], log: pathlib.Path) -> bool:
         environment = {**os.environ, "PLAYWRIGHT_JSON_OUTPUT_NAME": str(LOGS / "browser.json")}
         began = time.monotonic()
-        with self.log.open("wb") as out:
-            process = subprocess.Popen(COMMANDS[self.name], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        with log.open("wb") as out:
+            process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
             _, status, used = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
-        self.seconds, self.cpu, self.failed = time.monotonic() - began, used.ru_utime + used.ru_stime, process.returncode != 0
+        self.seconds += time.monotonic() - began
+        self.cpu += used.ru_utime + used.ru_stime
+        return process.returncode == 0
 
 
 @dataclass
@@ -122,12 +146,14 @@ def browser_durations(suites: list[dict]) -> Iterator[tuple[float, str, str]]:
 
 
 def tail(suite: Suite, lines: int) -> str:
-    return "\n".join(suite.log.read_text(errors="replace").rstrip().splitlines()[-lines:])
+    log = suite.rerun_log if suite.flaky else suite.log
+    return "\n".join(log.read_text(errors="replace").rstrip().splitlines()[-lines:])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--last", choices=COMMANDS)
+    parser.add_argument("--rerun-failed", action="store_true")
     parser.add_argument("names", nargs="+", choices=COMMANDS, metavar="NAME")
     wanted = parser.parse_args()
     LOGS.mkdir(parents=True, exist_ok=True)
@@ -135,6 +161,10 @@ def main() -> int:
         old.unlink()
     suites = [Suite(name) for name in wanted.names]
     Lanes(list(suites)).run(int(os.environ.get("FLYTE_TEST_LANES", "2")))
+    if wanted.rerun_failed:
+        for suite in suites:
+            if suite.failed:
+                suite.rerun()
 
     slow = sorted(durations(suites), reverse=True)[:10]
     if slow:
@@ -143,10 +173,13 @@ def main() -> int:
             print(f"{seconds:8.1f} s  {suite:8} {name}")
     print("\n suite     seconds  cpu seconds")
     for suite in suites:
-        print(f" {suite.name:8} {suite.seconds:8.0f} {suite.cpu:12.0f}  {'FAILED' if suite.failed else 'ok'}")
+        print(f" {suite.name:8} {suite.seconds:8.0f} {suite.cpu:12.0f}  {'FAILED' if suite.failed else 'ok, but flaky' if suite.flaky else 'ok'}")
     for suite in suites:
         if suite.failed:
             print(f"\n== failed: {suite.name} (whole output: {suite.log.relative_to(ROOT)})\n{tail(suite, 40)}")
+        elif suite.flaky:
+            print(f"\n== flaky: {suite.name}. Tests failed and passed when they ran again alone; the product or the test has a bug "
+                  f"that must be found (first output: {suite.log.relative_to(ROOT)}).")
     for suite in suites:
         if suite.name == wanted.last:
             print(f"\n{tail(suite, 1)}", flush=True)
