@@ -8,8 +8,7 @@ import (
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/sas"
-	"gocloud.dev/blob"
-	"gocloud.dev/blob/azureblob" // serves azblob://, too
+	"gocloud.dev/blob/azureblob"
 
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
@@ -18,7 +17,11 @@ import (
 // it out.
 func openAzure(ctx context.Context, r root, clk clock.Clock) (backend, error) {
 	account, _, _ := strings.Cut(r.host, ".")
-	b, err := blob.OpenBucket(ctx, "azblob://"+r.bucket+"?storage_account="+url.QueryEscape(account))
+	// The library's own opener reads the environment once in the life of a process.
+	opener := azureblob.URLOpener{MakeClient: azureblob.NewDefaultClient, ServiceURLOptions: *azureblob.NewDefaultServiceURLOptions()}
+	b, err := opener.OpenBucketURL(ctx, &url.URL{
+		Scheme: azureblob.Scheme, Host: r.bucket, RawQuery: url.Values{"storage_account": {account}}.Encode(),
+	})
 	if err != nil {
 		return nil, err
 	}
