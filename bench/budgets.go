@@ -29,6 +29,7 @@ var budgets = map[string]string{
 	"abort-waiting/AbortRun answered after":              "100",
 	"abort-waiting/all ended after":                      "30",
 	"abort-waiting/Enqueue in another run meanwhile p99": "100",
+	"replicas/CreateRun during the upgrade p99":          "1000",
 	"chain-engine/per link":                              "30",
 	"chain-traces/per link":                              "30",
 	"fan-out-engine/finished actions":                    "at least 300",

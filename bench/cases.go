@@ -72,6 +72,10 @@ func cases(o options) []benchCase {
 		benchCase{"reads", fmt.Sprintf("lists and first snapshots with %d actions stored", o.stored), true, false, measureReads(o.stored, o.samples)},
 		benchCase{"console", fmt.Sprintf("what the console asks about a run of %d actions", o.shown), true, false, measureConsole(o.shown, o.samples)},
 		benchCase{"restart", fmt.Sprintf("start of a server with %d live actions", o.live), true, false, measureRestart(o.live, o.quiet)},
+		benchCase{
+			"replicas", fmt.Sprintf("%d children with one replica and with three, then an upgrade of the three", o.fanOut[0]), true, true,
+			measureReplicas(o.fanOut[0], o.concurrency, o.quiet),
+		},
 		benchCase{"apps-demo", "starts of an app from zero in the demo, which must be built", false, true, measureDemo(o.demo, o.starts)},
 		benchCase{"soak", "actions of all kinds for a long time: nothing may grow", true, true, measureSoak(o.soak, o.soakFor, o.soakRound, o.concurrency)},
 	)

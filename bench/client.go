@@ -33,10 +33,13 @@ type client struct {
 	actions   actionsconnect.ActionsServiceClient
 }
 
-func newClient(url, storage string) *client {
+func newClient(url, storage string, options ...func(*http.Transport)) *client {
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
 	transport := &http.Transport{Protocols: protocols, DisableCompression: true}
+	for _, option := range options {
+		option(transport)
+	}
 	over := &http.Client{Transport: transport}
 	return &client{
 		url: url, storage: storage, transport: transport,
