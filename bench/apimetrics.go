@@ -66,16 +66,27 @@ func (c *cluster) get(ctx context.Context, path string) ([]byte, error) {
 var writes = []string{"POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION"}
 
 // since returns the writes after an earlier count.
-func (r requests) since(before requests) requests {
-	written := requests{}
+func (r requests) since(before requests) requests { return r.after(before, true) }
+
+// reads returns the reads of pods, TaskActions and jobs after an earlier count, and the watches that were opened.
+func (r requests) reads(before requests) requests { return r.after(before, false) }
+
+func (r requests) after(before requests, writing bool) requests {
+	made := requests{}
 	for key, n := range r {
-		verb, _, _ := strings.Cut(key, " ")
-		if slices.Contains(writes, verb) && n > before[key] {
-			written[key] = n - before[key]
+		verb, path, _ := strings.Cut(key, " ")
+		if !writing && !slices.Contains(watched, path) {
+			continue
+		}
+		if slices.Contains(writes, verb) == writing && n > before[key] {
+			made[key] = n - before[key]
 		}
 	}
-	return written
+	return made
 }
+
+// watched are the resources whose reads count.
+var watched = []string{"pods", "taskactions", "jobs"}
 
 // of sums the requests for a resource and its subresources.
 func (r requests) of(resource string) float64 {

@@ -68,6 +68,7 @@ func measureFanOut(n, concurrency int, k kind) func(context.Context, *stack, *Re
 		}
 		if k != asTrace {
 			addWrites(r, after.since(before), n)
+			addReads(r, after.reads(before), n)
 		}
 		used.since(usage).perAction(r, n)
 		if err := s.addMemory(r, "", true); err != nil {
@@ -105,6 +106,18 @@ func addWrites(r *Result, written requests, n int) {
 	}
 	r.add("writes of TaskActions", written.of("taskactions")/float64(n), "/action")
 	r.add("writes of anything but pods", (written.sum()-written.of("pods"))/float64(n), "/action")
+}
+
+// addReads records the API server's reads for each of n actions, and the watches that were opened. Those of the client and the node
+// are among them.
+func addReads(r *Result, read requests, n int) {
+	for _, key := range sortedKeys(read) {
+		if strings.HasPrefix(key, "WATCH ") {
+			r.add("API watches opened, "+strings.TrimPrefix(key, "WATCH "), read[key], "")
+		} else {
+			r.add("API reads, "+key, read[key]/float64(n), "/action")
+		}
+	}
 }
 
 func sortedKeys(r requests) []string {

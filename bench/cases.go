@@ -37,6 +37,9 @@ func cases(o options) []benchCase {
 		all = append(all, benchCase{
 			fmt.Sprintf("fan-out-%d", n), fmt.Sprintf("%d children with pods that end at once", n), true, false,
 			measureFanOut(n, o.concurrency, withPod),
+		}, benchCase{
+			fmt.Sprintf("fan-out-%d-kubelet", n), fmt.Sprintf("%d children with pods that are scheduled, run and end, each with its report", n), true, false,
+			likeKubelet(measureFanOut(n, o.concurrency, withPod)),
 		})
 	}
 	return append(all,
@@ -135,5 +138,13 @@ func (b *bench) close() {
 		}
 		b.stack = nil
 		runtime.GC() // so that this process starts each case alike
+	}
+}
+
+// likeKubelet lets the node of a case write as much as a scheduler and a kubelet do.
+func likeKubelet(run func(context.Context, *stack, *Result) error) func(context.Context, *stack, *Result) error {
+	return func(ctx context.Context, s *stack, r *Result) error {
+		s.node.likeKubelet()
+		return run(ctx, s, r)
 	}
 }

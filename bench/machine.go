@@ -26,6 +26,8 @@ type Machine struct {
 	Kubernetes string    `json:"kubernetes"`
 	// SyncsPerSecond is how often the disk stores 8 kB durably in a second, one after the other.
 	SyncsPerSecond float64 `json:"syncsPerSecond"`
+	// CalibrationMS is how long a fixed unit of work takes one core, in milliseconds.
+	CalibrationMS float64 `json:"calibrationMS"`
 	// Load is the load average of the minute before.
 	Load string `json:"load"`
 }
@@ -50,6 +52,7 @@ func describeMachine(ctx context.Context, dir, apiserver string) (Machine, error
 	if m.Kubernetes, err = version(ctx, apiserver); err != nil {
 		return m, err
 	}
+	m.CalibrationMS = milliseconds(calibrate())
 	m.SyncsPerSecond, err = syncRate(dir, time.Second)
 	return m, err
 }
@@ -88,6 +91,7 @@ func syncRate(dir string, long time.Duration) (float64, error) {
 func (m Machine) print(out io.Writer) {
 	fmt.Fprintf(out, "%s, %d cores, %.0f GiB, Linux %s, %s, %s, %s\n",
 		m.CPU, m.Cores, m.MemoryGiB, m.Kernel, m.Go, m.Postgres, m.Kubernetes)
+	fmt.Fprintf(out, "SHA-256 of %d MiB takes a core %.0f ms\n", calibrationBytes>>20, m.CalibrationMS)
 	fmt.Fprintf(out, "%.0f durable writes of 8 kB a second (Postgres and etcd sync); load %s before; %s\n",
 		m.SyncsPerSecond, m.Load, m.Time.Format(time.RFC3339))
 	fmt.Fprintln(out, "All processes share the cores with the client. Logs are not sealed, since the node has none. Outputs are void.")

@@ -18,7 +18,8 @@ import (
 )
 
 // node plays scheduler and kubelet: every pod succeeds at once, with one write of its status. Pods that
-// a case waits for are handed to it, and run until it ends them. Those of apps are the business of appNode.
+// a case waits for are handed to it, and run until it ends them. Those of apps are the business of appNode. With kubelet set, it
+// writes what a scheduler and a kubelet write.
 type node struct {
 	client  kubernetes.Interface
 	pods    cache.Indexer
@@ -27,6 +28,7 @@ type node struct {
 	working sync.WaitGroup
 
 	mu      sync.Mutex
+	kubelet bool                               // GUARDED_BY(mu)
 	seen    map[types.UID]bool                 // GUARDED_BY(mu): not yet gone
 	started int                                // GUARDED_BY(mu)
 	wanted  map[ident.Action]chan<- appearance // GUARDED_BY(mu)
@@ -91,6 +93,8 @@ func (n *node) see(object any) {
 		play = n.fail
 	case task == endlessTask:
 		play = n.run
+	case n.kubelet:
+		play = n.liveLikeKubelet
 	}
 	n.working.Go(func() { _ = play(n.ctx, pod) }) // it fails only when the pod is gone or the node stops
 }
@@ -113,6 +117,13 @@ func (n *node) want(action ident.Action) <-chan appearance {
 	defer n.mu.Unlock()
 	n.wanted[action] = told
 	return told
+}
+
+// likeKubelet makes the node write as much as a scheduler and a kubelet do, for pods that it sees from now on.
+func (n *node) likeKubelet() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.kubelet = true
 }
 
 // startedPods is how many pods the node has ever seen.
