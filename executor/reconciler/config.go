@@ -21,7 +21,8 @@ type Config struct {
 	// SlowAfter is the age from which a reconcile is logged and makes the component executor degraded. After five times
 	// as long its context ends, and it is retried. Default 1 m.
 	SlowAfter time.Duration `mapstructure:"slowAfter"`
-	// StatusDelay is the age at which a TaskAction's status is written for users; most are deleted before. Default 2 s.
+	// StatusDelay is how long an attempt must run before the status of its TaskAction says so; most end earlier. What it waits
+	// for is written after ten times as long. Default 2 s.
 	StatusDelay time.Duration `mapstructure:"statusDelay"`
 	// Resync is how often the unchanged state of an action is reported again, to learn whether it is still live. Default 10 m.
 	Resync time.Duration `mapstructure:"resync"`

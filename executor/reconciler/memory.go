@@ -47,6 +47,7 @@ type entry struct {
 	attempt  *plugin.Attempt  // the last that a plugin was asked about
 
 	status v1.TaskActionStatus // as it is or should be in the cluster
+	stage  stage               // what status would say of the attempt
 	dirty  bool                // status has to be written
 	lost   []*plugin.Attempt   // cleaned up once it is written
 

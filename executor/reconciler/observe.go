@@ -18,7 +18,7 @@ import (
 // reportProgress reports the state of a running attempt, if it changed. An unchanged state is reported from time to time,
 // to learn whether the action is still live.
 func (r *Reconciler) reportProgress(task *v1.TaskAction, entry *entry, attempt *plugin.Attempt, state plugin.State) {
-	r.noteStatus(task, entry, attempt, state)
+	r.noteStatus(entry, attempt, state)
 	if state.Phase == common.ActionPhase_ACTION_PHASE_QUEUED {
 		return // The runs service knows that.
 	}

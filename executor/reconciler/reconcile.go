@@ -163,7 +163,7 @@ func (r *Reconciler) advance(ctx context.Context, task *v1.TaskAction, entry *en
 		return reconcile.Result{}, nil
 	default:
 		r.reportProgress(task, entry, attempt, state)
-		return reconcile.Result{RequeueAfter: r.nextLook(task, entry, state)}, nil
+		return reconcile.Result{RequeueAfter: r.nextLook(entry, state)}, nil
 	}
 }
 
@@ -242,12 +242,12 @@ func decode(task *v1.TaskAction) (*core.TaskTemplate, *failure.Failure) {
 }
 
 // nextLook returns when to look again even if nothing changes.
-func (r *Reconciler) nextLook(task *v1.TaskAction, entry *entry, state plugin.State) time.Duration {
+func (r *Reconciler) nextLook(entry *entry, state plugin.State) time.Duration {
 	next := r.config.Resync - r.config.Resync/8 + rand.N(r.config.Resync/4) //nolint:gosec // spreads load
 	if state.Recheck > 0 {
 		next = min(next, state.Recheck)
 	}
-	if due := r.statusDue(task, entry, state); due > 0 {
+	if due := r.statusDue(entry, state); due > 0 {
 		next = min(next, due)
 	}
 	return next

@@ -20,13 +20,20 @@ import (
 // maxStatusMessage is what the definition admits, in bytes.
 const maxStatusMessage = 1024
 
-// waitDelays is how many times StatusDelay a TaskAction that does not run yet waits before its status says so.
+// waitDelays is how many times StatusDelay an attempt waits before its status says what it waits for.
 const waitDelays = 10
+
+// stage is what a status would say of an attempt: that it waits or that it runs.
+type stage struct {
+	object  types.UID
+	running bool
+	since   time.Time // when it was first seen
+}
 
 // noteStatus has the status written once for a long action: that it runs or, later, what it waits for. Short actions,
 // which are most, cost no write.
-func (r *Reconciler) noteStatus(task *v1.TaskAction, entry *entry, attempt *plugin.Attempt, state plugin.State) {
-	if state.Object == "" || r.statusDue(task, entry, state) != 0 || !statusDiffers(entry, state) {
+func (r *Reconciler) noteStatus(entry *entry, attempt *plugin.Attempt, state plugin.State) {
+	if state.Object == "" || r.statusDue(entry, state) != 0 || !statusDiffers(entry, state) {
 		return
 	}
 	if entry.status.Attempt != attempt.Number {
@@ -37,16 +44,22 @@ func (r *Reconciler) noteStatus(task *v1.TaskAction, entry *entry, attempt *plug
 	entry.dirty = true
 }
 
-// statusDue returns in how long the status should be written; 0 means now, or that it is complete.
-func (r *Reconciler) statusDue(task *v1.TaskAction, entry *entry, state plugin.State) time.Duration {
+// statusDue returns in how long the status should be written; 0 means now, or that it is complete. The time counts from when the
+// attempt began to wait or to run: in a burst, most actions wait for longer than they run, and would all cost a write.
+func (r *Reconciler) statusDue(entry *entry, state plugin.State) time.Duration {
 	if !statusDiffers(entry, state) {
 		return 0
 	}
+	now := r.deps.Clock.Now()
+	running := state.Phase == common.ActionPhase_ACTION_PHASE_RUNNING
+	if entry.stage.object != state.Object || entry.stage.running != running {
+		entry.stage = stage{object: state.Object, running: running, since: now}
+	}
 	delay := r.config.StatusDelay
-	if state.Phase != common.ActionPhase_ACTION_PHASE_RUNNING {
+	if !running {
 		delay *= waitDelays
 	}
-	return max(0, task.CreationTimestamp.Add(delay).Sub(r.deps.Clock.Now()))
+	return max(0, entry.stage.since.Add(delay).Sub(now))
 }
 
 // statusDiffers reports whether the status lacks something that it should have: what the attempt waits for, once, and
