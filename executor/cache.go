@@ -1,8 +1,11 @@
 package executor
 
 import (
+	"context"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -31,6 +34,23 @@ func cacheOptions(namespaces []string, installation string, informers []plugin.I
 		objects[informer.Object] = cache.ByObject{Label: ours, Transform: informer.Strip, UnsafeDisableDeepCopy: &shared}
 	}
 	return cache.Options{DefaultNamespaces: only, ByObject: objects}
+}
+
+// seenBy tells how far a cache is. A cache of several namespaces has an informer for each, and cannot tell.
+func seenBy(informers cache.Informers) plugin.Seen {
+	return func(object client.Object, version string) (seen, known bool) {
+		// The informer exists since the start: no call waits for it.
+		informer, err := informers.GetInformer(context.Background(), object, cache.BlockUntilSynced(false))
+		if err != nil {
+			return false, false
+		}
+		versioned, ok := informer.(interface{ LastSyncResourceVersion() string })
+		if !ok {
+			return false, false
+		}
+		compared, err := resourceversion.CompareResourceVersion(versioned.LastSyncResourceVersion(), version)
+		return compared >= 0, err == nil
+	}
 }
 
 func stripTask(object any) (any, error) {

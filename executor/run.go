@@ -96,7 +96,8 @@ func (s *Service) newManager(definitions []plugin.Definition) (manager.Manager, 
 func (s *Service) newReconciler(mgr manager.Manager, definitions []plugin.Definition) (*reconciler.Reconciler, error) {
 	store := reconciler.Waiting(s.deps.Store)
 	plugins, err := s.config.Plugins.registry(definitions, plugin.Deps{
-		Cache: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Store: store, Secrets: s.deps.Secrets, Clock: s.deps.Clock,
+		Cache: mgr.GetClient(), Seen: seenBy(mgr.GetCache()), Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Store: store,
+		Secrets: s.deps.Secrets, Clock: s.deps.Clock,
 	})
 	if err != nil {
 		return nil, err

@@ -17,8 +17,10 @@ type created struct {
 type birth struct {
 	owner  types.UID
 	object types.UID
-	at     time.Time
-	seen   bool // in a cache or at the API server, after it was created
+	// version is that of the object when it was created.
+	version string
+	at      time.Time
+	seen    bool // in a cache or at the API server, after it was created
 }
 
 func (c *created) get(key types.NamespacedName, owner types.UID) (birth, bool) {

@@ -17,8 +17,10 @@ import (
 )
 
 const (
-	// cacheLag is how long a cache may take to show an object that was just created.
+	// cacheLag is how long a cache may take at least to show an object that was just created.
 	cacheLag = 2 * time.Second
+	// maxCacheLag is how long it may take at most, while it has not seen the version of the object.
+	maxCacheLag = time.Minute
 	// namePause is the pause between two checks of an object that occupies the attempt's name.
 	namePause = 500 * time.Millisecond
 )
@@ -70,7 +72,7 @@ func (k *Keeper[T]) Advance(ctx context.Context, attempt *plugin.Attempt) (plugi
 	}
 	born, made := k.created.get(key, attempt.Task.UID)
 	switch {
-	case made && !born.seen && k.deps.Clock.Now().Sub(born.at) < cacheLag:
+	case made && k.late(born):
 		return plugin.State{Phase: common.ActionPhase_ACTION_PHASE_QUEUED, Object: born.object, Recheck: cacheLag}, nil
 	case made || attempt.Known != "":
 		return k.missing(ctx, attempt)
@@ -78,6 +80,20 @@ func (k *Keeper[T]) Advance(ctx context.Context, attempt *plugin.Attempt) (plugi
 		return plugin.State{}, nil
 	}
 	return k.create(ctx, attempt)
+}
+
+// late reports whether the cache may simply not show an object yet. In a burst, caches fall seconds behind; to read each object from
+// the API server then would make it slower still.
+func (k *Keeper[T]) late(born birth) bool {
+	if born.seen {
+		return false
+	}
+	age := k.deps.Clock.Now().Sub(born.at)
+	if age < cacheLag || k.deps.Seen == nil {
+		return age < cacheLag
+	}
+	seen, known := k.deps.Seen(k.kind.Blank(), born.version)
+	return known && !seen && age < maxCacheLag
 }
 
 // missing decides about an object that existed and is not in the cache, which may be stale.
@@ -108,7 +124,7 @@ func (k *Keeper[T]) create(ctx context.Context, attempt *plugin.Attempt) (plugin
 	switch {
 	case err == nil:
 		k.refusals.forget(key)
-		k.created.add(key, attempt.Task.UID, birth{object: object.GetUID(), at: k.deps.Clock.Now()})
+		k.created.add(key, attempt.Task.UID, birth{object: object.GetUID(), version: object.GetResourceVersion(), at: k.deps.Clock.Now()})
 		return k.kind.Observe(ctx, attempt, object)
 	case apierrors.IsAlreadyExists(err):
 		return k.adopt(ctx, attempt)

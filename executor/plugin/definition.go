@@ -50,6 +50,8 @@ type Index struct {
 type Deps struct {
 	// Cache reads from informers. Objects are shared and must not be changed.
 	Cache client.Reader
+	// Seen tells how far the cache is; nil if nobody knows.
+	Seen Seen
 	// Live reads from the API server.
 	Live client.Reader
 	// Writer creates and deletes objects.
@@ -61,6 +63,9 @@ type Deps struct {
 	// Clock tells the time.
 	Clock clock.Clock
 }
+
+// Seen reports whether the cache of an object's type has seen all changes up to a resource version; known is false if it cannot tell.
+type Seen func(object client.Object, version string) (seen, known bool)
 
 // Secrets reads the values of the secrets that tasks ask for; the client of SecretValueService does.
 type Secrets interface {

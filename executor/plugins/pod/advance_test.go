@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/failure"
@@ -50,6 +51,45 @@ func TestCacheThatIsBehindMakesNoSecondPod(t *testing.T) {
 	require.Nil(t, state.Failure, "not even a very stale cache loses the attempt")
 	require.Equal(t, 1, b.reads)
 	require.Equal(t, 1, b.created)
+}
+
+// TestPodsAreNotReadWhileTheCacheIsBehind: in a burst, reads of every pod would slow down the API server that the cache waits for.
+func TestPodsAreNotReadWhileTheCacheIsBehind(t *testing.T) {
+	var seen, known bool
+	b := newBenchSeen(t, func(object client.Object, _ string) (bool, bool) {
+		require.IsType(t, &corev1.Pod{}, object)
+		return seen, known
+	})
+	attempt := plugintest.AttemptOf(plugintest.ContainerTask())
+	b.advance(t, attempt)
+	known = true
+	b.clock.Step(30 * time.Second)
+	state := b.advance(t, attempt)
+	require.Nil(t, state.Failure)
+	require.Positive(t, state.Recheck)
+	require.Zero(t, b.reads)
+
+	known = false
+	b.advance(t, attempt)
+	require.Equal(t, 1, b.reads, "nobody knows how far the cache is")
+}
+
+// TestPodThatTheCacheShouldHaveIsRead: it was deleted before the cache saw it, or the cache has stopped.
+func TestPodThatTheCacheShouldHaveIsRead(t *testing.T) {
+	for name, after := range map[string]struct {
+		seen bool
+		age  time.Duration
+	}{"the cache is further": {true, 3 * time.Second}, "the cache is behind for too long": {false, time.Minute}} {
+		b := newBenchSeen(t, func(client.Object, string) (bool, bool) { return after.seen, true })
+		attempt := plugintest.AttemptOf(plugintest.ContainerTask())
+		b.advance(t, attempt)
+		clear(b.pods)
+		b.clock.Step(after.age)
+		state := b.advance(t, attempt)
+		require.NotNil(t, state.Failure, name)
+		require.Equal(t, failure.DeletedExternally, state.Failure.Reason, name)
+		require.Equal(t, 1, b.reads, name)
+	}
 }
 
 func TestPodThatIsGoneIsLostAtOnce(t *testing.T) {

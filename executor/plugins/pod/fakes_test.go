@@ -85,6 +85,11 @@ type bench struct {
 }
 
 func newBench(t *testing.T, change ...func(*podspec.Config)) *bench {
+	return newBenchSeen(t, nil, change...)
+}
+
+// newBenchSeen has a cache that tells how far it is.
+func newBenchSeen(t *testing.T, seen plugin.Seen, change ...func(*podspec.Config)) *bench {
 	config := podspec.DefaultConfig()
 	for _, c := range change {
 		c(&config)
@@ -96,7 +101,7 @@ func newBench(t *testing.T, change ...func(*podspec.Config)) *bench {
 	}
 	var err error
 	b.plugin, err = pod.New(config, plugin.Deps{
-		Cache: view{read: func(name string) *corev1.Pod { return b.cache[name] }}, Live: b.live(), Writer: b.cluster, Store: &plugintest.Blobs{}, Clock: b.clock,
+		Cache: view{read: func(name string) *corev1.Pod { return b.cache[name] }}, Seen: seen, Live: b.live(), Writer: b.cluster, Store: &plugintest.Blobs{}, Clock: b.clock,
 	})
 	require.NoError(t, err)
 	return b
