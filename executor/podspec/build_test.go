@@ -48,16 +48,24 @@ func TestInputsAndRawDataWhereverTheyLie(t *testing.T) {
 	require.Equal(t, []string{"/base/p/d/r1/a0/inputs.pb", "/base/p/d/r1/a0", "s3://raw/p/d/r1/a0/1"}, made.Spec.Containers[0].Args)
 }
 
+func TestTheSDKKeepsItsBrakes(t *testing.T) {
+	made := newBench(t, func(c *podspec.Config) { c.LaunchRate, c.ChildrenInFlight = 0, 0 }).build(t, plugintest.AttemptOf(plugintest.ContainerTask()))
+	for _, variable := range made.Spec.Containers[0].Env {
+		require.NotContains(t, []string{"_F_MAX_QPS", "_F_P_CNC"}, variable.Name)
+	}
+}
+
 func TestEnvironment(t *testing.T) {
 	b := newBench(t, func(c *podspec.Config) {
 		c.Endpoint, c.Insecure = "127.0.0.1:8090", true
 		c.DefaultEnv = []string{"FSSPEC_FILE={\"auto_mkdir\": true}", "LEVEL=default"}
+		c.LaunchRate = 700
 	})
 	template := plugintest.ContainerTask(func(c *core.Container) {
 		c.Env = []*core.KeyValuePair{{Key: "LEVEL", Value: "task"}, {Key: "MODE", Value: "task"}, {Key: "RUN_NAME", Value: "spoof"}}
 	})
 	attempt := plugintest.AttemptOf(template, func(s *v1.TaskActionSpec) {
-		s.Env = []v1.EnvVar{{Name: "MODE", Value: "run"}, {Name: "ACTION_NAME", Value: "spoof"}, {Name: "_U_RUN_BASE", Value: "spoof"}}
+		s.Env = []v1.EnvVar{{Name: "MODE", Value: "run"}, {Name: "ACTION_NAME", Value: "spoof"}, {Name: "_U_RUN_BASE", Value: "spoof"}, {Name: "_F_P_CNC", Value: "5"}}
 	})
 	made := b.build(t, plugintest.Second(attempt))
 	env := map[string]string{}
@@ -73,10 +81,12 @@ func TestEnvironment(t *testing.T) {
 		"FLYTE_ATTEMPT_NUMBER": "1", "_F_PN": "", "_U_ORG_NAME": "local", "_U_RUN_BASE": "/base/p/d/r1/", "_U_USE_ACTIONS": "1",
 		"_U_EP_OVERRIDE": "127.0.0.1:8090", "_U_INSECURE": "true",
 		"FSSPEC_FILE": "{\"auto_mkdir\": true}", "LEVEL": "task", "MODE": "run",
+		"_F_MAX_QPS": "700", "_F_P_CNC": "5",
 	}, env)
 	require.Equal(t, made.Spec.Containers[0].Env, newBench(t, func(c *podspec.Config) {
 		c.Endpoint, c.Insecure = "127.0.0.1:8090", true
 		c.DefaultEnv = []string{"FSSPEC_FILE={\"auto_mkdir\": true}", "LEVEL=default"}
+		c.LaunchRate = 700
 	}).build(t, plugintest.Second(attempt)).Spec.Containers[0].Env, "always in the same order")
 }
 

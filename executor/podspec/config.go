@@ -28,6 +28,12 @@ type Config struct {
 	AppsURL string `mapstructure:"appsUrl"`
 	// Organization is the organization that tasks see; the SDK requires one. Default "local".
 	Organization string `mapstructure:"organization"`
+	// LaunchRate is how many children a task may launch in a second; 0 leaves the SDK's own brake of 100. The server slows tasks
+	// down when it cannot follow. Tasks get it as _F_MAX_QPS. Default 1000.
+	LaunchRate int `mapstructure:"launchRate"`
+	// ChildrenInFlight is how many unfinished children of one parent the SDK launches; the others wait in the task. 0 leaves the
+	// SDK's own brake of 1,000. Tasks get it as _F_P_CNC. Default 10000.
+	ChildrenInFlight int `mapstructure:"childrenInFlight"`
 	// DefaultEnv are variables for every container, as a list of NAME=value because names are case-sensitive. Variables of
 	// the task and of the run win over them.
 	DefaultEnv []string `mapstructure:"defaultEnv"`
@@ -125,6 +131,8 @@ type LogLink struct {
 func DefaultConfig() Config {
 	return Config{
 		Organization:         "local",
+		LaunchRate:           1000,
+		ChildrenInFlight:     10000,
 		DefaultCPU:           "1",
 		DefaultMemory:        "1Gi",
 		DefaultAnnotations:   map[string]string{"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"},
@@ -194,6 +202,11 @@ func (c Config) Validate() error {
 	for field, name := range map[string]string{"defaultPodTemplate": c.DefaultPodTemplate, "podTemplateNamespace": c.PodTemplateNamespace} {
 		if name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
 			return fmt.Errorf("%s: %q is not a DNS name", field, name)
+		}
+	}
+	for field, n := range map[string]int{"launchRate": c.LaunchRate, "childrenInFlight": c.ChildrenInFlight} {
+		if n < 0 {
+			return fmt.Errorf("%s: must not be negative, got %d", field, n)
 		}
 	}
 	if c.InterruptibleFailures < 0 {

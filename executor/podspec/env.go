@@ -18,12 +18,27 @@ func (b *Builder) environment(subject *Subject, own []corev1.EnvVar, declared bo
 	if declared {
 		run = subject.Env
 	}
-	var defaults []corev1.EnvVar
+	defaults := b.brakes()
 	for _, pair := range b.config.DefaultEnv {
 		name, value, _ := cutEnv(pair)
 		defaults = append(defaults, corev1.EnvVar{Name: name, Value: value})
 	}
 	return merge(defaults, own, run, subject.Platform)
+}
+
+// brakes returns how fast the SDK's controller in a task may launch children. Its own brakes are for servers that carry less. It
+// retries what the server refuses with resource_exhausted for as long as it takes.
+func (b *Builder) brakes() []corev1.EnvVar {
+	var result []corev1.EnvVar
+	for _, brake := range []struct {
+		name  string
+		limit int
+	}{{"_F_MAX_QPS", b.config.LaunchRate}, {"_F_P_CNC", b.config.ChildrenInFlight}} {
+		if brake.limit > 0 {
+			result = append(result, corev1.EnvVar{Name: brake.name, Value: strconv.Itoa(brake.limit)})
+		}
+	}
+	return result
 }
 
 // environmentFrom returns the sources of variables for every container. Variables that are set by name win over them.
