@@ -1,0 +1,113 @@
+{{/*
+The configuration of the server, as YAML: what the chart knows, with .Values.config on top. Secrets are not in it; the
+Deployment hands them over in the environment or as files.
+*/}}
+{{- define "flyte-binary.config" -}}
+{{- $v := .Values }}
+{{- $name := include "flyte-binary.fullname" . }}
+{{- $hosts := list }}
+{{- $public := "" }}
+{{- if $v.ingress.enabled }}
+{{- $hosts = append $hosts $v.ingress.host }}
+{{- $public = printf "%s://%s" (ternary "https" "http" (ne $v.ingress.tlsSecret "")) $v.ingress.host }}
+{{- end }}
+{{- if $v.httpRoute.enabled }}
+{{- range $v.httpRoute.hostnames }}{{ $hosts = append $hosts . }}{{ end }}
+{{- if not $public }}{{ $public = printf "https://%s" (first $v.httpRoute.hostnames) }}{{ end }}
+{{- end }}
+{{- $server := dict "listen" "0.0.0.0:8090" }}
+{{- if $hosts }}{{ $_ := set $server "allowedHosts" $hosts }}{{ end }}
+{{- $c := dict "target" $v.target "server" $server "logging" (dict "format" "json") }}
+{{- $storage := dict "url" $v.storage.url }}
+{{- $s3 := dict }}
+{{- range $key, $value := $v.storage.s3 }}{{ if $value }}{{ $_ := set $s3 $key $value }}{{ end }}{{ end }}
+{{- if $v.trial }}
+{{- $_ := set $storage "url" "s3://flyte" }}
+{{- $s3 = dict "endpoint" (printf "http://%s-store.%s.svc:7070" $name .Release.Namespace) "publicEndpoint" $v.trialParts.store.publicEndpoint "region" "us-east-1" }}
+{{- end }}
+{{- if $s3 }}{{ $_ := set $storage "s3" $s3 }}{{ end }}
+{{- $_ := set $c "storage" $storage }}
+{{- $replicas := dict "several" true "namespace" .Release.Namespace "lease" (dict "name" $name) }}
+{{- if $v.installation }}{{ $_ := set $replicas "installation" $v.installation }}{{ end }}
+{{- $_ := set $c "replicas" $replicas }}
+{{- if include "flyte-binary.serves" . }}
+{{- if $public }}
+{{- $_ := set $c "runs" (dict "webhooks" (dict "publicURL" $public)) }}
+{{- $_ := set $storage "publicURL" $public }}
+{{- end }}
+{{- $_ := set $c "database" (include "flyte-binary.database" . | fromYaml) }}
+{{- with $v.cluster.remotes }}{{ $_ := set $c "clusters" . }}{{ end }}
+{{- else }}
+{{- $_ := set $c "controlPlane" (dict "url" $v.controlPlane.url) }}
+{{- end }}
+{{- if include "flyte-binary.controls" . }}
+{{- $_ := set $c "cluster" (dict "id" $v.cluster.id) }}
+{{- $pod := dict "podTemplateNamespace" .Release.Namespace "copilot" (dict "image" (include "flyte-binary.image" .)) }}
+{{- if $v.tasks.endpoint }}
+{{- $_ := set $pod "endpoint" $v.tasks.endpoint }}
+{{- $_ := set $pod "insecure" $v.tasks.insecure }}
+{{- else if include "flyte-binary.serves" . }}
+{{- $_ := set $pod "endpoint" (include "flyte-binary.address" .) }}
+{{- $_ := set $pod "insecure" true }}
+{{- end }}
+{{- $executor := dict "installCrd" false "pod" $pod }}
+{{- if $v.tasks.namespaces }}
+{{- $_ := set $executor "namespaces" $v.tasks.namespaces }}
+{{- $task := dict "createNamespaces" false }}
+{{- if eq (len $v.tasks.namespaces) 1 }}{{ $_ := set $task "namespace" (first $v.tasks.namespaces) }}{{ end }}
+{{- $_ := set $c "actions" (dict "taskActions" $task) }}
+{{- end }}
+{{- $_ := set $c "executor" $executor }}
+{{- $_ := set $c "secrets" (dict "kubernetes" (dict "namespace" .Release.Namespace)) }}
+{{- end }}
+{{- mergeOverwrite $c (deepCopy $v.config) | toYaml }}
+{{- end }}
+
+{{- define "flyte-binary.database" -}}
+{{- if .Values.trial }}
+url: postgres://flyte@{{ include "flyte-binary.fullname" . }}-postgres.{{ .Release.Namespace }}.svc:5432/flyte
+passwordFile: /etc/flyte-secrets/database/password
+{{- else if not .Values.database.urlKey }}
+url: {{ .Values.database.url }}
+{{- if .Values.database.existingSecret }}
+passwordFile: /etc/flyte-secrets/database/password
+{{- end }}
+{{- else }}
+{}
+{{- end }}
+{{- end }}
+
+{{/* Values that contradict each other, in words that say what to set. */}}
+{{- define "flyte-binary.check" -}}
+{{- $v := .Values }}
+{{- if not $v.trial }}
+{{- if and (include "flyte-binary.serves" .) (not $v.database.url) (not $v.database.urlKey) }}
+{{- fail "database.url is required: postgres://USER@HOST:5432/NAME, with the password in database.existingSecret. To try it with a database of its own: --set trial=true" }}
+{{- end }}
+{{- if and $v.database.urlKey (not $v.database.existingSecret) }}
+{{- fail "database.urlKey is an entry of a Secret: set database.existingSecret to its name" }}
+{{- end }}
+{{- if not $v.storage.url }}
+{{- fail "storage.url is required: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or abfs://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX. To try it with a store of its own: --set trial=true" }}
+{{- end }}
+{{- else if ne $v.target "all" }}
+{{- fail (printf "trial: a trial runs everything in one release; target %q does not" $v.target) }}
+{{- end }}
+{{- if eq $v.target "controller" }}
+{{- if not $v.controlPlane.url }}{{ fail "controlPlane.url is required with target controller: where this cluster reaches the API, as in https://flyte.example.com" }}{{ end }}
+{{- if not $v.installation }}{{ fail "installation is required with target controller: the same id as in the release of the API" }}{{ end }}
+{{- if not $v.auth.existingSecret }}{{ fail "auth.existingSecret is required with target controller: the Secret with the internal token of the installation" }}{{ end }}
+{{- end }}
+{{- if and (eq $v.target "api") (has "kubernetes" (dig "secrets" "backends" (list "kubernetes") $v.config)) }}
+{{- fail "config.secrets.backends: an API without a cluster cannot store secrets in Kubernetes; name vault, aws, gcp or azure" }}
+{{- end }}
+{{- if and $v.cluster.remotes (not $v.auth.existingSecret) }}{{ fail "auth.existingSecret is required with cluster.remotes: the Secret with the internal token of the installation" }}{{ end }}
+{{- if and $v.ingress.enabled (not $v.ingress.host) }}{{ fail "ingress.host is required with ingress.enabled" }}{{ end }}
+{{- if and $v.httpRoute.enabled (or (not $v.httpRoute.hostnames) (not $v.httpRoute.parentRefs)) }}{{ fail "httpRoute.hostnames and httpRoute.parentRefs are required with httpRoute.enabled" }}{{ end }}
+{{- $config := $v.config }}
+{{- range $path := list "auth.internalToken" "storage.signingKey" "storage.s3.accessKeyID" "storage.s3.secretAccessKey" "runs.webhooks.signingKey" "notifications.email.password" "secrets.vault.auth.token" "secrets.vault.auth.secretID" "secrets.aws.secretAccessKey" }}
+{{- $found := $config }}
+{{- range splitList "." $path }}{{ if kindIs "map" $found }}{{ $found = get $found . }}{{ else }}{{ $found = "" }}{{ end }}{{ end }}
+{{- if $found }}{{ fail (printf "config.%s: a ConfigMap is no place for a secret; put it into a Secret and name that in extraEnv as FLYTE_%s, or in the existingSecret of its section" $path ($path | replace "." "_" | upper)) }}{{ end }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,34 @@
+{{/*
+The rights of the server: exactly what it asks the API server for, which a test compares (charts/rbac_test.go). Rights on
+kinds that only a plugin or a kind of route uses follow the configuration.
+*/}}
+{{- define "flyte-binary.ownRules" -}}
+# The values of SecretService, with the backend kubernetes.
+- {apiGroups: [""], resources: [secrets], verbs: [get, list, create, patch, delete]}
+# The election of the leader.
+- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update]}
+- {apiGroups: [""], resources: [namespaces], verbs: [get]}
+- {apiGroups: [""], resources: [podtemplates], verbs: [get]}
+{{- end }}
+
+{{- define "flyte-binary.taskRules" -}}
+- {apiGroups: [flyte.org], resources: [taskactions], verbs: [get, list, watch, create, patch, delete]}
+- {apiGroups: [flyte.org], resources: [taskactions/status], verbs: [patch]}
+- {apiGroups: [""], resources: [pods], verbs: [get, list, watch, create, patch, delete]}
+- {apiGroups: [""], resources: [pods/log], verbs: [get]}
+- {apiGroups: [""], resources: [podtemplates], verbs: [get]}
+# The secrets of attempts and of apps; the server never lists or reads others.
+- {apiGroups: [""], resources: [secrets], verbs: [get, create, delete, deletecollection]}
+# Apps.
+- {apiGroups: [apps], resources: [deployments], verbs: [get, list, watch, create, update, patch, delete]}
+- {apiGroups: [""], resources: [services], verbs: [get, list, watch, create, update, patch, delete]}
+{{- if has "job" (dig "executor" "plugins" "enabled" (list "pod") .Values.config) }}
+- {apiGroups: [batch], resources: [jobs], verbs: [get, list, watch, create, delete]}
+{{- end }}
+{{- $route := dig "deployer" "route" "kind" "none" .Values.config }}
+{{- if eq $route "ingress" }}
+- {apiGroups: [networking.k8s.io], resources: [ingresses], verbs: [get, create, update, delete]}
+{{- else if eq $route "gateway" }}
+- {apiGroups: [gateway.networking.k8s.io], resources: [httproutes], verbs: [get, create, update, delete]}
+{{- end }}
+{{- end }}
