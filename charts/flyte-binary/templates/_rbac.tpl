@@ -21,7 +21,7 @@ kinds that only a plugin or a kind of route uses follow the configuration.
 - {apiGroups: [""], resources: [secrets], verbs: [get, create, delete, deletecollection]}
 # Apps.
 - {apiGroups: [apps], resources: [deployments], verbs: [get, list, watch, create, update, patch, delete]}
-- {apiGroups: [""], resources: [services], verbs: [get, list, watch, create, update, patch, delete]}
+- {apiGroups: [""], resources: [services], verbs: [get, list, watch, create, patch, delete]}
 {{- if has "job" (dig "executor" "plugins" "enabled" (list "pod") .Values.config) }}
 - {apiGroups: [batch], resources: [jobs], verbs: [get, list, watch, create, delete]}
 {{- end }}

@@ -1,0 +1,10 @@
+package charts_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/flyte-binary/flyte-binary/internal/pgtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }

@@ -1,0 +1,98 @@
+package charts_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/flyte-binary/flyte-binary/internal/kubetest"
+	"github.com/flyte-binary/flyte-binary/internal/pgtest"
+	"github.com/flyte-binary/flyte-binary/manager"
+)
+
+// TestRightsAreThoseThatTheServerUses installs the chart, runs a server with the configuration that it renders and as its
+// service account, and goes through everything that the server does with a cluster. No request may be refused, and every
+// right must have been used.
+func TestRightsAreThoseThatTheServerUses(t *testing.T) {
+	cluster := kubetest.New(t)
+	own := cluster.Namespace
+	kubeconfig := writeKubeconfig(t, cluster)
+	values := []string{
+		"--set", "database.url=postgres://flyte@postgres/flyte", "--set", "storage.url=s3://bucket", "--set", "crd.install=false",
+		"--set", "config.executor.plugins.enabled={pod,job}",
+		"--set", "config.deployer.route.kind=ingress", "--set", "config.deployer.route.domain=apps.example",
+	}
+	text, err := helm(t, kubeconfig, append([]string{"install", release, chart, "--namespace", own}, values...)...)
+	require.NoError(t, err, text)
+	t.Cleanup(func() {
+		text, err := helm(t, kubeconfig, "uninstall", release, "--namespace", own)
+		require.NoError(t, err, text)
+	})
+
+	requests := &recorder{own: own, seen: map[string]bool{}, refused: map[string]int{}}
+	f := newFlows(t, cluster, requests, prepare(t, cluster, requests.watch(cluster.Config)))
+	for _, flow := range []func(){f.secrets, f.task, f.adoptedTask, f.job, f.app} {
+		flow()
+	}
+
+	ctx := t.Context()
+	role, err := cluster.Clientset.RbacV1().Roles(own).Get(ctx, release, metav1.GetOptions{})
+	require.NoError(t, err)
+	clusterRole, err := cluster.Clientset.RbacV1().ClusterRoles().Get(ctx, own+"-"+release, metav1.GetOptions{})
+	require.NoError(t, err)
+	rights := slices.Concat(granted("own", role.Rules), granted("tasks", clusterRole.Rules))
+	requests.mu.Lock()
+	defer requests.mu.Unlock()
+	require.Empty(t, requests.refused, "the chart must grant this too")
+	var unused []string
+	for _, right := range rights {
+		// An informer watches from the start where the API server can send what exists; elsewhere it lists first.
+		if !requests.seen[right] && !(strings.Contains(right, " list ") && requests.seen[strings.Replace(right, " list ", " watch ", 1)]) {
+			unused = append(unused, right)
+		}
+	}
+	require.Empty(t, unused, "nothing used this")
+}
+
+// prepare returns what starts a server as the release would: with its configuration and as its service account. Database and
+// object store are those of the test.
+func prepare(t *testing.T, cluster *kubetest.Cluster, connection *rest.Config) func() (string, func()) {
+	t.Helper()
+	found, err := cluster.Clientset.CoreV1().ConfigMaps(cluster.Namespace).Get(t.Context(), release, metav1.GetOptions{})
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "flyte.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(found.Data["flyte.yaml"]), 0o600))
+	config, err := manager.Load(path, []string{
+		"server.listen=127.0.0.1:0", "database.url=" + pgtest.URL(pgtest.Schemas(t, manager.Schemas()...)), "storage.url=" + t.TempDir(),
+		"storage.signingKey=" + strings.Repeat("k", 32), "executor.reconciler.statusDelay=1ms", "replicas.lease.duration=3s",
+		"executor.reconciler.sweep=200ms", "executor.reconciler.orphanAge=1ms", "apps.scaledownPeriod=1s", "apps.interval=100ms",
+	})
+	require.NoError(t, err)
+	connection = rest.CopyConfig(connection)
+	connection.Impersonate = rest.ImpersonationConfig{
+		UserName: "system:serviceaccount:" + cluster.Namespace + ":" + release,
+		Groups:   []string{"system:serviceaccounts", "system:authenticated"},
+	}
+	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)
+	return func() (string, func()) {
+		server, err := config.Complete(t.Context(), manager.Options{Logger: log, REST: connection})
+		require.NoError(t, err)
+		stop := sync.OnceFunc(func() {
+			require.NoError(t, server.Stop(context.WithoutCancel(t.Context())))
+			http.DefaultClient.CloseIdleConnections()
+		})
+		t.Cleanup(stop)
+		require.NoError(t, server.Start(t.Context()))
+		return "http://" + server.Addr(), stop
+	}
+}
