@@ -73,11 +73,11 @@ build-slim: console ## Build bin/flyte-binary-slim, the program for clusters, wi
 ##@ Test
 
 .PHONY: test
-test: setup build cluster-tools s3-server moto e2e-python ## Run all tests
+test: setup build cluster-tools s3-server moto e2e-python helm ## Run all tests
 	scripts/suites.py --last go e2e go browser console
 
 .PHONY: check-all
-check-all: setup build cluster-tools s3-server moto e2e-python ## Run the linters, verify and all tests in parallel
+check-all: setup build cluster-tools s3-server moto e2e-python helm ## Run the linters, verify and all tests in parallel
 	scripts/suites.py --rerun-failed --last go e2e go lint browser console verify
 
 .PHONY: check
@@ -86,12 +86,12 @@ check: $(BIN)/golangci-lint ## Build, vet, lint and test one package, and build 
 	scripts/check.sh $(PKG)
 
 .PHONY: test-go
-test-go: $(BIN)/gotestsum build-demo cluster-tools s3-server moto ## Run only the Go tests; PKG=./runs/... selects packages
+test-go: $(BIN)/gotestsum build-demo cluster-tools s3-server moto helm ## Run only the Go tests; PKG=./runs/... selects packages
 	$(BIN)/gotestsum --format pkgname-and-test-fails -- -p 2 $(or $(PKG),./...)
 	$(if $(PKG),,cd demo && ../$(BIN)/gotestsum --format pkgname-and-test-fails -- -p 2 ./...)
 
 .PHONY: test-race
-test-race: build-demo cluster-tools s3-server moto ## Run the Go tests with the race detector (needs a C compiler)
+test-race: build-demo cluster-tools s3-server moto helm ## Run the Go tests with the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -p 2 $(or $(PKG),./...)
 	$(if $(PKG),,cd demo && CGO_ENABLED=1 go test -race -p 2 ./...)
 
@@ -151,10 +151,11 @@ generate: $(BIN)/protoc-gen-go buf ## Regenerate every generated file
 	tools/node_modules/.bin/buf generate
 	tools/node_modules/.bin/buf generate --template buf.gen.ts.yaml
 	go generate ./executor/api/... ./manager/...
+	cp executor/api/v1/crds/*.yaml charts/flyte-binary/files/crds/
 
 .PHONY: verify
 verify: $(BIN)/protoc-gen-go buf ## Check that generated and module files are current, and that the wire contract is compatible with the published one
-	scripts/if-changed.sh .cache/verified '*.go' '*go.mod' '*go.sum' proto third_party gen tools executor/api docs/configuration.md 'buf*.yaml' \
+	scripts/if-changed.sh .cache/verified '*.go' '*go.mod' '*go.sum' proto third_party gen tools executor/api charts/flyte-binary/files/crds docs/configuration.md 'buf*.yaml' \
 		Makefile scripts -- scripts/verify-generated.sh
 	go mod tidy -diff
 	cd demo && go mod tidy -diff
@@ -184,6 +185,14 @@ s3-server: $(BIN)/versitygw
 
 $(BIN)/versitygw: tools/s3server/go.mod tools/s3server/go.sum
 	cd tools/s3server && GOBIN=$(CURDIR)/$(BIN) go install -ldflags '-s -w' tool
+	@touch $@
+
+# With the versions of the demo's packages, so that what the demo has compiled is not compiled again.
+.PHONY: helm
+helm: $(BIN)/helm ## Build the pinned helm into .bin/
+
+$(BIN)/helm: tools/helm/go.mod tools/helm/go.sum
+	cd tools/helm && GOBIN=$(CURDIR)/$(BIN) go install -ldflags '-s -w' tool
 	@touch $@
 
 .PHONY: moto

@@ -32,7 +32,7 @@ func (f *flows) app() {
 		},
 	}})
 	require.NoError(f.t, err)
-	ingresses := f.cluster.Clientset.NetworkingV1().Ingresses(tasksIn)
+	ingresses := f.cluster.Clientset.NetworkingV1().Ingresses(f.tasksIn)
 	var name string // of Service and route
 	f.eventually("no route", func() bool {
 		found, err := ingresses.List(ctx, metav1.ListOptions{})
@@ -62,7 +62,7 @@ func (f *flows) app() {
 // deployment is that of the app; nil for none.
 func (f *flows) deployment() *appsv1.Deployment {
 	f.t.Helper()
-	found, err := f.cluster.Clientset.AppsV1().Deployments(tasksIn).List(f.t.Context(), metav1.ListOptions{LabelSelector: v1.Group + "/app=web"})
+	found, err := f.cluster.Clientset.AppsV1().Deployments(f.tasksIn).List(f.t.Context(), metav1.ListOptions{LabelSelector: v1.Group + "/app=web"})
 	require.NoError(f.t, err)
 	if len(found.Items) == 0 {
 		return nil
@@ -73,7 +73,7 @@ func (f *flows) deployment() *appsv1.Deployment {
 // endReplica makes a replica, as the controllers of a cluster would, that ends by itself.
 func (f *flows) endReplica(made *appsv1.Deployment) {
 	template := made.Spec.Template
-	pods := f.cluster.Clientset.CoreV1().Pods(tasksIn)
+	pods := f.cluster.Clientset.CoreV1().Pods(f.tasksIn)
 	_, err := pods.Create(f.t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "replica", Labels: template.Labels, Annotations: template.Annotations}, Spec: template.Spec,
 	}, metav1.CreateOptions{})
@@ -87,7 +87,7 @@ func (f *flows) endReplica(made *appsv1.Deployment) {
 // changeObjects changes the Service, and takes away by which both objects are known, for a while.
 func (f *flows) changeObjects(service, deployment string) {
 	ctx := f.t.Context()
-	services, deployments := f.cluster.Clientset.CoreV1().Services(tasksIn), f.cluster.Clientset.AppsV1().Deployments(tasksIn)
+	services, deployments := f.cluster.Clientset.CoreV1().Services(f.tasksIn), f.cluster.Clientset.AppsV1().Deployments(f.tasksIn)
 	_, err := services.Patch(ctx, service, types.JSONPatchType, []byte(`[{"op":"replace","path":"/spec/ports/0/port","value":81}]`), metav1.PatchOptions{})
 	require.NoError(f.t, err)
 	f.eventually("the port stays", func() bool {
@@ -113,7 +113,7 @@ func (f *flows) changeObjects(service, deployment string) {
 // of the app's.
 func (f *flows) sleepAndWake(made *appsv1.Deployment) {
 	ctx := f.t.Context()
-	secrets := f.cluster.Clientset.CoreV1().Secrets(tasksIn)
+	secrets := f.cluster.Clientset.CoreV1().Secrets(f.tasksIn)
 	mine := metav1.ListOptions{LabelSelector: v1.Group + "/app-uid=" + made.Labels[v1.Group+"/app-uid"]}
 	found, err := secrets.List(ctx, mine)
 	require.NoError(f.t, err)

@@ -29,8 +29,6 @@ import (
 const (
 	projectID = "flytesnacks"
 	domainID  = "development"
-	// tasksIn is the namespace of their tasks.
-	tasksIn = projectID + "-" + domainID
 	// holds is the name of tasks that run until they are aborted.
 	holds = "holds"
 )
@@ -41,6 +39,8 @@ type flows struct {
 	cluster *kubetest.Cluster
 	// requests are those of the server to the API server.
 	requests *recorder
+	// tasksIn is the namespace of tasks.
+	tasksIn string
 	// start starts the server and returns its URL and what stops it.
 	start  func() (string, func())
 	url    string
@@ -50,7 +50,7 @@ type flows struct {
 	keeper secretconnect.SecretServiceClient
 }
 
-func newFlows(t *testing.T, cluster *kubetest.Cluster, requests *recorder, start func() (string, func())) *flows {
+func newFlows(t *testing.T, cluster *kubetest.Cluster, requests *recorder, tasksIn string, start func() (string, func())) *flows {
 	kubetest.StartNode(t, cluster, kubetest.NodeOptions{AllNamespaces: true, Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
 		container := pod.Spec.Containers[0]
 		if container.Image == holds {
@@ -62,7 +62,7 @@ func newFlows(t *testing.T, cluster *kubetest.Cluster, requests *recorder, start
 		}
 		return kubetest.Result{}
 	}})
-	f := &flows{t: t, cluster: cluster, requests: requests, start: start}
+	f := &flows{t: t, cluster: cluster, requests: requests, tasksIn: tasksIn, start: start}
 	f.connect()
 	return f
 }
@@ -137,7 +137,7 @@ func (f *flows) gone(run *common.RunIdentifier) {
 
 func (f *flows) pods(run *common.RunIdentifier) []corev1.Pod {
 	f.t.Helper()
-	found, err := f.cluster.Clientset.CoreV1().Pods(tasksIn).List(f.t.Context(), metav1.ListOptions{LabelSelector: v1.LabelRun + "=" + run.GetName()})
+	found, err := f.cluster.Clientset.CoreV1().Pods(f.tasksIn).List(f.t.Context(), metav1.ListOptions{LabelSelector: v1.LabelRun + "=" + run.GetName()})
 	require.NoError(f.t, err)
 	return found.Items
 }
@@ -169,14 +169,14 @@ func (f *flows) adoptedTask() {
 	run := f.create("adopted", holds, nil)
 	f.eventually("no pod", func() bool { return len(f.pods(run)) == 1 })
 	first := f.pods(run)[0]
-	require.NoError(f.t, f.cluster.Clientset.CoreV1().Pods(tasksIn).Delete(ctx, first.Name, metav1.DeleteOptions{}))
+	require.NoError(f.t, f.cluster.Clientset.CoreV1().Pods(f.tasksIn).Delete(ctx, first.Name, metav1.DeleteOptions{}))
 	f.eventually("no second attempt", func() bool { found := f.pods(run); return len(found) == 1 && found[0].UID != first.UID })
 
 	// A pod whose TaskAction is gone.
 	orphan := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "orphan", Labels: first.Labels, OwnerReferences: first.OwnerReferences}, Spec: first.Spec}
 	orphan.OwnerReferences[0].Name, orphan.OwnerReferences[0].UID = "gone", "gone"
 	orphan.Spec.NodeName = ""
-	_, err := f.cluster.Clientset.CoreV1().Pods(tasksIn).Create(ctx, orphan, metav1.CreateOptions{})
+	_, err := f.cluster.Clientset.CoreV1().Pods(f.tasksIn).Create(ctx, orphan, metav1.CreateOptions{})
 	require.NoError(f.t, err)
 	f.eventually("the orphan stays", func() bool { return len(f.pods(run)) == 1 })
 
@@ -201,7 +201,7 @@ func (f *flows) adoptedTask() {
 func (f *flows) job() {
 	ctx := f.t.Context()
 	run := f.create("job", holds, func(t *core.TaskTemplate) { t.Config = map[string]string{"plugin": "job"} })
-	jobs := f.cluster.Clientset.BatchV1().Jobs(tasksIn)
+	jobs := f.cluster.Clientset.BatchV1().Jobs(f.tasksIn)
 	name := func() string {
 		found, err := jobs.List(ctx, metav1.ListOptions{LabelSelector: v1.LabelRun + "=" + run.GetName()})
 		require.NoError(f.t, err)

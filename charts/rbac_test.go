@@ -12,6 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -26,21 +27,11 @@ import (
 func TestRightsAreThoseThatTheServerUses(t *testing.T) {
 	cluster := kubetest.New(t)
 	own := cluster.Namespace
-	kubeconfig := writeKubeconfig(t, cluster)
-	values := []string{
-		"--set", "database.url=postgres://flyte@postgres/flyte", "--set", "storage.url=s3://bucket", "--set", "crd.install=false",
+	install(t, cluster,
 		"--set", "config.executor.plugins.enabled={pod,job}",
-		"--set", "config.deployer.route.kind=ingress", "--set", "config.deployer.route.domain=apps.example",
-	}
-	text, err := helm(t, kubeconfig, append([]string{"install", release, chart, "--namespace", own}, values...)...)
-	require.NoError(t, err, text)
-	t.Cleanup(func() {
-		text, err := helm(t, kubeconfig, "uninstall", release, "--namespace", own)
-		require.NoError(t, err, text)
-	})
-
+		"--set", "config.deployer.route.kind=ingress", "--set", "config.deployer.route.domain=apps.example")
 	requests := &recorder{own: own, seen: map[string]bool{}, refused: map[string]int{}}
-	f := newFlows(t, cluster, requests, prepare(t, cluster, requests.watch(cluster.Config)))
+	f := newFlows(t, cluster, requests, projectID+"-"+domainID, prepare(t, cluster, requests.watch(cluster.Config)))
 	for _, flow := range []func(){f.secrets, f.task, f.adoptedTask, f.job, f.app} {
 		flow()
 	}
@@ -50,18 +41,46 @@ func TestRightsAreThoseThatTheServerUses(t *testing.T) {
 	require.NoError(t, err)
 	clusterRole, err := cluster.Clientset.RbacV1().ClusterRoles().Get(ctx, own+"-"+release, metav1.GetOptions{})
 	require.NoError(t, err)
-	rights := slices.Concat(granted("own", role.Rules), granted("tasks", clusterRole.Rules))
 	requests.mu.Lock()
 	defer requests.mu.Unlock()
 	require.Empty(t, requests.refused, "the chart must grant this too")
 	var unused []string
-	for _, right := range rights {
+	for _, right := range slices.Concat(granted("own", role.Rules), granted("tasks", clusterRole.Rules)) {
 		// An informer watches from the start where the API server can send what exists; elsewhere it lists first.
 		if !requests.seen[right] && !(strings.Contains(right, " list ") && requests.seen[strings.Replace(right, " list ", " watch ", 1)]) {
 			unused = append(unused, right)
 		}
 	}
 	require.Empty(t, unused, "nothing used this")
+}
+
+// TestRightsInListedNamespaces: with tasks.namespaces, the server works without any right elsewhere.
+func TestRightsInListedNamespaces(t *testing.T) {
+	cluster, tasks := kubetest.New(t), kubetest.New(t).Namespace
+	install(t, cluster, "--set", "tasks.namespaces={"+tasks+"}")
+	requests := &recorder{own: cluster.Namespace, seen: map[string]bool{}, refused: map[string]int{}}
+	f := newFlows(t, cluster, requests, tasks, prepare(t, cluster, requests.watch(cluster.Config)))
+	f.secrets()
+	f.task()
+	f.abort(f.create("held", holds, nil))
+	_, err := cluster.Clientset.RbacV1().ClusterRoles().Get(t.Context(), cluster.Namespace+"-"+release, metav1.GetOptions{})
+	require.True(t, apierrors.IsNotFound(err))
+	requests.mu.Lock()
+	defer requests.mu.Unlock()
+	require.Empty(t, requests.refused)
+}
+
+// install installs the chart without its definition, which the API server of the tests has.
+func install(t *testing.T, cluster *kubetest.Cluster, values ...string) {
+	t.Helper()
+	kubeconfig := writeKubeconfig(t, cluster)
+	args := slices.Concat([]string{"install", release, chart, "--namespace", cluster.Namespace, "--set", "crd.install=false"}, installable, values)
+	text, err := helm(t, kubeconfig, args...)
+	require.NoError(t, err, text)
+	t.Cleanup(func() {
+		text, err := helm(t, kubeconfig, "uninstall", release, "--namespace", cluster.Namespace)
+		require.NoError(t, err, text)
+	})
 }
 
 // prepare returns what starts a server as the release would: with its configuration and as its service account. Database and

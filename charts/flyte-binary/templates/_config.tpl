@@ -104,6 +104,7 @@ passwordFile: /etc/flyte-secrets/database/password
 {{- if and $v.cluster.remotes (not $v.auth.existingSecret) }}{{ fail "auth.existingSecret is required with cluster.remotes: the Secret with the internal token of the installation" }}{{ end }}
 {{- if and $v.ingress.enabled (not $v.ingress.host) }}{{ fail "ingress.host is required with ingress.enabled" }}{{ end }}
 {{- if and $v.httpRoute.enabled (or (not $v.httpRoute.hostnames) (not $v.httpRoute.parentRefs)) }}{{ fail "httpRoute.hostnames and httpRoute.parentRefs are required with httpRoute.enabled" }}{{ end }}
+{{- if has .Release.Namespace $v.tasks.namespaces }}{{ fail (printf "tasks.namespaces: %s is the namespace of the server, whose secrets tasks must not reach; name another" .Release.Namespace) }}{{ end }}
 {{- $config := $v.config }}
 {{- range $path := list "auth.internalToken" "storage.signingKey" "storage.s3.accessKeyID" "storage.s3.secretAccessKey" "runs.webhooks.signingKey" "notifications.email.password" "secrets.vault.auth.token" "secrets.vault.auth.secretID" "secrets.aws.secretAccessKey" }}
 {{- $found := $config }}

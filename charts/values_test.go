@@ -1,0 +1,109 @@
+package charts_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// installable is the least that renders.
+var installable = []string{"--set", "database.url=postgres://flyte@postgres/flyte", "--set", "storage.url=s3://bucket"}
+
+func configurationOf(t *testing.T, all []*unstructured.Unstructured) map[string]any {
+	t.Helper()
+	content := map[string]any{}
+	require.NoError(t, yaml.Unmarshal([]byte(configuration(t, all)), &content))
+	return content
+}
+
+func TestLint(t *testing.T) {
+	for _, path := range valueSets(t) {
+		text, err := helm(t, "", "lint", "--strict", chart, "-f", path)
+		require.NoError(t, err, text)
+	}
+}
+
+// TestWrongValues: what is refused, and the words that help.
+func TestWrongValues(t *testing.T) {
+	for _, wrong := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--set", "replicas=3"}, "additional properties 'replicas' not allowed"},
+		{[]string{"--set", "image.name=x"}, "additional properties 'name' not allowed"},
+		{[]string{"--set", "replicaCount=two"}, "at '/replicaCount': got string, want integer"},
+		{[]string{"--set", "trial=maybe"}, "at '/trial': got string, want boolean"},
+		{[]string{"--set", "target=web"}, "at '/target': value must be one of 'all', 'api', 'controller'"},
+		{[]string{"--set", "database.url=postgres://flyte:hunter2@postgres/flyte"}, "at '/database/url'"},
+		{[]string{"--set", "database.url="}, "database.url is required: postgres://USER@HOST:5432/NAME"},
+		{[]string{"--set", "storage.url="}, "storage.url is required"},
+		{[]string{"--set", "storage.url=minio"}, "at '/storage/url'"},
+		{[]string{"--set", "database.urlKey=url"}, "set database.existingSecret to its name"},
+		{[]string{"--set", "target=api"}, "name vault, aws, gcp or azure"},
+		{[]string{"--set", "target=controller"}, "controlPlane.url is required with target controller"},
+		{[]string{"--set", "target=controller,controlPlane.url=http://flyte"}, "installation is required with target controller"},
+		{[]string{"--set", "target=controller,controlPlane.url=http://flyte,installation=a"}, "auth.existingSecret is required"},
+		{[]string{"--set", "cluster.remotes[0].id=east,cluster.remotes[0].url=http://east"}, "auth.existingSecret is required with cluster.remotes"},
+		{[]string{"--set", "trial=true,target=api"}, "a trial runs everything in one release"},
+		{[]string{"--set", "tasks.namespaces={default}"}, "tasks.namespaces: default is the namespace of the server"},
+		{[]string{"--set", "ingress.enabled=true"}, "ingress.host is required"},
+		{[]string{"--set", "httpRoute.enabled=true"}, "httpRoute.hostnames and httpRoute.parentRefs are required"},
+		{[]string{"--set", "config.auth.internalToken=hunter2"}, "config.auth.internalToken: a ConfigMap is no place for a secret"},
+		{[]string{"--set", "config.storage.s3.secretAccessKey=hunter2"}, "FLYTE_STORAGE_S3_SECRETACCESSKEY"},
+	} {
+		text, err := helm(t, "", append(append([]string{"template", release, chart}, installable...), wrong.args...)...)
+		require.Error(t, err, "%v was taken", wrong.args)
+		require.Contains(t, text, wrong.says, "%v", wrong.args)
+	}
+}
+
+// TestEveryKeyIsDescribed: the schema knows exactly the keys of values.yaml and says what each means.
+func TestEveryKeyIsDescribed(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(chart, "values.schema.json"))
+	require.NoError(t, err)
+	var schema map[string]any
+	require.NoError(t, json.Unmarshal(text, &schema))
+	text, err = os.ReadFile(filepath.Join(chart, "values.yaml"))
+	require.NoError(t, err)
+	var values map[string]any
+	require.NoError(t, yaml.Unmarshal(text, &values))
+	values["global"] = nil // Helm's own
+	requireDescribed(t, "", schema, values)
+}
+
+func requireDescribed(t *testing.T, path string, schema, values map[string]any) {
+	t.Helper()
+	properties, closed := schema["properties"].(map[string]any)
+	if !closed {
+		return
+	}
+	require.Equal(t, false, schema["additionalProperties"], path)
+	for key := range values {
+		require.Contains(t, properties, key, "%s%s is not in the schema", path, key)
+	}
+	for key, property := range properties {
+		require.Contains(t, values, key, "%s%s has no default in values.yaml", path, key)
+		content := property.(map[string]any)
+		require.NotEmpty(t, content["description"], "%s%s has no description", path, key)
+		if below, ok := values[key].(map[string]any); ok {
+			requireDescribed(t, path+key+".", content, below)
+		}
+	}
+}
+
+// TestAChangedConfigurationReplacesThePods: the pod template carries its digest.
+func TestAChangedConfigurationReplacesThePods(t *testing.T) {
+	digest := func(args ...string) string {
+		made := template(t, one(t, objects(t, render(t, append(installable, args...)...)), "Deployment", release))
+		return made.Annotations["checksum/config"]
+	}
+	first := digest()
+	require.Len(t, first, 64)
+	require.Equal(t, first, digest())
+	require.NotEqual(t, first, digest("--set", "config.logging.level=debug"))
+}
