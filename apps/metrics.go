@@ -15,6 +15,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/app"
 )
 
+// scrapeTimeout bounds the query of one scrape: a database that does not answer must not hide the metrics of other parts.
+const scrapeTimeout = time.Second
+
 // meters are the metrics of the service. None has the name of an app as a label: there may be any number of them. The
 // gateway has figures for single apps.
 type meters struct {
@@ -57,6 +60,8 @@ func newMeters(provider metric.MeterProvider, rows *store.Store, open *logs) (*m
 	}
 	if _, err = meter.Int64ObservableGauge("flyte.apps.count", metric.WithDescription("apps, by cluster and status"),
 		metric.WithInt64Callback(func(ctx context.Context, o metric.Int64Observer) error {
+			ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
+			defer cancel()
 			counts, err := rows.Count(ctx)
 			for _, c := range counts {
 				o.Observe(c.Apps, metric.WithAttributes(attribute.String("cluster", c.Cluster), attribute.String("status", statusLabel(c.Status))))

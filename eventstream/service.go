@@ -123,6 +123,9 @@ func newPublisher(sink Sink) (publisher, error) {
 	}
 }
 
+// scrapeTimeout bounds the queries of one scrape: a database that does not answer must not hide the metrics of other parts.
+const scrapeTimeout = time.Second
+
 func (s *Service) measure() (err error) {
 	meter := s.deps.Meter.Meter("github.com/flyte-binary/flyte-binary/eventstream")
 	if s.sent, err = meter.Int64Counter("flyte.events.published", metric.WithDescription("events that sinks took, by sink")); err != nil {
@@ -138,6 +141,8 @@ func (s *Service) measure() (err error) {
 		return fmt.Errorf("make metrics: %w", err)
 	}
 	_, err = meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
+		defer cancel()
 		for _, sink := range s.config.Sinks {
 			at, err := s.deps.Backlog.Oldest(ctx, sink.Name)
 			if err != nil {

@@ -85,7 +85,7 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 	c.fillAddresses(p.listener.Addr())
 	c.fillCopilot()
 	p.config = c
-	if p.telemetry, err = obs.NewTelemetry(ctx, c.Telemetry, options.Version); err != nil {
+	if p.telemetry, err = obs.NewTelemetry(ctx, c.Telemetry, options.Version, metricLabels()); err != nil {
 		return nil, err
 	}
 	p.onClose(p.telemetry.Shutdown)

@@ -7,9 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
-
 	"github.com/flyte-binary/flyte-binary/executor/reconciler"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
@@ -108,49 +105,4 @@ func (p *writeProbe) check(ctx context.Context) error {
 	}
 	p.last, p.err = now, err
 	return err
-}
-
-// measure exports the soft checks of the process and the figures that they rest on.
-func (p *process) measure() error {
-	meter := p.telemetry.Meter.Meter("github.com/flyte-binary/flyte-binary/manager")
-	degraded, err := meter.Int64ObservableGauge("flyte.component.degraded",
-		metric.WithDescription("1 for a component that works, but not as it should"))
-	if err != nil {
-		return fmt.Errorf("make metric flyte.component.degraded: %w", err)
-	}
-	oldest, err := meter.Float64ObservableGauge("flyte.writes.oldest", metric.WithUnit("s"),
-		metric.WithDescription("how long the oldest change of an action has waited to be stored"))
-	if err != nil {
-		return fmt.Errorf("make metric flyte.writes.oldest: %w", err)
-	}
-	free, err := meter.Int64ObservableGauge("flyte.storage.free", metric.WithUnit("By"),
-		metric.WithDescription("space that is left on the disk of a storage directory"))
-	if err != nil {
-		return fmt.Errorf("make metric flyte.storage.free: %w", err)
-	}
-	_, err = meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
-		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-		defer cancel()
-		for _, one := range p.checks {
-			if !one.soft {
-				continue
-			}
-			value := int64(0)
-			if one.run(ctx) != nil {
-				value = 1
-			}
-			o.ObserveInt64(degraded, value, metric.WithAttributes(attribute.String("component", one.name)))
-		}
-		if p.runs != nil {
-			o.ObserveFloat64(oldest, p.runs.OldestWrite().Seconds())
-		}
-		if left, known, err := p.blobs.FreeBytes(ctx); err == nil && known {
-			o.ObserveInt64(free, int64(left)) //nolint:gosec // no disk is that large
-		}
-		return nil
-	}, degraded, oldest, free)
-	if err != nil {
-		return fmt.Errorf("register metrics: %w", err)
-	}
-	return nil
 }

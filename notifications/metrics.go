@@ -15,6 +15,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/notifications/store"
 )
 
+// scrapeTimeout bounds the queries of one scrape: a database that does not answer must not hide the metrics of other parts.
+const scrapeTimeout = time.Second
+
 type metrics struct{ tries metric.Int64Counter }
 
 func newMetrics(provider metric.MeterProvider, outbox Outbox, list *store.Store, clk clock.Clock) (*metrics, error) {
@@ -38,6 +41,8 @@ func newMetrics(provider metric.MeterProvider, outbox Outbox, list *store.Store,
 		return nil, fmt.Errorf("make metrics: %w", err)
 	}
 	_, err = meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
+		defer cancel()
 		now := clk.Now()
 		age := func(at *time.Time) float64 {
 			if at == nil || at.IsZero() {

@@ -37,7 +37,9 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 	streams := watch.NewStreams(config.Watch, watch.Deps{
 		Hub: l.hub, Reader: store.NewWatchReader(deps.Pool), Details: details, Clock: deps.Clock,
 	})
-	assignments := dispatch.NewAssignments(config.Assignments, dispatch.Deps{Reader: l.live, Feed: l.feed, Clock: deps.Clock, Logger: logger})
+	assignments := dispatch.NewAssignments(config.Assignments, dispatch.Deps{
+		Reader: l.live, Feed: l.feed, Clock: deps.Clock, Logger: logger, Waits: l.meters.waits,
+	})
 	return &handlers{
 		started: launched.Creator,
 		run: runHandler{

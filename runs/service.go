@@ -102,6 +102,11 @@ type Service struct {
 	hub      *watch.Hub
 	handlers *handlers
 	parts    *lifecycle.Group
+
+	// For metrics.
+	admission *admission.Loop
+	queue     *store.QueueReader
+	queues    *queues.Set
 }
 
 var _ lifecycle.Part = (*Service)(nil)
@@ -117,11 +122,21 @@ func New(config Config, deps Deps) (*Service, error) {
 	if deps.Clock == nil {
 		deps.Clock = clock.System{}
 	}
-	l, err := newLoops(config, deps, rand.Text())
+	meters, err := newMeters(deps.Meter)
 	if err != nil {
 		return nil, fmt.Errorf("runs: %w", err)
 	}
-	s := &Service{pool: deps.Pool, clock: deps.Clock, replica: l.replica, writer: l.writer, hub: l.hub}
+	l, err := newLoops(config, deps, meters, rand.Text())
+	if err != nil {
+		return nil, fmt.Errorf("runs: %w", err)
+	}
+	s := &Service{
+		pool: deps.Pool, clock: deps.Clock, replica: l.replica, writer: l.writer, hub: l.hub,
+		admission: l.admission, queue: l.queue, queues: l.queues,
+	}
+	if err := s.measure(meters.meter); err != nil {
+		return nil, fmt.Errorf("runs: %w", err)
+	}
 	s.handlers = newHandlers(config, deps, l)
 	parts := []lifecycle.Named{
 		{Name: "projects", Part: projects.Seeder{Store: l.projects, IDs: config.SeedProjects, Clock: deps.Clock}},
@@ -154,6 +169,7 @@ func (s *Service) Stop(ctx context.Context) error { return s.parts.Stop(ctx) }
 // loops are the writer and all background loops, with the readers that they share.
 type loops struct {
 	replica   string
+	meters    *meters
 	rows      *store.Reader
 	live      *store.LiveReader
 	projects  *store.Projects
@@ -173,16 +189,17 @@ type loops struct {
 	tracked   *tracked.Service // may be nil
 }
 
-func newLoops(config Config, deps Deps, replica string) (*loops, error) {
+func newLoops(config Config, deps Deps, meters *meters, replica string) (*loops, error) {
 	logger := deps.Logger.With().Str("service", "runs").Logger()
 	leases := pgdb.NewLeases(deps.Pool, deps.Clock, replica)
 	l := &loops{
 		replica: replica, rows: store.NewReader(deps.Pool), live: store.NewLiveReader(deps.Pool), projects: store.NewProjects(deps.Pool),
-		queue: store.NewQueueReader(deps.Pool), queues: queues.New(config.Queues),
+		queue: store.NewQueueReader(deps.Pool), queues: queues.New(config.Queues), meters: meters,
 	}
 	l.feed = dispatch.NewFeed(replica)
 	l.hub = watch.NewHub(config.Watch, watch.HubDeps{
 		Log: store.NewWatchReader(deps.Pool), Clock: deps.Clock, Logger: logger, Replica: replica,
+		Lag: meters.lag,
 	})
 	l.listener = pgdb.NewListener(deps.Pool, deps.Clock, logger, map[string]func(pgdb.Notification){
 		store.ChannelLive: l.feed.Heard, store.ChannelRuns: l.hub.Heard, store.ChannelTracked: l.heardTracked,

@@ -47,18 +47,25 @@ func (s *Service) Vitals(ctx context.Context) (Vitals, error) {
 	v.Watches, failures[0] = s.hub.Vitals(ctx)
 	v.Store, failures[1] = store.ReadVitals(ctx, s.pool, now)
 	if failures[1] == nil {
-		for _, name := range s.loopLeases() {
-			loop := LoopVitals{Name: name}
-			for _, lease := range v.Store.Leases {
-				if lease.Name == name {
-					loop.Until, loop.Held = lease.ExpiresAt, lease.ExpiresAt.After(now)
-					loop.Here = loop.Held && lease.Holder == s.replica
-				}
-			}
-			v.Loops = append(v.Loops, loop)
-		}
+		v.Loops = s.loopVitals(v.Store.Leases, now)
 	}
 	return v, errors.Join(failures[:]...)
+}
+
+// loopVitals says of each loop whether a process holds its lease.
+func (s *Service) loopVitals(leases []store.Lease, now time.Time) []LoopVitals {
+	names := s.loopLeases()
+	loops := make([]LoopVitals, len(names))
+	for i, name := range names {
+		loops[i].Name = name
+		for _, lease := range leases {
+			if lease.Name == name {
+				loops[i].Until, loops[i].Held = lease.ExpiresAt, lease.ExpiresAt.After(now)
+				loops[i].Here = loops[i].Held && lease.Holder == s.replica
+			}
+		}
+	}
+	return loops
 }
 
 // OldestWrite is how long the oldest change without an answer has waited to be stored; 0 when none waits.

@@ -11,6 +11,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/triggers/store"
 )
 
+// scrapeTimeout bounds the query of one scrape: a database that does not answer must not hide the metrics of other parts.
+const scrapeTimeout = time.Second
+
 // meters are the metrics of the scheduler.
 type meters struct {
 	slots    metric.Int64Counter
@@ -31,6 +34,8 @@ func newMeters(provider metric.MeterProvider, rows *store.Store) (*meters, error
 	}
 	_, err = meter.Int64ObservableGauge("flyte.triggers.backlog", metric.WithDescription("slots that are due and have no run yet"),
 		metric.WithInt64Callback(func(ctx context.Context, o metric.Int64Observer) error {
+			ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
+			defer cancel()
 			count, err := rows.Backlog(ctx)
 			if err == nil {
 				o.Observe(count)

@@ -39,7 +39,7 @@ func TestLogger(t *testing.T) {
 }
 
 func TestTelemetry(t *testing.T) {
-	telemetry, err := obs.NewTelemetry(t.Context(), obs.DefaultTelemetryConfig(), "test")
+	telemetry, err := obs.NewTelemetry(t.Context(), obs.DefaultTelemetryConfig(), "test", nil)
 	require.NoError(t, err)
 	counter, err := telemetry.Meter.Meter("test").Int64Counter("flyte.things")
 	require.NoError(t, err)
@@ -67,7 +67,7 @@ func TestTelemetryConfigNamesTheField(t *testing.T) {
 	} {
 		config := obs.DefaultTelemetryConfig()
 		change(&config)
-		_, err := obs.NewTelemetry(t.Context(), config, "test")
+		_, err := obs.NewTelemetry(t.Context(), config, "test", nil)
 		require.ErrorContains(t, err, field)
 	}
 }

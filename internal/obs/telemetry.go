@@ -72,26 +72,29 @@ type Telemetry struct {
 	// Registry is what /metrics serves.
 	Registry *prometheus.Registry
 
+	made     *instruments
 	shutdown []func(context.Context) error
 }
 
-// NewTelemetry creates the providers. version is the version of the program.
-func NewTelemetry(ctx context.Context, config TelemetryConfig, version string) (*Telemetry, error) {
+// NewTelemetry creates the providers. version is the version of the program; labels limits those of its metrics.
+func NewTelemetry(ctx context.Context, config TelemetryConfig, version string, labels Labels) (*Telemetry, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("telemetry: %w", err)
 	}
-	t := &Telemetry{Tracer: tracenoop.NewTracerProvider(), Registry: prometheus.NewRegistry()}
+	t := &Telemetry{
+		Tracer: tracenoop.NewTracerProvider(), Registry: prometheus.NewRegistry(), made: &instruments{labels: labels},
+	}
 	t.Registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
-	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(t.Registry))
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(t.Registry), otelprometheus.WithoutScopeInfo())
 	if err != nil {
 		return nil, fmt.Errorf("telemetry: create metrics: %w", err)
 	}
 	origin := resource.NewSchemaless(
 		attribute.String("service.name", config.ServiceName), attribute.String("service.version", version))
-	meters := []sdkmetric.Option{sdkmetric.WithReader(exporter), sdkmetric.WithResource(origin)}
+	meters := []sdkmetric.Option{sdkmetric.WithReader(exporter), sdkmetric.WithResource(origin), sdkmetric.WithView(t.made.view)}
 	if config.OTLPEndpoint != "" {
 		pushed, err := t.export(ctx, config, origin)
 		if err != nil {
@@ -131,10 +134,15 @@ func (t *Telemetry) export(
 	return sdkmetric.NewPeriodicReader(pushed), nil
 }
 
-// Handler serves Registry and further gatherers, such as controller-runtime's, in the Prometheus format.
+// Instruments are the metrics that were made so far, by name: what Registry will serve once they have values. Metrics of
+// libraries are not among them unless the labels name them.
+func (t *Telemetry) Instruments() []Instrument { return t.made.all() }
+
+// Handler serves Registry and further gatherers, such as controller-runtime's, in the Prometheus format, or in that of
+// OpenMetrics, which has the ids of traces with the latencies, to scrapers that ask for it.
 func (t *Telemetry) Handler(further ...prometheus.Gatherer) http.Handler {
 	all := append(prometheus.Gatherers{t.Registry}, further...)
-	return promhttp.HandlerFor(all, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
+	return promhttp.HandlerFor(all, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, EnableOpenMetrics: true})
 }
 
 // Shutdown sends what is still buffered and ends the exporters, within the time of the context.

@@ -64,8 +64,9 @@ type Loop struct {
 	config Config
 	deps   Deps
 
-	backlog   atomic.Bool // the last pass found waiting actions
-	saturated atomic.Bool // the last pass reached the installation's limit
+	backlog   atomic.Bool  // the last pass found waiting actions
+	saturated atomic.Bool  // the last pass reached the installation's limit
+	passed    atomic.Int64 // when a pass last succeeded, in Unix nanoseconds; 0 while another replica admits
 }
 
 var _ lifecycle.Part = (*Loop)(nil)
@@ -98,6 +99,8 @@ func (l *Loop) keepGate(ctx context.Context) {
 // work admits until the lease or the process ends. It logs errors and retries: the waiting actions are still in the
 // queue.
 func (l *Loop) work(ctx context.Context) error {
+	l.passed.Store(l.deps.Clock.Now().UnixNano())
+	defer l.passed.Store(0)
 	for {
 		began := l.deps.Clock.Now()
 		if err := l.drain(ctx); err != nil && ctx.Err() == nil {
@@ -133,6 +136,7 @@ func (l *Loop) drain(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		l.passed.Store(l.deps.Clock.Now().UnixNano())
 		if total += chosen; chosen > 0 {
 			continue
 		}
@@ -160,4 +164,13 @@ func (l *Loop) awaitReason(ctx context.Context) bool {
 			return false
 		}
 	}
+}
+
+// Silence is the time since a pass last succeeded. It is false unless this replica admits.
+func (l *Loop) Silence() (time.Duration, bool) {
+	at := l.passed.Load()
+	if at == 0 {
+		return 0, false
+	}
+	return max(0, l.deps.Clock.Now().Sub(time.Unix(0, at))), true
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -37,6 +39,8 @@ type Deps struct {
 	Feed   *Feed
 	Clock  clock.Clock
 	Logger zerolog.Logger
+	// Waits gets, in seconds, how long each action was admitted before an executor got it; nil means that nothing is measured.
+	Waits metric.Float64Histogram
 }
 
 // Assignments tells executors what should run.
@@ -48,6 +52,9 @@ type Assignments struct {
 
 // NewAssignments returns the assignments; nothing runs until an executor watches.
 func NewAssignments(config Config, deps Deps) *Assignments {
+	if deps.Waits == nil {
+		deps.Waits = noop.Float64Histogram{}
+	}
 	return &Assignments{config: config, deps: deps, specs: newSpecCache(32 << 20)}
 }
 
@@ -68,6 +75,9 @@ func (a *Assignments) Get(ctx context.Context, ids []int64) ([]*enginev1.Assignm
 			return nil, err
 		}
 		assignments = append(assignments, assignment)
+		if !assignment.GetBegun() && actions[i].Attempt == 1 {
+			a.deps.Waits.Record(ctx, max(0, a.deps.Clock.Now().Sub(actions[i].AdmittedAt).Seconds()))
+		}
 	}
 	return assignments, nil
 }

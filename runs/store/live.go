@@ -67,6 +67,7 @@ type LiveAction struct {
 	InputURI      string
 	Attempt       int32
 	CreatedAt     time.Time
+	AdmittedAt    time.Time
 	RunSpecDigest []byte
 	RunOutputBase string
 	RunStartTime  *time.Time
@@ -79,7 +80,7 @@ type LiveAction struct {
 func (l *LiveReader) LiveByID(ctx context.Context, ids []int64) ([]LiveAction, error) {
 	const query = `
 		SELECT a.id, a.run_id, a.project, a.domain, a.run_name, a.name, a.parent_name, a.action_group, a.task_project, a.task_domain,
-			a.task_name, a.task_version, a.spec_digest, a.cache_key, a.queue, a.input_uri, a.attempt, a.created_at,
+			a.task_name, a.task_version, a.spec_digest, a.cache_key, a.queue, a.input_uri, a.attempt, a.created_at, a.admitted_at,
 			r.run_spec_digest, r.run_output_base, r.run_start_time, a.phase,
 			CASE WHEN a.attempt > 1 THEN ARRAY(
 				SELECT e.error FROM action_events e WHERE e.action_id = a.id AND e.attempt < a.attempt AND e.error IS NOT NULL ORDER BY e.seq
@@ -95,7 +96,7 @@ func (l *LiveReader) LiveByID(ctx context.Context, ids []int64) ([]LiveAction, e
 	actions, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (LiveAction, error) {
 		var a LiveAction
 		return a, row.Scan(&a.ID, &a.RunID, &a.Project, &a.Domain, &a.RunName, &a.Name, &a.Parent, &a.Group, &a.TaskProject, &a.TaskDomain,
-			&a.TaskName, &a.TaskVersion, &a.SpecDigest, &a.CacheKey, &a.Queue, &a.InputURI, &a.Attempt, &a.CreatedAt,
+			&a.TaskName, &a.TaskVersion, &a.SpecDigest, &a.CacheKey, &a.Queue, &a.InputURI, &a.Attempt, &a.CreatedAt, &a.AdmittedAt,
 			&a.RunSpecDigest, &a.RunOutputBase, &a.RunStartTime, &a.Phase, &a.Lost)
 	})
 	if err != nil {

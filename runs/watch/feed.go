@@ -114,7 +114,9 @@ func (f *feed) publish(changes []store.Change, upTo int64) {
 			}
 		}
 	}
+	now := f.hub.deps.Clock.Now()
 	for _, change := range changes {
+		f.hub.measure(now, change.Row, change.Seq)
 		f.ring.add(change)
 		if change.Row.ParentName != nil {
 			touch(f.parents[*change.Row.ParentName], change.Seq)

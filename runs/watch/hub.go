@@ -3,8 +3,11 @@ package watch
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
@@ -28,6 +31,8 @@ type HubDeps struct {
 	Logger zerolog.Logger
 	// Replica is the name with which the local writer signs its notifications; Heard ignores those.
 	Replica string
+	// Lag gets, in seconds, how old each change is when it reaches the streams; nil means that nothing is measured.
+	Lag metric.Float64Histogram
 }
 
 // Hub delivers changes of runs to subscribers. It reads only runs that have subscribers.
@@ -51,6 +56,9 @@ var _ lifecycle.Part = (*Hub)(nil)
 
 // NewHub returns a hub that has not been started.
 func NewHub(cfg Config, deps HubDeps) *Hub {
+	if deps.Lag == nil {
+		deps.Lag = noop.Float64Histogram{}
+	}
 	return &Hub{
 		cfg:     cfg,
 		deps:    deps,
@@ -193,4 +201,12 @@ func poke(ch chan struct{}) {
 
 func errClosing() error {
 	return rpc.Unavailable(rpc.ErrShuttingDown, "the server is shutting down, subscribe again")
+}
+
+// measure records how old a change is that streams can send from now on. The row has the time of its action's newest event
+// alone, so older events are not measured.
+func (h *Hub) measure(now time.Time, row *store.Listed, seq int64) {
+	if seq == row.LastSeq {
+		h.deps.Lag.Record(context.Background(), max(0, now.Sub(row.UpdatedAt).Seconds()))
+	}
 }

@@ -252,6 +252,7 @@ func (f *rootFeed) scopes(ctx context.Context) ([]store.Scope, error) {
 func (f *rootFeed) publish(rows []*store.Listed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	now := f.hub.deps.Clock.Now()
 	for _, row := range rows {
 		state := fingerprint(&row.Action)
 		if known, ok := f.known.Get(row.ID); ok && known == state {
@@ -259,6 +260,7 @@ func (f *rootFeed) publish(rows []*store.Listed) {
 		}
 		f.known.Add(row.ID, state)
 		f.count++
+		f.hub.measure(now, row, row.LastSeq)
 		f.ring = append(f.ring, rootChange{number: f.count, row: row})
 		for s := range f.subscribers {
 			if s.pending == 0 && s.target.Matches(&row.Action) {

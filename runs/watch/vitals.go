@@ -14,16 +14,7 @@ type Vitals struct {
 
 // Vitals counts the subscribers and compares their positions with the logs.
 func (h *Hub) Vitals(ctx context.Context) (Vitals, error) {
-	v := Vitals{}
-	h.mu.Lock()
-	v.Followed = len(h.feeds)
-	for _, f := range h.feeds {
-		v.Subscribers += f.users
-	}
-	if h.roots != nil {
-		v.ListSubscribers = h.roots.users
-	}
-	h.mu.Unlock()
+	v := h.Streams()
 	for _, feeds := range h.feedsInParts(pollPart) {
 		ids := make([]int64, len(feeds))
 		for i, f := range feeds {
@@ -38,4 +29,19 @@ func (h *Hub) Vitals(ctx context.Context) (Vitals, error) {
 		}
 	}
 	return v, nil
+}
+
+// Streams are the vitals that need no query: all but how far streams are behind.
+func (h *Hub) Streams() Vitals {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	v := Vitals{}
+	v.Followed = len(h.feeds)
+	for _, f := range h.feeds {
+		v.Subscribers += f.users
+	}
+	if h.roots != nil {
+		v.ListSubscribers = h.roots.users
+	}
+	return v
 }
