@@ -155,7 +155,7 @@ generate: $(BIN)/protoc-gen-go buf ## Regenerate every generated file
 
 .PHONY: verify
 verify: $(BIN)/protoc-gen-go buf ## Check that generated and module files are current, and that the wire contract is compatible with the published one
-	scripts/if-changed.sh .cache/verified '*.go' '*go.mod' '*go.sum' proto third_party gen tools executor/api charts/flyte-binary/files/crds docs/configuration.md 'buf*.yaml' \
+	scripts/if-changed.sh .cache/verified '*.go' '*go.mod' '*go.sum' proto third_party gen tools executor/api charts/flyte-binary/files/crds charts/flyte-binary/files/dashboards docs/configuration.md 'buf*.yaml' \
 		Makefile scripts -- scripts/verify-generated.sh
 	go mod tidy -diff
 	cd demo && go mod tidy -diff

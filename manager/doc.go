@@ -3,3 +3,4 @@
 package manager
 
 //go:generate go run ./cmd/configdoc ../docs/configuration.md
+//go:generate go run ./cmd/dashboards ../charts/flyte-binary/files/dashboards

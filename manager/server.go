@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/obs"
 )
 
 // Server is the whole process, put together by Config.Complete.
@@ -48,3 +49,6 @@ func (s *Server) Run(ctx context.Context) error {
 	s.log.Info().Err(err).Msg("stopped")
 	return err
 }
+
+// Instruments are the metrics that the process serves once they have values, without those of libraries.
+func (s *Server) Instruments() []obs.Instrument { return s.telemetry.Instruments() }
