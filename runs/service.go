@@ -61,6 +61,8 @@ type Deps struct {
 	Namespace string
 	// Tracked sees the tables of store.TrackedSchema; without it, there is no TrackedRunService.
 	Tracked *pgxpool.Pool
+	// Several says that other processes may serve the same database.
+	Several bool
 	Blobs   Blobs
 	Clock   clock.Clock
 	Logger  zerolog.Logger
@@ -204,13 +206,17 @@ func newLoops(config Config, deps Deps, meters *meters, replica string) (*loops,
 	l.listener = pgdb.NewListener(deps.Pool, deps.Clock, logger, map[string]func(pgdb.Notification){
 		store.ChannelLive: l.feed.Heard, store.ChannelRuns: l.hub.Heard, store.ChannelTracked: l.heardTracked,
 	})
+	gateLease := ""
+	if deps.Several {
+		gateLease = admission.LeaseName
+	}
 	l.writer = store.NewWriter(config.Writer, store.WriterDeps{
 		Pool: deps.Pool, Clock: deps.Clock, Waker: l.hub, Live: l.feed, Queues: l.queues, Logger: logger, Replica: replica,
-		Notify: deps.NotifyPhases, EventSinks: deps.EventSinks,
+		Notify: deps.NotifyPhases, EventSinks: deps.EventSinks, GateLease: gateLease,
 	})
 	l.admission = admission.New(config.Admission, admission.Deps{
 		Queue: l.queue, Queues: l.queues, Admit: l.writer, Gate: l.writer.Gate(), Signals: admissionSignals{l.feed.Subscribe()},
-		Leases: leases, Clock: deps.Clock, Logger: logger,
+		Several: deps.Several, Leases: leases, Clock: deps.Clock, Logger: logger,
 	})
 	l.cache = cachelink.New(config.Cache, cachelink.Deps{
 		Scoped: deps.Cache, Global: deps.GlobalCache, Reader: store.NewCacheReader(deps.Pool), Settler: l.writer,

@@ -12,9 +12,9 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// Leases lets one of several processes run a loop: the one that holds the unexpired row of a name in the table leases. Holders
-// compare times of their own clocks, so a lease must be much longer than these may differ. A clock that is set back by
-// more does not stop the loop: a lease that ends later than any of its length can is free.
+// Leases lets one of several processes run a loop: the one that holds the unexpired row of a name in the table leases.
+// Only the database's clock decides when a lease ends, so the clocks of processes may differ. A process measures how long
+// ago it renewed with timers, which do not follow the time of day.
 type Leases struct {
 	pool   *pgxpool.Pool
 	clock  clock.Clock
@@ -35,14 +35,15 @@ func (l *Leases) In(table string) *Leases {
 	return &other
 }
 
-// Acquire takes or renews the lease for d and reports whether this holder has it.
+// Acquire takes or renews the lease for d and reports whether this holder has it. A lease that ends later than any of its
+// length can is free: the database's clock was set back, or another server with another clock took its place.
 func (l *Leases) Acquire(ctx context.Context, name string, d time.Duration) (bool, error) {
-	now := l.clock.Now()
 	tag, err := l.pool.Exec(ctx, `
-		INSERT INTO `+l.table+` AS held (name, holder, expires_at) VALUES ($1, $2, $3)
+		INSERT INTO `+l.table+` AS held (name, holder, expires_at) VALUES ($1, $2, clock_timestamp() + $3::interval)
 		ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
-		WHERE held.holder = excluded.holder OR held.expires_at <= $4 OR held.expires_at > $5`,
-		name, l.holder, now.Add(d), now, now.Add(2*d))
+		WHERE held.holder = excluded.holder OR held.expires_at <= clock_timestamp()
+			OR held.expires_at > clock_timestamp() + 2 * $3::interval`,
+		name, l.holder, d)
 	if err != nil {
 		return false, fmt.Errorf("acquire lease %s: %w", name, err)
 	}
@@ -51,9 +52,10 @@ func (l *Leases) Acquire(ctx context.Context, name string, d time.Duration) (boo
 
 // Renew extends a lease of this holder, and reports whether it still held it.
 func (l *Leases) Renew(ctx context.Context, name string, d time.Duration) (bool, error) {
-	now := l.clock.Now()
-	tag, err := l.pool.Exec(ctx, `UPDATE `+l.table+` SET expires_at = $3 WHERE name = $1 AND holder = $2 AND expires_at > $4`,
-		name, l.holder, now.Add(d), now)
+	tag, err := l.pool.Exec(ctx, `
+		UPDATE `+l.table+` SET expires_at = clock_timestamp() + $3::interval
+		WHERE name = $1 AND holder = $2 AND expires_at > clock_timestamp()`,
+		name, l.holder, d)
 	if err != nil {
 		return false, fmt.Errorf("renew lease %s: %w", name, err)
 	}
@@ -77,33 +79,54 @@ var ErrLeaseLost = errors.New("lease lost")
 // three times as often.
 func (l *Leases) Hold(ctx context.Context, name string, d time.Duration, work func(context.Context) error) error {
 	for {
-		expires := l.clock.Now().Add(d)
-		ours, err := l.Acquire(ctx, name, d)
+		pause := l.clock.NewTimer(d / 3)
+		ours, err := within(ctx, name, d, l.Acquire)
 		switch {
 		case ctx.Err() != nil:
+			pause.Stop()
 			return nil //nolint:nilerr // told to end
 		case err != nil:
 			zerolog.Ctx(ctx).Warn().Err(err).Msg("cannot acquire the lease")
 		case ours:
-			if err := l.run(ctx, name, d, expires, work); err != nil {
+			if err := l.run(ctx, name, d, pause, work); err != nil {
 				zerolog.Ctx(ctx).Warn().Err(err).Str("lease", name).Msg("work under lease ended")
 			}
+			pause = l.clock.NewTimer(d / 3)
 		}
-		if clock.Sleep(ctx, l.clock, d/3) != nil {
-			return nil //nolint:nilerr // the context has ended, as it was asked to
+		if !fired(ctx, pause) {
+			return nil
 		}
 	}
 }
 
-// run does the work and renews the lease beside it.
-func (l *Leases) run(
-	ctx context.Context, name string, d time.Duration, expires time.Time, work func(context.Context) error,
-) error {
+// within bounds one statement about a lease of length d. A database that accepts connections and does not answer must
+// not keep a holder waiting beyond the end of its lease: two statements that are begun in time end in time.
+func within(
+	ctx context.Context, name string, d time.Duration, statement func(context.Context, string, time.Duration) (bool, error),
+) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, d/4)
+	defer cancel()
+	return statement(ctx, name, d)
+}
+
+// fired waits for a timer, and reports whether it fired before the context ended.
+func fired(ctx context.Context, timer clock.Timer) bool {
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// run does the work and renews the lease beside it. renewal fires when that is due first.
+func (l *Leases) run(ctx context.Context, name string, d time.Duration, renewal clock.Timer, work func(context.Context) error) error {
 	working, cancel := context.WithCancelCause(ctx)
 	renewed := make(chan struct{})
 	go func() {
 		defer close(renewed)
-		l.keep(working, name, d, expires, cancel)
+		l.keep(working, name, d, renewal, cancel)
 	}()
 	err := work(working)
 	lost := errors.Is(context.Cause(working), ErrLeaseLost)
@@ -123,21 +146,22 @@ func (l *Leases) run(
 	return err
 }
 
-// keep renews the lease until the context ends. It cancels the context when the lease is lost, or when renewing failed
-// until the lease expired.
-func (l *Leases) keep(
-	ctx context.Context, name string, d time.Duration, expires time.Time, cancel context.CancelCauseFunc,
-) {
-	for clock.Sleep(ctx, l.clock, d/3) == nil {
-		now := l.clock.Now()
-		ours, err := l.Renew(ctx, name, d)
-		left := expires.Sub(l.clock.Now())
+// keep renews the lease each third of its length until the context ends. It cancels the context when the lease is lost, or
+// when two renewals in a row failed: the third would come after the lease has ended.
+func (l *Leases) keep(ctx context.Context, name string, d time.Duration, renewal clock.Timer, cancel context.CancelCauseFunc) {
+	for failures := 0; fired(ctx, renewal); {
+		renewal = l.clock.NewTimer(d / 3) // from the beginning of the statement: the lease may end that early
+		ours, err := within(ctx, name, d, l.Renew)
 		switch {
 		case err == nil && ours:
-			expires = now.Add(d)
-		case err == nil, left <= d/3, left > d: // more than a whole lease is left when the clock was set back
-			cancel(ErrLeaseLost)
-			return
+			failures = 0
+			continue
+		case err != nil && failures == 0 && ctx.Err() == nil:
+			failures++
+			continue
 		}
+		renewal.Stop()
+		cancel(ErrLeaseLost)
+		return
 	}
 }

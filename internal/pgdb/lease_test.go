@@ -23,9 +23,11 @@ func newPool(t *testing.T, config *pgxpool.Config) *pgxpool.Pool {
 	return pool
 }
 
-func TestLease(t *testing.T) {
-	pool, fake := pgtest.New(t, migrations), clock.NewFake(start)
-	a, b := pgdb.NewLeases(pool, fake, "a"), pgdb.NewLeases(pool, fake, "b")
+// TestLeasesFollowTheClockOfTheDatabase: the clock of one holder is a year behind, and that of the other is a year ahead.
+func TestLeasesFollowTheClockOfTheDatabase(t *testing.T) {
+	pool := pgtest.New(t, migrations)
+	a := pgdb.NewLeases(pool, clock.NewFake(time.Now().AddDate(-1, 0, 0)), "a")
+	b := pgdb.NewLeases(pool, clock.NewFake(time.Now().AddDate(1, 0, 0)), "b")
 	check := func(want, got bool, err error) {
 		t.Helper()
 		require.NoError(t, err)
@@ -33,19 +35,22 @@ func TestLease(t *testing.T) {
 	}
 	acquire := func(l *pgdb.Leases, want bool) {
 		t.Helper()
-		got, err := l.Acquire(t.Context(), "loop", time.Minute)
+		got, err := l.Acquire(t.Context(), "loop", time.Hour)
 		check(want, got, err)
+	}
+	expire := func() {
+		t.Helper()
+		_, err := pool.Exec(t.Context(), `UPDATE leases SET expires_at = clock_timestamp()`)
+		require.NoError(t, err)
 	}
 	acquire(a, true)
 	acquire(b, false)
 	acquire(a, true) // renews our own
-	fake.Step(59 * time.Second)
-	ours, err := a.Renew(t.Context(), "loop", time.Minute)
+	ours, err := a.Renew(t.Context(), "loop", time.Hour)
 	check(true, ours, err)
-	fake.Step(59 * time.Second)
 	acquire(b, false)
-	fake.Step(time.Second)
-	ours, err = a.Renew(t.Context(), "loop", time.Minute)
+	expire()
+	ours, err = a.Renew(t.Context(), "loop", time.Hour)
 	check(false, ours, err) // too late, even if nobody took it
 	acquire(b, true)
 	require.NoError(t, a.Release(t.Context(), "loop"), "releasing the lease of another does nothing")
@@ -54,22 +59,54 @@ func TestLease(t *testing.T) {
 	acquire(a, true)
 }
 
-// TestClockSetBackFreesLeases: a holder that died when the clock was hours ahead keeps nobody waiting for hours.
+// TestClockSetBackFreesLeases: a lease that was taken when the clock of the database was hours ahead keeps nobody waiting
+// for hours.
 func TestClockSetBackFreesLeases(t *testing.T) {
-	pool, fake := pgtest.New(t, migrations), clock.NewFake(start)
-	a, b := pgdb.NewLeases(pool, fake, "a"), pgdb.NewLeases(pool, fake, "b")
+	pool := pgtest.New(t, migrations)
+	a, b := pgdb.NewLeases(pool, clock.System{}, "a"), pgdb.NewLeases(pool, clock.System{}, "b")
 	acquire := func(l *pgdb.Leases, want bool) {
 		t.Helper()
-		got, err := l.Acquire(t.Context(), "loop", time.Minute)
+		got, err := l.Acquire(t.Context(), "loop", time.Hour)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
+	ahead := func(by string) {
+		t.Helper()
+		_, err := pool.Exec(t.Context(), `UPDATE leases SET expires_at = expires_at + $1::interval`, by)
+		require.NoError(t, err)
+	}
 	acquire(a, true)
-	fake.Step(-59 * time.Second)
-	acquire(b, false) // clocks may differ a little
-	fake.Step(-5 * time.Hour)
+	ahead("59 minutes")
+	acquire(b, false) // a small step
+	ahead("5 hours")
 	acquire(b, true)
 	acquire(a, false)
+}
+
+// TestAFrozenDatabaseEndsTheWork: the server accepts connections and answers nothing, as one whose processes are stopped.
+// The work ends before another server may give the lease to somebody else.
+func TestAFrozenDatabaseEndsTheWork(t *testing.T) {
+	pool := pgtest.New(t, migrations)
+	frozen, err := pool.Begin(t.Context()) // a statement about the lease waits for this lock, and so gets no answer
+	require.NoError(t, err)
+	defer func() { require.NoError(t, frozen.Rollback(context.WithoutCancel(t.Context()))) }()
+	const length = 1200 * time.Millisecond
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	lasted := make(chan error, 1)
+	go func() {
+		ended <- pgdb.NewLeases(pool, clock.System{}, "a").Hold(ctx, "loop", length, func(ctx context.Context) error {
+			if _, err := frozen.Exec(ctx, `LOCK TABLE leases`); err != nil {
+				return err
+			}
+			<-ctx.Done()
+			lasted <- context.Cause(ctx)
+			return nil
+		})
+	}()
+	require.ErrorIs(t, <-lasted, pgdb.ErrLeaseLost)
+	cancel()
+	require.NoError(t, <-ended)
 }
 
 // Story R27: aborts lived in the memory of one process, and a second replica did all work twice.

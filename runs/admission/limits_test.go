@@ -22,7 +22,7 @@ func priority(n int32) func(*store.Root) { return func(r *store.Root) { r.Priori
 
 func TestActionsOfAQueue(t *testing.T) {
 	f := newFixture(t, 100, 10, queues.Queue{Name: "gpu", MaxActions: 2})
-	f.Gate().Set(100)
+	f.Gate().Set(100, 0)
 	for i := range 4 {
 		f.run(fmt.Sprint("g", i), "gpu", nil)
 	}
@@ -44,7 +44,7 @@ func TestActionsOfAQueue(t *testing.T) {
 
 func TestRunsOfAQueue(t *testing.T) {
 	f := newFixture(t, 100, 10, queues.Queue{Name: "nightly", MaxRuns: 2})
-	f.Gate().Set(100)
+	f.Gate().Set(100, 0)
 	for i := range 4 {
 		f.run(fmt.Sprint("n", i), "nightly", nil)
 	}
@@ -62,7 +62,7 @@ func TestRunsOfAQueue(t *testing.T) {
 
 func TestTheDefaultQueueMayHaveLimits(t *testing.T) {
 	f := newFixture(t, 100, 10, queues.Queue{Name: "default", MaxActions: 1}, queues.Queue{Name: "gpu"})
-	f.Gate().Set(100)
+	f.Gate().Set(100, 0)
 	f.run("a", "", nil)
 	f.run("b", "default", nil)
 	f.run("c", "gpu", nil)

@@ -1,10 +1,12 @@
 // Package admission decides which queued actions may start. One replica runs the loop, the holder of a lease; its
-// decisions are operations of runs/store.Writer. While no limit is near, the loop opens every writer's gate, and
-// actions are admitted in the transaction that records them, without the loop.
+// decisions are operations of runs/store.Writer. While no limit is near, the loop opens the writer's gate, and
+// actions are admitted in the transaction that records them, without the loop. Of several replicas, only the holder of the
+// lease opens its gate: two that count at the same time would both give away the same places.
 package admission
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,7 +36,10 @@ type Admitter interface {
 
 // Gate is how many actions writers may admit without the loop; store.Gate is one.
 type Gate interface {
-	Set(n int64)
+	// Taken is asked before a count, and Set is told it with the result.
+	Taken() int64
+	Set(open, taken int64)
+	Close()
 }
 
 // Signals report changes to the queue and the live set.
@@ -48,10 +53,12 @@ type Signals interface {
 
 // Deps are the dependencies of the loop.
 type Deps struct {
-	Queue   Queue
-	Queues  *queues.Set // nil means the default queue alone
-	Admit   Admitter
-	Gate    Gate
+	Queue  Queue
+	Queues *queues.Set // nil means the default queue alone
+	Admit  Admitter
+	Gate   Gate
+	// Several says that other processes may serve the same installation.
+	Several bool
 	Leases  leased.Leases
 	Signals Signals
 	Clock   clock.Clock
@@ -79,15 +86,33 @@ func New(config Config, deps Deps) *Loop {
 	return &Loop{config: config, deps: deps}
 }
 
-// Start implements lifecycle.Part. When it returns, the gate is as open as the limit allows.
+// Start implements lifecycle.Part. When it returns, the gate of a single process is as open as the limit allows.
 func (l *Loop) Start(ctx context.Context) error {
+	if l.deps.Several {
+		return l.Run(l.deps.Logger.WithContext(ctx), leased.While(l.deps.Leases, LeaseName, l.config.Lease, l.workAndKeepGate))
+	}
 	if err := l.measure(ctx); err != nil {
 		l.deps.Logger.Warn().Err(err).Msg("measuring the live set failed; retrying")
 	}
 	return l.Run(l.deps.Logger.WithContext(ctx), l.keepGate, leased.While(l.deps.Leases, LeaseName, l.config.Lease, l.work))
 }
 
-// keepGate measures periodically on every replica, with or without the lease.
+// workAndKeepGate is the loop of one of several replicas: without the lease its gate is closed.
+func (l *Loop) workAndKeepGate(ctx context.Context) error {
+	var gate sync.WaitGroup
+	gate.Go(func() {
+		if err := l.measure(ctx); err != nil && ctx.Err() == nil {
+			l.deps.Logger.Warn().Err(err).Msg("measuring the live set failed; retrying")
+		}
+		l.keepGate(ctx)
+	})
+	err := l.work(ctx)
+	gate.Wait()
+	l.deps.Gate.Close()
+	return err
+}
+
+// keepGate measures periodically.
 func (l *Loop) keepGate(ctx context.Context) {
 	for clock.Sleep(ctx, l.deps.Clock, l.config.Poll) == nil {
 		if err := l.measure(ctx); err != nil && ctx.Err() == nil {

@@ -135,32 +135,15 @@ func contested(waiting []store.Waiting) bool {
 	return children && others
 }
 
-// measure opens the writers' gate as far as the installation's limit allows. It closes the gate while actions wait
-// for that limit, so that new actions do not overtake them.
+// measure opens the writer's gate as far as the installation's limit allows, less what a pass may admit at the same time: the
+// two together never exceed the limit. The last places are thus given away by passes alone, in the order of the queue.
 func (l *Loop) measure(ctx context.Context) error {
+	taken := l.deps.Gate.Taken()
 	backlog, err := l.deps.Queue.Backlog(ctx, maxGroups)
 	if err != nil {
 		return err
 	}
 	l.backlog.Store(len(backlog.Waiting) > 0)
-	open := l.config.MaxLive - backlog.Live
-	switch {
-	case len(backlog.Waiting) == 0:
-	case open > l.config.Batch:
-		open -= l.config.Batch // reserved for waiting actions
-	default:
-		load, err := l.load(ctx, backlog)
-		if err != nil {
-			return err
-		}
-		for i := range backlog.Waiting {
-			a := l.action(&backlog.Waiting[i])
-			if d := load.Decide(a); a.Executor && (d.Admits() || d.Limit == limits.Installation) {
-				open = 0
-				break
-			}
-		}
-	}
-	l.deps.Gate.Set(int64(open))
+	l.deps.Gate.Set(int64(l.config.MaxLive-backlog.Live-l.config.Batch), taken)
 	return nil
 }

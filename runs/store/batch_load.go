@@ -107,8 +107,14 @@ func (w *Writer) load(ctx context.Context, tx sender, requests []*request) (*bat
 		byID:     make(map[int64]*run, len(p.runs)),
 		going:    map[ident.Run]struct{}{},
 	}
+	if b.open > 0 && w.deps.GateLease != "" {
+		p.lease = w.deps.GateLease
+	}
 	if err := b.lock(ctx, tx, p, w.deps.Replica); err != nil {
 		return nil, fmt.Errorf("lock runs: %w", err)
+	}
+	if !b.leased && w.deps.GateLease != "" {
+		b.open = 0
 	}
 	if err := b.read(ctx, tx, p); err != nil {
 		return nil, fmt.Errorf("load actions: %w", err)

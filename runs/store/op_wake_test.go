@@ -38,7 +38,7 @@ func newTimed(t *testing.T, change ...func(*store.WriterConfig)) *timed {
 	w.Writer = store.NewWriter(config, store.WriterDeps{
 		Pool: pool, Clock: clk, Live: w.live, Logger: zerolog.Nop(), Replica: "test",
 	})
-	w.Gate().Set(1_000_000)
+	w.Gate().Set(1_000_000, 0)
 	require.NoError(t, w.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, w.Stop(context.WithoutCancel(t.Context()))) })
 	return &timed{writing: w, clock: clk, due: store.NewDueReader(pool)}
@@ -90,7 +90,7 @@ func (w *timed) failure(run, name string) *core.ExecutionError {
 func TestDeadlineOfQueuedActions(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
-	w.Gate().Set(0)
+	w.Gate().Close()
 	w.limited("r", "a", store.Limits{Deadline: 5 * time.Second})
 	w.clock.Step(5*time.Second - time.Microsecond)
 	require.Zero(t, w.pass(nil))
@@ -108,7 +108,7 @@ func TestDeadlineOfQueuedActions(t *testing.T) {
 func TestQueuedTimeoutBeforeAdmission(t *testing.T) {
 	w := newTimed(t)
 	w.create("r")
-	w.Gate().Set(0)
+	w.Gate().Close()
 	w.limited("r", "a", store.Limits{Queued: time.Second, Deadline: time.Minute})
 	w.clock.Step(time.Second)
 	require.Equal(t, 1, w.pass(nil))

@@ -33,7 +33,7 @@ func TestQueueReadsNoHistory(t *testing.T) {
 		require.NoError(t, err)
 
 		w := writingOn(t, pool)
-		w.Gate().Set(0)
+		w.Gate().Close()
 		w.create("small", "c1")
 		var live int64
 		require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(*) FROM actions WHERE admitted_at IS NOT NULL AND ended_at IS NULL`).Scan(&live))

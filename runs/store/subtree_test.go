@@ -193,7 +193,7 @@ func TestNoChildrenBelowAnActionThatHasNotStarted(t *testing.T) {
 func TestNothingStartsBelowAFinishedRun(t *testing.T) {
 	w := newTimed(t, inPortionsOf(2))
 	w.create("r")
-	w.Gate().Set(0)
+	w.Gate().Close()
 	var queued []store.Queued
 	for i := range 5 {
 		name := fmt.Sprint("c", i)

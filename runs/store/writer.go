@@ -63,6 +63,9 @@ type WriterDeps struct {
 	Notify int32
 	// EventSinks are the names of the sinks to which events are published; none costs nothing.
 	EventSinks []string
+	// GateLease is the lease under which the gate admits, where several processes share the limit of the installation: what
+	// another replica admits is not in this one's counts. Empty means that this process is the only one.
+	GateLease string
 	// Replica identifies this process in notifications; at most 64 characters without a space.
 	Replica string
 	// Channels are where commits are announced; the zero value means ChannelRuns and ChannelLive.

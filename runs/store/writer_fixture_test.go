@@ -42,7 +42,7 @@ func writingOn(t testing.TB, pool *pgxpool.Pool, change ...func(*store.WriterCon
 	w.Writer = store.NewWriter(config, store.WriterDeps{
 		Pool: pool, Clock: clock.System{}, Live: w.live, Logger: zerolog.Nop(), Replica: "test",
 	})
-	w.Gate().Set(1_000_000)
+	w.Gate().Set(1_000_000, 0)
 	require.NoError(t, w.Start(t.Context()))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)

@@ -71,7 +71,7 @@ func TestQueueReadsOnlyWaitingActions(t *testing.T) {
 	for i := range 300 {
 		w.child("live", "a0", fmt.Sprint("c", i))
 	}
-	w.Gate().Set(0)
+	w.Gate().Close()
 	w.create("waits")
 	w.create("too", "c1")
 	require.NoError(t, w.Stop(context.WithoutCancel(t.Context())))
