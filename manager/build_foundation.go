@@ -16,7 +16,8 @@ func buildDatabase(ctx context.Context, p *process) (lifecycle.Part, error) {
 	if p.config.Telemetry.OTLPEndpoint != "" {
 		options = append(options, pgdb.WithTracer(p.telemetry.Tracer))
 	}
-	pool, err := pgdb.Open(ctx, p.config.Database, options...)
+	failover := pgdb.NewFailover(p.clock, p.log)
+	pool, err := pgdb.Open(ctx, p.config.Database, append(options, pgdb.WithFailover(failover))...)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +34,7 @@ func buildDatabase(ctx context.Context, p *process) (lifecycle.Part, error) {
 		}
 	}
 	p.check("database", func(ctx context.Context) error { return pgdb.CheckSchema(ctx, pool, Schemas()...) })
-	return lifecycle.Idle{}, nil
+	return failover, nil
 }
 
 // buildStorage opens the object store.

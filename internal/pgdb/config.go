@@ -10,7 +10,9 @@ import (
 
 // Config says how to reach the database.
 type Config struct {
-	// URL is a libpq connection string or URL, such as postgres://flyte@db.example:5432/flyte. Required.
+	// URL is a libpq connection string or URL, such as postgres://flyte@db.example:5432/flyte. It may list several servers, as in
+	// postgres://flyte@a.example,b.example/flyte: the server then uses the one that is the primary, and follows when another
+	// is promoted. Required.
 	URL string `mapstructure:"url" sensitive:"true"`
 	// PasswordFile holds the password, for secrets that are mounted as files. It replaces the URL's password.
 	PasswordFile string `mapstructure:"passwordFile"`

@@ -73,8 +73,14 @@ func (l *Listener) listen(ctx context.Context) {
 
 // listenOnce serves one connection to its end.
 func (l *Listener) listenOnce(ctx context.Context, connected func()) error {
-	config := l.pool.Config().ConnConfig
+	pool := l.pool.Config()
+	config := pool.ConnConfig
 	config.Tracer = nil // its statements would be noise
+	if pool.BeforeConnect != nil {
+		if err := pool.BeforeConnect(ctx, config); err != nil {
+			return fmt.Errorf("connect: %w", err)
+		}
+	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)

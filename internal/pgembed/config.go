@@ -26,6 +26,9 @@ type Config struct {
 	MaxConnections int
 	// Settings are further server settings by name.
 	Settings map[string]string
+	// Primary, where set, is the connection string of a running server of the same version. A server without data then copies
+	// it and follows it, as a standby that calls itself "standby". For tests: the copy has no password of its own.
+	Primary string
 	// Restart restarts the server after it died.
 	Restart bool
 	// OnExit is called when the server died, with the last lines of its log. May be nil.

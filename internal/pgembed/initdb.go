@@ -31,6 +31,9 @@ func (s *Server) initialise(ctx context.Context) (string, error) {
 	if err := os.RemoveAll(data); err != nil {
 		return "", fmt.Errorf("clear %s: %w", data, err)
 	}
+	if s.config.Primary != "" {
+		return "", s.copyPrimary(ctx, data)
+	}
 	args := []string{"-D", data, "-U", User, "-E", "UTF8", "--locale=C"}
 	if s.config.Ephemeral {
 		// The socket's directory is closed to others; tests open many connections and need no secrets.
@@ -50,6 +53,21 @@ func (s *Server) initialise(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("initdb: %w: %s", err, tail)
 	}
 	return readPassword(password)
+}
+
+// copyPrimary copies a running server, and makes the copy follow it.
+func (s *Server) copyPrimary(ctx context.Context, data string) error {
+	tail := &logTail{log: s.config.Log}
+	from := s.config.Primary + "&application_name=standby"
+	err := supervise.Run(ctx, s.config.Clock, s.config.patience(), supervise.Spec{
+		Name: "pg_basebackup", Path: filepath.Join(s.binDir, "pg_basebackup"),
+		Args: []string{"-D", data, "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", from}, Env: environment(),
+		Dir: s.config.DataDir, Output: tail, Credential: s.account.credential(),
+	})
+	if err != nil {
+		return fmt.Errorf("pg_basebackup: %w: %s", err, tail)
+	}
+	return nil
 }
 
 func (s *Server) writePassword(path string) error {
