@@ -22,8 +22,10 @@ func (d *demo) startServer(ctx context.Context) error {
 	if err := metrics.Register(d.node.Starts()); err != nil {
 		return fmt.Errorf("metrics of the node: %w", err)
 	}
+	node := d.nodeConfig()
 	server, err := d.config.Complete(ctx, manager.Options{
 		Logger: d.log, Clock: d.clock, REST: d.cluster.RESTConfig(), Listener: d.listener, Version: command.Version, Metrics: metrics,
+		Images: machineImages{store: node.Made, node: node},
 		RunDeleted: func(_ context.Context, project, domain, run string) error {
 			return d.node.RemoveRun(project, domain, run)
 		},
@@ -86,6 +88,7 @@ func (d *demo) configure() error {
 	if len(config.Notifications.Allow) == 0 {
 		config.Notifications.Allow = []string{"127.0.0.0/8", "::1/128"}
 	}
+	config.Runs.Images.Builder = d.imageBuilder()
 	d.config = config
 	return nil
 }

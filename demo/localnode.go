@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/flyte-binary/flyte-binary/demo/environments"
 	"github.com/flyte-binary/flyte-binary/demo/node"
 	"github.com/flyte-binary/flyte-binary/demo/pyenv"
 )
@@ -22,21 +23,28 @@ const sdkImages = "ghcr.io/flyteorg/flyte:*"
 // certificates is the directory of the certificates with which the node and the API server authenticate each other.
 func (d *demo) certificates() string { return filepath.Join(d.dir.Node(), "pki") }
 
-func (d *demo) startNode(ctx context.Context) error {
+// nodeConfig is the configuration of the node.
+func (d *demo) nodeConfig() node.Config {
 	cfg := node.DefaultConfig()
 	cfg.DataDir, cfg.Address, cfg.Certificates = d.dir.Node(), nodeAddress, d.certificates()
-	cfg.Environment, cfg.OwnImage, cfg.Store = d.opts.Python, ownImage, d.dir.Blobs()
+	cfg.Environment, cfg.OwnImage, cfg.OwnEnv, cfg.Store = d.opts.Python, ownImage, builderEnv, d.dir.Blobs()
 	cfg.Endpoint = d.authority()
 	cfg.Warm.Enabled = cfg.Warm.Enabled && d.opts.Warm == warmOn
 	if d.opts.CPUs > 0 {
 		cfg.CPUs = d.opts.CPUs
 	}
 	cfg.PythonPath = filepath.Join(d.dir.Node(), "python")
+	// The environment has the SDK, as the SDK's own images do. An entry of the user comes first.
+	cfg.Images = append(slices.Clone(d.opts.images), node.Image{Pattern: sdkImages, Environment: d.opts.Python})
+	cfg.Made, cfg.Keep.Keep = environments.New(d.dir.Environments(), d.clock), d.opts.Environments
+	return cfg
+}
+
+func (d *demo) startNode(ctx context.Context) error {
+	cfg := d.nodeConfig()
 	if err := pyenv.WriteLibrary(cfg.PythonPath); err != nil {
 		return err
 	}
-	// The environment has the SDK, as the SDK's own images do. An entry of the user comes first.
-	cfg.Images = append(slices.Clone(d.opts.images), node.Image{Pattern: sdkImages, Environment: d.opts.Python})
 	made, err := node.New(cfg, d.cluster.RESTConfig(), d.log, d.clock)
 	if err != nil {
 		return err

@@ -32,6 +32,8 @@ type Options struct {
 	// Warm is whether tasks may start from a process that has imported the SDK: on or off. Default on; on systems other
 	// than Linux it has no effect.
 	Warm string `json:"warm,omitempty"`
+	// Environments is how many environments that were made for images are kept; those that were used last stay. Default 50.
+	Environments int `json:"environments,omitempty"`
 	// Set overrides keys of the server's configuration, as section.key=value.
 	Set []string `json:"set,omitempty"`
 
@@ -105,6 +107,12 @@ func (o Options) complete() (Options, error) {
 	case warmOn, warmOff:
 	default:
 		return o, fmt.Errorf("--warm: want %s or %s, got %q", warmOn, warmOff, o.Warm)
+	}
+	if o.Environments == 0 {
+		o.Environments = node.DefaultConfig().Keep.Keep
+	}
+	if o.Environments < 0 {
+		return o, fmt.Errorf("environments: must not be negative, got %d", o.Environments)
 	}
 	if o.CPUs < 0 {
 		return o, fmt.Errorf("--cpus: must not be negative, got %v", o.CPUs)

@@ -17,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/runs/images"
 )
 
 // Options are what a caller hands over beside the configuration. The zero value works.
@@ -38,6 +39,8 @@ type Options struct {
 	// RunDeleted, if set, is called for each run that retention deletes, to clean up elsewhere. It may be called twice
 	// for a run; after an error it is called again.
 	RunDeleted func(ctx context.Context, project, domain, run string) error
+	// Images knows the images that exist on this machine; nil means those that runs of runs.images.builder have built.
+	Images images.Catalog
 	// Metrics are those of parts around the server, which are served with its own. nil means none.
 	Metrics prometheus.Gatherer
 }

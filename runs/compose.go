@@ -76,11 +76,22 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		}),
 		projects: projects.New(l.projects, config.Domains, deps.Clock),
 		domains:  projects.Domains(config.Domains),
-		images:   images.New(config.Images),
+		images:   images.New(config.Images, catalogOf(config.Images.Builder, deps)),
 		uses:     artifactlink.Uses{Reader: l.rows},
 		webhooks: l.callbacks,
 		tracked:  l.tracked,
 	}
+}
+
+// catalogOf is what knows the images that exist; nil for nothing.
+func catalogOf(builder images.Builder, deps Deps) images.Catalog {
+	switch {
+	case deps.Images != nil:
+		return deps.Images
+	case builder.Enabled():
+		return images.NewBuiltByRuns(builder, store.NewBuiltImages(deps.Pool), deps.Blobs)
+	}
+	return nil
 }
 
 // triggersOf keeps a missing client from looking like one.

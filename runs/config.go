@@ -50,7 +50,7 @@ type Config struct {
 	Retention retention.Config `mapstructure:"retention"`
 	// Tracked stores runs that clients execute and report.
 	Tracked tracked.Config `mapstructure:"tracked"`
-	// Images answers ImageService.GetImage, so that clients start no image build.
+	// Images answers ImageService.GetImage, and names the builder of images.
 	Images images.Config `mapstructure:"images"`
 	// MaxInlineInputs is the largest size of inputs sent inline with CreateRun, in bytes.
 	MaxInlineInputs int64 `mapstructure:"maxInlineInputs"`

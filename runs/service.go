@@ -27,6 +27,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
 	"github.com/flyte-binary/flyte-binary/runs/change"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
+	"github.com/flyte-binary/flyte-binary/runs/images"
 	"github.com/flyte-binary/flyte-binary/runs/launch"
 	"github.com/flyte-binary/flyte-binary/runs/projects"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
@@ -82,6 +83,8 @@ type Deps struct {
 	NotifyPhases int32
 	// EventSinks are the names of the sinks to which events are published.
 	EventSinks []string
+	// Images knows the images that exist; nil means those that runs of the configured builder have built.
+	Images images.Catalog
 	// TaskTypes are those that executors and this service run. The zero value has those that need no configuration.
 	TaskTypes tasktype.Set
 	// Meter gets the metrics; nil means none.
@@ -142,6 +145,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	s.handlers = newHandlers(config, deps, l)
 	parts := []lifecycle.Named{
 		{Name: "projects", Part: projects.Seeder{Store: l.projects, IDs: config.SeedProjects, Clock: deps.Clock}},
+		{Name: "image builder", Part: images.Seeder{Builder: config.Images.Builder, Tasks: store.NewTaskWriter(deps.Pool), Clock: deps.Clock}},
 		{Name: "writer", Part: l.writer},
 		{Name: "notifications", Part: l.listener},
 		{Name: "admission", Part: l.admission},

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/demo/environments"
 	"github.com/flyte-binary/flyte-binary/demo/node/warm"
 )
 
@@ -44,6 +45,12 @@ type Config struct {
 	Store string `mapstructure:"store"`
 	// OwnImage is the image whose command flyte-binary is Executable. Empty: there is none.
 	OwnImage string `mapstructure:"ownImage"`
+	// OwnEnv names further variables of this process that containers of OwnImage inherit. A trailing * matches any ending.
+	OwnEnv []string `mapstructure:"ownEnv"`
+	// Made has environments that were made for images. An entry of Images comes first. nil: there are none.
+	Made *environments.Store `mapstructure:"-"`
+	// Keep says which environments of Made are kept. Default: the 50 that were used last, and those used within an hour.
+	Keep environments.Limit `mapstructure:"keep"`
 	// PythonPath is a directory that is added to the end of every container's PYTHONPATH. Empty: none.
 	PythonPath string `mapstructure:"pythonPath"`
 	// InheritEnv names variables of this process that containers inherit. A trailing * matches any
@@ -96,6 +103,7 @@ func DefaultConfig() Config {
 		Pods: 250, Relief: 250 * time.Millisecond, Heartbeat: 10 * time.Second, RunningDelay: 50 * time.Millisecond,
 		UnschedulableAfter: time.Second, RestartBackoff: 10 * time.Second, LogBytes: 64 << 20,
 		MemoryInterval: 250 * time.Millisecond, StopGrace: 5 * time.Second, Warm: warm.DefaultConfig(),
+		Keep: environments.Limit{Keep: 50, Rest: time.Hour},
 		InheritEnv: []string{
 			"LANG", "LC_*", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "LD_LIBRARY_PATH",
 			"CUDA_VISIBLE_DEVICES", "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY",

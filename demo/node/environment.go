@@ -8,23 +8,29 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/flyte-binary/flyte-binary/demo/environments"
 	"github.com/flyte-binary/flyte-binary/demo/node/podenv"
 )
 
 // environment adds the variables that a process of this machine requires to the container's own. It inherits nothing
 // else from this process's environment: a laptop's shell has many settings that would break tasks.
-func (l *launch) environment(cfg Config, image string, place place) {
+func (l *launch) environment(cfg Config, image string, made *environments.Environment, place place) {
 	base := &podenv.Environment{}
 	proxied := false
 	for _, variable := range os.Environ() {
 		name, value, _ := strings.Cut(variable, "=")
-		if inherited(cfg.InheritEnv, name) {
+		if inherited(cfg.InheritEnv, name) || l.ownImage() && inherited(cfg.OwnEnv, name) {
 			base.Set(name, value)
 			proxied = proxied || strings.HasSuffix(strings.ToLower(name), "s_proxy") || strings.ToLower(name) == "http_proxy"
 		}
 	}
 	for name, value := range cfg.Env {
 		base.Set(name, value)
+	}
+	if made != nil {
+		for _, variable := range made.Variables(os.Getenv) {
+			base.Set(variable.Name, variable.Value)
+		}
 	}
 	for _, variable := range l.env.List() {
 		name, value, _ := strings.Cut(variable, "=")
@@ -50,9 +56,13 @@ func (l *launch) environment(cfg Config, image string, place place) {
 		base.Default("VIRTUAL_ENV", image)
 	}
 	base.Set("PATH", path)
-	if cfg.PythonPath != "" {
+	search := cfg.PythonPath
+	if made != nil && made.WorkDir != "" {
+		search = strings.TrimSuffix(filepath.Join(made.Files, made.WorkDir)+string(os.PathListSeparator)+search, string(os.PathListSeparator))
+	}
+	if search != "" {
 		own, _ := base.Get("PYTHONPATH")
-		base.Set("PYTHONPATH", strings.TrimPrefix(own+string(os.PathListSeparator)+cfg.PythonPath, string(os.PathListSeparator)))
+		base.Set("PYTHONPATH", strings.TrimPrefix(own+string(os.PathListSeparator)+search, string(os.PathListSeparator)))
 	}
 	if host, port, ok := l.w.n.apiAddress(); ok {
 		base.Set("KUBERNETES_SERVICE_HOST", host)

@@ -3,18 +3,38 @@ package node
 import (
 	"fmt"
 	"strings"
+
+	"github.com/flyte-binary/flyte-binary/demo/environments"
 )
 
-// environmentFor is the directory that replaces an image, empty for none. mapped means that somebody chose it for this
-// image, or that there is no default to stand in for it.
-func (c Config) environmentFor(image string) (dir string, mapped bool) {
+// chosen is the entry of Images for an image, with an empty pattern if there is none.
+func (c Config) chosen(image string) Image {
 	best := Image{Environment: c.Environment}
 	for _, candidate := range c.Images {
 		if len(candidate.Pattern) > len(best.Pattern) && matches(candidate.Pattern, image) {
 			best = candidate
 		}
 	}
+	return best
+}
+
+// Mapped reports whether an entry of Images names an environment for an image.
+func (c Config) Mapped(image string) bool { return c.chosen(image).Pattern != "" }
+
+// environmentFor is the directory that replaces an image, empty for none. mapped means that somebody chose it for this
+// image, or that there is no default to stand in for it.
+func (c Config) environmentFor(image string) (dir string, mapped bool) {
+	best := c.chosen(image)
 	return best.Environment, best.Pattern != "" || c.Environment == "" || (image != "" && image == c.OwnImage)
+}
+
+// madeFor is the environment that was made for an image; nil if there is none, or if an entry of Images wins.
+func (c Config) madeFor(image string) (*environments.Environment, error) {
+	tag, described := environments.TagOf(image)
+	if c.Made == nil || !described || c.Mapped(image) {
+		return nil, nil
+	}
+	return c.Made.Find(tag)
 }
 
 // reasonImageNotMapped is the reason of events and notices about images that the default environment stands in for.

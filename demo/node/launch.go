@@ -150,7 +150,13 @@ func (l *launch) command(ctx context.Context) (process.Command, error) {
 	var none process.Command
 	cfg := l.w.n.cfg
 	image, mapped := cfg.environmentFor(l.c.Image)
-	if !mapped {
+	made, err := cfg.madeFor(l.c.Image)
+	switch {
+	case err != nil:
+		return none, err
+	case made != nil:
+		image = made.Venv
+	case !mapped:
 		l.notice = standIn(l.c.Image, image)
 	}
 	if len(l.line) == 0 {
@@ -162,7 +168,12 @@ func (l *launch) command(ctx context.Context) (process.Command, error) {
 		return none, err
 	}
 	l.home = place.home
-	l.environment(cfg, image, place)
+	l.environment(cfg, image, made, place)
+	if made != nil {
+		if err := made.CopyInto(place.work); err != nil {
+			return none, fmt.Errorf("copy the files of image %s: %w", l.c.Image, err)
+		}
+	}
 	if err := l.mounts(place, image); err != nil {
 		return none, err
 	}

@@ -145,6 +145,9 @@ func (n *Node) Start(ctx context.Context) error {
 	n.loops.Go(n.heartbeat)
 	n.loops.Go(n.binder.run)
 	n.loops.Go(func() { n.warm.Run(n.ctx) })
+	if n.cfg.Made != nil {
+		n.loops.Go(n.collect)
+	}
 	return nil
 }
 

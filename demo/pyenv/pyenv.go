@@ -21,6 +21,9 @@ import (
 // Requirement is what a new environment contains: the release that the tests of this version ran against.
 const Requirement = "flyte==2.12.1"
 
+// Installer is the program that makes environments of images, see package imagebuild.
+const Installer = "uv==0.13.9"
+
 // Check returns an error if tasks cannot run in the environment.
 func Check(dir string) error {
 	if info, err := os.Stat(filepath.Join(dir, "bin", "a0")); err != nil || info.IsDir() {
@@ -55,7 +58,7 @@ func Ensure(ctx context.Context, dir string, progress io.Writer, clk clock.Clock
 		return fmt.Errorf("create a Python environment in %s: %w: %s", dir, err, out)
 	}
 	out, err := c.run(ctx, "pip install "+Requirement, filepath.Join(dir, "bin", "python"), "-m", "pip", "install",
-		"--disable-pip-version-check", "--no-input", "--progress-bar", "off", Requirement)
+		"--disable-pip-version-check", "--no-input", "--progress-bar", "off", Requirement, Installer)
 	if err != nil {
 		return fmt.Errorf("install %s into %s: %w: %s", Requirement, dir, err, out)
 	}

@@ -1,76 +1,63 @@
-// Package images serves ImageService, which answers the references of images from the configuration.
+// Package images serves ImageService, and offers the task that builds images. A client asks for the image of a task by a
+// name whose tag is a digest of its layers. When nobody has built it, the client runs the task build-image with the
+// description of the image, and the reference that the run returns is the image of its tasks from then on.
 package images
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/imagebuilder"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/imagebuilder/imagebuilderconnect"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// imageName stands for the requested name in Config.Default.
-const imageName = "{name}"
-
-// Config says what ImageService.GetImage answers. An answer keeps clients from starting an image build.
-type Config struct {
-	// Mapping is searched first, in order.
-	Mapping []Mapping `mapstructure:"mapping"`
-	// Default is the full reference of every other image; {name} stands for the requested name. When it is
-	// empty, other images are not found, and clients try to build them.
-	Default string `mapstructure:"default"`
+// Built is an image that exists.
+type Built struct {
+	// Reference is what the container of a task names.
+	Reference string
+	// Run is the run that built it; nil if that is not known.
+	Run *common.RunIdentifier
 }
 
-// Mapping answers one image.
-type Mapping struct {
-	// Name is the requested name with its tag, or the name alone for every tag.
-	Name string `mapstructure:"name"`
-	// Image is the full reference to answer.
-	Image string `mapstructure:"image"`
-}
-
-// DefaultConfig answers every name with itself, which suits a node that maps names to what it has.
-func DefaultConfig() Config { return Config{Default: imageName} }
-
-// Validate names the first field that is wrong.
-func (c Config) Validate() error {
-	for i, mapping := range c.Mapping {
-		if mapping.Name == "" {
-			return fmt.Errorf("mapping[%d].name: is missing", i)
-		}
-		if mapping.Image == "" {
-			return fmt.Errorf("mapping[%d].image: is missing", i)
-		}
-	}
-	return nil
-}
-
-// find is the full reference for a requested name; empty when there is none.
-func (c Config) find(name string) string {
-	untagged, _, _ := strings.Cut(name, ":")
-	for _, mapping := range c.Mapping {
-		if mapping.Name == name || mapping.Name == untagged {
-			return mapping.Image
-		}
-	}
-	return strings.ReplaceAll(c.Default, imageName, name)
+// Catalog knows the images that were built.
+type Catalog interface {
+	// Find returns the image that a client of the project and domain calls name; nil if nobody has built it.
+	Find(ctx context.Context, project, domain, name string) (*Built, error)
 }
 
 // Handler serves ImageService.
-type Handler struct{ config Config }
+type Handler struct {
+	config  Config
+	catalog Catalog
+}
 
 var _ imagebuilderconnect.ImageServiceHandler = (*Handler)(nil)
 
-// New returns the handler.
-func New(config Config) *Handler { return &Handler{config: config} }
+// New returns the handler. Without a catalog the configuration alone answers.
+func New(config Config, catalog Catalog) *Handler { return &Handler{config: config, catalog: catalog} }
 
 // GetImage implements imagebuilderconnect.ImageServiceHandler.
-func (h *Handler) GetImage(_ context.Context, request *imagebuilder.GetImageRequest) (*imagebuilder.GetImageResponse, error) {
-	image := h.config.find(request.GetId().GetName())
-	if image == "" {
-		return nil, rpc.NotFound("image %s is not configured", request.GetId().GetName())
+func (h *Handler) GetImage(ctx context.Context, request *imagebuilder.GetImageRequest) (*imagebuilder.GetImageResponse, error) {
+	name := request.GetId().GetName()
+	image := &imagebuilder.Image{Id: request.GetId(), Fqin: h.config.mapped(name)}
+	switch {
+	case image.GetFqin() != "":
+	case h.catalog != nil && Described(name):
+		built, err := h.catalog.Find(ctx, request.GetProjectId().GetName(), request.GetProjectId().GetDomain(), name)
+		if err != nil {
+			return nil, err
+		}
+		if built == nil {
+			return nil, rpc.NotFound("image %s has not been built; a client whose configuration has `image: {builder: remote}` builds it", name)
+		}
+		image.Fqin, image.BuildRun = built.Reference, built.Run
+	default:
+		image.Fqin = strings.ReplaceAll(h.config.Default, imageName, name)
 	}
-	return &imagebuilder.GetImageResponse{Image: &imagebuilder.Image{Id: request.GetId(), Fqin: image}}, nil
+	if image.GetFqin() == "" {
+		return nil, rpc.NotFound("image %s is not configured", name)
+	}
+	return &imagebuilder.GetImageResponse{Image: image}, nil
 }

@@ -69,6 +69,24 @@ func (w *TaskWriter) Deploy(ctx context.Context, task *Task, digest, spec []byte
 	return nil
 }
 
+// Promote makes an existing version the latest of its task, as if it had been deployed now. The latest one is not changed.
+func (w *TaskWriter) Promote(ctx context.Context, project, domain, name, version string, now time.Time) error {
+	err := pgx.BeginFunc(ctx, w.db, func(tx pgx.Tx) error {
+		key := project + "\x00" + domain + "\x00" + name
+		batch := &pgx.Batch{}
+		batch.Queue(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, lockText(key))
+		batch.Queue(`UPDATE tasks SET is_latest = false, updated_at = $5
+			WHERE project = $1 AND domain = $2 AND name = $3 AND version <> $4 AND is_latest`, project, domain, name, version, now)
+		batch.Queue(`UPDATE tasks SET is_latest = true, created_at = $5, updated_at = $5
+			WHERE project = $1 AND domain = $2 AND name = $3 AND version = $4 AND NOT is_latest`, project, domain, name, version, now)
+		return tx.SendBatch(ctx, batch).Close()
+	})
+	if err != nil {
+		return fmt.Errorf("promote version %s of task %s: %w", version, name, err)
+	}
+	return nil
+}
+
 // lockText is the key without NUL, which Postgres text cannot contain.
 func lockText(key string) string { return fmt.Sprintf("%q", key) }
 

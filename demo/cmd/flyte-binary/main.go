@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/flyte-binary/flyte-binary/demo"
+	"github.com/flyte-binary/flyte-binary/demo/imagebuild"
 	"github.com/flyte-binary/flyte-binary/demo/kube/embedded"
 	_ "github.com/flyte-binary/flyte-binary/demo/node/shim/early" // runs containers; must come before everything else
 	"github.com/flyte-binary/flyte-binary/demo/node/standalone"
@@ -18,7 +19,10 @@ import (
 func main() {
 	// Kubernetes registers a --version flag with the process-wide flags; leave it out.
 	pflag.CommandLine = pflag.NewFlagSet("flyte-binary", pflag.ExitOnError)
-	if err := command.New(demo.Command(), embedded.Command(), embedded.ControllersCommand(), standalone.Command()).ExecuteContext(context.Background()); err != nil {
+	commands := command.New(
+		demo.Command(), embedded.Command(), embedded.ControllersCommand(), standalone.Command(), imagebuild.Command(),
+	)
+	if err := commands.ExecuteContext(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "flyte-binary:", err)
 		os.Exit(1)
 	}

@@ -1,0 +1,95 @@
+package environments
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+)
+
+// Record is what is known of an environment, besides its files.
+type Record struct {
+	// Image is the name of the image that the environment was made for first.
+	Image string `json:"image"`
+	// Env are the variables of the image, in order. $NAME and ${NAME} in a value stand for the machine's variable or an
+	// earlier one.
+	Env []Variable `json:"env,omitempty"`
+	// WorkDir is the directory below Files that stands for the working directory of the image; empty if nothing is copied.
+	WorkDir string `json:"workDir,omitempty"`
+	// Project, Domain and Run name the run that made it; empty if that is not known.
+	Project string `json:"project,omitempty"`
+	Domain  string `json:"domain,omitempty"`
+	Run     string `json:"run,omitempty"`
+	// Made is when it was made.
+	Made time.Time `json:"made"`
+
+	// Dir is the name of its directory below made.
+	Dir string `json:"dir"`
+}
+
+// Variable is one environment variable.
+type Variable struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Environment is an environment that was made.
+type Environment struct {
+	Record
+	Tag string
+	// Venv is the virtual environment, Files the directory with the copied files.
+	Venv, Files string
+}
+
+// tagPattern matches tags that are digests of layers, at the end of an image's name.
+var tagPattern = regexp.MustCompile(`:([0-9a-f]{32})$`)
+
+// TagOf is the tag of an image if it is a digest of layers.
+func TagOf(image string) (tag string, ok bool) {
+	match := tagPattern.FindStringSubmatch(image)
+	if match == nil {
+		return "", false
+	}
+	return match[1], true
+}
+
+func (s *Store) recordPath(tag string) string { return filepath.Join(s.dir, "tags", tag+".json") }
+
+// read returns the record of a tag; nil if there is none. One that cannot be decoded counts as none: it is replaced by the
+// next build.
+func (s *Store) read(tag string) (*Environment, error) {
+	body, err := os.ReadFile(s.recordPath(tag))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the record of an environment: %w", err)
+	}
+	found := &Environment{Tag: tag}
+	if json.Unmarshal(body, &found.Record) != nil || found.Dir != filepath.Base(found.Dir) || found.Dir == "." || found.Dir == ".." {
+		return nil, nil
+	}
+	root := filepath.Join(s.dir, "made", found.Dir)
+	found.Venv, found.Files = filepath.Join(root, venvName), filepath.Join(root, filesName)
+	return found, nil
+}
+
+// publish makes an environment that of its tag, at once.
+func (s *Store) publish(tag string, record Record) error {
+	body, err := json.MarshalIndent(record, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the record of an environment: %w", err)
+	}
+	next := s.recordPath(tag) + ".next"
+	if err := os.WriteFile(next, append(body, '\n'), 0o644); err != nil { //nolint:gosec // tasks may run as other users
+		return errors.Join(fmt.Errorf("write the record of an environment: %w", err), os.RemoveAll(next))
+	}
+	if err := os.Rename(next, s.recordPath(tag)); err != nil {
+		return fmt.Errorf("write the record of an environment: %w", err)
+	}
+	return nil
+}

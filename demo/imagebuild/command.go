@@ -1,0 +1,47 @@
+package imagebuild
+
+import (
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flyte-binary/flyte-binary/demo/environments"
+	"github.com/flyte-binary/flyte-binary/demo/pyenv"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+)
+
+// Name is the name of the subcommand.
+const Name = "image-build"
+
+// Command is the subcommand that builds an image; the local node runs it in the pods of builds.
+func Command() *cobra.Command {
+	var b Build
+	var store, output string
+	command := &cobra.Command{
+		Use: Name, Short: "Make a Python environment for an image; runs as a task of the demo", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(command.Context(), syscall.SIGTERM, syscall.SIGINT)
+			defer stop()
+			b.Store, b.Out, b.SDK = environments.New(store, clock.System{}), command.OutOrStdout(), pyenv.Requirement
+			b.Project, b.Domain = os.Getenv("FLYTE_INTERNAL_EXECUTION_PROJECT"), os.Getenv("FLYTE_INTERNAL_EXECUTION_DOMAIN")
+			b.Run, b.Environ = os.Getenv("RUN_NAME"), os.Environ()
+			image, err := b.Make(ctx)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Clean(output), []byte(image), 0o600)
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&b.Spec, "spec", "", "path of the description of the image, an ImageSpec")
+	flags.StringVar(&b.Context, "context", "", "path of the archive with the client's files; empty for none")
+	flags.StringVar(&b.Target, "target", "", "name and tag of the image")
+	flags.StringVar(&b.Secrets, "secrets", "", "directory of the secrets of the run")
+	flags.StringVar(&b.Blobs, "blobs", "", "directory of the object store")
+	flags.StringVar(&store, "environments", "", "directory of environments")
+	flags.StringVar(&output, "output", "", "file for the reference of the image")
+	return command
+}

@@ -1,0 +1,4 @@
+package imagebuild
+
+// fenced is replaced below.
+func (w *worker) fenced(t tool) tool { return t }

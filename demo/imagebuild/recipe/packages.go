@@ -1,0 +1,160 @@
+package recipe
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/imagebuilder"
+)
+
+func (r *Recipe) pipPackages(layer *imagebuilder.PipPackages) error {
+	install := &Install{Packages: layer.GetPackages()}
+	if len(install.Packages) == 0 {
+		return fmt.Errorf("pip_packages.packages: at least one is required")
+	}
+	for i, name := range install.Packages {
+		if err := checkPackage(name); err != nil {
+			return fmt.Errorf("pip_packages.packages[%d]: %w", i, err)
+		}
+	}
+	return r.install("pip_packages", install, layer.GetOptions(), layer.GetSecretMounts())
+}
+
+func (r *Recipe) requirements(layer *imagebuilder.Requirements) error {
+	file, err := contextPath("requirements.file", layer.GetFile())
+	if err != nil {
+		return err
+	}
+	return r.install("requirements", &Install{File: file}, layer.GetOptions(), layer.GetSecretMounts())
+}
+
+func (r *Recipe) pythonWheels(layer *imagebuilder.PythonWheels) error {
+	dir, err := contextPath("python_wheels.dir", layer.GetDir())
+	if err != nil {
+		return err
+	}
+	if err := checkPackage(layer.GetPackageName()); err != nil {
+		return fmt.Errorf("python_wheels.package_name: %w", err)
+	}
+	install := &Install{Packages: []string{layer.GetPackageName()}, Wheels: dir, Reinstall: layer.GetPackageName()}
+	return r.install("python_wheels", install, layer.GetOptions(), layer.GetSecretMounts())
+}
+
+func (r *Recipe) uvProject(layer *imagebuilder.UVProject) error {
+	project, err := contextPath("uv_project.pyproject", layer.GetPyproject())
+	if err != nil {
+		return err
+	}
+	sync := &Sync{Project: project}
+	if layer.GetUvlock() != "" {
+		if sync.Lock, err = contextPath("uv_project.uvlock", layer.GetUvlock()); err != nil {
+			return err
+		}
+	}
+	if sync.Options, err = optionsOf("uv_project", layer.GetOptions()); err != nil {
+		return err
+	}
+	return r.step(Step{Sync: sync}, layer.GetSecretMounts())
+}
+
+func (r *Recipe) poetryProject(layer *imagebuilder.PoetryProject) error {
+	project, err := contextPath("poetry_project.pyproject", layer.GetPyproject())
+	if err != nil {
+		return err
+	}
+	lock, err := contextPath("poetry_project.poetry_lock", layer.GetPoetryLock())
+	if err != nil {
+		return err
+	}
+	args, err := arguments("poetry_project.extra_args", layer.GetExtraArgs())
+	if err != nil {
+		return err
+	}
+	return r.step(Step{Poetry: &Poetry{Project: project, Lock: lock, Args: args}}, layer.GetSecretMounts())
+}
+
+// install appends the step of a layer that installs packages.
+func (r *Recipe) install(layer string, install *Install, options *imagebuilder.PipOptions, mounts []*core.Secret) error {
+	var err error
+	if install.Options, err = optionsOf(layer, options); err != nil {
+		return err
+	}
+	return r.step(Step{Install: install}, mounts)
+}
+
+func optionsOf(layer string, given *imagebuilder.PipOptions) (Options, error) {
+	options := Options{IndexURL: given.GetIndexUrl(), ExtraIndexURLs: given.GetExtraIndexUrls(), Pre: given.GetPre()}
+	if options.IndexURL != "" && !isIndex(options.IndexURL) {
+		return options, fmt.Errorf("%s.options.index_url: want a URL, got %q", layer, options.IndexURL)
+	}
+	for i, address := range options.ExtraIndexURLs {
+		if !isIndex(address) {
+			return options, fmt.Errorf("%s.options.extra_index_urls[%d]: want a URL, got %q", layer, i, address)
+		}
+	}
+	var err error
+	options.Args, err = arguments(layer+".options.extra_args", given.GetExtraArgs())
+	return options, err
+}
+
+// index matches the address of an index. It may contain the names of secrets, so that it is no URL yet.
+var index = regexp.MustCompile(`^(https?|file)://[^\s]+$`)
+
+func isIndex(address string) bool { return index.MatchString(address) && !control(address) }
+
+// checkPackage refuses what the installer would not take for a requirement.
+func checkPackage(name string) error {
+	switch {
+	case strings.TrimSpace(name) == "":
+		return fmt.Errorf("is empty")
+	case control(name):
+		return fmt.Errorf("has a line break or another control character: %q", name)
+	case strings.HasPrefix(strings.TrimSpace(name), "-"):
+		return fmt.Errorf("is an option, not a package: %q. Options belong in extra_args", name)
+	case strings.ContainsAny(name[:1], "/.~#") || strings.HasPrefix(name, "file:"):
+		return fmt.Errorf("is a path, not a package: %q. Use with_source_folder, with_requirements or with_uv_project for files", name)
+	}
+	return nil
+}
+
+// elsewhere are options that would install into another place than the environment, or run the installer with other settings.
+var elsewhere = []string{ //nolint:gochecknoglobals // a table
+	"--target", "-t", "--prefix", "--root", "--user", "--system", "--python", "-p", "--cache-dir", "--directory", "-C", "--project",
+	"--config-file", "--active", "--editable", "-e", "--requirement", "-r", "--env-file", "--output-file", "-o", "--log",
+}
+
+// arguments splits the extra arguments of an installer. Quotes have no meaning here, so they are refused.
+func arguments(field, text string) ([]string, error) {
+	if strings.ContainsAny(text, "'\"\\`") || control(strings.NewReplacer("\n", " ", "\t", " ").Replace(text)) {
+		return nil, fmt.Errorf("%s: quotes, backslashes and control characters are not supported, got %q", field, text)
+	}
+	args := strings.Fields(text)
+	for i, arg := range args {
+		name, _, _ := strings.Cut(arg, "=")
+		if strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && len(arg) > 2 {
+			name = arg[:2] // a short option with its value
+		}
+		switch {
+		case slices.Contains(elsewhere, name):
+			return nil, fmt.Errorf("%s: the option %s is not allowed: packages go into the environment of the image", field, name)
+		case !strings.HasPrefix(arg, "-") && (i == 0 || !strings.HasPrefix(args[i-1], "-")):
+			return nil, fmt.Errorf("%s: %q is not an option", field, arg)
+		}
+	}
+	return args, nil
+}
+
+// Poetry's project may be given as its file.
+func projectDir(name string) string {
+	if path.Base(name) == "pyproject.toml" {
+		return path.Dir(name)
+	}
+	return name
+}
+
+// Dir is the directory of the project.
+func (p *Poetry) Dir() string { return projectDir(p.Project) }

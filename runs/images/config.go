@@ -1,0 +1,92 @@
+package images
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// imageName stands for the requested name in Config.Default.
+const imageName = "{name}"
+
+// Config says what ImageService.GetImage answers, and who builds images. Clients build what it does not know.
+type Config struct {
+	// Mapping is searched first, in order.
+	Mapping []Mapping `mapstructure:"mapping"`
+	// Default is the full reference of every other image; {name} stands for the requested name. When it is
+	// empty, other images are not found, and clients try to build them.
+	Default string `mapstructure:"default"`
+	// Builder builds the images that clients describe; images.md has examples. Without one, no image is built.
+	Builder Builder `mapstructure:"builder"`
+}
+
+// Mapping answers one image.
+type Mapping struct {
+	// Name is the requested name with its tag, or the name alone for every tag.
+	Name string `mapstructure:"name"`
+	// Image is the full reference to answer.
+	Image string `mapstructure:"image"`
+}
+
+// Builder is the container of the task system/production/build-image. It writes the reference of the image that it built to
+// the file image in its output directory.
+type Builder struct {
+	// Image is the container's image. Empty: there is no builder.
+	Image string `mapstructure:"image"`
+	// Command is the container's command; empty means that of the image.
+	Command []string `mapstructure:"command"`
+	// Args are its arguments. {{.inputs.spec}} and {{.inputs.context}} stand for the URIs of the description and of the
+	// archive with the client's files, which may be empty; {{.inputs.target_image}} stands for the name of the image.
+	Args []string `mapstructure:"args"`
+	// Env are variables for the container, as NAME=value.
+	Env []string `mapstructure:"env"`
+	// CPU and Memory are what it requests. Default: those of every task that requests nothing.
+	CPU    string `mapstructure:"cpu"`
+	Memory string `mapstructure:"memory"`
+	// PodTemplate names a pod template of the cluster for its pod; empty for none.
+	PodTemplate string `mapstructure:"podTemplate"`
+}
+
+// Enabled reports whether there is a builder.
+func (b Builder) Enabled() bool { return b.Image != "" }
+
+// DefaultConfig answers every name with itself, which suits a node that maps names to what it has.
+func DefaultConfig() Config { return Config{Default: imageName} }
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	for i, mapping := range c.Mapping {
+		if mapping.Name == "" {
+			return fmt.Errorf("mapping[%d].name: is missing", i)
+		}
+		if mapping.Image == "" {
+			return fmt.Errorf("mapping[%d].image: is missing", i)
+		}
+	}
+	if !c.Builder.Enabled() && len(c.Builder.Command)+len(c.Builder.Args) > 0 {
+		return fmt.Errorf("builder.image: is missing")
+	}
+	for i, variable := range c.Builder.Env {
+		if name, _, found := strings.Cut(variable, "="); !found || name == "" {
+			return fmt.Errorf("builder.env[%d]: want NAME=value, got %q", i, variable)
+		}
+	}
+	return nil
+}
+
+// mapped is the configured reference of a name; empty when there is none.
+func (c Config) mapped(name string) string {
+	untagged, _, _ := strings.Cut(name, ":")
+	for _, mapping := range c.Mapping {
+		if mapping.Name == name || mapping.Name == untagged {
+			return mapping.Image
+		}
+	}
+	return ""
+}
+
+// digestTag matches the names of images that clients describe: their tag is a digest of the layers.
+var digestTag = regexp.MustCompile(`^[^/]+:[0-9a-f]{32}$`)
+
+// Described reports whether an image was described by a client, so that it exists only if somebody has built it.
+func Described(name string) bool { return digestTag.MatchString(name) }
