@@ -1,9 +1,11 @@
 package imagebuild
 
 import (
+	"errors"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -13,8 +15,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// Name is the name of the subcommand.
-const Name = "image-build"
+// Names of the subcommand, and of the one below it that runs a command behind a fence.
+const (
+	Name      = "image-build"
+	fenceName = "fence"
+)
 
 // Command is the subcommand that builds an image; the local node runs it in the pods of builds.
 func Command() *cobra.Command {
@@ -43,5 +48,21 @@ func Command() *cobra.Command {
 	flags.StringVar(&b.Blobs, "blobs", "", "directory of the object store")
 	flags.StringVar(&store, "environments", "", "directory of environments")
 	flags.StringVar(&output, "output", "", "file for the reference of the image")
+	command.AddCommand(fenceCommand())
 	return command
+}
+
+// fenceCommand takes the directories that the command may write to, a --, and the command.
+func fenceCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: fenceName, Short: "Run a command that may write only to some directories", Hidden: true, DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			args = args[1:] // the first --
+			at := slices.Index(args, "--")
+			if at < 0 {
+				return errors.New("no command is given")
+			}
+			return fence(args[:at], args[at+1:])
+		},
+	}
 }

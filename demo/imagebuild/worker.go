@@ -93,6 +93,13 @@ type tool struct {
 	attr    func(*exec.Cmd)
 }
 
+func (t tool) name() string {
+	if filepath.Base(t.path) == "uv" {
+		return "uv"
+	}
+	return "the command"
+}
+
 // stopGrace is how long a program may take to end after the build was stopped.
 const stopGrace = 5 * time.Second
 
@@ -118,7 +125,7 @@ func (w *worker) run(ctx context.Context, t tool) error {
 		return fmt.Errorf("the build was stopped: %w", ctx.Err())
 	}
 	if err != nil {
-		return fmt.Errorf("%s failed (%w); what it printed is above", filepath.Base(t.path), err)
+		return fmt.Errorf("%s failed (%w); what it printed is above", t.name(), err)
 	}
 	return nil
 }

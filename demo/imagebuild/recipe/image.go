@@ -65,7 +65,7 @@ func (r *Recipe) copyConfig(layer *imagebuilder.CopyConfig) error {
 		return fmt.Errorf("copy_config.dst: has control characters: %q", layer.GetDst())
 	}
 	to := r.absolute(layer.GetDst())
-	if strings.HasSuffix(layer.GetDst(), "/") {
+	if strings.HasSuffix(layer.GetDst(), "/") || to == r.WorkDir {
 		to += "/" // into the directory
 	}
 	return r.step(Step{Copy: &Copy{From: from, To: to}}, nil)

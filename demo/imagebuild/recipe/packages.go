@@ -132,6 +132,9 @@ func arguments(field, text string) ([]string, error) {
 	if strings.ContainsAny(text, "'\"\\`") || control(strings.NewReplacer("\n", " ", "\t", " ").Replace(text)) {
 		return nil, fmt.Errorf("%s: quotes, backslashes and control characters are not supported, got %q", field, text)
 	}
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
 	args := strings.Fields(text)
 	for i, arg := range args {
 		name, _, _ := strings.Cut(arg, "=")

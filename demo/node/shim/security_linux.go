@@ -34,6 +34,15 @@ func (s Security) restrict() error {
 	return nil
 }
 
+// CloseRoot makes everything that this process sees read-only, except some directories. The process must be in a mount
+// namespace of its own.
+func CloseRoot(writable []string) error {
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("keep mounts private: %w", err)
+	}
+	return closeRoot(nil, writable)
+}
+
 // closeRoot makes every mount of the namespace read-only except some directories and the writable mounts.
 func closeRoot(mounts []Mount, writable []string) error {
 	for _, dir := range writable {

@@ -1,4 +1,0 @@
-package imagebuild
-
-// fenced is replaced below.
-func (w *worker) fenced(t tool) tool { return t }

@@ -1,0 +1,55 @@
+package imagebuild
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"github.com/flyte-binary/flyte-binary/demo/node/podvolume"
+	"github.com/flyte-binary/flyte-binary/demo/node/shim"
+)
+
+// fenced keeps a command of root from changing the machine: images have commands that are meant for the files of a
+// container. The command sees everything, and may write to the files of its image alone. Without root, the rights of the
+// user are the fence.
+func (w *worker) fenced(t tool) tool {
+	if os.Geteuid() != 0 {
+		return t
+	}
+	own, err := os.Executable()
+	if err != nil || !podvolume.HaveNamespaces() {
+		w.build.say("Note: this machine does not allow mount namespaces, so the command runs with all rights of the demo.")
+		return t
+	}
+	args := []string{Name, fenceName, "--"}
+	for _, dir := range []string{w.env.Venv, w.env.Files, w.scratch, w.build.Store.Cache()} {
+		args = append(args, dir)
+	}
+	args = append(args, "--", t.path)
+	t.args, t.path = append(args, t.args...), own
+	t.attr = func(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS} }
+	return t
+}
+
+// fence runs a command that may write only to some directories. It returns only if that fails.
+func fence(writable, command []string) error {
+	if len(command) == 0 {
+		return errors.New("no command is given")
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("find the working directory: %w", err)
+	}
+	if err := shim.CloseRoot(writable); err != nil {
+		return err
+	}
+	if err := os.Chdir(dir); err != nil { // the same directory, now writable
+		return fmt.Errorf("go to the working directory: %w", err)
+	}
+	if err := syscall.Exec(command[0], command, os.Environ()); err != nil { //nolint:gosec // a command of an image
+		return fmt.Errorf("start %s: %w", command[0], err)
+	}
+	return nil
+}
