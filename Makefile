@@ -13,6 +13,8 @@ export GOTOOLCHAIN ?= local
 # Where the tests find the programs that they start.
 export FLYTE_BINARY_DEMO := $(CURDIR)/bin/flyte-binary
 export KUBEBUILDER_ASSETS := $(CURDIR)/.bin
+# The tests and make demo use the Postgres that the demo brings; its directory, if another one is not chosen already.
+export FLYTE_PG_BIN ?= $(CURDIR)/.cache/postgres/bin
 # The SDK reports its crashes elsewhere unless told not to.
 export FLYTE_DISABLE_SENTRY := 1
 
@@ -35,7 +37,7 @@ help: ## List the targets
 .PHONY: demo
 demo: build-demo ## Start a complete backend here, run a sample through the SDK, stay up until Ctrl-C
 	@scripts/toolchain.sh python
-	@scripts/system-packages.sh postgres venv
+	@scripts/system-packages.sh venv
 	@scripts/python-env.sh .cache/demo-python -r examples/requirements.txt
 	@exec bin/flyte-binary demo --python .cache/demo-python --sample examples/fanout.py $(DEMO_FLAGS)
 
@@ -57,7 +59,17 @@ console/dist/index.html: console/node_modules/.package-lock.json console/index.h
 	scripts/if-changed.sh .cache/console-dist console gen/ts -- npm run --prefix console --silent build
 	@touch $@
 
-build-demo: console ## Build bin/flyte-binary, the program with the demo mode
+# The Postgres programs that the demo brings, for one platform such as linux_amd64.
+demo/postgres/bundle/%/postgres.tar.gz: demo/postgres/requirements.txt scripts/postgres.sh $(wildcard release/postgres/*)
+	scripts/postgres.sh $*
+
+.PHONY: postgres
+postgres:
+	@scripts/toolchain.sh go python
+	@$(MAKE) --no-print-directory demo/postgres/bundle/$$(go env GOOS)_$$(go env GOARCH)/postgres.tar.gz
+	@scripts/postgres.sh --install
+
+build-demo: console postgres ## Build bin/flyte-binary, the program with the demo mode
 	@scripts/toolchain.sh go
 	@mkdir -p bin
 	@[ -x bin/flyte-binary ] || echo "Building bin/flyte-binary (the first time takes some minutes: it carries a Kubernetes API server) ..."
@@ -105,17 +117,17 @@ console-test: console/node_modules/.package-lock.json ## Run the console's unit 
 
 .PHONY: console-e2e
 console-e2e: build-demo cluster-tools e2e-python ## Run the console's tests in a browser against a demo; ARGS='-g words' selects tests
-	@scripts/system-packages.sh postgres browser
+	@scripts/system-packages.sh browser
 	npm run --prefix console --silent e2e -- $(ARGS)
 
 .PHONY: console-screenshots
 console-screenshots: build-demo cluster-tools e2e-python ## Save screenshots of every screen of the console to console/screenshots/
-	@scripts/system-packages.sh postgres browser
+	@scripts/system-packages.sh browser
 	cd console && npx --no-install playwright test -c playwright.pictures.config.ts $(ARGS)
 
 .PHONY: console-bench
 console-bench: build-demo cluster-tools ## Measure the console with a run of 100,000 actions; CONSOLE_BENCH_URL=address uses an existing one
-	@scripts/system-packages.sh postgres browser
+	@scripts/system-packages.sh browser
 	cd console && npx --no-install playwright test -c playwright.bench.config.ts $(ARGS)
 
 .PHONY: bench
@@ -170,7 +182,7 @@ published: buf e2e-python ## Update proto/published.binpb from the SDK's package
 .PHONY: setup
 setup: tools ## Install everything that tests require on a fresh machine
 	@scripts/toolchain.sh go node python
-	@scripts/system-packages.sh postgres venv browser iptables
+	@scripts/system-packages.sh venv browser iptables
 
 .PHONY: tools
 tools: $(BIN)/gotestsum $(BIN)/protoc-gen-go buf ## Install the pinned tools into .bin/ and tools/node_modules/

@@ -1,4 +1,4 @@
-// Package demo runs the whole product on one machine that has only Postgres's programs and Python: a private
+// Package demo runs the whole product on one machine that has only Python: a private
 // Postgres and a Kubernetes API server as children, a node that runs pods as processes, the server itself, and files
 // for an object store. It is built on manager, and only main imports it.
 package demo
@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/flyte-binary/flyte-binary/demo/postgres"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
@@ -36,6 +37,7 @@ other machines unless --listen says so. Ctrl-C stops everything in order, a seco
 				"listen":    func() { opts.Listen = flags.Listen },
 				"ephemeral": func() { opts.Ephemeral = flags.Ephemeral },
 				"python":    func() { opts.Python = flags.Python },
+				"postgres":  func() { opts.Postgres = flags.Postgres },
 				"cpus":      func() { opts.CPUs = flags.CPUs },
 				"warm":      func() { opts.Warm = flags.Warm },
 			} {
@@ -61,7 +63,8 @@ other machines unless --listen says so. Ctrl-C stops everything in order, a seco
 	set.StringVar(&flags.DataDir, "data-dir", "", "data directory (default ~/.flyte-binary/demo, for root /var/lib/flyte-binary/demo)")
 	set.StringVar(&flags.Listen, "listen", defaultListen, "host:port to serve on; port 0 picks a free one")
 	set.BoolVar(&flags.Ephemeral, "ephemeral", false, "use a temporary data directory and delete it at the end")
-	set.StringVar(&flags.Python, "python", "", "Python environment for tasks (default: one created for the demo)")
+	set.StringVar(&flags.Python, "python", "", "Python environment for tasks (default: the active one if it has the Flyte SDK, else one created for the demo)")
+	set.StringVar(&flags.Postgres, "postgres", "", "directory of Postgres's programs, or "+postgres.Bundled+" (default: those of this machine, else the bundled ones)")
 	set.StringArrayVar(&images, "image", nil, "Python environment for an image, as name=DIR; * in the name matches any text; may be repeated")
 	set.Float64Var(&flags.CPUs, "cpus", 0, "total CPUs that tasks may request (default: all of this machine)")
 	set.StringVar(&flags.Warm, "warm", warmOn, "start tasks from a process that has imported the SDK: on or off (Linux only)")

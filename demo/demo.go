@@ -15,6 +15,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/datadir"
 	"github.com/flyte-binary/flyte-binary/demo/kube"
 	"github.com/flyte-binary/flyte-binary/demo/node"
+	"github.com/flyte-binary/flyte-binary/demo/postgres"
 	"github.com/flyte-binary/flyte-binary/demo/pyenv"
 	"github.com/flyte-binary/flyte-binary/demo/terminal"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
@@ -53,8 +54,10 @@ func run(ctx context.Context, opts Options, out io.Writer) (failure error) {
 	}
 	defer func() { failure = errors.Join(failure, closeFiles()) }()
 	d.screen.Line("flyte-binary demo, data in %s", d.dir.Root())
-	if err := d.preparePython(ctx); err != nil {
-		return err
+	if env := d.opts.python; !env.Own {
+		if err := pyenv.Check(env.Dir); err != nil {
+			return err
+		}
 	}
 	defer func() { failure = errors.Join(failure, d.stop(ctx)) }()
 	if err := d.start(ctx); err != nil {
@@ -111,26 +114,32 @@ func (d *demo) openFiles() error {
 	return d.openLog()
 }
 
-// preparePython creates the demo's own environment, which takes a while, or checks the user's.
+// preparePython creates the demo's own environment, which takes a while.
 func (d *demo) preparePython(ctx context.Context) error {
-	if !d.opts.ownPython {
-		return pyenv.Check(d.opts.Python)
-	}
-	if pyenv.Check(d.opts.Python) == nil {
+	env := d.opts.python
+	if !env.Own || pyenv.Check(env.Dir) == nil {
 		return nil
 	}
-	d.screen.Line("Preparing Python in %s (once; needs the network) ...", d.opts.Python)
-	return pyenv.Ensure(ctx, d.opts.Python, d.screen, d.clock, d.waiting)
+	d.screen.Line("Preparing Python in %s (once; needs the network) ...", env.Dir)
+	return d.screen.Step("python", "", func() error {
+		return pyenv.Ensure(ctx, env.Dir, d.screen, d.clock, d.waiting)
+	})
 }
 
-// start starts the parts: the database in parallel with the API server and its node, then the server.
+// start starts the parts: the database in parallel with the API server and its node, then the server. What is only required
+// on the first start, Python for tasks, is prepared meanwhile.
 func (d *demo) start(ctx context.Context) error {
-	if err := d.build(); err != nil {
+	programs, err := postgres.Choose(ctx, postgres.Choice{Wanted: d.opts.Postgres, DataDir: d.dir.Postgres(), Home: d.opts.home})
+	if err != nil {
+		return err
+	}
+	if err := d.build(programs); err != nil {
 		return err
 	}
 	group, starting := errgroup.WithContext(ctx)
+	group.Go(func() error { return d.preparePython(starting) })
 	group.Go(func() error {
-		return d.screen.Step("postgres", "", func() error { return d.postgres.Start(starting) })
+		return d.screen.Step("postgres", programs.Origin, func() error { return d.postgres.Start(starting) })
 	})
 	group.Go(func() error {
 		if err := d.screen.Step("kubernetes", "", func() error { return d.cluster.Start(starting) }); err != nil {
@@ -145,7 +154,7 @@ func (d *demo) start(ctx context.Context) error {
 }
 
 // build creates the children, which do not depend on each other.
-func (d *demo) build() error {
+func (d *demo) build(programs postgres.Programs) error {
 	certificates, err := node.EnsureCertificates(d.certificates(), nodeAddress, d.clock)
 	if err != nil {
 		return err
@@ -164,7 +173,7 @@ func (d *demo) build() error {
 		return err
 	}
 	d.postgres, err = pgembed.New(pgembed.Config{
-		DataDir: d.dir.Postgres(), Ephemeral: d.opts.Ephemeral, Restart: true, Clock: d.clock, Waiting: d.waiting,
+		DataDir: d.dir.Postgres(), BinDir: programs.BinDir, Ephemeral: d.opts.Ephemeral, Restart: true, Clock: d.clock, Waiting: d.waiting,
 		Log:    d.log.With().Str("child", "postgres").Logger(),
 		OnExit: func(err error) { d.log.Error().Err(err).Msg("postgres died; restarting") },
 	})

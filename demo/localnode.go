@@ -27,7 +27,7 @@ func (d *demo) certificates() string { return filepath.Join(d.dir.Node(), "pki")
 func (d *demo) nodeConfig() node.Config {
 	cfg := node.DefaultConfig()
 	cfg.DataDir, cfg.Address, cfg.Certificates = d.dir.Node(), nodeAddress, d.certificates()
-	cfg.Environment, cfg.OwnImage, cfg.OwnEnv, cfg.Store = d.opts.Python, ownImage, builderEnv, d.dir.Blobs()
+	cfg.Environment, cfg.OwnImage, cfg.OwnEnv, cfg.Store = d.opts.python.Dir, ownImage, builderEnv, d.dir.Blobs()
 	cfg.Endpoint = d.authority()
 	cfg.Warm.Enabled = cfg.Warm.Enabled && d.opts.Warm == warmOn
 	if d.opts.CPUs > 0 {
@@ -35,7 +35,7 @@ func (d *demo) nodeConfig() node.Config {
 	}
 	cfg.PythonPath = filepath.Join(d.dir.Node(), "python")
 	// The environment has the SDK, as the SDK's own images do. An entry of the user comes first.
-	cfg.Images = append(slices.Clone(d.opts.images), node.Image{Pattern: sdkImages, Environment: d.opts.Python})
+	cfg.Images = append(slices.Clone(d.opts.images), node.Image{Pattern: sdkImages, Environment: d.opts.python.Dir})
 	cfg.Made, cfg.Keep.Keep = environments.New(d.dir.Environments(), d.clock), d.opts.Environments
 	return cfg
 }
@@ -54,7 +54,7 @@ func (d *demo) startNode(ctx context.Context) error {
 	if cfg.Warm.Enabled {
 		starts = "warm starts"
 	}
-	return d.screen.Step("node", fmt.Sprintf("%g CPUs, tasks in %s, %s", cfg.CPUs, d.opts.Python, starts), func() error { return made.Start(ctx) })
+	return d.screen.Step("node", fmt.Sprintf("%g CPUs, %s, tasks in %s (%s)", cfg.CPUs, starts, d.opts.python.Dir, d.opts.python.Why), func() error { return made.Start(ctx) })
 }
 
 // announceStarts tells how many processes of tasks have started warm.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/demo/datadir"
 	"github.com/flyte-binary/flyte-binary/demo/node"
+	"github.com/flyte-binary/flyte-binary/demo/pyenv"
 )
 
 // Options are the options of the demo.
@@ -23,8 +24,11 @@ type Options struct {
 	Listen string `json:"listen,omitempty"`
 	// Ephemeral uses a temporary data directory that is deleted when the demo stops.
 	Ephemeral bool `json:"ephemeral,omitempty"`
-	// Python is the environment in which tasks run. Default: python below datadir.Home, which is created.
+	// Python is the environment in which tasks run. Default: as pyenv.Choose says.
 	Python string `json:"python,omitempty"`
+	// Postgres is the directory of the database's programs, or "bundled" for those that this program brings. Default: as
+	// postgres.Choose says.
+	Postgres string `json:"postgres,omitempty"`
 	// Images maps images to environments other than Python. A * in the image's name matches any text.
 	Images map[string]string `json:"images,omitempty"`
 	// CPUs is the total number of CPUs that pods may request. Default: as many as the machine has.
@@ -41,8 +45,10 @@ type Options struct {
 	sample string
 	// images is Images in the node's form.
 	images []node.Image
-	// ownPython means that the demo creates Python if it is missing.
-	ownPython bool
+	// python is the environment in full.
+	python pyenv.Environment
+	// home is where demos of this user share what they unpack and install.
+	home string
 }
 
 // Not 8090, the port of a server: for localhost:8090 the released SDK prints links to localhost:8080.
@@ -86,15 +92,11 @@ func (o Options) complete() (Options, error) {
 	if _, _, err := net.SplitHostPort(o.Listen); err != nil {
 		return o, fmt.Errorf("--listen: want host:port such as %s, got %q", defaultListen, o.Listen)
 	}
-	if o.Python == "" {
-		home, err := datadir.Home()
-		if err != nil {
-			return o, err
-		}
-		o.Python, o.ownPython = filepath.Join(home, "python"), true
+	if o.home, err = datadir.Home(); err != nil {
+		return o, err
 	}
-	if o.Python, err = filepath.Abs(o.Python); err != nil {
-		return o, fmt.Errorf("--python: %w", err)
+	if o.python, err = pyenv.Choose(o.Python, filepath.Join(o.home, "python")); err != nil {
+		return o, err
 	}
 	if o.images, err = o.nodeImages(); err != nil {
 		return o, err

@@ -26,7 +26,7 @@ func (d *demo) runSample(ctx context.Context) {
 	if !d.flyte(ctx, filepath.Dir(file), "get", "io", "--outputs-only", run) {
 		return
 	}
-	flyte := filepath.Join(d.opts.Python, "bin", "flyte") + " --config " + d.clientConfig()
+	flyte := filepath.Join(d.opts.python.Dir, "bin", "flyte") + " --config " + d.clientConfig()
 	d.screen.Line("\nRun %s: %s/v2/domain/development/project/flytesnacks/runs/%s\n\nTry next, in another terminal:", run, d.url(), run)
 	d.screen.Line("  %s get action %s", flyte, run)
 	d.screen.Line("  %s get logs %s", flyte, run)
@@ -36,7 +36,7 @@ func (d *demo) runSample(ctx context.Context) {
 
 // flyte runs the SDK's command line and reports whether it succeeded.
 func (d *demo) flyte(ctx context.Context, dir string, args ...string) bool {
-	cmd := exec.CommandContext(ctx, filepath.Join(d.opts.Python, "bin", "flyte"), append([]string{"--config", d.clientConfig()}, args...)...)
+	cmd := exec.CommandContext(ctx, filepath.Join(d.opts.python.Dir, "bin", "flyte"), append([]string{"--config", d.clientConfig()}, args...)...)
 	cmd.Dir = dir
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // on a terminal the command draws its progress
 	cmd.Env = append(os.Environ(), "FLYTE_DISABLE_SENTRY=1")

@@ -127,10 +127,11 @@ class Outside:
     @staticmethod
     def _postgres_programs() -> pathlib.Path:
         if "FLYTE_PG_BIN" in os.environ:
-            return pathlib.Path(os.environ["FLYTE_PG_BIN"])
+            # The user of the server may be unable to follow a link in the checkout.
+            return pathlib.Path(os.environ["FLYTE_PG_BIN"]).resolve()
         packaged = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb") + glob.glob("/usr/pgsql-*/bin/initdb"))
         found = packaged[-1] if packaged else shutil.which("initdb")
-        assert found, "no initdb found: `make setup` installs Postgres"
+        assert found, "no initdb found: `make postgres` fetches Postgres"
         return pathlib.Path(found).resolve().parent
 
     @property

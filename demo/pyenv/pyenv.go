@@ -42,15 +42,18 @@ func Ensure(ctx context.Context, dir string, progress io.Writer, clk clock.Clock
 	if Check(dir) == nil {
 		return nil
 	}
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		return errors.New("no python3 found: install Python 3.10 or newer (Debian and Ubuntu: " +
-			"`apt-get install python3 python3-venv`), or pass an environment that has the Flyte SDK with --python DIR")
-	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // tasks may run as other users
 		return fmt.Errorf("create %s: %w", filepath.Dir(dir), err)
 	}
 	c := commands{progress, clk, waiting}
+	if uv := findUV(); uv != "" {
+		return c.withUV(ctx, uv, dir)
+	}
+	python := findPython()
+	if python == "" {
+		return errors.New("no python3 found: install Python 3.10 or newer (Debian and Ubuntu: " +
+			"`apt-get install python3 python3-venv`), or pass an environment that has the Flyte SDK with --python DIR")
+	}
 	if out, err := c.run(ctx, "python3 -m venv", python, "-m", "venv", "--clear", dir); err != nil {
 		if strings.Contains(out, "ensurepip") || strings.Contains(out, "No module named venv") {
 			return errors.New("python3 has no venv module: install it (Debian and Ubuntu: `apt-get install python3-venv`)")
@@ -63,6 +66,20 @@ func Ensure(ctx context.Context, dir string, progress io.Writer, clk clock.Clock
 		return fmt.Errorf("install %s into %s: %w: %s", Requirement, dir, err, out)
 	}
 	return Check(dir)
+}
+
+// findPython returns the interpreter that creates the environment: that on the PATH, else that of the environment in which this
+// program is installed; empty if there is none.
+func findPython() string {
+	if python, err := exec.LookPath("python3"); err == nil {
+		return python
+	}
+	if python := filepath.Join(aroundProgram(), "bin", "python3"); filepath.IsAbs(python) {
+		if _, err := os.Stat(python); err == nil {
+			return python
+		}
+	}
+	return ""
 }
 
 // commands runs the commands.

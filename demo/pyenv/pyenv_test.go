@@ -18,22 +18,29 @@ func program(t *testing.T, path, script string) {
 	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o755))
 }
 
+// ensure is pyenv.Ensure without output.
+func ensure(t *testing.T, dir string) error {
+	t.Helper()
+	return pyenv.Ensure(t.Context(), dir, io.Discard, clock.System{}, nil)
+}
+
 func TestCheckSaysHowToGetTheSDK(t *testing.T) {
 	dir := t.TempDir()
 	require.ErrorContains(t, pyenv.Check(dir), "pip install flyte")
 	program(t, filepath.Join(dir, "bin", "a0"), "")
 	require.NoError(t, pyenv.Check(dir))
-	require.NoError(t, pyenv.Ensure(t.Context(), dir, io.Discard, clock.System{}, nil), "a complete environment is not changed")
+	require.NoError(t, ensure(t, dir), "a complete environment is not changed")
 }
 
 func TestEnsureSaysWhatIsMissing(t *testing.T) {
 	path := t.TempDir()
+	t.Setenv("UV", "")
 	t.Setenv("PATH", path)
 	target := filepath.Join(t.TempDir(), "env")
-	require.ErrorContains(t, pyenv.Ensure(t.Context(), target, io.Discard, clock.System{}, nil), "python3 python3-venv")
+	require.ErrorContains(t, ensure(t, target), "python3 python3-venv")
 
 	program(t, filepath.Join(path, "python3"), "echo 'ensurepip is not available' >&2\nexit 1\n")
-	require.ErrorContains(t, pyenv.Ensure(t.Context(), target, io.Discard, clock.System{}, nil), "apt-get install python3-venv")
+	require.ErrorContains(t, ensure(t, target), "apt-get install python3-venv")
 }
 
 func TestEnsureInstallsTheRelease(t *testing.T) {
@@ -48,7 +55,7 @@ case "$*" in *`+pyenv.Requirement+" "+pyenv.Installer+`) touch "$(dirname "$0")/
 END
 chmod +x "$4/bin/python"
 `)
-	require.NoError(t, pyenv.Ensure(t.Context(), target, io.Discard, clock.System{}, nil))
+	require.NoError(t, ensure(t, target))
 	require.FileExists(t, filepath.Join(target, "bin", "a0"))
 }
 

@@ -26,33 +26,56 @@ var packaged = []string{
 	"/usr/local/opt/postgresql@*/bin",
 }
 
-// Find returns the directory with the server programs: $FLYTE_PG_BIN when it is set, else the highest version of the
-// distribution's packages, else wherever initdb is on the PATH.
+// Find returns the directory with the server programs: $FLYTE_PG_BIN when it is set, else the first that is Installed. Links in
+// the path are resolved, since under root the user of the server may be unable to follow them.
 func Find() (string, error) {
 	if dir := os.Getenv(BinDirEnv); dir != "" {
-		if !complete(dir) {
-			return "", fmt.Errorf("%s=%s has no initdb and postgres", BinDirEnv, dir)
+		real, err := Check(dir)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", BinDirEnv, err)
 		}
-		return dir, nil
+		return real, nil
 	}
+	installed, err := Installed()
+	if err != nil {
+		return "", err
+	}
+	if len(installed) == 0 {
+		return "", ErrNotInstalled
+	}
+	return installed[0], nil
+}
+
+// Check returns the real path of a directory, or an error if it has not both server programs.
+func Check(dir string) (string, error) {
+	if !complete(dir) {
+		return "", fmt.Errorf("%s has no initdb and postgres: name the directory of Postgres's server programs", dir)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", fmt.Errorf("directory of Postgres's programs: %w", err)
+	}
+	return filepath.Abs(real)
+}
+
+// Installed returns the directories with server programs of this machine: those of the distribution's packages, the highest
+// version first, then that of the initdb on the PATH.
+func Installed() ([]string, error) {
 	var found []string
 	for _, pattern := range packaged {
 		matches, err := filepath.Glob(pattern)
 		if err != nil {
-			return "", fmt.Errorf("glob %s: %w", pattern, err)
+			return nil, fmt.Errorf("glob %s: %w", pattern, err)
 		}
 		found = append(found, matches...)
 	}
-	found = slices.DeleteFunc(found, func(dir string) bool { return !complete(dir) })
-	if len(found) > 0 {
-		return slices.MaxFunc(found, func(a, b string) int { return major(a) - major(b) }), nil
-	}
+	slices.SortStableFunc(found, func(a, b string) int { return major(b) - major(a) })
 	if initdb, err := exec.LookPath("initdb"); err == nil {
-		if real, err := filepath.EvalSymlinks(initdb); err == nil && complete(filepath.Dir(real)) {
-			return filepath.Dir(real), nil
+		if real, err := filepath.EvalSymlinks(initdb); err == nil {
+			found = append(found, filepath.Dir(real))
 		}
 	}
-	return "", ErrNotInstalled
+	return slices.DeleteFunc(found, func(dir string) bool { return !complete(dir) }), nil
 }
 
 func complete(dir string) bool {
