@@ -18,7 +18,7 @@ export FLYTE_PG_BIN ?= $(CURDIR)/.cache/postgres/bin
 # The SDK reports its crashes elsewhere unless told not to.
 export FLYTE_DISABLE_SENTRY := 1
 
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+VERSION ?= $(shell git describe --tags --always --abbrev=10 --dirty 2>/dev/null || echo unknown)
 KUBERNETES := 1.36.3
 LDFLAGS := -s -w -X github.com/flyte-binary/flyte-binary/manager/command.Version=$(VERSION)
 DEMO_LDFLAGS := $(LDFLAGS) -X k8s.io/component-base/version.gitVersion=v$(KUBERNETES) \
@@ -145,6 +145,24 @@ fuzz: ## Send random requests to every rpc for ten minutes; FOR=1h SEED=7 change
 .PHONY: faults
 faults: build-demo cluster-tools ## Inject faults under load and check docs/promises.md; ARGS='-seeds 200 -first 1 -minutes 60'
 	go run ./faults $(ARGS)
+
+##@ Release
+
+# What make release builds for; PLATFORMS="linux/amd64" builds for one.
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+
+.PHONY: release
+release: console ## Build archives and wheels for all platforms into dist/ (docs/releases.md)
+	@scripts/toolchain.sh go python
+	VERSION='$(VERSION)' LDFLAGS='$(LDFLAGS)' DEMO_LDFLAGS='$(DEMO_LDFLAGS)' release/build.sh $(PLATFORMS)
+
+.PHONY: release-reproducible
+release-reproducible: ## Check that a second build of this commit, elsewhere, gives the same bytes; PLATFORMS="linux/amd64" selects
+	release/reproducible.sh $(PLATFORMS)
+
+.PHONY: release-test
+release-test: e2e-python ## Install the wheel of this platform from dist/, with pip and with uvx, and run a task with each
+	FLYTE_RELEASE_DIST=$(CURDIR)/dist .cache/e2e-python/bin/python -m pytest e2e/test_wheel.py $(ARGS)
 
 ##@ Check
 

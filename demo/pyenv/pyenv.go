@@ -61,7 +61,7 @@ func Ensure(ctx context.Context, dir string, progress io.Writer, clk clock.Clock
 		return fmt.Errorf("create a Python environment in %s: %w: %s", dir, err, out)
 	}
 	out, err := c.run(ctx, "pip install "+Requirement, filepath.Join(dir, "bin", "python"), "-m", "pip", "install",
-		"--disable-pip-version-check", "--no-input", "--progress-bar", "off", Requirement, Installer)
+		"--quiet", "--disable-pip-version-check", "--no-input", Requirement, Installer)
 	if err != nil {
 		return fmt.Errorf("install %s into %s: %w: %s", Requirement, dir, err, out)
 	}

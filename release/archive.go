@@ -1,0 +1,70 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// tarball is a compressed archive of one directory with the program and the documents.
+func tarball(dir string, o options, program []byte, documents map[string][]byte) ([]byte, error) {
+	var packed bytes.Buffer
+	zipped := gzip.NewWriter(&packed)
+	err := error(nil)
+	entries := tar.NewWriter(zipped)
+	add := func(name string, mode int64, content []byte) {
+		header := &tar.Header{
+			Name: dir + "/" + name, Typeflag: tar.TypeReg, Mode: mode, Size: int64(len(content)), ModTime: o.made, Format: tar.FormatUSTAR,
+		}
+		if err == nil {
+			err = entries.WriteHeader(header)
+		}
+		if err == nil {
+			_, err = entries.Write(content)
+		}
+	}
+	add(o.name(), 0o755, program)
+	for _, name := range slices.Sorted(maps.Keys(documents)) {
+		add(name, 0o644, documents[name])
+	}
+	return packed.Bytes(), errors.Join(err, entries.Close(), zipped.Close())
+}
+
+// zipTime is the time of entries in a zip file, which cannot be before 1980.
+func (o options) zipTime() time.Time {
+	earliest := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+	if o.made.Before(earliest) {
+		return earliest
+	}
+	return o.made
+}
+
+// writeSums writes SHA256SUMS of the files in a directory, as sha256sum --check reads it.
+func writeSums(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	const sums = "SHA256SUMS"
+	var lines strings.Builder
+	for _, entry := range entries { // sorted by name
+		if entry.Name() == sums || !entry.Type().IsRegular() {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&lines, "%x  %s\n", sha256.Sum256(content), entry.Name())
+	}
+	return os.WriteFile(filepath.Join(dir, sums), []byte(lines.String()), 0o644) //nolint:gosec // a public file
+}
