@@ -28,7 +28,7 @@ func (c commands) withUV(ctx context.Context, uv, dir string) error {
 	if out, err := c.run(ctx, "uv venv", uv, "venv", "--quiet", "--seed", "--python", ">=3.10", dir); err != nil {
 		return fmt.Errorf("create a Python environment in %s with uv: %w: %s", dir, err, out)
 	}
-	out, err := c.run(ctx, "uv pip install "+Requirement, uv, "pip", "install", "--quiet", "--python", filepath.Join(dir, "bin", "python"), Requirement)
+	out, err := c.run(ctx, "uv pip install "+Requirement, uv, "pip", "install", "--quiet", "--python", filepath.Join(dir, "bin", "python"), Requirement, Installer)
 	if err != nil {
 		return fmt.Errorf("install %s into %s with uv: %w: %s", Requirement, dir, err, out)
 	}
