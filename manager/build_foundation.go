@@ -33,8 +33,16 @@ func buildDatabase(ctx context.Context, p *process) (lifecycle.Part, error) {
 			return nil, err
 		}
 	}
+	replicas, err := pgdb.OpenReplicas(ctx, p.config.Database, pgdb.ReplicaDeps{
+		Primary: pool, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+	}, options...)
+	if err != nil {
+		return nil, fmt.Errorf("database.%w", err)
+	}
+	p.replicas = replicas
+	p.onClose(func(context.Context) error { replicas.Close(); return nil })
 	p.check("database", func(ctx context.Context) error { return pgdb.CheckSchema(ctx, pool, Schemas()...) })
-	return failover, nil
+	return lifecycle.NewGroup(lifecycle.Named{Name: "failover", Part: failover}, lifecycle.Named{Name: "read replicas", Part: replicas}), nil
 }
 
 // buildStorage opens the object store.

@@ -57,7 +57,7 @@ func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 		return nil, err
 	}
 	service, err := runs.New(p.config.Runs, runs.Deps{
-		Pool: p.pool, Namespace: namespace, Tracked: tracked, Several: p.config.Replicas.Several, Blobs: p.blobs, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, RunDeleted: p.options.runDeleted,
+		Pool: p.pool, Namespace: namespace, Tracked: tracked, Replicas: p.replicas, Several: p.config.Replicas.Several, Blobs: p.blobs, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, RunDeleted: p.options.runDeleted,
 		Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Pods: podspec.NewReviewer(p.config.Executor.Pod),
 		TaskTypes: p.config.Executor.Plugins.Served(), Notifications: reviewer, NotifyPhases: reviewer.Everywhere(),
 		Triggers: p.peers.triggers(), TaskTriggers: p.peers.taskTriggers(),

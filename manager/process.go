@@ -17,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/manager/leader"
 	"github.com/flyte-binary/flyte-binary/runs"
@@ -40,7 +41,8 @@ type process struct {
 
 	// Set by the module of the same name.
 	pool         *pgxpool.Pool // database
-	installation string        // configuration, else database
+	replicas     *pgdb.Replicas
+	installation string // configuration, else database
 	blobs        *blobstore.Store
 	cluster      *rest.Config     // kubernetes
 	leader       *leader.Election // election; nil where a single process always leads

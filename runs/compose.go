@@ -46,7 +46,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 			Creator:   launched.Creator,
 			Aborter:   &change.Aborter{Writer: l.writer},
 			Signaller: &change.Signaller{Conditions: conditions, Writer: l.writer},
-			Lists:     &read.Lists{Rows: l.rows},
+			Lists:     &read.Lists{Rows: l.lists},
 			Details:   details,
 			Data:      &read.Data{Rows: l.rows, Objects: deps.Blobs, MaxInline: config.MaxInlineData},
 			Streams:   streams,
@@ -61,7 +61,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		insight: insightHandler{
 			tracked: l.tracked,
 			Questions: insight.New(insight.Deps{
-				Reader: l.rows, Tracked: l.trackedIndex(), Queue: l.queue, Queues: l.queues, Waits: waits, Objects: deps.Blobs,
+				Reader: l.lists, Tracked: l.trackedIndex(), Queue: l.queue, Queues: l.queues, Waits: waits, Objects: deps.Blobs,
 				Keeper: l.retention, Clock: deps.Clock,
 			}),
 			Previewer: launched.Previewer,

@@ -62,6 +62,8 @@ type Deps struct {
 	Namespace string
 	// Tracked sees the tables of store.TrackedSchema; without it, there is no TrackedRunService.
 	Tracked *pgxpool.Pool
+	// Replicas serve lists and figures; nil means that the primary does.
+	Replicas store.Replicas
 	// Several says that other processes may serve the same database.
 	Several bool
 	Blobs   Blobs
@@ -95,6 +97,22 @@ type Deps struct {
 	// RunDeleted, if set, is called for each run that retention deletes, to clean up elsewhere. It may be called
 	// twice for a run; after an error it is called again.
 	RunDeleted func(ctx context.Context, run ident.Run) error
+}
+
+// replicas is where lists are read.
+func (d Deps) replicas() store.Replicas {
+	if d.Replicas == nil {
+		return onPrimary{d.Pool}
+	}
+	return d.Replicas
+}
+
+// onPrimary reads everything from the primary.
+type onPrimary struct{ pool *pgxpool.Pool }
+
+// Read implements store.Replicas.
+func (p onPrimary) Read(ctx context.Context, read func(context.Context, *pgxpool.Pool) error) error {
+	return read(ctx, p.pool)
 }
 
 // Service has the handlers of the Connect services and the loops behind them. It only composes: the behaviour is in
@@ -177,6 +195,7 @@ type loops struct {
 	replica   string
 	meters    *meters
 	rows      *store.Reader
+	lists     *store.ReplicaReader
 	live      *store.LiveReader
 	projects  *store.Projects
 	queue     *store.QueueReader
@@ -202,6 +221,7 @@ func newLoops(config Config, deps Deps, meters *meters, replica string) (*loops,
 		replica: replica, rows: store.NewReader(deps.Pool), live: store.NewLiveReader(deps.Pool), projects: store.NewProjects(deps.Pool),
 		queue: store.NewQueueReader(deps.Pool), queues: queues.New(config.Queues), meters: meters,
 	}
+	l.lists = store.NewReplicaReader(l.rows, deps.replicas())
 	l.feed = dispatch.NewFeed(replica)
 	l.hub = watch.NewHub(config.Watch, watch.HubDeps{
 		Log: store.NewWatchReader(deps.Pool), Clock: deps.Clock, Logger: logger, Replica: replica,

@@ -16,6 +16,12 @@ type Config struct {
 	URL string `mapstructure:"url" sensitive:"true"`
 	// PasswordFile holds the password, for secrets that are mounted as files. It replaces the URL's password.
 	PasswordFile string `mapstructure:"passwordFile"`
+	// ReadReplicas are the URLs of standbys that lists of runs and actions and the figures of overviews are read from, such as
+	// [postgres://flyte@standby.example/flyte]. Each has a pool of maxConns connections. Without any, the primary is read.
+	ReadReplicas []string `mapstructure:"readReplicas" sensitive:"whole"`
+	// ReplicaMaxWait is how long a read waits for a standby that has not replayed everything yet, before it uses the primary.
+	// Defaults to 100ms.
+	ReplicaMaxWait time.Duration `mapstructure:"replicaMaxWait"`
 	// MaxConns bounds the connections of one process. Defaults to 20.
 	MaxConns int32 `mapstructure:"maxConns"`
 	// MinIdleConns are kept open so that a burst does not wait for handshakes. Defaults to 4.
@@ -33,6 +39,7 @@ type Config struct {
 // DefaultConfig has every default; the URL is left empty.
 func DefaultConfig() Config {
 	return Config{
+		ReplicaMaxWait:   100 * time.Millisecond,
 		MaxConns:         20,
 		MinIdleConns:     4,
 		ConnectTimeout:   5 * time.Second,
@@ -60,6 +67,14 @@ func (c Config) Validate() error {
 	}
 	if _, err := pgxpool.ParseConfig(c.URL); err != nil {
 		return fmt.Errorf("url: %w", err)
+	}
+	for i, url := range c.ReadReplicas {
+		if _, err := pgxpool.ParseConfig(url); err != nil {
+			return fmt.Errorf("readReplicas[%d]: %w", i, err)
+		}
+	}
+	if len(c.ReadReplicas) > 0 && c.ReplicaMaxWait <= 0 {
+		return fmt.Errorf("replicaMaxWait: must be positive, got %s", c.ReplicaMaxWait)
 	}
 	return nil
 }

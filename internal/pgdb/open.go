@@ -27,6 +27,23 @@ func WithTracer(provider trace.TracerProvider) Option {
 
 // Open creates a pool and verifies it with one round trip. Times are read in UTC.
 func Open(ctx context.Context, config Config, options ...Option) (*pgxpool.Pool, error) {
+	pool, err := poolConfig(config, options...)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := pgxpool.NewWithConfig(ctx, pool)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	if err := opened.Ping(ctx); err != nil {
+		opened.Close()
+		return nil, fmt.Errorf("reach database: %w", err)
+	}
+	return opened, nil
+}
+
+// poolConfig is the configuration of a pool.
+func poolConfig(config Config, options ...Option) (*pgxpool.Config, error) {
 	pool, err := pgxpool.ParseConfig(config.URL)
 	if err != nil {
 		return nil, fmt.Errorf("parse database url: %w", err)
@@ -61,15 +78,7 @@ func Open(ctx context.Context, config Config, options ...Option) (*pgxpool.Pool,
 	for _, option := range options {
 		option(pool)
 	}
-	opened, err := pgxpool.NewWithConfig(ctx, pool)
-	if err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
-	}
-	if err := opened.Ping(ctx); err != nil {
-		opened.Close()
-		return nil, fmt.Errorf("reach database: %w", err)
-	}
-	return opened, nil
+	return pool, nil
 }
 
 // readTimesInUTC keeps the machine's zone out of what is read.
