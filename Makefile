@@ -142,6 +142,10 @@ soak: build-demo cluster-tools ## Run load for ten minutes and show that nothing
 fuzz: ## Send random requests to every rpc for ten minutes; FOR=1h SEED=7 change that
 	FLYTE_FUZZ_FOR=$(or $(FOR),10m) FLYTE_FUZZ_SEED=$(or $(SEED),1) go test ./manager -run TestNoRequestBreaksTheServer -count 1 -v -timeout 0
 
+.PHONY: upgrade-test
+upgrade-test: cluster-tools ## Upgrade three replicas under load from another commit; OLD=commit ACTIONS=5000 (docs/high-availability.md)
+	scripts/upgrade-test.sh '$(or $(OLD),HEAD^)' '$(or $(ACTIONS),1000)'
+
 .PHONY: faults
 faults: build-demo cluster-tools ## Inject faults under load and check docs/promises.md; ARGS='-seeds 200 -first 1 -minutes 60'
 	go run ./faults $(ARGS)

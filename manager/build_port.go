@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"net/http"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -56,7 +57,7 @@ func buildGateway(_ context.Context, p *process) (lifecycle.Part, error) {
 // buildPort puts everything that was mounted behind the listener. With the API, services of the contract that no module
 // mounted answer unimplemented.
 func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
-	rpc.Health{Ready: p.checks.ready, Serves: p.mux.Has, Clock: p.clock}.Mount(p.mux)
+	rpc.Health{Ready: p.ready, Serves: p.mux.Has, Clock: p.clock}.Mount(p.mux)
 	rpc.MountReflection(p.mux, p.mux.Services)
 	if p.config.Target.api() {
 		mountUnbuilt(p.mux)
@@ -64,7 +65,7 @@ func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
 	if err := p.measure(); err != nil {
 		return nil, err
 	}
-	served := routes{api: p.mux, console: p.console, alive: p.alive, ready: p.checks, metrics: p.telemetry.Handler(p.options.metrics()...)}
+	served := routes{api: p.mux, console: p.console, alive: p.alive, ready: http.HandlerFunc(p.serveReady), metrics: p.telemetry.Handler(p.options.metrics()...)}
 	if p.config.Target.api() {
 		served.files = p.blobs.Handler()
 	}

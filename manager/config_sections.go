@@ -40,6 +40,10 @@ type ServerConfig struct {
 	// RequestsPerClient bounds the requests from one address that are in flight, streams included; more are refused with
 	// resource_exhausted. A proxy in front is one address. Defaults to 20000.
 	RequestsPerClient int `mapstructure:"requestsPerClient"`
+	// DrainDelay is how long a process that was told to stop still serves, with /readyz at 503, before it closes its port: for
+	// balancers that learn late that it goes. 0, the default, suits a single process. With several behind a Kubernetes Service,
+	// 5s; terminationGracePeriodSeconds must exceed it and shutdownGrace together.
+	DrainDelay time.Duration `mapstructure:"drainDelay"`
 	// ShutdownGrace is how long requests in flight may take when the process stops. Defaults to 20s.
 	ShutdownGrace time.Duration `mapstructure:"shutdownGrace"`
 	// PingAfter is how long an HTTP/2 connection may be silent before the peer is asked whether it is there. Defaults
@@ -101,6 +105,9 @@ func (c ServerConfig) Validate() error {
 	}
 	if c.RequestsPerClient <= 0 {
 		return fmt.Errorf("requestsPerClient: must be positive, got %d", c.RequestsPerClient)
+	}
+	if c.DrainDelay < 0 {
+		return fmt.Errorf("drainDelay: must not be negative, got %s", c.DrainDelay)
 	}
 	if c.ShutdownGrace <= 0 {
 		return fmt.Errorf("shutdownGrace: must be positive, got %s", c.ShutdownGrace)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
@@ -38,6 +39,7 @@ type process struct {
 	peers     peers
 	open      bool               // every caller may do everything
 	beginStop context.CancelFunc // ends the streams of clients
+	draining  atomic.Bool        // it serves, and new callers are to go elsewhere
 
 	// Set by the module of the same name.
 	pool         *pgxpool.Pool // database
@@ -74,6 +76,26 @@ func (p *process) owner() string {
 		return p.installation
 	}
 	return p.installation + "-" + p.config.Cluster.ID
+}
+
+// errDraining is why a process is not ready while it drains.
+var errDraining = errors.New("the process is stopping")
+
+// ready returns nil unless the process cannot serve, or is about to stop.
+func (p *process) ready(ctx context.Context) error {
+	if p.draining.Load() {
+		return errDraining
+	}
+	return p.checks.ready(ctx)
+}
+
+// serveReady is /readyz.
+func (p *process) serveReady(w http.ResponseWriter, r *http.Request) {
+	if p.draining.Load() {
+		http.Error(w, errDraining.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	p.checks.ServeHTTP(w, r)
 }
 
 // onClose registers f to be called at the end, before what was opened earlier is closed.

@@ -27,6 +27,23 @@ func (s *Server) Stop(ctx context.Context) error {
 // Addr is the address of the port, after Complete.
 func (s *Server) Addr() string { return s.port.listener.Addr().String() }
 
+// drain serves for a while with readiness at 503, so that no new connection comes when the port closes. It returns early
+// with the error of a port that fails.
+func (s *Server) drain() error {
+	s.draining.Store(true)
+	if s.config.Server.DrainDelay == 0 {
+		return nil
+	}
+	timer := s.clock.NewTimer(s.config.Server.DrainDelay)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+		return nil
+	case failure := <-s.port.failed:
+		return failure
+	}
+}
+
 // Run starts the server, waits until the context ends or the port fails, and stops it within the configured grace.
 func (s *Server) Run(ctx context.Context) error {
 	if err := s.Start(ctx); err != nil {
@@ -39,7 +56,8 @@ func (s *Server) Run(ctx context.Context) error {
 	var failure error
 	select {
 	case <-ctx.Done():
-		s.log.Info().Stringer("grace", s.config.Server.ShutdownGrace).Msg("stopping")
+		s.log.Info().Stringer("delay", s.config.Server.DrainDelay).Stringer("grace", s.config.Server.ShutdownGrace).Msg("stopping")
+		failure = s.drain()
 	case failure = <-s.port.failed:
 		s.log.Error().Err(failure).Msg("stopping")
 	}
