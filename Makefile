@@ -82,6 +82,16 @@ build-slim: console ## Build bin/flyte-binary-slim, the program for clusters, wi
 	@! grep -qaF 'text/template.(*state).evalField' bin/flyte-binary-slim || \
 		{ echo "bin/flyte-binary-slim executes templates, and so keeps every exported method: docs/performance.md#memory-of-an-idle-server" >&2; exit 1; }
 
+.PHONY: image
+image: console ## Build the container image for two platforms into .cache/image; PUSH=registry.example/flyte-binary:1.0 pushes it
+	@scripts/toolchain.sh go
+	for arch in amd64 arm64; do \
+		GOOS=linux GOARCH=$$arch go build -ldflags '$(LDFLAGS)' -o .cache/image-programs/$$arch/flyte-binary ./manager/cmd/flyte-binary || exit 1; done
+	cd release/image && go run . -version '$(VERSION)' -revision "$$(git rev-parse HEAD)" -epoch "$$(git log -1 --format=%ct)" \
+		-program linux/amd64=$(CURDIR)/.cache/image-programs/amd64/flyte-binary \
+		-program linux/arm64=$(CURDIR)/.cache/image-programs/arm64/flyte-binary \
+		-layout $(CURDIR)/.cache/image $(if $(PUSH),-push '$(PUSH)') $(IMAGE_FLAGS)
+
 ##@ Test
 
 .PHONY: test
@@ -101,6 +111,7 @@ check: $(BIN)/golangci-lint ## Build, vet, lint and test one package, and build 
 test-go: $(BIN)/gotestsum build-demo cluster-tools s3-server moto helm ## Run only the Go tests; PKG=./runs/... selects packages
 	$(BIN)/gotestsum --format pkgname-and-test-fails -- -p 2 $(or $(PKG),./...)
 	$(if $(PKG),,cd demo && ../$(BIN)/gotestsum --format pkgname-and-test-fails -- -p 2 ./...)
+	$(if $(PKG),,cd release/image && ../../$(BIN)/gotestsum --format pkgname-and-test-fails ./...)
 
 .PHONY: test-race
 test-race: build-demo cluster-tools s3-server moto helm ## Run the Go tests with the race detector (needs a C compiler)
@@ -174,6 +185,7 @@ release-test: e2e-python ## Install the wheel of this platform from dist/, with 
 lint: $(BIN)/golangci-lint buf console/node_modules/.package-lock.json ## Run the linters
 	$(BIN)/golangci-lint run --allow-parallel-runners ./...
 	cd demo && ../$(BIN)/golangci-lint run --allow-parallel-runners --config ../.golangci.yml ./...
+	cd release/image && ../../$(BIN)/golangci-lint run --allow-parallel-runners --config ../../.golangci.yml ./...
 	npm run --prefix console --silent check
 	npm run --prefix console --silent lint
 	tools/node_modules/.bin/buf lint
@@ -193,6 +205,7 @@ verify: $(BIN)/protoc-gen-go buf ## Check that generated and module files are cu
 		Makefile scripts -- scripts/verify-generated.sh
 	go mod tidy -diff
 	cd demo && go mod tidy -diff
+	cd release/image && go mod tidy -diff
 	$(BREAKING)
 
 .PHONY: published

@@ -33,10 +33,12 @@ LOGS = ROOT / ".cache" / "test"
 # waits for demos to start, runs beside them; its report follows that of the product.
 GO = f"""
 (cd demo && go test -json -vet=off -ldflags='-s -w' -p 1 -timeout 60m ./... >{LOGS}/go-demo.json) & demo=$!
+(cd release/image && go test -json -vet=off -p 1 ./... >{LOGS}/go-image.json) & image=$!
 status=0
 go test -json -vet=off -ldflags='-s -w' -p 2 -timeout 60m ./faults ./bench ./runs/store ./executor ./runs ./manager ./... || status=1
 wait $demo || status=1
-cat {LOGS}/go-demo.json
+wait $image || status=1
+cat {LOGS}/go-demo.json {LOGS}/go-image.json
 exit $status"""
 
 COMMANDS = {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	_ "time/tzdata" // the image has no zone data, and triggers name time zones
 
 	"github.com/flyte-binary/flyte-binary/manager/command"
 )
