@@ -132,12 +132,15 @@ func movesData(t *testing.T, u *unpacked) {
 	}}}})
 	require.NoError(t, err)
 	u.put(t, "data/store/run/inputs/inputs.pb", string(inputs))
-	require.NoError(t, os.Chown(filepath.Join(u.root, "data/store"), int(u.user), int(u.user)), "as a volume is")
+	for _, volume := range []string{"data/store", "data/store/run", "data/inputs"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(u.root, volume), 0o755))
+		require.NoError(t, os.Chown(filepath.Join(u.root, volume), int(u.user), int(u.user)))
+	}
 	out, err := u.command(t, []string{
-		"copilot", "download", `--storage={"url":"/data/store"}`, "--attempt=/data/store/run/a0/1", "--dir=/tmp/inputs", "--inputs=/data/store/run/inputs",
+		"copilot", "download", `--storage={"url":"/data/store"}`, "--attempt=/data/store/run/a0/1", "--dir=/data/inputs", "--inputs=/data/store/run/inputs",
 	}).CombinedOutput()
 	require.NoError(t, err, string(out))
-	text, err := os.ReadFile(filepath.Join(u.root, "tmp/inputs/inputs.json"))
+	text, err := os.ReadFile(filepath.Join(u.root, "data/inputs/inputs.json"))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"x": 41}`, string(text))
 }
