@@ -218,6 +218,7 @@ published: buf e2e-python ## Update proto/published.binpb from the SDK's package
 setup: tools ## Install everything that tests require on a fresh machine
 	@scripts/toolchain.sh go node python
 	@scripts/system-packages.sh venv browser iptables
+	@scripts/system-packages.sh nginx || echo "The test of the chart behind nginx will be skipped."
 
 .PHONY: tools
 tools: $(BIN)/gotestsum $(BIN)/protoc-gen-go buf ## Install the pinned tools into .bin/ and tools/node_modules/

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs required system programs as Debian packages if possible (root and apt-get); otherwise prints what is missing and
-# how to install it. Arguments: the required programs, of postgres venv browser iptables.
+# how to install it. Arguments: the required programs, of postgres venv browser iptables nginx.
 set -euo pipefail
 
 has_postgres() {
@@ -11,9 +11,10 @@ has_postgres() {
 has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 has_iptables() { command -v iptables >/dev/null || [ -x /usr/sbin/iptables ]; }
 has_browser() { command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; }
+has_nginx() { [ -x /usr/sbin/nginx ]; }
 
-declare -A packages=([postgres]=postgresql [venv]=python3-venv [browser]=chromium [iptables]=iptables)
-declare -A names=([postgres]='a Postgres server (initdb, postgres)' [venv]="Python's venv module" [browser]='Chromium' [iptables]='iptables (for one fault test)')
+declare -A packages=([postgres]=postgresql [venv]=python3-venv [browser]=chromium [iptables]=iptables [nginx]=nginx-light)
+declare -A names=([postgres]='a Postgres server (initdb, postgres)' [venv]="Python's venv module" [browser]='Chromium' [iptables]='iptables (for one fault test)' [nginx]='nginx (for one test of the chart)')
 
 missing=()
 for need in "$@"; do
@@ -32,7 +33,8 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 		mkdir -p /etc/postgresql-common
 		[ -e /etc/postgresql-common/createcluster.conf ] || echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
 	fi
-	apt-get install -y -qq --no-install-recommends "${wanted[@]}" >/dev/null
+	# Nor is a web server to run: invoke-rc.d starts nothing in this run level.
+	RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "${wanted[@]}" >/dev/null
 fi
 
 failed=0
