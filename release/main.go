@@ -28,6 +28,8 @@ type options struct {
 	made    time.Time
 	// wheelOnly leaves out the archive.
 	wheelOnly bool
+	// store leaves the wheel uncompressed, for tests.
+	store bool
 	// out is the directory of the results.
 	out string
 }
@@ -42,6 +44,7 @@ func main() {
 	epoch := flag.Int64("epoch", 0, "the time of the commit, in seconds since 1970")
 	flag.StringVar(&o.out, "out", "dist", "directory for the results")
 	flag.BoolVar(&o.wheelOnly, "wheel-only", false, "write the wheel and nothing else")
+	flag.BoolVar(&o.store, "store", false, "do not compress the wheel, for tests")
 	sums := flag.Bool("sums", false, "only write SHA256SUMS of what is in -out")
 	flag.Parse()
 	o.goos, o.goarch, _ = strings.Cut(*platform, "/")

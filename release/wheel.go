@@ -62,6 +62,9 @@ func zipped(o options, files []file) ([]byte, error) {
 	archive := zip.NewWriter(&packed)
 	for _, one := range files {
 		header := &zip.FileHeader{Name: one.name, Method: zip.Deflate, Modified: o.zipTime()}
+		if o.store {
+			header.Method = zip.Store
+		}
 		mode := fs.FileMode(0o644)
 		if strings.Contains(one.name, ".data/scripts/") {
 			mode = 0o755
