@@ -36,7 +36,8 @@ func tarball(dir string, o options, program []byte, documents map[string][]byte)
 	for _, name := range slices.Sorted(maps.Keys(documents)) {
 		add(name, 0o644, documents[name])
 	}
-	return packed.Bytes(), errors.Join(err, entries.Close(), zipped.Close())
+	err = errors.Join(err, entries.Close(), zipped.Close())
+	return packed.Bytes(), err
 }
 
 // zipTime is the time of entries in a zip file, which cannot be before 1980.

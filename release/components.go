@@ -116,12 +116,8 @@ func goModules(ctx context.Context, o options, linked *debug.BuildInfo) ([]compo
 
 // listPackages lists the packages of the program, as it was built.
 func listPackages(ctx context.Context, o options) ([]goPackage, error) {
-	dir, main := filepath.Join(o.root, "demo"), "./cmd/flyte-binary"
-	if o.slim {
-		dir, main = o.root, "./manager/cmd/flyte-binary"
-	}
-	command := exec.CommandContext(ctx, "go", "list", "-deps", "-json=ImportPath,Dir,Module", main)
-	command.Dir, command.Stderr = dir, os.Stderr
+	command := exec.CommandContext(ctx, "go", append([]string{"list", "-deps", "-json=ImportPath,Dir,Module"}, o.main...)...)
+	command.Dir, command.Stderr = filepath.Join(o.root, o.module), os.Stderr
 	command.Env = append(os.Environ(), "GOOS="+o.goos, "GOARCH="+o.goarch, "CGO_ENABLED=0")
 	said, err := command.Output()
 	if err != nil {

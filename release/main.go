@@ -21,6 +21,9 @@ type options struct {
 	// program is the built program. slim means that it is the one for clusters, which has no Postgres and no wheel.
 	program string
 	slim    bool
+	// module and main are the directory of its module and its package there, with flags of go list.
+	module string
+	main   []string
 	// goos and goarch are what it was built for.
 	goos, goarch string
 	// version is what git describes; made is the time of the commit.
@@ -48,6 +51,10 @@ func main() {
 	sums := flag.Bool("sums", false, "only write SHA256SUMS of what is in -out")
 	flag.Parse()
 	o.goos, o.goarch, _ = strings.Cut(*platform, "/")
+	o.module, o.main = "demo", []string{"./cmd/flyte-binary"}
+	if o.slim {
+		o.module, o.main = ".", []string{"./manager/cmd/flyte-binary"}
+	}
 	o.made = time.Unix(*epoch, 0).UTC()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
