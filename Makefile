@@ -103,7 +103,7 @@ check-all: setup build cluster-tools s3-server moto e2e-python helm ## Run the l
 	scripts/suites.py --rerun-failed --last go e2e go lint browser console verify
 
 .PHONY: check
-check: $(BIN)/golangci-lint ## Build, vet, lint and test one package, and build its importers: PKG=./runs/store
+check: $(BIN)/golangci-lint postgres ## Build, vet, lint and test one package, and build its importers: PKG=./runs/store
 	@[ -n "$(PKG)" ] || { echo "Name a package: make check PKG=./runs/store" >&2; exit 2; }
 	scripts/check.sh $(PKG)
 
@@ -150,7 +150,7 @@ soak: build-demo cluster-tools ## Run load for ten minutes and show that nothing
 	go run ./bench -cases soak -soakfor 10m -timeout 3h $(ARGS)
 
 .PHONY: fuzz
-fuzz: ## Send random requests to every rpc for ten minutes; FOR=1h SEED=7 change that
+fuzz: postgres ## Send random requests to every rpc for ten minutes; FOR=1h SEED=7 change that
 	FLYTE_FUZZ_FOR=$(or $(FOR),10m) FLYTE_FUZZ_SEED=$(or $(SEED),1) go test ./manager -run TestNoRequestBreaksTheServer -count 1 -v -timeout 0
 
 .PHONY: upgrade-test

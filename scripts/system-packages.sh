@@ -1,20 +1,15 @@
 #!/usr/bin/env bash
 # Installs required system programs as Debian packages if possible (root and apt-get); otherwise prints what is missing and
-# how to install it. Arguments: the required programs, of postgres venv browser iptables nginx.
+# how to install it. Arguments: the required programs, of venv browser iptables nginx.
 set -euo pipefail
 
-has_postgres() {
-	[ -n "${FLYTE_PG_BIN:-}" ] && [ -x "$FLYTE_PG_BIN/initdb" ] && return
-	command -v initdb >/dev/null && return
-	compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || compgen -G '/usr/pgsql-*/bin/initdb' >/dev/null
-}
 has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 has_iptables() { command -v iptables >/dev/null || [ -x /usr/sbin/iptables ]; }
 has_browser() { command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; }
 has_nginx() { [ -x /usr/sbin/nginx ]; }
 
-declare -A packages=([postgres]=postgresql [venv]=python3-venv [browser]=chromium [iptables]=iptables [nginx]=nginx-light)
-declare -A names=([postgres]='a Postgres server (initdb, postgres)' [venv]="Python's venv module" [browser]='Chromium' [iptables]='iptables (for one fault test)' [nginx]='nginx (for one test of the chart)')
+declare -A packages=([venv]=python3-venv [browser]=chromium [iptables]=iptables [nginx]=nginx-light)
+declare -A names=([venv]="Python's venv module" [browser]='Chromium' [iptables]='iptables (for one fault test)' [nginx]='nginx (for one test of the chart)')
 
 missing=()
 for need in "$@"; do
@@ -28,12 +23,7 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 	echo "Installing ${wanted[*]} ..."
 	export DEBIAN_FRONTEND=noninteractive
 	apt-get update -qq
-	# Only the programs of Postgres are required, not a system-wide server.
-	if [[ " ${missing[*]} " == *" postgres "* ]]; then
-		mkdir -p /etc/postgresql-common
-		[ -e /etc/postgresql-common/createcluster.conf ] || echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
-	fi
-	# Nor is a web server to run: invoke-rc.d starts nothing in this run level.
+	# The web server for a test is not to run: invoke-rc.d starts nothing in this run level.
 	RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "${wanted[@]}" >/dev/null
 fi
 

@@ -16,7 +16,7 @@ const BinDirEnv = "FLYTE_PG_BIN"
 
 // ErrNotInstalled says that the machine has no Postgres server programs.
 var ErrNotInstalled = errors.New("no Postgres server programs (initdb, postgres) found: install them, on Debian and " +
-	"Ubuntu with `apt-get install postgresql`, or set " + BinDirEnv + " to their directory")
+	"Ubuntu with `apt-get install postgresql`, or set " + BinDirEnv + " to their directory (in a checkout, `make postgres` fetches them)")
 
 // packaged are the directories in which distributions install each major version.
 var packaged = []string{
