@@ -51,7 +51,7 @@ func TestEnsureInstallsTheRelease(t *testing.T) {
 	program(t, filepath.Join(path, "python3"), `mkdir -p "$4/bin"
 cat > "$4/bin/python" <<'END'
 #!/bin/sh
-case "$*" in *`+pyenv.Requirement+" "+pyenv.Installer+`) touch "$(dirname "$0")/a0";; *) echo "$@"; exit 3;; esac
+case "$*" in *"`+pyenv.Requirement+" "+pyenv.Installer+`") touch "$(dirname "$0")/a0";; *) echo "$@"; exit 3;; esac
 END
 chmod +x "$4/bin/python"
 `)
