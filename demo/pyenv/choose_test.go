@@ -48,7 +48,7 @@ func TestUVIsUsedWhereItIs(t *testing.T) {
 	program(t, uv, `last=$(eval echo \$$#)
 case "$1" in
 venv) mkdir -p "$last/bin" ;;
-pip) [ "$last" = '`+pyenv.Requirement+`' ] && touch "$(dirname "$5")/a0" ;;
+pip) case "$*" in *"`+pyenv.Requirement+" "+pyenv.Installer+`") touch "$(dirname "$5")/a0" ;; esac ;;
 esac
 `)
 	for _, named := range []string{uv, ""} {
