@@ -1,0 +1,165 @@
+"""Images without containers: what a task's image installs becomes an environment of the demo (docs/images.md)."""
+
+from __future__ import annotations
+
+import base64
+import http.server
+import io
+import os
+import pathlib
+import re
+import secrets
+import threading
+import zipfile
+
+import flyte
+import flyte.errors
+import flyte.remote as remote
+import pytest
+
+from conftest import command_line, connect
+from server import Server
+
+TOKEN = f"token-{secrets.token_hex(12)}"
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory):
+    """A server of its own: its files are searched for values."""
+    instance = Server(tmp_path_factory.mktemp("images"))
+    instance.start()
+    connect(instance)
+    yield instance
+    instance.stop()
+
+
+@pytest.fixture(scope="module")
+def flyte_cli(own: Server, tmp_path_factory: pytest.TempPathFactory):
+    return command_line(own, tmp_path_factory.mktemp("cli"))
+
+
+def wheel() -> bytes:
+    """A package with one module."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("private_package.py", "WORD = 'from the private index'\n")
+        info = "private_package-1.0.dist-info"
+        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: private-package\nVersion: 1.0\n")
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/RECORD", "")
+    return content.getvalue()
+
+
+class Index(http.server.BaseHTTPRequestHandler):
+    """An index that has one package and asks for a password."""
+
+    FILE = "private_package-1.0-py3-none-any.whl"
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        wanted = "Basic " + base64.b64encode(f"me:{TOKEN}".encode()).decode()
+        if self.headers.get("Authorization") != wanted:
+            self.reply(401, b"", ("WWW-Authenticate", "Basic"))
+        elif self.path == "/simple/private-package/":
+            self.reply(200, f'<a href="/{self.FILE}">{self.FILE}</a>'.encode(), ("Content-Type", "text/html"))
+        elif self.path == f"/{self.FILE}":
+            self.reply(200, wheel())
+        else:
+            self.reply(404, b"")
+
+    def reply(self, status: int, body: bytes, *headers: tuple[str, str]) -> None:
+        self.send_response(status)
+        for name, value in (*headers, ("Content-Length", str(len(body)))):
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def flows(own: Server):
+    """The flows, which name an index that runs."""
+    index = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Index)
+    threading.Thread(target=index.serve_forever, daemon=True).start()
+    os.environ["PRIVATE_INDEX"] = f"http://me:$INDEX_TOKEN@127.0.0.1:{index.server_port}/simple"
+    from flows import packaged
+
+    yield packaged
+    index.shutdown()
+    os.environ.pop("PRIVATE_INDEX")
+
+
+def error_of(run: str) -> str:
+    details = remote.RunDetails.get(run).action_details
+    return str(details.error_info)
+
+
+def failed_build(image: flyte.Image) -> str:
+    """The name of the run of a build that must fail."""
+    with pytest.raises(flyte.errors.ImageBuildError) as failure:
+        flyte.build(image)
+    return re.search(r"/runs/(\w+)", str(failure.value))[1]
+
+
+def output(task) -> str:
+    handle = flyte.run(task)
+    handle.wait(quiet=True)
+    return handle.outputs()[0]
+
+
+def test_a_task_brings_its_packages_along(own: Server, flows, flyte_cli, tmp_path: pathlib.Path):
+    connect(own)
+    built = flyte.build(flows.humane.image)
+    assert built.remote_run is not None
+    assert re.fullmatch(r"flyte:[0-9a-f]{32}", built.uri)
+    assert "+ humanize==4.9.0" in flyte_cli("get", "logs", built.remote_run.name)
+    handle = flyte.run(flows.number)
+    handle.wait(quiet=True)
+    assert handle.outputs()[0] == "hello 4.9.0 1,234,567"
+
+    # Somebody else, with a home of their own, has nothing to build.
+    os.environ["HOME"], home = str(tmp_path), os.environ["HOME"]
+    try:
+        shown = flyte_cli("run", "flows/packaged.py", "number")
+    finally:
+        os.environ["HOME"] = home
+    assert built.uri in shown and "already exists" in shown, shown
+
+    # Another version is another image, and an environment of its own.
+    newer = flyte.build(flows.BASE.with_pip_packages("humanize==4.10.0"))
+    assert newer.uri != built.uri
+    made = own.data / "environments" / "made"
+    assert len(list(made.iterdir())) == 2
+
+    # One that has lost its interpreter is made anew.
+    for environment in made.iterdir():
+        (environment / "venv" / "bin" / "python").unlink()
+    again = flyte.build(flows.BASE.with_pip_packages("humanize==4.10.0"), force=True)
+    assert again.uri == newer.uri
+    assert len(list(made.iterdir())) == 3
+
+
+def test_a_package_that_does_not_exist(own: Server, flows, flyte_cli):
+    connect(own)
+    run = failed_build(flows.BASE.with_pip_packages("no-such-package-of-anybody==1"))
+    for text in (flyte_cli("get", "logs", run), error_of(run)):
+        assert "no-such-package-of-anybody was not found" in " ".join(text.split()), text
+    assert not list((own.data / "environments" / "tags").glob("*.next"))
+
+
+def test_an_index_with_a_password(own: Server, flows, flyte_cli):
+    connect(own)
+    run = failed_build(flows.private("no-such-secret"))
+    assert "SecretMissing" in error_of(run) and "no-such-secret" in error_of(run)
+
+    flyte_cli("create", "secret", "index-token", "--value", TOKEN, "-p", "flytesnacks", "-d", "development")
+    assert output(flows.word) == "from the private index"
+    for folder in ("blobs", "logs", "environments", "node"):
+        for path in (own.data / folder).rglob("*"):
+            if path.is_file() and not path.is_symlink():
+                assert TOKEN.encode() not in path.read_bytes(), path
