@@ -63,16 +63,26 @@ func newFixture(t *testing.T, layers ...*pb.Layer) *fixture {
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, name), 0o755))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "bin", "uv"), []byte(installer), 0o755))
+	interpreter := "#!/bin/sh\necho 3.11 /machine/python3.11\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "bin", "python3.11"), []byte(interpreter), 0o755))
+	// The script of a version manager that has no such version.
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "shims"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "shims", "python3.11"), []byte("#!/bin/sh\nexit 127\n"), 0o755))
 	log, store := &bytes.Buffer{}, environments.New(filepath.Join(dir, "environments"), clock.System{})
 	f := &fixture{&imagebuild.Build{
 		Spec: filepath.Join(dir, "blobs", "spec.pb"), Target: "some.registry/image:" + strings.Repeat("a", 32), SDK: "flyte==1",
 		Secrets: filepath.Join(dir, "secrets"), Blobs: filepath.Join(dir, "blobs"), Project: "p", Domain: "d", Run: "r",
-		Environ: []string{"PATH=" + filepath.Join(dir, "bin") + ":/usr/bin:/bin"}, Store: store, Out: log,
+		Environ: []string{"PATH=" + filepath.Join(dir, "shims") + ":" + filepath.Join(dir, "bin") + ":/usr/bin:/bin"}, Store: store, Out: log,
 	}, log, dir, store}
-	body, err := proto.Marshal(&pb.ImageSpec{PythonVersion: "3.11", Layers: layers})
+	f.spec(t, "3.11", layers)
+	return f
+}
+
+func (f *fixture) spec(t *testing.T, python string, layers []*pb.Layer) {
+	t.Helper()
+	body, err := proto.Marshal(&pb.ImageSpec{PythonVersion: python, Layers: layers})
 	require.NoError(t, err)
 	f.blob(t, "spec.pb", body)
-	return f
 }
 
 func (f *fixture) blob(t *testing.T, name string, body []byte) {
@@ -123,6 +133,7 @@ func TestAnEnvironmentIsMadeOnce(t *testing.T) {
 	require.Equal(t, f.Target, image)
 	require.Contains(t, f.log.String(), "wanted: a==1\nwanted: b\n")
 	require.Contains(t, f.log.String(), "arguments: pip install flyte==1\n")
+	require.Contains(t, f.log.String(), "--python /machine/python3.11")
 	env, err := f.store.Sound(strings.Repeat("a", 32))
 	require.NoError(t, err)
 	require.Equal(t, "p/d/r", env.Project+"/"+env.Domain+"/"+env.Run)
@@ -172,6 +183,11 @@ func TestWhatFailsSaysWhy(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(f.dir, "bin", "uv")))
 	_, err = f.Make(t.Context())
 	require.ErrorContains(t, err, "pip install uv")
+
+	f = newFixture(t)
+	f.spec(t, "3.99", nil)
+	_, err = f.Make(t.Context())
+	require.ErrorContains(t, err, "Python 3.99, which this machine does not have")
 
 	f = newFixture(t)
 	f.Target = "image:latest"

@@ -17,6 +17,12 @@ import (
 func (w *worker) install(ctx context.Context, step *recipe.Install, secrets []secret) error {
 	args := []string{"pip", "install"}
 	input := ""
+	if step.Wheels != "" {
+		if err := w.wheel(ctx, step); err != nil {
+			return err
+		}
+		args = append(args, "--find-links", step.Wheels)
+	}
 	if len(step.Packages) > 0 {
 		w.build.say("Packages: %s", strings.Join(step.Packages, ", "))
 		for _, name := range step.Packages {
@@ -30,17 +36,18 @@ func (w *worker) install(ctx context.Context, step *recipe.Install, secrets []se
 		}
 		args = append(args, "--requirement", step.File)
 	}
-	if step.Wheels != "" {
-		if err := w.exists(step.Wheels); err != nil {
-			return err
-		}
-		args = append(args, "--find-links", step.Wheels)
-	}
-	if step.Reinstall != "" {
-		args = append(args, "--reinstall-package", step.Reinstall)
-	}
 	flags, env := optionsOf(step.Options, secrets)
 	return w.run(ctx, tool{args: append(args, flags...), env: env, input: input, secrets: secrets})
+}
+
+// wheel installs a package from the client's wheels alone: an index may have another one of the name. What it depends on is
+// installed afterwards.
+func (w *worker) wheel(ctx context.Context, step *recipe.Install) error {
+	if err := w.exists(step.Wheels); err != nil {
+		return err
+	}
+	args := []string{"pip", "install", "--no-index", "--no-deps", "--reinstall", "--find-links", step.Wheels, "--requirement", "-"}
+	return w.run(ctx, tool{args: args, input: strings.Join(step.Packages, "\n") + "\n"})
 }
 
 // sync installs a project of uv. Packages that the environment has already stay.
@@ -86,7 +93,7 @@ func (w *worker) poetry(ctx context.Context, step *recipe.Poetry, secrets []secr
 			return err
 		}
 	}
-	args := []string{"tool", "run", "--no-project", "--python", w.plan.Python, "poetry", "install", "--no-interaction", "--no-ansi", "--directory", dir}
+	args := []string{"tool", "run", "--no-project", "--python", w.python, "poetry", "install", "--no-interaction", "--no-ansi", "--directory", dir}
 	env := []string{"POETRY_VIRTUALENVS_CREATE=false", "POETRY_CACHE_DIR=" + filepath.Join(w.scratch, "poetry")}
 	return w.run(ctx, tool{args: append(args, step.Args...), env: env, secrets: secrets})
 }

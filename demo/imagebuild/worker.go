@@ -23,8 +23,9 @@ type worker struct {
 	context string // the client's files
 	scratch string
 	out     io.Writer
-	uv      string
-	copied  bool // the image has files of the client
+	uv      string // the installer
+	python  string // the interpreter that the environment is made with
+	copied  bool   // the image has files of the client
 }
 
 // HowToInstall says how to get the installer.
@@ -37,13 +38,15 @@ func (w *worker) begin(ctx context.Context) error {
 	if w.uv, err = lookPath("uv", variable(w.build.Environ, "PATH")); err != nil {
 		return fmt.Errorf("the program uv, which installs packages, is not in PATH: %s", HowToInstall)
 	}
-	args := []string{"venv", "--no-project", "--allow-existing", "--python", w.plan.Python}
+	if w.python, err = w.interpreter(ctx, w.plan.Python); err != nil {
+		return err
+	}
+	args := []string{"venv", "--no-project", "--allow-existing", "--python", w.python}
 	if w.runsCommands() {
 		args = append(args, "--seed") // commands may call pip
 	}
 	if err := w.run(ctx, tool{args: append(args, w.env.Venv)}); err != nil {
-		return fmt.Errorf("create an environment with Python %s, which the image asks for: %w. If this machine has no Python %s, install "+
-			"it, or choose the version that it has: flyte.Image.from_debian_base(python_version=(3, N))", w.plan.Python, err, w.plan.Python)
+		return fmt.Errorf("create an environment: %w", err)
 	}
 	return w.run(ctx, tool{args: []string{"pip", "install", w.plan.SDK}})
 }
@@ -174,7 +177,7 @@ func variable(env []string, name string) string {
 func lookPath(name, list string) (string, error) {
 	for _, dir := range filepath.SplitList(list) {
 		file := filepath.Join(dir, name)
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && filepath.IsAbs(dir) {
+		if filepath.IsAbs(dir) && isProgram(file) {
 			return file, nil
 		}
 	}

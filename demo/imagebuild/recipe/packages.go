@@ -40,7 +40,7 @@ func (r *Recipe) pythonWheels(layer *imagebuilder.PythonWheels) error {
 	if err := checkPackage(layer.GetPackageName()); err != nil {
 		return fmt.Errorf("python_wheels.package_name: %w", err)
 	}
-	install := &Install{Packages: []string{layer.GetPackageName()}, Wheels: dir, Reinstall: layer.GetPackageName()}
+	install := &Install{Packages: []string{layer.GetPackageName()}, Wheels: dir}
 	return r.install("python_wheels", install, layer.GetOptions(), layer.GetSecretMounts())
 }
 

@@ -45,13 +45,12 @@ type Step struct {
 
 // Install installs packages.
 type Install struct {
-	// Packages are requirements, File is a file of requirements and Wheels a directory with wheels, both in the context.
+	// Packages are requirements, File is a file of requirements and Wheels a directory with the wheels of Packages, both in
+	// the context.
 	Packages []string
 	File     string
 	Wheels   string
-	// Reinstall is a package that is installed even if its version is there; empty for none.
-	Reinstall string
-	Options   Options
+	Options  Options
 }
 
 // Options are those of the installer.

@@ -74,7 +74,7 @@ func TestEveryLayerIsTranslated(t *testing.T) {
 		},
 		"wheels": {
 			wheels(&b.PythonWheels{Dir: "dist", PackageName: "mine"}),
-			recipe.Step{Install: &recipe.Install{Packages: []string{"mine"}, Wheels: "dist", Reinstall: "mine"}},
+			recipe.Step{Install: &recipe.Install{Packages: []string{"mine"}, Wheels: "dist"}},
 		},
 		"a project of uv": {
 			project(&b.UVProject{Pyproject: ".", Uvlock: "uv.lock", Options: &b.PipOptions{ExtraArgs: "--no-install-project"}}),
