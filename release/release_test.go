@@ -106,8 +106,8 @@ func TestTheArchive(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]int64{"flyte-binary-slim": 0o755, "LICENSE": 0o644, "README.md": 0o644, "THIRD_PARTY_LICENSES.txt": 0o644}, modes)
-	for _, word := range []string{"The Go Authors", "github.com/stretchr/testify", "react 19", "Permission is hereby granted"} {
-		require.Contains(t, texts["THIRD_PARTY_LICENSES.txt"], word)
+	for _, word := range []string{"The Go Authors", "github.com/google/licensecheck v", "react 19", "Permission is hereby granted"} {
+		require.True(t, strings.Contains(texts["THIRD_PARTY_LICENSES.txt"], word), word) //nolint:testifylint // the text is too long to print
 	}
 }
 
