@@ -19,7 +19,7 @@ import (
 
 // Store remembers images and lists runs that are not remembered; store.BuiltImages does.
 type Store interface {
-	Find(ctx context.Context, project, domain, name string) (*store.BuiltImage, error)
+	Find(ctx context.Context, project, domain, name string) (image store.BuiltImage, exists bool, err error)
 	Unread(ctx context.Context, task ident.Run, project, domain string, limit int) ([]store.UnreadBuild, error)
 	Remember(ctx context.Context, image store.BuiltImage) error
 }
@@ -50,13 +50,13 @@ func NewBuiltByRuns(builder Builder, built Store, objects actiondata.Objects) *B
 
 // Find implements Catalog.
 func (b *BuiltByRuns) Find(ctx context.Context, project, domain, name string) (*Built, error) {
-	found, err := b.store.Find(ctx, project, domain, name)
-	if err == nil && found == nil {
+	found, exists, err := b.store.Find(ctx, project, domain, name)
+	if err == nil && !exists {
 		if err = b.readRuns(ctx, project, domain); err == nil {
-			found, err = b.store.Find(ctx, project, domain, name)
+			found, exists, err = b.store.Find(ctx, project, domain, name)
 		}
 	}
-	if err != nil || found == nil {
+	if err != nil || !exists {
 		return nil, err
 	}
 	return &Built{Reference: found.Reference, Run: &common.RunIdentifier{Project: project, Domain: domain, Name: found.Run.Name}}, nil

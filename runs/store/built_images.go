@@ -27,19 +27,19 @@ type BuiltImage struct {
 	BuiltAt   time.Time
 }
 
-// Find returns the newest image of a name in a project and domain; nil if there is none.
-func (b *BuiltImages) Find(ctx context.Context, project, domain, name string) (*BuiltImage, error) {
+// Find returns the newest image of a name in a project and domain, and whether there is one.
+func (b *BuiltImages) Find(ctx context.Context, project, domain, name string) (image BuiltImage, exists bool, err error) {
 	const query = `SELECT action_id, run_name, reference, built_at FROM built_images
 		WHERE project = $1 AND domain = $2 AND name = $3 ORDER BY built_at DESC, action_id DESC LIMIT 1`
-	found := BuiltImage{Run: ident.Run{Project: project, Domain: domain}, Name: name}
-	err := b.pool.QueryRow(ctx, query, project, domain, name).Scan(&found.ActionID, &found.Run.Name, &found.Reference, &found.BuiltAt)
+	image = BuiltImage{Run: ident.Run{Project: project, Domain: domain}, Name: name}
+	err = b.pool.QueryRow(ctx, query, project, domain, name).Scan(&image.ActionID, &image.Run.Name, &image.Reference, &image.BuiltAt)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
+		return image, false, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read image %s: %w", name, err)
+		return image, false, fmt.Errorf("read image %s: %w", name, err)
 	}
-	return &found, nil
+	return image, true, nil
 }
 
 // UnreadBuild is a successful run of a task whose image is not remembered yet.
