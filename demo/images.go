@@ -12,7 +12,7 @@ import (
 
 // builderEnv are the variables of this process that builds inherit, besides those that every container does: people
 // configure package indexes with them, and with files in their home directory.
-var builderEnv = []string{"HOME", "UV_*", "NETRC", "XDG_CONFIG_HOME"} //nolint:gochecknoglobals // a table
+var builderEnv = []string{"HOME", "UV", "UV_*", "NETRC", "XDG_CONFIG_HOME", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL"} //nolint:gochecknoglobals // a table
 
 // imageBuilder is the task that makes an environment: this program, as a process of the local node.
 func (d *demo) imageBuilder() images.Builder {

@@ -35,7 +35,10 @@ const HowToInstall = "install it with `python3 -m pip install uv`, or into the e
 // begin makes the environment with the interpreter and the SDK.
 func (w *worker) begin(ctx context.Context) error {
 	var err error
-	if w.uv, err = lookPath("uv", variable(w.build.Environ, "PATH")); err != nil {
+	if w.uv = variable(w.build.Environ, "UV"); !filepath.IsAbs(w.uv) || !isProgram(w.uv) { // uvx names its own
+		w.uv, err = lookPath("uv", variable(w.build.Environ, "PATH"))
+	}
+	if err != nil {
 		return fmt.Errorf("the program uv, which installs packages, is not in PATH: %s", HowToInstall)
 	}
 	if w.python, err = w.interpreter(ctx, w.plan.Python); err != nil {
@@ -153,8 +156,16 @@ func (w *worker) environment(secrets []secret) []string {
 	} {
 		env = append(env, name+"="+value)
 	}
+	if w.runsCommands() {
+		env = append(env, "UV_LINK_MODE=copy") // a command that edits a file would edit it for all environments
+	}
 	if variable(env, "UV_SYSTEM_CERTS") == "" && variable(env, "UV_NATIVE_TLS") == "" {
 		env = append(env, "UV_SYSTEM_CERTS=1") // as the other programs of this machine
+	}
+	for pip, uv := range map[string]string{"PIP_INDEX_URL": "UV_DEFAULT_INDEX", "PIP_EXTRA_INDEX_URL": "UV_INDEX"} {
+		if value := variable(env, pip); value != "" && variable(env, uv) == "" { // people have set it for pip
+			env = append(env, uv+"="+value)
+		}
 	}
 	for _, one := range secrets {
 		env = append(env, one.variable+"="+one.value)

@@ -11,6 +11,7 @@ import { Phase } from "@/design/phase";
 import { Span, When } from "@/design/time";
 import type { TabProps } from "../tab";
 import { shellWord } from "../copy-as";
+import { RunLink } from "../summary/action-link";
 import { actionId, attemptOf } from "../use-action";
 import { containersOf, secretWords, variable, type ContainerSpec, type Variable } from "./specification";
 import css from "./pod.module.css";
@@ -198,6 +199,7 @@ export function TaskSettings({ template }: { readonly template: TaskTemplate }) 
           ["Reused by", reusePolicy && `${reusePolicy.minReplicas} to ${reusePolicy.maxReplicas} workers`],
           ["Labels", pod && list(pairs(pod.labels))],
           ["Annotations", pod && list(pairs(pod.annotations))],
+          ["Image built by", metadata?.imageBuildRun && <RunLink run={metadata.imageBuildRun} />],
           ["Client", metadata?.runtime && `${metadata.runtime.flavor} ${metadata.runtime.version}`.trim()],
         ]}
       />
