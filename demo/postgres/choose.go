@@ -82,24 +82,29 @@ func Choose(ctx context.Context, choice Choice) (Programs, error) {
 
 // sources are in the order of preference.
 func (c Choice) sources() ([]source, error) {
-	switch {
-	case c.Wanted == "" && os.Getenv(pgembed.BinDirEnv) != "":
-		dir, err := pgembed.Find()
-		return []source{machine(dir)}, err
-	case c.Wanted == "":
+	switch c.Wanted {
+	case "":
+		var dirs []string
+		if os.Getenv(pgembed.BinDirEnv) != "" {
+			preferred, err := pgembed.Find()
+			if err != nil {
+				return nil, err
+			}
+			dirs = append(dirs, preferred)
+		}
 		installed, err := pgembed.Installed()
 		if err != nil {
 			return nil, err
 		}
 		var sources []source
-		for _, dir := range installed {
+		for _, dir := range append(dirs, installed...) {
 			sources = append(sources, machine(dir))
 		}
 		if bundled, ok := c.bundled(); ok {
 			sources = append(sources, bundled)
 		}
 		return sources, nil
-	case c.Wanted == Bundled:
+	case Bundled:
 		bundled, ok := c.bundled()
 		if !ok {
 			return nil, fmt.Errorf("this program was built without Postgres: install it, and start without --postgres %s", Bundled)
