@@ -6,23 +6,47 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+)
+
+const (
+	// lockTimeout is how long a statement of a migration waits for a lock. While it waits, everybody who comes after it waits
+	// too, also for locks that would not disturb anybody.
+	lockTimeout = 100 * time.Millisecond
+	// lockPatience is for how long a migration that found a lock taken is tried again, and lockPause how long others go first.
+	lockPatience = 10 * time.Minute
+	lockPause    = 200 * time.Millisecond
 )
 
 // Migrate applies the pending migrations of each schema, in the order given. Processes that start together wait for
-// each other, on a lock of one session.
+// each other, on a lock of one session. A migration that finds a table locked is rolled back and tried again a little later,
+// so that others wait for it for a tenth of a second at most.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, schemas ...Schema) error {
 	return withProviders(pool, schemas, func(_ Schema, provider *goose.Provider) error {
-		_, err := provider.Up(ctx)
-		return err
+		ctx, cancel := context.WithTimeout(ctx, lockPatience)
+		defer cancel()
+		for {
+			_, err := provider.Up(ctx)
+			var refused *pgconn.PgError
+			if !errors.As(err, &refused) || refused.Code != lockNotAvailable || clock.Sleep(ctx, clock.System{}, lockPause) != nil {
+				return err
+			}
+		}
 	})
 }
+
+// lockNotAvailable is the SQLSTATE of a statement that waited for lockTimeout.
+const lockNotAvailable = "55P03"
 
 // MigrateDown rolls back the newest applied migration of a schema and returns its version; 0 if there was none.
 func MigrateDown(ctx context.Context, pool *pgxpool.Pool, schema Schema) (int64, error) {
@@ -84,7 +108,8 @@ func CheckSchema(ctx context.Context, pool *pgxpool.Pool, schemas ...Schema) err
 // withProviders uses connections of its own, since the session lock must not take one of a small pool.
 func withProviders(pool *pgxpool.Pool, schemas []Schema, use func(Schema, *goose.Provider) error) (failure error) {
 	config := pool.Config().ConnConfig.Copy()
-	delete(config.RuntimeParams, "statement_timeout") // a migration may rewrite a table
+	delete(config.RuntimeParams, "statement_timeout") // a migration may build an index
+	config.RuntimeParams["lock_timeout"] = strconv.FormatInt(lockTimeout.Milliseconds(), 10)
 	for _, schema := range schemas {
 		if err := withConnections(config, schema, use); err != nil {
 			return err
