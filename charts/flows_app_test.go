@@ -24,7 +24,7 @@ func (f *flows) app() {
 		Metadata: &app.Meta{Id: id},
 		Spec: &app.Spec{
 			AppPayload: &app.Spec_Container{Container: &core.Container{
-				Image: "web:1", Args: []string{"python", "-m", "http.server", "8080"}, Ports: []*core.ContainerPort{{ContainerPort: 8080, Name: "http"}},
+				Image: appImage, Args: []string{"python", "-m", "http.server", "8080"}, Ports: []*core.ContainerPort{{ContainerPort: 8080, Name: "http"}},
 			}},
 			SecurityContext: &app.SecurityContext{Secrets: []*core.Secret{{Key: "key", MountRequirement: core.Secret_ENV_VAR, EnvVar: "KEY"}}},
 			Ingress:         &app.IngressConfig{}, DesiredState: app.Spec_DESIRED_STATE_ACTIVE,
@@ -43,7 +43,7 @@ func (f *flows) app() {
 		return name != "" && f.deployment() != nil
 	})
 	made := f.deployment()
-	f.endReplica(made)
+	f.endReplica(made, id)
 	f.changeObjects(name, made.Name)
 	f.sleepAndWake(made)
 
@@ -70,14 +70,21 @@ func (f *flows) deployment() *appsv1.Deployment {
 	return &found.Items[0]
 }
 
-// endReplica makes a replica, as the controllers of a cluster would, that ends by itself.
-func (f *flows) endReplica(made *appsv1.Deployment) {
+// endReplica makes a replica, as the controllers of a cluster would, that ends by itself when the app is active.
+func (f *flows) endReplica(made *appsv1.Deployment, id *app.Identifier) {
 	template := made.Spec.Template
 	pods := f.cluster.Clientset.CoreV1().Pods(f.tasksIn)
 	_, err := pods.Create(f.t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "replica", Labels: template.Labels, Annotations: template.Annotations}, Spec: template.Spec,
 	}, metav1.CreateOptions{})
 	require.NoError(f.t, err)
+	f.eventually("the app is not active", func() bool {
+		read, err := f.apps.Get(f.t.Context(), &app.GetRequest{Identifier: &app.GetRequest_AppId{AppId: id}})
+		require.NoError(f.t, err)
+		conditions := read.GetApp().GetStatus().GetConditions()
+		return len(conditions) > 0 && conditions[len(conditions)-1].GetDeploymentStatus() == app.Status_DEPLOYMENT_STATUS_ACTIVE
+	})
+	close(f.appEnds)
 	f.eventually("the ended replica stays", func() bool {
 		_, err := pods.Get(f.t.Context(), "replica", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)

@@ -29,8 +29,10 @@ import (
 const (
 	projectID = "flytesnacks"
 	domainID  = "development"
-	// holds is the name of tasks that run until they are aborted.
+	// holds is the image of tasks that run until they are aborted.
 	holds = "holds"
+	// appImage is that of the app.
+	appImage = "web:1"
 )
 
 // flows goes through what a server does with a cluster.
@@ -42,27 +44,37 @@ type flows struct {
 	// tasksIn is the namespace of tasks.
 	tasksIn string
 	// start starts the server and returns its URL and what stops it.
-	start  func() (string, func())
-	url    string
-	stop   func()
-	runs   workflowconnect.RunServiceClient
-	apps   appconnect.AppServiceClient
-	keeper secretconnect.SecretServiceClient
+	start func() (string, func())
+	url   string
+	stop  func()
+	// appEnds is closed when the replica of the app may end.
+	appEnds chan struct{}
+	runs    workflowconnect.RunServiceClient
+	apps    appconnect.AppServiceClient
+	keeper  secretconnect.SecretServiceClient
 }
 
 func newFlows(t *testing.T, cluster *kubetest.Cluster, requests *recorder, tasksIn string, start func() (string, func())) *flows {
+	appEnds := make(chan struct{})
 	kubetest.StartNode(t, cluster, kubetest.NodeOptions{AllNamespaces: true, Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
 		container := pod.Spec.Containers[0]
 		if container.Image == holds {
 			<-ctx.Done()
 			return kubetest.Result{ExitCode: 143}
 		}
+		if container.Image == appImage {
+			select {
+			case <-appEnds:
+			case <-ctx.Done():
+			}
+			return kubetest.Result{}
+		}
 		if len(container.Args) == 1 && (os.MkdirAll(container.Args[0], 0o755) != nil || os.WriteFile(filepath.Join(container.Args[0], "outputs.pb"), nil, 0o600) != nil) {
 			return kubetest.Result{ExitCode: 1}
 		}
 		return kubetest.Result{}
 	}})
-	f := &flows{t: t, cluster: cluster, requests: requests, tasksIn: tasksIn, start: start}
+	f := &flows{t: t, cluster: cluster, requests: requests, tasksIn: tasksIn, start: start, appEnds: appEnds}
 	f.connect()
 	return f
 }

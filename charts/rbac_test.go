@@ -29,10 +29,11 @@ func TestRightsAreThoseThatTheServerUses(t *testing.T) {
 	own := cluster.Namespace
 	install(t, cluster,
 		"--set", "config.executor.plugins.enabled={pod,job}",
-		"--set", "config.deployer.route.kind=ingress", "--set", "config.deployer.route.domain=apps.example")
+		"--set", "config.deployer.route.kind=ingress", "--set", "config.deployer.route.domain=localhost")
 	requests := &recorder{own: own, seen: map[string]bool{}, refused: map[string]int{}}
-	f := newFlows(t, cluster, requests, projectID+"-"+domainID, prepare(t, cluster, requests.watch(cluster.Config)))
-	for _, flow := range []func(){f.secrets, f.task, f.adoptedTask, f.job, f.app} {
+	made := prepare(t, cluster, requests.watch(cluster.Config))
+	f := newFlows(t, cluster, requests, projectID+"-"+domainID, made.start)
+	for _, flow := range []func(){f.secrets, f.task, f.adoptedTask, f.job, f.app, made.examine} {
 		flow()
 	}
 
@@ -59,7 +60,7 @@ func TestRightsInListedNamespaces(t *testing.T) {
 	cluster, tasks := kubetest.New(t), kubetest.New(t).Namespace
 	install(t, cluster, "--set", "tasks.namespaces={"+tasks+"}")
 	requests := &recorder{own: cluster.Namespace, seen: map[string]bool{}, refused: map[string]int{}}
-	f := newFlows(t, cluster, requests, tasks, prepare(t, cluster, requests.watch(cluster.Config)))
+	f := newFlows(t, cluster, requests, tasks, prepare(t, cluster, requests.watch(cluster.Config)).start)
 	f.secrets()
 	f.task()
 	f.abort(f.create("held", holds, nil))
@@ -83,9 +84,15 @@ func install(t *testing.T, cluster *kubetest.Cluster, values ...string) {
 	})
 }
 
-// prepare returns what starts a server as the release would: with its configuration and as its service account. Database and
-// object store are those of the test.
-func prepare(t *testing.T, cluster *kubetest.Cluster, connection *rest.Config) func() (string, func()) {
+// replica is a server as the release would start it: with its configuration and as its service account. Database and object
+// store are those of the test.
+type replica struct {
+	t          *testing.T
+	config     manager.Config
+	connection *rest.Config
+}
+
+func prepare(t *testing.T, cluster *kubetest.Cluster, connection *rest.Config) *replica {
 	t.Helper()
 	found, err := cluster.Clientset.CoreV1().ConfigMaps(cluster.Namespace).Get(t.Context(), release, metav1.GetOptions{})
 	require.NoError(t, err)
@@ -102,16 +109,28 @@ func prepare(t *testing.T, cluster *kubetest.Cluster, connection *rest.Config) f
 		UserName: "system:serviceaccount:" + cluster.Namespace + ":" + release,
 		Groups:   []string{"system:serviceaccounts", "system:authenticated"},
 	}
-	log := zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)
-	return func() (string, func()) {
-		server, err := config.Complete(t.Context(), manager.Options{Logger: log, REST: connection})
-		require.NoError(t, err)
-		stop := sync.OnceFunc(func() {
-			require.NoError(t, server.Stop(context.WithoutCancel(t.Context())))
-			http.DefaultClient.CloseIdleConnections()
-		})
-		t.Cleanup(stop)
-		require.NoError(t, server.Start(t.Context()))
-		return "http://" + server.Addr(), stop
+	return &replica{t, config, connection}
+}
+
+// start starts the server and returns its URL and what stops it.
+func (r *replica) start() (string, func()) {
+	log := zerolog.New(zerolog.NewTestWriter(r.t)).Level(zerolog.WarnLevel)
+	server, err := r.config.Complete(r.t.Context(), manager.Options{Logger: log, REST: r.connection})
+	require.NoError(r.t, err)
+	stop := sync.OnceFunc(func() {
+		require.NoError(r.t, server.Stop(context.WithoutCancel(r.t.Context())))
+		http.DefaultClient.CloseIdleConnections()
+	})
+	r.t.Cleanup(stop)
+	require.NoError(r.t, server.Start(r.t.Context()))
+	return "http://" + server.Addr(), stop
+}
+
+// examine does what flyte-binary doctor does.
+func (r *replica) examine() {
+	for _, finding := range manager.Examine(r.t.Context(), r.config, r.connection) {
+		if finding.What == "API server" || finding.What == "TaskAction definition" {
+			require.NoError(r.t, finding.Err, finding.What)
+		}
 	}
 }
