@@ -27,7 +27,7 @@ func buildSystem(_ context.Context, p *process) (lifecycle.Part, error) {
 		sinks: func(ctx context.Context) []*insightv1.Component {
 			return sinkComponents(ctx, p.config.EventStream.Names(), store.NewUnpublished(p.pool), p.clock)
 		},
-		vitals: p.runs.Vitals, gatherer: append(prometheus.Gatherers{p.telemetry.Registry}, p.options.metrics()...), clock: p.clock, log: p.log,
+		level: p.options.LogLevel, vitals: p.runs.Vitals, gatherer: append(prometheus.Gatherers{p.telemetry.Registry}, p.options.metrics()...), clock: p.clock, log: p.log,
 	}).mount(p.mux)
 	return lifecycle.Idle{}, nil
 }
@@ -65,7 +65,10 @@ func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
 	if err := p.measure(); err != nil {
 		return nil, err
 	}
-	served := routes{api: p.mux, console: p.console, alive: p.alive, ready: http.HandlerFunc(p.serveReady), metrics: p.telemetry.Handler(p.options.metrics()...)}
+	served := routes{
+		api: p.mux, console: p.console, alive: p.alive, ready: http.HandlerFunc(p.serveReady), metrics: p.telemetry.Handler(p.options.metrics()...),
+		level: logLevel{level: p.options.LogLevel, log: p.log},
+	}
 	if p.config.Target.api() {
 		served.files = p.blobs.Handler()
 	}

@@ -24,6 +24,8 @@ import (
 type Options struct {
 	// Logger is the log; the zero value drops everything.
 	Logger zerolog.Logger
+	// LogLevel changes the level of Logger while the server runs; nil means that it cannot be changed.
+	LogLevel *obs.Level
 	// Clock is the source of time; nil means the system's.
 	Clock clock.Clock
 	// REST reaches the cluster; nil means Config.Kubernetes.

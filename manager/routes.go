@@ -19,6 +19,7 @@ type routes struct {
 	alive   func() error // why a restart would help
 	ready   http.Handler
 	metrics http.Handler
+	level   http.Handler
 }
 
 // mount mounts the plain routes and returns the handler of the port.
@@ -34,6 +35,8 @@ func (r routes) mount() http.Handler {
 	}))
 	r.api.Handle("GET /readyz", r.ready)
 	r.api.Handle("GET /metrics", r.metrics)
+	r.api.Handle("GET "+LogLevelPath, r.level)
+	r.api.Handle("PUT "+LogLevelPath, r.level)
 	if r.files != nil {
 		r.api.Handle(blobstore.BlobsPath, r.files)
 	}

@@ -16,6 +16,7 @@ import (
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs"
 )
@@ -33,6 +34,7 @@ type system struct {
 	gatherer prometheus.Gatherer
 	clock    clock.Clock
 	log      zerolog.Logger
+	level    *obs.Level // may be nil
 }
 
 var _ insightv1connect.SystemServiceHandler = (*system)(nil)
@@ -91,6 +93,6 @@ func (s *system) GetSystem(ctx context.Context, _ *insightv1.GetSystemRequest) (
 		Components:  slices.Concat(components, sinks, loopComponents(vitals.Loops)),
 		Figures:     s.figures(components, vitals, queues, figures),
 		Repairs:     figures.repaired(),
-		Settings:    settingsOf(s.config, DefaultConfig()),
+		Settings:    s.settings(),
 	}, nil
 }

@@ -10,6 +10,20 @@ import (
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 )
 
+// settings are those of the process, with the level of the log as it is now.
+func (s *system) settings() []*insightv1.Setting {
+	all := settingsOf(s.config, DefaultConfig())
+	if s.level == nil || s.level.Current() == s.level.Configured() {
+		return all
+	}
+	for _, one := range all {
+		if one.GetKey() == "logging.level" {
+			one.Value, one.IsDefault = s.level.Current()+" (changed while the process runs; configured: "+s.level.Configured()+")", false
+		}
+	}
+	return all
+}
+
 // settingsOf lists every key of a configuration with its value as text, in the order of the sections, and marks those
 // that differ from the defaults. Secrets are redacted as in Redacted.
 func settingsOf(config, defaults Config) []*insightv1.Setting {

@@ -7,6 +7,9 @@ var routes = map[string]Rule{
 	"GET /readyz":  {Class: ClassPublic, Action: "health.view"},
 	"GET /metrics": {Class: ClassUser, Action: "metrics.view"},
 
+	"GET /log-level": {Class: ClassUser, Action: "log.view"},
+	"PUT /log-level": {Class: ClassUser, Action: "log.change"},
+
 	// The address pins an object, a verb, a size and a time, and carries a signature of them.
 	"/blobs/": {Class: ClassSigned, Action: "data.transfer"},
 	// The address carries a token for one condition.

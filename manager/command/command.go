@@ -14,7 +14,7 @@ func New(more ...*cobra.Command) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(serve(), migrate(), retain(), doctor(), config(), copilotCommand(), appPort(), version())
+	root.AddCommand(serve(), migrate(), retain(), doctor(), supportBundle(), logLevel(), config(), copilotCommand(), appPort(), version())
 	root.AddCommand(more...)
 	return root
 }

@@ -34,14 +34,14 @@ func serve() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			log, err := obs.NewLogger(config.Logging, command.ErrOrStderr())
+			log, level, err := obs.NewAdjustableLogger(config.Logging, command.ErrOrStderr())
 			if err != nil {
 				return err
 			}
 			klogs.Install(log)
 			ctx, stop := Interruptible(command.Context())
 			defer stop()
-			server, err := config.Complete(ctx, manager.Options{Logger: log, Version: Version})
+			server, err := config.Complete(ctx, manager.Options{Logger: log, LogLevel: level, Version: Version})
 			if err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -82,12 +84,46 @@ func apiOnly(t *testing.T) manager.Config {
 func behind(t *testing.T, config *manager.Config) *proxy.TCP {
 	address, err := url.Parse(config.Database.URL)
 	require.NoError(t, err)
-	p, err := proxy.NewTCP(address.Host)
+	query := address.Query()
+	p, err := proxy.NewTCP(bridge(t, filepath.Join(query.Get("host"), ".s.PGSQL."+query.Get("port"))))
 	require.NoError(t, err)
 	t.Cleanup(p.Close)
-	address.Host = p.Addr()
+	host, port, err := net.SplitHostPort(p.Addr())
+	require.NoError(t, err)
+	query.Set("host", host)
+	query.Set("port", port)
+	address.RawQuery = query.Encode()
 	config.Database.URL = address.String()
 	return p
+}
+
+// bridge forwards connections to a socket of Postgres, which has no port in tests, and returns where.
+func bridge(t *testing.T, socket string) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var work sync.WaitGroup
+	t.Cleanup(work.Wait)
+	t.Cleanup(func() { listener.Close() })
+	work.Go(func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("unix", socket)
+			if err != nil {
+				near.Close()
+				continue
+			}
+			for from, to := range map[net.Conn]net.Conn{near: far, far: near} {
+				work.Go(func() {
+					defer to.Close()
+					_, _ = io.Copy(to, from) // it ends when either side does
+				})
+			}
+		}
+	})
+	return listener.Addr().String()
 }
 
 // repeatedly calls f until the test ends.
@@ -358,4 +394,3 @@ func restarts(t *testing.T) (map[string]string, func(), func()) {
 	})
 	return map[string]string{"one": "http://" + address}, func() { broken.Store(true) }, func() { broken.Store(false) }
 }
-

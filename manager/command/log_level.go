@@ -1,0 +1,55 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flyte-binary/flyte-binary/manager"
+)
+
+func logLevel() *cobra.Command {
+	from, url, reset := &source{}, "", false
+	command := &cobra.Command{
+		Use:   "log-level [LEVEL]",
+		Short: "Show or change the log level of a running server",
+		Long: `Shows the level of the log of a running server, or changes it to trace, debug, info, warn or error until the server
+is restarted. It changes one process: name each of several replicas with --url.`,
+		Example: `  flyte-binary log-level --config flyte.yaml
+  flyte-binary log-level debug --config flyte.yaml
+  flyte-binary log-level --reset --url http://10.0.0.7:8090`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			config, err := manager.Read(from.path, from.set)
+			if err != nil {
+				return err
+			}
+			server := manager.NewRemote(config, url)
+			defer server.Close()
+			var answer bytes.Buffer
+			status := 0
+			if len(args) == 1 || reset {
+				status, err = server.Put(command.Context(), manager.LogLevelPath, strings.Join(args, ""), &answer)
+			} else {
+				status, err = server.Get(command.Context(), manager.LogLevelPath, &answer)
+			}
+			if err != nil {
+				return fmt.Errorf("%w; does a server run at %s? --url names another", err, server.URL())
+			}
+			var levels manager.LogLevels
+			if status != http.StatusOK || json.Unmarshal(answer.Bytes(), &levels) != nil {
+				return fmt.Errorf("the server at %s answered %d: %s", server.URL(), status, strings.TrimSpace(answer.String()))
+			}
+			fmt.Fprintf(command.OutOrStdout(), "level %s (configured: %s)\n", levels.Level, levels.Configured)
+			return nil
+		},
+	}
+	from.flags(command)
+	command.Flags().StringVar(&url, "url", "", "address of the server (default: server.listen of the configuration, on this machine)")
+	command.Flags().BoolVar(&reset, "reset", false, "back to the configured level")
+	return command
+}
