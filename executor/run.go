@@ -108,6 +108,9 @@ func (s *Service) newReconciler(mgr manager.Manager, definitions []plugin.Defini
 		Sink:    s.deps.Sink, Store: store, Clock: s.deps.Clock, Logger: s.deps.Logger, Meter: s.deps.Meter,
 		Finished: s.finished, Cluster: s.deps.Cluster,
 	}
+	if s.deps.Tracer != nil {
+		deps.Tracer = s.deps.Tracer.Tracer("github.com/flyte-binary/flyte-binary/executor")
+	}
 	if s.config.Logs.Seal {
 		deps.Sealer = logs.NewSealer(s.config.Logs, s.clientset.CoreV1(), s.deps.Store)
 	}

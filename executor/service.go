@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -57,6 +58,8 @@ type Deps struct {
 	Cluster string
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
+	// Tracer records spans of attempts; nil means none.
+	Tracer trace.TracerProvider
 }
 
 // Service runs the reconciler and serves PodLogService.

@@ -13,7 +13,7 @@ import (
 // buildDatabase connects to Postgres and, where that is configured, migrates it.
 func buildDatabase(ctx context.Context, p *process) (lifecycle.Part, error) {
 	var options []pgdb.Option
-	if p.config.Telemetry.OTLPEndpoint != "" {
+	if p.telemetry.Exports {
 		options = append(options, pgdb.WithTracer(p.telemetry.Tracer))
 	}
 	failover := pgdb.NewFailover(p.clock, p.log)

@@ -57,7 +57,8 @@ func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 		return nil, err
 	}
 	service, err := runs.New(p.config.Runs, runs.Deps{
-		Pool: p.pool, Namespace: namespace, Tracked: tracked, Replicas: p.replicas, Several: p.config.Replicas.Several, Blobs: p.blobs, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, RunDeleted: p.options.runDeleted,
+		Pool: p.pool, Namespace: namespace, Tracked: tracked, Replicas: p.replicas, Several: p.config.Replicas.Several, Blobs: p.blobs,
+		Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, Tracer: p.telemetry.Tracer, RunDeleted: p.options.runDeleted,
 		Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Pods: podspec.NewReviewer(p.config.Executor.Pod),
 		TaskTypes: p.config.Executor.Plugins.Served(), Notifications: reviewer, NotifyPhases: reviewer.Everywhere(),
 		Triggers: p.peers.triggers(), TaskTriggers: p.peers.taskTriggers(),
@@ -126,7 +127,7 @@ func buildEvents(_ context.Context, p *process) (lifecycle.Part, error) {
 func buildExecutor(_ context.Context, p *process) (lifecycle.Part, error) {
 	deps := executor.Deps{
 		Kube: p.cluster, Sink: p.events.Sink(), Store: p.blobs, Secrets: p.peers.secretValues(), Clock: p.clock, Logger: p.log,
-		Installation: p.owner(), Cluster: p.config.Cluster.ID, Meter: p.telemetry.Meter,
+		Installation: p.owner(), Cluster: p.config.Cluster.ID, Meter: p.telemetry.Meter, Tracer: p.telemetry.Tracer,
 	}
 	if p.leader != nil {
 		deps.Leader = p.leader

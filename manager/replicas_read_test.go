@@ -30,7 +30,7 @@ func TestListsAreReadFromAStandby(t *testing.T) {
 
 	reads := func(outcome string) int {
 		_, _, body := do(t, http.MethodGet, url+"/metrics", nil, nil)
-		found := regexp.MustCompile(`(?m)^flyte_database_replica_reads_total\{.*outcome="`+outcome+`".*\} (\d+)`).FindStringSubmatch(body)
+		found := regexp.MustCompile(`(?m)^flyte_database_replica_reads_total\{.*outcome="` + outcome + `".*\} (\d+)`).FindStringSubmatch(body)
 		if found == nil {
 			return 0
 		}

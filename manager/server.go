@@ -19,9 +19,14 @@ var _ lifecycle.Part = (*Server)(nil)
 // Start starts every part; the port last, so that it answers only when everything works.
 func (s *Server) Start(ctx context.Context) error { return s.parts.Start(ctx) }
 
-// Stop stops every part in reverse and closes what was opened. A second call does nothing.
+// Stop stops every part in reverse, sends the last spans and metrics, and closes what was opened. A second call does nothing.
 func (s *Server) Stop(ctx context.Context) error {
-	return errors.Join(s.parts.Stop(ctx), s.close(ctx))
+	err := s.parts.Stop(ctx)
+	// Metrics ask the database, so this comes before it is closed. It must not keep the process from stopping well.
+	if lost := s.telemetry.Shutdown(ctx); lost != nil {
+		s.log.Warn().Err(lost).Msg("the last spans and metrics could not be sent")
+	}
+	return errors.Join(err, s.close(ctx))
 }
 
 // Addr is the address of the port, after Complete.

@@ -199,4 +199,3 @@ func (f *fleet) retried(call func(url string) error) (tries int) {
 		time.Sleep(10 * time.Millisecond)
 	}
 }
-

@@ -1,6 +1,8 @@
 package runs
 
 import (
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
 	"github.com/flyte-binary/flyte-binary/runs/actionstate"
 	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
@@ -38,7 +40,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		Hub: l.hub, Reader: store.NewWatchReader(deps.Pool), Details: details, Clock: deps.Clock,
 	})
 	assignments := dispatch.NewAssignments(config.Assignments, dispatch.Deps{
-		Reader: l.live, Feed: l.feed, Clock: deps.Clock, Logger: logger, Waits: l.meters.waits,
+		Reader: l.live, Feed: l.feed, Clock: deps.Clock, Logger: logger, Waits: l.meters.waits, Tracer: tracer(deps.Tracer),
 	})
 	return &handlers{
 		started: launched.Creator,
@@ -107,4 +109,11 @@ func taskTriggersOf(deps Deps) tasks.Triggers {
 		return nil
 	}
 	return deps.TaskTriggers
+}
+
+func tracer(provider trace.TracerProvider) trace.Tracer {
+	if provider == nil {
+		return nil
+	}
+	return provider.Tracer("github.com/flyte-binary/flyte-binary/runs")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/cacheservice/cacheserviceconnect"
@@ -91,6 +92,8 @@ type Deps struct {
 	TaskTypes tasktype.Set
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
+	// Tracer records spans of actions; nil means none.
+	Tracer trace.TracerProvider
 	// Triggers reads triggers, and TaskTriggers deploys those of tasks; without them there are none.
 	Triggers     triggerconnect.TriggerServiceClient
 	TaskTriggers enginev1connect.TaskTriggerServiceClient

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
@@ -53,4 +54,6 @@ type Deps struct {
 	Logger   zerolog.Logger
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
+	// Tracer records a span of each attempt whose run has a trace; nil records none.
+	Tracer trace.Tracer
 }

@@ -67,6 +67,9 @@ func (r *Reconciler) applyAnswer(ctx context.Context, task *v1.TaskAction, entry
 	if next.drift != "" {
 		r.repairedTask(ctx, next.drift, task, entry.current(task))
 	}
+	if next.end || next.status != nil {
+		r.traceAttempt(task, entry, next.position)
+	}
 	switch {
 	case next.end:
 		entry.finished = true

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,8 +26,8 @@ import (
 
 // TelemetryConfig configures the export of traces and metrics. Metrics are always served at /metrics.
 type TelemetryConfig struct {
-	// OTLPEndpoint is host:port of an OpenTelemetry collector that speaks gRPC. Empty, the default, means that
-	// nothing is exported.
+	// OTLPEndpoint is host:port of an OpenTelemetry collector that speaks gRPC. Empty, the default, means that of the
+	// standard variables OTEL_EXPORTER_OTLP_ENDPOINT and the others of their kind; without them nothing is exported.
 	OTLPEndpoint string `mapstructure:"otlpEndpoint"`
 	// OTLPInsecure connects to the collector without TLS.
 	OTLPInsecure bool `mapstructure:"otlpInsecure"`
@@ -63,8 +64,18 @@ func (c TelemetryConfig) Validate() error {
 	return nil
 }
 
+// exports says whether there is an endpoint, in the configuration or in the standard variables.
+func (c TelemetryConfig) exports(variable func(string) string) bool {
+	if strings.EqualFold(variable("OTEL_SDK_DISABLED"), "true") {
+		return false
+	}
+	return c.OTLPEndpoint != "" || variable("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
+}
+
 // Telemetry has the providers of the process.
 type Telemetry struct {
+	// Exports says that there is an endpoint.
+	Exports bool
 	// Tracer creates spans; without an endpoint it creates none.
 	Tracer trace.TracerProvider
 	// Meter creates instruments that are exported to Registry, and to the endpoint if there is one.
@@ -92,10 +103,13 @@ func NewTelemetry(ctx context.Context, config TelemetryConfig, version string, l
 	if err != nil {
 		return nil, fmt.Errorf("telemetry: create metrics: %w", err)
 	}
-	origin := resource.NewSchemaless(
-		attribute.String("service.name", config.ServiceName), attribute.String("service.version", version))
+	origin, err := resource.New(ctx, resource.WithAttributes(
+		attribute.String("service.name", config.ServiceName), attribute.String("service.version", version)), resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("telemetry: OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
 	meters := []sdkmetric.Option{sdkmetric.WithReader(exporter), sdkmetric.WithResource(origin), sdkmetric.WithView(t.made.view)}
-	if config.OTLPEndpoint != "" {
+	if t.Exports = config.exports(os.Getenv); t.Exports {
 		pushed, err := t.export(ctx, config, origin)
 		if err != nil {
 			return nil, errors.Join(err, t.Shutdown(ctx))
@@ -112,8 +126,11 @@ func NewTelemetry(ctx context.Context, config TelemetryConfig, version string, l
 func (t *Telemetry) export(
 	ctx context.Context, config TelemetryConfig, origin *resource.Resource,
 ) (sdkmetric.Reader, error) {
-	traces := []otlptracegrpc.Option{otlptracegrpc.WithEndpoint(config.OTLPEndpoint)}
-	metrics := []otlpmetricgrpc.Option{otlpmetricgrpc.WithEndpoint(config.OTLPEndpoint)}
+	var traces []otlptracegrpc.Option
+	var metrics []otlpmetricgrpc.Option
+	if config.OTLPEndpoint != "" {
+		traces, metrics = append(traces, otlptracegrpc.WithEndpoint(config.OTLPEndpoint)), append(metrics, otlpmetricgrpc.WithEndpoint(config.OTLPEndpoint))
+	}
 	if config.OTLPInsecure {
 		traces, metrics = append(traces, otlptracegrpc.WithInsecure()), append(metrics, otlpmetricgrpc.WithInsecure())
 	}
@@ -121,10 +138,11 @@ func (t *Telemetry) export(
 	if err != nil {
 		return nil, fmt.Errorf("telemetry: export traces: %w", err)
 	}
-	provider := sdktrace.NewTracerProvider(
-		sdktrace.WithBatcher(traced), sdktrace.WithResource(origin),
-		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(config.TraceRatio))),
-	)
+	options := []sdktrace.TracerProviderOption{sdktrace.WithBatcher(traced), sdktrace.WithResource(origin)}
+	if os.Getenv("OTEL_TRACES_SAMPLER") == "" { // else the provider reads it
+		options = append(options, sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(config.TraceRatio))))
+	}
+	provider := sdktrace.NewTracerProvider(options...)
 	t.Tracer = provider
 	t.shutdown = append(t.shutdown, provider.Shutdown)
 	pushed, err := otlpmetricgrpc.New(ctx, metrics...)

@@ -9,6 +9,7 @@ import (
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel/metric"
 	metricnoop "go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
@@ -106,6 +107,7 @@ func (c Chain) telemetry() (connect.Interceptor, error) {
 		otelconnect.WithTracerProvider(c.Tracer),
 		otelconnect.WithMeterProvider(c.Meter),
 		otelconnect.WithTrustRemote(), // a task's spans are children of its run's
+		otelconnect.WithPropagator(propagation.TraceContext{}),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("create rpc telemetry: %w", err)

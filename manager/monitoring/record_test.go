@@ -106,16 +106,19 @@ func wantedBy(t *testing.T, alert string) []*metricsql.MetricExpr {
 			if !is {
 				return
 			}
-			filters := selected.LabelFilterss[0]
+			filters, recorded := selected.LabelFilterss[0], false
 			for _, one := range rules(t) {
-				if one.Record == filters[0].Value {
-					if slices.ContainsFunc(filters, func(f metricsql.LabelFilter) bool { return f.Label == "slo" && f.Value == one.Labels["slo"] }) {
-						read(one.Expr)
-					}
-					return
+				if one.Record != filters[0].Value {
+					continue
+				}
+				recorded = true
+				if slices.ContainsFunc(filters, func(f metricsql.LabelFilter) bool { return f.Label == "slo" && f.Value == one.Labels["slo"] }) {
+					read(one.Expr)
 				}
 			}
-			wanted = append(wanted, selected)
+			if !recorded {
+				wanted = append(wanted, selected)
+			}
 		})
 	}
 	for _, one := range rules(t) {

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -21,6 +22,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/internal/tracelink"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
@@ -41,6 +43,8 @@ type Deps struct {
 	Logger zerolog.Logger
 	// Waits gets, in seconds, how long each action was admitted before an executor got it; nil means that nothing is measured.
 	Waits metric.Float64Histogram
+	// Tracer records the admission and the assignment of actions whose run has a trace; nil records none.
+	Tracer trace.Tracer
 }
 
 // Assignments tells executors what should run.
@@ -76,10 +80,31 @@ func (a *Assignments) Get(ctx context.Context, ids []int64) ([]*enginev1.Assignm
 		}
 		assignments = append(assignments, assignment)
 		if !assignment.GetBegun() && actions[i].Attempt == 1 {
-			a.deps.Waits.Record(ctx, max(0, a.deps.Clock.Now().Sub(actions[i].AdmittedAt).Seconds()))
+			a.handedOut(ctx, &actions[i], assignment)
 		}
 	}
 	return assignments, nil
+}
+
+// handedOut measures how an action came to an executor.
+func (a *Assignments) handedOut(ctx context.Context, action *store.LiveAction, assignment *enginev1.Assignment) {
+	now := a.deps.Clock.Now()
+	a.deps.Waits.Record(ctx, max(0, now.Sub(action.AdmittedAt).Seconds()))
+	if a.deps.Tracer == nil {
+		return
+	}
+	span := tracelink.Span{
+		Name: "admit action", Start: action.CreatedAt, End: action.AdmittedAt,
+		Attributes: tracelink.Action(action.Project, action.Domain, action.RunName, action.Name),
+	}
+	for _, pair := range assignment.GetRunSpec().GetEnvs().GetValues() {
+		if pair.GetKey() == tracelink.Variable {
+			span.Parent = pair.GetValue()
+		}
+	}
+	span.Record(a.deps.Tracer)
+	span.Name, span.Start, span.End = "assign action", action.AdmittedAt, now
+	span.Record(a.deps.Tracer)
 }
 
 // load reads the specs of actions, from the cache where possible.

@@ -2,11 +2,14 @@ package launch
 
 import (
 	"context"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/tracelink"
 	"github.com/flyte-binary/flyte-binary/runs/settings"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
@@ -27,5 +30,18 @@ func (c *Creator) effectiveRunSpec(ctx context.Context, run ident.Run, requested
 		spec = proto.CloneOf(requested)
 	}
 	settings.Apply(spec, resolved.Settings)
+	carryTrace(ctx, spec)
 	return spec, nil
+}
+
+// carryTrace makes the tasks of a run, and the spans of its actions, part of the trace of the call that creates it. A
+// variable that a run spec has from an earlier run would name the trace of that one. Calls without a trace change nothing,
+// so that equal specs are stored once.
+func carryTrace(ctx context.Context, spec *task.RunSpec) {
+	parent, recorded := tracelink.Of(ctx)
+	if !recorded {
+		return
+	}
+	kept := slices.DeleteFunc(spec.GetEnvs().GetValues(), func(pair *core.KeyValuePair) bool { return pair.GetKey() == tracelink.Variable })
+	spec.Envs = &task.Envs{Values: append(kept, &core.KeyValuePair{Key: tracelink.Variable, Value: parent})}
 }
