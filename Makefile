@@ -95,11 +95,11 @@ image: console ## Build the container image for two platforms into .cache/image;
 ##@ Test
 
 .PHONY: test
-test: setup build cluster-tools s3-server moto e2e-python helm ## Run all tests
+test: setup build cluster-tools s3-server promtool moto e2e-python helm ## Run all tests
 	scripts/suites.py --last go e2e go browser console
 
 .PHONY: check-all
-check-all: setup build cluster-tools s3-server moto e2e-python helm ## Run the linters, verify and all tests in parallel
+check-all: setup build cluster-tools s3-server promtool moto e2e-python helm ## Run the linters, verify and all tests in parallel
 	scripts/suites.py --rerun-failed --last go e2e go lint browser console verify
 
 .PHONY: check
@@ -108,7 +108,7 @@ check: $(BIN)/golangci-lint postgres ## Build, vet, lint and test one package, a
 	scripts/check.sh $(PKG)
 
 .PHONY: test-go
-test-go: $(BIN)/gotestsum build-demo cluster-tools s3-server moto helm ## Run only the Go tests; PKG=./runs/... selects packages
+test-go: $(BIN)/gotestsum build-demo cluster-tools s3-server promtool moto helm ## Run only the Go tests; PKG=./runs/... selects packages
 	$(BIN)/gotestsum --format pkgname-and-test-fails -- -p 2 $(or $(PKG),./...)
 	$(if $(PKG),,cd demo && ../$(BIN)/gotestsum --format pkgname-and-test-fails -- -p 2 ./...)
 	$(if $(PKG),,cd release/image && ../../$(BIN)/gotestsum --format pkgname-and-test-fails ./...)
@@ -242,6 +242,11 @@ helm: $(BIN)/helm ## Build the pinned helm into .bin/
 $(BIN)/helm: tools/helm/go.mod tools/helm/go.sum
 	cd tools/helm && GOBIN=$(CURDIR)/$(BIN) go install -ldflags '-s -w' tool
 	@touch $@
+
+.PHONY: promtool
+promtool:
+	@mkdir -p $(BIN)
+	@scripts/promtool.sh $(BIN)
 
 .PHONY: moto
 moto:

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"go.opentelemetry.io/otel"
 
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/obs/klogs"
@@ -39,6 +40,8 @@ func serve() *cobra.Command {
 				return err
 			}
 			klogs.Install(log)
+			// What metrics and spans meet, such as a database that does not answer a scrape.
+			otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn().Err(err).Msg("telemetry is incomplete") }))
 			ctx, stop := Interruptible(command.Context())
 			defer stop()
 			server, err := config.Complete(ctx, manager.Options{Logger: log, LogLevel: level, Version: Version})

@@ -230,7 +230,8 @@ func seriesName(name string, labels map[string]string) string {
 	return name + "{" + strings.Join(parts, ", ") + "}"
 }
 
-// notation writes samples as promtool reads them: runs of the same value as v+0xN, missing ones as _.
+// notation writes samples as promtool reads them: runs of the same value as v+0xN, missing ones as _, after stale where the
+// series was there before.
 func notation(samples map[int]float64) string {
 	var parts []string
 	last := slices.Max(slices.Collect(maps.Keys(samples)))
@@ -245,6 +246,10 @@ func notation(samples map[int]float64) string {
 		}
 		text := strconv.FormatFloat(value, 'f', -1, 64)
 		switch {
+		case !there && n > 0: // Prometheus marks the end of a series
+			if parts = append(parts, "stale"); length > 1 {
+				parts = append(parts, "_x"+strconv.Itoa(length-1))
+			}
 		case !there:
 			parts = append(parts, "_x"+strconv.Itoa(length))
 		case length > 2:

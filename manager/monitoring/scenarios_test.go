@@ -275,7 +275,11 @@ func eventLag(t *testing.T) (map[string]string, func(), func()) {
 
 // watching keeps streams of lists of runs open.
 func watching(t *testing.T, url string, streams int) {
-	runs := workflowconnect.NewRunServiceClient(http.DefaultClient, url)
+	// From another address than the scrapes, which must not be refused with them.
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	transport := &http.Transport{DialContext: dialer.DialContext}
+	t.Cleanup(transport.CloseIdleConnections)
+	runs := workflowconnect.NewRunServiceClient(&http.Client{Transport: transport}, url)
 	for range streams {
 		repeatedly(t, time.Second, func(ctx context.Context, _ int) {
 			stream, err := runs.WatchRuns(ctx, &workflow.WatchRunsRequest{
