@@ -260,7 +260,7 @@ func TestEveryRouteHasARule(t *testing.T) {
 		classes[pattern] = rule.Class
 	}
 	require.Equal(t, map[string]rpc.Class{
-		"GET /healthz": rpc.ClassPublic, "GET /readyz": rpc.ClassPublic, "GET /metrics": rpc.ClassUser,
+		"GET /healthz": rpc.ClassPublic, "GET /readyz": rpc.ClassPublic, "GET /metrics": rpc.ClassUser, "GET /log-level": rpc.ClassUser, "PUT /log-level": rpc.ClassUser,
 		"/apps/": rpc.ClassTask, "/blobs/": rpc.ClassSigned, "/v1/conditions/callback/": rpc.ClassSigned,
 		"GET /{$}": rpc.ClassPublic, "GET /v2/": rpc.ClassPublic,
 	}, classes)

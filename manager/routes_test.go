@@ -24,7 +24,7 @@ func TestPlainRoutesTakeCompressedBodies(t *testing.T) {
 	})
 	mux.Handle(webhook.Path, echo)
 	mux.Handle("/flyteidl2.task.TaskService/", echo)
-	handler := routes{api: mux, files: echo, console: echo, ready: echo, metrics: echo}.mount()
+	handler := routes{api: mux, files: echo, console: echo, ready: echo, metrics: echo, level: echo}.mount()
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	_, err = io.WriteString(w, "plain")
