@@ -64,7 +64,7 @@ func scenarios() []scenario {
 		{alert: "FlyteEventLagBurnsBudget", until: 8 * time.Minute, fires: "7m", prepare: eventLag,
 			how: "Of two processes on one database, the one with the watches was cut off from the database for 40 s of every minute."},
 		{alert: "FlyteQueueLatencyBurnsBudget", until: 8 * time.Minute, fires: "7m", prepare: queueLatency,
-			how: "The controller, here a client that watches assignments, was away for 30 s of every 40 s."},
+			how: "The controller, here a client that watches assignments, was away for 20 s of every 30 s."},
 		{alert: "FlyteOutboxBacklog", until: 10 * time.Minute, fires: "9m45s", ends: "12m", prepare: outboxBacklog,
 			how: "A sink of events answered 503."},
 		{alert: "FlyteStreamsRefused", until: 10 * time.Minute, fires: "9m", prepare: streamsRefused,
