@@ -24,7 +24,7 @@ func (d *demo) startServer(ctx context.Context) error {
 	}
 	node := d.nodeConfig()
 	server, err := d.config.Complete(ctx, manager.Options{
-		Logger: d.log, Clock: d.clock, REST: d.cluster.RESTConfig(), Listener: d.listener, Version: command.Version, Metrics: metrics,
+		Logger: d.log, LogLevel: d.level, Clock: d.clock, REST: d.cluster.RESTConfig(), Listener: d.listener, Version: command.Version, Metrics: metrics,
 		Images: machineImages{store: node.Made, node: node},
 		RunDeleted: func(_ context.Context, project, domain, run string) error {
 			return d.node.RemoveRun(project, domain, run)
@@ -95,11 +95,11 @@ func (d *demo) configure() error {
 
 // openLog creates the loggers of the process. They write to one file.
 func (d *demo) openLog() error {
-	log, err := obs.NewLogger(d.config.Logging, d.logFile)
+	log, level, err := obs.NewAdjustableLogger(d.config.Logging, d.logFile)
 	if err != nil {
 		return fmt.Errorf("open the log: %w", err)
 	}
 	klogs.Install(log)
-	d.log = log
+	d.log, d.level = log, level
 	return nil
 }

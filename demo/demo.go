@@ -20,6 +20,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/terminal"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/pgembed"
 	"github.com/flyte-binary/flyte-binary/manager"
 )
@@ -36,6 +37,7 @@ type demo struct {
 	config   manager.Config
 	logFile  *os.File
 	log      zerolog.Logger
+	level    *obs.Level
 	screen   *terminal.Terminal
 
 	postgres *pgembed.Server
