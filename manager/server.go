@@ -3,6 +3,7 @@ package manager
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
@@ -19,11 +20,16 @@ var _ lifecycle.Part = (*Server)(nil)
 // Start starts every part; the port last, so that it answers only when everything works.
 func (s *Server) Start(ctx context.Context) error { return s.parts.Start(ctx) }
 
+// flushTimeout bounds the wait for a collector that does not answer.
+const flushTimeout = 5 * time.Second
+
 // Stop stops every part in reverse, sends the last spans and metrics, and closes what was opened. A second call does nothing.
 func (s *Server) Stop(ctx context.Context) error {
 	err := s.parts.Stop(ctx)
 	// Metrics ask the database, so this comes before it is closed. It must not keep the process from stopping well.
-	if lost := s.telemetry.Shutdown(ctx); lost != nil {
+	flushing, cancel := context.WithTimeout(ctx, flushTimeout)
+	defer cancel()
+	if lost := s.telemetry.Shutdown(flushing); lost != nil {
 		s.log.Warn().Err(lost).Msg("the last spans and metrics could not be sent")
 	}
 	return errors.Join(err, s.close(ctx))
