@@ -64,14 +64,14 @@ func (s *Store) recordPath(tag string) string { return filepath.Join(s.dir, "tag
 func (s *Store) read(tag string) (*Environment, error) {
 	body, err := os.ReadFile(s.recordPath(tag))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, nil //nolint:nilnil // documented
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the record of an environment: %w", err)
 	}
 	found := &Environment{Tag: tag}
 	if json.Unmarshal(body, &found.Record) != nil || found.Dir != filepath.Base(found.Dir) || found.Dir == "." || found.Dir == ".." {
-		return nil, nil
+		return nil, nil //nolint:nilnil // documented
 	}
 	root := filepath.Join(s.dir, "made", found.Dir)
 	found.Venv, found.Files = filepath.Join(root, venvName), filepath.Join(root, filesName)

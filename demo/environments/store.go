@@ -62,7 +62,7 @@ func (s *Store) Sound(tag string) (*Environment, error) {
 	found, err := s.Find(tag)
 	var broken *BrokenError
 	if errors.As(err, &broken) {
-		return nil, nil
+		return nil, nil //nolint:nilnil // documented
 	}
 	if err != nil || found == nil || found.intact() != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func (c Config) environmentFor(image string) (dir string, mapped bool) {
 func (c Config) madeFor(image string) (*environments.Environment, error) {
 	tag, described := environments.TagOf(image)
 	if c.Made == nil || !described || c.Mapped(image) {
-		return nil, nil
+		return nil, nil //nolint:nilnil // documented
 	}
 	return c.Made.Find(tag)
 }
