@@ -19,7 +19,7 @@ import (
 func tarball(dir string, o options, program []byte, documents map[string][]byte) ([]byte, error) {
 	var packed bytes.Buffer
 	zipped := gzip.NewWriter(&packed)
-	err := error(nil)
+	var err error
 	entries := tar.NewWriter(zipped)
 	add := func(name string, mode int64, content []byte) {
 		header := &tar.Header{

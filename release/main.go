@@ -59,7 +59,7 @@ func main() {
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	err := error(nil)
+	var err error
 	if *sums {
 		err = writeSums(o.out)
 	} else {

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"debug/buildinfo"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -93,7 +94,7 @@ func TestTheArchive(t *testing.T) {
 	texts := map[string]string{}
 	for entries := tar.NewReader(plain); ; {
 		header, err := entries.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		require.NoError(t, err)

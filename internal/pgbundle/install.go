@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -77,31 +78,31 @@ func unpack(archive []byte, dir string) error {
 		header, err := entries.Next()
 		if errors.Is(err, io.EOF) {
 			// The checksum of the archive is at its end.
-			_, err = io.Copy(io.Discard, plain)
+			_, err = io.ReadAll(plain)
 			return err
 		}
 		if err != nil {
 			return err
 		}
-		if err := writeFile(dir, header, entries); err != nil {
+		if header.Typeflag != tar.TypeReg || !filepath.IsLocal(header.Name) {
+			return fmt.Errorf("unexpected entry %q in the archive", header.Name)
+		}
+		if err := writeFile(dir, header.Name, header.FileInfo().Mode().Perm(), entries); err != nil {
 			return err
 		}
 	}
 }
 
-func writeFile(dir string, header *tar.Header, content io.Reader) error {
-	if header.Typeflag != tar.TypeReg || !filepath.IsLocal(header.Name) {
-		return fmt.Errorf("unexpected entry %q in the archive", header.Name)
-	}
-	path := filepath.Join(dir, header.Name)
+func writeFile(dir, name string, mode fs.FileMode, content io.Reader) error {
+	path := filepath.Join(dir, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // the user of the server reads it
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, header.FileInfo().Mode().Perm())
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(file, content)
 	// The mode must not depend on the umask.
-	return errors.Join(err, file.Chmod(header.FileInfo().Mode().Perm()), file.Close())
+	return errors.Join(err, file.Chmod(mode), file.Close())
 }

@@ -24,11 +24,14 @@ var license []byte
 
 // pack writes the bundle: the files of the wheel that the server requires, with their license, the same bytes each time.
 func pack(wheel, archive string) error {
-	reader, err := zip.OpenReader(wheel)
+	content, err := os.ReadFile(wheel)
 	if err != nil {
 		return err
 	}
-	defer reader.Close()
+	reader, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		return err
+	}
 	files := slices.DeleteFunc(slices.Clone(reader.File), func(file *zip.File) bool { return file.Mode().IsDir() || !required(file.Name) })
 	slices.SortFunc(files, func(a, b *zip.File) int { return cmp.Compare(a.Name, b.Name) })
 	for _, program := range bundled() {
