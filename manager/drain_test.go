@@ -28,7 +28,7 @@ func TestAStoppingProcessServesWhileItDrains(t *testing.T) {
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	url := "http://" + server.Addr()
 	ready := func() (int, string) {
-		response, err := http.Get(url + "/readyz") //nolint:noctx // of a test
+		response, err := http.Get(url + "/readyz")
 		if err != nil {
 			return 0, err.Error()
 		}

@@ -19,6 +19,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/stretchr/testify/require"
 
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/kubetest"
 	"github.com/flyte-binary/flyte-binary/internal/pgtest"
 )
@@ -146,7 +147,7 @@ func (f *fleet) add(path string, settings ...string) *program {
 }
 
 func (p *program) ready() bool {
-	response, err := http.Get(p.url + "/readyz") //nolint:noctx // of a test
+	response, err := http.Get(p.url + "/readyz")
 	if err != nil {
 		return false
 	}
@@ -196,6 +197,6 @@ func (f *fleet) retried(call func(url string) error) (tries int) {
 			f.t.Errorf("a call was answered with %v", err)
 			return tries
 		}
-		time.Sleep(10 * time.Millisecond)
+		_ = clock.Sleep(f.t.Context(), clock.System{}, 10*time.Millisecond) // as clients do between tries
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/kubetest"
 )
 
@@ -99,7 +100,7 @@ func TestARollingUpgradeUnderLoad(t *testing.T) {
 				mu.Lock()
 				names = append(names, name)
 				mu.Unlock()
-				time.Sleep(100 * time.Millisecond) // the load, not a wait
+				_ = clock.Sleep(ctx, clock.System{}, 100*time.Millisecond) // the load, not a wait
 			}
 		})
 	}
@@ -135,7 +136,7 @@ func TestARollingUpgradeUnderLoad(t *testing.T) {
 		return len(unfinished) == 0
 	}, 5*time.Minute, 50*time.Millisecond, "%d of %d runs have not succeeded", len(unfinished), len(names))
 	resumed := <-watched
-	require.GreaterOrEqual(t, resumed, 1, "the watch of a run went on at another replica")
+	require.Positive(t, resumed, "the watch of a run went on at another replica")
 }
 
 // sleeper is a run whose pod the test's node ends.
@@ -161,7 +162,7 @@ func follow(t *testing.T, f *fleet, name string) <-chan int {
 		texts := 0
 		for t.Context().Err() == nil {
 			stream, err := insightv1connect.NewInsightServiceClient(f.client, f.next()).WatchRunActions(t.Context(),
-				&insightv1.WatchRunActionsRequest{RunId: runOf("flytesnacks", name), Cursor: cursor, Strings: uint32(texts)}) //nolint:gosec // few
+				&insightv1.WatchRunActionsRequest{RunId: runOf("flytesnacks", name), Cursor: cursor, Strings: uint32(texts)})
 			if err != nil {
 				continue
 			}
