@@ -16,6 +16,7 @@ func metricLabels() obs.Labels {
 		"flyte.certificate.expiry.timestamp": {"certificate"},
 		"flyte.component.degraded":           {"component"},
 		"flyte.component.up":                 {"component"},
+		"flyte.database.replica.reads":       {"outcome"},
 		"flyte.database.connections":         {"state"},
 		"flyte.deployer.logs":                {"result"},
 		"flyte.deployer.replicas":            {"state"},
