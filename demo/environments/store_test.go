@@ -183,7 +183,7 @@ func TestABrokenEnvironmentIsMadeAnew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store := environments.New(t.TempDir(), clock.System{})
-			make := func() (*environments.Environment, bool) {
+			again := func() (*environments.Environment, bool) {
 				env, made, err := store.Make(t.Context(), tag, nil, func(ctx context.Context, env environments.Environment) (environments.Record, error) {
 					record, err := build(ctx, env)
 					return record, errors.Join(err, os.WriteFile(filepath.Join(env.Venv, "module.py"), []byte("x = 1\n"), 0o600))
@@ -191,16 +191,16 @@ func TestABrokenEnvironmentIsMadeAnew(t *testing.T) {
 				require.NoError(t, err)
 				return env, made
 			}
-			first, made := make()
+			first, made := again()
 			require.True(t, made)
 			require.NoError(t, os.MkdirAll(filepath.Join(first.Venv, "__pycache__"), 0o755)) // tasks write there
-			_, made = make()
+			_, made = again()
 			require.False(t, made)
 			damage(t, first)
 			sound, err := store.Sound(tag)
 			require.NoError(t, err)
 			require.Nil(t, sound)
-			second, made := make()
+			second, made := again()
 			require.True(t, made)
 			require.NotEqual(t, first.Venv, second.Venv, "tasks may still run in the first")
 			sound, err = store.Sound(tag)

@@ -23,11 +23,7 @@ func (w *worker) fenced(t tool) tool {
 		w.build.say("Note: this machine does not allow mount namespaces, so the command runs with all rights of the demo.")
 		return t
 	}
-	args := []string{Name, fenceName, "--"}
-	for _, dir := range []string{w.env.Venv, w.env.Files, w.scratch, w.build.Store.Cache()} {
-		args = append(args, dir)
-	}
-	args = append(args, "--", t.path)
+	args := []string{Name, fenceName, "--", w.env.Venv, w.env.Files, w.scratch, w.build.Store.Cache(), "--", t.path}
 	t.args, t.path = append(args, t.args...), own
 	t.attr = func(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS} }
 	return t
