@@ -77,7 +77,7 @@ func unpackImage(t *testing.T) *unpacked {
 	require.Equal(t, "65532:65532", config.Config.User)
 
 	u := &unpacked{root: t.TempDir(), user: 65532, entrypoint: config.Config.Entrypoint, env: config.Config.Env}
-	require.NoError(t, os.Chmod(u.root, 0o755)) //nolint:gosec // the program reads it
+	require.NoError(t, os.Chmod(u.root, 0o755))
 	for _, layer := range manifest.Layers {
 		u.extract(t, blob(layer))
 	}
@@ -88,7 +88,7 @@ func (u *unpacked) extract(t *testing.T, path string) {
 	t.Helper()
 	packed, err := os.Open(path)
 	require.NoError(t, err)
-	defer packed.Close() //nolint:errcheck // it is read only
+	defer packed.Close()
 	plain, err := gzip.NewReader(packed)
 	require.NoError(t, err)
 	for reader := tar.NewReader(plain); ; {
@@ -115,7 +115,7 @@ func (u *unpacked) put(t *testing.T, path, text string) {
 	t.Helper()
 	to := filepath.Join(u.root, path)
 	require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o755))
-	require.NoError(t, os.WriteFile(to, []byte(text), 0o644)) //nolint:gosec // the program reads it
+	require.NoError(t, os.WriteFile(to, []byte(text), 0o644))
 }
 
 // command runs the image with arguments, in nothing but its own file system and environment.

@@ -5,7 +5,7 @@ import (
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
-	"crypto/md5" //nolint:gosec // the wire contract has this digest
+	"crypto/md5"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
@@ -70,7 +70,7 @@ func TestOneHostThroughNginx(t *testing.T) {
 	}
 	transport, ok := client.Transport.(*http.Transport)
 	require.True(t, ok)
-	old := &http.Transport{DialContext: transport.DialContext, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // as above
+	old := &http.Transport{DialContext: transport.DialContext, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer old.CloseIdleConnections()
 	calls(t, &http.Client{Transport: old}, "connect over HTTP/1.1")
 
@@ -114,7 +114,7 @@ func stays(ctx context.Context, runs workflowconnect.RunServiceClient) error {
 	if err != nil {
 		return err
 	}
-	defer stream.Close() //nolint:errcheck // read as far as needed
+	defer stream.Close()
 	heartbeats := 0
 	for began := time.Now(); time.Since(began) < silence+silence/4; heartbeats++ {
 		if !stream.Receive() {
@@ -128,7 +128,7 @@ func stays(ctx context.Context, runs workflowconnect.RunServiceClient) error {
 func uploads(t *testing.T, client *http.Client, url string) {
 	t.Helper()
 	code := bytes.Repeat([]byte("code"), 2<<20)
-	digest := md5.Sum(code) //nolint:gosec // the wire contract has this digest
+	digest := md5.Sum(code)
 	place, err := dataproxyconnect.NewDataProxyServiceClient(client, url).CreateUploadLocation(t.Context(), &dataproxy.CreateUploadLocationRequest{
 		Project: projectID, Domain: domainID, Filename: "fast.tar.gz", ContentMd5: digest[:], ExpiresIn: durationpb.New(time.Minute), AddContentMd5Metadata: true,
 	})
@@ -176,7 +176,7 @@ func startNginx(t *testing.T, upstream string) *http.Client {
 		t.Skip("nginx is not installed: scripts/system-packages.sh nginx installs it where it may")
 	}
 	dir := t.TempDir()
-	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // workers read it
+	require.NoError(t, os.Chmod(dir, 0o755))
 	writeCertificate(t, dir)
 	annotations := one(t, objects(t, render(t, "-f", "testdata/values/ingress-nginx.yaml")), "Ingress", release).GetAnnotations()
 	const prefix = "nginx.ingress.kubernetes.io/"
@@ -208,7 +208,7 @@ http {
 	dial := func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "unix", socket) }
 	transport := &http.Transport{
 		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // the certificate is the test's own
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
 		ForceAttemptHTTP2: true,
 	}
 	t.Cleanup(func() {

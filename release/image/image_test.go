@@ -125,7 +125,7 @@ func requireFiles(t *testing.T, image v1.Image, arch string) {
 	dir := t.TempDir()
 	modes := map[string]int64{}
 	content := mutate.Extract(image)
-	defer content.Close() //nolint:errcheck // it is read to its end
+	defer content.Close()
 	for reader := tar.NewReader(content); ; {
 		header, err := reader.Next()
 		if errors.Is(err, io.EOF) {
@@ -142,7 +142,7 @@ func requireFiles(t *testing.T, image v1.Image, arch string) {
 		}
 		body, err := io.ReadAll(reader)
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(path, body, os.FileMode(header.Mode))) //nolint:gosec // modes are small
+		require.NoError(t, os.WriteFile(path, body, os.FileMode(header.Mode)))
 	}
 	require.EqualValues(t, 0o1777, modes["tmp"])
 	require.EqualValues(t, 0o755, modes["usr/local/bin"])
