@@ -144,9 +144,3 @@ func signalAll(pid int, signal syscall.Signal) {
 		}
 	}
 }
-
-// FreezeStandby stops all processes of the standby where they are.
-func (p *Pair) FreezeStandby() { signalAll(p.Standby.Pid(), syscall.SIGSTOP) }
-
-// ThawStandby continues what FreezeStandby stopped.
-func (p *Pair) ThawStandby() { signalAll(p.Standby.Pid(), syscall.SIGCONT) }
