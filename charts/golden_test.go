@@ -71,13 +71,14 @@ var (
 	labels   = regexp.MustCompile(`(?m)^ +(app\.kubernetes\.io/(version|managed-by)|helm\.sh/chart): .*\n`)
 )
 
-// abridge leaves out what says nothing: the definition, which has a test of its own, digests, labels of versions, and the random credentials of a
+// abridge leaves out what says nothing: the definition, alerts and dashboards, which have tests of their own, digests, labels of versions, and the random credentials of a
 // trial.
 func abridge(text string) string {
 	var kept []string
 	for _, document := range strings.Split(text, "\n---\n") {
 		switch {
-		case strings.Contains(document, "kind: CustomResourceDefinition"):
+		case strings.Contains(document, "kind: CustomResourceDefinition"), strings.Contains(document, "kind: PrometheusRule"),
+			strings.Contains(document, "-dashboard-"):
 			continue
 		case strings.Contains(document, "kind: Secret\n"):
 			document = random.ReplaceAllString(document, "RANDOM")
