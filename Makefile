@@ -157,6 +157,11 @@ fuzz: postgres ## Send random requests to every rpc for ten minutes; FOR=1h SEED
 upgrade-test: cluster-tools ## Upgrade three replicas under load from another commit; OLD=commit ACTIONS=5000 (docs/high-availability.md)
 	scripts/upgrade-test.sh '$(or $(OLD),HEAD^)' '$(or $(ACTIONS),1000)'
 
+.PHONY: warm-storm
+warm-storm: ## Start 500 warm processes that end in all ways, while their parent is killed and their environment changes
+	@scripts/toolchain.sh go
+	cd demo && FLYTE_WARM_STORM=500 go test -count=1 -v -run TestStorm ./node/warm
+
 .PHONY: faults
 faults: build-demo cluster-tools ## Inject faults under load and check docs/promises.md; ARGS='-seeds 200 -first 1 -minutes 60'
 	go run ./faults $(ARGS)

@@ -25,6 +25,8 @@ type Config struct {
 	Ready time.Duration `mapstructure:"ready"`
 	// Fork bounds one fork. Default 5s.
 	Fork time.Duration `mapstructure:"fork"`
+	// Learn is how often a node looks for packages that tasks have used and their parent has not imported. Default 10s.
+	Learn time.Duration `mapstructure:"learn"`
 	// Pause is how long an environment starts cold after its parent has failed. Default 1m.
 	Pause time.Duration `mapstructure:"pause"`
 }
@@ -33,7 +35,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Enabled: runtime.GOOS == "linux", Parents: 4, Idle: 10 * time.Minute, Ready: 20 * time.Second, Fork: 5 * time.Second,
-		Pause: time.Minute,
+		Learn: 10 * time.Second, Pause: time.Minute,
 	}
 }
 
@@ -54,6 +56,8 @@ func (c Config) Validate() error {
 		return errors.New("ready: must be more than 0")
 	case c.Fork <= 0:
 		return errors.New("fork: must be more than 0")
+	case c.Learn <= 0:
+		return errors.New("learn: must be more than 0")
 	case c.Pause <= 0:
 		return errors.New("pause: must be more than 0")
 	}

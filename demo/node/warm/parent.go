@@ -26,15 +26,47 @@ type parent struct {
 	read  []string    // names of the variables that its imports have read
 	files fingerprint // what it has imported
 
+	learned map[string][2]float64 // the packages that it keeps aside: seconds and bytes that each took
+
 	mu      sync.Mutex    // held during a fork
 	control *net.UnixConn // its end is the parent's
 }
 
 // hello is the first thing that a parent says.
 type hello struct {
-	Unfit   string   `json:"unfit"`
-	Read    []string `json:"read"`
-	Sources []string `json:"sources"`
+	Unfit   string                `json:"unfit"`
+	Refused string                `json:"refused"` // the learned package because of which it is unfit
+	Read    []string              `json:"read"`
+	Sources []string              `json:"sources"`
+	Learned map[string][2]float64 `json:"learned"` // seconds and bytes that each took
+}
+
+// refusal is a learned package that must not be imported before a fork.
+type refusal struct{ name, why string }
+
+// Error implements error.
+func (r *refusal) Error() string { return r.name + " cannot be imported before a fork: " + r.why }
+
+// modules are what the SDK imports in every task. A module that a release of the SDK does not have is left out.
+var modules = []string{ //nolint:gochecknoglobals // a table
+	"faulthandler",
+	"flyte",
+	"flyte._bin.runtime",
+	"flyte._initialize",
+	"flyte._internal.controllers.remote._client",
+	"flyte._internal.image_cache",
+	"flyte._internal.resolvers.default",
+	"flyte._internal.runtime.entrypoints",
+	"flyte._utils.asyncify",
+	"flyte.errors",
+	"flyte.git",
+	"flyte.io",
+	"flyte.remote._client.auth._interceptors.default_metadata",
+	"flyte.remote._client.auth._interceptors.retry",
+	"flyte.remote._client.auth._session",
+	"flyte.remote._client.controlplane",
+	"flyte.storage",
+	"httpcore", "pyqwest._glue", // the session's clients for HTTP
 }
 
 // program is what a parent is started for.
@@ -42,6 +74,9 @@ type program struct {
 	interpreter []string // as in the first line of the script
 	script      string
 	env         []string
+	learned     []string // packages that tasks have used
+	varying     []string // names of variables that tasks have and parents do not
+	reports     string   // the directory in which tasks count what they import
 }
 
 // startParent starts a parent. It does not wait for it.
@@ -52,7 +87,9 @@ func startParent(file, shimPath string, p program) (*parent, error) {
 	}
 	defer func() { _ = theirs.Close() }()
 	config, err := json.Marshal(map[string]any{
-		"script": p.script, "interpreter": p.interpreter,
+		"script": p.script, "interpreter": p.interpreter, "modules": modules,
+		"learned": append([]string{}, p.learned...), "varying": append([]string{}, p.varying...), "reports": p.reports,
+		"seconds": learnedTime.Seconds(), "bytes": learnedBytes,
 		"shim": map[string]any{"path": shimPath, "arguments": []string{shim.Command}, "env": environment(shim.Environment())},
 	})
 	if err != nil {
@@ -122,10 +159,13 @@ func (p *parent) greet(deadline time.Time) error {
 	if err := json.Unmarshal(line, &said); err != nil {
 		return fmt.Errorf("the warm parent's answer: %w", err)
 	}
+	if said.Refused != "" {
+		return &refusal{name: said.Refused, why: said.Unfit}
+	}
 	if said.Unfit != "" {
 		return fmt.Errorf("the environment cannot be forked from: %s", said.Unfit)
 	}
-	p.read, p.files = said.Read, fingerprintOf(said.Sources)
+	p.read, p.files, p.learned = said.Read, fingerprintOf(said.Sources), said.Learned
 	return nil
 }
 

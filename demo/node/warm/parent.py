@@ -43,24 +43,6 @@ WAITING = 6
 #: All files of the parent have lower numbers.
 HIGH = 100
 
-#: What the SDK imports in every task. A module that this release of the SDK does not have is left out.
-MODULES = (
-    "faulthandler",
-    "flyte",
-    "flyte._bin.runtime",
-    "flyte._initialize",
-    "flyte._internal.controllers.remote._client",
-    "flyte._internal.image_cache",
-    "flyte._internal.resolvers.default",
-    "flyte._internal.runtime.entrypoints",
-    "flyte.errors",
-    "flyte.git",
-    "flyte.io",
-    "flyte.remote._client.auth._session",
-    "flyte.remote._client.controlplane",
-    "flyte.storage",
-)
-
 #: Files that whoever started the server has left open. Tasks have them after a cold start too.
 INHERITED = frozenset()
 
@@ -92,6 +74,10 @@ class ReadRecorder(type(os.environ)):
     def __getitem__(self, name):
         self.names.add(name)
         return super().__getitem__(name)
+
+    def __iter__(self):
+        self.names.add("*")
+        return super().__iter__()
 
 
 class Deferred:
@@ -129,15 +115,15 @@ class Deferred:
             thread.start()
 
 
-def load(script: str) -> tuple:
-    """Imports the SDK as the script would. Returns what was deferred and the names of the variables that were read."""
+def load(config: dict) -> Deferred:
+    """Imports the SDK as the script would. Returns what was deferred."""
     if not sys.flags.isolated and not getattr(sys.flags, "safe_path", False):
-        sys.path[0] = os.path.dirname(os.path.realpath(script))
+        sys.path[0] = os.path.dirname(os.path.realpath(config["script"]))
     plain = type(os.environ)
     os.environ.__class__ = ReadRecorder
     try:
         with Deferred() as deferred:
-            for name in MODULES:
+            for name in config["modules"]:
                 try:
                     importlib.import_module(name)
                 except ModuleNotFoundError as error:
@@ -145,7 +131,7 @@ def load(script: str) -> tuple:
                         raise
     finally:
         os.environ.__class__ = plain
-    return deferred, sorted(ReadRecorder.names)
+    return deferred
 
 
 def check() -> None:
@@ -163,15 +149,21 @@ def open_files() -> set:
     return {file for file in found if os.path.exists(f"/proc/self/fd/{file}")}  # not the one of the listing itself
 
 
-def sources() -> list:
-    """The files and directories whose change makes the parent stale."""
-    found = {path or "." for path in sys.path} | {sys.executable, os.path.join(sys.prefix, "pyvenv.cfg")}
-    for module in list(sys.modules.values()):
-        # Not getattr, which loads modules that the SDK has registered to be loaded when they are used, such as pandas.
-        file = object.__getattribute__(module, "__dict__").get("__file__")
-        if isinstance(file, str):
-            found.add(file)
-    return sorted(path for path in found if os.path.isabs(path))
+def load_learned(config: dict):
+    """Imports what tasks have used."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "learned.py")
+    with open(path, "rb") as file:
+        code = compile(file.read(), path, "exec")
+    program = types.ModuleType("learned")  # not in sys.modules, for tasks may have a module of this name
+    exec(code, program.__dict__)
+    learned, plain = program.Learned(), type(os.environ)
+    os.environ.__class__ = ReadRecorder
+    try:
+        with Deferred() as deferred:
+            learned.load(config, ReadRecorder.names, deferred)
+    finally:
+        os.environ.__class__ = plain
+    return learned
 
 
 # ---------------------------------------------------------------- the parent
@@ -182,18 +174,22 @@ def parent(config: dict):
     control = socket.socket(fileno=CONTROL)
     control.set_inheritable(False)
     try:
-        deferred, names = load(config["script"])
-        found = sources()
+        deferred = load(config)
+        learned = load_learned(config)
+        found = learned.sources()
         set_memory(sys.orig_argv[:1] + ["flyte-binary: warm parent of " + config["script"]], os.environ)
         check()
     except BaseException as error:
-        control.sendall(json.dumps({"unfit": f"{type(error).__name__}: {error}"}).encode() + b"\n")
+        said = {"unfit": f"{type(error).__name__}: {error}"}
+        if type(error).__name__ == "Refused":
+            said["refused"], said["unfit"] = error.args
+        control.sendall(json.dumps(said).encode() + b"\n")
         raise
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the shims
     gc.collect()
     gc.disable()  # a collection would copy pages that tasks share
     gc.freeze()
-    control.sendall(json.dumps({"read": names, "sources": found}).encode() + b"\n")
+    control.sendall(json.dumps({"read": sorted(ReadRecorder.names), "sources": found, "learned": learned.cost}).encode() + b"\n")
     while True:
         request, ancillary, _, _ = control.recvmsg(1, socket.CMSG_SPACE(4 * (len(SHIM_FILES) + 1)))
         if not request:
@@ -204,7 +200,7 @@ def parent(config: dict):
         except OSError:
             forked = -1  # the node sees the files close
         if forked == 0:
-            return child(config, deferred, control, files)
+            return (*child(config, deferred, control, files), learned, config["reports"])
         for file in files:
             os.close(file)
 
@@ -371,7 +367,7 @@ def compile_script(path: str):
     return code, module
 
 
-def run(code, module) -> None:
+def run(code, module, learned, reports: str) -> None:
     """Runs the script. An exception is shown as if this file were not there."""
     try:
         exec(code, module.__dict__)
@@ -381,6 +377,8 @@ def run(code, module) -> None:
         error.__traceback__ = error.__traceback__.tb_next
         sys.excepthook(type(error), error, error.__traceback__)
         raise SystemExit(1) from None
+    finally:
+        learned.report(reports)
 
 
 if __name__ == "__main__":

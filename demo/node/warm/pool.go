@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -28,17 +27,23 @@ type Pool struct {
 
 	mu      sync.Mutex
 	members map[string]*member // GUARDED_BY(mu): by what the parent is for
+	retired []retired          // GUARDED_BY(mu)
 	stopped bool               // GUARDED_BY(mu)
 	work    sync.WaitGroup     // starts and ends of parents
 }
 
 // member is a parent that is being started, runs, or has failed.
 type member struct {
+	program program
 	settled chan struct{} // closed when the fields below are set
-	parent  *parent       // nil if there is none
+	parent  *parent       // nil if there is none; GUARDED_BY the pool's lock once it is settled
 	began   time.Time
 	failed  time.Time // when it failed; zero if it did not
 	used    time.Time // GUARDED_BY the pool's lock
+
+	// Of the loop that renews parents.
+	learned []string            // what was tried last
+	unfit   map[string]struct{} // packages that must not be imported before a fork
 }
 
 // New returns a pool without parents. The program of parents is written to the configured directory.
@@ -55,12 +60,14 @@ func New(cfg Config, log zerolog.Logger, clk clock.Clock) (*Pool, error) {
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("warm starts: create the directory: %w", err)
 	}
-	// Renamed, so that a parent that is just being started reads the old file or the new one.
-	if err := os.WriteFile(p.file+".next", parentProgram, 0o600); err != nil {
-		return nil, fmt.Errorf("warm starts: write the program of parents: %w", err)
-	}
-	if err := os.Rename(p.file+".next", p.file); err != nil {
-		return nil, fmt.Errorf("warm starts: write the program of parents: %w", err)
+	for file, text := range map[string][]byte{p.file: parentProgram, filepath.Join(cfg.Dir, "learned.py"): learnedProgram} {
+		// Renamed, so that a parent that is just being started reads the old file or the new one.
+		if err := os.WriteFile(file+".next", text, 0o600); err != nil {
+			return nil, fmt.Errorf("warm starts: write the program of parents: %w", err)
+		}
+		if err := os.Rename(file+".next", file); err != nil {
+			return nil, fmt.Errorf("warm starts: write the program of parents: %w", err)
+		}
 	}
 	return p, nil
 }
@@ -90,7 +97,7 @@ func (p *Pool) find(ctx context.Context, stop <-chan struct{}, r Request) (*pare
 	if err != nil {
 		return nil, Interpreter
 	}
-	m, reason := p.member(program{interpreter: command, script: r.Path, env: variables(r.Env)})
+	m, reason := p.member(program{interpreter: command, script: r.Path, env: variables(r.Env), varying: varying(r.Env)})
 	if reason != None {
 		return nil, reason
 	}
@@ -105,18 +112,21 @@ func (p *Pool) find(ctx context.Context, stop <-chan struct{}, r Request) (*pare
 	case <-stop:
 		return nil, Slow
 	}
+	p.mu.Lock()
+	one := m.parent
+	p.mu.Unlock()
 	switch {
-	case m.parent == nil:
+	case one == nil:
 		return nil, Unfit
-	case differs(m.parent.read, m.parent.env, r.Env):
+	case differs(one.read, one.env, r.Env):
 		return nil, Variables
 	}
-	return m.parent, None
+	return one, None
 }
 
 // member is the parent of a program, which may not be ready yet.
 func (p *Pool) member(of program) (*member, Reason) {
-	key := strings.Join(append(append([]string{of.script}, of.interpreter...), of.env...), "\x00")
+	key := of.key()
 	now := p.clk.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,7 +148,8 @@ func (p *Pool) member(of program) (*member, Reason) {
 	if len(p.members) >= p.cfg.Parents && !p.makeRoom(now) {
 		return nil, Full
 	}
-	m = &member{settled: make(chan struct{}), began: now, used: now}
+	of.reports = p.reportsDir(of)
+	m = &member{program: of, settled: make(chan struct{}), began: now, used: now, unfit: map[string]struct{}{}}
 	p.members[key] = m
 	p.work.Go(func() { p.start(m, of) })
 	return m, None
@@ -188,43 +199,58 @@ func (p *Pool) drop(key string) {
 	delete(p.members, key)
 	p.work.Go(func() {
 		<-m.settled
-		if m.parent != nil {
-			m.parent.end()
+		p.mu.Lock()
+		one := m.parent
+		p.mu.Unlock()
+		if one != nil {
+			one.end()
 		}
 	})
 }
 
-// start starts a parent and settles its member. Files that have changed while they were imported are imported again.
+// start starts a parent and settles its member.
 func (p *Pool) start(m *member, of program) {
 	defer close(m.settled)
-	var err error
+	err := os.MkdirAll(of.reports, 0o700)
+	if err == nil {
+		m.parent, err = p.ready(of, p.cfg.Ready)
+	}
+	if err != nil {
+		m.failed = p.clk.Now()
+		p.log.Warn().Err(err).Str("script", of.script).Dur("pause", p.cfg.Pause).Msg("no warm parent: tasks start cold")
+	}
+}
+
+// ready starts a parent and waits until it can be used. Files that have changed while they were imported are imported again.
+func (p *Pool) ready(of program, limit time.Duration) (*parent, error) {
+	var failure error
 	for range 2 {
-		var one *parent
 		began := time.Now() // files have the time of the kernel
-		if one, err = startParent(p.file, p.cfg.Executable, of); err != nil {
-			break
+		one, err := startParent(p.file, p.cfg.Executable, of)
+		if err != nil {
+			return nil, err
 		}
-		if err = one.greet(began.Add(p.cfg.Ready)); err != nil {
+		if err = one.greet(began.Add(limit)); err != nil {
 			one.end()
-			break
+			return nil, err
 		}
 		path, newest := one.files.newest()
 		if newest.Before(began) {
-			m.parent = one
 			p.log.Info().Str("script", of.script).Int("pid", one.cmd.Process.Pid).Dur("took", time.Since(began)).
 				Msg("a warm parent is ready")
-			return
+			return one, nil
 		}
 		one.end()
-		err = fmt.Errorf("%s changed while the environment was imported", path)
+		failure = fmt.Errorf("%s changed while the environment was imported", path)
 	}
-	m.failed = p.clk.Now()
-	p.log.Warn().Err(err).Str("script", of.script).Dur("pause", p.cfg.Pause).Msg("no warm parent: tasks start cold")
+	return nil, failure
 }
 
-// Run ends idle parents until the context ends.
+// Run renews parents that can learn and ends idle ones, until the context ends.
 func (p *Pool) Run(ctx context.Context) {
-	for clock.Sleep(ctx, p.clk, p.cfg.Idle/10) == nil {
+	for clock.Sleep(ctx, p.clk, p.cfg.Learn) == nil {
+		p.learn(ctx)
+		p.endRetired(false)
 		p.retireIdle()
 	}
 }
@@ -248,6 +274,7 @@ func (p *Pool) Stop() {
 		p.drop(key)
 	}
 	p.mu.Unlock()
+	p.endRetired(true)
 	p.work.Wait()
 }
 

@@ -80,6 +80,18 @@ func variables(env []string) []string {
 	return found
 }
 
+// varying are the names of the other variables of an environment, sorted.
+func varying(env []string) []string {
+	var found []string
+	for _, variable := range env {
+		if name, _, _ := strings.Cut(variable, "="); !matchesOne(counted, name) {
+			found = append(found, name)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
 // matchAny reports whether a variable of an environment matches a pattern.
 func matchAny(patterns, env []string) bool {
 	return slices.ContainsFunc(env, func(variable string) bool {

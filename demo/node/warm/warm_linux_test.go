@@ -231,7 +231,8 @@ func TestIdleParentsEnd(t *testing.T) {
 	require.Equal(t, "warm 1, off 1", f.counts())
 }
 
-// TestStorm starts many processes that end in all ways, and kills the parent in the middle. FLYTE_WARM_STORM is how many.
+// TestStorm starts many processes that end in all ways, kills the parent in the middle, and changes the environment. The
+// variable FLYTE_WARM_STORM is how many.
 func TestStorm(t *testing.T) {
 	number := 60
 	if text := os.Getenv("FLYTE_WARM_STORM"); text != "" {
@@ -269,6 +270,9 @@ func TestStorm(t *testing.T) {
 	}
 	for i := range number {
 		jobs <- i
+		if i%30 == 10 {
+			f.write("lib/flyte/__init__.py", fmt.Sprintf("number = %d", i))
+		}
 		if i%30 == 20 {
 			if parent := f.parent(); parent != 0 {
 				_ = syscall.Kill(parent, syscall.SIGKILL)
@@ -278,8 +282,13 @@ func TestStorm(t *testing.T) {
 	close(jobs)
 	wg.Wait()
 	require.Empty(t, wrong)
-	hot, _ := f.pool.Counts().Starts()
+	hot, cold := f.pool.Counts().Starts()
 	require.NotZero(t, hot)
+	sum := hot
+	for _, count := range cold {
+		sum += count
+	}
+	require.EqualValues(t, number, sum, f.counts())
 	t.Log(f.counts())
 }
 
