@@ -92,6 +92,13 @@ image: console ## Build the container image for two platforms into .cache/image;
 		-program linux/arm64=$(CURDIR)/.cache/image-programs/arm64/flyte-binary \
 		-layout $(CURDIR)/.cache/image $(if $(PUSH),-push '$(PUSH)') $(IMAGE_FLAGS)
 
+.PHONY: docs
+docs: ## Build the site of docs/ into .cache/site; a broken link fails
+	@scripts/toolchain.sh python
+	@scripts/python-env.sh .cache/docs-python -r tools/docs/requirements.txt
+	NO_MKDOCS_2_WARNING=1 .cache/docs-python/bin/mkdocs build --strict --quiet
+	@echo "Open .cache/site/index.html"
+
 ##@ Test
 
 .PHONY: test
@@ -206,7 +213,7 @@ generate: $(BIN)/protoc-gen-go buf ## Regenerate every generated file
 
 .PHONY: verify
 verify: $(BIN)/protoc-gen-go buf ## Check that generated and module files are current, and that the wire contract is compatible with the published one
-	scripts/if-changed.sh .cache/verified '*.go' '*go.mod' '*go.sum' proto third_party gen tools executor/api charts/flyte-binary/files/crds charts/flyte-binary/files/dashboards docs/configuration.md 'buf*.yaml' \
+	scripts/if-changed.sh .cache/verified '*.go' '*go.mod' '*go.sum' proto third_party gen tools executor/api charts/flyte-binary/files/crds charts/flyte-binary/files/dashboards docs/configuration.md manager/command/configuration.schema.json 'buf*.yaml' \
 		Makefile scripts -- scripts/verify-generated.sh
 	go mod tidy -diff
 	cd demo && go mod tidy -diff

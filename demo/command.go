@@ -10,6 +10,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/demo/postgres"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/manager/command"
 )
 
 // Command is the subcommand demo.
@@ -22,7 +23,12 @@ func Command() *cobra.Command {
 		Short: "Run a complete backend on this machine: database, Kubernetes API, tasks as processes",
 		Long: `Runs a complete backend on this machine: a private Postgres, a Kubernetes API server, a local node that runs tasks as
 processes, and the server. Everything stays in one directory and survives a restart. Nothing is reachable from
-other machines unless --listen says so. Ctrl-C stops everything in order, a second Ctrl-C at once.`,
+other machines unless --listen says so. Ctrl-C stops everything in order, a second Ctrl-C at once.
+
+Read more in docs/demo.md.`,
+		Example: `  flyte-binary demo
+  flyte-binary demo --python .venv --image "ghcr.io/acme/training:*=training/.venv"
+  flyte-binary demo --ephemeral --listen 127.0.0.1:0 --set logging.level=debug`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts := Options{}
@@ -71,8 +77,16 @@ other machines unless --listen says so. Ctrl-C stops everything in order, a seco
 	set.StringArrayVar(&flags.Set, "set", nil, "override a key of the server's configuration, for example --set logging.level=debug; may be repeated")
 	set.StringVar(&config, "config", "", "YAML file with these options in its section demo")
 	set.StringVar(&flags.sample, "sample", "", "Python file whose task main is run when the demo is ready")
-	if err := set.MarkHidden("sample"); err != nil {
-		panic(fmt.Sprintf("flag of our own: %v", err))
+	for _, err := range []error{
+		set.MarkHidden("sample"), cmd.MarkFlagDirname("data-dir"), cmd.MarkFlagDirname("python"), cmd.MarkFlagFilename("config", "yaml", "yml"),
+		cmd.RegisterFlagCompletionFunc("warm", cobra.FixedCompletions([]string{warmOn, warmOff}, cobra.ShellCompDirectiveNoFileComp)),
+		cmd.RegisterFlagCompletionFunc("set", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return command.CompleteOverride(typed)
+		}),
+	} {
+		if err != nil {
+			panic(fmt.Sprintf("flag of our own: %v", err))
+		}
 	}
 	return cmd
 }

@@ -9,37 +9,36 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/flyte-binary/flyte-binary/demo/datadir"
 	"github.com/flyte-binary/flyte-binary/demo/node"
 	"github.com/flyte-binary/flyte-binary/demo/pyenv"
+	"github.com/flyte-binary/flyte-binary/manager/layers"
 )
 
 // Options are the options of the demo.
 type Options struct {
 	// DataDir is the data directory. Default: demo below datadir.Home.
-	DataDir string `json:"dataDir,omitempty"`
+	DataDir string `mapstructure:"dataDir"`
 	// Listen is the address of the one port, host:port. Port 0 picks a free one. Default 127.0.0.1:8088.
-	Listen string `json:"listen,omitempty"`
+	Listen string `mapstructure:"listen"`
 	// Ephemeral uses a temporary data directory that is deleted when the demo stops.
-	Ephemeral bool `json:"ephemeral,omitempty"`
+	Ephemeral bool `mapstructure:"ephemeral"`
 	// Python is the environment in which tasks run. Default: as pyenv.Choose says.
-	Python string `json:"python,omitempty"`
+	Python string `mapstructure:"python"`
 	// Postgres is the directory of the database's programs, or "bundled" for those that this program brings. Default: as
 	// postgres.Choose says.
-	Postgres string `json:"postgres,omitempty"`
+	Postgres string `mapstructure:"postgres"`
 	// Images maps images to environments other than Python. A * in the image's name matches any text.
-	Images map[string]string `json:"images,omitempty"`
+	Images map[string]string `mapstructure:"images"`
 	// CPUs is the total number of CPUs that pods may request. Default: as many as the machine has.
-	CPUs float64 `json:"cpus,omitempty"`
+	CPUs float64 `mapstructure:"cpus"`
 	// Warm is whether tasks may start from a process that has imported the SDK: on or off. Default on; on systems other
 	// than Linux it has no effect.
-	Warm string `json:"warm,omitempty"`
+	Warm string `mapstructure:"warm"`
 	// Environments is how many environments that were made for images are kept; those that were used last stay. Default 50.
-	Environments int `json:"environments,omitempty"`
+	Environments int `mapstructure:"environments"`
 	// Set overrides keys of the server's configuration, as section.key=value.
-	Set []string `json:"set,omitempty"`
+	Set []string `mapstructure:"set"`
 
 	// sample is a Python file whose task main is run when the demo is up.
 	sample string
@@ -63,14 +62,10 @@ const (
 // readFile reads the section demo of a configuration file.
 func readFile(path string) (Options, error) {
 	var file struct {
-		Demo Options `json:"demo"`
+		Demo Options `mapstructure:"demo"`
 	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return Options{}, fmt.Errorf("read the configuration: %w", err)
-	}
-	if err := yaml.UnmarshalStrict(content, &file); err != nil {
-		return Options{}, fmt.Errorf("configuration %s: %w", path, err)
+	if _, err := layers.Read(&file, layers.Sources{File: path}); err != nil {
+		return Options{}, fmt.Errorf("configuration: %w", err)
 	}
 	return file.Demo, nil
 }

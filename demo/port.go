@@ -7,6 +7,8 @@ import (
 	"net"
 	"strconv"
 	"syscall"
+
+	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
 
 // listen opens the port; its errors say how to choose another one.
@@ -16,25 +18,17 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	case err == nil:
 		return listener, nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s is in use, by another demo or another program: choose another port with --listen %s, or any free one with port 0",
-			address, nextPort(address))
+		return nil, &diagnose.Failure{
+			Part: "port", Cause: address + " is in use, by another demo or another program", Err: err,
+			Fix: fmt.Sprintf("choose another port with --listen %s, or any free one with port 0", diagnose.NextPort(address)),
+		}
 	case errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("%s requires more privileges: choose a port above 1023 with --listen %s", address, defaultListen)
+		return nil, &diagnose.Failure{
+			Part: "port", Cause: address + " requires more privileges", Err: err, Fix: "choose a port above 1023 with --listen " + defaultListen,
+		}
 	default:
 		return nil, fmt.Errorf("--listen %s: %w", address, err)
 	}
-}
-
-func nextPort(address string) string {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return defaultListen
-	}
-	number, err := strconv.Atoi(port)
-	if err != nil || number >= 65535 {
-		return net.JoinHostPort(host, "0")
-	}
-	return net.JoinHostPort(host, strconv.Itoa(number+1))
 }
 
 // isLoopback reports whether only this machine can reach the host.

@@ -7,6 +7,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
@@ -19,13 +20,13 @@ func buildDatabase(ctx context.Context, p *process) (lifecycle.Part, error) {
 	failover := pgdb.NewFailover(p.clock, p.log)
 	pool, err := pgdb.Open(ctx, p.config.Database, append(options, pgdb.WithFailover(failover))...)
 	if err != nil {
-		return nil, err
+		return nil, diagnose.Database(p.config.Database, err)
 	}
 	p.pool = pool
 	p.onClose(func(context.Context) error { pool.Close(); return nil })
 	if p.config.Database.Migrate {
 		if err := pgdb.Migrate(ctx, pool, Schemas()...); err != nil {
-			return nil, fmt.Errorf("migrate: %w", err)
+			return nil, diagnose.Migration(p.config.Database, err)
 		}
 	}
 	if p.installation == "" {
@@ -41,7 +42,9 @@ func buildDatabase(ctx context.Context, p *process) (lifecycle.Part, error) {
 	}
 	p.replicas = replicas
 	p.onClose(func(context.Context) error { replicas.Close(); return nil })
-	p.check("database", func(ctx context.Context) error { return pgdb.CheckSchema(ctx, pool, Schemas()...) })
+	p.check("database", func(ctx context.Context) error {
+		return diagnose.Schema(p.config.Database, pgdb.CheckSchema(ctx, pool, Schemas()...))
+	})
 	return lifecycle.NewGroup(lifecycle.Named{Name: "failover", Part: failover}, lifecycle.Named{Name: "read replicas", Part: replicas}), nil
 }
 
@@ -49,13 +52,13 @@ func buildDatabase(ctx context.Context, p *process) (lifecycle.Part, error) {
 func buildStorage(ctx context.Context, p *process) (lifecycle.Part, error) {
 	blobs, err := blobstore.Open(ctx, p.config.Storage, blobstore.WithClock(p.clock))
 	if err != nil {
-		return nil, err
+		return nil, diagnose.Storage(p.config.Storage, err)
 	}
 	p.blobs = blobs
 	p.onClose(func(context.Context) error { return blobs.Close() })
-	p.check("storage", blobs.Ping)
+	p.check("storage", func(ctx context.Context) error { return diagnose.Storage(p.config.Storage, blobs.Ping(ctx)) })
 	probe := &writeProbe{write: blobs.CheckWrite, every: p.config.Health.WriteProbe, clock: p.clock}
-	p.degrades("storage writes", probe.check)
+	p.degrades("storage writes", func(ctx context.Context) error { return diagnose.Storage(p.config.Storage, probe.check(ctx)) })
 	p.degrades("disk", p.config.Health.disk(blobs.FreeBytes))
 	return lifecycle.Idle{}, nil
 }

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 	"github.com/flyte-binary/flyte-binary/secret"
 	"github.com/flyte-binary/flyte-binary/secret/aws"
 	"github.com/flyte-binary/flyte-binary/secret/azure"
@@ -34,7 +34,10 @@ func buildSecret(ctx context.Context, p *process) (lifecycle.Part, error) {
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("secrets.%s: %w", name, err)
+			return nil, &diagnose.Failure{
+				Part: "secrets", Tried: "open the backend " + name, Cause: err.Error(), Err: err,
+				Fix: "correct the section secrets." + name + ", or choose another backend in secrets.backends",
+			}
 		}
 		deps.Backends = append(deps.Backends, secret.Named{Name: name, Backend: backend})
 	}

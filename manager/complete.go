@@ -3,7 +3,6 @@ package manager
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 
 	"connectrpc.com/connect"
@@ -68,7 +67,7 @@ func (o Options) runDeleted(ctx context.Context, run ident.Run) error {
 // interceptors and the clients of services. The rest is the table of modules.
 func (c Config) Complete(ctx context.Context, options Options) (server *Server, failure error) {
 	if err := c.Validate(); err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
+		return nil, &ConfigError{located(err, nil)}
 	}
 	selected, err := modules().Select(targets()[c.Target]...)
 	if err != nil {

@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/flyte-binary/flyte-binary/actions"
@@ -113,8 +114,9 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the first field that is wrong, by its full path.
+// Validate names the first field that is wrong in each section, by its full path, and joins these errors.
 func (c Config) Validate() error {
+	var problems []error
 	for _, section := range []struct {
 		name     string
 		validate func() error
@@ -148,11 +150,11 @@ func (c Config) Validate() error {
 			continue // a controller has none
 		}
 		if err := section.validate(); err != nil {
-			return fmt.Errorf("%s.%w", section.name, err)
+			problems = append(problems, fmt.Errorf("%s.%w", section.name, err))
 		}
 	}
 	if err := c.Target.Validate(); err != nil {
-		return fmt.Errorf("target: %w", err)
+		problems = append(problems, fmt.Errorf("target: %w", err))
 	}
-	return c.validateClusters()
+	return errors.Join(append(problems, c.validateClusters())...)
 }

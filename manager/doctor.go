@@ -19,6 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
 
 // Finding is the result of one check.
@@ -60,7 +61,7 @@ func Examine(ctx context.Context, c Config, given *rest.Config) []Finding {
 func examineKubernetes(ctx context.Context, c Config, given *rest.Config) []Finding {
 	cluster, err := c.Kubernetes.rest(given, clock.System{}, zerolog.Nop())
 	if err != nil {
-		return []Finding{{What: "API server", Err: err, Fix: "set kubernetes.kubeconfig to a kubeconfig file"}}
+		return []Finding{Finding{What: "API server"}.failed(err)}
 	}
 	findings := []Finding{examineCluster(ctx, cluster), examineDefinition(ctx, cluster, c.Executor.InstallCRD)}
 	return append(findings, examineRoutes(ctx, cluster, c.Deployer.Route)...)
@@ -84,49 +85,49 @@ func examineControlPlane(ctx context.Context, c Config) Finding {
 	return f
 }
 
+// failed is a finding with the explanation of an error.
+func (f Finding) failed(err error) Finding {
+	f.Err = err
+	var known *diagnose.Failure
+	if errors.As(err, &known) {
+		f.Err, f.Fix = errors.New(known.Problem()), known.Fix
+	}
+	return f
+}
+
 func examineDatabase(ctx context.Context, config pgdb.Config) Finding {
 	f := Finding{What: "database"}
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
 	pool, err := pgdb.Open(ctx, config)
 	if err != nil {
-		f.Err, f.Fix = err, "check database.url, and that the server runs and accepts connections from this machine"
-		return f
+		return f.failed(diagnose.Database(config, err))
 	}
 	defer pool.Close()
 	if err := pool.QueryRow(ctx, "SELECT 'Postgres ' || current_setting('server_version')").Scan(&f.Detail); err != nil {
-		f.Err, f.Fix = err, "check the log of the database"
-		return f
+		return f.failed(diagnose.Database(config, err))
 	}
 	if err := pgdb.CheckSchema(ctx, pool, Schemas()...); err != nil {
-		f.Err, f.Fix = err, "run `flyte-binary migrate up`"
-		if config.Migrate {
-			f.Fix += ", or start the server: it migrates the schema, since database.migrate is on"
-		}
-		return f
+		return f.failed(diagnose.Schema(config, err))
 	}
 	f.Detail += ", schema current"
 	return f
 }
 
 func examineCluster(ctx context.Context, cluster *rest.Config) Finding {
-	f := Finding{What: "API server", Fix: "check kubernetes.kubeconfig, and that the API server runs and is reachable from here"}
+	f := Finding{What: "API server"}
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
 	version, err := serverVersion(ctx, cluster)
 	if err != nil {
-		f.Err = err
-		return f
+		return f.failed(diagnose.Cluster(cluster.Host, "get the version", err))
 	}
 	f.Detail = fmt.Sprintf("Kubernetes %s at %s", version, cluster.Host)
 	return f
 }
 
 func examineDefinition(ctx context.Context, cluster *rest.Config, installs bool) Finding {
-	f := Finding{What: "TaskAction definition", Fix: "apply executor/api/v1/crds/flyte.org_taskactions.yaml"}
-	if installs {
-		f.Fix = "start the server: it installs the definition, since executor.installCrd is on"
-	}
+	f := Finding{What: "TaskAction definition", Fix: diagnose.DefinitionFix(installs)}
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
 	wanted, err := v1.CRD()
@@ -143,10 +144,11 @@ func examineDefinition(ctx context.Context, cluster *rest.Config, installs bool)
 	switch {
 	case apierrors.IsNotFound(err):
 		f.Err = errors.New("not installed")
-	case apierrors.IsForbidden(err):
-		f.Err, f.Fix = err, "allow this account to get customresourcedefinitions"
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		return f.failed(diagnose.Cluster(cluster.Host, "get customresourcedefinitions", err))
 	case err != nil:
-		f.Err, f.Fix = err, fixClusterFirst
+		f = f.failed(diagnose.Cluster(cluster.Host, "get customresourcedefinitions", err))
+		f.Fix = fixClusterFirst
 	case !sameDefinition(found.Annotations, wanted.Annotations):
 		f.Err = errors.New("installed in another version")
 	default:
@@ -166,16 +168,17 @@ func sameDefinition(found, wanted map[string]string) bool {
 }
 
 func examineStorage(ctx context.Context, config blobstore.Config, health HealthConfig) []Finding {
-	f := Finding{What: "storage", Fix: "check storage.url and the credentials, and that this process may write there"}
+	f := Finding{What: "storage"}
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
 	blobs, err := blobstore.Open(ctx, config)
 	if err != nil {
-		f.Err = err
-		return []Finding{f}
+		return []Finding{f.failed(diagnose.Storage(config, err))}
 	}
 	defer blobs.Close() //nolint:errcheck // nothing is pending
-	if f.Err = blobs.Check(ctx); f.Err == nil {
+	if err := blobs.Check(ctx); err != nil {
+		f = f.failed(diagnose.Storage(config, err))
+	} else {
 		f.Detail = "wrote, read and deleted an object below " + blobs.Root()
 	}
 	free, known, err := blobs.FreeBytes(ctx)

@@ -1,68 +1,33 @@
 package manager
 
 import (
-	"fmt"
-	"os"
 	"reflect"
-	"strings"
 
-	"sigs.k8s.io/yaml"
+	"github.com/flyte-binary/flyte-binary/manager/layers"
 )
 
-// restoreKeys restores the case of map keys from the file. viper lowercases every key, which is right for configuration
-// keys and wrong for names of labels.
-func restoreKeys(path string, config *Config) error {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("read configuration: %w", err)
-	}
-	var raw map[string]any
-	if err := yaml.Unmarshal(content, &raw); err != nil {
-		return fmt.Errorf("read configuration: %w", err)
-	}
-	restoreStruct(reflect.ValueOf(config).Elem(), raw)
-	return nil
+// Key is a key of the configuration that is not a section.
+type Key struct {
+	// Path is its full path, such as server.listen.
+	Path string
+	// Values are all that it may have; empty if they cannot be listed.
+	Values []string
 }
 
-func restoreStruct(value reflect.Value, raw map[string]any) {
-	for i := range value.NumField() {
-		field := value.Type().Field(i)
-		section, found := lookUp(raw, field.Tag.Get("mapstructure"))
-		if !found {
-			continue
+// Keys lists the keys of the configuration in the order of its sections.
+func Keys() []Key {
+	choices := map[string][]string{
+		"target":         {string(TargetAll), string(TargetAPI), string(TargetController)},
+		"logging.level":  {"trace", "debug", "info", "warn", "error"},
+		"logging.format": {"json", "pretty", "auto"},
+	}
+	var keys []Key
+	for _, leaf := range layers.Paths(reflect.TypeFor[Config]()) {
+		values := choices[leaf.Path]
+		if leaf.Type.Kind() == reflect.Bool {
+			values = []string{"true", "false"}
 		}
-		switch value.Field(i).Kind() {
-		case reflect.Struct:
-			restoreStruct(value.Field(i), section)
-		case reflect.Map:
-			restoreMap(value.Field(i), section)
-		default:
-		}
+		keys = append(keys, Key{Path: leaf.Path, Values: values})
 	}
-}
-
-func restoreMap(value reflect.Value, section map[string]any) {
-	if value.Type().Key().Kind() != reflect.String || value.IsNil() {
-		return
-	}
-	for spelled := range section {
-		lower, right := reflect.ValueOf(strings.ToLower(spelled)), reflect.ValueOf(spelled)
-		if item := value.MapIndex(lower); item.IsValid() && lower.String() != spelled {
-			value.SetMapIndex(right, item)
-			value.SetMapIndex(lower, reflect.Value{})
-		}
-	}
-}
-
-// lookUp finds a section by its name, ignoring case.
-func lookUp(raw map[string]any, name string) (map[string]any, bool) {
-	if name == "" {
-		return nil, false
-	}
-	for key, value := range raw {
-		if section, ok := value.(map[string]any); ok && strings.EqualFold(key, name) {
-			return section, true
-		}
-	}
-	return nil, false
+	return keys
 }

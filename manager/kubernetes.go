@@ -1,14 +1,13 @@
 package manager
 
 import (
-	"fmt"
-
 	"github.com/rs/zerolog"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/flyte-binary/flyte-binary/internal/apiretry"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
 
 // rest returns the connection to the cluster: the given one, else the kubeconfig, else the pod's service account.
@@ -19,7 +18,7 @@ func (c KubernetesConfig) rest(given *rest.Config, clk clock.Clock, log zerolog.
 	} else {
 		var err error
 		if config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig); err != nil {
-			return nil, fmt.Errorf("kubernetes.kubeconfig: set a file, or run in a pod with a service account: %w", err)
+			return nil, diagnose.Kubeconfig(c.Kubeconfig, err)
 		}
 	}
 	config.QPS, config.Burst = c.QPS, c.Burst

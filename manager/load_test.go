@@ -32,23 +32,65 @@ func TestLoad(t *testing.T) {
 	require.Equal(t, manager.DefaultConfig().Runs.Writer.MaxQueue, config.Runs.Writer.MaxQueue)
 }
 
-func TestTyposAreRefusedByName(t *testing.T) {
-	for name, load := range map[string]func() (manager.Config, error){
-		"file":    func() (manager.Config, error) { return manager.Load(file(t, required+"server: {lisen: x}\n"), nil) },
-		"section": func() (manager.Config, error) { return manager.Load(file(t, required+"lisen: {x: 1}\n"), nil) },
-		"deep": func() (manager.Config, error) {
-			return manager.Load(file(t, required+"runs: {writer: {lisen: x}}\n"), nil)
-		},
-		"override": func() (manager.Config, error) { return manager.Load(file(t, required), []string{"server.lisen=x"}) },
+func TestProblemsAreListedTogetherWithTheirPlaces(t *testing.T) {
+	path := file(t, `database: {url: postgres://flyte:hunter2@localhost/flyte}
+storage: {url: /data}
+server:
+  lisen: 127.0.0.1:1
+  maxRequestBytes: 64MiB
+loging: {level: debug}
+runs:
+  retention:
+    maxAge: 3d
+  writer: {maxBach: 7}
+telemetry: {traceRatio: 2}
+`)
+	t.Setenv("FLYTE_SERVER_SHUTDOWNGRAC", "3s")
+	t.Setenv("FLYTE_HEALTH_MINFREEBYTES", "1 GiB")
+	_, err := manager.Load(path, []string{"logging.levl=debug", "logging.level=loud"})
+	for _, line := range []string{
+		"configuration: 10 problems:",
+		path + ":4: server.lisen: unknown key; did you mean server.listen?",
+		path + ":5: server.maxRequestBytes: \"64MiB\" is not a whole number; write 67108864",
+		path + ":6: loging: unknown key; did you mean logging?",
+		path + ":9: runs.retention.maxAge: \"3d\" is not a duration; write 72h",
+		path + ":10: runs.writer.maxBach: unknown key; did you mean runs.writer.maxBatch?",
+		path + ":11: telemetry.traceRatio: must be ",
+		"FLYTE_HEALTH_MINFREEBYTES: health.minFreeBytes: \"1 GiB\" is not a whole number from 0; write 1073741824",
+		"FLYTE_SERVER_SHUTDOWNGRAC: unknown variable; did you mean FLYTE_SERVER_SHUTDOWNGRACE?",
+		"--set logging.levl: unknown key; did you mean logging.level?",
 	} {
-		_, err := load()
-		require.ErrorContains(t, err, "unknown key", name)
-		require.ErrorContains(t, err, "lisen", name)
+		require.ErrorContains(t, err, line)
 	}
+	require.NotContains(t, err.Error(), "hunter2")
+	require.NotContains(t, err.Error(), "manager.")
+}
+
+func TestRefusedValuesHaveTheirPlace(t *testing.T) {
+	path := file(t, required+"\nserver: {listen: \"8090\"}\nrest: {}\n")
+	_, err := manager.Load(path, []string{"logging.level=loud"})
+	require.ErrorContains(t, err, path+":4: server.listen: want host:port, got \"8090\"")
+	require.ErrorContains(t, err, "--set logging.level: \"loud\" is not one of")
+	require.ErrorContains(t, err, path+":5: rest: unknown key")
+
+	_, err = manager.Load("", nil)
+	require.EqualError(t, err, `configuration: 2 problems:
+  database.url: required, such as postgres://flyte@localhost:5432/flyte
+  storage.url: required, such as file:///var/lib/flyte or s3://bucket/prefix`)
+	_, err = manager.Load("", []string{"databse.url=postgres://localhost/flyte", "storage.url=/data"})
+	require.EqualError(t, err, "configuration: --set databse.url: unknown key; did you mean database.url?", "a misspelled key is not reported as missing too")
+}
+
+func TestFilesThatCannotBeRead(t *testing.T) {
 	_, err := manager.Load("", []string{"server.listen"})
 	require.ErrorContains(t, err, "want section.key=value")
 	_, err = manager.Load(filepath.Join(t.TempDir(), "none.yaml"), nil)
 	require.ErrorContains(t, err, "none.yaml")
+	require.ErrorContains(t, err, "--config")
+	path := file(t, "server:\n  listen: [\n")
+	_, err = manager.Load(path, nil)
+	require.ErrorContains(t, err, path+":")
+	require.ErrorContains(t, err, "not valid YAML")
 }
 
 func TestPrecedence(t *testing.T) {
@@ -117,7 +159,7 @@ func TestQueuesInFilesAndInOneLine(t *testing.T) {
 		require.ErrorContains(t, err, complaint)
 	}
 	_, err = manager.Load(file(t, required+"runs: {queues: [{name: gpu, maxAction: 4}]}\n"), nil)
-	require.ErrorContains(t, err, "maxaction")
+	require.ErrorContains(t, err, "runs.queues[0].maxAction: unknown key; did you mean runs.queues[0].maxActions?")
 }
 
 func TestValuesAreCheckedByFullPath(t *testing.T) {

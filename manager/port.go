@@ -19,6 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/loglimit"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/slowbody"
+	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
 
 // maxStreams is how many calls one HTTP/2 connection may carry at once. A parent with a thousand children in flight
@@ -53,7 +54,7 @@ func listen(config ServerConfig, given net.Listener) (net.Listener, error) {
 	}
 	listener, err := net.Listen("tcp", config.Listen) //nolint:noctx // binding does not wait
 	if err != nil {
-		return nil, fmt.Errorf("server.listen: %w", err)
+		return nil, diagnose.Port("server.listen", config.Listen, err)
 	}
 	return listener, nil
 }

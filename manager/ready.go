@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
 
 // checkTimeout bounds one round of checks. Probes time out after a few seconds, too.
@@ -91,7 +92,7 @@ func (c checks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func pingCluster(ctx context.Context, config *rest.Config) error {
 	_, err := serverVersion(ctx, config)
-	return err
+	return diagnose.Cluster(config.Host, "get the version", err)
 }
 
 // serverVersion reads the version of the API server, which every account may do.

@@ -39,6 +39,13 @@ func Redacted(config any) map[string]any {
 }
 
 func redactedValue(value reflect.Value, sensitive bool) any {
+	if sensitive && value.Kind() == reflect.Slice {
+		list := make([]any, value.Len())
+		for i := range list {
+			list[i] = redactedValue(value.Index(i), true)
+		}
+		return list
+	}
 	if sensitive {
 		if value.IsZero() {
 			return ""

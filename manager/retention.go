@@ -9,6 +9,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 	"github.com/flyte-binary/flyte-binary/runs"
 	"github.com/flyte-binary/flyte-binary/runs/retention"
 	"github.com/flyte-binary/flyte-binary/runs/store"
@@ -22,20 +23,20 @@ func OpenRetention(ctx context.Context, c Config, log zerolog.Logger) (keeper *r
 		validate func() error
 	}{{"database", c.Database.Validate}, {"storage", c.Storage.Validate}, {"runs.retention", c.Runs.Retention.Validate}} {
 		if err := section.validate(); err != nil {
-			return nil, nil, fmt.Errorf("configuration: %s.%w", section.name, err)
+			return nil, nil, &ConfigError{fmt.Errorf("%s.%w", section.name, err)}
 		}
 	}
 	if c.Runs.Retention.MaxAge == 0 && c.Runs.Retention.MaxRuns == 0 {
-		return nil, nil, errors.New("configuration: runs.retention.maxAge: set it or runs.retention.maxRuns; without a limit all runs are kept")
+		return nil, nil, &ConfigError{errors.New("runs.retention.maxAge: set it or runs.retention.maxRuns; without a limit all runs are kept")}
 	}
 	pool, err := pgdb.Open(ctx, c.Database)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, diagnose.Database(c.Database, err)
 	}
 	blobs, err := blobstore.Open(ctx, c.Storage)
 	if err != nil {
 		pool.Close()
-		return nil, nil, err
+		return nil, nil, diagnose.Storage(c.Storage, err)
 	}
 	tracked, err := pgdb.OpenNamespace(ctx, pool, store.TrackedNamespace, 1)
 	if err != nil {

@@ -61,6 +61,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
 	}
 	s.log.Info().Str("address", s.Addr()).Interface("config", Redacted(s.config)).Msg("serving")
+	s.warnUnready(ctx)
 	if s.open {
 		warnOpen(s.log, s.port.listener.Addr())
 	}
@@ -81,3 +82,13 @@ func (s *Server) Run(ctx context.Context) error {
 
 // Instruments are the metrics that the process serves once they have values, without those of libraries.
 func (s *Server) Instruments() []obs.Instrument { return s.telemetry.Instruments() }
+
+// warnUnready logs what does not work at the moment, such as an object store or an API server that cannot be reached. The server
+// runs all the same and tries again: they may come back.
+func (s *Server) warnUnready(ctx context.Context) {
+	for _, one := range s.checks.run(ctx, s.clock) {
+		if one.err != nil && ctx.Err() == nil {
+			s.log.Warn().Err(one.err).Str("check", one.name).Msg("does not work yet; the server tries again")
+		}
+	}
+}

@@ -93,9 +93,11 @@ type Delivery struct {
 	Headers map[string]string `mapstructure:"headers" sensitive:"whole"`
 	// Body is the template of the body of a webhook. Default a JSON object.
 	Body string `mapstructure:"body"`
-	// To, CC and BCC are the receivers of an e-mail.
-	To  []string `mapstructure:"to"`
-	CC  []string `mapstructure:"cc"`
+	// To are the receivers of an e-mail, as addresses. Required for an e-mail.
+	To []string `mapstructure:"to"`
+	// CC are receivers of a copy.
+	CC []string `mapstructure:"cc"`
+	// BCC are receivers of a copy whom the others do not see.
 	BCC []string `mapstructure:"bcc"`
 	// Title is the template of the title for Teams, and of the subject of an e-mail. It has a default.
 	Title string `mapstructure:"title"`

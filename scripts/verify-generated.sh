@@ -13,7 +13,7 @@ git ls-files --cached --others --exclude-standard -z |
 ln -s "$root/.bin" "$copy/.bin"
 ln -s "$root/tools/node_modules" "$copy/tools/node_modules"
 # What is compared is of one moment, whatever is edited meanwhile.
-generated=(gen third_party/proto executor/api charts/flyte-binary/files/crds charts/flyte-binary/files/dashboards docs/configuration.md)
+generated=(gen third_party/proto executor/api charts/flyte-binary/files/crds charts/flyte-binary/files/dashboards docs/configuration.md manager/command/configuration.schema.json)
 mkdir "$copy/.committed"
 (cd "$copy" && cp -r --parents "${generated[@]}" .committed)
 make --no-print-directory -C "$copy" generate

@@ -117,7 +117,7 @@ func seams() []seam {
 		{"github.com/jackc/pgx", []string{"runs", "cache_service", "notifications", "triggers", "artifacts", "apps", "internal/pgdb", "internal/pgtest", "internal/pgembed", "demo", "manager", "bench", "faults"}, "SQL stays in stores"},
 		{"gocloud.dev/pubsub", []string{"eventstream"}, "one package speaks to topics and queues"},
 		{"gocloud.dev", []string{"internal/blobstore"}, "one package speaks to object stores"},
-		{"github.com/spf13/viper", []string{"manager"}, "configuration is read in one place"},
+		{"go.yaml.in/yaml", []string{"manager", "copilot"}, "configuration is read in one place"},
 	}
 }
 

@@ -90,7 +90,7 @@ func MigrationStatus(ctx context.Context, pool *pgxpool.Pool, schemas ...Schema)
 	return list, err
 }
 
-// CheckSchema returns an error that says what to do unless the database has every schema, exactly or a newer one, as it
+// CheckSchema returns a SchemaError unless the database has every schema, exactly or a newer one, as it
 // has for the older replicas while a new release rolls out.
 func CheckSchema(ctx context.Context, pool *pgxpool.Pool, schemas ...Schema) error {
 	return withProviders(pool, schemas, func(schema Schema, provider *goose.Provider) error {
@@ -99,10 +99,23 @@ func CheckSchema(ctx context.Context, pool *pgxpool.Pool, schemas ...Schema) err
 			return err
 		}
 		if current < target {
-			return fmt.Errorf("the schema %s is at version %d and must be at %d: run `flyte-binary migrate up`", schema.Name, current, target)
+			return &SchemaError{Name: schema.Name, Current: current, Wanted: target}
 		}
 		return nil
 	})
+}
+
+// SchemaError is a schema that lacks migrations of this program.
+type SchemaError struct {
+	// Name is that of the schema.
+	Name string
+	// Current is the version of the newest migration that is applied, Wanted that of the newest one of the program.
+	Current, Wanted int64
+}
+
+// Error implements error.
+func (e *SchemaError) Error() string {
+	return fmt.Sprintf("the schema %s is at version %d and must be at %d", e.Name, e.Current, e.Wanted)
 }
 
 // withProviders uses connections of its own, since the session lock must not take one of a small pool.

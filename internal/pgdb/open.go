@@ -25,7 +25,7 @@ func WithTracer(provider trace.TracerProvider) Option {
 	}
 }
 
-// Open creates a pool and verifies it with one round trip. Times are read in UTC.
+// Open creates a pool and verifies it with one round trip; a server older than OldestServer is refused with VersionError. Times are read in UTC.
 func Open(ctx context.Context, config Config, options ...Option) (*pgxpool.Pool, error) {
 	pool, err := poolConfig(config, options...)
 	if err != nil {
@@ -38,6 +38,12 @@ func Open(ctx context.Context, config Config, options ...Option) (*pgxpool.Pool,
 	if err := opened.Ping(ctx); err != nil {
 		opened.Close()
 		return nil, fmt.Errorf("reach database: %w", err)
+	}
+	if err := opened.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+		return checkVersion(conn.Conn().PgConn().ParameterStatus("server_version"))
+	}); err != nil {
+		opened.Close()
+		return nil, err
 	}
 	return opened, nil
 }
@@ -79,6 +85,26 @@ func poolConfig(config Config, options ...Option) (*pgxpool.Config, error) {
 		option(pool)
 	}
 	return pool, nil
+}
+
+// OldestServer is the oldest major version of Postgres that has what the migrations and statements use.
+const OldestServer = 13
+
+// VersionError is a server that is too old.
+type VersionError struct{ Version string }
+
+// Error implements error.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("the server is Postgres %s, and %d is the oldest that is supported", e.Version, OldestServer)
+}
+
+// checkVersion refuses servers that are too old. Other products that speak the protocol may have a version of another form.
+func checkVersion(version string) error {
+	major, _, _ := strings.Cut(version, ".")
+	if number, err := strconv.Atoi(major); err == nil && number < OldestServer {
+		return &VersionError{Version: version}
+	}
+	return nil
 }
 
 // readTimesInUTC keeps the machine's zone out of what is read.

@@ -38,7 +38,7 @@ DROP TABLE more;
 func TestMigrate(t *testing.T) {
 	pool := pgtest.Empty(t)
 	schema := pgdb.Schema{Name: "first", Files: migrations}
-	require.ErrorContains(t, pgdb.CheckSchema(t.Context(), pool, schema), "migrate up")
+	require.EqualError(t, pgdb.CheckSchema(t.Context(), pool, schema), "migrations: the schema first is at version 0 and must be at 2")
 	status, err := pgdb.MigrationStatus(t.Context(), pool, schema)
 	require.NoError(t, err)
 	require.Len(t, status, 2)

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -14,8 +13,14 @@ func doctor() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check database, API server and storage, and suggest fixes",
-		Args:  cobra.NoArgs,
+		Long: `Checks everything that serve with the same configuration depends on: the database and its schema, the API server and the
+TaskAction definition, the object store by writing and reading an object, and what apps need. It changes nothing.` +
+			readMore("docs/troubleshooting.md"),
+		Example: `  flyte-binary doctor --config flyte.yaml
+  flyte-binary doctor --config east.yaml --target controller`,
+		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
+			quiet()
 			config, err := manager.Load(from.path, from.set)
 			if err != nil {
 				return err
@@ -24,7 +29,19 @@ func doctor() *cobra.Command {
 		},
 	}
 	from.flags(command)
+	from.target(command)
 	return command
+}
+
+// unhealthyError says that doctor found problems, which it has printed.
+type unhealthyError struct{ problems int }
+
+// Error implements error.
+func (e *unhealthyError) Error() string {
+	if e.problems == 1 {
+		return "1 problem found"
+	}
+	return fmt.Sprintf("%d problems found", e.problems)
 }
 
 // report prints each finding, and returns an error if there is a problem.
@@ -38,12 +55,8 @@ func report(command *cobra.Command, findings []manager.Finding) error {
 		problems++
 		command.Printf("FAIL  %s: %v\n      fix: %s\n", f.What, f.Err, f.Fix)
 	}
-	switch problems {
-	case 0:
-		return nil
-	case 1:
-		return errors.New("1 problem found")
-	default:
-		return fmt.Errorf("%d problems found", problems)
+	if problems > 0 {
+		return &unhealthyError{problems}
 	}
+	return nil
 }

@@ -18,13 +18,13 @@ func logLevel() *cobra.Command {
 		Use:   "log-level [LEVEL]",
 		Short: "Show or change the log level of a running server",
 		Long: `Shows the level of the log of a running server, or changes it to trace, debug, info, warn or error until the server
-is restarted. It changes one process: name each of several replicas with --url.`,
+is restarted. It changes one process: name each of several replicas with --url.` + readMore("docs/operations.md"),
 		Example: `  flyte-binary log-level --config flyte.yaml
   flyte-binary log-level debug --config flyte.yaml
   flyte-binary log-level --reset --url http://10.0.0.7:8090`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			config, err := manager.Read(from.path, from.set)
+			config, _, err := manager.Read(from.path, from.set)
 			if err != nil {
 				return err
 			}

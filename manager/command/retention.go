@@ -21,10 +21,12 @@ func retain() *cobra.Command {
 		Use:   "retention",
 		Short: "Delete runs beyond the configured limits; --dry-run lists them",
 		Long: `Deletes runs beyond runs.retention.maxAge and runs.retention.maxRuns, even if retention is not enabled for the servers.
-It may run while servers run. --dry-run only lists the runs. Deleted runs cannot be restored.`,
+It may run while servers run. --dry-run only lists the runs. Deleted runs cannot be restored.` + readMore("docs/retention.md"),
+		Example: `  flyte-binary retention --dry-run --config flyte.yaml --set runs.retention.maxAge=720h
+  flyte-binary retention --now --config flyte.yaml --set runs.retention.maxRuns=10000`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			config, err := manager.Read(from.path, from.set)
+			config, _, err := manager.Read(from.path, from.set)
 			if err != nil {
 				return err
 			}

@@ -16,10 +16,11 @@ import (
 
 func serve() *cobra.Command {
 	from := &source{}
-	var target string
 	command := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the API and run the tasks, or a part of it",
+		Long: `Serves the API, the console and the ports of tasks, and runs tasks on Kubernetes: everything in one process, or with --target
+a part of it. It applies pending migrations first unless database.migrate is off. It stops in order at SIGTERM or Ctrl-C.` + readMore("docs/operations.md"),
 		Example: `  # everything in one process
   flyte-binary serve --config flyte.yaml
 
@@ -28,9 +29,6 @@ func serve() *cobra.Command {
   flyte-binary serve --config east.yaml --target controller --set cluster.id=east`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			if target != "" {
-				from.set = append(from.set, "target="+target)
-			}
 			config, err := manager.Load(from.path, from.set)
 			if err != nil {
 				return err
@@ -52,7 +50,7 @@ func serve() *cobra.Command {
 		},
 	}
 	from.flags(command)
-	command.Flags().StringVar(&target, "target", "", "part to run: all, api or controller (default: the key target, else all)")
+	from.target(command)
 	return command
 }
 

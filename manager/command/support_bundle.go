@@ -20,13 +20,15 @@ func supportBundle() *cobra.Command {
 		Short: "Collect the state of an installation for support, without secrets",
 		Long: `Writes an archive with the version, the effective configuration, the answers of doctor, health, metrics, the data of the
 System page, queues, migrations, sizes of tables, leases, and profiles if telemetry.debugListen serves them. Secrets are
-masked. Parts that are down are left out; each has a file with its error.`,
+masked. Parts that are down are left out; each has a file with its error.` + readMore("docs/operations.md"),
 		Example: `  flyte-binary support-bundle --config flyte.yaml
   flyte-binary support-bundle --config flyte.yaml --log /var/log/flyte.log --output flyte.tar.gz
-  kubectl logs deploy/flyte-binary > server.log && flyte-binary support-bundle --config flyte.yaml --url https://flyte.example --log server.log`,
+  kubectl logs deploy/flyte-binary > server.log
+  flyte-binary support-bundle --config flyte.yaml --url https://flyte.example --log server.log`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) (failure error) {
-			config, err := manager.Read(from.path, from.set)
+			quiet()
+			config, _, err := manager.Read(from.path, from.set)
 			if err != nil {
 				return err
 			}

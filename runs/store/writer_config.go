@@ -14,8 +14,10 @@ type WriterConfig struct {
 	MaxSubtree int `mapstructure:"maxSubtree"`
 	// MaxQueue is how many operations may wait. Beyond it, calls fail with ResourceExhausted.
 	MaxQueue int `mapstructure:"maxQueue"`
-	// RetryMin and RetryMax bound the pause between tries while Postgres is unavailable.
+	// RetryMin is the pause after the first failed try while Postgres is unavailable; it grows with every further one. Defaults
+	// to 20ms.
 	RetryMin time.Duration `mapstructure:"retryMin"`
+	// RetryMax is the longest pause between tries. Defaults to 2s.
 	RetryMax time.Duration `mapstructure:"retryMax"`
 	// CommitTimeout bounds one try of one transaction. A batch that takes longer is committed in halves; an operation
 	// that alone takes longer fails with Unavailable.

@@ -25,9 +25,9 @@ type Config struct {
 	Endpoint string `mapstructure:"endpoint"`
 	// Prefix is what the names of all secrets begin with. Defaults to flyte.
 	Prefix string `mapstructure:"prefix"`
-	// AccessKeyID and SecretAccessKey are static credentials.
+	// AccessKeyID is the name of a static credential; empty for the standard AWS environment and files.
 	AccessKeyID string `mapstructure:"accessKeyID"`
-	// SecretAccessKey belongs to AccessKeyID.
+	// SecretAccessKey is the secret of AccessKeyID.
 	SecretAccessKey string `mapstructure:"secretAccessKey" sensitive:"true"`
 	// KMSKeyID is the key that encrypts new secrets; empty for the account's aws/secretsmanager.
 	KMSKeyID string `mapstructure:"kmsKeyID"`

@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 
 	"github.com/spf13/pflag"
@@ -19,11 +18,7 @@ import (
 func main() {
 	// Kubernetes registers a --version flag with the process-wide flags; leave it out.
 	pflag.CommandLine = pflag.NewFlagSet("flyte-binary", pflag.ExitOnError)
-	commands := command.New(
+	os.Exit(command.Main(context.Background(), command.New(
 		demo.Command(), embedded.Command(), embedded.ControllersCommand(), standalone.Command(), imagebuild.Command(),
-	)
-	if err := commands.ExecuteContext(context.Background()); err != nil {
-		fmt.Fprintln(os.Stderr, "flyte-binary:", err)
-		os.Exit(1)
-	}
+	)))
 }

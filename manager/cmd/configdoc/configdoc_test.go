@@ -18,3 +18,19 @@ func TestEveryKeyIsExplained(t *testing.T) {
 		}
 	}
 }
+
+func TestNoTextServesTwoKeysOfASection(t *testing.T) {
+	text, err := render(manager.DefaultConfig(), "../../..")
+	require.NoError(t, err)
+	for section := range strings.SplitSeq(text, "\n## ") {
+		seen := map[string]string{}
+		for line := range strings.Lines(section) {
+			cells := strings.Split(line, " | ")
+			if !strings.HasPrefix(line, "| `") || len(cells) < 4 {
+				continue
+			}
+			require.Empty(t, seen[cells[3]], "%s has the same text", cells[0])
+			seen[cells[3]] = cells[0]
+		}
+	}
+}

@@ -1,5 +1,5 @@
-// Command configdoc writes docs/configuration.md from the configuration structs: their fields, the comments on them
-// and the defaults. It runs at generation only and must be started in manager/.
+// Command configdoc writes docs/configuration.md and the JSON Schema of the configuration from the configuration structs: their
+// fields, the comments on them and the defaults. It runs at generation only and must be started in manager/.
 package main
 
 import (
@@ -10,15 +10,21 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fail(fmt.Errorf("usage: configdoc FILE"))
+	if len(os.Args) != 3 {
+		fail(fmt.Errorf("usage: configdoc FILE SCHEMA"))
 	}
 	text, err := render(manager.DefaultConfig(), "..")
 	if err != nil {
 		fail(err)
 	}
-	if err := os.WriteFile(os.Args[1], []byte(text), 0o644); err != nil { //nolint:gosec // a document
+	described, err := schema(manager.DefaultConfig(), "..")
+	if err != nil {
 		fail(err)
+	}
+	for path, content := range map[string][]byte{os.Args[1]: []byte(text), os.Args[2]: described} {
+		if err := os.WriteFile(path, content, 0o644); err != nil { //nolint:gosec // a document
+			fail(err)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/flyte-binary/flyte-binary/manager"
 )
@@ -16,9 +17,26 @@ const preamble = `# Configuration
 
 ` + "`flyte-binary serve --config FILE`" + ` reads a YAML file with the keys below. An environment variable overrides a
 key: ` + "`" + manager.EnvPrefix + "_SERVER_LISTEN`" + ` sets ` + "`server.listen`" + `. A flag overrides both: ` + "`--set server.listen=127.0.0.1:8090`" + `.
-In the environment and in flags, lists are separated by commas, and lists of sections are JSON. Unknown keys are refused
-by name. Durations are written like ` + "`1m30s`" + `. ` + "`flyte-binary config show`" + ` prints the effective configuration, with
-secrets hidden.
+In the environment and in flags, lists are separated by commas; lists of sections and maps are JSON. Durations are written
+like ` + "`1m30s`" + ` or ` + "`72h`" + `, sizes in bytes. Keys that do not exist are refused.
+
+` + "```sh" + `
+flyte-binary config check --config flyte.yaml     # every problem with its file and line
+flyte-binary config show --config flyte.yaml      # the effective values and where each came from; secrets are hidden
+flyte-binary config schema > flyte.schema.json    # for editors
+` + "```" + `
+
+With the schema, editors complete, explain and check keys. Those that use the YAML language server find it by the first line:
+
+` + "```yaml" + `
+# yaml-language-server: $schema=flyte.schema.json
+server: {listen: "0.0.0.0:8090"}
+database: {url: "postgres://flyte@db.example:5432/flyte", passwordFile: /etc/flyte/database-password}
+storage: {url: "s3://acme-flyte/prod", s3: {region: us-west-2}}
+logging: {format: json}
+runs:
+  retention: {enabled: true, maxAge: 2160h}
+` + "```" + `
 `
 
 // render walks the configuration and writes a table for each struct.
@@ -44,7 +62,7 @@ func (r *renderer) section(path, about string, value reflect.Value) error {
 		return err
 	}
 	var rows []string
-	var below []int
+	var below, lists []int
 	for i := range value.NumField() {
 		field := value.Type().Field(i)
 		key := field.Tag.Get("mapstructure")
@@ -55,12 +73,22 @@ func (r *renderer) section(path, about string, value reflect.Value) error {
 			below = append(below, i)
 			continue
 		}
+		if isList(field.Type) {
+			lists = append(lists, i)
+		}
 		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s |",
-			join(path, key), kind(field.Type), fallback(value.Field(i)), cell(docs.fields[field.Name])))
+			join(path, key), kind(field.Type), fallback(value.Field(i)), cell(named(docs.fields[field.Name], field.Name, key))))
 	}
 	if len(rows) > 0 {
 		fmt.Fprintf(&r.text, "\n## %s\n\n%s\n\n| key | type | default | meaning |\n|---|---|---|---|\n%s\n",
 			path, about, strings.Join(rows, "\n"))
+	}
+	for _, i := range lists {
+		field := value.Type().Field(i)
+		path := join(path, field.Tag.Get("mapstructure"))
+		if err := r.section(path+"[]", "One item of `"+path+"`.", reflect.New(field.Type.Elem()).Elem()); err != nil {
+			return err
+		}
 	}
 	for _, i := range below {
 		field := value.Type().Field(i)
@@ -77,12 +105,26 @@ func isSection(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && strings.HasPrefix(t.PkgPath(), module)
 }
 
+// isList reports whether a field is a list of sections.
+func isList(t reflect.Type) bool { return t.Kind() == reflect.Slice && isSection(t.Elem()) }
+
+// named is a comment with the key in place of the field's name that it begins with.
+func named(text, field, key string) string {
+	rest, found := strings.CutPrefix(text, field)
+	if !found || strings.IndexFunc(rest, unicode.IsLetter) == 0 {
+		return text
+	}
+	return "`" + key + "`" + rest
+}
+
 func join(path, key string) string { return strings.TrimPrefix(path+"."+key, ".") }
 
 func kind(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
 		return "duration"
+	case isList(t):
+		return "list of sections"
 	case t.Kind() == reflect.Slice:
 		return "list of " + kind(t.Elem())
 	case t.Kind() == reflect.Map:
