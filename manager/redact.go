@@ -26,7 +26,9 @@ func Redacted(config any) map[string]any {
 		switch field.Tag.Get("sensitive") {
 		case "whole":
 			out[name] = "" // a URL whose path is a secret too
-			if !value.Field(i).IsZero() {
+			if value.Field(i).Kind() == reflect.Slice {
+				out[name] = slices.Repeat([]string{hidden}, value.Field(i).Len())
+			} else if !value.Field(i).IsZero() {
 				out[name] = hidden
 			}
 		case "true":
@@ -39,13 +41,6 @@ func Redacted(config any) map[string]any {
 }
 
 func redactedValue(value reflect.Value, sensitive bool) any {
-	if sensitive && value.Kind() == reflect.Slice {
-		list := make([]any, value.Len())
-		for i := range list {
-			list[i] = redactedValue(value.Index(i), true)
-		}
-		return list
-	}
 	if sensitive {
 		if value.IsZero() {
 			return ""
