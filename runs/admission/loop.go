@@ -139,7 +139,7 @@ func (l *Loop) work(ctx context.Context) error {
 			pause = max(pause, min(took, maxPause))
 		}
 		if pause > 0 && clock.Sleep(ctx, l.deps.Clock, pause) != nil || !l.awaitReason(ctx) {
-			return nil //nolint:nilerr // the context has ended, as it was asked to
+			return nil
 		}
 	}
 }
