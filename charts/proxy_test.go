@@ -114,7 +114,7 @@ func stays(ctx context.Context, runs workflowconnect.RunServiceClient) error {
 	if err != nil {
 		return err
 	}
-	defer stream.Close()
+	defer func() { _ = stream.Close() }()
 	heartbeats := 0
 	for began := time.Now(); time.Since(began) < silence+silence/4; heartbeats++ {
 		if !stream.Receive() {

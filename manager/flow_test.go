@@ -141,7 +141,7 @@ func TestFailedStartClosesWhatItOpened(t *testing.T) {
 	good := config.Database.URL
 	config.Database.URL = "postgres://flyte@/flyte?host=" + t.TempDir()
 	_, err = config.Complete(t.Context(), manager.Options{REST: nowhere(t)})
-	require.ErrorContains(t, err, "reach database")
+	require.ErrorContains(t, err, "connect to ")
 	config.Database.URL = good
 	again, err := config.Complete(t.Context(), manager.Options{REST: nowhere(t)})
 	require.NoError(t, err, "the port is free again")

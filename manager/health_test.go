@@ -92,7 +92,7 @@ func TestAStoreThatTakesNoWritesIsSeen(t *testing.T) {
 	url := startServer(t, config, nil)
 	awaitLine(t, url, "storage writes: ok")
 	require.NoError(t, os.RemoveAll(config.Storage.URL))
-	require.Equal(t, http.StatusOK, awaitLine(t, url, "storage writes: degraded: write "))
+	require.Equal(t, http.StatusOK, awaitLine(t, url, "storage writes: degraded: storage: "))
 	requireMetric(t, url, `flyte_component_degraded\{component="storage writes".*\} 1$`)
 }
 

@@ -69,7 +69,7 @@ func located(err error, origins layers.Origins) layers.Problems {
 	if err == nil {
 		return nil
 	}
-	if several, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only what Validate itself has joined
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		var all layers.Problems
 		for _, err := range several.Unwrap() {
 			all = append(all, located(err, origins)...)

@@ -258,7 +258,7 @@ func probes(t *testing.T, url string) {
 	require.Equal(t, http.StatusOK, code)
 	code, _, body := do(t, http.MethodGet, url+"/readyz", nil, nil)
 	require.Equal(t, http.StatusServiceUnavailable, code)
-	require.Contains(t, body, "database: ok\nstorage: ok\nkubernetes: ask the API server")
+	require.Contains(t, body, "database: ok\nstorage: ok\nkubernetes: API server: get the version")
 	code, _, body = do(t, http.MethodGet, url+"/metrics", nil, nil)
 	require.Equal(t, http.StatusOK, code)
 	for _, want := range []string{"rpc_server", "go_goroutines"} {

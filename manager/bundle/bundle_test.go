@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -92,7 +93,7 @@ func collect(t *testing.T, options bundle.Options) (files map[string]string, pro
 	files = map[string]string{}
 	for {
 		header, err := reader.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return files, lines.String()
 		}
 		require.NoError(t, err)

@@ -158,7 +158,7 @@ func TestShellInDocuments(t *testing.T) {
 		}
 		checked++
 		text := regexp.MustCompile(`(?m)^\$ `).ReplaceAllString(block.text, "")
-		command := exec.CommandContext(t.Context(), bash, "-n") //nolint:gosec // it only parses
+		command := exec.CommandContext(t.Context(), bash, "-n")
 		command.Stdin = strings.NewReader(text)
 		out, err := command.CombinedOutput()
 		require.NoError(t, err, "%s:%d: %s", block.path, block.line, out)
@@ -178,7 +178,7 @@ func TestPythonInDocuments(t *testing.T) {
 	require.NotEmpty(t, sources)
 	input, err := json.Marshal(sources)
 	require.NoError(t, err)
-	command := exec.CommandContext(t.Context(), python, "-c", "import ast, json, sys\nfor name, text in json.load(sys.stdin).items():\n    compile(text, name, 'exec', ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)") //nolint:gosec // it only compiles
+	command := exec.CommandContext(t.Context(), python, "-c", "import ast, json, sys\nfor name, text in json.load(sys.stdin).items():\n    compile(text, name, 'exec', ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)")
 	command.Stdin = bytes.NewReader(input)
 	out, err := command.CombinedOutput()
 	require.NoError(t, err, string(out))

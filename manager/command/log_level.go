@@ -31,12 +31,13 @@ is restarted. It changes one process: name each of several replicas with --url.`
 			server := manager.NewRemote(config, url)
 			defer server.Close()
 			var answer bytes.Buffer
-			status := 0
+			call := func() (int, error) { return server.Get(command.Context(), manager.LogLevelPath, &answer) }
 			if len(args) == 1 || reset {
-				status, err = server.Put(command.Context(), manager.LogLevelPath, strings.Join(args, ""), &answer)
-			} else {
-				status, err = server.Get(command.Context(), manager.LogLevelPath, &answer)
+				call = func() (int, error) {
+					return server.Put(command.Context(), manager.LogLevelPath, strings.Join(args, ""), &answer)
+				}
 			}
+			status, err := call()
 			if err != nil {
 				return fmt.Errorf("%w; does a server run at %s? --url names another", err, server.URL())
 			}

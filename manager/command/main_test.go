@@ -48,7 +48,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 func TestServeNamesWhatFailed(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer taken.Close() //nolint:errcheck // the end of a test
+	defer taken.Close()
 	closed := "postgres://flyte:hunter2@127.0.0.1:1/flyte?sslmode=disable"
 	database := pgtest.URL(pgtest.Empty(t))
 	blocked := filepath.Join(t.TempDir(), "file")

@@ -16,7 +16,7 @@ import (
 )
 
 // Failure is a part that does not work.
-type Failure struct {
+type Failure struct { //nolint:errname // it is a finding first: doctor prints it without returning it
 	// Part names it: database, API server, storage, port.
 	Part string
 	// Tried is what was tried, with the address and without passwords, such as "connect to db:5432".

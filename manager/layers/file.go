@@ -18,7 +18,7 @@ func (r *reader) file(path string) error {
 	if err != nil {
 		return fmt.Errorf("read the file of --config: %w", err)
 	}
-	defer content.Close() //nolint:errcheck // it was only read
+	defer content.Close()
 	decoder := yaml.NewDecoder(content)
 	var document yaml.Node
 	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {

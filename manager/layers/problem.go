@@ -28,7 +28,7 @@ func (p Problem) String() string {
 }
 
 // Problems is an error with everything that is wrong with a configuration.
-type Problems []Problem
+type Problems []Problem //nolint:errname // a list that callers add to and print; it is an error only when it is returned
 
 // Error implements error: one problem on the same line, several on lines of their own.
 func (p Problems) Error() string {

@@ -25,7 +25,7 @@ func setScalar(target reflect.Value, text string, secret bool) string {
 		target.SetInt(int64(duration))
 		return ""
 	}
-	switch target.Kind() { //nolint:exhaustive // no other kinds are in the configuration
+	switch target.Kind() {
 	case reflect.String:
 		target.SetString(text)
 	case reflect.Bool:

@@ -25,7 +25,7 @@ func (r *reader) value(node *yaml.Node, path string, target reflect.Value, secre
 		r.origins[path] = at(node)
 		return
 	}
-	switch target.Kind() { //nolint:exhaustive // the rest is scalar
+	switch target.Kind() {
 	case reflect.Pointer:
 		fresh := reflect.New(target.Type().Elem())
 		r.value(node, path, fresh.Elem(), secret, at)
@@ -56,7 +56,7 @@ func (r *reader) value(node *yaml.Node, path string, target reflect.Value, secre
 // list replaces a list. In a line of text, items are separated by commas.
 func (r *reader) list(node *yaml.Node, path string, target reflect.Value, secret bool, at place) {
 	items := node.Content
-	switch node.Kind { //nolint:exhaustive // aliases are resolved
+	switch node.Kind {
 	case yaml.SequenceNode:
 	case yaml.ScalarNode:
 		element := target.Type().Elem()

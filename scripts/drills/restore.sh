@@ -4,7 +4,8 @@
 set -euo pipefail
 [ $# = 2 ] || { echo "usage: restore.sh FILE URL" >&2; exit 2; }
 bin=${FLYTE_PG_BIN:+$FLYTE_PG_BIN/}
-tables=$("${bin}psql" --no-psqlrc --tuples-only --no-align --command "SELECT count(*) FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')" "$2")
+# pg_dump comes with pg_restore everywhere, psql does not.
+tables=$("${bin}pg_dump" --schema-only --dbname="$2" | grep -c '^CREATE TABLE ' || true)
 [ "$tables" = 0 ] || { echo "the database has $tables tables; restore into an empty one" >&2; exit 1; }
 "${bin}pg_restore" --exit-on-error --no-owner --single-transaction --dbname="$2" "$1"
 echo "restored $1"

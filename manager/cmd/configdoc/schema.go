@@ -74,7 +74,7 @@ func (s *schemas) value(path string, value reflect.Value, t reflect.Type) (objec
 	if t == reflect.TypeFor[time.Duration]() {
 		return object{"type": "string", "pattern": duration, "examples": []string{"30s", "5m", "72h"}}, nil
 	}
-	switch t.Kind() { //nolint:exhaustive // the rest is plain
+	switch t.Kind() {
 	case reflect.Struct:
 		return s.section(path, value)
 	case reflect.Pointer:
