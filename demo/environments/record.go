@@ -71,7 +71,7 @@ func (s *Store) read(tag string) (*Environment, error) {
 	}
 	found := &Environment{Tag: tag}
 	if json.Unmarshal(body, &found.Record) != nil || found.Dir != filepath.Base(found.Dir) || found.Dir == "." || found.Dir == ".." {
-		return nil, nil //nolint:nilnil // documented
+		return nil, nil //nolint:nilnil,nilerr // documented
 	}
 	root := filepath.Join(s.dir, "made", found.Dir)
 	found.Venv, found.Files = filepath.Join(root, venvName), filepath.Join(root, filesName)

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		_, _, _ = environments.New(dir, clock.System{}).Make(context.Background(), tag, nil,
 			func(_ context.Context, env environments.Environment) (environments.Record, error) {
 				_ = os.WriteFile(filepath.Join(env.Venv, "half"), nil, 0o600)
-				fmt.Println("in the middle")
+				_, _ = fmt.Fprintln(os.Stdout, "in the middle")
 				select {} // until it is killed
 			})
 	}

@@ -44,7 +44,7 @@ func fence(writable, command []string) error {
 	if err := os.Chdir(dir); err != nil { // the same directory, now writable
 		return fmt.Errorf("go to the working directory: %w", err)
 	}
-	if err := syscall.Exec(command[0], command, os.Environ()); err != nil { //nolint:gosec // a command of an image
+	if err := syscall.Exec(command[0], command, os.Environ()); err != nil {
 		return fmt.Errorf("start %s: %w", command[0], err)
 	}
 	return nil
