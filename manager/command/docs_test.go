@@ -230,3 +230,15 @@ func TestLinksInDocuments(t *testing.T) {
 	}
 	require.Greater(t, links, 50)
 }
+
+// TestEveryPageIsInTheNavigation: the site leaves out what mkdocs.yml does not list.
+func TestEveryPageIsInTheNavigation(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "mkdocs.yml"))
+	require.NoError(t, err)
+	for path := range documents(t) {
+		page, inside := strings.CutPrefix(filepath.ToSlash(path), root+"/docs/")
+		if inside {
+			require.Regexp(t, `(?m)[-:] `+regexp.QuoteMeta(page)+`$`, string(text))
+		}
+	}
+}
