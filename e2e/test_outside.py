@@ -71,7 +71,7 @@ def test_before_the_first_start(outside: Outside, tmp_path: pathlib.Path):
     status = slim("migrate", "status", "--config", config)
     assert status.returncode == 0 and "pending" in status.stdout, status.stdout
     doctor = slim("doctor", "--config", config)
-    assert doctor.returncode == 1, doctor.stdout
+    assert doctor.returncode == 3, doctor.stdout
     assert "FAIL  database" in doctor.stdout and "migrate up" in doctor.stdout
     assert "FAIL  TaskAction definition: not installed" in doctor.stdout
     assert "ok    API server" in doctor.stdout and "ok    storage" in doctor.stdout
@@ -219,7 +219,7 @@ def test_nothing_stays_in_the_cluster(outside: Outside, sdk: Replica):
 def test_object_store_outage(outside: Outside, sdk: Replica):
     outside.parts["s3"].stop()
     doctor = slim("doctor", "--config", str(sdk.config))
-    assert doctor.returncode == 1, doctor.stdout
+    assert doctor.returncode == 3, doctor.stdout
     lines = doctor.stdout.splitlines()
     assert sum(line.startswith("ok") for line in lines) == 3, doctor.stdout
     sick = next(line for line in lines if line.startswith("FAIL"))
@@ -237,7 +237,7 @@ def test_object_store_outage(outside: Outside, sdk: Replica):
 
 def test_doctor_reports_a_wrong_key(sdk: Replica):
     doctor = slim("doctor", "--config", str(sdk.config), "--set", "storage.s3.secretAccessKey=another")
-    assert doctor.returncode == 1
+    assert doctor.returncode == 3
     assert "FAIL  storage: " in doctor.stdout and "SignatureDoesNotMatch" in doctor.stdout, doctor.stdout
 
 

@@ -14,6 +14,8 @@ from flyte.app.extras import FastAPIAppEnvironment, FlyteWebhookAppEnvironment
 from mcp.server.fastmcp import FastMCP
 
 SMALL = flyte.Resources(cpu="100m", memory="300Mi")
+# The environment of the demo has what all of these programs import. Images of their own would be built.
+BASE = flyte.Image.from_debian_base()
 
 tasks = flyte.TaskEnvironment(name="app_tasks", resources=SMALL)
 
@@ -36,10 +38,10 @@ def own_port() -> str:
 
 MCP_PORT = os.environ.get("MCP_PORT") or own_port()  # in the app's process, the one with which it was deployed
 mcp = MCPAppEnvironment(
-    name="tools", mcp=tools, port=int(MCP_PORT), env_vars={"MCP_PORT": MCP_PORT}, resources=SMALL, requires_auth=False
+    name="tools", image=BASE, mcp=tools, port=int(MCP_PORT), env_vars={"MCP_PORT": MCP_PORT}, resources=SMALL, requires_auth=False,
 )
 
-webhook = FlyteWebhookAppEnvironment(name="hooks", endpoints=["health", "run_task", "get_run"], resources=SMALL, requires_auth=False)
+webhook = FlyteWebhookAppEnvironment(name="hooks", image=BASE, endpoints=["health", "run_task", "get_run"], resources=SMALL, requires_auth=False)
 
 # The backend serves; the front end asks it for each request, and a task asks the front end.
 back = FastAPI()

@@ -115,6 +115,10 @@ class Deferred:
             thread.start()
 
 
+# What refresh corrects. A package that was learned must not bring them along: what it brings is out of refresh's sight.
+REFRESHED = ("site", "tempfile", "multiprocessing.process")
+
+
 def load(config: dict) -> Deferred:
     """Imports the SDK as the script would. Returns what was deferred."""
     if not sys.flags.isolated and not getattr(sys.flags, "safe_path", False):
@@ -123,6 +127,8 @@ def load(config: dict) -> Deferred:
     os.environ.__class__ = ReadRecorder
     try:
         with Deferred() as deferred:
+            for name in REFRESHED:
+                importlib.import_module(name)
             for name in config["modules"]:
                 try:
                     importlib.import_module(name)
