@@ -110,7 +110,7 @@ func (f *flows) changeObjects(service, deployment string) {
 		require.NoError(f.t, err)
 	}
 	mark("null")
-	f.eventually("nobody looks at the objects that exist", func() bool {
+	f.eventually("the server has not read the existing objects", func() bool {
 		return f.requests.has("tasks get services") && f.requests.has("tasks get deployments.apps")
 	})
 	mark(`"` + v1.ManagedValue + `"`)

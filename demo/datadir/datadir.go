@@ -154,7 +154,7 @@ func (d *Dir) Secrets() string { return d.path("secrets") }
 // SecretValues is the directory of the encrypted secrets of tasks.
 func (d *Dir) SecretValues() string { return d.path("secret-values") }
 
-// Environments is the directory of the Python environments that stand for images.
+// Environments is the directory of the Python environments that tasks run in instead of images.
 func (d *Dir) Environments() string { return d.path("environments") }
 
 func (d *Dir) path(name string) string { return filepath.Join(d.root, name) }

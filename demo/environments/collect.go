@@ -16,8 +16,8 @@ import (
 type Limit struct {
 	// Keep is how many there may be; those that were used last stay.
 	Keep int
-	// Rest is how long an environment stays after its last use in any case: a client has been told that it exists, and its
-	// tasks may still be waiting.
+	// Rest is the minimum time to keep an environment after its last use. A client may have been told that it exists while
+	// its tasks are still queued.
 	Rest time.Duration
 }
 

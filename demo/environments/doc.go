@@ -1,7 +1,7 @@
-// Package environments keeps the Python environments that stand for images on this machine. An environment belongs to the
-// tag of an image, which is a digest of the image's layers. It is made in a directory of its own, at the path where it
-// stays, since environments contain their path. A record that appears at once makes it the environment of its tag. So a
-// maker that dies leaves a directory that nothing names, and a broken environment is replaced while tasks still run in it.
+// Package environments stores the Python environments that the demo uses instead of container images. Each environment is keyed
+// by the image's tag, a digest of its layers. It is built at its final path, because environments contain their own path,
+// and published by renaming a record into place. A builder that crashes leaves only an unreferenced directory, and a broken
+// environment can be replaced while tasks still run in it.
 //
 // The directory has
 //

@@ -15,10 +15,10 @@ import (
 type Record struct {
 	// Image is the name of the image that the environment was made for first.
 	Image string `json:"image"`
-	// Env are the variables of the image, in order. $NAME and ${NAME} in a value stand for the machine's variable or an
-	// earlier one.
+	// Env lists the image's environment variables in order. $NAME and ${NAME} in a value expand to an earlier variable of the
+	// image, or else to one of this machine.
 	Env []Variable `json:"env,omitempty"`
-	// WorkDir is the directory below Files that stands for the working directory of the image; empty if nothing is copied.
+	// WorkDir is the image's working directory, relative to Files. It is empty if the image copies no files.
 	WorkDir string `json:"workDir,omitempty"`
 	// Project, Domain and Run name the run that made it; empty if that is not known.
 	Project string `json:"project,omitempty"`

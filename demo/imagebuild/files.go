@@ -14,7 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/imagebuild/recipe"
 )
 
-// copy copies files of the client to a path of the image, below the directory that stands for its root.
+// copy copies the client's files to a path in the image. The environment's Files directory is the root of that path.
 func (w *worker) copy(step *recipe.Copy) error {
 	from, err := os.OpenRoot(w.context)
 	if err != nil {

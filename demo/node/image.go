@@ -21,8 +21,8 @@ func (c Config) chosen(image string) Image {
 // Mapped reports whether an entry of Images names an environment for an image.
 func (c Config) Mapped(image string) bool { return c.chosen(image).Pattern != "" }
 
-// environmentFor is the directory that replaces an image, empty for none. mapped means that somebody chose it for this
-// image, or that there is no default to stand in for it.
+// environmentFor returns the directory of the Python environment to use for an image, or "" if there is none. mapped is true
+// if the image was mapped explicitly or no default environment exists.
 func (c Config) environmentFor(image string) (dir string, mapped bool) {
 	best := c.chosen(image)
 	return best.Environment, best.Pattern != "" || c.Environment == "" || (image != "" && image == c.OwnImage)
