@@ -198,8 +198,8 @@ lint: $(BIN)/golangci-lint buf console/node_modules/.package-lock.json ## Run th
 	$(BIN)/golangci-lint run --allow-parallel-runners ./...
 	cd demo && ../$(BIN)/golangci-lint run --allow-parallel-runners --config ../.golangci.yml ./...
 	cd release/image && ../../$(BIN)/golangci-lint run --allow-parallel-runners --config ../../.golangci.yml ./...
-	npm run --prefix console --silent check
-	npm run --prefix console --silent lint
+	scripts/if-changed.sh check:console-types console gen/ts -- npm run --prefix console --silent check
+	scripts/if-changed.sh check:console-lint console gen/ts -- npm run --prefix console --silent lint
 	tools/node_modules/.bin/buf lint
 
 .PHONY: generate
@@ -213,7 +213,7 @@ generate: $(BIN)/protoc-gen-go buf ## Regenerate every generated file
 
 .PHONY: verify
 verify: $(BIN)/protoc-gen-go buf ## Check that generated and module files are current, and that the wire contract is compatible with the published one
-	scripts/if-changed.sh .cache/verified '*.go' '*go.mod' '*go.sum' proto third_party gen tools executor/api charts/flyte-binary/files/crds charts/flyte-binary/files/dashboards docs/configuration.md manager/command/configuration.schema.json 'buf*.yaml' \
+	scripts/if-changed.sh check:generated '*.go' '*go.mod' '*go.sum' proto third_party gen tools executor/api charts/flyte-binary/files/crds charts/flyte-binary/files/dashboards docs/configuration.md manager/command/configuration.schema.json 'buf*.yaml' \
 		Makefile scripts -- scripts/verify-generated.sh
 	go mod tidy -diff
 	cd demo && go mod tidy -diff

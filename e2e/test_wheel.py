@@ -65,9 +65,10 @@ def environment(place: pathlib.Path, wheel: pathlib.Path) -> pathlib.Path:
         pytest.skip(f"the user who runs the demo can run none of {', '.join(map(str, pythons))}")
     target = place / "environment"
     subprocess.run([usable[0], "-m", "venv", "--without-pip", target], check=True)
-    subprocess.run(
-        [sys.executable, "-m", "pip", "--python", target / "bin" / "python", "install", "--quiet", "--no-compile", wheel, SDK], check=True,
-    )
+    python = target / "bin" / "python"
+    uv = pathlib.Path(sys.executable).parent / "uv"
+    subprocess.run([uv, "pip", "install", "--quiet", "--link-mode", "copy", "--python", python, SDK], check=True)  # quicker than pip
+    subprocess.run([sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-compile", wheel], check=True)
     return target
 
 

@@ -5,10 +5,10 @@ set -euo pipefail
 
 has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 has_iptables() { command -v iptables >/dev/null || [ -x /usr/sbin/iptables ]; }
-has_browser() { command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; }
+has_browser() { command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; }
 has_nginx() { [ -x /usr/sbin/nginx ]; }
 
-declare -A packages=([venv]=python3-venv [browser]=chromium [iptables]=iptables [nginx]=nginx-light)
+declare -A packages=([venv]=python3-venv [browser]=chromium-headless-shell [iptables]=iptables [nginx]=nginx-light)
 declare -A names=([venv]="Python's venv module" [browser]='Chromium' [iptables]='iptables (for one fault test)' [nginx]='nginx (for one test of the chart)')
 
 missing=()
