@@ -165,9 +165,9 @@ upgrade-test: cluster-tools ## Upgrade three replicas under load from another co
 	scripts/upgrade-test.sh '$(or $(OLD),HEAD^)' '$(or $(ACTIONS),1000)'
 
 .PHONY: warm-storm
-warm-storm: ## Start 500 warm processes that end in all ways, while their parent is killed and their environment changes
-	@scripts/toolchain.sh go
+warm-storm: build-demo e2e-python ## Start 500 warm processes that end in all ways, and 500 tasks of a run; kill their parents and the server meanwhile
 	cd demo && FLYTE_WARM_STORM=500 go test -count=1 -v -run TestStorm ./node/warm
+	FLYTE_WARM_STORM=500 .cache/e2e-python/bin/python -m pytest e2e/test_faults.py -k storm_of_warm -q
 
 .PHONY: faults
 faults: build-demo cluster-tools ## Inject faults under load and check docs/promises.md; ARGS='-seeds 200 -first 1 -minutes 60'

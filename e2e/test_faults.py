@@ -15,7 +15,7 @@ from connectrpc.code import Code
 from connectrpc.errors import ConnectError
 
 from conftest import connect
-from flows import basic, storm
+from flows import basic, failing, storm
 from server import Server, eventually, free_port
 
 # Wide enough that the client lists the actions in more than one page of a hundred.
@@ -66,6 +66,30 @@ def test_kill_server(fragile: Server, tmp_path: pathlib.Path):
     fragile.kill()
     fragile.start()
     finish(handle, tmp_path / "ledger", CHILDREN)
+
+
+def test_a_storm_of_warm_tasks(fragile: Server, tmp_path: pathlib.Path):
+    """Python tasks start warm while their warm parent and then the server are killed, and another run is aborted. FLYTE_WARM_STORM is
+    their number."""
+    n, ledger, held = int(os.environ.get("FLYTE_WARM_STORM", "24")), tmp_path / "ledger", tmp_path / "held"
+    connect(fragile)
+    ledger.mkdir()
+    held.mkdir()
+    other = flyte.run(failing.holds_sleepers, str(held), 2)
+    handle = flyte.run(storm.parent, n, str(ledger))
+    eventually(lambda: len(list(ledger.iterdir())) >= n // 4, what="a quarter of the children")
+    for pid in eventually(lambda: fragile.children("warm parent"), what="a warm parent"):
+        os.kill(pid, signal.SIGKILL)
+    eventually(lambda: len(list(ledger.iterdir())) >= n // 2, what="half of the children")
+    fragile.kill()
+    fragile.start()
+    eventually(lambda: len(list(held.glob("pid*.child"))) == 2, what="the children of the other run")
+    remote.Run.get(other.name).abort("enough of it")
+    finish(handle, ledger, n)
+    eventually(lambda: done(other.name), what="the end of the aborted run")
+    assert {str(a.phase).rsplit(".", 1)[-1].lower() for a in remote.Action.listall(for_run_name=other.name)} == {"aborted"}
+    for name in (handle.name, other.name):
+        eventually(lambda: not processes_naming(name), what=f"the end of every process of {name}")
 
 
 def test_kill_postgres(fragile: Server, tmp_path: pathlib.Path):
