@@ -1,11 +1,11 @@
 package actions
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/actions/taskactions"
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config configures the service.
@@ -45,32 +45,21 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	if c.CallTimeout <= 0 {
-		return fmt.Errorf("callTimeout: must be positive, got %s", c.CallTimeout)
-	}
-	if err := c.Watch.Validate(); err != nil {
-		return fmt.Errorf("watch.%w", err)
-	}
-	if err := c.TaskActions.Validate(); err != nil {
-		return fmt.Errorf("taskActions.%w", err)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.CallTimeout <= 0, "callTimeout: must be positive, got %s", c.CallTimeout)
+	found.Section("watch", c.Watch.Validate())
+	found.Section("taskActions", c.TaskActions.Validate())
+	return found.Err()
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c WatchConfig) Validate() error {
-	switch {
-	case c.MaxLifetime <= 0:
-		return fmt.Errorf("maxLifetime: must be positive, got %s", c.MaxLifetime)
-	case c.MaxSilence <= 0:
-		return fmt.Errorf("maxSilence: must be positive, got %s", c.MaxSilence)
-	case c.MaxOutage <= 0:
-		return fmt.Errorf("maxOutage: must be positive, got %s", c.MaxOutage)
-	}
-	if err := c.Backoff.Validate(); err != nil {
-		return fmt.Errorf("backoff.%w", err)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.MaxLifetime <= 0, "maxLifetime: must be positive, got %s", c.MaxLifetime)
+	found.If(c.MaxSilence <= 0, "maxSilence: must be positive, got %s", c.MaxSilence)
+	found.If(c.MaxOutage <= 0, "maxOutage: must be positive, got %s", c.MaxOutage)
+	found.Section("backoff", c.Backoff.Validate())
+	return found.Err()
 }

@@ -1,8 +1,9 @@
 package apps
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config configures apps.
@@ -50,8 +51,9 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
+	var found invalid.Fields
 	for _, at := range []struct {
 		name  string
 		value time.Duration
@@ -69,17 +71,11 @@ func (c Config) Validate() error {
 		{"poll", c.Poll, 100 * time.Millisecond},
 		{"maxAge", c.MaxAge, time.Second},
 	} {
-		if at.value < at.least {
-			return fmt.Errorf("%s: must be at least %s, got %s", at.name, at.least, at.value)
-		}
+		found.If(at.value < at.least, "%s: must be at least %s, got %s", at.name, at.least, at.value)
 	}
-	switch {
-	case c.SilentAfter < 2*c.Heartbeat:
-		return fmt.Errorf("silentAfter: must be at least twice heartbeat, %s, got %s", 2*c.Heartbeat, c.SilentAfter)
-	case c.MaxReplicas < 1:
-		return fmt.Errorf("maxReplicas: must be at least 1, got %d", c.MaxReplicas)
-	case c.LogStreams < 1:
-		return fmt.Errorf("logStreams: must be at least 1, got %d", c.LogStreams)
-	}
-	return nil
+	found.If(c.SilentAfter < 2*c.Heartbeat,
+		"silentAfter: must be at least twice heartbeat, %s, got %s", 2*c.Heartbeat, c.SilentAfter)
+	found.If(c.MaxReplicas < 1, "maxReplicas: must be at least 1, got %d", c.MaxReplicas)
+	found.If(c.LogStreams < 1, "logStreams: must be at least 1, got %d", c.LogStreams)
+	return found.Err()
 }

@@ -1,8 +1,9 @@
 package artifacts
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config configures the service.
@@ -26,19 +27,13 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	switch {
-	case c.MaxSpecBytes < 1<<10:
-		return fmt.Errorf("maxSpecBytes: must be at least 1 KiB, got %d", c.MaxSpecBytes)
-	case c.MaxOutputsBytes < 1<<10:
-		return fmt.Errorf("maxOutputsBytes: must be at least 1 KiB, got %d", c.MaxOutputsBytes)
-	case c.KeepEvents <= 0:
-		return fmt.Errorf("keepEvents: must be positive, got %s", c.KeepEvents)
-	case c.CollectEvery <= 0:
-		return fmt.Errorf("collectEvery: must be positive, got %s", c.CollectEvery)
-	case c.Lease < 3*time.Second:
-		return fmt.Errorf("lease: must be at least 3s, got %s", c.Lease)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.MaxSpecBytes < 1<<10, "maxSpecBytes: must be at least 1 KiB, got %d", c.MaxSpecBytes)
+	found.If(c.MaxOutputsBytes < 1<<10, "maxOutputsBytes: must be at least 1 KiB, got %d", c.MaxOutputsBytes)
+	found.If(c.KeepEvents <= 0, "keepEvents: must be positive, got %s", c.KeepEvents)
+	found.If(c.CollectEvery <= 0, "collectEvery: must be positive, got %s", c.CollectEvery)
+	found.If(c.Lease < 3*time.Second, "lease: must be at least 3s, got %s", c.Lease)
+	return found.Err()
 }

@@ -1,8 +1,9 @@
 package cacheservice
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config configures the service.
@@ -26,19 +27,13 @@ func DefaultConfig() Config {
 	return Config{MaxHeartbeat: 10 * time.Second, HeartbeatGrace: 3, CollectEvery: time.Minute, Lease: 15 * time.Second}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	switch {
-	case c.MaxHeartbeat < 100*time.Millisecond:
-		return fmt.Errorf("maxHeartbeat: must be at least 100ms, got %s", c.MaxHeartbeat)
-	case c.HeartbeatGrace < 2:
-		return fmt.Errorf("heartbeatGrace: must be at least 2, got %d", c.HeartbeatGrace)
-	case c.KeepOutputs < 0:
-		return fmt.Errorf("keepOutputs: must not be negative, got %s", c.KeepOutputs)
-	case c.CollectEvery <= 0:
-		return fmt.Errorf("collectEvery: must be positive, got %s", c.CollectEvery)
-	case c.Lease < 3*time.Second:
-		return fmt.Errorf("lease: must be at least 3s, got %s", c.Lease)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.MaxHeartbeat < 100*time.Millisecond, "maxHeartbeat: must be at least 100ms, got %s", c.MaxHeartbeat)
+	found.If(c.HeartbeatGrace < 2, "heartbeatGrace: must be at least 2, got %d", c.HeartbeatGrace)
+	found.If(c.KeepOutputs < 0, "keepOutputs: must not be negative, got %s", c.KeepOutputs)
+	found.If(c.CollectEvery <= 0, "collectEvery: must be positive, got %s", c.CollectEvery)
+	found.If(c.Lease < 3*time.Second, "lease: must be at least 3s, got %s", c.Lease)
+	return found.Err()
 }

@@ -1,8 +1,9 @@
 package dataproxy
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config configures the service.
@@ -62,33 +63,20 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	switch {
-	case c.MaxUploadBytes <= 0:
-		return fmt.Errorf("maxUploadBytes: must be positive, got %d", c.MaxUploadBytes)
-	case c.MaxUploadExpiry <= 0:
-		return fmt.Errorf("maxUploadExpiry: must be positive, got %s", c.MaxUploadExpiry)
-	case c.MaxDownloadExpiry <= 0:
-		return fmt.Errorf("maxDownloadExpiry: must be positive, got %s", c.MaxDownloadExpiry)
-	case c.MaxInlineBytes <= 0:
-		return fmt.Errorf("maxInlineBytes: must be positive, got %d", c.MaxInlineBytes)
-	case c.Logs.BatchLines <= 0:
-		return fmt.Errorf("logs.batchLines: must be positive, got %d", c.Logs.BatchLines)
-	case c.Logs.Heartbeat <= 0:
-		return fmt.Errorf("logs.heartbeat: must be positive, got %s", c.Logs.Heartbeat)
-	case c.Logs.SealWait < 0:
-		return fmt.Errorf("logs.sealWait: must not be negative, got %s", c.Logs.SealWait)
-	case c.Logs.SealPoll <= 0:
-		return fmt.Errorf("logs.sealPoll: must be positive, got %s", c.Logs.SealPoll)
-	case c.Code.MaxBundleBytes <= 0:
-		return fmt.Errorf("code.maxBundleBytes: must be positive, got %d", c.Code.MaxBundleBytes)
-	case c.Code.MaxUnpackedBytes <= 0:
-		return fmt.Errorf("code.maxUnpackedBytes: must be positive, got %d", c.Code.MaxUnpackedBytes)
-	case c.Code.MaxFiles <= 0:
-		return fmt.Errorf("code.maxFiles: must be positive, got %d", c.Code.MaxFiles)
-	case c.Code.MaxReads <= 0:
-		return fmt.Errorf("code.maxReads: must be positive, got %d", c.Code.MaxReads)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.MaxUploadBytes <= 0, "maxUploadBytes: must be positive, got %d", c.MaxUploadBytes)
+	found.If(c.MaxUploadExpiry <= 0, "maxUploadExpiry: must be positive, got %s", c.MaxUploadExpiry)
+	found.If(c.MaxDownloadExpiry <= 0, "maxDownloadExpiry: must be positive, got %s", c.MaxDownloadExpiry)
+	found.If(c.MaxInlineBytes <= 0, "maxInlineBytes: must be positive, got %d", c.MaxInlineBytes)
+	found.If(c.Logs.BatchLines <= 0, "logs.batchLines: must be positive, got %d", c.Logs.BatchLines)
+	found.If(c.Logs.Heartbeat <= 0, "logs.heartbeat: must be positive, got %s", c.Logs.Heartbeat)
+	found.If(c.Logs.SealWait < 0, "logs.sealWait: must not be negative, got %s", c.Logs.SealWait)
+	found.If(c.Logs.SealPoll <= 0, "logs.sealPoll: must be positive, got %s", c.Logs.SealPoll)
+	found.If(c.Code.MaxBundleBytes <= 0, "code.maxBundleBytes: must be positive, got %d", c.Code.MaxBundleBytes)
+	found.If(c.Code.MaxUnpackedBytes <= 0, "code.maxUnpackedBytes: must be positive, got %d", c.Code.MaxUnpackedBytes)
+	found.If(c.Code.MaxFiles <= 0, "code.maxFiles: must be positive, got %d", c.Code.MaxFiles)
+	found.If(c.Code.MaxReads <= 0, "code.maxReads: must be positive, got %d", c.Code.MaxReads)
+	return found.Err()
 }

@@ -1,14 +1,13 @@
 package deployer
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config is the section deployer. How the pods of apps look is configured with those of tasks, in executor.pod.
@@ -83,49 +82,37 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	if err := c.Route.validate(); err != nil {
-		return fmt.Errorf("route.%w", err)
-	}
-	for field, quantity := range map[string]string{"cpu": c.Forwarder.CPU, "memory": c.Forwarder.Memory} {
-		if _, err := resource.ParseQuantity(quantity); err != nil {
-			return fmt.Errorf("forwarder.%s: %q is not a quantity: %w", field, quantity, err)
+	var found invalid.Fields
+	found.Section("route", c.Route.validate())
+	for _, at := range []struct{ field, quantity string }{{"cpu", c.Forwarder.CPU}, {"memory", c.Forwarder.Memory}} {
+		if _, err := resource.ParseQuantity(at.quantity); err != nil {
+			found.Add("forwarder.%s: %q is not a quantity: %w", at.field, at.quantity, err)
 		}
 	}
-	switch {
-	case c.Workers <= 0:
-		return fmt.Errorf("workers: must be positive, got %d", c.Workers)
-	case c.Resync <= 0:
-		return fmt.Errorf("resync: must be positive, got %s", c.Resync)
-	case c.MaxSilence <= 0:
-		return fmt.Errorf("maxSilence: must be positive, got %s", c.MaxSilence)
-	case c.CallTimeout <= 0:
-		return fmt.Errorf("callTimeout: must be positive, got %s", c.CallTimeout)
-	case c.Recheck <= 0:
-		return fmt.Errorf("recheck: must be positive, got %s", c.Recheck)
-	case c.KeepLogs < 0:
-		return fmt.Errorf("keepLogs: must not be negative, got %d", c.KeepLogs)
-	}
-	if err := c.Backoff.Validate(); err != nil {
-		return fmt.Errorf("backoff.%w", err)
-	}
-	return nil
+	found.If(c.Workers <= 0, "workers: must be positive, got %d", c.Workers)
+	found.If(c.Resync <= 0, "resync: must be positive, got %s", c.Resync)
+	found.If(c.MaxSilence <= 0, "maxSilence: must be positive, got %s", c.MaxSilence)
+	found.If(c.CallTimeout <= 0, "callTimeout: must be positive, got %s", c.CallTimeout)
+	found.If(c.Recheck <= 0, "recheck: must be positive, got %s", c.Recheck)
+	found.If(c.KeepLogs < 0, "keepLogs: must not be negative, got %d", c.KeepLogs)
+	found.Section("backoff", c.Backoff.Validate())
+	return found.Err()
 }
 
 func (r Route) validate() error {
+	var found invalid.Fields
 	switch r.Kind {
 	case RouteNone:
-		return nil
+		return found.Err()
 	case RouteIngress, RouteGateway:
 	default:
-		return fmt.Errorf("kind: must be none, ingress or gateway, got %q", r.Kind)
+		found.Add("kind: must be none, ingress or gateway, got %q", r.Kind)
 	}
-	if len(validation.IsDNS1123Subdomain(r.Domain)) > 0 {
-		return fmt.Errorf("domain: %q is not a domain", r.Domain)
-	}
+	found.If(len(validation.IsDNS1123Subdomain(r.Domain)) > 0, "domain: %q is not a domain", r.Domain)
 	if namespace, name := r.gateway(); r.Kind == RouteGateway && (namespace == "" || name == "") {
-		return errors.New("gateway: must be namespace/name")
+		found.Add("gateway: must be namespace/name")
 	}
-	return nil
+	return found.Err()
 }

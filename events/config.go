@@ -1,10 +1,10 @@
 package events
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config configures the service.
@@ -27,16 +27,11 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	switch {
-	case c.MaxBatch <= 0:
-		return fmt.Errorf("maxBatch: must be positive, got %d", c.MaxBatch)
-	case c.CallTimeout <= 0:
-		return fmt.Errorf("callTimeout: must be positive, got %s", c.CallTimeout)
-	}
-	if err := c.Backoff.Validate(); err != nil {
-		return fmt.Errorf("backoff.%w", err)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.MaxBatch <= 0, "maxBatch: must be positive, got %d", c.MaxBatch)
+	found.If(c.CallTimeout <= 0, "callTimeout: must be positive, got %s", c.CallTimeout)
+	found.Section("backoff", c.Backoff.Validate())
+	return found.Err()
 }

@@ -1,7 +1,6 @@
 package eventstream
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config says where events are published.
@@ -86,39 +86,28 @@ func (c Config) Names() []string {
 	return names
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
+	var found invalid.Fields
 	seen := map[string]bool{}
 	for i, sink := range c.Sinks {
-		if err := sink.validate(); err != nil {
-			return fmt.Errorf("sinks[%d].%w", i, err)
-		}
-		if seen[sink.Name] {
-			return fmt.Errorf("sinks[%d].name: there are two sinks %s", i, sink.Name)
-		}
+		found.Section(fmt.Sprintf("sinks[%d]", i), sink.validate())
+		found.If(seen[sink.Name], "sinks[%d].name: there are two sinks %s", i, sink.Name)
 		seen[sink.Name] = true
 	}
-	if err := c.Backoff.Validate(); err != nil {
-		return fmt.Errorf("backoff.%w", err)
-	}
+	found.Section("backoff", c.Backoff.Validate())
 	if _, err := url.Parse(c.Source); err != nil || c.Source == "" {
-		return fmt.Errorf("source: must be a URI reference, got %q", c.Source)
+		found.Add("source: must be a URI reference, got %q", c.Source)
 	}
 	for _, field := range []struct {
 		name  string
 		value time.Duration
 	}{{"timeout", c.Timeout}, {"poll", c.Poll}, {"keep", c.Keep}} {
-		if field.value <= 0 {
-			return fmt.Errorf("%s: must be positive, got %s", field.name, field.value)
-		}
+		found.If(field.value <= 0, "%s: must be positive, got %s", field.name, field.value)
 	}
-	switch {
-	case c.Batch < 1 || c.Batch > 10_000:
-		return fmt.Errorf("batch: must be from 1 to 10000, got %d", c.Batch)
-	case c.Lease < 3*time.Second:
-		return fmt.Errorf("lease: must be at least 3s, got %s", c.Lease)
-	}
-	return nil
+	found.If(c.Batch < 1 || c.Batch > 10_000, "batch: must be from 1 to 10000, got %d", c.Batch)
+	found.If(c.Lease < 3*time.Second, "lease: must be at least 3s, got %s", c.Lease)
+	return found.Err()
 }
 
 var (
@@ -127,43 +116,30 @@ var (
 )
 
 func (s Sink) validate() error {
-	if !sinkName.MatchString(s.Name) {
-		return fmt.Errorf("name: must be 1 to 63 lower-case letters, digits and dashes, got %q", s.Name)
-	}
+	var found invalid.Fields
+	found.If(!sinkName.MatchString(s.Name), "name: must be 1 to 63 lower-case letters, digits and dashes, got %q", s.Name)
 	switch s.Type {
 	case typeHTTP:
 		if u, err := url.Parse(s.URL); err != nil || u.Host == "" || !strings.HasPrefix(u.Scheme, "http") {
-			return errors.New("url: must be an http or https URL")
+			found.Add("url: must be an http or https URL")
 		}
 	case typeNATS:
 		if u, err := url.Parse(s.URL); err != nil || u.Host == "" || u.Scheme != "nats" && u.Scheme != "tls" {
-			return errors.New("url: must be nats://host:port or tls://host:port")
+			found.Add("url: must be nats://host:port or tls://host:port")
 		}
-		if s.Subject != "" && !subject.MatchString(s.Subject) {
-			return fmt.Errorf("subject: must be words separated by dots, got %q", s.Subject)
-		}
+		found.If(s.Subject != "" && !subject.MatchString(s.Subject), "subject: must be words separated by dots, got %q", s.Subject)
 	case typeKafka:
-		if len(s.Brokers) == 0 {
-			return errors.New("brokers: at least one is required")
-		}
-		if s.Topic == "" {
-			return errors.New("topic: required")
-		}
-		if s.Password != "" && !s.TLS {
-			return errors.New("tls: a password is not sent without TLS")
-		}
+		found.If(len(s.Brokers) == 0, "brokers: at least one is required")
+		found.If(s.Topic == "", "topic: required")
+		found.If(s.Password != "" && !s.TLS, "tls: a password is not sent without TLS")
 	case typePubsub:
 		if _, err := parsePubsubURL(s.URL); err != nil {
-			return fmt.Errorf("url: %w", err)
+			found.Add("url: %w", err)
 		}
-		if s.CAFile != "" {
-			return errors.New("caFile: a pubsub sink trusts the authorities of the system")
-		}
-		if s.Username != "" || s.Password != "" {
-			return errors.New("username: a pubsub sink takes the credentials of the server's environment")
-		}
+		found.If(s.CAFile != "", "caFile: a pubsub sink trusts the authorities of the system")
+		found.If(s.Username != "" || s.Password != "", "username: a pubsub sink takes the credentials of the server's environment")
 	default:
-		return fmt.Errorf("type: must be http, nats, kafka or pubsub, got %q", s.Type)
+		found.Add("type: must be http, nats, kafka or pubsub, got %q", s.Type)
 	}
-	return nil
+	return found.Err()
 }

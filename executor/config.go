@@ -1,12 +1,12 @@
 package executor
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/executor/logs"
 	"github.com/flyte-binary/flyte-binary/executor/podspec"
 	"github.com/flyte-binary/flyte-binary/executor/reconciler"
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config configures the service.
@@ -40,22 +40,13 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	if err := c.Reconciler.Validate(); err != nil {
-		return fmt.Errorf("reconciler.%w", err)
-	}
-	if err := c.Plugins.Validate(); err != nil {
-		return fmt.Errorf("plugins.%w", err)
-	}
-	if err := c.Pod.Validate(); err != nil {
-		return fmt.Errorf("pod.%w", err)
-	}
-	if err := c.Logs.Validate(); err != nil {
-		return fmt.Errorf("logs.%w", err)
-	}
-	if c.StartupWait < 0 {
-		return fmt.Errorf("startupWait: must not be negative, got %s", c.StartupWait)
-	}
-	return nil
+	var found invalid.Fields
+	found.Section("reconciler", c.Reconciler.Validate())
+	found.Section("plugins", c.Plugins.Validate())
+	found.Section("pod", c.Pod.Validate())
+	found.Section("logs", c.Logs.Validate())
+	found.If(c.StartupWait < 0, "startupWait: must not be negative, got %s", c.StartupWait)
+	return found.Err()
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/plugins/job"
 	"github.com/flyte-binary/flyte-binary/executor/plugins/pod"
 	"github.com/flyte-binary/flyte-binary/executor/podspec"
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/internal/tasktype"
 )
 
@@ -42,37 +43,27 @@ type Plugins struct {
 // DefaultPlugins runs every task as a pod.
 func DefaultPlugins() Plugins { return Plugins{Enabled: []string{pod.Name}, Default: pod.Name} }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Plugins) Validate() error {
+	var found invalid.Fields
 	var known []string
 	for _, definition := range available(podspec.Config{}) {
 		known = append(known, definition.Name)
 	}
 	for i, name := range c.Enabled {
-		if !slices.Contains(known, name) {
-			return fmt.Errorf("enabled: there is no plugin %q; want %s", name, strings.Join(known, " or "))
-		}
-		if slices.Contains(c.Enabled[:i], name) {
-			return fmt.Errorf("enabled: %q is listed twice", name)
-		}
+		found.If(!slices.Contains(known, name), "enabled[%d]: there is no plugin %q; want %s", i, name, strings.Join(known, " or "))
+		found.If(slices.Contains(c.Enabled[:i], name), "enabled[%d]: %q is listed twice", i, name)
 	}
-	if !slices.Contains(c.Enabled, c.Default) {
-		return fmt.Errorf("default: plugin %q is not enabled", c.Default)
-	}
+	found.If(!slices.Contains(c.Enabled, c.Default), "default: plugin %q is not enabled", c.Default)
 	seen := map[string]bool{}
-	for _, pair := range c.TaskTypes {
-		taskType, name, found := strings.Cut(pair, "=")
-		switch {
-		case !found || taskType == "":
-			return fmt.Errorf("taskTypes: %q is not TYPE=PLUGIN", pair)
-		case !slices.Contains(c.Enabled, name):
-			return fmt.Errorf("taskTypes: plugin %q of task type %q is not enabled", name, taskType)
-		case seen[taskType]:
-			return fmt.Errorf("taskTypes: task type %q is listed twice", taskType)
-		}
+	for i, pair := range c.TaskTypes {
+		taskType, name, complete := strings.Cut(pair, "=")
+		found.If(!complete || taskType == "", "taskTypes[%d]: %q is not TYPE=PLUGIN", i, pair)
+		found.If(!slices.Contains(c.Enabled, name), "taskTypes[%d]: plugin %q of task type %q is not enabled", i, name, taskType)
+		found.If(seen[taskType], "taskTypes[%d]: task type %q is listed twice", i, taskType)
 		seen[taskType] = true
 	}
-	return nil
+	return found.Err()
 }
 
 // definitions returns the enabled plugins, in the order of the configuration.

@@ -14,12 +14,12 @@ import (
 func TestPluginsOfTheConfiguration(t *testing.T) {
 	require.NoError(t, DefaultPlugins().Validate())
 	for words, wrong := range map[string]Plugins{
-		`enabled: there is no plugin "ray"`:                           {Enabled: []string{"pod", "ray"}, Default: "pod"},
-		`enabled: "pod" is listed twice`:                              {Enabled: []string{"pod", "pod"}, Default: "pod"},
-		`default: plugin "job" is not enabled`:                        {Enabled: []string{"pod"}, Default: "job"},
-		`taskTypes: "batch" is not TYPE=PLUGIN`:                       {Enabled: []string{"pod"}, Default: "pod", TaskTypes: []string{"batch"}},
-		`taskTypes: plugin "job" of task type "batch" is not enabled`: {Enabled: []string{"pod"}, Default: "pod", TaskTypes: []string{"batch=job"}},
-		`taskTypes: task type "batch" is listed twice`:                {Enabled: []string{"pod"}, Default: "pod", TaskTypes: []string{"batch=pod", "batch=pod"}},
+		`enabled[1]: there is no plugin "ray"`:                           {Enabled: []string{"pod", "ray"}, Default: "pod"},
+		`enabled[1]: "pod" is listed twice`:                              {Enabled: []string{"pod", "pod"}, Default: "pod"},
+		`default: plugin "job" is not enabled`:                           {Enabled: []string{"pod"}, Default: "job"},
+		`taskTypes[0]: "batch" is not TYPE=PLUGIN`:                       {Enabled: []string{"pod"}, Default: "pod", TaskTypes: []string{"batch"}},
+		`taskTypes[0]: plugin "job" of task type "batch" is not enabled`: {Enabled: []string{"pod"}, Default: "pod", TaskTypes: []string{"batch=job"}},
+		`taskTypes[1]: task type "batch" is listed twice`:                {Enabled: []string{"pod"}, Default: "pod", TaskTypes: []string{"batch=pod", "batch=pod"}},
 	} {
 		require.ErrorContains(t, wrong.Validate(), words)
 	}

@@ -1,10 +1,10 @@
 package gateway
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/internal/outbound"
 )
 
@@ -54,31 +54,23 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	switch {
-	case c.Domain != strings.ToLower(strings.Trim(c.Domain, ".")) || strings.ContainsAny(c.Domain, ":/*@ "):
-		return fmt.Errorf("domain: must be a domain in lower case without a port, such as apps.example.com, got %q", c.Domain)
-	case c.RequestTimeout <= 0:
-		return fmt.Errorf("requestTimeout: must be positive, got %s", c.RequestTimeout)
-	case c.WaitTimeout <= 0:
-		return fmt.Errorf("waitTimeout: must be positive, got %s", c.WaitTimeout)
-	case c.MaxWaiting < 1:
-		return fmt.Errorf("maxWaiting: must be at least 1, got %d", c.MaxWaiting)
-	case c.MaxWaitingTotal < c.MaxWaiting:
-		return fmt.Errorf("maxWaitingTotal: must not be less than maxWaiting, %d, got %d", c.MaxWaiting, c.MaxWaitingTotal)
-	case c.StallTimeout <= 0:
-		return fmt.Errorf("stallTimeout: must be positive, got %s", c.StallTimeout)
-	case c.Pages != pagesSandbox && c.Pages != pagesTrusted:
-		return fmt.Errorf("pages: must be %s or %s, got %q", pagesSandbox, pagesTrusted, c.Pages)
-	case c.MetricApps < 0 || c.MetricApps > 1000:
-		return fmt.Errorf("metricApps: must be from 0 to 1000, got %d", c.MetricApps)
-	}
-	if _, err := outbound.Prefixes(c.InternalNetworks); err != nil {
-		return fmt.Errorf("internalNetworks: %w", err)
-	}
-	if _, err := outbound.Prefixes(c.TrustedProxies); err != nil {
-		return fmt.Errorf("trustedProxies: %w", err)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.Domain != strings.ToLower(strings.Trim(c.Domain,
+		".")) || strings.ContainsAny(c.Domain, ":/*@ "), "domain: must be a domain in lower case without a port, such as apps.example.com, got %q", c.Domain)
+	found.If(c.RequestTimeout <= 0, "requestTimeout: must be positive, got %s", c.RequestTimeout)
+	found.If(c.WaitTimeout <= 0, "waitTimeout: must be positive, got %s", c.WaitTimeout)
+	found.If(c.MaxWaiting < 1, "maxWaiting: must be at least 1, got %d", c.MaxWaiting)
+	found.If(c.MaxWaitingTotal < c.MaxWaiting,
+		"maxWaitingTotal: must not be less than maxWaiting, %d, got %d", c.MaxWaiting, c.MaxWaitingTotal)
+	found.If(c.StallTimeout <= 0, "stallTimeout: must be positive, got %s", c.StallTimeout)
+	found.If(c.Pages != pagesSandbox && c.Pages != pagesTrusted,
+		"pages: must be %s or %s, got %q", pagesSandbox, pagesTrusted, c.Pages)
+	found.If(c.MetricApps < 0 || c.MetricApps > 1000, "metricApps: must be from 0 to 1000, got %d", c.MetricApps)
+	_, err := outbound.Prefixes(c.InternalNetworks)
+	found.Section("internalNetworks", err)
+	_, err = outbound.Prefixes(c.TrustedProxies)
+	found.Section("trustedProxies", err)
+	return found.Err()
 }

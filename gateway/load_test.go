@@ -255,16 +255,16 @@ func TestLifecycle(t *testing.T) {
 func TestConfigNamesTheField(t *testing.T) {
 	require.NoError(t, gateway.DefaultConfig().Validate())
 	for field, spoil := range map[string]func(*gateway.Config){
-		"domain":           func(c *gateway.Config) { c.Domain = "http://apps.example.com" },
-		"requestTimeout":   func(c *gateway.Config) { c.RequestTimeout = 0 },
-		"waitTimeout":      func(c *gateway.Config) { c.WaitTimeout = -1 },
-		"maxWaiting":       func(c *gateway.Config) { c.MaxWaiting = 0 },
-		"maxWaitingTotal":  func(c *gateway.Config) { c.MaxWaitingTotal = 1 },
-		"stallTimeout":     func(c *gateway.Config) { c.StallTimeout = 0 },
-		"pages":            func(c *gateway.Config) { c.Pages = "open" },
-		"metricApps":       func(c *gateway.Config) { c.MetricApps = -1 },
-		"internalNetworks": func(c *gateway.Config) { c.InternalNetworks = []string{"ten"} },
-		"trustedProxies":   func(c *gateway.Config) { c.TrustedProxies = []string{"10.0.0.1"} },
+		"domain":              func(c *gateway.Config) { c.Domain = "http://apps.example.com" },
+		"requestTimeout":      func(c *gateway.Config) { c.RequestTimeout = 0 },
+		"waitTimeout":         func(c *gateway.Config) { c.WaitTimeout = -1 },
+		"maxWaiting":          func(c *gateway.Config) { c.MaxWaiting = 0 },
+		"maxWaitingTotal":     func(c *gateway.Config) { c.MaxWaitingTotal = 1 },
+		"stallTimeout":        func(c *gateway.Config) { c.StallTimeout = 0 },
+		"pages":               func(c *gateway.Config) { c.Pages = "open" },
+		"metricApps":          func(c *gateway.Config) { c.MetricApps = -1 },
+		"internalNetworks[0]": func(c *gateway.Config) { c.InternalNetworks = []string{"ten"} },
+		"trustedProxies[0]":   func(c *gateway.Config) { c.TrustedProxies = []string{"10.0.0.1"} },
 	} {
 		config := gateway.DefaultConfig()
 		spoil(&config)

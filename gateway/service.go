@@ -94,10 +94,10 @@ func New(config Config, deps Deps) (*Service, error) {
 	}
 	var err error
 	if s.networks.internal, err = outbound.Prefixes(config.InternalNetworks); err != nil {
-		return nil, fmt.Errorf("gateway: internalNetworks: %w", err)
+		return nil, fmt.Errorf("gateway: internalNetworks%w", err)
 	}
 	if s.networks.proxies, err = outbound.Prefixes(config.TrustedProxies); err != nil {
-		return nil, fmt.Errorf("gateway: trustedProxies: %w", err)
+		return nil, fmt.Errorf("gateway: trustedProxies%w", err)
 	}
 	if s.meters, err = newMeters(deps.Meter, config.MetricApps, s.line); err != nil {
 		return nil, err

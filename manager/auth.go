@@ -1,11 +1,11 @@
 package manager
 
 import (
-	"fmt"
 	"net"
 
 	"github.com/rs/zerolog"
 
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
@@ -25,12 +25,11 @@ type AuthConfig struct {
 // DefaultAuthConfig returns the documented defaults.
 func DefaultAuthConfig() AuthConfig { return AuthConfig{Mode: AuthOpen} }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c AuthConfig) Validate() error {
-	if c.Mode != AuthOpen {
-		return fmt.Errorf("mode: want %s, the only supported mode, got %q", AuthOpen, c.Mode)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.Mode != AuthOpen, "mode: want %s, the only supported mode, got %q", AuthOpen, c.Mode)
+	return found.Err()
 }
 
 // policy returns the authenticator and the authoriser: the given ones, else those of the mode. open reports that every

@@ -1,9 +1,6 @@
 package manager
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/flyte-binary/flyte-binary/actions"
 	"github.com/flyte-binary/flyte-binary/apps"
 	"github.com/flyte-binary/flyte-binary/artifacts"
@@ -16,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gateway"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/notifications"
@@ -114,9 +112,9 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the first field that is wrong in each section, by its full path, and joins these errors.
+// Validate lists the fields that are wrong, each by its full path; it joins one error for each.
 func (c Config) Validate() error {
-	var problems []error
+	var found invalid.Fields
 	for _, section := range []struct {
 		name     string
 		validate func() error
@@ -149,12 +147,11 @@ func (c Config) Validate() error {
 		if section.name == "database" && !c.Target.api() {
 			continue // a controller has none
 		}
-		if err := section.validate(); err != nil {
-			problems = append(problems, fmt.Errorf("%s.%w", section.name, err))
-		}
+		found.Section(section.name, section.validate())
 	}
 	if err := c.Target.Validate(); err != nil {
-		problems = append(problems, fmt.Errorf("target: %w", err))
+		found.Add("target: %w", err)
 	}
-	return errors.Join(append(problems, c.validateClusters())...)
+	found.Section("", c.validateClusters())
+	return found.Err()
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // ClusterConfig says which Kubernetes cluster this process works on.
@@ -30,7 +32,7 @@ type ControlPlaneConfig struct {
 
 var clusterID = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`)
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c ClusterConfig) Validate() error { return validateClusterID(c.ID) }
 
 func validateClusterID(id string) error {
@@ -42,35 +44,29 @@ func validateClusterID(id string) error {
 
 // validateClusters checks what sections say together about targets and clusters.
 func (c Config) validateClusters() error {
+	var found invalid.Fields
 	seen := map[string]bool{c.Cluster.ID: c.Target.controller()}
 	for i, remote := range c.Clusters {
-		if err := validateClusterID(remote.ID); err != nil {
-			return fmt.Errorf("clusters[%d].%w", i, err)
-		}
-		if seen[remote.ID] {
-			return fmt.Errorf("clusters[%d].id: cluster %q is configured twice", i, remote.ID)
-		}
+		found.Section(fmt.Sprintf("clusters[%d]", i), validateClusterID(remote.ID))
+		found.If(seen[remote.ID], "clusters[%d].id: cluster %q is configured twice", i, remote.ID)
 		seen[remote.ID] = true
 		if err := validateURL(remote.URL); err != nil {
-			return fmt.Errorf("clusters[%d].url: %w", i, err)
+			found.Add("clusters[%d].url: %w", i, err)
 		}
 	}
-	if len(c.Clusters) > 0 && c.Auth.InternalToken == "" {
-		return fmt.Errorf("auth.internalToken: required to reach the clusters of other processes")
-	}
+	found.If(len(c.Clusters) > 0 && c.Auth.InternalToken == "",
+		"auth.internalToken: required to reach the clusters of other processes")
 	if c.Target != TargetController {
-		return nil
+		return found.Err()
 	}
 	if err := validateURL(c.ControlPlane.URL); err != nil {
-		return fmt.Errorf("controlPlane.url: required with target controller: %w", err)
+		found.Add("controlPlane.url: required with target controller: %w", err)
 	}
-	if c.Auth.InternalToken == "" {
-		return fmt.Errorf("auth.internalToken: required with target controller: the API accepts assignments and transitions only with it")
-	}
-	if c.Replicas.Installation == "" {
-		return fmt.Errorf("replicas.installation: required with target controller; it must be the same in all processes of the installation")
-	}
-	return nil
+	found.If(c.Auth.InternalToken == "",
+		"auth.internalToken: required with target controller: the API accepts assignments and transitions only with it")
+	found.If(c.Replicas.Installation == "",
+		"replicas.installation: required with target controller; it must be the same in all processes of the installation")
+	return found.Err()
 }
 
 func validateURL(text string) error {

@@ -1,10 +1,11 @@
 package manager
 
 import (
-	"fmt"
 	"net"
 	"strings"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // ServerConfig is the one port that serves everything.
@@ -73,55 +74,33 @@ func DefaultServerConfig() ServerConfig {
 	}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c ServerConfig) Validate() error {
+	var found invalid.Fields
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		return fmt.Errorf("listen: want host:port, got %q", c.Listen)
+		found.Add("listen: want host:port, got %q", c.Listen)
 	}
 	for i, host := range c.AllowedHosts {
-		if host == "" || strings.ContainsAny(host, "*/@ ") {
-			return fmt.Errorf("allowedHosts[%d]: must be a host name such as flyte.example.com, got %q", i, host)
-		}
+		found.If(host == "" || strings.ContainsAny(host,
+			"*/@ "), "allowedHosts[%d]: must be a host name such as flyte.example.com, got %q", i, host)
 	}
 	for i, origin := range c.AllowedOrigins {
-		if origin == "*" || strings.HasPrefix(origin, "*") || strings.Count(origin, "*") > 1 {
-			return fmt.Errorf("allowedOrigins[%d]: name the origins; %q would let any page call the API", i, origin)
-		}
+		found.If(origin == "*" || strings.HasPrefix(origin,
+			"*") || strings.Count(origin, "*") > 1, "allowedOrigins[%d]: name the origins; %q would let any page call the API", i, origin)
 	}
-	if c.MaxRequestBytes <= 0 {
-		return fmt.Errorf("maxRequestBytes: must be positive, got %d", c.MaxRequestBytes)
-	}
-	if c.MaxDecodingBytes < 4*c.MaxRequestBytes {
-		return fmt.Errorf("maxDecodingBytes: must be at least four times maxRequestBytes, %d, got %d", 4*c.MaxRequestBytes, c.MaxDecodingBytes)
-	}
-	if c.HeaderTimeout <= 0 {
-		return fmt.Errorf("headerTimeout: must be positive, got %s", c.HeaderTimeout)
-	}
-	if c.BodyTimeout <= 0 {
-		return fmt.Errorf("bodyTimeout: must be positive, got %s", c.BodyTimeout)
-	}
-	if c.ConnectionsPerClient <= 0 {
-		return fmt.Errorf("connectionsPerClient: must be positive, got %d", c.ConnectionsPerClient)
-	}
-	if c.RequestsPerClient <= 0 {
-		return fmt.Errorf("requestsPerClient: must be positive, got %d", c.RequestsPerClient)
-	}
-	if c.DrainDelay < 0 {
-		return fmt.Errorf("drainDelay: must not be negative, got %s", c.DrainDelay)
-	}
-	if c.ShutdownGrace <= 0 {
-		return fmt.Errorf("shutdownGrace: must be positive, got %s", c.ShutdownGrace)
-	}
-	if c.PingAfter <= 0 {
-		return fmt.Errorf("pingAfter: must be positive, got %s", c.PingAfter)
-	}
-	if c.PingTimeout <= 0 {
-		return fmt.Errorf("pingTimeout: must be positive, got %s", c.PingTimeout)
-	}
-	if c.WriteTimeout <= 0 {
-		return fmt.Errorf("writeTimeout: must be positive, got %s", c.WriteTimeout)
-	}
-	return nil
+	found.If(c.MaxRequestBytes <= 0, "maxRequestBytes: must be positive, got %d", c.MaxRequestBytes)
+	found.If(c.MaxDecodingBytes < 4*c.MaxRequestBytes,
+		"maxDecodingBytes: must be at least four times maxRequestBytes, %d, got %d", 4*c.MaxRequestBytes, c.MaxDecodingBytes)
+	found.If(c.HeaderTimeout <= 0, "headerTimeout: must be positive, got %s", c.HeaderTimeout)
+	found.If(c.BodyTimeout <= 0, "bodyTimeout: must be positive, got %s", c.BodyTimeout)
+	found.If(c.ConnectionsPerClient <= 0, "connectionsPerClient: must be positive, got %d", c.ConnectionsPerClient)
+	found.If(c.RequestsPerClient <= 0, "requestsPerClient: must be positive, got %d", c.RequestsPerClient)
+	found.If(c.DrainDelay < 0, "drainDelay: must not be negative, got %s", c.DrainDelay)
+	found.If(c.ShutdownGrace <= 0, "shutdownGrace: must be positive, got %s", c.ShutdownGrace)
+	found.If(c.PingAfter <= 0, "pingAfter: must be positive, got %s", c.PingAfter)
+	found.If(c.PingTimeout <= 0, "pingTimeout: must be positive, got %s", c.PingTimeout)
+	found.If(c.WriteTimeout <= 0, "writeTimeout: must be positive, got %s", c.WriteTimeout)
+	return found.Err()
 }
 
 // KubernetesConfig is the cluster that runs the tasks.
@@ -139,13 +118,10 @@ func DefaultKubernetesConfig() KubernetesConfig {
 	return KubernetesConfig{QPS: 500, Burst: 1000}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c KubernetesConfig) Validate() error {
-	if c.QPS <= 0 {
-		return fmt.Errorf("qps: must be positive, got %v", c.QPS)
-	}
-	if c.Burst <= 0 {
-		return fmt.Errorf("burst: must be positive, got %d", c.Burst)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.QPS <= 0, "qps: must be positive, got %v", c.QPS)
+	found.If(c.Burst <= 0, "burst: must be positive, got %d", c.Burst)
+	return found.Err()
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/executor/reconciler"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // HealthConfig says when a process that works counts as degraded.
@@ -26,15 +27,12 @@ func DefaultHealthConfig() HealthConfig {
 	return HealthConfig{OldestWrite: 10 * time.Second, MinFreeBytes: 512 << 20, WriteProbe: time.Minute}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c HealthConfig) Validate() error {
-	if c.OldestWrite <= 0 {
-		return fmt.Errorf("oldestWrite: must be positive, got %s", c.OldestWrite)
-	}
-	if c.WriteProbe <= 0 {
-		return fmt.Errorf("writeProbe: must be positive, got %s", c.WriteProbe)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.OldestWrite <= 0, "oldestWrite: must be positive, got %s", c.OldestWrite)
+	found.If(c.WriteProbe <= 0, "writeProbe: must be positive, got %s", c.WriteProbe)
+	return found.Err()
 }
 
 // writes checks the age of the oldest change that is not stored.

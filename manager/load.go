@@ -13,8 +13,8 @@ import (
 const EnvPrefix = "FLYTE"
 
 // Load reads the configuration: defaults, then the file (none when path is empty), then the environment, then
-// overrides of the form section.key=value. The error lists every problem with its place: unknown keys, values that cannot be
-// read, and values that Validate refuses.
+// overrides of the form section.key=value. The error lists every problem with its place, from the top of the file to its end:
+// unknown keys, values that cannot be read, and values that Validate refuses.
 func Load(path string, overrides []string) (Config, error) {
 	config, origins, err := read(path, overrides)
 	var problems layers.Problems
@@ -29,7 +29,7 @@ func Load(path string, overrides []string) (Config, error) {
 		}
 	}
 	if len(problems) > 0 {
-		return Config{}, &ConfigError{problems}
+		return Config{}, &ConfigError{problems.InOrder()}
 	}
 	return config, nil
 }

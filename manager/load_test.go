@@ -2,14 +2,19 @@ package manager_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/manager"
+	"github.com/flyte-binary/flyte-binary/manager/layers"
 	"github.com/flyte-binary/flyte-binary/runs/queues"
 )
 
@@ -72,6 +77,31 @@ func TestRefusedValuesHaveTheirPlace(t *testing.T) {
 	require.ErrorContains(t, err, path+":4: server.listen: want host:port, got \"8090\"")
 	require.ErrorContains(t, err, "--set logging.level: \"loud\" is not one of")
 	require.ErrorContains(t, err, path+":5: rest: unknown key")
+
+	path = file(t, required+`server:
+  listen: "8090"
+  bodyTimeout: 0s
+  allowedOrigins: ["*", "https://fine.example", "*.example"]
+runs:
+  writer: {maxBatch: 0}
+  queues:
+    - {name: fine}
+    - {name: "-", maxActions: -1}
+clusters:
+  - {id: East, url: here}
+`)
+	_, err = manager.Load(path, nil)
+	require.EqualError(t, err, `configuration: 10 problems:
+  `+path+`:4: server.listen: want host:port, got "8090"
+  `+path+`:5: server.bodyTimeout: must be positive, got 0s
+  `+path+`:6: server.allowedOrigins[0]: name the origins; "*" would let any page call the API
+  `+path+`:6: server.allowedOrigins[2]: name the origins; "*.example" would let any page call the API
+  `+path+`:8: runs.writer.maxBatch: must be from 1 to 10000, got 0
+  `+path+`:11: runs.queues[1].name: has 1 to 63 letters, digits and -._/ between them, got "-"
+  `+path+`:11: runs.queues[1].maxActions: must not be negative, got -1
+  `+path+`:13: clusters[0].id: must be 1 to 32 lower-case letters, digits and dashes, got "East"
+  `+path+`:13: clusters[0].url: want http://host:port or https://host:port, got "here"
+  auth.internalToken: required to reach the clusters of other processes`)
 
 	_, err = manager.Load("", nil)
 	require.EqualError(t, err, `configuration: 2 problems:
@@ -190,4 +220,47 @@ func TestSecretsAreHidden(t *testing.T) {
 	require.NotContains(t, string(text), "hunter2")
 	require.Contains(t, string(text), "postgres://flyte:xxxxx@localhost/flyte")
 	require.Contains(t, string(text), `"shutdownGrace":"20s"`)
+}
+
+// TestAllWrongValuesAreReportedAtOnce makes every number of the configuration wrong by itself, and then all of them together: each
+// problem must still be there, with its line.
+func TestAllWrongValuesAreReportedAtOnce(t *testing.T) {
+	wrong := map[string]string{} // the values, by their keys
+	for _, key := range layers.Paths(reflect.TypeFor[manager.Config]()) {
+		switch key.Type.Kind() {
+		case reflect.Int, reflect.Int32, reflect.Int64, reflect.Float32, reflect.Float64:
+			value := "-7"
+			if key.Type == reflect.TypeFor[time.Duration]() {
+				value = "-7s"
+			}
+			if _, err := manager.Load(file(t, required), []string{key.Path + "=" + value}); err != nil {
+				wrong[key.Path] = value
+				require.ErrorContains(t, err, "--set "+key.Path+": ")
+			}
+		}
+	}
+	require.Greater(t, len(wrong), 150)
+
+	var overrides []string
+	for _, key := range slices.Sorted(maps.Keys(wrong)) {
+		overrides = append(overrides, key+"="+wrong[key])
+	}
+	_, err := manager.Load(file(t, required), overrides)
+	var problems layers.Problems
+	require.ErrorAs(t, err, &problems)
+	reported := map[string]bool{}
+	for _, problem := range problems {
+		require.Equal(t, "--set "+problem.Key, problem.Origin.Flag)
+		reported[problem.Key] = true
+	}
+	// Wrong with these is only that they are less than another key, which is -7 as well.
+	related := []string{
+		"executor.reconciler.maxErrorBackoff", "executor.reconciler.maxSystemBackoff", "gateway.maxWaitingTotal",
+		"runs.writer.maxQueue", "runs.writer.retryMax", "server.maxDecodingBytes",
+	}
+	for key := range wrong {
+		if !slices.Contains(related, key) && !strings.HasSuffix(key, ".backoff.max") {
+			require.True(t, reported[key], key)
+		}
+	}
 }

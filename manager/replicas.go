@@ -2,7 +2,6 @@ package manager
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 	"k8s.io/client-go/rest"
 
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/manager/leader"
 )
 
@@ -46,18 +46,16 @@ func DefaultReplicasConfig() ReplicasConfig {
 // labelValue is what a label may have.
 var labelValue = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`)
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c ReplicasConfig) Validate() error {
-	if c.Installation != "" && !labelValue.MatchString(c.Installation) {
-		return fmt.Errorf("installation: up to 32 lower case letters, digits and dashes, got %q", c.Installation)
-	}
+	var found invalid.Fields
+	found.If(c.Installation != "" && !labelValue.MatchString(c.Installation),
+		"installation: up to 32 lower case letters, digits and dashes, got %q", c.Installation)
 	if !c.Several {
-		return nil
+		return found.Err()
 	}
-	if err := c.election("").Validate(); err != nil {
-		return fmt.Errorf("lease.%w", err)
-	}
-	return nil
+	found.Section("lease", c.election("").Validate())
+	return found.Err()
 }
 
 // ownNamespaceFile is where a pod finds the name of its namespace.

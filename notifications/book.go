@@ -11,6 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/notification"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
@@ -56,74 +57,62 @@ func (r rule) applies(project, domain string) bool {
 	return len(r.Projects) == 0 || slices.Contains(r.Projects, project) || slices.Contains(r.Projects, project+"/"+domain)
 }
 
+// newBook reads rules and deliveries. The error lists all fields that are wrong.
 func newBook(config Config) (*book, error) {
 	b := &book{rules: map[string]rule{}, deliveries: map[string]*notification.DeliveryConfigTemplate{}}
-	for i, delivery := range config.Deliveries {
-		at := fmt.Sprintf("deliveries[%d]", i)
-		if delivery.Name == "" || len(delivery.Name) > 100 {
-			return nil, fmt.Errorf("%s.name: must have 1 to 100 characters", at)
-		}
-		if b.deliveries[delivery.Name] != nil {
-			return nil, fmt.Errorf("%s.name: there are two deliveries %s", at, delivery.Name)
-		}
-		template, err := delivery.template()
-		if err != nil {
-			return nil, fmt.Errorf("%s.%w", at, err)
-		}
-		if err := checkDelivery(at, template, true); err != nil {
-			var ours *rpc.Error
-			if errors.As(err, &ours) {
-				return nil, errors.New(ours.Public())
-			}
-			return nil, err
-		}
-		if template.GetEmail() != nil && config.Email.Host == "" {
-			return nil, fmt.Errorf("%s.type: email requires notifications.email.host", at)
-		}
-		b.deliveries[delivery.Name] = template
+	var found invalid.Fields
+	for i, given := range config.Deliveries {
+		found.Section("", b.addDelivery(fmt.Sprintf("deliveries[%d]", i), given, config.Email.Host != ""))
 	}
 	for i, given := range config.Rules {
-		at := fmt.Sprintf("rules[%d]", i)
-		one, err := b.rule(given)
-		if err != nil {
-			return nil, fmt.Errorf("%s.%w", at, err)
-		}
-		b.rules[given.Name] = one
-		b.order = append(b.order, given.Name)
+		found.Section(fmt.Sprintf("rules[%d]", i), b.addRule(given))
 	}
-	return b, nil
+	return b, found.Err()
 }
 
-func (b *book) rule(given Rule) (rule, error) {
-	if given.Name == "" || len(given.Name) > 100 {
-		return rule{}, errors.New("name: must have 1 to 100 characters")
+func (b *book) addDelivery(at string, given Delivery, mails bool) error {
+	var found invalid.Fields
+	_, twice := b.deliveries[given.Name]
+	found.If(given.Name == "" || len(given.Name) > 100, "%s.name: must have 1 to 100 characters", at)
+	found.If(twice, "%s.name: there are two deliveries %s", at, given.Name)
+	template, err := given.template()
+	b.deliveries[given.Name] = template // even if it is wrong: rules may name it
+	if err != nil {
+		found.Section(at, err)
+		return found.Err()
 	}
-	if given.Name == ruleOff {
-		return rule{}, errors.New("name: off is the rule that turns notifications off for a run")
+	if err := checkDelivery(at, template, true); err != nil {
+		var ours *rpc.Error
+		if errors.As(err, &ours) {
+			err = errors.New(ours.Public())
+		}
+		found.Section("", err)
 	}
-	if _, twice := b.rules[given.Name]; twice {
-		return rule{}, fmt.Errorf("name: there are two rules %s", given.Name)
-	}
+	found.If(template.GetEmail() != nil && !mails, "%s.type: email requires notifications.email.host", at)
+	return found.Err()
+}
+
+func (b *book) addRule(given Rule) error {
+	var found invalid.Fields
 	one := rule{Rule: given}
+	_, twice := b.rules[given.Name]
+	found.If(given.Name == "" || len(given.Name) > 100, "name: must have 1 to 100 characters")
+	found.If(given.Name == ruleOff, "name: off is the rule that turns notifications off for a run")
+	found.If(twice, "name: there are two rules %s", given.Name)
+	found.If(len(given.Phases) == 0, "phases: at least one is required")
 	for i, name := range given.Phases {
 		bits, known := phaseNames[strings.ToLower(name)]
-		if !known {
-			return rule{}, fmt.Errorf("phases[%d]: must be one of %s, got %q", i, strings.Join(slices.Sorted(maps.Keys(phaseNames)), ", "), name)
-		}
+		found.If(!known, "phases[%d]: must be one of %s, got %q", i, strings.Join(slices.Sorted(maps.Keys(phaseNames)), ", "), name)
 		one.phases |= bits
 	}
-	if one.phases == 0 {
-		return rule{}, errors.New("phases: at least one is required")
-	}
-	if len(given.Deliveries) == 0 {
-		return rule{}, errors.New("deliveries: at least one is required")
-	}
+	found.If(len(given.Deliveries) == 0, "deliveries: at least one is required")
 	for i, name := range given.Deliveries {
-		if b.deliveries[name] == nil {
-			return rule{}, fmt.Errorf("deliveries[%d]: there is no delivery %q", i, name)
-		}
+		_, known := b.deliveries[name]
+		found.If(!known, "deliveries[%d]: there is no delivery %q", i, name)
 	}
-	return one, nil
+	b.rules[given.Name] = one
+	b.order = append(b.order, given.Name)
+	return found.Err()
 }
 
 // everywhere are the phases that rules name which apply without being asked for.

@@ -1,7 +1,6 @@
 package notifications
 
 import (
-	"fmt"
 	"net/mail"
 	"net/url"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/internal/outbound"
 )
 
@@ -123,60 +123,45 @@ const (
 	tlsNone  = "none"
 )
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
+	var found invalid.Fields
 	if u, err := url.Parse(c.Proxy); c.Proxy != "" && (err != nil || u.Host == "" || !strings.HasPrefix(u.Scheme, "http")) {
-		return fmt.Errorf("proxy: must be an http or https URL")
+		found.Add("proxy: must be an http or https URL")
 	}
-	if _, err := outbound.Prefixes(c.Allow); err != nil {
-		return err
-	}
-	if err := c.Email.validate(); err != nil {
-		return fmt.Errorf("email.%w", err)
-	}
-	if err := c.Backoff.Validate(); err != nil {
-		return fmt.Errorf("backoff.%w", err)
-	}
+	_, err := outbound.Prefixes(c.Allow)
+	found.Section("allow", err)
+	found.Section("email", c.Email.validate())
+	found.Section("backoff", c.Backoff.Validate())
 	for _, field := range []struct {
 		name  string
 		value time.Duration
 	}{{"timeout", c.Timeout}, {"poll", c.Poll}, {"keep", c.Keep}, {"keepDead", c.KeepDead}} {
-		if field.value <= 0 {
-			return fmt.Errorf("%s: must be positive, got %s", field.name, field.value)
-		}
+		found.If(field.value <= 0, "%s: must be positive, got %s", field.name, field.value)
 	}
-	switch {
-	case c.MaxTries < 1:
-		return fmt.Errorf("maxTries: must be positive, got %d", c.MaxTries)
-	case c.Parallel < 1:
-		return fmt.Errorf("parallel: must be positive, got %d", c.Parallel)
-	case c.Lease < 3*time.Second:
-		return fmt.Errorf("lease: must be at least 3s, got %s", c.Lease)
-	}
-	_, err := newBook(c)
-	return err
+	found.If(c.MaxTries < 1, "maxTries: must be positive, got %d", c.MaxTries)
+	found.If(c.Parallel < 1, "parallel: must be positive, got %d", c.Parallel)
+	found.If(c.Lease < 3*time.Second, "lease: must be at least 3s, got %s", c.Lease)
+	_, err = newBook(c)
+	found.Section("", err)
+	return found.Err()
 }
 
 func (c EmailConfig) validate() error {
-	if !slices.Contains([]string{tlsStart, tlsFull, tlsNone}, c.TLS) {
-		return fmt.Errorf("tls: must be starttls, tls or none, got %q", c.TLS)
-	}
+	var found invalid.Fields
+	found.If(!slices.Contains([]string{tlsStart, tlsFull, tlsNone}, c.TLS), "tls: must be starttls, tls or none, got %q", c.TLS)
 	if c.Host == "" {
-		return nil
+		return found.Err()
 	}
-	if c.Port < 1 || c.Port > 65535 {
-		return fmt.Errorf("port: must be from 1 to 65535, got %d", c.Port)
-	}
+	found.If(c.Port < 1 || c.Port > 65535, "port: must be from 1 to 65535, got %d", c.Port)
 	if _, err := mail.ParseAddress(c.From); err != nil {
-		return fmt.Errorf("from: must be an address such as flyte@example.com, got %q", c.From)
+		found.Add("from: must be an address such as flyte@example.com, got %q", c.From)
 	}
-	if c.Password != "" && c.TLS == tlsNone {
-		return fmt.Errorf("tls: a password is not sent without TLS")
-	}
+	found.If(c.Password != "" && c.TLS == tlsNone, "tls: a password is not sent without TLS")
 	if c.CAFile != "" {
 		if _, err := os.Stat(c.CAFile); err != nil {
-			return fmt.Errorf("caFile: %w", err)
+			found.Add("caFile: %w", err)
 		}
 	}
-	return nil
+	return found.Err()
 }

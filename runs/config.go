@@ -1,11 +1,11 @@
 package runs
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/runs/admission"
 	"github.com/flyte-binary/flyte-binary/runs/artifactlink"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
@@ -82,68 +82,31 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	if len(c.Domains) == 0 {
-		return fmt.Errorf("domains: at least one is required")
-	}
+	var found invalid.Fields
+	found.If(len(c.Domains) == 0, "domains: at least one is required")
 	for i, domain := range c.Domains {
-		if !ident.IsPlace(domain) {
-			return fmt.Errorf("domains[%d]: a domain %s; got %q", i, ident.PlaceRule, domain)
-		}
+		found.If(!ident.IsPlace(domain), "domains[%d]: a domain %s; got %q", i, ident.PlaceRule, domain)
 	}
 	for i, project := range c.SeedProjects {
-		if !ident.IsPlace(project) {
-			return fmt.Errorf("seedProjects[%d]: a project %s; got %q", i, ident.PlaceRule, project)
-		}
-		if project == blobpath.UploadsName {
-			return fmt.Errorf("seedProjects[%d]: %s is reserved for uploads in the object store", i, project)
-		}
+		found.If(!ident.IsPlace(project), "seedProjects[%d]: a project %s; got %q", i, ident.PlaceRule, project)
+		found.If(project == blobpath.UploadsName, "seedProjects[%d]: %s is reserved for uploads in the object store", i, project)
 	}
-	if c.MaxInlineInputs <= 0 {
-		return fmt.Errorf("maxInlineInputs: must be positive, got %d", c.MaxInlineInputs)
-	}
-	if c.MaxInlineData <= 0 {
-		return fmt.Errorf("maxInlineData: must be positive, got %d", c.MaxInlineData)
-	}
-	if err := c.Tracked.Validate(); err != nil {
-		return fmt.Errorf("tracked.%w", err)
-	}
-	if err := c.Images.Validate(); err != nil {
-		return fmt.Errorf("images.%w", err)
-	}
-	if c.InputsTimeout <= 0 {
-		return fmt.Errorf("inputsTimeout: must be positive, got %s", c.InputsTimeout)
-	}
-	if err := c.Writer.Validate(); err != nil {
-		return fmt.Errorf("writer.%w", err)
-	}
-	if err := c.Admission.Validate(); err != nil {
-		return fmt.Errorf("admission.%w", err)
-	}
-	if err := queues.Validate(c.Queues); err != nil {
-		return fmt.Errorf("queues%w", err)
-	}
-	if err := c.Assignments.Validate(); err != nil {
-		return fmt.Errorf("assignments.%w", err)
-	}
-	if err := c.Timers.Validate(); err != nil {
-		return fmt.Errorf("timers.%w", err)
-	}
-	if err := c.Retention.Validate(); err != nil {
-		return fmt.Errorf("retention.%w", err)
-	}
-	if err := c.Webhooks.Validate(); err != nil {
-		return fmt.Errorf("webhooks.%w", err)
-	}
-	if err := c.Cache.Validate(); err != nil {
-		return fmt.Errorf("cache.%w", err)
-	}
-	if err := c.Artifacts.Validate(); err != nil {
-		return fmt.Errorf("artifacts.%w", err)
-	}
-	if err := c.Watch.Validate(); err != nil {
-		return fmt.Errorf("watch.%w", err)
-	}
-	return nil
+	found.If(c.MaxInlineInputs <= 0, "maxInlineInputs: must be positive, got %d", c.MaxInlineInputs)
+	found.If(c.MaxInlineData <= 0, "maxInlineData: must be positive, got %d", c.MaxInlineData)
+	found.Section("tracked", c.Tracked.Validate())
+	found.Section("images", c.Images.Validate())
+	found.If(c.InputsTimeout <= 0, "inputsTimeout: must be positive, got %s", c.InputsTimeout)
+	found.Section("writer", c.Writer.Validate())
+	found.Section("admission", c.Admission.Validate())
+	found.Section("queues", queues.Validate(c.Queues))
+	found.Section("assignments", c.Assignments.Validate())
+	found.Section("timers", c.Timers.Validate())
+	found.Section("retention", c.Retention.Validate())
+	found.Section("webhooks", c.Webhooks.Validate())
+	found.Section("cache", c.Cache.Validate())
+	found.Section("artifacts", c.Artifacts.Validate())
+	found.Section("watch", c.Watch.Validate())
+	return found.Err()
 }

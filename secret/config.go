@@ -1,10 +1,10 @@
 package secret
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/secret/aws"
 	"github.com/flyte-binary/flyte-binary/secret/azure"
 	"github.com/flyte-binary/flyte-binary/secret/gcp"
@@ -50,8 +50,9 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the first field that is wrong. Only the sections of backends in the list are judged.
+// Validate lists the fields that are wrong. Only the sections of backends in the list are judged.
 func (c Config) Validate() error {
+	var found invalid.Fields
 	sections := map[string]func() error{
 		Kubernetes: c.Kubernetes.Validate, Local: c.Local.Validate, Vault: c.Vault.Validate,
 		AWS: c.AWS.Validate, GCP: c.GCP.Validate, Azure: c.Azure.Validate,
@@ -59,14 +60,12 @@ func (c Config) Validate() error {
 	for i, name := range c.Backends {
 		validate, known := sections[name]
 		if !known {
-			return fmt.Errorf("backends[%d]: must be one of %s, got %q", i, strings.Join([]string{Kubernetes, Local, Vault, AWS, GCP, Azure}, ", "), name)
+			all := []string{Kubernetes, Local, Vault, AWS, GCP, Azure}
+			found.Add("backends[%d]: must be one of %s, got %q", i, strings.Join(all, ", "), name)
+			continue
 		}
-		if slices.Contains(c.Backends[:i], name) {
-			return fmt.Errorf("backends[%d]: %q is listed twice", i, name)
-		}
-		if err := validate(); err != nil {
-			return fmt.Errorf("%s.%w", name, err)
-		}
+		found.If(slices.Contains(c.Backends[:i], name), "backends[%d]: %q is listed twice", i, name)
+		found.Section(name, validate())
 	}
-	return nil
+	return found.Err()
 }

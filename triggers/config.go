@@ -1,9 +1,10 @@
 package triggers
 
 import (
-	"fmt"
 	"slices"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config configures triggers.
@@ -37,25 +38,18 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	switch {
-	case !slices.Contains([]string{catchUpNone, catchUpLatest, catchUpAll}, c.CatchUp):
-		return fmt.Errorf("catchUp: must be none, latest or all, got %q", c.CatchUp)
-	case c.CatchUpLimit < 1 || c.CatchUpLimit > maxCatchUp:
-		return fmt.Errorf("catchUpLimit: must be from 1 to %d, got %d", maxCatchUp, c.CatchUpLimit)
-	case c.LateAfter < time.Second:
-		return fmt.Errorf("lateAfter: must be at least 1s, got %s", c.LateAfter)
-	case c.Parallel < 1:
-		return fmt.Errorf("parallel: must be at least 1, got %d", c.Parallel)
-	case c.Poll < 100*time.Millisecond:
-		return fmt.Errorf("poll: must be at least 100ms, got %s", c.Poll)
-	case c.RetryMax < time.Second:
-		return fmt.Errorf("retryMax: must be at least 1s, got %s", c.RetryMax)
-	case c.KeepSlots < 0:
-		return fmt.Errorf("keepSlots: must not be negative, got %s", c.KeepSlots)
-	case c.Lease < 3*time.Second:
-		return fmt.Errorf("lease: must be at least 3s, got %s", c.Lease)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(!slices.Contains([]string{catchUpNone, catchUpLatest, catchUpAll}, c.CatchUp),
+		"catchUp: must be none, latest or all, got %q", c.CatchUp)
+	found.If(c.CatchUpLimit < 1 || c.CatchUpLimit > maxCatchUp,
+		"catchUpLimit: must be from 1 to %d, got %d", maxCatchUp, c.CatchUpLimit)
+	found.If(c.LateAfter < time.Second, "lateAfter: must be at least 1s, got %s", c.LateAfter)
+	found.If(c.Parallel < 1, "parallel: must be at least 1, got %d", c.Parallel)
+	found.If(c.Poll < 100*time.Millisecond, "poll: must be at least 100ms, got %s", c.Poll)
+	found.If(c.RetryMax < time.Second, "retryMax: must be at least 1s, got %s", c.RetryMax)
+	found.If(c.KeepSlots < 0, "keepSlots: must not be negative, got %s", c.KeepSlots)
+	found.If(c.Lease < 3*time.Second, "lease: must be at least 3s, got %s", c.Lease)
+	return found.Err()
 }

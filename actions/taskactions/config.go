@@ -1,12 +1,12 @@
 package taskactions
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/executor/namespaces"
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config configures the owner of TaskActions.
@@ -56,32 +56,22 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	switch {
-	case c.Workers <= 0:
-		return fmt.Errorf("workers: must be positive, got %d", c.Workers)
-	case c.Resync <= 0:
-		return fmt.Errorf("resync: must be positive, got %s", c.Resync)
-	case c.MaxSilence <= 0:
-		return fmt.Errorf("maxSilence: must be positive, got %s", c.MaxSilence)
-	case c.RecreateDelay < 0:
-		return fmt.Errorf("recreateDelay: must not be negative, got %s", c.RecreateDelay)
-	case c.MaxPending <= 0:
-		return fmt.Errorf("maxPending: must be positive, got %d", c.MaxPending)
-	case c.CallTimeout <= 0:
-		return fmt.Errorf("callTimeout: must be positive, got %s", c.CallTimeout)
-	}
-	if !slices.Contains([]string{"", "privileged", "baseline", "restricted"}, c.PodSecurity) {
-		return fmt.Errorf("podSecurity: must be privileged, baseline, restricted or empty, got %q", c.PodSecurity)
-	}
-	if err := c.Backoff.Validate(); err != nil {
-		return fmt.Errorf("backoff.%w", err)
-	}
+	var found invalid.Fields
+	found.If(c.Workers <= 0, "workers: must be positive, got %d", c.Workers)
+	found.If(c.Resync <= 0, "resync: must be positive, got %s", c.Resync)
+	found.If(c.MaxSilence <= 0, "maxSilence: must be positive, got %s", c.MaxSilence)
+	found.If(c.RecreateDelay < 0, "recreateDelay: must not be negative, got %s", c.RecreateDelay)
+	found.If(c.MaxPending <= 0, "maxPending: must be positive, got %d", c.MaxPending)
+	found.If(c.CallTimeout <= 0, "callTimeout: must be positive, got %s", c.CallTimeout)
+	found.If(!slices.Contains([]string{"",
+		"privileged", "baseline", "restricted"}, c.PodSecurity), "podSecurity: must be privileged, baseline, restricted or empty, got %q", c.PodSecurity)
+	found.Section("backoff", c.Backoff.Validate())
 	if _, err := namespaces.Parse(c.Namespace); err != nil {
-		return fmt.Errorf("namespace: %w", err)
+		found.Add("namespace: %w", err)
 	}
-	return nil
+	return found.Err()
 }
 
 // Namespaces says what may be done with namespaces. own is that of the server; empty for none.

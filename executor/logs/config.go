@@ -1,8 +1,9 @@
 package logs
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config configures how logs are kept.
@@ -22,15 +23,11 @@ func DefaultConfig() Config {
 	return Config{Seal: true, SealTimeout: time.Minute, MaxBytes: 256 << 20, WaitForStart: 10 * time.Minute}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	switch {
-	case c.SealTimeout <= 0:
-		return fmt.Errorf("sealTimeout: must be positive, got %s", c.SealTimeout)
-	case c.MaxBytes <= 0:
-		return fmt.Errorf("maxBytes: must be positive, got %d", c.MaxBytes)
-	case c.WaitForStart < 0:
-		return fmt.Errorf("waitForStart: must not be negative, got %s", c.WaitForStart)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.SealTimeout <= 0, "sealTimeout: must be positive, got %s", c.SealTimeout)
+	found.If(c.MaxBytes <= 0, "maxBytes: must be positive, got %d", c.MaxBytes)
+	found.If(c.WaitForStart < 0, "waitForStart: must not be negative, got %s", c.WaitForStart)
+	return found.Err()
 }

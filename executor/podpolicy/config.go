@@ -1,9 +1,10 @@
 package podpolicy
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config is the section executor.pod.policy. Every list widens what tasks may ask for; none limits the operator's own pod
@@ -52,11 +53,11 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	if c.PodSecurity != levelBaseline && c.PodSecurity != levelPrivileged {
-		return fmt.Errorf("podSecurity: must be %s or %s, got %q", levelBaseline, levelPrivileged, c.PodSecurity)
-	}
+	var found invalid.Fields
+	found.If(c.PodSecurity != levelBaseline && c.PodSecurity != levelPrivileged,
+		"podSecurity: must be %s or %s, got %q", levelBaseline, levelPrivileged, c.PodSecurity)
 	for _, list := range []struct {
 		field         string
 		values, known []string
@@ -66,9 +67,8 @@ func (c Config) Validate() error {
 		{"fields", c.Fields, furtherFields()},
 	} {
 		for i, value := range list.values {
-			if !slices.Contains(list.known, value) {
-				return fmt.Errorf("%s[%d]: must be one of %s, got %q", list.field, i, strings.Join(list.known, ", "), value)
-			}
+			found.If(!slices.Contains(list.known, value),
+				"%s[%d]: must be one of %s, got %q", list.field, i, strings.Join(list.known, ", "), value)
 		}
 	}
 	for _, list := range []struct {
@@ -79,12 +79,11 @@ func (c Config) Validate() error {
 		{"secrets", c.Secrets}, {"priorityClasses", c.PriorityClasses}, {"runtimeClasses", c.RuntimeClasses},
 	} {
 		for i, name := range list.names {
-			if name == "" || strings.Contains(strings.TrimSuffix(name, "*"), "*") {
-				return fmt.Errorf("%s[%d]: must be a name, or the beginning of names followed by *, got %q", list.field, i, name)
-			}
+			found.If(name == "" || strings.Contains(strings.TrimSuffix(name, "*"), "*"),
+				"%s[%d]: must be a name, or the beginning of names followed by *, got %q", list.field, i, name)
 		}
 	}
-	return nil
+	return found.Err()
 }
 
 // matches reports whether a list has a name.

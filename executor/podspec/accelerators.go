@@ -1,8 +1,6 @@
 package podspec
 
 import (
-	"errors"
-	"fmt"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -11,6 +9,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/accelerator"
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Accelerator describes how a cluster offers one accelerator.
@@ -27,24 +26,20 @@ type Accelerator struct {
 	PartitionNodeLabel string `mapstructure:"partitionNodeLabel"`
 }
 
-// validate names the first field that is wrong.
+// validate lists the fields that are wrong.
 func (a Accelerator) validate() error {
-	if a.Device == "" {
-		return errors.New("device: is required")
+	var found invalid.Fields
+	found.If(a.Device == "", "device: is required")
+	found.If(a.Resource != "" && (len(validation.IsQualifiedName(a.Resource)) > 0 || !isDevice(corev1.ResourceName(a.Resource))),
+		"resource: %q is not an extended resource such as nvidia.com/gpu", a.Resource)
+	for i, pair := range a.NodeLabels {
+		name, value, complete := cutEnv(pair)
+		found.If(!complete || len(validation.IsQualifiedName(name)) > 0 || len(validation.IsValidLabelValue(value)) > 0,
+			"nodeLabels[%d]: %q is not key=value", i, pair)
 	}
-	if a.Resource != "" && (len(validation.IsQualifiedName(a.Resource)) > 0 || !isDevice(corev1.ResourceName(a.Resource))) {
-		return fmt.Errorf("resource: %q is not an extended resource such as nvidia.com/gpu", a.Resource)
-	}
-	for _, pair := range a.NodeLabels {
-		name, value, found := cutEnv(pair)
-		if !found || len(validation.IsQualifiedName(name)) > 0 || len(validation.IsValidLabelValue(value)) > 0 {
-			return fmt.Errorf("nodeLabels: %q is not key=value", pair)
-		}
-	}
-	if a.PartitionNodeLabel != "" && len(validation.IsQualifiedName(a.PartitionNodeLabel)) > 0 {
-		return fmt.Errorf("partitionNodeLabel: %q is not a label key", a.PartitionNodeLabel)
-	}
-	return nil
+	found.If(a.PartitionNodeLabel != "" && len(validation.IsQualifiedName(a.PartitionNodeLabel)) > 0,
+		"partitionNodeLabel: %q is not a label key", a.PartitionNodeLabel)
+	return found.Err()
 }
 
 // acceleratorOf returns the accelerator that the task names, else, for tasks that request devices, that of the run.

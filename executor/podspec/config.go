@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/flyte-binary/flyte-binary/executor/podpolicy"
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config is the section executor.pod: how the pods of every plugin look beyond what the task asks for, how long their
@@ -175,75 +176,64 @@ func (c Config) StopOptions(uploads bool) []client.DeleteOption {
 	return []client.DeleteOption{client.GracePeriodSeconds(grace.Seconds())}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	if c.Organization == "" {
-		return fmt.Errorf("organization: must not be empty")
-	}
+	var found invalid.Fields
+	found.If(c.Organization == "", "organization: must not be empty")
 	if parsed, err := url.Parse(c.AppsURL); c.AppsURL != "" && (err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https")) {
-		return fmt.Errorf("appsUrl: want http://host:port/path or https://host:port/path, got %q", c.AppsURL)
+		found.Add("appsUrl: want http://host:port/path or https://host:port/path, got %q", c.AppsURL)
 	}
-	if err := c.Policy.Validate(); err != nil {
-		return fmt.Errorf("policy.%w", err)
-	}
-	for field, quantity := range map[string]string{"defaultCpu": c.DefaultCPU, "defaultMemory": c.DefaultMemory} {
-		if _, err := resource.ParseQuantity(quantity); err != nil {
-			return fmt.Errorf("%s: %q is not a quantity: %w", field, quantity, err)
-		}
-	}
-	for name, quantity := range c.bounds() {
-		if quantity == "" {
+	found.Section("policy", c.Policy.Validate())
+	checkQuantity(&found, "defaultCpu", c.DefaultCPU)
+	checkQuantity(&found, "defaultMemory", c.DefaultMemory)
+	bounds := c.bounds()
+	for _, name := range slices.Sorted(maps.Keys(bounds)) {
+		if bounds[name] == "" {
 			continue
 		}
-		if amount, err := resource.ParseQuantity(quantity); err != nil || amount.Sign() <= 0 {
-			return fmt.Errorf("%s: %q is not a quantity above 0", boundFields()[name], quantity)
+		if amount, err := resource.ParseQuantity(bounds[name]); err != nil || amount.Sign() <= 0 {
+			found.Add("%s: %q is not a quantity above 0", boundFields()[name], bounds[name])
 		}
 	}
-	for field, name := range map[string]string{"defaultPodTemplate": c.DefaultPodTemplate, "podTemplateNamespace": c.PodTemplateNamespace} {
-		if name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
-			return fmt.Errorf("%s: %q is not a DNS name", field, name)
-		}
+	for _, at := range []struct{ field, name string }{
+		{"defaultPodTemplate", c.DefaultPodTemplate}, {"podTemplateNamespace", c.PodTemplateNamespace},
+	} {
+		found.If(at.name != "" && len(validation.IsDNS1123Subdomain(at.name)) > 0, "%s: %q is not a DNS name", at.field, at.name)
 	}
-	for field, n := range map[string]int{"launchRate": c.LaunchRate, "childrenInFlight": c.ChildrenInFlight} {
-		if n < 0 {
-			return fmt.Errorf("%s: must not be negative, got %d", field, n)
-		}
-	}
-	if c.InterruptibleFailures < 0 {
-		return fmt.Errorf("interruptibleFailures: must not be negative, got %d", c.InterruptibleFailures)
-	}
+	found.If(c.LaunchRate < 0, "launchRate: must not be negative, got %d", c.LaunchRate)
+	found.If(c.ChildrenInFlight < 0, "childrenInFlight: must not be negative, got %d", c.ChildrenInFlight)
+	found.If(c.InterruptibleFailures < 0, "interruptibleFailures: must not be negative, got %d", c.InterruptibleFailures)
 	for i, one := range c.Accelerators {
-		if err := one.validate(); err != nil {
-			return fmt.Errorf("accelerators[%d].%w", i, err)
-		}
+		found.Section(fmt.Sprintf("accelerators[%d]", i), one.validate())
 	}
 	switch corev1.PullPolicy(c.ImagePullPolicy) {
 	case "", corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever:
 	default:
-		return fmt.Errorf("imagePullPolicy: %q is not Always, IfNotPresent or Never", c.ImagePullPolicy)
+		found.Add("imagePullPolicy: %q is not Always, IfNotPresent or Never", c.ImagePullPolicy)
 	}
-	for _, pair := range c.DefaultEnv {
-		if name, _, found := cutEnv(pair); !found || len(validation.IsEnvVarName(name)) > 0 {
-			return fmt.Errorf("defaultEnv: %q is not NAME=value", pair)
+	for i, pair := range c.DefaultEnv {
+		if name, _, complete := cutEnv(pair); !complete || len(validation.IsEnvVarName(name)) > 0 {
+			found.Add("defaultEnv[%d]: %q is not NAME=value", i, pair)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.DefaultLabels)) {
-		if len(validation.IsQualifiedName(key)) > 0 || len(validation.IsValidLabelValue(c.DefaultLabels[key])) > 0 {
-			return fmt.Errorf("defaultLabels: %s=%s is not a valid label", key, c.DefaultLabels[key])
-		}
+		found.If(len(validation.IsQualifiedName(key)) > 0 || len(validation.IsValidLabelValue(c.DefaultLabels[key])) > 0,
+			"defaultLabels: %s=%s is not a valid label", key, c.DefaultLabels[key])
 	}
 	for i, link := range c.LogLinks {
-		if link.Name == "" || link.URI == "" {
-			return fmt.Errorf("logLinks[%d]: must have a name and a uri", i)
-		}
+		found.If(link.Name == "" || link.URI == "", "logLinks[%d]: must have a name and a uri", i)
 	}
-	if err := c.Copilot.validate(); err != nil {
-		return err
-	}
+	found.Section("copilot", c.Copilot.validate())
 	if c.TerminationGracePeriod < 0 || c.TerminationGracePeriod%time.Second != 0 { // a fraction would become 0, which kills at once
-		return fmt.Errorf("terminationGracePeriod: must be whole seconds and not negative, got %s", c.TerminationGracePeriod)
+		found.Add("terminationGracePeriod: must be whole seconds and not negative, got %s", c.TerminationGracePeriod)
 	}
-	return nil
+	return found.Err()
+}
+
+func checkQuantity(found *invalid.Fields, field, quantity string) {
+	if _, err := resource.ParseQuantity(quantity); err != nil {
+		found.Add("%s: %q is not a quantity: %w", field, quantity, err)
+	}
 }
 
 // bounds returns the maxima by the tasks' names for resources.

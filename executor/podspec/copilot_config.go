@@ -1,11 +1,12 @@
 package podspec
 
 import (
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // copilotSlack is how much longer than the upload of outputs a pod may take to end: an error must be written, too.
@@ -53,15 +54,11 @@ func defaultCopilot() Copilot {
 }
 
 func (c Copilot) validate() error {
-	for field, quantity := range map[string]string{"cpu": c.CPU, "memory": c.Memory} {
-		if _, err := resource.ParseQuantity(quantity); err != nil {
-			return fmt.Errorf("copilot.%s: %q is not a quantity: %w", field, quantity, err)
-		}
-	}
-	if c.Timeout <= 0 {
-		return fmt.Errorf("copilot.timeout: must be more than 0, got %s", c.Timeout)
-	}
-	return nil
+	var found invalid.Fields
+	checkQuantity(&found, "cpu", c.CPU)
+	checkQuantity(&found, "memory", c.Memory)
+	found.If(c.Timeout <= 0, "timeout: must be more than 0, got %s", c.Timeout)
+	return found.Err()
 }
 
 // resources are small: files are streamed, not kept in memory.

@@ -1,8 +1,9 @@
 package reconciler
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config configures the reconciler.
@@ -55,14 +56,11 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	if c.Workers <= 0 {
-		return fmt.Errorf("workers: must be positive, got %d", c.Workers)
-	}
-	if c.MaxSystemFailures < 0 {
-		return fmt.Errorf("maxSystemFailures: must not be negative, got %d", c.MaxSystemFailures)
-	}
+	var found invalid.Fields
+	found.If(c.Workers <= 0, "workers: must be positive, got %d", c.Workers)
+	found.If(c.MaxSystemFailures < 0, "maxSystemFailures: must not be negative, got %d", c.MaxSystemFailures)
 	for _, field := range []struct {
 		name  string
 		value time.Duration
@@ -71,15 +69,10 @@ func (c Config) Validate() error {
 		{"orphanAge", c.OrphanAge},
 		{"errorBackoff", c.ErrorBackoff},
 	} {
-		if field.value <= 0 {
-			return fmt.Errorf("%s: must be positive, got %s", field.name, field.value)
-		}
+		found.If(field.value <= 0, "%s: must be positive, got %s", field.name, field.value)
 	}
-	if c.MaxSystemBackoff < c.SystemBackoff {
-		return fmt.Errorf("maxSystemBackoff: must not be less than systemBackoff, got %s", c.MaxSystemBackoff)
-	}
-	if c.MaxErrorBackoff < c.ErrorBackoff {
-		return fmt.Errorf("maxErrorBackoff: must not be less than errorBackoff, got %s", c.MaxErrorBackoff)
-	}
-	return nil
+	found.If(c.MaxSystemBackoff < c.SystemBackoff,
+		"maxSystemBackoff: must not be less than systemBackoff, got %s", c.MaxSystemBackoff)
+	found.If(c.MaxErrorBackoff < c.ErrorBackoff, "maxErrorBackoff: must not be less than errorBackoff, got %s", c.MaxErrorBackoff)
+	return found.Err()
 }

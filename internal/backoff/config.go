@@ -1,8 +1,9 @@
 package backoff
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config configures the pauses between retries, as a section of a service's configuration.
@@ -13,15 +14,12 @@ type Config struct {
 	Max time.Duration `mapstructure:"max"`
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	switch {
-	case c.First <= 0:
-		return fmt.Errorf("first: must be positive, got %s", c.First)
-	case c.Max < c.First:
-		return fmt.Errorf("max: must not be less than first, %s, got %s", c.First, c.Max)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.First <= 0, "first: must be positive, got %s", c.First)
+	found.If(c.Max < c.First, "max: must not be less than first, %s, got %s", c.First, c.Max)
+	return found.Err()
 }
 
 // New returns a Backoff with the configured pauses, without failures so far.

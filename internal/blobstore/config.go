@@ -7,6 +7,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config configures the object store.
@@ -55,36 +57,30 @@ func DefaultConfig() Config {
 	return Config{MaxUploadBytes: 5 << 30, Sync: true, Timeout: time.Minute, S3: S3Config{PathStyle: true}}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	if c.URL == "" {
-		return errors.New("url: required, such as file:///var/lib/flyte or s3://bucket/prefix")
-	}
+	var found invalid.Fields
+	found.If(c.URL == "", "url: required, such as file:///var/lib/flyte or s3://bucket/prefix")
 	if _, err := parseRoot(c.URL); err != nil {
-		return fmt.Errorf("url: %w", err)
+		found.Add("url: %w", err)
 	}
 	for i, prefix := range c.ExtraPrefixes {
 		if _, err := parseRoot(prefix); err != nil {
-			return fmt.Errorf("extraPrefixes[%d]: %w", i, err)
+			found.Add("extraPrefixes[%d]: %w", i, err)
 		}
 	}
-	if c.MaxUploadBytes < 0 {
-		return errors.New("maxUploadBytes: must not be negative")
-	}
-	if c.Timeout <= 0 {
-		return fmt.Errorf("timeout: must be positive, got %s", c.Timeout)
-	}
-	if (c.S3.AccessKeyID == "") != (c.S3.SecretAccessKey == "") {
-		return errors.New("s3.secretAccessKey: set both it and s3.accessKeyID, or neither")
-	}
-	for field, value := range map[string]string{
-		"publicURL": c.PublicURL, "s3.endpoint": c.S3.Endpoint, "s3.publicEndpoint": c.S3.PublicEndpoint,
+	found.If(c.MaxUploadBytes < 0, "maxUploadBytes: must not be negative")
+	found.If(c.Timeout <= 0, "timeout: must be positive, got %s", c.Timeout)
+	found.If((c.S3.AccessKeyID == "") != (c.S3.SecretAccessKey == ""),
+		"s3.secretAccessKey: set both it and s3.accessKeyID, or neither")
+	for _, at := range []struct{ field, url string }{
+		{"publicURL", c.PublicURL}, {"s3.endpoint", c.S3.Endpoint}, {"s3.publicEndpoint", c.S3.PublicEndpoint},
 	} {
-		if u, err := url.Parse(value); value != "" && (err != nil || u.Host == "" || !strings.HasPrefix(u.Scheme, "http")) {
-			return fmt.Errorf("%s: must be an http or https URL", field)
+		if u, err := url.Parse(at.url); at.url != "" && (err != nil || u.Host == "" || !strings.HasPrefix(u.Scheme, "http")) {
+			found.Add("%s: must be an http or https URL", at.field)
 		}
 	}
-	return nil
+	return found.Err()
 }
 
 // root is a parsed root URL.

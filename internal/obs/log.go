@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // LogConfig configures logging.
@@ -22,17 +24,18 @@ func DefaultLogConfig() LogConfig { return LogConfig{Level: "info", Format: "aut
 
 // Validate names the field that is wrong.
 func (c LogConfig) Validate() error {
+	var found invalid.Fields
 	switch c.Level {
 	case "trace", "debug", "info", "warn", "error":
 	default:
-		return fmt.Errorf("level: %q is not one of trace, debug, info, warn, error", c.Level)
+		found.Add("level: %q is not one of trace, debug, info, warn, error", c.Level)
 	}
 	switch c.Format {
 	case "json", "pretty", "auto":
 	default:
-		return fmt.Errorf("format: %q is not one of json, pretty, auto", c.Format)
+		found.Add("format: %q is not one of json, pretty, auto", c.Format)
 	}
-	return nil
+	return found.Err()
 }
 
 // NewLogger creates the logger of the process. out is usually the standard error.

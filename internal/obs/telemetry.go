@@ -22,6 +22,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // TelemetryConfig configures the export of traces and metrics. Metrics are always served at /metrics.
@@ -48,20 +50,16 @@ func DefaultTelemetryConfig() TelemetryConfig {
 
 // Validate names the field that is wrong.
 func (c TelemetryConfig) Validate() error {
-	switch {
-	case c.TraceRatio < 0 || c.TraceRatio > 1:
-		return errors.New("traceRatio: must be between 0 and 1")
-	case strings.Contains(c.OTLPEndpoint, "/"):
-		return errors.New("otlpEndpoint: must be host:port, without a scheme")
-	case c.ServiceName == "":
-		return errors.New("serviceName: required")
-	}
+	var found invalid.Fields
+	found.If(c.TraceRatio < 0 || c.TraceRatio > 1, "traceRatio: must be between 0 and 1")
+	found.If(strings.Contains(c.OTLPEndpoint, "/"), "otlpEndpoint: must be host:port, without a scheme")
+	found.If(c.ServiceName == "", "serviceName: required")
 	if c.DebugListen != "" {
 		if _, _, err := net.SplitHostPort(c.DebugListen); err != nil {
-			return fmt.Errorf("debugListen: want host:port, got %q", c.DebugListen)
+			found.Add("debugListen: want host:port, got %q", c.DebugListen)
 		}
 	}
-	return nil
+	return found.Err()
 }
 
 // exports says whether there is an endpoint, in the configuration or in the standard variables.

@@ -3,6 +3,8 @@ package outbound
 import (
 	"fmt"
 	"net/netip"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // ForbiddenError says that an address must not be called. A retry does not help.
@@ -57,15 +59,17 @@ func (p policy) check(address string) error {
 	return nil
 }
 
-// Prefixes parses the address ranges of a configuration field named allow.
+// Prefixes parses the address ranges of a configuration field. The error lists all that are wrong, by their index.
 func Prefixes(texts []string) ([]netip.Prefix, error) {
 	parsed := make([]netip.Prefix, 0, len(texts))
+	var found invalid.Fields
 	for i, text := range texts {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
-			return nil, fmt.Errorf("allow[%d]: must be an address range such as 127.0.0.0/8", i)
+			found.Add("[%d]: must be an address range such as 127.0.0.0/8, got %q", i, text)
+			continue
 		}
 		parsed = append(parsed, prefix)
 	}
-	return parsed, nil
+	return parsed, found.Err()
 }

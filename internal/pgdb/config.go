@@ -1,11 +1,11 @@
 package pgdb
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config says how to reach the database.
@@ -51,30 +51,21 @@ func DefaultConfig() Config {
 
 // Validate names the field that is wrong.
 func (c Config) Validate() error {
-	switch {
-	case c.URL == "":
-		return errors.New("url: required, such as postgres://flyte@localhost:5432/flyte")
-	case c.MaxConns < 0:
-		return errors.New("maxConns: must not be negative")
-	case c.MinIdleConns < 0:
-		return errors.New("minIdleConns: must not be negative")
-	case c.MaxConns > 0 && c.MinIdleConns > c.MaxConns:
-		return errors.New("minIdleConns: must not exceed maxConns")
-	case c.ConnectTimeout < 0:
-		return errors.New("connectTimeout: must not be negative")
-	case c.StatementTimeout < 0:
-		return errors.New("statementTimeout: must not be negative")
-	}
+	var found invalid.Fields
+	found.If(c.URL == "", "url: required, such as postgres://flyte@localhost:5432/flyte")
+	found.If(c.MaxConns < 0, "maxConns: must not be negative")
+	found.If(c.MinIdleConns < 0, "minIdleConns: must not be negative")
+	found.If(c.MaxConns > 0 && c.MinIdleConns > c.MaxConns, "minIdleConns: must not exceed maxConns")
+	found.If(c.ConnectTimeout < 0, "connectTimeout: must not be negative")
+	found.If(c.StatementTimeout < 0, "statementTimeout: must not be negative")
 	if _, err := pgxpool.ParseConfig(c.URL); err != nil {
-		return fmt.Errorf("url: %w", err)
+		found.Add("url: %w", err)
 	}
 	for i, url := range c.ReadReplicas {
 		if _, err := pgxpool.ParseConfig(url); err != nil {
-			return fmt.Errorf("readReplicas[%d]: %w", i, err)
+			found.Add("readReplicas[%d]: %w", i, err)
 		}
 	}
-	if len(c.ReadReplicas) > 0 && c.ReplicaMaxWait <= 0 {
-		return fmt.Errorf("replicaMaxWait: must be positive, got %s", c.ReplicaMaxWait)
-	}
-	return nil
+	found.If(len(c.ReadReplicas) > 0 && c.ReplicaMaxWait <= 0, "replicaMaxWait: must be positive, got %s", c.ReplicaMaxWait)
+	return found.Err()
 }

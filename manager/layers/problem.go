@@ -1,7 +1,9 @@
 package layers
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -41,4 +43,14 @@ func (p Problems) Error() string {
 		text.WriteString("\n  " + problem.String())
 	}
 	return text.String()
+}
+
+// InOrder returns the problems with those of the file first, from its top to its end.
+func (p Problems) InOrder() Problems {
+	sorted := slices.Clone(p)
+	slices.SortStableFunc(sorted, func(a, b Problem) int {
+		inFile := func(o Origin) int { return cmp.Compare(o.Line, 0) }
+		return cmp.Or(-cmp.Compare(inFile(a.Origin), inFile(b.Origin)), cmp.Compare(a.Origin.Line, b.Origin.Line))
+	})
+	return sorted
 }

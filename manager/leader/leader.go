@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 )
 
@@ -31,17 +32,13 @@ type Config struct {
 	Duration time.Duration
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	switch {
-	case c.Namespace == "":
-		return errors.New("namespace: is required")
-	case c.Name == "":
-		return errors.New("name: is required")
-	case c.Duration < minDuration:
-		return fmt.Errorf("duration: must be at least %s, got %s", minDuration, c.Duration)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.Namespace == "", "namespace: is required")
+	found.If(c.Name == "", "name: is required")
+	found.If(c.Duration < minDuration, "duration: must be at least %s, got %s", minDuration, c.Duration)
+	return found.Err()
 }
 
 // Deps are what an election needs.

@@ -1,8 +1,9 @@
 package admission
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config limits the live actions.
@@ -23,17 +24,12 @@ func DefaultConfig() Config {
 	return Config{MaxLive: 10_000, Batch: 500, Poll: 2 * time.Second, Lease: 6 * time.Second}
 }
 
-// Validate returns an error for the first invalid field.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	switch {
-	case c.MaxLive < 1:
-		return fmt.Errorf("maxLive: must be positive, got %d", c.MaxLive)
-	case c.Batch < 1:
-		return fmt.Errorf("batch: must be positive, got %d", c.Batch)
-	case c.Poll <= 0:
-		return fmt.Errorf("poll: must be positive, got %s", c.Poll)
-	case c.Lease < 3*time.Second:
-		return fmt.Errorf("lease: must be at least 3s, got %s", c.Lease)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.MaxLive < 1, "maxLive: must be positive, got %d", c.MaxLive)
+	found.If(c.Batch < 1, "batch: must be positive, got %d", c.Batch)
+	found.If(c.Poll <= 0, "poll: must be positive, got %s", c.Poll)
+	found.If(c.Lease < 3*time.Second, "lease: must be at least 3s, got %s", c.Lease)
+	return found.Err()
 }

@@ -1,10 +1,10 @@
 package artifactlink
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config says how the artifacts that tasks declare are registered, and how uses of artifacts are found.
@@ -32,22 +32,14 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	if err := c.Backoff.Validate(); err != nil {
-		return fmt.Errorf("backoff.%w", err)
-	}
-	switch {
-	case c.Timeout <= 0:
-		return fmt.Errorf("timeout: must be positive, got %s", c.Timeout)
-	case c.Parallel < 1:
-		return fmt.Errorf("parallel: must be at least 1, got %d", c.Parallel)
-	case c.Poll <= 0:
-		return fmt.Errorf("poll: must be positive, got %s", c.Poll)
-	case c.UsesEvery <= 0:
-		return fmt.Errorf("usesEvery: must be positive, got %s", c.UsesEvery)
-	case c.Lease < 3*time.Second:
-		return fmt.Errorf("lease: must be at least 3s, got %s", c.Lease)
-	}
-	return nil
+	var found invalid.Fields
+	found.Section("backoff", c.Backoff.Validate())
+	found.If(c.Timeout <= 0, "timeout: must be positive, got %s", c.Timeout)
+	found.If(c.Parallel < 1, "parallel: must be at least 1, got %d", c.Parallel)
+	found.If(c.Poll <= 0, "poll: must be positive, got %s", c.Poll)
+	found.If(c.UsesEvery <= 0, "usesEvery: must be positive, got %s", c.UsesEvery)
+	found.If(c.Lease < 3*time.Second, "lease: must be at least 3s, got %s", c.Lease)
+	return found.Err()
 }

@@ -1,8 +1,9 @@
 package cachelink
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config says how tasks use the cache of outputs.
@@ -38,27 +39,17 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate returns an error for the first invalid field.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	switch {
-	case c.MaxAge < 0:
-		return fmt.Errorf("maxAge: must not be negative, got %s", c.MaxAge)
-	case c.Batch < 1:
-		return fmt.Errorf("batch: must be positive, got %d", c.Batch)
-	case c.Concurrency < 1:
-		return fmt.Errorf("concurrency: must be positive, got %d", c.Concurrency)
-	case c.Poll <= 0:
-		return fmt.Errorf("poll: must be positive, got %s", c.Poll)
-	case c.ReservationPoll <= 0:
-		return fmt.Errorf("reservationPoll: must be positive, got %s", c.ReservationPoll)
-	case c.Heartbeat <= 0:
-		return fmt.Errorf("heartbeat: must be positive, got %s", c.Heartbeat)
-	case c.CallTimeout <= 0:
-		return fmt.Errorf("callTimeout: must be positive, got %s", c.CallTimeout)
-	case c.Tries < 1:
-		return fmt.Errorf("tries: must be positive, got %d", c.Tries)
-	case c.Lease < 3*time.Second:
-		return fmt.Errorf("lease: must be at least 3s, got %s", c.Lease)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.MaxAge < 0, "maxAge: must not be negative, got %s", c.MaxAge)
+	found.If(c.Batch < 1, "batch: must be positive, got %d", c.Batch)
+	found.If(c.Concurrency < 1, "concurrency: must be positive, got %d", c.Concurrency)
+	found.If(c.Poll <= 0, "poll: must be positive, got %s", c.Poll)
+	found.If(c.ReservationPoll <= 0, "reservationPoll: must be positive, got %s", c.ReservationPoll)
+	found.If(c.Heartbeat <= 0, "heartbeat: must be positive, got %s", c.Heartbeat)
+	found.If(c.CallTimeout <= 0, "callTimeout: must be positive, got %s", c.CallTimeout)
+	found.If(c.Tries < 1, "tries: must be positive, got %d", c.Tries)
+	found.If(c.Lease < 3*time.Second, "lease: must be at least 3s, got %s", c.Lease)
+	return found.Err()
 }

@@ -1,8 +1,9 @@
 package dispatch
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config configures the stream of assignments.
@@ -22,17 +23,12 @@ func DefaultConfig() Config {
 	return Config{Heartbeat: 15 * time.Second, MaxAge: 10 * time.Minute, Poll: 30 * time.Second, PageSize: 1000}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	switch {
-	case c.Heartbeat <= 0:
-		return fmt.Errorf("heartbeat: must be positive, got %s", c.Heartbeat)
-	case c.MaxAge <= 0:
-		return fmt.Errorf("maxAge: must be positive, got %s", c.MaxAge)
-	case c.Poll <= 0:
-		return fmt.Errorf("poll: must be positive, got %s", c.Poll)
-	case c.PageSize < 1 || c.PageSize > 10_000:
-		return fmt.Errorf("pageSize: must be from 1 to 10000, got %d", c.PageSize)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.Heartbeat <= 0, "heartbeat: must be positive, got %s", c.Heartbeat)
+	found.If(c.MaxAge <= 0, "maxAge: must be positive, got %s", c.MaxAge)
+	found.If(c.Poll <= 0, "poll: must be positive, got %s", c.Poll)
+	found.If(c.PageSize < 1 || c.PageSize > 10_000, "pageSize: must be from 1 to 10000, got %d", c.PageSize)
+	return found.Err()
 }

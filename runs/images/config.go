@@ -1,9 +1,10 @@
 package images
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // imageName stands for the requested name in Config.Default.
@@ -53,25 +54,20 @@ func (b Builder) Enabled() bool { return b.Image != "" }
 // DefaultConfig answers every name with itself, which suits a node that maps names to what it has.
 func DefaultConfig() Config { return Config{Default: imageName} }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
+	var found invalid.Fields
 	for i, mapping := range c.Mapping {
-		if mapping.Name == "" {
-			return fmt.Errorf("mapping[%d].name: is missing", i)
-		}
-		if mapping.Image == "" {
-			return fmt.Errorf("mapping[%d].image: is missing", i)
-		}
+		found.If(mapping.Name == "", "mapping[%d].name: is missing", i)
+		found.If(mapping.Image == "", "mapping[%d].image: is missing", i)
 	}
-	if !c.Builder.Enabled() && len(c.Builder.Command)+len(c.Builder.Args) > 0 {
-		return fmt.Errorf("builder.image: is missing")
-	}
+	found.If(!c.Builder.Enabled() && len(c.Builder.Command)+len(c.Builder.Args) > 0, "builder.image: is missing")
 	for i, variable := range c.Builder.Env {
-		if name, _, found := strings.Cut(variable, "="); !found || name == "" {
-			return fmt.Errorf("builder.env[%d]: want NAME=value, got %q", i, variable)
+		if name, _, complete := strings.Cut(variable, "="); !complete || name == "" {
+			found.Add("builder.env[%d]: want NAME=value, got %q", i, variable)
 		}
 	}
-	return nil
+	return found.Err()
 }
 
 // mapped is the configured reference of a name; empty when there is none.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Default is the name of the queue for runs and actions that name none. It always exists, and has limits only if it
@@ -42,32 +43,26 @@ var clusterID = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`)
 
 var queueName = regexp.MustCompile(`^[A-Za-z0-9]([-._/A-Za-z0-9]*[A-Za-z0-9])?$`)
 
-// Validate returns an error for the first invalid field.
+// Validate lists the fields that are wrong.
 func (q Queue) Validate() error {
-	if len(q.Name) > 63 || !queueName.MatchString(q.Name) {
-		return fmt.Errorf("name: has 1 to 63 letters, digits and -._/ between them, got %q", q.Name)
-	}
+	var found invalid.Fields
+	found.If(len(q.Name) > 63 || !queueName.MatchString(q.Name),
+		"name: has 1 to 63 letters, digits and -._/ between them, got %q", q.Name)
 	for _, field := range []struct {
 		name  string
 		value int
 	}{{"maxActions", q.MaxActions}, {"maxRuns", q.MaxRuns}, {"maxDepth", q.MaxDepth}, {"minActions", q.MinActions}} {
-		if field.value < 0 {
-			return fmt.Errorf("%s: must not be negative, got %d", field.name, field.value)
-		}
+		found.If(field.value < 0, "%s: must not be negative, got %d", field.name, field.value)
 	}
-	if q.Priority < -1_000_000 || q.Priority > 1_000_000 {
-		return fmt.Errorf("priority: must be from -1000000 to 1000000, got %d", q.Priority)
-	}
-	if q.MaxActions > 0 && q.MinActions > q.MaxActions {
-		return fmt.Errorf("minActions: must not exceed maxActions, %d, got %d", q.MaxActions, q.MinActions)
-	}
-	if q.Cluster != "" && !clusterID.MatchString(q.Cluster) {
-		return fmt.Errorf("cluster: must be 1 to 32 lower-case letters, digits and dashes, got %q", q.Cluster)
-	}
+	found.If(q.Priority < -1_000_000 || q.Priority > 1_000_000, "priority: must be from -1000000 to 1000000, got %d", q.Priority)
+	found.If(q.MaxActions > 0 && q.MinActions > q.MaxActions,
+		"minActions: must not exceed maxActions, %d, got %d", q.MaxActions, q.MinActions)
+	found.If(q.Cluster != "" && !clusterID.MatchString(q.Cluster),
+		"cluster: must be 1 to 32 lower-case letters, digits and dashes, got %q", q.Cluster)
 	if i := slices.Index(q.Projects, ""); i >= 0 {
-		return fmt.Errorf("projects[%d]: must not be empty", i)
+		found.Add("projects[%d]: must not be empty", i)
 	}
-	return nil
+	return found.Err()
 }
 
 // UnmarshalText reads a queue in one line: its name, then fields, as in "gpu maxActions=4 priority=10". It is the form
@@ -120,17 +115,14 @@ func (q *Queue) Serves(project, domain string) bool {
 	return len(q.Projects) == 0 || slices.Contains(q.Projects, project) || slices.Contains(q.Projects, project+"/"+domain)
 }
 
-// Validate checks a list of queues and names the first field that is wrong.
+// Validate checks a list of queues and lists the fields that are wrong.
 func Validate(list []Queue) error {
+	var found invalid.Fields
 	seen := map[string]bool{}
 	for i, q := range list {
-		if err := q.Validate(); err != nil {
-			return fmt.Errorf("[%d].%w", i, err)
-		}
-		if seen[q.Name] {
-			return fmt.Errorf("[%d].name: there are two queues %s", i, q.Name)
-		}
+		found.Section(fmt.Sprintf("[%d]", i), q.Validate())
+		found.If(seen[q.Name], "[%d].name: there are two queues %s", i, q.Name)
 		seen[q.Name] = true
 	}
-	return nil
+	return found.Err()
 }

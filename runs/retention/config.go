@@ -1,8 +1,9 @@
 package retention
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config says what is deleted, and at what pace.
@@ -35,27 +36,18 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate returns an error for the first invalid field.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	switch {
-	case c.MaxAge < 0:
-		return fmt.Errorf("maxAge: must not be negative, got %s", c.MaxAge)
-	case c.MaxRuns < 0:
-		return fmt.Errorf("maxRuns: must not be negative, got %d", c.MaxRuns)
-	case c.Enabled && !c.limited():
-		return fmt.Errorf("maxAge: retention is enabled, so set maxAge or maxRuns")
-	case c.Grace < 0:
-		return fmt.Errorf("grace: must not be negative, got %s", c.Grace)
-	case c.Interval <= 0:
-		return fmt.Errorf("interval: must be positive, got %s", c.Interval)
-	case c.Batch < 1 || c.Batch > 100_000:
-		return fmt.Errorf("batch: must be from 1 to 100000, got %d", c.Batch)
-	case c.Pause < 0:
-		return fmt.Errorf("pause: must not be negative, got %s", c.Pause)
-	case c.Lease < 3*time.Second:
-		return fmt.Errorf("lease: must be at least 3s, got %s", c.Lease)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.MaxAge < 0, "maxAge: must not be negative, got %s", c.MaxAge)
+	found.If(c.MaxRuns < 0, "maxRuns: must not be negative, got %d", c.MaxRuns)
+	found.If(c.Enabled && !c.limited(), "maxAge: retention is enabled, so set maxAge or maxRuns")
+	found.If(c.Grace < 0, "grace: must not be negative, got %s", c.Grace)
+	found.If(c.Interval <= 0, "interval: must be positive, got %s", c.Interval)
+	found.If(c.Batch < 1 || c.Batch > 100_000, "batch: must be from 1 to 100000, got %d", c.Batch)
+	found.If(c.Pause < 0, "pause: must not be negative, got %s", c.Pause)
+	found.If(c.Lease < 3*time.Second, "lease: must be at least 3s, got %s", c.Lease)
+	return found.Err()
 }
 
 func (c Config) limited() bool { return c.MaxAge > 0 || c.MaxRuns > 0 }

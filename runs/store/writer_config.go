@@ -1,8 +1,9 @@
 package store
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // WriterConfig bounds the batched writes.
@@ -38,19 +39,12 @@ func DefaultWriterConfig() WriterConfig {
 
 // Validate returns an error for the first invalid field.
 func (c WriterConfig) Validate() error {
-	switch {
-	case c.MaxBatch < 1 || c.MaxBatch > 10_000:
-		return fmt.Errorf("maxBatch: must be from 1 to 10000, got %d", c.MaxBatch)
-	case c.MaxSubtree < 1 || c.MaxSubtree > 10_000:
-		return fmt.Errorf("maxSubtree: must be from 1 to 10000, got %d", c.MaxSubtree)
-	case c.MaxQueue < c.MaxBatch:
-		return fmt.Errorf("maxQueue: must be at least maxBatch, got %d", c.MaxQueue)
-	case c.RetryMin <= 0:
-		return fmt.Errorf("retryMin: must be positive, got %s", c.RetryMin)
-	case c.RetryMax < c.RetryMin:
-		return fmt.Errorf("retryMax: must be at least retryMin, got %s", c.RetryMax)
-	case c.CommitTimeout <= 0:
-		return fmt.Errorf("commitTimeout: must be positive, got %s", c.CommitTimeout)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.MaxBatch < 1 || c.MaxBatch > 10_000, "maxBatch: must be from 1 to 10000, got %d", c.MaxBatch)
+	found.If(c.MaxSubtree < 1 || c.MaxSubtree > 10_000, "maxSubtree: must be from 1 to 10000, got %d", c.MaxSubtree)
+	found.If(c.MaxQueue < c.MaxBatch, "maxQueue: must be at least maxBatch, got %d", c.MaxQueue)
+	found.If(c.RetryMin <= 0, "retryMin: must be positive, got %s", c.RetryMin)
+	found.If(c.RetryMax < c.RetryMin, "retryMax: must be at least retryMin, got %s", c.RetryMax)
+	found.If(c.CommitTimeout <= 0, "commitTimeout: must be positive, got %s", c.CommitTimeout)
+	return found.Err()
 }

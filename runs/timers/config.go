@@ -1,8 +1,9 @@
 package timers
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config tunes the loop that handles due work.
@@ -27,19 +28,13 @@ func DefaultConfig() Config {
 	return Config{Poll: 250 * time.Millisecond, Batch: 500, Lease: 4 * time.Second, Grace: 2 * time.Second, Settle: 15 * time.Second}
 }
 
-// Validate returns an error for the first invalid field.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	switch {
-	case c.Poll <= 0 || c.Poll > time.Minute:
-		return fmt.Errorf("poll: must be positive and at most 1m, got %s", c.Poll)
-	case c.Batch < 1 || c.Batch > 5000:
-		return fmt.Errorf("batch: must be from 1 to 5000, got %d", c.Batch)
-	case c.Lease < 3*time.Second:
-		return fmt.Errorf("lease: must be at least 3s, got %s", c.Lease)
-	case c.Grace < 0:
-		return fmt.Errorf("grace: must not be negative, got %s", c.Grace)
-	case c.Settle < 0:
-		return fmt.Errorf("settle: must not be negative, got %s", c.Settle)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.Poll <= 0 || c.Poll > time.Minute, "poll: must be positive and at most 1m, got %s", c.Poll)
+	found.If(c.Batch < 1 || c.Batch > 5000, "batch: must be from 1 to 5000, got %d", c.Batch)
+	found.If(c.Lease < 3*time.Second, "lease: must be at least 3s, got %s", c.Lease)
+	found.If(c.Grace < 0, "grace: must not be negative, got %s", c.Grace)
+	found.If(c.Settle < 0, "settle: must not be negative, got %s", c.Settle)
+	return found.Err()
 }

@@ -1,8 +1,9 @@
 package tracked
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config configures tracked runs.
@@ -19,13 +20,10 @@ type Config struct {
 // DefaultConfig suits every size.
 func DefaultConfig() Config { return Config{Silence: 72 * time.Hour, MaxConns: 5} }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	switch {
-	case c.Silence < 0:
-		return fmt.Errorf("silence: must not be negative, got %s", c.Silence)
-	case c.MaxConns < 2:
-		return fmt.Errorf("maxConns: must be at least 2, got %d", c.MaxConns)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.Silence < 0, "silence: must not be negative, got %s", c.Silence)
+	found.If(c.MaxConns < 2, "maxConns: must be at least 2, got %d", c.MaxConns)
+	return found.Err()
 }

@@ -1,8 +1,9 @@
 package watch
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config tunes the watches. The defaults suit production.
@@ -52,8 +53,9 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate returns an error for the first invalid field.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
+	var found invalid.Fields
 	for _, d := range []struct {
 		name  string
 		value time.Duration
@@ -61,9 +63,7 @@ func (c Config) Validate() error {
 		{"heartbeat", c.Heartbeat}, {"maxAge", c.MaxAge}, {"poll", c.Poll}, {"window", c.Window},
 		{"linger", c.Linger}, {"overlap", c.Overlap},
 	} {
-		if d.value <= 0 {
-			return fmt.Errorf("%s: must be positive, is %s", d.name, d.value)
-		}
+		found.If(d.value <= 0, "%s: must be positive, is %s", d.name, d.value)
 	}
 	for _, n := range []struct {
 		name       string
@@ -72,9 +72,7 @@ func (c Config) Validate() error {
 		{"ring", c.Ring, 1 << 20}, {"ringBytes", c.RingBytes, 1 << 30}, {"reads", c.Reads, 1000},
 		{"page", c.Page, 1000}, {"groups", c.Groups, 10_000},
 	} {
-		if n.value < 1 || n.value > n.max {
-			return fmt.Errorf("%s: must be between 1 and %d, is %d", n.name, n.max, n.value)
-		}
+		found.If(n.value < 1 || n.value > n.max, "%s: must be between 1 and %d, is %d", n.name, n.max, n.value)
 	}
-	return nil
+	return found.Err()
 }

@@ -1,12 +1,12 @@
 package webhook
 
 import (
-	"fmt"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/internal/outbound"
 )
 
@@ -49,32 +49,25 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate returns an error for the first invalid field.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	for field, value := range map[string]string{"publicURL": c.PublicURL, "proxy": c.Proxy} {
-		if u, err := url.Parse(value); value != "" && (err != nil || u.Host == "" || !strings.HasPrefix(u.Scheme, "http")) {
-			return fmt.Errorf("%s: must be an http or https URL", field)
-		}
-	}
-	if _, err := outbound.Prefixes(c.Allow); err != nil {
-		return err
-	}
-	switch {
-	case c.CallbackTTL <= 0:
-		return fmt.Errorf("callbackTTL: must be positive, got %s", c.CallbackTTL)
-	case c.Timeout <= 0:
-		return fmt.Errorf("timeout: must be positive, got %s", c.Timeout)
-	case c.MaxTries < 1:
-		return fmt.Errorf("maxTries: must be positive, got %d", c.MaxTries)
-	case c.Parallel < 1:
-		return fmt.Errorf("parallel: must be positive, got %d", c.Parallel)
-	case c.Poll <= 0:
-		return fmt.Errorf("poll: must be positive, got %s", c.Poll)
-	case c.Lease < 3*time.Second:
-		return fmt.Errorf("lease: must be at least 3s, got %s", c.Lease)
-	}
-	if err := c.Backoff.Validate(); err != nil {
-		return fmt.Errorf("backoff.%w", err)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(!isURL(c.PublicURL), "publicURL: must be an http or https URL")
+	found.If(!isURL(c.Proxy), "proxy: must be an http or https URL")
+	_, err := outbound.Prefixes(c.Allow)
+	found.Section("allow", err)
+	found.If(c.CallbackTTL <= 0, "callbackTTL: must be positive, got %s", c.CallbackTTL)
+	found.If(c.Timeout <= 0, "timeout: must be positive, got %s", c.Timeout)
+	found.If(c.MaxTries < 1, "maxTries: must be positive, got %d", c.MaxTries)
+	found.If(c.Parallel < 1, "parallel: must be positive, got %d", c.Parallel)
+	found.If(c.Poll <= 0, "poll: must be positive, got %s", c.Poll)
+	found.If(c.Lease < 3*time.Second, "lease: must be at least 3s, got %s", c.Lease)
+	found.Section("backoff", c.Backoff.Validate())
+	return found.Err()
+}
+
+// isURL reports whether an optional address is one of HTTP.
+func isURL(text string) bool {
+	u, err := url.Parse(text)
+	return text == "" || err == nil && u.Host != "" && strings.HasPrefix(u.Scheme, "http")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
 
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/secret/entry"
 )
 
@@ -36,17 +37,14 @@ type Config struct {
 // DefaultConfig names no region.
 func DefaultConfig() Config { return Config{Prefix: "flyte"} }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	switch {
-	case c.Region == "":
-		return fmt.Errorf("region: required for the backend aws")
-	case c.Prefix == "" || strings.HasSuffix(c.Prefix, "/"):
-		return fmt.Errorf("prefix: must be a path without a slash at its end, got %q", c.Prefix)
-	case (c.AccessKeyID == "") != (c.SecretAccessKey == ""):
-		return fmt.Errorf("accessKeyID: set it together with secretAccessKey")
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.Region == "", "region: required for the backend aws")
+	found.If(c.Prefix == "" || strings.HasSuffix(c.Prefix, "/"),
+		"prefix: must be a path without a slash at its end, got %q", c.Prefix)
+	found.If((c.AccessKeyID == "") != (c.SecretAccessKey == ""), "accessKeyID: set it together with secretAccessKey")
+	return found.Err()
 }
 
 const (

@@ -18,6 +18,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/Azure/azure-sdk-for-go/sdk/security/keyvault/azsecrets"
 
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/secret/entry"
 )
 
@@ -34,15 +35,14 @@ func DefaultConfig() Config { return Config{Prefix: "flyte"} }
 
 var prefixes = regexp.MustCompile(`^[-a-zA-Z0-9]{1,80}$`)
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
+	var found invalid.Fields
 	if parsed, err := url.Parse(c.URL); err != nil || parsed.Scheme != "https" || parsed.Host == "" {
-		return fmt.Errorf("url: want https://name.vault.azure.net, got %q", c.URL)
+		found.Add("url: want https://name.vault.azure.net, got %q", c.URL)
 	}
-	if !prefixes.MatchString(c.Prefix) {
-		return fmt.Errorf("prefix: must have letters, digits and dashes, got %q", c.Prefix)
-	}
-	return nil
+	found.If(!prefixes.MatchString(c.Prefix), "prefix: must have letters, digits and dashes, got %q", c.Prefix)
+	return found.Err()
 }
 
 const (

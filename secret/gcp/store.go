@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/secret/entry"
 )
 
@@ -30,15 +31,12 @@ func DefaultConfig() Config { return Config{Prefix: "flyte"} }
 
 var prefixes = regexp.MustCompile(`^[-_a-zA-Z0-9]{1,100}$`)
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	if c.Project == "" {
-		return fmt.Errorf("project: required for the backend gcp")
-	}
-	if !prefixes.MatchString(c.Prefix) {
-		return fmt.Errorf("prefix: must have letters, digits, dashes and underscores, got %q", c.Prefix)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.Project == "", "project: required for the backend gcp")
+	found.If(!prefixes.MatchString(c.Prefix), "prefix: must have letters, digits, dashes and underscores, got %q", c.Prefix)
+	return found.Err()
 }
 
 const (

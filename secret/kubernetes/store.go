@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/secret/entry"
 )
 
@@ -29,12 +30,13 @@ type Config struct {
 	Namespace string `mapstructure:"namespace"`
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
+	var found invalid.Fields
 	if problems := validation.IsDNS1123Label(c.Namespace); c.Namespace != "" && len(problems) > 0 {
-		return fmt.Errorf("namespace: %q is no name of a namespace", c.Namespace)
+		found.Add("namespace: %q is no name of a namespace", c.Namespace)
 	}
-	return nil
+	return found.Err()
 }
 
 const (

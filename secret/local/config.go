@@ -1,8 +1,9 @@
 package local
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config is the section secrets.local.
@@ -20,15 +21,11 @@ type Config struct {
 // DefaultConfig names no directory.
 func DefaultConfig() Config { return Config{RotateKeyAfter: 720 * time.Hour} }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	switch {
-	case c.Directory == "":
-		return fmt.Errorf("directory: required for the backend local")
-	case c.KeyFile == "":
-		return fmt.Errorf("keyFile: required for the backend local")
-	case c.RotateKeyAfter < 0:
-		return fmt.Errorf("rotateKeyAfter: must not be negative, got %s", c.RotateKeyAfter)
-	}
-	return nil
+	var found invalid.Fields
+	found.If(c.Directory == "", "directory: required for the backend local")
+	found.If(c.KeyFile == "", "keyFile: required for the backend local")
+	found.If(c.RotateKeyAfter < 0, "rotateKeyAfter: must not be negative, got %s", c.RotateKeyAfter)
+	return found.Err()
 }

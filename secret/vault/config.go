@@ -1,9 +1,10 @@
 package vault
 
 import (
-	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config is the section secrets.vault.
@@ -59,32 +60,27 @@ func DefaultConfig() Config {
 	}}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
+	var found invalid.Fields
 	if parsed, err := url.Parse(c.Address); err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") {
-		return fmt.Errorf("address: want https://host:port")
+		found.Add("address: want https://host:port")
 	}
-	for field, path := range map[string]string{"mount": c.Mount, "prefix": c.Prefix} {
-		if path == "" || strings.HasPrefix(path, "/") || strings.HasSuffix(path, "/") {
-			return fmt.Errorf("%s: must be a path without a slash at its ends, got %q", field, path)
-		}
+	for _, at := range []struct{ field, path string }{{"mount", c.Mount}, {"prefix", c.Prefix}} {
+		found.If(at.path == "" || strings.Trim(at.path, "/") != at.path,
+			"%s: must be a path without a slash at its ends, got %q", at.field, at.path)
 	}
 	auth := c.Auth
 	switch auth.Method {
 	case methodToken:
-		if auth.Token == "" && auth.TokenFile == "" {
-			return fmt.Errorf("auth.token: required for the method token, or auth.tokenFile")
-		}
+		found.If(auth.Token == "" && auth.TokenFile == "", "auth.token: required for the method token, or auth.tokenFile")
 	case methodKubernetes:
-		if auth.Role == "" || auth.JWTFile == "" {
-			return fmt.Errorf("auth.role: required for the method kubernetes, and auth.jwtFile")
-		}
+		found.If(auth.Role == "" || auth.JWTFile == "", "auth.role: required for the method kubernetes, and auth.jwtFile")
 	case methodAppRole:
-		if auth.RoleID == "" || auth.SecretID == "" && auth.SecretIDFile == "" {
-			return fmt.Errorf("auth.roleID: required for the method approle, and auth.secretID or auth.secretIDFile")
-		}
+		found.If(auth.RoleID == "" || auth.SecretID == "" && auth.SecretIDFile == "",
+			"auth.roleID: required for the method approle, and auth.secretID or auth.secretIDFile")
 	default:
-		return fmt.Errorf("auth.method: want token, kubernetes or approle, got %q", auth.Method)
+		found.Add("auth.method: want token, kubernetes or approle, got %q", auth.Method)
 	}
-	return nil
+	return found.Err()
 }
