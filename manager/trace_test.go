@@ -18,6 +18,9 @@ import (
 	"google.golang.org/grpc"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions/actionsconnect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
@@ -44,16 +47,24 @@ func (r *traceReceiver) Export(_ context.Context, request *collector.ExportTrace
 	return &collector.ExportTraceServiceResponse{}, nil
 }
 
-// named is the span of a trace with a name; nil if none has arrived.
-func (r *traceReceiver) named(trace, name string) *tracepb.Span {
+// named is the span of a trace with a name and, unless action is empty, that action; nil if none has arrived.
+func (r *traceReceiver) named(trace, name, action string) *tracepb.Span {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, span := range r.spans {
-		if span.GetName() == name && hex.EncodeToString(span.GetTraceId()) == trace {
+		if span.GetName() == name && hex.EncodeToString(span.GetTraceId()) == trace && (action == "" || attributesOf(span)["flyte.action"] == action) {
 			return span
 		}
 	}
 	return nil
+}
+
+func attributesOf(span *tracepb.Span) map[string]string {
+	attributes := map[string]string{}
+	for _, attribute := range span.GetAttributes() {
+		attributes[attribute.GetKey()] = attribute.GetValue().GetStringValue()
+	}
+	return attributes
 }
 
 func startReceiver(t *testing.T) (*traceReceiver, string) {
@@ -68,7 +79,8 @@ func startReceiver(t *testing.T) (*traceReceiver, string) {
 	return receiver, listener.Addr().String()
 }
 
-// A client's trace goes on through CreateRun, admission and the attempt, into the process of the task.
+// A client's trace goes on through CreateRun, admission and the attempt, into the process of the task, and from there through the
+// child that the attempt enqueues into the child's process.
 func TestATraceGoesFromTheClientToTheTask(t *testing.T) {
 	const trace, caller = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	cluster := kubetest.New(t)
@@ -78,17 +90,36 @@ func TestATraceGoesFromTheClientToTheTask(t *testing.T) {
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "100")
 	config := onCluster(t, cluster)
 	url := startServer(t, config, cluster.Config)
-	inTask := make(chan string, 1)
-	kubetest.StartNode(t, cluster, kubetest.NodeOptions{Program: func(_ context.Context, pod *corev1.Pod) kubetest.Result {
+	taskOf := func(name string) *task.TaskSpec {
+		return &task.TaskSpec{TaskTemplate: &core.TaskTemplate{
+			Id:   &core.Identifier{Project: "flytesnacks", Domain: "development", Name: "hello." + name, Version: "1"},
+			Type: "python", Target: &core.TaskTemplate_Container{Container: &core.Container{Image: "hello:1", Args: []string{"{{.outputPrefix}}", name}}},
+		}}
+	}
+	enqueue := func(ctx context.Context) error {
+		parent, base := "a0", config.Storage.URL+"/flytesnacks/development/traced/"
+		_, err := actionsconnect.NewActionsServiceClient(http.DefaultClient, url).Enqueue(ctx, &actions.EnqueueRequest{Action: &actions.Action{
+			ActionId:         &common.ActionIdentifier{Run: runOf("flytesnacks", "traced"), Name: "child"},
+			ParentActionName: &parent, RunOutputBase: base, InputUri: base + "child/inputs.pb",
+			Spec: &actions.Action_Task{Task: &workflow.TaskAction{Spec: taskOf("child")}},
+		}})
+		return err
+	}
+	inTask, childEnded := map[string]chan string{"parent": make(chan string, 1), "child": make(chan string, 1)}, make(chan struct{})
+	kubetest.StartNode(t, cluster, kubetest.NodeOptions{Program: func(ctx context.Context, pod *corev1.Pod) kubetest.Result {
 		container := pod.Spec.Containers[0]
-		found := ""
+		dir, name := container.Args[0], container.Args[1]
 		for _, variable := range container.Env {
 			if variable.Name == "TRACEPARENT" {
-				found = variable.Value
+				inTask[name] <- variable.Value
 			}
 		}
-		inTask <- found
-		dir := container.Args[0]
+		if name == "parent" {
+			if enqueue(ctx) != nil {
+				return kubetest.Result{ExitCode: 1}
+			}
+			<-childEnded // the parent's span is recorded after all of the child's
+		}
 		if os.MkdirAll(dir, 0o755) != nil || os.WriteFile(filepath.Join(dir, "outputs.pb"), nil, 0o600) != nil {
 			return kubetest.Result{ExitCode: 1}
 		}
@@ -100,35 +131,32 @@ func TestATraceGoesFromTheClientToTheTask(t *testing.T) {
 			{Key: "TRACEPARENT", Value: "00-ffffffffffffffffffffffffffffffff-ffffffffffffffff-01"}, // of an earlier run
 			{Key: "KEPT", Value: "yes"},
 		}}},
-		Task: &workflow.CreateRunRequest_TaskSpec{TaskSpec: &task.TaskSpec{TaskTemplate: &core.TaskTemplate{
-			Id:   &core.Identifier{Project: "flytesnacks", Domain: "development", Name: "hello.main", Version: "1"},
-			Type: "python", Target: &core.TaskTemplate_Container{Container: &core.Container{Image: "hello:1", Args: []string{"{{.outputPrefix}}"}}},
-		}}},
+		Task: &workflow.CreateRunRequest_TaskSpec{TaskSpec: taskOf("parent")},
 	})
 	ctx, info := connect.NewClientContext(t.Context())
 	info.RequestHeader().Set("Traceparent", "00-"+trace+"-"+caller+"-01")
 	_, err := workflowconnect.NewRunServiceClient(http.DefaultClient, url).CreateRun(ctx, request.Msg)
 	require.NoError(t, err)
 
-	var created *tracepb.Span
-	for _, name := range []string{"flyteidl2.workflow.RunService/CreateRun", "admit action", "assign action", "run attempt"} {
-		var span *tracepb.Span
-		require.Eventually(t, func() bool { span = receiver.named(trace, name); return span != nil }, time.Minute, 20*time.Millisecond, name)
-		if created == nil {
-			created = span
-			require.Equal(t, caller, hex.EncodeToString(span.GetParentSpanId()), "the client's span is the parent")
-			continue
-		}
-		require.Equal(t, created.GetSpanId(), span.GetParentSpanId(), name)
-		attributes := map[string]string{}
-		for _, attribute := range span.GetAttributes() {
-			attributes[attribute.GetKey()] = attribute.GetValue().GetStringValue()
-		}
-		require.Equal(t, "traced", attributes["flyte.run"], name)
-		require.Equal(t, "a0", attributes["flyte.action"], name)
+	await := func(name, action string) (span *tracepb.Span) {
+		require.Eventually(t, func() bool { span = receiver.named(trace, name, action); return span != nil }, time.Minute, 20*time.Millisecond, name+action)
 		require.LessOrEqual(t, span.GetStartTimeUnixNano(), span.GetEndTimeUnixNano(), name)
+		return span
 	}
-	require.Equal(t, "00-"+trace+"-"+hex.EncodeToString(created.GetSpanId())+"-01", <-inTask)
+	created := await("flyteidl2.workflow.RunService/CreateRun", "")
+	require.Equal(t, caller, hex.EncodeToString(created.GetParentSpanId()), "the client's span is the parent")
+	childAttempt := await("run attempt", "child")
+	close(childEnded)
+	parentAttempt := await("run attempt", "a0")
+	for action, above := range map[string]*tracepb.Span{"a0": created, "child": parentAttempt} {
+		for _, name := range []string{"admit action", "assign action", "run attempt"} {
+			span := await(name, action)
+			require.Equal(t, above.GetSpanId(), span.GetParentSpanId(), name+" of "+action)
+			require.Equal(t, "traced", attributesOf(span)["flyte.run"], name)
+		}
+	}
+	require.Equal(t, "00-"+trace+"-"+hex.EncodeToString(parentAttempt.GetSpanId())+"-01", <-inTask["parent"])
+	require.Equal(t, "00-"+trace+"-"+hex.EncodeToString(childAttempt.GetSpanId())+"-01", <-inTask["child"])
 
 	// The latencies of the call name the trace, to scrapers that understand it.
 	code, _, body := do(t, http.MethodGet, url+"/metrics", nil, map[string]string{"Accept": "application/openmetrics-text;version=1.0.0"})

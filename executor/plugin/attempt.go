@@ -19,6 +19,8 @@ type Attempt struct {
 	Dir string
 	// PreviousDir is the directory of the previous attempt; empty for the first.
 	PreviousDir string
+	// Trace is the trace that the process continues, the value of tracelink.Variable; empty if nobody records one.
+	Trace string
 	// SystemFailures is how many attempts of the action were lost through no fault of the task.
 	SystemFailures int32
 	// Known is the uid of the attempt's main object, if it is known to have existed. Such an object is never created

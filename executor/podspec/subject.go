@@ -10,6 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/attemptsecret"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/tracelink"
 )
 
 // Subject is what a pod is built for: an attempt of a task, or a revision of an app.
@@ -52,7 +53,11 @@ func (b *Builder) subjectOf(attempt *plugin.Attempt) *Subject {
 		ServiceAccount: attempt.Task.Spec.ServiceAccount, Defaults: attempt.Task.Spec.Defaults, Interruptible: b.interruptible(attempt),
 	}
 	for _, variable := range attempt.Task.Spec.Env {
-		subject.Env = append(subject.Env, corev1.EnvVar{Name: variable.Name, Value: variable.Value})
+		value := variable.Value
+		if variable.Name == tracelink.Variable && attempt.Trace != "" {
+			value = attempt.Trace
+		}
+		subject.Env = append(subject.Env, corev1.EnvVar{Name: variable.Name, Value: value})
 	}
 	return subject
 }

@@ -216,7 +216,7 @@ func (r *Reconciler) attempt(task *v1.TaskAction, entry *entry) *plugin.Attempt 
 		Dir:       blobpath.AttemptDir(task.Spec.RunOutputBase, task.Spec.Action, uint32(number)), //nolint:gosec // from 1
 		MayLaunch: !entry.adopted || entry.confirmedLive || entry.acked.attempt == number,
 
-		SystemFailures: entry.status.SystemFailures,
+		SystemFailures: entry.status.SystemFailures, Trace: r.traceOf(task, number),
 	}
 	if number > 1 {
 		result.PreviousDir = blobpath.AttemptDir(task.Spec.RunOutputBase, task.Spec.Action, uint32(number-1))

@@ -10,8 +10,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/tracelink"
 )
 
-// traceAttempt records the span of an attempt whose end the runs service has acknowledged. The trace is where the process
-// found it, too: among the variables of the task.
+// traceAttempt records the span of an attempt whose end the runs service has acknowledged.
 func (r *Reconciler) traceAttempt(task *v1.TaskAction, entry *entry, ended position) {
 	if r.deps.Tracer == nil {
 		return
@@ -24,13 +23,28 @@ func (r *Reconciler) traceAttempt(task *v1.TaskAction, entry *entry, ended posit
 	if entry.running.attempt == ended.attempt && !entry.running.started.IsZero() {
 		span.Start = entry.running.started
 	}
-	for _, variable := range task.Spec.Env {
-		if variable.Name == tracelink.Variable {
-			span.Parent = variable.Value
-		}
-	}
+	span.Parent = traceAbove(task)
+	span.Self = r.traceOf(task, ended.attempt)
 	if ended.phase != common.ActionPhase_ACTION_PHASE_SUCCEEDED {
 		span.Failure = strings.TrimPrefix(ended.phase.String(), "ACTION_PHASE_")
 	}
 	span.Record(r.deps.Tracer)
+}
+
+// traceOf is the trace that the process of an attempt continues; empty if nobody records one.
+func (r *Reconciler) traceOf(task *v1.TaskAction, attempt int32) string {
+	if r.deps.Tracer == nil {
+		return ""
+	}
+	return tracelink.OfAttempt(traceAbove(task), task.Spec.Project, task.Spec.Domain, task.Spec.Run, task.Spec.Action, attempt)
+}
+
+// traceAbove is the trace of the call that created the run or, for a child, that of the attempt that enqueued it.
+func traceAbove(task *v1.TaskAction) string {
+	for _, variable := range task.Spec.Env {
+		if variable.Name == tracelink.Variable {
+			return variable.Value
+		}
+	}
+	return ""
 }

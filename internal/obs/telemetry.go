@@ -24,6 +24,7 @@ import (
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
+	"github.com/flyte-binary/flyte-binary/internal/tracelink"
 )
 
 // TelemetryConfig configures the export of traces and metrics. Metrics are always served at /metrics.
@@ -136,7 +137,7 @@ func (t *Telemetry) export(
 	if err != nil {
 		return nil, fmt.Errorf("telemetry: export traces: %w", err)
 	}
-	options := []sdktrace.TracerProviderOption{sdktrace.WithBatcher(traced), sdktrace.WithResource(origin)}
+	options := []sdktrace.TracerProviderOption{sdktrace.WithBatcher(traced), sdktrace.WithResource(origin), sdktrace.WithIDGenerator(tracelink.IDs{})}
 	if os.Getenv("OTEL_TRACES_SAMPLER") == "" { // else the provider reads it
 		options = append(options, sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(config.TraceRatio))))
 	}

@@ -1,10 +1,15 @@
 // Package tracelink carries the trace of a call to what happens long after it: the trace of CreateRun is stored as a variable
 // of the run's tasks, in the notation of W3C's traceparent. Processes of tasks find it there, and so do the parts that record
-// spans of actions. It builds on OpenTelemetry's interfaces alone.
+// spans of actions. The span of an attempt is recorded when the attempt ends, but has descendants before that: its id is computed
+// from the attempt, so that every process knows it. It builds on OpenTelemetry's interfaces alone.
 package tracelink
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -28,11 +33,57 @@ func Of(ctx context.Context) (parent string, recorded bool) {
 	return carrier[header], carrier[header] != ""
 }
 
+// OfAttempt is the trace below the span of an attempt of an action, for the tasks and the spans that the attempt causes. parent is
+// the trace that the run or the parent's attempt has; the result is empty if it is none.
+func OfAttempt(parent, project, domain, run, action string, attempt int32) string {
+	above := parse(parent)
+	if !above.IsValid() {
+		return ""
+	}
+	id := above.TraceID()
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%s/%s/%s/%d", id, project, domain, run, action, attempt))
+	below := above.WithSpanID(trace.SpanID(sum[:8]))
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), below), carrier)
+	return carrier[header]
+}
+
+func parse(text string) trace.SpanContext {
+	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{header: text})
+	return trace.SpanContextFromContext(ctx)
+}
+
+type selfKey struct{}
+
+// IDs gives spans their ids: random ones, but those that Span.Self asks for. It implements the SDK's IDGenerator.
+type IDs struct{}
+
+// NewIDs returns the ids of a new trace and its first span.
+func (g IDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
+	var id trace.TraceID
+	for !id.IsValid() {
+		binary.NativeEndian.PutUint64(id[:8], rand.Uint64())
+		binary.NativeEndian.PutUint64(id[8:], rand.Uint64())
+	}
+	return id, g.NewSpanID(ctx, id)
+}
+
+// NewSpanID returns the id of a span of a trace.
+func (IDs) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
+	id, _ := ctx.Value(selfKey{}).(trace.SpanID)
+	for !id.IsValid() {
+		binary.NativeEndian.PutUint64(id[:], rand.Uint64())
+	}
+	return id
+}
+
 // Span is a span of something that has ended.
 type Span struct {
 	// Parent is the value of Variable.
 	Parent string
-	Name   string
+	// Self is the result of OfAttempt for the span of an attempt; empty for a new id.
+	Self string
+	Name string
 	// Start and End are when it happened.
 	Start, End time.Time
 	// Failure says what went wrong; empty for nothing.
@@ -45,9 +96,13 @@ func (s Span) Record(tracer trace.Tracer) {
 	if s.Parent == "" || tracer == nil {
 		return
 	}
-	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{header: s.Parent})
-	if !trace.SpanContextFromContext(ctx).IsValid() {
+	parent := parse(s.Parent)
+	if !parent.IsValid() {
 		return // whoever set the variable did not mean this
+	}
+	ctx := trace.ContextWithRemoteSpanContext(context.Background(), parent)
+	if self := parse(s.Self); self.IsValid() {
+		ctx = context.WithValue(ctx, selfKey{}, self.SpanID())
 	}
 	_, span := tracer.Start(ctx, s.Name, trace.WithTimestamp(s.Start), trace.WithAttributes(s.Attributes...))
 	if s.Failure != "" {

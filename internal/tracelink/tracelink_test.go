@@ -46,3 +46,28 @@ func TestASpanIsRecordedBelowTheStoredTrace(t *testing.T) {
 	one.Record(nil)
 	require.Empty(t, exporter.GetSpans())
 }
+
+func TestDescendantsKnowTheSpanOfAnAttemptBeforeItIsRecorded(t *testing.T) {
+	const call = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	first := tracelink.OfAttempt(call, "p", "d", "r", "a0", 1)
+	require.Equal(t, first, tracelink.OfAttempt(call, "p", "d", "r", "a0", 1), "the same in every process")
+	require.Contains(t, first, "-0af7651916cd43dd8448eb211c80319c-")
+	for _, other := range []string{
+		call, tracelink.OfAttempt(call, "p", "d", "r", "a0", 2), tracelink.OfAttempt(call, "p", "d", "r", "a1", 1),
+		tracelink.OfAttempt("00-ffff651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "p", "d", "r", "a0", 1),
+	} {
+		require.NotEqual(t, first, other)
+	}
+	require.Empty(t, tracelink.OfAttempt("nonsense", "p", "d", "r", "a0", 1))
+
+	exporter := tracetest.NewInMemoryExporter()
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter), sdktrace.WithIDGenerator(tracelink.IDs{})).Tracer("test")
+	tracelink.Span{Parent: first, Name: "child"}.Record(tracer)
+	tracelink.Span{Parent: call, Self: first, Name: "attempt"}.Record(tracer)
+	found := exporter.GetSpans()
+	require.Len(t, found, 2)
+	require.Equal(t, found[1].SpanContext.SpanID(), found[0].Parent.SpanID())
+	require.NotEqual(t, found[1].SpanContext.SpanID(), found[0].SpanContext.SpanID())
+	_, root := tracer.Start(t.Context(), "root")
+	require.True(t, root.SpanContext().IsValid())
+}

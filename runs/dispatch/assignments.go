@@ -78,6 +78,9 @@ func (a *Assignments) Get(ctx context.Context, ids []int64) ([]*enginev1.Assignm
 		if err != nil {
 			return nil, err
 		}
+		if a.deps.Tracer != nil {
+			traceBelowParent(&actions[i], assignment)
+		}
 		assignments = append(assignments, assignment)
 		if !assignment.GetBegun() && actions[i].Attempt == 1 {
 			a.handedOut(ctx, &actions[i], assignment)
@@ -97,14 +100,36 @@ func (a *Assignments) handedOut(ctx context.Context, action *store.LiveAction, a
 		Name: "admit action", Start: action.CreatedAt, End: action.AdmittedAt,
 		Attributes: tracelink.Action(action.Project, action.Domain, action.RunName, action.Name),
 	}
-	for _, pair := range assignment.GetRunSpec().GetEnvs().GetValues() {
-		if pair.GetKey() == tracelink.Variable {
-			span.Parent = pair.GetValue()
-		}
+	if variable := traceOf(assignment); variable != nil {
+		span.Parent = variable.GetValue()
 	}
 	span.Record(a.deps.Tracer)
 	span.Name, span.Start, span.End = "assign action", action.AdmittedAt, now
 	span.Record(a.deps.Tracer)
+}
+
+// traceBelowParent makes a child part of what the attempt of its parent caused. The attempt is the one that the parent is in now: it
+// has enqueued the child, unless the parent was retried before the child was admitted.
+func traceBelowParent(action *store.LiveAction, assignment *enginev1.Assignment) {
+	variable := traceOf(assignment)
+	if variable == nil || action.Parent == nil {
+		return
+	}
+	if above := tracelink.OfAttempt(
+		variable.GetValue(), action.Project, action.Domain, action.RunName, *action.Parent, action.ParentAttempt,
+	); above != "" {
+		variable.Value = above
+	}
+}
+
+// traceOf is the variable of an action that has its trace; nil if it has none.
+func traceOf(assignment *enginev1.Assignment) *core.KeyValuePair {
+	for _, pair := range assignment.GetRunSpec().GetEnvs().GetValues() {
+		if pair.GetKey() == tracelink.Variable {
+			return pair
+		}
+	}
+	return nil
 }
 
 // load reads the specs of actions, from the cache where possible.

@@ -56,6 +56,7 @@ func (l *LiveReader) refs(ctx context.Context, query string, args ...any) ([]Ref
 type LiveAction struct {
 	Ref
 	Parent        *string
+	ParentAttempt int32 // 0 for the root
 	Group         string
 	TaskProject   string
 	TaskDomain    string
@@ -79,7 +80,8 @@ type LiveAction struct {
 // LiveByID reads live actions; those that are not live are left out.
 func (l *LiveReader) LiveByID(ctx context.Context, ids []int64) ([]LiveAction, error) {
 	const query = `
-		SELECT a.id, a.run_id, a.project, a.domain, a.run_name, a.name, a.parent_name, a.action_group, a.task_project, a.task_domain,
+		SELECT a.id, a.run_id, a.project, a.domain, a.run_name, a.name, a.parent_name,
+			coalesce((SELECT p.attempt FROM actions p WHERE p.run_id = a.run_id AND p.name = a.parent_name), 0), a.action_group, a.task_project, a.task_domain,
 			a.task_name, a.task_version, a.spec_digest, a.cache_key, a.queue, a.input_uri, a.attempt, a.created_at, a.admitted_at,
 			r.run_spec_digest, r.run_output_base, r.run_start_time, a.phase,
 			CASE WHEN a.attempt > 1 THEN ARRAY(
@@ -95,7 +97,7 @@ func (l *LiveReader) LiveByID(ctx context.Context, ids []int64) ([]LiveAction, e
 	}
 	actions, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (LiveAction, error) {
 		var a LiveAction
-		return a, row.Scan(&a.ID, &a.RunID, &a.Project, &a.Domain, &a.RunName, &a.Name, &a.Parent, &a.Group, &a.TaskProject, &a.TaskDomain,
+		return a, row.Scan(&a.ID, &a.RunID, &a.Project, &a.Domain, &a.RunName, &a.Name, &a.Parent, &a.ParentAttempt, &a.Group, &a.TaskProject, &a.TaskDomain,
 			&a.TaskName, &a.TaskVersion, &a.SpecDigest, &a.CacheKey, &a.Queue, &a.InputURI, &a.Attempt, &a.CreatedAt, &a.AdmittedAt,
 			&a.RunSpecDigest, &a.RunOutputBase, &a.RunStartTime, &a.Phase, &a.Lost)
 	})
