@@ -58,12 +58,12 @@ func TestAFailoverLosesNothing(t *testing.T) {
 	}
 	enough := func(n int64) func() bool { return func() bool { return t.Failed() || count.Load() >= n } }
 	require.Eventually(t, enough(before), time.Minute, time.Millisecond)
-	pair.Freeze()
-	defer pair.Thaw()
+	pgtest.Freeze(pair.Primary)
+	defer pgtest.Thaw(pair.Primary)
 	pair.Promote()
 	promoted := count.Load()
 	require.Eventually(t, enough(promoted+after), time.Minute, time.Millisecond, "runs are taken again")
-	pair.Thaw()
+	pgtest.Thaw(pair.Primary)
 	require.Eventually(t, enough(count.Load()+after), time.Minute, time.Millisecond, "the old primary changes nothing")
 	stop()
 	calling.Wait()

@@ -58,8 +58,8 @@ func TestAFrozenPrimaryIsLeft(t *testing.T) {
 		ended <- err
 	}()
 	<-began
-	pair.Freeze()
-	defer pair.Thaw()
+	pgtest.Freeze(pair.Primary)
+	defer pgtest.Thaw(pair.Primary)
 	pair.Promote()
 	err = <-ended
 	require.Error(t, err)
@@ -77,7 +77,7 @@ func TestAFrozenPrimaryIsLeft(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, pgdb.Notification{Payload: "hello"}, <-heard)
 
-	pair.Thaw()
+	pgtest.Thaw(pair.Primary)
 	for id := range 20 {
 		pool.Reset() // so that each uses a new connection
 		require.NoError(t, insert(id))

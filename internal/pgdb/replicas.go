@@ -23,6 +23,8 @@ const (
 	askReplicaEvery = time.Second
 	// askReplicaLimit is how long it may take to answer.
 	askReplicaLimit = 2 * time.Second
+	// closeLimit is how long standbys may take to close their connections.
+	closeLimit = time.Second
 	// catchUpPause is between two questions whether a replica has caught up.
 	catchUpPause = 2 * time.Millisecond
 )
@@ -98,12 +100,17 @@ func OpenReplicas(ctx context.Context, config Config, deps ReplicaDeps, options 
 	return r, nil
 }
 
-// Close closes the pools, after Stop.
+// Close closes the pools, after Stop. It does not wait for a standby that does not answer.
 func (r *Replicas) Close() {
+	var closing sync.WaitGroup
 	for _, one := range r.list {
 		one.down()
-		one.pool.Close()
+		closing.Go(one.pool.Close)
 	}
+	// A pool waits 15 seconds for the answer to each request to cancel a read, and a frozen standby sends none.
+	waiting, cancel := context.WithTimeout(context.Background(), closeLimit)
+	go func() { closing.Wait(); cancel() }()
+	<-waiting.Done()
 }
 
 // Start implements lifecycle.Part.

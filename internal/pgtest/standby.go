@@ -58,7 +58,7 @@ func (p *Pair) start(dir, name, primary string, settings ...map[string]string) *
 	})
 	require.NoError(p.t, err)
 	p.t.Cleanup(func() {
-		signalAll(server.Pid(), syscall.SIGCONT)
+		Thaw(server)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(p.t.Context()), 10*time.Second)
 		defer cancel()
 		_ = server.Stop(ctx) // its data is discarded
@@ -85,11 +85,11 @@ func (p *Pair) Promote() {
 	p.await(p.Standby, `SELECT NOT pg_is_in_recovery()`)
 }
 
-// Freeze stops all processes of the primary where they are; Thaw continues them.
-func (p *Pair) Freeze() { signalAll(p.Primary.Pid(), syscall.SIGSTOP) }
+// Freeze stops all processes of a server where they are; Thaw continues them.
+func Freeze(server *pgembed.Server) { signalAll(server.Pid(), syscall.SIGSTOP) }
 
 // Thaw continues what Freeze stopped.
-func (p *Pair) Thaw() { signalAll(p.Primary.Pid(), syscall.SIGCONT) }
+func Thaw(server *pgembed.Server) { signalAll(server.Pid(), syscall.SIGCONT) }
 
 // Kill ends the primary at once.
 func (p *Pair) Kill() {
