@@ -145,6 +145,18 @@ def alive(pid: int) -> bool:
     return state != "Z"
 
 
+def processes_naming(*words: str) -> list[int]:
+    """Processes of this machine whose command lines have all the words."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            with contextlib.suppress(OSError):
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                if all(word in line for word in words):
+                    found.append(int(entry.name))
+    return found
+
+
 def eventually(condition, timeout: float = 600, what: str = "the condition"):
     """Polls until the condition returns a true value, and returns it. The limit is wide, for busy machines; a passing test never
     comes near it."""

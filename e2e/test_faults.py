@@ -16,7 +16,7 @@ from connectrpc.errors import ConnectError
 
 from conftest import connect
 from flows import basic, failing, storm
-from server import Server, eventually, free_port
+from server import Server, eventually, free_port, processes_naming
 
 # Wide enough that the client lists the actions in more than one page of a hundred.
 CHILDREN = 110
@@ -203,16 +203,3 @@ def test_stop_leaves_no_process(tmp_path: pathlib.Path, home):
     eventually(lambda: processes_naming(run_dir), what="processes of the demo")
     instance.stop()
     eventually(lambda: not processes_naming(run_dir), what="the end of every process")
-
-
-def processes_naming(text: str) -> list[str]:
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            try:
-                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            except OSError:
-                continue
-            if text in line:
-                found.append(line)
-    return found

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import base64
+import concurrent.futures
 import http.server
 import io
 import os
 import pathlib
 import re
 import secrets
+import signal
+import subprocess
+import sys
 import threading
 import zipfile
 
@@ -18,7 +22,7 @@ import flyte.remote as remote
 import pytest
 
 from conftest import command_line, connect
-from server import Server
+from server import Server, eventually, processes_naming
 
 TOKEN = f"token-{secrets.token_hex(12)}"
 
@@ -54,6 +58,8 @@ class Index(http.server.BaseHTTPRequestHandler):
     """An index that has one package and asks for a password."""
 
     FILE = "private_package-1.0-py3-none-any.whl"
+    asked, answer = threading.Event(), threading.Event()
+    answer.set()
 
     def do_HEAD(self) -> None:
         self.do_GET()
@@ -63,6 +69,8 @@ class Index(http.server.BaseHTTPRequestHandler):
         if self.headers.get("Authorization") != wanted:
             self.reply(401, b"", ("WWW-Authenticate", "Basic"))
         elif self.path == "/simple/private-package/":
+            self.asked.set()
+            self.answer.wait()
             self.reply(200, f'<a href="/{self.FILE}">{self.FILE}</a>'.encode(), ("Content-Type", "text/html"))
         elif self.path == f"/{self.FILE}":
             self.reply(200, wheel())
@@ -163,3 +171,41 @@ def test_an_index_with_a_password(own: Server, flows, flyte_cli):
         for path in (own.data / folder).rglob("*"):
             if path.is_file() and not path.is_symlink():
                 assert TOKEN.encode() not in path.read_bytes(), path
+
+
+def test_a_builder_that_is_killed(own: Server, flows, flyte_cli):
+    """The run of the build starts it over. A secret with the token exists."""
+    connect(own)
+    Index.asked.clear()
+    Index.answer.clear()
+    image = flows.BASE.with_pip_packages(
+        "private-package==1.0", "humanize==4.9.0", extra_index_urls=flows.INDEX,
+        secret_mounts=[flyte.Secret("index-token", as_env_var="INDEX_TOKEN")],
+    )
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        try:
+            built = pool.submit(flyte.build, image)
+            eventually(Index.asked.is_set, what="a question to the index")
+            (builder,) = processes_naming("image-build", str(own.data / "environments"))
+            os.kill(builder, signal.SIGKILL)
+        finally:
+            Index.answer.set()
+        run = built.result(timeout=600).remote_run
+    (action,) = remote.Action.listall(for_run_name=run.name)
+    assert action.pb2.status.attempts == 2
+    assert not list((own.data / "environments" / "tags").glob("*.next"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or sys.platform != "linux", reason="only root can mount a file system that is small")
+def test_a_full_disk(own: Server, flows, flyte_cli):
+    connect(own)
+    image = flows.BASE.with_pip_packages("humanize==4.11.0")
+    made = own.data / "environments" / "made"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", made], check=True)
+    try:
+        run = failed_build(image)
+    finally:
+        subprocess.run(["umount", made], check=True)
+    for text in (flyte_cli("get", "logs", run), error_of(run)):
+        assert "No space left on device" in " ".join(text.split()), text
+    assert flyte.build(image).uri
