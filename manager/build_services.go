@@ -138,6 +138,9 @@ func buildExecutor(_ context.Context, p *process) (lifecycle.Part, error) {
 	}
 	service.Mount(p.mux)
 	p.degrades("executor", reconciles(service.Longest, p.config.Executor.Reconciler.SlowAfter, 1))
+	if !p.config.Executor.InstallCRD {
+		p.degrades("task actions", func(ctx context.Context) error { return servesTaskActions(ctx, p.cluster) })
+	}
 	p.executor = service
 	return service, nil
 }

@@ -9,9 +9,12 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
@@ -93,6 +96,26 @@ func (c checks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func pingCluster(ctx context.Context, config *rest.Config) error {
 	_, err := serverVersion(ctx, config)
 	return diagnose.Cluster(config.Host, "get the version", err)
+}
+
+// servesTaskActions checks that the API server has the definition of TaskActions that somebody else installs. Discovery needs no
+// permission of its own.
+func servesTaskActions(ctx context.Context, config *rest.Config) error {
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return fmt.Errorf("create client: %w", err)
+	}
+	var served metav1.APIResourceList
+	path := "/apis/" + v1.GroupVersion.String()
+	err = client.RESTClient().Get().AbsPath(path).Do(ctx).Into(&served)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil //nolint:nilerr // the check of the API server says what is wrong with it
+	}
+	name := v1.Resource.Resource
+	if slices.ContainsFunc(served.APIResources, func(one metav1.APIResource) bool { return one.Name == name }) {
+		return nil
+	}
+	return diagnose.NoDefinition(config.Host, v1.Resource.GroupResource().String())
 }
 
 // serverVersion reads the version of the API server, which every account may do.

@@ -3,12 +3,14 @@ package datadir
 
 import (
 	"errors"
-	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
 
 // Dir is an open data directory. Private directories below it are closed to other users.
@@ -39,21 +41,39 @@ func Home() (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", fmt.Errorf("no home directory to keep the demo's data in (%w): use --data-dir", err)
+		return "", &diagnose.Failure{Part: part, Tried: "find the home directory", Cause: err.Error(), Fix: fixPlace, Err: err}
 	}
 	return filepath.Join(home, ".flyte-binary"), nil
 }
 
+const (
+	part     = "data directory"
+	fixPlace = "choose a directory that you own with --data-dir DIR"
+)
+
+// failed explains an error of the file system.
+func failed(tried string, err error) *diagnose.Failure {
+	f := &diagnose.Failure{Part: part, Tried: tried, Cause: err.Error(), Fix: fixPlace, Err: err}
+	var file *fs.PathError
+	if errors.As(err, &file) {
+		f.Cause = file.Path + ": " + file.Err.Error()
+	}
+	if errors.Is(err, syscall.ENOSPC) {
+		f.Fix = "free space on this disk, or choose a directory on another one with --data-dir DIR"
+	}
+	return f
+}
+
 // Open creates the directory if it is missing and takes its lock, which the kernel releases when the process ends. It
-// refuses a copy of another directory.
+// refuses a copy of another directory. Errors are *diagnose.Failure.
 func Open(root string) (*Dir, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
+		return nil, failed("find "+root, err)
 	}
 	// Other users may traverse it, since Postgres runs as another account under root; they cannot list it.
 	if err := os.MkdirAll(root, 0o711); err != nil { //nolint:gosec // as said above
-		return nil, fmt.Errorf("create the data directory: %w; choose one that you own with --data-dir DIR", err)
+		return nil, failed("create "+root, err)
 	}
 	d := &Dir{root: root}
 	if err := d.takeLock(); err != nil {
@@ -61,7 +81,7 @@ func Open(root string) (*Dir, error) {
 	}
 	for _, private := range []string{d.Logs(), d.Secrets(), d.SecretValues(), d.Blobs(), d.Node()} {
 		if err := os.MkdirAll(private, 0o700); err != nil {
-			return nil, errors.Join(fmt.Errorf("create %s: %w", private, err), d.Close())
+			return nil, errors.Join(failed("create "+private, err), d.Close())
 		}
 	}
 	return d, nil
@@ -71,10 +91,10 @@ func Open(root string) (*Dir, error) {
 func OpenTemporary() (*Dir, error) {
 	root, err := os.MkdirTemp("", "flyte-binary-demo-")
 	if err != nil {
-		return nil, fmt.Errorf("create a temporary data directory: %w", err)
+		return nil, failed("create a temporary directory", err)
 	}
 	if err := os.Chmod(root, 0o711); err != nil { //nolint:gosec // Postgres must pass through, see Open
-		return nil, fmt.Errorf("create a temporary data directory: %w", err)
+		return nil, failed("create a temporary directory", err)
 	}
 	d, err := Open(root)
 	if err != nil {
@@ -87,19 +107,22 @@ func OpenTemporary() (*Dir, error) {
 func (d *Dir) takeLock() error {
 	lock, err := os.OpenFile(d.path("lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return fmt.Errorf("open the lock of the data directory: %w; choose a directory that you own with --data-dir DIR", err)
+		return failed("open the lock", err)
 	}
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		holder, _ := os.ReadFile(lock.Name())
 		_ = lock.Close()
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return fmt.Errorf("lock the data directory %s: %w", d.root, err)
+			return failed("lock "+d.root, err)
 		}
 		who := ""
 		if pid := strings.TrimSpace(string(holder)); pid != "" {
 			who = " (process " + pid + ")"
 		}
-		return fmt.Errorf("another demo%s uses %s: stop it, or start this one with --data-dir DIR or --ephemeral", who, d.root)
+		return &diagnose.Failure{
+			Part: part, Tried: "lock " + d.root, Cause: "another demo" + who + " uses it", Err: err,
+			Fix: "stop it, or start this one with --data-dir DIR or --ephemeral",
+		}
 	}
 	last, err := os.ReadFile(lock.Name())
 	if err == nil {
@@ -110,7 +133,7 @@ func (d *Dir) takeLock() error {
 	}
 	if err := errors.Join(lock.Truncate(0), write(lock, strconv.Itoa(os.Getpid())+"\n")); err != nil {
 		_ = lock.Close()
-		return fmt.Errorf("write the lock of the data directory: %w", err)
+		return failed("write the lock", err)
 	}
 	d.lock = lock
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flyte-binary/flyte-binary/demo/datadir"
+	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
 
 func TestTwoDemosNeverShareADirectory(t *testing.T) {
@@ -123,4 +124,23 @@ func TestOversizedLogIsRotated(t *testing.T) {
 	require.Equal(t, path, again)
 	require.NoFileExists(t, path)
 	require.FileExists(t, path+".1")
+}
+
+// The program exits with code 3 for a *diagnose.Failure, and prints its fix on a line of its own.
+func TestWhatIsWrongWithTheDirectoryIsExplained(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	locked := t.TempDir()
+	open, err := datadir.Open(locked)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, open.Close()) }()
+	for root, cause := range map[string]string{filepath.Join(file, "below"): "not a directory", locked: "another demo"} {
+		_, err := datadir.Open(root)
+		var failure *diagnose.Failure
+		require.ErrorAs(t, err, &failure)
+		require.Equal(t, "data directory", failure.Part)
+		require.Contains(t, failure.Tried, root)
+		require.Contains(t, failure.Cause, cause)
+		require.Contains(t, failure.Fix, "--data-dir")
+	}
 }

@@ -2,10 +2,11 @@ package datadir
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"strings"
+
+	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
 
 // settle records where the directory is, since runs name their files by full path. A copy is refused: while the original
@@ -15,7 +16,7 @@ import (
 func (d *Dir) settle(interrupted bool) error {
 	content, err := os.ReadFile(d.path("place"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("read where the data directory was: %w", err)
+		return failed("read where the directory was", err)
 	}
 	before := strings.TrimSuffix(string(content), "\n")
 	if before == d.root {
@@ -27,15 +28,19 @@ func (d *Dir) settle(interrupted bool) error {
 		case err == nil && same(original, d.root): // through a link
 			return nil
 		case err == nil:
-			return fmt.Errorf("%s is a copy of %s, and its runs would change the files of the original: start the demo there, or on an empty directory",
-				d.root, before)
+			return &diagnose.Failure{
+				Part: part, Cause: d.root + " is a copy of " + before + ", and its runs would change the files of the original",
+				Fix: "start the demo there, or on an empty directory with --data-dir DIR",
+			}
 		case interrupted:
-			return fmt.Errorf("%s was copied or moved from %s before the demo there had stopped, so its database may be torn: stop the demo and copy again, or move the directory back",
-				d.root, before)
+			return &diagnose.Failure{
+				Part: part, Cause: d.root + " was copied or moved from " + before + " before the demo there had stopped, so its database may be torn",
+				Fix: "stop the demo and copy again, or move the directory back",
+			}
 		}
 	}
 	if err := os.WriteFile(d.path("place"), []byte(d.root+"\n"), 0o600); err != nil {
-		return fmt.Errorf("record where the data directory is: %w", err)
+		return failed("record where the directory is", err)
 	}
 	return nil
 }

@@ -50,6 +50,14 @@ func Cluster(host, verb string, err error) error {
 	return f
 }
 
+// NoDefinition says that the API server does not know TaskActions, which executor.installCrd leaves to somebody else.
+func NoDefinition(host, resource string) *Failure {
+	return &Failure{
+		Part: partCluster, Tried: fmt.Sprintf("look up %s at %s", resource, host), Cause: "the definition is not installed, so no task can start",
+		Fix: DefinitionFix(false),
+	}
+}
+
 // DefinitionFix is what to do about a TaskAction definition that is missing or of another version.
 func DefinitionFix(installs bool) string {
 	if installs {

@@ -1,0 +1,38 @@
+package manager
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/rest"
+
+	"github.com/flyte-binary/flyte-binary/internal/kubetest"
+	"github.com/flyte-binary/flyte-binary/manager/diagnose"
+)
+
+func TestAMissingDefinitionOfTaskActionsIsExplained(t *testing.T) {
+	require.NoError(t, servesTaskActions(t.Context(), kubetest.New(t).Config))
+
+	answer := `{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "flyte.org/v1", "resources": [{"name": "others"}]}`
+	status := http.StatusOK
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(answer)) // the client judges it
+	}))
+	config := &rest.Config{Host: server.URL}
+	missing := func() {
+		var failure *diagnose.Failure
+		require.ErrorAs(t, servesTaskActions(t.Context(), config), &failure)
+		require.Equal(t, "API server", failure.Part)
+		require.Contains(t, failure.Problem(), "taskactions.flyte.org")
+		require.Contains(t, failure.Fix, "executor.installCrd")
+	}
+	missing()
+	answer, status = `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}`, http.StatusNotFound
+	missing()
+	server.Close()
+	require.NoError(t, servesTaskActions(t.Context(), config), "the check of the API server reports it")
+}
