@@ -17,27 +17,47 @@ import (
 
 // tarball is a compressed archive of one directory with the program and the documents.
 func tarball(dir string, o options, program []byte, documents map[string][]byte) ([]byte, error) {
-	var packed bytes.Buffer
-	zipped := gzip.NewWriter(&packed)
-	var err error
-	entries := tar.NewWriter(zipped)
-	add := func(name string, mode int64, content []byte) {
-		header := &tar.Header{
-			Name: dir + "/" + name, Typeflag: tar.TypeReg, Mode: mode, Size: int64(len(content)), ModTime: o.made, Format: tar.FormatUSTAR,
-		}
-		if err == nil {
-			err = entries.WriteHeader(header)
-		}
-		if err == nil {
-			_, err = entries.Write(content)
-		}
-	}
-	add(o.name(), 0o755, program)
+	a := newArchive(dir, o.made)
+	a.add(o.name(), 0o755, program)
 	for _, name := range slices.Sorted(maps.Keys(documents)) {
-		add(name, 0o644, documents[name])
+		a.add(name, 0o644, documents[name])
 	}
-	err = errors.Join(err, entries.Close(), zipped.Close())
-	return packed.Bytes(), err
+	return a.bytes()
+}
+
+// archive is a compressed archive of one directory, with the same bytes for the same files.
+type archive struct {
+	dir     string
+	made    time.Time
+	packed  bytes.Buffer
+	zipped  *gzip.Writer
+	entries *tar.Writer
+	err     error
+}
+
+func newArchive(dir string, made time.Time) *archive {
+	a := &archive{dir: dir, made: made}
+	a.zipped = gzip.NewWriter(&a.packed)
+	a.entries = tar.NewWriter(a.zipped)
+	return a
+}
+
+// add appends a file. bytes returns its error.
+func (a *archive) add(name string, mode int64, content []byte) {
+	if a.err == nil {
+		a.err = a.entries.WriteHeader(&tar.Header{
+			Name: a.dir + "/" + name, Typeflag: tar.TypeReg, Mode: mode, Size: int64(len(content)), ModTime: a.made, Format: tar.FormatUSTAR,
+		})
+	}
+	if a.err == nil {
+		_, a.err = a.entries.Write(content)
+	}
+}
+
+// bytes ends the archive and returns it.
+func (a *archive) bytes() ([]byte, error) {
+	a.err = errors.Join(a.err, a.entries.Close(), a.zipped.Close())
+	return a.packed.Bytes(), a.err
 }
 
 // zipTime is the time of entries in a zip file, which cannot be before 1980.

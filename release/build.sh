@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the programs for the given platforms and packs them into dist/. `make release` runs it, with the flags of the linker in
+# Builds the programs for the given platforms and packs them and the chart into dist/. `make release` runs it, with the flags of the linker in
 # its environment.
 set -euo pipefail
 epoch=$(git log -1 --format=%ct)
@@ -19,5 +19,6 @@ for platform in "$@"; do
 	go build -ldflags "$LDFLAGS" -o "$built/flyte-binary-slim" ./manager/cmd/flyte-binary
 	pack -platform "$platform" -program "$built/flyte-binary-slim" -slim
 done
+pack -chart charts/flyte-binary
 pack -sums
 ls -l "$out"

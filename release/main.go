@@ -1,6 +1,6 @@
-// Command release packs built programs for download: archives and wheels with version, licenses and a list of what is inside
-// (SBOM). It writes the same bytes for the same commit. release/build.sh builds the programs and runs it; docs/releases.md
-// explains the results.
+// Command release packs what people download: the chart, and archives and wheels of built programs with version, licenses and a
+// list of what is inside (SBOM). It writes the same bytes for the same commit. release/build.sh builds the programs and runs it;
+// docs/releases.md explains the results.
 package main
 
 import (
@@ -48,6 +48,7 @@ func main() {
 	flag.StringVar(&o.out, "out", "dist", "directory for the results")
 	flag.BoolVar(&o.wheelOnly, "wheel-only", false, "write the wheel and nothing else")
 	flag.BoolVar(&o.store, "store", false, "do not compress the wheel, for tests")
+	chart := flag.String("chart", "", "only pack the chart in this directory")
 	sums := flag.Bool("sums", false, "only write SHA256SUMS of what is in -out")
 	flag.Parse()
 	o.goos, o.goarch, _ = strings.Cut(*platform, "/")
@@ -60,9 +61,12 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var err error
-	if *sums {
+	switch {
+	case *sums:
 		err = writeSums(o.out)
-	} else {
+	case *chart != "":
+		err = packChart(o, *chart)
+	default:
 		err = run(ctx, o)
 	}
 	if err != nil {
