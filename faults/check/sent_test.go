@@ -89,6 +89,28 @@ func TestAGoodHistoryOfPolicies(t *testing.T) {
 	require.Empty(t, check.Check(e))
 }
 
+// TestABackfillOfMissedSlotsHidesNothing: 3 was asked for, 4 is one of those that were left out with 2.
+func TestABackfillOfMissedSlotsHidesNothing(t *testing.T) {
+	e := goodSlots()
+	s := &e.Triggers[0]
+	s.BackfillFrom, s.BackfillUntil, s.Until, s.Latest = minute(3), minute(4), minute(6).Add(time.Second), minute(7)
+	s.Fires, e.Runs = s.Fires[1:], append(e.Runs[:1], e.Runs[2:]...)
+	for i, slot := range []int{3, 1, 2, 5, 6} {
+		s.Fires[i].Slot = minute(slot)
+		if slot != 1 {
+			s.Fires[i].RecordedAt = minute(6)
+		}
+		for n := range e.Runs[1:] {
+			if run := &e.Runs[1+n]; run.Name == s.Fires[i].Run {
+				run.Slot = minute(slot)
+			}
+		}
+	}
+	require.Empty(t, check.Check(e))
+	s.Fires = s.Fires[:len(s.Fires)-1]
+	require.NotEmpty(t, check.Check(e))
+}
+
 // TestEveryBrokenPromiseToOthersIsFound does for slots, and for what leaves the server, what TestEveryBrokenPromiseIsFound
 // does for runs.
 func TestEveryBrokenPromiseToOthersIsFound(t *testing.T) {

@@ -123,6 +123,9 @@ func (t *Trigger) judge(e *Evidence, n int, f *findings) {
 	case fire.State == SlotSkipped && !missed:
 		together := 0
 		for _, later := range t.Fires[n+1:] {
+			if t.backfilled(later.Slot) {
+				continue
+			}
 			if later.missed() || !later.RecordedAt.Equal(fire.RecordedAt) {
 				break
 			}
@@ -168,7 +171,11 @@ func (t *Trigger) alone(e *Evidence, f *findings) {
 func (t *Trigger) gaps(f *findings) {
 	for slot := t.after(t.From); !slot.After(t.Until.Add(-t.Jitter)); slot = slot.Add(t.Period) {
 		i, found := slices.BinarySearchFunc(t.Fires, slot, func(fire Fire, slot time.Time) int { return fire.Slot.Compare(slot) })
-		behind := i > 0 && t.Fires[i-1].missed()
+		earlier := i - 1
+		for earlier >= 0 && t.backfilled(t.Fires[earlier].Slot) {
+			earlier--
+		}
+		behind := earlier >= 0 && t.Fires[earlier].missed()
 		before := t.Late > 0 && i < len(t.Fires) && t.Fires[i].missed()
 		if !found && !behind && !before {
 			f.add("trigger %s never fired for %s", t.Name, at(slot))
