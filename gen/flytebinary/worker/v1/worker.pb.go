@@ -732,7 +732,10 @@ type Assignment struct {
 	// The variables that differ between the actions of a pool. All others are those of the worker's process.
 	Env map[string]string `protobuf:"bytes,4,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// How long the process may take; unset means without limit. The server enforces it, too.
-	Timeout       *durationpb.Duration `protobuf:"bytes,5,opt,name=timeout,proto3" json:"timeout,omitempty"`
+	Timeout *durationpb.Duration `protobuf:"bytes,5,opt,name=timeout,proto3" json:"timeout,omitempty"`
+	// Where the log of the attempt is kept in the object store, as a sealed log: each line a time in RFC 3339 with nanoseconds, a
+	// space, the text. The worker writes it while the attempt runs, and completely before it reports the end. Empty: nowhere.
+	LogUri        string `protobuf:"bytes,6,opt,name=log_uri,json=logUri,proto3" json:"log_uri,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -800,6 +803,13 @@ func (x *Assignment) GetTimeout() *durationpb.Duration {
 		return x.Timeout
 	}
 	return nil
+}
+
+func (x *Assignment) GetLogUri() string {
+	if x != nil {
+		return x.LogUri
+	}
+	return ""
 }
 
 // Stop ends an attempt.
@@ -995,14 +1005,15 @@ const file_flytebinary_worker_v1_worker_proto_rawDesc = "" +
 	"\facknowledged\x18\x05 \x01(\v2#.flytebinary.worker.v1.AcknowledgedH\x00R\facknowledgedB\t\n" +
 	"\amessage\"8\n" +
 	"\x05Lease\x12/\n" +
-	"\x05lasts\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05lasts\"\xb9\x02\n" +
+	"\x05lasts\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05lasts\"\xd2\x02\n" +
 	"\n" +
 	"Assignment\x120\n" +
 	"\x02id\x18\x01 \x01(\v2 .flytebinary.worker.v1.AttemptIdR\x02id\x12:\n" +
 	"\x06action\x18\x02 \x01(\v2\".flyteidl2.common.ActionIdentifierR\x06action\x12\x12\n" +
 	"\x04args\x18\x03 \x03(\tR\x04args\x12<\n" +
 	"\x03env\x18\x04 \x03(\v2*.flytebinary.worker.v1.Assignment.EnvEntryR\x03env\x123\n" +
-	"\atimeout\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\atimeout\x1a6\n" +
+	"\atimeout\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\atimeout\x12\x17\n" +
+	"\alog_uri\x18\x06 \x01(\tR\x06logUri\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"i\n" +
