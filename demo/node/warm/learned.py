@@ -1,46 +1,22 @@
 """Imports the packages that tasks of this environment have used, and keeps them aside until a task imports them itself.
 
-parent.py loads this file. A package that is kept aside is not in sys.modules, so that a task without it sees nothing of it,
-and a module of the task's own code with the same name is found first, as in a cold start. When a task imports the package, it
-and what its import brought along appear in sys.modules, and what else the import did is done: filters of warnings, functions
-for the end of the process, chance.
+parent.py loads this file, and gives it the module forkable. A package that is kept aside is not in sys.modules, so that a task
+without it sees nothing of it, and a module of the task's own code with the same name is found first, as in a cold start. When a
+task imports the package, it and what its import brought along appear in sys.modules, and what else the import did is done:
+filters of warnings, functions for the end of the process, chance.
 
 An import that does anything else is refused: the parent is then renewed without it.
 """
 
 import atexit
-import builtins
-import gc
 import importlib
-import importlib.machinery
-import locale
-import logging
 import os
-import random
 import re
-import signal
-import socket
-import subprocess
 import sys
 import sysconfig
-import threading
 import time
 import types
 import warnings
-
-#: Packages that are never imported before a fork, and why.
-NEVER = {
-    "torch": "threads, and the context of a GPU", "tensorflow": "threads, and the context of a GPU",
-    "jax": "threads, and the context of a GPU", "jaxlib": "threads, and the context of a GPU",
-    "cupy": "the context of a GPU", "cudf": "the context of a GPU", "triton": "the context of a GPU",
-    "grpc": "threads, and locks that a fork may copy while they are held", "pyarrow": "pools of threads",
-    "polars": "pools of threads", "ray": "processes", "pyspark": "processes",
-    "gevent": "it replaces parts of the standard library", "eventlet": "it replaces parts of the standard library",
-    "coverage": "it observes the process from the import on", "ddtrace": "it observes the process from the import on",
-    "newrelic": "it observes the process from the import on", "sentry_sdk": "it observes the process from the import on",
-    "matplotlib": "it keeps paths below the home directory", "pkg_resources": "it keeps sys.path",
-    "setuptools": "it replaces a part of the standard library", "flyte": "it is the SDK",
-}
 
 #: What is recorded when a program reads all variables.
 ALL = "*"
@@ -94,7 +70,7 @@ class Learned:
             if time.monotonic() - began > config["seconds"] or resident() - first > config["bytes"]:
                 break
             start, size = time.monotonic(), resident()
-            if name in self.index or (name in sys.modules and not lazy(sys.modules[name])):
+            if name in self.index or (name in sys.modules and not forkable.lazy(sys.modules[name])):
                 continue
             try:
                 self.add(name, {ALL, "HOME", "TMPDIR", *config["varying"]}, read, lambda: deferred.threads or deferred.loops)
@@ -105,12 +81,12 @@ class Learned:
             self.cost[name] = [round(time.monotonic() - start, 3), resident() - size]
         if not self.packages:
             sys.meta_path.remove(self)
-        self.known = frozenset(self.index) | {name for name, module in sys.modules.items() if not lazy(module)}
+        self.known = frozenset(self.index) | {name for name, module in sys.modules.items() if not forkable.lazy(module)}
 
     def add(self, name: str, varying: set, read: set, threads) -> None:
-        package, before, state = Package(name), set(sys.modules), settings()
-        loaded = {key for key in NEVER if key in before and not lazy(sys.modules[key])}
-        filters, sources, register, known = list(warnings.filters), chance(), atexit.register, set(read)
+        package, before, state = Package(name), set(sys.modules), forkable.settings()
+        loaded = {key for key in forkable.NEVER if key in before and not forkable.lazy(sys.modules[key])}
+        filters, sources, register, known = list(warnings.filters), forkable.chance(), atexit.register, set(read)
         callbacks = atexit._ncallbacks()
 
         def collect(function, *args, **kwargs):
@@ -151,7 +127,7 @@ class Learned:
         found = {path or "." for path in sys.path} | {sys.executable, os.path.join(sys.prefix, "pyvenv.cfg")}
         aside = [module for package in self.packages for module in package.modules.values()]
         for module in [*sys.modules.values(), *aside]:
-            file = attribute(module, "__file__")
+            file = forkable.attribute(module, "__file__")
             if isinstance(file, str):
                 found.add(file)
         return sorted(path for path in found if os.path.isabs(path))
@@ -159,18 +135,18 @@ class Learned:
     @staticmethod
     def observe(state: dict, sources: set, callbacks: int, loaded: set, threads) -> None:
         """Refuses what cannot be taken back."""
-        for what, now in settings().items():
+        for what, now in forkable.settings().items():
             if now != state[what]:
                 raise Refused(f"it changes {what}")
         if atexit._ncallbacks() != callbacks:
             raise Refused("it asks to be called at the end of the process")
-        if chance() - sources:
+        if forkable.chance() - sources:
             raise Refused("it makes a source of random numbers, which all tasks would share")
-        if threads() or not alone():
+        if threads() or not forkable.alone():
             raise Refused("it starts a thread")
-        for name in NEVER:
-            if name != "flyte" and name in sys.modules and not lazy(sys.modules[name]) and name not in loaded:
-                raise Refused(f"it imports {name}: {NEVER[name]}")
+        for name in forkable.NEVER:
+            if name != "flyte" and name in sys.modules and not forkable.lazy(sys.modules[name]) and name not in loaded:
+                raise Refused(f"it imports {name}: {forkable.NEVER[name]}")
 
     # ------------------------------------------------------------ in the task
 
@@ -186,7 +162,7 @@ class Learned:
 
     def same(self, name: str, found) -> bool:
         """Reports whether an import finds the module that is kept aside."""
-        wanted = attribute(self.index[name].modules[name], "__spec__")
+        wanted = forkable.attribute(self.index[name].modules[name], "__spec__")
         return found is not None and wanted is not None and found.origin == wanted.origin
 
     def forget(self, top: str) -> None:
@@ -252,12 +228,14 @@ class Learned:
         places = tuple({path + os.sep for key, path in sysconfig.get_paths().items() if key in ("purelib", "platlib")})
         found = set()
         for name, module in list(sys.modules.items()):
-            if name in self.known or lazy(module) or name.partition(".")[0] in NEVER or not re.fullmatch(r"[A-Za-z0-9_.]{1,100}", name):
+            if name in self.known or forkable.lazy(module) or name.partition(".")[0] in forkable.NEVER:
+                continue
+            if not re.fullmatch(r"[A-Za-z0-9_.]{1,100}", name):
                 continue
             parts = name.split(".")
             for end in range(1, len(parts) + 1):
                 prefix = ".".join(parts[:end])
-                file = getattr(attribute(sys.modules.get(prefix), "__spec__"), "origin", None)
+                file = getattr(forkable.attribute(sys.modules.get(prefix), "__spec__"), "origin", None)
                 if prefix not in self.known and isinstance(file, str) and file.startswith(places):
                     found.add(prefix)
                     break
@@ -273,11 +251,6 @@ def elsewhere(learned: Learned, name: str, path):
     return None
 
 
-def lazy(module) -> bool:
-    """Reports whether the SDK has registered a module, which is loaded when an attribute of it is used."""
-    return type(module).__name__ == "_LazyModule"
-
-
 def hidden(learned: Learned, package: Package) -> type:
     """The type of a module that is loaded, and looks as if it were only registered."""
 
@@ -288,65 +261,6 @@ def hidden(learned: Learned, package: Package) -> type:
             return types.ModuleType.__getattribute__(self, name)
 
     return _LazyModule
-
-
-def attribute(module, name: str):
-    """An attribute of a module. getattr would load modules that the SDK has registered to be loaded when they are used."""
-    try:
-        return object.__getattribute__(module, "__dict__").get(name)
-    except AttributeError:
-        return None
-
-
-def settings() -> dict:
-    """What an import may change for the whole process, and must not."""
-    listed = os.listdir("/proc/self/fd")
-    children = True
-    try:
-        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:
-        children = False
-    return {
-        "variables": dict(os.environ),
-        "signal handlers": [signal.getsignal(number) for number in sorted(signal.valid_signals())],
-        "the log": [logging.root.level, list(logging.root.handlers), logging.root.manager.disable, logging.getLoggerClass()],
-        "hooks": [sys.excepthook, sys.displayhook, sys.unraisablehook, threading.excepthook, sys.gettrace(), sys.getprofile()],
-        "how imports work": [list(sys.meta_path), list(sys.path_hooks), list(sys.path), builtins.__import__],
-        "builtins": set(vars(builtins)) - {"_"},
-        "the standard library": [socket.socket, threading.Thread, time.sleep, os.fork, subprocess.Popen, socket.create_connection],
-        "settings of the interpreter": [sys.getrecursionlimit(), sys.getswitchinterval(), gc.get_threshold(), gc.isenabled()],
-        "the locale": locale.setlocale(locale.LC_ALL),
-        "the working directory": os.getcwd(),
-        "the timeout of sockets": socket.getdefaulttimeout(),
-        "open files": sorted(name for name in listed if os.path.exists("/proc/self/fd/" + name)),
-        "child processes": children,
-        "random numbers": random.getstate(),
-    }
-
-
-def chance() -> set:
-    """Sources of random numbers that are not numpy's own."""
-    found = set()
-    for one in gc.get_objects():
-        kind = type(one)
-        module = kind.__module__ if isinstance(kind.__module__, str) else ""
-        if module == "random" and kind.__name__ == "Random":
-            found.add(id(one))
-        elif module.startswith("numpy.random") and kind.__name__ in ("RandomState", "Generator"):
-            if one is not getattr(sys.modules.get("numpy.random.mtrand"), "_rand", None):
-                found.add(id(one))
-    return found
-
-
-def alone() -> bool:
-    """Reports whether the process has one thread. Those that end themselves before a fork, such as OpenBLAS's, do not count."""
-    if len(os.listdir("/proc/self/task")) == 1:
-        return True
-    child = os.fork()
-    if child == 0:
-        os._exit(0)
-    os.waitpid(child, 0)
-    return len(os.listdir("/proc/self/task")) == 1
 
 
 def resident() -> int:

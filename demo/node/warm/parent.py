@@ -18,17 +18,12 @@ import sys
 MAIN = dict(globals())  # what the interpreter puts into __main__
 
 import array
-import asyncio
-import ctypes
 import gc
-import importlib
-import importlib.machinery
 import json
 import os
 import signal
 import socket
 import struct
-import threading
 import types
 
 #: The socket to the node.
@@ -46,129 +41,26 @@ HIGH = 100
 #: Files that whoever started the server has left open. Tasks have them after a cold start too.
 INHERITED = frozenset()
 
-PR_SET_PDEATHSIG, PR_SET_MM, PR_SET_MM_MAP, PR_SET_CHILD_SUBREAPER = 1, 35, 14, 36
 
-libc = ctypes.CDLL(None, use_errno=True)
-libc.malloc.restype = libc.sbrk.restype = ctypes.c_void_p
-
-
-class Unfit(Exception):
-    """This environment cannot be forked from, or this task cannot be started warm."""
-
-
-def prctl(option: int, *arguments) -> None:
-    values = [ctypes.c_ulong(value) for value in (*arguments, 0, 0, 0, 0)[:4]]
-    if libc.prctl(option, *values) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"prctl {option}: {os.strerror(number)}")
+def beside(name: str, **given):
+    """Loads a file of this directory, with names that it uses. It is not in sys.modules, for tasks may have such a module."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
+    with open(path, "rb") as file:
+        code = compile(file.read(), path, "exec")
+    program = types.ModuleType(name)
+    program.__dict__.update(given)
+    exec(code, program.__dict__)
+    return program
 
 
-# ---------------------------------------------------------------- the import
-
-
-class ReadRecorder(type(os.environ)):
-    """Records which variables are read: their values then count for everything that is forked later."""
-
-    names: set = set()
-
-    def __getitem__(self, name):
-        self.names.add(name)
-        return super().__getitem__(name)
-
-    def __iter__(self):
-        self.names.add("*")
-        return super().__iter__()
-
-
-class Deferred:
-    """Threads and event loops that imports create. Neither survives a fork, so the task gets them afterwards."""
-
-    def __init__(self):
-        self.threads, self.loops = [], []
-        self.start, self.new_event_loop = threading.Thread.start, asyncio.new_event_loop
-
-    def __enter__(self):
-        def new_event_loop():
-            loop = self.new_event_loop()
-            self.loops.append(loop)
-            return loop
-
-        threading.Thread.start = lambda thread: self.threads.append(thread)
-        asyncio.new_event_loop = new_event_loop
-        return self
-
-    def __exit__(self, *_):
-        threading.Thread.start, asyncio.new_event_loop = self.start, self.new_event_loop
-        for loop in self.loops:
-            if type(loop) is not asyncio.SelectorEventLoop:
-                raise Unfit(f"an import makes an event loop of type {type(loop).__name__}")
-            loop.close()  # its files would be shared by all tasks
-
-    def resume(self) -> None:
-        """Makes loops and threads anew in the task. The objects stay the same: other modules have them."""
-        for loop in self.loops:
-            loop.__init__()
-        for thread in self.threads:
-            thread.__init__(
-                name=thread.name, target=thread._target, args=thread._args, kwargs=thread._kwargs, daemon=thread.daemon
-            )
-            thread.start()
-
-
-# What refresh corrects. A package that was learned must not bring them along: what it brings is out of refresh's sight.
-REFRESHED = ("site", "tempfile", "multiprocessing.process")
-
-
-def load(config: dict) -> Deferred:
-    """Imports the SDK as the script would. Returns what was deferred."""
-    if not sys.flags.isolated and not getattr(sys.flags, "safe_path", False):
-        sys.path[0] = os.path.dirname(os.path.realpath(config["script"]))
-    plain = type(os.environ)
-    os.environ.__class__ = ReadRecorder
-    try:
-        with Deferred() as deferred:
-            for name in REFRESHED:
-                importlib.import_module(name)
-            for name in config["modules"]:
-                try:
-                    importlib.import_module(name)
-                except ModuleNotFoundError as error:
-                    if not name.startswith(error.name or "?"):
-                        raise
-    finally:
-        os.environ.__class__ = plain
-    return deferred
-
-
-def check() -> None:
-    """Refuses what a fork would break: threads and files that imports have left behind."""
-    if len(os.listdir("/proc/self/task")) != 1:
-        raise Unfit("an import starts a thread outside of Python")
-    if threading.active_count() != 1:
-        raise Unfit("an import starts a thread")
-    for file in sorted(open_files() - {0, 1, 2, CONTROL, *INHERITED}):
-        raise Unfit(f"an import opens {os.readlink(f'/proc/self/fd/{file}')}")
-
-
-def open_files() -> set:
-    found = {int(name) for name in os.listdir("/proc/self/fd")}
-    return {file for file in found if os.path.exists(f"/proc/self/fd/{file}")}  # not the one of the listing itself
+forkable = beside("forkable")
 
 
 def load_learned(config: dict):
     """Imports what tasks have used."""
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "learned.py")
-    with open(path, "rb") as file:
-        code = compile(file.read(), path, "exec")
-    program = types.ModuleType("learned")  # not in sys.modules, for tasks may have a module of this name
-    exec(code, program.__dict__)
-    learned, plain = program.Learned(), type(os.environ)
-    os.environ.__class__ = ReadRecorder
-    try:
-        with Deferred() as deferred:
-            learned.load(config, ReadRecorder.names, deferred)
-    finally:
-        os.environ.__class__ = plain
+    learned = beside("learned", forkable=forkable).Learned()
+    with forkable.recorded(), forkable.Deferred() as deferred:
+        learned.load(config, forkable.ReadRecorder.names, deferred)
     return learned
 
 
@@ -180,11 +72,11 @@ def parent(config: dict):
     control = socket.socket(fileno=CONTROL)
     control.set_inheritable(False)
     try:
-        deferred = load(config)
+        deferred = forkable.load(config["script"], config["modules"])
         learned = load_learned(config)
         found = learned.sources()
-        set_memory(sys.orig_argv[:1] + ["flyte-binary: warm parent of " + config["script"]], os.environ)
-        check()
+        forkable.set_memory(sys.orig_argv[:1] + ["flyte-binary: warm parent of " + config["script"]], os.environ)
+        forkable.check({CONTROL, *INHERITED})
     except BaseException as error:
         said = {"unfit": f"{type(error).__name__}: {error}"}
         if type(error).__name__ == "Refused":
@@ -195,7 +87,7 @@ def parent(config: dict):
     gc.collect()
     gc.disable()  # a collection would copy pages that tasks share
     gc.freeze()
-    control.sendall(json.dumps({"read": sorted(ReadRecorder.names), "sources": found, "learned": learned.cost}).encode() + b"\n")
+    control.sendall(json.dumps({"read": sorted(forkable.ReadRecorder.names), "sources": found, "learned": learned.cost}).encode() + b"\n")
     while True:
         request, ancillary, _, _ = control.recvmsg(1, socket.CMSG_SPACE(4 * (len(SHIM_FILES) + 1)))
         if not request:
@@ -219,16 +111,16 @@ def received(ancillary) -> list:
     return list(files)
 
 
-def child(config: dict, deferred: Deferred, control: socket.socket, files: list):
+def child(config: dict, deferred: forkable.Deferred, control: socket.socket, files: list):
     """Is process A of the drawing. Returns in process B."""
     try:
         os.setsid()
-        prctl(PR_SET_CHILD_SUBREAPER, 1)  # the shim says so too, but must have said it before B is made
+        forkable.prctl(forkable.PR_SET_CHILD_SUBREAPER, 1)  # the shim says so too, but must have said it before B is made
         above, below = socket.socketpair()
         shim = os.getpid()
         waiting = os.fork()
         if waiting == 0:
-            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            forkable.prctl(forkable.PR_SET_PDEATHSIG, signal.SIGKILL)
             if os.getppid() != shim:
                 os._exit(0)
             return wait(config, deferred, alone(control, above, below))
@@ -240,7 +132,7 @@ def child(config: dict, deferred: Deferred, control: socket.socket, files: list)
 def alone(control: socket.socket, above: socket.socket, below: socket.socket) -> socket.socket:
     """Closes what belongs to the parent and the shim, and returns the last."""
     control.detach(), above.detach()
-    for file in open_files() - {0, 1, 2, below.fileno(), *INHERITED}:
+    for file in forkable.open_files() - {0, 1, 2, below.fileno(), *INHERITED}:
         os.close(file)
     return below
 
@@ -269,7 +161,7 @@ def become_shim(shim: dict, waiting: int, above: int, files: list) -> None:
 # ---------------------------------------------------------------- the task
 
 
-def wait(config: dict, deferred: Deferred, shim: socket.socket):
+def wait(config: dict, deferred: forkable.Deferred, shim: socket.socket):
     """Is process B: becomes what the shim says. Returns what to run."""
     try:
         head, ancillary, _, _ = shim.recvmsg(4, socket.CMSG_SPACE(4 * 3))
@@ -277,7 +169,7 @@ def wait(config: dict, deferred: Deferred, shim: socket.socket):
             os._exit(0)  # the shim has nothing to run
         spec = json.loads(exactly(shim, struct.unpack(">I", head)[0]))
         become(config, spec, received(ancillary))
-        code = compile_script(spec["path"])
+        code = forkable.compile_script(spec["path"], MAIN)
         gc.enable()
         deferred.resume()
         shim.sendall(b"ready\n")
@@ -319,58 +211,8 @@ def become(config: dict, spec: dict, files: list) -> None:
     sys.argv[:] = [script, *arguments]
     with open("/proc/self/comm", "w") as comm:
         comm.write(os.path.basename(script))
-    set_memory(sys.orig_argv, os.environ)
-    refresh()
-
-
-def refresh() -> None:
-    """Corrects what modules have kept of the parent's own surroundings."""
-    importlib.invalidate_caches()
-    site = sys.modules.get("site")
-    if site is not None and site.USER_BASE is not None:
-        site.USER_BASE = site.USER_SITE = None
-        if site.ENABLE_USER_SITE and os.path.isdir(site.getusersitepackages()):
-            raise Unfit("the home directory has Python packages")
-        site.getusersitepackages()
-    tempfile = sys.modules.get("tempfile")
-    if tempfile is not None:
-        tempfile.tempdir = None
-    process = sys.modules.get("multiprocessing.process")
-    if process is not None:
-        process.ORIGINAL_DIR = os.getcwd()
-        process.current_process().authkey = os.urandom(32)
-
-
-def set_memory(arguments: list, environ) -> None:
-    """Sets what the kernel shows as the command line and the environment, by which the node finds processes."""
-    first = b"".join(os.fsencode(text) + b"\0" for text in arguments)
-    second = b"".join(os.fsencode(f"{name}={value}") + b"\0" for name, value in environ.items())
-    place = libc.malloc(ctypes.c_size_t(len(first) + len(second) + 1))  # for the life of the process
-    ctypes.memmove(place, first + second, len(first) + len(second))
-    with open("/proc/self/stat", "rb") as file:
-        stat = file.read().rpartition(b")")[2].split()
-    now = {number: int(stat[number - 3]) for number in (26, 27, 28, 45, 46, 47)}
-    end = place + len(first)
-    record = struct.pack(
-        "=12QIi",
-        *(now[26], now[27], now[45], now[46], now[47], libc.sbrk(ctypes.c_long(0)), now[28]),
-        *(place, end, end, end + len(second), 0),
-        *(0, -1),
-    )
-    buffer = ctypes.create_string_buffer(record)
-    prctl(PR_SET_MM, PR_SET_MM_MAP, ctypes.addressof(buffer), len(record))
-
-
-def compile_script(path: str):
-    """Puts the script in the place of this file. Returns its code."""
-    with open(path, "rb") as file:
-        code = compile(file.read(), path, "exec")
-    module = types.ModuleType("__main__")
-    module.__dict__.update(MAIN, __doc__=None, __file__=path, __builtins__=__builtins__)
-    if "__loader__" in MAIN:
-        module.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
-    sys.modules["__main__"] = module
-    return code, module
+    forkable.set_memory(sys.orig_argv, os.environ)
+    forkable.refresh()
 
 
 def run(code, module, learned, reports: str) -> None:
@@ -388,5 +230,5 @@ def run(code, module, learned, reports: str) -> None:
 
 
 if __name__ == "__main__":
-    INHERITED = frozenset(open_files() - {0, 1, 2, CONTROL})
+    INHERITED = frozenset(forkable.open_files() - {0, 1, 2, CONTROL})
     run(*parent(json.loads(sys.argv[1])))

@@ -1,0 +1,265 @@
+"""What programs need that import the SDK once and then fork tasks from themselves.
+
+They load this file without an entry in sys.modules, since a task may have a module of the same name.
+"""
+
+import asyncio
+import atexit
+import builtins
+import contextlib
+import ctypes
+import gc
+import importlib
+import importlib.machinery
+import locale
+import logging
+import os
+import random
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+import types
+
+PR_SET_PDEATHSIG, PR_SET_MM, PR_SET_MM_MAP, PR_SET_CHILD_SUBREAPER = 1, 35, 14, 36
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.malloc.restype = libc.sbrk.restype = ctypes.c_void_p
+
+
+class Unfit(Exception):
+    """This environment cannot be forked from, or this task cannot be started warm."""
+
+
+def prctl(option: int, *arguments) -> None:
+    values = [ctypes.c_ulong(value) for value in (*arguments, 0, 0, 0, 0)[:4]]
+    if libc.prctl(option, *values) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"prctl {option}: {os.strerror(number)}")
+
+
+class ReadRecorder(type(os.environ)):
+    """Records which variables are read: their values then count for everything that is forked later."""
+
+    names: set = set()
+
+    def __getitem__(self, name):
+        self.names.add(name)
+        return super().__getitem__(name)
+
+    def __iter__(self):
+        self.names.add("*")
+        return super().__iter__()
+
+
+class Deferred:
+    """Threads and event loops that imports create. Neither survives a fork, so the task gets them afterwards."""
+
+    def __init__(self):
+        self.threads, self.loops = [], []
+        self.start, self.new_event_loop = threading.Thread.start, asyncio.new_event_loop
+
+    def __enter__(self):
+        def new_event_loop():
+            loop = self.new_event_loop()
+            self.loops.append(loop)
+            return loop
+
+        threading.Thread.start = lambda thread: self.threads.append(thread)
+        asyncio.new_event_loop = new_event_loop
+        return self
+
+    def __exit__(self, *_):
+        threading.Thread.start, asyncio.new_event_loop = self.start, self.new_event_loop
+        for loop in self.loops:
+            if type(loop) is not asyncio.SelectorEventLoop:
+                raise Unfit(f"an import makes an event loop of type {type(loop).__name__}")
+            loop.close()  # its files would be shared by all tasks
+
+    def resume(self) -> None:
+        """Makes loops and threads anew in the task. The objects stay the same: other modules have them."""
+        for loop in self.loops:
+            loop.__init__()
+        for thread in self.threads:
+            thread.__init__(
+                name=thread.name, target=thread._target, args=thread._args, kwargs=thread._kwargs, daemon=thread.daemon
+            )
+            thread.start()
+
+
+# What refresh corrects. A package that was learned must not bring them along: what it brings is out of refresh's sight.
+REFRESHED = ("site", "tempfile", "multiprocessing.process")
+
+
+@contextlib.contextmanager
+def recorded():
+    """Records the reads of variables."""
+    plain = type(os.environ)
+    os.environ.__class__ = ReadRecorder
+    try:
+        yield
+    finally:
+        os.environ.__class__ = plain
+
+
+def load(script: str, modules: list) -> Deferred:
+    """Imports the SDK as the script would. Returns what was deferred."""
+    if not sys.flags.isolated and not getattr(sys.flags, "safe_path", False):
+        sys.path[0] = os.path.dirname(os.path.realpath(script))
+    with recorded(), Deferred() as deferred:
+        for name in (*REFRESHED, *modules):
+            try:
+                importlib.import_module(name)
+            except ModuleNotFoundError as error:
+                if not name.startswith(error.name or "?"):
+                    raise
+    return deferred
+
+
+def check(files: set) -> None:
+    """Refuses what a fork would break: threads, and files besides the standard ones and these."""
+    if len(os.listdir("/proc/self/task")) != 1:
+        raise Unfit("an import starts a thread outside of Python")
+    if threading.active_count() != 1:
+        raise Unfit("an import starts a thread")
+    for file in sorted(open_files() - {0, 1, 2} - files):
+        raise Unfit(f"an import opens {os.readlink(f'/proc/self/fd/{file}')}")
+
+
+def open_files() -> set:
+    found = {int(name) for name in os.listdir("/proc/self/fd")}
+    return {file for file in found if os.path.exists(f"/proc/self/fd/{file}")}  # not the one of the listing itself
+
+
+def refresh() -> None:
+    """Corrects what modules have kept of the parent's own surroundings."""
+    importlib.invalidate_caches()
+    site = sys.modules.get("site")
+    if site is not None and site.USER_BASE is not None:
+        site.USER_BASE = site.USER_SITE = None
+        if site.ENABLE_USER_SITE and os.path.isdir(site.getusersitepackages()):
+            raise Unfit("the home directory has Python packages")
+        site.getusersitepackages()
+    tempfile = sys.modules.get("tempfile")
+    if tempfile is not None:
+        tempfile.tempdir = None
+    process = sys.modules.get("multiprocessing.process")
+    if process is not None:
+        process.ORIGINAL_DIR = os.getcwd()
+        process.current_process().authkey = os.urandom(32)
+
+
+def set_memory(arguments: list, environ) -> None:
+    """Sets what the kernel shows as the command line and the environment, by which the node finds processes."""
+    first = b"".join(os.fsencode(text) + b"\0" for text in arguments)
+    second = b"".join(os.fsencode(f"{name}={value}") + b"\0" for name, value in environ.items())
+    place = libc.malloc(ctypes.c_size_t(len(first) + len(second) + 1))  # for the life of the process
+    ctypes.memmove(place, first + second, len(first) + len(second))
+    with open("/proc/self/stat", "rb") as file:
+        stat = file.read().rpartition(b")")[2].split()
+    now = {number: int(stat[number - 3]) for number in (26, 27, 28, 45, 46, 47)}
+    end = place + len(first)
+    record = struct.pack(
+        "=12QIi",
+        *(now[26], now[27], now[45], now[46], now[47], libc.sbrk(ctypes.c_long(0)), now[28]),
+        *(place, end, end, end + len(second), 0),
+        *(0, -1),
+    )
+    buffer = ctypes.create_string_buffer(record)
+    prctl(PR_SET_MM, PR_SET_MM_MAP, ctypes.addressof(buffer), len(record))
+
+
+def compile_script(path: str, main: dict):
+    """Puts the script in the place of the program, whose globals began as main. Returns its code and module."""
+    with open(path, "rb") as file:
+        code = compile(file.read(), path, "exec")
+    module = types.ModuleType("__main__")
+    module.__dict__.update(main, __doc__=None, __file__=path, __builtins__=__builtins__)
+    if "__loader__" in main:
+        module.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
+    sys.modules["__main__"] = module
+    return code, module
+
+
+# ---------------------------------------------------------------- what an import may not do before a fork
+
+#: Packages that are never imported before a fork, and why.
+NEVER = {
+    "torch": "threads, and the context of a GPU", "tensorflow": "threads, and the context of a GPU",
+    "jax": "threads, and the context of a GPU", "jaxlib": "threads, and the context of a GPU",
+    "cupy": "the context of a GPU", "cudf": "the context of a GPU", "triton": "the context of a GPU",
+    "grpc": "threads, and locks that a fork may copy while they are held", "pyarrow": "pools of threads",
+    "polars": "pools of threads", "ray": "processes", "pyspark": "processes",
+    "gevent": "it replaces parts of the standard library", "eventlet": "it replaces parts of the standard library",
+    "coverage": "it observes the process from the import on", "ddtrace": "it observes the process from the import on",
+    "newrelic": "it observes the process from the import on", "sentry_sdk": "it observes the process from the import on",
+    "matplotlib": "it keeps paths below the home directory", "pkg_resources": "it keeps sys.path",
+    "setuptools": "it replaces a part of the standard library", "flyte": "it is the SDK",
+}
+
+
+def lazy(module) -> bool:
+    """Reports whether the SDK has registered a module, which is loaded when an attribute of it is used."""
+    return type(module).__name__ == "_LazyModule"
+
+
+def attribute(module, name: str):
+    """An attribute of a module. getattr would load modules that the SDK has registered to be loaded when they are used."""
+    try:
+        return object.__getattribute__(module, "__dict__").get(name)
+    except AttributeError:
+        return None
+
+
+def settings() -> dict:
+    """What an import may change for the whole process, and must not."""
+    listed = os.listdir("/proc/self/fd")
+    children = True
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        children = False
+    return {
+        "variables": dict(os.environ),
+        "signal handlers": [signal.getsignal(number) for number in sorted(signal.valid_signals())],
+        "the log": [logging.root.level, list(logging.root.handlers), logging.root.manager.disable, logging.getLoggerClass()],
+        "hooks": [sys.excepthook, sys.displayhook, sys.unraisablehook, threading.excepthook, sys.gettrace(), sys.getprofile()],
+        "how imports work": [list(sys.meta_path), list(sys.path_hooks), list(sys.path), builtins.__import__],
+        "builtins": set(vars(builtins)) - {"_"},
+        "the standard library": [socket.socket, threading.Thread, time.sleep, os.fork, subprocess.Popen, socket.create_connection],
+        "settings of the interpreter": [sys.getrecursionlimit(), sys.getswitchinterval(), gc.get_threshold(), gc.isenabled()],
+        "the locale": locale.setlocale(locale.LC_ALL),
+        "the working directory": os.getcwd(),
+        "the timeout of sockets": socket.getdefaulttimeout(),
+        "open files": sorted(name for name in listed if os.path.exists("/proc/self/fd/" + name)),
+        "child processes": children,
+        "random numbers": random.getstate(),
+    }
+
+
+def chance() -> set:
+    """Sources of random numbers that are not numpy's own."""
+    found = set()
+    for one in gc.get_objects():
+        kind = type(one)
+        module = kind.__module__ if isinstance(kind.__module__, str) else ""
+        if module == "random" and kind.__name__ == "Random":
+            found.add(id(one))
+        elif module.startswith("numpy.random") and kind.__name__ in ("RandomState", "Generator"):
+            if one is not getattr(sys.modules.get("numpy.random.mtrand"), "_rand", None):
+                found.add(id(one))
+    return found
+
+
+def alone() -> bool:
+    """Reports whether the process has one thread. Those that end themselves before a fork, such as OpenBLAS's, do not count."""
+    if len(os.listdir("/proc/self/task")) == 1:
+        return True
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    return len(os.listdir("/proc/self/task")) == 1
