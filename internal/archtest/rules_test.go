@@ -101,6 +101,7 @@ func seams() []seam {
 		{module + "executor/namespaces", []string{"executor", "actions", "deployer", "manager"}, "the pods of a project share a namespace, whoever creates them"},
 		{module + "executor", []string{"executor", "deployer", "manager", "bench"}, "services meet through Connect clients"},
 		{module + "copilot", []string{"copilot", "manager"}, "the co-pilot runs in the pods of tasks; services know its arguments only"},
+		{module + "worker", []string{"worker", "manager"}, "workers run in the pods of reusable environments; services know their messages and variables only"},
 		{module + "secret", []string{"secret", "manager"}, "services meet through Connect clients"},
 		{module + "triggers", []string{"triggers", "manager", "bench"}, "services meet through Connect clients"},
 		{module + "gateway", []string{"gateway", "manager", "bench"}, "services meet through Connect clients"},

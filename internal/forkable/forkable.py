@@ -47,7 +47,7 @@ class ReadRecorder(type(os.environ)):
     names: set = set()
 
     def __getitem__(self, name):
-        self.names.add(name)
+        self.names.add(os.fsdecode(name))
         return super().__getitem__(name)
 
     def __iter__(self):

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
+	"github.com/flyte-binary/flyte-binary/internal/forkable"
 )
 
 // parent is a process that has imported the SDK.
@@ -47,28 +48,6 @@ type refusal struct{ name, why string }
 // Error implements error.
 func (r *refusal) Error() string { return r.name + " cannot be imported before a fork: " + r.why }
 
-// modules are what the SDK imports in every task. A module that a release of the SDK does not have is left out.
-var modules = []string{ //nolint:gochecknoglobals // a table
-	"faulthandler",
-	"flyte",
-	"flyte._bin.runtime",
-	"flyte._initialize",
-	"flyte._internal.controllers.remote._client",
-	"flyte._internal.image_cache",
-	"flyte._internal.resolvers.default",
-	"flyte._internal.runtime.entrypoints",
-	"flyte._utils.asyncify",
-	"flyte.errors",
-	"flyte.git",
-	"flyte.io",
-	"flyte.remote._client.auth._interceptors.default_metadata",
-	"flyte.remote._client.auth._interceptors.retry",
-	"flyte.remote._client.auth._session",
-	"flyte.remote._client.controlplane",
-	"flyte.storage",
-	"httpcore", "pyqwest._glue", // the session's clients for HTTP
-}
-
 // program is what a parent is started for.
 type program struct {
 	interpreter []string // as in the first line of the script
@@ -87,7 +66,7 @@ func startParent(file, shimPath string, p program) (*parent, error) {
 	}
 	defer func() { _ = theirs.Close() }()
 	config, err := json.Marshal(map[string]any{
-		"script": p.script, "interpreter": p.interpreter, "modules": modules,
+		"script": p.script, "interpreter": p.interpreter, "modules": forkable.Modules(),
 		"learned": append([]string{}, p.learned...), "varying": append([]string{}, p.varying...), "reports": p.reports,
 		"seconds": learnedTime.Seconds(), "bytes": learnedBytes,
 		"shim": map[string]any{"path": shimPath, "arguments": []string{shim.Command}, "env": environment(shim.Environment())},

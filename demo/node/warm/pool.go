@@ -96,7 +96,7 @@ func (p *Pool) find(ctx context.Context, stop <-chan struct{}, r Request) (*pare
 	if reason := judge(r); reason != None {
 		return nil, reason
 	}
-	command, err := interpreter(r.Path)
+	command, err := forkable.Interpreter(r.Path)
 	if err != nil {
 		return nil, Interpreter
 	}

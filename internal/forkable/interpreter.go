@@ -1,4 +1,4 @@
-package warm
+package forkable
 
 import (
 	"bufio"
@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// interpreter is the command line that the kernel runs for a script, without the script. A script that is not started by a
+// Interpreter is the command line that the kernel runs for a script, without the script. A script that is not started by a
 // Python interpreter directly is an error.
-func interpreter(script string) ([]string, error) {
+func Interpreter(script string) ([]string, error) {
 	info, err := os.Lstat(script)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,77 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"github.com/flyte-binary/flyte-binary/copilot"
+	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/worker"
+)
+
+func workerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "worker", Short: "Run the attempts of a reusable environment; runs in its pods", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error { return runWorker(command.Context()) },
+	}
+}
+
+// runWorker runs a worker until SIGTERM and the end of what it runs, or until the server wants it no more.
+func runWorker(ctx context.Context) (failure error) {
+	config, err := worker.FromEnvironment(os.Getenv)
+	if err != nil {
+		return err
+	}
+	config.Version = Version
+	if config.Dir, err = os.Getwd(); err != nil {
+		return fmt.Errorf("find the working directory: %w", err)
+	}
+	if config.Scratch, err = os.MkdirTemp("", "flyte-worker-"); err != nil {
+		return fmt.Errorf("create a directory for the worker's files: %w", err)
+	}
+	defer func() { failure = errors.Join(failure, os.RemoveAll(config.Scratch)) }()
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "FLYTE_WORKER_") { // the token is not for tasks
+			config.Environ = append(config.Environ, variable)
+		}
+	}
+	store, err := workerStore(ctx, os.Getenv(worker.EnvStorage))
+	if err != nil {
+		return err
+	}
+	var logs worker.Store
+	if store != nil {
+		defer func() { failure = errors.Join(failure, store.Close()) }()
+		logs = store
+	}
+	one, err := worker.New(config, logs, zerolog.New(os.Stderr).With().Timestamp().Str("worker", config.ID).Logger())
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	return one.Run(ctx)
+}
+
+// workerStore opens the object store of logs. There is none without a configuration.
+func workerStore(ctx context.Context, text string) (*copilot.Stores, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // no store
+	}
+	config := blobstore.DefaultConfig()
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&config); err != nil {
+		return nil, fmt.Errorf("%s: %w", worker.EnvStorage, err)
+	}
+	return copilot.OpenStores(ctx, config, os.Getenv)
+}

@@ -1,0 +1,82 @@
+package worker
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// The variables by which a worker is configured. The server sets them in the worker's pod.
+const (
+	// EnvID is the worker's id. Required.
+	EnvID = "FLYTE_WORKER_ID"
+	// EnvToken is the bearer token of its calls. Required.
+	EnvToken = "FLYTE_WORKER_TOKEN" //nolint:gosec // a name
+	// EnvEndpoint is the URL of WorkerService: https:// with TLS, http:// without. Required.
+	EnvEndpoint = "FLYTE_WORKER_ENDPOINT"
+	// EnvConcurrency is how many attempts run at a time. Default 1.
+	EnvConcurrency = "FLYTE_WORKER_CONCURRENCY"
+	// EnvGrace is how long the worker has after SIGTERM until it is killed, a duration of Go. Default 30s.
+	EnvGrace = "FLYTE_WORKER_GRACE"
+	// EnvStorage is the configuration of the object store as JSON, without secrets. Default: logs are not kept.
+	EnvStorage = "FLYTE_WORKER_STORAGE"
+)
+
+// Config is what a worker must know.
+type Config struct {
+	// ID is the worker's id.
+	ID string
+	// Token is the bearer token of its calls.
+	Token string
+	// Endpoint is the URL of WorkerService.
+	Endpoint string
+	// Concurrency is how many attempts run at a time: one in a process of its own, or several as coroutines of one process.
+	Concurrency uint32
+	// Grace is how long the worker has after SIGTERM until it is killed.
+	Grace time.Duration
+	// Dir is the working directory of attempts. What an attempt leaves in it is removed.
+	Dir string
+	// Scratch is a directory for files of the worker.
+	Scratch string
+	// Environ is the environment of attempts, apart from their own variables.
+	Environ []string
+	// Version is the version of the program.
+	Version string
+}
+
+// FromEnvironment reads the variables of the server. Dir, Scratch, Environ and Version are left to the caller.
+func FromEnvironment(env func(string) string) (Config, error) {
+	c := Config{ID: env(EnvID), Token: env(EnvToken), Endpoint: env(EnvEndpoint), Concurrency: 1, Grace: 30 * time.Second}
+	if text := env(EnvConcurrency); text != "" {
+		n, err := strconv.ParseUint(text, 10, 32)
+		if err != nil {
+			return c, fmt.Errorf("%s: %q is not a number of attempts", EnvConcurrency, text)
+		}
+		c.Concurrency = uint32(n)
+	}
+	if text := env(EnvGrace); text != "" {
+		var err error
+		if c.Grace, err = time.ParseDuration(text); err != nil {
+			return c, fmt.Errorf("%s: %w", EnvGrace, err)
+		}
+	}
+	return c, c.validate()
+}
+
+func (c Config) validate() error {
+	at, err := url.Parse(c.Endpoint)
+	switch {
+	case c.ID == "":
+		return fmt.Errorf("%s: must be set; workers are started by the server", EnvID)
+	case c.Token == "":
+		return fmt.Errorf("%s: must be set", EnvToken)
+	case err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https":
+		return fmt.Errorf("%s: must be the URL of a server, http:// or https://, got %q", EnvEndpoint, c.Endpoint)
+	case c.Concurrency == 0 || c.Concurrency > 1000:
+		return fmt.Errorf("%s: must be from 1 to 1000, got %d", EnvConcurrency, c.Concurrency)
+	case c.Grace <= 0:
+		return fmt.Errorf("%s: must be positive, got %s", EnvGrace, c.Grace)
+	}
+	return nil
+}

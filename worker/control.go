@@ -1,0 +1,160 @@
+package worker
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+)
+
+// request is a message to a server of runner.py.
+type request struct {
+	Do      string            `json:"do"`
+	Request int64             `json:"request"`
+	Dir     string            `json:"dir,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+}
+
+// report is a message of one. The fields say what has happened to the request of that number.
+type report struct {
+	Unfit   string    `json:"unfit"`
+	Read    *[]string `json:"read"` // the server is ready; its imports have read these variables
+	Forked  int64     `json:"forked"`
+	Started int64     `json:"started"`
+	PID     int       `json:"pid"`
+	Refused int64     `json:"refused"`
+	Why     string    `json:"why"`
+	Ended   int64     `json:"ended"`
+	Exited  bool      `json:"exited"`
+	Code    int       `json:"code"` // the exit code, or the signal
+	Reaped  int64     `json:"reaped"`
+	CPU     float64   `json:"cpu"` // seconds
+}
+
+func (r report) request() int64 { return max(r.Forked, r.Started, r.Refused, r.Ended, r.Reaped) }
+
+// control is the socket to a server.
+type control struct {
+	conn *net.UnixConn
+
+	mu      sync.Mutex
+	last    int64                 // GUARDED_BY(mu)
+	waiting map[int64]chan report // GUARDED_BY(mu): by request
+	failure error                 // GUARDED_BY(mu)
+	gone    chan struct{}         // closed when the server hung up
+	ready   chan report           // the report that is of no request
+}
+
+var errServerGone = errors.New("the server of the Python environment has ended")
+
+func newControl(conn *net.UnixConn) *control {
+	c := &control{conn: conn, waiting: map[int64]chan report{}, gone: make(chan struct{}), ready: make(chan report, 1)}
+	go c.read()
+	return c
+}
+
+func (c *control) read() {
+	defer close(c.gone)
+	for {
+		var head [4]byte
+		if _, err := io.ReadFull(c.conn, head[:]); err != nil {
+			return
+		}
+		body := make([]byte, binary.BigEndian.Uint32(head[:]))
+		if _, err := io.ReadFull(c.conn, body); err != nil {
+			return
+		}
+		var r report
+		if err := json.Unmarshal(body, &r); err != nil {
+			return
+		}
+		if r.request() == 0 {
+			select {
+			case c.ready <- r:
+			default:
+			}
+			continue
+		}
+		c.mu.Lock()
+		to := c.waiting[r.request()]
+		c.mu.Unlock()
+		if to != nil {
+			to <- r // its buffer has room for all reports of a request
+		}
+	}
+}
+
+// send sends a request with files. The channel gets all reports about it; nothing comes after gone is closed.
+func (c *control) send(r request, files ...*os.File) (number int64, reports <-chan report, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last++
+	r.Request = c.last
+	to := make(chan report, 8)
+	c.waiting[c.last] = to
+	return c.last, to, c.write(r, files)
+}
+
+// tell sends a request about an earlier one, which has no reports of its own.
+func (c *control) tell(do string, number int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.write(request{Do: do, Request: number}, nil)
+}
+
+// forget drops the channel of a request.
+func (c *control) forget(number int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.waiting, number)
+}
+
+func (c *control) write(r request, files []*os.File) error {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("encode a request: %w", err)
+	}
+	var rights []byte
+	if len(files) > 0 {
+		numbers := make([]int, len(files))
+		for i, file := range files {
+			numbers[i] = int(file.Fd())
+		}
+		rights = syscall.UnixRights(numbers...)
+	}
+	head := binary.BigEndian.AppendUint32(nil, uint32(len(body))) //nolint:gosec // far below 4 GiB
+	if _, _, err := c.conn.WriteMsgUnix(head, rights, nil); err != nil {
+		return errors.Join(errServerGone, err)
+	}
+	if _, err := c.conn.Write(body); err != nil {
+		return errors.Join(errServerGone, err)
+	}
+	return nil
+}
+
+// socketPair makes a socket whose other end is for a child.
+func socketPair() (*net.UnixConn, *os.File, error) {
+	numbers, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	syscall.CloseOnExec(numbers[0])
+	syscall.CloseOnExec(numbers[1])
+	file, theirs := os.NewFile(uintptr(numbers[0]), "control"), os.NewFile(uintptr(numbers[1]), "server")
+	conn, err := net.FileConn(file)
+	_ = file.Close()
+	if err != nil {
+		return nil, nil, errors.Join(err, theirs.Close())
+	}
+	ours, ok := conn.(*net.UnixConn)
+	if !ok {
+		return nil, nil, errors.Join(errors.New("the socket is of another kind"), conn.Close(), theirs.Close())
+	}
+	return ours, theirs, nil
+}

@@ -1,0 +1,93 @@
+package worker
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	"connectrpc.com/connect"
+
+	workerv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1/workerv1connect"
+)
+
+// link is the stream to the server. It is made anew after each break.
+type link struct {
+	client workerv1connect.WorkerServiceClient
+}
+
+// bearer sends the worker's token with each call.
+type bearer struct {
+	token string
+	to    http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+b.token)
+	return b.to.RoundTrip(r)
+}
+
+func newLink(cfg Config) *link {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
+	transport := &http.Transport{
+		Protocols:           protocols,
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: 5 * time.Second,
+	}
+	client := &http.Client{Transport: bearer{cfg.Token, transport}}
+	return &link{client: workerv1connect.NewWorkerServiceClient(client, cfg.Endpoint)}
+}
+
+// run has one stream. next is asked for a message whenever there may be one, and take gets all that the server sends. The stream
+// ends with an error.
+func (l *link) run(ctx context.Context, wake <-chan struct{}, next func() *workerv1.WorkRequest, take func(*workerv1.WorkResponse)) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stream, err := l.client.Work(ctx)
+	if err != nil {
+		return err
+	}
+	go func() {
+		for {
+			message := next()
+			if message == nil {
+				cancel(errSilent)
+				return
+			}
+			if err := stream.Send(message); err != nil {
+				return // Receive has the reason
+			}
+			select {
+			case <-wake:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	for {
+		message, err := stream.Receive()
+		if err != nil {
+			_ = stream.CloseRequest()
+			_ = stream.CloseResponse()
+			if cause := context.Cause(ctx); cause != nil {
+				return cause
+			}
+			return err
+		}
+		take(message)
+	}
+}
+
+var errSilent = errors.New("the server does not answer")
+
+// unknown reports whether the server does not know the worker.
+func unknown(err error) bool { return connect.CodeOf(err) == connect.CodeNotFound }

@@ -1,0 +1,105 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// canFork reports whether attempts may be forked from a server. Elsewhere than on Linux it is not known to be safe.
+const canFork = true
+
+// monotonic is a clock that goes on while the machine is suspended: so does the lease.
+func monotonic() time.Duration {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
+		panic(err) // every supported kernel has it
+	}
+	return time.Duration(now.Nano())
+}
+
+func changed(stat *syscall.Stat_t) (int64, int64) { return stat.Ctim.Sec, stat.Ctim.Nsec }
+
+// adoptOrphans makes this process the parent of processes whose parent has ended.
+func adoptOrphans() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become the parent of orphaned processes: %w", err)
+	}
+	return nil
+}
+
+// killOrphans ends the children of this process that are not its own, with everything below them.
+func killOrphans(own func(pid int) bool) {
+	for range 100 { // what is being killed may still fork
+		left := false
+		for _, pid := range childrenOf(os.Getpid()) {
+			if !own(pid) {
+				left = true
+				killTree(pid)
+				_, _ = syscall.Wait4(pid, nil, 0, nil)
+			}
+		}
+		if !left {
+			return
+		}
+	}
+}
+
+func killTree(pid int) {
+	_ = syscall.Kill(pid, syscall.SIGSTOP) // it must not fork meanwhile
+	for _, child := range childrenOf(pid) {
+		killTree(child)
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+}
+
+func childrenOf(pid int) []int {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	var found []int
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		for word := range strings.FieldsSeq(string(text)) {
+			if child, err := strconv.Atoi(word); err == nil && !slices.Contains(found, child) {
+				found = append(found, child)
+			}
+		}
+	}
+	return found
+}
+
+// outOfMemoryKills is how many processes of this container the kernel has killed for want of memory; 0 if that is not known.
+func outOfMemoryKills() int64 {
+	own, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return 0
+	}
+	path, found := strings.CutPrefix(strings.TrimSpace(string(own)), "0::")
+	if !found {
+		return 0
+	}
+	text, err := os.ReadFile(filepath.Join("/sys/fs/cgroup", path, "memory.events"))
+	if errors.Is(err, os.ErrNotExist) { // the cgroup is mounted as the root
+		text, err = os.ReadFile("/sys/fs/cgroup/memory.events")
+	}
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if words := strings.Fields(line); len(words) == 2 && words[0] == "oom_kill" {
+			n, _ := strconv.ParseInt(words[1], 10, 64)
+			return n
+		}
+	}
+	return 0
+}

@@ -1,0 +1,22 @@
+//go:build !linux
+
+package worker
+
+import (
+	"syscall"
+	"time"
+)
+
+const canFork = false
+
+var start = time.Now() //nolint:gochecknoglobals // the beginning of the clock
+
+func monotonic() time.Duration { return time.Since(start) }
+
+func changed(stat *syscall.Stat_t) (int64, int64) { return stat.Ctimespec.Sec, stat.Ctimespec.Nsec }
+
+func adoptOrphans() error { return nil }
+
+func killOrphans(func(pid int) bool) {}
+
+func outOfMemoryKills() int64 { return 0 }
