@@ -155,13 +155,19 @@ func sdk(t testing.TB) string {
 
 func newFixture(t *testing.T, change ...func(*Config)) *fixture {
 	t.Helper()
+	return newLeased(t, time.Minute, change...)
+}
+
+// newLeased is a fixture with leases of some length.
+func newLeased(t *testing.T, lasts time.Duration, change ...func(*Config)) *fixture {
+	t.Helper()
 	bin := sdk(t)
 	root, err := os.MkdirTemp("", "worker-") // test names may have characters that URLs may not
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(root) })
 	f := &fixture{root: root, dir: t.TempDir(), done: make(chan error, 1)}
 	f.service = &service{
-		t: t, lease: time.Minute, ends: map[int64][]*workerv1.Ended{}, started: map[int64]int{}, given: map[int64]*workerv1.Assignment{},
+		t: t, lease: lasts, ends: map[int64][]*workerv1.Ended{}, started: map[int64]int{}, given: map[int64]*workerv1.Assignment{},
 	}
 	mux := http.NewServeMux()
 	mux.Handle(workerv1connect.NewWorkerServiceHandler(f.service))
@@ -353,4 +359,9 @@ func (f *fixture) seen() []int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Sorted(maps.Keys(f.ends))
+}
+
+func (f *fixture) touch(uid int64, name string) {
+	f.t.Helper()
+	require.NoError(f.t, os.WriteFile(f.attemptDir(uid)+"/"+name, nil, 0o600))
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -48,23 +49,25 @@ func newLink(cfg Config) *link {
 }
 
 // run has one stream. next is asked for a message whenever there may be one, and take gets all that the server sends. The stream
-// ends with an error.
+// ends with an error; nothing is asked or taken afterwards.
 func (l *link) run(ctx context.Context, wake <-chan struct{}, next func() *workerv1.WorkRequest, take func(*workerv1.WorkResponse)) error {
+	var writer sync.WaitGroup
+	defer writer.Wait()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stream, err := l.client.Work(ctx)
 	if err != nil {
 		return err
 	}
-	go func() {
+	// The transport looks at the context only between parts of the request.
+	defer context.AfterFunc(ctx, func() { _ = stream.CloseRequest() })()
+	writer.Go(func() {
 		for {
-			message := next()
-			if message == nil {
-				cancel(errSilent)
+			if err := stream.Send(next()); err != nil {
+				timer := time.AfterFunc(lastWord, func() { cancel(err) }) // until then Receive may have the reason
+				defer timer.Stop()
+				<-ctx.Done()
 				return
-			}
-			if err := stream.Send(message); err != nil {
-				return // Receive has the reason
 			}
 			select {
 			case <-wake:
@@ -72,20 +75,24 @@ func (l *link) run(ctx context.Context, wake <-chan struct{}, next func() *worke
 				return
 			}
 		}
-	}()
+	})
 	for {
 		message, err := stream.Receive()
 		if err != nil {
+			if cause := context.Cause(ctx); cause != nil {
+				err = cause
+			}
+			cancel(err)
 			_ = stream.CloseRequest()
 			_ = stream.CloseResponse()
-			if cause := context.Cause(ctx); cause != nil {
-				return cause
-			}
 			return err
 		}
 		take(message)
 	}
 }
+
+// lastWord is how long the reason is awaited why a stream takes no more messages.
+const lastWord = time.Second
 
 var errSilent = errors.New("the server does not answer")
 
