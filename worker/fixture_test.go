@@ -32,7 +32,7 @@ const patience = 90 * time.Second
 
 // service is a small WorkerService with one worker.
 type service struct {
-	t *testing.T
+	t testing.TB
 
 	mu      sync.Mutex
 	stream  func(*workerv1.WorkResponse)   // GUARDED_BY(mu): sends on the newest stream; nil without one
@@ -153,13 +153,13 @@ func sdk(t testing.TB) string {
 	return dir
 }
 
-func newFixture(t *testing.T, change ...func(*Config)) *fixture {
+func newFixture(t testing.TB, change ...func(*Config)) *fixture {
 	t.Helper()
 	return newLeased(t, time.Minute, change...)
 }
 
 // newLeased is a fixture with leases of some length.
-func newLeased(t *testing.T, lasts time.Duration, change ...func(*Config)) *fixture {
+func newLeased(t testing.TB, lasts time.Duration, change ...func(*Config)) *fixture {
 	t.Helper()
 	bin := sdk(t)
 	root, err := os.MkdirTemp("", "worker-") // test names may have characters that URLs may not

@@ -135,6 +135,8 @@ def good() -> str:
 	for name, code := range map[string]string{
 		"chance":    "import random\nown = random.Random()\ndef value(): return own.random()\n",
 		"seed":      "import random\nrandom.seed(7)\ndef value(): return random.random()\n",
+		"numpy":     "import numpy\nnumpy.random.seed(7)\ndef value(): return numpy.random.random()\n",
+		"unseeded":  "import numpy\ndef value(): return numpy.random.random()\n",
 		"variables": "import os\nname = os.environ['ACTION_NAME']\ndef value(): return name\n",
 		"arguments": "import sys\nwords = list(sys.argv)\ndef value(): return words[words.index('--name') + 1]\n",
 		"thread":    "import threading, time\nthreading.Thread(target=lambda: time.sleep(600), daemon=True).start()\ndef value(): return threading.active_count() > 1\n",
@@ -152,10 +154,10 @@ def good() -> str:
 				outputs = append(outputs, f.outputs(uid)["o0"])
 			}
 			switch name {
-			case "chance", "variables", "arguments":
+			case "chance", "unseeded", "variables", "arguments":
 				require.NotEmpty(t, outputs[0], f.log(uid))
 				require.NotEqual(t, outputs[0], outputs[1])
-			case "seed":
+			case "seed", "numpy":
 				require.NotEmpty(t, outputs[0], f.log(uid))
 				require.Equal(t, outputs[0], outputs[1])
 			case "thread":

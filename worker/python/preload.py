@@ -6,7 +6,6 @@ directory, draw or make random numbers, read the arguments of the attempt.
 """
 
 import asyncio
-import importlib
 import sys
 
 
@@ -139,4 +138,3 @@ def reseed() -> None:
     numbers = sys.modules.get("numpy.random.mtrand")
     if numbers is not None:
         numbers._rand.seed()
-    importlib.invalidate_caches()

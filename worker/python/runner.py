@@ -340,6 +340,7 @@ def main(config: dict) -> None:
     try:
         deferred = forkable.load(config["script"], config["modules"])
         lazy.install()
+        lazy.find_plugins()
         forkable.check({CONTROL, *INHERITED})
     except BaseException as error:
         control.send(unfit=f"{type(error).__name__}: {error}")
