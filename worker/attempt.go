@@ -26,11 +26,11 @@ type attempt struct {
 	abandon    context.CancelCauseFunc
 
 	mu      sync.Mutex
-	process process // GUARDED_BY(mu): nil before the start and after the end
-	why     string  // GUARDED_BY(mu): why it must end
-	lost    bool    // GUARDED_BY(mu): it must end because of the worker
-	killed  bool    // GUARDED_BY(mu)
-	timer   *time.Timer
+	process process       // GUARDED_BY(mu): nil before the start and after the end
+	why     string        // GUARDED_BY(mu): why it must end
+	lost    bool          // GUARDED_BY(mu): it must end because of the worker
+	over    bool          // GUARDED_BY(mu): the process has ended; nothing changes how
+	timers  []*time.Timer // GUARDED_BY(mu)
 }
 
 func newAttempt(w *Worker, a *workerv1.Assignment) *attempt {
@@ -99,8 +99,16 @@ func (a *attempt) live(p process, ended *workerv1.Ended) {
 func (a *attempt) gone() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.process = nil
+	a.process, a.over = nil, true
 	a.abandon(nil)
+	for _, timer := range a.timers {
+		timer.Stop()
+	}
+}
+
+// after has something done after a time, unless the process has ended by then. Called with the lock held.
+func (a *attempt) after(d time.Duration, do func()) {
+	a.timers = append(a.timers, time.AfterFunc(d, do))
 }
 
 // stop ends the attempt: politely first.
@@ -112,20 +120,23 @@ func (a *attempt) lose(why string) { a.end(why, 0, true) }
 func (a *attempt) end(why string, grace time.Duration, lost bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.over {
+		return
+	}
 	if a.why == "" {
 		a.why = why
 	}
 	a.lost = a.lost || lost
 	a.abandon(errors.New(why))
 	if a.process == nil {
-		return // it has ended, or ends before its process runs
+		return // it ends before its process runs
 	}
 	if grace <= 0 {
 		a.process.kill()
 		return
 	}
 	a.process.interrupt()
-	time.AfterFunc(grace, func() {
+	a.after(grace, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if a.process != nil {

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // forkedAttempt is an attempt that was forked from a server.
@@ -179,7 +180,11 @@ func (a *sharedAttempt) wait() exit {
 
 // died is the end of an attempt whose process has ended. Only if it was alone can it be said who ended it.
 func (a *sharedAttempt) died() exit {
-	<-a.of.exited
+	select {
+	case <-a.of.exited:
+	case <-time.After(time.Second): // it has closed the socket, and lives
+		a.of.kill()
+	}
 	if a.of.ended() > 1 {
 		return exit{lost: "the process that runs the attempts of this worker ended; which of them ended it is not known"}
 	}

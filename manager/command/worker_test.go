@@ -1,0 +1,28 @@
+package command_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/worker"
+)
+
+func TestAWorkerNeedsAServer(t *testing.T) {
+	for _, name := range []string{worker.EnvID, worker.EnvToken, worker.EnvEndpoint, worker.EnvConcurrency, worker.EnvGrace, worker.EnvStorage} {
+		t.Setenv(name, "")
+	}
+	for _, step := range []struct{ name, value, wrong string }{
+		{worker.EnvID, "w", worker.EnvID},
+		{worker.EnvToken, "t", worker.EnvToken},
+		{worker.EnvEndpoint, "localhost:1", worker.EnvEndpoint},
+		{worker.EnvEndpoint, "http://localhost:1", worker.EnvEndpoint},
+	} {
+		_, err := run(t, "worker")
+		require.ErrorContains(t, err, step.wrong)
+		t.Setenv(step.name, step.value)
+	}
+	t.Setenv(worker.EnvConcurrency, "0")
+	_, err := run(t, "worker")
+	require.ErrorContains(t, err, worker.EnvConcurrency)
+}
