@@ -81,7 +81,7 @@ func (a *attempt) command() command {
 // live records that the process runs. What was asked for meanwhile is done.
 func (a *attempt) live(p process, ended *workerv1.Ended) {
 	ended.StartedAt, ended.Warm = timestamppb.Now(), p.warm()
-	a.worker.began(&workerv1.Running{Id: a.id.proto(), StartedAt: ended.StartedAt, Warm: p.warm()})
+	a.worker.began(&workerv1.Running{Id: a.id.proto(), StartedAt: ended.GetStartedAt(), Warm: p.warm()})
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.process = p

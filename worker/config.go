@@ -12,7 +12,7 @@ const (
 	// EnvID is the worker's id. Required.
 	EnvID = "FLYTE_WORKER_ID"
 	// EnvToken is the bearer token of its calls. Required.
-	EnvToken = "FLYTE_WORKER_TOKEN" //nolint:gosec // a name
+	EnvToken = "FLYTE_WORKER_TOKEN"
 	// EnvEndpoint is the URL of WorkerService: https:// with TLS, http:// without. Required.
 	EnvEndpoint = "FLYTE_WORKER_ENDPOINT"
 	// EnvConcurrency is how many attempts run at a time. Default 1.

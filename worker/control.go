@@ -46,7 +46,6 @@ type control struct {
 	mu      sync.Mutex
 	last    int64                 // GUARDED_BY(mu)
 	waiting map[int64]chan report // GUARDED_BY(mu): by request
-	failure error                 // GUARDED_BY(mu)
 	gone    chan struct{}         // closed when the server hung up
 	ready   chan report           // the report that is of no request
 }

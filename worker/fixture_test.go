@@ -138,7 +138,6 @@ type fixture struct {
 	worker *Worker
 	stop   context.CancelFunc // asks the worker to end
 	done   chan error
-	env    map[string]string
 	server *httptest.Server
 }
 

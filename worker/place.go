@@ -47,9 +47,8 @@ func (p *place) restore() (bool, error) {
 	whole := true
 	for path, mark := range p.bundle {
 		found, exists := now[path]
-		if !exists || found != mark && !(found.dir && mark.dir) { // a directory changes with what is in it
-			whole = false
-		}
+		same := found == mark || found.dir && mark.dir // a directory changes with what is in it
+		whole = whole && exists && same
 	}
 	if !whole {
 		p.bundle = nil

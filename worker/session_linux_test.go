@@ -65,10 +65,10 @@ func TestTwoBundles(t *testing.T) {
 	program := func(text string) string {
 		return "import flyte\nenv = flyte.TaskEnvironment(name='w')\n@env.task\ndef good() -> str:\n    return '" + text + "'\n"
 	}
-	one, two := f.bundle("tasks", program("one")), ""
+	one := f.bundle("tasks", program("one"))
 	f.assign(1, one, "tasks", "good")
 	f.ended(1)
-	two = f.bundle("tasks", program("two"))
+	two := f.bundle("tasks", program("two"))
 	f.assign(2, two, "tasks", "good")
 	f.ended(2)
 	f.assign(3, one, "tasks", "good")
