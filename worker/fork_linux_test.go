@@ -1,10 +1,9 @@
 package worker
 
 import (
+	"strconv"
 	"syscall"
 	"testing"
-
-	"strconv"
 
 	"github.com/stretchr/testify/require"
 
@@ -97,4 +96,40 @@ func TestATaskThatFails(t *testing.T) {
 	f.assign(4, code, "tasks", "good")
 	require.Zero(t, f.ended(4).GetCode())
 	require.NotNil(t, f.outputs(4))
+}
+
+// TestATaskThatUsesTheSDK: its client and its controller are made when they are first used.
+func TestATaskThatUsesTheSDK(t *testing.T) {
+	const code = `
+import threading
+import flyte
+import flyte._initialize
+from flyte._internal.controllers.remote._controller import RemoteController
+
+async def submit(self, task, *args, **kwargs):
+    return "from " + type(self).__name__ + " " + task.name
+
+RemoteController.submit = submit
+env = flyte.TaskEnvironment(name="w")
+
+@env.task
+async def child() -> str:
+    return "never here"
+
+@env.task
+async def parent() -> str:
+    before = [thread.name for thread in threading.enumerate()]
+    said = await child()
+    after = [thread.name for thread in threading.enumerate()]
+    client = flyte._initialize.get_client()
+    return repr([said, "ControllerThread" in before, "ControllerThread" in after, client.endpoint, client.run_service is not None])
+`
+	for _, slots := range []uint32{1, 2} {
+		t.Run(strconv.Itoa(int(slots)), func(t *testing.T) {
+			f := newFixture(t, func(c *Config) { c.Concurrency = slots })
+			f.assign(1, f.bundle("tasks", code), "tasks", "parent")
+			require.Equal(t, workerv1.End_END_EXITED, f.ended(1).GetEnd())
+			require.Equal(t, "['from RemoteController w.child', False, True, 'http://localhost:1', True]", f.outputs(1)["o0"], f.log(1))
+		})
+	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func TestALeaseThatIsLost(t *testing.T) {
-	f := newLeased(t, 10*time.Second)
+	f := newLeased(t, 15*time.Second)
 	code := f.bundle("tasks", tasks)
 	f.assign(1, code, "tasks", "waits")
 	pid, daemon := f.says(1, "waits"), f.says(1, "daemon")
