@@ -271,7 +271,8 @@ func (f *fixture) give(uid int64) {
 func (f *fixture) sendStop(uid int64, grace time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.stream(&workerv1.WorkResponse{Message: &workerv1.WorkResponse_Stop{Stop: &workerv1.Stop{Id: id{uid, 1}.proto(), Grace: durationpb.New(grace)}}})
+	stop := &workerv1.Stop{Id: id{uid, 1}.proto(), Grace: durationpb.New(grace)}
+	f.stream(&workerv1.WorkResponse{Message: &workerv1.WorkResponse_Stop{Stop: stop}})
 }
 
 // ended waits for the end of an attempt.

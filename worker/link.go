@@ -50,7 +50,9 @@ func newLink(cfg Config) *link {
 
 // run has one stream. next is asked for a message whenever there may be one, and take gets all that the server sends. The stream
 // ends with an error; nothing is asked or taken afterwards.
-func (l *link) run(ctx context.Context, wake <-chan struct{}, next func() *workerv1.WorkRequest, take func(*workerv1.WorkResponse)) error {
+func (l *link) run(
+	ctx context.Context, wake <-chan struct{}, next func() *workerv1.WorkRequest, take func(*workerv1.WorkResponse),
+) error {
 	var writer sync.WaitGroup
 	defer writer.Wait()
 	ctx, cancel := context.WithCancelCause(ctx)

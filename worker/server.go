@@ -50,7 +50,9 @@ type refusal struct{ why string }
 func (r *refusal) Error() string { return r.why }
 
 // startBase starts the server that has the SDK, for the entry point at script.
-func startBase(ctx context.Context, program, script string, env map[string]string, output *os.File, started func(pid int)) (*server, error) {
+func startBase(
+	ctx context.Context, program, script string, env map[string]string, output *os.File, started func(pid int),
+) (*server, error) {
 	interpreter, err := forkable.Interpreter(script)
 	if err != nil {
 		return nil, err

@@ -148,7 +148,8 @@ def start_time(text):
     if not text or text.startswith("{{"):
         return epoch
     try:
-        parsed = datetime.datetime.fromisoformat(text.rstrip().removesuffix("Z") + ("+00:00" if text.rstrip().endswith("Z") else ""))
+        text = text.rstrip()
+        parsed = datetime.datetime.fromisoformat(text[:-1] + "+00:00" if text.endswith("Z") else text)
     except ValueError:
         return epoch
     return parsed.replace(tzinfo=parsed.tzinfo or datetime.timezone.utc).astimezone(datetime.timezone.utc)
