@@ -86,10 +86,14 @@ build-slim: console ## Build bin/flyte-binary-slim, the program for clusters, wi
 image: console ## Build the container image for two platforms into .cache/image; PUSH=registry.example/flyte-binary:1.0 pushes it
 	@scripts/toolchain.sh go
 	for arch in amd64 arm64; do \
-		GOOS=linux GOARCH=$$arch go build -ldflags '$(LDFLAGS)' -o .cache/image-programs/$$arch/flyte-binary ./manager/cmd/flyte-binary || exit 1; done
+		GOOS=linux GOARCH=$$arch go build -ldflags '$(LDFLAGS)' -o .cache/image-programs/$$arch/flyte-binary ./manager/cmd/flyte-binary && \
+		go run ./release -slim -version '$(VERSION)' -epoch "$$(git log -1 --format=%ct)" -platform linux/$$arch \
+			-program .cache/image-programs/$$arch/flyte-binary -sbom .cache/image-programs/$$arch/sbom.cdx.json || exit 1; done
 	cd release/image && go run . -version '$(VERSION)' -revision "$$(git rev-parse HEAD)" -epoch "$$(git log -1 --format=%ct)" \
 		-program linux/amd64=$(CURDIR)/.cache/image-programs/amd64/flyte-binary \
 		-program linux/arm64=$(CURDIR)/.cache/image-programs/arm64/flyte-binary \
+		-sbom linux/amd64=$(CURDIR)/.cache/image-programs/amd64/sbom.cdx.json \
+		-sbom linux/arm64=$(CURDIR)/.cache/image-programs/arm64/sbom.cdx.json \
 		-layout $(CURDIR)/.cache/image $(if $(PUSH),-push '$(PUSH)') $(IMAGE_FLAGS)
 
 .PHONY: docs

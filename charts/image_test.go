@@ -39,7 +39,8 @@ func unpackImage(t *testing.T) *unpacked {
 		t.Skip("the program is not built: run `make build-slim`")
 	}
 	layout := filepath.Join(t.TempDir(), "layout")
-	command := exec.CommandContext(t.Context(), "go", "run", ".", "-version", "0.0.1", "-program", "linux/"+runtime.GOARCH+"="+program, "-layout", layout)
+	command := exec.CommandContext(t.Context(), "go", "run", ".", "-version", "0.0.1", "-layout", layout,
+		"-program", "linux/"+runtime.GOARCH+"="+program, "-sbom", "linux/"+runtime.GOARCH+"=testdata/sbom.cdx.json")
 	command.Dir = "../release/image"
 	command.Env = append(os.Environ(), "GOFLAGS=-trimpath -buildvcs=false")
 	out, err := command.CombinedOutput()

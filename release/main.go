@@ -33,6 +33,8 @@ type options struct {
 	wheelOnly bool
 	// store leaves the wheel uncompressed, for tests.
 	store bool
+	// list is the file of the list of what is in the program, if nothing else is to be written.
+	list string
 	// out is the directory of the results.
 	out string
 }
@@ -48,6 +50,7 @@ func main() {
 	flag.StringVar(&o.out, "out", "dist", "directory for the results")
 	flag.BoolVar(&o.wheelOnly, "wheel-only", false, "write the wheel and nothing else")
 	flag.BoolVar(&o.store, "store", false, "do not compress the wheel, for tests")
+	flag.StringVar(&o.list, "sbom", "", "only write the list of what is in the program to this file")
 	chart := flag.String("chart", "", "only pack the chart in this directory")
 	sums := flag.Bool("sums", false, "only write SHA256SUMS of what is in -out")
 	flag.Parse()
@@ -95,6 +98,9 @@ func run(ctx context.Context, o options) error {
 	list, err := bom(o, parts)
 	if err != nil {
 		return err
+	}
+	if o.list != "" {
+		return os.WriteFile(o.list, list, 0o644) //nolint:gosec // a public file
 	}
 	documents := map[string][]byte{"THIRD_PARTY_LICENSES.txt": licenseTexts(parts)}
 	for _, name := range []string{"LICENSE", "README.md"} {

@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"io"
 	"log"
@@ -36,7 +35,7 @@ func programs(t *testing.T) []string {
 		command.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0")
 		out, err := command.CombinedOutput()
 		require.NoError(t, err, string(out))
-		args = append(args, "-program", "linux/"+arch+"="+path)
+		args = append(args, "-program", "linux/"+arch+"="+path, "-sbom", "linux/"+arch+"=testdata/sbom.cdx.json")
 	}
 	return append(args, "-version", "1.2.3", "-revision", "abc", "-epoch", "1700000000")
 }
@@ -110,13 +109,11 @@ func requireBOM(t *testing.T, of name.Digest) {
 	require.NoError(t, err)
 	content, err := layers[0].Compressed()
 	require.NoError(t, err)
-	var document struct {
-		BOMFormat  string    `json:"bomFormat"`
-		Components []element `json:"components"`
-	}
-	require.NoError(t, json.NewDecoder(content).Decode(&document))
-	require.Equal(t, "CycloneDX", document.BOMFormat)
-	require.Equal(t, "pkg:golang/std@"+runtime.Version(), document.Components[0].PURL)
+	attached, err := io.ReadAll(content)
+	require.NoError(t, err)
+	given, err := os.ReadFile("testdata/sbom.cdx.json")
+	require.NoError(t, err)
+	require.Equal(t, string(given), string(attached))
 }
 
 // requireFiles unpacks an image. That of this machine's architecture is run.
@@ -161,7 +158,9 @@ func TestWrongOrders(t *testing.T) {
 	for says, args := range map[string][]string{
 		"-program and -version are required": {"-version", "1"},
 		"want PLATFORM=FILE":                 {"-program", "bin/flyte-binary", "-version", "1"},
-		"no such file":                       {"-program", "linux/amd64=/nowhere", "-version", "1"},
+		"-sbom linux/amd64=FILE is required": {"-program", "linux/amd64=/nowhere", "-version", "1"},
+		"/nowhere: no such file":             {"-program", "linux/amd64=/nowhere", "-sbom", "linux/amd64=testdata/sbom.cdx.json", "-version", "1"},
+		"-sbom of linux/amd64: open /none":   {"-program", "linux/amd64=testdata/sbom.cdx.json", "-sbom", "linux/amd64=/none", "-version", "1"},
 	} {
 		require.ErrorContains(t, run(t.Context(), args, io.Discard), says)
 	}

@@ -22,7 +22,7 @@ func main() {
 type order struct {
 	// programs are files by platform, such as linux/amd64.
 	programs map[string]string
-	// boms are CycloneDX documents by platform; those that are missing are made from the programs.
+	// boms are CycloneDX documents by platform.
 	boms              map[string]string
 	version, revision string
 	// made is the time of all files.
@@ -33,7 +33,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("image", flag.ContinueOnError)
 	o := order{programs: map[string]string{}, boms: map[string]string{}}
 	flags.Func("program", "a program, as PLATFORM=FILE; repeat it for each platform", pairs(o.programs))
-	flags.Func("sbom", "a CycloneDX document of a program, as PLATFORM=FILE; without one it is made from the program", pairs(o.boms))
+	flags.Func("sbom", "what is in a program, a CycloneDX document, as PLATFORM=FILE; repeat it for each platform", pairs(o.boms))
 	flags.StringVar(&o.version, "version", "", "version of the program")
 	flags.StringVar(&o.revision, "revision", "", "commit of the program")
 	epoch := flags.Int64("epoch", 0, "time of all files, in seconds since 1970")
@@ -45,6 +45,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	if len(o.programs) == 0 || o.version == "" {
 		return errors.New("-program and -version are required")
+	}
+	for platform := range o.programs {
+		if o.boms[platform] == "" {
+			return fmt.Errorf("-sbom %s=FILE is required", platform)
+		}
 	}
 	o.made = time.Unix(*epoch, 0).UTC()
 	made, err := build(o)

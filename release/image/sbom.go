@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"debug/buildinfo"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -18,39 +17,16 @@ import (
 // cycloneDX is the media type of lists of components.
 const cycloneDX = types.MediaType("application/vnd.cyclonedx+json")
 
-// element is a component in CycloneDX.
-type element struct {
-	Type    string `json:"type"`
-	Name    string `json:"name"`
-	Version string `json:"version"`
-	PURL    string `json:"purl"`
-}
-
-// readBOM is the given document of a platform, or one of the modules that its program was built from.
+// readBOM is the document of a platform, which `go run ./release -sbom` makes as for the downloads.
 func readBOM(o order, platform string) ([]byte, error) {
-	if path := o.boms[platform]; path != "" {
-		return os.ReadFile(path)
-	}
-	linked, err := buildinfo.ReadFile(o.programs[platform])
+	bom, err := os.ReadFile(o.boms[platform])
 	if err != nil {
-		return nil, fmt.Errorf("modules of %s: %w", o.programs[platform], err)
+		return nil, fmt.Errorf("-sbom of %s: %w", platform, err)
 	}
-	parts := []element{{"library", "std", linked.GoVersion, "pkg:golang/std@" + linked.GoVersion}}
-	for _, module := range linked.Deps {
-		if module.Replace != nil {
-			module = module.Replace
-		}
-		parts = append(parts, element{"library", module.Path, module.Version, "pkg:golang/" + module.Path + "@" + module.Version})
+	if !json.Valid(bom) {
+		return nil, fmt.Errorf("-sbom of %s: %s is not a CycloneDX document in JSON", platform, o.boms[platform])
 	}
-	text, err := json.MarshalIndent(map[string]any{
-		"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1,
-		"metadata": map[string]any{
-			"timestamp": o.made.Format(time.RFC3339),
-			"component": element{"application", "flyte-binary", o.version, "pkg:golang/" + linked.Main.Path + "@" + o.version},
-		},
-		"components": parts,
-	}, "", "  ")
-	return append(text, '\n'), err
+	return bom, nil
 }
 
 // bomImage is a document as an artifact that refers to an image.
