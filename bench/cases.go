@@ -79,6 +79,10 @@ func cases(o options) []benchCase {
 			"replicas", fmt.Sprintf("%d children with one replica and with three, then an upgrade of the three", o.fanOut[0]), true, true,
 			measureReplicas(o.fanOut[0], o.concurrency, o.quiet),
 		},
+		benchCase{
+			"migrations", fmt.Sprintf("an upgrade of the tables with %d actions and with %d, while others read and write", o.stored/10, o.stored), false, true,
+			measureMigrations(o.stored, o.quiet),
+		},
 		benchCase{"apps-demo", "starts of an app from zero in the demo, which must be built", false, true, measureDemo(o.demo, o.starts)},
 		benchCase{"soak", "actions of all kinds for a long time: nothing may grow", true, true, measureSoak(o.soak, o.soakFor, o.soakRound, o.concurrency)},
 	)

@@ -76,7 +76,7 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.IntVar(&o.plain, "plain", 5000, "children of the fan-outs without pods")
 	flags.IntVar(&o.concurrency, "concurrency", 32, "concurrent Enqueue calls")
 	flags.IntVar(&o.chain, "chain", 200, "links of the chains")
-	flags.IntVar(&o.stored, "stored", 1_000_000, "actions stored for the reads")
+	flags.IntVar(&o.stored, "stored", 1_000_000, "actions stored for the reads and the migrations")
 	flags.IntVar(&o.shown, "shown", 100_000, "actions of the run that the console shows")
 	flags.IntVar(&o.memory, "memory", 50_000, "actions done for the memory case")
 	flags.IntVar(&o.retried, "retried", 1000, "children of the fan-out with retries")

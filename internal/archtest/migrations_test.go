@@ -65,6 +65,8 @@ func TestOfflineMigrationsAreFound(t *testing.T) {
 		"ALTER TABLE actions RENAME COLUMN x TO y;":                               "version before",
 		"DROP TABLE actions;":                                                     "version before",
 		"LOCK TABLE actions;":                                                     "locks",
+		"ALTER TABLE actions ADD COLUMN x int; CREATE TABLE new (id int);":        "until the transaction ends",
+		"CREATE TABLE new (id int); ALTER TABLE actions ADD COLUMN x int;":        "",
 		"-- it would UPDATE actions\nSELECT 1;":                                   "",
 	} {
 		found := strings.Join(offline(up+text+"\n-- +goose Down\nDROP TABLE actions;"), "; ")
@@ -115,8 +117,17 @@ func offline(body string) (wrong []string) {
 		}
 	}
 	fresh := map[string]bool{}
+	locked := "" // an existing table, until the transaction ends
 	complain := func(statement, why string) { wrong = append(wrong, why+": "+statement) }
 	for _, statement := range statements {
+		table := altersTable.FindStringSubmatch(statement)
+		existing := table != nil && !fresh[table[1]]
+		if locked != "" && !existing && !noTransaction {
+			complain(statement, "ALTER TABLE "+locked+" locks the table until the transaction ends: put this before it")
+		}
+		if existing {
+			locked = table[1]
+		}
 		if made := createsTable.FindStringSubmatch(statement); made != nil {
 			fresh[made[1]] = true
 			continue
@@ -136,7 +147,7 @@ func offline(body string) (wrong []string) {
 		if rows := writesRows.FindStringSubmatch(statement); rows != nil && !fresh[rows[1]] {
 			complain(statement, "a migration must not write many rows: let a loop of the server do it in batches")
 		}
-		if table := altersTable.FindStringSubmatch(statement); table != nil && fresh[table[1]] {
+		if table != nil && !existing {
 			continue
 		}
 		for _, rule := range rules {

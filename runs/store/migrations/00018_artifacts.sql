@@ -1,9 +1,5 @@
 -- +goose Up
 
--- Whether the task declares artifacts among its outputs. A constant default is kept in the catalog, so that the table is
--- not rewritten.
-ALTER TABLE actions ADD COLUMN produces boolean NOT NULL DEFAULT false;
-
 -- Actions that declare artifacts and have succeeded, until their outputs are registered. The transaction that ends the
 -- action writes the row.
 CREATE TABLE produced_outputs (
@@ -25,6 +21,10 @@ CREATE TABLE artifact_uses (
     PRIMARY KEY (run_id, project, domain, name, version)
 );
 CREATE INDEX artifact_uses_artifact ON artifact_uses (project, domain, name, version, run_id);
+
+-- Whether the task declares artifacts among its outputs. A constant default is kept in the catalog, so that the table is
+-- not rewritten.
+ALTER TABLE actions ADD COLUMN produces boolean NOT NULL DEFAULT false;
 
 -- +goose Down
 DROP TABLE artifact_uses, produced_outputs;
