@@ -35,7 +35,7 @@ Read more in docs/demo.md.`,
 			if config != "" {
 				var err error
 				if opts, err = readFile(config); err != nil {
-					return err
+					return &command.UsageError{Err: err}
 				}
 			}
 			for name, take := range map[string]func(){
@@ -54,11 +54,11 @@ Read more in docs/demo.md.`,
 			opts.Set = append(opts.Set, flags.Set...)
 			opts.sample = flags.sample
 			if err := opts.addImages(images); err != nil {
-				return err
+				return &command.UsageError{Err: err}
 			}
 			opts, err := opts.complete()
 			if err != nil {
-				return err
+				return &command.UsageError{Err: err}
 			}
 			ctx, stop := interruptible(cmd.Context(), clock.System{})
 			defer stop()

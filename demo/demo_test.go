@@ -115,18 +115,19 @@ func TestDemoExplainsWhatIsInItsWay(t *testing.T) {
 	_ = exec.Command("cp", "-r", dir, taken).Run() // files of a running demo come and go
 
 	for name, one := range map[string]struct {
+		code int
 		args []string
 		want []string
 	}{
-		"port in use":       {[]string{"--ephemeral", "--listen", fmt.Sprintf("127.0.0.1:%d", busy)}, []string{"is in use", fmt.Sprintf("--listen 127.0.0.1:%d", busy+1)}},
-		"directory in use":  {[]string{"--data-dir", dir, "--listen", "127.0.0.1:0"}, []string{"another demo (process", "--data-dir"}},
-		"copy":              {[]string{"--data-dir", taken, "--listen", "127.0.0.1:0"}, []string{"is a copy of " + dir}},
-		"no such Python":    {[]string{"--ephemeral", "--listen", "127.0.0.1:0", "--python", "/nowhere"}, []string{"/nowhere", "pip install flyte"}},
-		"no such image":     {[]string{"--ephemeral", "--listen", "127.0.0.1:0", "--image", "x=/nowhere"}, []string{"--image x", "not a directory"}},
-		"image without dir": {[]string{"--image", "x"}, []string{"name=directory"}},
-		"listen":            {[]string{"--listen", "8090"}, []string{"--listen", "host:port"}},
-		"contradiction":     {[]string{"--ephemeral", "--data-dir", dir}, []string{"exclude each other"}},
-		"unknown setting":   {[]string{"--ephemeral", "--listen", "127.0.0.1:0", "--set", "runs.nonsense=1"}, []string{"nonsense"}},
+		"port in use":       {3, []string{"--ephemeral", "--listen", fmt.Sprintf("127.0.0.1:%d", busy)}, []string{"is in use", fmt.Sprintf("--listen 127.0.0.1:%d", busy+1)}},
+		"directory in use":  {3, []string{"--data-dir", dir, "--listen", "127.0.0.1:0"}, []string{"another demo (process", "--data-dir"}},
+		"copy":              {3, []string{"--data-dir", taken, "--listen", "127.0.0.1:0"}, []string{"is a copy of " + dir}},
+		"no such Python":    {3, []string{"--ephemeral", "--listen", "127.0.0.1:0", "--python", "/nowhere"}, []string{"/nowhere", "pip install flyte"}},
+		"no such image":     {2, []string{"--ephemeral", "--listen", "127.0.0.1:0", "--image", "x=/nowhere"}, []string{"--image x", "not a directory"}},
+		"image without dir": {2, []string{"--image", "x"}, []string{"name=directory"}},
+		"listen":            {2, []string{"--listen", "8090"}, []string{"--listen", "host:port"}},
+		"contradiction":     {2, []string{"--ephemeral", "--data-dir", dir}, []string{"exclude each other"}},
+		"unknown setting":   {2, []string{"--ephemeral", "--listen", "127.0.0.1:0", "--set", "runs.nonsense=1"}, []string{"nonsense"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := append([]string{"demo"}, one.args...)
@@ -134,7 +135,9 @@ func TestDemoExplainsWhatIsInItsWay(t *testing.T) {
 				args = append(args, "--python", python)
 			}
 			output, err := demotest.Run(t, args...)
-			require.Error(t, err)
+			var exit *exec.ExitError
+			require.ErrorAs(t, err, &exit)
+			require.Equal(t, one.code, exit.ExitCode(), output)
 			for _, want := range one.want {
 				require.Contains(t, output, want)
 			}

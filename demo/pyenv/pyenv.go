@@ -16,6 +16,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/supervise"
+	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
 
 // Requirement is what a new environment contains: the release that the tests of this version ran against.
@@ -24,11 +25,13 @@ const Requirement = "flyte==2.12.1"
 // Installer is the program that makes environments of images, see package imagebuild.
 const Installer = "uv==0.13.9"
 
-// Check returns an error if tasks cannot run in the environment.
+// Check returns a *diagnose.Failure if tasks cannot run in the environment.
 func Check(dir string) error {
 	if info, err := os.Stat(filepath.Join(dir, "bin", "a0")); err != nil || info.IsDir() {
-		return fmt.Errorf("%s is not a Python environment with the Flyte SDK (it has no bin/a0): create one with "+
-			"`python3 -m venv %s && %s/bin/pip install flyte`", dir, dir, dir)
+		return &diagnose.Failure{
+			Part: "Python", Tried: "use " + dir, Cause: "it is not an environment with the Flyte SDK: it has no bin/a0",
+			Fix: fmt.Sprintf("create one with `python3 -m venv %s && %s/bin/pip install flyte`", dir, dir),
+		}
 	}
 	return nil
 }

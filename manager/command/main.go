@@ -25,6 +25,15 @@ const (
 	exitDependency = 3
 )
 
+// UsageError is a command line that a command refuses after it began to run, such as a value of a flag.
+type UsageError struct{ Err error }
+
+// Error implements error.
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *UsageError) Unwrap() error { return e.Err }
+
 // Main runs the command tree, prints an error as one message, and returns the exit code of the process.
 func Main(ctx context.Context, root *cobra.Command) int {
 	ran := false
@@ -37,6 +46,7 @@ func Main(ctx context.Context, root *cobra.Command) int {
 	var problems layers.Problems
 	var broken *diagnose.Failure
 	var unhealthy *unhealthyError
+	var usage *UsageError
 	switch {
 	case !ran:
 		printError(root.ErrOrStderr(), err.Error(), fmt.Sprintf("run `%s --help`", executed.CommandPath()))
@@ -47,6 +57,9 @@ func Main(ctx context.Context, root *cobra.Command) int {
 	case errors.As(err, &broken):
 		printError(root.ErrOrStderr(), broken.Part+": "+broken.Problem(), broken.Fix)
 		return exitDependency
+	case errors.As(err, &usage):
+		printError(root.ErrOrStderr(), err.Error(), "")
+		return exitUsage
 	case errors.As(err, &unhealthy):
 		printError(root.ErrOrStderr(), err.Error(), "")
 		return exitDependency
