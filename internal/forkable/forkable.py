@@ -177,7 +177,7 @@ def compile_script(path: str, main: dict):
     with open(path, "rb") as file:
         code = compile(file.read(), path, "exec")
     module = types.ModuleType("__main__")
-    module.__dict__.update(main, __doc__=None, __file__=path, __builtins__=__builtins__)
+    module.__dict__.update(main, __doc__=None, __file__=path, __builtins__=builtins)
     if "__loader__" in main:
         module.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
     sys.modules["__main__"] = module

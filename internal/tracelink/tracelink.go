@@ -6,10 +6,9 @@ package tracelink
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -62,8 +61,7 @@ type IDs struct{}
 func (g IDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 	var id trace.TraceID
 	for !id.IsValid() {
-		binary.NativeEndian.PutUint64(id[:8], rand.Uint64())
-		binary.NativeEndian.PutUint64(id[8:], rand.Uint64())
+		_, _ = rand.Read(id[:]) // it never fails
 	}
 	return id, g.NewSpanID(ctx, id)
 }
@@ -72,7 +70,7 @@ func (g IDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 func (IDs) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
 	id, _ := ctx.Value(selfKey{}).(trace.SpanID)
 	for !id.IsValid() {
-		binary.NativeEndian.PutUint64(id[:], rand.Uint64())
+		_, _ = rand.Read(id[:])
 	}
 	return id
 }
