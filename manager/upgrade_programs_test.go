@@ -24,7 +24,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pgtest"
 )
 
-// newProgram and oldProgram are the versions of an upgrade. In CI both are the program that was built.
+// newProgram and oldProgram are the versions of an upgrade. In CI the old one is that of the commit before; without it both are
+// the program that was built.
 func newProgram(t *testing.T) string {
 	t.Helper()
 	path := cmp.Or(os.Getenv("FLYTE_UPGRADE_NEW"), os.Getenv("FLYTE_BINARY_DEMO"), filepath.Join("..", "bin", "flyte-binary"))
@@ -57,7 +58,7 @@ type program struct {
 	log string // file
 }
 
-func newFleet(t *testing.T, cluster *kubetest.Cluster) *fleet {
+func newFleet(t *testing.T, cluster *kubetest.Cluster, lease time.Duration) *fleet {
 	t.Helper()
 	dir := t.TempDir()
 	kubeconfig := filepath.Join(dir, "kubeconfig")
@@ -80,7 +81,7 @@ func newFleet(t *testing.T, cluster *kubetest.Cluster) *fleet {
 		"storage":    object{"url": filepath.Join(dir, "store"), "sync": false, "publicURL": "http://127.0.0.1:1", "signingKey": "c3Rvcm0gc3Rvcm0gc3Rvcm0gc3Rvcm0gc3Rvcm0gc3Q="},
 		"kubernetes": object{"kubeconfig": kubeconfig},
 		"logging":    object{"format": "json"},
-		"replicas":   object{"several": true, "namespace": cluster.Namespace, "lease": object{"duration": "3s"}},
+		"replicas":   object{"several": true, "namespace": cluster.Namespace, "lease": object{"duration": lease.String()}},
 		"actions":    object{"taskActions": object{"namespace": cluster.Namespace}},
 		"executor":   object{"namespaces": []string{cluster.Namespace}, "pod": object{"endpoint": "127.0.0.1:1"}},
 	})

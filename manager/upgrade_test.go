@@ -25,6 +25,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/kubetest"
+	"github.com/flyte-binary/flyte-binary/manager"
 )
 
 // TestARollingUpgradeUnderLoad: three replicas of the real program are replaced one after the other while runs are created,
@@ -61,7 +62,11 @@ func TestARollingUpgradeUnderLoad(t *testing.T) {
 		}
 		return kubetest.Result{}
 	}})
-	f := newFleet(t, cluster)
+	lease := 3 * time.Second
+	if inFlight > 100 {
+		lease = manager.DefaultConfig().Replicas.Lease.Duration // a new leader reads all objects first
+	}
+	f := newFleet(t, cluster, lease)
 	for range 3 {
 		f.add(oldProgram(t), oldSettings...)
 	}
@@ -119,24 +124,39 @@ func TestARollingUpgradeUnderLoad(t *testing.T) {
 	t.Logf("%d actions in flight, %d runs created during the upgrade of %s: CreateRun p50 %s, p99 %s, longest %s",
 		inFlight, len(all), took.Round(time.Millisecond), all[len(all)/2], all[len(all)*99/100], all[len(all)-1])
 
-	unfinished := slices.Clone(names)
-	require.Eventually(t, func() bool {
-		unfinished = slices.DeleteFunc(unfinished, func(name string) bool {
-			var phase common.ActionPhase
-			f.retried(func(url string) error {
-				details, err := workflowconnect.NewRunServiceClient(f.client, url).GetRunDetails(t.Context(), &workflow.GetRunDetailsRequest{RunId: runOf("flytesnacks", name)})
-				phase = details.GetDetails().GetAction().GetStatus().GetPhase()
-				return err
-			})
-			if phase == common.ActionPhase_ACTION_PHASE_FAILED || phase == common.ActionPhase_ACTION_PHASE_ABORTED {
-				t.Errorf("%s ended as %s", name, phase)
-			}
-			return phase == common.ActionPhase_ACTION_PHASE_SUCCEEDED || t.Failed()
-		})
-		return len(unfinished) == 0
-	}, 5*time.Minute, 50*time.Millisecond, "%d of %d runs have not succeeded", len(unfinished), len(names))
+	// A pass over all of them takes a while on a busy machine.
+	patience := 5*time.Minute + time.Duration(inFlight)*100*time.Millisecond
+	require.Eventually(t, func() bool { return f.succeeded() == len(names) || t.Failed() }, patience, time.Second)
+	require.Equal(t, len(names), f.succeeded(), "of the runs that were created, have succeeded")
 	resumed := <-watched
 	require.Positive(t, resumed, "the watch of a run went on at another replica")
+}
+
+// succeeded counts the runs that have succeeded. One that ended in another way fails the test.
+func (f *fleet) succeeded() (count int) {
+	request := &workflow.ListRunsRequest{
+		ScopeBy: &workflow.ListRunsRequest_ProjectId{ProjectId: &common.ProjectIdentifier{Name: "flytesnacks", Domain: "development"}},
+		Request: &common.ListRequest{Limit: 200},
+	}
+	for {
+		var page *workflow.ListRunsResponse
+		f.retried(func(url string) (err error) {
+			page, err = workflowconnect.NewRunServiceClient(f.client, url).ListRuns(f.t.Context(), request)
+			return err
+		})
+		for _, run := range page.GetRuns() {
+			switch phase := run.GetAction().GetStatus().GetPhase(); phase {
+			case common.ActionPhase_ACTION_PHASE_SUCCEEDED:
+				count++
+			case common.ActionPhase_ACTION_PHASE_FAILED, common.ActionPhase_ACTION_PHASE_ABORTED, common.ActionPhase_ACTION_PHASE_TIMED_OUT:
+				f.t.Errorf("%s ended as %s", run.GetAction().GetId().GetRun().GetName(), phase)
+			default: // it goes on
+			}
+		}
+		if request.Request.Token = page.GetToken(); request.Request.GetToken() == "" {
+			return count
+		}
+	}
 }
 
 // sleeper is a run whose pod the test's node ends.

@@ -30,11 +30,13 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / ".cache" / "test"
 
 # Lint has run vet already, with more of its checks. The packages that take longest start first, and the demo's module, which
-# waits for demos to start, runs beside them; its report follows that of the product.
+# waits for demos to start, runs beside them; its report follows that of the product. The upgrade test starts from the commit before, of which the cache has most packages.
 GO = f"""
 (cd demo && go test -json -vet=off -ldflags='-s -w' -p 1 -timeout 60m ./... >{LOGS}/go-demo.json) & demo=$!
 (cd release/image && go test -json -vet=off -p 1 ./... >{LOGS}/go-image.json) & image=$!
 status=0
+old=$PWD/.cache/upgrade-old-program
+if scripts/build-commit.sh HEAD^ "$old"; then export FLYTE_UPGRADE_OLD=$old; fi
 go test -json -vet=off -ldflags='-s -w' -p 2 -timeout 60m ./faults ./bench ./runs/store ./executor ./runs ./manager ./... || status=1
 wait $demo || status=1
 wait $image || status=1
