@@ -19,25 +19,22 @@ func packChart(o options, dir string) error {
 	name, version := filepath.Base(dir), chartVersion(o.version)
 	a := newArchive(name, o.made)
 	found := false
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error { // in the order of names
+	files := os.DirFS(dir)
+	err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error { // in the order of names
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		content, err := os.ReadFile(path)
+		content, err := fs.ReadFile(files, path)
 		if err != nil {
 			return err
 		}
-		inside, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		if inside == chartFile {
+		if path == chartFile {
 			found = true
 			if content, err = atVersion(content, version, strings.TrimPrefix(o.version, "v")); err != nil {
 				return err
 			}
 		}
-		a.add(filepath.ToSlash(inside), 0o644, content)
+		a.add(path, 0o644, content)
 		return nil
 	})
 	packed, failed := a.bytes()
