@@ -2,6 +2,7 @@ package runs_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/runs"
 )
 
@@ -23,7 +25,12 @@ type assignments struct {
 
 func (c *writeFixture) watchAssignments() *assignments {
 	c.t.Helper()
-	stream, err := c.engine.WatchAssignments(c.t.Context(), &enginev1.WatchAssignmentsRequest{})
+	return c.watchShard(nil)
+}
+
+func (c *writeFixture) watchShard(shard *uint32) *assignments {
+	c.t.Helper()
+	stream, err := c.engine.WatchAssignments(c.t.Context(), &enginev1.WatchAssignmentsRequest{Shard: shard})
 	require.NoError(c.t, err)
 	c.t.Cleanup(func() { _ = stream.Close() })
 	return &assignments{t: c.t, stream: stream}
@@ -46,6 +53,36 @@ func (a *assignments) next() string {
 		return "release " + m.Release.GetRef().GetId().GetRun().GetName() + "/" + m.Release.GetRef().GetId().GetName()
 	default:
 		return "sentinel"
+	}
+}
+
+// TestAssignmentsOfAShard: a stream has the actions of the runs in its shard and no others, in the snapshot and after it.
+func TestAssignmentsOfAShard(t *testing.T) {
+	c := newWriteFixture(t, nil)
+	streams := make([]*assignments, ident.Shards)
+	early, late := make([][]string, ident.Shards), make([][]string, ident.Shards)
+	create := func(name string, of [][]string, as string) {
+		shard := ident.Run{Project: "flytesnacks", Domain: "development", Name: name}.Shard()
+		of[shard] = append(of[shard], as+name+"/a0")
+		c.create(namedRun(name))
+	}
+	for i := range 3 * ident.Shards {
+		create(fmt.Sprint("early", i), early, "")
+	}
+	for shard := range streams {
+		streams[shard] = c.watchShard(proto.Uint32(uint32(shard))) //nolint:gosec // a small number
+		if len(early[shard]) > 0 {
+			require.Equal(t, "live "+strings.Join(early[shard], " "), streams[shard].next())
+		}
+		require.Equal(t, "sentinel", streams[shard].next())
+	}
+	for i := range 3 * ident.Shards {
+		create(fmt.Sprint("late", i), late, "assign ")
+	}
+	for shard, stream := range streams {
+		for _, want := range late[shard] {
+			require.Equal(t, want, stream.next())
+		}
 	}
 }
 

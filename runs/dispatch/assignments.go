@@ -29,8 +29,8 @@ import (
 
 // Reader reads the live set; store.LiveReader is one.
 type Reader interface {
-	Live(ctx context.Context, cluster string, after store.Ref, limit int) ([]store.Ref, error)
-	LiveOfRuns(ctx context.Context, cluster string, runIDs []int64) ([]store.Ref, error)
+	Live(ctx context.Context, cluster string, shard int, after store.Ref, limit int) ([]store.Ref, error)
+	LiveOfRuns(ctx context.Context, cluster string, shard int, runIDs []int64) ([]store.Ref, error)
 	LiveByID(ctx context.Context, ids []int64) ([]store.LiveAction, error)
 	Specs(ctx context.Context, digests [][]byte) (map[string][]byte, error)
 }

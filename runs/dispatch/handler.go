@@ -27,7 +27,11 @@ type Handler struct {
 func (h *Handler) WatchAssignments(
 	ctx context.Context, r *enginev1.WatchAssignmentsRequest, stream *connect.ServerStream[enginev1.WatchAssignmentsResponse],
 ) error {
-	return h.Assignments.Watch(ctx, r.GetCluster(), stream.Send)
+	shard := ident.AllShards
+	if r.Shard != nil {
+		shard = int(r.GetShard())
+	}
+	return h.Assignments.Watch(ctx, r.GetCluster(), shard, stream.Send)
 }
 
 // GetAssignments implements enginev1connect.EngineServiceHandler.

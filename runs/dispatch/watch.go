@@ -16,11 +16,11 @@ type Send func(*enginev1.WatchAssignmentsResponse) error
 // assignmentsPerRead bounds how many specs are in memory at once.
 const assignmentsPerRead = 100
 
-// Watch sends which actions should run in a cluster; an empty id means the default cluster. It sends the references of
+// Watch sends which actions should run in a cluster, or in one shard of it; an empty id means the default cluster. It sends the references of
 // the live set, a sentinel, then assignments and releases as they happen. It repeats the sentinel as a heartbeat, and
 // returns nil after some minutes; the client subscribes again.
-func (a *Assignments) Watch(ctx context.Context, cluster string, send Send) error {
-	w := &watcher{Assignments: a, cluster: cmp.Or(cluster, ident.DefaultCluster), send: send, known: map[int64]store.Ref{}}
+func (a *Assignments) Watch(ctx context.Context, cluster string, shard int, send Send) error {
+	w := &watcher{Assignments: a, cluster: cmp.Or(cluster, ident.DefaultCluster), shard: shard, send: send, known: map[int64]store.Ref{}}
 	changes := a.deps.Feed.Subscribe() // before the snapshot, so that no change is missed
 	defer changes.Close()
 	if err := w.snapshot(ctx); err != nil {
@@ -58,6 +58,7 @@ func (a *Assignments) Watch(ctx context.Context, cluster string, send Send) erro
 type watcher struct {
 	*Assignments
 	cluster string
+	shard   int
 	send    Send
 	known   map[int64]store.Ref
 }
@@ -65,7 +66,7 @@ type watcher struct {
 func (w *watcher) snapshot(ctx context.Context) error {
 	var after store.Ref
 	for {
-		refs, err := w.deps.Reader.Live(ctx, w.cluster, after, w.config.PageSize)
+		refs, err := w.deps.Reader.Live(ctx, w.cluster, w.shard, after, w.config.PageSize)
 		if err != nil {
 			return err
 		}
@@ -98,7 +99,7 @@ func (w *watcher) follow(ctx context.Context, changes Changes) error {
 	var admitted []store.Ref
 	for _, id := range sortedIDs(changes.Live) {
 		ref := changes.Live[id]
-		if ref.Runner == store.RunnerBuiltin || ref.Cluster != w.cluster {
+		if ref.Runner == store.RunnerBuiltin || ref.Cluster != w.cluster || !ref.Ident().Run.In(w.shard) {
 			continue
 		}
 		_, known := w.known[id]
@@ -118,7 +119,7 @@ func (w *watcher) follow(ctx context.Context, changes Changes) error {
 		return nil
 	}
 	return w.compare(ctx, func(ctx context.Context) (map[int64]store.Ref, func(store.Ref) bool, error) {
-		live, err := w.deps.Reader.LiveOfRuns(ctx, w.cluster, sortedIDs(changes.Runs))
+		live, err := w.deps.Reader.LiveOfRuns(ctx, w.cluster, w.shard, sortedIDs(changes.Runs))
 		return byID(live), func(ref store.Ref) bool {
 			_, ok := changes.Runs[ref.RunID]
 			return ok
@@ -131,7 +132,7 @@ func (w *watcher) all(ctx context.Context) (map[int64]store.Ref, func(store.Ref)
 	live := map[int64]store.Ref{}
 	var after store.Ref
 	for {
-		refs, err := w.deps.Reader.Live(ctx, w.cluster, after, w.config.PageSize)
+		refs, err := w.deps.Reader.Live(ctx, w.cluster, w.shard, after, w.config.PageSize)
 		if err != nil {
 			return nil, nil, err
 		}

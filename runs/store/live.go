@@ -22,22 +22,31 @@ func NewLiveReader(pool *pgxpool.Pool) *LiveReader { return &LiveReader{pool: po
 
 const refColumns = `id, run_id, project, domain, run_name, name`
 
-// Live reads a page of the live set of a cluster in the order (run, id), after one entry of it; the zero Ref is before the
-// first.
-func (l *LiveReader) Live(ctx context.Context, cluster string, after Ref, limit int) ([]Ref, error) {
-	const query = `
-		SELECT ` + refColumns + ` FROM actions
-		WHERE admitted_at IS NOT NULL AND ended_at IS NULL AND runner = ` + sqlExecutor + ` AND (run_id, id) > ($1, $2) AND cluster = $4
-		ORDER BY run_id, id LIMIT $3`
-	return l.refs(ctx, query, after.RunID, after.ID, limit, cluster)
+// inShard is the condition on the shard, which is the last parameter; see ident.Run.Shard.
+func inShard(parameter string) string {
+	const name = `rtrim(project, '-._') || '/' || rtrim(domain, '-._') || '/' || rtrim(run_name, '-._')`
+	return fmt.Sprintf(`(%[1]s = %[2]d OR get_byte(sha256(convert_to(%[3]s, 'UTF8')), 0) %% %[4]d = %[1]s)`,
+		parameter, ident.AllShards, name, ident.Shards)
 }
 
-// LiveOfRuns reads the live actions of some runs in a cluster.
-func (l *LiveReader) LiveOfRuns(ctx context.Context, cluster string, runIDs []int64) ([]Ref, error) {
-	const query = `
+// Live reads a page of the live set of a cluster, or of one shard of it, in the order (run, id), after one entry of it; the
+// zero Ref is before the first.
+func (l *LiveReader) Live(ctx context.Context, cluster string, shard int, after Ref, limit int) ([]Ref, error) {
+	query := `
 		SELECT ` + refColumns + ` FROM actions
-		WHERE admitted_at IS NOT NULL AND ended_at IS NULL AND runner = ` + sqlExecutor + ` AND run_id = ANY($1) AND cluster = $2`
-	return l.refs(ctx, query, runIDs, cluster)
+		WHERE admitted_at IS NOT NULL AND ended_at IS NULL AND runner = ` + sqlExecutor + ` AND (run_id, id) > ($1, $2) AND cluster = $4
+			AND ` + inShard("$5") + `
+		ORDER BY run_id, id LIMIT $3`
+	return l.refs(ctx, query, after.RunID, after.ID, limit, cluster, shard)
+}
+
+// LiveOfRuns reads the live actions of some runs in a cluster, or in one shard of it.
+func (l *LiveReader) LiveOfRuns(ctx context.Context, cluster string, shard int, runIDs []int64) ([]Ref, error) {
+	query := `
+		SELECT ` + refColumns + ` FROM actions
+		WHERE admitted_at IS NOT NULL AND ended_at IS NULL AND runner = ` + sqlExecutor + ` AND run_id = ANY($1) AND cluster = $2
+			AND ` + inShard("$3")
+	return l.refs(ctx, query, runIDs, cluster, shard)
 }
 
 func (l *LiveReader) refs(ctx context.Context, query string, args ...any) ([]Ref, error) {

@@ -597,11 +597,13 @@ func (x *Release) GetRef() *ActionRef {
 	return nil
 }
 
-// WatchAssignmentsRequest subscribes to the assignments of one cluster.
+// WatchAssignmentsRequest subscribes to the assignments of one cluster, or of a shard of it.
 type WatchAssignmentsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id of the cluster; empty means the default cluster.
-	Cluster       string `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	Cluster string `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// The shard of the runs; unset means all.
+	Shard         *uint32 `protobuf:"varint,2,opt,name=shard,proto3,oneof" json:"shard,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -641,6 +643,13 @@ func (x *WatchAssignmentsRequest) GetCluster() string {
 		return x.Cluster
 	}
 	return ""
+}
+
+func (x *WatchAssignmentsRequest) GetShard() uint32 {
+	if x != nil && x.Shard != nil {
+		return *x.Shard
+	}
+	return 0
 }
 
 // LiveActions is one page of the snapshot.
@@ -1252,9 +1261,11 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\x0fsystem_failures\x18\f \x01(\rR\x0esystemFailures\x12\x14\n" +
 	"\x05begun\x18\r \x01(\bR\x05begun\"=\n" +
 	"\aRelease\x122\n" +
-	"\x03ref\x18\x01 \x01(\v2 .flytebinary.engine.v1.ActionRefR\x03ref\"<\n" +
+	"\x03ref\x18\x01 \x01(\v2 .flytebinary.engine.v1.ActionRefR\x03ref\"j\n" +
 	"\x17WatchAssignmentsRequest\x12!\n" +
-	"\acluster\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18 R\acluster\"C\n" +
+	"\acluster\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18 R\acluster\x12\"\n" +
+	"\x05shard\x18\x02 \x01(\rB\a\xbaH\x04*\x02\x10\x10H\x00R\x05shard\x88\x01\x01B\b\n" +
+	"\x06_shard\"C\n" +
 	"\vLiveActions\x124\n" +
 	"\x04refs\x18\x01 \x03(\v2 .flytebinary.engine.v1.ActionRefR\x04refs\"\n" +
 	"\n" +
@@ -1401,6 +1412,7 @@ func file_flytebinary_engine_v1_engine_proto_init() {
 	if File_flytebinary_engine_v1_engine_proto != nil {
 		return
 	}
+	file_flytebinary_engine_v1_engine_proto_msgTypes[8].OneofWrappers = []any{}
 	file_flytebinary_engine_v1_engine_proto_msgTypes[11].OneofWrappers = []any{
 		(*WatchAssignmentsResponse_Live)(nil),
 		(*WatchAssignmentsResponse_Sentinel)(nil),
