@@ -55,7 +55,7 @@ type Deps struct {
 	Kubernetes *rest.Config
 	// Executor works on the TaskActions; nil means none.
 	Executor taskactions.Executor
-	// Leader elects the replica that owns the TaskActions; nil means that this one always does.
+	// Leader divides the TaskActions among replicas; nil means that this one owns all.
 	Leader taskactions.Leader
 	// Installation is the id of this installation, by which its TaskActions are known; empty means that all are ours.
 	Installation string

@@ -174,8 +174,8 @@ func (f *flows) task() {
 	f.gone(run)
 }
 
-// adoptedTask deletes the pod of a task, as people do. Then it takes the label of the installation from a TaskAction and its
-// pod while no server runs, as if an older version had made them.
+// adoptedTask deletes the pod of a task, as people do. Then it takes the labels of the installation and of the shard from a
+// TaskAction and its pod while no server runs, as if an older version had made them.
 func (f *flows) adoptedTask() {
 	ctx := f.t.Context()
 	run := f.create("adopted", holds, nil)
@@ -198,18 +198,24 @@ func (f *flows) adoptedTask() {
 	require.Len(f.t, tasks.Items, 1)
 	pod := f.pods(run)[0]
 	for _, object := range []client.Object{&tasks.Items[0], &pod} {
-		unlabel := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"`+v1.LabelInstallation+`":null}}}`))
-		require.NoError(f.t, f.cluster.Client.Patch(ctx, object, unlabel))
+		require.NoError(f.t, f.cluster.Client.Patch(ctx, object, without(v1.LabelInstallation)))
+		require.NoError(f.t, f.cluster.Client.Patch(ctx, object, without(v1.LabelShard)))
 	}
 	f.connect()
 	f.eventually("not labelled again", func() bool {
 		require.NoError(f.t, f.cluster.Client.Get(ctx, client.ObjectKeyFromObject(&tasks.Items[0]), &tasks.Items[0]))
-		return tasks.Items[0].Labels[v1.LabelInstallation] != ""
+		return tasks.Items[0].Labels[v1.LabelInstallation] != "" && tasks.Items[0].Labels[v1.LabelShard] != ""
 	})
 	f.abort(run)
 }
 
-// job deletes the Job of a task, as people do, and aborts the task.
+// without is the patch that removes a label.
+func without(label string) client.Patch {
+	return client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"`+label+`":null}}}`))
+}
+
+// job deletes the Job of a task, as people do, takes the label of the shard from the next one, as if an older version had
+// made it, and aborts the task.
 func (f *flows) job() {
 	ctx := f.t.Context()
 	run := f.create("job", holds, func(t *core.TaskTemplate) { t.Config = map[string]string{"plugin": "job"} })
@@ -227,6 +233,16 @@ func (f *flows) job() {
 	now := metav1.DeletePropagationBackground
 	require.NoError(f.t, jobs.Delete(ctx, first, metav1.DeleteOptions{PropagationPolicy: &now}))
 	f.eventually("no second attempt", func() bool { second := name(); return second != "" && second != first })
+	f.stop()
+	second, err := jobs.Get(ctx, name(), metav1.GetOptions{})
+	require.NoError(f.t, err)
+	require.NoError(f.t, f.cluster.Client.Patch(ctx, second, without(v1.LabelShard)))
+	f.connect()
+	f.eventually("the Job has no shard", func() bool {
+		second, err = jobs.Get(ctx, second.Name, metav1.GetOptions{})
+		require.NoError(f.t, err)
+		return second.Labels[v1.LabelShard] != ""
+	})
 	f.abort(run)
 	f.eventually("the Job stays", func() bool { return name() == "" })
 }

@@ -272,7 +272,7 @@ def test_two_replicas(replicas: list[Replica], tmp_path: pathlib.Path):
     assert phase_of(handle) == "succeeded"
     assert watched.outputs()[0] == [10, 11, 12]
 
-    # The replica that started first, and so leads, dies in the middle of a run.
+    # One replica dies in the middle of a run; if the run is in a shard of its own, the other one takes it.
     connect(one)
     handle = launch(tmp_path / "ledger", 24)
     one.kill()

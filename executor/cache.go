@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -12,17 +13,25 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/executor/podstatus"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
-// cacheOptions limits informers to objects of this installation and strips what nobody reads, so that memory grows little,
-// and only with live work. Besides the types of plugins, TaskActions and Pods are always cached, since the orphan sweep
-// lists Pods whatever plugins are enabled. Cached objects are shared and must not be changed.
-func cacheOptions(namespaces []string, installation string, informers []plugin.Informer) cache.Options {
+// selector chooses the objects of an installation in a shard.
+func selector(installation string, shard int) labels.Selector {
 	marks := labels.Set{v1.LabelManaged: v1.ManagedValue}
 	if installation != "" {
 		marks[v1.LabelInstallation] = installation
 	}
-	ours := labels.SelectorFromSet(marks)
+	if shard != ident.AllShards {
+		marks[v1.LabelShard] = strconv.Itoa(shard)
+	}
+	return labels.SelectorFromSet(marks)
+}
+
+// cacheOptions limits informers to our objects and strips what nobody reads, so that memory grows little,
+// and only with live work. Besides the types of plugins, TaskActions and Pods are always cached, since the orphan sweep
+// lists Pods whatever plugins are enabled. Cached objects are shared and must not be changed.
+func cacheOptions(namespaces []string, ours labels.Selector, informers []plugin.Informer) cache.Options {
 	shared := true
 	only := map[string]cache.Config{}
 	for _, namespace := range namespaces {

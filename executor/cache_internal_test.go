@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/kubetest"
 )
 
@@ -32,7 +33,7 @@ func TestPodsOfOthersAreNotKept(t *testing.T) {
 	}
 	create("ours", map[string]string{v1.LabelManaged: v1.ManagedValue})
 
-	options := cacheOptions([]string{cluster.Namespace}, "", nil)
+	options := cacheOptions([]string{cluster.Namespace}, selector("", ident.AllShards), nil)
 	options.Scheme = kubetest.Scheme(t)
 	kept, err := cache.New(cluster.Config, options)
 	require.NoError(t, err)
@@ -55,7 +56,7 @@ func TestPodsOfOthersAreNotKept(t *testing.T) {
 // TestCacheTellsHowFarItIs: what was created later than all that the cache shows is not seen, until the cache shows it.
 func TestCacheTellsHowFarItIs(t *testing.T) {
 	cluster := kubetest.New(t)
-	options := cacheOptions(nil, "", nil)
+	options := cacheOptions(nil, selector("", ident.AllShards), nil)
 	options.Scheme = kubetest.Scheme(t)
 	options.DefaultNamespaces = nil
 	kept, err := cache.New(cluster.Config, options)

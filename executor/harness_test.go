@@ -187,6 +187,7 @@ type harness struct {
 	clock    clock.Clock
 	reader   *metric.ManualReader
 	secrets  *secretValues
+	leader   executor.Leader // nil for all shards
 
 	installation string
 }
@@ -217,7 +218,7 @@ func (h *harness) start() {
 	kube.Wrap(func(next http.RoundTripper) http.RoundTripper { return breakable{h, next} })
 	h.reader = metric.NewManualReader()
 	service, err := executor.New(h.config, executor.Deps{
-		Installation: h.installation, Meter: metric.NewMeterProvider(metric.WithReader(h.reader)),
+		Installation: h.installation, Leader: h.leader, Meter: metric.NewMeterProvider(metric.WithReader(h.reader)),
 		Kube: kube, Sink: h.record, Store: h.store, Secrets: h.secrets, Clock: h.clock, Logger: zerolog.New(zerolog.NewTestWriter(h.t)).Level(zerolog.WarnLevel),
 	})
 	require.NoError(h.t, err)

@@ -9,12 +9,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/kubetest"
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
 func (h *harness) retains(task *v1.TaskAction) bool {
-	return h.service.Retains(clientKey(task), task.UID)
+	return h.service.Retains(ident.AllShards, clientKey(task), task.UID)
 }
 
 // slowLog is a log that can be read once the test allows it.

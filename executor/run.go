@@ -3,10 +3,13 @@ package executor
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/zerologr"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -26,11 +29,11 @@ const (
 	stopTimeout = 10 * time.Second
 )
 
-// supervise runs managers, one after the other, until the context ends. A manager stops when it cannot reach the
+// supervise runs managers for a shard, one after the other, until the context ends. A manager stops when it cannot reach the
 // cluster. Each starts without memory of its predecessor.
-func (s *Service) supervise(ctx context.Context, ready func()) {
+func (s *Service) supervise(ctx context.Context, shard int, ready func()) {
 	for {
-		err := s.runOnce(ctx, ready)
+		err := s.runOnce(ctx, shard, ready)
 		if ctx.Err() != nil {
 			return
 		}
@@ -41,14 +44,17 @@ func (s *Service) supervise(ctx context.Context, ready func()) {
 	}
 }
 
-func (s *Service) runOnce(ctx context.Context, ready func()) error {
+func (s *Service) runOnce(ctx context.Context, shard int, ready func()) error {
 	if s.config.InstallCRD {
 		if err := v1.EnsureCRD(ctx, s.kube); err != nil {
 			return err
 		}
 	}
 	definitions := s.config.Plugins.definitions(s.config.Pod)
-	mgr, err := s.newManager(definitions)
+	if err := s.adopt(ctx, shard, definitions); err != nil {
+		return err
+	}
+	mgr, err := s.newManager(shard, definitions)
 	if err != nil {
 		return fmt.Errorf("create manager: %w", err)
 	}
@@ -62,8 +68,8 @@ func (s *Service) runOnce(ctx context.Context, ready func()) error {
 	if err := one.Attach(mgr); err != nil {
 		return err
 	}
-	s.current.Store(one)
-	defer s.current.Store(nil)
+	s.current.set(shard, one)
+	defer s.current.set(shard, nil)
 	go func() {
 		if mgr.GetCache().WaitForCacheSync(ctx) {
 			ready()
@@ -72,7 +78,7 @@ func (s *Service) runOnce(ctx context.Context, ready func()) error {
 	return mgr.Start(ctx)
 }
 
-func (s *Service) newManager(definitions []plugin.Definition) (manager.Manager, error) {
+func (s *Service) newManager(shard int, definitions []plugin.Definition) (manager.Manager, error) {
 	scheme, err := newScheme(definitions)
 	if err != nil {
 		return nil, err
@@ -84,7 +90,8 @@ func (s *Service) newManager(definitions []plugin.Definition) (manager.Manager, 
 	stop := stopTimeout
 	return ctrl.NewManager(s.kube, ctrl.Options{
 		Scheme:                  scheme,
-		Cache:                   cacheOptions(s.config.Namespaces, s.deps.Installation, informers),
+		MapperProvider:          func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return s.mapper, nil },
+		Cache:                   cacheOptions(s.config.Namespaces, selector(s.deps.Installation, shard), informers),
 		Client:                  client.Options{Cache: &client.CacheOptions{}},
 		Metrics:                 server.Options{BindAddress: "0"}, // The process serves the registry itself.
 		HealthProbeBindAddress:  "0",

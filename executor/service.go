@@ -5,21 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/logs"
 	"github.com/flyte-binary/flyte-binary/executor/reconciler"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
@@ -30,10 +32,10 @@ type Store interface {
 	logs.Store
 }
 
-// Leader decides on which replica TaskActions are reconciled.
+// Leader decides on which replica the TaskActions of each shard are reconciled.
 type Leader interface {
-	// While calls work in each term of this replica and returns when ctx ends.
-	While(ctx context.Context, work func(ctx context.Context))
+	// While calls work in each term of this replica for each shard and returns when ctx ends.
+	While(ctx context.Context, work func(ctx context.Context, shard int))
 }
 
 // Deps are what the service needs.
@@ -46,7 +48,7 @@ type Deps struct {
 	Store Store
 	// Secrets reads the values of secrets; nil means that there are none.
 	Secrets enginev1connect.SecretValueServiceClient
-	// Leader elects the replica that reconciles; nil means that this one always does.
+	// Leader divides the shards among replicas; nil means that this one reconciles all.
 	Leader Leader
 	// Clock tells the time; nil means the system's.
 	Clock  clock.Clock
@@ -68,13 +70,14 @@ type Service struct {
 	deps      Deps
 	kube      *rest.Config
 	clientset kubernetes.Interface
+	mapper    meta.RESTMapper // of the managers of all shards
 
 	mu     sync.Mutex
 	cancel context.CancelFunc // GUARDED_BY(mu): ends the running service
 	done   chan struct{}      // GUARDED_BY(mu): closed when it has ended
 
-	finished func(*v1.TaskAction)                  // set before the start
-	current  atomic.Pointer[reconciler.Reconciler] // the running one; nil while there is none
+	finished func(*v1.TaskAction) // set before the start
+	current  current
 }
 
 var _ lifecycle.Part = (*Service)(nil)
@@ -105,7 +108,15 @@ func New(config Config, deps Deps) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("executor: client of the cluster: %w", err)
 	}
-	s := &Service{config: config, deps: deps, kube: kube, clientset: clientset}
+	transport, err := rest.HTTPClientFor(kube)
+	if err != nil {
+		return nil, fmt.Errorf("executor: client of the cluster: %w", err)
+	}
+	mapper, err := apiutil.NewDynamicRESTMapper(kube, transport)
+	if err != nil {
+		return nil, fmt.Errorf("executor: kinds of the cluster: %w", err)
+	}
+	s := &Service{config: config, deps: deps, kube: kube, clientset: clientset, mapper: mapper}
 	if err := s.measure(); err != nil {
 		return nil, fmt.Errorf("executor: %w", err)
 	}
@@ -134,24 +145,27 @@ func (s *Service) measure() error {
 
 // Live is how many actions the process keeps in memory: live ones only.
 func (s *Service) Live() int {
-	if current := s.current.Load(); current != nil {
-		return current.Live()
+	live := 0
+	for _, one := range s.current.all() {
+		live += one.Live()
 	}
-	return 0
+	return live
 }
 
 // Longest is the reconcile that has run longest; false when none runs.
-func (s *Service) Longest() (reconciler.Running, bool) {
-	if current := s.current.Load(); current != nil {
-		return current.Longest()
+func (s *Service) Longest() (longest reconciler.Running, found bool) {
+	for _, one := range s.current.all() {
+		if running, runs := one.Longest(); runs && (!found || running.Age > longest.Age) {
+			longest, found = running, true
+		}
 	}
-	return reconciler.Running{}, false
+	return longest, found
 }
 
-// Retains reports whether a TaskAction must stay although its action is no longer live.
-func (s *Service) Retains(object types.NamespacedName, uid types.UID) bool {
-	current := s.current.Load()
-	return current == nil || current.Retains(object, uid)
+// Retains reports whether a TaskAction of a shard must stay although its action is no longer live.
+func (s *Service) Retains(shard int, object types.NamespacedName, uid types.UID) bool {
+	one := s.current.of(shard)
+	return one == nil || one.Retains(object, uid)
 }
 
 // NotifyFinished sets what is called when a TaskAction is no longer needed. The owner of TaskActions calls it before
@@ -178,12 +192,11 @@ func (s *Service) Start(ctx context.Context) error {
 	isReady := sync.OnceFunc(func() { close(ready) })
 	go func(done chan struct{}) {
 		defer close(done)
-		supervise := func(ctx context.Context) { s.supervise(ctx, isReady) }
 		if s.deps.Leader == nil {
-			supervise(running)
+			s.supervise(running, ident.AllShards, isReady)
 			return
 		}
-		s.deps.Leader.While(running, supervise)
+		s.deps.Leader.While(running, func(ctx context.Context, shard int) { s.supervise(ctx, shard, isReady) })
 	}(s.done)
 	if s.deps.Leader != nil {
 		return nil

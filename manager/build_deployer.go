@@ -6,6 +6,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/deployer"
 	"github.com/flyte-binary/flyte-binary/executor/namespaces"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/manager/leader"
 )
 
 // buildDeployer makes what runs apps. Their pods look and live as those of tasks do, so it takes the same settings.
@@ -22,7 +23,7 @@ func buildDeployer(_ context.Context, p *process) (lifecycle.Part, error) {
 		Meter: p.telemetry.Meter,
 	}
 	if p.leader != nil {
-		deps.Leader = p.leader
+		deps.Leader = leader.Undivided{Election: p.leader}
 	}
 	return deployer.New(p.config.Deployer, deps)
 }

@@ -74,12 +74,12 @@ func buildKubernetes(_ context.Context, p *process) (lifecycle.Part, error) {
 	return lifecycle.Idle{}, nil
 }
 
-// buildElection elects the replica that runs the controller of this cluster. A single process always leads.
+// buildElection divides the work on this cluster among the replicas. A single process does all of it.
 func buildElection(_ context.Context, p *process) (lifecycle.Part, error) {
 	if !p.config.Replicas.Several {
 		return lifecycle.Idle{}, nil
 	}
-	election, err := p.config.Replicas.leader(p.cluster, p.owner(), p.log)
+	election, err := p.config.Replicas.leader(p.cluster, p.owner(), p.log, p.telemetry.Meter)
 	if err != nil {
 		return nil, err
 	}

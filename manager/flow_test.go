@@ -2,9 +2,11 @@ package manager_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +15,6 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
@@ -148,8 +149,9 @@ func TestFailedStartClosesWhatItOpened(t *testing.T) {
 	require.NoError(t, again.Stop(t.Context()))
 }
 
-// Two replicas answer calls. One of them creates, runs and deletes all TaskActions; when it stops, the other one does.
-func TestOneReplicaLeadsAndHandsOver(t *testing.T) {
+// Two replicas answer calls, and each creates, runs and deletes the TaskActions of half of the shards; when one stops, the
+// other one has all.
+func TestReplicasShareTheTaskActions(t *testing.T) {
 	cluster := kubetest.New(t)
 	config := onCluster(t, cluster)
 	config.Replicas.Several, config.Replicas.Namespace, config.Replicas.Lease.Duration = true, cluster.Namespace, 3*time.Second
@@ -169,19 +171,21 @@ func TestOneReplicaLeadsAndHandsOver(t *testing.T) {
 		require.NoError(t, server.Start(t.Context()))
 		return "http://" + server.Addr(), server
 	}
-	holder := func() string {
-		leases, err := cluster.Clientset.CoordinationV1().Leases(cluster.Namespace).List(t.Context(), metav1.ListOptions{})
-		require.NoError(t, err)
-		require.LessOrEqual(t, len(leases.Items), 1, "one lease for all the work of the leader")
-		if len(leases.Items) == 0 || leases.Items[0].Spec.HolderIdentity == nil {
-			return ""
-		}
-		return *leases.Items[0].Spec.HolderIdentity
+	owned := func(url string) string {
+		_, _, body := do(t, http.MethodGet, url+"/metrics", nil, nil)
+		found := regexp.MustCompile(`(?m)^flyte_controller_shards.* (\d+)$`).FindStringSubmatch(body)
+		require.NotNil(t, found)
+		return found[1]
 	}
-	_, first := replica()
-	require.Eventually(t, func() bool { return holder() != "" }, time.Minute, 10*time.Millisecond)
-	led := holder()
+	eventuallyOwns := func(url, want string) {
+		t.Helper()
+		require.Eventually(t, func() bool { return owned(url) == want }, time.Minute, 10*time.Millisecond)
+	}
+	old, first := replica()
+	eventuallyOwns(old, "16")
 	url, _ := replica()
+	eventuallyOwns(old, "8")
+	eventuallyOwns(url, "8")
 	runs := workflowconnect.NewRunServiceClient(h2c(t), url, connect.WithGRPC())
 	succeeds := func(name string) {
 		run := &common.RunIdentifier{Project: "flytesnacks", Domain: "development", Name: name}
@@ -205,9 +209,10 @@ func TestOneReplicaLeadsAndHandsOver(t *testing.T) {
 			return len(left.Items) == 0
 		}, time.Minute, 20*time.Millisecond)
 	}
-	succeeds("one")
-	require.Equal(t, led, holder())
+	for i := range 6 { // of both
+		succeeds(fmt.Sprint("shared", i))
+	}
 	require.NoError(t, first.Stop(t.Context()))
-	succeeds("two")
-	require.NotEqual(t, led, holder())
+	succeeds("alone")
+	eventuallyOwns(url, "16")
 }

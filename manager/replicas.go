@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
 	"k8s.io/client-go/rest"
 
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
@@ -16,25 +17,26 @@ import (
 
 // ReplicasConfig says whether several processes serve one installation.
 type ReplicasConfig struct {
-	// Several must be set where more than one process serves the same database. They all answer calls; one of them at a
-	// time, elected by a Lease in the cluster, creates and deletes TaskActions and reconciles them. Defaults to false: a
-	// single process need not wait for a Lease when it starts.
+	// Several must be set where more than one process serves the same database. They all answer calls, and divide the
+	// TaskActions among them, by a Lease in the cluster. Defaults to false: a single process need not wait for a Lease when
+	// it starts.
 	Several bool `mapstructure:"several"`
 	// Namespace has the Lease. Defaults to that of the process's own pod, and to flyte outside of a cluster. It is
 	// created if it does not exist.
 	Namespace string `mapstructure:"namespace"`
-	// Lease is the Lease by which the leader is elected.
+	// Lease is the Lease that says which replica works on which TaskActions.
 	Lease LeaseConfig `mapstructure:"lease"`
 	// Installation is the label by which objects in the cluster are known as ours. Defaults to an id that is kept in
 	// the database. To change it makes TaskActions that exist somebody else's.
 	Installation string `mapstructure:"installation"`
 }
 
-// LeaseConfig describes the Lease of the leader.
+// LeaseConfig describes the Lease of the replicas.
 type LeaseConfig struct {
 	// Name is the name of the Lease; the id of the installation is appended.
 	Name string `mapstructure:"name"`
-	// Duration is how long the Lease holds without renewal, and so how long nobody leads after a crash. At least 3 s.
+	// Duration is how long a replica may be silent before others take its TaskActions, and so how long nobody works on
+	// them after a crash. At least 3 s.
 	Duration time.Duration `mapstructure:"duration"`
 }
 
@@ -83,7 +85,7 @@ func (c ReplicasConfig) election(installation string) leader.Config {
 	return leader.Config{Namespace: namespace, Name: name, Duration: c.Lease.Duration}
 }
 
-// leader makes the election of the replica that runs the controller of a cluster. owner is the label of its objects.
-func (c ReplicasConfig) leader(cluster *rest.Config, owner string, log zerolog.Logger) (*leader.Election, error) {
-	return leader.New(c.election(owner), leader.Deps{Kubernetes: cluster, Logger: log})
+// leader makes the election of the replicas that work on the shards of a cluster. owner is the label of its objects.
+func (c ReplicasConfig) leader(cluster *rest.Config, owner string, log zerolog.Logger, meter metric.MeterProvider) (*leader.Election, error) {
+	return leader.New(c.election(owner), leader.Deps{Kubernetes: cluster, Logger: log, Meter: meter})
 }

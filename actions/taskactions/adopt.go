@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,7 +18,10 @@ import (
 // adopt labels an object from before there were labels of installations as ours, and its pods. The pods come first, so
 // that an executor that sees the object sees them too.
 func (c *cluster) adopt(ctx context.Context, object client.Object) error {
-	mark, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]string{v1.LabelInstallation: c.installation}}})
+	marks := map[string]string{
+		v1.LabelInstallation: c.installation, v1.LabelShard: strconv.Itoa(labelledAction(object.GetLabels()).Run.Shard()),
+	}
+	mark, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": marks}})
 	if err != nil {
 		return fmt.Errorf("encode label: %w", err)
 	}
@@ -44,9 +48,9 @@ func (c *cluster) adopt(ctx context.Context, object client.Object) error {
 
 // unmarked looks at objects without the label of an installation, of an older version of ours or of another installation.
 // Those of actions that exist in our database are ours; the comparison that follows handles them. The others are left
-// alone.
+// alone. The session of the first shard does so for all.
 func (s *session) unmarked(ctx context.Context) {
-	if s.installation == "" {
+	if s.installation == "" || s.shard > 0 {
 		return
 	}
 	found, err := s.objects.unmarked(ctx)
@@ -66,7 +70,7 @@ func (s *session) adoptKnown(ctx context.Context, object *metav1.PartialObjectMe
 	if !ok {
 		return nil
 	}
-	id := labelledAction(object)
+	id := labelledAction(object.Labels)
 	// The name has a hash of all names and of the uid, so that actions of other databases do not match by accident.
 	if !strings.HasSuffix(object.Name, Name(id, uid)[len(Name(id, uid))-8:]) {
 		return nil

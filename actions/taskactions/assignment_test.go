@@ -80,7 +80,7 @@ func TestFromAssignment(t *testing.T) {
 	require.Equal(t, taskactions.Name(run.Root(), 42), got.Name)
 	require.Equal(t, "ns", got.Namespace)
 	require.Equal(t, map[string]string{
-		"team": "ml", v1.LabelManaged: "true", v1.LabelProject: "p", v1.LabelDomain: "d", v1.LabelRun: "r1", v1.LabelAction: "a0", v1.LabelUID: "42",
+		"team": "ml", v1.LabelManaged: "true", v1.LabelProject: "p", v1.LabelDomain: "d", v1.LabelRun: "r1", v1.LabelAction: "a0", v1.LabelShard: "11", v1.LabelUID: "42",
 	}, got.Labels)
 	require.Equal(t, map[string]string{"note": "any text at all"}, got.Annotations)
 	require.Equal(t, []v1.EnvVar{{Name: "B", Value: "2"}, {Name: "A", Value: "1"}}, got.Spec.Env)

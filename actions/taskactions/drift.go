@@ -29,5 +29,5 @@ func (s *session) repaired(ctx context.Context, kind string, uid int64, object *
 		level = zerolog.InfoLevel
 	}
 	s.logger.WithLevel(level).Str("kind", kind).Int64("uid", uid).Str("namespace", object.Namespace).
-		Str("taskAction", object.Name).Stringer("action", labelledAction(object)).Msg("drift repaired")
+		Str("taskAction", object.Name).Stringer("action", labelledAction(object.Labels)).Msg("drift repaired")
 }

@@ -174,7 +174,7 @@ type executor struct {
 	asks     map[string]int  // GUARDED_BY(mu)
 }
 
-func (e *executor) Retains(object types.NamespacedName, _ types.UID) bool {
+func (e *executor) Retains(_ int, object types.NamespacedName, _ types.UID) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.asks == nil {
@@ -241,6 +241,7 @@ type fixture struct {
 	config   taskactions.Config
 	kube     *rest.Config
 	meter    metric.MeterProvider
+	leader   taskactions.Leader // nil for all shards
 
 	installation string
 	own          string      // namespace of the server
@@ -262,7 +263,7 @@ func (f *fixture) start() *taskactions.Owner {
 	mux := rpc.NewMux(rpc.Interceptors(rpc.Chain{}))
 	mux.Handle(enginev1connect.NewEngineServiceHandler(f.engine, mux.Options()...))
 	deps := taskactions.Deps{
-		Kubernetes: f.kube, Events: f.events, Executor: f.executor, Meter: f.meter, Installation: f.installation, OwnNamespace: f.own, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
+		Kubernetes: f.kube, Events: f.events, Executor: f.executor, Leader: f.leader, Meter: f.meter, Installation: f.installation, OwnNamespace: f.own, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
 		Engine: enginev1connect.NewEngineServiceClient(rpc.InProcess(mux), rpc.InProcessURL),
 	}
 	if f.clock != nil {

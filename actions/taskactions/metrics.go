@@ -1,6 +1,7 @@
 package taskactions
 
 import (
+	"context"
 	"fmt"
 
 	"go.opentelemetry.io/otel/metric"
@@ -12,11 +13,10 @@ import (
 // metrics counts the operations of the owner. Its repairs are of drift that a lossless stream would have prevented.
 type metrics struct {
 	created, deleted, failures, rejected metric.Int64Counter
-	live                                 metric.Int64Gauge
 	repairs                              *drift.Repairs
 }
 
-func newMetrics(provider metric.MeterProvider) (*metrics, error) {
+func newMetrics(provider metric.MeterProvider, live func() int64) (*metrics, error) {
 	if provider == nil {
 		provider = noop.NewMeterProvider()
 	}
@@ -37,7 +37,8 @@ func newMetrics(provider metric.MeterProvider) (*metrics, error) {
 		}
 	}
 	var err error
-	if m.live, err = meter.Int64Gauge("flyte.task_actions.live", metric.WithDescription("admitted, unfinished actions")); err != nil {
+	if _, err = meter.Int64ObservableGauge("flyte.task_actions.live", metric.WithDescription("admitted, unfinished actions of the shards of this replica"),
+		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error { o.Observe(live()); return nil })); err != nil {
 		return nil, fmt.Errorf("make metric flyte.task_actions.live: %w", err)
 	}
 	if m.repairs, err = drift.NewRepairs(provider); err != nil {

@@ -32,6 +32,7 @@ func IdentityLabels(action ident.Action, uid int64) map[string]string {
 		v1.LabelDomain:  v1.LabelValue(action.Run.Domain),
 		v1.LabelRun:     v1.LabelValue(action.Run.Name),
 		v1.LabelAction:  v1.LabelValue(action.Name),
+		v1.LabelShard:   strconv.Itoa(action.Run.Shard()),
 		v1.LabelUID:     strconv.FormatInt(uid, 10),
 	}
 }

@@ -38,8 +38,8 @@ func newObjects(config *rest.Config, namespace namespaces.Template, installation
 	return o, nil
 }
 
-// informer creates an informer; one runs only once.
-func (o *objects) informer() (cache.SharedIndexInformer, error) {
+// informer creates an informer of a shard; one runs only once.
+func (o *objects) informer(shard int) (cache.SharedIndexInformer, error) {
 	informer := metadatainformer.NewFilteredMetadataInformer(o.client, v1.Resource, o.namespace, 0,
 		cache.Indexers{uidIndex: func(object any) ([]string, error) {
 			if uid, ok := uidOf(object); ok {
@@ -47,7 +47,7 @@ func (o *objects) informer() (cache.SharedIndexInformer, error) {
 			}
 			return nil, nil
 		}},
-		func(options *metav1.ListOptions) { options.LabelSelector = o.selector() },
+		func(options *metav1.ListOptions) { options.LabelSelector = o.selector(shard) },
 	).Informer()
 	if err := informer.SetTransform(strip); err != nil {
 		return nil, fmt.Errorf("set transform: %w", err)
@@ -55,11 +55,14 @@ func (o *objects) informer() (cache.SharedIndexInformer, error) {
 	return informer, nil
 }
 
-// selector chooses the objects of this installation.
-func (o *objects) selector() string {
+// selector chooses the objects of this installation in a shard.
+func (o *objects) selector(shard int) string {
 	ours := v1.LabelManaged + "=" + v1.ManagedValue
 	if o.installation != "" {
 		ours += "," + v1.LabelInstallation + "=" + o.installation
+	}
+	if shard != ident.AllShards {
+		ours += "," + v1.LabelShard + "=" + strconv.Itoa(shard)
 	}
 	return ours
 }
@@ -80,10 +83,10 @@ func (o *objects) unmarked(ctx context.Context) ([]metav1.PartialObjectMetadata,
 	}
 }
 
-// labelledAction is the action that an object's labels name.
-func labelledAction(object *metav1.PartialObjectMetadata) ident.Action {
-	return ident.Action{Name: object.Labels[v1.LabelAction], Run: ident.Run{
-		Project: object.Labels[v1.LabelProject], Domain: object.Labels[v1.LabelDomain], Name: object.Labels[v1.LabelRun],
+// labelledAction is the action that the labels of an object name.
+func labelledAction(labels map[string]string) ident.Action {
+	return ident.Action{Name: labels[v1.LabelAction], Run: ident.Run{
+		Project: labels[v1.LabelProject], Domain: labels[v1.LabelDomain], Name: labels[v1.LabelRun],
 	}}
 }
 

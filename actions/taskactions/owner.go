@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"sync"
 
 	"connectrpc.com/connect"
 	"github.com/rs/zerolog"
@@ -17,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/namespaces"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 )
 
@@ -31,17 +32,17 @@ type Engine interface {
 // Executor is the part of the executor that works on the same objects, in the same process.
 type Executor interface {
 	// Retains reports whether the object of a finished action is still required: the logs of its last attempt are
-	// being sealed, or the executor has not processed it yet.
-	Retains(object types.NamespacedName, uid types.UID) bool
+	// being sealed, or the executor has not processed it yet. The shard is that of the object, or ident.AllShards.
+	Retains(shard int, object types.NamespacedName, uid types.UID) bool
 	// NotifyFinished sets the function that the executor calls when it is done with an object. It is called before
 	// anything starts.
 	NotifyFinished(finished func(*v1.TaskAction))
 }
 
-// Leader decides on which replica the objects are owned.
+// Leader decides on which replica the objects of each shard are owned.
 type Leader interface {
-	// While calls work in each term of this replica and returns when ctx ends.
-	While(ctx context.Context, work func(ctx context.Context))
+	// While calls work in each term of this replica for each shard and returns when ctx ends.
+	While(ctx context.Context, work func(ctx context.Context, shard int))
 }
 
 // Events records the end of actions that cannot become objects.
@@ -57,7 +58,7 @@ type Deps struct {
 	Events     Events
 	// Executor works on the objects; nil means that an object is deleted as soon as its action is not live.
 	Executor Executor
-	// Leader elects one replica; nil means that this one always leads.
+	// Leader divides the shards among replicas; nil means that this one owns all.
 	Leader Leader
 	// Installation is the id of this installation; objects of others in the same cluster are left alone. Empty means
 	// that all objects in the cluster are ours.
@@ -85,12 +86,13 @@ type Owner struct {
 	cluster      *cluster
 	objects      *objects
 	executor     Executor // nil for none
-	leader       Leader   // nil leads always
+	leader       Leader   // nil for all shards, always
 	clock        clock.Clock
 	logger       zerolog.Logger
 	metrics      *metrics
 
-	current atomic.Pointer[session] // nil while another replica leads
+	mu       sync.Mutex
+	sessions map[int]*session // GUARDED_BY(mu): by shard
 }
 
 var _ lifecycle.Part = (*Owner)(nil)
@@ -112,7 +114,7 @@ func New(config Config, deps Deps) (*Owner, error) {
 	}
 	o := &Owner{
 		config: config, namespace: namespace, installation: deps.Installation, clusterID: deps.Cluster, engine: deps.Engine, events: deps.Events, clock: deps.Clock,
-		executor: deps.Executor, leader: deps.Leader, logger: deps.Logger,
+		executor: deps.Executor, leader: deps.Leader, logger: deps.Logger, sessions: map[int]*session{},
 	}
 	if o.cluster, err = newCluster(config, deps); err != nil {
 		return nil, fmt.Errorf("task actions: %w", err)
@@ -120,7 +122,7 @@ func New(config Config, deps Deps) (*Owner, error) {
 	if o.objects, err = newObjects(deps.Kubernetes, namespace, deps.Installation); err != nil {
 		return nil, fmt.Errorf("task actions: %w", err)
 	}
-	if o.metrics, err = newMetrics(deps.Meter); err != nil {
+	if o.metrics, err = newMetrics(deps.Meter, o.live); err != nil {
 		return nil, fmt.Errorf("task actions: %w", err)
 	}
 	if o.executor != nil {
@@ -133,7 +135,7 @@ func New(config Config, deps Deps) (*Owner, error) {
 func (o *Owner) Start(ctx context.Context) error {
 	return o.background.Run(ctx, func(ctx context.Context) {
 		if o.leader == nil {
-			o.lead(ctx)
+			o.lead(ctx, ident.AllShards)
 			return
 		}
 		o.leader.While(ctx, o.lead)
@@ -143,25 +145,52 @@ func (o *Owner) Start(ctx context.Context) error {
 // Stop implements lifecycle.Part.
 func (o *Owner) Stop(ctx context.Context) error { return o.background.Stop(ctx) }
 
-// lead is one term of this replica.
-func (o *Owner) lead(ctx context.Context) {
-	s := newSession(o)
-	o.current.Store(s)
-	defer o.current.Store(nil)
+// lead is one term of this replica for a shard.
+func (o *Owner) lead(ctx context.Context, shard int) {
+	s := newSession(o, shard)
+	o.mu.Lock()
+	o.sessions[shard] = s
+	o.mu.Unlock()
+	defer func() {
+		o.mu.Lock()
+		delete(o.sessions, shard)
+		o.mu.Unlock()
+	}()
 	s.run(ctx)
+}
+
+// sessionOf is the session in which the objects of a run are owned; nil while another replica owns them.
+func (o *Owner) sessionOf(run ident.Run) *session {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if s := o.sessions[ident.AllShards]; s != nil {
+		return s
+	}
+	return o.sessions[run.Shard()]
+}
+
+// live is how many admitted, unfinished actions this replica knows of.
+func (o *Owner) live() int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	count := 0
+	for _, s := range o.sessions {
+		count += s.desired.size()
+	}
+	return int64(count)
 }
 
 // finished records that the executor is done with an object: the end of the action is committed, and the logs of its
 // last attempt are sealed. The object is then deleted. If the process dies first, the next leader finds the object
 // when it compares objects with live actions.
 func (o *Owner) finished(task *v1.TaskAction) {
-	if s := o.current.Load(); s != nil {
+	if s := o.sessionOf(ident.Run{Project: task.Spec.Project, Domain: task.Spec.Domain, Name: task.Spec.Run}); s != nil {
 		s.done.Store(task.Spec.UID, task.UID)
 		s.queue.Add(task.Spec.UID)
 	}
 }
 
 // retains reports whether the executor still needs an object.
-func (o *Owner) retains(object *metav1.PartialObjectMetadata) bool {
-	return o.executor != nil && o.executor.Retains(types.NamespacedName{Namespace: object.Namespace, Name: object.Name}, object.UID)
+func (s *session) retains(object *metav1.PartialObjectMetadata) bool {
+	return s.executor != nil && s.executor.Retains(s.shard, types.NamespacedName{Namespace: object.Namespace, Name: object.Name}, object.UID)
 }

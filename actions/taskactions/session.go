@@ -12,10 +12,11 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// session is one term of this replica. It begins without any knowledge, so that it acts on nothing that was true in an
+// session is one term of this replica for one shard, or for all. It begins without any knowledge, so that it acts on nothing that was true in an
 // earlier term only.
 type session struct {
 	*Owner
+	shard   int
 	desired *desired
 	queue   workqueue.TypedRateLimitingInterface[int64]
 	indexer cache.Indexer
@@ -26,10 +27,11 @@ type session struct {
 	deleted sync.Map // UIDs of objects that were deleted and are still in the cache
 }
 
-func newSession(o *Owner) *session {
+func newSession(o *Owner, shard int) *session {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[int64](o.config.Backoff.First, o.config.Backoff.Max)
 	return &session{
 		Owner:   o,
+		shard:   shard,
 		desired: newDesired(o.config.MaxPending),
 		queue:   workqueue.NewTypedRateLimitingQueue(limiter),
 	}
@@ -43,7 +45,7 @@ func (s *session) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
-	informer, err := s.objects.informer()
+	informer, err := s.objects.informer(s.shard)
 	if err != nil {
 		s.logger.Error().Err(err).Msg("cannot watch TaskActions")
 		<-ctx.Done()

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"sync"
 
+	"google.golang.org/protobuf/proto"
+
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
 // errSilent is the failure of a stream over which nothing came, not even heartbeats.
@@ -59,7 +62,6 @@ func (s *session) follow(ctx context.Context) (snapshot bool, err error) {
 					s.desired.replace(next)
 					comparing.Go(func() { s.compare(ctx) })
 				}
-				s.metrics.live.Record(ctx, int64(s.desired.size()))
 				continue
 			}
 			s.handle(message, next, !snapshot)
@@ -80,9 +82,14 @@ func (s *session) handle(message *enginev1.WatchAssignmentsResponse, next map[in
 	switch m := message.GetMessage().(type) {
 	case *enginev1.WatchAssignmentsResponse_Live:
 		for _, ref := range m.Live.GetRefs() {
-			next[ref.GetUid()] = struct{}{}
+			if s.owns(ref) {
+				next[ref.GetUid()] = struct{}{}
+			}
 		}
 	case *enginev1.WatchAssignmentsResponse_Assignment:
+		if !s.owns(m.Assignment.GetRef()) {
+			return
+		}
 		uid := m.Assignment.GetRef().GetUid()
 		if gathering {
 			next[uid] = struct{}{}
@@ -99,12 +106,21 @@ func (s *session) handle(message *enginev1.WatchAssignmentsResponse, next map[in
 	}
 }
 
+// owns reports whether an action is of the shard of the session. A runs service of the version before sends all.
+func (s *session) owns(ref *enginev1.ActionRef) bool {
+	return ident.RunOf(ref.GetId().GetRun()).In(s.shard)
+}
+
 // receive reads the stream in the background. messages is closed at its end; then ended has the reason.
 func (s *session) receive(ctx context.Context) (messages <-chan *enginev1.WatchAssignmentsResponse, ended <-chan error) {
 	out, result := make(chan *enginev1.WatchAssignmentsResponse), make(chan error, 1)
 	go func() {
 		defer close(out)
-		stream, err := s.engine.WatchAssignments(ctx, &enginev1.WatchAssignmentsRequest{Cluster: s.clusterID})
+		request := &enginev1.WatchAssignmentsRequest{Cluster: s.clusterID}
+		if s.shard != ident.AllShards {
+			request.Shard = proto.Uint32(uint32(s.shard)) //nolint:gosec // a small number
+		}
+		stream, err := s.engine.WatchAssignments(ctx, request)
 		if err != nil {
 			result <- err
 			return

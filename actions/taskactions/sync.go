@@ -99,7 +99,7 @@ func (s *session) isFinished(uid int64, object *metav1.PartialObjectMetadata) bo
 
 // kindOf distinguishes an object whose action ended from one whose action does not exist.
 func (s *session) kindOf(ctx context.Context, object *metav1.PartialObjectMetadata) (string, error) {
-	known, err := s.isKnown(ctx, labelledAction(object))
+	known, err := s.isKnown(ctx, labelledAction(object.Labels))
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("look for the action of %s/%s: %w", object.Namespace, object.Name, err)

@@ -1,5 +1,6 @@
-// Package leader elects one of the replicas by a Kubernetes Lease. What runs on the leader only, runs there together: all
-// of it starts with the term of a replica, and all of it has stopped before the replica releases the Lease.
+// Package leader divides the work on a cluster among the replicas: a fixed number of shards, each of which one replica owns
+// at a time. What works on a shard starts with the term of its owner, and all of it has stopped before another replica
+// becomes the owner. A Kubernetes Lease has the table of owners (docs/decisions/sharded-reconciling.md).
 package leader
 
 import (
@@ -12,9 +13,12 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 )
@@ -28,7 +32,8 @@ type Config struct {
 	Namespace string
 	// Name is the name of the Lease.
 	Name string
-	// Duration is how long the Lease holds without renewal, and so how long nobody leads after a crash. At least 3 s.
+	// Duration is how long a replica owns its shards without a renewal, and so how long nobody works on them after a
+	// crash. Whole seconds, at least 3.
 	Duration time.Duration
 }
 
@@ -41,6 +46,12 @@ func (c Config) Validate() error {
 	return found.Err()
 }
 
+// retry is the pause between two renewals.
+func (c Config) retry() time.Duration { return c.Duration / 6 }
+
+// renewal is how old the last renewal may be before this replica stops its work; others wait for the whole Duration.
+func (c Config) renewal() time.Duration { return c.Duration * 2 / 3 }
+
 // Deps are what an election needs.
 type Deps struct {
 	// Kubernetes reaches the API server. Required.
@@ -48,19 +59,23 @@ type Deps struct {
 	// Identity tells this replica from others; empty means the host's name and a random part.
 	Identity string
 	Logger   zerolog.Logger
+	// Meter gets the metrics; nil means none.
+	Meter metric.MeterProvider
 }
 
-// Election runs for the Lease between Start and Stop.
+// Election competes for shards between Start and Stop.
 type Election struct {
 	background lifecycle.Background
 	config     Config
 	identity   string
 	client     kubernetes.Interface
 	logger     zerolog.Logger
+	seen       seen          // only run uses it
+	ended      chan struct{} // has an element when a term has ended
 
 	mu    sync.Mutex
-	term  *term         // GUARDED_BY(mu): nil while another replica leads
-	began chan struct{} // GUARDED_BY(mu): closed and replaced when a term begins
+	terms [ident.Shards]*term // GUARDED_BY(mu): nil where nothing of this replica runs
+	began chan struct{}       // GUARDED_BY(mu): closed and replaced when a term begins
 }
 
 var _ lifecycle.Part = (*Election)(nil)
@@ -70,15 +85,17 @@ func New(config Config, deps Deps) (*Election, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("leader: %w", err)
 	}
-	e := &Election{config: config, identity: deps.Identity, logger: deps.Logger, began: make(chan struct{})}
 	if deps.Kubernetes == nil {
 		return nil, errors.New("leader: the configuration of the cluster is required")
 	}
-	client, err := kubernetes.NewForConfig(deps.Kubernetes)
-	if err != nil {
+	e := &Election{
+		config: config, identity: deps.Identity, logger: deps.Logger,
+		seen: seen{beats: map[string]silence{}}, ended: make(chan struct{}, 1), began: make(chan struct{}),
+	}
+	var err error
+	if e.client, err = kubernetes.NewForConfig(deps.Kubernetes); err != nil {
 		return nil, fmt.Errorf("leader: make Kubernetes client: %w", err)
 	}
-	e.client = client
 	if e.identity == "" {
 		host, err := os.Hostname()
 		if err != nil {
@@ -86,45 +103,55 @@ func New(config Config, deps Deps) (*Election, error) {
 		}
 		e.identity = host + "-" + rand.Text()
 	}
+	if err := e.measure(deps.Meter); err != nil {
+		return nil, fmt.Errorf("leader: %w", err)
+	}
 	return e, nil
 }
 
-// Start implements lifecycle.Part. It does not wait for the Lease, nor for the API server, which may be unavailable.
+// measure exports how many shards this replica works on.
+func (e *Election) measure(provider metric.MeterProvider) error {
+	if provider == nil {
+		provider = noop.NewMeterProvider()
+	}
+	const name = "flyte.controller.shards"
+	_, err := provider.Meter("github.com/flyte-binary/flyte-binary/manager/leader").Int64ObservableGauge(name,
+		metric.WithDescription("shards of the cluster that this replica owns and works on"),
+		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(int64(len(e.Owned())))
+			return nil
+		}))
+	if err != nil {
+		return fmt.Errorf("make metric %s: %w", name, err)
+	}
+	return nil
+}
+
+// Start implements lifecycle.Part. It does not wait for a shard, nor for the API server, which may be unavailable.
 func (e *Election) Start(ctx context.Context) error {
 	return e.background.Run(ctx, e.run)
 }
 
-// Stop implements lifecycle.Part: it ends the term, waits for the work of this replica, and releases the Lease.
+// Stop implements lifecycle.Part: it ends the terms, waits for the work of this replica, and gives its shards to others.
 func (e *Election) Stop(ctx context.Context) error { return e.background.Stop(ctx) }
 
-// While calls work in each term of this replica, with a context that ends with the term, and waits for it. It returns when
-// ctx ends. All such work runs in the same terms.
-func (e *Election) While(ctx context.Context, work func(ctx context.Context)) {
-	for {
-		current := e.join(ctx)
-		if current == nil {
-			return
-		}
-		current.run(ctx, work)
+// Owned are the shards that this replica works on.
+func (e *Election) Owned() []int { return e.activity().running }
+
+// While calls work in each term of this replica for each shard, with a context that ends with the term, and waits for it.
+// It returns when ctx ends. All work for a shard runs in the same terms.
+func (e *Election) While(ctx context.Context, work func(ctx context.Context, shard int)) {
+	var shards sync.WaitGroup
+	for shard := range ident.Shards {
+		shards.Go(func() { e.while(ctx, shard, func(ctx context.Context) { work(ctx, shard) }) })
 	}
+	shards.Wait()
 }
 
-// join waits for a term and takes part in it; nil when ctx ended first.
-func (e *Election) join(ctx context.Context) *term {
-	for ctx.Err() == nil {
-		e.mu.Lock()
-		current, began := e.term, e.began
-		if current != nil {
-			current.works.Add(1)
-		}
-		e.mu.Unlock()
-		if current != nil {
-			return current
-		}
-		select {
-		case <-began:
-		case <-ctx.Done():
-		}
-	}
-	return nil
+// Undivided is for work that one replica does as a whole: its terms are those of the first shard.
+type Undivided struct{ Election *Election }
+
+// While calls work in each term of this replica, and returns when ctx ends.
+func (u Undivided) While(ctx context.Context, work func(ctx context.Context)) {
+	u.Election.while(ctx, 0, work)
 }

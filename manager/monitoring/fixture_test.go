@@ -77,6 +77,8 @@ func everything(t *testing.T) started {
 	config := configured(t)
 	config.Actions.TaskActions.Namespace = cluster.Namespace
 	config.Executor.Namespaces = []string{cluster.Namespace}
+	config.Replicas.Several, config.Replicas.Namespace = true, cluster.Namespace
+	config.Storage.SigningKey = strings.Repeat("k", 32)
 	config.EventStream.Sinks = []eventstream.Sink{{Name: "lake", Type: "http", URL: "http://127.0.0.1:1/"}}
 	server := start(t, config, cluster.Config)
 	kubetest.StartNode(t, cluster, kubetest.NodeOptions{Program: func(_ context.Context, pod *corev1.Pod) kubetest.Result {

@@ -5,7 +5,7 @@ kinds that only a plugin or a kind of route uses follow the configuration.
 {{- define "flyte-binary.ownRules" -}}
 # The values of SecretService, with the backend kubernetes.
 - {apiGroups: [""], resources: [secrets], verbs: [get, list, create, patch, delete]}
-# The election of the leader.
+# The Lease by which replicas divide the work.
 - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update]}
 - {apiGroups: [""], resources: [namespaces], verbs: [get]}
 - {apiGroups: [""], resources: [podtemplates], verbs: [get]}
@@ -23,7 +23,7 @@ kinds that only a plugin or a kind of route uses follow the configuration.
 - {apiGroups: [apps], resources: [deployments], verbs: [get, list, watch, create, update, patch, delete]}
 - {apiGroups: [""], resources: [services], verbs: [get, list, watch, create, patch, delete]}
 {{- if has "job" (dig "executor" "plugins" "enabled" (list "pod") .Values.config) }}
-- {apiGroups: [batch], resources: [jobs], verbs: [get, list, watch, create, delete]}
+- {apiGroups: [batch], resources: [jobs], verbs: [get, list, watch, create, patch, delete]}
 {{- end }}
 {{- $route := dig "deployer" "route" "kind" "none" .Values.config }}
 {{- if eq $route "ingress" }}

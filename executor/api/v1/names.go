@@ -16,6 +16,8 @@ const (
 	LabelAction  = "flyte.org/action"
 	// LabelInstallation tells the objects of one installation from those of others in the same cluster.
 	LabelInstallation = "flyte.org/installation"
+	// LabelShard is the shard of the run, in decimal. Replicas that share a cluster watch their shards only.
+	LabelShard = "flyte.org/shard"
 	// LabelUID is the database id of the action, in decimal.
 	LabelUID = "flyte.org/uid"
 
