@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -89,6 +90,9 @@ func (d *demo) configure() error {
 		config.Notifications.Allow = []string{"127.0.0.0/8", "::1/128"}
 	}
 	config.Runs.Images.Builder = d.imageBuilder()
+	if config.Executor.Workers.Program, err = os.Executable(); err != nil {
+		return fmt.Errorf("find the program that workers run: %w", err)
+	}
 	d.config = config
 	return nil
 }

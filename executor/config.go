@@ -6,6 +6,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/logs"
 	"github.com/flyte-binary/flyte-binary/executor/podspec"
 	"github.com/flyte-binary/flyte-binary/executor/reconciler"
+	"github.com/flyte-binary/flyte-binary/executor/workerpods"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
@@ -19,6 +20,8 @@ type Config struct {
 	Pod podspec.Config `mapstructure:"pod"`
 	// Logs says how logs are read and stored.
 	Logs logs.Config `mapstructure:"logs"`
+	// Workers says how the pods of workers look, beside what Pod says.
+	Workers workerpods.Config `mapstructure:"workers"`
 	// Namespaces limits the executor to some namespaces; empty means all.
 	Namespaces []string `mapstructure:"namespaces"`
 	// InstallCRD installs the definition of TaskActions at startup. Default true; false where a chart does it.

@@ -20,6 +20,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs"
 	"github.com/flyte-binary/flyte-binary/secret"
 	"github.com/flyte-binary/flyte-binary/triggers"
+	"github.com/flyte-binary/flyte-binary/workers"
 )
 
 // Config is the configuration of one process: a section for each part.
@@ -59,6 +60,8 @@ type Config struct {
 	Triggers triggers.Config `mapstructure:"triggers"`
 	// Artifacts keeps the artifacts that runs produce and consume.
 	Artifacts artifacts.Config `mapstructure:"artifacts"`
+	// Workers runs the tasks of reusable environments.
+	Workers workers.Config `mapstructure:"workers"`
 	// Apps keeps the apps and decides what runs of them.
 	Apps apps.Config `mapstructure:"apps"`
 	// Actions is what running tasks call, and what creates and deletes TaskAction objects.
@@ -109,6 +112,7 @@ func DefaultConfig() Config {
 		Triggers:      triggers.DefaultConfig(),
 		Artifacts:     artifacts.DefaultConfig(),
 		Apps:          apps.DefaultConfig(),
+		Workers:       workers.DefaultConfig(),
 	}
 }
 
@@ -134,6 +138,7 @@ func (c Config) Validate() error {
 		{"triggers", c.Triggers.Validate},
 		{"artifacts", c.Artifacts.Validate},
 		{"apps", c.Apps.Validate},
+		{"workers", c.Workers.Validate},
 		{"actions", c.Actions.Validate},
 		{"executor", c.Executor.Validate},
 		{"deployer", c.Deployer.Validate},

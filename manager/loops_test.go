@@ -60,7 +60,7 @@ func TestTheTableOfLoopsIsComplete(t *testing.T) {
 	starts := regexp.MustCompile(`lifecycle\.Background|leased\.(Loop|While)|pgdb\.NewListener|groupcommit\.New|Leader\.While`)
 	for _, service := range []string{
 		"actions", "apps", "artifacts", "cache_service", "console", "dataproxy", "deployer", "events", "eventstream", "executor", "gateway",
-		"manager", "notifications", "runs", "secret", "triggers",
+		"manager", "notifications", "runs", "secret", "triggers", "workers",
 	} {
 		for pkg, text := range codeOf(t, service) {
 			if starts.MatchString(text) && pkg != "runs" { // which composes those below it

@@ -30,6 +30,10 @@ func modules() lifecycle.Modules[*process] {
 		{Name: "events", After: []string{"runs"}, Build: buildEvents},
 		{Name: "executor", Needs: []string{"kubernetes", "election", "storage", "events"}, Build: buildExecutor},
 		{Name: "deployer", Needs: []string{"kubernetes", "election", "storage"}, Build: buildDeployer},
+		{Name: "workerpods", Needs: []string{"kubernetes", "election", "storage"}, Build: buildWorkerPods},
+
+		// Workers of reusable environments, with the API. What they report, the sink of events records.
+		{Name: "workers", Needs: []string{"database", "storage", "runs", "events"}, Build: buildWorkers},
 
 		// What tasks call, with the API; the owner of the TaskActions, with the controller.
 		{Name: "actions", Needs: []string{"events"}, After: []string{"runs", "executor"}, Build: buildActions},
@@ -38,7 +42,7 @@ func modules() lifecycle.Modules[*process] {
 		{Name: "profiles", Build: buildProfiles},
 		{
 			Name: "port", Needs: []string{"profiles"}, Build: buildPort,
-			After: []string{"actions", "dataproxy", "secret", "notifications", "eventstream", "triggers", "artifacts", "apps", "system", "console", "gateway"},
+			After: []string{"actions", "workers", "dataproxy", "secret", "notifications", "eventstream", "triggers", "artifacts", "apps", "system", "console", "gateway"},
 		},
 	}
 }

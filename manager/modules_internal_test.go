@@ -14,10 +14,10 @@ func TestTargetsSelectTheirModules(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"database", "storage", "cache", "artifacts", "runs", "secret", "notifications", "triggers", "apps", "eventstream", "dataproxy", "system",
-		"console", "gateway", "events", "actions", "profiles", "port",
+		"console", "gateway", "events", "workers", "actions", "profiles", "port",
 	}, selected(TargetAPI), "no Kubernetes")
 	require.Equal(t, []string{
-		"storage", "kubernetes", "election", "events", "executor", "deployer", "actions", "profiles", "port",
+		"storage", "kubernetes", "election", "events", "executor", "deployer", "workerpods", "actions", "profiles", "port",
 	}, selected(TargetController), "no database")
 	require.ElementsMatch(t, modules().Names(), selected(TargetAll), "everything")
 }

@@ -135,6 +135,10 @@ func (p peers) appFleet() enginev1connect.AppFleetServiceClient {
 	return client(p, p.api, enginev1connect.NewAppFleetServiceClient)
 }
 
+func (p peers) workerFleet() enginev1connect.WorkerFleetServiceClient {
+	return client(p, p.api, enginev1connect.NewWorkerFleetServiceClient)
+}
+
 func (p peers) appUses() enginev1connect.AppUseServiceClient {
 	return client(p, p.api, enginev1connect.NewAppUseServiceClient)
 }

@@ -8,12 +8,14 @@ import (
 	notificationstore "github.com/flyte-binary/flyte-binary/notifications/store"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	triggerstore "github.com/flyte-binary/flyte-binary/triggers/store"
+	workerstore "github.com/flyte-binary/flyte-binary/workers/store"
 )
 
 // Schemas lists the database schema of every service that has one, in the order in which they are created.
 func Schemas() []pgdb.Schema {
 	return []pgdb.Schema{
 		store.Schema(), store.TrackedSchema(), cachestore.Schema(), artifactstore.Schema(), notificationstore.Schema(), triggerstore.Schema(), appstore.Schema(),
+		workerstore.Schema(),
 	}
 }
 

@@ -21,8 +21,8 @@ const (
 
 // targets lists the modules of each target; the modules that those need come with them.
 func targets() map[Target][]string {
-	api := []string{"runs", "cache", "actions", "dataproxy", "secret", "notifications", "eventstream", "triggers", "artifacts", "apps", "system", "console", "gateway", "port"}
-	controller := []string{"executor", "deployer", "actions", "port"}
+	api := []string{"runs", "cache", "actions", "dataproxy", "secret", "notifications", "eventstream", "triggers", "artifacts", "apps", "workers", "system", "console", "gateway", "port"}
+	controller := []string{"executor", "deployer", "workerpods", "actions", "port"}
 	return map[Target][]string{TargetAPI: api, TargetController: controller, TargetAll: slices.Concat(api, controller)}
 }
 

@@ -24,13 +24,12 @@ type assignments struct {
 }
 
 func (c *writeFixture) watchAssignments() *assignments {
-	c.t.Helper()
-	return c.watchShard(nil)
+	return c.watchRunner(&enginev1.WatchAssignmentsRequest{})
 }
 
-func (c *writeFixture) watchShard(shard *uint32) *assignments {
+func (c *writeFixture) watchRunner(request *enginev1.WatchAssignmentsRequest) *assignments {
 	c.t.Helper()
-	stream, err := c.engine.WatchAssignments(c.t.Context(), &enginev1.WatchAssignmentsRequest{Shard: shard})
+	stream, err := c.engine.WatchAssignments(c.t.Context(), request)
 	require.NoError(c.t, err)
 	c.t.Cleanup(func() { _ = stream.Close() })
 	return &assignments{t: c.t, stream: stream}
@@ -70,7 +69,7 @@ func TestAssignmentsOfAShard(t *testing.T) {
 		create(fmt.Sprint("early", i), early, "")
 	}
 	for shard := range streams {
-		streams[shard] = c.watchShard(proto.Uint32(uint32(shard))) //nolint:gosec // a small number
+		streams[shard] = c.watchRunner(&enginev1.WatchAssignmentsRequest{Shard: proto.Uint32(uint32(shard))}) //nolint:gosec // a small number
 		if len(early[shard]) > 0 {
 			require.Equal(t, "live "+strings.Join(early[shard], " "), streams[shard].next())
 		}

@@ -31,6 +31,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		Queues: l.queues, Cache: l.cache, TaskTypes: deps.TaskTypes, Clock: deps.Clock, Pods: deps.Pods,
 		Notifications: deps.Notifications,
 		Triggers:      triggersOf(deps),
+		Pools:         deps.WorkerPools,
 	})
 	conditions := &change.Conditions{Storage: l.live, Specs: l.rows}
 	reporter := &change.Reporter{Cache: l.cache, Writer: l.writer}

@@ -90,6 +90,9 @@ type Deps struct {
 	Images images.Catalog
 	// TaskTypes are those that executors and this service run. The zero value has those that need no configuration.
 	TaskTypes tasktype.Set
+	// WorkerPools says that workers run the tasks of reusable environments. Otherwise executors do, each attempt in a pod of its
+	// own.
+	WorkerPools bool
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
 	// Tracer records spans of actions; nil means none.

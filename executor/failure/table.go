@@ -71,6 +71,7 @@ const (
 	NoRoom                    Reason = "NoRoom"
 	NotListening              Reason = "NotListening"
 	PortTaken                 Reason = "PortTaken"
+	WorkerLost                Reason = "WorkerLost"
 	MaxSystemFailuresExceeded Reason = "MaxSystemFailuresExceeded"
 )
 
@@ -125,6 +126,7 @@ func Table() map[Reason]Row {
 		ErrorUnreadable:           {System, true, "the task reported an error that cannot be read"},
 		TaskFailed:                {User, true, "the task reported an error"},
 		PortTaken:                 {User, true, "the port that the app declares is taken on its machine"},
+		WorkerLost:                {System, true, "the worker that ran the task was lost before it was done"},
 		NoRoom:                    {System, true, "no node has room for the pod now"},
 		NotListening:              {User, true, "the process runs, but nothing accepts connections on the port of the app; check the port and that the app listens"},
 		MaxSystemFailuresExceeded: {System, false, "the system lost too many attempts"},

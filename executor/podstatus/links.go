@@ -11,6 +11,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/executor/podspec"
+	"github.com/flyte-binary/flyte-binary/executor/podspec/rendering"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
@@ -63,7 +64,7 @@ func linkValues(attempt *plugin.Attempt, pod *corev1.Pod, state plugin.State) ma
 		"taskid": id.GetName(), "taskversion": id.GetVersion(), "taskproject": id.GetProject(), "taskdomain": id.GetDomain(),
 		"taskretryattempt": strconv.Itoa(int(attempt.Number) - 1), "runname": spec.Run, "actionname": spec.Action,
 		"executionname": spec.Run, "executionproject": spec.Project, "executiondomain": spec.Domain,
-		"generatedname": pod.Name, "perretryuniquekey": podspec.UniqueKey(pod.Name),
+		"generatedname": pod.Name, "perretryuniquekey": rendering.UniqueKey(pod.Name),
 	}
 	if status := statusOf(pod.Status.ContainerStatuses, primary); status != nil && status.ContainerID != "" {
 		_, values["containerid"], _ = strings.Cut(status.ContainerID, "://")

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"pgregory.net/rapid"
 
@@ -117,16 +116,6 @@ func TestSystemFailuresBackOffAndUsersDoNot(t *testing.T) {
 	}
 	next, _ := r.decide(&entry{}, &plugin.Attempt{Template: withBudget(1), Number: 1}, failure.New(failure.ContainerFailed, ""))
 	require.Equal(t, now, next.NotBefore.Time, "a retry of the task's own begins at once")
-}
-
-// Story R19: timeouts, backoff, queues, overwriting of the cache, recovery and webhooks were accepted and ignored.
-func TestRetriesBackOffAsTheTaskWants(t *testing.T) {
-	wanted := &core.Backoff{Base: durationpb.New(time.Second), Factor: proto.Float64(3), Cap: durationpb.New(5 * time.Second)}
-	require.Equal(t, time.Second, userPause(wanted, 1))
-	require.Equal(t, 3*time.Second, userPause(wanted, 2))
-	require.Equal(t, 5*time.Second, userPause(wanted, 3))
-	require.Equal(t, 2*time.Second, userPause(&core.Backoff{Base: durationpb.New(2 * time.Second)}, 7))
-	require.Zero(t, userPause(nil, 3))
 }
 
 func TestVersionsGrowOverRestarts(t *testing.T) {

@@ -9,9 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
-	"github.com/flyte-binary/flyte-binary/executor/failure"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
-	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
@@ -54,21 +52,6 @@ func addNotice(event *workflow.ActionEvent, notice plugin.Notice) {
 	happened := clusterEvent(notice.At, notice.Reason, notice.Message)
 	happened.SourceComponent = "node"
 	event.ClusterEvents = append(event.ClusterEvents, happened)
-}
-
-// failureTransition adds why an attempt was lost.
-func failureTransition(event *workflow.ActionEvent, f *failure.Failure) *enginev1.Transition {
-	kind := workflow.ErrorInfo_KIND_SYSTEM
-	if f.IsUsers() {
-		kind = workflow.ErrorInfo_KIND_USER
-	}
-	event.ErrorInfo = &workflow.ErrorInfo{Message: f.Message, Kind: kind, Code: f.Code}
-	whole := f.Proto()
-	whole.Timestamp = event.GetUpdatedTime()
-	if pod := event.GetLogContext().GetPrimaryPodName(); pod != "" {
-		whole.Worker = pod
-	}
-	return &enginev1.Transition{Event: event, Error: whole}
 }
 
 // fingerprint identifies what clients see of a state within one phase.

@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/executor/verdict"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
@@ -86,7 +87,7 @@ func (r *Reconciler) reportURI(ctx context.Context, attempt *plugin.Attempt) str
 		return ""
 	}
 	uri := attempt.Dir + "/" + blobpath.ReportFile
-	written, err := r.exists(ctx, uri)
+	written, err := verdict.Exists(ctx, r.deps.Store, uri)
 	if err != nil {
 		zerolog.Ctx(ctx).Warn().Err(err).Msg("look for the report")
 	}

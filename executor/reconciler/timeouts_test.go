@@ -105,19 +105,3 @@ func TestAnAttemptGetsItsWholeTime(t *testing.T) {
 	require.Equal(t, 5*time.Second, r.withTimeouts(seen, attempt, state).Recheck)
 	require.Equal(t, 5300*time.Millisecond, r.withTimeouts(inherited, attempt, state).Recheck, "a successor counts from the end of that second")
 }
-
-// Story R12: quota, throttling and preemption used up the retries that a task had declared for its own errors.
-func TestRetryWords(t *testing.T) {
-	require.Equal(t, "NodeLost, next try in 4 s, 2 of 3 attempts that the system may lose",
-		retryWords(failure.New(failure.NodeLost, ""), 3500*time.Millisecond, 2, 3))
-	require.Equal(t, "ContainerFailed, next try at once, retry 1 of 5 of the task",
-		retryWords(failure.New(failure.ContainerFailed, ""), 0, 1, 5))
-}
-
-func TestOutOfMemorySaysWhatWasAskedFor(t *testing.T) {
-	template := &core.TaskTemplate{Target: &core.TaskTemplate_Container{Container: &core.Container{Resources: &core.Resources{
-		Limits: []*core.Resources_ResourceEntry{{Name: core.Resources_MEMORY, Value: "500Mi"}},
-	}}}}
-	require.Contains(t, explainMemory(template, failure.New(failure.OOMKilled, "")).Message, "it asked for 500Mi")
-	require.NotContains(t, explainMemory(template, failure.New(failure.Killed, "")).Message, "500Mi")
-}

@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/executor/verdict"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
@@ -35,7 +36,7 @@ func (r *Reconciler) backOff(ctx context.Context, task *v1.TaskAction, entry *en
 	at.version = r.nextVersion(at.version, task)
 	event := r.event(task, at, r.eventTime(entry, r.deps.Clock.Now()))
 	event.ClusterEvents = []*workflow.ClusterEvent{clusterEvent(event.GetUpdatedTime().AsTime(), "ClusterUnavailable",
-		fmt.Sprintf("%v, next try in %s, further ones at most every %s; this does not use up an attempt", err, round(pause), r.config.MaxErrorBackoff))}
+		fmt.Sprintf("%v, next try in %s, further ones at most every %s; this does not use up an attempt", err, verdict.Round(pause), r.config.MaxErrorBackoff))}
 	r.report(task, entry, &plan{position: at}, &enginev1.Transition{Event: event})
 	return pause
 }

@@ -19,6 +19,9 @@ const (
 	ClassUser
 	// ClassTask is for the processes of tasks, and for people.
 	ClassTask
+	// ClassWorker is for workers of reusable environments: the handler checks the bearer token, which is that of one worker and
+	// gives it the work of its pool, and nothing else.
+	ClassWorker
 	// ClassInternal is for services of this installation: in the same process, or with the internal credential.
 	ClassInternal
 )
@@ -33,7 +36,7 @@ type Rule struct {
 }
 
 // Authoriser decides whether a caller may do something to a resource. It is asked for each resource of a request, and
-// not about public, signed and internal procedures. It is called for every request and every new resource of a
+// not about public, signed, worker and internal procedures. It is called for every request and every new resource of a
 // stream, so it decides in memory.
 type Authoriser interface {
 	// Authorise returns how much of the resource the caller may see, or a PermissionDenied or Unauthenticated error.

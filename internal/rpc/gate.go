@@ -41,7 +41,7 @@ func (g *gate) enter(ctx context.Context, c call, row procedure, known bool) (en
 		}
 	}()
 	// Public and signed ones need no caller, and an invalid credential must not stop a probe.
-	if row.class != ClassPublic && row.class != ClassSigned {
+	if row.class != ClassPublic && row.class != ClassSigned && row.class != ClassWorker {
 		if ctx, err = authenticate(ctx, c, row, g.authenticator, g.internalToken); err != nil {
 			return nil, answer(ctx, err)
 		}

@@ -52,6 +52,11 @@ var procedures = map[string]map[string]procedure{
 	"flytebinary.engine.v1.TriggerRunService": {
 		"StartTriggeredRun": {ClassInternal, "run.create", large("the spec of a task and the inputs of a run", on("trigger"))},
 	},
+	"flytebinary.engine.v1.WorkerFleetService": {
+		"IssueWorkerToken": {ClassInternal, "worker.assign", nothing("a worker by its id")},
+		"ReportWorkers":    {ClassInternal, "worker.report", large("a batch of workers", nothing("ids of the caller's own objects"))},
+		"WatchWorkers":     {ClassInternal, "worker.assign", nothing("all workers that a cluster should run")},
+	},
 	"flytebinary.insight.v1.AppInsightService": {
 		"ExplainApp":    {ClassUser, "app.view", on("app_id")},
 		"ListAppEvents": {ClassUser, "app.view", on("app_id")},
@@ -92,6 +97,9 @@ var procedures = map[string]map[string]procedure{
 		"ExplainTrigger": {ClassUser, "trigger.view", on("name")},
 		"ListBackfills":  {ClassUser, "trigger.view", on("name")},
 		"ListSlots":      {ClassUser, "trigger.view", on("name")},
+	},
+	"flytebinary.worker.v1.WorkerService": {
+		"Work": {ClassWorker, "action.run", large("the state of all attempts of a worker", nothing("attempts that the worker was given"))},
 	},
 	"flyteidl2.actions.ActionsService": {
 		"Abort":           {ClassTask, "action.abort", on("action_id")},

@@ -16,9 +16,12 @@ const (
 	Echo  = "echo"       // its outputs are its inputs
 )
 
+// Actor is the type of functions of reusable environments: workers run them, or a pod each where there are no workers.
+const Actor = "actor"
+
 // containers are the types whose tasks are one container or pod each. Without a type, a task is one too.
 var containers = []string{
-	"actor",            // functions whose process may be reused
+	Actor,
 	"container",        // containers of other SDKs
 	"notebook",         // notebooks that the SDK's plugin runs
 	"python",           // functions

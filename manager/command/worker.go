@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -19,10 +21,40 @@ import (
 )
 
 func workerCommand() *cobra.Command {
-	return &cobra.Command{
+	var install string
+	command := &cobra.Command{
 		Use: "worker", Short: "Run the attempts of a reusable environment; runs in its pods", Hidden: true, Args: cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error { return runWorker(command.Context()) },
+		RunE: func(command *cobra.Command, _ []string) error {
+			if install != "" {
+				return installProgram(install)
+			}
+			return runWorker(command.Context())
+		},
 	}
+	command.Flags().StringVar(&install, "install", "", "only copy this program into a directory, for another container of the pod")
+	return command
+}
+
+// installProgram copies this program into a directory.
+func installProgram(dir string) (failure error) {
+	own, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	from, err := os.Open(own) //nolint:gosec // it is this program
+	if err != nil {
+		return fmt.Errorf("read this program: %w", err)
+	}
+	defer func() { failure = errors.Join(failure, from.Close()) }()
+	to, err := os.OpenFile(filepath.Join(dir, "flyte-binary"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755) //nolint:gosec // others run it
+	if err != nil {
+		return fmt.Errorf("create the copy of this program: %w", err)
+	}
+	defer func() { failure = errors.Join(failure, to.Close()) }()
+	if _, err := io.Copy(to, from); err != nil {
+		return fmt.Errorf("copy this program: %w", err)
+	}
+	return nil
 }
 
 // runWorker runs a worker until SIGTERM and the end of what it runs, or until the server wants it no more.

@@ -74,7 +74,7 @@ func choose(set *queues.Set, waiting []store.Waiting, load *limits.Load, scarce 
 			if load.QueueFull(l.queue, l.root) || l.next(load) == nil {
 				continue
 			}
-			if load.InstallationFull(l.runner == store.RunnerExecutor) {
+			if load.InstallationFull(l.runner.OnCluster()) {
 				result.starved = true
 				continue
 			}
@@ -170,6 +170,6 @@ func (l *lane) take(c *candidate, load *limits.Load) {
 // actionOf is an action of a group, in the form that package limits takes.
 func actionOf(q *queues.Queue, group *store.Waiting) limits.Action {
 	return limits.Action{
-		Queue: q, RunID: group.RunID, RunLimit: int(group.RunLimit), Root: group.Root, Executor: group.Runner == store.RunnerExecutor,
+		Queue: q, RunID: group.RunID, RunLimit: int(group.RunLimit), Root: group.Root, Executor: group.Runner.OnCluster(),
 	}
 }

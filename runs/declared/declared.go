@@ -43,6 +43,11 @@ func Task(spec *task.TaskSpec, types tasktype.Set) ([]protomap.Note, *Refusal) {
 	return notes, refusal
 }
 
+// IsReuse reports whether a note says that processes are not reused. It does not hold for an action that a worker runs.
+func IsReuse(note protomap.Note) bool {
+	return strings.HasPrefix(note.Message, "task_template.reuse_policy: ")
+}
+
 // Run judges the spec of a run.
 func Run(spec *task.RunSpec) ([]protomap.Note, *Refusal) {
 	notes, refusal := judge(spec)

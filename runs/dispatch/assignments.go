@@ -29,8 +29,8 @@ import (
 
 // Reader reads the live set; store.LiveReader is one.
 type Reader interface {
-	Live(ctx context.Context, cluster string, shard int, after store.Ref, limit int) ([]store.Ref, error)
-	LiveOfRuns(ctx context.Context, cluster string, shard int, runIDs []int64) ([]store.Ref, error)
+	Live(ctx context.Context, of store.Selection, after store.Ref, limit int) ([]store.Ref, error)
+	LiveOfRuns(ctx context.Context, of store.Selection, runIDs []int64) ([]store.Ref, error)
 	LiveByID(ctx context.Context, ids []int64) ([]store.LiveAction, error)
 	Specs(ctx context.Context, digests [][]byte) (map[string][]byte, error)
 }
@@ -180,6 +180,9 @@ func assemble(a *store.LiveAction, specs map[string][]byte) (*enginev1.Assignmen
 		RunOutputBase: a.RunOutputBase,
 		Attempt:       uint32(a.Attempt), //nolint:gosec // counts from 1
 		QueuedAt:      timestamppb.New(a.CreatedAt),
+		Priority:      a.Priority,
+		Ancestors:     a.Ancestors,
+		Cluster:       a.Cluster,
 	}
 	if a.Parent != nil {
 		out.Parent = *a.Parent

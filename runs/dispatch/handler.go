@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 
 	"connectrpc.com/connect"
@@ -27,11 +28,14 @@ type Handler struct {
 func (h *Handler) WatchAssignments(
 	ctx context.Context, r *enginev1.WatchAssignmentsRequest, stream *connect.ServerStream[enginev1.WatchAssignmentsResponse],
 ) error {
-	shard := ident.AllShards
-	if r.Shard != nil {
-		shard = int(r.GetShard())
+	of := store.Selection{Runner: store.RunnerExecutor, Cluster: cmp.Or(r.GetCluster(), ident.DefaultCluster), Shard: ident.AllShards}
+	if r.GetPools() {
+		of.Runner, of.Cluster = store.RunnerPool, ""
 	}
-	return h.Assignments.Watch(ctx, r.GetCluster(), shard, stream.Send)
+	if r.Shard != nil {
+		of.Shard = int(r.GetShard())
+	}
+	return h.Assignments.Watch(ctx, of, stream.Send)
 }
 
 // GetAssignments implements enginev1connect.EngineServiceHandler.

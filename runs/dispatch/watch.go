@@ -1,12 +1,10 @@
 package dispatch
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
-	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
@@ -16,11 +14,10 @@ type Send func(*enginev1.WatchAssignmentsResponse) error
 // assignmentsPerRead bounds how many specs are in memory at once.
 const assignmentsPerRead = 100
 
-// Watch sends which actions should run in a cluster, or in one shard of it; an empty id means the default cluster. It sends the references of
-// the live set, a sentinel, then assignments and releases as they happen. It repeats the sentinel as a heartbeat, and
-// returns nil after some minutes; the client subscribes again.
-func (a *Assignments) Watch(ctx context.Context, cluster string, shard int, send Send) error {
-	w := &watcher{Assignments: a, cluster: cmp.Or(cluster, ident.DefaultCluster), shard: shard, send: send, known: map[int64]store.Ref{}}
+// Watch sends which actions of a selection should run. It sends the references of the live set, a sentinel, then assignments and
+// releases as they happen. It repeats the sentinel as a heartbeat, and returns nil after some minutes; the client subscribes again.
+func (a *Assignments) Watch(ctx context.Context, of store.Selection, send Send) error {
+	w := &watcher{Assignments: a, of: of, send: send, known: map[int64]store.Ref{}}
 	changes := a.deps.Feed.Subscribe() // before the snapshot, so that no change is missed
 	defer changes.Close()
 	if err := w.snapshot(ctx); err != nil {
@@ -57,16 +54,15 @@ func (a *Assignments) Watch(ctx context.Context, cluster string, shard int, send
 // watcher is one stream. known is the live set as its client knows it.
 type watcher struct {
 	*Assignments
-	cluster string
-	shard   int
-	send    Send
-	known   map[int64]store.Ref
+	of    store.Selection
+	send  Send
+	known map[int64]store.Ref
 }
 
 func (w *watcher) snapshot(ctx context.Context) error {
 	var after store.Ref
 	for {
-		refs, err := w.deps.Reader.Live(ctx, w.cluster, w.shard, after, w.config.PageSize)
+		refs, err := w.deps.Reader.Live(ctx, w.of, after, w.config.PageSize)
 		if err != nil {
 			return err
 		}
@@ -99,7 +95,7 @@ func (w *watcher) follow(ctx context.Context, changes Changes) error {
 	var admitted []store.Ref
 	for _, id := range sortedIDs(changes.Live) {
 		ref := changes.Live[id]
-		if ref.Runner == store.RunnerBuiltin || ref.Cluster != w.cluster || !ref.Ident().Run.In(w.shard) {
+		if !w.of.Has(ref.Ref) {
 			continue
 		}
 		_, known := w.known[id]
@@ -119,7 +115,7 @@ func (w *watcher) follow(ctx context.Context, changes Changes) error {
 		return nil
 	}
 	return w.compare(ctx, func(ctx context.Context) (map[int64]store.Ref, func(store.Ref) bool, error) {
-		live, err := w.deps.Reader.LiveOfRuns(ctx, w.cluster, w.shard, sortedIDs(changes.Runs))
+		live, err := w.deps.Reader.LiveOfRuns(ctx, w.of, sortedIDs(changes.Runs))
 		return byID(live), func(ref store.Ref) bool {
 			_, ok := changes.Runs[ref.RunID]
 			return ok
@@ -132,7 +128,7 @@ func (w *watcher) all(ctx context.Context) (map[int64]store.Ref, func(store.Ref)
 	live := map[int64]store.Ref{}
 	var after store.Ref
 	for {
-		refs, err := w.deps.Reader.Live(ctx, w.cluster, w.shard, after, w.config.PageSize)
+		refs, err := w.deps.Reader.Live(ctx, w.of, after, w.config.PageSize)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -144,7 +144,7 @@ func (s *Waits) queueWait(ctx context.Context, w *insightv1.Wait, a *store.Stand
 		return err
 	}
 	action := limits.Action{
-		Queue: queue, RunID: a.RunID, RunLimit: int(a.RunLimit), Root: a.ParentName == nil, Executor: a.Runner == store.RunnerExecutor,
+		Queue: queue, RunID: a.RunID, RunLimit: int(a.RunLimit), Root: a.ParentName == nil, Executor: a.Runner.OnCluster(),
 	}
 	scope := store.LoadScope{All: live >= s.MaxLive}
 	limits.Cover(&scope, s.Queues, action)

@@ -58,6 +58,8 @@ type Deps struct {
 	Notifications Notifications
 	// Triggers reads triggers; nil means that there are none.
 	Triggers Triggers
+	// Pools says that workers run the tasks of reusable environments.
+	Pools bool
 }
 
 // Parts are the use cases. They share a planner.
@@ -71,7 +73,10 @@ type Parts struct {
 func New(config Config, deps Deps) Parts {
 	recoveries := &Recoveries{Results: deps.Reader, Objects: deps.Blobs}
 	code := codeAccess{access: deps.Access, specs: deps.Reader}
-	planner := &Planner{Queues: deps.Queues, Cache: deps.Cache, Recoveries: recoveries, Clock: deps.Clock, judgements: newJudgements(deps.TaskTypes)}
+	planner := &Planner{
+		Queues: deps.Queues, Cache: deps.Cache, Recoveries: recoveries, Clock: deps.Clock, Pools: deps.Pools,
+		judgements: newJudgements(deps.TaskTypes),
+	}
 	return Parts{
 		Creator: &Creator{
 			Config: config, Places: deps.Places, Settings: deps.Settings, Tasks: deps.Reader, Storage: deps.Storage,

@@ -25,12 +25,14 @@ type Cache interface {
 	WishOf(spec *task.TaskSpec, run *task.RunSpec) cachelink.Wish
 }
 
-// Planner decides, once per action, what happens to it after it is recorded. All fields are required.
+// Planner decides, once per action, what happens to it after it is recorded. All fields but Pools are required.
 type Planner struct {
 	Queues     Queues
 	Cache      Cache
 	Recoveries *Recoveries
 	Clock      clock.Clock
+	// Pools says that workers run the tasks of reusable environments.
+	Pools bool
 
 	judgements *judgements
 }

@@ -13,7 +13,7 @@ const (
 	Run                // actions of a run: max_action_concurrency
 	QueueRuns          // runs of a queue: maxRuns; for root actions only
 	QueueActions       // actions of a queue: maxActions
-	Installation       // actions that executors run: runs.admission.maxLive
+	Installation       // actions that run on clusters: runs.admission.maxLive
 )
 
 // Action is a queued action with the fields that limits depend on.
@@ -23,7 +23,7 @@ type Action struct {
 	// RunLimit is how many actions of the run may be live at once; 0 means no limit.
 	RunLimit int
 	Root     bool
-	// Executor says that an executor runs the action, which takes a place of the installation.
+	// Executor says that the action runs on a cluster, which takes a place of the installation.
 	Executor bool
 }
 

@@ -267,7 +267,7 @@ func (b *batch) admit(r *row) {
 	if !r.queued() || !b.direct(r, r.run.root) {
 		return
 	}
-	if r.Runner == RunnerExecutor {
+	if r.Runner.OnCluster() {
 		b.open--
 	}
 	r.AdmittedAt = &b.now
@@ -329,7 +329,7 @@ func (b *batch) placesFreed() (n int64) {
 	for _, run := range b.order {
 		for _, r := range run.changed {
 			switch live := r.live(); {
-			case r.Runner != RunnerExecutor:
+			case !r.Runner.OnCluster():
 			case live && !r.wasLive:
 				n--
 			case !live && r.wasLive:

@@ -13,8 +13,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// LiveReader reads the live set of the executors, the actions that are admitted and unfinished, and what executors need
-// of them. Built-in actions are left out.
+// LiveReader reads the live set of the executors and of the pools of workers, the actions that are admitted and unfinished,
+// and what those need of them. Built-in actions are left out.
 type LiveReader struct{ pool *pgxpool.Pool }
 
 // NewLiveReader returns a reader on a pool that the caller owns.
@@ -22,31 +22,42 @@ func NewLiveReader(pool *pgxpool.Pool) *LiveReader { return &LiveReader{pool: po
 
 const refColumns = `id, run_id, project, domain, run_name, name`
 
-// inShard is the condition on the shard, which is the last parameter; see ident.Run.Shard.
+// Selection is a part of the live set.
+type Selection struct {
+	Runner  Runner
+	Cluster string // empty for all
+	Shard   int    // ident.AllShards for all
+}
+
+// Has reports whether an action that is live is in the selection.
+func (s Selection) Has(ref Ref) bool {
+	return ref.Runner == s.Runner && (s.Cluster == "" || ref.Cluster == s.Cluster) && ref.Ident().Run.In(s.Shard)
+}
+
+// inShard is the condition on the shard in a parameter; see ident.Run.Shard.
 func inShard(parameter string) string {
 	const name = `rtrim(project, '-._') || '/' || rtrim(domain, '-._') || '/' || rtrim(run_name, '-._')`
 	return fmt.Sprintf(`(%[1]s = %[2]d OR get_byte(sha256(convert_to(%[3]s, 'UTF8')), 0) %% %[4]d = %[1]s)`,
 		parameter, ident.AllShards, name, ident.Shards)
 }
 
-// Live reads a page of the live set of a cluster, or of one shard of it, in the order (run, id), after one entry of it; the
-// zero Ref is before the first.
-func (l *LiveReader) Live(ctx context.Context, cluster string, shard int, after Ref, limit int) ([]Ref, error) {
+// Live reads a page of a selection in the order (run, id), after one entry of it; the zero Ref is before the first.
+func (l *LiveReader) Live(ctx context.Context, of Selection, after Ref, limit int) ([]Ref, error) {
 	query := `
 		SELECT ` + refColumns + ` FROM actions
-		WHERE admitted_at IS NOT NULL AND ended_at IS NULL AND runner = ` + sqlExecutor + ` AND (run_id, id) > ($1, $2) AND cluster = $4
+		WHERE admitted_at IS NOT NULL AND ended_at IS NULL AND runner = $6 AND (run_id, id) > ($1, $2) AND ($4 = '' OR cluster = $4)
 			AND ` + inShard("$5") + `
 		ORDER BY run_id, id LIMIT $3`
-	return l.refs(ctx, query, after.RunID, after.ID, limit, cluster, shard)
+	return l.refs(ctx, query, after.RunID, after.ID, limit, of.Cluster, of.Shard, of.Runner)
 }
 
-// LiveOfRuns reads the live actions of some runs in a cluster, or in one shard of it.
-func (l *LiveReader) LiveOfRuns(ctx context.Context, cluster string, shard int, runIDs []int64) ([]Ref, error) {
+// LiveOfRuns reads the live actions of some runs in a selection.
+func (l *LiveReader) LiveOfRuns(ctx context.Context, of Selection, runIDs []int64) ([]Ref, error) {
 	query := `
 		SELECT ` + refColumns + ` FROM actions
-		WHERE admitted_at IS NOT NULL AND ended_at IS NULL AND runner = ` + sqlExecutor + ` AND run_id = ANY($1) AND cluster = $2
+		WHERE admitted_at IS NOT NULL AND ended_at IS NULL AND runner = $4 AND run_id = ANY($1) AND ($2 = '' OR cluster = $2)
 			AND ` + inShard("$3")
-	return l.refs(ctx, query, runIDs, cluster, shard)
+	return l.refs(ctx, query, runIDs, of.Cluster, of.Shard, of.Runner)
 }
 
 func (l *LiveReader) refs(ctx context.Context, query string, args ...any) ([]Ref, error) {
@@ -82,6 +93,9 @@ type LiveAction struct {
 	RunOutputBase string
 	RunStartTime  *time.Time
 	Phase         int16
+	Priority      int32
+	// Ancestors are the names of the actions above it, its parent first; of the actions of pools only.
+	Ancestors []string
 	// Lost are the encoded errors of the attempts before this one.
 	Lost [][]byte
 }
@@ -92,13 +106,20 @@ func (l *LiveReader) LiveByID(ctx context.Context, ids []int64) ([]LiveAction, e
 		SELECT a.id, a.run_id, a.project, a.domain, a.run_name, a.name, a.parent_name,
 			coalesce((SELECT p.attempt FROM actions p WHERE p.run_id = a.run_id AND p.name = a.parent_name), 0), a.action_group, a.task_project, a.task_domain,
 			a.task_name, a.task_version, a.spec_digest, a.cache_key, a.queue, a.input_uri, a.attempt, a.created_at, a.admitted_at,
-			r.run_spec_digest, r.run_output_base, r.run_start_time, a.phase,
+			r.run_spec_digest, r.run_output_base, r.run_start_time, a.phase, a.priority, a.cluster,
+			CASE WHEN a.runner = ` + sqlPool + ` THEN ARRAY(
+				WITH RECURSIVE up AS (
+					SELECT p.name, p.parent_name, 1 AS steps FROM actions p WHERE p.run_id = a.run_id AND p.name = a.parent_name
+					UNION ALL
+					SELECT p.name, p.parent_name, up.steps + 1 FROM up JOIN actions p ON p.run_id = a.run_id AND p.name = up.parent_name
+				) SELECT up.name FROM up ORDER BY up.steps
+			) END,
 			CASE WHEN a.attempt > 1 THEN ARRAY(
 				SELECT e.error FROM action_events e WHERE e.action_id = a.id AND e.attempt < a.attempt AND e.error IS NOT NULL ORDER BY e.seq
 			) END
 		FROM (SELECT * FROM actions WHERE id = ANY($1) OFFSET 0) a -- apart, or the whole live set might be read for a few ids
 		JOIN actions r ON r.id = a.run_id
-		WHERE a.admitted_at IS NOT NULL AND a.ended_at IS NULL AND a.runner = ` + sqlExecutor + `
+		WHERE a.admitted_at IS NOT NULL AND a.ended_at IS NULL AND a.runner IN ` + sqlOnCluster + `
 		ORDER BY a.id`
 	rows, err := l.pool.Query(ctx, query, planned, ids)
 	if err != nil {
@@ -108,7 +129,7 @@ func (l *LiveReader) LiveByID(ctx context.Context, ids []int64) ([]LiveAction, e
 		var a LiveAction
 		return a, row.Scan(&a.ID, &a.RunID, &a.Project, &a.Domain, &a.RunName, &a.Name, &a.Parent, &a.ParentAttempt, &a.Group, &a.TaskProject, &a.TaskDomain,
 			&a.TaskName, &a.TaskVersion, &a.SpecDigest, &a.CacheKey, &a.Queue, &a.InputURI, &a.Attempt, &a.CreatedAt, &a.AdmittedAt,
-			&a.RunSpecDigest, &a.RunOutputBase, &a.RunStartTime, &a.Phase, &a.Lost)
+			&a.RunSpecDigest, &a.RunOutputBase, &a.RunStartTime, &a.Phase, &a.Priority, &a.Cluster, &a.Ancestors, &a.Lost)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read assignments: %w", err)

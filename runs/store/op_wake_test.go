@@ -232,7 +232,8 @@ func TestBuiltinActionFromStartToEnd(t *testing.T) {
 	w.create("r")
 	w.limited("r", "s", store.Limits{}, engineRun)
 	live := store.NewLiveReader(w.pool)
-	refs, err := live.Live(t.Context(), ident.DefaultCluster, ident.AllShards, store.Ref{}, 10)
+	everything := store.Selection{Runner: store.RunnerExecutor, Cluster: ident.DefaultCluster, Shard: ident.AllShards}
+	refs, err := live.Live(t.Context(), everything, store.Ref{}, 10)
 	require.NoError(t, err)
 	require.Len(t, refs, 1, "only the root is for an executor")
 	require.Equal(t, 1, w.pass(&store.Start{Lasts: 2 * time.Second}))

@@ -44,7 +44,7 @@ type Waiting struct {
 // Backlog is the queued actions and the size of the live set.
 type Backlog struct {
 	Waiting []Waiting
-	// Live counts the live actions that an executor runs.
+	// Live counts the live actions that run on clusters.
 	Live int
 	// Truncated says that more actions wait than were read.
 	Truncated bool
@@ -60,7 +60,7 @@ const (
 			FROM names WHERE names.queue IS NOT NULL
 		)
 		SELECT names.queue, w.runner, w.priority, w.id
-		FROM names CROSS JOIN (VALUES (` + sqlExecutor + `::smallint), (` + sqlBuiltin + `::smallint)) AS by (runner)
+		FROM names CROSS JOIN (VALUES (` + sqlExecutor + `::smallint), (` + sqlBuiltin + `::smallint), (` + sqlPool + `::smallint)) AS by (runner)
 		CROSS JOIN LATERAL (
 			SELECT a.runner, a.priority, a.id FROM actions a
 			WHERE ` + isQueuedRoot + ` AND a.queue = names.queue AND a.runner = by.runner` + rootsInOrder + `LIMIT $1) AS w
@@ -89,7 +89,7 @@ const (
 		JOIN actions r ON r.id = w.run_id AND r.ended_at IS NULL -- the children of a finished run are about to be aborted
 		WHERE names.queue IS NOT NULL`
 
-	liveCount = `SELECT count(*) FROM actions a WHERE ` + isLive + ` AND a.runner = ` + sqlExecutor
+	liveCount = `SELECT count(*) FROM actions a WHERE ` + isLive + ` AND a.runner IN ` + sqlOnCluster
 )
 
 // Backlog reads, for each queue, up to limit waiting roots and up to limit runs with waiting children, in the order

@@ -32,7 +32,7 @@ type Load struct {
 type LoadPart struct {
 	Queue string
 	RunID int64
-	// Actions is the number of places taken; Executor is how many of them an executor runs.
+	// Actions is the number of places taken; Executor is how many of them run on clusters.
 	Actions, Executor int
 	// Root says that the root action is among them or waits for its children.
 	Root bool
@@ -40,7 +40,7 @@ type LoadPart struct {
 
 const (
 	loadParts = `
-		SELECT a.queue, a.run_id, count(*) FILTER (WHERE l.leaf), count(*) FILTER (WHERE l.leaf AND a.runner = ` + sqlExecutor + `),
+		SELECT a.queue, a.run_id, count(*) FILTER (WHERE l.leaf), count(*) FILTER (WHERE l.leaf AND a.runner IN ` + sqlOnCluster + `),
 			bool_or(a.parent_name IS NULL)
 		FROM actions a CROSS JOIN LATERAL (SELECT ` + isLeaf + ` AS leaf OFFSET 0) AS l
 		WHERE ` + isLive

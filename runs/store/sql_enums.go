@@ -25,12 +25,16 @@ const (
 	sqlNoHold    = string(rune('0' + HoldNone))
 	sqlExecutor  = string(rune('0' + RunnerExecutor))
 	sqlBuiltin   = string(rune('0' + RunnerBuiltin))
+	sqlPool      = string(rune('0' + RunnerPool))
 	sqlDueStart  = string(rune('0' + DueStart))
 	sqlCacheHit  = string(rune('0' + core.CatalogCacheStatus_CACHE_HIT))
 	sqlRecovery  = string(rune('0' + common.RelationType_RELATION_TYPE_RECOVER))
 	sqlIsActive  = string(rune('0' + project.ProjectState_PROJECT_STATE_ACTIVE))
 	sqlRecovered = string(rune('0'+state.Recovered/10)) + string(rune('0'+state.Recovered%10))
 )
+
+// sqlOnCluster are the runners of Runner.OnCluster, for IN.
+const sqlOnCluster = `(` + sqlExecutor + `, ` + sqlPool + `)`
 
 // Lists of phases, for IN.
 const (

@@ -1,3 +1,3 @@
-// Package rendering writes input values as text, for the templates in the arguments of tasks that know no literals, such
-// as raw containers. It stands beside the plugins and knows neither pods nor stores.
+// Package rendering fills the templates in the commands of tasks: with what an attempt is about, and with input values as text,
+// for tasks that know no literals, such as raw containers. It stands beside the plugins and knows no pods.
 package rendering

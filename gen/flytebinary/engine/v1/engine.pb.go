@@ -425,7 +425,13 @@ type Assignment struct {
 	// How many the system lost.
 	SystemFailures uint32 `protobuf:"varint,12,opt,name=system_failures,json=systemFailures,proto3" json:"system_failures,omitempty"`
 	// The attempt is known to have begun: whoever ran it is gone, and so is what it did.
-	Begun         bool `protobuf:"varint,13,opt,name=begun,proto3" json:"begun,omitempty"`
+	Begun bool `protobuf:"varint,13,opt,name=begun,proto3" json:"begun,omitempty"`
+	// Which waiting actions go first; the greater the sooner.
+	Priority int32 `protobuf:"varint,14,opt,name=priority,proto3" json:"priority,omitempty"`
+	// The names of the actions above it, its parent first; of actions that a pool of workers runs only.
+	Ancestors []string `protobuf:"bytes,15,rep,name=ancestors,proto3" json:"ancestors,omitempty"`
+	// The cluster on which it runs.
+	Cluster       string `protobuf:"bytes,16,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -551,6 +557,27 @@ func (x *Assignment) GetBegun() bool {
 	return false
 }
 
+func (x *Assignment) GetPriority() int32 {
+	if x != nil {
+		return x.Priority
+	}
+	return 0
+}
+
+func (x *Assignment) GetAncestors() []string {
+	if x != nil {
+		return x.Ancestors
+	}
+	return nil
+}
+
+func (x *Assignment) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
 // Release tells that an action needs no TaskAction any more.
 type Release struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -603,7 +630,9 @@ type WatchAssignmentsRequest struct {
 	// The id of the cluster; empty means the default cluster.
 	Cluster string `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
 	// The shard of the runs; unset means all.
-	Shard         *uint32 `protobuf:"varint,2,opt,name=shard,proto3,oneof" json:"shard,omitempty"`
+	Shard *uint32 `protobuf:"varint,2,opt,name=shard,proto3,oneof" json:"shard,omitempty"`
+	// Those that run in pools of workers, on all clusters, instead of those that executors run on one.
+	Pools         bool `protobuf:"varint,3,opt,name=pools,proto3" json:"pools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -650,6 +679,13 @@ func (x *WatchAssignmentsRequest) GetShard() uint32 {
 		return *x.Shard
 	}
 	return 0
+}
+
+func (x *WatchAssignmentsRequest) GetPools() bool {
+	if x != nil {
+		return x.Pools
+	}
+	return false
 }
 
 // LiveActions is one page of the snapshot.
@@ -1243,7 +1279,7 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\amessage\x18\x01 \x01(\v2*.flyteidl2.actions.WatchForUpdatesResponseR\amessage\"Q\n" +
 	"\tActionRef\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\x03R\x03uid\x122\n" +
-	"\x02id\x18\x02 \x01(\v2\".flyteidl2.common.ActionIdentifierR\x02id\"\x94\x04\n" +
+	"\x02id\x18\x02 \x01(\v2\".flyteidl2.common.ActionIdentifierR\x02id\"\xe8\x04\n" +
 	"\n" +
 	"Assignment\x122\n" +
 	"\x03ref\x18\x01 \x01(\v2 .flytebinary.engine.v1.ActionRefR\x03ref\x12\x16\n" +
@@ -1259,12 +1295,16 @@ const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\bqueuedAt\x12#\n" +
 	"\ruser_failures\x18\v \x01(\rR\fuserFailures\x12'\n" +
 	"\x0fsystem_failures\x18\f \x01(\rR\x0esystemFailures\x12\x14\n" +
-	"\x05begun\x18\r \x01(\bR\x05begun\"=\n" +
+	"\x05begun\x18\r \x01(\bR\x05begun\x12\x1a\n" +
+	"\bpriority\x18\x0e \x01(\x05R\bpriority\x12\x1c\n" +
+	"\tancestors\x18\x0f \x03(\tR\tancestors\x12\x18\n" +
+	"\acluster\x18\x10 \x01(\tR\acluster\"=\n" +
 	"\aRelease\x122\n" +
-	"\x03ref\x18\x01 \x01(\v2 .flytebinary.engine.v1.ActionRefR\x03ref\"j\n" +
+	"\x03ref\x18\x01 \x01(\v2 .flytebinary.engine.v1.ActionRefR\x03ref\"\x80\x01\n" +
 	"\x17WatchAssignmentsRequest\x12!\n" +
 	"\acluster\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18 R\acluster\x12\"\n" +
-	"\x05shard\x18\x02 \x01(\rB\a\xbaH\x04*\x02\x10\x10H\x00R\x05shard\x88\x01\x01B\b\n" +
+	"\x05shard\x18\x02 \x01(\rB\a\xbaH\x04*\x02\x10\x10H\x00R\x05shard\x88\x01\x01\x12\x14\n" +
+	"\x05pools\x18\x03 \x01(\bR\x05poolsB\b\n" +
 	"\x06_shard\"C\n" +
 	"\vLiveActions\x124\n" +
 	"\x04refs\x18\x01 \x03(\v2 .flytebinary.engine.v1.ActionRefR\x04refs\"\n" +

@@ -1,0 +1,42 @@
+package manager
+
+import (
+	"context"
+
+	"github.com/flyte-binary/flyte-binary/actions/taskactions"
+	"github.com/flyte-binary/flyte-binary/executor/namespaces"
+	"github.com/flyte-binary/flyte-binary/executor/workerpods"
+	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/manager/leader"
+	"github.com/flyte-binary/flyte-binary/workers"
+)
+
+// buildWorkers makes what gives work to workers. It runs also where no new actions get workers, for those that have them.
+func buildWorkers(_ context.Context, p *process) (lifecycle.Part, error) {
+	service, err := workers.New(p.config.Workers, workers.Deps{
+		Pool: p.pool, Engine: p.peers.engine(), Sink: p.events.Sink(), Store: p.blobs, Clock: p.clock, Logger: p.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	service.Mount(p.mux)
+	return service, nil
+}
+
+// buildWorkerPods makes what starts workers on the cluster. Their pods look as those of tasks do.
+func buildWorkerPods(_ context.Context, p *process) (lifecycle.Part, error) {
+	tasks := p.config.Actions.TaskActions
+	namespace, err := namespaces.Parse(tasks.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	deps := workerpods.Deps{
+		Kube: p.cluster, Fleet: p.peers.workerFleet(), Describe: taskactions.FromAssignment, Pod: p.config.Executor.Pod, Store: p.blobs,
+		Secrets: p.peers.secretValues(), Namespace: namespace, Namespaces: tasks.Namespaces(ownNamespace()), Installation: p.owner(),
+		Cluster: p.config.Cluster.ID, Clock: p.clock, Logger: p.log,
+	}
+	if p.leader != nil {
+		deps.Leader = leader.Undivided{Election: p.leader}
+	}
+	return workerpods.New(p.config.Executor.Workers, deps)
+}

@@ -1,0 +1,148 @@
+package workers
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/flyte-binary/flyte-binary/executor/failure"
+	"github.com/flyte-binary/flyte-binary/executor/verdict"
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/blobpath"
+	"github.com/flyte-binary/flyte-binary/internal/timelimit"
+	"github.com/flyte-binary/flyte-binary/workers/store"
+)
+
+// end records how an attempt ended, whose process is gone: why it was lost, or nil if it exited with 0 or may have succeeded.
+// Then its worker has it no more. It can be repeated: everything but the first time changes nothing.
+func (h *handler) end(ctx context.Context, a *store.Action, lost *failure.Failure, endedAt time.Time) error {
+	if a.Stop == store.Released {
+		return h.store.Done(ctx, a) // the action has ended otherwise
+	}
+	assigned, err := h.assignment(ctx, a.UID)
+	if err != nil {
+		return err
+	}
+	if assigned == nil {
+		return h.store.Done(ctx, a)
+	}
+	template := assigned.GetTask().GetSpec().GetTaskTemplate()
+	dir := blobpath.AttemptDir(assigned.GetRunOutputBase(), a.Action.Name, uint32(a.Attempt)) //nolint:gosec // from 1
+	if a.Stop == store.Overtime {
+		lost = overtime(template)
+	} else if lost, err = verdict.Of(ctx, h.deps.Store, template, dir, lost); err != nil {
+		return err
+	}
+	if lost == nil {
+		return h.succeeded(ctx, a, assigned, dir, endedAt)
+	}
+	return h.failed(ctx, a, assigned, lost, endedAt)
+}
+
+func overtime(template *core.TaskTemplate) *failure.Failure {
+	limit := template.GetMetadata().GetTimeout().AsDuration()
+	return failure.OverTime(failure.RuntimeExceeded, timelimit.Runtime.Message(limit))
+}
+
+// succeeded records a success.
+func (h *handler) succeeded(ctx context.Context, a *store.Action, assigned *enginev1.Assignment, dir string, at time.Time) error {
+	event := h.event(a, assigned, common.ActionPhase_ACTION_PHASE_SUCCEEDED, at)
+	event.Outputs = &task.OutputReferences{OutputUri: dir + "/" + blobpath.OutputsFile}
+	if assigned.GetTask().GetSpec().GetTaskTemplate().GetMetadata().GetGeneratesDeck().GetValue() {
+		uri := dir + "/" + blobpath.ReportFile
+		written, err := verdict.Exists(ctx, h.deps.Store, uri)
+		if err != nil {
+			return err
+		}
+		if written {
+			event.Outputs.ReportUri = uri
+		}
+	}
+	if _, err := h.record(ctx, append(h.missedStart(a, assigned), &enginev1.Transition{Event: event})...); err != nil {
+		return err
+	}
+	return h.store.Done(ctx, a)
+}
+
+// failed records a lost attempt: in one call with the next one, so that nobody takes a failure that is not final for the end.
+func (h *handler) failed(ctx context.Context, a *store.Action, assigned *enginev1.Assignment, lost *failure.Failure, at time.Time) error {
+	counted := verdict.Count{Attempt: a.Attempt, UserFailures: a.UserFailures, SystemFailures: a.SystemFailures}
+	budget := verdict.Budget{
+		MaxSystemFailures: h.config.MaxSystemFailures, SystemBackoff: h.config.SystemBackoff, MaxSystemBackoff: h.config.MaxSystemBackoff,
+	}
+	retry, lost := budget.Next(counted, assigned.GetTask().GetSpec().GetTaskTemplate(), lost)
+	phase := common.ActionPhase_ACTION_PHASE_FAILED
+	if lost.TimedOut() {
+		phase = common.ActionPhase_ACTION_PHASE_TIMED_OUT
+	}
+	transitions := append(h.missedStart(a, assigned), verdict.Transition(h.event(a, assigned, phase, at), lost))
+	if retry == nil {
+		if _, err := h.record(ctx, transitions...); err != nil {
+			return err
+		}
+		return h.store.Done(ctx, a)
+	}
+	next := *a
+	next.Attempt, next.UserFailures, next.SystemFailures = retry.Attempt, retry.UserFailures, retry.SystemFailures
+	now := h.deps.Clock.Now()
+	queued := h.event(&next, assigned, common.ActionPhase_ACTION_PHASE_QUEUED, now)
+	queued.ClusterEvents = []*workflow.ClusterEvent{{
+		OccurredAt: timestamppb.New(now), Reason: lost.Code, Message: retry.Message, Type: workflow.ClusterEvent_TYPE_WARNING,
+		SourceComponent: source, Count: 1,
+	}}
+	transitions = append(transitions, &enginev1.Transition{Event: queued, NotBefore: timestamppb.New(now.Add(retry.Pause))})
+	over, err := h.record(ctx, transitions...)
+	if err != nil {
+		return err
+	}
+	if over {
+		return h.store.Done(ctx, a)
+	}
+	return h.store.Retry(ctx, a, next, retry.Pause)
+}
+
+// source is the component that the events of workers name.
+const source = "worker"
+
+// record records transitions in order, and reports whether the action is no longer live.
+func (h *handler) record(ctx context.Context, transitions ...*enginev1.Transition) (over bool, err error) {
+	outcomes, err := h.deps.Sink.Record(ctx, transitions)
+	for _, outcome := range outcomes {
+		if outcome == enginev1.TransitionOutcome_TRANSITION_OUTCOME_TERMINAL || outcome == enginev1.TransitionOutcome_TRANSITION_OUTCOME_UNKNOWN_ACTION {
+			over = true
+		}
+	}
+	return over, err
+}
+
+// missedStart is the start of the process, if there was one: its end may be seen first, as happens with short ones.
+func (h *handler) missedStart(a *store.Action, assigned *enginev1.Assignment) []*enginev1.Transition {
+	if a.BegunAt == nil {
+		return nil
+	}
+	return []*enginev1.Transition{{Event: h.event(a, assigned, common.ActionPhase_ACTION_PHASE_RUNNING, *a.BegunAt)}}
+}
+
+// event is the event of a position. Times are never later than now: the clock of a worker may be ahead.
+func (h *handler) event(a *store.Action, assigned *enginev1.Assignment, phase common.ActionPhase, at time.Time) *workflow.ActionEvent {
+	now := h.deps.Clock.Now()
+	if at.IsZero() || at.After(now) {
+		at = now
+	}
+	event := &workflow.ActionEvent{
+		Id: a.Action.Proto(), Attempt: uint32(a.Attempt), Phase: phase, UpdatedTime: timestamppb.New(at), ReportedTime: timestamppb.New(now), //nolint:gosec // from 1
+		Cluster: assigned.GetCluster(),
+	}
+	if a.Worker != "" && phase != common.ActionPhase_ACTION_PHASE_QUEUED {
+		event.ClusterEvents = []*workflow.ClusterEvent{{
+			OccurredAt: event.GetUpdatedTime(), Reason: "Worker", Message: "worker " + a.Worker, Type: workflow.ClusterEvent_TYPE_NORMAL,
+			SourceComponent: source, Count: 1,
+		}}
+	}
+	return event
+}

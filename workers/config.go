@@ -1,0 +1,66 @@
+package workers
+
+import (
+	"fmt"
+	"time"
+)
+
+// Config configures the workers of reusable environments.
+type Config struct {
+	// Enabled gives tasks of reusable environments (flyte.ReusePolicy) to workers. Otherwise each attempt has a pod of its own.
+	// Defaults to false.
+	Enabled bool `mapstructure:"enabled"`
+	// Lease is how long a worker may be silent. Then it must have ended all of its work, which goes to other workers.
+	// Defaults to 30s.
+	Lease time.Duration `mapstructure:"lease"`
+	// Grace is how long a process that is asked to stop has until it is killed. Defaults to 10s.
+	Grace time.Duration `mapstructure:"grace"`
+	// MaxSystemFailures is how many attempts of one action the system may lose, beside the task's own retries. Defaults to 3.
+	MaxSystemFailures int32 `mapstructure:"maxSystemFailures"`
+	// SystemBackoff is the pause before the first attempt that follows a fault of the system, and before the first worker
+	// that follows one that did not start. It doubles with each further one, up to MaxSystemBackoff. Defaults to 1s.
+	SystemBackoff time.Duration `mapstructure:"systemBackoff"`
+	// MaxSystemBackoff is the longest such pause. Defaults to 1m.
+	MaxSystemBackoff time.Duration `mapstructure:"maxSystemBackoff"`
+	// KeeperLease is how long the replica that sizes pools may be silent before another takes over. Defaults to 15s.
+	KeeperLease time.Duration `mapstructure:"keeperLease"`
+	// Poll is how often everything is looked at that nobody was told of. Defaults to 30s.
+	Poll time.Duration `mapstructure:"poll"`
+	// Heartbeat is the pause after which an idle stream to a controller sends a sign of life. Defaults to 15s.
+	Heartbeat time.Duration `mapstructure:"heartbeat"`
+	// MaxAge is after how long such a stream ends cleanly; the controller subscribes again. Defaults to 10m.
+	MaxAge time.Duration `mapstructure:"maxAge"`
+}
+
+// DefaultConfig returns the defaults.
+func DefaultConfig() Config {
+	return Config{
+		Lease: 30 * time.Second, Grace: 10 * time.Second, MaxSystemFailures: 3, SystemBackoff: time.Second, MaxSystemBackoff: time.Minute,
+		KeeperLease: 15 * time.Second, Poll: 30 * time.Second, Heartbeat: 15 * time.Second, MaxAge: 10 * time.Minute,
+	}
+}
+
+// Validate names the first field that is wrong.
+func (c Config) Validate() error {
+	for _, at := range []struct {
+		name         string
+		value, least time.Duration
+	}{
+		{"lease", c.Lease, time.Second},
+		{"grace", c.Grace, 0},
+		{"systemBackoff", c.SystemBackoff, time.Millisecond},
+		{"maxSystemBackoff", c.MaxSystemBackoff, c.SystemBackoff},
+		{"keeperLease", c.KeeperLease, 3 * time.Second},
+		{"poll", c.Poll, 100 * time.Millisecond},
+		{"heartbeat", c.Heartbeat, 100 * time.Millisecond},
+		{"maxAge", c.MaxAge, time.Second},
+	} {
+		if at.value < at.least {
+			return fmt.Errorf("%s: must be at least %s, got %s", at.name, at.least, at.value)
+		}
+	}
+	if c.MaxSystemFailures < 0 {
+		return fmt.Errorf("maxSystemFailures: must not be negative, got %d", c.MaxSystemFailures)
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package workers
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/executor/failure"
+	"github.com/flyte-binary/flyte-binary/workers/pool"
+	"github.com/flyte-binary/flyte-binary/workers/store"
+)
+
+const (
+	// orphansAtOnce is how many lost attempts are judged in one pass.
+	orphansAtOnce = 200
+	// forgetAfter is how long workers that are gone, and pools without work, are remembered.
+	forgetAfter = 10 * time.Minute
+	// pause is the least time between two passes, in which changes gather.
+	pause = 100 * time.Millisecond
+)
+
+// keeper does for all replicas what no session does: it takes up assigned actions, sizes pools, and gives up what is over.
+type keeper struct{ *handler }
+
+// work makes a pass after each change, and when something is due.
+func (k *keeper) work(ctx context.Context) error {
+	changes := k.hub.subscribe(store.ForKeeper, anyPool)
+	defer changes.close()
+	for {
+		next, err := k.pass(ctx)
+		if err != nil {
+			return err // started again after a pause
+		}
+		least := k.deps.Clock.NewTimer(pause)
+		select {
+		case <-least.C():
+		case <-ctx.Done():
+			least.Stop()
+			return nil
+		}
+		timer := k.deps.Clock.NewTimer(next)
+		select {
+		case <-changes.ready:
+		case <-timer.C():
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// pass does everything that is due and returns when to look again.
+func (k *keeper) pass(ctx context.Context) (time.Duration, error) {
+	for _, step := range []func(context.Context) error{k.store.Expire, k.store.Overrun, k.store.Announce, k.orphans} {
+		if err := step(ctx); err != nil {
+			return 0, err
+		}
+	}
+	next, err := k.resize(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := k.store.Sweep(ctx, forgetAfter); err != nil {
+		return 0, err
+	}
+	due, some, err := k.store.Due(ctx)
+	if some {
+		next = min(next, due+time.Millisecond)
+	}
+	return next, err
+}
+
+// orphans ends the attempts of workers that are gone.
+func (k *keeper) orphans(ctx context.Context) error {
+	found, err := k.store.Orphans(ctx, orphansAtOnce)
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		if err := k.end(ctx, &found[i], failure.New(failure.WorkerLost, "worker %s", found[i].Worker), k.deps.Clock.Now()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resize gives pools the workers that they should have, and returns when that may change.
+func (k *keeper) resize(ctx context.Context) (time.Duration, error) {
+	sizes, err := k.store.Sizes(ctx)
+	if err != nil {
+		return 0, err
+	}
+	next := k.config.Poll
+	for i := range sizes {
+		size := &sizes[i]
+		d := pool.Decide(size.Pool, size.Now)
+		if size.RetryAt.After(size.Now) {
+			d.Create = 0
+			next = min(next, size.RetryAt.Sub(size.Now))
+		}
+		if !d.Next.IsZero() {
+			next = min(next, d.Next.Sub(size.Now)+time.Millisecond)
+		}
+		if d.Create == 0 && len(d.Drain) == 0 {
+			continue
+		}
+		var create []string
+		for range d.Create {
+			create = append(create, strings.ToLower(rand.Text()))
+		}
+		if err := k.store.Resize(ctx, size.ID, create, d.Drain); err != nil {
+			return 0, err
+		}
+		zerolog.Ctx(ctx).Info().Int64("pool", size.ID).Strs("create", create).Strs("drain", d.Drain).Int("waiting", size.Waiting).Msg("a pool is resized")
+	}
+	return next, nil
+}

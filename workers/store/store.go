@@ -1,0 +1,193 @@
+// Package store keeps pools, workers and the actions that they run in Postgres. All times are the database's. It decides
+// nothing but who holds what; it serves workers.
+package store
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
+	"github.com/flyte-binary/flyte-binary/workers/pool"
+)
+
+const (
+	// LeaseTable is the table of the service's leases.
+	LeaseTable = "worker_leases"
+	// Channel is where changes are announced; the payload is an Audience and the id of the pool.
+	Channel = "flyte_workers"
+)
+
+// Audience says whom a change concerns.
+type Audience string
+
+// The audiences. Each has those before it.
+const (
+	ForKeeper   Audience = "k" // the size of the pool may change
+	ForSessions Audience = "s" // there may be work, or less
+	ForFleets   Audience = "f" // other workers should run
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Schema is the service's tables.
+func Schema() pgdb.Schema {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		panic(err) // the folder is embedded above
+	}
+	return pgdb.Schema{Name: "workers", Files: files, Table: "workers_db_version"}
+}
+
+// Store reads and writes pools.
+type Store struct{ db *pgxpool.Pool }
+
+// New returns a store on a connection pool that the caller owns.
+func New(db *pgxpool.Pool) *Store { return &Store{db: db} }
+
+// WorkerState says what a worker may do.
+type WorkerState int16
+
+// The states. A worker goes only forwards.
+const (
+	Starting WorkerState = 1 // it has not connected
+	Live     WorkerState = 2 // it gets work
+	Draining WorkerState = 3 // it ends what it has
+	Gone     WorkerState = 4 // it has ended, or its lease has
+)
+
+// Stop says why an attempt should end.
+type Stop int16
+
+// The reasons.
+const (
+	NoStop   Stop = 0
+	Released Stop = 1 // the action has ended otherwise
+	Overtime Stop = 2 // it exceeds its time limit
+)
+
+// Enum values as literals for SQL text.
+const (
+	sqlStarting = "1"
+	sqlLive     = "2"
+	sqlDraining = "3"
+	sqlGone     = "4"
+	sqlNoStop   = "0"
+	sqlReleased = "1"
+	sqlOvertime = "2"
+)
+
+// Action is a row of pool_actions.
+type Action struct {
+	UID            int64
+	Pool           int64
+	Action         ident.Action
+	Ancestors      []string
+	Nested         bool
+	Priority       int32
+	QueuedAt       time.Time
+	Attempt        int32
+	UserFailures   int32
+	SystemFailures int32
+	NotBefore      *time.Time
+	// Worker has the attempt; empty while it waits.
+	Worker  string
+	BegunAt *time.Time
+	Warm    bool
+	Stop    Stop
+}
+
+const actionColumns = `a.uid, a.pool_id, a.project, a.domain, a.run, a.name, a.ancestors, a.nested, a.priority, a.queued_at, a.attempt,
+	a.user_failures, a.system_failures, a.not_before, coalesce(a.worker_id, ''), a.begun_at, a.warm, a.stop`
+
+func scanAction(row pgx.CollectableRow) (Action, error) {
+	var a Action
+	return a, row.Scan(&a.UID, &a.Pool, &a.Action.Run.Project, &a.Action.Run.Domain, &a.Action.Run.Name, &a.Action.Name, &a.Ancestors,
+		&a.Nested, &a.Priority, &a.QueuedAt, &a.Attempt, &a.UserFailures, &a.SystemFailures, &a.NotBefore, &a.Worker, &a.BegunAt, &a.Warm, &a.Stop)
+}
+
+// Worker is a row of pool_workers.
+type Worker struct {
+	ID    string
+	Pool  int64
+	State WorkerState
+	// Session is the stream that may give it work.
+	Session string
+	Reason  string
+	// Concurrency is that of its pool.
+	Concurrency int32
+}
+
+// executor is a connection pool or a transaction.
+type executor interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// list runs a query for actions.
+func list(ctx context.Context, db executor, query string, args ...any) ([]Action, error) {
+	rows, err := db.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, scanAction)
+}
+
+// announce tells all replicas that pools have changed. It belongs to a transaction.
+func announce(ctx context.Context, tx pgx.Tx, to Audience, pools ...int64) error {
+	for _, id := range pools {
+		if _, err := tx.Exec(ctx, `SELECT pg_notify($1, $2)`, Channel, string(to)+strconv.FormatInt(id, 10)); err != nil {
+			return fmt.Errorf("notify: %w", err)
+		}
+	}
+	return nil
+}
+
+// inTx runs a change and announces the pools that it returns.
+func (s *Store) inTx(ctx context.Context, what string, to Audience, change func(pgx.Tx) ([]int64, error)) error {
+	err := pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
+		pools, err := change(tx)
+		if err != nil {
+			return err
+		}
+		return announce(ctx, tx, to, pools...)
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// pools runs a statement that returns ids of pools, each once or more.
+func pools(ctx context.Context, tx pgx.Tx, query string, args ...any) ([]int64, error) {
+	rows, err := tx.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	seen := map[int64]bool{}
+	var once []int64
+	for _, id := range ids {
+		if !seen[id] {
+			seen[id] = true
+			once = append(once, id)
+		}
+	}
+	return once, err
+}
+
+// Offered is an action for a pool.
+type Offered struct {
+	Action
+	Key    pool.Key
+	Policy pool.Policy
+	// Template is the encoded assignment, for the pool's pods.
+	Template []byte
+}
