@@ -109,7 +109,7 @@ func servesTaskActions(ctx context.Context, config *rest.Config) error {
 	path := "/apis/" + v1.GroupVersion.String()
 	err = client.RESTClient().Get().AbsPath(path).Do(ctx).Into(&served)
 	if err != nil && !apierrors.IsNotFound(err) {
-		return nil //nolint:nilerr // the check of the API server says what is wrong with it
+		return nil // the check of the API server says what is wrong with it
 	}
 	name := v1.Resource.Resource
 	if slices.ContainsFunc(served.APIResources, func(one metav1.APIResource) bool { return one.Name == name }) {
