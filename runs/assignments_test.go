@@ -69,7 +69,7 @@ func TestAssignmentsOfAShard(t *testing.T) {
 		create(fmt.Sprint("early", i), early, "")
 	}
 	for shard := range streams {
-		streams[shard] = c.watchRunner(&enginev1.WatchAssignmentsRequest{Shard: proto.Uint32(uint32(shard))}) //nolint:gosec // a small number
+		streams[shard] = c.watchRunner(&enginev1.WatchAssignmentsRequest{Shard: proto.Uint32(uint32(shard))})
 		if len(early[shard]) > 0 {
 			require.Equal(t, "live "+strings.Join(early[shard], " "), streams[shard].next())
 		}

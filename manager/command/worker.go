@@ -41,7 +41,7 @@ func installProgram(dir string) (failure error) {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	from, err := os.Open(own) //nolint:gosec // it is this program
+	from, err := os.Open(own)
 	if err != nil {
 		return fmt.Errorf("read this program: %w", err)
 	}

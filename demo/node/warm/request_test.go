@@ -51,7 +51,6 @@ func TestVariablesThatAnImportHasRead(t *testing.T) {
 	require.True(t, differs([]string{"LOG_LEVEL", "MODE"}, parent, []string{"LOG_LEVEL=info", "MODE=fast"}))
 }
 
-
 func TestFingerprint(t *testing.T) {
 	dir := t.TempDir()
 	file, missing := filepath.Join(dir, "module.py"), filepath.Join(dir, "missing", "x.py")
