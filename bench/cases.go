@@ -76,15 +76,16 @@ func cases(o options) []benchCase {
 		benchCase{"console", fmt.Sprintf("what the console asks about a run of %d actions", o.shown), true, false, measureConsole(o.shown, o.samples)},
 		benchCase{"restart", fmt.Sprintf("start of a server with %d live actions", o.live), true, false, measureRestart(o.live, o.quiet)},
 		benchCase{
-			"replicas", fmt.Sprintf("%d children with one replica and with three, then an upgrade of the three", o.fanOut[0]), true, true,
-			measureReplicas(o.fanOut[0], o.concurrency, o.quiet),
-		},
-		benchCase{
 			"migrations", fmt.Sprintf("an upgrade of the tables with %d actions and with %d, while others read and write", o.stored/10, o.stored), false, true,
 			measureMigrations(o.stored, o.quiet),
 		},
 		benchCase{"apps-demo", "starts of an app from zero in the demo, which must be built", false, true, measureDemo(o.demo, o.starts)},
 		benchCase{"soak", "actions of all kinds for a long time: nothing may grow", true, true, measureSoak(o.soak, o.soakFor, o.soakRound, o.concurrency)},
+		// Its replicas replace the server of the stack, which the cases after it would lack.
+		benchCase{
+			"replicas", fmt.Sprintf("%d children with one replica and with three, then an upgrade of the three", o.fanOut[0]), true, true,
+			measureReplicas(o.fanOut[0], o.concurrency, o.quiet),
+		},
 	)
 }
 

@@ -1,8 +1,9 @@
 package workers
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config configures the workers of reusable environments.
@@ -40,8 +41,9 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
+	var found invalid.Fields
 	for _, at := range []struct {
 		name         string
 		value, least time.Duration
@@ -49,18 +51,14 @@ func (c Config) Validate() error {
 		{"lease", c.Lease, time.Second},
 		{"grace", c.Grace, 0},
 		{"systemBackoff", c.SystemBackoff, time.Millisecond},
-		{"maxSystemBackoff", c.MaxSystemBackoff, c.SystemBackoff},
+		{"maxSystemBackoff", c.MaxSystemBackoff, max(c.SystemBackoff, 0)},
 		{"keeperLease", c.KeeperLease, 3 * time.Second},
 		{"poll", c.Poll, 100 * time.Millisecond},
 		{"heartbeat", c.Heartbeat, 100 * time.Millisecond},
 		{"maxAge", c.MaxAge, time.Second},
 	} {
-		if at.value < at.least {
-			return fmt.Errorf("%s: must be at least %s, got %s", at.name, at.least, at.value)
-		}
+		found.If(at.value < at.least, "%s: must be at least %s, got %s", at.name, at.least, at.value)
 	}
-	if c.MaxSystemFailures < 0 {
-		return fmt.Errorf("maxSystemFailures: must not be negative, got %d", c.MaxSystemFailures)
-	}
-	return nil
+	found.If(c.MaxSystemFailures < 0, "maxSystemFailures: must not be negative, got %d", c.MaxSystemFailures)
+	return found.Err()
 }

@@ -198,6 +198,7 @@ func (f *fixture) before(name string) (*atomic.Bool, func()) {
 	})
 }
 
+// Story R27: aborts lived in the memory of one process, and a second replica did all work twice.
 func TestReplicasShareTheShards(t *testing.T) {
 	f := newFixture(t)
 	first := f.start("first")
