@@ -53,7 +53,11 @@ func (s *replicaSet) start(ctx context.Context) error {
 		return err
 	}
 	r := replica{address: fmt.Sprintf("127.0.0.1:%d", port)}
-	env := append([]string{servingEnv + "=1", "FLYTE_STORAGE_SIGNINGKEY=" + benchSigningKey}, s.stack.env...)
+	// This cluster has no garbage collector: the sweep deletes pods that a change of the owner left behind.
+	env := append([]string{
+		servingEnv + "=1", "FLYTE_STORAGE_SIGNINGKEY=" + benchSigningKey,
+		"FLYTE_EXECUTOR_RECONCILER_SWEEP=2s", "FLYTE_EXECUTOR_RECONCILER_ORPHANAGE=2s",
+	}, s.stack.env...)
 	if r.process, err = spawn(s.stack.dir, name, s.stack.options.server, env, "serve", "--config", path); err != nil {
 		return err
 	}
