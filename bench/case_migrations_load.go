@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// emptyDatabase makes a database beside that of the server. remove drops it.
+// emptyDatabase creates a second database on the server's Postgres. remove drops it.
 func (s *stack) emptyDatabase(ctx context.Context, name string) (pool *pgxpool.Pool, remove func(), err error) {
 	admin, err := pgxpool.New(ctx, s.postgres.DSN())
 	if err != nil {

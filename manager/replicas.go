@@ -35,8 +35,8 @@ type ReplicasConfig struct {
 type LeaseConfig struct {
 	// Name is the name of the Lease; the id of the installation is appended.
 	Name string `mapstructure:"name"`
-	// Duration is how long a replica may be silent before others take its TaskActions, and so how long nobody works on
-	// them after a crash. At least 3 s.
+	// Duration is how long a replica may go without renewing its lease before others take over its TaskActions. After a
+	// crash they wait that long. At least 3 s.
 	Duration time.Duration `mapstructure:"duration"`
 }
 

@@ -136,24 +136,3 @@ func (c *control) write(r request, files []*os.File) error {
 	}
 	return nil
 }
-
-// socketPair makes a socket whose other end is for a child.
-func socketPair() (*net.UnixConn, *os.File, error) {
-	numbers, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	syscall.CloseOnExec(numbers[0])
-	syscall.CloseOnExec(numbers[1])
-	file, theirs := os.NewFile(uintptr(numbers[0]), "control"), os.NewFile(uintptr(numbers[1]), "server")
-	conn, err := net.FileConn(file)
-	_ = file.Close()
-	if err != nil {
-		return nil, nil, errors.Join(err, theirs.Close())
-	}
-	ours, ok := conn.(*net.UnixConn)
-	if !ok {
-		return nil, nil, errors.Join(errors.New("the socket is of another kind"), conn.Close(), theirs.Close())
-	}
-	return ours, theirs, nil
-}

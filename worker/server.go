@@ -57,7 +57,7 @@ func startBase(
 	if err != nil {
 		return nil, err
 	}
-	ours, theirs, err := socketPair()
+	ours, theirs, err := forkable.SocketPair()
 	if err != nil {
 		return nil, fmt.Errorf("make the socket of a server: %w", err)
 	}
@@ -227,7 +227,7 @@ func (f *forked) reap() {
 
 // serve has a server made that answers a socket of its own.
 func (s *server) serve(ctx context.Context, r request) (*server, error) {
-	ours, theirs, err := socketPair()
+	ours, theirs, err := forkable.SocketPair()
 	if err != nil {
 		return nil, fmt.Errorf("make the socket of a server: %w", err)
 	}

@@ -16,7 +16,8 @@ type Config struct {
 	Lease time.Duration `mapstructure:"lease"`
 	// Grace is how long a process that is asked to stop has until it is killed. Defaults to 10s.
 	Grace time.Duration `mapstructure:"grace"`
-	// MaxSystemFailures is how many attempts of one action the system may lose, beside the task's own retries. Defaults to 3.
+	// MaxSystemFailures is how many attempts of one action may fail because of the system, such as a lost worker. They do not count
+	// against the task's own retries. Defaults to 3.
 	MaxSystemFailures int32 `mapstructure:"maxSystemFailures"`
 	// SystemBackoff is the pause before the first attempt that follows a fault of the system, and before the first worker
 	// that follows one that did not start. It doubles with each further one, up to MaxSystemBackoff. Defaults to 1s.

@@ -60,7 +60,7 @@ type program struct {
 
 // startParent starts a parent. It does not wait for it.
 func startParent(file, shimPath string, p program) (*parent, error) {
-	ours, theirs, err := pair()
+	ours, theirs, err := forkable.SocketPair()
 	if err != nil {
 		return nil, fmt.Errorf("make the socket of a warm parent: %w", err)
 	}
@@ -104,27 +104,6 @@ func environment(list []string) map[string]string {
 		}
 	}
 	return all
-}
-
-// pair makes a socket whose other end is for a child.
-func pair() (*net.UnixConn, *os.File, error) {
-	numbers, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	syscall.CloseOnExec(numbers[0])
-	syscall.CloseOnExec(numbers[1])
-	file, theirs := os.NewFile(uintptr(numbers[0]), "control"), os.NewFile(uintptr(numbers[1]), "parent")
-	conn, err := net.FileConn(file)
-	_ = file.Close()
-	if err != nil {
-		return nil, nil, errors.Join(err, theirs.Close())
-	}
-	ours, ok := conn.(*net.UnixConn)
-	if !ok {
-		return nil, nil, errors.Join(errors.New("the socket is of another kind"), conn.Close(), theirs.Close())
-	}
-	return ours, theirs, nil
 }
 
 // greet waits until the parent has imported everything.
