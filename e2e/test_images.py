@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import concurrent.futures
+import contextlib
+import functools
 import http.server
 import io
 import os
@@ -13,6 +15,7 @@ import secrets
 import signal
 import subprocess
 import sys
+import textwrap
 import threading
 import zipfile
 
@@ -42,6 +45,7 @@ def flyte_cli(own: Server, tmp_path_factory: pytest.TempPathFactory):
     return command_line(own, tmp_path_factory.mktemp("cli"))
 
 
+@functools.cache  # its bytes have the time in them, and locks have its digest
 def wheel() -> bytes:
     """A package with one module."""
     content = io.BytesIO()
@@ -64,9 +68,12 @@ class Index(http.server.BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         self.do_GET()
 
+    @staticmethod
+    def wanted() -> str:
+        return "Basic " + base64.b64encode(f"me:{TOKEN}".encode()).decode()
+
     def do_GET(self) -> None:
-        wanted = "Basic " + base64.b64encode(f"me:{TOKEN}".encode()).decode()
-        if self.headers.get("Authorization") != wanted:
+        if self.headers.get("Authorization") != self.wanted():
             self.reply(401, b"", ("WWW-Authenticate", "Basic"))
         elif self.path == "/simple/private-package/":
             self.asked.set()
@@ -89,17 +96,35 @@ class Index(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class OpenIndex(Index):
+    """An index that asks for none."""
+
+    def parse_request(self) -> bool:
+        parsed = super().parse_request()
+        self.headers["Authorization"] = Index.wanted()
+        return parsed
+
+
+@contextlib.contextmanager
+def index_of(handler: type[Index]):
+    """Runs an index, and yields its port."""
+    index = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=index.serve_forever, daemon=True).start()
+    try:
+        yield index.server_port
+    finally:
+        index.shutdown()
+
+
 @pytest.fixture(scope="module")
 def flows(own: Server):
     """The flows, which name an index that runs."""
-    index = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Index)
-    threading.Thread(target=index.serve_forever, daemon=True).start()
-    os.environ["PRIVATE_INDEX"] = f"http://me:$INDEX_TOKEN@127.0.0.1:{index.server_port}/simple"
-    from flows import packaged
+    with index_of(Index) as port:
+        os.environ["PRIVATE_INDEX"] = f"http://me:$INDEX_TOKEN@127.0.0.1:{port}/simple"
+        from flows import packaged
 
-    yield packaged
-    index.shutdown()
-    os.environ.pop("PRIVATE_INDEX")
+        yield packaged
+        os.environ.pop("PRIVATE_INDEX")
 
 
 def error_of(run: str) -> str:
@@ -112,6 +137,10 @@ def failed_build(image: flyte.Image) -> str:
     with pytest.raises(flyte.errors.ImageBuildError) as failure:
         flyte.build(image)
     return re.search(r"/runs/(\w+)", str(failure.value))[1]
+
+
+def tag_of(built) -> str:
+    return built.uri.rpartition(":")[2]
 
 
 def output(task) -> str:
@@ -150,6 +179,39 @@ def test_a_task_brings_its_packages_along(own: Server, flows, flyte_cli, tmp_pat
     again = flyte.build(flows.BASE.with_pip_packages("humanize==4.10.0"), force=True)
     assert again.uri == newer.uri
     assert len(list(made.iterdir())) == 3
+
+    # So is one whose client asks for that.
+    before = set(made.glob(f"{tag_of(built)[:16]}-*"))
+    forced = flyte.build(flows.humane.image, force=True)
+    assert forced.uri == built.uri
+    assert len(set(made.glob(f"{tag_of(built)[:16]}-*")) - before) == 1
+
+
+def test_a_project_of_poetry(own: Server, flows, flyte_cli, tmp_path: pathlib.Path):
+    """Poetry writes the lock, the client sends both files, and the build installs what the lock says."""
+    connect(own)
+    with index_of(OpenIndex) as port:
+        (tmp_path / "pyproject.toml").write_text(textwrap.dedent(f"""
+            [project]
+            name = "poem"
+            version = "1.0"
+            requires-python = ">=3.10"
+            dependencies = ["private-package==1.0"]
+            [tool.poetry]
+            package-mode = false
+            [[tool.poetry.source]]
+            name = "ours"
+            url = "http://127.0.0.1:{port}/simple/"
+            """))
+        uv = pathlib.Path(sys.executable).parent / "uv"
+        subprocess.run([uv, "tool", "run", "--python", sys.executable, "poetry==2.5.1", "lock", "--no-interaction"], cwd=tmp_path, check=True)
+        built = flyte.build(flows.BASE.with_poetry_project(tmp_path / "pyproject.toml", extra_args="--no-root"))
+    log = flyte_cli("get", "logs", built.remote_run.name)
+    assert "Installing private-package (1.0)" in log, log
+    (environment,) = (own.data / "environments" / "made").glob(f"{tag_of(built)[:16]}-*")
+    program = "import flyte, private_package; print(private_package.WORD)"
+    shown = subprocess.run([environment / "venv" / "bin" / "python", "-c", program], check=True, capture_output=True, text=True).stdout
+    assert shown == "from the private index\n"
 
 
 def test_a_package_that_does_not_exist(own: Server, flows, flyte_cli):

@@ -74,10 +74,10 @@ func (s *Store) Sound(tag string) (*Environment, error) {
 // record.
 type Build func(ctx context.Context, made Environment) (Record, error)
 
-// Make returns the environment of a tag. If there is none or it is broken, build makes one; otherwise made is false. Of
-// many that ask at once one builds, and the others wait: waiting is called once if that is necessary. A build that fails
-// leaves nothing.
-func (s *Store) Make(ctx context.Context, tag string, waiting func(), build Build) (env *Environment, made bool, failure error) {
+// Make returns the environment of a tag. If there is none, or it is broken or was made before since, build makes one; otherwise made
+// is false. Of many that ask at once one builds, and the others wait: waiting is called once if that is necessary. A build that
+// fails leaves nothing.
+func (s *Store) Make(ctx context.Context, tag string, since time.Time, waiting func(), build Build) (env *Environment, made bool, failure error) {
 	if _, ok := TagOf(":" + tag); !ok {
 		return nil, false, fmt.Errorf("the tag %q is no digest of layers: want 32 hexadecimal digits", tag)
 	}
@@ -91,7 +91,7 @@ func (s *Store) Make(ctx context.Context, tag string, waiting func(), build Buil
 		return nil, false, err
 	}
 	defer unlock()
-	if env, err = s.Sound(tag); err != nil || env != nil {
+	if env, err = s.Sound(tag); err != nil || env != nil && !env.Made.Before(since) {
 		return env, false, err
 	}
 	name := tag[:prefixLength] + "-" + strings.ToLower(rand.Text()[:6])

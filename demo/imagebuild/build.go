@@ -36,6 +36,8 @@ type Build struct {
 	SDK string
 	// Project, Domain and Run name the run of this build.
 	Project, Domain, Run string
+	// Runs tells about the run of this build.
+	Runs Runs
 	// Environ is the environment of the process, as NAME=value.
 	Environ []string
 	// Store has the environments.
@@ -60,8 +62,12 @@ func (b *Build) Make(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("image %s: %w", b.Target, err)
 	}
+	since, err := b.forcedSince(ctx)
+	if err != nil {
+		return "", err
+	}
 	waiting := func() { b.say("Another run builds this image. Waiting for it ...") }
-	env, made, err := b.Store.Make(ctx, tag, waiting, func(ctx context.Context, env environments.Environment) (environments.Record, error) {
+	env, made, err := b.Store.Make(ctx, tag, since, waiting, func(ctx context.Context, env environments.Environment) (environments.Record, error) {
 		return b.build(ctx, plan, env)
 	})
 	if err != nil {

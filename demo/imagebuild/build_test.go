@@ -4,18 +4,25 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"connectrpc.com/connect"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/flyte-binary/flyte-binary/demo/environments"
 	"github.com/flyte-binary/flyte-binary/demo/imagebuild"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	pb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/imagebuilder"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
@@ -56,6 +63,22 @@ type fixture struct {
 	store *environments.Store
 }
 
+// theRun is the run of a build.
+type theRun struct {
+	overwrites bool
+	began      time.Time
+}
+
+func (r theRun) GetRunDetails(_ context.Context, request *workflow.GetRunDetailsRequest) (*workflow.GetRunDetailsResponse, error) {
+	if id := request.GetRunId(); id.GetProject() != "p" || id.GetDomain() != "d" || id.GetName() != "r" {
+		return nil, connect.NewError(connect.CodeNotFound, errors.New("no such run"))
+	}
+	return &workflow.GetRunDetailsResponse{Details: &workflow.RunDetails{
+		RunSpec: &task.RunSpec{OverwriteCache: r.overwrites},
+		Action:  &workflow.ActionDetails{Status: &workflow.ActionStatus{StartTime: timestamppb.New(r.began)}},
+	}}, nil
+}
+
 func newFixture(t *testing.T, layers ...*pb.Layer) *fixture {
 	t.Helper()
 	dir := t.TempDir()
@@ -71,7 +94,7 @@ func newFixture(t *testing.T, layers ...*pb.Layer) *fixture {
 	log, store := &bytes.Buffer{}, environments.New(filepath.Join(dir, "environments"), clock.System{})
 	f := &fixture{&imagebuild.Build{
 		Spec: filepath.Join(dir, "blobs", "spec.pb"), Target: "some.registry/image:" + strings.Repeat("a", 32), SDK: "flyte==1",
-		Secrets: filepath.Join(dir, "secrets"), Blobs: filepath.Join(dir, "blobs"), Project: "p", Domain: "d", Run: "r",
+		Secrets: filepath.Join(dir, "secrets"), Blobs: filepath.Join(dir, "blobs"), Project: "p", Domain: "d", Run: "r", Runs: theRun{},
 		Environ: []string{"PATH=" + filepath.Join(dir, "shims") + ":" + filepath.Join(dir, "bin") + ":/usr/bin:/bin"}, Store: store, Out: log,
 	}, log, dir, store}
 	f.spec(t, "3.11", layers)
@@ -123,6 +146,29 @@ func copying(src, dst string) *pb.Layer {
 
 func running(line string) *pb.Layer {
 	return &pb.Layer{Layer: &pb.Layer_Commands{Commands: &pb.Commands{Cmd: []string{line}}}}
+}
+
+// A client that forces a build gets a new environment, once.
+func TestAForcedBuild(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, packages(nil, nil, "a==1"))
+	made := func() string {
+		_, err := f.Make(t.Context())
+		require.NoError(t, err)
+		env, err := f.store.Sound(strings.Repeat("a", 32))
+		require.NoError(t, err)
+		return env.Dir
+	}
+	first := made()
+	f.Runs = theRun{overwrites: true, began: time.Now()}
+	second := made()
+	require.NotEqual(t, first, second)
+	require.Equal(t, second, made(), "another attempt of the same run")
+	require.DirExists(t, filepath.Join(f.dir, "environments", "made", first), "tasks may run there")
+
+	f.Run = "unknown"
+	_, err := f.Make(t.Context())
+	require.ErrorContains(t, err, "read the run of this build, p/d/unknown")
 }
 
 func TestAnEnvironmentIsMadeOnce(t *testing.T) {

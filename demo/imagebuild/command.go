@@ -2,6 +2,7 @@ package imagebuild
 
 import (
 	"errors"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/demo/environments"
 	"github.com/flyte-binary/flyte-binary/demo/pyenv"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
@@ -33,6 +35,7 @@ func Command() *cobra.Command {
 			b.Store, b.Out, b.SDK = environments.New(store, clock.System{}), command.OutOrStdout(), pyenv.Requirement
 			b.Project, b.Domain = os.Getenv("FLYTE_INTERNAL_EXECUTION_PROJECT"), os.Getenv("FLYTE_INTERNAL_EXECUTION_DOMAIN")
 			b.Run, b.Environ = os.Getenv("RUN_NAME"), os.Environ()
+			b.Runs = workflowconnect.NewRunServiceClient(http.DefaultClient, "http://"+os.Getenv("_U_EP_OVERRIDE"))
 			image, err := b.Make(ctx)
 			if err != nil {
 				return err

@@ -76,6 +76,9 @@ func (w *worker) sync(ctx context.Context, step *recipe.Sync, secrets []secret) 
 	return w.run(ctx, tool{args: append(args, flags...), env: env, secrets: secrets})
 }
 
+// poetryRequirement is the release of Poetry that installs projects.
+const poetryRequirement = "poetry==2.5.1"
+
 // poetry installs a project of Poetry with Poetry itself, which is installed into an environment of its own.
 func (w *worker) poetry(ctx context.Context, step *recipe.Poetry, secrets []secret) error {
 	dir := step.Dir()
@@ -93,7 +96,7 @@ func (w *worker) poetry(ctx context.Context, step *recipe.Poetry, secrets []secr
 			return err
 		}
 	}
-	args := []string{"tool", "run", "--no-project", "--python", w.python, "poetry", "install", "--no-interaction", "--no-ansi", "--directory", dir}
+	args := []string{"tool", "run", "--python", w.python, poetryRequirement, "install", "--no-interaction", "--no-ansi", "--directory", dir}
 	env := []string{"POETRY_VIRTUALENVS_CREATE=false", "POETRY_CACHE_DIR=" + filepath.Join(w.scratch, "poetry")}
 	return w.run(ctx, tool{args: append(args, step.Args...), env: env, secrets: secrets})
 }
