@@ -3,6 +3,7 @@
 package protomap
 
 import (
+	"bytes"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -29,11 +30,34 @@ func Run(root *store.Action, labels map[string]string) (*workflow.Run, error) {
 // Action returns the message of an action. condition is the encoded workflow.ConditionAction of a condition; if it is
 // nil, the metadata lack its type.
 func Action(a *store.Action, condition []byte) (*workflow.Action, error) {
-	metadata, err := Metadata(a, condition)
+	return new(Mapper).Action(a, condition)
+}
+
+// Mapper returns the messages of many actions. Those in a row that were created by the same caller share one message of it, which
+// must not be modified. It is not safe for concurrent use.
+type Mapper struct {
+	createdBy []byte
+	creator   *common.EnrichedIdentity
+}
+
+// Action is the function Action.
+func (m *Mapper) Action(a *store.Action, condition []byte) (*workflow.Action, error) {
+	metadata, err := m.metadata(a, condition)
 	if err != nil {
 		return nil, err
 	}
 	return &workflow.Action{Id: ID(a), Metadata: metadata, Status: Status(a)}, nil
+}
+
+// identity decodes who created an action, unless it was the one before.
+func (m *Mapper) identity(a *store.Action) (*common.EnrichedIdentity, error) {
+	if m.creator == nil || !bytes.Equal(a.CreatedBy, m.createdBy) {
+		m.createdBy, m.creator = a.CreatedBy, nil
+		if err := decodeOptional(a, a.CreatedBy, &m.creator); err != nil {
+			return nil, err
+		}
+	}
+	return m.creator, nil
 }
 
 // ID returns the public name of an action.
@@ -69,6 +93,10 @@ func later(a, b time.Time) time.Time {
 
 // Metadata returns the metadata of an action, without its spec.
 func Metadata(a *store.Action, condition []byte) (*workflow.ActionMetadata, error) {
+	return new(Mapper).metadata(a, condition)
+}
+
+func (m *Mapper) metadata(a *store.Action, condition []byte) (*workflow.ActionMetadata, error) {
 	out := &workflow.ActionMetadata{
 		Group:           a.ActionGroup,
 		ActionType:      workflow.ActionType(a.ActionType),
@@ -85,7 +113,8 @@ func Metadata(a *store.Action, condition []byte) (*workflow.ActionMetadata, erro
 			Project: a.Project, Domain: a.Domain, Name: a.TriggerName, TaskName: a.TriggerTaskName,
 		}, Revision: uint64(a.TriggerRevision)} //nolint:gosec // counts from 1
 	}
-	if err := decodeOptional(a, a.CreatedBy, &out.ExecutedBy); err != nil {
+	var err error
+	if out.ExecutedBy, err = m.identity(a); err != nil {
 		return nil, err
 	}
 	if err := decodeOptional(a, a.TriggerAutomation, &out.TriggerType); err != nil {

@@ -87,7 +87,7 @@ func (w *WatchReader) RunActions(ctx context.Context, runID, since int64, after 
 	var batch pgx.Batch // one transaction, which is what the settings are local to
 	batch.Queue(walkRun)
 	batch.Queue(query, runID, after.CreatedAt, after.ID, since, limit).Query(func(rows pgx.Rows) (err error) {
-		actions, err = pgx.CollectRows(rows, scanListed)
+		actions, err = collectListed(rows)
 		return err
 	})
 	if err := w.pool.SendBatch(ctx, &batch).Close(); err != nil {
@@ -104,14 +104,26 @@ func (w *WatchReader) ActionsByID(ctx context.Context, ids []int64) ([]*Listed, 
 	if err != nil {
 		return nil, fmt.Errorf("read actions: %w", err)
 	}
-	actions, err := pgx.CollectRows(rows, scanListed)
+	actions, err := collectListed(rows)
 	if err != nil {
 		return nil, fmt.Errorf("read actions: %w", err)
 	}
 	return actions, nil
 }
 
-func scanListed(row pgx.CollectableRow) (*Listed, error) {
-	l := &Listed{}
-	return l, row.Scan(append(listedTargets(&l.Action), &l.Condition)...)
+// collectListed reads and closes rows. It scans each into the same fields and copies them: a list of targets for each row would
+// take more memory than the row.
+func collectListed(rows pgx.Rows) ([]*Listed, error) {
+	defer rows.Close()
+	var one Listed
+	targets := append(listedTargets(&one.Action), &one.Condition)
+	var all []*Listed
+	for rows.Next() {
+		if err := rows.Scan(targets...); err != nil {
+			return nil, err
+		}
+		row := one
+		all = append(all, &row)
+	}
+	return all, rows.Err()
 }

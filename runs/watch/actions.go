@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
@@ -83,6 +84,7 @@ type actionStream struct {
 	rows     map[int32]*store.Listed // rows of changed nodes that are still to be sent
 	send     func(*workflow.WatchActionsResponse) error
 	messages int
+	mapper   protomap.Mapper
 }
 
 // ended reports whether the root action is terminal.
@@ -97,22 +99,44 @@ func (a *actionStream) put(row *store.Listed) {
 // snapshot reads and sends the actions that changed after since, page by page. Descendant counts cover the pages so
 // far; if they grow later, the action is sent again at the end.
 func (a *actionStream) snapshot(ctx context.Context, since int64) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	defer cancel()
+	read := func(after store.ActionKey, limit int) <-chan listedPage {
+		page := make(chan listedPage, 1)
+		reading.Go(func() {
+			rows, err := a.streams.read.runActions(ctx, a.runID, since, after, limit)
+			page <- listedPage{rows, err}
+		})
+		return page
+	}
 	limit := min(a.streams.cfg.Page, firstPage)
-	var after store.ActionKey
-	for ; ; limit = a.streams.cfg.Page {
-		rows, err := a.streams.read.runActions(ctx, a.runID, since, after, limit)
-		if err != nil {
-			return err
+	next := read(store.ActionKey{}, limit)
+	for {
+		page := <-next
+		if page.err != nil {
+			return page.err
 		}
-		for _, row := range rows {
+		last := len(page.rows) < limit
+		if !last { // the next page is read while this one is sent
+			end := page.rows[len(page.rows)-1]
+			limit = a.streams.cfg.Page
+			next = read(store.ActionKey{CreatedAt: end.CreatedAt, ID: end.ID}, limit)
+		}
+		for _, row := range page.rows {
 			a.put(row)
-			after = store.ActionKey{CreatedAt: row.CreatedAt, ID: row.ID}
 		}
-		last := len(rows) < limit
 		if err := a.flush(ctx, last); err != nil || last {
 			return err
 		}
 	}
+}
+
+// listedPage is what was read of a run.
+type listedPage struct {
+	rows []*store.Listed
+	err  error
 }
 
 func (a *actionStream) apply(ctx context.Context, taken Taken) error {
@@ -163,14 +187,14 @@ func (a *actionStream) fetch(ctx context.Context, part []int32) error {
 }
 
 func (a *actionStream) message(part []int32) error {
-	response := &workflow.WatchActionsResponse{}
+	response := &workflow.WatchActionsResponse{EnrichedActions: make([]*workflow.EnrichedAction, 0, len(part))}
 	for _, index := range part {
 		row := a.rows[index]
 		if row == nil {
 			continue // deleted meanwhile
 		}
 		delete(a.rows, index)
-		action, err := protomap.Action(&row.Action, row.Condition)
+		action, err := a.mapper.Action(&row.Action, row.Condition)
 		if err != nil {
 			return err
 		}
