@@ -52,6 +52,9 @@ func (p *pass) run(ctx context.Context) error {
 		}
 	}
 	p.last = now
+	if some, err := p.store.Any(ctx); err != nil || !some {
+		return err
+	}
 	silent, err := p.store.Silence(ctx, now.Add(-p.config.SilentAfter))
 	if err != nil {
 		return err
@@ -62,10 +65,6 @@ func (p *pass) run(ctx context.Context) error {
 			return err
 		}
 	}
-	known, err := p.facts(ctx)
-	if err != nil {
-		return err
-	}
 	loads, err := p.store.Loads(ctx, now.Add(-p.config.LoadExpiry), now)
 	if err != nil {
 		return err
@@ -74,24 +73,39 @@ func (p *pass) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	last, err := p.store.LastBusy(ctx, due)
-	if err != nil {
+	if err := p.lookAt(ctx, due, loads); err != nil {
 		return err
 	}
+	if now.Sub(p.cleaned) >= cleanEvery {
+		p.cleaned = now
+		return p.store.Forget(ctx, now.Add(-keptTraffic), now.Add(-maxScaledown-keptTraffic))
+	}
+	return nil
+}
+
+// lookAt decides about the apps that are due or have requests.
+func (p *pass) lookAt(ctx context.Context, due []int64, loads map[int64]store.Load) error {
 	ids := slices.Sorted(maps.Keys(loads))
 	for _, id := range due {
 		if _, busy := loads[id]; !busy {
 			ids = append(ids, id)
 		}
 	}
+	if len(ids) == 0 {
+		return nil
+	}
+	known, err := p.facts(ctx)
+	if err != nil {
+		return err
+	}
+	last, err := p.store.LastBusy(ctx, due)
+	if err != nil {
+		return err
+	}
 	for part := range slices.Chunk(ids, perRead) {
 		if err := p.decideAll(ctx, part, reported{loads, last}, known); err != nil {
 			return err
 		}
-	}
-	if now.Sub(p.cleaned) >= cleanEvery {
-		p.cleaned = now
-		return p.store.Forget(ctx, now.Add(-keptTraffic), now.Add(-maxScaledown-keptTraffic))
 	}
 	return nil
 }

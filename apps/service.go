@@ -65,8 +65,10 @@ type Deps struct {
 	PodLogs   map[string]PodLogs
 	Blobs     Blobs
 	Addresses Addresses
-	Clock     clock.Clock
-	Logger    zerolog.Logger
+	// Listener hears notifications of Postgres for the whole process; nil means one of the service's own.
+	Listener *pgdb.Listener
+	Clock    clock.Clock
+	Logger   zerolog.Logger
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
 }
@@ -112,7 +114,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	return &Service{
 		handler: h, cleaner: cleaner,
 		parts: lifecycle.NewGroup(
-			lifecycle.Named{Name: "app notifications", Part: pgdb.NewListener(deps.Pool, deps.Clock, logger,
+			lifecycle.Named{Name: "app notifications", Part: pgdb.Listen(deps.Listener, deps.Pool, deps.Clock, logger,
 				map[string]func(pgdb.Notification){store.Channel: h.hub.heard})},
 			lifecycle.Named{Name: "autoscaler", Part: &leased.Loop{
 				Leases: leases, Name: "autoscaler", Length: config.Lease, Work: scaler.work, Logger: logger,

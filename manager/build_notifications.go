@@ -12,7 +12,7 @@ import (
 
 func buildNotifications(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := notifications.New(p.config.Notifications, notifications.Deps{
-		Pool: p.pool, Outbox: outbox{store.NewOutbox(p.pool)}, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+		Pool: p.pool, Outbox: outbox{store.NewOutbox(p.pool)}, Listener: p.notices, OutboxChannel: store.ChannelLists, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	})
 	if err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 		return nil, err
 	}
 	service, err := runs.New(p.config.Runs, runs.Deps{
-		Pool: p.pool, Namespace: namespace, Tracked: tracked, Replicas: p.replicas, Several: p.config.Replicas.Several, Blobs: p.blobs,
+		Pool: p.pool, Namespace: namespace, Tracked: tracked, Replicas: p.replicas, Several: p.config.Replicas.Several, Listener: p.notices, Blobs: p.blobs,
 		Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter, Tracer: p.telemetry.Tracer, RunDeleted: p.options.runDeleted,
 		Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Pods: podspec.NewReviewer(p.config.Executor.Pod),
 		TaskTypes: p.config.Executor.Plugins.Served(), Notifications: reviewer, NotifyPhases: reviewer.Everywhere(),
@@ -76,7 +76,7 @@ func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 func buildTriggers(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := triggers.New(p.config.Triggers, triggers.Deps{
 		Pool: p.pool, Starter: p.peers.triggerRuns(), Runs: p.peers.runs(), Tasks: p.peers.tasks(), Artifacts: p.peers.artifacts(),
-		ArtifactEvents: p.peers.artifactEvents(), ArtifactChannel: artifactstore.Channel, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
+		ArtifactEvents: p.peers.artifactEvents(), ArtifactChannel: artifactstore.Channel, Listener: p.notices, Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	})
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func buildTriggers(_ context.Context, p *process) (lifecycle.Part, error) {
 
 func buildApps(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := apps.New(p.config.Apps, apps.Deps{
-		Pool: p.pool, Projects: p.peers.projects(), Blobs: p.blobs,
+		Pool: p.pool, Listener: p.notices, Projects: p.peers.projects(), Blobs: p.blobs,
 		PodLogs:   podLogs(p.peers, p.config, func(c enginev1connect.PodLogServiceClient) apps.PodLogs { return c }),
 		Addresses: apps.Addresses{PublicURL: p.config.Storage.PublicURL, Domain: p.config.Gateway.Domain},
 		Clock:     p.clock, Logger: p.log, Meter: p.telemetry.Meter,

@@ -14,7 +14,7 @@ import (
 // buildWorkers makes what gives work to workers. It runs also where no new actions get workers, for those that have them.
 func buildWorkers(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := workers.New(p.config.Workers, workers.Deps{
-		Pool: p.pool, Engine: p.peers.engine(), Sink: p.events.Sink(), Store: p.blobs, Clock: p.clock, Logger: p.log,
+		Pool: p.pool, Listener: p.notices, Engine: p.peers.engine(), Sink: p.events.Sink(), Store: p.blobs, Clock: p.clock, Logger: p.log,
 	})
 	if err != nil {
 		return nil, err

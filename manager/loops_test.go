@@ -63,7 +63,7 @@ func TestTheTableOfLoopsIsComplete(t *testing.T) {
 		"manager", "notifications", "runs", "secret", "triggers", "workers",
 	} {
 		for pkg, text := range codeOf(t, service) {
-			if starts.MatchString(text) && pkg != "runs" { // which composes those below it
+			if starts.MatchString(text) && pkg != "runs" && pkg != "manager" { // which compose those of others
 				require.True(t, packages[pkg], "%s has loops and no row", pkg)
 			}
 		}

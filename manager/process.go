@@ -43,6 +43,7 @@ type process struct {
 
 	// Set by the module of the same name.
 	pool         *pgxpool.Pool // database
+	notices      *pgdb.Listener
 	replicas     *pgdb.Replicas
 	installation string // configuration, else database
 	blobs        *blobstore.Store

@@ -36,7 +36,8 @@ type Config struct {
 	Backoff backoff.Config `mapstructure:"backoff"`
 	// Parallel is how many deliveries each replica makes at once, at most a quarter of them to one host. Default 32.
 	Parallel int `mapstructure:"parallel"`
-	// Poll is how often the outbox and the due deliveries are read. Default 500 ms.
+	// Poll is how often the outbox and the due deliveries are read when nothing is added: for deliveries that are tried again.
+	// Default 2 s.
 	Poll time.Duration `mapstructure:"poll"`
 	// Keep is how long deliveries are listed after they were delivered. Default 7 days.
 	Keep time.Duration `mapstructure:"keep"`
@@ -112,7 +113,7 @@ func DefaultConfig() Config {
 	return Config{
 		Email:   EmailConfig{Port: 587, TLS: tlsStart},
 		Timeout: 10 * time.Second, MaxTries: 15, Backoff: backoff.Config{First: 2 * time.Second, Max: 30 * time.Minute},
-		Parallel: 32, Poll: 500 * time.Millisecond, Keep: 7 * 24 * time.Hour, KeepDead: 30 * 24 * time.Hour, Lease: 6 * time.Second,
+		Parallel: 32, Poll: 2 * time.Second, Keep: 7 * 24 * time.Hour, KeepDead: 30 * 24 * time.Hour, Lease: 6 * time.Second,
 	}
 }
 

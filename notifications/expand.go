@@ -21,6 +21,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/failpoint"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/outbound"
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/notifications/store"
 )
 
@@ -75,7 +76,16 @@ type expander struct {
 	store  *store.Store
 	clock  clock.Clock
 	logger zerolog.Logger
-	wake   func() // tells the deliverer of this process
+	wake   func()        // tells the deliverer of this process
+	fresh  chan struct{} // of capacity one: there are new entries
+}
+
+// heard handles a notification of the outbox.
+func (e *expander) heard(pgdb.Notification) {
+	select {
+	case e.fresh <- struct{}{}:
+	default: // a token is there already
+	}
 }
 
 // work expands until the lease or the process ends. It logs errors and retries: the outbox is in the database.
@@ -93,9 +103,15 @@ func (e *expander) work(ctx context.Context) error {
 		if n == expandBatch && err == nil {
 			continue
 		}
-		if clock.Sleep(ctx, e.clock, e.config.Poll) != nil {
-			return nil //nolint:nilerr // the context has ended, as it was asked to
+		timer := e.clock.NewTimer(e.config.Poll)
+		select {
+		case <-timer.C():
+		case <-e.fresh:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
 		}
+		timer.Stop()
 	}
 }
 

@@ -25,8 +25,12 @@ import (
 type Deps struct {
 	Pool   *pgxpool.Pool
 	Outbox Outbox
-	Clock  clock.Clock
-	Logger zerolog.Logger
+	// Listener hears OutboxChannel of Postgres, on which new entries of the outbox are announced; nil means that they are found by
+	// looking every Config.Poll.
+	Listener      *pgdb.Listener
+	OutboxChannel string
+	Clock         clock.Clock
+	Logger        zerolog.Logger
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
 }
@@ -81,7 +85,10 @@ func New(config Config, deps Deps) (*Service, error) {
 		config: config, book: b, store: list, clock: deps.Clock, logger: logger, webhook: &webhooks{client: client}, email: mails,
 		metrics: counted, places: outbound.NewPlaces(config.Parallel), landed: make(chan struct{}, 1),
 	}
-	s.expand = &expander{config: config, book: b, outbox: deps.Outbox, store: list, clock: deps.Clock, logger: logger, wake: s.deliver.wake}
+	s.expand = &expander{config: config, book: b, outbox: deps.Outbox, store: list, clock: deps.Clock, logger: logger, wake: s.deliver.wake, fresh: make(chan struct{}, 1)}
+	if deps.Listener != nil {
+		deps.Listener.Hear(map[string]func(pgdb.Notification){deps.OutboxChannel: s.expand.heard})
+	}
 	s.leases = pgdb.NewLeases(deps.Pool, deps.Clock, rand.Text()).In(store.LeaseTable)
 	s.handler = &handler{store: list, clock: deps.Clock, wake: s.deliver.wake}
 	return s, nil

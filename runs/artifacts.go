@@ -9,11 +9,16 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// newArtifacts returns the loops that have declared artifacts registered and uses of artifacts found. Without a registry
-// outputs and inputs wait in their lists.
-func newArtifacts(config artifactlink.Config, deps Deps, leases leased.Leases, logger zerolog.Logger) (lifecycle.Part, error) {
+// artifactLoops have declared artifacts registered and uses of artifacts found.
+type artifactLoops struct {
+	lifecycle.Part
+	outputs *artifactlink.Loop // nil without a registry
+}
+
+// newArtifacts returns the loops. Without a registry outputs and inputs wait in their lists.
+func newArtifacts(config artifactlink.Config, deps Deps, leases leased.Leases, logger zerolog.Logger) (*artifactLoops, error) {
 	if deps.Artifacts == nil {
-		return lifecycle.Idle{}, nil
+		return &artifactLoops{Part: lifecycle.Idle{}}, nil
 	}
 	outputs, err := artifactlink.New(config, artifactlink.Deps{
 		List: store.NewProduced(deps.Pool), Registry: deps.Artifacts, Leases: leases, Clock: deps.Clock, Logger: logger, Meter: deps.Meter,
@@ -21,5 +26,6 @@ func newArtifacts(config artifactlink.Config, deps Deps, leases leased.Leases, l
 	inputs := artifactlink.NewUseLoop(config, artifactlink.UseDeps{
 		List: store.NewUnread(deps.Pool), Finder: deps.Artifacts, Leases: leases, Clock: deps.Clock, Logger: logger,
 	})
-	return lifecycle.NewGroup(lifecycle.Named{Name: "outputs", Part: outputs}, lifecycle.Named{Name: "inputs", Part: inputs}), err
+	group := lifecycle.NewGroup(lifecycle.Named{Name: "outputs", Part: outputs}, lifecycle.Named{Name: "inputs", Part: inputs})
+	return &artifactLoops{Part: group, outputs: outputs}, err
 }

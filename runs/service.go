@@ -67,9 +67,11 @@ type Deps struct {
 	Replicas store.Replicas
 	// Several says that other processes may serve the same database.
 	Several bool
-	Blobs   Blobs
-	Clock   clock.Clock
-	Logger  zerolog.Logger
+	// Listener hears notifications of Postgres for the whole process; nil means one of the service's own.
+	Listener *pgdb.Listener
+	Blobs    Blobs
+	Clock    clock.Clock
+	Logger   zerolog.Logger
 	// Cache and GlobalCache reach the cache of outputs, by project and domain and for all; without them it is off.
 	Cache       cachev2connect.CacheServiceClient
 	GlobalCache cacheserviceconnect.CacheServiceClient
@@ -208,13 +210,13 @@ type loops struct {
 	queues    *queues.Set
 	writer    *store.Writer
 	feed      *dispatch.Feed
-	listener  *pgdb.Listener
+	listener  lifecycle.Part
 	admission *admission.Loop
 	cache     *cachelink.Cache
 	timers    *timers.Loop
 	webhooks  *webhook.Loop
 	callbacks *webhook.Callbacks
-	artifacts lifecycle.Part
+	artifacts *artifactLoops
 	hub       *watch.Hub
 	retention *retention.Keeper
 	tracked   *tracked.Service // may be nil
@@ -233,8 +235,8 @@ func newLoops(config Config, deps Deps, meters *meters, replica string) (*loops,
 		Log: store.NewWatchReader(deps.Pool), Clock: deps.Clock, Logger: logger, Replica: replica,
 		Lag: meters.lag,
 	})
-	l.listener = pgdb.NewListener(deps.Pool, deps.Clock, logger, map[string]func(pgdb.Notification){
-		store.ChannelLive: l.feed.Heard, store.ChannelRuns: l.hub.Heard, store.ChannelTracked: l.heardTracked,
+	l.listener = pgdb.Listen(deps.Listener, deps.Pool, deps.Clock, logger, map[string]func(pgdb.Notification){
+		store.ChannelLive: l.feed.Heard, store.ChannelRuns: l.hub.Heard, store.ChannelTracked: l.heardTracked, store.ChannelLists: l.heardLists,
 	})
 	gateLease := ""
 	if deps.Several {

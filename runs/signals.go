@@ -4,8 +4,10 @@ import (
 	"time"
 
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/runs/cachelink"
 	"github.com/flyte-binary/flyte-binary/runs/dispatch"
+	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
 // admissionSignals adapts the live feed to admission.
@@ -46,4 +48,14 @@ func (c cacheSignals) Take() cachelink.Happened {
 		}
 	}
 	return happened
+}
+
+// heardLists wakes the loop of a list that has a new entry.
+func (l *loops) heardLists(n pgdb.Notification) {
+	if n.Resync || n.Payload == store.ListWebhooks {
+		l.webhooks.Wake()
+	}
+	if (n.Resync || n.Payload == store.ListProduced) && l.artifacts.outputs != nil {
+		l.artifacts.outputs.Wake()
+	}
 }

@@ -51,8 +51,10 @@ type Deps struct {
 	// ArtifactChannel is the channel of Postgres on which new versions are announced; without it, they are found by looking
 	// every Config.Poll.
 	ArtifactChannel string
-	Clock           clock.Clock
-	Logger          zerolog.Logger
+	// Listener hears notifications of Postgres for the whole process; nil means one of the service's own.
+	Listener *pgdb.Listener
+	Clock    clock.Clock
+	Logger   zerolog.Logger
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
 }
@@ -101,7 +103,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	if deps.ArtifactChannel != "" {
 		channels[deps.ArtifactChannel] = func(pgdb.Notification) { loop.versions.nudge() }
 	}
-	listener := pgdb.NewListener(deps.Pool, deps.Clock, logger, channels)
+	listener := pgdb.Listen(deps.Listener, deps.Pool, deps.Clock, logger, channels)
 	return &Service{
 		handler: &handler{
 			store: rows, planner: planner{config}, clock: deps.Clock, tasks: deps.Tasks, starts: deps.Starter,

@@ -44,8 +44,10 @@ type Deps struct {
 	Engine Engine
 	Sink   Sink
 	Store  verdict.Store
-	Clock  clock.Clock
-	Logger zerolog.Logger
+	// Listener hears notifications of Postgres for the whole process; nil means one of the service's own.
+	Listener *pgdb.Listener
+	Clock    clock.Clock
+	Logger   zerolog.Logger
 }
 
 // Service has the handlers and the keeper of the pools.
@@ -79,7 +81,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	keep := &keeper{handler: h}
 	leases := pgdb.NewLeases(deps.Pool, deps.Clock, rand.Text()).In(store.LeaseTable)
 	return &Service{handler: h, parts: lifecycle.NewGroup(
-		lifecycle.Named{Name: "worker notifications", Part: pgdb.NewListener(deps.Pool, deps.Clock, deps.Logger,
+		lifecycle.Named{Name: "worker notifications", Part: pgdb.Listen(deps.Listener, deps.Pool, deps.Clock, deps.Logger,
 			map[string]func(pgdb.Notification){store.Channel: h.hub.heard})},
 		lifecycle.Named{Name: "assignments of pools", Part: &leased.Loop{
 			Leases: leases, Name: "assignments", Length: config.KeeperLease, Work: keep.mirror, Logger: deps.Logger,

@@ -136,3 +136,11 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) ([]int64, err
 	}
 	return ids, nil
 }
+
+// Any reports whether there are apps at all.
+func (s *Store) Any(ctx context.Context) (some bool, err error) {
+	if err := s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM apps)`).Scan(&some); err != nil {
+		return false, fmt.Errorf("look for apps: %w", err)
+	}
+	return some, nil
+}

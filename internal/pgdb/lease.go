@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
 
@@ -20,18 +23,32 @@ type Leases struct {
 	clock  clock.Clock
 	holder string
 	table  string
+	held   *heldLeases
+}
+
+// heldLeases are those that Hold renews. They share statements: one that is due takes along those that will be due soon.
+type heldLeases struct {
+	mu     sync.Mutex
+	leases map[string]*heldLease // GUARDED_BY(mu): by name
+}
+
+// heldLease is a lease that is renewed.
+type heldLease struct {
+	length time.Duration
+	asked  time.Time          // GUARDED_BY(heldLeases.mu): when the statement began that renewed it last
+	along  chan time.Duration // of capacity one: it was renewed along with another, and is due after this time
 }
 
 // NewLeases creates the leases of one holder; its name must be unique among all processes.
 func NewLeases(pool *pgxpool.Pool, clk clock.Clock, holder string) *Leases {
-	return &Leases{pool: pool, clock: clk, holder: holder, table: "leases"}
+	return &Leases{pool: pool, clock: clk, holder: holder, table: "leases", held: newHeldLeases()}
 }
 
 // In returns the leases of the same holder in another table, for services that may have a database of their own. The name is
 // the caller's constant; it is part of statements.
 func (l *Leases) In(table string) *Leases {
 	other := *l
-	other.table = table
+	other.table, other.held = table, newHeldLeases()
 	return &other
 }
 
@@ -52,14 +69,26 @@ func (l *Leases) Acquire(ctx context.Context, name string, d time.Duration) (boo
 
 // Renew extends a lease of this holder, and reports whether it still held it.
 func (l *Leases) Renew(ctx context.Context, name string, d time.Duration) (bool, error) {
-	tag, err := l.pool.Exec(ctx, `
-		UPDATE `+l.table+` SET expires_at = clock_timestamp() + $3::interval
-		WHERE name = $1 AND holder = $2 AND expires_at > clock_timestamp()`,
-		name, l.holder, d)
+	renewed, err := l.renew(ctx, []string{name}, []time.Duration{d})
+	return len(renewed) == 1, err
+}
+
+// renew extends leases of this holder, and returns the names of those that it still held.
+func (l *Leases) renew(ctx context.Context, names []string, lengths []time.Duration) ([]string, error) {
+	rows, err := l.pool.Query(ctx, `
+		UPDATE `+l.table+` held SET expires_at = clock_timestamp() + u.length
+		FROM unnest($1::text[], $2::interval[]) AS u (name, length)
+		WHERE held.name = u.name AND held.holder = $3 AND held.expires_at > clock_timestamp()
+		RETURNING held.name`,
+		names, lengths, l.holder)
 	if err != nil {
-		return false, fmt.Errorf("renew lease %s: %w", name, err)
+		return nil, fmt.Errorf("renew leases %q: %w", names, err)
 	}
-	return tag.RowsAffected() == 1, nil
+	renewed, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("renew leases %q: %w", names, err)
+	}
+	return renewed, nil
 }
 
 // Release drops the lease, so that other holders do not wait until it expires. It is not an error if it was not held.
@@ -149,9 +178,26 @@ func (l *Leases) run(ctx context.Context, name string, d time.Duration, renewal 
 // keep renews the lease each third of its length until the context ends. It cancels the context when the lease is lost, or
 // when two renewals in a row failed: the third would come after the lease has ended.
 func (l *Leases) keep(ctx context.Context, name string, d time.Duration, renewal clock.Timer, cancel context.CancelCauseFunc) {
-	for failures := 0; fired(ctx, renewal); {
+	defer func() { renewal.Stop() }()
+	along := l.held.add(name, d, l.clock.Now())
+	defer l.held.remove(name)
+	for failures := 0; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case left := <-along:
+			failures = 0
+			renewal.Stop()
+			renewal = l.clock.NewTimer(left)
+			continue
+		case <-renewal.C():
+		}
 		renewal = l.clock.NewTimer(d / 3) // from the beginning of the statement: the lease may end that early
-		ours, err := within(ctx, name, d, l.Renew)
+		ours, err := within(ctx, name, d, l.renewDue)
+		select {
+		case <-along: // it counts from a moment that has passed
+		default:
+		}
 		switch {
 		case err == nil && ours:
 			failures = 0
@@ -160,8 +206,71 @@ func (l *Leases) keep(ctx context.Context, name string, d time.Duration, renewal
 			failures++
 			continue
 		}
-		renewal.Stop()
 		cancel(ErrLeaseLost)
 		return
+	}
+}
+
+// renewDue renews a lease that is due, and with it those that are due soon.
+func (l *Leases) renewDue(ctx context.Context, name string, d time.Duration) (bool, error) {
+	began := l.clock.Now()
+	names, lengths := l.held.due(name, began)
+	renewed, err := l.renew(ctx, names, lengths)
+	if err != nil {
+		return false, err
+	}
+	took := l.clock.Now().Sub(began)
+	if took < 0 { // the clock was set back
+		took = d / 4
+	}
+	for _, other := range renewed {
+		l.held.renewed(other, began, took, other != name)
+	}
+	return slices.Contains(renewed, name), nil
+}
+
+func newHeldLeases() *heldLeases { return &heldLeases{leases: map[string]*heldLease{}} }
+
+func (h *heldLeases) add(name string, length time.Duration, now time.Time) <-chan time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	one := &heldLease{length: length, asked: now, along: make(chan time.Duration, 1)}
+	h.leases[name] = one
+	return one.along
+}
+
+func (h *heldLeases) remove(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.leases, name)
+}
+
+// due lists a lease, and those of which half of the time to their renewal has passed.
+func (h *heldLeases) due(name string, now time.Time) (names []string, lengths []time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for other, one := range h.leases {
+		if other == name || now.Sub(one.asked) >= one.length/6 {
+			names, lengths = append(names, other), append(lengths, one.length)
+		}
+	}
+	return names, lengths
+}
+
+// renewed notes that a lease was renewed by a statement. Its keeper is told if it was along with another.
+func (h *heldLeases) renewed(name string, began time.Time, took time.Duration, along bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	one := h.leases[name]
+	if one == nil {
+		return // released meanwhile
+	}
+	one.asked = began
+	if !along {
+		return
+	}
+	select {
+	case one.along <- one.length/3 + one.length/60 - took: // a little later than the other, which then takes it along again
+	default: // it has not yet read the one before, which is earlier
 	}
 }

@@ -2,6 +2,7 @@ package pgdb_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -154,4 +155,48 @@ func TestHold(t *testing.T) {
 	ours, err = b.Acquire(t.Context(), "loop", time.Minute)
 	require.NoError(t, err)
 	require.True(t, ours, "a holder that stops releases")
+}
+
+// TestLeasesAreRenewedTogether: two leases of one length are renewed by one statement, and each is lost alone.
+func TestLeasesAreRenewedTogether(t *testing.T) {
+	pool, fake := pgtest.New(t, migrations), clock.NewFake(start)
+	leases := pgdb.NewLeases(pool, fake, "a")
+	lost := map[string]chan error{"one": make(chan error, 1), "two": make(chan error, 1)}
+	ctx, cancel := context.WithCancel(t.Context())
+	var holders sync.WaitGroup
+	for name, cause := range lost {
+		working := make(chan struct{}, 1)
+		holders.Go(func() {
+			_ = leases.Hold(ctx, name, time.Minute, func(ctx context.Context) error {
+				working <- struct{}{}
+				<-ctx.Done()
+				cause <- context.Cause(ctx)
+				return nil
+			})
+		})
+		<-working
+		fake.Step(11 * time.Second) // they are due at different times
+	}
+	written := func() (n int) {
+		require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(DISTINCT xmin::text) FROM leases`).Scan(&n))
+		return n
+	}
+	for range 9 {
+		require.Eventually(t, func() bool { return fake.Timers() == 2 }, 10*time.Second, time.Millisecond)
+		fake.Step(9 * time.Second)
+	}
+	require.Eventually(t, func() bool { return fake.Timers() == 2 && written() == 1 }, 10*time.Second, time.Millisecond,
+		"one transaction has written both")
+
+	_, err := pool.Exec(t.Context(), `UPDATE leases SET holder = 'b' WHERE name = 'two'`)
+	require.NoError(t, err)
+	for len(lost["two"]) == 0 {
+		require.Eventually(t, func() bool { return fake.Timers() == 2 || len(lost["two"]) > 0 }, 10*time.Second, time.Millisecond)
+		fake.Step(time.Second)
+	}
+	require.ErrorIs(t, <-lost["two"], pgdb.ErrLeaseLost)
+	require.Empty(t, lost["one"])
+	cancel()
+	holders.Wait()
+	require.ErrorIs(t, <-lost["one"], context.Canceled)
 }

@@ -42,7 +42,7 @@ type Listener struct {
 	pool     *pgxpool.Pool
 	clock    clock.Clock
 	logger   zerolog.Logger
-	channels map[string]func(Notification)
+	channels map[string][]func(Notification)
 }
 
 var _ lifecycle.Part = (*Listener)(nil)
@@ -50,7 +50,27 @@ var _ lifecycle.Part = (*Listener)(nil)
 // NewListener returns a listener that calls the function of a channel for each notification on it, in order. The
 // functions must not block for long.
 func NewListener(pool *pgxpool.Pool, clk clock.Clock, logger zerolog.Logger, channels map[string]func(Notification)) *Listener {
-	return &Listener{pool: pool, clock: clk, logger: logger, channels: channels}
+	l := &Listener{pool: pool, clock: clk, logger: logger, channels: map[string][]func(Notification){}}
+	l.Hear(channels)
+	return l
+}
+
+// Hear adds channels. It must be called before Start.
+func (l *Listener) Hear(channels map[string]func(Notification)) {
+	for channel, heard := range channels {
+		l.channels[channel] = append(l.channels[channel], heard)
+	}
+}
+
+// Listen adds channels to a listener that others use too, and returns a part that has nothing to do: every commit that notifies
+// wakes every listening connection of the database, so a process should have one. If shared is nil, the part is a listener of the
+// caller's own.
+func Listen(shared *Listener, pool *pgxpool.Pool, clk clock.Clock, logger zerolog.Logger, channels map[string]func(Notification)) lifecycle.Part {
+	if shared == nil {
+		return NewListener(pool, clk, logger, channels)
+	}
+	shared.Hear(channels)
+	return lifecycle.Idle{}
 }
 
 // Start implements lifecycle.Part. It does not wait for the connection.
@@ -96,8 +116,8 @@ func (l *Listener) listenOnce(ctx context.Context, connected func()) error {
 		}
 	}
 	connected()
-	for _, heard := range l.channels {
-		heard(Notification{Resync: true})
+	for channel := range l.channels {
+		l.pass(channel, Notification{Resync: true})
 	}
 	for {
 		notification, err := wait(ctx, conn, keepAlive)
@@ -107,9 +127,13 @@ func (l *Listener) listenOnce(ctx context.Context, connected func()) error {
 		if notification == nil {
 			continue
 		}
-		if heard := l.channels[notification.Channel]; heard != nil {
-			heard(Notification{Payload: notification.Payload})
-		}
+		l.pass(notification.Channel, Notification{Payload: notification.Payload})
+	}
+}
+
+func (l *Listener) pass(channel string, n Notification) {
+	for _, heard := range l.channels[channel] {
+		heard(n)
 	}
 }
 

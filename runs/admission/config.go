@@ -13,7 +13,7 @@ type Config struct {
 	MaxLive int `mapstructure:"maxLive"`
 	// Batch is how many actions are admitted in one operation.
 	Batch int `mapstructure:"batch"`
-	// Poll is how often the loop reads the queue when nothing wakes it.
+	// Poll is how often the loop reads the queue when nothing wakes it, and counts the live actions. Default 10 s.
 	Poll time.Duration `mapstructure:"poll"`
 	// Lease is how long the replica that admits may be silent before another takes over.
 	Lease time.Duration `mapstructure:"lease"`
@@ -21,7 +21,7 @@ type Config struct {
 
 // DefaultConfig suits a laptop and a small cluster.
 func DefaultConfig() Config {
-	return Config{MaxLive: 10_000, Batch: 500, Poll: 2 * time.Second, Lease: 6 * time.Second}
+	return Config{MaxLive: 10_000, Batch: 500, Poll: 10 * time.Second, Lease: 6 * time.Second}
 }
 
 // Validate lists the fields that are wrong.

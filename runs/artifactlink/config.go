@@ -16,7 +16,7 @@ type Config struct {
 	Backoff backoff.Config `mapstructure:"backoff"`
 	// Parallel is how many registrations are in flight at once. Default 8.
 	Parallel int `mapstructure:"parallel"`
-	// Poll is how often the list of outputs is read. Default 500ms.
+	// Poll is how often the list of outputs is read when nothing is added to it: for outputs that are tried again. Default 2s.
 	Poll time.Duration `mapstructure:"poll"`
 	// UsesEvery is the pause between two readings of inputs for the artifacts among them. Default 2s.
 	UsesEvery time.Duration `mapstructure:"usesEvery"`
@@ -28,7 +28,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Timeout: 30 * time.Second, Backoff: backoff.Config{First: time.Second, Max: 5 * time.Minute},
-		Parallel: 8, Poll: 500 * time.Millisecond, UsesEvery: 2 * time.Second, Lease: 6 * time.Second,
+		Parallel: 8, Poll: 2 * time.Second, UsesEvery: 2 * time.Second, Lease: 6 * time.Second,
 	}
 }
 

@@ -61,7 +61,7 @@ type Loop struct {
 	config     Config
 	deps       Deps
 	registered metric.Int64Counter
-	landed     chan struct{} // of capacity one: a registration has ended
+	landed     chan struct{} // of capacity one: a registration has ended, or there are new outputs
 
 	mu      sync.Mutex
 	flights map[int64]bool // the registrations in flight; GUARDED_BY(mu)
@@ -139,6 +139,11 @@ func (l *Loop) land(id int64) {
 	l.mu.Lock()
 	delete(l.flights, id)
 	l.mu.Unlock()
+	l.Wake()
+}
+
+// Wake makes the loop read its list at once.
+func (l *Loop) Wake() {
 	select {
 	case l.landed <- struct{}{}:
 	default: // a token is there already

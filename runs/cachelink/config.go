@@ -17,7 +17,7 @@ type Config struct {
 	// Concurrency is how many calls to the cache are in flight at once, for lookups and for publishing each. Defaults
 	// to 8.
 	Concurrency int `mapstructure:"concurrency"`
-	// Poll is how often held actions are read when nothing wakes the loops. Defaults to 2s.
+	// Poll is how often held actions are read when nothing wakes the loops. Defaults to 10s.
 	Poll time.Duration `mapstructure:"poll"`
 	// ReservationPoll is how often actions that wait for a key check again. Defaults to 1s.
 	ReservationPoll time.Duration `mapstructure:"reservationPoll"`
@@ -34,7 +34,7 @@ type Config struct {
 // DefaultConfig returns the defaults.
 func DefaultConfig() Config {
 	return Config{
-		Enabled: true, Batch: 500, Concurrency: 8, Poll: 2 * time.Second, ReservationPoll: time.Second, Heartbeat: 10 * time.Second,
+		Enabled: true, Batch: 500, Concurrency: 8, Poll: 10 * time.Second, ReservationPoll: time.Second, Heartbeat: 10 * time.Second,
 		CallTimeout: 5 * time.Second, Tries: 3, Lease: 6 * time.Second,
 	}
 }

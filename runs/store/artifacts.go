@@ -75,6 +75,7 @@ func (b *batch) saveArtifacts(statements *pgx.Batch) {
 			column(made, func(r *row) int64 { return r.ID }),
 			column(made, func(r *row) int64 { return r.RunID }),
 			column(made, func(*row) time.Time { return b.now }))
+		statements.Queue(notify, ChannelLists, ListProduced)
 	}
 }
 

@@ -97,6 +97,7 @@ type row struct {
 	unread   bool // there may be unfinished actions below it that were not loaded
 	wasLive  bool
 	wasHold  Hold
+	wasWake  *time.Time
 	wasPhase int16        // before this batch; 0 for a new row
 	was      stand        // before this batch; zero for a new row
 	endedIn  state.Report // the operation of this batch that ended it; state.Committed for one that had ended before

@@ -29,7 +29,7 @@ func scanDecision(rows pgx.Rows, more ...any) (*row, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.wasLive, r.wasHold, r.wasPhase, r.was = r.live(), r.Hold, r.Phase, r.stand()
+	r.wasLive, r.wasHold, r.wasWake, r.wasPhase, r.was = r.live(), r.Hold, r.WakeAt, r.Phase, r.stand()
 	return r, nil
 }
 

@@ -21,7 +21,17 @@ const (
 	// ChannelTracked is ChannelRuns for tracked runs, whose ids are others.
 	ChannelTracked = "flyte_tracked"
 
+	// ChannelLists carries the name of a list that has a new entry for a loop of some replica.
+	ChannelLists = "flyte_lists"
+
 	payloadLimit = 7900 // Postgres takes less than 8000 bytes
+)
+
+// The lists that are announced on ChannelLists.
+const (
+	ListWebhooks = "webhooks"
+	ListProduced = "produced_outputs"
+	ListOutbox   = "notification_outbox"
 )
 
 const (
@@ -100,10 +110,12 @@ func (w *Writer) save(ctx context.Context, tx sender, b *batch) error {
 			column(b.webhooks, func(r *row) int64 { return r.ID }),
 			column(b.webhooks, func(r *row) int64 { return r.RunID }),
 			column(b.webhooks, func(*row) *time.Time { return atOnce() }))
+		statements.Queue(notify, ChannelLists, ListWebhooks)
 	}
 	b.saveArtifacts(&statements)
 	if found := b.occurrences(w.deps.Notify); len(found) > 0 {
 		statements.Queue(insertOccurrences, occurrenceArguments(found)...)
+		statements.Queue(notify, ChannelLists, ListOutbox)
 	}
 	for _, payload := range payloads(w.deps.Replica+" ", b.changedRuns()) {
 		statements.Queue(notify, w.deps.Channels.Runs, payload)
@@ -176,10 +188,15 @@ func column[R, T any](rows []R, value func(R) T) []T {
 	return values
 }
 
-// liveRuns are the runs whose live or waiting actions changed.
+// liveRuns are the runs whose live or waiting actions changed, or in which something is due at another time than before.
 func (b *batch) liveRuns() []int64 {
 	change := b.liveChange()
 	ids := slices.Concat(change.Queued, change.Held)
+	for _, run := range b.order {
+		if slices.ContainsFunc(run.changed, (*row).dueAnew) {
+			ids = append(ids, run.root.ID)
+		}
+	}
 	for _, ref := range slices.Concat(change.Admitted, change.Ended) {
 		ids = append(ids, ref.RunID)
 	}

@@ -83,6 +83,11 @@ func (b *batch) scheduleAll() {
 	}
 }
 
+// dueAnew reports whether the row is due at another time than before.
+func (r *row) dueAnew() bool {
+	return r.WakeAt != nil && (r.wasWake == nil || !r.WakeAt.Equal(*r.wasWake))
+}
+
 func (b *batch) schedule(r *row) {
 	now := r.stand()
 	if r.Runner == RunnerClient {

@@ -9,7 +9,7 @@ import (
 // Config tunes the loop that handles due work.
 type Config struct {
 	// Poll is how often the loop reads what is due when nothing wakes it; work that becomes due in between is handled
-	// on time. It bounds how late the loop notices a change by another replica. Default 250 ms.
+	// on time. It bounds how late the loop notices that a clock was set. Default 2 s.
 	Poll time.Duration `mapstructure:"poll"`
 	// Batch is how many actions are handled in one operation. Default 500.
 	Batch int `mapstructure:"batch"`
@@ -25,7 +25,7 @@ type Config struct {
 
 // DefaultConfig suits every size.
 func DefaultConfig() Config {
-	return Config{Poll: 250 * time.Millisecond, Batch: 500, Lease: 4 * time.Second, Grace: 2 * time.Second, Settle: 15 * time.Second}
+	return Config{Poll: 2 * time.Second, Batch: 500, Lease: 4 * time.Second, Grace: 2 * time.Second, Settle: 15 * time.Second}
 }
 
 // Validate lists the fields that are wrong.

@@ -155,7 +155,7 @@ func TestOutageIsCaughtUp(t *testing.T) {
 		f.settle(t)
 	}
 	f.setFailed(false)
-	f.clock.Step(time.Second)
+	f.clock.Step(timers.DefaultConfig().Poll)
 	require.Eventually(t, func() bool { f.mu.Lock(); defer f.mu.Unlock(); return len(f.done) == 2000 }, 5*time.Second, time.Millisecond)
 }
 

@@ -34,7 +34,7 @@ type Config struct {
 	Backoff backoff.Config `mapstructure:"backoff"`
 	// Parallel is how many calls are in flight at once, at most a quarter of them to one host. Default 32.
 	Parallel int `mapstructure:"parallel"`
-	// Poll is how often the list of calls is read. Default 500 ms.
+	// Poll is how often the list of calls is read when nothing is added to it: for calls that are tried again. Default 2 s.
 	Poll time.Duration `mapstructure:"poll"`
 	// Lease is how long the replica that calls may be silent before another takes over. Default 6 s.
 	Lease time.Duration `mapstructure:"lease"`
@@ -45,7 +45,7 @@ func DefaultConfig() Config {
 	return Config{
 		CallbackTTL: 30 * 24 * time.Hour, Timeout: 10 * time.Second, MaxTries: 12,
 		Backoff:  backoff.Config{First: time.Second, Max: 5 * time.Minute},
-		Parallel: 32, Poll: 500 * time.Millisecond, Lease: 6 * time.Second,
+		Parallel: 32, Poll: 2 * time.Second, Lease: 6 * time.Second,
 	}
 }
 

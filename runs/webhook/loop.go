@@ -60,7 +60,7 @@ type Loop struct {
 	client *http.Client
 
 	places *outbound.Places
-	landed chan struct{} // of capacity one: a call has ended
+	landed chan struct{} // of capacity one: a call has ended, or there is a new one
 }
 
 var _ lifecycle.Part = (*Loop)(nil)
@@ -127,6 +127,11 @@ func (l *Loop) launch(ctx context.Context, calls *sync.WaitGroup) error {
 
 func (l *Loop) land(id int64) {
 	l.places.Land(id)
+	l.Wake()
+}
+
+// Wake makes the loop read its list at once.
+func (l *Loop) Wake() {
 	select {
 	case l.landed <- struct{}{}:
 	default: // a token is there already
