@@ -3,6 +3,7 @@ package runs_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -252,6 +253,17 @@ func TestWebhooksDoNotReachTheMachine(t *testing.T) {
 	}
 }
 
+// TestNewWebhooksWakeTheirLoop: the poll is too rare to find the webhook.
+func TestNewWebhooksWakeTheirLoop(t *testing.T) {
+	c, _ := newWebhookFixture(t, func(config *runs.Config) { config.Webhooks.Poll = time.Hour })
+	r := newReceiver(t, nil)
+	c.create(namedRun("woken"))
+	for i := range 3 {
+		require.Zero(t, c.record(recordCondition("woken", fmt.Sprint("c", i), conditionWithWebhook(r.URL))))
+		require.Eventually(t, func() bool { return len(r.calls()) == i+1 }, 10*time.Second, time.Millisecond)
+	}
+}
+
 func TestRedirectsOfWebhooks(t *testing.T) {
 	c, _ := newWebhookFixture(t, func(config *runs.Config) { config.Webhooks.MaxTries = 1 })
 	r := newReceiver(t, nil)
@@ -280,6 +292,7 @@ func TestWebhookIsKeptOverARestart(t *testing.T) {
 	require.NoError(t, err)
 	configure := func(config *runs.Config) {
 		config.Webhooks.PublicURL, config.Webhooks.Allow = "http://localhost", []string{"127.0.0.0/8"}
+		config.Webhooks.Lease = time.Hour // one that ends much later is not believed
 	}
 	c := writeFixtureOn(t, pool, configure)
 	r := newReceiver(t, nil)

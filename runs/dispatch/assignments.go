@@ -31,7 +31,7 @@ import (
 type Reader interface {
 	Live(ctx context.Context, of store.Selection, after store.Ref, limit int) ([]store.Ref, error)
 	LiveOfRuns(ctx context.Context, of store.Selection, runIDs []int64) ([]store.Ref, error)
-	LiveByID(ctx context.Context, ids []int64) ([]store.LiveAction, error)
+	LiveByID(ctx context.Context, ids []int64, parents bool) ([]store.LiveAction, error)
 	Specs(ctx context.Context, digests [][]byte) (map[string][]byte, error)
 }
 
@@ -64,7 +64,7 @@ func NewAssignments(config Config, deps Deps) *Assignments {
 
 // Get reads whole assignments; actions that are not live are left out.
 func (a *Assignments) Get(ctx context.Context, ids []int64) ([]*enginev1.Assignment, error) {
-	actions, err := a.deps.Reader.LiveByID(ctx, ids)
+	actions, err := a.deps.Reader.LiveByID(ctx, ids, a.deps.Tracer != nil) // spans hang below those of parents
 	if err != nil {
 		return nil, err
 	}

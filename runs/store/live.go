@@ -76,7 +76,7 @@ func (l *LiveReader) refs(ctx context.Context, query string, args ...any) ([]Ref
 type LiveAction struct {
 	Ref
 	Parent        *string
-	ParentAttempt int32 // 0 for the root
+	ParentAttempt int32 // 0 for the root, and if it was not asked for
 	Group         string
 	TaskProject   string
 	TaskDomain    string
@@ -100,11 +100,11 @@ type LiveAction struct {
 	Lost [][]byte
 }
 
-// LiveByID reads live actions; those that are not live are left out.
-func (l *LiveReader) LiveByID(ctx context.Context, ids []int64) ([]LiveAction, error) {
+// LiveByID reads live actions; those that are not live are left out. The attempt of the parent is read only if parents is true.
+func (l *LiveReader) LiveByID(ctx context.Context, ids []int64, parents bool) ([]LiveAction, error) {
 	const query = `
 		SELECT a.id, a.run_id, a.project, a.domain, a.run_name, a.name, a.parent_name,
-			coalesce((SELECT p.attempt FROM actions p WHERE p.run_id = a.run_id AND p.name = a.parent_name), 0), a.action_group, a.task_project, a.task_domain,
+			CASE WHEN $2 THEN coalesce((SELECT p.attempt FROM actions p WHERE p.run_id = a.run_id AND p.name = a.parent_name), 0) ELSE 0 END, a.action_group, a.task_project, a.task_domain,
 			a.task_name, a.task_version, a.spec_digest, a.cache_key, a.queue, a.input_uri, a.attempt, a.created_at, a.admitted_at,
 			r.run_spec_digest, r.run_output_base, r.run_start_time, a.phase, a.priority, a.cluster,
 			CASE WHEN a.runner = ` + sqlPool + ` THEN ARRAY(
@@ -121,7 +121,7 @@ func (l *LiveReader) LiveByID(ctx context.Context, ids []int64) ([]LiveAction, e
 		JOIN actions r ON r.id = a.run_id
 		WHERE a.admitted_at IS NOT NULL AND a.ended_at IS NULL AND a.runner IN ` + sqlOnCluster + `
 		ORDER BY a.id`
-	rows, err := l.pool.Query(ctx, query, planned, ids)
+	rows, err := l.pool.Query(ctx, query, planned, ids, parents)
 	if err != nil {
 		return nil, fmt.Errorf("read assignments: %w", err)
 	}
