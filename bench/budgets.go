@@ -39,6 +39,8 @@ var budgets = map[string]string{
 	"fan-out-pods/writes of TaskActions":                 "4",
 	"fan-out-pods/extra pods":                            "0",
 	"fan-out-retries/extra pods":                         "0",
+	"reusable/finished actions":                          "at least 300",
+	"reusable/CPU per action, server":                    "1",
 	"apps/added through the gateway p50":                 "0.5",
 	"apps/added through the gateway p99":                 "3",
 	"apps/throughput through the gateway":                "at least 60",

@@ -69,6 +69,14 @@ func cases(o options) []benchCase {
 		benchCase{"events", fmt.Sprintf("%d built-in children without a sink of events and with one", o.published), true, false, measureEvents(o.published, o.concurrency)},
 		benchCase{"notifications", fmt.Sprintf("%d runs without a notification rule and with one", o.notified), true, false, measureNotifications(o.notified, o.concurrency)},
 		benchCase{
+			"reusable", fmt.Sprintf("%d children of a reusable environment with two workers that end them at once: one slot each", o.reused), true, false,
+			measureReusable(o.reused, o.concurrency, 1),
+		},
+		benchCase{
+			"reusable-wide", fmt.Sprintf("%d children of a reusable environment with two workers that end them at once: 20 slots each", o.reused), true, false,
+			measureReusable(o.reused, o.concurrency, 20),
+		},
+		benchCase{
 			"apps", fmt.Sprintf("an app through the gateway and without it, starts from zero, and %d apps that sleep", o.apps), true, false,
 			appsCase{idle: o.apps, requests: o.requests, clients: o.concurrency, starts: o.starts, quiet: o.quiet, python: o.python}.measure,
 		},

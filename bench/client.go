@@ -73,6 +73,18 @@ func (c *client) get(ctx context.Context, path string) ([]byte, error) {
 	return body, err
 }
 
+// enqueueTask records a child that runs a task.
+func (c *client) enqueueTask(ctx context.Context, parent ident.Action, name string, spec *task.TaskSpec) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	base := blobpath.RunBase(c.storage, project, domain, parent.Run.Name)
+	_, err := c.actions.Enqueue(ctx, &actions.EnqueueRequest{Action: &actions.Action{
+		ActionId: ident.Action{Run: parent.Run, Name: name}.Proto(), ParentActionName: &parent.Name, RunOutputBase: base,
+		InputUri: base + name + "/" + blobpath.InputsFile, Group: "map", Spec: &actions.Action_Task{Task: &workflow.TaskAction{Spec: spec}},
+	}})
+	return err
+}
+
 // kind is how an action is executed.
 type kind int
 

@@ -91,7 +91,7 @@ func (n *node) see(object any) {
 	switch task, attempt := pod.Labels[v1.Group+"/task"], pod.Labels[v1.Group+"/attempt"]; {
 	case task == retriedTask && attempt == "1":
 		play = n.fail
-	case task == endlessTask:
+	case task == endlessTask, pod.Labels[labelWorker] != "":
 		play = n.run
 	case n.kubelet:
 		play = n.liveLikeKubelet

@@ -43,6 +43,7 @@ type options struct {
 	within      time.Duration
 	published   int
 	notified    int
+	reused      int
 	apps        int
 	python      string
 	requests    int
@@ -95,6 +96,7 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.DurationVar(&o.within, "within", time.Minute, "the time in which they fire")
 	flags.IntVar(&o.published, "published", 5000, "children whose events are published")
 	flags.IntVar(&o.notified, "notified", 2000, "runs with a notification rule")
+	flags.IntVar(&o.reused, "reused", 3000, "children of a reusable environment")
 	flags.IntVar(&o.apps, "apps", 500, "apps that sleep")
 	flags.IntVar(&o.requests, "requests", 5000, "requests to an app in each turn, and those sent at a constant rate")
 	flags.IntVar(&o.starts, "starts", 10, "starts of an app that sleeps")
@@ -112,7 +114,7 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	}
 	for name, n := range map[string]int{
 		"samples": o.samples, "creates": o.creates, "plain": o.plain, "concurrency": o.concurrency, "chain": o.chain,
-		"stored": o.stored, "memory": o.memory, "retried": o.retried, "cached": o.cached, "aborted": o.aborted, "waiting": o.waiting, "held": o.held, "paused": o.paused, "live": o.live, "triggers": o.triggers, "firing": o.firing, "published": o.published, "notified": o.notified, "apps": o.apps, "requests": o.requests, "starts": o.starts, "soak": o.soak, "soakround": o.soakRound,
+		"stored": o.stored, "memory": o.memory, "retried": o.retried, "cached": o.cached, "aborted": o.aborted, "waiting": o.waiting, "held": o.held, "paused": o.paused, "live": o.live, "triggers": o.triggers, "firing": o.firing, "published": o.published, "notified": o.notified, "reused": o.reused, "apps": o.apps, "requests": o.requests, "starts": o.starts, "soak": o.soak, "soakround": o.soakRound,
 	} {
 		if n <= 0 {
 			return o, fmt.Errorf("-%s: must be positive, got %d", name, n)

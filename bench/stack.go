@@ -63,7 +63,8 @@ database: {url: %q}
 storage: {url: %q}
 kubernetes: {kubeconfig: %q}
 logging: {level: warn}
-executor: {logs: {seal: false}}
+executor: {logs: {seal: false}, workers: {program: /flyte-binary}}
+workers: {enabled: true}
 deployer: {keepLogs: 0}
 `
 

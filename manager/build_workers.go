@@ -15,6 +15,7 @@ import (
 func buildWorkers(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := workers.New(p.config.Workers, workers.Deps{
 		Pool: p.pool, Listener: p.notices, Engine: p.peers.engine(), Sink: p.events.Sink(), Store: p.blobs, Clock: p.clock, Logger: p.log,
+		Meter: p.telemetry.Meter,
 	})
 	if err != nil {
 		return nil, err

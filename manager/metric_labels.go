@@ -42,6 +42,9 @@ func metricLabels() obs.Labels {
 		"flyte.tracked.reports":              {"outcome"},
 		"flyte.triggers.slots":               {"result"},
 		"flyte.watch.streams":                {"of"},
+		"flyte.workers.attempts":             {"start"},
+		"flyte.workers.count":                {"state"},
+		"flyte.workers.slots":                {"state"},
 		// Of otelconnect: without the addresses of the server, which every scrape has.
 		"rpc.server.call.duration": {"rpc.method", "rpc.response.status_code"},
 		"rpc.client.call.duration": {"rpc.method", "rpc.response.status_code"},

@@ -139,6 +139,10 @@ func (p peers) workerFleet() enginev1connect.WorkerFleetServiceClient {
 	return client(p, p.api, enginev1connect.NewWorkerFleetServiceClient)
 }
 
+func (p peers) workerPools() enginev1connect.WorkerPoolServiceClient {
+	return client(p, p.api, enginev1connect.NewWorkerPoolServiceClient)
+}
+
 func (p peers) appUses() enginev1connect.AppUseServiceClient {
 	return client(p, p.api, enginev1connect.NewAppUseServiceClient)
 }

@@ -35,7 +35,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 	})
 	conditions := &change.Conditions{Storage: l.live, Specs: l.rows}
 	reporter := &change.Reporter{Cache: l.cache, Writer: l.writer}
-	waits := &insight.Waits{Actions: l.rows, Queue: l.queue, Queues: l.queues, MaxLive: config.Admission.MaxLive}
+	waits := &insight.Waits{Actions: l.rows, Queue: l.queue, Queues: l.queues, MaxLive: config.Admission.MaxLive, Pools: poolsOf(deps)}
 	details := &read.Details{Rows: l.rows, Waits: waits}
 	streams := watch.NewStreams(config.Watch, watch.Deps{
 		Hub: l.hub, Reader: store.NewWatchReader(deps.Pool), Details: details, Clock: deps.Clock,
@@ -95,6 +95,13 @@ func catalogOf(builder images.Builder, deps Deps) images.Catalog {
 		return images.NewBuiltByRuns(builder, store.NewBuiltImages(deps.Pool), deps.Blobs)
 	}
 	return nil
+}
+
+func poolsOf(deps Deps) insight.Pools {
+	if deps.Workers == nil {
+		return nil
+	}
+	return deps.Workers
 }
 
 // triggersOf keeps a missing client from looking like one.

@@ -95,6 +95,8 @@ type Deps struct {
 	// WorkerPools says that workers run the tasks of reusable environments. Otherwise executors do, each attempt in a pod of its
 	// own.
 	WorkerPools bool
+	// Workers says why the actions of pools wait; without it their wait is not explained any further.
+	Workers enginev1connect.WorkerPoolServiceClient
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
 	// Tracer records spans of actions; nil means none.

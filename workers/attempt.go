@@ -19,29 +19,33 @@ import (
 )
 
 // end records how an attempt ended, whose process is gone: why it was lost, or nil if it exited with 0 or may have succeeded.
-// Then its worker has it no more. It can be repeated: everything but the first time changes nothing.
-func (h *handler) end(ctx context.Context, a *store.Action, lost *failure.Failure, endedAt time.Time) error {
+// Then its worker has it no more, and the claimant gets what its slot is free for. It can be repeated: everything but the first
+// time changes nothing.
+func (h *handler) end(ctx context.Context, a *store.Action, lost *failure.Failure, endedAt time.Time, claim store.Claimant) ([]store.Action, error) {
 	if a.Stop == store.Released {
-		return h.store.Done(ctx, a) // the action has ended otherwise
+		return h.writer.Done(ctx, a, claim) // the action has ended otherwise
 	}
 	assigned, err := h.assignment(ctx, a.UID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if assigned == nil {
-		return h.store.Done(ctx, a)
+		return h.writer.Done(ctx, a, claim)
 	}
 	template := assigned.GetTask().GetSpec().GetTaskTemplate()
 	dir := blobpath.AttemptDir(assigned.GetRunOutputBase(), a.Action.Name, uint32(a.Attempt)) //nolint:gosec // from 1
 	if a.Stop == store.Overtime {
 		lost = overtime(template)
 	} else if lost, err = verdict.Of(ctx, h.deps.Store, template, dir, lost); err != nil {
-		return err
+		return nil, err
 	}
 	if lost == nil {
-		return h.succeeded(ctx, a, assigned, dir, endedAt)
+		if err := h.succeeded(ctx, a, assigned, dir, endedAt); err != nil {
+			return nil, err
+		}
+		return h.writer.Done(ctx, a, claim)
 	}
-	return h.failed(ctx, a, assigned, lost, endedAt)
+	return h.failed(ctx, a, assigned, lost, endedAt, claim)
 }
 
 func overtime(template *core.TaskTemplate) *failure.Failure {
@@ -63,14 +67,14 @@ func (h *handler) succeeded(ctx context.Context, a *store.Action, assigned *engi
 			event.Outputs.ReportUri = uri
 		}
 	}
-	if _, err := h.record(ctx, append(h.missedStart(a, assigned), &enginev1.Transition{Event: event})...); err != nil {
-		return err
-	}
-	return h.store.Done(ctx, a)
+	_, err := h.record(ctx, append(h.missedStart(a, assigned), &enginev1.Transition{Event: event})...)
+	return err
 }
 
 // failed records a lost attempt: in one call with the next one, so that nobody takes a failure that is not final for the end.
-func (h *handler) failed(ctx context.Context, a *store.Action, assigned *enginev1.Assignment, lost *failure.Failure, at time.Time) error {
+func (h *handler) failed(
+	ctx context.Context, a *store.Action, assigned *enginev1.Assignment, lost *failure.Failure, at time.Time, claim store.Claimant,
+) ([]store.Action, error) {
 	counted := verdict.Count{Attempt: a.Attempt, UserFailures: a.UserFailures, SystemFailures: a.SystemFailures}
 	budget := verdict.Budget{
 		MaxSystemFailures: h.config.MaxSystemFailures, SystemBackoff: h.config.SystemBackoff, MaxSystemBackoff: h.config.MaxSystemBackoff,
@@ -83,9 +87,9 @@ func (h *handler) failed(ctx context.Context, a *store.Action, assigned *enginev
 	transitions := append(h.missedStart(a, assigned), verdict.Transition(h.event(a, assigned, phase, at), lost))
 	if retry == nil {
 		if _, err := h.record(ctx, transitions...); err != nil {
-			return err
+			return nil, err
 		}
-		return h.store.Done(ctx, a)
+		return h.writer.Done(ctx, a, claim)
 	}
 	next := *a
 	next.Attempt, next.UserFailures, next.SystemFailures = retry.Attempt, retry.UserFailures, retry.SystemFailures
@@ -98,12 +102,12 @@ func (h *handler) failed(ctx context.Context, a *store.Action, assigned *enginev
 	transitions = append(transitions, &enginev1.Transition{Event: queued, NotBefore: timestamppb.New(now.Add(retry.Pause))})
 	over, err := h.record(ctx, transitions...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if over {
-		return h.store.Done(ctx, a)
+		return h.writer.Done(ctx, a, claim)
 	}
-	return h.store.Retry(ctx, a, next, retry.Pause)
+	return h.writer.Retry(ctx, a, next, retry.Pause, claim)
 }
 
 // source is the component that the events of workers name.

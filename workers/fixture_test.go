@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/sdk/metric"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -20,6 +21,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/events"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	workerv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1/workerv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
@@ -55,14 +57,20 @@ type fixture struct {
 	engine   enginev1connect.EngineServiceClient
 	sink     *events.Sink
 
-	fleet enginev1connect.WorkerFleetServiceClient
-	work  workerv1connect.WorkerServiceClient
-	stop  func() // the workers service
+	reader  *metric.ManualReader
+	insight insightv1connect.InsightServiceClient
+	pools   insightv1connect.PoolInsightServiceClient
+	waits   *waits
+	fleet   enginev1connect.WorkerFleetServiceClient
+	work    workerv1connect.WorkerServiceClient
+	stop    func() // the workers service
 }
 
 func newFixture(t testing.TB, change func(*workers.Config)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, db: pgtest.Schemas(t, runstore.Schema(), store.Schema()), config: workers.DefaultConfig()}
+	f := &fixture{
+		t: t, db: pgtest.Schemas(t, runstore.Schema(), store.Schema()), config: workers.DefaultConfig(), reader: metric.NewManualReader(), waits: &waits{},
+	}
 	f.config.SystemBackoff, f.config.KeeperLease = 10*time.Millisecond, 3*time.Second
 	if change != nil {
 		change(&f.config)
@@ -73,7 +81,7 @@ func newFixture(t testing.TB, change func(*workers.Config)) *fixture {
 	f.blobs, err = blobstore.Open(t.Context(), blobs)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.blobs.Close()) })
-	service, err := runs.New(runs.DefaultConfig(), runs.Deps{Pool: f.db, Blobs: f.blobs, WorkerPools: true, Logger: zerolog.Nop()})
+	service, err := runs.New(runs.DefaultConfig(), runs.Deps{Pool: f.db, Blobs: f.blobs, WorkerPools: true, Workers: f.waits, Logger: zerolog.Nop()})
 	require.NoError(t, err)
 	require.NoError(t, service.Start(t.Context()))
 	t.Cleanup(func() { require.NoError(t, service.Stop(context.WithoutCancel(t.Context()))) })
@@ -82,6 +90,7 @@ func newFixture(t testing.TB, change func(*workers.Config)) *fixture {
 	client := rpc.InProcess(f.mux)
 	f.runs = workflowconnect.NewRunServiceClient(client, rpc.InProcessURL)
 	f.internal = workflowconnect.NewInternalRunServiceClient(client, rpc.InProcessURL)
+	f.insight = insightv1connect.NewInsightServiceClient(client, rpc.InProcessURL)
 	f.engine = enginev1connect.NewEngineServiceClient(client, rpc.InProcessURL)
 	reports, err := events.New(events.DefaultConfig(), events.Deps{Engine: f.engine, Logger: zerolog.Nop()})
 	require.NoError(t, err)
@@ -94,11 +103,17 @@ func newFixture(t testing.TB, change func(*workers.Config)) *fixture {
 	return f
 }
 
+// waits is the client of a workers service that is made after the runs service.
+type waits struct {
+	enginev1connect.WorkerPoolServiceClient
+}
+
 // replica starts a workers service.
 func (f *fixture) replica() (mux http.Handler, stop func()) {
 	f.t.Helper()
 	service, err := workers.New(f.config, workers.Deps{
 		Pool: f.db, Engine: f.engine, Sink: f.sink, Store: f.blobs, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
+		Meter: metric.NewMeterProvider(metric.WithReader(f.reader)),
 	})
 	require.NoError(f.t, err)
 	require.NoError(f.t, service.Start(f.t.Context()))
@@ -114,6 +129,8 @@ func (f *fixture) replica() (mux http.Handler, stop func()) {
 
 func (f *fixture) connect(mux http.Handler) {
 	client := rpc.InProcess(mux)
+	f.waits.WorkerPoolServiceClient = enginev1connect.NewWorkerPoolServiceClient(client, rpc.InProcessURL)
+	f.pools = insightv1connect.NewPoolInsightServiceClient(client, rpc.InProcessURL)
 	f.fleet = enginev1connect.NewWorkerFleetServiceClient(client, rpc.InProcessURL)
 	f.work = workerv1connect.NewWorkerServiceClient(client, rpc.InProcessURL)
 }

@@ -14,13 +14,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
-	"github.com/flyte-binary/flyte-binary/workers/store"
 )
 
 // WatchWorkers implements enginev1connect.WorkerFleetServiceHandler.
 func (h *handler) WatchWorkers(ctx context.Context, r *enginev1.WatchWorkersRequest, to *connect.ServerStream[enginev1.WatchWorkersResponse]) error {
 	cluster := cmp.Or(r.GetCluster(), ident.DefaultCluster)
-	changes := h.hub.subscribe(store.ForFleets, anyPool) // before the snapshot, so that no change is missed
+	changes := h.hub.subscribe(h.hub.fleets) // before the snapshot, so that no change is missed
 	defer changes.close()
 	sentinel := &enginev1.WatchWorkersResponse{Message: &enginev1.WatchWorkersResponse_Sentinel{Sentinel: &enginev1.WorkersSentinel{}}}
 	sent := map[string]bool{}

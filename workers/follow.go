@@ -37,14 +37,16 @@ func newAttempt(row store.Action) *attempt {
 	return &attempt{row: row, begun: make(chan struct{}), ended: make(chan struct{}), gone: make(chan struct{})}
 }
 
-// begin notes that the process has begun; the first time counts.
-func (a *attempt) begin(at time.Time, warm bool) {
+// begin notes that the process has begun, and reports whether that is news; the first time counts.
+func (a *attempt) begin(at time.Time, warm bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.beganAt.IsZero() {
-		a.beganAt, a.warm = at, warm
-		close(a.begun)
+	if !a.beganAt.IsZero() {
+		return false
 	}
+	a.beganAt, a.warm = at, warm
+	close(a.begun)
+	return true
 }
 
 // finish notes how the process has ended; the first time counts.
@@ -75,6 +77,13 @@ func (a *attempt) isOver() bool {
 	return a.end != nil
 }
 
+// hasBegun reports whether the process has begun.
+func (a *attempt) hasBegun() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return !a.beganAt.IsZero()
+}
+
 // stopped reports whether the attempt should end.
 func (a *attempt) stopped() bool {
 	a.mu.Lock()
@@ -95,8 +104,11 @@ func (a *attempt) current() store.Action {
 	return row
 }
 
-// follow has an attempt begin, and records its life to the end: QUEUED, INITIALIZING, RUNNING, and what follows. It repeats
-// what fails until the session ends; the next one begins again, and what was recorded already changes nothing.
+// settles is how long an attempt is watched before its start is recorded: that of a short one is recorded together with its end.
+const settles = 100 * time.Millisecond
+
+// follow hands an attempt over, and records its life to the end. It repeats what fails until the session ends; the next one
+// begins again, and what was recorded already changes nothing.
 func (s *session) follow(a *attempt, send bool) {
 	retries := backoff.New(retryFirst, retryLast)
 	for {
@@ -126,74 +138,81 @@ func (s *session) once(a *attempt, send bool) error {
 		if !send && !a.await(s, a.ended) {
 			return nil
 		}
-		return s.over(a, s.store.Done(s.ctx, &a.row))
+		return s.over(a)(s.writer.Done(s.ctx, &a.row, s.claimant()))
 	}
 	if send {
-		if err := s.start(a, assigned); err != nil {
-			if lost := failure.Of(err); lost != nil {
-				row := a.current()
-				return s.over(a, s.handler.end(s.ctx, &row, lost, s.deps.Clock.Now()))
-			}
+		message, err := s.message(s.ctx, &a.row, assigned)
+		if lost := failure.Of(err); lost != nil {
+			row := a.current()
+			return s.over(a)(s.handler.end(s.ctx, &row, lost, s.deps.Clock.Now(), s.claimant()))
+		}
+		if err != nil {
 			return err
 		}
+		s.tell(result{attempt: a, assignment: message})
 	}
-	select {
-	case <-a.begun:
-		if err := s.began(a, assigned); err != nil {
-			return err
-		}
-	case <-a.ended:
-	case <-a.gone:
-		return nil
-	case <-s.ctx.Done():
-		return nil
-	}
-	if !a.await(s, a.ended) {
-		return nil
+	if err := s.begins(a, assigned); err != nil || !a.await(s, a.ended) {
+		return err
 	}
 	row := a.current()
-	return s.over(a, s.handler.end(s.ctx, &row, lostBy(a.end, assigned.GetTask().GetSpec().GetTaskTemplate()), a.end.GetEndedAt().AsTime()))
+	lost := lostBy(a.end, assigned.GetTask().GetSpec().GetTaskTemplate())
+	return s.over(a)(s.handler.end(s.ctx, &row, lost, a.end.GetEndedAt().AsTime(), s.claimant()))
 }
 
-// start records that the attempt is prepared and hands it over. An attempt of an action that has ended is not handed over.
-func (s *session) start(a *attempt, assigned *enginev1.Assignment) error {
-	message, err := s.message(s.ctx, &a.row, assigned)
-	if err != nil {
-		return err
+// begins records that the attempt is prepared, and the start of its process, unless it ends soon.
+func (s *session) begins(a *attempt, assigned *enginev1.Assignment) error {
+	if a.endsSoon(s) {
+		return nil
 	}
-	event := s.event(&a.row, assigned, common.ActionPhase_ACTION_PHASE_INITIALIZING, s.deps.Clock.Now())
-	over, err := s.record(s.ctx, &enginev1.Transition{Event: event})
-	if err != nil {
-		return err
+	if !a.hasBegun() {
+		if _, err := s.record(s.ctx, &enginev1.Transition{
+			Event: s.event(&a.row, assigned, common.ActionPhase_ACTION_PHASE_INITIALIZING, s.deps.Clock.Now()),
+		}); err != nil {
+			return err
+		}
+		select {
+		case <-a.begun:
+		case <-a.ended:
+		case <-a.gone:
+			return nil
+		case <-s.ctx.Done():
+			return nil
+		}
+		if a.endsSoon(s) {
+			return nil
+		}
 	}
-	if over {
-		return failure.New(failure.WorkerLost, "the action has ended")
-	}
-	return s.tell(result{attempt: a, assignment: message})
-}
-
-// began records the start of the process, unless its end is known by now: then both are recorded at once.
-func (s *session) began(a *attempt, assigned *enginev1.Assignment) error {
 	row := a.current()
 	limit := assigned.GetTask().GetSpec().GetTaskTemplate().GetMetadata().GetTimeout().AsDuration()
-	select {
-	case <-a.ended:
-		return nil
-	default:
-	}
-	if err := s.store.Begun(s.ctx, &row, *row.BegunAt, row.Warm, limit); err != nil {
+	if err := s.writer.Begun(s.ctx, &row, *row.BegunAt, row.Warm, limit); err != nil {
 		return err
 	}
 	_, err := s.record(s.ctx, s.missedStart(&row, assigned)...)
 	return err
 }
 
-// over tells the loop that the worker has the attempt no more.
-func (s *session) over(a *attempt, err error) error {
-	if err != nil {
+// endsSoon waits a moment, and reports whether the attempt or the session has ended.
+func (a *attempt) endsSoon(s *session) bool {
+	moment := s.deps.Clock.NewTimer(settles)
+	defer moment.Stop()
+	select {
+	case <-moment.C():
+		return false
+	case <-a.ended:
+	case <-a.gone:
+	case <-s.ctx.Done():
+	}
+	return true
+}
+
+// over returns what tells the loop that the worker has the attempt no more, but others instead.
+func (s *session) over(a *attempt) func(claimed []store.Action, err error) error {
+	return func(claimed []store.Action, err error) error {
+		if err == nil {
+			s.tell(result{attempt: a, over: true, claimed: claimed})
+		}
 		return err
 	}
-	return s.tell(result{attempt: a, over: true})
 }
 
 // await waits for something, and reports whether it came before the end of the session and of the attempt.
@@ -207,10 +226,9 @@ func (a *attempt) await(s *session, what <-chan struct{}) bool {
 	return false
 }
 
-func (s *session) tell(r result) error {
+func (s *session) tell(r result) {
 	select {
 	case s.results <- r:
 	case <-s.ctx.Done():
 	}
-	return nil
 }

@@ -3,6 +3,7 @@ package workers
 import (
 	"context"
 	"crypto/rand"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,7 +28,7 @@ type keeper struct{ *handler }
 
 // work makes a pass after each change, and when something is due.
 func (k *keeper) work(ctx context.Context) error {
-	changes := k.hub.subscribe(store.ForKeeper, anyPool)
+	changes := k.hub.subscribe(k.hub.keepers)
 	defer changes.close()
 	for {
 		next, err := k.pass(ctx)
@@ -56,7 +57,7 @@ func (k *keeper) work(ctx context.Context) error {
 
 // pass does everything that is due and returns when to look again.
 func (k *keeper) pass(ctx context.Context) (time.Duration, error) {
-	for _, step := range []func(context.Context) error{k.store.Expire, k.store.Overrun, k.store.Announce, k.orphans} {
+	for _, step := range []func(context.Context) error{k.expire, k.store.Overrun, k.store.Announce, k.orphans} {
 		if err := step(ctx); err != nil {
 			return 0, err
 		}
@@ -82,11 +83,30 @@ func (k *keeper) orphans(ctx context.Context) error {
 		return err
 	}
 	for i := range found {
-		if err := k.end(ctx, &found[i], failure.New(failure.WorkerLost, "worker %s", found[i].Worker), k.deps.Clock.Now()); err != nil {
+		lost := failure.New(failure.WorkerLost, "worker %s", found[i].Worker)
+		if _, err := k.end(ctx, &found[i], lost, k.deps.Clock.Now(), store.Claimant{}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (k *keeper) expire(ctx context.Context) error {
+	expired, err := k.store.Expire(ctx)
+	k.meters.lost.Add(ctx, int64(expired))
+	return err
+}
+
+// reserve returns the workers that should be in reserve; nil if nothing changes.
+func (k *keeper) reserve(p *pool.Pool, d *pool.Decision) []string {
+	changed := false
+	for _, w := range p.Workers {
+		changed = changed || w.Reserve != slices.Contains(d.Reserve, w.ID)
+	}
+	if !changed {
+		return nil
+	}
+	return append([]string{}, d.Reserve...)
 }
 
 // resize gives pools the workers that they should have, and returns when that may change.
@@ -106,14 +126,15 @@ func (k *keeper) resize(ctx context.Context) (time.Duration, error) {
 		if !d.Next.IsZero() {
 			next = min(next, d.Next.Sub(size.Now)+time.Millisecond)
 		}
-		if d.Create == 0 && len(d.Drain) == 0 {
+		reserve := k.reserve(&size.Pool, &d)
+		if d.Create == 0 && len(d.Drain) == 0 && reserve == nil {
 			continue
 		}
 		var create []string
 		for range d.Create {
 			create = append(create, strings.ToLower(rand.Text()))
 		}
-		if err := k.store.Resize(ctx, size.ID, create, d.Drain); err != nil {
+		if err := k.store.Resize(ctx, size.ID, create, d.Drain, reserve); err != nil {
 			return 0, err
 		}
 		zerolog.Ctx(ctx).Info().Int64("pool", size.ID).Strs("create", create).Strs("drain", d.Drain).Int("waiting", size.Waiting).Msg("a pool is resized")

@@ -2,7 +2,9 @@ package workers
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -25,32 +27,50 @@ func (k *keeper) mirror(ctx context.Context) error {
 	return nil
 }
 
-// follow follows one stream to its end.
+// follow follows one stream to its end. What comes while one change is written is written together.
 func (k *keeper) follow(ctx context.Context) error {
 	stream, err := k.deps.Engine.WatchAssignments(ctx, &enginev1.WatchAssignmentsRequest{Pools: true})
 	if err != nil {
 		return fmt.Errorf("watch assignments: %w", err)
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	messages := make(chan *enginev1.WatchAssignmentsResponse, assignmentsPerRead)
+	var reader sync.WaitGroup
+	defer reader.Wait()
 	defer func() { _ = stream.Close() }()
-	live, snapshot := map[int64]bool{}, true
-	for stream.Receive() {
-		switch m := stream.Msg().GetMessage().(type) {
-		case *enginev1.WatchAssignmentsResponse_Live:
-			for _, ref := range m.Live.GetRefs() {
-				live[ref.GetUid()] = true
+	defer cancel()
+	reader.Go(func() {
+		defer close(messages)
+		for stream.Receive() {
+			select {
+			case messages <- stream.Msg():
+			case <-ctx.Done():
+				return
 			}
-		case *enginev1.WatchAssignmentsResponse_Sentinel:
-			if snapshot {
-				snapshot = false
-				err = k.compare(ctx, live)
-			}
-		case *enginev1.WatchAssignmentsResponse_Assignment:
-			err = k.offer(ctx, m.Assignment)
-		case *enginev1.WatchAssignmentsResponse_Release:
-			err = k.store.Release(ctx, m.Release.GetRef().GetUid())
-			k.known.Remove(m.Release.GetRef().GetUid())
 		}
-		if err != nil {
+	})
+	live, snapshot := map[int64]bool{}, true
+	for first := range messages {
+		var offers []*enginev1.Assignment
+		var releases []int64
+		for _, message := range append([]*enginev1.WatchAssignmentsResponse{first}, waiting(messages)...) {
+			switch m := message.GetMessage().(type) {
+			case *enginev1.WatchAssignmentsResponse_Live:
+				for _, ref := range m.Live.GetRefs() {
+					live[ref.GetUid()] = true
+				}
+			case *enginev1.WatchAssignmentsResponse_Sentinel:
+				if snapshot {
+					snapshot = false
+					err = errors.Join(err, k.compare(ctx, live))
+				}
+			case *enginev1.WatchAssignmentsResponse_Assignment:
+				offers = append(offers, m.Assignment)
+			case *enginev1.WatchAssignmentsResponse_Release:
+				releases = append(releases, m.Release.GetRef().GetUid())
+			}
+		}
+		if err := errors.Join(err, k.offer(ctx, offers), k.release(ctx, releases)); err != nil {
 			return err
 		}
 	}
@@ -58,6 +78,33 @@ func (k *keeper) follow(ctx context.Context) error {
 		return fmt.Errorf("watch assignments: %w", err)
 	}
 	return nil
+}
+
+// waiting are the messages that are there already.
+func waiting(messages <-chan *enginev1.WatchAssignmentsResponse) (all []*enginev1.WatchAssignmentsResponse) {
+	for len(all) < assignmentsPerRead {
+		select {
+		case m, ok := <-messages:
+			if !ok {
+				return all
+			}
+			all = append(all, m)
+		default:
+			return all
+		}
+	}
+	return all
+}
+
+// release forgets actions that have ended: after those that were offered before, with which they may have come.
+func (k *keeper) release(ctx context.Context, uids []int64) error {
+	if len(uids) == 0 {
+		return nil
+	}
+	for _, uid := range uids {
+		k.known.Remove(uid)
+	}
+	return k.store.Release(ctx, uids...)
 }
 
 // assignmentsPerRead bounds how many are in memory at once.
@@ -76,10 +123,8 @@ func (k *keeper) compare(ctx context.Context, live map[int64]bool) error {
 		}
 		delete(live, uid)
 	}
-	if len(gone) > 0 {
-		if err := k.store.Release(ctx, gone...); err != nil {
-			return err
-		}
+	if err := k.release(ctx, gone); err != nil {
+		return err
 	}
 	for uid := range live {
 		missing = append(missing, uid)
@@ -90,36 +135,47 @@ func (k *keeper) compare(ctx context.Context, live map[int64]bool) error {
 		if err != nil {
 			return fmt.Errorf("read assignments: %w", err)
 		}
-		for _, a := range answer.GetAssignments() {
-			if err := k.offer(ctx, a); err != nil {
-				return err
-			}
+		if err := k.offer(ctx, answer.GetAssignments()); err != nil {
+			return err
 		}
 		missing = missing[n:]
 	}
 	return nil
 }
 
-// offer gives an action to its pool. One that has begun without a row of ours was run by somebody who is gone.
-func (k *keeper) offer(ctx context.Context, a *enginev1.Assignment) error {
-	template, err := proto.Marshal(a)
-	if err != nil {
-		return fmt.Errorf("encode an assignment: %w", err)
+// offer gives actions to their pools. One that has begun without a row of ours was run by somebody who is gone.
+func (k *keeper) offer(ctx context.Context, assigned []*enginev1.Assignment) error {
+	if len(assigned) == 0 {
+		return nil
 	}
-	action := store.Action{
-		UID: a.GetRef().GetUid(), Action: ident.ActionOf(a.GetRef().GetId()), Ancestors: a.GetAncestors(), Priority: a.GetPriority(),
-		QueuedAt: a.GetQueuedAt().AsTime(), Attempt: max(1, int32(a.GetAttempt())), //nolint:gosec // attempts are small
-		UserFailures: int32(a.GetUserFailures()), SystemFailures: int32(a.GetSystemFailures()), //nolint:gosec // as few as attempts
+	offers := make([]store.Offered, len(assigned))
+	for i, a := range assigned {
+		offers[i] = store.Offered{Key: pool.KeyOf(a.GetCluster(), a), Policy: pool.PolicyOf(a.GetTask().GetSpec().GetTaskTemplate()), Begun: a.GetBegun(), Action: store.Action{
+			UID: a.GetRef().GetUid(), Action: ident.ActionOf(a.GetRef().GetId()), Ancestors: a.GetAncestors(), Priority: a.GetPriority(),
+			QueuedAt: a.GetQueuedAt().AsTime(), Attempt: max(1, int32(a.GetAttempt())), //nolint:gosec // attempts are small
+			UserFailures: int32(a.GetUserFailures()), SystemFailures: int32(a.GetSystemFailures()), //nolint:gosec // as few as attempts
+		}}
+		if k.known.Len() < maxKnown { // the oldest are next
+			k.known.Add(offers[i].UID, a)
+		}
 	}
-	added, err := k.store.Offer(ctx, store.Offered{
-		Action: action, Key: pool.KeyOf(a.GetCluster(), a), Policy: pool.PolicyOf(a.GetTask().GetSpec().GetTaskTemplate()), Template: template,
+	added, err := k.store.Offer(ctx, offers, func(at int) ([]byte, error) {
+		template, err := proto.Marshal(assigned[at])
+		if err != nil {
+			return nil, fmt.Errorf("encode an assignment: %w", err)
+		}
+		return template, nil
 	})
 	if err != nil {
 		return err
 	}
-	k.known.Add(action.UID, a)
-	if added && a.GetBegun() {
-		return k.end(ctx, &action, failure.New(failure.WorkerLost, ""), time.Time{})
+	for i, a := range assigned {
+		if added[i] && a.GetBegun() {
+			lost := failure.New(failure.WorkerLost, "")
+			if _, err := k.end(ctx, &offers[i].Action, lost, time.Time{}, store.Claimant{}); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

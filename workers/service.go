@@ -14,10 +14,12 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/metric"
 
 	"github.com/flyte-binary/flyte-binary/executor/verdict"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1/workerv1connect"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/leased"
@@ -38,7 +40,7 @@ type Sink interface {
 	Record(ctx context.Context, transitions []*enginev1.Transition) ([]enginev1.TransitionOutcome, error)
 }
 
-// Deps are the dependencies of the service. It does not close the pool. All but Clock are required.
+// Deps are the dependencies of the service. It does not close the pool. All but Clock and Meter are required.
 type Deps struct {
 	Pool   *pgxpool.Pool
 	Engine Engine
@@ -48,6 +50,8 @@ type Deps struct {
 	Listener *pgdb.Listener
 	Clock    clock.Clock
 	Logger   zerolog.Logger
+	// Meter gets the metrics; nil means none.
+	Meter metric.MeterProvider
 }
 
 // Service has the handlers and the keeper of the pools.
@@ -77,10 +81,16 @@ func New(config Config, deps Deps) (*Service, error) {
 		return nil, fmt.Errorf("workers: %w", err)
 	}
 	deps.Logger = deps.Logger.With().Str("service", "workers").Logger()
-	h := &handler{config: config, deps: deps, store: store.New(deps.Pool), hub: newHub(), known: known}
+	rows := store.New(deps.Pool)
+	meters, err := newMeters(deps.Meter, rows)
+	if err != nil {
+		return nil, fmt.Errorf("workers: %w", err)
+	}
+	h := &handler{config: config, deps: deps, store: rows, writer: store.NewWriter(deps.Pool), hub: newHub(), known: known, meters: meters}
 	keep := &keeper{handler: h}
 	leases := pgdb.NewLeases(deps.Pool, deps.Clock, rand.Text()).In(store.LeaseTable)
 	return &Service{handler: h, parts: lifecycle.NewGroup(
+		lifecycle.Named{Name: "attempts of workers", Part: h.writer},
 		lifecycle.Named{Name: "worker notifications", Part: pgdb.Listen(deps.Listener, deps.Pool, deps.Clock, deps.Logger,
 			map[string]func(pgdb.Notification){store.Channel: h.hub.heard})},
 		lifecycle.Named{Name: "assignments of pools", Part: &leased.Loop{
@@ -97,8 +107,10 @@ type handler struct {
 	config Config
 	deps   Deps
 	store  *store.Store
+	writer *store.Writer
 	hub    *hub
-	known  *lru.Cache[int64, *enginev1.Assignment] // by uid; what it says of attempts is old
+	meters *meters
+	known  *lru.Cache[int64, *enginev1.Assignment] // by uid, of actions that wait or run; what it says of attempts is old
 }
 
 // Mount registers the handlers.
@@ -106,6 +118,8 @@ func (s *Service) Mount(r rpc.Registrar) {
 	options := connect.WithHandlerOptions(r.Options()...)
 	r.Handle(workerv1connect.NewWorkerServiceHandler(s.handler, options))
 	r.Handle(enginev1connect.NewWorkerFleetServiceHandler(s.handler, options))
+	r.Handle(enginev1connect.NewWorkerPoolServiceHandler(s.handler, options))
+	r.Handle(insightv1connect.NewPoolInsightServiceHandler(s.handler, options))
 }
 
 // Start starts the keeper.

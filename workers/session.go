@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	workerv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/workers/store"
 )
@@ -39,8 +40,15 @@ type session struct {
 	held     map[attemptKey]*attempt // what the worker has, by the database
 	reported map[attemptKey]bool     // what the worker says that it has, at the beginning
 	results  chan result
+	changes  *sessionSubscription
 	work     sync.WaitGroup
 	drained  bool
+
+	slots     uint32      // as the worker said last
+	renewedAt time.Time   // when the renewal of the lease began
+	due       clock.Timer // when the lease is to be renewed
+	isDue     bool
+	renewed   int // how often
 }
 
 // result is what became of the work on an attempt beside the loop.
@@ -50,7 +58,12 @@ type result struct {
 	assignment *workerv1.Assignment
 	// over says that the worker has the attempt no more.
 	over bool
+	// claimed is what it has instead.
+	claimed []store.Action
 }
+
+// renewals is how often a lease is renewed in the time that it lasts. A worker is promised what is left of it between two of them.
+const renewals = 6
 
 // Work implements workerv1connect.WorkerServiceHandler.
 func (h *handler) Work(ctx context.Context, stream *connect.BidiStream[workerv1.WorkRequest, workerv1.WorkResponse]) error {
@@ -70,10 +83,13 @@ func (h *handler) Work(ctx context.Context, stream *connect.BidiStream[workerv1.
 		handler: h, stream: stream, id: rand.Text(), held: map[attemptKey]*attempt{}, reported: map[attemptKey]bool{}, results: make(chan result),
 	}
 	hash := sha256.Sum256([]byte(token))
-	s.worker, err = h.store.Open(ctx, hello.GetWorkerId(), hash[:], hello.GetIncarnation(), hello.GetVersion(), s.id, hello.GetState().GetSlots(), h.config.Lease)
+	s.slots, s.renewedAt = hello.GetState().GetSlots(), h.deps.Clock.Now()
+	s.worker, err = h.store.Open(ctx, hello.GetWorkerId(), hash[:], hello.GetIncarnation(), hello.GetVersion(), s.id, s.slots, h.config.Lease)
 	if err != nil {
 		return err
 	}
+	s.due = h.deps.Clock.NewTimer(h.config.Lease / renewals)
+	defer s.due.Stop()
 	ctx = zerolog.Ctx(ctx).With().Str("worker", s.worker.ID).Logger().WithContext(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	s.ctx = ctx
@@ -92,8 +108,8 @@ func ended(err error) error {
 
 // run is the loop of a session.
 func (s *session) run(state *workerv1.Heartbeat) error {
-	changes := s.hub.subscribe(store.ForSessions, s.worker.Pool)
-	defer changes.close()
+	s.changes = s.hub.join(s.worker.Pool, s.worker.ID) // before the first look, so that no change is missed
+	defer s.changes.close()
 	beats, failed := make(chan *workerv1.Heartbeat), make(chan error, 1)
 	go s.receive(beats, failed) // it ends when this handler has returned
 	for _, one := range state.GetRunning() {
@@ -102,6 +118,12 @@ func (s *session) run(state *workerv1.Heartbeat) error {
 	for _, one := range state.GetEnded() {
 		s.reported[keyOf(one.GetId())] = true
 	}
+	if err := s.lease(s.config.Lease); err != nil {
+		return err
+	}
+	if err := s.wake(true, true); err != nil {
+		return err
+	}
 	if err := s.heard(state); err != nil {
 		return err
 	}
@@ -109,11 +131,13 @@ func (s *session) run(state *workerv1.Heartbeat) error {
 		var err error
 		select {
 		case state = <-beats:
-			if err = s.store.Renew(s.ctx, s.worker.ID, s.id, state.GetSlots(), s.config.Lease); err == nil {
+			if err = s.renew(state); err == nil {
 				err = s.heard(state)
 			}
-		case <-changes.ready:
-			err = s.compare()
+		case <-s.due.C():
+			s.isDue = true
+		case <-s.changes.ready:
+			err = s.wake(s.changes.told())
 		case r := <-s.results:
 			err = s.apply(r)
 		case err = <-failed:
@@ -127,6 +151,35 @@ func (s *session) run(state *workerv1.Heartbeat) error {
 			return err
 		}
 	}
+}
+
+// renew answers a heartbeat with a lease. The database hears of one that is due, or brings news of slots: by a timer, which does
+// not run while the machine sleeps, and by the time of day, which may jump. Others get what is left for sure.
+func (s *session) renew(state *workerv1.Heartbeat) error {
+	now, every := s.deps.Clock.Now(), s.config.Lease/renewals
+	since := now.Sub(s.renewedAt)
+	if !s.isDue && since >= 0 && since < every && state.GetSlots() == s.slots {
+		return s.lease(s.config.Lease - every)
+	}
+	if err := s.store.Renew(s.ctx, s.worker.ID, s.id, state.GetSlots(), s.config.Lease); err != nil {
+		return err
+	}
+	s.due.Stop()
+	s.due.Reset(every)
+	s.isDue, s.renewedAt = false, now
+	if err := s.lease(s.config.Lease); err != nil {
+		return err
+	}
+	s.renewed++
+	if state.GetSlots() == s.slots && s.renewed%renewals != 0 { // now and then it looks for what nobody told it
+		return nil
+	}
+	s.slots = state.GetSlots()
+	return s.wake(true, true)
+}
+
+func (s *session) lease(lasts time.Duration) error {
+	return s.stream.Send(&workerv1.WorkResponse{Message: &workerv1.WorkResponse_Lease{Lease: &workerv1.Lease{Lasts: durationpb.New(lasts)}}})
 }
 
 // receive reads what the worker says, until the stream ends.
@@ -158,22 +211,15 @@ func (s *session) left(state *workerv1.Heartbeat) error {
 	return nil
 }
 
-// heard acts on the state of the worker, whose lease has just been renewed.
+// heard acts on the state of the worker.
 func (s *session) heard(state *workerv1.Heartbeat) error {
-	lease := &workerv1.WorkResponse{Message: &workerv1.WorkResponse_Lease{Lease: &workerv1.Lease{Lasts: durationpb.New(s.config.Lease)}}}
-	if err := s.stream.Send(lease); err != nil {
-		return err
-	}
-	if err := s.compare(); err != nil {
-		return err
-	}
 	for _, running := range state.GetRunning() {
 		if held := s.held[keyOf(running.GetId())]; held == nil {
 			if err := s.stop(running.GetId(), 0); err != nil {
 				return err
 			}
 		} else if running.GetStartedAt() != nil {
-			held.begin(running.GetStartedAt().AsTime(), running.GetWarm())
+			s.begin(held, running.GetStartedAt().AsTime(), running.GetWarm())
 		}
 	}
 	var known []*workerv1.AttemptId
@@ -182,7 +228,7 @@ func (s *session) heard(state *workerv1.Heartbeat) error {
 			known = append(known, end.GetId())
 		} else {
 			if end.GetStartedAt() != nil {
-				held.begin(end.GetStartedAt().AsTime(), end.GetWarm())
+				s.begin(held, end.GetStartedAt().AsTime(), end.GetWarm())
 			}
 			held.finish(end)
 		}
@@ -190,34 +236,67 @@ func (s *session) heard(state *workerv1.Heartbeat) error {
 	return s.acknowledge(known...)
 }
 
-// compare reads what the worker has and may get, and sends it what it does not know.
-func (s *session) compare() error {
-	worker, held, err := s.store.Claim(s.ctx, s.worker.ID, s.id)
+// begin notes that the process of an attempt has begun. One that the worker had before this session was counted then.
+func (s *session) begin(a *attempt, at time.Time, warm bool) {
+	if a.begin(at, warm) && !s.reported[attemptKey{a.row.UID, uint32(a.row.Attempt)}] { //nolint:gosec // from 1
+		s.meters.begun(s.ctx, warm)
+	}
+}
+
+// wake looks at what the worker has, and claims what it may get.
+func (s *session) wake(look, work bool) error {
+	if look {
+		if err := s.look(); err != nil {
+			return err
+		}
+		work = true // it may take more, or other work, than before
+	}
+	if work && s.free() > 0 {
+		claimed, err := s.writer.Claim(s.ctx, s.claimant())
+		if err != nil {
+			return err
+		}
+		s.adopt(claimed)
+	}
+	s.changes.has(s.worker.Pool, s.free(), s.worker.Reserve, work)
+	return nil
+}
+
+// free is how many attempts the worker may get.
+func (s *session) free() int {
+	if s.worker.State != store.Live {
+		return 0
+	}
+	return s.worker.Slots - len(s.held)
+}
+
+func (s *session) claimant() store.Claimant {
+	return store.Claimant{Pool: s.worker.Pool, Worker: s.worker.ID, Session: s.id}
+}
+
+// look reads what the worker has, and sends it what it does not know.
+func (s *session) look() error {
+	worker, held, err := s.store.Held(s.ctx, s.worker.ID, s.id)
 	if err != nil {
 		return err
 	}
 	s.worker = worker
 	now := map[attemptKey]bool{}
 	for i := range held {
-		key := attemptKey{held[i].UID, uint32(held[i].Attempt)} //nolint:gosec // from 1
-		now[key] = true
-		a := s.held[key]
-		if a == nil {
-			a = newAttempt(held[i])
-			s.held[key] = a
-			send := !s.reported[key]
-			s.work.Go(func() { s.follow(a, send) })
-		}
-		if held[i].Stop != store.NoStop && a.setStop(held[i].Stop) && !a.isOver() {
-			if err := s.stop(idOf(&held[i]), s.config.Grace); err != nil {
-				return err
-			}
-		}
+		now[attemptKey{held[i].UID, uint32(held[i].Attempt)}] = true //nolint:gosec // from 1
 	}
 	for key, a := range s.held {
 		if !now[key] {
 			a.forget()
 			delete(s.held, key)
+		}
+	}
+	for i := range held {
+		a := s.adopt(held[i : i+1])
+		if held[i].Stop != store.NoStop && a.setStop(held[i].Stop) && !a.isOver() {
+			if err := s.stop(idOf(&held[i]), s.config.Grace); err != nil {
+				return err
+			}
 		}
 	}
 	if s.worker.State == store.Draining && !s.drained {
@@ -227,7 +306,25 @@ func (s *session) compare() error {
 	return nil
 }
 
-// apply sends what came of the work on an attempt. What ended makes room for more.
+// adopt begins to follow attempts that the worker has got, and returns the last of them.
+func (s *session) adopt(got []store.Action) (last *attempt) {
+	for i := range got {
+		key := attemptKey{got[i].UID, uint32(got[i].Attempt)} //nolint:gosec // from 1
+		if last = s.held[key]; last != nil {
+			continue
+		}
+		a := newAttempt(got[i])
+		s.held[key], last = a, a
+		send := !s.reported[key]
+		if send {
+			s.meters.claimed(s.ctx, &got[i])
+		}
+		s.work.Go(func() { s.follow(a, send) })
+	}
+	return last
+}
+
+// apply sends what came of the work on an attempt. What ended has made room for what was claimed.
 func (s *session) apply(r result) error {
 	if r.assignment != nil {
 		if r.attempt.stopped() { // it was told to stop what it did not have
@@ -239,10 +336,15 @@ func (s *session) apply(r result) error {
 	if !r.over {
 		return nil
 	}
-	if err := s.acknowledge(idOf(&r.attempt.row)); err != nil {
-		return err
+	key := attemptKey{r.attempt.row.UID, uint32(r.attempt.row.Attempt)} //nolint:gosec // from 1
+	if s.held[key] == r.attempt {
+		r.attempt.forget()
+		delete(s.held, key)
 	}
-	return s.compare()
+	s.known.Remove(key.uid)
+	s.adopt(r.claimed)
+	s.changes.has(s.worker.Pool, s.free(), s.worker.Reserve, false)
+	return s.acknowledge(idOf(&r.attempt.row))
 }
 
 func (s *session) stop(id *workerv1.AttemptId, grace time.Duration) error {

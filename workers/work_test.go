@@ -61,7 +61,7 @@ func TestPhasesOfAnAttempt(t *testing.T) {
 	require.Equal(t, queued, f.phase("r", "c"))
 	w := f.start(f.desiredReach(1)[0])
 	a := w.next().GetAssignment()
-	require.Equal(t, initializing, f.phase("r", "c"), "recorded before the worker has it")
+	f.reaches("r", "c", initializing)
 	w.running[a.GetId().GetUid()] = &workerv1.Running{Id: a.GetId()}
 	w.beat()
 	w.succeed(a)

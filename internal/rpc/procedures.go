@@ -57,6 +57,9 @@ var procedures = map[string]map[string]procedure{
 		"ReportWorkers":    {ClassInternal, "worker.report", large("a batch of workers", nothing("ids of the caller's own objects"))},
 		"WatchWorkers":     {ClassInternal, "worker.assign", nothing("all workers that a cluster should run")},
 	},
+	"flytebinary.engine.v1.WorkerPoolService": {
+		"ExplainWorkerWait": {ClassInternal, "action.view", nothing("an action by its uid; the caller checked it")},
+	},
 	"flytebinary.insight.v1.AppInsightService": {
 		"ExplainApp":    {ClassUser, "app.view", on("app_id")},
 		"ListAppEvents": {ClassUser, "app.view", on("app_id")},
@@ -87,6 +90,10 @@ var procedures = map[string]map[string]procedure{
 	"flytebinary.insight.v1.NotificationService": {
 		"ListDeliveries": {ClassUser, "notification.view", listing(on("run_id", "project_id"))},
 		"RetryDelivery":  {ClassUser, "notification.retry", on("run_id")},
+	},
+	"flytebinary.insight.v1.PoolInsightService": {
+		"ListPools":   {ClassUser, "pool.view", listing(on("project_id"))},
+		"ListWorkers": {ClassUser, "pool.view", on("project_id")},
 	},
 	"flytebinary.insight.v1.SystemService": {
 		"GetSystem": {ClassUser, "system.view", nothing("the process itself")},

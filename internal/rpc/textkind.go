@@ -27,7 +27,7 @@ func payload(name protoreflect.FullName) bool {
 var textKinds = kindsByName(map[textKind]string{
 	textName:  "force_rerun_actions parent parent_action_name parent_name",
 	textPlace: "domain id project",
-	textTitle: "artifact_name first_name friendly_name last_name name short_name task_name task_version title " +
+	textTitle: "artifact_name environment first_name friendly_name last_name name short_name task_name task_version title " +
 		"version",
 	textProse: "deprecated_error_message description group long_description message prompt query reason " +
 		"short_description",

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
@@ -38,6 +40,13 @@ type Waits struct {
 	Queues  *queues.Set
 	// MaxLive is how many actions may be live in the installation.
 	MaxLive int
+	// Pools says why actions of reusable environments wait; nil says nothing.
+	Pools Pools
+}
+
+// Pools explains the wait for a worker; enginev1connect.WorkerPoolServiceClient does.
+type Pools interface {
+	ExplainWorkerWait(ctx context.Context, r *enginev1.ExplainWorkerWaitRequest) (*enginev1.ExplainWorkerWaitResponse, error)
 }
 
 // Of returns what an action waits for; nil when it does not wait.
@@ -61,7 +70,13 @@ func (s *Waits) Of(ctx context.Context, a *store.Standing) (*insightv1.Wait, err
 	w := &insightv1.Wait{Queue: queue.Name, Since: timestamppb.New(a.CreatedAt)}
 	switch {
 	case a.AdmittedAt != nil:
-		return w, clusterWait(w, a)
+		if err := clusterWait(w, a); err != nil {
+			return nil, err
+		}
+		if a.Runner == store.RunnerPool && s.Pools != nil {
+			return w, s.poolWait(ctx, w, a)
+		}
+		return w, nil
 	case a.Hold == store.HoldCache:
 		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_PENDING, "its key is about to be looked up in the cache"
 		return w, nil
@@ -128,6 +143,39 @@ func clusterWait(w *insightv1.Wait, a *store.Standing) error {
 		if lost != "" {
 			w.Message += "; " + lost
 		}
+	}
+	return nil
+}
+
+// poolCauses are the causes of pools.
+var poolCauses = map[enginev1.WorkerWaitCause]insightv1.WaitCause{
+	enginev1.WorkerWaitCause_WORKER_WAIT_CAUSE_UNSPECIFIED: insightv1.WaitCause_WAIT_CAUSE_PENDING,
+	enginev1.WorkerWaitCause_WORKER_WAIT_CAUSE_SLOTS:       insightv1.WaitCause_WAIT_CAUSE_WORKER_SLOTS,
+	enginev1.WorkerWaitCause_WORKER_WAIT_CAUSE_STARTING:    insightv1.WaitCause_WAIT_CAUSE_WORKER_START,
+	enginev1.WorkerWaitCause_WORKER_WAIT_CAUSE_PROBLEM:     insightv1.WaitCause_WAIT_CAUSE_WORKER_PROBLEM,
+	enginev1.WorkerWaitCause_WORKER_WAIT_CAUSE_BACKOFF:     insightv1.WaitCause_WAIT_CAUSE_BACKOFF,
+}
+
+// poolWait explains an admitted action of a reusable environment by its pool.
+func (s *Waits) poolWait(ctx context.Context, w *insightv1.Wait, a *store.Standing) error {
+	answer, err := s.Pools.ExplainWorkerWait(ctx, &enginev1.ExplainWorkerWaitRequest{Uid: a.ID})
+	switch {
+	case connect.CodeOf(err) == connect.CodeNotFound:
+		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_PENDING, "its pool of workers is about to hear of it"
+		return nil
+	case err != nil:
+		return err
+	}
+	cause := poolCauses[answer.GetCause()]
+	if cause == insightv1.WaitCause_WAIT_CAUSE_BACKOFF {
+		if w.GetCause() != cause { // its own message says which attempt was lost
+			w.Cause, w.Message = cause, answer.GetMessage()
+		}
+		return nil
+	}
+	w.Cause, w.Message, w.Limit, w.Used, w.Ahead = cause, answer.GetMessage(), answer.GetLimit(), answer.GetUsed(), answer.GetAhead()
+	if w.GetAhead() > 0 && cause != insightv1.WaitCause_WAIT_CAUSE_PENDING {
+		w.Message += fmt.Sprintf("; %s before it in its pool", howMany(int(w.GetAhead())))
 	}
 	return nil
 }

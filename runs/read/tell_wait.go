@@ -16,23 +16,27 @@ type Waits interface {
 	Of(ctx context.Context, standing *store.Standing) (*insightv1.Wait, error)
 }
 
-// tellWait adds, to the details of an action that is not admitted, why it waits, as an event of its attempt. Nothing of
-// that is stored.
+// tellWait adds, to the details of a queued action that waits for its admission or for a worker, why it waits, as an event of its
+// attempt. Nothing of that is stored.
 func (d *Details) tellWait(ctx context.Context, a *store.Action, details *workflow.ActionDetails) error {
 	if a.Phase != state.Queued || workflow.ActionType(a.ActionType) != workflow.ActionType_ACTION_TYPE_TASK || len(details.GetAttempts()) == 0 {
 		return nil
 	}
 	standing, err := d.Rows.Standing(ctx, ident.Action{Run: ident.Run{Project: a.Project, Domain: a.Domain, Name: a.RunName}, Name: a.Name})
-	if err != nil || standing.Phase != state.Queued || standing.AdmittedAt != nil {
+	if err != nil || standing.Phase != state.Queued || standing.AdmittedAt != nil && standing.Runner != store.RunnerPool {
 		return err
 	}
 	w, err := d.Waits.Of(ctx, standing)
 	if err != nil || w == nil {
 		return err
 	}
+	source := "admission"
+	if standing.AdmittedAt != nil {
+		source = "workers"
+	}
 	newest := details.GetAttempts()[len(details.GetAttempts())-1]
 	newest.ClusterEvents = append(newest.ClusterEvents, &workflow.ClusterEvent{
-		OccurredAt: w.GetSince(), Message: "waits: " + w.GetMessage(), Reason: "Queued", SourceComponent: "admission",
+		OccurredAt: w.GetSince(), Message: "waits: " + w.GetMessage(), Reason: "Queued", SourceComponent: source,
 		Type: workflow.ClusterEvent_TYPE_NORMAL, Count: 1,
 	})
 	return nil

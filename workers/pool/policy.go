@@ -63,6 +63,12 @@ type Key struct {
 	Run string
 }
 
+// Compare orders keys.
+func Compare(a, b Key) int {
+	return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Project, b.Project), cmp.Compare(a.Domain, b.Domain),
+		cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Run, b.Run))
+}
+
 // KeyOf returns the pool of an assigned action. Runs that choose an identity of their own do not share workers: what
 // a worker may do is settled when its pod starts.
 func KeyOf(cluster string, a *enginev1.Assignment) Key {

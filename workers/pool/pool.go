@@ -32,6 +32,8 @@ type Worker struct {
 	Blocked int
 	// Since is when it became idle, or was created.
 	Since time.Time
+	// Reserve says that it takes only actions that a running action waits for.
+	Reserve bool
 }
 
 // blocked reports whether the worker can do nothing until descendants of what it runs get slots elsewhere.
@@ -43,8 +45,22 @@ type Decision struct {
 	Create int
 	// Drain are the ids of workers that are wanted no more. All of them are idle.
 	Drain []string
+	// Reserve are the ids of idle workers beyond the limit. They take only actions that a running action waits for, in case that
+	// there are more of those, and go after ScaledownTTL.
+	Reserve []string
 	// Next is when the passage of time alone may change the decision; zero for never.
 	Next time.Time
+}
+
+// limit is how many workers the pool may have now.
+func (p Pool) limit() int {
+	limit := p.Policy.Max
+	for _, w := range p.Workers {
+		if w.blocked() {
+			limit++
+		}
+	}
+	return limit
 }
 
 // Decide says how many workers a pool should have now: at least the policy's minimum from its first action until it had no
@@ -53,13 +69,10 @@ type Decision struct {
 // cannot keep its own children out: see docs/reusable-environments.md.
 func Decide(p Pool, now time.Time) Decision {
 	var d Decision
-	busy, free, blocked := 0, 0, 0
+	busy, free := 0, 0
 	for _, w := range p.Workers {
 		busy += w.Busy
 		free += max(0, w.Slots-w.Busy)
-		if w.blocked() {
-			blocked++
-		}
 	}
 	idleEnd := p.LastWork.Add(p.Policy.IdleTTL)
 	if p.Waiting == 0 && busy == 0 {
@@ -71,7 +84,7 @@ func Decide(p Pool, now time.Time) Decision {
 		}
 		d.at(idleEnd)
 	}
-	limit, have := p.Policy.Max+blocked, len(p.Workers)
+	limit, have := p.limit(), len(p.Workers)
 	missing := max(0, p.Waiting-free)
 	wanted := have + (missing+p.Policy.Concurrency-1)/p.Policy.Concurrency
 	d.Create = max(0, min(max(wanted, p.Policy.Min), limit)-have)
@@ -81,7 +94,8 @@ func Decide(p Pool, now time.Time) Decision {
 	return d
 }
 
-// shrink drains idle workers: those beyond the limit at once, others after ScaledownTTL, down to the minimum.
+// shrink drains workers that were idle for ScaledownTTL, down to the minimum. Idle workers beyond the limit are kept in reserve
+// meanwhile: a parent that calls one child after the other needs the same extra worker for each. What has not started goes at once.
 func (d *Decision) shrink(p Pool, over int, now time.Time) {
 	idle := slices.DeleteFunc(slices.Clone(p.Workers), func(w Worker) bool { return w.Busy > 0 })
 	slices.SortFunc(idle, func(a, b Worker) int {
@@ -99,6 +113,11 @@ func (d *Decision) shrink(p Pool, over int, now time.Time) {
 		switch {
 		case over > 0:
 			over--
+			if w.Started && now.Before(expires) {
+				d.Reserve = append(d.Reserve, w.ID)
+				d.at(expires)
+				continue
+			}
 		case left <= p.Policy.Min || p.Waiting > 0:
 			continue
 		case now.Before(expires):

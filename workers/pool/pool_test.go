@@ -96,7 +96,7 @@ func TestWaitingWorkAlwaysGetsASlot(t *testing.T) {
 		d := pool.Decide(p, start)
 		moves := d.Create > 0
 		for _, w := range p.Workers {
-			moves = moves || w.Busy < w.Slots && !slices.Contains(d.Drain, w.ID) || w.Blocked < w.Busy
+			moves = moves || w.Busy < w.Slots && !slices.Contains(d.Drain, w.ID) && !slices.Contains(d.Reserve, w.ID) || w.Blocked < w.Busy
 		}
 		if !moves {
 			t.Fatalf("%+v waits for ever", p)
@@ -137,6 +137,7 @@ type simulation struct {
 	actions []*simulated
 	workers int
 	gone    map[int]bool
+	reserve []string
 }
 
 func (s *simulation) begun(i int) bool {
@@ -182,7 +183,7 @@ func (s *simulation) step() {
 		p.Workers = append(p.Workers, one)
 	}
 	d := pool.Decide(p, start)
-	s.workers += d.Create
+	s.workers, s.reserve = s.workers+d.Create, d.Reserve
 	for _, id := range d.Drain {
 		var w int
 		_, _ = fmt.Sscan(id, &w)
@@ -200,6 +201,9 @@ func (s *simulation) step() {
 	slices.SortFunc(turns, pool.Before)
 	for w := range s.workers {
 		for n := len(busy[w]); n < s.policy.Concurrency && !s.gone[w] && len(turns) > 0; n++ {
+			if slices.Contains(s.reserve, fmt.Sprint(w)) && !turns[0].Nested {
+				break
+			}
 			s.actions[turns[0].UID].worker = &w
 			turns = turns[1:]
 		}
@@ -245,6 +249,25 @@ func TestAPoolGrowsAndShrinks(t *testing.T) {
 		}
 		require.Equal(t, c.want, pool.Decide(c.pool, start), name)
 	}
+}
+
+// TestOneChildAfterTheOther: the worker that runs them waits in reserve between two of them.
+func TestOneChildAfterTheOther(t *testing.T) {
+	p := pool.Pool{
+		Policy: pool.Policy{Max: 1, Concurrency: 1, IdleTTL: time.Minute, ScaledownTTL: 30 * time.Second}, LastWork: start, Waiting: 1,
+		Workers: []pool.Worker{{ID: "parent", Started: true, Slots: 1, Busy: 1, Blocked: 1, Since: start}},
+	}
+	require.Equal(t, pool.Decision{Create: 1}, pool.Decide(p, start), "for the first child")
+	p.Waiting, p.Workers[0].Blocked = 0, 0
+	p.Workers = append(p.Workers, pool.Worker{ID: "extra", Started: true, Slots: 1, Since: start})
+	end := start.Add(30 * time.Second)
+	require.Equal(t, pool.Decision{Reserve: []string{"extra"}, Next: end}, pool.Decide(p, start), "after it")
+	p.Waiting, p.Workers[0].Blocked = 1, 1
+	require.Equal(t, pool.Decision{}, pool.Decide(p, start.Add(time.Second)), "the second child takes its slot")
+	p.Waiting, p.Workers[0].Blocked = 0, 0
+	require.Equal(t, pool.Decision{Drain: []string{"extra"}}, pool.Decide(p, end), "there were no more")
+	p.Workers[1].Started = false
+	require.Equal(t, pool.Decision{Drain: []string{"extra"}}, pool.Decide(p, start), "it has not cost anything yet")
 }
 
 func TestPoliciesHaveTheBoundsOfTheSDK(t *testing.T) {

@@ -22,11 +22,14 @@ type Sized struct {
 }
 
 // Sizes reads all pools, with those of their workers that take work.
-func (s *Store) Sizes(ctx context.Context) ([]Sized, error) {
+func (s *Store) Sizes(ctx context.Context) ([]Sized, error) { return s.sizes(ctx, `true`) }
+
+// sizes reads the pools p for which a condition holds.
+func (s *Store) sizes(ctx context.Context, which string, args ...any) ([]Sized, error) {
 	rows, err := s.db.Query(ctx, `
 		SELECT p.id, p.min_replicas, p.max_replicas, p.concurrency, p.idle_ttl, p.scaledown_ttl, p.worked_at, clock_timestamp(), coalesce(p.retry_at, 'epoch'),
 			(SELECT count(*) FROM pool_actions a WHERE a.pool_id = p.id AND a.worker_id IS NULL AND (a.not_before IS NULL OR a.not_before <= clock_timestamp()))
-		FROM worker_pools p ORDER BY p.id`)
+		FROM worker_pools p WHERE `+which+` ORDER BY p.id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read pools: %w", err)
 	}
@@ -45,18 +48,18 @@ func (s *Store) Sizes(ctx context.Context) ([]Sized, error) {
 		WITH wanted AS ( -- the actions for which descendants wait
 			SELECT DISTINCT a.pool_id, a.project, a.domain, a.run, unnest(a.ancestors) AS name FROM pool_actions a WHERE a.worker_id IS NULL AND a.nested)
 		SELECT w.pool_id, w.id, w.state <> `+sqlStarting+`, CASE WHEN w.state = `+sqlStarting+` THEN p.concurrency ELSE least(w.slots, p.concurrency) END,
-			w.idle_since, count(h.uid), count(b.name)
+			w.idle_since, w.reserve, count(h.uid), count(b.name)
 		FROM pool_workers w JOIN worker_pools p ON p.id = w.pool_id
 		LEFT JOIN pool_actions h ON h.worker_id = w.id
 		LEFT JOIN wanted b ON (b.pool_id, b.project, b.domain, b.run, b.name) = (h.pool_id, h.project, h.domain, h.run, h.name)
-		WHERE w.state IN (`+sqlStarting+`, `+sqlLive+`)
-		GROUP BY w.pool_id, w.id, p.concurrency ORDER BY w.id`)
+		WHERE w.state IN (`+sqlStarting+`, `+sqlLive+`) AND `+which+`
+		GROUP BY w.pool_id, w.id, p.concurrency ORDER BY w.id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read workers: %w", err)
 	}
 	var id int64
 	var w pool.Worker
-	_, err = pgx.ForEachRow(rows, []any{&id, &w.ID, &w.Started, &w.Slots, &w.Since, &w.Busy, &w.Blocked}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&id, &w.ID, &w.Started, &w.Slots, &w.Since, &w.Reserve, &w.Busy, &w.Blocked}, func() error {
 		if z := index[id]; z != nil && w.Slots > 0 { // a worker without slots is about to exit
 			z.Workers = append(z.Workers, w)
 		}
@@ -68,19 +71,34 @@ func (s *Store) Sizes(ctx context.Context) ([]Sized, error) {
 	return sizes, nil
 }
 
-// Resize adds workers to a pool and drains others, if they have no work. A worker that has not started needs no draining.
-func (s *Store) Resize(ctx context.Context, id int64, create, drain []string) error {
-	return s.inTx(ctx, "resize a pool", ForFleets, func(tx pgx.Tx) ([]int64, error) {
+// Resize adds workers to a pool and drains others, if they have no work; a worker that has not started needs no draining. reserve
+// are those that take nested actions only; nil leaves that as it is.
+func (s *Store) Resize(ctx context.Context, id int64, create, drain, reserve []string) error {
+	return s.inTx(ctx, "resize a pool", func(tx pgx.Tx) ([]Change, error) {
+		if err := lock(ctx, tx, id); err != nil {
+			return nil, err
+		}
 		for _, worker := range create {
 			if _, err := tx.Exec(ctx, `INSERT INTO pool_workers (id, pool_id, state) VALUES ($1, $2, `+sqlStarting+`)`, worker, id); err != nil {
 				return nil, err
 			}
 		}
-		_, err := tx.Exec(ctx, `
+		if _, err := tx.Exec(ctx, `UPDATE worker_pools SET starts = starts + $2 WHERE id = $1 AND $2 > 0`, id, len(create)); err != nil {
+			return nil, err
+		}
+		found := []Change{{To: ForFleets, Pool: id}}
+		if reserve != nil {
+			var err error
+			if found, err = stopped(ctx, tx, found, `
+				UPDATE pool_workers SET reserve = id = ANY($2) WHERE pool_id = $1 AND reserve <> (id = ANY($2)) RETURNING pool_id, id`, id, reserve); err != nil {
+				return nil, err
+			}
+		}
+		return stopped(ctx, tx, found, `
 			UPDATE pool_workers w SET state = CASE WHEN w.state = `+sqlStarting+` THEN `+sqlGone+` ELSE `+sqlDraining+` END,
 				gone_at = CASE WHEN w.state = `+sqlStarting+` THEN clock_timestamp() END
-			WHERE w.id = ANY($1) AND w.state IN (`+sqlStarting+`, `+sqlLive+`) AND NOT EXISTS (SELECT FROM pool_actions a WHERE a.worker_id = w.id)`, drain)
-		return []int64{id}, err
+			WHERE w.id = ANY($1) AND w.state IN (`+sqlStarting+`, `+sqlLive+`) AND NOT EXISTS (SELECT FROM pool_actions a WHERE a.worker_id = w.id)
+			RETURNING w.pool_id, w.id`, drain)
 	})
 }
 
@@ -121,9 +139,16 @@ func (s *Store) Due(ctx context.Context) (time.Duration, bool, error) {
 
 // Announce tells the sessions of pools whose waiting actions may begin now, since a pause is over.
 func (s *Store) Announce(ctx context.Context) error {
-	return s.inTx(ctx, "announce", ForSessions, func(tx pgx.Tx) ([]int64, error) {
-		return pools(ctx, tx, `SELECT DISTINCT pool_id FROM pool_actions
-			WHERE worker_id IS NULL AND not_before BETWEEN clock_timestamp() - interval '1 minute' AND clock_timestamp()`)
+	return s.inTx(ctx, "announce", func(tx pgx.Tx) ([]Change, error) {
+		rows, err := tx.Query(ctx, `SELECT pool_id, count(*) FROM pool_actions
+			WHERE worker_id IS NULL AND not_before BETWEEN clock_timestamp() - interval '1 minute' AND clock_timestamp() GROUP BY pool_id`)
+		if err != nil {
+			return nil, err
+		}
+		return pgx.CollectRows(rows, func(row pgx.CollectableRow) (Change, error) {
+			c := Change{To: ForWork}
+			return c, row.Scan(&c.Pool, &c.Work)
+		})
 	})
 }
 
@@ -157,12 +182,15 @@ func (s *Store) SetToken(ctx context.Context, id string, hash []byte) (bool, err
 
 // Report records why a worker does not run. One that has ended before it worked delays the next worker of its pool.
 func (s *Store) Report(ctx context.Context, id string, ended bool, reason string, pause func(failures int) time.Duration) error {
-	return s.inTx(ctx, "record the state of a worker", ForFleets, func(tx pgx.Tx) ([]int64, error) {
+	return s.inTx(ctx, "record the state of a worker", func(tx pgx.Tx) ([]Change, error) {
+		if _, err := lockOf(ctx, tx, poolOf, id); err != nil {
+			return nil, err
+		}
 		var pool int64
 		var state WorkerState
 		var failures int
 		err := tx.QueryRow(ctx, `
-			SELECT w.pool_id, w.state, p.failures FROM pool_workers w JOIN worker_pools p ON p.id = w.pool_id WHERE w.id = $1 FOR UPDATE`, id).
+			SELECT w.pool_id, w.state, p.failures FROM pool_workers w JOIN worker_pools p ON p.id = w.pool_id WHERE w.id = $1`, id).
 			Scan(&pool, &state, &failures)
 		if errors.Is(err, pgx.ErrNoRows) || err == nil && state == Gone {
 			return nil, nil
@@ -170,18 +198,18 @@ func (s *Store) Report(ctx context.Context, id string, ended bool, reason string
 		if err != nil {
 			return nil, err
 		}
-		if ended {
-			_, err = tx.Exec(ctx, `UPDATE pool_workers SET state = `+sqlGone+`, gone_at = clock_timestamp(), reason = $2 WHERE id = $1`, id, reason)
-			if err == nil && state == Starting {
-				_, err = tx.Exec(ctx, `UPDATE worker_pools SET failures = failures + 1, retry_at = clock_timestamp() + $2::interval, problem = $3 WHERE id = $1`,
-					pool, pause(failures+1), reason)
+		if !ended {
+			if _, err = tx.Exec(ctx, `UPDATE pool_workers SET reason = $2 WHERE id = $1`, id, reason); err == nil {
+				_, err = tx.Exec(ctx, `UPDATE worker_pools SET problem = $2 WHERE id = $1`, pool, reason)
 			}
-			return []int64{pool}, err
-		}
-		if _, err = tx.Exec(ctx, `UPDATE pool_workers SET reason = $2 WHERE id = $1`, id, reason); err != nil {
 			return nil, err
 		}
-		_, err = tx.Exec(ctx, `UPDATE worker_pools SET problem = $2 WHERE id = $1`, pool, reason)
-		return nil, err
+		if state == Starting {
+			if _, err := tx.Exec(ctx, `UPDATE worker_pools SET failures = failures + 1, retry_at = clock_timestamp() + $2::interval, problem = $3 WHERE id = $1`,
+				pool, pause(failures+1), reason); err != nil {
+				return nil, err
+			}
+		}
+		return gone(ctx, tx, reason, `w.id = $2`, id)
 	})
 }

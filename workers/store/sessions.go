@@ -16,22 +16,33 @@ func notKnown(id string) error {
 	return rpc.NotFound("worker %s is not known, or was given up", id)
 }
 
-const workerColumns = `w.id, w.pool_id, w.state, w.session, w.reason, p.concurrency`
+const workerColumns = `w.id, w.pool_id, w.state, w.session, w.reason, least(w.slots, p.concurrency), w.reserve`
+
+func (w *Worker) targets() []any {
+	return []any{&w.ID, &w.Pool, &w.State, &w.Session, &w.Reason, &w.Slots, &w.Reserve}
+}
+
+// poolOf finds the pool of a worker.
+const poolOf = `SELECT pool_id FROM pool_workers WHERE id = $1`
 
 // Open begins a session of a worker: from now on only it may give the worker work. The first process that connects is the
 // worker; another one with its id, and a worker that was given up, get NotFound.
 func (s *Store) Open(ctx context.Context, id string, tokenHash []byte, incarnation, version, session string, slots uint32, lease time.Duration) (Worker, error) {
 	var w Worker
-	err := s.inTx(ctx, "open a session", ForSessions, func(tx pgx.Tx) ([]int64, error) {
+	err := s.inTx(ctx, "open a session", func(tx pgx.Tx) ([]Change, error) {
+		if _, err := lockOf(ctx, tx, poolOf, id); err != nil {
+			return nil, err
+		}
 		err := tx.QueryRow(ctx, `
 			UPDATE pool_workers w SET state = CASE WHEN w.state = `+sqlStarting+` THEN `+sqlLive+` ELSE w.state END,
 				idle_since = CASE WHEN w.state = `+sqlStarting+` THEN clock_timestamp() ELSE w.idle_since END,
+				connected_at = coalesce(w.connected_at, clock_timestamp()),
 				incarnation = $3, version = $4, session = $5, slots = $6, lease_until = clock_timestamp() + $7::interval, reason = ''
 			FROM worker_pools p
 			WHERE p.id = w.pool_id AND w.id = $1 AND w.token_hash = $2 AND w.token_hash <> '' AND w.state <> `+sqlGone+`
 				AND w.incarnation IN ('', $3) AND (w.lease_until IS NULL OR w.lease_until > clock_timestamp())
 			RETURNING `+workerColumns, id, tokenHash, incarnation, version, session, int64(slots), lease).
-			Scan(&w.ID, &w.Pool, &w.State, &w.Session, &w.Reason, &w.Concurrency)
+			Scan(w.targets()...)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil, notKnown(id)
 		}
@@ -39,7 +50,7 @@ func (s *Store) Open(ctx context.Context, id string, tokenHash []byte, incarnati
 			return nil, err
 		}
 		_, err = tx.Exec(ctx, `UPDATE worker_pools SET failures = 0, retry_at = NULL, problem = '' WHERE id = $1 AND (failures > 0 OR problem <> '')`, w.Pool)
-		return []int64{w.Pool}, err
+		return []Change{{To: ForWorker, Pool: w.Pool, Worker: w.ID}}, err // an older session ends
 	})
 	return w, err
 }
@@ -59,56 +70,71 @@ func (s *Store) Renew(ctx context.Context, id, session string, slots uint32, lea
 	return nil
 }
 
-// Claim gives a worker waiting actions while it has free slots, and returns all that it has, with its state.
-func (s *Store) Claim(ctx context.Context, id, session string) (w Worker, held []Action, err error) {
-	err = s.inTx(ctx, "claim work", ForKeeper, func(tx pgx.Tx) ([]int64, error) {
-		var slots int64
-		err := tx.QueryRow(ctx, `
-			SELECT `+workerColumns+`, w.slots FROM pool_workers w JOIN worker_pools p ON p.id = w.pool_id
-			WHERE w.id = $1 AND w.session = $2 AND w.state <> `+sqlGone+` AND w.lease_until > clock_timestamp() FOR UPDATE OF w`, id, session).
-			Scan(&w.ID, &w.Pool, &w.State, &w.Session, &w.Reason, &w.Concurrency, &slots)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil, notKnown(id)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if held, err = list(ctx, tx, `SELECT `+actionColumns+` FROM pool_actions a WHERE a.worker_id = $1 ORDER BY a.uid`, id); err != nil {
-			return nil, err
-		}
-		free := min(slots, int64(w.Concurrency)) - int64(len(held))
-		if w.State != Live || free <= 0 {
-			return nil, nil
-		}
-		// The order is that of pool.Before.
-		claimed, err := list(ctx, tx, `
-			UPDATE pool_actions a SET worker_id = $1 FROM (
-				SELECT uid FROM pool_actions
-				WHERE pool_id = $2 AND worker_id IS NULL AND (not_before IS NULL OR not_before <= clock_timestamp())
-				ORDER BY nested DESC, priority DESC, queued_at, uid LIMIT $3 FOR UPDATE SKIP LOCKED) next
-			WHERE a.uid = next.uid RETURNING `+actionColumns, id, w.Pool, free)
-		if err != nil || len(claimed) == 0 {
-			return nil, err
-		}
-		held = append(held, claimed...)
-		return nil, nil
-	})
-	return w, held, err
+// Held returns a worker with all that it has. It returns NotFound when the worker was given up, or another session has begun.
+func (s *Store) Held(ctx context.Context, id, session string) (w Worker, held []Action, err error) {
+	err = s.db.QueryRow(ctx, `
+		SELECT `+workerColumns+` FROM pool_workers w JOIN worker_pools p ON p.id = w.pool_id
+		WHERE w.id = $1 AND w.session = $2 AND w.state <> `+sqlGone+` AND w.lease_until > clock_timestamp()`, id, session).Scan(w.targets()...)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return w, nil, notKnown(id)
+	}
+	if err == nil {
+		held, err = list(ctx, s.db, `SELECT `+actionColumns+` FROM pool_actions a WHERE a.worker_id = $1 ORDER BY a.uid`, id)
+	}
+	if err != nil {
+		return w, nil, fmt.Errorf("read the attempts of a worker: %w", err)
+	}
+	return w, held, nil
 }
 
 // End records that a worker has ended for certain: its attempts are lost, and may run elsewhere at once.
 func (s *Store) End(ctx context.Context, id, reason string) error {
-	return s.inTx(ctx, "end a worker", ForFleets, func(tx pgx.Tx) ([]int64, error) {
-		return pools(ctx, tx, `
-			UPDATE pool_workers SET state = `+sqlGone+`, gone_at = clock_timestamp(), reason = $2 WHERE id = $1 AND state <> `+sqlGone+` RETURNING pool_id`, id, reason)
+	return s.inTx(ctx, "end a worker", func(tx pgx.Tx) ([]Change, error) {
+		if _, err := lockOf(ctx, tx, poolOf, id); err != nil {
+			return nil, err
+		}
+		return gone(ctx, tx, reason, `w.id = $2`, id)
 	})
 }
 
-// Expire records the end of the workers whose leases are over.
-func (s *Store) Expire(ctx context.Context) error {
-	return s.inTx(ctx, "give up workers", ForFleets, func(tx pgx.Tx) ([]int64, error) {
-		return pools(ctx, tx, `
-			UPDATE pool_workers SET state = `+sqlGone+`, gone_at = clock_timestamp(), reason = 'it was silent for longer than its lease'
-			WHERE state <> `+sqlGone+` AND lease_until <= clock_timestamp() RETURNING pool_id`)
+// Expire records the end of the workers whose leases are over, and returns how many there are.
+func (s *Store) Expire(ctx context.Context) (expired int, err error) {
+	err = s.inTx(ctx, "give up workers", func(tx pgx.Tx) ([]Change, error) {
+		const over = `w.state <> ` + sqlGone + ` AND w.lease_until <= clock_timestamp()`
+		if ids, err := lockOf(ctx, tx, `SELECT w.pool_id FROM pool_workers w WHERE `+over); err != nil || len(ids) == 0 {
+			return nil, err
+		}
+		found, err := gone(ctx, tx, "it was silent for longer than its lease", over)
+		for _, c := range found {
+			if c.To == ForWorker {
+				expired++
+			}
+		}
+		return found, err
 	})
+	return expired, err
+}
+
+// gone records the end of workers, of which a transaction has locked the pools. One with attempts, or without a session so far, is
+// a loss.
+func gone(ctx context.Context, tx pgx.Tx, reason, which string, args ...any) ([]Change, error) {
+	rows, err := tx.Query(ctx, `
+		WITH ended AS (
+			UPDATE pool_workers w SET state = `+sqlGone+`, gone_at = clock_timestamp(), reason = $1
+			WHERE w.state <> `+sqlGone+` AND `+which+` RETURNING w.pool_id, w.id,
+				w.connected_at IS NULL OR EXISTS (SELECT FROM pool_actions a WHERE a.worker_id = w.id) AS lost),
+		counted AS (
+			UPDATE worker_pools p SET losses = p.losses + l.losses
+			FROM (SELECT pool_id, count(*) AS losses FROM ended WHERE lost GROUP BY pool_id) l WHERE p.id = l.pool_id)
+		SELECT pool_id, id FROM ended`, append([]any{reason}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	var found []Change
+	c := Change{To: ForWorker}
+	_, err = pgx.ForEachRow(rows, []any{&c.Pool, &c.Worker}, func() error {
+		found = append(found, c, Change{To: ForFleets, Pool: c.Pool})
+		return nil
+	})
+	return found, err
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -28,12 +29,57 @@ const (
 // Audience says whom a change concerns.
 type Audience string
 
-// The audiences. Each has those before it.
+// The audiences. The keeper hears of all changes.
 const (
-	ForKeeper   Audience = "k" // the size of the pool may change
-	ForSessions Audience = "s" // there may be work, or less
-	ForFleets   Audience = "f" // other workers should run
+	ForKeeper Audience = "k" // the size of the pool may change
+	ForWork   Audience = "n" // there is new work, for as many sessions
+	ForWorker Audience = "w" // one worker, or all of a pool, should do something else
+	ForFleets Audience = "f" // other workers should run
 )
+
+// Change is an announcement on Channel. It is text: audience, pool, and after a slash how much work is new, or the worker.
+type Change struct {
+	To   Audience
+	Pool int64
+	// Work is how many actions are new.
+	Work int
+	// Worker is who should look at its work; empty means all of the pool.
+	Worker string
+}
+
+func (c Change) String() string {
+	text := string(c.To) + strconv.FormatInt(c.Pool, 10)
+	switch {
+	case c.Work > 0:
+		text += "/" + strconv.Itoa(c.Work)
+	case c.Worker != "":
+		text += "/" + c.Worker
+	}
+	return text
+}
+
+// ParseChange reads what String wrote.
+func ParseChange(text string) (c Change, ok bool) {
+	if text == "" {
+		return c, false
+	}
+	id, detail, _ := strings.Cut(text[1:], "/")
+	n, err := strconv.ParseInt(id, 10, 64)
+	c = Change{To: Audience(text[:1]), Pool: n}
+	switch c.To {
+	case ForKeeper, ForFleets:
+	case ForWorker:
+		c.Worker = detail
+	case ForWork:
+		work, bad := strconv.Atoi(detail)
+		if c.Work = work; bad != nil || work < 1 {
+			return c, false
+		}
+	default:
+		return c, false
+	}
+	return c, err == nil
+}
 
 //go:embed migrations/*.sql
 var migrations embed.FS
@@ -100,18 +146,20 @@ type Action struct {
 	NotBefore      *time.Time
 	// Worker has the attempt; empty while it waits.
 	Worker  string
+	Offered time.Time
+	Claimed *time.Time
 	BegunAt *time.Time
 	Warm    bool
 	Stop    Stop
 }
 
 const actionColumns = `a.uid, a.pool_id, a.project, a.domain, a.run, a.name, a.ancestors, a.nested, a.priority, a.queued_at, a.attempt,
-	a.user_failures, a.system_failures, a.not_before, coalesce(a.worker_id, ''), a.begun_at, a.warm, a.stop`
+	a.user_failures, a.system_failures, a.not_before, coalesce(a.worker_id, ''), coalesce(a.offered_at, a.queued_at), a.claimed_at, a.begun_at, a.warm, a.stop`
 
 func scanAction(row pgx.CollectableRow) (Action, error) {
 	var a Action
 	return a, row.Scan(&a.UID, &a.Pool, &a.Action.Run.Project, &a.Action.Run.Domain, &a.Action.Run.Name, &a.Action.Name, &a.Ancestors,
-		&a.Nested, &a.Priority, &a.QueuedAt, &a.Attempt, &a.UserFailures, &a.SystemFailures, &a.NotBefore, &a.Worker, &a.BegunAt, &a.Warm, &a.Stop)
+		&a.Nested, &a.Priority, &a.QueuedAt, &a.Attempt, &a.UserFailures, &a.SystemFailures, &a.NotBefore, &a.Worker, &a.Offered, &a.Claimed, &a.BegunAt, &a.Warm, &a.Stop)
 }
 
 // Worker is a row of pool_workers.
@@ -122,8 +170,10 @@ type Worker struct {
 	// Session is the stream that may give it work.
 	Session string
 	Reason  string
-	// Concurrency is that of its pool.
-	Concurrency int32
+	// Slots is how many attempts it takes at a time: its own number, and at most the concurrency of its pool.
+	Slots int
+	// Reserve says that it takes only actions that a running action waits for.
+	Reserve bool
 }
 
 // executor is a connection pool or a transaction.
@@ -140,24 +190,35 @@ func list(ctx context.Context, db executor, query string, args ...any) ([]Action
 	return pgx.CollectRows(rows, scanAction)
 }
 
-// announce tells all replicas that pools have changed. It belongs to a transaction.
-func announce(ctx context.Context, tx pgx.Tx, to Audience, pools ...int64) error {
-	for _, id := range pools {
-		if _, err := tx.Exec(ctx, `SELECT pg_notify($1, $2)`, Channel, string(to)+strconv.FormatInt(id, 10)); err != nil {
-			return fmt.Errorf("notify: %w", err)
-		}
+// notify tells all replicas of a change. It belongs to a transaction.
+func notify(ctx context.Context, tx pgx.Tx, c Change) error {
+	if _, err := tx.Exec(ctx, `SELECT pg_notify($1, $2)`, Channel, c.String()); err != nil {
+		return fmt.Errorf("notify: %w", err)
 	}
 	return nil
 }
 
-// inTx runs a change and announces the pools that it returns.
-func (s *Store) inTx(ctx context.Context, what string, to Audience, change func(pgx.Tx) ([]int64, error)) error {
+func changes(to Audience, pools []int64) []Change {
+	var all []Change
+	for _, id := range pools {
+		all = append(all, Change{To: to, Pool: id})
+	}
+	return all
+}
+
+// inTx runs a change and announces what it returns.
+func (s *Store) inTx(ctx context.Context, what string, do func(pgx.Tx) ([]Change, error)) error {
 	err := pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
-		pools, err := change(tx)
+		found, err := do(tx)
 		if err != nil {
 			return err
 		}
-		return announce(ctx, tx, to, pools...)
+		for _, c := range found {
+			if err := notify(ctx, tx, c); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -188,6 +249,6 @@ type Offered struct {
 	Action
 	Key    pool.Key
 	Policy pool.Policy
-	// Template is the encoded assignment, for the pool's pods.
-	Template []byte
+	// Begun says that the attempt was begun by somebody who is gone: nobody gets it meanwhile.
+	Begun bool
 }

@@ -22,6 +22,194 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// WorkerWaitCause says what keeps an action from a worker.
+type WorkerWaitCause int32
+
+const (
+	// Nothing: a worker has it, or is about to.
+	WorkerWaitCause_WORKER_WAIT_CAUSE_UNSPECIFIED WorkerWaitCause = 0
+	// The pool has as many workers as it may have, and all slots are taken.
+	WorkerWaitCause_WORKER_WAIT_CAUSE_SLOTS WorkerWaitCause = 1
+	// A worker is starting.
+	WorkerWaitCause_WORKER_WAIT_CAUSE_STARTING WorkerWaitCause = 2
+	// No worker can start.
+	WorkerWaitCause_WORKER_WAIT_CAUSE_PROBLEM WorkerWaitCause = 3
+	// The pause before the next attempt.
+	WorkerWaitCause_WORKER_WAIT_CAUSE_BACKOFF WorkerWaitCause = 4
+)
+
+// Enum value maps for WorkerWaitCause.
+var (
+	WorkerWaitCause_name = map[int32]string{
+		0: "WORKER_WAIT_CAUSE_UNSPECIFIED",
+		1: "WORKER_WAIT_CAUSE_SLOTS",
+		2: "WORKER_WAIT_CAUSE_STARTING",
+		3: "WORKER_WAIT_CAUSE_PROBLEM",
+		4: "WORKER_WAIT_CAUSE_BACKOFF",
+	}
+	WorkerWaitCause_value = map[string]int32{
+		"WORKER_WAIT_CAUSE_UNSPECIFIED": 0,
+		"WORKER_WAIT_CAUSE_SLOTS":       1,
+		"WORKER_WAIT_CAUSE_STARTING":    2,
+		"WORKER_WAIT_CAUSE_PROBLEM":     3,
+		"WORKER_WAIT_CAUSE_BACKOFF":     4,
+	}
+)
+
+func (x WorkerWaitCause) Enum() *WorkerWaitCause {
+	p := new(WorkerWaitCause)
+	*p = x
+	return p
+}
+
+func (x WorkerWaitCause) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (WorkerWaitCause) Descriptor() protoreflect.EnumDescriptor {
+	return file_flytebinary_engine_v1_workers_proto_enumTypes[0].Descriptor()
+}
+
+func (WorkerWaitCause) Type() protoreflect.EnumType {
+	return &file_flytebinary_engine_v1_workers_proto_enumTypes[0]
+}
+
+func (x WorkerWaitCause) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use WorkerWaitCause.Descriptor instead.
+func (WorkerWaitCause) EnumDescriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{0}
+}
+
+// ExplainWorkerWaitRequest names an action.
+type ExplainWorkerWaitRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The database id of the action.
+	Uid           int64 `protobuf:"varint,1,opt,name=uid,proto3" json:"uid,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainWorkerWaitRequest) Reset() {
+	*x = ExplainWorkerWaitRequest{}
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainWorkerWaitRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainWorkerWaitRequest) ProtoMessage() {}
+
+func (x *ExplainWorkerWaitRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainWorkerWaitRequest.ProtoReflect.Descriptor instead.
+func (*ExplainWorkerWaitRequest) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *ExplainWorkerWaitRequest) GetUid() int64 {
+	if x != nil {
+		return x.Uid
+	}
+	return 0
+}
+
+// ExplainWorkerWaitResponse is why an action waits.
+type ExplainWorkerWaitResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The cause.
+	Cause WorkerWaitCause `protobuf:"varint,1,opt,name=cause,proto3,enum=flytebinary.engine.v1.WorkerWaitCause" json:"cause,omitempty"`
+	// One sentence for people.
+	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	// The slots of all workers that the pool may have, and how many are taken; 0 where the cause is no limit.
+	Limit int64 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
+	Used  int64 `protobuf:"varint,4,opt,name=used,proto3" json:"used,omitempty"`
+	// How many actions of the pool go before it.
+	Ahead         int64 `protobuf:"varint,5,opt,name=ahead,proto3" json:"ahead,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainWorkerWaitResponse) Reset() {
+	*x = ExplainWorkerWaitResponse{}
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainWorkerWaitResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainWorkerWaitResponse) ProtoMessage() {}
+
+func (x *ExplainWorkerWaitResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainWorkerWaitResponse.ProtoReflect.Descriptor instead.
+func (*ExplainWorkerWaitResponse) Descriptor() ([]byte, []int) {
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ExplainWorkerWaitResponse) GetCause() WorkerWaitCause {
+	if x != nil {
+		return x.Cause
+	}
+	return WorkerWaitCause_WORKER_WAIT_CAUSE_UNSPECIFIED
+}
+
+func (x *ExplainWorkerWaitResponse) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *ExplainWorkerWaitResponse) GetLimit() int64 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ExplainWorkerWaitResponse) GetUsed() int64 {
+	if x != nil {
+		return x.Used
+	}
+	return 0
+}
+
+func (x *ExplainWorkerWaitResponse) GetAhead() int64 {
+	if x != nil {
+		return x.Ahead
+	}
+	return 0
+}
+
 // WatchWorkersRequest subscribes a controller.
 type WatchWorkersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -33,7 +221,7 @@ type WatchWorkersRequest struct {
 
 func (x *WatchWorkersRequest) Reset() {
 	*x = WatchWorkersRequest{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[0]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45,7 +233,7 @@ func (x *WatchWorkersRequest) String() string {
 func (*WatchWorkersRequest) ProtoMessage() {}
 
 func (x *WatchWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[0]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -58,7 +246,7 @@ func (x *WatchWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchWorkersRequest.ProtoReflect.Descriptor instead.
 func (*WatchWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{0}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *WatchWorkersRequest) GetCluster() string {
@@ -85,7 +273,7 @@ type WatchWorkersResponse struct {
 
 func (x *WatchWorkersResponse) Reset() {
 	*x = WatchWorkersResponse{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[1]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -97,7 +285,7 @@ func (x *WatchWorkersResponse) String() string {
 func (*WatchWorkersResponse) ProtoMessage() {}
 
 func (x *WatchWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[1]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -110,7 +298,7 @@ func (x *WatchWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchWorkersResponse.ProtoReflect.Descriptor instead.
 func (*WatchWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{1}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *WatchWorkersResponse) GetMessage() isWatchWorkersResponse_Message {
@@ -181,7 +369,7 @@ type WorkersSentinel struct {
 
 func (x *WorkersSentinel) Reset() {
 	*x = WorkersSentinel{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[2]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -193,7 +381,7 @@ func (x *WorkersSentinel) String() string {
 func (*WorkersSentinel) ProtoMessage() {}
 
 func (x *WorkersSentinel) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[2]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -206,7 +394,7 @@ func (x *WorkersSentinel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkersSentinel.ProtoReflect.Descriptor instead.
 func (*WorkersSentinel) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{2}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{4}
 }
 
 // RemovedWorker names a worker that is wanted no more.
@@ -220,7 +408,7 @@ type RemovedWorker struct {
 
 func (x *RemovedWorker) Reset() {
 	*x = RemovedWorker{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[3]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -232,7 +420,7 @@ func (x *RemovedWorker) String() string {
 func (*RemovedWorker) ProtoMessage() {}
 
 func (x *RemovedWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[3]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -245,7 +433,7 @@ func (x *RemovedWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemovedWorker.ProtoReflect.Descriptor instead.
 func (*RemovedWorker) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{3}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RemovedWorker) GetId() string {
@@ -270,7 +458,7 @@ type DesiredWorker struct {
 
 func (x *DesiredWorker) Reset() {
 	*x = DesiredWorker{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[4]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -282,7 +470,7 @@ func (x *DesiredWorker) String() string {
 func (*DesiredWorker) ProtoMessage() {}
 
 func (x *DesiredWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[4]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -295,7 +483,7 @@ func (x *DesiredWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DesiredWorker.ProtoReflect.Descriptor instead.
 func (*DesiredWorker) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{4}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *DesiredWorker) GetId() string {
@@ -330,7 +518,7 @@ type IssueWorkerTokenRequest struct {
 
 func (x *IssueWorkerTokenRequest) Reset() {
 	*x = IssueWorkerTokenRequest{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[5]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -342,7 +530,7 @@ func (x *IssueWorkerTokenRequest) String() string {
 func (*IssueWorkerTokenRequest) ProtoMessage() {}
 
 func (x *IssueWorkerTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[5]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -355,7 +543,7 @@ func (x *IssueWorkerTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssueWorkerTokenRequest.ProtoReflect.Descriptor instead.
 func (*IssueWorkerTokenRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{5}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *IssueWorkerTokenRequest) GetId() string {
@@ -376,7 +564,7 @@ type IssueWorkerTokenResponse struct {
 
 func (x *IssueWorkerTokenResponse) Reset() {
 	*x = IssueWorkerTokenResponse{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[6]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -388,7 +576,7 @@ func (x *IssueWorkerTokenResponse) String() string {
 func (*IssueWorkerTokenResponse) ProtoMessage() {}
 
 func (x *IssueWorkerTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[6]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -401,7 +589,7 @@ func (x *IssueWorkerTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssueWorkerTokenResponse.ProtoReflect.Descriptor instead.
 func (*IssueWorkerTokenResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{6}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *IssueWorkerTokenResponse) GetToken() string {
@@ -422,7 +610,7 @@ type ReportWorkersRequest struct {
 
 func (x *ReportWorkersRequest) Reset() {
 	*x = ReportWorkersRequest{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[7]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -434,7 +622,7 @@ func (x *ReportWorkersRequest) String() string {
 func (*ReportWorkersRequest) ProtoMessage() {}
 
 func (x *ReportWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[7]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -447,7 +635,7 @@ func (x *ReportWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ReportWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{7}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ReportWorkersRequest) GetWorkers() []*ObservedWorker {
@@ -472,7 +660,7 @@ type ObservedWorker struct {
 
 func (x *ObservedWorker) Reset() {
 	*x = ObservedWorker{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[8]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -484,7 +672,7 @@ func (x *ObservedWorker) String() string {
 func (*ObservedWorker) ProtoMessage() {}
 
 func (x *ObservedWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[8]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -497,7 +685,7 @@ func (x *ObservedWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ObservedWorker.ProtoReflect.Descriptor instead.
 func (*ObservedWorker) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{8}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ObservedWorker) GetId() string {
@@ -530,7 +718,7 @@ type ReportWorkersResponse struct {
 
 func (x *ReportWorkersResponse) Reset() {
 	*x = ReportWorkersResponse{}
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[9]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -542,7 +730,7 @@ func (x *ReportWorkersResponse) String() string {
 func (*ReportWorkersResponse) ProtoMessage() {}
 
 func (x *ReportWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[9]
+	mi := &file_flytebinary_engine_v1_workers_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -555,14 +743,22 @@ func (x *ReportWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ReportWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{9}
+	return file_flytebinary_engine_v1_workers_proto_rawDescGZIP(), []int{11}
 }
 
 var File_flytebinary_engine_v1_workers_proto protoreflect.FileDescriptor
 
 const file_flytebinary_engine_v1_workers_proto_rawDesc = "" +
 	"\n" +
-	"#flytebinary/engine/v1/workers.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\"flytebinary/engine/v1/engine.proto\"8\n" +
+	"#flytebinary/engine/v1/workers.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\"flytebinary/engine/v1/engine.proto\"5\n" +
+	"\x18ExplainWorkerWaitRequest\x12\x19\n" +
+	"\x03uid\x18\x01 \x01(\x03B\a\xbaH\x04\"\x02(\x01R\x03uid\"\xb3\x01\n" +
+	"\x19ExplainWorkerWaitResponse\x12<\n" +
+	"\x05cause\x18\x01 \x01(\x0e2&.flytebinary.engine.v1.WorkerWaitCauseR\x05cause\x12\x18\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x12\x14\n" +
+	"\x05limit\x18\x03 \x01(\x03R\x05limit\x12\x12\n" +
+	"\x04used\x18\x04 \x01(\x03R\x04used\x12\x14\n" +
+	"\x05ahead\x18\x05 \x01(\x03R\x05ahead\"8\n" +
 	"\x13WatchWorkersRequest\x12!\n" +
 	"\acluster\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18 R\acluster\"\xe9\x01\n" +
 	"\x14WatchWorkersResponse\x12>\n" +
@@ -587,11 +783,19 @@ const file_flytebinary_engine_v1_workers_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18?R\x02id\x12\x14\n" +
 	"\x05ended\x18\x02 \x01(\bR\x05ended\x12 \n" +
 	"\x06reason\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\x80 R\x06reason\"\x17\n" +
-	"\x15ReportWorkersResponse2\xe0\x02\n" +
+	"\x15ReportWorkersResponse*\xaf\x01\n" +
+	"\x0fWorkerWaitCause\x12!\n" +
+	"\x1dWORKER_WAIT_CAUSE_UNSPECIFIED\x10\x00\x12\x1b\n" +
+	"\x17WORKER_WAIT_CAUSE_SLOTS\x10\x01\x12\x1e\n" +
+	"\x1aWORKER_WAIT_CAUSE_STARTING\x10\x02\x12\x1d\n" +
+	"\x19WORKER_WAIT_CAUSE_PROBLEM\x10\x03\x12\x1d\n" +
+	"\x19WORKER_WAIT_CAUSE_BACKOFF\x10\x042\xe0\x02\n" +
 	"\x12WorkerFleetService\x12i\n" +
 	"\fWatchWorkers\x12*.flytebinary.engine.v1.WatchWorkersRequest\x1a+.flytebinary.engine.v1.WatchWorkersResponse0\x01\x12s\n" +
 	"\x10IssueWorkerToken\x12..flytebinary.engine.v1.IssueWorkerTokenRequest\x1a/.flytebinary.engine.v1.IssueWorkerTokenResponse\x12j\n" +
-	"\rReportWorkers\x12+.flytebinary.engine.v1.ReportWorkersRequest\x1a,.flytebinary.engine.v1.ReportWorkersResponseBIZGgithub.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1;enginev1b\x06proto3"
+	"\rReportWorkers\x12+.flytebinary.engine.v1.ReportWorkersRequest\x1a,.flytebinary.engine.v1.ReportWorkersResponse2\x90\x01\n" +
+	"\x11WorkerPoolService\x12{\n" +
+	"\x11ExplainWorkerWait\x12/.flytebinary.engine.v1.ExplainWorkerWaitRequest\x1a0.flytebinary.engine.v1.ExplainWorkerWaitResponse\"\x03\x90\x02\x01BIZGgithub.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1;enginev1b\x06proto3"
 
 var (
 	file_flytebinary_engine_v1_workers_proto_rawDescOnce sync.Once
@@ -605,37 +809,44 @@ func file_flytebinary_engine_v1_workers_proto_rawDescGZIP() []byte {
 	return file_flytebinary_engine_v1_workers_proto_rawDescData
 }
 
-var file_flytebinary_engine_v1_workers_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_flytebinary_engine_v1_workers_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_flytebinary_engine_v1_workers_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_flytebinary_engine_v1_workers_proto_goTypes = []any{
-	(*WatchWorkersRequest)(nil),      // 0: flytebinary.engine.v1.WatchWorkersRequest
-	(*WatchWorkersResponse)(nil),     // 1: flytebinary.engine.v1.WatchWorkersResponse
-	(*WorkersSentinel)(nil),          // 2: flytebinary.engine.v1.WorkersSentinel
-	(*RemovedWorker)(nil),            // 3: flytebinary.engine.v1.RemovedWorker
-	(*DesiredWorker)(nil),            // 4: flytebinary.engine.v1.DesiredWorker
-	(*IssueWorkerTokenRequest)(nil),  // 5: flytebinary.engine.v1.IssueWorkerTokenRequest
-	(*IssueWorkerTokenResponse)(nil), // 6: flytebinary.engine.v1.IssueWorkerTokenResponse
-	(*ReportWorkersRequest)(nil),     // 7: flytebinary.engine.v1.ReportWorkersRequest
-	(*ObservedWorker)(nil),           // 8: flytebinary.engine.v1.ObservedWorker
-	(*ReportWorkersResponse)(nil),    // 9: flytebinary.engine.v1.ReportWorkersResponse
-	(*Assignment)(nil),               // 10: flytebinary.engine.v1.Assignment
+	(WorkerWaitCause)(0),              // 0: flytebinary.engine.v1.WorkerWaitCause
+	(*ExplainWorkerWaitRequest)(nil),  // 1: flytebinary.engine.v1.ExplainWorkerWaitRequest
+	(*ExplainWorkerWaitResponse)(nil), // 2: flytebinary.engine.v1.ExplainWorkerWaitResponse
+	(*WatchWorkersRequest)(nil),       // 3: flytebinary.engine.v1.WatchWorkersRequest
+	(*WatchWorkersResponse)(nil),      // 4: flytebinary.engine.v1.WatchWorkersResponse
+	(*WorkersSentinel)(nil),           // 5: flytebinary.engine.v1.WorkersSentinel
+	(*RemovedWorker)(nil),             // 6: flytebinary.engine.v1.RemovedWorker
+	(*DesiredWorker)(nil),             // 7: flytebinary.engine.v1.DesiredWorker
+	(*IssueWorkerTokenRequest)(nil),   // 8: flytebinary.engine.v1.IssueWorkerTokenRequest
+	(*IssueWorkerTokenResponse)(nil),  // 9: flytebinary.engine.v1.IssueWorkerTokenResponse
+	(*ReportWorkersRequest)(nil),      // 10: flytebinary.engine.v1.ReportWorkersRequest
+	(*ObservedWorker)(nil),            // 11: flytebinary.engine.v1.ObservedWorker
+	(*ReportWorkersResponse)(nil),     // 12: flytebinary.engine.v1.ReportWorkersResponse
+	(*Assignment)(nil),                // 13: flytebinary.engine.v1.Assignment
 }
 var file_flytebinary_engine_v1_workers_proto_depIdxs = []int32{
-	4,  // 0: flytebinary.engine.v1.WatchWorkersResponse.worker:type_name -> flytebinary.engine.v1.DesiredWorker
-	3,  // 1: flytebinary.engine.v1.WatchWorkersResponse.removed:type_name -> flytebinary.engine.v1.RemovedWorker
-	2,  // 2: flytebinary.engine.v1.WatchWorkersResponse.sentinel:type_name -> flytebinary.engine.v1.WorkersSentinel
-	10, // 3: flytebinary.engine.v1.DesiredWorker.like:type_name -> flytebinary.engine.v1.Assignment
-	8,  // 4: flytebinary.engine.v1.ReportWorkersRequest.workers:type_name -> flytebinary.engine.v1.ObservedWorker
-	0,  // 5: flytebinary.engine.v1.WorkerFleetService.WatchWorkers:input_type -> flytebinary.engine.v1.WatchWorkersRequest
-	5,  // 6: flytebinary.engine.v1.WorkerFleetService.IssueWorkerToken:input_type -> flytebinary.engine.v1.IssueWorkerTokenRequest
-	7,  // 7: flytebinary.engine.v1.WorkerFleetService.ReportWorkers:input_type -> flytebinary.engine.v1.ReportWorkersRequest
-	1,  // 8: flytebinary.engine.v1.WorkerFleetService.WatchWorkers:output_type -> flytebinary.engine.v1.WatchWorkersResponse
-	6,  // 9: flytebinary.engine.v1.WorkerFleetService.IssueWorkerToken:output_type -> flytebinary.engine.v1.IssueWorkerTokenResponse
-	9,  // 10: flytebinary.engine.v1.WorkerFleetService.ReportWorkers:output_type -> flytebinary.engine.v1.ReportWorkersResponse
-	8,  // [8:11] is the sub-list for method output_type
-	5,  // [5:8] is the sub-list for method input_type
-	5,  // [5:5] is the sub-list for extension type_name
-	5,  // [5:5] is the sub-list for extension extendee
-	0,  // [0:5] is the sub-list for field type_name
+	0,  // 0: flytebinary.engine.v1.ExplainWorkerWaitResponse.cause:type_name -> flytebinary.engine.v1.WorkerWaitCause
+	7,  // 1: flytebinary.engine.v1.WatchWorkersResponse.worker:type_name -> flytebinary.engine.v1.DesiredWorker
+	6,  // 2: flytebinary.engine.v1.WatchWorkersResponse.removed:type_name -> flytebinary.engine.v1.RemovedWorker
+	5,  // 3: flytebinary.engine.v1.WatchWorkersResponse.sentinel:type_name -> flytebinary.engine.v1.WorkersSentinel
+	13, // 4: flytebinary.engine.v1.DesiredWorker.like:type_name -> flytebinary.engine.v1.Assignment
+	11, // 5: flytebinary.engine.v1.ReportWorkersRequest.workers:type_name -> flytebinary.engine.v1.ObservedWorker
+	3,  // 6: flytebinary.engine.v1.WorkerFleetService.WatchWorkers:input_type -> flytebinary.engine.v1.WatchWorkersRequest
+	8,  // 7: flytebinary.engine.v1.WorkerFleetService.IssueWorkerToken:input_type -> flytebinary.engine.v1.IssueWorkerTokenRequest
+	10, // 8: flytebinary.engine.v1.WorkerFleetService.ReportWorkers:input_type -> flytebinary.engine.v1.ReportWorkersRequest
+	1,  // 9: flytebinary.engine.v1.WorkerPoolService.ExplainWorkerWait:input_type -> flytebinary.engine.v1.ExplainWorkerWaitRequest
+	4,  // 10: flytebinary.engine.v1.WorkerFleetService.WatchWorkers:output_type -> flytebinary.engine.v1.WatchWorkersResponse
+	9,  // 11: flytebinary.engine.v1.WorkerFleetService.IssueWorkerToken:output_type -> flytebinary.engine.v1.IssueWorkerTokenResponse
+	12, // 12: flytebinary.engine.v1.WorkerFleetService.ReportWorkers:output_type -> flytebinary.engine.v1.ReportWorkersResponse
+	2,  // 13: flytebinary.engine.v1.WorkerPoolService.ExplainWorkerWait:output_type -> flytebinary.engine.v1.ExplainWorkerWaitResponse
+	10, // [10:14] is the sub-list for method output_type
+	6,  // [6:10] is the sub-list for method input_type
+	6,  // [6:6] is the sub-list for extension type_name
+	6,  // [6:6] is the sub-list for extension extendee
+	0,  // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_flytebinary_engine_v1_workers_proto_init() }
@@ -644,7 +855,7 @@ func file_flytebinary_engine_v1_workers_proto_init() {
 		return
 	}
 	file_flytebinary_engine_v1_engine_proto_init()
-	file_flytebinary_engine_v1_workers_proto_msgTypes[1].OneofWrappers = []any{
+	file_flytebinary_engine_v1_workers_proto_msgTypes[3].OneofWrappers = []any{
 		(*WatchWorkersResponse_Worker)(nil),
 		(*WatchWorkersResponse_Removed)(nil),
 		(*WatchWorkersResponse_Sentinel)(nil),
@@ -654,13 +865,14 @@ func file_flytebinary_engine_v1_workers_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flytebinary_engine_v1_workers_proto_rawDesc), len(file_flytebinary_engine_v1_workers_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   10,
+			NumEnums:      1,
+			NumMessages:   12,
 			NumExtensions: 0,
-			NumServices:   1,
+			NumServices:   2,
 		},
 		GoTypes:           file_flytebinary_engine_v1_workers_proto_goTypes,
 		DependencyIndexes: file_flytebinary_engine_v1_workers_proto_depIdxs,
+		EnumInfos:         file_flytebinary_engine_v1_workers_proto_enumTypes,
 		MessageInfos:      file_flytebinary_engine_v1_workers_proto_msgTypes,
 	}.Build()
 	File_flytebinary_engine_v1_workers_proto = out.File

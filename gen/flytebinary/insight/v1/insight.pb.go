@@ -56,6 +56,12 @@ const (
 	WaitCause_WAIT_CAUSE_SIGNAL WaitCause = 9
 	// Its place in the queue has not come: others of higher priority or fairness go first.
 	WaitCause_WAIT_CAUSE_TURN WaitCause = 10
+	// The pool of its reusable environment has as many workers as it may have, and all slots are taken.
+	WaitCause_WAIT_CAUSE_WORKER_SLOTS WaitCause = 11
+	// A worker of its reusable environment is starting.
+	WaitCause_WAIT_CAUSE_WORKER_START WaitCause = 12
+	// No worker of its reusable environment can start.
+	WaitCause_WAIT_CAUSE_WORKER_PROBLEM WaitCause = 13
 )
 
 // Enum value maps for WaitCause.
@@ -72,6 +78,9 @@ var (
 		8:  "WAIT_CAUSE_CLUSTER",
 		9:  "WAIT_CAUSE_SIGNAL",
 		10: "WAIT_CAUSE_TURN",
+		11: "WAIT_CAUSE_WORKER_SLOTS",
+		12: "WAIT_CAUSE_WORKER_START",
+		13: "WAIT_CAUSE_WORKER_PROBLEM",
 	}
 	WaitCause_value = map[string]int32{
 		"WAIT_CAUSE_UNSPECIFIED":       0,
@@ -85,6 +94,9 @@ var (
 		"WAIT_CAUSE_CLUSTER":           8,
 		"WAIT_CAUSE_SIGNAL":            9,
 		"WAIT_CAUSE_TURN":              10,
+		"WAIT_CAUSE_WORKER_SLOTS":      11,
+		"WAIT_CAUSE_WORKER_START":      12,
+		"WAIT_CAUSE_WORKER_PROBLEM":    13,
 	}
 )
 
@@ -1087,7 +1099,7 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\bended_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12<\n" +
 	"\n" +
-	"run_source\x18\x04 \x01(\x0e2\x1d.flyteidl2.workflow.RunSourceR\trunSource*\xb3\x02\n" +
+	"run_source\x18\x04 \x01(\x0e2\x1d.flyteidl2.workflow.RunSourceR\trunSource*\x8c\x03\n" +
 	"\tWaitCause\x12\x1a\n" +
 	"\x16WAIT_CAUSE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12WAIT_CAUSE_PENDING\x10\x01\x12\x1e\n" +
@@ -1100,7 +1112,10 @@ const file_flytebinary_insight_v1_insight_proto_rawDesc = "" +
 	"\x12WAIT_CAUSE_CLUSTER\x10\b\x12\x15\n" +
 	"\x11WAIT_CAUSE_SIGNAL\x10\t\x12\x13\n" +
 	"\x0fWAIT_CAUSE_TURN\x10\n" +
-	"2\xeb\n" +
+	"\x12\x1b\n" +
+	"\x17WAIT_CAUSE_WORKER_SLOTS\x10\v\x12\x1b\n" +
+	"\x17WAIT_CAUSE_WORKER_START\x10\f\x12\x1d\n" +
+	"\x19WAIT_CAUSE_WORKER_PROBLEM\x10\r2\xeb\n" +
 	"\n" +
 	"\x0eInsightService\x12q\n" +
 	"\rExplainAction\x12,.flytebinary.insight.v1.ExplainActionRequest\x1a-.flytebinary.insight.v1.ExplainActionResponse\"\x03\x90\x02\x01\x12h\n" +

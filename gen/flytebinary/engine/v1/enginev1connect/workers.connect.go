@@ -23,6 +23,8 @@ const _ = connect.IsAtLeastVersion1_13_0
 const (
 	// WorkerFleetServiceName is the fully-qualified name of the WorkerFleetService service.
 	WorkerFleetServiceName = "flytebinary.engine.v1.WorkerFleetService"
+	// WorkerPoolServiceName is the fully-qualified name of the WorkerPoolService service.
+	WorkerPoolServiceName = "flytebinary.engine.v1.WorkerPoolService"
 )
 
 // These constants are the fully-qualified names of the RPCs defined in this package. They're
@@ -42,6 +44,9 @@ const (
 	// WorkerFleetServiceReportWorkersProcedure is the fully-qualified name of the WorkerFleetService's
 	// ReportWorkers RPC.
 	WorkerFleetServiceReportWorkersProcedure = "/flytebinary.engine.v1.WorkerFleetService/ReportWorkers"
+	// WorkerPoolServiceExplainWorkerWaitProcedure is the fully-qualified name of the
+	// WorkerPoolService's ExplainWorkerWait RPC.
+	WorkerPoolServiceExplainWorkerWaitProcedure = "/flytebinary.engine.v1.WorkerPoolService/ExplainWorkerWait"
 )
 
 // WorkerFleetServiceClient is a client for the flytebinary.engine.v1.WorkerFleetService service.
@@ -183,4 +188,83 @@ func (UnimplementedWorkerFleetServiceHandler) IssueWorkerToken(context.Context, 
 
 func (UnimplementedWorkerFleetServiceHandler) ReportWorkers(context.Context, *v1.ReportWorkersRequest) (*v1.ReportWorkersResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.WorkerFleetService.ReportWorkers is not implemented"))
+}
+
+// WorkerPoolServiceClient is a client for the flytebinary.engine.v1.WorkerPoolService service.
+type WorkerPoolServiceClient interface {
+	// ExplainWorkerWait says why an action that belongs to a pool has no worker. It answers not_found for an action that no pool has.
+	ExplainWorkerWait(context.Context, *v1.ExplainWorkerWaitRequest) (*v1.ExplainWorkerWaitResponse, error)
+}
+
+// NewWorkerPoolServiceClient constructs a client for the flytebinary.engine.v1.WorkerPoolService
+// service. By default, it uses the Connect protocol with the binary Protobuf Codec, asks for
+// gzipped responses, and sends uncompressed requests. To use the gRPC or gRPC-Web protocols, supply
+// the connect.WithGRPC() or connect.WithGRPCWeb() options.
+//
+// The URL supplied here should be the base URL for the Connect or gRPC server (for example,
+// http://api.acme.com or https://acme.com/grpc).
+func NewWorkerPoolServiceClient(httpClient connect.HTTPClient, baseURL string, opts ...connect.ClientOption) WorkerPoolServiceClient {
+	baseURL = strings.TrimRight(baseURL, "/")
+	workerPoolServiceMethods := v1.File_flytebinary_engine_v1_workers_proto.Services().ByName("WorkerPoolService").Methods()
+	return &workerPoolServiceClient{
+		explainWorkerWait: connect.NewClient[v1.ExplainWorkerWaitRequest, v1.ExplainWorkerWaitResponse](
+			httpClient,
+			baseURL+WorkerPoolServiceExplainWorkerWaitProcedure,
+			connect.WithSchema(workerPoolServiceMethods.ByName("ExplainWorkerWait")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+	}
+}
+
+// workerPoolServiceClient implements WorkerPoolServiceClient.
+type workerPoolServiceClient struct {
+	explainWorkerWait *connect.Client[v1.ExplainWorkerWaitRequest, v1.ExplainWorkerWaitResponse]
+}
+
+// ExplainWorkerWait calls flytebinary.engine.v1.WorkerPoolService.ExplainWorkerWait.
+func (c *workerPoolServiceClient) ExplainWorkerWait(ctx context.Context, req *v1.ExplainWorkerWaitRequest) (*v1.ExplainWorkerWaitResponse, error) {
+	response, err := c.explainWorkerWait.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// WorkerPoolServiceHandler is an implementation of the flytebinary.engine.v1.WorkerPoolService
+// service.
+type WorkerPoolServiceHandler interface {
+	// ExplainWorkerWait says why an action that belongs to a pool has no worker. It answers not_found for an action that no pool has.
+	ExplainWorkerWait(context.Context, *v1.ExplainWorkerWaitRequest) (*v1.ExplainWorkerWaitResponse, error)
+}
+
+// NewWorkerPoolServiceHandler builds an HTTP handler from the service implementation. It returns
+// the path on which to mount the handler and the handler itself.
+//
+// By default, handlers support the Connect, gRPC, and gRPC-Web protocols with the binary Protobuf
+// and JSON codecs. They also support gzip compression.
+func NewWorkerPoolServiceHandler(svc WorkerPoolServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
+	workerPoolServiceMethods := v1.File_flytebinary_engine_v1_workers_proto.Services().ByName("WorkerPoolService").Methods()
+	workerPoolServiceExplainWorkerWaitHandler := connect.NewUnaryHandlerSimple(
+		WorkerPoolServiceExplainWorkerWaitProcedure,
+		svc.ExplainWorkerWait,
+		connect.WithSchema(workerPoolServiceMethods.ByName("ExplainWorkerWait")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	return "/flytebinary.engine.v1.WorkerPoolService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case WorkerPoolServiceExplainWorkerWaitProcedure:
+			workerPoolServiceExplainWorkerWaitHandler.ServeHTTP(w, r)
+		default:
+			http.NotFound(w, r)
+		}
+	})
+}
+
+// UnimplementedWorkerPoolServiceHandler returns CodeUnimplemented from all methods.
+type UnimplementedWorkerPoolServiceHandler struct{}
+
+func (UnimplementedWorkerPoolServiceHandler) ExplainWorkerWait(context.Context, *v1.ExplainWorkerWaitRequest) (*v1.ExplainWorkerWaitResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flytebinary.engine.v1.WorkerPoolService.ExplainWorkerWait is not implemented"))
 }

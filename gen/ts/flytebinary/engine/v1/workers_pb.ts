@@ -2,8 +2,8 @@
 // @generated from file flytebinary/engine/v1/workers.proto (package flytebinary.engine.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "../../../buf/validate/validate_pb.js";
 import type { Assignment } from "./engine_pb.js";
 import { file_flytebinary_engine_v1_engine } from "./engine_pb.js";
@@ -13,7 +13,75 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file flytebinary/engine/v1/workers.proto.
  */
 export const file_flytebinary_engine_v1_workers: GenFile = /*@__PURE__*/
-  fileDesc("CiNmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvd29ya2Vycy5wcm90bxIVZmx5dGViaW5hcnkuZW5naW5lLnYxIi8KE1dhdGNoV29ya2Vyc1JlcXVlc3QSGAoHY2x1c3RlchgBIAEoCUIHukgEcgIYICLOAQoUV2F0Y2hXb3JrZXJzUmVzcG9uc2USNgoGd29ya2VyGAEgASgLMiQuZmx5dGViaW5hcnkuZW5naW5lLnYxLkRlc2lyZWRXb3JrZXJIABI3CgdyZW1vdmVkGAIgASgLMiQuZmx5dGViaW5hcnkuZW5naW5lLnYxLlJlbW92ZWRXb3JrZXJIABI6CghzZW50aW5lbBgDIAEoCzImLmZseXRlYmluYXJ5LmVuZ2luZS52MS5Xb3JrZXJzU2VudGluZWxIAEIJCgdtZXNzYWdlIhEKD1dvcmtlcnNTZW50aW5lbCIbCg1SZW1vdmVkV29ya2VyEgoKAmlkGAEgASgJImEKDURlc2lyZWRXb3JrZXISCgoCaWQYASABKAkSEwoLY29uY3VycmVuY3kYAiABKA0SLwoEbGlrZRgDIAEoCzIhLmZseXRlYmluYXJ5LmVuZ2luZS52MS5Bc3NpZ25tZW50IjAKF0lzc3VlV29ya2VyVG9rZW5SZXF1ZXN0EhUKAmlkGAEgASgJQgm6SAZyBBABGD8iLgoYSXNzdWVXb3JrZXJUb2tlblJlc3BvbnNlEhIKBXRva2VuGAEgASgJQgOAAQEiWQoUUmVwb3J0V29ya2Vyc1JlcXVlc3QSQQoHd29ya2VycxgBIAMoCzIlLmZseXRlYmluYXJ5LmVuZ2luZS52MS5PYnNlcnZlZFdvcmtlckIJukgGkgEDEOgHIlAKDk9ic2VydmVkV29ya2VyEhUKAmlkGAEgASgJQgm6SAZyBBABGD8SDQoFZW5kZWQYAiABKAgSGAoGcmVhc29uGAMgASgJQgi6SAVyAyiAICIXChVSZXBvcnRXb3JrZXJzUmVzcG9uc2Uy4AIKEldvcmtlckZsZWV0U2VydmljZRJpCgxXYXRjaFdvcmtlcnMSKi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV2F0Y2hXb3JrZXJzUmVxdWVzdBorLmZseXRlYmluYXJ5LmVuZ2luZS52MS5XYXRjaFdvcmtlcnNSZXNwb25zZTABEnMKEElzc3VlV29ya2VyVG9rZW4SLi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuSXNzdWVXb3JrZXJUb2tlblJlcXVlc3QaLy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuSXNzdWVXb3JrZXJUb2tlblJlc3BvbnNlEmoKDVJlcG9ydFdvcmtlcnMSKy5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVwb3J0V29ya2Vyc1JlcXVlc3QaLC5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuUmVwb3J0V29ya2Vyc1Jlc3BvbnNlQklaR2dpdGh1Yi5jb20vZmx5dGUtYmluYXJ5L2ZseXRlLWJpbmFyeS9nZW4vZmx5dGViaW5hcnkvZW5naW5lL3YxO2VuZ2luZXYxYgZwcm90bzM", [file_buf_validate_validate, file_flytebinary_engine_v1_engine]);
+  fileDesc("CiNmbHl0ZWJpbmFyeS9lbmdpbmUvdjEvd29ya2Vycy5wcm90bxIVZmx5dGViaW5hcnkuZW5naW5lLnYxIjAKGEV4cGxhaW5Xb3JrZXJXYWl0UmVxdWVzdBIUCgN1aWQYASABKANCB7pIBCICKAEijwEKGUV4cGxhaW5Xb3JrZXJXYWl0UmVzcG9uc2USNQoFY2F1c2UYASABKA4yJi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV29ya2VyV2FpdENhdXNlEg8KB21lc3NhZ2UYAiABKAkSDQoFbGltaXQYAyABKAMSDAoEdXNlZBgEIAEoAxINCgVhaGVhZBgFIAEoAyIvChNXYXRjaFdvcmtlcnNSZXF1ZXN0EhgKB2NsdXN0ZXIYASABKAlCB7pIBHICGCAizgEKFFdhdGNoV29ya2Vyc1Jlc3BvbnNlEjYKBndvcmtlchgBIAEoCzIkLmZseXRlYmluYXJ5LmVuZ2luZS52MS5EZXNpcmVkV29ya2VySAASNwoHcmVtb3ZlZBgCIAEoCzIkLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZW1vdmVkV29ya2VySAASOgoIc2VudGluZWwYAyABKAsyJi5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuV29ya2Vyc1NlbnRpbmVsSABCCQoHbWVzc2FnZSIRCg9Xb3JrZXJzU2VudGluZWwiGwoNUmVtb3ZlZFdvcmtlchIKCgJpZBgBIAEoCSJhCg1EZXNpcmVkV29ya2VyEgoKAmlkGAEgASgJEhMKC2NvbmN1cnJlbmN5GAIgASgNEi8KBGxpa2UYAyABKAsyIS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuQXNzaWdubWVudCIwChdJc3N1ZVdvcmtlclRva2VuUmVxdWVzdBIVCgJpZBgBIAEoCUIJukgGcgQQARg/Ii4KGElzc3VlV29ya2VyVG9rZW5SZXNwb25zZRISCgV0b2tlbhgBIAEoCUIDgAEBIlkKFFJlcG9ydFdvcmtlcnNSZXF1ZXN0EkEKB3dvcmtlcnMYASADKAsyJS5mbHl0ZWJpbmFyeS5lbmdpbmUudjEuT2JzZXJ2ZWRXb3JrZXJCCbpIBpIBAxDoByJQCg5PYnNlcnZlZFdvcmtlchIVCgJpZBgBIAEoCUIJukgGcgQQARg/Eg0KBWVuZGVkGAIgASgIEhgKBnJlYXNvbhgDIAEoCUIIukgFcgMogCAiFwoVUmVwb3J0V29ya2Vyc1Jlc3BvbnNlKq8BCg9Xb3JrZXJXYWl0Q2F1c2USIQodV09SS0VSX1dBSVRfQ0FVU0VfVU5TUEVDSUZJRUQQABIbChdXT1JLRVJfV0FJVF9DQVVTRV9TTE9UUxABEh4KGldPUktFUl9XQUlUX0NBVVNFX1NUQVJUSU5HEAISHQoZV09SS0VSX1dBSVRfQ0FVU0VfUFJPQkxFTRADEh0KGVdPUktFUl9XQUlUX0NBVVNFX0JBQ0tPRkYQBDLgAgoSV29ya2VyRmxlZXRTZXJ2aWNlEmkKDFdhdGNoV29ya2VycxIqLmZseXRlYmluYXJ5LmVuZ2luZS52MS5XYXRjaFdvcmtlcnNSZXF1ZXN0GisuZmx5dGViaW5hcnkuZW5naW5lLnYxLldhdGNoV29ya2Vyc1Jlc3BvbnNlMAEScwoQSXNzdWVXb3JrZXJUb2tlbhIuLmZseXRlYmluYXJ5LmVuZ2luZS52MS5Jc3N1ZVdvcmtlclRva2VuUmVxdWVzdBovLmZseXRlYmluYXJ5LmVuZ2luZS52MS5Jc3N1ZVdvcmtlclRva2VuUmVzcG9uc2USagoNUmVwb3J0V29ya2VycxIrLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZXBvcnRXb3JrZXJzUmVxdWVzdBosLmZseXRlYmluYXJ5LmVuZ2luZS52MS5SZXBvcnRXb3JrZXJzUmVzcG9uc2UykAEKEVdvcmtlclBvb2xTZXJ2aWNlEnsKEUV4cGxhaW5Xb3JrZXJXYWl0Ei8uZmx5dGViaW5hcnkuZW5naW5lLnYxLkV4cGxhaW5Xb3JrZXJXYWl0UmVxdWVzdBowLmZseXRlYmluYXJ5LmVuZ2luZS52MS5FeHBsYWluV29ya2VyV2FpdFJlc3BvbnNlIgOQAgFCSVpHZ2l0aHViLmNvbS9mbHl0ZS1iaW5hcnkvZmx5dGUtYmluYXJ5L2dlbi9mbHl0ZWJpbmFyeS9lbmdpbmUvdjE7ZW5naW5ldjFiBnByb3RvMw", [file_buf_validate_validate, file_flytebinary_engine_v1_engine]);
+
+/**
+ * ExplainWorkerWaitRequest names an action.
+ *
+ * @generated from message flytebinary.engine.v1.ExplainWorkerWaitRequest
+ */
+export type ExplainWorkerWaitRequest = Message<"flytebinary.engine.v1.ExplainWorkerWaitRequest"> & {
+  /**
+   * The database id of the action.
+   *
+   * @generated from field: int64 uid = 1;
+   */
+  uid: bigint;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.ExplainWorkerWaitRequest.
+ * Use `create(ExplainWorkerWaitRequestSchema)` to create a new message.
+ */
+export const ExplainWorkerWaitRequestSchema: GenMessage<ExplainWorkerWaitRequest> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_workers, 0);
+
+/**
+ * ExplainWorkerWaitResponse is why an action waits.
+ *
+ * @generated from message flytebinary.engine.v1.ExplainWorkerWaitResponse
+ */
+export type ExplainWorkerWaitResponse = Message<"flytebinary.engine.v1.ExplainWorkerWaitResponse"> & {
+  /**
+   * The cause.
+   *
+   * @generated from field: flytebinary.engine.v1.WorkerWaitCause cause = 1;
+   */
+  cause: WorkerWaitCause;
+
+  /**
+   * One sentence for people.
+   *
+   * @generated from field: string message = 2;
+   */
+  message: string;
+
+  /**
+   * The slots of all workers that the pool may have, and how many are taken; 0 where the cause is no limit.
+   *
+   * @generated from field: int64 limit = 3;
+   */
+  limit: bigint;
+
+  /**
+   * @generated from field: int64 used = 4;
+   */
+  used: bigint;
+
+  /**
+   * How many actions of the pool go before it.
+   *
+   * @generated from field: int64 ahead = 5;
+   */
+  ahead: bigint;
+};
+
+/**
+ * Describes the message flytebinary.engine.v1.ExplainWorkerWaitResponse.
+ * Use `create(ExplainWorkerWaitResponseSchema)` to create a new message.
+ */
+export const ExplainWorkerWaitResponseSchema: GenMessage<ExplainWorkerWaitResponse> = /*@__PURE__*/
+  messageDesc(file_flytebinary_engine_v1_workers, 1);
 
 /**
  * WatchWorkersRequest subscribes a controller.
@@ -34,7 +102,7 @@ export type WatchWorkersRequest = Message<"flytebinary.engine.v1.WatchWorkersReq
  * Use `create(WatchWorkersRequestSchema)` to create a new message.
  */
 export const WatchWorkersRequestSchema: GenMessage<WatchWorkersRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 0);
+  messageDesc(file_flytebinary_engine_v1_workers, 2);
 
 /**
  * WatchWorkersResponse is one element of the stream.
@@ -79,7 +147,7 @@ export type WatchWorkersResponse = Message<"flytebinary.engine.v1.WatchWorkersRe
  * Use `create(WatchWorkersResponseSchema)` to create a new message.
  */
 export const WatchWorkersResponseSchema: GenMessage<WatchWorkersResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 1);
+  messageDesc(file_flytebinary_engine_v1_workers, 3);
 
 /**
  * WorkersSentinel ends the first part of a stream.
@@ -94,7 +162,7 @@ export type WorkersSentinel = Message<"flytebinary.engine.v1.WorkersSentinel"> &
  * Use `create(WorkersSentinelSchema)` to create a new message.
  */
 export const WorkersSentinelSchema: GenMessage<WorkersSentinel> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 2);
+  messageDesc(file_flytebinary_engine_v1_workers, 4);
 
 /**
  * RemovedWorker names a worker that is wanted no more.
@@ -115,7 +183,7 @@ export type RemovedWorker = Message<"flytebinary.engine.v1.RemovedWorker"> & {
  * Use `create(RemovedWorkerSchema)` to create a new message.
  */
 export const RemovedWorkerSchema: GenMessage<RemovedWorker> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 3);
+  messageDesc(file_flytebinary_engine_v1_workers, 5);
 
 /**
  * DesiredWorker is one worker that should run. It never changes.
@@ -150,7 +218,7 @@ export type DesiredWorker = Message<"flytebinary.engine.v1.DesiredWorker"> & {
  * Use `create(DesiredWorkerSchema)` to create a new message.
  */
 export const DesiredWorkerSchema: GenMessage<DesiredWorker> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 4);
+  messageDesc(file_flytebinary_engine_v1_workers, 6);
 
 /**
  * IssueWorkerTokenRequest names a worker.
@@ -171,7 +239,7 @@ export type IssueWorkerTokenRequest = Message<"flytebinary.engine.v1.IssueWorker
  * Use `create(IssueWorkerTokenRequestSchema)` to create a new message.
  */
 export const IssueWorkerTokenRequestSchema: GenMessage<IssueWorkerTokenRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 5);
+  messageDesc(file_flytebinary_engine_v1_workers, 7);
 
 /**
  * IssueWorkerTokenResponse has the credential.
@@ -192,7 +260,7 @@ export type IssueWorkerTokenResponse = Message<"flytebinary.engine.v1.IssueWorke
  * Use `create(IssueWorkerTokenResponseSchema)` to create a new message.
  */
 export const IssueWorkerTokenResponseSchema: GenMessage<IssueWorkerTokenResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 6);
+  messageDesc(file_flytebinary_engine_v1_workers, 8);
 
 /**
  * ReportWorkersRequest has the state of some workers of a cluster.
@@ -213,7 +281,7 @@ export type ReportWorkersRequest = Message<"flytebinary.engine.v1.ReportWorkersR
  * Use `create(ReportWorkersRequestSchema)` to create a new message.
  */
 export const ReportWorkersRequestSchema: GenMessage<ReportWorkersRequest> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 7);
+  messageDesc(file_flytebinary_engine_v1_workers, 9);
 
 /**
  * ObservedWorker is what a cluster knows of one worker.
@@ -248,7 +316,7 @@ export type ObservedWorker = Message<"flytebinary.engine.v1.ObservedWorker"> & {
  * Use `create(ObservedWorkerSchema)` to create a new message.
  */
 export const ObservedWorkerSchema: GenMessage<ObservedWorker> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 8);
+  messageDesc(file_flytebinary_engine_v1_workers, 10);
 
 /**
  * ReportWorkersResponse is empty.
@@ -263,7 +331,55 @@ export type ReportWorkersResponse = Message<"flytebinary.engine.v1.ReportWorkers
  * Use `create(ReportWorkersResponseSchema)` to create a new message.
  */
 export const ReportWorkersResponseSchema: GenMessage<ReportWorkersResponse> = /*@__PURE__*/
-  messageDesc(file_flytebinary_engine_v1_workers, 9);
+  messageDesc(file_flytebinary_engine_v1_workers, 11);
+
+/**
+ * WorkerWaitCause says what keeps an action from a worker.
+ *
+ * @generated from enum flytebinary.engine.v1.WorkerWaitCause
+ */
+export enum WorkerWaitCause {
+  /**
+   * Nothing: a worker has it, or is about to.
+   *
+   * @generated from enum value: WORKER_WAIT_CAUSE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The pool has as many workers as it may have, and all slots are taken.
+   *
+   * @generated from enum value: WORKER_WAIT_CAUSE_SLOTS = 1;
+   */
+  SLOTS = 1,
+
+  /**
+   * A worker is starting.
+   *
+   * @generated from enum value: WORKER_WAIT_CAUSE_STARTING = 2;
+   */
+  STARTING = 2,
+
+  /**
+   * No worker can start.
+   *
+   * @generated from enum value: WORKER_WAIT_CAUSE_PROBLEM = 3;
+   */
+  PROBLEM = 3,
+
+  /**
+   * The pause before the next attempt.
+   *
+   * @generated from enum value: WORKER_WAIT_CAUSE_BACKOFF = 4;
+   */
+  BACKOFF = 4,
+}
+
+/**
+ * Describes the enum flytebinary.engine.v1.WorkerWaitCause.
+ */
+export const WorkerWaitCauseSchema: GenEnum<WorkerWaitCause> = /*@__PURE__*/
+  enumDesc(file_flytebinary_engine_v1_workers, 0);
 
 /**
  * WorkerFleetService is served by workers. The controller of each cluster learns from it which workers should run, and
@@ -306,4 +422,23 @@ export const WorkerFleetService: GenService<{
   },
 }> = /*@__PURE__*/
   serviceDesc(file_flytebinary_engine_v1_workers, 0);
+
+/**
+ * WorkerPoolService is served by workers. The runs service learns from it why an action waits for a worker.
+ *
+ * @generated from service flytebinary.engine.v1.WorkerPoolService
+ */
+export const WorkerPoolService: GenService<{
+  /**
+   * ExplainWorkerWait says why an action that belongs to a pool has no worker. It answers not_found for an action that no pool has.
+   *
+   * @generated from rpc flytebinary.engine.v1.WorkerPoolService.ExplainWorkerWait
+   */
+  explainWorkerWait: {
+    methodKind: "unary";
+    input: typeof ExplainWorkerWaitRequestSchema;
+    output: typeof ExplainWorkerWaitResponseSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_flytebinary_engine_v1_workers, 1);
 

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	workerv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1/workerv1connect"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+)
+
+// reusableWorkers is how many workers a pool of the bench has.
+const reusableWorkers = 2
+
+// labelWorker marks the pods of workers.
+const labelWorker = v1.Group + "/worker"
+
+// reusableTask is a task of a reusable environment. Each concurrency is an environment of its own.
+func reusableTask(concurrency int32) *task.TaskSpec {
+	spec := pythonTask("reusable")
+	template := spec.GetTaskTemplate()
+	template.Type = "actor"
+	template.Id.Version = fmt.Sprint("with ", concurrency, " slots")
+	template.ReusePolicy = &core.ReusePolicy{MinReplicas: reusableWorkers, MaxReplicas: reusableWorkers, Concurrency: concurrency}
+	return spec
+}
+
+// measureReusable has n children of a reusable environment run by workers that end each of them at once: what remains is the work
+// of the server.
+func measureReusable(n, callers int, concurrency int32) func(context.Context, *stack, *Result) error {
+	return func(ctx context.Context, s *stack, r *Result) error {
+		p, err := s.startFakeParent(ctx)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		enqueue := func(name string) error { return s.enqueueTask(ctx, p.action, name, reusableTask(concurrency)) }
+		if err := enqueue("first"); err != nil {
+			return err
+		}
+		workers, err := s.startWorkers(ctx, uint32(concurrency)) //nolint:gosec // small
+		if err != nil {
+			return err
+		}
+		defer workers.stop()
+		if _, err := p.await(ctx, "first"); err != nil {
+			return err
+		}
+		usage, err := s.usage()
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		taken, err := each(n, callers, childName, enqueue)
+		if err != nil {
+			return fmt.Errorf("enqueue: %w", err)
+		}
+		enqueued := time.Since(began)
+		last, err := p.awaitAll(ctx, n+1)
+		if err != nil {
+			return err
+		}
+		used, err := s.usage()
+		if err != nil {
+			return err
+		}
+		r.add("finished actions", float64(n)/last.Sub(began).Seconds(), "/s")
+		r.add("Enqueue", float64(n)/enqueued.Seconds(), "/s")
+		r.latency("Enqueue", taken)
+		used.since(usage).perAction(r, n)
+		workers.leave()
+		return p.finish(ctx)
+	}
+}
+
+// fakeWorkers end every attempt at once.
+type fakeWorkers struct {
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+	all    []*fakeWorker
+}
+
+func (w *fakeWorkers) stop() {
+	w.cancel()
+	w.done.Wait()
+}
+
+// leave has the workers end, so that their pods are deleted.
+func (w *fakeWorkers) leave() {
+	for _, one := range w.all {
+		one.mu.Lock()
+		one.slots = 0
+		one.mu.Unlock()
+		one.signal()
+	}
+	w.done.Wait()
+}
+
+// startWorkers waits for the pods of workers, and connects in their place.
+func (s *stack) startWorkers(ctx context.Context, slots uint32) (*fakeWorkers, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	workers := &fakeWorkers{cancel: cancel}
+	for len(workers.all) < reusableWorkers {
+		pods, err := s.cluster.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{LabelSelector: labelWorker})
+		if err != nil {
+			cancel()
+			return nil, err
+		}
+		if len(pods.Items) < reusableWorkers {
+			if err := pause(ctx, 20*time.Millisecond); err != nil {
+				cancel()
+				return nil, fmt.Errorf("%d pods of workers appeared: %w", len(pods.Items), err)
+			}
+			continue
+		}
+		for i := range pods.Items {
+			one, err := s.newWorker(ctx, &pods.Items[i], slots)
+			if err != nil {
+				cancel()
+				return nil, err
+			}
+			workers.all = append(workers.all, one)
+			workers.done.Go(func() { _ = one.run(ctx) }) // what it did not do is missed by the parent
+		}
+	}
+	return workers, nil
+}
+
+// fakeWorker is one worker.
+type fakeWorker struct {
+	id, token string
+	client    workerv1connect.WorkerServiceClient
+	wake      chan struct{}
+
+	mu    sync.Mutex
+	slots uint32                    // GUARDED_BY(mu)
+	ended map[int64]*workerv1.Ended // GUARDED_BY(mu): not acknowledged, by uid
+}
+
+// newWorker reads the token of a worker as its pod would get it.
+func (s *stack) newWorker(ctx context.Context, pod *corev1.Pod, slots uint32) (*fakeWorker, error) {
+	secret, err := s.cluster.client.CoreV1().Secrets(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return &fakeWorker{
+		id: pod.Labels[labelWorker], token: string(secret.Data["token"]), slots: slots, ended: map[int64]*workerv1.Ended{}, wake: make(chan struct{}, 1),
+		client: workerv1connect.NewWorkerServiceClient(&http.Client{Transport: s.client.transport}, s.client.url),
+	}, nil
+}
+
+func (w *fakeWorker) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (w *fakeWorker) run(ctx context.Context) error {
+	calling, call := connect.NewClientContext(ctx)
+	call.RequestHeader().Set("Authorization", "Bearer "+w.token)
+	stream, err := w.client.Work(calling)
+	if err != nil {
+		return err
+	}
+	var sender sync.WaitGroup
+	defer sender.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	hello := &workerv1.Hello{WorkerId: w.id, Incarnation: "bench", Version: "bench", State: w.state()}
+	if err := stream.Send(&workerv1.WorkRequest{Message: &workerv1.WorkRequest_Hello{Hello: hello}}); err != nil {
+		return err
+	}
+	sender.Go(func() { w.report(ctx, stream) })
+	for {
+		m, err := stream.Receive()
+		if err != nil {
+			return err
+		}
+		w.take(m)
+	}
+}
+
+// report sends the state whenever it has changed, and now and then.
+func (w *fakeWorker) report(ctx context.Context, stream *connect.BidiStreamForClientSimple[workerv1.WorkRequest, workerv1.WorkResponse]) {
+	beat := time.NewTicker(5 * time.Second)
+	defer beat.Stop()
+	for {
+		select {
+		case <-w.wake:
+		case <-beat.C:
+		case <-ctx.Done():
+			return
+		}
+		state := w.state()
+		if err := stream.Send(&workerv1.WorkRequest{Message: &workerv1.WorkRequest_Heartbeat{Heartbeat: state}}); err != nil && err != io.EOF { //nolint:errorlint // as Send says it
+			return
+		}
+		if state.GetSlots() == 0 && len(state.GetEnded()) == 0 {
+			_ = stream.CloseRequest()
+			return
+		}
+	}
+}
+
+func (w *fakeWorker) state() *workerv1.Heartbeat {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	state := &workerv1.Heartbeat{Slots: w.slots}
+	for _, e := range w.ended {
+		state.Ended = append(state.Ended, e)
+	}
+	return state
+}
+
+func (w *fakeWorker) take(m *workerv1.WorkResponse) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case m.GetAssignment() != nil:
+		id, now := m.GetAssignment().GetId(), timestamppb.Now()
+		w.ended[id.GetUid()] = &workerv1.Ended{Id: id, StartedAt: now, EndedAt: now, End: workerv1.End_END_EXITED, Warm: true}
+	case m.GetAcknowledged() != nil:
+		for _, id := range m.GetAcknowledged().GetIds() {
+			delete(w.ended, id.GetUid())
+		}
+		return
+	case m.GetDrain() != nil:
+		w.slots = 0
+	default:
+		return
+	}
+	w.signal()
+}
