@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +32,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/pgtest"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs"
@@ -109,11 +111,17 @@ type waits struct {
 }
 
 // replica starts a workers service.
-func (f *fixture) replica() (mux http.Handler, stop func()) {
+func (f *fixture) replica() (mux http.Handler, stop func()) { return f.replicaAt(clock.System{}) }
+
+func (f *fixture) replicaAt(c clock.Clock) (mux http.Handler, stop func()) {
 	f.t.Helper()
+	reader := f.reader // of the first replica
+	if f.pools != nil {
+		reader = metric.NewManualReader()
+	}
 	service, err := workers.New(f.config, workers.Deps{
 		Pool: f.db, Engine: f.engine, Sink: f.sink, Store: f.blobs, Logger: zerolog.New(zerolog.NewTestWriter(f.t)),
-		Meter: metric.NewMeterProvider(metric.WithReader(f.reader)),
+		Meter: metric.NewMeterProvider(metric.WithReader(reader)), Clock: c,
 	})
 	require.NoError(f.t, err)
 	require.NoError(f.t, service.Start(f.t.Context()))
@@ -133,6 +141,24 @@ func (f *fixture) connect(mux http.Handler) {
 	f.pools = insightv1connect.NewPoolInsightServiceClient(client, rpc.InProcessURL)
 	f.fleet = enginev1connect.NewWorkerFleetServiceClient(client, rpc.InProcessURL)
 	f.work = workerv1connect.NewWorkerServiceClient(client, rpc.InProcessURL)
+}
+
+// jumpingClock is the system's clock with another time of day.
+type jumpingClock struct {
+	clock.System
+	by atomic.Int64
+}
+
+func (c *jumpingClock) Now() time.Time { return c.System.Now().Add(time.Duration(c.by.Load())) }
+
+func (c *jumpingClock) jump(by time.Duration) { c.by.Add(int64(by)) }
+
+// success is the transition to the success of an attempt.
+func (f *fixture) success(a *workerv1.Assignment) *enginev1.Transition {
+	return &enginev1.Transition{Event: &workflow.ActionEvent{
+		Id: a.GetAction(), Attempt: a.GetId().GetAttempt(), Phase: common.ActionPhase_ACTION_PHASE_SUCCEEDED, UpdatedTime: timestamppb.Now(),
+		Outputs: &task.OutputReferences{OutputUri: f.dir(a) + "/" + blobpath.OutputsFile},
+	}}
 }
 
 func runID(name string) *common.RunIdentifier {

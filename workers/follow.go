@@ -154,6 +154,8 @@ func (s *session) once(a *attempt, send bool) error {
 	if err := s.begins(a, assigned); err != nil || !a.await(s, a.ended) {
 		return err
 	}
+	s.ending.Store(a.row.UID, true)
+	defer s.ending.Delete(a.row.UID)
 	row := a.current()
 	lost := lostBy(a.end, assigned.GetTask().GetSpec().GetTaskTemplate())
 	return s.over(a)(s.handler.end(s.ctx, &row, lost, a.end.GetEndedAt().AsTime(), s.claimant()))

@@ -80,10 +80,7 @@ func TestPoolsAndWorkersAreListed(t *testing.T) {
 	f.child("r", "a0", "c1", reusable(policy(1, 1, 1)))
 	f.child("r", "a0", "c2", reusable(policy(1, 1, 1), retries(1)))
 	f.child("r", "a0", "c3", reusable(policy(1, 1, 1)))
-	other := func(t *core.TaskTemplate) {
-		t.Custom.Fields["version"].GetKind()
-		t.ReusePolicy.Scope = core.ReusePolicy_RUN
-	}
+	own := func(t *core.TaskTemplate) { t.ReusePolicy.Scope = core.ReusePolicy_RUN }
 	w := f.start(f.desiredReach(1)[0])
 	w.succeed(w.take())
 	second := w.next().GetAssignment()

@@ -96,15 +96,21 @@ func waiting(messages <-chan *enginev1.WatchAssignmentsResponse) (all []*enginev
 	return all
 }
 
-// release forgets actions that have ended: after those that were offered before, with which they may have come.
+// release forgets actions that have ended: after those that were offered before, with which they may have come. Most of them are
+// those whose end a session has just recorded; it forgets them itself.
 func (k *keeper) release(ctx context.Context, uids []int64) error {
-	if len(uids) == 0 {
+	var others []int64
+	for _, uid := range uids {
+		if _, ending := k.ending.Load(uid); ending {
+			continue
+		}
+		k.known.Remove(uid)
+		others = append(others, uid)
+	}
+	if len(others) == 0 {
 		return nil
 	}
-	for _, uid := range uids {
-		k.known.Remove(uid)
-	}
-	return k.store.Release(ctx, uids...)
+	return k.store.Release(ctx, others...)
 }
 
 // assignmentsPerRead bounds how many are in memory at once.

@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync"
 
 	"connectrpc.com/connect"
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -110,6 +111,7 @@ type handler struct {
 	writer *store.Writer
 	hub    *hub
 	meters *meters
+	ending sync.Map                                // the uids of actions whose last attempt a session of this process is recording
 	known  *lru.Cache[int64, *enginev1.Assignment] // by uid, of actions that wait or run; what it says of attempts is old
 }
 

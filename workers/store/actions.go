@@ -109,7 +109,7 @@ func poolID(ctx context.Context, tx pgx.Tx, k pool.Key, o *Offered, template fun
 // Release forgets actions that have ended otherwise. What a worker has of them is kept until the worker has ended it.
 func (s *Store) Release(ctx context.Context, uids ...int64) error {
 	return s.inTx(ctx, "release actions", func(tx pgx.Tx) ([]Change, error) {
-		if _, err := lockOf(ctx, tx, `SELECT pool_id FROM pool_actions WHERE uid = ANY($1)`, uids); err != nil {
+		if ids, err := lockOf(ctx, tx, `SELECT pool_id FROM pool_actions WHERE uid = ANY($1)`, uids); err != nil || len(ids) == 0 {
 			return nil, err
 		}
 		dropped, err := pools(ctx, tx, `DELETE FROM pool_actions WHERE uid = ANY($1) AND worker_id IS NULL RETURNING pool_id`, uids)

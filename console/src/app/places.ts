@@ -16,6 +16,7 @@ const known: readonly (readonly [title: string, keys: string, routes: readonly s
   ["Tasks", "g t", ["/domain/$domain/project/$project/tasks"]],
   ["Apps", "g p", ["/domain/$domain/project/$project/apps"]],
   ["Secrets", "g e", ["/domain/$domain/project/$project/secrets"]],
+  ["Worker pools", "g w", ["/domain/$domain/project/$project/pools"]],
   ["Artifacts", "g a", ["/domain/$domain/project/$project/artifacts"]],
   ["Projects", "g h", ["/"]],
   ["Inbox: pending approvals", "g i", ["/domain/$domain/project/$project/inbox", "/inbox"]],

@@ -5,6 +5,7 @@ import { ArtifactSearch, ArtifactsSearch } from "@/features/artifacts/search";
 import { CompareSearch } from "@/features/compare/search";
 import { HomeSearch } from "@/features/home/search";
 import { NotificationsSearch } from "@/features/notifications/search";
+import { PoolsSearch } from "@/features/pools/search";
 import { ActionSearch } from "@/features/run/search";
 import { RunsSearch } from "@/features/runs/search";
 import { LaunchSearch } from "@/features/launch/search";
@@ -105,6 +106,12 @@ export const secrets = createRoute({
   validateSearch: SecretsSearch,
   component: lazyRouteComponent(() => chunk(() => import("@/features/secrets/page")), "SecretsPage"),
 });
+export const pools = createRoute({
+  getParentRoute: () => place,
+  path: "/pools",
+  validateSearch: PoolsSearch,
+  component: lazyRouteComponent(() => chunk(() => import("@/features/pools/page")), "PoolsPage"),
+});
 export const artifacts = createRoute({
   getParentRoute: () => place,
   path: "/artifacts",
@@ -168,7 +175,7 @@ const tree = root.addChildren([
   notifications,
   system,
   place.addChildren([
-    ...[placeIndex, runs, run, trackedRun, tasks, task, taskVersion, triggers, trigger, secrets, artifacts, artifact],
+    ...[placeIndex, runs, run, trackedRun, tasks, task, taskVersion, triggers, trigger, secrets, pools, artifacts, artifact],
     ...[apps, app, launch, compare, placeInbox],
   ]),
 ]);

@@ -92,6 +92,9 @@ function Navigation() {
           <Link to="/domain/$domain/project/$project/apps" params={place}>
             Apps
           </Link>
+          <Link to="/domain/$domain/project/$project/pools" params={place}>
+            Pools
+          </Link>
           <Link to="/domain/$domain/project/$project/secrets" params={place}>
             Secrets
           </Link>

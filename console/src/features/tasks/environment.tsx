@@ -1,3 +1,5 @@
+import { Link } from "@tanstack/react-router";
+import type { Identifier } from "@gen/flyteidl2/core/identifier_pb.js";
 import type { TaskSpec } from "@gen/flyteidl2/task/task_definition_pb.js";
 import { Facts } from "@/design/facts";
 import { Container, TaskSettings } from "@/features/action/pod/pod";
@@ -15,6 +17,7 @@ export function EnvironmentTab({ spec }: { readonly spec: TaskSpec }) {
         <Facts
           facts={[
             ["Name", spec.environment?.name],
+            ["Workers", template?.reusePolicy && template.id && <PoolsLink place={template.id} environment={spec.environment?.name} />],
             ["Description", spec.environment?.description],
             ["Code", metadata?.codeBundleUri && <code className={css["address"]}>{metadata.codeBundleUri}</code>],
             [
@@ -39,5 +42,13 @@ export function EnvironmentTab({ spec }: { readonly spec: TaskSpec }) {
       ))}
       {template && <TaskSettings template={template} />}
     </>
+  );
+}
+
+function PoolsLink({ place: { project, domain }, environment }: { readonly place: Identifier; readonly environment: string | undefined }) {
+  return (
+    <Link to="/domain/$domain/project/$project/pools" params={{ project, domain }} search={environment ? { environment } : {}}>
+      reused, in worker pools
+    </Link>
   );
 }

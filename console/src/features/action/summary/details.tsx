@@ -7,6 +7,7 @@ import { Facts } from "@/design/facts";
 import { dateOf } from "@/design/format";
 import { isLive } from "@/design/phases";
 import { Span, When } from "@/design/time";
+import { workerOf } from "@/features/pools/words";
 import type { ActionName } from "../use-action";
 import { ActionLink, RunLink } from "./action-link";
 import { whoIs } from "./people";
@@ -64,10 +65,26 @@ export function Details({ action, details, attempt, onSelect }: DetailsProps) {
           ["Ended", status?.endTime && !live && <When at={dateOf(status.endTime)} />],
           ["Duration", status?.startTime && <Span from={dateOf(status.startTime)} to={live ? undefined : dateOf(status.endTime)} />],
           ["Cluster", attempt?.cluster],
+          ["Worker", workerLink(action, details, attempt)],
           ["Links", linksOf(attempt)],
         ]}
       />
     </section>
+  );
+}
+
+/** The worker that has or had the attempt, with the pools of its environment. */
+function workerLink({ run }: ActionName, { metadata }: ActionDetails, attempt: ActionAttempt | undefined): ReactNode {
+  const worker = workerOf(attempt?.clusterEvents);
+  if (worker === undefined) return undefined;
+  return (
+    <Link
+      to="/domain/$domain/project/$project/pools"
+      params={{ project: run.project, domain: run.domain }}
+      search={metadata?.environmentName ? { environment: metadata.environmentName } : {}}
+    >
+      {worker}
+    </Link>
   );
 }
 

@@ -54,6 +54,9 @@ const titles: Record<WaitCause, string> = {
   [WaitCause.CLUSTER]: "Waiting for the cluster",
   [WaitCause.SIGNAL]: "Waiting for approval",
   [WaitCause.TURN]: "Waiting for its turn",
+  [WaitCause.WORKER_SLOTS]: "All slots of its workers are taken",
+  [WaitCause.WORKER_START]: "Waiting for a worker to start",
+  [WaitCause.WORKER_PROBLEM]: "No worker can start",
 };
 
 /** The advice for a limit. */
@@ -62,6 +65,7 @@ const remedies: Partial<Record<WaitCause, string>> = {
   [WaitCause.QUEUE_ACTIONS]: "It starts automatically when there is capacity. Ask your platform admin to raise the limits of the queue.",
   [WaitCause.QUEUE_RUNS]: "It starts automatically when there is capacity. Ask your platform admin to raise the limits of the queue.",
   [WaitCause.INSTALLATION]: "It starts automatically when there is capacity. Ask your platform admin to raise the limit.",
+  [WaitCause.WORKER_SLOTS]: "It starts automatically when a slot is free. More replicas or a higher concurrency in the ReusePolicy run more at once.",
 };
 
 function Waiting({ action, wait, onSelect }: { readonly action: ActionName; readonly wait: Wait; readonly onSelect: (action: string) => void }) {

@@ -1,0 +1,41 @@
+import { WorkerState, type Pool } from "@gen/flytebinary/insight/v1/pools_pb.js";
+import type { ClusterEvent } from "@gen/flyteidl2/workflow/run_definition_pb.js";
+import { count, plural } from "@/design/format";
+
+/** The poll interval in milliseconds. */
+export const every = 5000;
+
+export const stateWords: Record<WorkerState, string> = {
+  [WorkerState.UNSPECIFIED]: "Unknown",
+  [WorkerState.STARTING]: "Starting",
+  [WorkerState.LIVE]: "Live",
+  [WorkerState.DRAINING]: "Draining",
+  [WorkerState.GONE]: "Gone",
+};
+
+/** The workers of a pool by state, such as "1 live, 2 starting". */
+export function workersWords({ workers }: Pick<Pool, "workers">): string {
+  const states = [
+    [workers?.live ?? 0, "live"],
+    [workers?.starting ?? 0, "starting"],
+    [workers?.draining ?? 0, "draining"],
+  ] as const;
+  const words = states.filter(([n]) => n > 0).map(([n, state]) => `${count(n)} ${state}`);
+  return words.length > 0 ? words.join(", ") : "None";
+}
+
+/** What the policy allows, such as "1 to 2 workers with 3 slots each". */
+export function policyWords({ minReplicas: least, maxReplicas: most, concurrency }: Pick<Pool, "minReplicas" | "maxReplicas" | "concurrency">): string {
+  return `${least === most ? "" : `${count(least)} to `}${plural(most, "worker")} with ${plural(concurrency, "slot")} each`;
+}
+
+/** The share of attempts that began in a worker which was up already; undefined without attempts. */
+export function warmWords({ attempts, warmHits }: Pick<Pool, "attempts" | "warmHits">): string | undefined {
+  return attempts === 0n ? undefined : `${count(warmHits)} of ${count(attempts)} (${Math.floor((Number(warmHits) / Number(attempts)) * 100)}%)`;
+}
+
+/** The id of the worker that has or had an attempt, as its events tell. */
+export function workerOf(events: readonly Pick<ClusterEvent, "reason" | "sourceComponent" | "message">[] | undefined): string | undefined {
+  const told = events?.findLast(({ reason, sourceComponent }) => reason === "Worker" && sourceComponent === "worker");
+  return told?.message.replace(/^worker /, "");
+}
