@@ -186,6 +186,11 @@ func (s *Service) lead(ctx context.Context) {
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	parts.Go(func() { term.listen(ctx) })
+	parts.Go(func() { // where there are no pods yet, no event says that all are known
+		if cache.WaitForCacheSync(ctx.Done(), term.synced) {
+			term.wake()
+		}
+	})
 	term.work(ctx)
 }
 
