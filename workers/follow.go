@@ -138,13 +138,13 @@ func (s *session) once(a *attempt, send bool) error {
 		if !send && !a.await(s, a.ended) {
 			return nil
 		}
-		return s.over(a)(s.writer.Done(s.ctx, &a.row, s.claimant()))
+		return s.over(a)(s.writer.Done(s.ctx, &a.row, s.claimant))
 	}
 	if send {
 		message, err := s.message(s.ctx, &a.row, assigned)
 		if lost := failure.Of(err); lost != nil {
 			row := a.current()
-			return s.over(a)(s.handler.end(s.ctx, &row, lost, s.deps.Clock.Now(), s.claimant()))
+			return s.over(a)(s.handler.end(s.ctx, &row, lost, s.deps.Clock.Now(), s.claimant))
 		}
 		if err != nil {
 			return err
@@ -158,7 +158,7 @@ func (s *session) once(a *attempt, send bool) error {
 	defer s.ending.Delete(a.row.UID)
 	row := a.current()
 	lost := lostBy(a.end, assigned.GetTask().GetSpec().GetTaskTemplate())
-	return s.over(a)(s.handler.end(s.ctx, &row, lost, a.end.GetEndedAt().AsTime(), s.claimant()))
+	return s.over(a)(s.handler.end(s.ctx, &row, lost, a.end.GetEndedAt().AsTime(), s.claimant))
 }
 
 // begins records that the attempt is prepared, and the start of its process, unless it ends soon.

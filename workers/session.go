@@ -34,9 +34,10 @@ type session struct {
 	*handler
 	ctx    context.Context //nolint:containedctx // that of the stream
 	stream *connect.BidiStream[workerv1.WorkRequest, workerv1.WorkResponse]
-	id     string // of the session
-	worker store.Worker
+	id     string       // of the session
+	worker store.Worker // of the loop alone
 
+	claimant store.Claimant
 	held     map[attemptKey]*attempt // what the worker has, by the database
 	reported map[attemptKey]bool     // what the worker says that it has, at the beginning
 	results  chan result
@@ -88,6 +89,7 @@ func (h *handler) Work(ctx context.Context, stream *connect.BidiStream[workerv1.
 	if err != nil {
 		return err
 	}
+	s.claimant = store.Claimant{Pool: s.worker.Pool, Worker: s.worker.ID, Session: s.id}
 	s.due = h.deps.Clock.NewTimer(h.config.Lease / renewals)
 	defer s.due.Stop()
 	ctx = zerolog.Ctx(ctx).With().Str("worker", s.worker.ID).Logger().WithContext(ctx)
@@ -252,7 +254,7 @@ func (s *session) wake(look, work bool) error {
 		work = true // it may take more, or other work, than before
 	}
 	if work && s.free() > 0 {
-		claimed, err := s.writer.Claim(s.ctx, s.claimant())
+		claimed, err := s.writer.Claim(s.ctx, s.claimant)
 		if err != nil {
 			return err
 		}
@@ -268,10 +270,6 @@ func (s *session) free() int {
 		return 0
 	}
 	return s.worker.Slots - len(s.held)
-}
-
-func (s *session) claimant() store.Claimant {
-	return store.Claimant{Pool: s.worker.Pool, Worker: s.worker.ID, Session: s.id}
 }
 
 // look reads what the worker has, and sends it what it does not know.

@@ -225,6 +225,13 @@ export const screens: readonly Screen[] = [
     },
   },
   {
+    name: "pools",
+    open: async (page) => {
+      await page.goto(`${place}/pools?environment=reused`);
+      await expect(page.getByRole("table", { name: "Workers", exact: true })).toBeVisible();
+    },
+  },
+  {
     name: "secrets",
     open: async (page) => {
       await page.goto(`${place}/secrets`);

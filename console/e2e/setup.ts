@@ -9,6 +9,7 @@ const prepared = [
   { key: "talking", task: "talking", wait: true },
   { key: "drawing", task: "drawing", wait: true },
   { key: "training", task: "training", wait: true },
+  { key: "reusing", task: "reusing", wait: true },
   { key: "asking", task: "asking" },
 ] as const;
 

@@ -1,5 +1,6 @@
 """Tasks of reusable environments."""
 
+import asyncio
 import os
 import time
 
@@ -10,7 +11,10 @@ env = flyte.TaskEnvironment(name="reused", reusable=flyte.ReusePolicy(replicas=(
 # One worker, which a parent would take away from its children.
 narrow = flyte.TaskEnvironment(name="narrow", reusable=flyte.ReusePolicy(replicas=(0, 1), concurrency=1))
 
-driver = flyte.TaskEnvironment(name="reusing", depends_on=[env])
+# One worker that runs two tasks at a time, in one process.
+wide = flyte.TaskEnvironment(name="wide", reusable=flyte.ReusePolicy(replicas=1, concurrency=2))
+
+driver = flyte.TaskEnvironment(name="reusing", depends_on=[env, narrow, wide])
 
 
 @env.task
@@ -44,3 +48,23 @@ async def leaf(n: int) -> int:
 async def nested(n: int) -> int:
     """Waits for a task of its own environment."""
     return await leaf(n) + await leaf(n)
+
+
+@narrow.task
+async def says(word: str) -> None:
+    print(word)
+
+
+@wide.task
+async def repeats(word: str) -> None:
+    for n in range(5):
+        print(f"{word} {n}", flush=True)
+        await asyncio.sleep(0.1)
+
+
+@driver.task
+async def chorus() -> None:
+    """Tasks that print, one after the other in one worker, and two at a time in another."""
+    await says("first")
+    await says("second")
+    await asyncio.gather(repeats("left"), repeats("right"))

@@ -12,6 +12,9 @@ import flyte.report
 
 env = flyte.TaskEnvironment(name="shown", resources=flyte.Resources(cpu="100m", memory="200Mi"))
 
+# Its tasks run in workers.
+reused = flyte.TaskEnvironment(name="reused", resources=flyte.Resources(cpu="100m", memory="200Mi"), reusable=flyte.ReusePolicy(replicas=(1, 2), idle_ttl=600))
+
 
 @dataclass
 class Shape:
@@ -175,3 +178,14 @@ async def hostile(text: str = HOSTILE, link: str = HOSTILE_LINK) -> str:
     if await condition.wait.aio():
         raise ValueError(text)
     return link
+
+
+@reused.task
+async def half(x: int) -> int:
+    print("half of", x)
+    return x // 2
+
+
+@reused.task
+async def reusing(n: int = 3) -> int:
+    return sum([await half(x) for x in range(n)])
