@@ -50,7 +50,7 @@ func measureReusable(n, callers int, concurrency int32) func(context.Context, *s
 		if err := enqueue("first"); err != nil {
 			return err
 		}
-		workers, err := s.startWorkers(ctx, uint32(concurrency)) //nolint:gosec // small
+		workers, err := s.startWorkers(ctx, uint32(concurrency))
 		if err != nil {
 			return err
 		}

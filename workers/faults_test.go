@@ -76,7 +76,7 @@ func (w *fake) untilTaken(a *workerv1.Assignment) (next *workerv1.Assignment) {
 				next = assignment
 				w.running[next.GetId().GetUid()] = &workerv1.Running{Id: next.GetId()}
 			}
-		case <-w.failure:
+		case <-w.failure: //nolint:errcheck // the stream is broken on purpose
 			w.connect()
 		case <-deadline:
 			w.f.t.Fatal("the worker gets nothing more")

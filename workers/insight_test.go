@@ -98,8 +98,8 @@ func TestPoolsAndWorkersAreListed(t *testing.T) {
 	require.Len(t, all.GetPools(), 1)
 	p := all.GetPools()[0]
 	require.Equal(t, "env v1 of flytesnacks/development", p.GetEnvironment()+" "+p.GetVersion()+" of "+p.GetProjectId().GetName()+"/"+p.GetProjectId().GetDomain())
-	require.EqualValues(t, []uint32{1, 1, 1, 1, 1, 1}, []uint32{p.GetMinReplicas(), p.GetMaxReplicas(), p.GetConcurrency(), p.GetWorkers().GetLive(), p.GetRunning(), p.GetWaiting()})
-	require.EqualValues(t, []int64{2, 1, 1, 0}, []int64{p.GetAttempts(), p.GetWarmHits(), p.GetStarts(), p.GetLosses()}, "the second began in a worker that was up")
+	require.Equal(t, []uint32{1, 1, 1, 1, 1, 1}, []uint32{p.GetMinReplicas(), p.GetMaxReplicas(), p.GetConcurrency(), p.GetWorkers().GetLive(), p.GetRunning(), p.GetWaiting()})
+	require.Equal(t, []int64{2, 1, 1, 0}, []int64{p.GetAttempts(), p.GetWarmHits(), p.GetStarts(), p.GetLosses()}, "the second began in a worker that was up")
 	require.Empty(t, list(&insightv1.ListPoolsRequest{ProjectId: &common.ProjectIdentifier{Name: "another", Domain: "development"}}).GetPools())
 	require.Empty(t, list(&insightv1.ListPoolsRequest{Environment: "another"}).GetPools())
 

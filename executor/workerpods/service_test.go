@@ -268,7 +268,9 @@ func TestThePodOfAWorker(t *testing.T) {
 }
 
 func TestAProgramOfTheNodeNeedsNoInitContainer(t *testing.T) {
-	f := newFixture(t, func(c *workerpods.Config, p *podspec.Config) { c.Program, p.Copilot.Image = "/usr/bin/flyte-binary", "" })
+	f := newFixture(t, func(c *workerpods.Config, p *podspec.Config) {
+		c.Program, p.Copilot.Image = "/usr/bin/flyte-binary", ""
+	})
 	f.want(worker("w1"))
 	pod := f.pod("w1")
 	require.Empty(t, pod.Spec.InitContainers)
