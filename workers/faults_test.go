@@ -44,7 +44,10 @@ func TestTheDatabaseIsAwayWhileALeaseIsHeld(t *testing.T) {
 	f.outputs(a)
 	cut := func() {
 		_, err := f.db.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
-		require.NoError(t, err)
+		if err != nil { // its own connection was cut before
+			t.Log(err)
+		}
+		f.db.Reset() // connections that are cut and idle would fail the test, not the service
 	}
 	for range 5 {
 		cut()
@@ -55,18 +58,22 @@ func TestTheDatabaseIsAwayWhileALeaseIsHeld(t *testing.T) {
 	_ = w.stream.Send(&workerv1.WorkRequest{Message: &workerv1.WorkRequest_Heartbeat{Heartbeat: w.state()}})
 	cut()
 	// The session goes on, or the worker opens another one, as it does after each break.
-	second := w.untilTaken(a)
+	second := w.persist(a, true)
 	require.Equal(t, succeeded, f.phase("r", "c1"))
 	require.Len(t, f.details("r", "c1").GetAttempts(), 1)
-	w.succeed(second)
-	f.reaches("r", "c2", succeeded)
+	f.outputs(second)
+	delete(w.running, second.GetId().GetUid())
+	w.ended[second.GetId().GetUid()] = &workerv1.Ended{Id: second.GetId(), End: workerv1.End_END_EXITED}
+	_ = w.stream.Send(&workerv1.WorkRequest{Message: &workerv1.WorkRequest_Heartbeat{Heartbeat: w.state()}})
+	w.persist(second, false)
+	require.Equal(t, succeeded, f.phase("r", "c2"))
 }
 
-// untilTaken reconnects until the end of an attempt is acknowledged and another one has come.
-func (w *fake) untilTaken(a *workerv1.Assignment) (next *workerv1.Assignment) {
+// persist reconnects until the end of an attempt is acknowledged and, if that is asked for, another one has come.
+func (w *fake) persist(a *workerv1.Assignment, another bool) (next *workerv1.Assignment) {
 	w.f.t.Helper()
 	deadline := time.After(wait)
-	for next == nil || w.ended[a.GetId().GetUid()] != nil {
+	for another && next == nil || w.ended[a.GetId().GetUid()] != nil {
 		select {
 		case m := <-w.messages:
 			for range m.GetAcknowledged().GetIds() {
