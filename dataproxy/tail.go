@@ -68,6 +68,9 @@ func gone(err error) bool {
 
 // live follows the pod's log. nil means that the container has ended and all was sent.
 func (t *tail) live(ctx context.Context) error {
+	if t.container.namespace == "" { // of an attempt that shares the pod of a worker, which stores the log of each
+		return rpc.NotFound("the attempt has no pod of its own")
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	logs := t.svc.deps.PodLogs[cmp.Or(t.cluster, ident.DefaultCluster)]

@@ -147,6 +147,15 @@ func (h *handler) event(a *store.Action, assigned *enginev1.Assignment, phase co
 			OccurredAt: event.GetUpdatedTime(), Reason: "Worker", Message: "worker " + a.Worker, Type: workflow.ClusterEvent_TYPE_NORMAL,
 			SourceComponent: source, Count: 1,
 		}}
+		event.LogContext = logContext(a.Worker)
 	}
 	return event
+}
+
+// logContext names the log of an attempt: the worker stores it, so it is in no namespace of a cluster.
+func logContext(worker string) *core.LogContext {
+	pod := "worker-" + worker
+	return &core.LogContext{PrimaryPodName: pod, Pods: []*core.PodLogContext{{
+		PodName: pod, PrimaryContainerName: logName, Containers: []*core.ContainerContext{{ContainerName: logName}},
+	}}}
 }

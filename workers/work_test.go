@@ -47,6 +47,7 @@ func TestAWorkerRunsTheActionsOfItsPool(t *testing.T) {
 		require.Equal(t, "r", a.GetEnv()["RUN_NAME"])
 		w.succeed(a)
 		f.reaches("r", name, succeeded)
+		require.Equal(t, "worker-"+w.id, f.details("r", name).GetAttempts()[0].GetLogContext().GetPrimaryPodName(), "where its log is")
 		require.Equal(t, f.dir(a), f.details("r", name).GetAttempts()[0].GetOutputs().GetOutputUri()[:len(f.dir(a))])
 	}
 	require.Zero(t, f.count(`SELECT count(*) FROM pool_actions`))
