@@ -106,11 +106,11 @@ docs: ## Build the site of docs/ into .cache/site; a broken link fails
 ##@ Test
 
 .PHONY: test
-test: setup build cluster-tools s3-server promtool moto e2e-python helm ## Run all tests
+test: setup build cluster-tools s3-server promtool moto envoy e2e-python helm ## Run all tests
 	scripts/suites.py --last go e2e go browser console
 
 .PHONY: check-all
-check-all: setup build cluster-tools s3-server promtool moto e2e-python helm ## Run the linters, verify and all tests in parallel
+check-all: setup build cluster-tools s3-server promtool moto envoy e2e-python helm ## Run the linters, verify and all tests in parallel
 	scripts/suites.py --rerun-failed --last go e2e go lint browser console verify
 
 .PHONY: check
@@ -119,13 +119,13 @@ check: $(BIN)/golangci-lint postgres ## Build, vet, lint and test one package, a
 	scripts/check.sh $(PKG)
 
 .PHONY: test-go
-test-go: $(BIN)/gotestsum build-demo cluster-tools s3-server promtool moto helm ## Run only the Go tests; PKG=./runs/... selects packages
+test-go: $(BIN)/gotestsum build-demo cluster-tools s3-server promtool moto envoy helm ## Run only the Go tests; PKG=./runs/... selects packages
 	$(BIN)/gotestsum --format pkgname-and-test-fails -- -p 2 $(or $(PKG),./...)
 	$(if $(PKG),,cd demo && ../$(BIN)/gotestsum --format pkgname-and-test-fails -- -p 2 ./...)
 	$(if $(PKG),,cd release/image && ../../$(BIN)/gotestsum --format pkgname-and-test-fails ./...)
 
 .PHONY: test-race
-test-race: build-demo cluster-tools s3-server moto helm ## Run the Go tests with the race detector (needs a C compiler)
+test-race: build-demo cluster-tools s3-server moto envoy helm ## Run the Go tests with the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -p 2 $(or $(PKG),./...)
 	$(if $(PKG),,cd demo && CGO_ENABLED=1 go test -race -p 2 ./...)
 
@@ -268,6 +268,11 @@ promtool:
 moto:
 	@scripts/python-env.sh .cache/moto -r secret/aws/testdata/requirements.txt
 
+# There is no Envoy for every platform.
+.PHONY: envoy
+envoy:
+	@scripts/python-env.sh .cache/envoy -r charts/testdata/requirements.txt || echo "The test of the chart behind Envoy will be skipped."
+
 .PHONY: e2e-python
 e2e-python:
 	@scripts/python-env.sh .cache/e2e-python -r e2e/requirements.txt
@@ -295,5 +300,5 @@ $(BIN)/protoc-gen-go: tools/go.mod
 
 .PHONY: clean
 clean: ## Remove build output; keep downloads
-	rm -rf bin $(BIN) .cache/e2e-python .cache/moto .cache/demo-python console/test-results console/screenshots
+	rm -rf bin $(BIN) .cache/e2e-python .cache/moto .cache/envoy .cache/demo-python console/test-results console/screenshots
 	find console/dist -mindepth 1 ! -name .keep -delete

@@ -44,16 +44,35 @@ import (
 
 const (
 	host = "flyte.example.com"
-	// silence is the read timeout of the proxy in the test, in place of an hour, and beat the server's pause between heartbeats,
-	// in place of 15 s. The proxy ends streams whose heartbeats it keeps back.
+	// silence is how long the proxies in the test let a stream be silent, in place of minutes and hours, and beat the server's pause
+	// between heartbeats, in place of 15 s. A proxy ends streams whose heartbeats it keeps back.
 	silence = 8 * time.Second
 	beat    = 200 * time.Millisecond
 )
 
-// TestOneHostThroughNginx: the console, Connect, gRPC, a long stream and an upload pass through a real nginx with the directives
-// that ingress-nginx makes of the annotations in docs/install-on-kubernetes.md.
-func TestOneHostThroughNginx(t *testing.T) {
-	client := startNginx(t, startAPI(t))
+// TestOneHostThroughAProxy: the console, Connect, gRPC, long streams and an upload pass through real proxies, configured as they are
+// for what the chart renders.
+func TestOneHostThroughAProxy(t *testing.T) {
+	for _, proxy := range []struct {
+		name, values string
+		configure    func(t *testing.T, values, dir, upstream string) proxyProgram
+	}{
+		{"nginx", "testdata/values/ingress-nginx.yaml", nginx},
+		{"envoy", "testdata/values/gateway.yaml", envoy},
+	} {
+		t.Run(proxy.name, func(t *testing.T) {
+			dir := t.TempDir()
+			require.NoError(t, os.Chmod(dir, 0o755)) // the proxy may run as another user
+			writeCertificate(t, dir)
+			program := proxy.configure(t, proxy.values, dir, startAPI(t, proxy.values))
+			servesOneHost(t, startProxy(t, program))
+		})
+	}
+}
+
+// servesOneHost does what browsers and SDKs do, through a proxy.
+func servesOneHost(t *testing.T, client *http.Client) {
+	t.Helper()
 	const url = "https://" + host
 
 	answer, err := client.Get(url + "/v2/")
@@ -150,13 +169,13 @@ func uploads(t *testing.T, client *http.Client, url string) {
 }
 
 // startAPI starts a server with the configuration that the chart renders for the host, and returns its address.
-func startAPI(t *testing.T) string {
+func startAPI(t *testing.T, values string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "flyte.yaml")
-	all := objects(t, render(t, "-f", "testdata/values/ingress-nginx.yaml"))
+	all := objects(t, render(t, "-f", values))
 	require.NoError(t, os.WriteFile(path, []byte(configuration(t, all)), 0o600))
 	config, err := manager.Load(path, []string{
-		"server.listen=127.0.0.1:0", "database.url=" + pgtest.URL(pgtest.Schemas(t, manager.Schemas()...)), "storage.url=" + t.TempDir(),
+		"server.listen=127.0.0.1:0", "database.url=" + pgtest.URL(pgtest.Schemas(t, manager.Schemas()...)), "database.passwordFile=", "storage.url=" + t.TempDir(),
 		"executor.startupWait=0s", "replicas.several=false", "runs.watch.heartbeat=" + beat.String(),
 	})
 	require.NoError(t, err)
@@ -168,44 +187,25 @@ func startAPI(t *testing.T) string {
 	return server.Addr()
 }
 
-// startNginx starts nginx as ingress-nginx would configure it, and returns a client that takes every host for it.
-func startNginx(t *testing.T, upstream string) *http.Client {
+// proxyProgram is a proxy that is configured and not started.
+type proxyProgram struct {
+	path string
+	args []string
+	// socket is the Unix socket where it listens with TLS.
+	socket string
+	stop   syscall.Signal
+}
+
+// startProxy starts a proxy, and returns a client that takes every host for it.
+func startProxy(t *testing.T, program proxyProgram) *http.Client {
 	t.Helper()
-	program := "/usr/sbin/nginx"
-	if _, err := os.Stat(program); err != nil {
-		t.Skip("nginx is not installed: scripts/system-packages.sh nginx installs it where it may")
-	}
-	dir := t.TempDir()
-	require.NoError(t, os.Chmod(dir, 0o755))
-	writeCertificate(t, dir)
-	annotations := one(t, objects(t, render(t, "-f", "testdata/values/ingress-nginx.yaml")), "Ingress", release).GetAnnotations()
-	const prefix = "nginx.ingress.kubernetes.io/"
-	require.Equal(t, map[string]string{
-		prefix + "backend-protocol": "GRPC", prefix + "proxy-body-size": "0", prefix + "proxy-read-timeout": "3600", prefix + "proxy-send-timeout": "3600",
-	}, annotations, "the directives below are for these")
-	socket := filepath.Join(dir, "s")
-	text := fmt.Sprintf(`
-daemon off; master_process off; pid %[1]s/pid; error_log stderr warn;
-events { worker_connections 256; }
-http {
-	access_log off; client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/c;
-	server {
-		listen unix:%[2]s ssl http2;
-		ssl_certificate %[1]s/cert.pem; ssl_certificate_key %[1]s/key.pem;
-		client_max_body_size 0;
-		location / {
-			grpc_pass grpc://%[3]s;
-			grpc_set_header Host $host;
-			grpc_read_timeout %[4]ds; grpc_send_timeout %[4]ds;
-		}
-	}
-}`, dir, socket, upstream, int(silence.Seconds()))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "nginx.conf"), []byte(text), 0o600))
-	command := exec.CommandContext(context.WithoutCancel(t.Context()), program, "-p", dir, "-e", "stderr", "-c", filepath.Join(dir, "nginx.conf"))
+	command := exec.CommandContext(context.WithoutCancel(t.Context()), program.path, program.args...)
 	var log bytes.Buffer
 	command.Stderr = &log
 	require.NoError(t, command.Start())
-	dial := func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "unix", socket) }
+	dial := func(ctx context.Context) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", program.socket)
+	}
 	transport := &http.Transport{
 		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
@@ -213,7 +213,7 @@ http {
 	}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
-		require.NoError(t, command.Process.Signal(syscall.SIGQUIT))
+		require.NoError(t, command.Process.Signal(program.stop))
 		_ = command.Wait()
 		if t.Failed() {
 			t.Log(log.String())
@@ -222,7 +222,7 @@ http {
 	require.Eventually(t, func() bool {
 		connection, err := dial(t.Context())
 		return err == nil && connection.Close() == nil
-	}, time.Minute, 10*time.Millisecond, "nginx does not listen")
+	}, time.Minute, 10*time.Millisecond, "%s does not listen", program.path)
 	return &http.Client{Transport: transport}
 }
 
