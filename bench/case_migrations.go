@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"testing/fstest"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/runs/store"
@@ -34,8 +37,8 @@ ALTER TABLE actions VALIDATE CONSTRAINT bench_attempt;
 `)},
 }}
 
-// measureMigrations upgrades tables with a tenth of the actions and with all of them, while others read and write: what these wait
-// for must not grow with the rows.
+// measureMigrations upgrades tables with a tenth of the actions and with all of them, one migration after the other, while others read
+// and write: what these wait for must not grow with the rows.
 func measureMigrations(stored int, quiet time.Duration) func(context.Context, *stack, *Result) error {
 	return func(ctx context.Context, s *stack, r *Result) error {
 		for _, actions := range []int{stored / 10, stored} {
@@ -90,14 +93,38 @@ func (s *stack) upgradeTables(ctx context.Context, r *Result, actions int, quiet
 		return nil
 	}
 	err = measured("no migration", func() error { return pause(ctx, quiet) })
-	if err == nil {
-		err = measured(fmt.Sprintf("migrations from version %d", oldSchema), func() error { return pgdb.Migrate(ctx, pool, store.Schema()) })
-	}
-	if err == nil {
-		err = measured("an index and a constraint, as the rules have it", func() error { return pgdb.Migrate(ctx, pool, onlineForms) })
+	for _, schema := range []pgdb.Schema{store.Schema(), onlineForms} {
+		if err == nil {
+			err = oneByOne(ctx, pool, schema, measured)
+		}
 	}
 	if failed := load.stop(); err == nil {
 		err = failed
 	}
 	return err
+}
+
+// oneByOne applies the pending migrations of a schema.
+func oneByOne(ctx context.Context, pool *pgxpool.Pool, schema pgdb.Schema, measured func(name string, work func() error) error) error {
+	all, err := pgdb.MigrationStatus(ctx, pool, schema)
+	if err != nil {
+		return err
+	}
+	until := schema
+	files := fstest.MapFS{}
+	until.Files = files
+	for _, migration := range all {
+		content, err := fs.ReadFile(schema.Files, migration.Name)
+		if err != nil {
+			return err
+		}
+		files[migration.Name] = &fstest.MapFile{Data: content}
+		if !migration.AppliedAt.IsZero() {
+			continue
+		}
+		if err := measured(migration.Name, func() error { return pgdb.Migrate(ctx, pool, until) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
