@@ -12,23 +12,23 @@ import (
 type Config struct {
 	// CallTimeout bounds each call to the runs service. It is less than the 5 s that the SDK waits for Enqueue, so
 	// that the SDK gets an error it understands instead of its own deadline.
-	CallTimeout time.Duration `mapstructure:"callTimeout"`
+	CallTimeout time.Duration `config:"callTimeout"`
 	// Watch configures WatchForUpdates.
-	Watch WatchConfig `mapstructure:"watch"`
+	Watch WatchConfig `config:"watch"`
 	// TaskActions configures the owner of TaskAction objects.
-	TaskActions taskactions.Config `mapstructure:"taskActions"`
+	TaskActions taskactions.Config `config:"taskActions"`
 }
 
 // WatchConfig configures WatchForUpdates.
 type WatchConfig struct {
 	// MaxLifetime is how long one stream lasts; then it ends cleanly and the client subscribes again.
-	MaxLifetime time.Duration `mapstructure:"maxLifetime"`
+	MaxLifetime time.Duration `config:"maxLifetime"`
 	// MaxSilence is how long the runs service may send nothing, not even a heartbeat, before the stream is opened again.
-	MaxSilence time.Duration `mapstructure:"maxSilence"`
+	MaxSilence time.Duration `config:"maxSilence"`
 	// MaxOutage is how long the runs service may be unavailable before the stream ends with the code unavailable.
-	MaxOutage time.Duration `mapstructure:"maxOutage"`
+	MaxOutage time.Duration `config:"maxOutage"`
 	// Backoff is the pause after a failure to reach the runs service.
-	Backoff backoff.Config `mapstructure:"backoff"`
+	Backoff backoff.Config `config:"backoff"`
 }
 
 // DefaultConfig suits the released SDK.

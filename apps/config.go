@@ -10,36 +10,36 @@ import (
 type Config struct {
 	// ScaledownPeriod is how long an app that does not say so itself keeps replicas that it does not need, and how long an
 	// app that may sleep stays awake without requests. Defaults to 5m.
-	ScaledownPeriod time.Duration `mapstructure:"scaledownPeriod"`
+	ScaledownPeriod time.Duration `config:"scaledownPeriod"`
 	// StartTimeout is how long a revision may take to its first ready replica before it has failed: pulling the image and
 	// loading a model count. Defaults to 10m.
-	StartTimeout time.Duration `mapstructure:"startTimeout"`
+	StartTimeout time.Duration `config:"startTimeout"`
 	// Drain is how long a revision keeps its replicas after another has taken its place, for the requests that they have.
 	// Defaults to 10s.
-	Drain time.Duration `mapstructure:"drain"`
+	Drain time.Duration `config:"drain"`
 	// StopTimeout is how long an app counts as being stopped while its cluster still reports replicas. Defaults to 1m.
-	StopTimeout time.Duration `mapstructure:"stopTimeout"`
+	StopTimeout time.Duration `config:"stopTimeout"`
 	// SilentAfter is after how long without a word of its deployer the status of apps says that it is not known any more.
 	// Defaults to 1m.
-	SilentAfter time.Duration `mapstructure:"silentAfter"`
+	SilentAfter time.Duration `config:"silentAfter"`
 	// LoadExpiry is how long the report of a gateway counts. Gateways report every second while there are requests.
 	// Defaults to 10s.
-	LoadExpiry time.Duration `mapstructure:"loadExpiry"`
+	LoadExpiry time.Duration `config:"loadExpiry"`
 	// Interval is how often the autoscaler looks at the load and the time. Defaults to 1s.
-	Interval time.Duration `mapstructure:"interval"`
+	Interval time.Duration `config:"interval"`
 	// Lease is how long the replica that scales may be silent before another takes over. Defaults to 15s.
-	Lease time.Duration `mapstructure:"lease"`
+	Lease time.Duration `config:"lease"`
 	// Heartbeat is the pause after which an idle stream sends a sign of life. Defaults to 15s.
-	Heartbeat time.Duration `mapstructure:"heartbeat"`
+	Heartbeat time.Duration `config:"heartbeat"`
 	// Poll is how often a stream looks for changes of which it was not told. Defaults to 30s.
-	Poll time.Duration `mapstructure:"poll"`
+	Poll time.Duration `config:"poll"`
 	// MaxAge is after how long a stream ends cleanly; the client subscribes again. Streams about one app go on for six times
 	// as long: the SDK waits on one for an app to start, and takes its end for a failure. Defaults to 10m.
-	MaxAge time.Duration `mapstructure:"maxAge"`
+	MaxAge time.Duration `config:"maxAge"`
 	// MaxReplicas bounds the replicas that an app may ask for. Defaults to 1000.
-	MaxReplicas uint32 `mapstructure:"maxReplicas"`
+	MaxReplicas uint32 `config:"maxReplicas"`
 	// LogStreams bounds the streams of logs at once. Defaults to 100.
-	LogStreams int `mapstructure:"logStreams"`
+	LogStreams int `config:"logStreams"`
 }
 
 // DefaultConfig returns the defaults.

@@ -9,15 +9,15 @@ import (
 // Config configures the service.
 type Config struct {
 	// MaxSpecBytes is the largest spec of a version, encoded. Large values belong into the object store. Defaults to 2 MiB.
-	MaxSpecBytes int `mapstructure:"maxSpecBytes"`
+	MaxSpecBytes int `config:"maxSpecBytes"`
 	// MaxOutputsBytes is the largest outputs.pb whose declared artifacts are registered. Defaults to 64 MiB.
-	MaxOutputsBytes int64 `mapstructure:"maxOutputsBytes"`
+	MaxOutputsBytes int64 `config:"maxOutputsBytes"`
 	// KeepEvents is how long the event of a new version waits for a consumer. Defaults to 7 days.
-	KeepEvents time.Duration `mapstructure:"keepEvents"`
+	KeepEvents time.Duration `config:"keepEvents"`
 	// CollectEvery is how often old events are deleted. Defaults to 10m.
-	CollectEvery time.Duration `mapstructure:"collectEvery"`
+	CollectEvery time.Duration `config:"collectEvery"`
 	// Lease is how long the replica that collects may be silent before another takes over. Defaults to 15s.
-	Lease time.Duration `mapstructure:"lease"`
+	Lease time.Duration `config:"lease"`
 }
 
 // DefaultConfig returns the defaults.

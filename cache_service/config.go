@@ -10,16 +10,16 @@ import (
 type Config struct {
 	// MaxHeartbeat is the longest heartbeat that the owner of a reservation may request, and the default for owners
 	// that request none. Defaults to 10s.
-	MaxHeartbeat time.Duration `mapstructure:"maxHeartbeat"`
+	MaxHeartbeat time.Duration `config:"maxHeartbeat"`
 	// HeartbeatGrace is after how many heartbeats without a sign of its owner a reservation expires. Defaults to 3.
-	HeartbeatGrace int `mapstructure:"heartbeatGrace"`
+	HeartbeatGrace int `config:"heartbeatGrace"`
 	// KeepOutputs is how long entries are kept after they were put; the outputs themselves belong to their runs and
 	// are not deleted. Defaults to 0: forever.
-	KeepOutputs time.Duration `mapstructure:"keepOutputs"`
+	KeepOutputs time.Duration `config:"keepOutputs"`
 	// CollectEvery is how often expired reservations and old entries are deleted. Defaults to 1m.
-	CollectEvery time.Duration `mapstructure:"collectEvery"`
+	CollectEvery time.Duration `config:"collectEvery"`
 	// Lease is how long the replica that collects may be silent before another takes over. Defaults to 15s.
-	Lease time.Duration `mapstructure:"lease"`
+	Lease time.Duration `config:"lease"`
 }
 
 // DefaultConfig returns the defaults.

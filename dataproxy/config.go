@@ -9,41 +9,41 @@ import (
 // Config configures the service.
 type Config struct {
 	// MaxUploadBytes bounds one upload by a signed URL.
-	MaxUploadBytes int64 `mapstructure:"maxUploadBytes"`
+	MaxUploadBytes int64 `config:"maxUploadBytes"`
 	// MaxUploadExpiry is the longest, and the default, validity of a signed upload URL.
-	MaxUploadExpiry time.Duration `mapstructure:"maxUploadExpiry"`
+	MaxUploadExpiry time.Duration `config:"maxUploadExpiry"`
 	// MaxDownloadExpiry is the longest, and the default, validity of a signed download URL.
-	MaxDownloadExpiry time.Duration `mapstructure:"maxDownloadExpiry"`
+	MaxDownloadExpiry time.Duration `config:"maxDownloadExpiry"`
 	// MaxInlineBytes bounds the inputs that a client sends, and the inputs and the outputs that it gets, in a message.
-	MaxInlineBytes int64 `mapstructure:"maxInlineBytes"`
+	MaxInlineBytes int64 `config:"maxInlineBytes"`
 	// Logs configures TailLogs.
-	Logs LogsConfig `mapstructure:"logs"`
+	Logs LogsConfig `config:"logs"`
 	// Code bounds the reading of code bundles for display.
-	Code CodeConfig `mapstructure:"code"`
+	Code CodeConfig `config:"code"`
 }
 
 // CodeConfig bounds the reading of code bundles for display.
 type CodeConfig struct {
 	// MaxBundleBytes is the size of the largest bundle that is opened. Defaults to 128 MiB.
-	MaxBundleBytes int64 `mapstructure:"maxBundleBytes"`
+	MaxBundleBytes int64 `config:"maxBundleBytes"`
 	// MaxUnpackedBytes is how much of a bundle is read, when unpacked. Defaults to 256 MiB.
-	MaxUnpackedBytes int64 `mapstructure:"maxUnpackedBytes"`
+	MaxUnpackedBytes int64 `config:"maxUnpackedBytes"`
 	// MaxFiles is how many files of a bundle are listed. Defaults to 5000.
-	MaxFiles int `mapstructure:"maxFiles"`
+	MaxFiles int `config:"maxFiles"`
 	// MaxReads is how many bundles are read at the same time; others wait. Defaults to 4.
-	MaxReads int `mapstructure:"maxReads"`
+	MaxReads int `config:"maxReads"`
 }
 
 // LogsConfig configures TailLogs.
 type LogsConfig struct {
 	// BatchLines is how many lines one message carries at most.
-	BatchLines int `mapstructure:"batchLines"`
+	BatchLines int `config:"batchLines"`
 	// Heartbeat is how often a stream without new lines sends an empty message: clients and proxies close silent streams.
-	Heartbeat time.Duration `mapstructure:"heartbeat"`
+	Heartbeat time.Duration `config:"heartbeat"`
 	// SealWait is how long the stored log is waited for when the pod vanishes while its log is followed.
-	SealWait time.Duration `mapstructure:"sealWait"`
+	SealWait time.Duration `config:"sealWait"`
 	// SealPoll is how often it is looked for meanwhile.
-	SealPoll time.Duration `mapstructure:"sealPoll"`
+	SealPoll time.Duration `config:"sealPoll"`
 }
 
 // DefaultConfig suits the released SDK.

@@ -31,32 +31,31 @@ Read more in docs/demo.md.`,
   flyte-binary demo --ephemeral --listen 127.0.0.1:0 --set logging.level=debug`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			opts := Options{}
-			if config != "" {
-				var err error
-				if opts, err = readFile(config); err != nil {
-					return &command.UsageError{Err: err}
-				}
-			}
-			for name, take := range map[string]func(){
-				"data-dir":  func() { opts.DataDir = flags.DataDir },
-				"listen":    func() { opts.Listen = flags.Listen },
-				"ephemeral": func() { opts.Ephemeral = flags.Ephemeral },
-				"python":    func() { opts.Python = flags.Python },
-				"postgres":  func() { opts.Postgres = flags.Postgres },
-				"cpus":      func() { opts.CPUs = flags.CPUs },
-				"warm":      func() { opts.Warm = flags.Warm },
-			} {
-				if cmd.Flags().Changed(name) {
-					take()
-				}
-			}
-			opts.Set = append(opts.Set, flags.Set...)
-			opts.sample = flags.sample
-			if err := opts.addImages(images); err != nil {
+			given, err := readFile(config)
+			if err != nil {
 				return &command.UsageError{Err: err}
 			}
-			opts, err := opts.complete()
+			for name, option := range map[string]struct {
+				key  string
+				take func()
+			}{
+				"data-dir":  {"dataDir", func() { given.DataDir = flags.DataDir }},
+				"listen":    {"listen", func() { given.Listen = flags.Listen }},
+				"ephemeral": {"ephemeral", func() { given.Ephemeral = flags.Ephemeral }},
+				"python":    {"python", func() { given.Python = flags.Python }},
+				"postgres":  {"postgres", func() { given.Postgres = flags.Postgres }},
+				"cpus":      {"cpus", func() { given.CPUs = flags.CPUs }},
+				"warm":      {"warm", func() { given.Warm = flags.Warm }},
+				"sample":    {"sample", func() { given.sample = flags.sample }},
+			} {
+				if cmd.Flags().Changed(name) {
+					option.take()
+					given.flagged("--"+name, option.key)
+				}
+			}
+			given.Set = append(given.Set, flags.Set...)
+			given.addImages(images)
+			opts, err := given.complete()
 			if err != nil {
 				return &command.UsageError{Err: err}
 			}

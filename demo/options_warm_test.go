@@ -13,5 +13,5 @@ func TestWarmIsOnUnlessItIsTurnedOff(t *testing.T) {
 		require.Equal(t, want, o.Warm, given)
 	}
 	_, err := Options{Warm: "maybe", Ephemeral: true}.complete()
-	require.ErrorContains(t, err, "--warm")
+	require.ErrorContains(t, err, "warm: want on or off")
 }

@@ -14,27 +14,27 @@ import (
 type Config struct {
 	// SharedNetwork says that all pods share one network, as on a laptop: two replicas cannot listen on one port. Replicas
 	// then get no Service and no route. Default false.
-	SharedNetwork bool `mapstructure:"sharedNetwork"`
+	SharedNetwork bool `config:"sharedNetwork"`
 	// Route is the way from outside of the cluster to apps, past the gateway of the API.
-	Route Route `mapstructure:"route"`
+	Route Route `config:"route"`
 	// Forwarder is the container beside every app that makes programs reachable which listen on 127.0.0.1 only.
-	Forwarder Forwarder `mapstructure:"forwarder"`
+	Forwarder Forwarder `config:"forwarder"`
 	// Workers is how many apps are worked on at once. Default 4.
-	Workers int `mapstructure:"workers"`
+	Workers int `config:"workers"`
 	// Resync is how often the stream of apps is opened again, and so all apps are compared. Default 10 m.
-	Resync time.Duration `mapstructure:"resync"`
+	Resync time.Duration `config:"resync"`
 	// MaxSilence is how long the apps service may send nothing, not even a heartbeat, before the stream is opened again.
 	// Default 1 m.
-	MaxSilence time.Duration `mapstructure:"maxSilence"`
+	MaxSilence time.Duration `config:"maxSilence"`
 	// CallTimeout bounds each call to the API server and to the apps service. Default 30 s.
-	CallTimeout time.Duration `mapstructure:"callTimeout"`
+	CallTimeout time.Duration `config:"callTimeout"`
 	// Recheck is the time until an app is tried again whose objects the API server refuses. Default 30 s.
-	Recheck time.Duration `mapstructure:"recheck"`
+	Recheck time.Duration `config:"recheck"`
 	// Backoff is the pause after a failure. Default 100 ms, at most 30 s.
-	Backoff backoff.Config `mapstructure:"backoff"`
+	Backoff backoff.Config `config:"backoff"`
 	// KeepLogs is how many logs of ending replicas are copied to the object store at once; further ones wait. 0 keeps none.
 	// Default 8.
-	KeepLogs int `mapstructure:"keepLogs"`
+	KeepLogs int `config:"keepLogs"`
 }
 
 // Kinds of routes.
@@ -51,26 +51,26 @@ const (
 // gateway of the API: they wake no app, count for no scaling, and are not checked.
 type Route struct {
 	// Kind is none, ingress or gateway. Default none.
-	Kind string `mapstructure:"kind"`
+	Kind string `config:"kind"`
 	// Domain is the domain below which each app has a host, by its subdomain. Required unless kind is none.
-	Domain string `mapstructure:"domain"`
+	Domain string `config:"domain"`
 	// IngressClass is the class of Ingresses; empty means the cluster's default.
-	IngressClass string `mapstructure:"ingressClass"`
+	IngressClass string `config:"ingressClass"`
 	// Gateway is the Gateway that HTTPRoutes belong to, as namespace/name. Required with kind gateway.
-	Gateway string `mapstructure:"gateway"`
+	Gateway string `config:"gateway"`
 	// TLSSecret is the Kubernetes Secret with the certificate for Ingresses; empty means no TLS there.
-	TLSSecret string `mapstructure:"tlsSecret"`
+	TLSSecret string `config:"tlsSecret"`
 	// Annotations are on every route.
-	Annotations map[string]string `mapstructure:"annotations"`
+	Annotations map[string]string `config:"annotations"`
 }
 
 // Forwarder configures the container beside every app. Its image is executor.pod.copilot.image; without one, there is none,
 // and programs that listen on 127.0.0.1 cannot be reached. On a shared network there is none either.
 type Forwarder struct {
 	// CPU is its request. Default 10m.
-	CPU string `mapstructure:"cpu"`
+	CPU string `config:"cpu"`
 	// Memory is its request and its limit. Default 128Mi.
-	Memory string `mapstructure:"memory"`
+	Memory string `config:"memory"`
 }
 
 // DefaultConfig suits one cluster.

@@ -11,11 +11,11 @@ import (
 type Config struct {
 	// MaxBatch is how many transitions one call to the runs service carries at most. The transitions of one report stay
 	// together, even if there are more.
-	MaxBatch int `mapstructure:"maxBatch"`
+	MaxBatch int `config:"maxBatch"`
 	// CallTimeout bounds one call, so that a call that hangs is retried.
-	CallTimeout time.Duration `mapstructure:"callTimeout"`
+	CallTimeout time.Duration `config:"callTimeout"`
 	// Backoff is the pause before a failed call is retried.
-	Backoff backoff.Config `mapstructure:"backoff"`
+	Backoff backoff.Config `config:"backoff"`
 }
 
 // DefaultConfig suits a runs service in the same process or the same cluster.

@@ -14,50 +14,50 @@ import (
 // Config says where events are published.
 type Config struct {
 	// Sinks are the receivers. Default none: nothing is published. events.md describes the fields.
-	Sinks []Sink `mapstructure:"sinks"`
+	Sinks []Sink `config:"sinks"`
 	// Source is the source of all events, a URI reference that tells installations apart. Default /flyte-binary.
-	Source string `mapstructure:"source"`
+	Source string `config:"source"`
 	// Batch is how many changes of runs are sent at once. Default 200.
-	Batch int `mapstructure:"batch"`
+	Batch int `config:"batch"`
 	// Timeout bounds one try to send a batch. Default 30 s.
-	Timeout time.Duration `mapstructure:"timeout"`
+	Timeout time.Duration `config:"timeout"`
 	// Backoff is the pause before a batch is sent again. It varies by a quarter. Defaults 500 ms, at most 1 m.
-	Backoff backoff.Config `mapstructure:"backoff"`
+	Backoff backoff.Config `config:"backoff"`
 	// Poll is how often the list of events is read. Default 500 ms.
-	Poll time.Duration `mapstructure:"poll"`
+	Poll time.Duration `config:"poll"`
 	// Keep is how long events wait for a sink that takes none; then they are dropped, which is logged and counted. Default
 	// 7 days.
-	Keep time.Duration `mapstructure:"keep"`
+	Keep time.Duration `config:"keep"`
 	// Lease is how long the replica that publishes may be silent before another takes over. Default 6 s.
-	Lease time.Duration `mapstructure:"lease"`
+	Lease time.Duration `config:"lease"`
 }
 
 // Sink is a receiver.
 type Sink struct {
 	// Name names the sink in its list, in logs and metrics. With another name it is another sink, which starts anew.
-	Name string `mapstructure:"name"`
+	Name string `config:"name"`
 	// Type is http, nats, kafka or pubsub.
-	Type string `mapstructure:"type"`
+	Type string `config:"type"`
 	// URL is where events are posted (http), a server (nats), or a topic or queue (pubsub): awssns:///ARN?region=REGION,
 	// awssqs://HOST/ACCOUNT/QUEUE?region=REGION or gcppubsub://projects/PROJECT/topics/TOPIC. It may hold secrets and is not
 	// shown.
-	URL string `mapstructure:"url" sensitive:"whole"`
+	URL string `config:"url" sensitive:"whole"`
 	// Headers are those of each request (http). They may hold secrets and are not shown.
-	Headers map[string]string `mapstructure:"headers" sensitive:"whole"`
+	Headers map[string]string `config:"headers" sensitive:"whole"`
 	// Subject begins the subject of each message (nats): SUBJECT.project.domain.run. A JetStream stream must have it. Default
 	// flyte.
-	Subject string `mapstructure:"subject"`
+	Subject string `config:"subject"`
 	// Brokers are host:port of some brokers (kafka).
-	Brokers []string `mapstructure:"brokers"`
+	Brokers []string `config:"brokers"`
 	// Topic is the topic (kafka). The key of a record is the run.
-	Topic string `mapstructure:"topic"`
+	Topic string `config:"topic"`
 	// TLS encrypts the connection to the brokers (kafka). NATS decides by the scheme tls.
-	TLS bool `mapstructure:"tls"`
+	TLS bool `config:"tls"`
 	// CAFile is a PEM file of the authorities that may sign the server's certificate (not pubsub). Default those of the system.
-	CAFile string `mapstructure:"caFile"`
+	CAFile string `config:"caFile"`
 	// Username and Password sign in: to NATS, or to Kafka by SASL PLAIN, which requires tls.
-	Username string `mapstructure:"username"`
-	Password string `mapstructure:"password" sensitive:"whole"`
+	Username string `config:"username"`
+	Password string `config:"password" sensitive:"whole"`
 }
 
 // The types of sinks.

@@ -13,22 +13,22 @@ import (
 // Config configures the service.
 type Config struct {
 	// Reconciler creates, retries and ends attempts.
-	Reconciler reconciler.Config `mapstructure:"reconciler"`
+	Reconciler reconciler.Config `config:"reconciler"`
 	// Plugins says which plugins run attempts.
-	Plugins Plugins `mapstructure:"plugins"`
+	Plugins Plugins `config:"plugins"`
 	// Pod says how the pods of every plugin look.
-	Pod podspec.Config `mapstructure:"pod"`
+	Pod podspec.Config `config:"pod"`
 	// Logs says how logs are read and stored.
-	Logs logs.Config `mapstructure:"logs"`
+	Logs logs.Config `config:"logs"`
 	// Workers says how the pods of workers look, beside what Pod says.
-	Workers workerpods.Config `mapstructure:"workers"`
+	Workers workerpods.Config `config:"workers"`
 	// Namespaces limits the executor to some namespaces; empty means all.
-	Namespaces []string `mapstructure:"namespaces"`
+	Namespaces []string `config:"namespaces"`
 	// InstallCRD installs the definition of TaskActions at startup. Default true; false where a chart does it.
-	InstallCRD bool `mapstructure:"installCrd"`
+	InstallCRD bool `config:"installCrd"`
 	// StartupWait is how long startup waits for the cluster; after that the service retries in the background.
 	// Where replicas elect a leader, startup does not wait. Default 10 s.
-	StartupWait time.Duration `mapstructure:"startupWait"`
+	StartupWait time.Duration `config:"startupWait"`
 }
 
 // DefaultConfig suits one replica.

@@ -30,14 +30,14 @@ func available(pods podspec.Config) []plugin.Definition {
 // Plugins says which plugins run attempts, and of which tasks.
 type Plugins struct {
 	// Enabled are the plugins of this executor: pod, job. Each needs rights on its kinds of objects. Default pod.
-	Enabled []string `mapstructure:"enabled"`
+	Enabled []string `config:"enabled"`
 	// Default is the plugin of all task types that are one container and that TaskTypes does not list. Default pod.
-	Default string `mapstructure:"default"`
+	Default string `config:"default"`
 	// TaskTypes are plugins of single task types, as a list of TYPE=PLUGIN. A type that needs more than a container,
 	// such as spark, then runs alone in one pod, and its actions say so; where nothing serves such a type, its tasks are
 	// refused. Processes with the target api need the same list. A task that names a plugin in its own configuration
 	// gets that one.
-	TaskTypes []string `mapstructure:"taskTypes"`
+	TaskTypes []string `config:"taskTypes"`
 }
 
 // DefaultPlugins runs every task as a pod.

@@ -19,31 +19,31 @@ type Config struct {
 	// Domain gives each app a host of its own: <subdomain>.<domain>, with the port of the server. A record *.<domain> of the
 	// name server must lead here. The demo has localhost. Empty, the default, means that apps are reached by path only, or
 	// by a host that they declare themselves.
-	Domain string `mapstructure:"domain"`
+	Domain string `config:"domain"`
 	// RequestTimeout is how long a request may be silent: no byte of its body and none of its answer moves. It is for apps
 	// that declare no time themselves, and not for WebSockets, server-sent events and gRPC answers once they have begun.
 	// Defaults to 5m.
-	RequestTimeout time.Duration `mapstructure:"requestTimeout"`
+	RequestTimeout time.Duration `config:"requestTimeout"`
 	// WaitTimeout is how long a request may wait for a replica: for a sleeping app to start, for one that starts again, and
 	// for one with room. Defaults to 1m.
-	WaitTimeout time.Duration `mapstructure:"waitTimeout"`
+	WaitTimeout time.Duration `config:"waitTimeout"`
 	// MaxWaiting is how many requests may wait for one app; more are refused. Their bodies are not read while they wait.
 	// Defaults to 1000.
-	MaxWaiting int `mapstructure:"maxWaiting"`
+	MaxWaiting int `config:"maxWaiting"`
 	// MaxWaitingTotal is how many requests may wait for all apps together. Defaults to 10000.
-	MaxWaitingTotal int `mapstructure:"maxWaitingTotal"`
+	MaxWaitingTotal int `config:"maxWaitingTotal"`
 	// StallTimeout is how long a client may take nothing of an answer; then the request ends. Defaults to 2m.
-	StallTimeout time.Duration `mapstructure:"stallTimeout"`
+	StallTimeout time.Duration `config:"stallTimeout"`
 	// InternalNetworks are the addresses from which private apps may be called without a credential of the installation,
 	// such as those of pods. Requests that a proxy has passed on never count. Defaults to 127.0.0.0/8, ::1/128.
-	InternalNetworks []string `mapstructure:"internalNetworks"`
+	InternalNetworks []string `config:"internalNetworks"`
 	// TrustedProxies are the addresses of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed. Default none.
-	TrustedProxies []string `mapstructure:"trustedProxies"`
+	TrustedProxies []string `config:"trustedProxies"`
 	// Pages says what pages of apps may do that are reached by path, and so share their origin with the console: sandbox
 	// isolates them from it, which also keeps them from calling their own app; trusted sets no limit. Defaults to sandbox.
-	Pages string `mapstructure:"pages"`
+	Pages string `config:"pages"`
 	// MetricApps is how many apps have metrics of their own; all others are counted together, as other. Defaults to 50.
-	MetricApps int `mapstructure:"metricApps"`
+	MetricApps int `config:"metricApps"`
 }
 
 // DefaultConfig returns the defaults.

@@ -16,10 +16,10 @@ const AuthOpen = "open"
 type AuthConfig struct {
 	// Mode is how callers authenticate. The only mode is open: there is no authentication, and every client that reaches
 	// the port may do everything except call internal procedures. Defaults to open.
-	Mode string `mapstructure:"mode"`
+	Mode string `config:"mode"`
 	// InternalToken is the credential by which services in other processes reach the internal procedures. Empty
 	// means that only services in this process can call them.
-	InternalToken string `mapstructure:"internalToken" sensitive:"true"`
+	InternalToken string `config:"internalToken" sensitive:"true"`
 }
 
 // DefaultAuthConfig returns the documented defaults.

@@ -16,6 +16,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/manager/layers"
 	"github.com/flyte-binary/flyte-binary/runs/images"
 )
 
@@ -67,7 +68,7 @@ func (o Options) runDeleted(ctx context.Context, run ident.Run) error {
 // interceptors and the clients of services. The rest is the table of modules.
 func (c Config) Complete(ctx context.Context, options Options) (server *Server, failure error) {
 	if err := c.Validate(); err != nil {
-		return nil, &ConfigError{located(err, nil)}
+		return nil, &ConfigError{layers.Origins(nil).Locate(err)}
 	}
 	selected, err := modules().Select(targets()[c.Target]...)
 	if err != nil {

@@ -27,61 +27,61 @@ import (
 type Config struct {
 	// Target is the part of the installation that this process runs: all, api or controller. serve --target sets it.
 	// Defaults to all.
-	Target Target `mapstructure:"target"`
+	Target Target `config:"target"`
 	// Cluster is the Kubernetes cluster that this process works on.
-	Cluster ClusterConfig `mapstructure:"cluster"`
+	Cluster ClusterConfig `config:"cluster"`
 	// Clusters are those whose controllers run in other processes, for the logs of their pods.
-	Clusters []RemoteCluster `mapstructure:"clusters"`
+	Clusters []RemoteCluster `config:"clusters"`
 	// ControlPlane is the API as a controller in another process reaches it.
-	ControlPlane ControlPlaneConfig `mapstructure:"controlPlane"`
+	ControlPlane ControlPlaneConfig `config:"controlPlane"`
 	// Server is the port.
-	Server ServerConfig `mapstructure:"server"`
+	Server ServerConfig `config:"server"`
 	// Auth says how callers are told apart and what they may do.
-	Auth AuthConfig `mapstructure:"auth"`
+	Auth AuthConfig `config:"auth"`
 	// Logging is the log of the process.
-	Logging obs.LogConfig `mapstructure:"logging"`
+	Logging obs.LogConfig `config:"logging"`
 	// Telemetry is traces and metrics.
-	Telemetry obs.TelemetryConfig `mapstructure:"telemetry"`
+	Telemetry obs.TelemetryConfig `config:"telemetry"`
 	// Health says when the process counts as degraded.
-	Health HealthConfig `mapstructure:"health"`
+	Health HealthConfig `config:"health"`
 	// Database is Postgres.
-	Database pgdb.Config `mapstructure:"database"`
+	Database pgdb.Config `config:"database"`
 	// Storage is the object store.
-	Storage blobstore.Config `mapstructure:"storage"`
+	Storage blobstore.Config `config:"storage"`
 	// Kubernetes is the cluster that runs the tasks.
-	Kubernetes KubernetesConfig `mapstructure:"kubernetes"`
+	Kubernetes KubernetesConfig `config:"kubernetes"`
 	// Replicas says whether several processes serve one installation.
-	Replicas ReplicasConfig `mapstructure:"replicas"`
+	Replicas ReplicasConfig `config:"replicas"`
 	// Runs is the state machine and what reads it.
-	Runs runs.Config `mapstructure:"runs"`
+	Runs runs.Config `config:"runs"`
 	// Cache keeps which outputs tasks have computed.
-	Cache cacheservice.Config `mapstructure:"cache"`
+	Cache cacheservice.Config `config:"cache"`
 	// Triggers fires triggers.
-	Triggers triggers.Config `mapstructure:"triggers"`
+	Triggers triggers.Config `config:"triggers"`
 	// Artifacts keeps the artifacts that runs produce and consume.
-	Artifacts artifacts.Config `mapstructure:"artifacts"`
+	Artifacts artifacts.Config `config:"artifacts"`
 	// Workers runs the tasks of reusable environments.
-	Workers workers.Config `mapstructure:"workers"`
+	Workers workers.Config `config:"workers"`
 	// Apps keeps the apps and decides what runs of them.
-	Apps apps.Config `mapstructure:"apps"`
+	Apps apps.Config `config:"apps"`
 	// Actions is what running tasks call, and what creates and deletes TaskAction objects.
-	Actions actions.Config `mapstructure:"actions"`
+	Actions actions.Config `config:"actions"`
 	// Executor makes pods of TaskAction objects and reports what becomes of them.
-	Executor executor.Config `mapstructure:"executor"`
+	Executor executor.Config `config:"executor"`
 	// Deployer runs apps on the cluster. It comes with target controller.
-	Deployer deployer.Config `mapstructure:"deployer"`
+	Deployer deployer.Config `config:"deployer"`
 	// Events batches what executors report.
-	Events events.Config `mapstructure:"events"`
+	Events events.Config `config:"events"`
 	// Notifications tells people how runs ended.
-	Notifications notifications.Config `mapstructure:"notifications"`
+	Notifications notifications.Config `config:"notifications"`
 	// EventStream publishes changes of runs and actions.
-	EventStream eventstream.Config `mapstructure:"eventStream"`
+	EventStream eventstream.Config `config:"eventStream"`
 	// DataProxy moves data between clients and the object store, and tails logs.
-	DataProxy dataproxy.Config `mapstructure:"dataproxy"`
+	DataProxy dataproxy.Config `config:"dataproxy"`
 	// Gateway passes requests on to apps.
-	Gateway gateway.Config `mapstructure:"gateway"`
+	Gateway gateway.Config `config:"gateway"`
 	// Secrets is where the values of secrets are stored.
-	Secrets secret.Config `mapstructure:"secrets"`
+	Secrets secret.Config `config:"secrets"`
 }
 
 // DefaultConfig is the configuration of a process that nothing was said to. Database and storage must be given.

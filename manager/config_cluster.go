@@ -12,22 +12,22 @@ import (
 type ClusterConfig struct {
 	// ID names the cluster in rows, assignments, Leases and logs. Every cluster of an installation has its own. Defaults
 	// to default, the cluster of all queues that name none.
-	ID string `mapstructure:"id"`
+	ID string `config:"id"`
 }
 
 // RemoteCluster is a cluster whose controller runs in another process.
 type RemoteCluster struct {
 	// ID is the cluster.id of that controller.
-	ID string `mapstructure:"id"`
+	ID string `config:"id"`
 	// URL is where it serves the logs of its pods, as in http://flyte-controller.east:8090.
-	URL string `mapstructure:"url"`
+	URL string `config:"url"`
 }
 
 // ControlPlaneConfig says where a controller reaches the API of its installation.
 type ControlPlaneConfig struct {
 	// URL is the address of a process with target api or all, as in http://flyte.flyte:8090. Required with target
 	// controller, and not used with any other.
-	URL string `mapstructure:"url"`
+	URL string `config:"url"`
 }
 
 var clusterID = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`)

@@ -13,48 +13,48 @@ type ServerConfig struct {
 	// Listen is the address of the port, host:port. The default is for this machine alone, since the API has no sign-in;
 	// in a pod or a container it is 0.0.0.0:8090, behind a network policy or a proxy that signs people in. Defaults to
 	// 127.0.0.1:8090.
-	Listen string `mapstructure:"listen"`
+	Listen string `config:"listen"`
 	// AllowedHosts are further names under which clients reach this server, such as flyte.example.com. Requests under
 	// other names are refused, so that a web page cannot reach the server through a name of its own (DNS rebinding).
 	// Always allowed: IP addresses, localhost, names without a dot, names of Kubernetes services, and the hosts of
 	// storage.publicURL, runs.webhooks.publicURL and executor.pod.endpoint.
-	AllowedHosts []string `mapstructure:"allowedHosts"`
+	AllowedHosts []string `config:"allowedHosts"`
 	// AllowedOrigins are the web origins whose pages may call the API, such as https://console.example. A * stands
 	// for one part, as in http://localhost:*. Default none: only the built-in console may.
-	AllowedOrigins []string `mapstructure:"allowedOrigins"`
+	AllowedOrigins []string `config:"allowedOrigins"`
 	// MaxRequestBytes bounds one request message, unpacked, of the procedures that carry specs, values or batches. Those
 	// of all others have 1 MiB at most. Decoded, a message may take four times as much memory. Defaults to 64 MiB.
-	MaxRequestBytes int `mapstructure:"maxRequestBytes"`
+	MaxRequestBytes int `config:"maxRequestBytes"`
 	// MaxDecodingBytes bounds the memory of all requests that are being received, unpacked and decoded at once. More of
 	// them wait for some seconds and are then refused with resource_exhausted. At least four times maxRequestBytes.
 	// Defaults to 512 MiB.
-	MaxDecodingBytes int `mapstructure:"maxDecodingBytes"`
+	MaxDecodingBytes int `config:"maxDecodingBytes"`
 	// HeaderTimeout is how long the header of a request may take, from its first byte or, for the first request, from the
 	// start of the connection; then the connection is closed. Defaults to 10s.
-	HeaderTimeout time.Duration `mapstructure:"headerTimeout"`
+	HeaderTimeout time.Duration `config:"headerTimeout"`
 	// BodyTimeout is how long the body of a request may bring nothing; then the request ends. One that takes longer must
 	// have 4 KiB a second on average. Streams may be silent between messages. Defaults to 30s.
-	BodyTimeout time.Duration `mapstructure:"bodyTimeout"`
+	BodyTimeout time.Duration `config:"bodyTimeout"`
 	// ConnectionsPerClient bounds the connections from one address; more are closed at once. A proxy in front is one
 	// address, and some make a connection for each watcher. Defaults to 20000.
-	ConnectionsPerClient int `mapstructure:"connectionsPerClient"`
+	ConnectionsPerClient int `config:"connectionsPerClient"`
 	// RequestsPerClient bounds the requests from one address that are in flight, streams included; more are refused with
 	// resource_exhausted. A proxy in front is one address. Defaults to 20000.
-	RequestsPerClient int `mapstructure:"requestsPerClient"`
+	RequestsPerClient int `config:"requestsPerClient"`
 	// DrainDelay is how long a process that was told to stop still serves, with /readyz at 503, before it closes its port: for
 	// balancers that learn late that it goes. 0, the default, suits a single process. With several behind a Kubernetes Service,
 	// 5s; terminationGracePeriodSeconds must exceed it and shutdownGrace together.
-	DrainDelay time.Duration `mapstructure:"drainDelay"`
+	DrainDelay time.Duration `config:"drainDelay"`
 	// ShutdownGrace is how long requests in flight may take when the process stops. Defaults to 20s.
-	ShutdownGrace time.Duration `mapstructure:"shutdownGrace"`
+	ShutdownGrace time.Duration `config:"shutdownGrace"`
 	// PingAfter is how long an HTTP/2 connection may be silent before the peer is asked whether it is there. Defaults
 	// to 30s.
-	PingAfter time.Duration `mapstructure:"pingAfter"`
+	PingAfter time.Duration `config:"pingAfter"`
 	// PingTimeout is how long it may take to answer; then the connection and all its streams end. Defaults to 15s.
-	PingTimeout time.Duration `mapstructure:"pingTimeout"`
+	PingTimeout time.Duration `config:"pingTimeout"`
 	// WriteTimeout is how long an HTTP/2 peer may take nothing of what is sent to it; then its connection ends.
 	// Defaults to 30s.
-	WriteTimeout time.Duration `mapstructure:"writeTimeout"`
+	WriteTimeout time.Duration `config:"writeTimeout"`
 }
 
 // DefaultServerConfig is what ServerConfig's fields say.
@@ -106,11 +106,11 @@ func (c ServerConfig) Validate() error {
 // KubernetesConfig is the cluster that runs the tasks.
 type KubernetesConfig struct {
 	// Kubeconfig is a kubeconfig file; empty means the pod's own service account.
-	Kubeconfig string `mapstructure:"kubeconfig"`
+	Kubeconfig string `config:"kubeconfig"`
 	// QPS bounds the requests a second to the API server, on average. Defaults to 500.
-	QPS float32 `mapstructure:"qps"`
+	QPS float32 `config:"qps"`
 	// Burst is how far they may exceed QPS for a moment. Defaults to 1000.
-	Burst int `mapstructure:"burst"`
+	Burst int `config:"burst"`
 }
 
 // DefaultKubernetesConfig is what KubernetesConfig's fields say.

@@ -15,11 +15,11 @@ import (
 // HealthConfig says when a process that works counts as degraded.
 type HealthConfig struct {
 	// OldestWrite is how long a change of an action may wait to be stored. Defaults to 10s.
-	OldestWrite time.Duration `mapstructure:"oldestWrite"`
+	OldestWrite time.Duration `config:"oldestWrite"`
 	// MinFreeBytes is the free space that the disk of a storage directory must have. Defaults to 512 MiB.
-	MinFreeBytes uint64 `mapstructure:"minFreeBytes"`
+	MinFreeBytes uint64 `config:"minFreeBytes"`
 	// WriteProbe is the least time between two test writes to the object store. Defaults to 1m.
-	WriteProbe time.Duration `mapstructure:"writeProbe"`
+	WriteProbe time.Duration `config:"writeProbe"`
 }
 
 // DefaultHealthConfig is what HealthConfig's fields say.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/flyte-binary/flyte-binary/manager/layers"
 )
@@ -22,7 +21,7 @@ func Load(path string, overrides []string) (Config, error) {
 		return Config{}, err
 	}
 	misread := len(problems) > 0
-	for _, problem := range located(config.Validate(), origins) {
+	for _, problem := range origins.Locate(config.Validate()) {
 		// A key that is missing may be one that was misspelled.
 		if !misread || !problem.Origin.IsDefault() {
 			problems = append(problems, problem)
@@ -64,29 +63,10 @@ func (e *ConfigError) Error() string { return "configuration: " + e.cause.Error(
 // Unwrap returns the problems.
 func (e *ConfigError) Unwrap() error { return e.cause }
 
-// located finds the places of what Validate refused.
-func located(err error, origins layers.Origins) layers.Problems {
-	if err == nil {
-		return nil
-	}
-	if several, ok := err.(interface{ Unwrap() []error }); ok {
-		var all layers.Problems
-		for _, err := range several.Unwrap() {
-			all = append(all, located(err, origins)...)
-		}
-		return all
-	}
-	key, text, found := strings.Cut(err.Error(), ": ")
-	if !found {
-		return layers.Problems{{Text: err.Error()}}
-	}
-	return layers.Problems{{Origin: origins.Of(key), Key: key, Text: text}}
-}
-
 // CheckDatabase validates only the section database, for commands that use nothing else.
 func (c Config) CheckDatabase(origins layers.Origins) error {
 	if err := c.Database.Validate(); err != nil {
-		return &ConfigError{located(fmt.Errorf("database.%w", err), origins)}
+		return &ConfigError{origins.Locate(fmt.Errorf("database.%w", err))}
 	}
 	return nil
 }

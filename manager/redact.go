@@ -19,7 +19,7 @@ func Redacted(config any) map[string]any {
 	value := reflect.ValueOf(config)
 	for i := range value.NumField() {
 		field := value.Type().Field(i)
-		name := field.Tag.Get("mapstructure")
+		name := field.Tag.Get("config")
 		if name == "" || !field.IsExported() {
 			continue
 		}

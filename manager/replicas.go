@@ -20,24 +20,24 @@ type ReplicasConfig struct {
 	// Several must be set where more than one process serves the same database. They all answer calls, and divide the
 	// TaskActions among them, by a Lease in the cluster. Defaults to false: a single process need not wait for a Lease when
 	// it starts.
-	Several bool `mapstructure:"several"`
+	Several bool `config:"several"`
 	// Namespace has the Lease. Defaults to that of the process's own pod, and to flyte outside of a cluster. It is
 	// created if it does not exist.
-	Namespace string `mapstructure:"namespace"`
+	Namespace string `config:"namespace"`
 	// Lease is the Lease that says which replica works on which TaskActions.
-	Lease LeaseConfig `mapstructure:"lease"`
+	Lease LeaseConfig `config:"lease"`
 	// Installation is the label by which objects in the cluster are known as ours. Defaults to an id that is kept in
 	// the database. To change it makes TaskActions that exist somebody else's.
-	Installation string `mapstructure:"installation"`
+	Installation string `config:"installation"`
 }
 
 // LeaseConfig describes the Lease of the replicas.
 type LeaseConfig struct {
 	// Name is the name of the Lease; the id of the installation is appended.
-	Name string `mapstructure:"name"`
+	Name string `config:"name"`
 	// Duration is how long a replica may go without renewing its lease before others take over its TaskActions. After a
 	// crash they wait that long. At least 3 s.
-	Duration time.Duration `mapstructure:"duration"`
+	Duration time.Duration `config:"duration"`
 }
 
 // DefaultReplicasConfig suits a single process.

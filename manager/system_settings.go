@@ -32,7 +32,7 @@ func settingsOf(config, defaults Config) []*insightv1.Setting {
 	walk = func(prefix string, value, normal reflect.Value) {
 		for i := range value.NumField() {
 			field := value.Type().Field(i)
-			name := field.Tag.Get("mapstructure")
+			name := field.Tag.Get("config")
 			if name == "" || !field.IsExported() {
 				continue
 			}

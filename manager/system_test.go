@@ -31,7 +31,7 @@ func setSecrets(t *testing.T, config *manager.Config) map[string]string {
 	var walk func(prefix string, value reflect.Value)
 	walk = func(prefix string, value reflect.Value) {
 		for i := range value.NumField() {
-			field, key := value.Type().Field(i), prefix+value.Type().Field(i).Tag.Get("mapstructure")
+			field, key := value.Type().Field(i), prefix+value.Type().Field(i).Tag.Get("config")
 			switch {
 			case value.Field(i).Kind() == reflect.Struct && field.IsExported():
 				walk(key+".", value.Field(i))

@@ -17,95 +17,95 @@ import (
 type Config struct {
 	// Rules are the rules that runs name (NamedRule in the SDK), and those that apply to all runs. notifications.md
 	// describes the fields.
-	Rules []Rule `mapstructure:"rules"`
+	Rules []Rule `config:"rules"`
 	// Deliveries are the receivers that rules name (NamedDelivery in the SDK). notifications.md describes the fields.
-	Deliveries []Delivery `mapstructure:"deliveries"`
+	Deliveries []Delivery `config:"deliveries"`
 	// Email is the mail server.
-	Email EmailConfig `mapstructure:"email"`
+	Email EmailConfig `config:"email"`
 	// Allow lists address ranges that webhooks may call although they are refused by default: this machine, private
 	// networks, and link-local addresses, where clouds keep their metadata. Example: 10.20.0.0/16. Default none.
-	Allow []string `mapstructure:"allow"`
+	Allow []string `config:"allow"`
 	// Proxy is the URL of an HTTP proxy for all webhooks; the proxy then decides which addresses may be called. The proxy
 	// variables of the environment are ignored. Default none.
-	Proxy string `mapstructure:"proxy" sensitive:"true"`
+	Proxy string `config:"proxy" sensitive:"true"`
 	// Timeout bounds one try. Default 10 s.
-	Timeout time.Duration `mapstructure:"timeout"`
+	Timeout time.Duration `config:"timeout"`
 	// MaxTries is how many tries a delivery gets before it is given up. Default 15, which takes some hours.
-	MaxTries int `mapstructure:"maxTries"`
+	MaxTries int `config:"maxTries"`
 	// Backoff is the pause before a failed delivery is tried again. It varies by a quarter. Defaults 2 s, at most 30 m.
-	Backoff backoff.Config `mapstructure:"backoff"`
+	Backoff backoff.Config `config:"backoff"`
 	// Parallel is how many deliveries each replica makes at once, at most a quarter of them to one host. Default 32.
-	Parallel int `mapstructure:"parallel"`
+	Parallel int `config:"parallel"`
 	// Poll is how often the outbox and the due deliveries are read when nothing is added: for deliveries that are tried again.
 	// Default 2 s.
-	Poll time.Duration `mapstructure:"poll"`
+	Poll time.Duration `config:"poll"`
 	// Keep is how long deliveries are listed after they were delivered. Default 7 days.
-	Keep time.Duration `mapstructure:"keep"`
+	Keep time.Duration `config:"keep"`
 	// KeepDead is how long deliveries that were given up are listed and can be sent again. Default 30 days.
-	KeepDead time.Duration `mapstructure:"keepDead"`
+	KeepDead time.Duration `config:"keepDead"`
 	// Lease is how long the replica that reads the outbox may be silent before another takes over. Default 6 s.
-	Lease time.Duration `mapstructure:"lease"`
+	Lease time.Duration `config:"lease"`
 }
 
 // EmailConfig is the mail server. Without a host no e-mail is sent.
 type EmailConfig struct {
 	// Host is the name of the mail server. Default none.
-	Host string `mapstructure:"host"`
+	Host string `config:"host"`
 	// Port is its port: usually 587 for starttls and 465 for tls. Default 587.
-	Port int `mapstructure:"port"`
+	Port int `config:"port"`
 	// TLS is starttls, tls (from the first byte) or none, which is for mail servers on this machine. Default starttls; a
 	// server that does not offer it gets no mail.
-	TLS string `mapstructure:"tls"`
+	TLS string `config:"tls"`
 	// CAFile is a PEM file of the authorities that may sign the server's certificate. Default those of the system.
-	CAFile string `mapstructure:"caFile"`
+	CAFile string `config:"caFile"`
 	// Username signs in. Default none: without signing in.
-	Username string `mapstructure:"username"`
+	Username string `config:"username"`
 	// Password signs in.
-	Password string `mapstructure:"password" sensitive:"true"`
+	Password string `config:"password" sensitive:"true"`
 	// From is the sender, as in "Flyte <flyte@example.com>". Required with a host.
-	From string `mapstructure:"from"`
+	From string `config:"from"`
 }
 
 // Rule says which phases are reported to whom.
 type Rule struct {
 	// Name is the name by which runs ask for the rule. The name off is taken: a run that asks for it is not reported at all.
-	Name string `mapstructure:"name"`
+	Name string `config:"name"`
 	// Phases are some of succeeded, failed, aborted, timed_out and paused.
-	Phases []string `mapstructure:"phases"`
+	Phases []string `config:"phases"`
 	// Deliveries are names of the list deliveries.
-	Deliveries []string `mapstructure:"deliveries"`
+	Deliveries []string `config:"deliveries"`
 	// Everywhere applies the rule to all runs, without being asked for.
-	Everywhere bool `mapstructure:"everywhere"`
+	Everywhere bool `config:"everywhere"`
 	// Projects restricts the rule to projects, or to their domains, as in project/domain. Default all.
-	Projects []string `mapstructure:"projects"`
+	Projects []string `config:"projects"`
 }
 
 // Delivery is a receiver.
 type Delivery struct {
 	// Name is the name by which rules ask for the delivery.
-	Name string `mapstructure:"name"`
+	Name string `config:"name"`
 	// Type is webhook, slack, teams or email.
-	Type string `mapstructure:"type"`
+	Type string `config:"type"`
 	// URL is the address of a webhook, of Slack or of Teams. It may hold secrets and is not shown.
-	URL string `mapstructure:"url" sensitive:"whole"`
+	URL string `config:"url" sensitive:"whole"`
 	// Method is that of a webhook. Default POST.
-	Method string `mapstructure:"method"`
+	Method string `config:"method"`
 	// Headers are those of a webhook. They may hold secrets and are not shown.
-	Headers map[string]string `mapstructure:"headers" sensitive:"whole"`
+	Headers map[string]string `config:"headers" sensitive:"whole"`
 	// Body is the template of the body of a webhook. Default a JSON object.
-	Body string `mapstructure:"body"`
+	Body string `config:"body"`
 	// To are the receivers of an e-mail, as addresses. Required for an e-mail.
-	To []string `mapstructure:"to"`
+	To []string `config:"to"`
 	// CC are receivers of a copy.
-	CC []string `mapstructure:"cc"`
+	CC []string `config:"cc"`
 	// BCC are receivers of a copy whom the others do not see.
-	BCC []string `mapstructure:"bcc"`
+	BCC []string `config:"bcc"`
 	// Title is the template of the title for Teams, and of the subject of an e-mail. It has a default.
-	Title string `mapstructure:"title"`
+	Title string `config:"title"`
 	// Text is the template of the text for Slack and Teams, and of an e-mail. It has a default.
-	Text string `mapstructure:"text"`
+	Text string `config:"text"`
 	// HTML is the template of an e-mail's HTML part. Default none.
-	HTML string `mapstructure:"html"`
+	HTML string `config:"html"`
 }
 
 // DefaultConfig notifies as the rules of runs say, public addresses only.

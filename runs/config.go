@@ -23,41 +23,41 @@ import (
 // Config configures the service.
 type Config struct {
 	// Domains are the domains that every project has. At least one.
-	Domains []string `mapstructure:"domains"`
+	Domains []string `config:"domains"`
 	// SeedProjects are the projects that are created at startup when they do not exist.
-	SeedProjects []string `mapstructure:"seedProjects"`
+	SeedProjects []string `config:"seedProjects"`
 	// Writer bounds the batched writes.
-	Writer store.WriterConfig `mapstructure:"writer"`
+	Writer store.WriterConfig `config:"writer"`
 	// Admission limits the live actions.
-	Admission admission.Config `mapstructure:"admission"`
+	Admission admission.Config `config:"admission"`
 	// Queues are the queues besides the one named default, which always exists and has limits only when it is listed
 	// too. In the environment and in overrides a queue is one line, as in "gpu maxActions=4 priority=10". queues.md
 	// describes the fields.
-	Queues []queues.Queue `mapstructure:"queues"`
+	Queues []queues.Queue `config:"queues"`
 	// Assignments configures the stream of assignments.
-	Assignments dispatch.Config `mapstructure:"assignments"`
+	Assignments dispatch.Config `config:"assignments"`
 	// Timers tunes the loop that enforces timeouts and starts built-in actions.
-	Timers timers.Config `mapstructure:"timers"`
+	Timers timers.Config `config:"timers"`
 	// Webhooks calls the webhooks of conditions and serves their callbacks.
-	Webhooks webhook.Config `mapstructure:"webhooks"`
+	Webhooks webhook.Config `config:"webhooks"`
 	// Cache says how tasks use the cache of outputs.
-	Cache cachelink.Config `mapstructure:"cache"`
+	Cache cachelink.Config `config:"cache"`
 	// Artifacts says how the artifacts that tasks declare are registered.
-	Artifacts artifactlink.Config `mapstructure:"artifacts"`
+	Artifacts artifactlink.Config `config:"artifacts"`
 	// Watch tunes the streams.
-	Watch watch.Config `mapstructure:"watch"`
+	Watch watch.Config `config:"watch"`
 	// Retention deletes old runs.
-	Retention retention.Config `mapstructure:"retention"`
+	Retention retention.Config `config:"retention"`
 	// Tracked stores runs that clients execute and report.
-	Tracked tracked.Config `mapstructure:"tracked"`
+	Tracked tracked.Config `config:"tracked"`
 	// Images answers ImageService.GetImage, and names the builder of images.
-	Images images.Config `mapstructure:"images"`
+	Images images.Config `config:"images"`
 	// MaxInlineInputs is the largest size of inputs sent inline with CreateRun, in bytes.
-	MaxInlineInputs int64 `mapstructure:"maxInlineInputs"`
+	MaxInlineInputs int64 `config:"maxInlineInputs"`
 	// MaxInlineData is the largest size of inputs or outputs that RunService.GetActionData returns, in bytes.
-	MaxInlineData int64 `mapstructure:"maxInlineData"`
+	MaxInlineData int64 `config:"maxInlineData"`
 	// InputsTimeout bounds writing inline inputs to the object store.
-	InputsTimeout time.Duration `mapstructure:"inputsTimeout"`
+	InputsTimeout time.Duration `config:"inputsTimeout"`
 }
 
 // DefaultConfig suits a laptop.

@@ -27,19 +27,19 @@ const (
 type Config struct {
 	// Backends store the secrets: kubernetes, local, vault, aws, gcp, azure. They are asked in this order, and new secrets
 	// go to the first. Each has a section of its own. Defaults to kubernetes.
-	Backends []string `mapstructure:"backends"`
+	Backends []string `config:"backends"`
 	// Kubernetes are Secrets of one namespace. Processes with the target api have no cluster, so they need another backend.
-	Kubernetes kubernetes.Config `mapstructure:"kubernetes"`
+	Kubernetes kubernetes.Config `config:"kubernetes"`
 	// Local is an encrypted store in a directory, for installations of one process, such as the demo.
-	Local local.Config `mapstructure:"local"`
+	Local local.Config `config:"local"`
 	// Vault is HashiCorp Vault.
-	Vault vault.Config `mapstructure:"vault"`
+	Vault vault.Config `config:"vault"`
 	// AWS is AWS Secrets Manager.
-	AWS aws.Config `mapstructure:"aws"`
+	AWS aws.Config `config:"aws"`
 	// GCP is Google Cloud Secret Manager.
-	GCP gcp.Config `mapstructure:"gcp"`
+	GCP gcp.Config `config:"gcp"`
 	// Azure is Azure Key Vault.
-	Azure azure.Config `mapstructure:"azure"`
+	Azure azure.Config `config:"azure"`
 }
 
 // DefaultConfig stores secrets in the cluster.

@@ -11,23 +11,23 @@ import (
 type Config struct {
 	// CatchUp is what happens to slots that were missed while nothing could fire them, for triggers that do not say so
 	// themselves: none, latest or all. Defaults to all.
-	CatchUp string `mapstructure:"catchUp"`
+	CatchUp string `config:"catchUp"`
 	// CatchUpLimit is how many missed slots of a trigger fire at most with CatchUp all; the newest count. Defaults to 100.
-	CatchUpLimit int `mapstructure:"catchUpLimit"`
+	CatchUpLimit int `config:"catchUpLimit"`
 	// LateAfter is how late a slot may fire and still count as on time; later it is a missed slot. Defaults to 1m.
-	LateAfter time.Duration `mapstructure:"lateAfter"`
+	LateAfter time.Duration `config:"lateAfter"`
 	// Parallel is how many triggers start runs at the same time. Defaults to 16.
-	Parallel int `mapstructure:"parallel"`
+	Parallel int `config:"parallel"`
 	// Poll is the longest pause of the scheduler between two looks at the clock, for the case that it was set. One look
 	// is two index lookups, however many triggers there are. Defaults to 5s.
-	Poll time.Duration `mapstructure:"poll"`
+	Poll time.Duration `config:"poll"`
 	// RetryMax is the longest pause between two tries to create the run of a slot. Defaults to 1m.
-	RetryMax time.Duration `mapstructure:"retryMax"`
+	RetryMax time.Duration `config:"retryMax"`
 	// KeepSlots is how long the history of slots is kept; the runs are not concerned. 0 means forever. Defaults to 2160h,
 	// 90 days.
-	KeepSlots time.Duration `mapstructure:"keepSlots"`
+	KeepSlots time.Duration `config:"keepSlots"`
 	// Lease is how long the replica that schedules may be silent before another takes over. Defaults to 15s.
-	Lease time.Duration `mapstructure:"lease"`
+	Lease time.Duration `config:"lease"`
 }
 
 // DefaultConfig returns the defaults.

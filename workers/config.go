@@ -10,28 +10,28 @@ import (
 type Config struct {
 	// Enabled gives tasks of reusable environments (flyte.ReusePolicy) to workers. Otherwise each attempt has a pod of its own.
 	// Defaults to false.
-	Enabled bool `mapstructure:"enabled"`
+	Enabled bool `config:"enabled"`
 	// Lease is how long a worker may be silent. Then it must have ended all of its work, which goes to other workers.
 	// Defaults to 30s.
-	Lease time.Duration `mapstructure:"lease"`
+	Lease time.Duration `config:"lease"`
 	// Grace is how long a process that is asked to stop has until it is killed. Defaults to 10s.
-	Grace time.Duration `mapstructure:"grace"`
+	Grace time.Duration `config:"grace"`
 	// MaxSystemFailures is how many attempts of one action may fail because of the system, such as a lost worker. They do not count
 	// against the task's own retries. Defaults to 3.
-	MaxSystemFailures int32 `mapstructure:"maxSystemFailures"`
+	MaxSystemFailures int32 `config:"maxSystemFailures"`
 	// SystemBackoff is the pause before the first attempt that follows a fault of the system, and before the first worker
 	// that follows one that did not start. It doubles with each further one, up to MaxSystemBackoff. Defaults to 1s.
-	SystemBackoff time.Duration `mapstructure:"systemBackoff"`
+	SystemBackoff time.Duration `config:"systemBackoff"`
 	// MaxSystemBackoff is the longest such pause. Defaults to 1m.
-	MaxSystemBackoff time.Duration `mapstructure:"maxSystemBackoff"`
+	MaxSystemBackoff time.Duration `config:"maxSystemBackoff"`
 	// KeeperLease is how long the replica that sizes pools may be silent before another takes over. Defaults to 15s.
-	KeeperLease time.Duration `mapstructure:"keeperLease"`
+	KeeperLease time.Duration `config:"keeperLease"`
 	// Poll is how often everything is looked at that nobody was told of. Defaults to 30s.
-	Poll time.Duration `mapstructure:"poll"`
+	Poll time.Duration `config:"poll"`
 	// Heartbeat is the pause after which an idle stream to a controller sends a sign of life. Defaults to 15s.
-	Heartbeat time.Duration `mapstructure:"heartbeat"`
+	Heartbeat time.Duration `config:"heartbeat"`
 	// MaxAge is after how long such a stream ends cleanly; the controller subscribes again. Defaults to 10m.
-	MaxAge time.Duration `mapstructure:"maxAge"`
+	MaxAge time.Duration `config:"maxAge"`
 }
 
 // DefaultConfig returns the defaults.

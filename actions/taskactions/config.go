@@ -15,29 +15,29 @@ type Config struct {
 	// that would be too long or the same end with a hash. Such a namespace is used only if it has the label
 	// flyte.org/managed=true, as created ones do. A name without them is one namespace for all; it needs no label. Default
 	// {{project}}-{{domain}}.
-	Namespace string `mapstructure:"namespace"`
+	Namespace string `config:"namespace"`
 	// CreateNamespaces creates namespaces that do not exist. Without it, or without the right to, actions whose namespace
 	// does not exist fail with an error that says so. Default true.
-	CreateNamespaces bool `mapstructure:"createNamespaces"`
+	CreateNamespaces bool `config:"createNamespaces"`
 	// PodSecurity is the level of the Pod Security Standards to which the API server keeps the pods of created namespaces,
 	// those of pod templates included: privileged, baseline or restricted; empty leaves it to the cluster. Default baseline.
-	PodSecurity string `mapstructure:"podSecurity"`
+	PodSecurity string `config:"podSecurity"`
 	// Workers is how many objects are created or deleted at once. Default 16.
-	Workers int `mapstructure:"workers"`
+	Workers int `config:"workers"`
 	// Resync is how often all live actions are compared with all objects. Default 5 m.
-	Resync time.Duration `mapstructure:"resync"`
+	Resync time.Duration `config:"resync"`
 	// MaxSilence is how long the runs service may send nothing, not even a heartbeat, before the stream is opened again.
 	// Default 1 m.
-	MaxSilence time.Duration `mapstructure:"maxSilence"`
+	MaxSilence time.Duration `config:"maxSilence"`
 	// RecreateDelay is the pause before an object that was deleted from outside is created again: most belong to actions
 	// that have just ended. Default 2 s.
-	RecreateDelay time.Duration `mapstructure:"recreateDelay"`
+	RecreateDelay time.Duration `config:"recreateDelay"`
 	// MaxPending is how many assignments are held in memory until their objects are created. Default 2000.
-	MaxPending int `mapstructure:"maxPending"`
+	MaxPending int `config:"maxPending"`
 	// CallTimeout bounds each call to the API server and to the runs service. Default 30 s.
-	CallTimeout time.Duration `mapstructure:"callTimeout"`
+	CallTimeout time.Duration `config:"callTimeout"`
 	// Backoff is the pause after a failure with one object. Default 50 ms, at most 30 s.
-	Backoff backoff.Config `mapstructure:"backoff"`
+	Backoff backoff.Config `config:"backoff"`
 }
 
 // DefaultConfig suits one cluster.

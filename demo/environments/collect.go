@@ -16,9 +16,9 @@ import (
 type Limit struct {
 	// Keep is how many there may be; those that were used last stay.
 	Keep int
-	// Rest is the minimum time to keep an environment after its last use. A client may have been told that it exists while
-	// its tasks are still queued.
-	Rest time.Duration
+	// MinIdle is how long an environment is kept after its last use, even beyond Keep: the tasks that a client has created because
+	// the environment exists may still be queued.
+	MinIdle time.Duration
 }
 
 // Collect removes environments beyond the limit, and directories that nothing names: what killed builds have left, and
@@ -49,7 +49,7 @@ func (s *Store) Collect(limit Limit, inUse func(tag string) bool) ([]string, err
 	var removed []string
 	var errs []error
 	for _, one := range all[min(max(limit.Keep, 0), len(all)):] {
-		if s.clk.Now().Sub(one.used) < limit.Rest || inUse(one.tag) {
+		if s.clk.Now().Sub(one.used) < limit.MinIdle || inUse(one.tag) {
 			continue
 		}
 		err := s.locked(one.tag, func() error {

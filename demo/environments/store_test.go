@@ -226,7 +226,7 @@ func TestTheLeastRecentlyUsedGo(t *testing.T) {
 		_, err := store.Find(tags[i])
 		require.NoError(t, err)
 	}
-	limit := environments.Limit{Keep: 2, Rest: 10 * time.Minute}
+	limit := environments.Limit{Keep: 2, MinIdle: 10 * time.Minute}
 	removed, err := store.Collect(limit, unused)
 	require.NoError(t, err)
 	require.Empty(t, removed, "all were used a moment ago")

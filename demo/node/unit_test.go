@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,6 +87,7 @@ func TestConfigNamesTheField(t *testing.T) {
 		change(&bad)
 		require.ErrorContains(t, bad.Validate(), field+":")
 	}
+	require.Len(t, strings.Split((Config{}).Validate().Error(), "\n"), 10, "all of them at once")
 }
 
 func TestRequestOfAPod(t *testing.T) {

@@ -22,7 +22,7 @@ func Choose(wanted, own string) (Environment, error) {
 	if wanted != "" {
 		dir, err := filepath.Abs(wanted)
 		if err != nil {
-			return Environment{}, fmt.Errorf("--python: %w", err)
+			return Environment{}, err
 		}
 		return Environment{Dir: dir, Why: "given"}, nil
 	}

@@ -9,13 +9,13 @@ import (
 // Config configures how logs are kept.
 type Config struct {
 	// Seal keeps the log of every container in the object store when its action has ended. Default true.
-	Seal bool `mapstructure:"seal"`
+	Seal bool `config:"seal"`
 	// SealTimeout bounds the reading of one log. Default 1 m.
-	SealTimeout time.Duration `mapstructure:"sealTimeout"`
+	SealTimeout time.Duration `config:"sealTimeout"`
 	// MaxBytes is how much of one log is kept, from its beginning, in bytes. Default 256 MiB.
-	MaxBytes int64 `mapstructure:"maxBytes"`
+	MaxBytes int64 `config:"maxBytes"`
 	// WaitForStart is how long a follower waits for a container that has not started. Default 10 m.
-	WaitForStart time.Duration `mapstructure:"waitForStart"`
+	WaitForStart time.Duration `config:"waitForStart"`
 }
 
 // DefaultConfig keeps logs.

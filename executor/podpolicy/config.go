@@ -13,30 +13,30 @@ type Config struct {
 	// PodSecurity is the level of the Pod Security Standards that pods keep as tasks declare them: baseline, or privileged
 	// for no such check. For the level restricted, which demands fields that pod templates often set, use
 	// actions.taskActions.podSecurity. Default baseline.
-	PodSecurity string `mapstructure:"podSecurity"`
+	PodSecurity string `config:"podSecurity"`
 	// Exceptions are rules of the baseline that tasks need not keep: appArmorProfile, hostNamespaces, hostPorts,
 	// hostProbesAndHostLifecycle, privileged, procMount, seLinuxOptions, seccompProfile, sysctls, windowsHostProcess.
-	Exceptions []string `mapstructure:"exceptions"`
+	Exceptions []string `config:"exceptions"`
 	// Capabilities are Linux capabilities that containers may add beyond those of the baseline, such as SYS_PTRACE.
-	Capabilities []string `mapstructure:"capabilities"`
+	Capabilities []string `config:"capabilities"`
 	// Volumes are the kinds of volumes that tasks may declare. A list of paths for hostPath would not hold, since a path
 	// may be a link; offer directories of nodes by a pod template. Default: those that give access to nothing but the
 	// namespace of the task and images.
-	Volumes []string `mapstructure:"volumes"`
+	Volumes []string `config:"volumes"`
 	// Fields are further fields of the pod spec that tasks may set: dnsConfig, dnsPolicy, hostAliases, hostnameOverride,
 	// nodeName, overhead, priority, schedulerName, schedulingGroup, shareProcessNamespace, workloadRef. They bypass the
 	// scheduler or reach into containers that a pod template adds. Default none.
-	Fields []string `mapstructure:"fields"`
+	Fields []string `config:"fields"`
 	// ServiceAccounts are those that tasks and runs may name. Always allowed: the account in the settings of the project
 	// and executor.pod.defaultServiceAccount. Default none.
-	ServiceAccounts []string `mapstructure:"serviceAccounts"`
+	ServiceAccounts []string `config:"serviceAccounts"`
 	// Secrets are Kubernetes Secrets that pod specs may refer to by name, in volumes and in the environment. Secrets that
 	// tasks ask for by key come from SecretService and are always allowed. Default none.
-	Secrets []string `mapstructure:"secrets"`
+	Secrets []string `config:"secrets"`
 	// PriorityClasses are those that pod specs may name. Default none.
-	PriorityClasses []string `mapstructure:"priorityClasses"`
+	PriorityClasses []string `config:"priorityClasses"`
 	// RuntimeClasses are those that pod specs may name. Default none.
-	RuntimeClasses []string `mapstructure:"runtimeClasses"`
+	RuntimeClasses []string `config:"runtimeClasses"`
 }
 
 // Levels of PodSecurity.

@@ -15,15 +15,15 @@ import (
 // Accelerator describes how a cluster offers one accelerator.
 type Accelerator struct {
 	// Device is its name in tasks, such as nvidia-l4, in any case. Required.
-	Device string `mapstructure:"device"`
+	Device string `config:"device"`
 	// Resource is the extended resource of its devices; empty means that of its class.
-	Resource string `mapstructure:"resource"`
+	Resource string `config:"resource"`
 	// NodeLabels, as key=value, are on the nodes that have it; empty means acceleratorNodeLabel with the device's name.
-	NodeLabels []string `mapstructure:"nodeLabels"`
+	NodeLabels []string `config:"nodeLabels"`
 	// Tolerations are for taints of these nodes in addition to the one named after the resource.
-	Tolerations []corev1.Toleration `mapstructure:"tolerations"`
+	Tolerations []corev1.Toleration `config:"tolerations"`
 	// PartitionNodeLabel is the node label whose value is the partition size; empty means the general one.
-	PartitionNodeLabel string `mapstructure:"partitionNodeLabel"`
+	PartitionNodeLabel string `config:"partitionNodeLabel"`
 }
 
 // validate lists the fields that are wrong.

@@ -21,98 +21,98 @@ import (
 // containers may fail to start, and the links to their logs.
 type Config struct {
 	// Endpoint is where tasks reach this installation, as host:port. Tasks get it as _U_EP_OVERRIDE.
-	Endpoint string `mapstructure:"endpoint"`
+	Endpoint string `config:"endpoint"`
 	// Insecure lets tasks use plain HTTP to Endpoint.
-	Insecure bool `mapstructure:"insecure"`
+	Insecure bool `config:"insecure"`
 	// AppsURL is where pods reach the apps of this installation, as in http://flyte.flyte:8090/apps: the names of project,
 	// domain and app follow. Empty means the path /apps of Endpoint; without that, pods find apps through the API alone.
-	AppsURL string `mapstructure:"appsUrl"`
+	AppsURL string `config:"appsUrl"`
 	// Organization is the organization that tasks see; the SDK requires one. Default "local".
-	Organization string `mapstructure:"organization"`
+	Organization string `config:"organization"`
 	// LaunchRate is how many children a task may launch in a second; 0 leaves the SDK's own brake of 100. The server slows tasks
 	// down when it cannot follow. Tasks get it as _F_MAX_QPS. Default 1000.
-	LaunchRate int `mapstructure:"launchRate"`
+	LaunchRate int `config:"launchRate"`
 	// ChildrenInFlight is how many unfinished children of one parent the SDK launches; the others wait in the task. 0 leaves the
 	// SDK's own brake of 1,000. Tasks get it as _F_P_CNC. Default 10000.
-	ChildrenInFlight int `mapstructure:"childrenInFlight"`
+	ChildrenInFlight int `config:"childrenInFlight"`
 	// DefaultEnv are variables for every container, as a list of NAME=value because names are case-sensitive. Variables of
 	// the task and of the run win over them.
-	DefaultEnv []string `mapstructure:"defaultEnv"`
+	DefaultEnv []string `config:"defaultEnv"`
 
 	// EnvFromSecrets are Kubernetes Secrets whose entries become variables of every container, such as the credentials of
 	// the object store. They must be in the namespace of the pods; missing ones are ignored.
-	EnvFromSecrets []string `mapstructure:"envFromSecrets"`
+	EnvFromSecrets []string `config:"envFromSecrets"`
 	// EnvFromConfigMaps are ConfigMaps, likewise.
-	EnvFromConfigMaps []string `mapstructure:"envFromConfigMaps"`
+	EnvFromConfigMaps []string `config:"envFromConfigMaps"`
 
 	// DefaultCPU is the request of a container that has neither request nor limit. Default 1.
-	DefaultCPU string `mapstructure:"defaultCpu"`
+	DefaultCPU string `config:"defaultCpu"`
 	// DefaultMemory is likewise. Default 1Gi.
-	DefaultMemory string `mapstructure:"defaultMemory"`
+	DefaultMemory string `config:"defaultMemory"`
 	// MaxCPU is the largest request and limit of any container; empty means none. Settings can only lower it.
-	MaxCPU string `mapstructure:"maxCpu"`
+	MaxCPU string `config:"maxCpu"`
 	// MaxMemory is likewise.
-	MaxMemory string `mapstructure:"maxMemory"`
+	MaxMemory string `config:"maxMemory"`
 	// MaxGPU is likewise, for the devices of any accelerator.
-	MaxGPU string `mapstructure:"maxGpu"`
+	MaxGPU string `config:"maxGpu"`
 	// MaxEphemeralStorage is likewise.
-	MaxEphemeralStorage string `mapstructure:"maxEphemeralStorage"`
+	MaxEphemeralStorage string `config:"maxEphemeralStorage"`
 	// DefaultPodTemplate is the PodTemplate that pods are based on when neither task nor settings name one; empty means
 	// none.
-	DefaultPodTemplate string `mapstructure:"defaultPodTemplate"`
+	DefaultPodTemplate string `config:"defaultPodTemplate"`
 	// PodTemplateNamespace is where PodTemplates are read from that are not in the namespace of the pods. Default flyte.
-	PodTemplateNamespace string `mapstructure:"podTemplateNamespace"`
+	PodTemplateNamespace string `config:"podTemplateNamespace"`
 	// DefaultServiceAccount is for tasks and runs that name none; empty leaves it to the namespace.
-	DefaultServiceAccount string `mapstructure:"defaultServiceAccount"`
+	DefaultServiceAccount string `config:"defaultServiceAccount"`
 	// DefaultLabels are on every pod; those of the run win.
-	DefaultLabels map[string]string `mapstructure:"defaultLabels"`
+	DefaultLabels map[string]string `config:"defaultLabels"`
 	// DefaultAnnotations are likewise. By default they ask the cluster autoscaler not to evict tasks.
-	DefaultAnnotations map[string]string `mapstructure:"defaultAnnotations"`
+	DefaultAnnotations map[string]string `config:"defaultAnnotations"`
 	// ImagePullPolicy of all containers that have none: Always, IfNotPresent, Never, or empty for the cluster's default.
-	ImagePullPolicy string `mapstructure:"imagePullPolicy"`
+	ImagePullPolicy string `config:"imagePullPolicy"`
 	// TerminationGracePeriod is how long a process may take to stop, in whole seconds; 0 means the cluster's 30 s.
-	TerminationGracePeriod time.Duration `mapstructure:"terminationGracePeriod"`
+	TerminationGracePeriod time.Duration `config:"terminationGracePeriod"`
 
 	// InterruptibleNodeSelector is added to interruptible pods.
-	InterruptibleNodeSelector map[string]string `mapstructure:"interruptibleNodeSelector"`
+	InterruptibleNodeSelector map[string]string `config:"interruptibleNodeSelector"`
 	// InterruptibleTolerations are likewise.
-	InterruptibleTolerations []corev1.Toleration `mapstructure:"interruptibleTolerations"`
+	InterruptibleTolerations []corev1.Toleration `config:"interruptibleTolerations"`
 	// InterruptibleFailures is how many attempts of an action the system may lose before the next ones run on nodes that
 	// are not preemptible; 0 means any number. Default 2.
-	InterruptibleFailures int32 `mapstructure:"interruptibleFailures"`
+	InterruptibleFailures int32 `config:"interruptibleFailures"`
 	// GPUResource is what a task's resource "gpu" means without an accelerator. Default nvidia.com/gpu.
-	GPUResource string `mapstructure:"gpuResource"`
+	GPUResource string `config:"gpuResource"`
 	// AcceleratorNodeLabel is the node label whose value is the accelerator's device.
-	AcceleratorNodeLabel string `mapstructure:"acceleratorNodeLabel"`
+	AcceleratorNodeLabel string `config:"acceleratorNodeLabel"`
 	// PartitionNodeLabel is the node label whose value is the partition size of a divided accelerator.
-	PartitionNodeLabel string `mapstructure:"partitionNodeLabel"`
+	PartitionNodeLabel string `config:"partitionNodeLabel"`
 
 	// Accelerators describes accelerators whose names, node labels or taints differ from what the fields above say.
-	Accelerators []Accelerator `mapstructure:"accelerators"`
+	Accelerators []Accelerator `config:"accelerators"`
 
 	// Policy is what tasks may ask of their pods.
-	Policy podpolicy.Config `mapstructure:"policy"`
+	Policy podpolicy.Config `config:"policy"`
 
 	// Copilot carries the data of raw containers.
-	Copilot Copilot `mapstructure:"copilot"`
+	Copilot Copilot `config:"copilot"`
 
 	// LogLinks are shown with every attempt that has a pod. Templates are those of the task's own links.
-	LogLinks []LogLink `mapstructure:"logLinks"`
+	LogLinks []LogLink `config:"logLinks"`
 
 	// Grace is how long containers may fail to start.
-	Grace Grace `mapstructure:"grace"`
+	Grace Grace `config:"grace"`
 }
 
 // Grace is how long a container may wait for a reason before the attempt is lost.
 type Grace struct {
 	// ImagePull is for images that cannot be pulled. Default 3 m.
-	ImagePull time.Duration `mapstructure:"imagePull"`
+	ImagePull time.Duration `config:"imagePull"`
 	// Create is for containers that cannot be created. Default 3 m.
-	Create time.Duration `mapstructure:"create"`
+	Create time.Duration `config:"create"`
 	// Config is for containers whose secrets or config maps do not exist. Default 30 s.
-	Config time.Duration `mapstructure:"config"`
+	Config time.Duration `config:"config"`
 	// Other is for reasons that are not known. Default 5 m.
-	Other time.Duration `mapstructure:"other"`
+	Other time.Duration `config:"other"`
 }
 
 // DefaultGrace lets registries and operators recover without keeping users waiting.
@@ -123,9 +123,9 @@ func DefaultGrace() Grace {
 // LogLink is a link to logs elsewhere.
 type LogLink struct {
 	// Name to show.
-	Name string `mapstructure:"name"`
+	Name string `config:"name"`
 	// URI with templates such as {{ .podName }}; docs/pods.md lists the names.
-	URI string `mapstructure:"uri"`
+	URI string `config:"uri"`
 }
 
 // DefaultConfig suits a cluster without accelerators or preemptible nodes.

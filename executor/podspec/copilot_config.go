@@ -15,38 +15,38 @@ const copilotSlack = time.Minute
 // Copilot carries the data of containers that do not read and write the object store themselves.
 type Copilot struct {
 	// Image is an image with flyte-binary in its PATH, such as that of this server. Raw containers fail without it.
-	Image string `mapstructure:"image"`
+	Image string `config:"image"`
 	// CPU is the request of each half of the co-pilot. Default 100m.
-	CPU string `mapstructure:"cpu"`
+	CPU string `config:"cpu"`
 	// Memory is the request and the limit of each half. Default 512Mi.
-	Memory string `mapstructure:"memory"`
+	Memory string `config:"memory"`
 	// Timeout is how long the upload of outputs may take after the container has ended. Default 1h.
-	Timeout time.Duration `mapstructure:"timeout"`
+	Timeout time.Duration `config:"timeout"`
 	// Storage says how pods reach the object store. It has no credentials: they come from the service account or from
 	// envFromSecrets. Empty fields take the values of the server's section storage.
-	Storage CopilotStorage `mapstructure:"storage"`
+	Storage CopilotStorage `config:"storage"`
 }
 
 // CopilotStorage is the part of the section storage without credentials.
 type CopilotStorage struct {
 	// URL is the root of the object store.
-	URL string `mapstructure:"url" json:"url"`
+	URL string `config:"url" json:"url"`
 	// ExtraPrefixes are further roots.
-	ExtraPrefixes []string `mapstructure:"extraPrefixes" json:"extraPrefixes,omitempty"`
+	ExtraPrefixes []string `config:"extraPrefixes" json:"extraPrefixes,omitempty"`
 	// Sync makes a write to a directory survive a power cut.
-	Sync bool `mapstructure:"sync" json:"sync"`
+	Sync bool `config:"sync" json:"sync"`
 	// S3 has what s3:// needs in addition to the pod's environment.
-	S3 CopilotS3 `mapstructure:"s3" json:"s3"`
+	S3 CopilotS3 `config:"s3" json:"s3"`
 }
 
 // CopilotS3 says how pods reach an S3 service.
 type CopilotS3 struct {
 	// Endpoint is the URL of a service other than AWS.
-	Endpoint string `mapstructure:"endpoint" json:"endpoint,omitempty"`
+	Endpoint string `config:"endpoint" json:"endpoint,omitempty"`
 	// Region of the bucket.
-	Region string `mapstructure:"region" json:"region,omitempty"`
+	Region string `config:"region" json:"region,omitempty"`
 	// PathStyle puts the bucket into the path instead of the host name.
-	PathStyle bool `mapstructure:"pathStyle" json:"pathStyle"`
+	PathStyle bool `config:"pathStyle" json:"pathStyle"`
 }
 
 func defaultCopilot() Copilot {

@@ -10,33 +10,33 @@ import (
 type Config struct {
 	// Workers is how many TaskActions are reconciled at once. Those that wait for the object store do not count.
 	// Default 32.
-	Workers int `mapstructure:"workers"`
+	Workers int `config:"workers"`
 	// MaxSystemFailures is how many attempts the system may lose of one action, beside the task's own retries.
 	// Default 3.
-	MaxSystemFailures int32 `mapstructure:"maxSystemFailures"`
+	MaxSystemFailures int32 `config:"maxSystemFailures"`
 	// SystemBackoff is the pause before the first attempt that follows a fault of the system. It doubles with each
 	// further one, up to MaxSystemBackoff, and varies by a quarter. Default 1 s.
-	SystemBackoff time.Duration `mapstructure:"systemBackoff"`
+	SystemBackoff time.Duration `config:"systemBackoff"`
 	// MaxSystemBackoff is the longest such pause. Default 1 m.
-	MaxSystemBackoff time.Duration `mapstructure:"maxSystemBackoff"`
+	MaxSystemBackoff time.Duration `config:"maxSystemBackoff"`
 	// SlowAfter is the age from which a reconcile is logged and makes the component executor degraded. After five times
 	// as long its context ends, and it is retried. Default 1 m.
-	SlowAfter time.Duration `mapstructure:"slowAfter"`
+	SlowAfter time.Duration `config:"slowAfter"`
 	// StatusDelay is how long an attempt must run before the status of its TaskAction says so; most end earlier. What it waits
 	// for is written after ten times as long. Default 2 s.
-	StatusDelay time.Duration `mapstructure:"statusDelay"`
+	StatusDelay time.Duration `config:"statusDelay"`
 	// Resync is how often the unchanged state of an action is reported again, to learn whether it is still live. Default 10 m.
-	Resync time.Duration `mapstructure:"resync"`
+	Resync time.Duration `config:"resync"`
 	// Sweep is how often pods without a TaskAction are looked for. Default 5 m.
-	Sweep time.Duration `mapstructure:"sweep"`
+	Sweep time.Duration `config:"sweep"`
 	// OrphanAge is how old a pod without a TaskAction must be to be deleted: younger ones may be ahead of our caches.
 	// Default 1 m.
-	OrphanAge time.Duration `mapstructure:"orphanAge"`
+	OrphanAge time.Duration `config:"orphanAge"`
 	// ErrorBackoff is the pause after the first error of the API server or the object store; it doubles up to
 	// MaxErrorBackoff. Default 100 ms.
-	ErrorBackoff time.Duration `mapstructure:"errorBackoff"`
+	ErrorBackoff time.Duration `config:"errorBackoff"`
 	// MaxErrorBackoff is the longest such pause. Default 30 s.
-	MaxErrorBackoff time.Duration `mapstructure:"maxErrorBackoff"`
+	MaxErrorBackoff time.Duration `config:"maxErrorBackoff"`
 }
 
 // DefaultConfig suits one cluster.

@@ -42,7 +42,7 @@ const labelWorker = v1.Group + "/worker"
 type Config struct {
 	// Program is the path of flyte-binary on every node. Empty means that an init container copies it from
 	// executor.pod.copilot.image into the pod. Default empty.
-	Program string `mapstructure:"program"`
+	Program string `config:"program"`
 }
 
 // Fleet says which workers should run; enginev1connect.WorkerFleetServiceClient does.

@@ -9,9 +9,9 @@ import (
 // Config configures the pauses between retries, as a section of a service's configuration.
 type Config struct {
 	// First is the pause after the first failure. It doubles with every further one.
-	First time.Duration `mapstructure:"first"`
+	First time.Duration `config:"first"`
 	// Max is the longest pause.
-	Max time.Duration `mapstructure:"max"`
+	Max time.Duration `config:"max"`
 }
 
 // Validate lists the fields that are wrong.

@@ -15,41 +15,41 @@ import (
 type Config struct {
 	// URL is the root: file:///directory or a bare absolute path, s3://bucket/prefix, gs://bucket/prefix, or
 	// abfs://container@account.dfs.core.windows.net/prefix. Required.
-	URL string `mapstructure:"url"`
+	URL string `config:"url"`
 	// ExtraPrefixes are further roots of the same forms, which requests may use too.
-	ExtraPrefixes []string `mapstructure:"extraPrefixes"`
+	ExtraPrefixes []string `config:"extraPrefixes"`
 	// PublicURL is the base of signed URLs of a directory: the address at which clients reach this server.
 	// Defaults to the address that the server listens on.
-	PublicURL string `mapstructure:"publicURL"`
+	PublicURL string `config:"publicURL"`
 	// SigningKey signs the URLs of a directory. All replicas need the same. Empty means a random one, so that URLs
 	// end with the process.
-	SigningKey string `mapstructure:"signingKey" sensitive:"true"`
+	SigningKey string `config:"signingKey" sensitive:"true"`
 	// MaxUploadBytes bounds one upload by a signed URL of a directory. Defaults to 5 GiB.
-	MaxUploadBytes int64 `mapstructure:"maxUploadBytes"`
+	MaxUploadBytes int64 `config:"maxUploadBytes"`
 	// Sync syncs each write to a directory, so that it survives a power cut. Defaults to true.
-	Sync bool `mapstructure:"sync"`
+	Sync bool `config:"sync"`
 	// Timeout is how long one step of an operation may take: finding or opening an object, reading or writing a small
 	// one, each read and write of a large one. What takes longer fails and is retried by those who need it. Defaults
 	// to 1m.
-	Timeout time.Duration `mapstructure:"timeout"`
+	Timeout time.Duration `config:"timeout"`
 	// S3 adds settings of s3:// to the machine's own AWS configuration.
-	S3 S3Config `mapstructure:"s3"`
+	S3 S3Config `config:"s3"`
 }
 
 // S3Config configures the S3 client. Empty fields come from the standard AWS environment and files.
 type S3Config struct {
 	// Endpoint is the URL of a service other than AWS.
-	Endpoint string `mapstructure:"endpoint"`
+	Endpoint string `config:"endpoint"`
 	// PublicEndpoint is the endpoint in signed URLs, if clients reach the service under another name.
-	PublicEndpoint string `mapstructure:"publicEndpoint"`
+	PublicEndpoint string `config:"publicEndpoint"`
 	// Region defaults to us-east-1 when an endpoint is given.
-	Region string `mapstructure:"region"`
+	Region string `config:"region"`
 	// PathStyle puts the bucket into the path, not into the host name. Defaults to true.
-	PathStyle bool `mapstructure:"pathStyle"`
+	PathStyle bool `config:"pathStyle"`
 	// AccessKeyID is the name of a static credential.
-	AccessKeyID string `mapstructure:"accessKeyID"`
+	AccessKeyID string `config:"accessKeyID"`
 	// SecretAccessKey is its secret.
-	SecretAccessKey string `mapstructure:"secretAccessKey" sensitive:"true"`
+	SecretAccessKey string `config:"secretAccessKey" sensitive:"true"`
 }
 
 // DefaultConfig has every default; the URL is left empty.

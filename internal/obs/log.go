@@ -14,9 +14,9 @@ import (
 // LogConfig configures logging.
 type LogConfig struct {
 	// Level is the lowest level that is logged: trace, debug, info, warn or error. Defaults to info.
-	Level string `mapstructure:"level"`
+	Level string `config:"level"`
 	// Format is json, pretty, or auto: pretty on a terminal, else json. Defaults to auto.
-	Format string `mapstructure:"format"`
+	Format string `config:"format"`
 }
 
 // DefaultLogConfig has every default.

@@ -31,17 +31,17 @@ import (
 type TelemetryConfig struct {
 	// OTLPEndpoint is host:port of an OpenTelemetry collector that speaks gRPC. Empty, the default, means that of the
 	// standard variables OTEL_EXPORTER_OTLP_ENDPOINT and the others of their kind; without them nothing is exported.
-	OTLPEndpoint string `mapstructure:"otlpEndpoint"`
+	OTLPEndpoint string `config:"otlpEndpoint"`
 	// OTLPInsecure connects to the collector without TLS.
-	OTLPInsecure bool `mapstructure:"otlpInsecure"`
+	OTLPInsecure bool `config:"otlpInsecure"`
 	// TraceRatio is the share of traces that are recorded, from 0 to 1. Defaults to 1; it has no effect without an
 	// endpoint.
-	TraceRatio float64 `mapstructure:"traceRatio"`
+	TraceRatio float64 `config:"traceRatio"`
 	// ServiceName names this process to the collector. Defaults to flyte-binary.
-	ServiceName string `mapstructure:"serviceName"`
+	ServiceName string `config:"serviceName"`
 	// DebugListen serves profiles of the process (pprof) at this address, host:port. It has no authentication, so it
 	// belongs on loopback. Empty, the default, turns it off.
-	DebugListen string `mapstructure:"debugListen"`
+	DebugListen string `config:"debugListen"`
 }
 
 // DefaultTelemetryConfig has every default.

@@ -13,27 +13,27 @@ type Config struct {
 	// URL is a libpq connection string or URL, such as postgres://flyte@db.example:5432/flyte. It may list several servers, as in
 	// postgres://flyte@a.example,b.example/flyte: the server then uses the one that is the primary, and follows when another
 	// is promoted. Required.
-	URL string `mapstructure:"url" sensitive:"true"`
+	URL string `config:"url" sensitive:"true"`
 	// PasswordFile holds the password, for secrets that are mounted as files. It replaces the URL's password.
-	PasswordFile string `mapstructure:"passwordFile"`
+	PasswordFile string `config:"passwordFile"`
 	// ReadReplicas are the URLs of standbys that lists of runs and actions and the figures of overviews are read from, such as
 	// [postgres://flyte@standby.example/flyte]. Each has a pool of maxConns connections. Without any, the primary is read.
-	ReadReplicas []string `mapstructure:"readReplicas" sensitive:"whole"`
+	ReadReplicas []string `config:"readReplicas" sensitive:"whole"`
 	// ReplicaMaxWait is how long a read waits for a standby that has not replayed everything yet, before it uses the primary.
 	// Defaults to 100ms.
-	ReplicaMaxWait time.Duration `mapstructure:"replicaMaxWait"`
+	ReplicaMaxWait time.Duration `config:"replicaMaxWait"`
 	// MaxConns bounds the connections of one process. Defaults to 20.
-	MaxConns int32 `mapstructure:"maxConns"`
+	MaxConns int32 `config:"maxConns"`
 	// MinIdleConns are kept open so that a burst does not wait for handshakes. Defaults to 4.
-	MinIdleConns int32 `mapstructure:"minIdleConns"`
+	MinIdleConns int32 `config:"minIdleConns"`
 	// ConnectTimeout bounds one attempt to connect. Defaults to 5s.
-	ConnectTimeout time.Duration `mapstructure:"connectTimeout"`
+	ConnectTimeout time.Duration `config:"connectTimeout"`
 	// MaxConnLifetime is after how long a connection is replaced. Defaults to 1h.
-	MaxConnLifetime time.Duration `mapstructure:"maxConnLifetime"`
+	MaxConnLifetime time.Duration `config:"maxConnLifetime"`
 	// StatementTimeout makes the server end statements that take longer; 0 means never. Defaults to 30s.
-	StatementTimeout time.Duration `mapstructure:"statementTimeout"`
+	StatementTimeout time.Duration `config:"statementTimeout"`
 	// Migrate applies pending migrations when the process starts. Defaults to true.
-	Migrate bool `mapstructure:"migrate"`
+	Migrate bool `config:"migrate"`
 }
 
 // DefaultConfig has every default; the URL is left empty.

@@ -1,13 +1,13 @@
 package pgembed
 
 import (
-	"errors"
 	"path/filepath"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 	"github.com/flyte-binary/flyte-binary/internal/supervise"
 )
 
@@ -60,17 +60,12 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate names the field that is wrong.
+// Validate lists the fields that are wrong.
 func (c Config) Validate() error {
-	switch {
-	case c.DataDir == "":
-		return errors.New("dataDir: required")
-	case !filepath.IsAbs(c.DataDir):
-		return errors.New("dataDir: must be absolute")
-	case c.MaxConnections < 0:
-		return errors.New("maxConnections: must not be negative")
-	case c.Port < 0 || c.Port > 65535:
-		return errors.New("port: must be between 0 and 65535")
-	}
-	return nil
+	var wrong invalid.Fields
+	wrong.If(c.DataDir == "", "dataDir: required")
+	wrong.If(!filepath.IsAbs(c.DataDir), "dataDir: must be absolute, got %q", c.DataDir)
+	wrong.If(c.MaxConnections < 0, "maxConnections: must not be negative, got %d", c.MaxConnections)
+	wrong.If(c.Port < 0 || c.Port > 65535, "port: must be between 0 and 65535, got %d", c.Port)
+	return wrong.Err()
 }

@@ -23,7 +23,7 @@ func Keys(t reflect.Type) []Key {
 	var keys []Key
 	for i := range t.NumField() {
 		field := t.Field(i)
-		name := field.Tag.Get("mapstructure")
+		name := field.Tag.Get("config")
 		if name == "" {
 			name, _, _ = strings.Cut(field.Tag.Get("json"), ",")
 		}

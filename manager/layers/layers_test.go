@@ -12,23 +12,23 @@ import (
 )
 
 type config struct {
-	Server server `mapstructure:"server"`
+	Server server `config:"server"`
 	Ratio  float64
-	Rules  []rule `mapstructure:"rules"`
+	Rules  []rule `config:"rules"`
 }
 
 type server struct {
-	Listen  string            `mapstructure:"listen"`
-	Grace   time.Duration     `mapstructure:"grace"`
-	Workers int32             `mapstructure:"workers"`
-	Sync    bool              `mapstructure:"sync"`
-	Hosts   []string          `mapstructure:"hosts"`
-	Labels  map[string]string `mapstructure:"labels"`
-	Token   time.Duration     `mapstructure:"token" sensitive:"true"`
+	Listen  string            `config:"listen"`
+	Grace   time.Duration     `config:"grace"`
+	Workers int32             `config:"workers"`
+	Sync    bool              `config:"sync"`
+	Hosts   []string          `config:"hosts"`
+	Labels  map[string]string `config:"labels"`
+	Token   time.Duration     `config:"token" sensitive:"true"`
 }
 
 type rule struct {
-	Name  string `mapstructure:"name"`
+	Name  string `config:"name"`
 	Limit *int   `json:"limit,omitempty"`
 }
 

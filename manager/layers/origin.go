@@ -47,3 +47,23 @@ func (o Origins) Of(key string) Origin {
 	}
 	return Origin{}
 }
+
+// Locate finds the places of what a Validate function has refused, as internal/invalid lists it: each text begins with the path of a
+// key and a colon. There are no problems if err is nil.
+func (o Origins) Locate(err error) Problems {
+	if err == nil {
+		return nil
+	}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		var all Problems
+		for _, err := range several.Unwrap() {
+			all = append(all, o.Locate(err)...)
+		}
+		return all
+	}
+	key, text, found := strings.Cut(err.Error(), ": ")
+	if !found {
+		return Problems{{Text: err.Error()}}
+	}
+	return Problems{{Origin: o.Of(key), Key: key, Text: text}}
+}

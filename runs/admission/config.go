@@ -10,13 +10,13 @@ import (
 type Config struct {
 	// MaxLive is how many live actions executors may have in the whole installation. Parents that wait for children
 	// do not count, nor do actions that the runs service runs itself.
-	MaxLive int `mapstructure:"maxLive"`
+	MaxLive int `config:"maxLive"`
 	// Batch is how many actions are admitted in one operation.
-	Batch int `mapstructure:"batch"`
+	Batch int `config:"batch"`
 	// Poll is how often the loop reads the queue when nothing wakes it, and counts the live actions. Default 10 s.
-	Poll time.Duration `mapstructure:"poll"`
+	Poll time.Duration `config:"poll"`
 	// Lease is how long the replica that admits may be silent before another takes over.
-	Lease time.Duration `mapstructure:"lease"`
+	Lease time.Duration `config:"lease"`
 }
 
 // DefaultConfig suits a laptop and a small cluster.

@@ -10,18 +10,18 @@ import (
 // Config says how the artifacts that tasks declare are registered, and how uses of artifacts are found.
 type Config struct {
 	// Timeout bounds the registration of the outputs of one action. Default 30s.
-	Timeout time.Duration `mapstructure:"timeout"`
+	Timeout time.Duration `config:"timeout"`
 	// Backoff is the pause before a registration that failed is tried again. It varies by a quarter. Defaults 1s, at
 	// most 5m.
-	Backoff backoff.Config `mapstructure:"backoff"`
+	Backoff backoff.Config `config:"backoff"`
 	// Parallel is how many registrations are in flight at once. Default 8.
-	Parallel int `mapstructure:"parallel"`
+	Parallel int `config:"parallel"`
 	// Poll is how often the list of outputs is read when nothing is added to it: for outputs that are tried again. Default 2s.
-	Poll time.Duration `mapstructure:"poll"`
+	Poll time.Duration `config:"poll"`
 	// UsesEvery is the pause between two readings of inputs for the artifacts among them. Default 2s.
-	UsesEvery time.Duration `mapstructure:"usesEvery"`
+	UsesEvery time.Duration `config:"usesEvery"`
 	// Lease is how long the replica that registers may be silent before another takes over. Default 6s.
-	Lease time.Duration `mapstructure:"lease"`
+	Lease time.Duration `config:"lease"`
 }
 
 // DefaultConfig returns the defaults.

@@ -9,26 +9,26 @@ import (
 // Config says how tasks use the cache of outputs.
 type Config struct {
 	// Enabled switches the cache on. When it is off, tasks that use the cache run without it. Defaults to true.
-	Enabled bool `mapstructure:"enabled"`
+	Enabled bool `config:"enabled"`
 	// MaxAge is the largest age of entries for tasks that do not set one themselves. Defaults to 0: any age.
-	MaxAge time.Duration `mapstructure:"maxAge"`
+	MaxAge time.Duration `config:"maxAge"`
 	// Batch is how many actions are looked up before their outcomes are stored. Defaults to 500.
-	Batch int `mapstructure:"batch"`
+	Batch int `config:"batch"`
 	// Concurrency is how many calls to the cache are in flight at once, for lookups and for publishing each. Defaults
 	// to 8.
-	Concurrency int `mapstructure:"concurrency"`
+	Concurrency int `config:"concurrency"`
 	// Poll is how often held actions are read when nothing wakes the loops. Defaults to 10s.
-	Poll time.Duration `mapstructure:"poll"`
+	Poll time.Duration `config:"poll"`
 	// ReservationPoll is how often actions that wait for a key check again. Defaults to 1s.
-	ReservationPoll time.Duration `mapstructure:"reservationPoll"`
+	ReservationPoll time.Duration `config:"reservationPoll"`
 	// Heartbeat is how often reservations are extended; the cache may require a shorter interval. Defaults to 10s.
-	Heartbeat time.Duration `mapstructure:"heartbeat"`
+	Heartbeat time.Duration `config:"heartbeat"`
 	// CallTimeout bounds one call to the cache. Defaults to 5s.
-	CallTimeout time.Duration `mapstructure:"callTimeout"`
+	CallTimeout time.Duration `config:"callTimeout"`
 	// Tries is how often a call is tried whose failure is not caused by the request. Defaults to 3.
-	Tries int `mapstructure:"tries"`
+	Tries int `config:"tries"`
 	// Lease is how long the replica that keeps reservations may be silent before another takes over. Defaults to 6s.
-	Lease time.Duration `mapstructure:"lease"`
+	Lease time.Duration `config:"lease"`
 }
 
 // DefaultConfig returns the defaults.

@@ -9,13 +9,13 @@ import (
 // Config configures the stream of assignments.
 type Config struct {
 	// Heartbeat is the pause after which an idle stream repeats its sentinel.
-	Heartbeat time.Duration `mapstructure:"heartbeat"`
+	Heartbeat time.Duration `config:"heartbeat"`
 	// MaxAge is after how long a stream ends cleanly; the client subscribes again.
-	MaxAge time.Duration `mapstructure:"maxAge"`
+	MaxAge time.Duration `config:"maxAge"`
 	// Poll is how often a stream compares what its client knows with everything that is live.
-	Poll time.Duration `mapstructure:"poll"`
+	Poll time.Duration `config:"poll"`
 	// PageSize is the number of references in one message of the snapshot.
-	PageSize int `mapstructure:"pageSize"`
+	PageSize int `config:"pageSize"`
 }
 
 // DefaultConfig suits every installation.

@@ -13,39 +13,39 @@ const imageName = "{name}"
 // Config says what ImageService.GetImage answers, and who builds images. Clients build what it does not know.
 type Config struct {
 	// Mapping is searched first, in order.
-	Mapping []Mapping `mapstructure:"mapping"`
+	Mapping []Mapping `config:"mapping"`
 	// Default is the full reference of every other image; {name} stands for the requested name. When it is
 	// empty, other images are not found, and clients try to build them.
-	Default string `mapstructure:"default"`
+	Default string `config:"default"`
 	// Builder builds the images that clients describe; images.md has examples. Without one, no image is built.
-	Builder Builder `mapstructure:"builder"`
+	Builder Builder `config:"builder"`
 }
 
 // Mapping answers one image.
 type Mapping struct {
 	// Name is the requested name with its tag, or the name alone for every tag.
-	Name string `mapstructure:"name"`
+	Name string `config:"name"`
 	// Image is the full reference to answer.
-	Image string `mapstructure:"image"`
+	Image string `config:"image"`
 }
 
 // Builder is the container of the task system/production/build-image. It writes the reference of the image that it built to
 // the file image in its output directory.
 type Builder struct {
 	// Image is the container's image. Empty: there is no builder.
-	Image string `mapstructure:"image"`
+	Image string `config:"image"`
 	// Command is the container's command; empty means that of the image.
-	Command []string `mapstructure:"command"`
+	Command []string `config:"command"`
 	// Args are its arguments. {{.inputs.spec}} and {{.inputs.context}} stand for the URIs of the description and of the
 	// archive with the client's files, which may be empty; {{.inputs.target_image}} stands for the name of the image.
-	Args []string `mapstructure:"args"`
+	Args []string `config:"args"`
 	// Env are variables for the container, as NAME=value.
-	Env []string `mapstructure:"env"`
+	Env []string `config:"env"`
 	// CPU and Memory are what it requests. Default: those of every task that requests nothing.
-	CPU    string `mapstructure:"cpu"`
-	Memory string `mapstructure:"memory"`
+	CPU    string `config:"cpu"`
+	Memory string `config:"memory"`
 	// PodTemplate names a pod template of the cluster for its pod; empty for none.
-	PodTemplate string `mapstructure:"podTemplate"`
+	PodTemplate string `config:"podTemplate"`
 }
 
 // Enabled reports whether there is a builder.

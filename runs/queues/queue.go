@@ -21,22 +21,22 @@ const Default = "default"
 // Queue is a queue as it is configured. A limit of 0 is none.
 type Queue struct {
 	// Name is what RunSpec.queue and TaskAction.queue say.
-	Name string `mapstructure:"name"`
+	Name string `config:"name"`
 	// MaxActions is how many actions of the queue may be live at once. Parents that wait for children do not count.
-	MaxActions int `mapstructure:"maxActions"`
+	MaxActions int `config:"maxActions"`
 	// MaxRuns is how many runs of the queue may be live at once, from the admission of the root action to its end.
-	MaxRuns int `mapstructure:"maxRuns"`
+	MaxRuns int `config:"maxRuns"`
 	// MaxDepth is how many actions may wait in the queue; beyond it new ones are refused with resource_exhausted.
-	MaxDepth int `mapstructure:"maxDepth"`
+	MaxDepth int `config:"maxDepth"`
 	// Priority says which queue goes first where they compete for places of the installation; higher goes first.
-	Priority int `mapstructure:"priority"`
+	Priority int `config:"priority"`
 	// MinActions is how many live actions the queue may have before priorities of queues count; 0 means 1.
-	MinActions int `mapstructure:"minActions"`
+	MinActions int `config:"minActions"`
 	// Projects are those that may use the queue, as "project" or "project/domain"; empty means all.
-	Projects []string `mapstructure:"projects"`
+	Projects []string `config:"projects"`
 	// Cluster is the id of the cluster that runs the actions of the queue; empty means default. It applies to actions that
 	// are recorded from now on: those recorded before stay in the cluster they were given.
-	Cluster string `mapstructure:"cluster"`
+	Cluster string `config:"cluster"`
 }
 
 var clusterID = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`)

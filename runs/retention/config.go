@@ -9,24 +9,24 @@ import (
 // Config says what is deleted, and at what pace.
 type Config struct {
 	// Enabled deletes runs that the limits do not keep. Default false: everything is kept forever.
-	Enabled bool `mapstructure:"enabled"`
+	Enabled bool `config:"enabled"`
 	// MaxAge is how long a run is kept after its end; 0, the default, means no age limit.
-	MaxAge time.Duration `mapstructure:"maxAge"`
+	MaxAge time.Duration `config:"maxAge"`
 	// MaxRuns is how many of the newest runs of each project and domain are kept; 0, the default, means no limit.
-	MaxRuns int `mapstructure:"maxRuns"`
+	MaxRuns int `config:"maxRuns"`
 	// Grace is how long a finished run is left alone whatever the limits say, because its logs may still be stored.
 	// Default 10m.
-	Grace time.Duration `mapstructure:"grace"`
+	Grace time.Duration `config:"grace"`
 	// Interval is the pause between two sweeps. Default 1h.
-	Interval time.Duration `mapstructure:"interval"`
+	Interval time.Duration `config:"interval"`
 	// Batch is how many rows are deleted in one transaction. Default 500.
-	Batch int `mapstructure:"batch"`
+	Batch int `config:"batch"`
 	// Pause is the pause between two such transactions. Default 20ms.
-	Pause time.Duration `mapstructure:"pause"`
+	Pause time.Duration `config:"pause"`
 	// DryRun only logs what would be deleted. Default false.
-	DryRun bool `mapstructure:"dryRun"`
+	DryRun bool `config:"dryRun"`
 	// Lease is how long the one replica that deletes may be silent before another takes over. Default 30s.
-	Lease time.Duration `mapstructure:"lease"`
+	Lease time.Duration `config:"lease"`
 }
 
 // DefaultConfig keeps everything.

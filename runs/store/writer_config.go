@@ -9,20 +9,20 @@ import (
 // WriterConfig bounds the batched writes.
 type WriterConfig struct {
 	// MaxBatch is the largest number of operations in one transaction.
-	MaxBatch int `mapstructure:"maxBatch"`
+	MaxBatch int `config:"maxBatch"`
 	// MaxSubtree is how many actions a transaction aborts because an action above them ended. The rest of a larger subtree
 	// follows in transactions of this size.
-	MaxSubtree int `mapstructure:"maxSubtree"`
+	MaxSubtree int `config:"maxSubtree"`
 	// MaxQueue is how many operations may wait. Beyond it, calls fail with ResourceExhausted.
-	MaxQueue int `mapstructure:"maxQueue"`
+	MaxQueue int `config:"maxQueue"`
 	// RetryMin is the pause after the first failed try while Postgres is unavailable; it grows with every further one. Defaults
 	// to 20ms.
-	RetryMin time.Duration `mapstructure:"retryMin"`
+	RetryMin time.Duration `config:"retryMin"`
 	// RetryMax is the longest pause between tries. Defaults to 2s.
-	RetryMax time.Duration `mapstructure:"retryMax"`
+	RetryMax time.Duration `config:"retryMax"`
 	// CommitTimeout bounds one try of one transaction. A batch that takes longer is committed in halves; an operation
 	// that alone takes longer fails with Unavailable.
-	CommitTimeout time.Duration `mapstructure:"commitTimeout"`
+	CommitTimeout time.Duration `config:"commitTimeout"`
 }
 
 // DefaultWriterConfig suits one Postgres on a local disk.

@@ -10,17 +10,17 @@ import (
 type Config struct {
 	// Poll is how often the loop reads what is due when nothing wakes it; work that becomes due in between is handled
 	// on time. It bounds how late the loop notices that a clock was set. Default 2 s.
-	Poll time.Duration `mapstructure:"poll"`
+	Poll time.Duration `config:"poll"`
 	// Batch is how many actions are handled in one operation. Default 500.
-	Batch int `mapstructure:"batch"`
+	Batch int `config:"batch"`
 	// Lease is how long a holder may be silent before another replica takes over. Default 4 s.
-	Lease time.Duration `mapstructure:"lease"`
+	Lease time.Duration `config:"lease"`
 	// Grace is how long an action of an executor may live past a deadline or a queued timeout: the executor ends it
 	// in time, and knows better whether it started or ended before. Default 2 s.
-	Grace time.Duration `mapstructure:"grace"`
+	Grace time.Duration `config:"grace"`
 	// Settle is how long after its start the loop leaves such actions to their executors in any case, since these may
 	// first have to report what happened during an outage. Default 15 s.
-	Settle time.Duration `mapstructure:"settle"`
+	Settle time.Duration `config:"settle"`
 }
 
 // DefaultConfig suits every size.

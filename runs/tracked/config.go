@@ -11,10 +11,10 @@ type Config struct {
 	// Silence is after how long without any report a run is ended as ABORTED, since its client may have died; 0 means
 	// never. Clients report when an action begins or ends and send no heartbeats, so it must exceed the longest task that
 	// people run on their own machines. Default 72h.
-	Silence time.Duration `mapstructure:"silence"`
+	Silence time.Duration `config:"silence"`
 	// MaxConns bounds the database connections of one process for tracked runs, in addition to database.maxConns. They
 	// are opened when they are used. Default 5.
-	MaxConns int32 `mapstructure:"maxConns"`
+	MaxConns int32 `config:"maxConns"`
 }
 
 // DefaultConfig suits every size.

@@ -9,31 +9,31 @@ import (
 // Config tunes the watches. The defaults suit production.
 type Config struct {
 	// Heartbeat is the silence after which a stream sends a message without content, where its type has one.
-	Heartbeat time.Duration `mapstructure:"heartbeat"`
+	Heartbeat time.Duration `config:"heartbeat"`
 	// MaxAge is when a stream is ended cleanly, so that clients spread over replicas again. Each stream's own limit
 	// is up to a fifth lower.
-	MaxAge time.Duration `mapstructure:"maxAge"`
+	MaxAge time.Duration `config:"maxAge"`
 	// Poll is how often logs are read without any wake-up. It bounds the delay when a wake-up is lost.
-	Poll time.Duration `mapstructure:"poll"`
+	Poll time.Duration `config:"poll"`
 	// Window is how long changes are batched before they are sent to watchers of whole runs or of lists of runs.
 	// Parents and watchers of one action get changes at once.
-	Window time.Duration `mapstructure:"window"`
+	Window time.Duration `config:"window"`
 	// Linger is how long a stream of a run's actions stays open after the run has ended and no more changes arrive.
-	Linger time.Duration `mapstructure:"linger"`
+	Linger time.Duration `config:"linger"`
 	// Ring is how many changes of one run, and of all runs' roots, are kept for subscribers that are behind. A
 	// subscriber that falls further behind reads the database again.
-	Ring int `mapstructure:"ring"`
+	Ring int `config:"ring"`
 	// RingBytes bounds the same in bytes.
-	RingBytes int `mapstructure:"ringBytes"`
+	RingBytes int `config:"ringBytes"`
 	// Reads is how many feeds may read the database at the same time, and separately how many streams.
-	Reads int `mapstructure:"reads"`
+	Reads int `config:"reads"`
 	// Page is how many rows a snapshot reads and sends at a time.
-	Page int `mapstructure:"page"`
+	Page int `config:"page"`
 	// Overlap is how far the re-read of recently updated runs reaches back. It must exceed the longest transaction
 	// of a writer plus the difference between the clocks of replicas.
-	Overlap time.Duration `mapstructure:"overlap"`
+	Overlap time.Duration `config:"overlap"`
 	// Groups bounds the number of tasks in a watch of groups.
-	Groups int `mapstructure:"groups"`
+	Groups int `config:"groups"`
 }
 
 // DefaultConfig returns the defaults.

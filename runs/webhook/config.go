@@ -14,30 +14,30 @@ import (
 type Config struct {
 	// PublicURL is the prefix of callback addresses: where the called services reach this server. Defaults to
 	// storage.publicURL, and so to the address that the server listens on.
-	PublicURL string `mapstructure:"publicURL"`
+	PublicURL string `config:"publicURL"`
 	// SigningKey signs callback addresses. All replicas need the same key. Empty means a key that the installation
 	// generates and keeps in the database.
-	SigningKey string `mapstructure:"signingKey" sensitive:"true"`
+	SigningKey string `config:"signingKey" sensitive:"true"`
 	// CallbackTTL is how long a callback address works if its condition has no timeout of its own. Default 30 days.
-	CallbackTTL time.Duration `mapstructure:"callbackTTL"`
+	CallbackTTL time.Duration `config:"callbackTTL"`
 	// Allow lists address ranges that may be called although they are refused by default: this machine, private networks,
 	// and link-local addresses, where clouds keep their metadata. Example: 10.20.0.0/16. Default none.
-	Allow []string `mapstructure:"allow"`
+	Allow []string `config:"allow"`
 	// Proxy is the URL of an HTTP proxy for all calls; the proxy then decides which addresses may be called. The
 	// proxy variables of the environment are ignored. Default none.
-	Proxy string `mapstructure:"proxy" sensitive:"true"`
+	Proxy string `config:"proxy" sensitive:"true"`
 	// Timeout bounds one call. Default 10 s.
-	Timeout time.Duration `mapstructure:"timeout"`
+	Timeout time.Duration `config:"timeout"`
 	// MaxTries is how many tries a call gets before it is dropped. Default 12.
-	MaxTries int `mapstructure:"maxTries"`
+	MaxTries int `config:"maxTries"`
 	// Backoff is the pause before a failed call is tried again. It varies by a quarter. Defaults 1 s, at most 5 m.
-	Backoff backoff.Config `mapstructure:"backoff"`
+	Backoff backoff.Config `config:"backoff"`
 	// Parallel is how many calls are in flight at once, at most a quarter of them to one host. Default 32.
-	Parallel int `mapstructure:"parallel"`
+	Parallel int `config:"parallel"`
 	// Poll is how often the list of calls is read when nothing is added to it: for calls that are tried again. Default 2 s.
-	Poll time.Duration `mapstructure:"poll"`
+	Poll time.Duration `config:"poll"`
 	// Lease is how long the replica that calls may be silent before another takes over. Default 6 s.
-	Lease time.Duration `mapstructure:"lease"`
+	Lease time.Duration `config:"lease"`
 }
 
 // DefaultConfig allows public addresses only.

@@ -21,17 +21,17 @@ import (
 // Config is the section secrets.aws. Without keys, credentials are those of AWS's default chain.
 type Config struct {
 	// Region of Secrets Manager. Required for this backend.
-	Region string `mapstructure:"region"`
+	Region string `config:"region"`
 	// Endpoint is the URL of another server that speaks the protocol; empty for AWS's own.
-	Endpoint string `mapstructure:"endpoint"`
+	Endpoint string `config:"endpoint"`
 	// Prefix is what the names of all secrets begin with. Defaults to flyte.
-	Prefix string `mapstructure:"prefix"`
+	Prefix string `config:"prefix"`
 	// AccessKeyID is the name of a static credential; empty for the standard AWS environment and files.
-	AccessKeyID string `mapstructure:"accessKeyID"`
+	AccessKeyID string `config:"accessKeyID"`
 	// SecretAccessKey is the secret of AccessKeyID.
-	SecretAccessKey string `mapstructure:"secretAccessKey" sensitive:"true"`
+	SecretAccessKey string `config:"secretAccessKey" sensitive:"true"`
 	// KMSKeyID is the key that encrypts new secrets; empty for the account's aws/secretsmanager.
-	KMSKeyID string `mapstructure:"kmsKeyID"`
+	KMSKeyID string `config:"kmsKeyID"`
 }
 
 // DefaultConfig names no region.

@@ -25,9 +25,9 @@ import (
 // Config is the section secrets.azure. Credentials are those of Azure's default chain.
 type Config struct {
 	// URL of the vault, such as https://name.vault.azure.net. Required for this backend.
-	URL string `mapstructure:"url"`
+	URL string `config:"url"`
 	// Prefix is what the names of all secrets begin with: letters, digits and dashes. Defaults to flyte.
-	Prefix string `mapstructure:"prefix"`
+	Prefix string `config:"prefix"`
 }
 
 // DefaultConfig names no vault.

@@ -21,9 +21,9 @@ import (
 // Config is the section secrets.gcp. Credentials are the application default ones.
 type Config struct {
 	// Project is the Google Cloud project that has the secrets. Required for this backend.
-	Project string `mapstructure:"project"`
+	Project string `config:"project"`
 	// Prefix is what the names of all secrets begin with: letters, digits, dashes and underscores. Defaults to flyte.
-	Prefix string `mapstructure:"prefix"`
+	Prefix string `config:"prefix"`
 }
 
 // DefaultConfig names no project.

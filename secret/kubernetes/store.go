@@ -27,7 +27,7 @@ import (
 type Config struct {
 	// Namespace has the Secrets. Tasks must not run in it. Defaults to that of the server's own pod, and to flyte outside
 	// of a cluster. It is created if it does not exist.
-	Namespace string `mapstructure:"namespace"`
+	Namespace string `config:"namespace"`
 }
 
 // Validate lists the fields that are wrong.

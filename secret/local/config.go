@@ -9,13 +9,13 @@ import (
 // Config is the section secrets.local.
 type Config struct {
 	// Directory has the files of the secrets. It is created with mode 0700. Required for this backend.
-	Directory string `mapstructure:"directory"`
+	Directory string `config:"directory"`
 	// KeyFile has the keys, and is created with mode 0600. The server does not start when others may read it. Keep it on
 	// another volume than the directory, and out of its backups. Required for this backend.
-	KeyFile string `mapstructure:"keyFile"`
+	KeyFile string `config:"keyFile"`
 	// RotateKeyAfter is how old a key may get: then a new one is made, every secret is encrypted anew, and the old key is
 	// deleted. 0 keeps a key for ever. Defaults to 720h, thirty days.
-	RotateKeyAfter time.Duration `mapstructure:"rotateKeyAfter"`
+	RotateKeyAfter time.Duration `config:"rotateKeyAfter"`
 }
 
 // DefaultConfig names no directory.

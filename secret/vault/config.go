@@ -10,40 +10,40 @@ import (
 // Config is the section secrets.vault.
 type Config struct {
 	// Address is the URL of Vault, such as https://vault.example:8200. Required for this backend.
-	Address string `mapstructure:"address"`
+	Address string `config:"address"`
 	// Namespace is that of Vault Enterprise; empty for none.
-	Namespace string `mapstructure:"namespace"`
+	Namespace string `config:"namespace"`
 	// CAFile has the certificates that sign Vault's; empty means those of the system.
-	CAFile string `mapstructure:"caFile"`
+	CAFile string `config:"caFile"`
 	// Mount is where the secrets engine KV, version 2, is mounted. Defaults to secret.
-	Mount string `mapstructure:"mount"`
+	Mount string `config:"mount"`
 	// Prefix is the path of all secrets below the mount. Defaults to flyte.
-	Prefix string `mapstructure:"prefix"`
+	Prefix string `config:"prefix"`
 	// Auth says how to sign in.
-	Auth AuthConfig `mapstructure:"auth"`
+	Auth AuthConfig `config:"auth"`
 }
 
 // AuthConfig says how to sign in to Vault.
 type AuthConfig struct {
 	// Method is token, kubernetes or approle. Defaults to kubernetes.
-	Method string `mapstructure:"method"`
+	Method string `config:"method"`
 	// Mount is where the method is mounted. Defaults to the name of the method.
-	Mount string `mapstructure:"mount"`
+	Mount string `config:"mount"`
 	// Token is for the method token. TokenFile wins over it.
-	Token string `mapstructure:"token" sensitive:"true"`
+	Token string `config:"token" sensitive:"true"`
 	// TokenFile has the token; it is read at each sign-in.
-	TokenFile string `mapstructure:"tokenFile"`
+	TokenFile string `config:"tokenFile"`
 	// Role is for the method kubernetes.
-	Role string `mapstructure:"role"`
+	Role string `config:"role"`
 	// JWTFile has the token of the service account, for the method kubernetes; it is read at each sign-in. Defaults to
 	// that of the server's own pod.
-	JWTFile string `mapstructure:"jwtFile"`
+	JWTFile string `config:"jwtFile"`
 	// RoleID is for the method approle.
-	RoleID string `mapstructure:"roleID"`
+	RoleID string `config:"roleID"`
 	// SecretID is for the method approle. SecretIDFile wins over it.
-	SecretID string `mapstructure:"secretID" sensitive:"true"`
+	SecretID string `config:"secretID" sensitive:"true"`
 	// SecretIDFile has the secret ID; it is read at each sign-in.
-	SecretIDFile string `mapstructure:"secretIDFile"`
+	SecretIDFile string `config:"secretIDFile"`
 }
 
 // The methods.

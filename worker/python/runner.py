@@ -37,8 +37,9 @@ CONTROL = 3
 INHERITED = frozenset()
 
 
-def beside(name: str, **given):
-    """Loads a file of this directory, with names that it uses. It is not in sys.modules, for tasks may have such a module."""
+def load_file(name: str, **given):
+    """Runs a Python file of this directory as a module, with the given names defined in it. The module is not in sys.modules, since
+    a task may have one of the same name."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
     with open(path, "rb") as file:
         code = compile(file.read(), path, "exec")
@@ -48,10 +49,10 @@ def beside(name: str, **given):
     return program
 
 
-forkable = beside("forkable")
-lazy = beside("lazy")
-preload = beside("preload", forkable=forkable)
-shared = beside("shared", preload=preload)
+forkable = load_file("forkable")
+lazy = load_file("lazy")
+preload = load_file("preload", forkable=forkable)
+shared = load_file("shared", preload=preload)
 
 
 class Control:

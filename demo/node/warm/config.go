@@ -1,34 +1,35 @@
 package warm
 
 import (
-	"errors"
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // Config configures the parents.
 type Config struct {
 	// Enabled allows warm starts. On systems other than Linux all starts are cold either way. Default: true on Linux.
-	Enabled bool `mapstructure:"enabled"`
+	Enabled bool `config:"enabled"`
 	// Dir keeps the parents' program. It must be absolute and has no default.
-	Dir string `mapstructure:"dir"`
+	Dir string `config:"dir"`
 	// Executable is the binary that runs shims. It has no default.
-	Executable string `mapstructure:"executable"`
+	Executable string `config:"executable"`
 	// Parents is how many parents there may be at a time, one for each environment and set of variables. Each takes the
 	// memory of an interpreter with the SDK. Default 4.
-	Parents int `mapstructure:"parents"`
+	Parents int `config:"parents"`
 	// Idle is how long a parent lives without being used. Default 10m.
-	Idle time.Duration `mapstructure:"idle"`
+	Idle time.Duration `config:"idle"`
 	// Ready bounds the wait for a parent that is importing the SDK. It should be longer than an import on a busy machine,
 	// for a process that starts cold has to do the same. Default 20s.
-	Ready time.Duration `mapstructure:"ready"`
+	Ready time.Duration `config:"ready"`
 	// Fork bounds one fork. Default 5s.
-	Fork time.Duration `mapstructure:"fork"`
+	Fork time.Duration `config:"fork"`
 	// Learn is how often a node looks for packages that tasks have used and their parent has not imported. Default 10s.
-	Learn time.Duration `mapstructure:"learn"`
+	Learn time.Duration `config:"learn"`
 	// Pause is how long an environment starts cold after its parent has failed. Default 1m.
-	Pause time.Duration `mapstructure:"pause"`
+	Pause time.Duration `config:"pause"`
 }
 
 // DefaultConfig returns every default; Dir and Executable are left empty.
@@ -39,27 +40,19 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate names the first field that is wrong.
+// Validate lists the fields that are wrong. Nothing is wrong while warm starts are off.
 func (c Config) Validate() error {
-	switch {
-	case !c.Enabled:
+	if !c.Enabled {
 		return nil
-	case !filepath.IsAbs(c.Dir):
-		return errors.New("dir: must be an absolute path")
-	case !filepath.IsAbs(c.Executable):
-		return errors.New("executable: must be an absolute path")
-	case c.Parents <= 0:
-		return errors.New("parents: must be more than 0")
-	case c.Idle <= 0:
-		return errors.New("idle: must be more than 0")
-	case c.Ready <= 0:
-		return errors.New("ready: must be more than 0")
-	case c.Fork <= 0:
-		return errors.New("fork: must be more than 0")
-	case c.Learn <= 0:
-		return errors.New("learn: must be more than 0")
-	case c.Pause <= 0:
-		return errors.New("pause: must be more than 0")
 	}
-	return nil
+	var wrong invalid.Fields
+	wrong.If(!filepath.IsAbs(c.Dir), "dir: must be an absolute path, got %q", c.Dir)
+	wrong.If(!filepath.IsAbs(c.Executable), "executable: must be an absolute path, got %q", c.Executable)
+	wrong.If(c.Parents <= 0, "parents: must be more than 0, got %d", c.Parents)
+	wrong.If(c.Idle <= 0, "idle: must be more than 0, got %s", c.Idle)
+	wrong.If(c.Ready <= 0, "ready: must be more than 0, got %s", c.Ready)
+	wrong.If(c.Fork <= 0, "fork: must be more than 0, got %s", c.Fork)
+	wrong.If(c.Learn <= 0, "learn: must be more than 0, got %s", c.Learn)
+	wrong.If(c.Pause <= 0, "pause: must be more than 0, got %s", c.Pause)
+	return wrong.Err()
 }

@@ -42,8 +42,9 @@ HIGH = 100
 INHERITED = frozenset()
 
 
-def beside(name: str, **given):
-    """Loads a file of this directory, with names that it uses. It is not in sys.modules, for tasks may have such a module."""
+def load_file(name: str, **given):
+    """Runs a Python file of this directory as a module, with the given names defined in it. The module is not in sys.modules, since
+    a task may have one of the same name."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
     with open(path, "rb") as file:
         code = compile(file.read(), path, "exec")
@@ -53,12 +54,12 @@ def beside(name: str, **given):
     return program
 
 
-forkable = beside("forkable")
+forkable = load_file("forkable")
 
 
 def load_learned(config: dict):
     """Imports what tasks have used."""
-    learned = beside("learned", forkable=forkable).Learned()
+    learned = load_file("learned", forkable=forkable).Learned()
     with forkable.recorded(), forkable.Deferred() as deferred:
         learned.load(config, forkable.ReadRecorder.names, deferred)
     return learned

@@ -65,7 +65,7 @@ func (r *renderer) section(path, about string, value reflect.Value) error {
 	var below, lists []int
 	for i := range value.NumField() {
 		field := value.Type().Field(i)
-		key := field.Tag.Get("mapstructure")
+		key := field.Tag.Get("config")
 		if key == "" || key == "-" {
 			continue
 		}
@@ -85,14 +85,14 @@ func (r *renderer) section(path, about string, value reflect.Value) error {
 	}
 	for _, i := range lists {
 		field := value.Type().Field(i)
-		path := join(path, field.Tag.Get("mapstructure"))
+		path := join(path, field.Tag.Get("config"))
 		if err := r.section(path+"[]", "One item of `"+path+"`.", reflect.New(field.Type.Elem()).Elem()); err != nil {
 			return err
 		}
 	}
 	for _, i := range below {
 		field := value.Type().Field(i)
-		err := r.section(join(path, field.Tag.Get("mapstructure")), docs.fields[field.Name], value.Field(i))
+		err := r.section(join(path, field.Tag.Get("config")), docs.fields[field.Name], value.Field(i))
 		if err != nil {
 			return err
 		}
