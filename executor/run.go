@@ -20,6 +20,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/executor/reconciler"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
 const (
@@ -61,7 +62,7 @@ func (s *Service) runOnce(ctx context.Context, shard int, ready func()) error {
 	if err := addIndexes(ctx, mgr.GetFieldIndexer(), definitions); err != nil {
 		return err
 	}
-	one, err := s.newReconciler(mgr, definitions)
+	one, err := s.newReconciler(mgr, shard, definitions)
 	if err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (s *Service) newManager(shard int, definitions []plugin.Definition) (manage
 	})
 }
 
-func (s *Service) newReconciler(mgr manager.Manager, definitions []plugin.Definition) (*reconciler.Reconciler, error) {
+func (s *Service) newReconciler(mgr manager.Manager, shard int, definitions []plugin.Definition) (*reconciler.Reconciler, error) {
 	store := reconciler.Waiting(s.deps.Store)
 	plugins, err := s.config.Plugins.registry(definitions, plugin.Deps{
 		Cache: mgr.GetClient(), Seen: seenBy(mgr.GetCache()), Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Store: store,
@@ -114,6 +115,7 @@ func (s *Service) newReconciler(mgr manager.Manager, definitions []plugin.Defini
 		Plugins: plugins,
 		Sink:    s.deps.Sink, Store: store, Clock: s.deps.Clock, Logger: s.deps.Logger, Meter: s.deps.Meter,
 		Finished: s.finished, Cluster: s.deps.Cluster,
+		Slots: s.slots, OneShard: shard != ident.AllShards,
 	}
 	if s.deps.Tracer != nil {
 		deps.Tracer = s.deps.Tracer.Tracer("github.com/flyte-binary/flyte-binary/executor")

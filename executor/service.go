@@ -70,7 +70,8 @@ type Service struct {
 	deps      Deps
 	kube      *rest.Config
 	clientset kubernetes.Interface
-	mapper    meta.RESTMapper // of the managers of all shards
+	mapper    meta.RESTMapper  // of the managers of all shards
+	slots     reconciler.Slots // of the reconcilers of all shards
 
 	mu     sync.Mutex
 	cancel context.CancelFunc // GUARDED_BY(mu): ends the running service
@@ -116,7 +117,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("executor: kinds of the cluster: %w", err)
 	}
-	s := &Service{config: config, deps: deps, kube: kube, clientset: clientset, mapper: mapper}
+	s := &Service{config: config, deps: deps, kube: kube, clientset: clientset, mapper: mapper, slots: reconciler.NewSlots(config.Reconciler)}
 	if err := s.measure(); err != nil {
 		return nil, fmt.Errorf("executor: %w", err)
 	}

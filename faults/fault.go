@@ -38,6 +38,8 @@ const (
 	kindStop          = "server-stopped"
 	kindReplicaKill   = "replica-kill"
 	kindReplicaStop   = "replica-stopped"
+	kindFreeze        = "server-frozen"
+	kindReplicaFreeze = "replica-frozen"
 	kindPoint         = "server-dies-at"
 	kindPostgresFast  = "postgres-fast-restart"
 	kindPostgresCrash = "postgres-crash"
@@ -78,6 +80,7 @@ func allKinds() []string {
 		kindKill, kindStop, kindReplicaKill, kindReplicaStop, kindEtcd, kindPoint, kindPoint, kindPoint, kindPoint, kindPoint, kindPostgresFast, kindPostgresCrash, kindPostgresCut, kindPostgresHang,
 		kindPostgresStop, kindAPIKill, kindAPIStop, kindCompact, kindThrottle, kindConflict, kindHalfOpen, kindCut, kindSlow, kindDisk, kindClock, kindClock, kindReplay,
 		kindPods, kindTaskActions, kindNode, kindSinksSlow, kindSinksRefuse, kindSinksCut, kindSinksForget, kindSinksStammer, kindVault, kindVault,
+		kindFreeze, kindReplicaFreeze,
 	}
 }
 
@@ -122,6 +125,8 @@ func newFaults(r *rand.Rand, kinds []string) []fault {
 			f.number = []int{-15, 15, 60, 120, 5 * 3600}[r.IntN(5)] // seconds
 		case kindAPIStop:
 			f.length += 2 * time.Second
+		case kindFreeze, kindReplicaFreeze: // longer than every lease, and than the database waits for an open transaction
+			f.length += 12 * time.Second
 		}
 		faults = append(faults, f)
 	}

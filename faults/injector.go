@@ -70,15 +70,15 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 	case kindKill:
 		i.server.down(ctx, f.length/4)
 	case kindStop:
-		s.Server.Signal(syscall.SIGSTOP)
-		sleep(ctx, 2*f.length)
-		s.Server.Signal(syscall.SIGCONT)
+		freeze(ctx, s.Server, 2*f.length)
 	case kindReplicaKill:
 		i.replica.down(ctx, f.length)
 	case kindReplicaStop:
-		s.Replica.Signal(syscall.SIGSTOP)
-		sleep(ctx, 2*f.length)
-		s.Replica.Signal(syscall.SIGCONT)
+		freeze(ctx, s.Replica, 2*f.length)
+	case kindFreeze:
+		freeze(ctx, s.Server, f.length)
+	case kindReplicaFreeze:
+		freeze(ctx, s.Replica, f.length)
 	case kindEtcd:
 		// The whole control plane. An API server that outlives its etcd was seen to miss events afterwards: objects are
 		// in etcd that its watches and cached lists never show, so no client can see them.
@@ -109,9 +109,7 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 	case kindCompact: // while it is down, so that no client can resume its watch
 		return i.api.while(func() error { return s.Compact(ctx) })
 	case kindAPIStop:
-		s.APIServer.Signal(syscall.SIGSTOP)
-		sleep(ctx, f.length)
-		s.APIServer.Signal(syscall.SIGCONT)
+		freeze(ctx, s.APIServer, f.length)
 	case kindThrottle, kindConflict:
 		status := 429
 		if f.kind == kindConflict {
@@ -179,6 +177,13 @@ func (i *injector) fillDisk(ctx context.Context, f fault) error {
 	}
 	sleep(ctx, f.length)
 	return i.stack.Empty()
+}
+
+// freeze stops a process for a while.
+func freeze(ctx context.Context, p *stack.Process, length time.Duration) {
+	p.Signal(syscall.SIGSTOP)
+	sleep(ctx, length)
+	p.Signal(syscall.SIGCONT)
 }
 
 func signalPid(pid int, signal syscall.Signal) error {

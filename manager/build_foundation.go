@@ -73,7 +73,7 @@ func buildKubernetes(_ context.Context, p *process) (lifecycle.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.cluster = cluster
+	p.cluster, p.owned = cluster, cluster
 	p.check("kubernetes", func(ctx context.Context) error { return pingCluster(ctx, cluster) })
 	return lifecycle.Idle{}, nil
 }
@@ -87,6 +87,6 @@ func buildElection(_ context.Context, p *process) (lifecycle.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.leader = election
+	p.leader, p.owned = election, election.Fenced(p.cluster)
 	return election, nil
 }

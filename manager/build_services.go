@@ -126,7 +126,7 @@ func buildEvents(_ context.Context, p *process) (lifecycle.Part, error) {
 
 func buildExecutor(_ context.Context, p *process) (lifecycle.Part, error) {
 	deps := executor.Deps{
-		Kube: p.cluster, Sink: p.events.Sink(), Store: p.blobs, Secrets: p.peers.secretValues(), Clock: p.clock, Logger: p.log,
+		Kube: p.owned, Sink: p.events.Sink(), Store: p.blobs, Secrets: p.peers.secretValues(), Clock: p.clock, Logger: p.log,
 		Installation: p.owner(), Cluster: p.config.Cluster.ID, Meter: p.telemetry.Meter, Tracer: p.telemetry.Tracer,
 	}
 	if p.leader != nil {
@@ -151,7 +151,7 @@ func buildActions(_ context.Context, p *process) (lifecycle.Part, error) {
 		Events: p.events.Sink(), Clock: p.clock, Logger: p.log, Meter: p.telemetry.Meter,
 	}
 	if p.config.Target.controller() {
-		deps.Kubernetes, deps.Executor = p.cluster, p.executor
+		deps.Kubernetes, deps.Executor = p.owned, p.executor
 		deps.Installation, deps.Cluster, deps.OwnNamespace = p.owner(), p.config.Cluster.ID, ownNamespace()
 	}
 	if p.leader != nil {

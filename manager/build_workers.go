@@ -32,7 +32,7 @@ func buildWorkerPods(_ context.Context, p *process) (lifecycle.Part, error) {
 		return nil, err
 	}
 	deps := workerpods.Deps{
-		Kube: p.cluster, Fleet: p.peers.workerFleet(), Describe: taskactions.FromAssignment, Pod: p.config.Executor.Pod, Store: p.blobs,
+		Kube: p.owned, Fleet: p.peers.workerFleet(), Describe: taskactions.FromAssignment, Pod: p.config.Executor.Pod, Store: p.blobs,
 		Secrets: p.peers.secretValues(), Namespace: namespace, Namespaces: tasks.Namespaces(ownNamespace()), Installation: p.owner(),
 		Cluster: p.config.Cluster.ID, Clock: p.clock, Logger: p.log,
 	}

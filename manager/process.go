@@ -49,6 +49,7 @@ type process struct {
 	blobs        *blobstore.Store
 	cluster      *rest.Config     // kubernetes
 	leader       *leader.Election // election; nil where a single process always leads
+	owned        *rest.Config     // kubernetes, election: for work on what this replica owns; it writes nothing while others may own it
 	runs         *runs.Service
 	events       *events.Service
 	executor     *executor.Service

@@ -18,6 +18,7 @@ import (
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
 // Attach lets a manager run the reconciler. The reconciler's background work ends with the manager.
@@ -30,7 +31,7 @@ func (r *Reconciler) Attach(mgr manager.Manager) error {
 		WatchesRawSource(r.taskSource(mgr)).
 		WatchesRawSource(r.wakeSource()).
 		WithOptions(controller.Options{
-			MaxConcurrentReconciles: r.config.Workers + maxStoreWaits,
+			MaxConcurrentReconciles: r.config.Workers + r.storeWaits(),
 			SkipNameValidation:      &skipName,
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
 				r.config.ErrorBackoff, r.config.MaxErrorBackoff),
@@ -67,6 +68,14 @@ func (r *Reconciler) Attach(mgr manager.Manager) error {
 		r.work.Go(func() { r.current.watch(ctx, r.config.SlowAfter, r.deps.Logger) })
 		return r.sweepForever(ctx)
 	}))
+}
+
+// storeWaits is how many reconciles may wait for the object store beside those that work.
+func (r *Reconciler) storeWaits() int {
+	if r.deps.OneShard {
+		return maxStoreWaits / ident.Shards
+	}
+	return maxStoreWaits
 }
 
 // taskSource watches TaskActions and notes when all that exist have been handed to the reconciler.

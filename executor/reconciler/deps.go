@@ -52,6 +52,11 @@ type Deps struct {
 	Finished func(*v1.TaskAction)
 	Clock    clock.Clock
 	Logger   zerolog.Logger
+	// Slots bound the reconciles that work at the same time, together with those of the other reconcilers that have the same ones.
+	// Nil means Config.Workers of its own.
+	Slots Slots
+	// OneShard says that this reconciler has one shard of many in the process: it needs room for a part of the waits alone.
+	OneShard bool
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
 	// Tracer records a span of each attempt whose run has a trace; nil records none.

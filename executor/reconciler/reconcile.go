@@ -43,13 +43,16 @@ func New(config Config, deps Deps) (*Reconciler, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
+	if deps.Slots == nil {
+		deps.Slots = NewSlots(config)
+	}
 	repairs, err := drift.NewRepairs(deps.Meter)
 	if err != nil {
 		return nil, err
 	}
 	return &Reconciler{
 		repairs:  repairs,
-		current:  newReconciles(deps.Clock, config.Workers),
+		current:  newReconciles(deps.Clock, deps.Slots),
 		config:   config,
 		deps:     deps,
 		memory:   memory{entries: map[types.NamespacedName]*entry{}, adopted: map[types.UID]struct{}{}},

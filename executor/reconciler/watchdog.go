@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// maxStoreWaits is how many reconciles may wait for the object store beside those that work.
+	// maxStoreWaits is how many reconciles of a process may wait for the object store beside those that work. Each shard has its part:
+	// every place is a goroutine.
 	maxStoreWaits = 256
 	// endAfter is the age, as a multiple of SlowAfter, at which the context of a reconcile ends.
 	endAfter = 5
@@ -43,7 +44,7 @@ func (r Running) String() string {
 // objects that cannot be read do not keep others from being reconciled.
 type reconciles struct {
 	clock clock.Clock
-	slots chan struct{}
+	slots Slots
 
 	mu  sync.Mutex
 	all map[*reconciling]struct{} // GUARDED_BY(mu)
@@ -59,8 +60,14 @@ type reconciling struct {
 	cancel context.CancelCauseFunc
 }
 
-func newReconciles(clk clock.Clock, workers int) *reconciles {
-	return &reconciles{clock: clk, slots: make(chan struct{}, workers), all: map[*reconciling]struct{}{}}
+// Slots are the places of reconciles that work at the same time. The reconcilers of a process share them.
+type Slots chan struct{}
+
+// NewSlots makes places for as many reconciles as the configuration says.
+func NewSlots(config Config) Slots { return make(Slots, config.Workers) }
+
+func newReconciles(clk clock.Clock, slots Slots) *reconciles {
+	return &reconciles{clock: clk, slots: slots, all: map[*reconciling]struct{}{}}
 }
 
 type reconcilingKey struct{}

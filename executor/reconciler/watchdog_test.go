@@ -16,7 +16,7 @@ import (
 
 func TestSlowReconcilesAreLoggedAndEnd(t *testing.T) {
 	clk := clock.NewFake(time.Unix(1000, 0))
-	r := newReconciles(clk, 2)
+	r := newReconciles(clk, make(Slots, 2))
 	_, none := r.longest()
 	require.False(t, none)
 	slow, end, err := r.begin(t.Context(), "run-a0-12345678")
@@ -52,7 +52,7 @@ func TestSlowReconcilesAreLoggedAndEnd(t *testing.T) {
 
 func TestTheWatchLogsWhatTakesLong(t *testing.T) {
 	clk := clock.NewFake(time.Unix(1000, 0))
-	r := newReconciles(clk, 1)
+	r := newReconciles(clk, make(Slots, 1))
 	_, end, err := r.begin(t.Context(), "run-a0-12345678")
 	require.NoError(t, err)
 	defer end()
@@ -98,7 +98,7 @@ func (s hungStore) Stat(ctx context.Context, uri string) (blobstore.Info, error)
 }
 
 func TestWhoWaitsForTheStoreOccupiesNoWorker(t *testing.T) {
-	r := newReconciles(clock.NewFake(time.Unix(1000, 0)), 1)
+	r := newReconciles(clock.NewFake(time.Unix(1000, 0)), make(Slots, 1))
 	hung := hungStore{make(chan struct{}), make(chan struct{})}
 	store := Waiting(hung)
 	waits, endWaits, err := r.begin(t.Context(), "waits")

@@ -77,6 +77,7 @@ func poolConfig(config Config, options ...Option) (*pgxpool.Config, error) {
 	if parameters["application_name"] == "" {
 		parameters["application_name"] = "flyte-binary"
 	}
+	parameters["idle_in_transaction_session_timeout"] = strconv.FormatInt(idleInTransaction.Milliseconds(), 10)
 	if config.StatementTimeout > 0 {
 		parameters["statement_timeout"] = strconv.FormatInt(config.StatementTimeout.Milliseconds(), 10)
 	}
@@ -86,6 +87,11 @@ func poolConfig(config Config, options ...Option) (*pgxpool.Config, error) {
 	}
 	return pool, nil
 }
+
+// idleInTransaction is how long the server waits for the next statement of a transaction before it rolls it back. A process that is frozen,
+// or whose machine is, would keep its locks otherwise, and all replicas wait for them: one in the middle of renewing a lease stopped
+// admission until it went on. No transaction waits for anything but the database.
+const idleInTransaction = 10 * time.Second
 
 // OldestServer is the oldest major version of Postgres that has what the migrations and statements use.
 const OldestServer = 13

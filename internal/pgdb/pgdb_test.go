@@ -94,11 +94,12 @@ func TestBrokenMigrationIsNamed(t *testing.T) {
 func TestOpen(t *testing.T) {
 	pool := pgtest.Empty(t)
 	t.Run("settings reach the server", func(t *testing.T) {
-		var zone, limit string
-		require.NoError(t, pool.QueryRow(t.Context(),
-			"SELECT current_setting('timezone'), current_setting('statement_timeout')").Scan(&zone, &limit))
+		var zone, limit, idle string
+		require.NoError(t, pool.QueryRow(t.Context(), "SELECT current_setting('timezone'), current_setting('statement_timeout'), "+
+			"current_setting('idle_in_transaction_session_timeout')").Scan(&zone, &limit, &idle))
 		require.Equal(t, "UTC", zone)
 		require.Equal(t, "30s", limit)
+		require.Equal(t, "10s", idle, "who freezes in a transaction does not keep its locks")
 	})
 	t.Run("times are in UTC, in arrays too", func(t *testing.T) {
 		var one time.Time
@@ -153,6 +154,7 @@ func TestIsTransient(t *testing.T) {
 	require.False(t, pgdb.IsTransient(context.Canceled))
 	require.True(t, pgdb.IsTransient(&pgconn.PgError{Code: "57P01"}))
 	require.True(t, pgdb.IsTransient(&pgconn.PgError{Code: "55000"}))
+	require.True(t, pgdb.IsTransient(&pgconn.PgError{Code: "25P03"}))
 
 	conn, err := pool.Acquire(t.Context())
 	require.NoError(t, err)

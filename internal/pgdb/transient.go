@@ -38,7 +38,8 @@ func transientState(code string) bool {
 	case "40001", "40P01", // serialization_failure, deadlock_detected
 		"55P03", // lock_not_available
 		"55000", // object_not_in_prerequisite_state: the database accepts no connections at the moment
-		"25006": // read_only_sql_transaction, during a failover
+		"25006", // read_only_sql_transaction, during a failover
+		"25P03": // idle_in_transaction_session_timeout: the process was frozen, and the transaction is rolled back
 		return true
 	}
 	for _, class := range []string{"08", "53", "57P", "58"} {

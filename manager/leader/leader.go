@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -70,8 +71,9 @@ type Election struct {
 	identity   string
 	client     kubernetes.Interface
 	logger     zerolog.Logger
-	seen       seen          // only run uses it
-	ended      chan struct{} // has an element when a term has ended
+	seen       seen                      // only run uses it
+	ended      chan struct{}             // has an element when a term has ended
+	renewed    atomic.Pointer[time.Time] // when the last renewal of this replica began; only run sets it
 
 	mu    sync.Mutex
 	terms [ident.Shards]*term // GUARDED_BY(mu): nil where nothing of this replica runs
@@ -92,6 +94,7 @@ func New(config Config, deps Deps) (*Election, error) {
 		config: config, identity: deps.Identity, logger: deps.Logger,
 		seen: seen{beats: map[string]silence{}}, ended: make(chan struct{}, 1), began: make(chan struct{}),
 	}
+	e.renewed.Store(&time.Time{})
 	var err error
 	if e.client, err = kubernetes.NewForConfig(deps.Kubernetes); err != nil {
 		return nil, fmt.Errorf("leader: make Kubernetes client: %w", err)

@@ -26,8 +26,7 @@ type seen struct {
 	changed time.Time // when version did
 	looked  time.Time // when the Lease was last read
 	beats   map[string]silence
-	renewed time.Time // when the last renewal of this replica began
-	member  bool      // the table has this replica
+	member  bool // the table has this replica
 }
 
 // silence is since when a replica has not renewed.

@@ -37,7 +37,7 @@ func (e *Election) run(ctx context.Context) {
 }
 
 // left is how long this replica may go on with its work unless it renews.
-func (e *Election) left() time.Duration { return e.config.renewal() - time.Since(e.seen.renewed) }
+func (e *Election) left() time.Duration { return e.config.renewal() - time.Since(*e.renewed.Load()) }
 
 // stopInTime stops the work of this replica if it has not renewed for so long that others may soon take its shards.
 func (e *Election) stopInTime() {
@@ -132,9 +132,12 @@ func (e *Election) attempt(ctx context.Context, leaving bool) (lacks bool, err e
 	if time.Since(began) >= e.config.renewal() {
 		return false, errLate
 	}
-	e.seen.renewed = began
 	if !leaving {
-		e.follow(t, doing)
+		e.endLost(t, doing)
+	}
+	e.renewed.Store(&began) // writes of lost shards stay fenced until their terms are over
+	if !leaving {
+		e.begin(slices.DeleteFunc(t.owned(e.identity), func(shard int) bool { return !doing.idle[shard] }))
 	}
 	return len(t.owned(e.identity)) < t.quotas()[e.identity], nil
 }
@@ -148,9 +151,9 @@ func (e *Election) giveAway(t *table, doing activity) {
 	}
 }
 
-// follow begins the terms of shards that this replica owns, and ends those of its surplus, the last first: the work that is
+// endLost ends the terms of shards that others own now, and those of the surplus of this replica, the last first: the work that is
 // not divided stays with the first.
-func (e *Election) follow(t *table, doing activity) {
+func (e *Election) endLost(t *table, doing activity) {
 	var ending []int
 	surplus := t.surplus(e.identity) - doing.stopping
 	for _, shard := range slices.Backward(doing.running) {
@@ -163,5 +166,4 @@ func (e *Election) follow(t *table, doing activity) {
 		}
 	}
 	e.end(ending)
-	e.begin(slices.DeleteFunc(t.owned(e.identity), func(shard int) bool { return !doing.idle[shard] }))
 }
