@@ -23,7 +23,7 @@ func TestAllWrongValuesAreReportedAtOnce(t *testing.T) {
   cpus: -6
   warm: maybe
   environments: -50
-  enviroments: 3
+  environment: 3
   set: {a: b}
 `), 0o600))
 	read := func() *given {
@@ -40,7 +40,7 @@ func TestAllWrongValuesAreReportedAtOnce(t *testing.T) {
   `+file+`:7: demo.cpus: must not be negative, got -6
   `+file+`:8: demo.warm: want on or off, got "maybe"
   `+file+`:9: demo.environments: must not be negative, got -50
-  `+file+`:10: demo.enviroments: unknown key; did you mean demo.environments?
+  `+file+`:10: demo.environment: unknown key; did you mean demo.environments?
   `+file+`:11: demo.set: must be a list, such as [text]`)
 
 	given = read()
