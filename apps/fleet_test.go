@@ -176,6 +176,37 @@ func (g *gateway) next(fits func(*enginev1.AppRoute) bool) *enginev1.AppRoute {
 	}
 }
 
+// TestAStartForgetsReplicasOfThisMachine: the machine may have stopped with the server, and another program may have the port by now.
+// On a cluster, replicas go on without the server, and requests reach them at once.
+func TestAStartForgetsReplicasOfThisMachine(t *testing.T) {
+	f := newFixture(t, nil)
+	here, elsewhere := f.deployer("", true), f.deployer("elsewhere", false)
+	for name, d := range map[string]*deployer{"near": here, "far": elsewhere} {
+		a := command(name)
+		if d == elsewhere {
+			a.Spec.Cluster, a.Spec.ClusterPool = "elsewhere", ""
+		}
+		f.create(a)
+		d.eventually(name, "1:1 →0")
+		d.report(name, replicas(1, 1, true))
+		d.eventually(name, "1:1 →1")
+	}
+	require.NoError(t, f.service.Stop(t.Context()))
+	_, mux := f.replica()
+	f.connect(mux)
+	g := f.gateway()
+	targets := map[string]int{}
+	for range 2 {
+		route := g.next(func(*enginev1.AppRoute) bool { return true })
+		targets[route.GetId().GetName()] = len(route.GetTargets())
+	}
+	require.Equal(t, map[string]int{"near": 0, "far": 1}, targets)
+
+	here.report("near", replicas(1, 1, true)) // the same as before
+	route := g.next(func(r *enginev1.AppRoute) bool { return len(r.GetTargets()) > 0 })
+	require.Equal(t, "near", route.GetId().GetName())
+}
+
 func TestAnAppSleepsAndWakes(t *testing.T) {
 	f := newFixture(t, func(c *apps.Config) {
 		c.ScaledownPeriod, c.SilentAfter = time.Minute, 24*time.Hour // the clock jumps ahead of heartbeats

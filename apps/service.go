@@ -149,8 +149,13 @@ func (s *Service) Mount(r rpc.Registrar) {
 	r.Handle(insightv1connect.NewAppInsightServiceHandler(s.handler, options))
 }
 
-// Start starts the autoscaler.
-func (s *Service) Start(ctx context.Context) error { return s.parts.Start(ctx) }
+// Start starts the autoscaler. Requests reach no replica on the ports of this machine until its deployer has reported it.
+func (s *Service) Start(ctx context.Context) error {
+	if err := s.handler.store.ForgetReplicas(ctx); err != nil {
+		return fmt.Errorf("apps: %w", err)
+	}
+	return s.parts.Start(ctx)
+}
 
 // Stop ends it. What it had to do, the next holder of its lease does.
 func (s *Service) Stop(ctx context.Context) error { return s.parts.Stop(ctx) }

@@ -13,7 +13,8 @@ import (
 // Config is the section deployer. How the pods of apps look is configured with those of tasks, in executor.pod.
 type Config struct {
 	// SharedNetwork says that all pods share one network, as on a laptop: two replicas cannot listen on one port. Replicas
-	// then get no Service and no route. Default false.
+	// then get no Service and no route. The server is one process on the same machine: when it starts, it waits for a report before
+	// it sends requests to a replica. Default false.
 	SharedNetwork bool `config:"sharedNetwork"`
 	// Route is the way from outside of the cluster to apps, past the gateway of the API.
 	Route Route `config:"route"`

@@ -169,7 +169,15 @@ func TestOutagesOfTheAppsServiceStopNothing(t *testing.T) {
 	f.fleet.want(hello("uid-7", revision(1, 1), revision(2, 1)), false)
 	f.fleet.breakStreams(false)
 	f.awaitDeployments("1×1 2×1")
-	f.awaitReport("uid-7", 1, "the replica is reported", func(r *enginev1.ObservedRevision) bool { return len(r.GetReplicas()) == 1 })
+	one := func(r *enginev1.ObservedRevision) bool { return len(r.GetReplicas()) == 1 }
+	f.awaitReport("uid-7", 1, "the replica is reported", one)
+
+	// The apps service starts again and discards the report, and nothing changes in the cluster.
+	f.fleet.mu.Lock()
+	clear(f.fleet.seen)
+	f.fleet.mu.Unlock()
+	f.fleet.breakStreams(false)
+	f.awaitReport("uid-7", 1, "the replica is reported again", one)
 }
 
 func TestReplicasAreReported(t *testing.T) {

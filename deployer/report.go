@@ -56,6 +56,21 @@ func (r *reports) put(state *enginev1.ObservedApp) {
 	}
 }
 
+// again reports all apps once more: the apps service may have started anew, and then discards what it had of a shared network.
+func (r *reports) again() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for uid, state := range r.sent {
+		if r.pending[uid] == nil {
+			r.pending[uid] = state
+		}
+	}
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
 // run sends reports until ctx ends.
 func (r *reports) run(ctx context.Context) {
 	retries := r.config.Backoff.New()

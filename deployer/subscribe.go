@@ -33,6 +33,7 @@ func (s *session) subscribe(ctx context.Context) {
 // follow handles one stream until it ends or a comparison is due. It returns whether a whole snapshot came.
 func (s *session) follow(ctx context.Context) (snapshot bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
+	s.reports.again()
 	messages, ended := s.receive(ctx)
 	defer func() {
 		cancel()

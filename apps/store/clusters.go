@@ -47,6 +47,21 @@ func (s *Store) Clusters(ctx context.Context) (map[string]Cluster, error) {
 	return found, nil
 }
 
+// ForgetReplicas discards what clusters whose pods share one network have reported. Such a cluster is the machine of the server,
+// and may have stopped with it; another program may have the ports of its replicas since. Its deployer reports all apps again.
+func (s *Store) ForgetReplicas(ctx context.Context) error {
+	_, err := s.pool.Exec(ctx, `
+		WITH forgotten AS (
+			UPDATE apps SET observed = '', observed_at = NULL, ready = 0, version = version + 1
+			WHERE observed_at IS NOT NULL AND cluster IN (SELECT cluster FROM app_clusters WHERE shared_network)
+			RETURNING id)
+		SELECT pg_notify($1, id::text) FROM forgotten`, Channel)
+	if err != nil {
+		return fmt.Errorf("discard the replicas of clusters with one network: %w", err)
+	}
+	return nil
+}
+
 // Silence marks the clusters that were not seen since a time, and returns those that were not marked before.
 func (s *Store) Silence(ctx context.Context, since time.Time) ([]string, error) {
 	rows, err := s.pool.Query(ctx, `UPDATE app_clusters SET silent = true WHERE NOT silent AND seen_at < $1 RETURNING cluster`, since)
