@@ -13,6 +13,7 @@ import flyte
 import pytest
 
 from server import Server
+from warm_cli import WarmCommand
 
 ROOT = pathlib.Path(__file__).resolve().parent
 
@@ -60,11 +61,32 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory):
-    """A demo server on a free port. Tests that kill parts of it start their own."""
+    """A demo server on a free port, with the default configuration. No test stops it or kills parts of it."""
     instance = Server(tmp_path_factory.mktemp("demo"))
     instance.start()
     yield instance
     instance.stop()
+
+
+# What some tests need and others do not notice.
+SPECIAL = ("runs.queues=narrow maxActions=1, nightly maxRuns=1, short maxActions=1 maxDepth=1, elsewhere projects=other", "workers.enabled=true")
+
+
+@pytest.fixture(scope="session")
+def shared_fragile(tmp_path_factory: pytest.TempPathFactory, home):
+    instance = Server(tmp_path_factory.mktemp("fragile"), *(word for setting in SPECIAL for word in ("--set", setting)))
+    yield instance
+    instance.stop()
+
+
+@pytest.fixture
+def fragile(shared_fragile: Server):
+    """The worker's other demo server, which tests may kill and start again, and which has queues and workers. It runs and the SDK is
+    connected to it, whatever the test before did."""
+    if shared_fragile.process is None or shared_fragile.process.poll() is not None:
+        shared_fragile.start()
+    connect(shared_fragile)
+    return shared_fragile
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -95,13 +117,26 @@ def sdk(server: Server):
     return flyte
 
 
+@pytest.fixture(scope="session")
+def warm_command(home: pathlib.Path):
+    """The command line, imported once for all tests that only use it."""
+    command = WarmCommand(environment())
+    yield command
+    command.close()
+
+
 @pytest.fixture
-def cli(server: Server, tmp_path: pathlib.Path, home: pathlib.Path):
+def cli(server: Server, tmp_path: pathlib.Path, warm_command: WarmCommand):
     """Runs the flyte command line and returns its output; it fails the test on a non-zero exit."""
-    return command_line(server, tmp_path)
+    return command_line(server, tmp_path, warm=warm_command)
 
 
-def command_line(server: Server, folder: pathlib.Path, code: pathlib.Path = ROOT):
+def environment() -> dict[str, str]:
+    """The variables of a command whose output is read."""
+    return dict(os.environ, COLUMNS="300", NO_COLOR="1", TERM="dumb")
+
+
+def command_line(server: Server, folder: pathlib.Path, code: pathlib.Path = ROOT, warm: WarmCommand | None = None):
     """The flyte command line pointed at a server, run where the code is. Its configuration goes into the folder."""
     config = folder / "config.yaml"
     config.write_text(
@@ -110,14 +145,19 @@ def command_line(server: Server, folder: pathlib.Path, code: pathlib.Path = ROOT
         "image: {builder: remote}\n"
     )
 
-    def run(*words: str, check: bool = True, timeout: float = 600) -> str:
-        env = dict(os.environ, COLUMNS="300", NO_COLOR="1", TERM="dumb")
+    def execute(words: list[str], timeout: float) -> tuple[int, str]:
+        if warm is not None:
+            return warm.run(words, code, environment(), timeout)
         done = subprocess.run(
-            [str(pathlib.Path(sys.executable).parent / "flyte"), "--config", str(config), "-of", "json", *words],
-            cwd=code, env=env, text=True, capture_output=True, timeout=timeout,
+            [str(pathlib.Path(sys.executable).parent / "flyte"), *words],
+            cwd=code, env=environment(), text=True, capture_output=True, timeout=timeout,
         )
-        if check and done.returncode not in (0, ABORTED_AT_EXIT):
-            pytest.fail(f"flyte {' '.join(words)} exited {done.returncode}\n{done.stdout}\n{done.stderr}")
-        return done.stdout + done.stderr
+        return done.returncode, done.stdout + done.stderr
+
+    def run(*words: str, check: bool = True, timeout: float = 600) -> str:
+        status, output = execute(["--config", str(config), "-of", "json", *words], timeout)
+        if check and status not in (0, ABORTED_AT_EXIT):
+            pytest.fail(f"flyte {' '.join(words)} exited {status}\n{output}")
+        return output
 
     return run

@@ -12,16 +12,10 @@ import urllib.request
 import flyte.remote as remote
 import pytest
 
-from conftest import ROOT, command_line, connect
+from conftest import ROOT, command_line
 from server import Server, eventually
 
-
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory, home):
-    instance = Server(tmp_path_factory.mktemp("apps"))
-    instance.start()
-    yield instance
-    instance.stop()
+pytestmark = pytest.mark.usefixtures("sdk")
 
 
 def fetch(server: Server, name: str, path: str = "") -> tuple[int, str]:
@@ -45,18 +39,17 @@ def revision(name: str) -> int:
     return remote.App.get(name=name).pb2.metadata.revision
 
 
-def test_command_app(own: Server, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
-    connect(own)
+def test_command_app(server: Server, warm_command, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
     # A folder of its own: other tests write compiled files beside theirs.
     code = tmp_path / "code"
     code.mkdir()
     shutil.copy(ROOT / "flows" / "apps.py", code)
-    cli = command_line(own, tmp_path, code)
+    cli = command_line(server, tmp_path, code, warm_command)
     with socket.socket() as free:  # the program has its port in its arguments
         free.bind(("127.0.0.1", 0))
         monkeypatch.setenv("E2E_APP_PORT", str(free.getsockname()[1]))
     cli("serve", "apps.py", "files")
-    status, body = fetch(own, "files")
+    status, body = fetch(server, "files")
     assert status == 200 and "Directory listing" in body, body
     # Without a change there is no new revision; with one, the old process stops first: both have one port. What `serve` chooses
     # as the version may differ between two calls.
@@ -66,35 +59,33 @@ def test_command_app(own: Server, tmp_path: pathlib.Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("E2E_GREETING", "two")
     cli("serve", "apps.py", "files")
     assert revision("files") == 3
-    assert fetch(own, "files")[0] == 200
+    assert fetch(server, "files")[0] == 200
     cli("delete", "app", "files")
-    eventually(lambda: fetch(own, "files")[0] == 404)
+    eventually(lambda: fetch(server, "files")[0] == 404)
 
 
-def test_fastapi_app(own: Server, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
-    connect(own)
-    cli = command_line(own, tmp_path)
+def test_fastapi_app(server: Server, cli, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("E2E_GREETING", "one")
     cli("serve", "flows/web_app.py", "fast")
-    first = greeting(own)
+    first = greeting(server)
     assert first["greeting"] == "one", first
     assert "fast" in cli("get", "app")
 
     monkeypatch.setenv("E2E_GREETING", "two")
     cli("serve", "flows/web_app.py", "fast")
     assert revision("fast") == 2
-    eventually(lambda: greeting(own).get("greeting") == "two")
+    eventually(lambda: greeting(server).get("greeting") == "two")
 
     # A process that dies is started again without anybody's help.
-    pid = greeting(own)["pid"]
+    pid = greeting(server)["pid"]
     os.kill(pid, signal.SIGKILL)
-    eventually(lambda: greeting(own).get("pid", pid) != pid)
+    eventually(lambda: greeting(server).get("pid", pid) != pid)
 
     cli("update", "app", "fast", "--deactivate", "--wait")
-    status, body = fetch(own, "fast", "greeting")
+    status, body = fetch(server, "fast", "greeting")
     assert status in (404, 503), body
     cli("update", "app", "fast", "--activate", "--wait")
-    eventually(lambda: greeting(own).get("greeting") == "two")
+    eventually(lambda: greeting(server).get("greeting") == "two")
 
     cli("delete", "app", "fast")
-    eventually(lambda: fetch(own, "fast", "greeting")[0] == 404)
+    eventually(lambda: fetch(server, "fast", "greeting")[0] == 404)

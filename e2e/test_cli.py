@@ -11,17 +11,22 @@ import flyte
 import flyte.remote as remote
 import pytest
 
+from conftest import command_line, connect
 from flows import basic, context, failing
-from server import alive, eventually
+from server import Server, alive, eventually
 
 pytestmark = pytest.mark.usefixtures("sdk")
+
+
+@pytest.fixture
+def cli(server: Server, tmp_path: pathlib.Path):
+    """The command itself, each time in a process of its own. Other files use the warm one."""
+    return command_line(server, tmp_path)
 
 
 @pytest.fixture(scope="module")
 def finished(server):
     """A finished run with labels."""
-    from conftest import connect
-
     connect(server)
     handle = flyte.with_runcontext(labels={"team": "blue"}, name="l" + uuid.uuid4().hex[:10]).run(basic.gathered, 2)
     handle.wait(quiet=True)

@@ -22,14 +22,6 @@ from server import Server, eventually, free_port, processes_naming
 CHILDREN = 110
 
 
-@pytest.fixture(scope="module")
-def fragile(tmp_path_factory: pytest.TempPathFactory, home):
-    instance = Server(tmp_path_factory.mktemp("fragile"))
-    instance.start()
-    yield instance
-    instance.stop()
-
-
 def launch(server: Server, ledger: pathlib.Path, n: int):
     connect(server)
     ledger.mkdir()

@@ -12,7 +12,6 @@ import flyte.remote as remote
 import pytest
 from flyte.models import ActionPhase
 
-from conftest import connect
 from flows import distributed, failing
 from server import Server, eventually
 
@@ -126,19 +125,13 @@ def test_unknown_names_are_noted_and_listed(server: Server):
     assert dead["rule"] == "oncall"
 
 
-def test_a_sink_that_is_down_over_a_restart(tmp_path, sink: Sink):
+def test_a_sink_that_is_down_over_a_restart(fragile: Server, sink: Sink):
     sink.status = 503
-    server = Server(tmp_path)
-    server.start()
-    try:
-        connect(server)
-        handle = flyte.with_runcontext(notifications=notify.Webhook(on_phase=ActionPhase.SUCCEEDED, url=sink.url)).run(distributed.notifies)
-        handle.wait(quiet=True)
-        eventually(lambda: sink.requests, what="the first try")
-        server.kill()
-        sink.status = 200
-        server.start()
-        [one] = settled(server, handle.name, 1, "DELIVERED")
-        assert {headers["Idempotency-Key"] for headers, _ in sink.requests} == {one["id"]}, "all tries have the same id"
-    finally:
-        server.stop()
+    handle = flyte.with_runcontext(notifications=notify.Webhook(on_phase=ActionPhase.SUCCEEDED, url=sink.url)).run(distributed.notifies)
+    handle.wait(quiet=True)
+    eventually(lambda: sink.requests, what="the first try")
+    fragile.kill()
+    sink.status = 200
+    fragile.start()
+    [one] = settled(fragile, handle.name, 1, "DELIVERED")
+    assert {headers["Idempotency-Key"] for headers, _ in sink.requests} == {one["id"]}, "all tries have the same id"

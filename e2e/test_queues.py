@@ -6,24 +6,14 @@ import flyte
 import flyte.remote as remote
 import pytest
 
-from conftest import connect
 from flows import basic, queued, storm
 from server import Server, eventually
 
-QUEUES = "runs.queues=narrow maxActions=1, nightly maxRuns=1, short maxActions=1 maxDepth=1, elsewhere projects=other"
-
-
-@pytest.fixture(scope="module")
-def limited(tmp_path_factory):
-    instance = Server(tmp_path_factory.mktemp("limited"), "--set", QUEUES)
-    instance.start()
-    yield instance
-    instance.stop()
-
 
 @pytest.fixture(autouse=True)
-def on_limited(limited):
-    connect(limited)
+def limited(fragile: Server) -> Server:
+    """A server that has the queues of conftest.SPECIAL."""
+    return fragile
 
 
 def insight(server: Server, method: str, **body) -> dict:

@@ -9,7 +9,6 @@ import flyte.io
 import flyte.remote as remote
 import pytest
 
-from conftest import connect
 from flows import raw
 from server import Server, alive, eventually
 
@@ -160,22 +159,15 @@ def test_abort_ends_the_container(tmp_path: pathlib.Path):
     eventually(lambda: not alive(pid), what=f"the end of process {pid}")
 
 
-def test_server_dies_while_a_container_runs(tmp_path_factory: pytest.TempPathFactory, tmp_path: pathlib.Path, server):
+def test_server_dies_while_a_container_runs(fragile: Server, tmp_path: pathlib.Path):
     """The container and its co-pilot go on without the server, and the outputs arrive once it is back."""
-    fragile = Server(tmp_path_factory.mktemp("fragile-raw"))
+    started, go_on = tmp_path / "started", tmp_path / "go-on"
+    handle = flyte.run(raw.waits, started=str(started), go_on=str(go_on))
+    eventually(started.exists, what="the container's start")
+    fragile.kill()
+    go_on.touch()
     fragile.start()
-    try:
-        connect(fragile)
-        started, go_on = tmp_path / "started", tmp_path / "go-on"
-        handle = flyte.run(raw.waits, started=str(started), go_on=str(go_on))
-        eventually(started.exists, what="the container's start")
-        fragile.kill()
-        go_on.touch()
-        fragile.start()
-        eventually(lambda: remote.Run.get(handle.name).done(), what="the end of the run")
-        assert phase_of(handle) == "succeeded", details(handle).error_info
-        assert details(handle).attempts == 1
-        assert handle.outputs()[0] == 7
-    finally:
-        fragile.stop()
-        connect(server)
+    eventually(lambda: remote.Run.get(handle.name).done(), what="the end of the run")
+    assert phase_of(handle) == "succeeded", details(handle).error_info
+    assert details(handle).attempts == 1
+    assert handle.outputs()[0] == 7

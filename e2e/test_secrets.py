@@ -10,7 +10,6 @@ import flyte
 import flyte.remote as remote
 import pytest
 
-from conftest import command_line, connect
 from flows import secretive
 from server import Server
 
@@ -20,19 +19,7 @@ WIDE, NARROW = f"wide-{secrets.token_hex(12)}", f"narrow-{secrets.token_hex(12)}
 MARK = b"\x00\xff" + secrets.token_bytes(24) + bytes(range(256))
 
 
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory):
-    """A server of its own: its files are searched for values."""
-    instance = Server(tmp_path_factory.mktemp("secrets"))
-    instance.start()
-    connect(instance)
-    yield instance
-    instance.stop()
-
-
-@pytest.fixture(scope="module")
-def flyte_cli(own: Server, tmp_path_factory: pytest.TempPathFactory):
-    return command_line(own, tmp_path_factory.mktemp("cli"))
+pytestmark = pytest.mark.usefixtures("sdk")
 
 
 def run(task, **inputs):
@@ -49,17 +36,16 @@ def details(handle):
     return remote.RunDetails.get(handle.name).action_details
 
 
-def test_a_life_of_secrets(own: Server, flyte_cli, tmp_path: pathlib.Path):
-    connect(own)
+def test_a_life_of_secrets(server: Server, cli, tmp_path: pathlib.Path):
     binary = tmp_path / "binary"
     binary.write_bytes(MARK)
-    shown = flyte_cli("create", "secret", "my-key", "--value", WIDE)
-    shown += flyte_cli("create", "secret", "my-key", "--value", NARROW, *PLACE)
-    shown += flyte_cli("create", "secret", "f1", "--from-file", str(binary), *PLACE)
-    again = flyte_cli("create", "secret", "my-key", "--value", NARROW, *PLACE, check=False)
+    shown = cli("create", "secret", "my-key", "--value", WIDE)
+    shown += cli("create", "secret", "my-key", "--value", NARROW, *PLACE)
+    shown += cli("create", "secret", "f1", "--from-file", str(binary), *PLACE)
+    again = cli("create", "secret", "my-key", "--value", NARROW, *PLACE, check=False)
     assert "already exists" in again.lower()
-    shown += flyte_cli("create", "secret", "registry", "--type", "image_pull", "--registry", "ghcr.io", "--username", "u", "--password", WIDE)
-    shown += again + flyte_cli("get", "secret") + flyte_cli("get", "secret", "my-key", *PLACE)
+    shown += cli("create", "secret", "registry", "--type", "image_pull", "--registry", "ghcr.io", "--username", "u", "--password", WIDE)
+    shown += again + cli("get", "secret") + cli("get", "secret", "my-key", *PLACE)
     assert shown.count("my-key") >= 3 and "IMAGE_PULL" in shown
 
     handle = run(secretive.read)
@@ -71,7 +57,7 @@ def test_a_life_of_secrets(own: Server, flyte_cli, tmp_path: pathlib.Path):
     assert raw.outputs()[0] == f"{NARROW} {len(MARK)}"
 
     # The next run gets another value; without the narrow secret, that of the wider scope.
-    flyte_cli("delete", "secret", "my-key", *PLACE)
+    cli("delete", "secret", "my-key", *PLACE)
     assert run(secretive.read).outputs()[0] == WIDE
 
     missing = run(secretive.never)
@@ -80,11 +66,11 @@ def test_a_life_of_secrets(own: Server, flyte_cli, tmp_path: pathlib.Path):
     for words in ("no-such-key", "project flytesnacks in domain development", "domain development", "the organization"):
         assert words in error, error
     assert "USER" in error
-    assert not (own.data / "node" / "work" / "flytesnacks" / "development" / missing.name).exists(), "a process was started"
-    search(own, shown)
+    assert not (server.data / "node" / "work" / "flytesnacks" / "development" / missing.name).exists(), "a process was started"
+    search(server, shown)
 
 
-def search(own: Server, shown: str):
+def search(server: Server, shown: str):
     """No value is in an answer, in a log or in any file of the server, except where the tasks themselves wrote it."""
     values = {"wide": WIDE.encode(), "narrow": NARROW.encode(), "binary": MARK}
     for name in list(values):
@@ -92,8 +78,8 @@ def search(own: Server, shown: str):
     for name, value in values.items():
         assert value not in shown.encode("utf-8", "surrogateescape"), name
     read = 0
-    for path in own.data.rglob("*"):
-        relative = path.relative_to(own.data).parts
+    for path in server.data.rglob("*"):
+        relative = path.relative_to(server.data).parts
         if relative[0] == "blobs" or not path.is_file() or path.is_symlink():
             continue  # blobs are what tasks return
         try:
@@ -104,25 +90,25 @@ def search(own: Server, shown: str):
         for name, value in values.items():
             assert value not in content, f"{path} has the {name} value"
     assert read > 100
-    content = own.log.read_bytes()
+    content = server.log.read_bytes()
     for name, value in values.items():
         assert value not in content, name
 
 
-def test_answers(own: Server, flyte_cli):
+def test_answers(server: Server, cli):
     """What the console asks for has no value; a value that is too large is refused, and nothing of it is stored."""
     value = "dump-of-the-database-value"
-    flyte_cli("create", "secret", "dumped", "--value", value, "-d", "development")
-    status, answer = own.call("flyteidl2.secret.SecretService/ListSecrets", {"domain": "development"})
+    cli("create", "secret", "dumped", "--value", value, "-d", "development")
+    status, answer = server.call("flyteidl2.secret.SecretService/ListSecrets", {"domain": "development"})
     assert status == 200 and "dumped" in str(answer) and value not in str(answer)
-    status, answer = own.call("flyteidl2.secret.SecretService/CreateSecret", {
+    status, answer = server.call("flyteidl2.secret.SecretService/CreateSecret", {
         "id": {"name": "large"}, "secret_spec": {"binary_value": base64.b64encode(bytes(2 << 20)).decode()}})
     assert status == 400 and answer["code"] == "invalid_argument" and "bytes" in answer["message"]
-    status, answer = own.call("flyteidl2.secret.SecretService/GetSecret", {"id": {"name": "large"}})
+    status, answer = server.call("flyteidl2.secret.SecretService/GetSecret", {"id": {"name": "large"}})
     assert answer["code"] == "not_found"
 
 
-def test_values_are_refused_to_clients(own: Server):
-    status, answer = own.call("flytebinary.engine.v1.SecretValueService/GetSecretValues", {
+def test_values_are_refused_to_clients(server: Server):
+    status, answer = server.call("flytebinary.engine.v1.SecretValueService/GetSecretValues", {
         "project": "flytesnacks", "domain": "development", "names": ["dumped"]})
     assert status in (401, 403), answer

@@ -8,8 +8,6 @@ import pytest
 
 from flows import timing
 from server import Server, eventually
-from conftest import connect
-
 pytestmark = pytest.mark.usefixtures("sdk")
 
 
@@ -80,24 +78,17 @@ def test_root_that_sleeps():
     assert remote.Run.get(handle.name).pb2.action.status.duration_ms >= 1000
 
 
-def test_timers_expire_while_the_server_is_down(tmp_path):
+def test_timers_expire_while_the_server_is_down(fragile: Server):
     """The server is killed before a sleep and a deadline are due, and starts again after that."""
-    own = Server(tmp_path)
-    own.start()
-    try:
-        connect(own)
-        sleep, late, span = both_running()
-        due = max(began(late), began(sleep)) + span
-        own.kill()
-        eventually(lambda: datetime.datetime.now() > due, what="the due time of both")
-        own.start()
-        connect(own)
-        eventually(lambda: phase(late) == 8, what="the deadline to expire")
-        eventually(lambda: phase(sleep) == 5, what="the end of the sleep")
-        slept = remote.ActionDetails.get(run_name=sleep, name="a0").pb2.attempts[0].phase_transitions[1]
-        assert slept.end_time.ToDatetime() - slept.start_time.ToDatetime() == span
-    finally:
-        own.stop()
+    sleep, late, span = both_running()
+    due = max(began(late), began(sleep)) + span
+    fragile.kill()
+    eventually(lambda: datetime.datetime.now() > due, what="the due time of both")
+    fragile.start()
+    eventually(lambda: phase(late) == 8, what="the deadline to expire")
+    eventually(lambda: phase(sleep) == 5, what="the end of the sleep")
+    slept = remote.ActionDetails.get(run_name=sleep, name="a0").pb2.attempts[0].phase_transitions[1]
+    assert slept.end_time.ToDatetime() - slept.start_time.ToDatetime() == span
 
 
 def both_running() -> tuple[str, str, datetime.timedelta]:

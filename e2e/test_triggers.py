@@ -12,18 +12,10 @@ import flyte.io  # so that the SDK can read outputs of tasks with files
 import flyte.remote as remote
 import pytest
 
-from conftest import command_line, connect
+from conftest import command_line
 from server import Server, eventually
 
 TASK = "scheduled.main"
-
-
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory, home):
-    instance = Server(tmp_path_factory.mktemp("triggers"))
-    instance.start()
-    yield instance
-    instance.stop()
 
 
 def slots(server: Server, name: str, task: str = TASK) -> list[dict]:
@@ -40,9 +32,8 @@ def output(name: str) -> str:
     return run.outputs()[0]
 
 
-def test_triggers(own: Server, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
-    connect(own)
-    cli = command_line(own, tmp_path)
+def test_triggers(fragile: Server, warm_command, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
+    cli = command_line(fragile, tmp_path, warm=warm_command)
 
     # A wrong schedule is refused with words, and nothing is stored.
     cli("deploy", "--version", uuid.uuid4().hex[:10], "flows/scheduled.py", "env")
@@ -60,21 +51,21 @@ def test_triggers(own: Server, tmp_path: pathlib.Path, monkeypatch: pytest.Monke
     assert "broken" not in listed
 
     # The slot comes while the server is down.
-    own.kill()
+    fragile.kill()
     time.sleep(max(0, (first - datetime.datetime.now(datetime.UTC)).total_seconds()))
-    own.start()
-    fired = eventually(lambda: [s for s in slots(own, "rate") if s["state"] == "SLOT_STATE_STARTED"], what="the slot")
+    fragile.start()
+    fired = eventually(lambda: [s for s in slots(fragile, "rate") if s["state"] == "SLOT_STATE_STARTED"], what="the slot")
     assert output(fired[0]["runId"]["name"]) == f"{first.isoformat()} 7 the trigger"
     details = remote.RunDetails.get(fired[0]["runId"]["name"])
     assert details.action_details.pb2.metadata.trigger_name == "rate"
 
     # After another restart, it does not fire again. A user's pause survives a deployment.
     cli("update", "trigger", "rate", TASK, "--deactivate")
-    own.kill()
-    own.start()
+    fragile.kill()
+    fragile.start()
     cli("deploy", "--version", version, "flows/scheduled.py", "env")
     assert not remote.Trigger.get(name="rate", task_name=TASK).is_active
-    assert len(slots(own, "rate")) == 1
+    assert len(slots(fragile, "rate")) == 1
 
     # By hand, with some inputs kept and one changed: the SDK reads the trigger's inputs as a file.
     by_hand = flyte.run(remote.Trigger.get(name="manual", task_name=TASK), x=44)
@@ -90,12 +81,12 @@ def test_triggers(own: Server, tmp_path: pathlib.Path, monkeypatch: pytest.Monke
     cli("deploy", "--version", uuid.uuid4().hex[:10], "flows/scheduled.py", "env")
     names = set(re.findall(r"""['"]name['"]:\s*['"](\w+)['"]""", cli("get", "trigger", TASK)))
     assert "mine" in names and not names & {"rate", "manual", "yearly"}, names
-    assert json.dumps(slots(own, "rate")).count("SLOT_STATE_STARTED") == 1
+    cli("delete", "trigger", "mine", TASK)  # other tests use the server after this one
+    assert json.dumps(slots(fragile, "rate")).count("SLOT_STATE_STARTED") == 1
 
 
-def test_a_version_of_an_artifact_fires_once(own: Server, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
-    connect(own)
-    cli = command_line(own, tmp_path)
+def test_a_version_of_an_artifact_fires_once(fragile: Server, warm_command, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
+    cli = command_line(fragile, tmp_path, warm=warm_command)
     task = "scheduled.read"
     file = tmp_path / "report.txt"
     file.write_text("numbers")
@@ -105,7 +96,7 @@ def test_a_version_of_an_artifact_fires_once(own: Server, tmp_path: pathlib.Path
             "--partition", "date=2030-05-17")
 
     def started():
-        return [s for s in slots(own, "on_report", task) if s["state"] == "SLOT_STATE_STARTED"]
+        return [s for s in slots(fragile, "on_report", task) if s["state"] == "SLOT_STATE_STARTED"]
 
     publish("before", "us")
     monkeypatch.setenv("E2E_WITH_TRIGGERS", "1")
@@ -120,21 +111,21 @@ def test_a_version_of_an_artifact_fires_once(own: Server, tmp_path: pathlib.Path
     metadata = remote.RunDetails.get(name).action_details.pb2.metadata
     assert metadata.trigger_name == "on_report"
     assert metadata.trigger_type.artifact.artifact_name == "report"
-    status, graph = own.call("flytebinary.insight.v1.ArtifactInsightService/GetLineage", {
+    status, graph = fragile.call("flytebinary.insight.v1.ArtifactInsightService/GetLineage", {
         "artifactId": {"name": {"project": "flytesnacks", "domain": "development", "name": "report"}, "version": "1"},
     })
     assert status == 200 and name in json.dumps(graph), graph
 
     # Neither a restart nor a pause makes a version fire again, and a version of the pause does not fire later.
-    own.kill()
-    own.start()
+    fragile.kill()
+    fragile.start()
     cli("update", "trigger", "on_report", task, "--deactivate")
     publish("3", "us")
     cli("update", "trigger", "on_report", task, "--activate")
     publish("4", "us")
     eventually(lambda: len(started()) > 1, what="the run of the second version")
     assert [s["artifact"]["version"] for s in started()] == ["4", "1"]
-    status, why = own.call("flytebinary.insight.v1.TriggerInsightService/ExplainTrigger", {
+    status, why = fragile.call("flytebinary.insight.v1.TriggerInsightService/ExplainTrigger", {
         "name": {"project": "flytesnacks", "domain": "development", "name": "on_report", "taskName": task},
     })
     assert status == 200, why

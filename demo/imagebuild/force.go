@@ -24,6 +24,7 @@ func (b *Build) forcedSince(ctx context.Context) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("read the run of this build, %s/%s/%s: %w", b.Project, b.Domain, b.Run, err)
 	}
 	details := response.GetDetails()
+	//nolint:staticcheck // clients still send the field that is deprecated
 	if !details.GetRunSpec().GetOverwriteCache() && !details.GetRunSpec().GetCacheConfig().GetOverwriteCache() {
 		return time.Time{}, nil
 	}
