@@ -58,6 +58,7 @@ COMMANDS = {
 @dataclass
 class Suite:
     name: str
+    began: float = 0  # seconds after the first suite
     seconds: float = 0
     cpu: float = 0
     failed: bool = False
@@ -100,6 +101,7 @@ class Lanes:
     """Runs suites in order, several at a time."""
 
     waiting: list[Suite]
+    zero: float = field(default_factory=time.monotonic)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, count: int) -> None:
@@ -115,9 +117,10 @@ class Lanes:
                 if not self.waiting:
                     return
                 suite = self.waiting.pop(0)
+            suite.began = time.monotonic() - self.zero
             suite.run()
             with self.lock:
-                print(f"\n== {suite.name}{' FAILED' if suite.failed else ''} ({suite.seconds:.0f} s)", flush=True)
+                print(f"\n== {suite.name}{' FAILED' if suite.failed else ''} ({suite.seconds:.0f} s, from {suite.began:.0f} s on)", flush=True)
                 sys.stdout.buffer.write(suite.log.read_bytes())
                 sys.stdout.flush()
 
@@ -175,9 +178,9 @@ def main() -> int:
         print("\nThe ten slowest tests:")
         for seconds, suite, name in slow:
             print(f"{seconds:8.1f} s  {suite:8} {name}")
-    print("\n suite     seconds  cpu seconds")
+    print("\n suite      from  seconds  cpu seconds")
     for suite in suites:
-        print(f" {suite.name:8} {suite.seconds:8.0f} {suite.cpu:12.0f}  {'FAILED' if suite.failed else 'ok, but flaky' if suite.flaky else 'ok'}")
+        print(f" {suite.name:8} {suite.began:6.0f} {suite.seconds:8.0f} {suite.cpu:12.0f}  {'FAILED' if suite.failed else 'ok, but flaky' if suite.flaky else 'ok'}")
     for suite in suites:
         if suite.failed:
             print(f"\n== failed: {suite.name} (whole output: {suite.log.relative_to(ROOT)})\n{tail(suite, 40)}")
