@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,11 +27,17 @@ const reusableWorkers = 2
 // labelWorker marks the pods of workers.
 const labelWorker = v1.Group + "/worker"
 
+// reusableImage is the image of the environment with this concurrency, by which its pods are known.
+func reusableImage(concurrency int32) string {
+	return fmt.Sprintf("registry.example/bench/reusable:%d", concurrency)
+}
+
 // reusableTask is a task of a reusable environment. Each concurrency is an environment of its own.
 func reusableTask(concurrency int32) *task.TaskSpec {
 	spec := pythonTask("reusable")
 	template := spec.GetTaskTemplate()
 	template.Type = "actor"
+	template.GetContainer().Image = reusableImage(concurrency)
 	template.Id.Version = fmt.Sprint("with ", concurrency, " slots")
 	template.ReusePolicy = &core.ReusePolicy{MinReplicas: reusableWorkers, MaxReplicas: reusableWorkers, Concurrency: concurrency}
 	return spec
@@ -50,7 +57,7 @@ func measureReusable(n, callers int, concurrency int32) func(context.Context, *s
 		if err := enqueue("first"); err != nil {
 			return err
 		}
-		workers, err := s.startWorkers(ctx, uint32(concurrency))
+		workers, err := s.startWorkers(ctx, concurrency)
 		if err != nil {
 			return err
 		}
@@ -108,34 +115,42 @@ func (w *fakeWorkers) leave() {
 	w.done.Wait()
 }
 
-// startWorkers waits for the pods of workers, and connects in their place.
-func (s *stack) startWorkers(ctx context.Context, slots uint32) (*fakeWorkers, error) {
+// startWorkers waits for the pods of the pool with this concurrency, and connects in their place.
+func (s *stack) startWorkers(ctx context.Context, concurrency int32) (*fakeWorkers, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	workers := &fakeWorkers{cancel: cancel}
-	for len(workers.all) < reusableWorkers {
-		pods, err := s.cluster.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{LabelSelector: labelWorker})
+	pods, err := s.podsOfWorkers(ctx, reusableImage(concurrency))
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	for i := range pods {
+		one, err := s.newWorker(ctx, &pods[i], uint32(concurrency))
 		if err != nil {
 			cancel()
 			return nil, err
 		}
-		if len(pods.Items) < reusableWorkers {
-			if err := pause(ctx, 20*time.Millisecond); err != nil {
-				cancel()
-				return nil, fmt.Errorf("%d pods of workers appeared: %w", len(pods.Items), err)
-			}
-			continue
-		}
-		for i := range pods.Items {
-			one, err := s.newWorker(ctx, &pods.Items[i], slots)
-			if err != nil {
-				cancel()
-				return nil, err
-			}
-			workers.all = append(workers.all, one)
-			workers.done.Go(func() { _ = one.run(ctx) }) // what it did not do is missed by the parent
-		}
+		workers.all = append(workers.all, one)
+		workers.done.Go(func() { _ = one.run(ctx) }) // what it did not do is missed by the parent
 	}
 	return workers, nil
+}
+
+// podsOfWorkers waits until a pool has all of its pods. Those of another pool may still be there.
+func (s *stack) podsOfWorkers(ctx context.Context, image string) ([]corev1.Pod, error) {
+	for {
+		pods, err := s.cluster.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{LabelSelector: labelWorker})
+		if err != nil {
+			return nil, err
+		}
+		found := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return pod.Spec.Containers[0].Image != image })
+		if len(found) >= reusableWorkers {
+			return found, nil
+		}
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return nil, fmt.Errorf("%d pods of workers appeared: %w", len(found), err)
+		}
+	}
 }
 
 // fakeWorker is one worker.

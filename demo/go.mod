@@ -36,7 +36,6 @@ require (
 	cloud.google.com/go/pubsub/v2 v2.7.0 // indirect
 	cloud.google.com/go/secretmanager v1.23.0 // indirect
 	cloud.google.com/go/storage v1.67.0 // indirect
-	connectrpc.com/connect v1.21.1 // indirect
 	connectrpc.com/cors v0.1.0 // indirect
 	connectrpc.com/grpcreflect v1.3.1 // indirect
 	connectrpc.com/otelconnect v0.10.0 // indirect
@@ -272,6 +271,7 @@ require (
 )
 
 require (
+	connectrpc.com/connect v1.21.1
 	github.com/spf13/pflag v1.0.10
 	github.com/stretchr/testify v1.12.1
 	golang.org/x/sync v0.24.0

@@ -38,7 +38,9 @@ func TestReusableEnvironmentsAreAssignedToPools(t *testing.T) {
 	require.Zero(t, c.record(pooled("r", "between", "below")))
 	require.Equal(t, "assign r/below", pools.next())
 	require.Equal(t, []string{"between", "c", "a0"}, pools.stream.Msg().GetAssignment().GetAncestors())
-	require.Empty(t, c.details("r", "c").GetAttempts()[0].GetClusterEvents(), "its process is reused, whatever the note says elsewhere")
+	events := c.details("r", "c").GetAttempts()[0].GetClusterEvents()
+	require.Len(t, events, 1, "its process is reused, whatever the note says elsewhere")
+	require.Contains(t, events[0].GetMessage(), "waits: ")
 
 	c.report(transition("r", "below", 1, running), transition("r", "below", 1, failed), transition("r", "below", 2, queued))
 	c.report(transition("r", "below", 2, succeeded))
