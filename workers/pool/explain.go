@@ -19,7 +19,7 @@ const (
 
 // Waiter is a waiting action.
 type Waiter struct {
-	// NotBefore is when the attempt may begin; zero for now.
+	// NotBefore is when the attempt may begin; the zero time means at once.
 	NotBefore time.Time
 	// Ahead is how many actions go before it.
 	Ahead int
