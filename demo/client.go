@@ -1,9 +1,12 @@
 package demo
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/flyte-binary/flyte-binary/demo/clientcache"
 )
 
 // clientConfig is the path of the configuration for the SDK and its command line.
@@ -20,4 +23,15 @@ image: {builder: remote}
 		return fmt.Errorf("write the configuration for clients: %w", err)
 	}
 	return nil
+}
+
+// cleanClientCache makes the SDK upload again what an earlier demo had and this one lacks.
+func (d *demo) cleanClientCache(ctx context.Context) {
+	count, err := clientcache.Forget(ctx, filepath.Join(d.opts.python.Dir, "bin", "python"))
+	switch {
+	case err != nil:
+		d.log.Warn().Err(err).Msg("the SDK's cache may name code that is gone; if a task cannot load its code, delete the cache")
+	case count > 0:
+		d.log.Info().Int("entries", count).Msg("removed what is gone from the SDK's cache")
+	}
 }

@@ -139,7 +139,13 @@ func (d *demo) start(ctx context.Context) error {
 		return err
 	}
 	group, starting := errgroup.WithContext(ctx)
-	group.Go(func() error { return d.preparePython(starting) })
+	group.Go(func() error {
+		if err := d.preparePython(starting); err != nil {
+			return err
+		}
+		d.cleanClientCache(starting)
+		return nil
+	})
 	group.Go(func() error {
 		return d.screen.Step("postgres", programs.Origin, func() error { return d.postgres.Start(starting) })
 	})

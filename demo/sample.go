@@ -3,11 +3,21 @@ package demo
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
+	"time"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
+	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/runs/protomap"
 )
 
 // runSample runs a Python file through the SDK's command line, and prints what to try next.
@@ -22,16 +32,48 @@ func (d *demo) runSample(ctx context.Context) {
 	if !d.flyte(ctx, filepath.Dir(file), "run", "--name", run, "--follow", filepath.Base(file), "main") {
 		return
 	}
+	page := d.url() + "/v2/domain/development/project/flytesnacks/runs/" + run
+	// The command succeeds when it could follow the run, whatever became of it.
+	switch phase, err := d.endOf(ctx, run); {
+	case ctx.Err() != nil:
+		return
+	case err != nil:
+		d.screen.Line("sample: %v", err)
+		return
+	case phase != common.ActionPhase_ACTION_PHASE_SUCCEEDED:
+		d.screen.Line("\nThe sample failed: %s ended as %s. See %s, and the server's log in %s.",
+			run, strings.TrimPrefix(phase.String(), "ACTION_PHASE_"), page, d.dir.Logs())
+		return
+	}
 	d.screen.Line("\nResult of %s:", run)
 	if !d.flyte(ctx, filepath.Dir(file), "get", "io", "--outputs-only", run) {
 		return
 	}
 	flyte := filepath.Join(d.opts.python.Dir, "bin", "flyte") + " --config " + d.clientConfig()
-	d.screen.Line("\nRun %s: %s/v2/domain/development/project/flytesnacks/runs/%s\n\nTry next, in another terminal:", run, d.url(), run)
+	d.screen.Line("\nRun %s: %s\n\nTry next, in another terminal:", run, page)
 	d.screen.Line("  %s get action %s", flyte, run)
 	d.screen.Line("  %s get logs %s", flyte, run)
 	d.screen.Line("  %s run --follow %s main --name you", flyte, filepath.Join(filepath.Dir(d.opts.sample), "hello.py"))
 	d.screen.Line("\nThe demo stays up until Ctrl-C.")
+}
+
+// endOf waits for the end of a run of the sample's project, which may come after the end of its log, and returns its phase.
+func (d *demo) endOf(ctx context.Context, run string) (common.ActionPhase, error) {
+	runs := workflowconnect.NewRunServiceClient(http.DefaultClient, d.url())
+	for {
+		answer, err := runs.GetRunDetails(ctx, &workflow.GetRunDetailsRequest{
+			RunId: &common.RunIdentifier{Project: "flytesnacks", Domain: "development", Name: run},
+		})
+		if err != nil {
+			return 0, fmt.Errorf("read the run %s: %w", run, err)
+		}
+		if phase := answer.GetDetails().GetAction().GetStatus().GetPhase(); protomap.Terminal(phase) {
+			return phase, nil
+		}
+		if err := clock.Sleep(ctx, d.clock, 100*time.Millisecond); err != nil {
+			return 0, err
+		}
+	}
 }
 
 // flyte runs the SDK's command line and reports whether it succeeded.
