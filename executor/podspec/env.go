@@ -60,20 +60,24 @@ func (b *Builder) environmentFrom() []corev1.EnvFromSource {
 
 // merge joins groups of variables, the later winning. The last group comes first.
 func merge(groups ...[]corev1.EnvVar) []corev1.EnvVar {
-	strongest := map[string]corev1.EnvVar{}
+	total := 0
 	for _, group := range groups {
-		for _, variable := range group {
-			strongest[variable.Name] = variable
+		total += len(group)
+	}
+	strongest := make(map[string]*corev1.EnvVar, total)
+	for _, group := range groups {
+		for i := range group {
+			strongest[group[i].Name] = &group[i]
 		}
 	}
 	last := len(groups) - 1
 	order := append([][]corev1.EnvVar{groups[last]}, groups[:last]...)
-	var result []corev1.EnvVar
+	result := make([]corev1.EnvVar, 0, len(strongest))
 	for _, group := range order {
-		for _, variable := range group {
-			if winner, left := strongest[variable.Name]; left {
-				result = append(result, winner)
-				delete(strongest, variable.Name)
+		for i := range group {
+			if winner, left := strongest[group[i].Name]; left {
+				result = append(result, *winner)
+				delete(strongest, group[i].Name)
 			}
 		}
 	}

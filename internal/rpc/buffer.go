@@ -11,6 +11,8 @@ const bufferLimit = 256 << 10
 
 // buffer is a pipe that holds some bytes. Writers wait while it is full, readers while it is empty.
 type buffer struct {
+	unbounded bool // never full; set before the first write
+
 	mu      sync.Mutex
 	changed sync.Cond // on mu
 	data    []byte    // GUARDED_BY(mu)
@@ -52,7 +54,7 @@ func (b *buffer) Write(p []byte) (int, error) {
 	defer b.mu.Unlock()
 	written := 0
 	for len(p) > 0 {
-		for len(b.data) >= bufferLimit && b.end == nil && b.refused == nil {
+		for !b.unbounded && len(b.data) >= bufferLimit && b.end == nil && b.refused == nil {
 			b.changed.Wait()
 		}
 		if b.refused != nil {
@@ -61,7 +63,10 @@ func (b *buffer) Write(p []byte) (int, error) {
 		if b.end != nil {
 			return written, io.ErrClosedPipe
 		}
-		n := min(len(p), bufferLimit-len(b.data))
+		n := len(p)
+		if !b.unbounded {
+			n = min(n, bufferLimit-len(b.data))
+		}
 		b.data = append(b.data, p[:n]...)
 		p, written = p[n:], written+n
 		b.changed.Broadcast()

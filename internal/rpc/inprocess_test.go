@@ -234,6 +234,16 @@ func TestInProcessEnd(t *testing.T) {
 	})
 }
 
+func BenchmarkInProcess(b *testing.B) {
+	c := client(connect.NewUnaryHandlerSimple("/test.Service/Call", func(_ context.Context, m *text) (*text, error) { return m, nil }))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := c.CallUnary(b.Context(), connect.NewRequest(&text{Value: "a"})); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func echoStream() http.Handler {
 	return connect.NewBidiStreamHandler("/test.Service/Call",
 		func(_ context.Context, s *connect.BidiStream[text, text]) error {

@@ -71,6 +71,9 @@ var templatePattern = regexp.MustCompile(`\{\{\s*[.$](?:([A-Za-z][A-Za-z0-9_]*)|
 // Render replaces the templates of a text. values are by name in lower case, inputs by exact name. Unknown templates stay as
 // they are.
 func Render(text string, values, inputs map[string]string) string {
+	if !strings.Contains(text, "{{") {
+		return text // as most are, and the pattern is slow
+	}
 	return templatePattern.ReplaceAllStringFunc(text, func(found string) string {
 		names := templatePattern.FindStringSubmatch(found)
 		value, known := inputs[names[2]]
@@ -92,6 +95,9 @@ type Mentions struct {
 
 // Add adds the names that a text mentions.
 func (m *Mentions) Add(text string) {
+	if !strings.Contains(text, "{{") {
+		return
+	}
 	for _, names := range templatePattern.FindAllStringSubmatch(text, -1) {
 		if input := names[2]; input == "" {
 			if m.Values == nil {
