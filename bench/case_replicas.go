@@ -51,7 +51,10 @@ func measureReplicas(children, concurrency int, quiet time.Duration) func(contex
 				r.add(fmt.Sprintf("%smemory of replica %d, after the fan-out", label, i+1), now, "MiB")
 			}
 		}
-		return replicas.upgrade(ctx, r)
+		if err := replicas.upgrade(ctx, r); err != nil {
+			return err
+		}
+		return replicas.takeOver(ctx, r)
 	}
 }
 

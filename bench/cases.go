@@ -91,7 +91,7 @@ func cases(o options) []benchCase {
 		benchCase{"soak", "actions of all kinds for a long time: nothing may grow", true, true, measureSoak(o.soak, o.soakFor, o.soakRound, o.concurrency)},
 		// Its replicas replace the server of the stack, which the cases after it would lack.
 		benchCase{
-			"replicas", fmt.Sprintf("%d children with one replica and with three, then an upgrade of the three", o.fanOut[0]), true, true,
+			"replicas", fmt.Sprintf("%d children with one replica and with three, then an upgrade of the three, then the death of one", o.fanOut[0]), true, true,
 			measureReplicas(o.fanOut[0], o.concurrency, o.quiet),
 		},
 	)

@@ -69,6 +69,8 @@ func scenarios() []scenario {
 			how: "A sink of events answered 503."},
 		{alert: "FlyteStreamsRefused", until: 10 * time.Minute, fires: "9m", prepare: streamsRefused,
 			how: "A client opened more streams than server.requestsPerClient allows, again and again."},
+		{alert: "FlyteGatewayErrors", until: 10 * time.Minute, fires: "9m", prepare: gatewayErrors,
+			how: "An app of a demo answered every third of five requests a second with status 500."},
 		{alert: "FlyteRestarting", until: 8 * time.Minute, fires: "7m", prepare: restarts,
 			how: "The process was killed every 75 s and started again."},
 	}
