@@ -82,6 +82,10 @@ func cases(o options) []benchCase {
 		},
 		benchCase{"reads", fmt.Sprintf("lists and first snapshots with %d actions stored", o.stored), true, false, measureReads(o.stored, o.samples)},
 		benchCase{"console", fmt.Sprintf("what the console asks about a run of %d actions", o.shown), true, false, measureConsole(o.shown, o.samples)},
+		benchCase{
+			"kill", fmt.Sprintf("kill -9 of the server in the middle of %d children with pods, and a start at once", o.fanOut[0]), true, true,
+			measureKill(o.fanOut[0], o.concurrency),
+		},
 		benchCase{"restart", fmt.Sprintf("start of a server with %d live actions", o.live), true, false, measureRestart(o.live, o.quiet)},
 		benchCase{
 			"migrations", fmt.Sprintf("an upgrade of the tables with %d actions and with %d, while others read and write", o.stored/10, o.stored), false, true,

@@ -34,7 +34,7 @@ type fakeParent struct {
 
 // startFakeParent creates a run, lets its pod run and opens the watch.
 func (s *stack) startFakeParent(ctx context.Context) (*fakeParent, error) {
-	p := &fakeParent{stack: s, action: s.newRun("parent").Root(), ended: make(chan struct{}), ends: map[string]time.Time{}, change: make(chan struct{})}
+	p := &fakeParent{stack: s, action: s.newRun("parent").Root()}
 	pod := s.node.want(p.action)
 	if err := s.createRun(ctx, p.action.Run); err != nil {
 		return nil, fmt.Errorf("create run: %w", err)
@@ -48,42 +48,68 @@ func (s *stack) startFakeParent(ctx context.Context) (*fakeParent, error) {
 	if err := s.node.run(ctx, p.pod); err != nil {
 		return nil, fmt.Errorf("run the parent's pod: %w", err)
 	}
+	if err := p.open(ctx); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// open opens the watch, and reads what has ended already. It forgets what an earlier watch saw.
+func (p *fakeParent) open(ctx context.Context) error {
 	watching, cancel := context.WithCancel(ctx)
-	var err error
-	p.cancel = cancel
-	p.stream, err = s.actions.WatchForUpdates(watching, &actions.WatchForUpdatesRequest{
+	stream, err := p.stack.actions.WatchForUpdates(watching, &actions.WatchForUpdatesRequest{
 		Filter: &actions.WatchForUpdatesRequest_ParentActionId{ParentActionId: p.action.Proto()},
 	})
 	if err != nil {
 		cancel()
-		return nil, fmt.Errorf("watch: %w", err)
+		return fmt.Errorf("watch: %w", err)
 	}
-	for p.stream.Receive() {
-		if p.stream.Msg().GetControlMessage().GetSentinel() {
+	p.stream, p.cancel, p.ended = stream, cancel, make(chan struct{})
+	p.mu.Lock()
+	p.ends, p.change, p.err = map[string]time.Time{}, make(chan struct{}), nil
+	p.mu.Unlock()
+	for stream.Receive() {
+		if stream.Msg().GetControlMessage().GetSentinel() {
 			go p.watch()
-			return p, nil
+			return nil
 		}
+		p.read(stream.Msg())
 	}
 	cancel()
-	return nil, fmt.Errorf("watch: %w", p.stream.Err())
+	return fmt.Errorf("watch: %w", stream.Err())
+}
+
+// close ends the watch.
+func (p *fakeParent) close() {
+	p.cancel()
+	<-p.ended
+	_ = p.stream.Close() // already cut off
 }
 
 func (p *fakeParent) watch() {
 	defer close(p.ended)
 	for p.stream.Receive() {
-		update := p.stream.Msg().GetActionUpdate()
-		if update == nil {
-			continue
-		}
-		switch update.GetPhase() {
-		case common.ActionPhase_ACTION_PHASE_SUCCEEDED, common.ActionPhase_ACTION_PHASE_FAILED,
-			common.ActionPhase_ACTION_PHASE_ABORTED, common.ActionPhase_ACTION_PHASE_TIMED_OUT:
-			p.note(update.GetActionId().GetName(), update.GetPhase(), update.GetError().GetMessage())
-		}
+		p.read(p.stream.Msg())
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.err = errors.Join(errors.New("the watch ended"), p.stream.Err())
+}
+
+func (p *fakeParent) read(message *actions.WatchForUpdatesResponse) {
+	update := message.GetActionUpdate()
+	switch update.GetPhase() {
+	case common.ActionPhase_ACTION_PHASE_SUCCEEDED, common.ActionPhase_ACTION_PHASE_FAILED,
+		common.ActionPhase_ACTION_PHASE_ABORTED, common.ActionPhase_ACTION_PHASE_TIMED_OUT:
+		p.note(update.GetActionId().GetName(), update.GetPhase(), update.GetError().GetMessage())
+	}
+}
+
+// seen is how many ends the watch has had.
+func (p *fakeParent) seen() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.ends)
 }
 
 func (p *fakeParent) note(name string, phase common.ActionPhase, message string) {
@@ -152,9 +178,7 @@ func (p *fakeParent) until(ctx context.Context, met func() bool) error {
 
 // finish ends the parent's pod and waits until nothing is left.
 func (p *fakeParent) finish(ctx context.Context) error {
-	p.cancel()
-	<-p.ended
-	_ = p.stream.Close() // already cut off
+	p.close()
 	if err := p.stack.node.end(ctx, p.pod); err != nil {
 		return fmt.Errorf("end the parent's pod: %w", err)
 	}

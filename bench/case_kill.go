@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// measureKill kills the server when half of the children of a fan-out have ended, starts it again at once, and waits for the rest.
+func measureKill(n, concurrency int) func(context.Context, *stack, *Result) error {
+	return func(ctx context.Context, s *stack, r *Result) error {
+		p, err := s.startFakeParent(ctx)
+		if err != nil {
+			return err
+		}
+		if _, err := each(n, concurrency, childName, func(name string) error { return s.enqueue(ctx, p.action, name, withPod) }); err != nil {
+			return fmt.Errorf("enqueue: %w", err)
+		}
+		if _, err := p.awaitAll(ctx, n/2); err != nil {
+			return err
+		}
+		s.server.Kill()
+		killed := time.Now()
+		s.client.close()
+		if err := s.startServer(ctx); err != nil {
+			return err
+		}
+		r.add("ready after", time.Since(killed).Seconds(), "s")
+		p.close()
+		if err := p.open(ctx); err != nil {
+			return err
+		}
+		before := p.seen()
+		r.add("children left", float64(n-before), "")
+		if _, err := p.awaitAll(ctx, before+1); err != nil {
+			return err
+		}
+		r.add("next end seen after", time.Since(killed).Seconds(), "s")
+		last, err := p.awaitAll(ctx, n)
+		if err != nil {
+			return err
+		}
+		r.add("all ends seen after", last.Sub(killed).Seconds(), "s")
+		return p.finish(ctx)
+	}
+}
