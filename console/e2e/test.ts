@@ -74,7 +74,8 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/
 /** Looks at the whole page for what keeps people from using it, by all rules or by those that are named. */
 export async function expectAccessible(page: Page, only?: readonly string[]): Promise<void> {
   await drawn(page);
-  await page.evaluate(axeSource); // not as a script tag: the page's policy forbids those
+  // Once per page: reading and compiling it costs as much as a check. Not as a script tag, which the page's policy forbids.
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axeSource);
   const found = await page.evaluate(async (rules) => {
     const { axe: tool } = window as unknown as { axe: typeof axe };
     const { violations } = await tool.run(document, { resultTypes: ["violations"], iframes: false, ...(rules && { runOnly: [...rules] }) });
