@@ -125,8 +125,8 @@ def test_every_change_of_a_run_and_its_actions(own: Server, sink: Sink):
         assert headers["Authorization"] == "Bearer hush"
 
 
-def test_neither_inputs_nor_secrets_are_published(own: Server, sink: Sink, tmp_path: pathlib.Path):
-    cli = command_line(own, tmp_path)
+def test_neither_inputs_nor_secrets_are_published(own: Server, sink: Sink, warm_command, tmp_path: pathlib.Path):
+    cli = command_line(own, tmp_path, warm=warm_command)
     place = ["-p", "flytesnacks", "-d", "development"]
     cli("create", "secret", "my-key", "--value", VALUE, *place)
     cli("create", "secret", "f1", "--value", VALUE, *place)

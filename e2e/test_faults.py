@@ -186,12 +186,10 @@ def connections(pid: int, port: int) -> list[int]:
     return found
 
 
-def test_stop_leaves_no_process(tmp_path: pathlib.Path, home):
-    instance = Server(tmp_path)
-    instance.start()
-    connect(instance)
+def test_stop_leaves_no_process(fragile: Server):
+    """Not even of a demo whose server, API server and database were killed before. It stays stopped until a test wants it."""
     flyte.run(basic.slow, 600.0)
-    run_dir = str(instance.data)
+    run_dir = str(fragile.data)
     eventually(lambda: processes_naming(run_dir), what="processes of the demo")
-    instance.stop()
+    fragile.stop()
     eventually(lambda: not processes_naming(run_dir), what="the end of every process")
