@@ -24,6 +24,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow/workflowconnect"
 	"github.com/flyte-binary/flyte-binary/internal/kubetest"
+	"github.com/flyte-binary/flyte-binary/internal/tasktype"
 )
 
 const (
@@ -212,6 +213,23 @@ func (f *flows) adoptedTask() {
 // without is the patch that removes a label.
 func without(label string) client.Patch {
 	return client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"`+label+`":null}}}`))
+}
+
+// reusedTask has a worker started for a task of a reusable environment, and aborts the task: with the chart, nothing must be
+// turned on.
+func (f *flows) reusedTask() {
+	run := f.create("reused", holds, func(t *core.TaskTemplate) {
+		t.Type = tasktype.Actor
+		t.ReusePolicy = &core.ReusePolicy{MinReplicas: 1, MaxReplicas: 1, Concurrency: 1}
+	})
+	worker := metav1.ListOptions{LabelSelector: v1.Group + "/worker"}
+	f.eventually("no worker runs", func() bool {
+		found, err := f.cluster.Clientset.CoreV1().Pods(f.tasksIn).List(f.t.Context(), worker)
+		require.NoError(f.t, err)
+		return len(found.Items) == 1 && found.Items[0].Status.Phase == corev1.PodRunning
+	})
+	require.Empty(f.t, f.pods(run), "the task has no pod of its own")
+	f.abort(run)
 }
 
 // job deletes the Job of a task, as people do, takes the label of the shard from the next one, as if an older version had

@@ -33,7 +33,7 @@ func TestRightsAreThoseThatTheServerUses(t *testing.T) {
 	requests := &recorder{own: own, seen: map[string]bool{}, refused: map[string]int{}}
 	made := prepare(t, cluster, requests.watch(cluster.Config))
 	f := newFlows(t, cluster, requests, projectID+"-"+domainID, made.start)
-	for _, flow := range []func(){f.secrets, f.task, f.adoptedTask, f.job, f.app, made.examine} {
+	for _, flow := range []func(){f.secrets, f.task, f.adoptedTask, f.reusedTask, f.job, f.app, made.examine} {
 		flow()
 	}
 
@@ -63,6 +63,7 @@ func TestRightsInListedNamespaces(t *testing.T) {
 	f := newFlows(t, cluster, requests, tasks, prepare(t, cluster, requests.watch(cluster.Config)).start)
 	f.secrets()
 	f.task()
+	f.reusedTask()
 	f.abort(f.create("held", holds, nil))
 	_, err := cluster.Clientset.RbacV1().ClusterRoles().Get(t.Context(), cluster.Namespace+"-"+release, metav1.GetOptions{})
 	require.True(t, apierrors.IsNotFound(err))

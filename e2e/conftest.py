@@ -68,20 +68,20 @@ def server(tmp_path_factory: pytest.TempPathFactory):
     instance.stop()
 
 
-# What some tests need and others do not notice.
-SPECIAL = ("runs.queues=narrow maxActions=1, nightly maxRuns=1, short maxActions=1 maxDepth=1, elsewhere projects=other", "workers.enabled=true")
+# Queues that some tests need and others do not notice.
+QUEUES = "runs.queues=narrow maxActions=1, nightly maxRuns=1, short maxActions=1 maxDepth=1, elsewhere projects=other"
 
 
 @pytest.fixture(scope="session")
 def shared_fragile(tmp_path_factory: pytest.TempPathFactory, home):
-    instance = Server(tmp_path_factory.mktemp("fragile"), *(word for setting in SPECIAL for word in ("--set", setting)))
+    instance = Server(tmp_path_factory.mktemp("fragile"), "--set", QUEUES)
     yield instance
     instance.stop()
 
 
 @pytest.fixture
 def fragile(shared_fragile: Server):
-    """The worker's other demo server, which tests may kill and start again, and which has queues and workers. It runs and the SDK is
+    """The worker's other demo server, which tests may kill and start again, and which has queues. It runs and the SDK is
     connected to it, whatever the test before did."""
     if shared_fragile.process is None or shared_fragile.process.poll() is not None:
         shared_fragile.start()

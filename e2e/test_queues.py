@@ -12,7 +12,7 @@ from server import Server, eventually
 
 @pytest.fixture(autouse=True)
 def limited(fragile: Server) -> Server:
-    """A server that has the queues of conftest.SPECIAL."""
+    """A server that has the queues of conftest.QUEUES."""
     return fragile
 
 

@@ -43,6 +43,9 @@ func DefaultConfig() Config {
 	}
 }
 
+// HasWorkerProgram reports whether the pods of workers can get their program.
+func (c Config) HasWorkerProgram() bool { return c.Workers.Program != "" || c.Pod.Copilot.Image != "" }
+
 // Validate lists the fields that are wrong.
 func (c Config) Validate() error {
 	var found invalid.Fields

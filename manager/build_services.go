@@ -62,7 +62,7 @@ func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 		Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Pods: podspec.NewReviewer(p.config.Executor.Pod),
 		TaskTypes: p.config.Executor.Plugins.Served(), Notifications: reviewer, NotifyPhases: reviewer.Everywhere(),
 		Triggers: p.peers.triggers(), TaskTriggers: p.peers.taskTriggers(),
-		EventSinks: p.config.EventStream.Names(), Artifacts: p.peers.artifactRegistry(), InUse: inUse(namespace), Images: p.options.Images, WorkerPools: p.config.Workers.Enabled, Workers: p.peers.workerPools(),
+		EventSinks: p.config.EventStream.Names(), Artifacts: p.peers.artifactRegistry(), InUse: inUse(namespace), Images: p.options.Images, WorkerPools: p.config.workersRun(), Workers: p.peers.workerPools(),
 	})
 	if err != nil {
 		return nil, err

@@ -11,6 +11,12 @@ import (
 	"github.com/flyte-binary/flyte-binary/workers"
 )
 
+// workersRun reports whether new actions of reusable environments go to workers. A cluster that this process runs must have the
+// program of workers; what clusters of other processes have is not known here.
+func (c Config) workersRun() bool {
+	return c.Workers.Enabled && (!c.Target.controller() || c.Executor.HasWorkerProgram())
+}
+
 // buildWorkers makes what gives work to workers. It runs also where no new actions get workers, for those that have them.
 func buildWorkers(_ context.Context, p *process) (lifecycle.Part, error) {
 	service, err := workers.New(p.config.Workers, workers.Deps{
@@ -19,6 +25,9 @@ func buildWorkers(_ context.Context, p *process) (lifecycle.Part, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if p.config.Workers.Enabled && !p.config.workersRun() {
+		p.log.Info().Msg("each attempt of a reusable environment has its own pod: workers require executor.pod.copilot.image")
 	}
 	service.Mount(p.mux)
 	return service, nil

@@ -8,8 +8,9 @@ import (
 
 // Config configures the workers of reusable environments.
 type Config struct {
-	// Enabled gives tasks of reusable environments (flyte.ReusePolicy) to workers. Otherwise each attempt has a pod of its own.
-	// Defaults to false.
+	// Enabled gives tasks of reusable environments (flyte.ReusePolicy) to workers. Otherwise each attempt has a pod of its own,
+	// as also where this process runs a cluster and neither executor.pod.copilot.image nor executor.workers.program says where
+	// workers get their program. Defaults to true.
 	Enabled bool `config:"enabled"`
 	// Lease is how long a worker may be silent. Then it must have ended all of its work, which goes to other workers.
 	// Defaults to 30s.
@@ -37,7 +38,7 @@ type Config struct {
 // DefaultConfig returns the defaults.
 func DefaultConfig() Config {
 	return Config{
-		Lease: 30 * time.Second, Grace: 10 * time.Second, MaxSystemFailures: 3, SystemBackoff: time.Second, MaxSystemBackoff: time.Minute,
+		Enabled: true, Lease: 30 * time.Second, Grace: 10 * time.Second, MaxSystemFailures: 3, SystemBackoff: time.Second, MaxSystemBackoff: time.Minute,
 		KeeperLease: 15 * time.Second, Poll: 30 * time.Second, Heartbeat: 15 * time.Second, MaxAge: 10 * time.Minute,
 	}
 }

@@ -59,8 +59,6 @@ export class Demo {
       pythonEnvironment,
       "--set",
       "runs.queues=ovens maxActions=2",
-      "--set",
-      "workers.enabled=true",
     ];
     this.process = spawn(program, words, { stdio: ["ignore", log, log], detached: true });
     const end = Date.now() + patience;

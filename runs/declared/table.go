@@ -63,7 +63,7 @@ var table = map[protoreflect.FullName]decision{
 		// What custom says is for the type, which is judged as a whole.
 		honoured: "id type metadata interface custom container k8s_pod security_context extended_resources config",
 		shown:    "task_type_version",
-		noted:    map[protoreflect.Name]string{"reuse_policy": "every attempt gets a process of its own: this server does not reuse processes"}, // see IsReuse
+		noted:    map[protoreflect.Name]string{"reuse_policy": "every attempt gets a process of its own: this server runs no workers of reusable environments"}, // see IsReuse
 		refused: map[protoreflect.Name]string{
 			"sql":         "this server runs no SQL statements: that takes a connector",
 			"worker_kind": "this server has no sandboxed workers",
