@@ -99,7 +99,9 @@ func createRun(t *testing.T, client workflowconnect.RunServiceClient, run *commo
 // calls, streams and plain routes, and narrows lists.
 func TestAPolicyOfOneProject(t *testing.T) {
 	policy := &oneProject{project: "mine"}
-	server, err := testConfig(t).Complete(t.Context(), manager.Options{REST: nowhere(t), Authenticator: policy, Authoriser: policy})
+	config := testConfig(t)
+	config.Executor.Workers.Program = "/flyte-binary"
+	server, err := config.Complete(t.Context(), manager.Options{REST: nowhere(t), Authenticator: policy, Authoriser: policy})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
@@ -156,6 +158,7 @@ func TestAPolicyOfOneProject(t *testing.T) {
 		}
 	})
 	t.Run("lists", func(t *testing.T) { narrowedLists(t, url, root, ada, denied) })
+	t.Run("pools", func(t *testing.T) { narrowedPools(t, url, root, denied) })
 	t.Run("plain routes", func(t *testing.T) {
 		for _, c := range []struct {
 			route, token string
