@@ -67,6 +67,8 @@ const (
 	kindSinksForget   = "sinks-answers-lost"
 	kindSinksStammer  = "sinks-answer-twice"
 	kindVault         = "vault-sealed"
+	kindWorkers       = "workers-killed"
+	kindWorkersFreeze = "workers-frozen"
 )
 
 // sinkModes is how the receivers of notifications and events behave in each kind of fault.
@@ -82,6 +84,15 @@ func allKinds() []string {
 		kindPods, kindTaskActions, kindNode, kindSinksSlow, kindSinksRefuse, kindSinksCut, kindSinksForget, kindSinksStammer, kindVault, kindVault,
 		kindFreeze, kindReplicaFreeze,
 	}
+}
+
+// poolKinds are those of a storm over reusable environments: half of its faults strike workers, or what starts them.
+func poolKinds() []string {
+	kinds := allKinds()
+	for range len(kinds) / 4 {
+		kinds = append(kinds, kindWorkers, kindWorkersFreeze, kindPods, kindKill)
+	}
+	return kinds
 }
 
 // points are the places in the code where the server may die.
@@ -123,6 +134,8 @@ func newFaults(r *rand.Rand, kinds []string) []fault {
 			}
 		case kindClock:
 			f.number = []int{-15, 15, 60, 120, 5 * 3600}[r.IntN(5)] // seconds
+		case kindWorkersFreeze: // some longer than their lease
+			f.length *= 2
 		case kindAPIStop:
 			f.length += 2 * time.Second
 		case kindFreeze, kindReplicaFreeze: // longer than every lease, and than the database waits for an open transaction
@@ -134,15 +147,16 @@ func newFaults(r *rand.Rand, kinds []string) []fault {
 	return faults
 }
 
-// chooseKinds takes the kinds that are named, separated by commas.
+// chooseKinds takes the kinds that are named, separated by commas; nil means all that the storm has.
 func chooseKinds(names string) ([]string, error) {
 	if names == "" {
-		return allKinds(), nil
+		return nil, nil
 	}
 	chosen := strings.Split(names, ",")
 	for _, name := range chosen {
-		if !slices.Contains(allKinds(), name) {
-			return nil, fmt.Errorf("-kinds: unknown kind %q, want one of %s", name, strings.Join(slices.Compact(allKinds()), ", "))
+		if !slices.Contains(poolKinds(), name) {
+			known := slices.Compact(slices.Sorted(slices.Values(poolKinds())))
+			return nil, fmt.Errorf("-kinds: unknown kind %q, want one of %s", name, strings.Join(known, ", "))
 		}
 	}
 	return chosen, nil

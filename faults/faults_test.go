@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/flyte-binary/flyte-binary/faults/script"
 )
 
-// TestAFewStorms is the short form of `make faults`: each of its seeds is a storm over the whole product. The message
-// of a failure says how to reproduce it.
+// TestAFewStorms is the short form of `make faults`: each of its seeds is a storm over the whole product, the last one over
+// reusable environments. The message of a failure says how to reproduce it.
 func TestAFewStorms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("storms take a minute")
@@ -33,10 +35,39 @@ func TestAFewStorms(t *testing.T) {
 		t.Skip(err)
 	}
 	require.NoError(t, err)
-	failed, err := s.run(ctx)
+	defer s.close()
+	failed, err := s.storms(ctx)
+	if err == nil {
+		s.options.pools, s.options.first, s.options.seeds = true, poolSeed, 1
+		var more []uint64
+		more, err = s.storms(ctx)
+		failed = append(failed, more...)
+	}
 	t.Logf("%s", out)
 	require.NoError(t, err)
 	require.Empty(t, failed, "seeds")
+}
+
+// poolSeed is a small storm with both kinds of faults of workers, deleted pods, a killed server and a restart of Postgres.
+const poolSeed = 171
+
+func TestPoolsChangeOnlyWhereTasksRun(t *testing.T) {
+	for seed := range uint64(20) {
+		plain, pooled := newPlan(seed, allKinds()), newPoolPlan(seed, allKinds())
+		require.Equal(t, plain.faults, pooled.faults)
+		in := map[string]int{}
+		for i, run := range pooled.runs {
+			for j, node := range run.root.All() {
+				in[node.Pool]++
+				require.Equal(t, plain.runs[i].root.All()[j].Kind, node.Kind)
+				if node.Pool == script.FlatPool {
+					require.Empty(t, node.Children)
+				}
+			}
+		}
+		require.Greater(t, in[script.FlatPool], 5)
+		require.Greater(t, in[script.NestedPool], 5)
+	}
 }
 
 func TestASeedIsAlwaysTheSamePlan(t *testing.T) {

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"syscall"
@@ -144,6 +146,12 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 		return i.outsider.deletePods(ctx, f.number)
 	case kindTaskActions:
 		return i.outsider.deleteTaskActions(ctx, f.number)
+	case kindWorkers:
+		return i.signalWorkers(f.number, syscall.SIGKILL)
+	case kindWorkersFreeze:
+		err := i.signalWorkers(f.number, syscall.SIGSTOP)
+		sleep(ctx, f.length)
+		return errors.Join(err, i.signalWorkers(math.MaxInt, syscall.SIGCONT))
 	case kindNode:
 		i.node.down(ctx, f.length)
 	}
@@ -184,6 +192,18 @@ func freeze(ctx context.Context, p *stack.Process, length time.Duration) {
 	p.Signal(syscall.SIGSTOP)
 	sleep(ctx, length)
 	p.Signal(syscall.SIGCONT)
+}
+
+// signalWorkers sends a signal to up to n workers.
+func (i *injector) signalWorkers(n int, signal syscall.Signal) error {
+	pids := i.stack.WorkerProcesses()
+	var errs []error
+	for _, one := range some(len(pids), n) {
+		if err := signalPid(pids[one], signal); !errors.Is(err, syscall.ESRCH) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func signalPid(pid int, signal syscall.Signal) error {

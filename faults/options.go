@@ -11,6 +11,7 @@ type options struct {
 	seeds    int
 	first    uint64
 	minutes  int
+	pools    bool
 	kinds    string
 	chosen   []string // kinds of faults, from kinds
 	dir      string
@@ -31,6 +32,7 @@ func parseOptions(args []string, errors io.Writer) (options, error) {
 	flags.Uint64Var(&o.first, "first", 1, "the seed of the first storm; the others follow")
 	flags.Uint64Var(&seed, "seed", 0, "run only the storm of this seed, to reproduce it")
 	flags.IntVar(&o.minutes, "minutes", 0, "start no new storm after so many minutes; 0 means no limit")
+	flags.BoolVar(&o.pools, "pools", false, "run most tasks in reusable environments, and strike their workers, too; this changes the storms of seeds")
 	flags.StringVar(&o.kinds, "kinds", "", "only these kinds of faults, separated by commas; this changes the storms of seeds")
 	flags.StringVar(&o.dir, "dir", "", "directory for data (default: the system's temporary directory)")
 	flags.StringVar(&o.demo, "demo", "", "the built demo program, for its node (default: $FLYTE_BINARY_DEMO, else bin/flyte-binary)")
@@ -55,8 +57,12 @@ func parseOptions(args []string, errors io.Writer) (options, error) {
 
 // replayFlags are those that decide what a seed means.
 func (o options) replayFlags() string {
-	if o.kinds == "" {
-		return ""
+	text := ""
+	if o.pools {
+		text += " -pools"
 	}
-	return " -kinds " + o.kinds
+	if o.kinds != "" {
+		text += " -kinds " + o.kinds
+	}
+	return text
 }

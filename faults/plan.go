@@ -28,6 +28,20 @@ type plannedRun struct {
 	rules []check.Rule
 }
 
+// plan creates the plan of a seed.
+func (o options) plan(seed uint64) plan {
+	switch {
+	case o.pools && o.chosen == nil:
+		return newPoolPlan(seed, poolKinds())
+	case o.pools:
+		return newPoolPlan(seed, o.chosen)
+	case o.chosen == nil:
+		return newPlan(seed, allKinds())
+	default:
+		return newPlan(seed, o.chosen)
+	}
+}
+
 // newPlan creates the plan of a seed.
 func newPlan(seed uint64, kinds []string) plan {
 	r := rand.New(rand.NewPCG(seed, 0x5707))

@@ -57,7 +57,7 @@ func (m *podMonitor) look(ctx context.Context) {
 	defer m.mu.Unlock()
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		if !live(pod) {
+		if !live(pod) || pod.Labels[v1.LabelUID] == "" { // the pods of workers belong to no action
 			continue
 		}
 		m.alive[pod.Labels[v1.LabelRun]+"/"+pod.Labels[v1.LabelAction]] = now

@@ -59,6 +59,11 @@ func (c *collector) pulse(ctx context.Context) (pulse, error) {
 	if err := c.onTheWay(ctx, conn, &now); err != nil {
 		return now, err
 	}
+	if now.unfinished == 0 {
+		if err := agePools(ctx, conn); err != nil {
+			return now, err
+		}
+	}
 	taskActions, pods, err := c.left(ctx)
 	now.taskActions, now.pods, now.processes = len(taskActions), len(pods), len(c.stack.TaskProcesses())
 	for _, run := range c.driver.runs {
@@ -69,6 +74,12 @@ func (c *collector) pulse(ctx context.Context) (pulse, error) {
 		run.mu.Unlock()
 	}
 	return now, err
+}
+
+// agePools has pools without work for so long that they lose their workers.
+func agePools(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, `UPDATE worker_pools SET worked_at = clock_timestamp() - interval '1 day' WHERE worked_at > clock_timestamp() - interval '1 hour'`)
+	return err
 }
 
 // farAway is longer than a notification waits between two tries: one that is due later was being sent when the server died.

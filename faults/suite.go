@@ -44,9 +44,14 @@ func newSuite(ctx context.Context, o options, out io.Writer) (*suite, error) {
 
 func (s *suite) say(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
 
-// run runs the storms of all seeds and returns those that failed.
+// run runs the storms of the options and ends the stack.
 func (s *suite) run(ctx context.Context) (failed []uint64, err error) {
 	defer s.close()
+	return s.storms(ctx)
+}
+
+// storms runs the storms of all seeds and returns those that failed.
+func (s *suite) storms(ctx context.Context) (failed []uint64, err error) {
 	began := time.Now()
 	ran := 0
 	for seed := s.options.first; seed < s.options.first+uint64(s.options.seeds); seed++ {
@@ -77,7 +82,7 @@ func (s *suite) one(ctx context.Context, seed uint64) (result, error) {
 			return result{}, err
 		}
 	}
-	p := newPlan(seed, s.options.chosen)
+	p := s.options.plan(seed)
 	if s.options.verbose {
 		for _, f := range p.faults {
 			s.say("  %s", f)

@@ -170,6 +170,13 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 
 		{"I11", "MiB of memory", func(e *check.Evidence, _ *check.Run) { e.Memory = 300 }},
 
+		{"I22", "worker 9 of nested ran 2 attempts with 1 slots when r/n2 began", func(_ *check.Evidence, r *check.Run) {
+			inPool(r, script.NestedPool, 9, 9)
+		}},
+		{"I22", "flat had 4 workers of at most 3", func(_ *check.Evidence, r *check.Run) {
+			inPool(r, script.FlatPool, 6, 7, 8, 9, 6, 7, 8, 9)
+		}},
+
 		{"outcome", "its script says [5]", func(_ *check.Evidence, r *check.Run) { r.Rows[0].Phase = check.Failed }},
 		{"outcome", "n4 was never recorded", func(_ *check.Evidence, r *check.Run) {
 			r.Script.Children = append(r.Script.Children, script.Node{Name: "n4", Kind: script.Sleep})
@@ -186,6 +193,18 @@ func TestEveryBrokenPromiseIsFound(t *testing.T) {
 			}
 			require.Contains(t, strings.Join(texts, "\n"), tc.words)
 		})
+	}
+}
+
+// inPool has a child n2 that started again and again in a pool, each time in the worker with the next of these processes. Each
+// attempt runs for two and a half seconds, the next begins a second later.
+func inPool(r *check.Run, pool string, workers ...int) {
+	r.Script.Children[1].Pool = pool
+	for i, worker := range workers {
+		at := created.Add(time.Duration(i) * time.Second)
+		r.Notes = append(r.Notes,
+			ledger.Line{At: at, Run: "r", Action: "n2", Attempt: i + 1, Pid: 100 + i, Parent: worker, What: ledger.Start},
+			ledger.Line{At: at.Add(2500 * time.Millisecond), Run: "r", Action: "n2", Attempt: i + 1, Pid: 100 + i, What: ledger.Done})
 	}
 }
 

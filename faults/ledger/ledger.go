@@ -34,6 +34,7 @@ type Line struct {
 	Action  string    `json:"action"`
 	Attempt int       `json:"attempt"` // from 1
 	Pid     int       `json:"pid"`
+	Parent  int       `json:"parent,omitempty"` // of a start: the process that started it
 	What    string    `json:"what"`
 	Child   string    `json:"child,omitempty"`
 	Phase   int32     `json:"phase,omitempty"`
@@ -63,7 +64,7 @@ func Open(dir, run, action string, attempt int) (*Writer, error) {
 	if w.lock, err = os.OpenFile(name+"lock", os.O_CREATE|os.O_RDWR, 0o644); err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	if err := w.Note(Line{What: Start}); err != nil {
+	if err := w.Note(Line{What: Start, Parent: os.Getppid()}); err != nil {
 		return nil, err
 	}
 	if syscall.Flock(int(w.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {

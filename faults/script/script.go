@@ -44,6 +44,7 @@ type Node struct {
 	Secret      string `json:"secret,omitempty"`      // name of the secret that it needs
 	Artifact    string `json:"artifact,omitempty"`    // name of the artifact that its output becomes
 	Reads       bool   `json:"reads,omitempty"`       // its inputs have the data of the artifact of the storm
+	Pool        string `json:"pool,omitempty"`        // name of the reusable environment that runs it
 	Children    []Node `json:"children,omitempty"`
 }
 

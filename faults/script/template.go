@@ -8,6 +8,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/tasktype"
 )
 
 // The project and domain of every storm.
@@ -69,7 +70,11 @@ func (n Node) Spec(program, ledger string) *task.TaskSpec {
 	if n.Kind == Sleep {
 		template.Type, template.Target, template.Interface = "core-sleep", nil, &core.TypedInterface{}
 	}
-	return &task.TaskSpec{ShortName: string(n.Kind), Environment: &task.Environment{Name: "storm"}, TaskTemplate: template}
+	environment := "storm"
+	if n.Pool != "" {
+		environment, template.Type, template.ReusePolicy = n.Pool, tasktype.Actor, Reuse(n.Pool)
+	}
+	return &task.TaskSpec{ShortName: string(n.Kind), Environment: &task.Environment{Name: environment}, TaskTemplate: template}
 }
 
 func millis(n int) *durationpb.Duration { return durationpb.New(time.Duration(n) * time.Millisecond) }

@@ -41,8 +41,10 @@ actions:
 executor:
   pod: {endpoint: %q, insecure: true, defaultCpu: 10m, defaultMemory: 128Mi, terminationGracePeriod: 1s}
   logs: {sealTimeout: 5s}
+  workers: {program: %q}
   reconciler:
     {maxSystemFailures: 40, systemBackoff: 100ms, maxSystemBackoff: 1s, statusDelay: 500ms, resync: 5s, sweep: 5s, maxErrorBackoff: 1s}
+workers: {lease: 3s, maxSystemFailures: 40, systemBackoff: 100ms, maxSystemBackoff: 1s, keeperLease: 3s, poll: 2s, heartbeat: 1s}
 triggers: {poll: 500ms, retryMax: 1s, lease: 3s}
 secrets:
   backends: [vault]
@@ -107,9 +109,12 @@ func (s *Stack) prepareServer() error {
 	if err != nil {
 		return err
 	}
+	if err := os.Link(s.Programs.Server, s.worker()); err != nil {
+		return err
+	}
 	process := func(name, target, address string) (*Process, error) {
 		path := filepath.Join(s.Dir, name+".yaml")
-		body := fmt.Appendf(nil, serverConfig, target, address, InternalToken, database, s.Storage, s.URL(), kubeconfig, s.Front.Addr(),
+		body := fmt.Appendf(nil, serverConfig, target, address, InternalToken, database, s.Storage, s.URL(), kubeconfig, s.Front.Addr(), s.worker(),
 			s.Vault.URL(), vault.Mount, vault.Prefix, vault.Token, s.Sink.EventURL(),
 			s.Sink.NoteURL(FailuresRule), sink.NoteBody, s.Sink.NoteURL(NamedRule), sink.NoteBody, sink.NoteBody, s.Sink.MailPort())
 		if err := os.WriteFile(path, body, 0o600); err != nil {

@@ -143,7 +143,7 @@ func (s *Stack) Stop() {
 	if s.Node.latest() != nil {
 		s.Node.Stop()
 	}
-	for _, pid := range s.TaskProcesses() {
+	for _, pid := range append(s.WorkerProcesses(), s.TaskProcesses()...) {
 		end(pid)
 	}
 	s.Cluster.stop()
@@ -172,6 +172,12 @@ func (s *Stack) Stop() {
 		s.mounted = false
 	}
 }
+
+// worker is the program of workers: that of the server, by another name, which tells their processes from the server's.
+func (s *Stack) worker() string { return filepath.Join(s.Dir, "worker") }
+
+// WorkerProcesses are the workers of reusable environments that are alive.
+func (s *Stack) WorkerProcesses() []int { return processesOf(s.worker()) }
 
 // TaskProcesses are the processes of pods that are alive.
 func (s *Stack) TaskProcesses() []int { return processesOf(s.Programs.Task) }
