@@ -172,7 +172,8 @@ func (s *stack) newWorker(ctx context.Context, pod *corev1.Pod, slots uint32) (*
 	}
 	return &fakeWorker{
 		id: pod.Labels[labelWorker], token: string(secret.Data["token"]), slots: slots, ended: map[int64]*workerv1.Ended{}, wake: make(chan struct{}, 1),
-		client: workerv1connect.NewWorkerServiceClient(&http.Client{Transport: s.client.transport}, s.client.url),
+		// Like the worker, without compression.
+		client: workerv1connect.NewWorkerServiceClient(&http.Client{Transport: s.client.transport}, s.client.url, connect.WithAcceptCompression("gzip", nil, nil)),
 	}, nil
 }
 

@@ -45,7 +45,8 @@ func newLink(cfg Config) *link {
 		TLSHandshakeTimeout: 5 * time.Second,
 	}
 	client := &http.Client{Transport: bearer{cfg.Token, transport}}
-	return &link{client: workerv1connect.NewWorkerServiceClient(client, cfg.Endpoint)}
+	// To compress an assignment costs both sides more than the bytes that it saves within a cluster.
+	return &link{client: workerv1connect.NewWorkerServiceClient(client, cfg.Endpoint, connect.WithAcceptCompression("gzip", nil, nil))}
 }
 
 // run has one stream. next is asked for a message whenever there may be one, and take gets all that the server sends. The stream
