@@ -44,8 +44,12 @@ func New(reason Reason, detail string, args ...any) *Failure {
 }
 
 // FromTask returns the failure that the task reported in its error document. Whoever the document blames, the task
-// failed, and only its own retries apply.
+// failed, and only its own retries apply. The exception is a document that the co-pilot wrote because it failed itself: the task
+// had no part in that.
 func FromTask(reported *core.ContainerError) *Failure {
+	if reported.GetCode() == string(CopilotFailed) && reported.GetOrigin() == core.ExecutionError_SYSTEM {
+		return New(CopilotFailed, "%s", reported.GetMessage())
+	}
 	result := &Failure{
 		Reason:      TaskFailed,
 		Class:       User,

@@ -23,6 +23,20 @@ func TestReportedErrorsAreUserFailuresWhateverTheirOrigin(t *testing.T) {
 	}
 }
 
+// A co-pilot whose sidecar had not started within two minutes on a busy machine failed a task that has no retries.
+func TestWhatTheCopilotLosesIsNotTheTasksFailure(t *testing.T) {
+	got := failure.FromTask(&core.ContainerError{
+		Code: "CopilotFailed", Message: "co-pilot: the sidecar is not listening", Kind: core.ContainerError_RECOVERABLE, Origin: core.ExecutionError_SYSTEM,
+	})
+	require.Equal(t, failure.CopilotFailed, got.Reason)
+	require.Equal(t, failure.System, got.Class)
+	require.True(t, got.Recoverable)
+	require.Contains(t, got.Message, "the sidecar is not listening")
+
+	missing := failure.FromTask(&core.ContainerError{Code: "OutputMissing", Kind: core.ContainerError_RECOVERABLE, Origin: core.ExecutionError_USER})
+	require.Equal(t, failure.User, missing.Class, "what the container left out is its own failure")
+}
+
 func TestTimeLimitsHaveTheirOwnMessages(t *testing.T) {
 	for _, reason := range []failure.Reason{failure.RuntimeExceeded, failure.DeadlineExceeded, failure.QueuedTooLong} {
 		got := failure.OverTime(reason, "a limit of 1m")
