@@ -94,9 +94,13 @@ func TestPoolsAndWorkersAreListed(t *testing.T) {
 		return answer
 	}
 	place := &common.ProjectIdentifier{Name: "flytesnacks", Domain: "development"}
-	all := list(&insightv1.ListPoolsRequest{ProjectId: place})
-	require.Len(t, all.GetPools(), 1)
-	p := all.GetPools()[0]
+	var p *insightv1.Pool
+	f.eventually("the third waits", func() bool {
+		all := list(&insightv1.ListPoolsRequest{ProjectId: place})
+		require.Len(t, all.GetPools(), 1)
+		p = all.GetPools()[0]
+		return p.GetWaiting() > 0
+	})
 	require.Equal(t, "env v1 of flytesnacks/development", p.GetEnvironment()+" "+p.GetVersion()+" of "+p.GetProjectId().GetName()+"/"+p.GetProjectId().GetDomain())
 	require.Equal(t, []uint32{1, 1, 1, 1, 1, 1}, []uint32{p.GetMinReplicas(), p.GetMaxReplicas(), p.GetConcurrency(), p.GetWorkers().GetLive(), p.GetRunning(), p.GetWaiting()})
 	require.Equal(t, []int64{2, 1, 1, 0}, []int64{p.GetAttempts(), p.GetWarmHits(), p.GetStarts(), p.GetLosses()}, "the second began in a worker that was up")

@@ -162,7 +162,7 @@ func TestATaskOutlivesItsParentAndItsNode(t *testing.T) {
 	f := newFixture(t, several)
 	p := f.start(true, nil, "gate")
 	p.await("waiting")
-	require.True(t, p.State().Warm)
+	require.Eventually(t, func() bool { return p.State().Warm }, time.Minute, 10*time.Millisecond, "the state may come after the first output")
 	require.NoError(t, syscall.Kill(f.parent(), syscall.SIGKILL))
 	found, err := process.Attach(p.dir) // as the next node does
 	require.NoError(t, err)
