@@ -78,7 +78,7 @@ func TestCacheOfAnotherVersionStaysAsItIs(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, count)
 
-	require.NoError(t, os.WriteFile(cache, []byte("this is no database, and long enough to be taken for one by nobody at all, whoever reads it....."), 0o600))
+	require.NoError(t, os.WriteFile(cache, []byte("not a SQLite database, and longer than the header of one, so that SQLite reads it and says so ......................"), 0o600))
 	_, err = clientcache.Forget(t.Context(), "python3")
 	require.ErrorContains(t, err, cache)
 	require.ErrorContains(t, err, "not a database")

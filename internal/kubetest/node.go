@@ -10,12 +10,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
+
+// writePause is the pause after a write that failed.
+const writePause = 200 * time.Millisecond
 
 // Result is how a pod's process ended.
 type Result struct {
@@ -159,10 +165,10 @@ func (n *Node) remove(ctx context.Context, pod *corev1.Pod) {
 		return
 	}
 	options := metav1.DeleteOptions{GracePeriodSeconds: new(int64), Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}
-	_ = n.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, options)
+	persist(ctx, func() error { return n.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, options) })
 }
 
-// run drives one pod through its life. Errors mean that the pod or the test is gone.
+// run drives one pod through its life.
 func (n *Node) run(ctx context.Context, pod *corev1.Pod) {
 	if !n.options.SkipBinding {
 		binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: n.Name}}
@@ -171,15 +177,33 @@ func (n *Node) run(ctx context.Context, pod *corev1.Pod) {
 		}
 	}
 	started := metav1.Now()
-	if !n.options.SkipRunning {
-		status := Running(pod, started)
-		if PatchPodStatus(ctx, n.client, pod, status) != nil {
-			return
-		}
+	if !n.options.SkipRunning && !n.report(ctx, pod, Running(pod, started)) {
+		return
 	}
 	result := n.options.Program(ctx, pod)
 	if result.Leave || ctx.Err() != nil {
 		return
 	}
-	_ = PatchPodStatus(ctx, n.client, pod, Terminated(pod, started, metav1.NewTime(time.Now()), result))
+	n.report(ctx, pod, Terminated(pod, started, metav1.NewTime(time.Now()), result))
+}
+
+// report writes a status, and tells whether the pod is still there.
+func (n *Node) report(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) bool {
+	return persist(ctx, func() error { return PatchPodStatus(ctx, n.client, pod, status) })
+}
+
+// persist retries a write until it succeeds, the pod is gone or the test ends. A busy API server refuses writes, and a kubelet
+// retries them too.
+func persist(ctx context.Context, write func() error) bool {
+	for {
+		err := write()
+		switch {
+		case err == nil:
+			return true
+		case apierrors.IsNotFound(err), apierrors.IsConflict(err): // a conflict means another pod of the same name
+			return false
+		case clock.Sleep(ctx, clock.System{}, writePause) != nil:
+			return false
+		}
+	}
 }

@@ -57,7 +57,7 @@ func (t inProcess) call(request *http.Request) (*http.Response, error) {
 	body := request.Body
 	defer body.Close()
 	w := newResponseWriter(request)
-	w.body.unbounded = true // nobody reads before all is written
+	w.body.unbounded = true // the caller reads only after the handler has returned
 	w.serve(t.handler, serverRequest(ctx, request, body))
 	if w.failure != nil {
 		return nil, w.failure
