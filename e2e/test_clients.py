@@ -75,11 +75,11 @@ def test_internal_rpcs_are_closed(server: Server):
 
 
 def browser() -> str:
-    for name in ("chromium", "chromium-browser", "google-chrome"):
+    for name in ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"):
         found = shutil.which(name)
         if found:
             return found
-    pytest.fail("no Chromium: run `make tools`")
+    pytest.fail("no Chromium: run `make setup`")
 
 
 def test_browser_fetch_across_origins(server: Server, tmp_path: pathlib.Path):
