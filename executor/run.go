@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/go-logr/zerologr"
+	"github.com/rs/zerolog"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,6 +21,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/reconciler"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/obs/klogs"
 )
 
 const (
@@ -128,6 +129,5 @@ func (s *Service) newReconciler(mgr manager.Manager, shard int, definitions []pl
 
 // logr passes warnings and errors of the Kubernetes libraries to the service's logger.
 func (s *Service) logr() logr.Logger {
-	quiet := s.deps.Logger.With().Str("from", "controller-runtime").Logger()
-	return logr.New(zerologr.NewLogSink(&quiet)).V(0)
+	return klogs.Logger(s.deps.Logger.With().Str("from", "controller-runtime").Logger().Level(zerolog.WarnLevel))
 }

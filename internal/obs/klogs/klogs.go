@@ -3,25 +3,23 @@
 package klogs
 
 import (
+	"github.com/go-logr/logr"
 	"github.com/go-logr/zerologr"
 	"github.com/rs/zerolog"
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Install makes klog and controller-runtime log through log, at its level, and no more than their level 0 unless it is
-// debug or trace. It sets process-wide loggers of those libraries, so call it once, before any client is made.
+// Install makes klog and controller-runtime log through log, as Logger does. klog drops more itself: its verbosity stays 0.
+// Install sets process-wide loggers of those libraries, so call it once, before any client is made.
 func Install(log zerolog.Logger) {
-	verbosity := 0
-	switch log.GetLevel() {
-	case zerolog.DebugLevel:
-		verbosity = 1
-	case zerolog.TraceLevel:
-		verbosity = 6
-	}
-	zerologr.SetMaxV(verbosity)
-	logger := log.With().Str("part", "kubernetes").Logger()
-	sink := zerologr.New(&logger)
-	klog.SetLogger(sink)
-	ctrllog.SetLogger(sink)
+	logger := Logger(log.With().Str("part", "kubernetes").Logger())
+	klog.SetLogger(logger)
+	ctrllog.SetLogger(logger)
 }
+
+// Logger is log for a Kubernetes library: the library's level 0 is info, 1 is debug, 2 is trace, and what it logs beyond that is
+// dropped. It obeys log's level and the level of the process at each message.
+//
+// zerologr's SetMaxV and New are not used: the first replaces the level of the process, the second that of the logger.
+func Logger(log zerolog.Logger) logr.Logger { return logr.New(zerologr.NewLogSink(&log)) }
