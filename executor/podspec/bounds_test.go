@@ -211,3 +211,31 @@ func TestTheLastAttemptsRunOnSteadyNodes(t *testing.T) {
 	require.False(t, spot(2, 2))
 	require.True(t, spot(9, 0), "without a limit they stay on preemptible nodes")
 }
+
+func TestTheDefaultLimitOfCPU(t *testing.T) {
+	for _, tc := range []struct {
+		name             string
+		template         *core.TaskTemplate
+		max              string
+		defaults         *v1.Defaults
+		requests, limits string
+	}{
+		{name: "for a container that names neither", template: plugintest.ContainerTask(), requests: "100m", limits: "2"},
+		{name: "not for one with a request", template: asking(wish{core.Resources_CPU: "300m"}, nil), requests: "300m", limits: "300m"},
+		{name: "not for one with a limit", template: asking(nil, wish{core.Resources_CPU: "300m"}), requests: "300m", limits: "300m"},
+		{name: "lowered to a bound", template: plugintest.ContainerTask(), max: "1", requests: "100m", limits: "1"},
+		{name: "below the run's request", template: plugintest.ContainerTask(), defaults: &v1.Defaults{Requests: map[string]string{"cpu": "4"}}, requests: "4", limits: "4"},
+		{name: "mirrored", template: plugintest.ContainerTask(), defaults: &v1.Defaults{MirrorLimits: true}, requests: "100m", limits: "100m"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := newBench(t, func(c *podspec.Config) { c.DefaultCPU, c.DefaultCPULimit, c.MaxCPU = "100m", "2", tc.max })
+			made := b.build(t, plugintest.AttemptOf(tc.template, func(s *v1.TaskActionSpec) { s.Defaults = tc.defaults }))
+			resources := made.Spec.Containers[0].Resources
+			require.Equal(t, tc.requests, resources.Requests.Cpu().String())
+			require.Equal(t, tc.limits, resources.Limits.Cpu().String())
+		})
+	}
+	config := podspec.DefaultConfig()
+	config.DefaultCPULimit = "much"
+	require.ErrorContains(t, config.Validate(), "defaultCpuLimit")
+}

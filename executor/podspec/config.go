@@ -47,7 +47,10 @@ type Config struct {
 
 	// DefaultCPU is the request of a container that has neither request nor limit. Default 1.
 	DefaultCPU string `config:"defaultCpu"`
-	// DefaultMemory is likewise. Default 1Gi.
+	// DefaultCPULimit is the limit of CPU of such a container. Empty means its request, which is the Kubernetes class Guaranteed;
+	// more lets it use what its node has to spare. A request above it is its own limit.
+	DefaultCPULimit string `config:"defaultCpuLimit"`
+	// DefaultMemory is the request of memory, likewise. Default 1Gi.
 	DefaultMemory string `config:"defaultMemory"`
 	// MaxCPU is the largest request and limit of any container; empty means none. Settings can only lower it.
 	MaxCPU string `config:"maxCpu"`
@@ -185,6 +188,9 @@ func (c Config) Validate() error {
 	}
 	found.Section("policy", c.Policy.Validate())
 	checkQuantity(&found, "defaultCpu", c.DefaultCPU)
+	if c.DefaultCPULimit != "" {
+		checkQuantity(&found, "defaultCpuLimit", c.DefaultCPULimit)
+	}
 	checkQuantity(&found, "defaultMemory", c.DefaultMemory)
 	bounds := c.bounds()
 	for _, name := range slices.Sorted(maps.Keys(bounds)) {

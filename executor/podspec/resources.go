@@ -81,6 +81,7 @@ func (b *Builder) settleResources(subject *Subject, d *draft) error {
 // defaults are the resources of tasks that ask for none, and the bounds of all.
 type defaults struct {
 	requests corev1.ResourceList
+	limits   corev1.ResourceList
 	most     map[corev1.ResourceName]bound
 	mirror   bool
 }
@@ -93,9 +94,12 @@ type bound struct {
 
 // defaultsOf returns those of the run, completed by those of the configuration. The smaller of two bounds applies.
 func (b *Builder) defaultsOf(subject *Subject) (defaults, error) {
-	result := defaults{requests: corev1.ResourceList{}, most: map[corev1.ResourceName]bound{}}
+	result := defaults{requests: corev1.ResourceList{}, limits: corev1.ResourceList{}, most: map[corev1.ResourceName]bound{}}
 	for name, text := range map[corev1.ResourceName]string{corev1.ResourceCPU: b.config.DefaultCPU, corev1.ResourceMemory: b.config.DefaultMemory} {
 		result.requests[name] = resource.MustParse(text) // Validate has parsed it.
+	}
+	if b.config.DefaultCPULimit != "" {
+		result.limits[corev1.ResourceCPU] = resource.MustParse(b.config.DefaultCPULimit)
 	}
 	for name, text := range b.config.bounds() {
 		if text != "" {
@@ -131,8 +135,9 @@ func (d defaults) gives(name corev1.ResourceName) bool {
 	return set && !quantity.IsZero()
 }
 
-// complete fills in what is missing: a request takes its limit, or the default, lowered to the bound; a limit takes its
-// request. Kubernetes does not overcommit accelerators, so for them both are the same.
+// complete fills in what is missing: a request takes its limit, or the default, lowered to the bound; a limit takes the default
+// of a container that names neither, if that is higher, or its request. Kubernetes does not overcommit accelerators, so for them
+// both are the same.
 func (d defaults) complete(given corev1.ResourceRequirements) corev1.ResourceRequirements {
 	requests, limits := copyOf(given.Requests), copyOf(given.Limits)
 	for name, quantity := range limits {
@@ -141,11 +146,14 @@ func (d defaults) complete(given corev1.ResourceRequirements) corev1.ResourceReq
 		}
 	}
 	for name, quantity := range d.requests {
-		if most, bounded := d.most[name]; bounded && quantity.Cmp(most.quantity) > 0 {
-			quantity = most.quantity
+		if _, set := requests[name]; set {
+			continue
 		}
-		if _, set := requests[name]; !set {
-			requests[name] = quantity
+		requests[name] = d.lowered(name, quantity)
+		if limit, set := d.limits[name]; set {
+			if limit = d.lowered(name, limit); limit.Cmp(requests[name]) > 0 {
+				limits[name] = limit
+			}
 		}
 	}
 	for name, quantity := range requests {
@@ -154,6 +162,14 @@ func (d defaults) complete(given corev1.ResourceRequirements) corev1.ResourceReq
 		}
 	}
 	return corev1.ResourceRequirements{Requests: requests, Limits: limits, Claims: given.Claims}
+}
+
+// lowered is a quantity, or the bound if that is less.
+func (d defaults) lowered(name corev1.ResourceName, quantity resource.Quantity) resource.Quantity {
+	if most, bounded := d.most[name]; bounded && quantity.Cmp(most.quantity) > 0 {
+		return most.quantity
+	}
+	return quantity
 }
 
 // check refuses a container that asks for more than a bound. It is not lowered to the bound: a task that runs with less

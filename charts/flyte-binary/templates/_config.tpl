@@ -50,6 +50,12 @@ Deployment hands them over in the environment or as files.
 {{- $_ := set $pod "endpoint" (include "flyte-binary.address" .) }}
 {{- $_ := set $pod "insecure" true }}
 {{- end }}
+{{- if $v.trial }}
+{{- /* So that a parent and its children fit on a small node. */}}
+{{- $_ := set $pod "defaultCpu" "100m" }}
+{{- $_ := set $pod "defaultCpuLimit" "2" }}
+{{- $_ := set $pod "defaultMemory" "512Mi" }}
+{{- end }}
 {{- $executor := dict "installCrd" false "pod" $pod }}
 {{- if $v.tasks.namespaces }}
 {{- $_ := set $executor "namespaces" $v.tasks.namespaces }}
