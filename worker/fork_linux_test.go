@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"maps"
 	"strconv"
 	"syscall"
 	"testing"
@@ -131,5 +132,22 @@ async def parent() -> str:
 			require.Equal(t, workerv1.End_END_EXITED, f.ended(1).GetEnd())
 			require.Equal(t, "['from RemoteController w.child', False, True, 'http://localhost:1', True]", f.outputs(1)["o0"], f.log(1))
 		})
+	}
+}
+
+// A pool serves many runs. What the run that its worker was started for brought along does not make attempts of others slow.
+func TestVariablesOfOtherRuns(t *testing.T) {
+	f := newFixture(t, func(c *Config) { c.Environ = append(c.Environ, "_F_SYS_PATH=./one", "OF_THE_RUN=first", "FLYTE_IO_BATCH_SIZE=7") })
+	code := f.bundle("tasks", tasks)
+	for uid, env := range []map[string]string{
+		{"_F_SYS_PATH": "./one", "OF_THE_RUN": "first", "FLYTE_IO_BATCH_SIZE": "7"},
+		{"_F_SYS_PATH": "./one:./two", "FLYTE_IO_BATCH_SIZE": "7"},
+		{"OF_ANOTHER": "second", "FLYTE_IO_BATCH_SIZE": "8"}, // the SDK reads this one when it is imported
+	} {
+		f.assign(int64(uid), code, "tasks", "good", func(a *workerv1.Assignment) { maps.Copy(a.Env, env) })
+		ended := f.ended(int64(uid))
+		require.Equal(t, workerv1.End_END_EXITED, ended.GetEnd(), "%s\n%s", ended.GetMessage(), f.log(int64(uid)))
+		require.NotNil(t, f.outputs(int64(uid)), f.log(int64(uid)))
+		require.Equal(t, uid < 2, ended.GetWarm(), uid)
 	}
 }

@@ -152,13 +152,13 @@ func (r *runner) warm(ctx context.Context, c command, output *os.File) (process,
 	if err != nil {
 		return nil, err
 	}
-	if !base.fits(c.env, false) {
-		return nil, errors.New("a variable that the SDK reads when it is imported differs from the worker's")
+	if name := base.differs(c.env, false); name != "" {
+		return nil, fmt.Errorf("the SDK reads %s when it is imported, and the worker has another value", name)
 	}
 	if !r.alone {
 		return r.share(ctx, base, c, output)
 	}
-	if l := r.load(ctx, base, c); l != nil && l.fits(c.env, true) {
+	if l := r.load(ctx, base, c); l != nil && l.differs(c.env, true) == "" {
 		p, err := r.fork(ctx, l.server, c, output)
 		if err == nil || ctx.Err() != nil {
 			return p, err

@@ -112,17 +112,21 @@ func (s *server) awaitReady(ctx context.Context, limit time.Duration) error {
 	}
 }
 
-// fits reports whether code in a process with these variables finds what the imports of the server have found. all is for code
-// that is not known: if it reads all variables, each counts.
-func (s *server) fits(env map[string]string, all bool) bool {
-	if all && slices.Contains(s.read, "*") && !maps.Equal(s.env, env) {
-		return false
+// differs names a variable that the imports of the server have read and that has another value in env; "" means none. all is for
+// code that is not known: if it lists all variables, each counts.
+func (s *server) differs(env map[string]string, all bool) string {
+	names := s.read
+	if all && slices.Contains(names, "*") {
+		names = slices.Concat(slices.Collect(maps.Keys(s.env)), slices.Collect(maps.Keys(env)), names)
 	}
-	return !slices.ContainsFunc(s.read, func(name string) bool {
+	for _, name := range names {
 		before, had := s.env[name]
 		now, has := env[name]
-		return name != "*" && (before != now || had != has)
-	})
+		if before != now || had != has {
+			return name
+		}
+	}
+	return ""
 }
 
 // fork has a process made and waits until it has become what the request says. The end of the context ends the process.

@@ -41,18 +41,27 @@ def prctl(option: int, *arguments) -> None:
         raise OSError(number, f"prctl {option}: {os.strerror(number)}")
 
 
+class Listed(str):
+    """A name that a listing of all variables gave. Who copies all, as fsspec does, depends on none of them by that."""
+
+    def __reduce__(self):
+        return str, (str(self),)
+
+
 class ReadRecorder(type(os.environ)):
-    """Records which variables are read: their values then count for everything that is forked later."""
+    """Records which variables are read: their values then count for everything that is forked later. "*" means that all were
+    listed."""
 
     names: set = set()
 
     def __getitem__(self, name):
-        self.names.add(os.fsdecode(name))
+        if not isinstance(name, Listed):
+            self.names.add(os.fsdecode(name))
         return super().__getitem__(name)
 
     def __iter__(self):
         self.names.add("*")
-        return super().__iter__()
+        return map(Listed, super().__iter__())
 
 
 class Deferred:

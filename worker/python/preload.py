@@ -96,6 +96,7 @@ def load(message: dict, deferred) -> set:
     watch, before = NumpyWatch(), forkable.settings()
     sources, modules = forkable.chance(), set(sys.modules)
     forkable.ReadRecorder.names.clear()
+    forkable.ReadRecorder.names.add("_F_SYS_PATH")  # by adjust_sys_path
     sys.meta_path.insert(0, watch)
     arguments, sys.argv = sys.argv, Arguments(sys.argv)
     restore = [forbid(loop) for loop in deferred.loops]
