@@ -83,17 +83,17 @@ build-slim: console ## Build bin/flyte-binary-slim, the program for clusters, wi
 		{ echo "bin/flyte-binary-slim executes templates, and so keeps every exported method: docs/performance.md#memory-of-an-idle-server" >&2; exit 1; }
 
 .PHONY: image
+IMAGE_ARCHES ?= amd64 arm64
+
 image: console ## Build the container image for two platforms into .cache/image; PUSH=registry.example/flyte-binary:1.0 pushes it
 	@scripts/toolchain.sh go
-	for arch in amd64 arm64; do \
+	for arch in $(IMAGE_ARCHES); do \
 		GOOS=linux GOARCH=$$arch go build -ldflags '$(LDFLAGS)' -o .cache/image-programs/$$arch/flyte-binary ./manager/cmd/flyte-binary && \
 		go run ./release -slim -version '$(VERSION)' -epoch "$$(git log -1 --format=%ct)" -platform linux/$$arch \
 			-program .cache/image-programs/$$arch/flyte-binary -sbom .cache/image-programs/$$arch/sbom.cdx.json || exit 1; done
 	cd release/image && go run . -version '$(VERSION)' -revision "$$(git rev-parse HEAD)" -epoch "$$(git log -1 --format=%ct)" \
-		-program linux/amd64=$(CURDIR)/.cache/image-programs/amd64/flyte-binary \
-		-program linux/arm64=$(CURDIR)/.cache/image-programs/arm64/flyte-binary \
-		-sbom linux/amd64=$(CURDIR)/.cache/image-programs/amd64/sbom.cdx.json \
-		-sbom linux/arm64=$(CURDIR)/.cache/image-programs/arm64/sbom.cdx.json \
+		$(foreach arch,$(IMAGE_ARCHES),-program linux/$(arch)=$(CURDIR)/.cache/image-programs/$(arch)/flyte-binary \
+			-sbom linux/$(arch)=$(CURDIR)/.cache/image-programs/$(arch)/sbom.cdx.json) \
 		-layout $(CURDIR)/.cache/image $(if $(PUSH),-push '$(PUSH)') $(IMAGE_FLAGS)
 
 .PHONY: docs
@@ -243,6 +243,22 @@ tools: $(BIN)/gotestsum $(BIN)/protoc-gen-go buf ## Install the pinned tools int
 cluster-tools: build-demo
 	@[ -x $(BIN)/etcd ] && [ -x $(BIN)/kube-apiserver ] || rm -f $(BIN)/.cluster-tools
 	@scripts/if-changed.sh $(BIN)/.cluster-tools demo/go.mod demo/go.sum tools/kube -- tools/kube/build.sh
+
+# A real kubelet, for what the demo's node and the tests' nodes cannot show: docs/testing.md.
+.PHONY: node node-test node-down
+node: cluster-tools s3-server helm e2e-python ## Start a Kubernetes node on this machine with the chart's trial on it (Linux, root)
+	@scripts/system-packages.sh node
+	@scripts/if-changed.sh $(BIN)/.node-tools tools/node -- tools/node/build.sh
+	tools/node/up.sh
+	tools/node/images.sh
+	$(MAKE) image IMAGE_ARCHES="$$(go env GOARCH)" PUSH=10.233.0.1:5000/flyte-binary:trial
+	tools/node/install.sh
+
+node-test: ## Run the end-to-end tests of a real node against that of `make node`; ARGS='-k name' selects tests
+	. tools/node/env.sh && FLYTE_NODE=1 .cache/e2e-python/bin/python -m pytest e2e/test_node.py $(ARGS)
+
+node-down: ## Stop the node and remove what it made
+	tools/node/down.sh
 
 .PHONY: s3-server
 s3-server: $(BIN)/versitygw

@@ -17,7 +17,7 @@ func (c KubernetesConfig) rest(given *rest.Config, clk clock.Clock, log zerolog.
 		config = rest.CopyConfig(given)
 	} else {
 		var err error
-		if config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig); err != nil {
+		if config, err = c.load(); err != nil {
 			return nil, diagnose.Kubeconfig(c.Kubeconfig, err)
 		}
 	}
@@ -25,4 +25,12 @@ func (c KubernetesConfig) rest(given *rest.Config, clk clock.Clock, log zerolog.
 	config.UserAgent = "flyte-binary"
 	config.Wrap(apiretry.Watches(clk, log))
 	return config, nil
+}
+
+// load does without clientcmd for a pod, where that writes two warnings of its own.
+func (c KubernetesConfig) load() (*rest.Config, error) {
+	if c.Kubeconfig == "" {
+		return rest.InClusterConfig()
+	}
+	return clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
 }

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Installs required system programs as Debian packages if possible (root and apt-get); otherwise prints what is missing and
-# how to install it. Arguments: the required programs, of venv browser iptables nginx.
+# how to install it. Arguments: the required programs, of venv browser iptables nginx node.
 set -euo pipefail
 
 has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 has_iptables() { command -v iptables >/dev/null || [ -x /usr/sbin/iptables ]; }
 has_browser() { command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; }
 has_nginx() { [ -x /usr/sbin/nginx ]; }
+has_node() { [ -x /usr/lib/cni/bridge ] && [ -x /usr/sbin/iptables ] && command -v mmdebstrap >/dev/null && [ -f /usr/include/seccomp.h ]; }
 
-declare -A packages=([venv]=python3-venv [browser]=chromium-headless-shell [iptables]=iptables [nginx]=nginx-light)
-declare -A names=([venv]="Python's venv module" [browser]='Chromium' [iptables]='iptables (for one fault test)' [nginx]='nginx (for one test of the chart)')
+declare -A packages=([venv]=python3-venv [browser]=chromium-headless-shell [iptables]=iptables [nginx]=nginx-light [node]="containernetworking-plugins iptables mmdebstrap libseccomp-dev")
+declare -A names=([venv]="Python's venv module" [browser]='Chromium' [iptables]='iptables (for one fault test)' [nginx]='nginx (for one test of the chart)' [node]='what a Kubernetes node needs')
 
 missing=()
 for need in "$@"; do
@@ -18,7 +19,7 @@ done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
 wanted=()
-for need in "${missing[@]}"; do wanted+=("${packages[$need]}"); done
+for need in "${missing[@]}"; do read -ra these <<<"${packages[$need]}" && wanted+=("${these[@]}"); done
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 	echo "Installing ${wanted[*]} ..."
 	export DEBIAN_FRONTEND=noninteractive
