@@ -9,7 +9,6 @@ import posixpath
 import shlex
 import subprocess
 import sys
-import tarfile
 
 from flyte import storage
 from flyteidl2.imagebuilder import definition_pb2
@@ -105,7 +104,9 @@ def dockerfile(spec: definition_pb2.ImageSpec) -> tuple[str, list[str]]:
                 # The form with brackets: a command may have several lines.
                 lines += [f"RUN {run}{json.dumps(['/bin/sh', '-c', line], ensure_ascii=False)}" for line in of.cmd]
             case "env":
-                lines += [f"ENV {name}={quoted([value])}" for name, value in sorted(of.env_variables.items())]
+                for name, value in sorted(of.env_variables.items()):
+                    value = value.replace("\\", "\\\\").replace('"', '\\"')
+                    lines.append(f'ENV {name}="{value}"')
             case "workdir":
                 lines.append(f"WORKDIR {of.workdir}")
             case "copy_config":
@@ -126,20 +127,22 @@ def main(spec_uri: str, context_uri: str, target: str) -> None:
     files.mkdir(parents=True)
     spec = definition_pb2.ImageSpec.FromString(asyncio.run(fetch(spec_uri, work / "spec.pb")).read_bytes())
     if context_uri:
-        with tarfile.open(asyncio.run(fetch(context_uri, work / "context.tar.gz"))) as archive:
-            archive.extractall(files, filter="data")
+        archive = asyncio.run(fetch(context_uri, work / "context.tar.gz"))
+        subprocess.run(["tar", "--extract", "--gzip", f"--file={archive}", f"--directory={files}"], check=True)
     text, build = dockerfile(spec)
     (work / "Dockerfile").write_text(text)
     print(text, flush=True)
     image = target if "/" in target else f"{os.environ['REGISTRY']}/{target}"
     done = subprocess.run(
         ["buildctl-daemonless.sh", "build", "--progress=plain", "--frontend=dockerfile.v0", f"--local=context={files}", f"--local=dockerfile={work}",
-         f"--local=uv={UV}", "--opt=context:uv=local:uv", f"--output=type=image,name={image},push=true", *build,
+         f"--local=uv={UV}", "--opt=context:uv=local:uv", f"--output=type=image,name={image},push=true", f"--metadata-file={work / 'result.json'}", *build,
          *shlex.split(os.environ.get("BUILDCTL_FLAGS", ""))],
     )
     if done.returncode != 0:
         raise SystemExit(done.returncode)  # buildctl has said why
-    pathlib.Path("/var/flyte/outputs/image").write_text(image)
+    # The digest too: when an image is built again, nodes that have the tag must not keep the old one.
+    digest = json.loads((work / "result.json").read_text())["containerimage.digest"]
+    pathlib.Path("/var/flyte/outputs/image").write_text(f"{image}@{digest}")
 
 
 if __name__ == "__main__":
