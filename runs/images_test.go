@@ -121,12 +121,18 @@ func TestAnImageExistsOnceItsBuildHasSucceeded(t *testing.T) {
 	_, err = find("production", digest("a"))
 	refused(t, err, connect.CodeNotFound, "has not been built")
 
+	// Built again, by force: the newest counts.
+	r.build(t, 5, "development", spec, "registry.example/x/"+digest("a"), "registry.example/x/image@sha256:5")
+	found, err = find("development", digest("a"))
+	require.NoError(t, err)
+	require.Equal(t, "registry.example/x/image@sha256:5", found.GetFqin())
+
 	// What the run has left may go; the image is remembered.
 	_, err = r.pool.Exec(t.Context(), `DELETE FROM actions`)
 	require.NoError(t, err)
 	found, err = find("development", digest("a"))
 	require.NoError(t, err)
-	require.Equal(t, "registry.example/x/image@sha256:1", found.GetFqin())
+	require.Equal(t, "registry.example/x/image@sha256:5", found.GetFqin())
 
 	other := proto.CloneOf(spec)
 	other.GetTaskTemplate().GetContainer().Image = "evil"

@@ -48,16 +48,15 @@ func NewBuiltByRuns(builder Builder, built Store, objects actiondata.Objects) *B
 	return &BuiltByRuns{builder: builder, store: built, objects: objects}
 }
 
-// Find implements Catalog.
+// Find implements Catalog. Runs are read for an image that is known, too: it may have been built again.
 func (b *BuiltByRuns) Find(ctx context.Context, project, domain, name string) (*Built, error) {
+	unread := b.readRuns(ctx, project, domain)
 	found, exists, err := b.store.Find(ctx, project, domain, name)
-	if err == nil && !exists {
-		if err = b.readRuns(ctx, project, domain); err == nil {
-			found, exists, err = b.store.Find(ctx, project, domain, name)
-		}
-	}
-	if err != nil || !exists {
+	if err != nil {
 		return nil, err
+	}
+	if !exists {
+		return nil, unread // an image that exists does not need the object store
 	}
 	return &Built{Reference: found.Reference, Run: &common.RunIdentifier{Project: project, Domain: domain, Name: found.Run.Name}}, nil
 }
