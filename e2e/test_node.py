@@ -185,7 +185,7 @@ def test_an_app_is_served(release: Release, tmp_path):
     cli = command_line(release, tmp_path)
     cli("serve", "flows/apps.py", "files")
     page = eventually(lambda: fetched(f"{release.url}/apps/flytesnacks/development/files/"), what="the app answers")
-    assert "apps.py" in page
+    assert 'href="flows/"' in page, "it serves the code bundle"
     remote.App.get(name="files").deactivate()
 
 
