@@ -36,7 +36,9 @@ func TestTheStoreOfATrial(t *testing.T) {
 	for _, variable := range store[1].Env {
 		environment = append(environment, variable.Name+"="+secret[variable.ValueFrom.SecretKeyRef.Key])
 	}
-	for _, variable := range containers(t, one(t, all, "Deployment", release))[0].Env {
+	server := containers(t, one(t, all, "Deployment", release))
+	require.Contains(t, strings.Join(server[0].Command, " "), "pg_isready", "the server's first start finds the database")
+	for _, variable := range server[1].Env {
 		if variable.ValueFrom != nil {
 			t.Setenv(variable.Name, secret[variable.ValueFrom.SecretKeyRef.Key])
 		}
