@@ -52,6 +52,7 @@ type Assignments struct {
 	config Config
 	deps   Deps
 	specs  *specCache
+	rounds *rounds
 }
 
 // NewAssignments returns the assignments; nothing runs until an executor watches.
@@ -59,7 +60,7 @@ func NewAssignments(config Config, deps Deps) *Assignments {
 	if deps.Waits == nil {
 		deps.Waits = noop.Float64Histogram{}
 	}
-	return &Assignments{config: config, deps: deps, specs: newSpecCache(32 << 20)}
+	return &Assignments{config: config, deps: deps, specs: newSpecCache(32 << 20), rounds: newRounds(deps.Reader)}
 }
 
 // Get reads whole assignments; actions that are not live are left out.

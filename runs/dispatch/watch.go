@@ -115,7 +115,7 @@ func (w *watcher) follow(ctx context.Context, changes Changes) error {
 		return nil
 	}
 	return w.compare(ctx, func(ctx context.Context) (map[int64]store.Ref, func(store.Ref) bool, error) {
-		live, err := w.deps.Reader.LiveOfRuns(ctx, w.of, sortedIDs(changes.Runs))
+		live, err := w.rounds.liveOfRuns(ctx, w.of, changes.Runs)
 		return byID(live), func(ref store.Ref) bool {
 			_, ok := changes.Runs[ref.RunID]
 			return ok
