@@ -137,7 +137,9 @@ async def parent() -> str:
 
 // A pool serves many runs. What the run that its worker was started for brought along does not make attempts of others slow.
 func TestVariablesOfOtherRuns(t *testing.T) {
-	f := newFixture(t, func(c *Config) { c.Environ = append(c.Environ, "_F_SYS_PATH=./one", "OF_THE_RUN=first", "FLYTE_IO_BATCH_SIZE=7") })
+	f := newFixture(t, func(c *Config) {
+		c.Environ = append(c.Environ, "_F_SYS_PATH=./one", "OF_THE_RUN=first", "FLYTE_IO_BATCH_SIZE=7")
+	})
 	code := f.bundle("tasks", tasks)
 	for uid, env := range []map[string]string{
 		{"_F_SYS_PATH": "./one", "OF_THE_RUN": "first", "FLYTE_IO_BATCH_SIZE": "7"},
