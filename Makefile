@@ -106,11 +106,11 @@ docs: ## Build the site of docs/ into .cache/site; a broken link fails
 ##@ Test
 
 .PHONY: test
-test: setup build cluster-tools s3-server promtool moto envoy e2e-python helm ## Run all tests
+test: setup build cluster-tools s3-server promtool otelcol moto envoy e2e-python helm ## Run all tests
 	scripts/suites.py --last go e2e go browser console
 
 .PHONY: check-all
-check-all: setup build cluster-tools s3-server promtool moto envoy e2e-python helm ## Run the linters, verify and all tests in parallel
+check-all: setup build cluster-tools s3-server promtool otelcol moto envoy e2e-python helm ## Run the linters, verify and all tests in parallel
 	scripts/suites.py --rerun-failed --last go e2e go lint browser console verify
 
 .PHONY: check
@@ -119,7 +119,7 @@ check: $(BIN)/golangci-lint postgres ## Build, vet, lint and test one package, a
 	scripts/check.sh $(PKG)
 
 .PHONY: test-go
-test-go: $(BIN)/gotestsum build-demo cluster-tools s3-server promtool moto envoy helm ## Run only the Go tests; PKG=./runs/... selects packages
+test-go: $(BIN)/gotestsum build-demo cluster-tools s3-server promtool otelcol moto envoy helm ## Run only the Go tests; PKG=./runs/... selects packages
 	$(BIN)/gotestsum --format pkgname-and-test-fails -- -p 2 $(or $(PKG),./...)
 	$(if $(PKG),,cd demo && ../$(BIN)/gotestsum --format pkgname-and-test-fails -- -p 2 ./...)
 	$(if $(PKG),,cd release/image && ../../$(BIN)/gotestsum --format pkgname-and-test-fails ./...)
@@ -274,6 +274,12 @@ helm: $(BIN)/helm ## Build the pinned helm into .bin/
 $(BIN)/helm: tools/helm/go.mod tools/helm/go.sum
 	cd tools/helm && GOBIN=$(CURDIR)/$(BIN) go install -ldflags '-s -w' tool
 	@touch $@
+
+.PHONY: otelcol
+otelcol: $(BIN)/otelcol
+
+$(BIN)/otelcol: tools/otelcol/go.mod tools/otelcol/go.sum tools/otelcol/main.go
+	cd tools/otelcol && go build -ldflags '-s -w' -o $(CURDIR)/$@ .
 
 .PHONY: promtool
 promtool:

@@ -40,10 +40,16 @@ func testConfig(t *testing.T) manager.Config {
 // nowhere is an API server that does not answer.
 func nowhere(t *testing.T) *rest.Config {
 	t.Helper()
+	return &rest.Config{Host: "http://" + freeAddress(t)}
+}
+
+// freeAddress is an address at which nobody listened a moment ago.
+func freeAddress(t *testing.T) string {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
-	return &rest.Config{Host: "http://" + listener.Addr().String()}
+	return listener.Addr().String()
 }
 
 // startServer runs a server for the test and returns its URL.

@@ -1,11 +1,14 @@
 package manager_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -79,12 +82,57 @@ func startReceiver(t *testing.T) (*traceReceiver, string) {
 	return receiver, listener.Addr().String()
 }
 
-// A client's trace goes on through CreateRun, admission and the attempt, into the process of the task, and from there through the
-// child that the attempt enqueues into the child's process.
+// startCollector puts the OpenTelemetry Collector in front of a receiver and returns its address.
+func startCollector(t *testing.T, receiver string) string {
+	t.Helper()
+	program, err := filepath.Abs("../.bin/otelcol")
+	require.NoError(t, err)
+	if _, err := os.Stat(program); err != nil {
+		t.Skip("the collector is not built: run `make otelcol`")
+	}
+	address, path := freeAddress(t), filepath.Join(t.TempDir(), "collector.yaml")
+	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, `
+receivers: {otlp: {protocols: {grpc: {endpoint: %q}}}}
+exporters: {otlp: {endpoint: %q, tls: {insecure: true}}}
+service:
+  telemetry: {metrics: {level: none}}
+  pipelines: {traces: {receivers: [otlp], exporters: [otlp]}}
+`, address, receiver), 0o600))
+	var output bytes.Buffer
+	command := exec.Command(program, "--config", "file:"+path)
+	command.Stdout, command.Stderr = &output, &output
+	require.NoError(t, command.Start())
+	t.Cleanup(func() {
+		require.NoError(t, command.Process.Signal(os.Interrupt))
+		require.NoError(t, command.Wait(), output.String())
+	})
+	require.Eventually(t, func() bool {
+		connection, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = connection.Close()
+		}
+		return err == nil
+	}, time.Minute, 20*time.Millisecond, "the collector listens")
+	return address
+}
+
 func TestATraceGoesFromTheClientToTheTask(t *testing.T) {
+	t.Run("to a receiver", func(t *testing.T) {
+		receiver, address := startReceiver(t)
+		traceOfAClient(t, receiver, address)
+	})
+	t.Run("through the collector", func(t *testing.T) {
+		receiver, address := startReceiver(t)
+		traceOfAClient(t, receiver, startCollector(t, address))
+	})
+}
+
+// traceOfAClient: a client's trace goes on through CreateRun, admission and the attempt, into the process of the task, and from there through the
+// child that the attempt enqueues into the child's process.
+func traceOfAClient(t *testing.T, receiver *traceReceiver, address string) {
+	t.Helper()
 	const trace, caller = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	cluster := kubetest.New(t)
-	receiver, address := startReceiver(t)
 	// Only the standard variables say where spans go.
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+address)
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "100")
