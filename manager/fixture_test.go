@@ -43,7 +43,7 @@ func nowhere(t *testing.T) *rest.Config {
 	return &rest.Config{Host: "http://" + freeAddress(t)}
 }
 
-// freeAddress is an address at which nobody listened a moment ago.
+// freeAddress returns a loopback address whose port was free a moment ago.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

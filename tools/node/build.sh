@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the programs of a Kubernetes node into .bin/node: the pinned versions are in the modules beside this script. runc needs a
-# C compiler and libseccomp's headers, the rest does not.
+# Builds the programs of a Kubernetes node into .bin/node, at the versions pinned by the modules next to this script. Only runc
+# needs a C compiler and the headers of libseccomp.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 mkdir -p "$programs"

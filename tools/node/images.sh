@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fills the node's registry with stand-ins for public images, made of Debian packages and of what the checkout builds, so that no
-# image registry is needed: the SDK's image, Postgres, the S3 server, a base for raw containers, and the pause container.
+# Fills the node's registry with stand-ins for public images, built from Debian packages and this checkout, so no outside registry
+# is needed: the SDK's image, Postgres, the S3 server, a base for raw containers, and the pause container.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 work=$(mktemp -d "$state/images.XXXX")
