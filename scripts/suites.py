@@ -54,6 +54,13 @@ COMMANDS = {
     "go": [".bin/gotestsum", "--format", "pkgname-and-test-fails", "--jsonfile", f"{LOGS}/go.json", "--raw-command", "--", "bash", "-c", GO],
 }
 
+# All Go programs of the suites (compilers, linters, tests, servers) collect garbage less often than by default, which saves a
+# tenth of all CPU time. The limit keeps golangci-lint, which would take 14 GiB, within a third of the memory.
+RARE_COLLECTIONS = {
+    "GOGC": "400",
+    "GOMEMLIMIT": str(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 3),
+}
+
 
 @dataclass
 class Suite:
@@ -85,7 +92,7 @@ class Suite:
             sys.stdout.flush()
 
     def _execute(self, command: list[str], log: pathlib.Path) -> bool:
-        environment = {**os.environ, "PLAYWRIGHT_JSON_OUTPUT_NAME": str(LOGS / "browser.json")}
+        environment = {**RARE_COLLECTIONS, **os.environ, "PLAYWRIGHT_JSON_OUTPUT_NAME": str(LOGS / "browser.json")}
         began = time.monotonic()
         with log.open("wb") as out:
             process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
