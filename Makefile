@@ -116,7 +116,7 @@ test: setup build cluster-tools s3-server promtool otelcol moto envoy e2e-python
 
 .PHONY: check-all
 check-all: setup build cluster-tools s3-server promtool otelcol moto envoy e2e-python helm ## Run the linters, verify and all tests in parallel
-	scripts/suites.py --rerun-failed --last go e2e go lint browser console verify
+	scripts/suites.py --rerun-failed --last go e2e go browser lint console verify
 
 .PHONY: check
 check: $(BIN)/golangci-lint postgres ## Build, vet, lint and test one package, and build its importers: PKG=./runs/store

@@ -32,6 +32,6 @@ func Modules() []string {
 		"flyte.remote._client.auth._session",
 		"flyte.remote._client.controlplane",
 		"flyte.storage",
-		"httpcore", "pyqwest._glue", // the session's clients for HTTP
+		"certifi", "httpcore", "pyqwest._glue", // the session's clients for HTTP
 	}
 }

@@ -340,6 +340,7 @@ def main(config: dict) -> None:
     control = Control(connection)
     try:
         deferred = forkable.load(config["script"], config["modules"])
+        forkable.prepare_tls()
         lazy.install()
         lazy.find_plugins()
         forkable.check({CONTROL, *INHERITED})

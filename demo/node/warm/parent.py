@@ -72,8 +72,10 @@ def parent(config: dict):
     """Serves the node until it hangs up. Returns in each task, with what it is to run."""
     control = socket.socket(fileno=CONTROL)
     control.set_inheritable(False)
+    imported = forkable.Imported()
     try:
         deferred = forkable.load(config["script"], config["modules"])
+        forkable.prepare_tls()
         learned = load_learned(config)
         found = learned.sources()
         forkable.set_memory(sys.orig_argv[:1] + ["flyte-binary: warm parent of " + config["script"]], os.environ)
@@ -85,6 +87,7 @@ def parent(config: dict):
         control.sendall(json.dumps(said).encode() + b"\n")
         raise
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the shims
+    imported.remember()
     gc.collect()
     gc.disable()  # a collection would copy pages that tasks share
     gc.freeze()
