@@ -43,9 +43,11 @@ type Config struct {
 	Environ []string
 	// Version is the version of the program.
 	Version string
+	// Deadline ends the process at the end of a lease if the worker has not ended all work by then. Nil means that nothing does.
+	Deadline Deadline `json:"-"`
 }
 
-// FromEnvironment reads the variables of the server. Dir, Scratch, Environ and Version are left to the caller.
+// FromEnvironment reads the variables of the server. Dir, Scratch, Environ, Version and Deadline are left to the caller.
 func FromEnvironment(env func(string) string) (Config, error) {
 	c := Config{ID: env(EnvID), Token: env(EnvToken), Endpoint: env(EnvEndpoint), Concurrency: 1, Grace: 30 * time.Second}
 	if text := env(EnvConcurrency); text != "" {

@@ -160,6 +160,36 @@ func newFixture(t testing.TB, change ...func(*Config)) *fixture {
 // newLeased is a fixture with leases of some length.
 func newLeased(t testing.TB, lasts time.Duration, change ...func(*Config)) *fixture {
 	t.Helper()
+	f, cfg := newServer(t, lasts, change...)
+	store, err := blobstore.Open(t.Context(), blobstore.Config{URL: f.root, Timeout: time.Minute})
+	require.NoError(t, err)
+	f.worker, err = New(cfg, store, zerolog.New(zerolog.NewTestWriter(t)))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	f.stop = cancel
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		f.done <- f.worker.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		f.change(func() { f.refuse = connect.NewError(connect.CodeNotFound, fmt.Errorf("the test is over")) })
+		f.hangUp()
+		cancel()
+		select {
+		case <-ended:
+		case <-time.After(patience):
+			t.Error("the worker does not end")
+		}
+		_ = store.Close()
+	})
+	f.until("the first message", func() bool { return f.stream != nil })
+	return f
+}
+
+// newServer is a fixture without a worker, and what one must know.
+func newServer(t testing.TB, lasts time.Duration, change ...func(*Config)) (*fixture, Config) {
+	t.Helper()
 	bin := sdk(t)
 	root, err := os.MkdirTemp("", "worker-") // test names may have characters that URLs may not
 	require.NoError(t, err)
@@ -185,32 +215,11 @@ func newLeased(t testing.TB, lasts time.Duration, change ...func(*Config)) *fixt
 	for _, c := range change {
 		c(&cfg)
 	}
-	store, err := blobstore.Open(t.Context(), blobstore.Config{URL: root, Timeout: time.Minute})
-	require.NoError(t, err)
-	f.worker, err = New(cfg, store, zerolog.New(zerolog.NewTestWriter(t)))
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	f.stop = cancel
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		f.done <- f.worker.Run(ctx)
-	}()
 	t.Cleanup(func() {
-		f.change(func() { f.refuse = connect.NewError(connect.CodeNotFound, fmt.Errorf("the test is over")) })
-		f.hangUp()
-		cancel()
-		select {
-		case <-ended:
-		case <-time.After(patience):
-			t.Error("the worker does not end")
-		}
 		f.server.CloseClientConnections()
 		f.server.Close()
-		_ = store.Close()
 	})
-	f.until("the first message", func() bool { return f.stream != nil })
-	return f
+	return f, cfg
 }
 
 func (f *fixture) hangUp() {

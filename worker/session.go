@@ -52,7 +52,8 @@ type session struct {
 	fresh  bool            // the stream has had no message yet
 	sent   []time.Duration // of the messages of this stream that have no answer yet
 	lasts  time.Duration   // of the newest lease
-	expiry time.Duration   // the end of the lease
+	expiry time.Duration   // when all work must begin to end
+	ends   time.Duration   // the end of the lease, after which others may have the work
 	leased bool            // there is a lease
 }
 
@@ -134,7 +135,7 @@ func (s *session) renew(lasts time.Duration) {
 	s.sent = s.sent[1:]
 	s.lasts = lasts
 	if until := from + lasts - min(lasts/margin, maxMargin); !s.leased || until > s.expiry {
-		s.expiry, s.leased = until, true
+		s.expiry, s.ends, s.leased = until, from+lasts, true
 	}
 }
 

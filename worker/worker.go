@@ -37,6 +37,7 @@ type Worker struct {
 	attempts map[id]*attempt // GUARDED_BY(mu)
 	heard    time.Duration   // GUARDED_BY(mu): when the last message was made
 	broken   func()          // GUARDED_BY(mu): ends the current stream
+	guarded  time.Duration   // GUARDED_BY(mu): the time of the deadline; 0 if there is none
 	work     sync.WaitGroup  // attempts
 }
 
@@ -207,6 +208,7 @@ func (w *Worker) take(m *workerv1.WorkResponse) {
 	case d.drain != "":
 		w.log.Info().Str("reason", d.drain).Msg("the server wants this worker no more: it takes no more attempts")
 	}
+	w.guard()
 	if changed {
 		w.hurry()
 	}
@@ -221,6 +223,7 @@ func (w *Worker) begin(a *workerv1.Assignment) {
 		w.mu.Lock()
 		delete(w.attempts, one.id)
 		w.session.finish(ended)
+		w.guard()
 		w.mu.Unlock()
 		w.hurry()
 	})

@@ -76,6 +76,10 @@ func runWorker(ctx context.Context) (failure error) {
 			config.Environ = append(config.Environ, variable)
 		}
 	}
+	log := zerolog.New(os.Stderr).With().Timestamp().Str("worker", config.ID).Logger()
+	if config.Deadline, err = worker.NewDeadline(); err != nil {
+		log.Warn().Err(err).Msg("attempts go on if this process alone is stopped past its lease")
+	}
 	store, err := workerStore(ctx, os.Getenv(worker.EnvStorage))
 	if err != nil {
 		return err
@@ -85,7 +89,7 @@ func runWorker(ctx context.Context) (failure error) {
 		defer func() { failure = errors.Join(failure, store.Close()) }()
 		logs = store
 	}
-	one, err := worker.New(config, logs, zerolog.New(os.Stderr).With().Timestamp().Str("worker", config.ID).Logger())
+	one, err := worker.New(config, logs, log)
 	if err != nil {
 		return err
 	}

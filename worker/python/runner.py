@@ -67,7 +67,10 @@ class Control:
 
     def receive(self):
         """The next message and its files; None at the end."""
-        head, ancillary, _, _ = self.connection.recvmsg(4, socket.CMSG_SPACE(4 * 4))
+        try:
+            head, ancillary, _, _ = self.connection.recvmsg(4, socket.CMSG_SPACE(4 * 4))
+        except ConnectionResetError:  # the worker was killed
+            return None, []
         files = array.array("i")
         for level, kind, data in ancillary:
             if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
