@@ -171,8 +171,9 @@ class Imported:
         self.modules = {}
         atexit.register(self._keep)
 
-    def remember(self) -> None:
-        self.modules = {name: module for name, module in sys.modules.items() if name not in ("sys", "builtins", "__main__")}
+    def remember(self, others: dict) -> None:
+        """Keeps what is in sys.modules now, and other modules that a task may import."""
+        self.modules = {name: module for name, module in sys.modules.items() if name not in ("sys", "builtins", "__main__")} | others
 
     def _keep(self) -> None:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.modules))

@@ -122,6 +122,10 @@ class Learned:
                 other.lazy.__class__ = hidden(self, other)
         self.index = {key: other for other in self.packages for key in other.modules}
 
+    def modules(self) -> dict:
+        """What is kept aside, by name."""
+        return {name: module for package in self.packages for name, module in package.modules.items()}
+
     def sources(self) -> list:
         """The files and directories whose change makes the parent stale."""
         found = {path or "." for path in sys.path} | {sys.executable, os.path.join(sys.prefix, "pyvenv.cfg")}

@@ -87,7 +87,7 @@ def parent(config: dict):
         control.sendall(json.dumps(said).encode() + b"\n")
         raise
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the shims
-    imported.remember()
+    imported.remember(learned.modules())
     gc.collect()
     gc.disable()  # a collection would copy pages that tasks share
     gc.freeze()
