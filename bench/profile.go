@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -46,7 +47,7 @@ func (s *stack) profile(ctx context.Context, dir, name string) func() {
 func save(file string, read func() ([]byte, error)) {
 	body, err := read()
 	if err == nil {
-		err = os.WriteFile(file, body, 0o644)
+		err = errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, body, 0o644))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "profile:", err)

@@ -72,7 +72,7 @@ func newPort(
 		cut:       cut,
 		failed:    make(chan error, 1),
 		server: &http.Server{
-			Handler:   clients.guard(slowbody.Guard(config.BodyTimeout, handler)),
+			Handler:   onGrownStack(clients.guard(slowbody.Guard(config.BodyTimeout, handler))),
 			ConnState: clients.connection,
 			ErrorLog:  stdlog.New(serverLog{log, clients.lines}, "", 0),
 			Protocols: protocols,

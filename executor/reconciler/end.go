@@ -28,7 +28,7 @@ func (r *Reconciler) startSealing(entry *entry) {
 }
 
 // finish ends an action in the background: when the logs are sealed, it notifies the owner of the TaskAction, which
-// deletes it, and removes what the attempt left. A process that still runs is stopped and not waited for.
+// deletes it, and removes what the attempt left; launches go first. A process that still runs is stopped and not waited for.
 func (r *Reconciler) finish(task *v1.TaskAction, entry *entry) {
 	entry.mu.Lock()
 	entry.finishing = true
@@ -36,6 +36,9 @@ func (r *Reconciler) finish(task *v1.TaskAction, entry *entry) {
 	attempt, sealed := entry.attempt, entry.sealed
 	r.work.Go(func() {
 		waitClosed(sealed)
+		if sealed != nil { // a process that still runs is not kept waiting
+			defer r.courtesy.turn(r.lifetime)()
+		}
 		var err error
 		r.withSlot(func(ctx context.Context) {
 			if ctx.Err() != nil {

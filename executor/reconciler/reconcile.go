@@ -30,6 +30,7 @@ type Reconciler struct {
 	memory   memory
 	wake     func(types.NamespacedName)
 	synced   atomic.Bool     // all TaskActions that existed at the start are known
+	courtesy *courtesy       // of cleanups to launches and ends
 	finishes chan struct{}   // a slot for each end that may be carried out at once
 	follows  chan struct{}   // likewise for logs that are read to their end
 	lifetime context.Context //nolint:containedctx // of background work
@@ -56,6 +57,7 @@ func New(config Config, deps Deps) (*Reconciler, error) {
 		config:   config,
 		deps:     deps,
 		memory:   memory{entries: map[types.NamespacedName]*entry{}, adopted: map[types.UID]struct{}{}},
+		courtesy: newCourtesy(deps.Clock),
 		finishes: make(chan struct{}, maxFinishes),
 		follows:  make(chan struct{}, maxFollows),
 		lifetime: context.Background(),
@@ -154,6 +156,9 @@ func (r *Reconciler) advance(ctx context.Context, task *v1.TaskAction, entry *en
 		entry.transientErrors = 0
 	}
 	defer entry.markObserved()
+	if state.Phase != common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES { // which a cleanup may provide
+		r.courtesy.note()
+	}
 	switch state.Phase {
 	case common.ActionPhase_ACTION_PHASE_UNSPECIFIED:
 		r.reportProbe(task, entry, attempt.Number)
