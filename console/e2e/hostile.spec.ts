@@ -66,7 +66,9 @@ test("nothing that is shown runs", async ({ page, request, launch, complaints })
   await expect(actions(page).getByRole("treeitem").filter({ hasText: "go-on" })).toBeVisible();
   await page.goto(`${place}/inbox`);
   await harmless(page);
-  await page.getByRole("article").filter({ hasText: run }).getByRole("button", { name: "Approve" }).click();
+  const card = page.getByRole("article").filter({ hasText: run });
+  await card.getByRole("button", { name: "Approve" }).click();
+  await expect(card).toBeHidden(); // the answer is stored; to leave the page before would cancel it
 
   for (const [path, shown] of [
     [`runs/${echoed}?action=a0`, short],

@@ -28,7 +28,7 @@ func (r *Reconciler) startSealing(entry *entry) {
 }
 
 // finish ends an action in the background: when the logs are sealed, it notifies the owner of the TaskAction, which
-// deletes it, and removes what the attempt left; launches go first. A process that still runs is stopped and not waited for.
+// deletes it, and removes what the attempt left. In a burst, that waits. A process that still runs is stopped and not waited for.
 func (r *Reconciler) finish(task *v1.TaskAction, entry *entry) {
 	entry.mu.Lock()
 	entry.finishing = true
@@ -37,7 +37,7 @@ func (r *Reconciler) finish(task *v1.TaskAction, entry *entry) {
 	r.work.Go(func() {
 		waitClosed(sealed)
 		if sealed != nil { // a process that still runs is not kept waiting
-			defer r.courtesy.turn(r.lifetime)()
+			defer r.cleanups.enter(r.lifetime)()
 		}
 		var err error
 		r.withSlot(func(ctx context.Context) {

@@ -29,8 +29,8 @@ type Reconciler struct {
 	deps     Deps
 	memory   memory
 	wake     func(types.NamespacedName)
-	synced   atomic.Bool     // all TaskActions that existed at the start are known
-	courtesy *courtesy       // of cleanups to launches and ends
+	synced   atomic.Bool // all TaskActions that existed at the start are known
+	cleanups *cleanupGate
 	finishes chan struct{}   // a slot for each end that may be carried out at once
 	follows  chan struct{}   // likewise for logs that are read to their end
 	lifetime context.Context //nolint:containedctx // of background work
@@ -57,7 +57,7 @@ func New(config Config, deps Deps) (*Reconciler, error) {
 		config:   config,
 		deps:     deps,
 		memory:   memory{entries: map[types.NamespacedName]*entry{}, adopted: map[types.UID]struct{}{}},
-		courtesy: newCourtesy(deps.Clock),
+		cleanups: newCleanupGate(deps.Clock),
 		finishes: make(chan struct{}, maxFinishes),
 		follows:  make(chan struct{}, maxFollows),
 		lifetime: context.Background(),
@@ -157,7 +157,7 @@ func (r *Reconciler) advance(ctx context.Context, task *v1.TaskAction, entry *en
 	}
 	defer entry.markObserved()
 	if state.Phase != common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES { // which a cleanup may provide
-		r.courtesy.note()
+		r.cleanups.progressed()
 	}
 	switch state.Phase {
 	case common.ActionPhase_ACTION_PHASE_UNSPECIFIED:

@@ -134,7 +134,7 @@ def prepare_tls() -> None:
     of the authorities that they trust takes a third of a warm start. ssl.create_default_context hands each out once, and is then
     itself again."""
     ssl, certifi = sys.modules.get("ssl"), sys.modules.get("certifi")
-    if ssl is None or certifi is None:
+    if ssl is None or certifi is None or os.environ.get("SSLKEYLOGFILE"):
         return
     make, file = ssl.create_default_context, os.environ.get("SSL_CERT_FILE") or certifi.where()
     try:
