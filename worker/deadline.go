@@ -10,8 +10,8 @@ type Deadline interface {
 	Clear() error
 }
 
-// guard keeps the deadline at the end of the lease while there is work. The worker ends all work before that if it can; if it is
-// stopped, the kernel ends it, and its attempts end with it. Called with the lock held.
+// guard sets the deadline to the end of the lease while there is work. A healthy worker kills its attempts before that. If it is
+// stopped, the kernel kills it, and its attempts die with it. Called with the lock held.
 func (w *Worker) guard() {
 	if w.cfg.Deadline == nil {
 		return

@@ -102,8 +102,8 @@ func TestADeadlineEndsAStoppedProcess(t *testing.T) {
 	require.False(t, killed(t, child(t, deadlineEnv+"=clear")))
 }
 
-// The process of a worker is stopped and its attempt is not. Without the deadline the attempt would run beside the one that the
-// server gives to another worker when the lease is over.
+// Only the worker's own process is stopped, so its attempt keeps running. Without the deadline, it would still run after the lease
+// expires, when the server starts the next attempt on another worker.
 func TestAWorkerThatIsStoppedPastItsLease(t *testing.T) {
 	f, cfg := newServer(t, 10*time.Second)
 	text, err := json.Marshal(cfg)

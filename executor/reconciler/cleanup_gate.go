@@ -22,8 +22,8 @@ const (
 	maxCleanups = 8
 )
 
-// cleanupGate delays cleanups during a burst of launches and ends. Users wait for pods to start and for results; nobody waits for the
-// deletion of an object, which costs the API server as much as its creation.
+// cleanupGate delays cleanups during a burst of launches and ends. Users are waiting for pods and results, not for deletions, and a
+// deletion costs the API server as much as a creation.
 type cleanupGate struct {
 	clock clock.Clock
 	slots chan struct{} // taken in the order of arrival
@@ -56,7 +56,7 @@ func (g *cleanupGate) inBurst() bool {
 	return age >= 0 && age < burstWindow
 }
 
-// enter waits until a cleanup may run. The cleanup calls leave at its end.
+// enter blocks until a cleanup may run. The cleanup calls leave when it is done.
 func (g *cleanupGate) enter(ctx context.Context) (leave func()) {
 	if !g.delay() {
 		return func() {}
