@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -67,12 +66,9 @@ var fastAPI string
 
 // programs are the apps that are measured: one that costs nothing by itself, and one that costs what apps of users do.
 func (c appsCase) programs() ([]appProgram, error) {
-	python, err := filepath.Abs(cmp.Or(c.python, filepath.Join(".cache", "e2e-python", "bin", "python")))
+	python, err := pythonWithSDK(c.python)
 	if err != nil {
 		return nil, err
-	}
-	if _, err := os.Stat(python); err != nil {
-		return nil, fmt.Errorf("no Python for the FastAPI app: %w; install it with make e2e-python, or name one with -python", err)
 	}
 	return []appProgram{
 		{name: "answers", requests: c.requests, command: answering},

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -130,6 +132,50 @@ func TestOptionsAreChecked(t *testing.T) {
 	chosen, err := choose(cases(o), "fan-out-20")
 	require.NoError(t, err)
 	require.Len(t, chosen, 1)
+}
+
+func TestFiguresOfThePythonProgram(t *testing.T) {
+	cpu := []time.Duration{time.Second, 2 * time.Second, 2500 * time.Millisecond}
+	r := &Result{Case: "none"}
+	err := takeFigures(strings.NewReader(`{"name": "warm task", "value": 54, "unit": "ms"}
+{"began": "10 tasks"}
+{"ended": "10 tasks", "tasks": 10}
+`), r, func() (time.Duration, error) {
+		now := cpu[0]
+		cpu = cpu[1:]
+		return now, nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, []Measure{
+		{Name: "warm task", Value: 54, Unit: "ms"}, {Name: "10 tasks, CPU of the whole demo for each", Value: 50, Unit: "ms"},
+	}, r.Measures)
+	require.ErrorContains(t, takeFigures(strings.NewReader("a warning\n"), r, func() (time.Duration, error) { return 0, nil }), "a warning")
+}
+
+func TestCPUOfATreeHasWhatDescendantsUsed(t *testing.T) {
+	before, err := cpuOfTree(os.Getpid())
+	require.NoError(t, err)
+	// The inner shell works and then waits, and so does the outer one.
+	command := exec.CommandContext(t.Context(), "sh", "-c", `sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo done; read line'; :`)
+	input, err := command.StdinPipe()
+	require.NoError(t, err)
+	output, err := command.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, command.Start())
+	_, err = bufio.NewReader(output).ReadString('\n')
+	require.NoError(t, err)
+	outer, err := cpuOf(command.Process.Pid)
+	require.NoError(t, err)
+	tree, err := cpuOfTree(command.Process.Pid)
+	require.NoError(t, err)
+	require.Greater(t, tree, outer)
+	require.NoError(t, input.Close())
+	require.NoError(t, command.Wait())
+	after, err := cpuOfTree(os.Getpid())
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, after-before, tree, "what ended is counted")
+	_, err = cpuOfTree(1 << 30)
+	require.Error(t, err)
 }
 
 // testWriter shows progress in the test's log.

@@ -92,6 +92,10 @@ func cases(o options) []benchCase {
 			measureMigrations(o.stored, o.quiet),
 		},
 		benchCase{"apps-demo", "starts of an app from zero in the demo, which must be built", false, true, measureDemo(o.demo, o.starts)},
+		benchCase{
+			"python-demo", fmt.Sprintf("trivial Python tasks in the demo, which must be built: cold and warm by turns, %d at once, and in pools", o.tasks), false, true,
+			pythonDemo{demo: o.demo, python: o.python, examples: o.examples, rounds: o.rounds, tasks: o.tasks}.measure,
+		},
 		benchCase{"soak", "actions of all kinds for a long time: nothing may grow", true, true, measureSoak(o.soak, o.soakFor, o.soakRound, o.concurrency)},
 		// Its replicas replace the server of the stack, which the cases after it would lack.
 		benchCase{

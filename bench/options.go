@@ -48,6 +48,9 @@ type options struct {
 	python      string
 	requests    int
 	starts      int
+	examples    string
+	rounds      int
+	tasks       int
 	live        int
 	soak        int
 	soakFor     time.Duration
@@ -65,8 +68,8 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.StringVar(&o.json, "json", "", "also write the results to this file")
 	flags.StringVar(&o.dir, "dir", "", "directory for data; its disk matters (default: the system's temporary directory)")
 	flags.StringVar(&o.server, "server", "", "the program to measure (default: built from manager/cmd/flyte-binary)")
-	flags.StringVar(&o.python, "python", "", "the Python of the FastAPI app of apps (default: .cache/e2e-python/bin/python, which make e2e-python installs)")
-	flags.StringVar(&o.demo, "demo", "", "the built demo program, for apps-demo (default: $FLYTE_BINARY_DEMO, else bin/flyte-binary)")
+	flags.StringVar(&o.python, "python", "", "the Python with the SDK and FastAPI, for apps and python-demo (default: .cache/e2e-python/bin/python, which make e2e-python installs)")
+	flags.StringVar(&o.demo, "demo", "", "the built demo program, for apps-demo and python-demo (default: $FLYTE_BINARY_DEMO, else bin/flyte-binary)")
 	flags.StringVar(&o.binaries, "binaries", "", "directory of kube-apiserver and etcd (default: $KUBEBUILDER_ASSETS, else .bin)")
 	flags.BoolVar(&o.keep, "keep", false, "keep data and logs")
 	flags.StringVar(&o.profile, "profile", "", "write CPU and heap profiles of the server during each case into this directory")
@@ -100,6 +103,9 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.IntVar(&o.apps, "apps", 500, "apps that sleep")
 	flags.IntVar(&o.requests, "requests", 5000, "requests to an app in each turn, and those sent at a constant rate")
 	flags.IntVar(&o.starts, "starts", 10, "starts of an app that sleeps")
+	flags.StringVar(&o.examples, "examples", "examples", "the directory with hello.py and fanout.py, for python-demo")
+	flags.IntVar(&o.rounds, "rounds", 10, "Python tasks alone, of each kind of start")
+	flags.IntVar(&o.tasks, "tasks", 1000, "Python tasks at once")
 	flags.DurationVar(&o.quiet, "quiet", 10*time.Second, "how long an idle server is watched, and how long a busy one gets at most to settle")
 	flags.BoolVar(&o.reuse, "reuse", false, "run all cases on the same processes: faster, but cases affect each other")
 	if err := flags.Parse(args); err != nil {
@@ -114,7 +120,7 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	}
 	for name, n := range map[string]int{
 		"samples": o.samples, "creates": o.creates, "plain": o.plain, "concurrency": o.concurrency, "chain": o.chain,
-		"stored": o.stored, "memory": o.memory, "retried": o.retried, "cached": o.cached, "aborted": o.aborted, "waiting": o.waiting, "held": o.held, "paused": o.paused, "live": o.live, "triggers": o.triggers, "firing": o.firing, "published": o.published, "notified": o.notified, "reused": o.reused, "apps": o.apps, "requests": o.requests, "starts": o.starts, "soak": o.soak, "soakround": o.soakRound,
+		"stored": o.stored, "memory": o.memory, "retried": o.retried, "cached": o.cached, "aborted": o.aborted, "waiting": o.waiting, "held": o.held, "paused": o.paused, "live": o.live, "triggers": o.triggers, "firing": o.firing, "published": o.published, "notified": o.notified, "reused": o.reused, "apps": o.apps, "requests": o.requests, "starts": o.starts, "rounds": o.rounds, "tasks": o.tasks, "soak": o.soak, "soakround": o.soakRound,
 	} {
 		if n <= 0 {
 			return o, fmt.Errorf("-%s: must be positive, got %d", name, n)
