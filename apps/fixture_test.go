@@ -89,7 +89,8 @@ func (f *fixture) connect(mux http.Handler) {
 func (f *fixture) replica() (*apps.Service, http.Handler) {
 	f.t.Helper()
 	config := apps.DefaultConfig()
-	config.Lease = 100_000 * time.Hour // the clock jumps, and would end it
+	config.Lease = 100_000 * time.Hour    // the clock jumps, and would end it
+	config.Interval = 100_000 * time.Hour // passes are those of the test: one beside them would decide by what it read before a jump
 	if f.change != nil {
 		f.change(&config)
 	}
