@@ -34,7 +34,10 @@ type TaskActionList struct {
 	Items           []TaskAction `json:"items"`
 }
 
-// TaskActionSpec is everything needed to run the action. It never changes.
+// TaskActionSpec is everything needed to run the action. It never changes. It has one owner, so the API server need not track who owns
+// each field.
+//
+// +structType=atomic
 type TaskActionSpec struct {
 	// UID is the database id of the action; it tells a repeated name from its predecessor.
 	UID int64 `json:"uid"`
@@ -118,6 +121,8 @@ type EnvVar struct {
 
 // TaskActionStatus is what the reconciler must not forget over a restart, and a line for people. It is bounded, and
 // written rarely: whenever an attempt was lost, and once for an action that takes its time.
+//
+// +structType=atomic
 type TaskActionStatus struct {
 	// Attempt is the current attempt, from 1; 0 means that of the spec.
 	Attempt int32 `json:"attempt,omitempty"`
