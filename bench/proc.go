@@ -32,36 +32,28 @@ func times(pid, from, to int) (time.Duration, error) {
 	return total, nil
 }
 
-// cpuOfTree is cpuOf with all descendants, running and ended, such as those of Postgres.
-func cpuOfTree(root int) (time.Duration, error) {
-	if _, err := statOf(root); err != nil {
+// cpuOfTree is cpuOf with the children, running and ended, such as those of Postgres.
+func cpuOfTree(parent int) (time.Duration, error) {
+	total, err := times(parent, 11, 15)
+	if err != nil {
 		return 0, err
 	}
 	entries, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return 0, err
 	}
-	children := map[int][]int{}
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(filepath.Base(entry))
 		if err != nil {
 			continue
 		}
 		fields, err := statOf(pid)
-		if err != nil {
-			continue // it has ended meanwhile
+		if err != nil || fields[1] != strconv.Itoa(parent) {
+			continue // it may have ended meanwhile
 		}
-		if parent, err := strconv.Atoi(fields[1]); err == nil {
-			children[parent] = append(children[parent], pid)
+		if own, err := cpuOf(pid); err == nil {
+			total += own
 		}
-	}
-	var total time.Duration
-	tree := []int{root}
-	for i := 0; i < len(tree); i++ {
-		if used, err := times(tree[i], 11, 15); err == nil {
-			total += used
-		}
-		tree = append(tree, children[tree[i]]...)
 	}
 	return total, nil
 }

@@ -1,7 +1,7 @@
 """Trivial Python tasks through the released SDK, for the case python-demo: python_tasks.py ENDPOINT PART [NUMBER]
 
 Prints JSON lines: {"name", "value", "unit"} for a figure, and {"began"} and {"ended", "tasks"} around each part of which the bench
-measures the CPU time of the demo's processes. PART and its NUMBER:
+measures the CPU time of the machine. PART and its NUMBER:
 
     alone     one task at a time, cold and warm by turns: rounds
     fan-out   that many tasks of one parent
