@@ -27,6 +27,7 @@ func cases(o options) []benchCase {
 		{"pod", "CreateRun to its pod, and to its end, on an idle system", false, false, measurePod(o.samples)},
 		{"child-end", "end of a child's pod to the parent's watch", false, false, measureChildEnd(o.samples)},
 		{"create", "CreateRun at concurrency 1, 8 and 32", false, false, measureCreate(o.creates)},
+		{"create-engine", "the same, of runs that the runs service executes itself", false, false, measureCreateBuiltIn(o.creates)},
 		{"chain-pods", "actions with pods, one after the other", false, false, measureChain(o.chain, withPod)},
 		{"chain-engine", "the same, executed by the runs service", false, false, measureChain(o.chain, inEngine)},
 		{"chain-traces", "the same, of traces", false, false, measureChain(o.chain, asTrace)},
