@@ -19,7 +19,7 @@ const (
 	// maxDelayedCleanups is how many cleanups it may delay. It bounds what a long fan-out leaves in the API server.
 	maxDelayedCleanups = 1000
 	// maxCleanups is how many ended actions are cleaned up at once.
-	maxCleanups = 8
+	maxCleanups = 32
 )
 
 // cleanupGate delays cleanups during a burst of launches and ends. Users are waiting for pods and results, not for deletions, and a
