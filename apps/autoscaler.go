@@ -98,7 +98,7 @@ func (p *pass) lookAt(ctx context.Context, due []int64, loads map[int64]store.Lo
 	if err != nil {
 		return err
 	}
-	known.now = p.last // the loads are of that time: they say nothing about a later one, if this process was stopped meanwhile
+	known.now = p.last // when the loads were read; this process may have been suspended since
 	last, err := p.store.LastBusy(ctx, due)
 	if err != nil {
 		return err

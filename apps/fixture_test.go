@@ -90,7 +90,7 @@ func (f *fixture) replica() (*apps.Service, http.Handler) {
 	f.t.Helper()
 	config := apps.DefaultConfig()
 	config.Lease = 100_000 * time.Hour    // the clock jumps, and would end it
-	config.Interval = 100_000 * time.Hour // passes are those of the test: one beside them would decide by what it read before a jump
+	config.Interval = 100_000 * time.Hour // only the test runs passes: a background pass could read loads before a clock jump and decide after it
 	if f.change != nil {
 		f.change(&config)
 	}

@@ -21,8 +21,8 @@ import (
 //go:embed python_tasks.py
 var pythonTasks string
 
-// pythonDemo measures real Python tasks in the demo, through the released SDK: what one costs alone, cold and warm by turns, fan-outs with
-// a process for each task and in pools of workers, the flyte command, and the build of an image.
+// pythonDemo measures real Python tasks in the demo, through the released SDK: single tasks (alternating cold and warm starts), fan-outs
+// with one process per task, fan-outs in worker pools, the flyte command, and an image build.
 type pythonDemo struct {
 	demo, python string // programs; empty for the usual ones
 	examples     string // the directory of hello.py and fanout.py
@@ -93,8 +93,8 @@ type pythonEvent struct {
 	Tasks int     `json:"tasks"`
 }
 
-// reportPython runs the Python program and takes over its figures. Between its marks it measures what all processes of the machine use:
-// tasks have parents that are not the demo, and end.
+// reportPython runs the Python program and records its figures. Between its marks it measures the CPU time of the whole machine, because
+// the CPU time of warm tasks does not add up in any process that outlives them.
 func reportPython(command *exec.Cmd, r *Result) error {
 	var said bytes.Buffer
 	command.Stderr = &said
@@ -106,7 +106,7 @@ func reportPython(command *exec.Cmd, r *Result) error {
 		return err
 	}
 	err = takeFigures(out, r, busy)
-	_, _ = io.Copy(&said, out) // what is left after a failure
+	_, _ = io.Copy(io.Discard, out) // after a failure, so that the program can end
 	if failure := command.Wait(); failure != nil {
 		return fmt.Errorf("%w: %s", errors.Join(failure, err), strings.TrimSpace(said.String()))
 	}

@@ -94,7 +94,7 @@ func cases(o options) []benchCase {
 		},
 		benchCase{"apps-demo", "starts of an app from zero in the demo, which must be built", false, true, measureDemo(o.demo, o.starts)},
 		benchCase{
-			"python-demo", fmt.Sprintf("trivial Python tasks in the demo, which must be built: cold and warm by turns, %d at once, and in pools", o.tasks), false, true,
+			"python-demo", fmt.Sprintf("trivial Python tasks in the demo, which must be built: alternating cold and warm starts, %d at once, and in worker pools", o.tasks), false, true,
 			pythonDemo{demo: o.demo, python: o.python, examples: o.examples, rounds: o.rounds, tasks: o.tasks}.measure,
 		},
 		benchCase{"soak", "actions of all kinds for a long time: nothing may grow", true, true, measureSoak(o.soak, o.soakFor, o.soakRound, o.concurrency)},

@@ -3,11 +3,11 @@
 Prints JSON lines: {"name", "value", "unit"} for a figure, and {"began"} and {"ended", "tasks"} around each part of which the bench
 measures the CPU time of the machine. PART and its NUMBER:
 
-    alone     one task at a time, cold and warm by turns: rounds
-    fan-out   that many tasks of one parent
+    alone     NUMBER tasks one at a time for each kind of start, cold and warm alternating
+    fan-out   NUMBER children of one parent
     pool      the same in a reusable environment of two workers, with one slot each and with 20
-    command   the directory of examples, which are run by the flyte command
-    image     the build of an image with pandas and scikit-learn, and the same again: no number
+    command   runs the examples with the flyte command; NUMBER is their directory
+    image     builds an image with pandas and scikit-learn, twice; takes no NUMBER
 """
 
 import asyncio

@@ -181,7 +181,7 @@ func TestLeasesAreRenewedTogether(t *testing.T) {
 		require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(DISTINCT xmin::text) FROM leases`).Scan(&n))
 		return n
 	}
-	// Both wait for their next renewal. One whose timer has fired may not have begun its statement, so this is a guess at times.
+	// Both wait for their next renewal, unless one timer has just fired and its statement has not begun.
 	idle := func() bool { return fake.Timers() == 2 && pool.Stat().AcquiredConns() == 0 }
 	together := false
 	for range 50 {
