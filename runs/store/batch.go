@@ -46,22 +46,23 @@ func (p *plan) subtree(action ident.Action) {
 
 // batch is the state on which the operations of one transaction decide. Root rows are locked, so nothing else changes it.
 type batch struct {
-	now      time.Time
-	open     int64         // how many actions may be admitted at once
-	silence  time.Duration // after which a run of RunnerClient has not reported for too long; 0 for never
-	queues   *queues.Set
-	depths   map[*queues.Queue]int // how many wait, of the queues with a limit that are added to
-	leased   bool                  // the lease that was asked for is ours
-	ids      []int64
-	runs     map[ident.Run]*run
-	byID     map[int64]*run
-	order    []*run // those that changed, in the order of their first change
-	newSpecs []spec
-	webhooks []*row // new conditions with a webhook
-	uses     []artifactUse
-	reads    []*row // new actions whose inputs are to be read for artifacts
-	errs     []error
-	report   state.Report // the operation that decides now
+	now        time.Time
+	renewPlans bool          // the plans of the connection are to be discarded first
+	open       int64         // how many actions may be admitted at once
+	silence    time.Duration // after which a run of RunnerClient has not reported for too long; 0 for never
+	queues     *queues.Set
+	depths     map[*queues.Queue]int // how many wait, of the queues with a limit that are added to
+	leased     bool                  // the lease that was asked for is ours
+	ids        []int64
+	runs       map[ident.Run]*run
+	byID       map[int64]*run
+	order      []*run // those that changed, in the order of their first change
+	newSpecs   []spec
+	webhooks   []*row // new conditions with a webhook
+	uses       []artifactUse
+	reads      []*row // new actions whose inputs are to be read for artifacts
+	errs       []error
+	report     state.Report // the operation that decides now
 	// portion is the largest number of actions that may be swept, or aborted with the tops of their subtrees.
 	portion int
 	// portions are the children to sweep now, by their parent; swept is how many of them each parent may have.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
@@ -48,10 +49,6 @@ func scanDecision(rows pgx.Rows, more ...any) (*row, error) {
 // entries that are read with missing, misleading and fresh statistics; they have to pass before a new major version of
 // Postgres is supported.
 const (
-	planning = `SELECT set_config(name, 'off', true) FROM unnest(ARRAY[
-			'enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin', 'enable_sort', 'jit']) AS name
-		UNION ALL SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`
-
 	reserveIDs = `SELECT nextval('actions_id_seq') FROM generate_series(1, $1::integer)`
 
 	// Locks are taken in the order of ids, so that two writers cannot wait for each other.
@@ -85,7 +82,7 @@ const (
 )
 
 // load locks the runs of a batch and reads the rows that its operations need.
-func (w *Writer) load(ctx context.Context, tx sender, requests []*request) (*batch, error) {
+func (w *Writer) load(ctx context.Context, tx *pgxpool.Conn, requests []*request) (*batch, error) {
 	p := &plan{
 		runs: map[ident.Run]struct{}{}, runIDs: map[int64]struct{}{},
 		rows: map[ident.Action]struct{}{}, subtrees: map[ident.Action]struct{}{},
@@ -96,16 +93,18 @@ func (w *Writer) load(ctx context.Context, tx sender, requests []*request) (*bat
 	for _, r := range requests {
 		r.Value.plan(p)
 	}
+	now := w.deps.Clock.Now()
 	b := &batch{
-		now:      w.deps.Clock.Now(),
-		open:     w.gate.Open(),
-		silence:  w.deps.Silence,
-		queues:   w.deps.Queues,
-		portion:  w.config.MaxSubtree,
-		portions: map[ident.Action][]*row{},
-		runs:     make(map[ident.Run]*run, len(p.runs)),
-		byID:     make(map[int64]*run, len(p.runs)),
-		going:    map[ident.Run]struct{}{},
+		now:        now,
+		renewPlans: plansOf(tx.Conn()).renew(now),
+		open:       w.gate.Open(),
+		silence:    w.deps.Silence,
+		queues:     w.deps.Queues,
+		portion:    w.config.MaxSubtree,
+		portions:   map[ident.Action][]*row{},
+		runs:       make(map[ident.Run]*run, len(p.runs)),
+		byID:       make(map[int64]*run, len(p.runs)),
+		going:      map[ident.Run]struct{}{},
 	}
 	if b.open > 0 && w.deps.GateLease != "" {
 		p.lease = w.deps.GateLease
@@ -125,7 +124,10 @@ func (w *Writer) load(ctx context.Context, tx sender, requests []*request) (*bat
 func (b *batch) lock(ctx context.Context, tx sender, p *plan, replica string) error {
 	var statements pgx.Batch
 	statements.Queue(begin)
-	statements.Queue(planning)
+	if b.renewPlans {
+		statements.Queue(discardPlans)
+	}
+	statements.Queue(keptPlanning)
 	if p.newRows > 0 {
 		statements.Queue(keepSpecs)
 		statements.Queue(specGeneration).QueryRow(func(row pgx.Row) error { return row.Scan(&b.specs) })

@@ -91,7 +91,7 @@ func (w *Writer) try(ctx context.Context, requests []*request) (*batch, error) {
 }
 
 // transact runs one transaction in three round trips: the first takes the locks, the last writes and commits.
-func (w *Writer) transact(ctx context.Context, conn sender, requests []*request) (*batch, error) {
+func (w *Writer) transact(ctx context.Context, conn *pgxpool.Conn, requests []*request) (*batch, error) {
 	b, err := w.load(ctx, conn, requests)
 	if err != nil {
 		return nil, err

@@ -18,18 +18,23 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/storetest"
 )
 
-// TestWriterReadsOnlyTheRowsOfItsBatch fans out in databases whose statistics mislead: they know nothing, or only runs of one
-// action, or only one run and one parent. Any index that begins with the run then looks as good as another, and reading
+// TestWriterReadsOnlyTheRowsOfItsBatch fans out in databases whose statistics mislead: they know nothing, or an empty table,
+// or only runs of one action, or only one run and one parent. Any index that begins with the run then looks as good as another, and reading
 // all unfinished actions looks cheap; each batch would read the whole run.
 //
 // Story R8: each change of a status was one row inserted by one call that a reconciler waited for, so pods of a
 // fan-out were made half an hour late.
 func TestWriterReadsOnlyTheRowsOfItsBatch(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		runs    int
-		analyze bool
-	}{{"no statistics", 0, false}, {"runs of one action", 3000, false}, {"one run", 0, true}} {
+		name          string
+		runs          int
+		first, middle bool // ANALYZE before the first action and between their records and their ends
+	}{
+		{"no statistics", 0, false, false},
+		{"an empty table", 0, true, false},
+		{"runs of one action", 3000, true, false},
+		{"one run", 0, false, true},
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			runs := c.runs
 			pool := pgtest.New(t, store.Migrations())
@@ -38,13 +43,17 @@ func TestWriterReadsOnlyTheRowsOfItsBatch(t *testing.T) {
 			if runs > 0 {
 				require.NoError(t, storetest.Fill(t.Context(), pool, config))
 			}
+			if c.first {
+				_, err := pool.Exec(t.Context(), `ANALYZE actions`)
+				require.NoError(t, err)
+			}
 			writers := counted(t, pool)
 			const children, callers = 1500, 50
 			before := tuplesRead(t, pool)
 			w := writingOn(t, writers)
 			w.create("wide")
 			forEach(callers, children, func(i int) { w.child("wide", "a0", fmt.Sprint("c", i)) })
-			if c.analyze {
+			if c.middle {
 				_, err := pool.Exec(t.Context(), `ANALYZE actions`)
 				require.NoError(t, err)
 			}
