@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
@@ -21,47 +22,63 @@ func (r *Reconciler) startSealing(entry *entry) {
 	entry.mu.Lock()
 	entry.sealed = sealed
 	entry.mu.Unlock()
+	if r.deps.Sealer == nil {
+		close(sealed)
+		return
+	}
 	r.work.Go(func() {
 		defer close(sealed)
 		r.withSlot(func(ctx context.Context) { r.sealLogs(ctx, attempt) })
 	})
 }
 
-// finish ends an action in the background: when the logs are sealed, it notifies the owner of the TaskAction, which
-// deletes it, and removes what the attempt left. In a burst, that waits. A process that still runs is stopped and not waited for.
+// finish ends an action in the background. A process that still runs is stopped and not waited for. Otherwise the cleanup
+// follows when the logs are sealed, and waits while there is a burst.
 func (r *Reconciler) finish(task *v1.TaskAction, entry *entry) {
 	entry.mu.Lock()
 	entry.finishing = true
 	entry.mu.Unlock()
 	attempt, sealed := entry.attempt, entry.sealed
-	r.work.Go(func() {
-		waitClosed(sealed)
-		if sealed != nil { // a process that still runs is not kept waiting
-			defer r.cleanups.enter(r.lifetime)()
-		}
-		var err error
-		r.withSlot(func(ctx context.Context) {
-			if ctx.Err() != nil {
-				return // We are stopping, and the logs may not be sealed: our successor repeats this.
-			}
-			if r.deps.Finished != nil {
-				r.deps.Finished(task)
-			}
-			if sealed == nil {
-				err = r.stopAttempt(ctx, attempt)
-			} else {
-				err = r.removeAttempt(ctx, attempt)
-			}
+	switch {
+	case sealed == nil:
+		r.work.Go(func() {
+			r.withSlot(func(ctx context.Context) { r.cleanUp(ctx, task, entry, attempt, r.stopAttempt) })
 		})
-		if err == nil || r.lifetime.Err() != nil {
-			return // The deletion of the TaskAction wakes us, or our successor repeats this.
-		}
-		r.deps.Logger.Warn().Err(err).Str("taskAction", task.Name).Msg("cannot remove the last attempt; retrying")
-		entry.mu.Lock()
-		entry.finishing = false
-		entry.reportErrors++
-		pause := backoff.After(r.config.ErrorBackoff, r.config.MaxErrorBackoff, entry.reportErrors)
-		entry.mu.Unlock()
+	case isClosed(sealed):
+		r.cleanUpLater(task, entry, attempt)
+	default:
+		r.work.Go(func() {
+			waitClosed(sealed)
+			r.cleanUpLater(task, entry, attempt)
+		})
+	}
+}
+
+func (r *Reconciler) cleanUpLater(task *v1.TaskAction, entry *entry, attempt *plugin.Attempt) {
+	r.cleanups.add(r.lifetime, func(ctx context.Context) { r.cleanUp(ctx, task, entry, attempt, r.removeAttempt) })
+}
+
+// cleanUp notifies the owner of the TaskAction, which deletes it, and removes what the attempt left.
+func (r *Reconciler) cleanUp(
+	ctx context.Context, task *v1.TaskAction, entry *entry, attempt *plugin.Attempt, remove func(context.Context, *plugin.Attempt) error,
+) {
+	if ctx.Err() != nil {
+		return // We are stopping, and the logs may not be sealed: our successor repeats this.
+	}
+	if r.deps.Finished != nil {
+		r.deps.Finished(task)
+	}
+	err := remove(ctx, attempt)
+	if err == nil || ctx.Err() != nil {
+		return // The deletion of the TaskAction wakes us, or our successor repeats this.
+	}
+	r.deps.Logger.Warn().Err(err).Str("taskAction", task.Name).Msg("cannot remove the last attempt; retrying")
+	entry.mu.Lock()
+	entry.finishing = false
+	entry.reportErrors++
+	pause := backoff.After(r.config.ErrorBackoff, r.config.MaxErrorBackoff, entry.reportErrors)
+	entry.mu.Unlock()
+	r.work.Go(func() {
 		if clock.Sleep(r.lifetime, r.deps.Clock, pause) == nil {
 			r.wake(client.ObjectKeyFromObject(task))
 		}

@@ -155,12 +155,7 @@ func (e *entry) retained() bool {
 	if e.sealed == nil {
 		return e.adopted && !e.observed
 	}
-	select {
-	case <-e.sealed:
-		return false
-	default:
-		return true
-	}
+	return !isClosed(e.sealed)
 }
 
 // markObserved notes that the state of the attempt has been seen, and that sealing has begun if its process had ended.

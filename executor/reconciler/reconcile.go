@@ -30,7 +30,7 @@ type Reconciler struct {
 	memory   memory
 	wake     func(types.NamespacedName)
 	synced   atomic.Bool // all TaskActions that existed at the start are known
-	cleanups *cleanupGate
+	cleanups *cleanupQueue
 	finishes chan struct{}   // a slot for each end that may be carried out at once
 	follows  chan struct{}   // likewise for logs that are read to their end
 	lifetime context.Context //nolint:containedctx // of background work
@@ -51,18 +51,19 @@ func New(config Config, deps Deps) (*Reconciler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reconciler{
+	r := &Reconciler{
 		repairs:  repairs,
 		current:  newReconciles(deps.Clock, deps.Slots),
 		config:   config,
 		deps:     deps,
 		memory:   memory{entries: map[types.NamespacedName]*entry{}, adopted: map[types.UID]struct{}{}},
-		cleanups: newCleanupGate(deps.Clock),
 		finishes: make(chan struct{}, maxFinishes),
 		follows:  make(chan struct{}, maxFollows),
 		lifetime: context.Background(),
 		wake:     func(types.NamespacedName) {},
-	}, nil
+	}
+	r.cleanups = newCleanupQueue(deps.Clock, &r.work)
+	return r, nil
 }
 
 // Live is the number of TaskActions in memory, here and in plugins.

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// maxFinishes is how many ends are carried out at once.
+	// maxFinishes is how many attempts are sealed, stopped or removed at once, besides what the queue of cleanups does.
 	maxFinishes = 16
 	// maxFollows is how many logs of pods that are being stopped are read at once.
 	maxFollows = 32
@@ -43,6 +43,16 @@ func (r *Reconciler) withSlot(do func(context.Context)) {
 		defer func() { <-r.finishes }()
 		do(r.lifetime)
 	case <-r.lifetime.Done():
+	}
+}
+
+// isClosed reports whether a channel that is only ever closed is closed.
+func isClosed(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
 	}
 }
 
