@@ -39,8 +39,8 @@ func scanDecision(rows pgx.Rows, more ...any) (*row, error) {
 // right one, and reading a whole run once looks cheaper than looking up its keys: a fan-out would read its run again for
 // each batch, which is quadratic in its size.
 //
-// Postgres has no hints, so two means take the choice away. planning switches off, for this transaction alone, every way
-// to read but loops over indexes, and plans each statement anew, for the size that the tables have now. BETWEEN x AND x
+// Postgres has no hints, so two means take the choice away. planning and keptPlanning switch off, for this transaction
+// alone, every way to read but loops over indexes, and no plan is much older than the tables' size. BETWEEN x AND x
 // with ORDER BY and LIMIT asks for an order that only the right index has: with a plain equality the planner knows the
 // column to be constant, drops it from the order, and any index will do again. unnest with LATERAL alone, or = ANY, leave
 // the choice of the index to the statistics.

@@ -6,10 +6,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// planning precedes statements that are planned anew each time; keptPlanning those of the writer, which keep their plans.
+// The two settings of a transaction that leave the planner nothing but loops over indexes (batch_load.go says why). With
+// planning, each statement is planned anew. With keptPlanning, which is the writer's, a connection keeps its plans.
 //
-// Planning costs more than running a small batch does: each statement on actions weighs 36 indexes. But plans that were
-// made when the table was small may read a whole run later, so the writer renews them, see plans.
+// Planning costs Postgres more than running a small batch does, since actions has 36 indexes. But a plan that was made when
+// the table was small may read whole runs when it has grown, so the writer renews its plans: see plans.
 const (
 	planning     = loopsOnly + ` UNION ALL SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`
 	keptPlanning = loopsOnly + ` UNION ALL SELECT set_config('plan_cache_mode', 'force_generic_plan', true)`
@@ -21,14 +22,14 @@ const (
 )
 
 const (
-	// maxPlanUses bounds the transactions for which plans are kept. A tenth of a percent of them makes new ones.
+	// maxPlanUses is for how many transactions plans are kept at most.
 	maxPlanUses = 1024
-	// maxPlanAge bounds the time, since others write too.
+	// maxPlanAge is how long they are kept at most, since other connections and replicas write too.
 	maxPlanAge = 5 * time.Second
 )
 
-// plans decides how long the writer's plans are kept on one connection: for as many transactions as the connection had
-// before them. While a table grows from nothing, its plans are so never made for less than about half its size.
+// plans decides how long the writer's plans are kept on one connection: for about as many transactions as the connection
+// had before, so while tables grow from nothing, plans are made for at least half of their size.
 type plans struct {
 	uses, limit int
 	made        time.Time
