@@ -16,7 +16,8 @@ const (
 	keptPlanning = loopsOnly + ` UNION ALL SELECT set_config('plan_cache_mode', 'force_generic_plan', true)`
 
 	loopsOnly = `SELECT set_config(name, 'off', true) FROM unnest(ARRAY[
-		'enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin', 'enable_sort', 'jit']) AS name`
+		'enable_seqscan', 'enable_bitmapscan', 'enable_hashjoin', 'enable_mergejoin', 'enable_sort',
+		'enable_incremental_sort', 'jit']) AS name`
 
 	discardPlans = `DISCARD PLANS`
 )

@@ -15,31 +15,34 @@ import (
 // its own. So no transaction is larger than a portion, and since a sweep is due until nothing is left, it goes on where
 // it stopped when a process dies.
 
+// The children of an action are read through actions_unfinished, so that those that have ended cost nothing. Pairs are
+// compared since Postgres cannot conclude from them that parent_name is not NULL, so actions_run_parent, which has all
+// children, is no choice. See loadRows on BETWEEN.
 const (
 	// Everything below a finished action is finished or will be swept, so the walk may stop there.
 	loadSubtrees = `
 		WITH RECURSIVE below AS (
 			SELECT a.* FROM unnest($1::bigint[], $2::text[]) AS k (run_id, name)
 			CROSS JOIN LATERAL (
-				SELECT * FROM actions WHERE run_id = k.run_id AND parent_name BETWEEN k.name AND k.name AND ended_at IS NULL
-				ORDER BY parent_name OFFSET 0) AS a
+				SELECT * FROM actions WHERE (run_id, parent_name) BETWEEN (k.run_id, k.name) AND (k.run_id, k.name) AND ended_at IS NULL
+				ORDER BY run_id, parent_name OFFSET 0) AS a
 			UNION
 			SELECT a.* FROM below
 			CROSS JOIN LATERAL (
-				SELECT * FROM actions WHERE run_id = below.run_id AND parent_name BETWEEN below.name AND below.name AND ended_at IS NULL
-				ORDER BY parent_name OFFSET 0) AS a
+				SELECT * FROM actions WHERE (run_id, parent_name) BETWEEN (below.run_id, below.name) AND (below.run_id, below.name) AND ended_at IS NULL
+				ORDER BY run_id, parent_name OFFSET 0) AS a
 		)
 		SELECT ` + decisionColumns + ` FROM below a LIMIT $3`
 
 	loadPortions = `
 		SELECT ` + decisionColumns + `, (
 			SELECT c.id FROM actions c
-			WHERE c.run_id = a.run_id AND c.parent_name BETWEEN a.name AND a.name AND c.ended_at IS NULL
-			ORDER BY c.parent_name LIMIT 1) IS NOT NULL AS unread
+			WHERE (c.run_id, c.parent_name) BETWEEN (a.run_id, a.name) AND (a.run_id, a.name) AND c.ended_at IS NULL
+			ORDER BY c.run_id, c.parent_name LIMIT 1) IS NOT NULL AS unread
 		FROM unnest($1::bigint[], $2::text[]) AS k (run_id, name)
 		CROSS JOIN LATERAL (
-			SELECT * FROM actions WHERE run_id = k.run_id AND parent_name BETWEEN k.name AND k.name AND ended_at IS NULL
-			ORDER BY parent_name LIMIT $3) AS a`
+			SELECT * FROM actions WHERE (run_id, parent_name) BETWEEN (k.run_id, k.name) AND (k.run_id, k.name) AND ended_at IS NULL
+			ORDER BY run_id, parent_name LIMIT $3) AS a`
 )
 
 // readSubtrees queues the read of everything unfinished below the actions that may end in this batch. The result is for
