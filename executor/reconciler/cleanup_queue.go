@@ -16,8 +16,8 @@ const (
 	burstPoll = 25 * time.Millisecond
 	// maxCleanupDelay is how long a burst may delay a cleanup.
 	maxCleanupDelay = 15 * time.Second
-	// maxDelayedCleanups is how many cleanups it may delay. Those before them run beside launches and ends, so that a long
-	// fan-out does not leave everything to its end.
+	// maxDelayedCleanups is how many cleanups it may delay. With more, the oldest run, so that a long fan-out does not leave
+	// everything to its end.
 	maxDelayedCleanups = 1000
 	// maxCleanups is how many ended actions are cleaned up at once.
 	maxCleanups = 16
