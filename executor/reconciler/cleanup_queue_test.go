@@ -144,7 +144,7 @@ func TestCleanupQueue(t *testing.T) {
 			require.Equal(t, maxCleanups, q.atOnce())
 			pass(time.Second)
 		},
-		"a slow one holds nobody up": func(t *testing.T, q *cleaning) {
+		"a slow cleanup does not delay the others": func(t *testing.T, q *cleaning) {
 			stop := q.keepProgressing()
 			q.clean(t.Context(), time.Hour)
 			stop()

@@ -96,7 +96,7 @@ func (w *Writer) load(ctx context.Context, tx *pgxpool.Conn, requests []*request
 	now := w.deps.Clock.Now()
 	b := &batch{
 		now:        now,
-		renewPlans: plansOf(tx.Conn()).renew(now),
+		renewPlans: keptPlansOf(tx.Conn()).renew(now),
 		open:       w.gate.Open(),
 		silence:    w.deps.Silence,
 		queues:     w.deps.Queues,

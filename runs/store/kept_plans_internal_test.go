@@ -9,7 +9,7 @@ import (
 
 // TestPlansAreKeptAsLongAsTheyFit counts when plans are made anew, for a connection with a transaction each millisecond.
 func TestPlansAreKeptAsLongAsTheyFit(t *testing.T) {
-	p, now := &plans{}, time.Now()
+	p, now := &keptPlans{}, time.Now()
 	var renewed []int
 	run := func(transactions int, every time.Duration) {
 		renewed = nil

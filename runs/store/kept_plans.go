@@ -10,7 +10,7 @@ import (
 // planning, each statement is planned anew. With keptPlanning, which is the writer's, a connection keeps its plans.
 //
 // Planning costs Postgres more than running a small batch does, since actions has 36 indexes. But a plan that was made when
-// the table was small may read whole runs when it has grown, so the writer renews its plans: see plans.
+// the table was small may read whole runs when it has grown, so the writer renews its plans: see keptPlans.
 const (
 	planning     = loopsOnly + ` UNION ALL SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`
 	keptPlanning = loopsOnly + ` UNION ALL SELECT set_config('plan_cache_mode', 'force_generic_plan', true)`
@@ -23,33 +23,33 @@ const (
 )
 
 const (
-	// maxPlanUses is for how many transactions plans are kept at most.
+	// maxPlanUses is the most transactions that plans are kept for.
 	maxPlanUses = 1024
-	// maxPlanAge is how long they are kept at most, since other connections and replicas write too.
+	// maxPlanAge is the longest that they are kept, since other connections and replicas write too.
 	maxPlanAge = 5 * time.Second
 )
 
-// plans decides how long the writer's plans are kept on one connection: for about as many transactions as the connection
-// had before, so while tables grow from nothing, plans are made for at least half of their size.
-type plans struct {
+// keptPlans tracks the age of one connection's plans. The writer keeps plans for about as many transactions as the
+// connection has run before, so while a table grows from nothing, its plans were made for at least half its size.
+type keptPlans struct {
 	uses, limit int
 	made        time.Time
 }
 
-// plansOf returns what is known of the plans of a connection.
-func plansOf(conn *pgx.Conn) *plans {
+// keptPlansOf returns the record of a connection's plans.
+func keptPlansOf(conn *pgx.Conn) *keptPlans {
 	const key = "store.plans"
 	data := conn.PgConn().CustomData()
-	p, ok := data[key].(*plans)
+	p, ok := data[key].(*keptPlans)
 	if !ok {
-		p = &plans{}
+		p = &keptPlans{}
 		data[key] = p
 	}
 	return p
 }
 
-// renew counts a transaction. It reports whether the plans have to be discarded in it.
-func (p *plans) renew(now time.Time) bool {
+// renew counts a transaction, and reports whether it must discard the plans first.
+func (p *keptPlans) renew(now time.Time) bool {
 	p.uses++
 	age := now.Sub(p.made)
 	if p.uses <= p.limit && age >= 0 && age < maxPlanAge {
