@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/url"
 
@@ -13,8 +14,10 @@ import (
 // isAPI reports whether an error comes from a call to the API server, not from this machine.
 func isAPI(err error) bool {
 	var status apierrors.APIStatus
-	var transport *url.Error
-	return errors.As(err, &status) || errors.As(err, &transport) || errors.Is(err, context.DeadlineExceeded)
+	var request *url.Error
+	var body *net.OpError // the connection broke while the answer was read
+	return errors.As(err, &status) || errors.As(err, &request) || errors.As(err, &body) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // apiAddress is where processes reach the API server, if they have a token for it.
