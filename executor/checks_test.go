@@ -8,7 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 )
 
 func durationOf(d time.Duration) *durationpb.Duration { return durationpb.New(d) }
@@ -40,4 +43,21 @@ func (h *harness) requirePairsAreAtomic() {
 		}
 	}
 	require.NotZero(h.t, lost)
+}
+
+// recordFailure records that an attempt of the action of an assignment was lost by the task, and the next one queued.
+func (h *harness) recordFailure(a *enginev1.Assignment, attempt uint32) {
+	h.t.Helper()
+	outcomes, err := h.record.Record(h.t.Context(), []*enginev1.Transition{
+		{
+			Event: &workflow.ActionEvent{
+				Id: a.GetRef().GetId(), Attempt: attempt, Phase: common.ActionPhase_ACTION_PHASE_FAILED,
+				ErrorInfo: &workflow.ErrorInfo{Code: "ValueError", Kind: workflow.ErrorInfo_KIND_USER},
+			},
+			Error: &core.ExecutionError{Code: "ValueError", Kind: core.ExecutionError_USER},
+		},
+		{Event: &workflow.ActionEvent{Id: a.GetRef().GetId(), Attempt: attempt + 1, Phase: common.ActionPhase_ACTION_PHASE_QUEUED}},
+	})
+	require.NoError(h.t, err)
+	require.NotContains(h.t, outcomes, enginev1.TransitionOutcome_TRANSITION_OUTCOME_STALE)
 }

@@ -363,6 +363,31 @@ func TestAttemptThatHadBegunIsLostWithItsTaskAction(t *testing.T) {
 	h.requirePairsAreAtomic()
 }
 
+// A TaskAction is deleted while the report of a failure is in flight, and recreated from an assignment that was read before the
+// report was committed. If it kept its own counts, the task would get one retry too many.
+func TestTaskActionThatIsBehindTakesTheFailureCountsOfTheRunsService(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{Program: fails("ValueError", "again", core.ContainerError_RECOVERABLE, core.ExecutionError_USER)})
+	action, task := h.submit(taskTemplate(withRetries(1)), func(a *enginev1.Assignment) {
+		a.Begun = true // so its end is reported as a failure of the system
+		h.recordFailure(a, 1)
+	})
+	h.record.awaitPhase(t, action, 2, state.Failed)
+	h.awaitGone(task)
+	require.Equal(t, 1, h.node.Started(), "one of the two failures had happened before")
+	require.NotContains(t, h.record.history(action), "3 QUEUED")
+}
+
+func TestTaskActionThatIsAttemptsBehindIsReplaced(t *testing.T) {
+	h := newHarness(t, kubetest.NodeOptions{Program: succeeds})
+	_, task := h.submit(taskTemplate(withRetries(3)), func(a *enginev1.Assignment) {
+		a.Begun = true
+		h.recordFailure(a, 1)
+		h.recordFailure(a, 2)
+	})
+	h.awaitGone(task)
+	require.Zero(t, h.node.Started(), "its owner recreates it from an assignment that is up to date")
+}
+
 func TestInvalidTaskFailsWithAnExplanation(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{})
 	action, task := h.submit(&core.TaskTemplate{Type: "python"})

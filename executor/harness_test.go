@@ -51,6 +51,7 @@ type record struct {
 }
 
 type recorded struct {
+	uid    int64
 	at     state.Standing
 	events []*enginev1.Transition // those that advanced it
 }
@@ -95,10 +96,39 @@ func (r *record) apply(transition *enginev1.Transition) enginev1.TransitionOutco
 	}
 }
 
-func (r *record) add(action ident.Action) {
+// GetAssignments says how live actions stand.
+func (r *record) GetAssignments(_ context.Context, request *enginev1.GetAssignmentsRequest) (*enginev1.GetAssignmentsResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.actions[action] = &recorded{at: state.Standing{Position: state.Position{Attempt: 1, Phase: state.Queued}}}
+	if r.down {
+		return nil, fmt.Errorf("the runs service is down")
+	}
+	response := &enginev1.GetAssignmentsResponse{}
+	for action, found := range r.actions {
+		if !slices.Contains(request.GetUids(), found.uid) || state.Terminal(found.at.Phase) {
+			continue
+		}
+		assignment := &enginev1.Assignment{
+			Ref: &enginev1.ActionRef{Uid: found.uid, Id: action.Proto()}, Attempt: uint32(found.at.Attempt), Begun: found.at.Phase > state.Queued,
+		}
+		for _, event := range found.events {
+			switch {
+			case event.GetError() == nil:
+			case event.GetEvent().GetErrorInfo().GetKind() == workflow.ErrorInfo_KIND_USER:
+				assignment.UserFailures++
+			default:
+				assignment.SystemFailures++
+			}
+		}
+		response.Assignments = append(response.Assignments, assignment)
+	}
+	return response, nil
+}
+
+func (r *record) add(action ident.Action, uid int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.actions[action] = &recorded{uid: uid, at: state.Standing{Position: state.Position{Attempt: 1, Phase: state.Queued}}}
 }
 
 func (r *record) setDown(down bool) {
@@ -219,7 +249,7 @@ func (h *harness) start() {
 	h.reader = metric.NewManualReader()
 	service, err := executor.New(h.config, executor.Deps{
 		Installation: h.installation, Leader: h.leader, Meter: metric.NewMeterProvider(metric.WithReader(h.reader)),
-		Kube: kube, Sink: h.record, Store: h.store, Secrets: h.secrets, Clock: h.clock, Logger: zerolog.New(zerolog.NewTestWriter(h.t)).Level(zerolog.WarnLevel),
+		Kube: kube, Sink: h.record, Assignments: h.record, Store: h.store, Secrets: h.secrets, Clock: h.clock, Logger: zerolog.New(zerolog.NewTestWriter(h.t)).Level(zerolog.WarnLevel),
 	})
 	require.NoError(h.t, err)
 	service.NotifyFinished(h.deleteFinished)
@@ -299,7 +329,7 @@ func (h *harness) submitAs(template *core.TaskTemplate, installation string, cha
 	h.t.Helper()
 	uid := h.uid.Add(1)
 	action := ident.Run{Project: "p", Domain: "d", Name: "r" + strconv.FormatInt(uid, 10)}.Root()
-	h.record.add(action)
+	h.record.add(action, uid)
 	assignment := &enginev1.Assignment{
 		Ref:           &enginev1.ActionRef{Uid: uid, Id: action.Proto()},
 		Task:          &workflow.TaskAction{Spec: &task.TaskSpec{TaskTemplate: template, ShortName: "main"}},

@@ -44,6 +44,8 @@ type Deps struct {
 	Kube *rest.Config
 	// Sink takes transitions.
 	Sink reconciler.Sink
+	// Assignments reads the assignments of live actions.
+	Assignments reconciler.Assignments
 	// Store has what tasks write, and the logs that are kept.
 	Store Store
 	// Secrets reads the values of secrets; nil means that there are none.
@@ -93,6 +95,8 @@ func New(config Config, deps Deps) (*Service, error) {
 		return nil, errors.New("executor: the configuration of the cluster is required")
 	case deps.Sink == nil:
 		return nil, errors.New("executor: the sink is required")
+	case deps.Assignments == nil:
+		return nil, errors.New("executor: the assignments are required")
 	case deps.Store == nil:
 		return nil, errors.New("executor: the object store is required")
 	}

@@ -13,6 +13,7 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/runs"
 )
@@ -167,9 +168,10 @@ func TestAssignmentCarriesWhatWasLost(t *testing.T) {
 	require.False(t, get().GetBegun())
 	c.report(transition("r", "c", 1, running))
 	require.True(t, get().GetBegun())
-	for attempt, kind := range []core.ExecutionError_ErrorKind{core.ExecutionError_USER, core.ExecutionError_SYSTEM, core.ExecutionError_USER} {
+	for attempt, kind := range []workflow.ErrorInfo_Kind{workflow.ErrorInfo_KIND_USER, workflow.ErrorInfo_KIND_SYSTEM, workflow.ErrorInfo_KIND_USER} {
 		lost := transition("r", "c", uint32(attempt+1), failed)
-		lost.Error = &core.ExecutionError{Code: "E", Kind: kind}
+		lost.Event.ErrorInfo = &workflow.ErrorInfo{Code: "E", Kind: kind}
+		lost.Error = &core.ExecutionError{Code: "E", Kind: core.ExecutionError_SYSTEM} // of a task that blames the system, too
 		c.report(lost, transition("r", "c", uint32(attempt+2), queued))
 	}
 	got := get()

@@ -74,6 +74,23 @@ func TestAFinishedObjectIsDeletedOnceThoughTheReleaseIsLate(t *testing.T) {
 	require.EqualValues(t, 1, deletions.Load())
 }
 
+// The executor is done with an object that was created from an outdated assignment; the next one is up to date.
+func TestAFinishedObjectOfALiveActionIsReplaced(t *testing.T) {
+	f := newFixture(t)
+	f.engine.assign(assignment(1, "a0"), true)
+	f.start()
+	f.eventually("a0")
+	current := assignment(1, "a0")
+	current.Attempt, current.UserFailures = 2, 1
+	f.engine.assign(current, false)
+	f.finish(current)
+	require.Eventually(t, func() bool {
+		object := &v1.TaskAction{}
+		key := client.ObjectKeyFromObject(taskactions.FromAssignment(current, f.cluster.Namespace))
+		return f.cluster.Client.Get(t.Context(), key, object) == nil && object.Spec.Attempt == 2 && object.Spec.UserFailures == 1
+	}, 20*time.Second, time.Millisecond)
+}
+
 // The executor may have finished an object in a process that died before the deletion: the next owner asks again.
 func TestAnObjectIsDeletedWithoutANotice(t *testing.T) {
 	f := newFixture(t)

@@ -42,7 +42,9 @@ type Deps struct {
 	// Plugins run attempts.
 	Plugins *plugin.Registry
 	Sink    Sink
-	Store   Store
+	// Assignments is read when the loss of an attempt turns out to be recorded already.
+	Assignments Assignments
+	Store       Store
 	// Sealer seals logs; nil seals none.
 	Sealer Sealer
 	// Cluster is the id of the cluster, for reports.

@@ -2,10 +2,10 @@ package reconciler
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
@@ -18,6 +18,7 @@ import (
 // answer is the result of a report.
 type answer struct {
 	outcomes []enginev1.TransitionOutcome
+	behind   bool // the action has gone on without this TaskAction
 	err      error
 }
 
@@ -28,17 +29,20 @@ func (r *Reconciler) report(task *v1.TaskAction, entry *entry, next *plan, trans
 	entry.mu.Lock()
 	entry.reporting = true
 	entry.mu.Unlock()
-	key := client.ObjectKeyFromObject(task)
-	r.work.Go(func() { r.send(key, entry, transitions) })
+	r.work.Go(func() { r.send(task, entry, next, transitions) })
 }
 
-func (r *Reconciler) send(key types.NamespacedName, entry *entry, transitions []*enginev1.Transition) {
-	outcomes, err := r.deps.Sink.Record(r.lifetime, transitions)
+func (r *Reconciler) send(task *v1.TaskAction, entry *entry, next *plan, transitions []*enginev1.Transition) {
+	given := &answer{}
+	given.outcomes, given.err = r.deps.Sink.Record(r.lifetime, transitions)
 	failpoint.Here("reconciler.after-report")
+	if given.err == nil && next.status != nil && isStale(given.outcomes) {
+		given.behind, given.err = r.recount(r.lifetime, task.Spec.UID, next.status)
+	}
 	entry.mu.Lock()
-	entry.reporting, entry.answer = false, &answer{outcomes: outcomes, err: err}
+	entry.reporting, entry.answer = false, given
 	entry.mu.Unlock()
-	r.wake(key)
+	r.wake(client.ObjectKeyFromObject(task))
 }
 
 // applyAnswer takes the answer to the last report and carries out the plan for it. If the report failed, it returns how
@@ -71,7 +75,7 @@ func (r *Reconciler) applyAnswer(ctx context.Context, task *v1.TaskAction, entry
 		r.traceAttempt(task, entry, next.position)
 	}
 	switch {
-	case next.end:
+	case next.end, taken.behind: // If the action is live, the owner of the TaskAction replaces it.
 		entry.finished = true
 	case next.status != nil:
 		entry.lost = append(entry.lost, entry.attempt)
@@ -89,6 +93,13 @@ func isOver(outcomes []enginev1.TransitionOutcome) bool {
 		}
 	}
 	return false
+}
+
+// isStale reports whether the runs service knew all that was reported.
+func isStale(outcomes []enginev1.TransitionOutcome) bool {
+	return !slices.ContainsFunc(outcomes, func(o enginev1.TransitionOutcome) bool {
+		return o != enginev1.TransitionOutcome_TRANSITION_OUTCOME_STALE
+	})
 }
 
 // reportProbe repeats what is known, to learn whether the action is still live.

@@ -191,11 +191,12 @@ func assemble(a *store.LiveAction, specs map[string][]byte) (*enginev1.Assignmen
 	// Only an executor leads an action beyond the queue.
 	out.Begun = a.Phase > state.Queued
 	for _, encoded := range a.Lost {
-		lost := &core.ExecutionError{}
+		lost := &workflow.ActionEvent{}
 		if err := proto.Unmarshal(encoded, lost); err != nil {
-			return nil, rpc.DataLoss(err, "a stored error of action %s cannot be read", a.Name)
+			return nil, rpc.DataLoss(err, "a stored event of action %s cannot be read", a.Name)
 		}
-		if lost.GetKind() == core.ExecutionError_USER {
+		// Not the kind of the error: that is SYSTEM where a task blames the system, and the task's retries are for it.
+		if lost.GetErrorInfo().GetKind() == workflow.ErrorInfo_KIND_USER {
 			out.UserFailures++
 		} else {
 			out.SystemFailures++

@@ -96,7 +96,7 @@ type LiveAction struct {
 	Priority      int32
 	// Ancestors are the names of the actions above it, its parent first; of the actions of pools only.
 	Ancestors []string
-	// Lost are the encoded errors of the attempts before this one.
+	// Lost are the encoded events that ended the attempts before this one.
 	Lost [][]byte
 }
 
@@ -115,7 +115,7 @@ func (l *LiveReader) LiveByID(ctx context.Context, ids []int64, parents bool) ([
 				) SELECT up.name FROM up ORDER BY up.steps
 			) END,
 			CASE WHEN a.attempt > 1 THEN ARRAY(
-				SELECT e.error FROM action_events e WHERE e.action_id = a.id AND e.attempt < a.attempt AND e.error IS NOT NULL ORDER BY e.seq
+				SELECT coalesce(e.event, '') FROM action_events e WHERE e.action_id = a.id AND e.attempt < a.attempt AND e.error IS NOT NULL ORDER BY e.seq
 			) END
 		FROM (SELECT * FROM actions WHERE id = ANY($1) OFFSET 0) a -- apart, or the whole live set might be read for a few ids
 		JOIN actions r ON r.id = a.run_id
