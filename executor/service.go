@@ -19,6 +19,7 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/logs"
 	"github.com/flyte-binary/flyte-binary/executor/reconciler"
+	"github.com/flyte-binary/flyte-binary/executor/verdict"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1/enginev1connect"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
@@ -45,7 +46,7 @@ type Deps struct {
 	// Sink takes transitions.
 	Sink reconciler.Sink
 	// Assignments reads the assignments of live actions.
-	Assignments reconciler.Assignments
+	Assignments verdict.Assignments
 	// Store has what tasks write, and the logs that are kept.
 	Store Store
 	// Secrets reads the values of secrets; nil means that there are none.

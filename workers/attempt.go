@@ -67,8 +67,7 @@ func (h *handler) succeeded(ctx context.Context, a *store.Action, assigned *engi
 			event.Outputs.ReportUri = uri
 		}
 	}
-	_, err := h.record(ctx, append(h.missedStart(a, assigned), &enginev1.Transition{Event: event})...)
-	return err
+	return h.record(ctx, append(h.missedStart(a, assigned), &enginev1.Transition{Event: event})...)
 }
 
 // failed records a lost attempt: in one call with the next one, so that nobody takes a failure that is not final for the end.
@@ -86,13 +85,12 @@ func (h *handler) failed(
 	}
 	transitions := append(h.missedStart(a, assigned), verdict.Transition(h.event(a, assigned, phase, at), lost))
 	if retry == nil {
-		if _, err := h.record(ctx, transitions...); err != nil {
+		if err := h.record(ctx, transitions...); err != nil {
 			return nil, err
 		}
 		return h.writer.Done(ctx, a, claim)
 	}
-	next := *a
-	next.Attempt, next.UserFailures, next.SystemFailures = retry.Attempt, retry.UserFailures, retry.SystemFailures
+	next := attemptOf(a, retry.Count)
 	now := h.deps.Clock.Now()
 	queued := h.event(&next, assigned, common.ActionPhase_ACTION_PHASE_QUEUED, now)
 	queued.ClusterEvents = []*workflow.ClusterEvent{{
@@ -100,28 +98,39 @@ func (h *handler) failed(
 		SourceComponent: source, Count: 1,
 	}}
 	transitions = append(transitions, &enginev1.Transition{Event: queued, NotBefore: timestamppb.New(now.Add(retry.Pause))})
-	over, err := h.record(ctx, transitions...)
-	if err != nil {
+	outcomes, err := h.deps.Sink.Record(ctx, transitions)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if over {
+	case verdict.Over(outcomes):
 		return h.writer.Done(ctx, a, claim)
+	case verdict.Stale(outcomes):
+		waiting, err := verdict.Recount(ctx, h.deps.Engine, a.UID)
+		if err != nil {
+			return nil, err
+		}
+		if waiting == nil {
+			return h.writer.Done(ctx, a, claim) // If it is live, the keeper offers it again.
+		}
+		next = attemptOf(a, *waiting)
 	}
 	return h.writer.Retry(ctx, a, next, retry.Pause, claim)
+}
+
+// attemptOf is the row of an action with another attempt.
+func attemptOf(a *store.Action, count verdict.Count) store.Action {
+	next := *a
+	next.Attempt, next.UserFailures, next.SystemFailures = count.Attempt, count.UserFailures, count.SystemFailures
+	return next
 }
 
 // source is the component that the events of workers name.
 const source = "worker"
 
-// record records transitions in order, and reports whether the action is no longer live.
-func (h *handler) record(ctx context.Context, transitions ...*enginev1.Transition) (over bool, err error) {
-	outcomes, err := h.deps.Sink.Record(ctx, transitions)
-	for _, outcome := range outcomes {
-		if outcome == enginev1.TransitionOutcome_TRANSITION_OUTCOME_TERMINAL || outcome == enginev1.TransitionOutcome_TRANSITION_OUTCOME_UNKNOWN_ACTION {
-			over = true
-		}
-	}
-	return over, err
+// record records transitions in order, whatever becomes of them.
+func (h *handler) record(ctx context.Context, transitions ...*enginev1.Transition) error {
+	_, err := h.deps.Sink.Record(ctx, transitions)
+	return err
 }
 
 // missedStart is the start of the process, if there was one: its end may be seen first, as happens with short ones.

@@ -10,6 +10,7 @@ import (
 
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	workerv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/workers"
 	"github.com/flyte-binary/flyte-binary/workers/store"
 )
@@ -245,4 +246,39 @@ func TestAKillBetweenTheRecordAndTheRowIsCompleted(t *testing.T) {
 	}
 	f.eventually("nothing is left", func() bool { return f.count(`SELECT count(*) FROM pool_actions`) == 0 })
 	require.Len(t, f.details("r", "c").GetAttempts(), 1)
+}
+
+// TestALossThatIsRecordedAlreadyCountsAsItIsRecorded: a server recorded that the task failed and died before it changed the row;
+// then the worker was lost as well, which the next server would count as a failure of the system.
+func TestALossThatIsRecordedAlreadyCountsAsItIsRecorded(t *testing.T) {
+	for _, losses := range []uint32{1, 2} { // the row is one attempt behind, or two
+		t.Run(fmt.Sprint(losses), func(t *testing.T) {
+			f := newFixture(t, func(c *workers.Config) { c.Lease = time.Second })
+			f.run("r")
+			f.child("r", "a0", "c", reusable(policy(1, 1, 1), retries(losses)))
+			w := f.start(f.desiredReach(1)[0])
+			a := w.take()
+			f.reaches("r", "c", running)
+			w.cut()
+			f.stop()
+			for attempt := range losses {
+				_, err := f.engine.RecordTransitions(t.Context(), &enginev1.RecordTransitionsRequest{Transitions: retried(a, attempt+1)})
+				require.NoError(t, err)
+			}
+			mux, _ := f.replica()
+			f.connect(mux)
+
+			f.eventually("the next attempt waits", func() bool {
+				return f.count(`SELECT count(*) FROM pool_actions WHERE attempt = $1`, losses+1) == 1
+			})
+			f.eventually("another worker is wanted", func() bool { ids := f.desired(); return len(ids) == 1 && ids[0] != w.id })
+			other := f.start(f.desired()[0])
+			next := other.take()
+			require.Equal(t, losses+1, next.GetId().GetAttempt())
+			f.raise(next, core.ContainerError_RECOVERABLE)
+			other.end(next, workerv1.End_END_EXITED, 1)
+			require.Equal(t, failed, f.phase("r", "c"), "all failures were the task's, which has no more retries")
+			require.Len(t, f.details("r", "c").GetAttempts(), int(losses)+1)
+		})
+	}
 }

@@ -161,6 +161,19 @@ func (f *fixture) success(a *workerv1.Assignment) *enginev1.Transition {
 	}}
 }
 
+// retried is the report that the task failed in an attempt and is retried.
+func retried(a *workerv1.Assignment, attempt uint32) []*enginev1.Transition {
+	return []*enginev1.Transition{
+		{Event: &workflow.ActionEvent{
+			Id: a.GetAction(), Attempt: attempt, Phase: common.ActionPhase_ACTION_PHASE_FAILED, UpdatedTime: timestamppb.Now(),
+			ErrorInfo: &workflow.ErrorInfo{Code: "ValueError", Kind: workflow.ErrorInfo_KIND_USER},
+		}},
+		{Event: &workflow.ActionEvent{
+			Id: a.GetAction(), Attempt: attempt + 1, Phase: common.ActionPhase_ACTION_PHASE_QUEUED, UpdatedTime: timestamppb.Now(),
+		}},
+	}
+}
+
 func runID(name string) *common.RunIdentifier {
 	return &common.RunIdentifier{Project: "flytesnacks", Domain: "development", Name: name}
 }

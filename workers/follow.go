@@ -167,7 +167,7 @@ func (s *session) begins(a *attempt, assigned *enginev1.Assignment) error {
 		return nil
 	}
 	if !a.hasBegun() {
-		if _, err := s.record(s.ctx, &enginev1.Transition{
+		if err := s.record(s.ctx, &enginev1.Transition{
 			Event: s.event(&a.row, assigned, common.ActionPhase_ACTION_PHASE_INITIALIZING, s.deps.Clock.Now()),
 		}); err != nil {
 			return err
@@ -189,8 +189,7 @@ func (s *session) begins(a *attempt, assigned *enginev1.Assignment) error {
 	if err := s.writer.Begun(s.ctx, &row, *row.BegunAt, row.Warm, limit); err != nil {
 		return err
 	}
-	_, err := s.record(s.ctx, s.missedStart(&row, assigned)...)
-	return err
+	return s.record(s.ctx, s.missedStart(&row, assigned)...)
 }
 
 // endsSoon waits a moment, and reports whether the attempt or the session has ended.

@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/executor/verdict"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
@@ -42,8 +43,8 @@ type Deps struct {
 	// Plugins run attempts.
 	Plugins *plugin.Registry
 	Sink    Sink
-	// Assignments is read when the loss of an attempt turns out to be recorded already.
-	Assignments Assignments
+	// Assignments is read when the loss of an attempt had been recorded before it was reported.
+	Assignments verdict.Assignments
 	Store       Store
 	// Sealer seals logs; nil seals none.
 	Sealer Sealer

@@ -2,13 +2,13 @@ package reconciler
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/verdict"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
@@ -36,8 +36,8 @@ func (r *Reconciler) send(task *v1.TaskAction, entry *entry, next *plan, transit
 	given := &answer{}
 	given.outcomes, given.err = r.deps.Sink.Record(r.lifetime, transitions)
 	failpoint.Here("reconciler.after-report")
-	if given.err == nil && next.status != nil && isStale(given.outcomes) {
-		given.behind, given.err = r.recount(r.lifetime, task.Spec.UID, next.status)
+	if given.err == nil && next.status != nil && verdict.Stale(given.outcomes) {
+		given.behind, given.err = r.recount(r.lifetime, task, next.status)
 	}
 	entry.mu.Lock()
 	entry.reporting, entry.answer = false, given
@@ -61,7 +61,7 @@ func (r *Reconciler) applyAnswer(ctx context.Context, task *v1.TaskAction, entry
 	}
 	entry.reportErrors, entry.confirmedLive = 0, true
 	entry.acked, entry.ackedAt = next.position, r.deps.Clock.Now()
-	if isOver(taken.outcomes) {
+	if verdict.Over(taken.outcomes) {
 		if next.probe {
 			r.repairedTask(ctx, driftOver, task, next.position.attempt)
 		}
@@ -84,22 +84,17 @@ func (r *Reconciler) applyAnswer(ctx context.Context, task *v1.TaskAction, entry
 	return 0
 }
 
-// isOver reports whether the action is no longer live.
-func isOver(outcomes []enginev1.TransitionOutcome) bool {
-	for _, outcome := range outcomes {
-		switch outcome {
-		case enginev1.TransitionOutcome_TRANSITION_OUTCOME_TERMINAL, enginev1.TransitionOutcome_TRANSITION_OUTCOME_UNKNOWN_ACTION:
-			return true
-		}
+// recount corrects the failure counts of the next attempt. Behind means that the action does not wait for it.
+func (r *Reconciler) recount(ctx context.Context, task *v1.TaskAction, next *v1.TaskActionStatus) (behind bool, err error) {
+	waiting, err := verdict.Recount(ctx, r.deps.Assignments, task.Spec.UID)
+	switch {
+	case err != nil:
+		return false, err
+	case waiting == nil || waiting.Attempt != next.Attempt:
+		return true, nil
 	}
-	return false
-}
-
-// isStale reports whether the runs service knew all that was reported.
-func isStale(outcomes []enginev1.TransitionOutcome) bool {
-	return !slices.ContainsFunc(outcomes, func(o enginev1.TransitionOutcome) bool {
-		return o != enginev1.TransitionOutcome_TRANSITION_OUTCOME_STALE
-	})
+	next.UserFailures, next.SystemFailures = waiting.UserFailures, waiting.SystemFailures
+	return false, nil
 }
 
 // reportProbe repeats what is known, to learn whether the action is still live.
