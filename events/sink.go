@@ -36,8 +36,9 @@ func newSink(config Config, deps Deps) *Sink {
 	return s
 }
 
-// Record records the transitions in their order and returns the outcome of each, after the commit. It retries through
-// outages until ctx ends. After an error the outcomes are unknown; recording the transitions again does no harm.
+// Record records the transitions in their order, as one report, and returns the outcome of each, after the commit. It retries
+// through outages until ctx ends. After an error the outcomes are unknown; recording the transitions again does no harm. Record
+// marks the first transition as the beginning of the report.
 func (s *Sink) Record(ctx context.Context, transitions []*enginev1.Transition) ([]enginev1.TransitionOutcome, error) {
 	if len(transitions) == 0 {
 		return nil, nil
@@ -45,6 +46,7 @@ func (s *Sink) Record(ctx context.Context, transitions []*enginev1.Transition) (
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	transitions[0].BeginsReport = true // calls carry the reports of many
 	outcomes, err := s.batches.Submit(ctx, transitions)
 	switch {
 	case errors.Is(err, batch.ErrAbandoned):

@@ -105,6 +105,22 @@ func TestTransitionsBecomeDetails(t *testing.T) {
 	require.NotEmpty(t, c.details("r", "bad").GetErrorInfo().GetMessage(), "a failure always has an error")
 }
 
+// An action's TaskAction was deleted while it reported the end of the action, and the next one reports a lost attempt. Both
+// reports wait for the database and arrive in one call.
+func TestReportsInOneCallStayApart(t *testing.T) {
+	c := newWriteFixture(t, nil)
+	c.create(namedRun("r"))
+	c.child("r", "a0", "c")
+	end, lost := transition("r", "c", 1, failed), transition("r", "c", 1, failed)
+	end.BeginsReport, lost.BeginsReport = true, true
+	require.Equal(t, []enginev1.TransitionOutcome{
+		enginev1.TransitionOutcome_TRANSITION_OUTCOME_APPLIED,
+		enginev1.TransitionOutcome_TRANSITION_OUTCOME_TERMINAL,
+		enginev1.TransitionOutcome_TRANSITION_OUTCOME_TERMINAL,
+	}, c.report(end, lost, transition("r", "c", 2, queued)))
+	require.Equal(t, failed, c.phase("r", "c"))
+}
+
 func condition(run, name string, kind core.SimpleType) *workflow.RecordActionRequest {
 	return &workflow.RecordActionRequest{
 		ActionId: actionID(run, name), Parent: "a0",

@@ -37,7 +37,7 @@ func (r *Reporter) RecordTransitions(ctx context.Context, request *enginev1.Reco
 		if transitions[i], err = dispatch.Transition(t.GetEvent(), t.GetError()); err != nil {
 			return nil, err
 		}
-		transitions[i].NotBefore = protomap.Time(t.GetNotBefore())
+		transitions[i].NotBefore, transitions[i].BeginsReport = protomap.Time(t.GetNotBefore()), t.GetBeginsReport()
 	}
 	applied, err := r.record(ctx, transitions)
 	if err != nil {

@@ -10,8 +10,9 @@ type Position struct {
 	Version int32
 }
 
-// Report numbers the reports that one transaction carries, from 1. A report is everything that one caller says in one
-// call. Committed, the zero value, is none of them.
+// Report numbers the reports that one transaction carries, from 1. A report is everything that one observer says at once.
+// Two of them stay apart when they are carried by the same call: an earlier and a later TaskAction of one action may both
+// report. Committed, the zero value, is none of them.
 type Report int
 
 // Committed is the EndedIn of a terminal phase that is in the database, where anyone may have seen it.

@@ -62,7 +62,7 @@ type batch struct {
 	uses       []artifactUse
 	reads      []*row // new actions whose inputs are to be read for artifacts
 	errs       []error
-	report     state.Report // the operation that decides now
+	report     state.Report // the report that is decided now
 	// portion is the largest number of actions that may be swept, or aborted with the tops of their subtrees.
 	portion int
 	// portions are the children to sweep now, by their parent; swept is how many of them each parent may have.
@@ -101,7 +101,7 @@ type row struct {
 	wasWake  *time.Time
 	wasPhase int16        // before this batch; 0 for a new row
 	was      stand        // before this batch; zero for a new row
-	endedIn  state.Report // the operation of this batch that ended it; state.Committed for one that had ended before
+	endedIn  state.Report // the report of this batch that ended it; state.Committed for one that had ended before
 	begins   *time.Time   // of a new attempt, when it does not at once
 	ends     *time.Time   // of built-in actions that were just started
 	endsBy   Due          // and what it is then
@@ -130,7 +130,7 @@ func (r *row) ref() Ref {
 func (b *batch) decide(requests []*request) {
 	b.errs = make([]error, len(requests))
 	for i, r := range requests {
-		b.report = state.Report(i + 1) // an operation is one report
+		b.report++ // An operation is a report, or begins with one.
 		b.errs[i] = r.Value.apply(b)
 	}
 	b.report = state.Committed // what follows is nobody's report

@@ -14,6 +14,8 @@ import (
 type Transition struct {
 	Action ident.Action
 	To     state.Position
+	// BeginsReport means that it and those after it are another report than those before it; see state.Report.
+	BeginsReport bool
 	// NotBefore is when a new attempt starts to wait for its start; nil means now.
 	NotBefore *time.Time
 	// At is when it was observed; nil means now.
@@ -70,6 +72,9 @@ func (op *recordTransitions) apply(b *batch) error {
 	}
 	op.outcomes = make([]Outcome, len(op.transitions))
 	for i := range op.transitions {
+		if i > 0 && op.transitions[i].BeginsReport {
+			b.report++
+		}
 		op.outcomes[i] = op.transitions[i].apply(b)
 	}
 	return nil

@@ -102,7 +102,10 @@ type Transition struct {
 	// The whole error of a FAILED or TIMED_OUT attempt; the event's error_info has no code.
 	Error *core.ExecutionError `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
 	// Of a QUEUED attempt: when it begins to wait for its start, after a pause; unset means at once.
-	NotBefore     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
+	NotBefore *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
+	// Whether it is the first of a report. A report is what one observer says at once, and only the report that brings a
+	// failure can begin the attempt after it. Without any mark, a request is one report.
+	BeginsReport  bool `protobuf:"varint,4,opt,name=begins_report,json=beginsReport,proto3" json:"begins_report,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -156,6 +159,13 @@ func (x *Transition) GetNotBefore() *timestamppb.Timestamp {
 		return x.NotBefore
 	}
 	return nil
+}
+
+func (x *Transition) GetBeginsReport() bool {
+	if x != nil {
+		return x.BeginsReport
+	}
+	return false
 }
 
 // RecordTransitionsRequest carries a batch of observations.
@@ -1262,13 +1272,14 @@ var File_flytebinary_engine_v1_engine_proto protoreflect.FileDescriptor
 
 const file_flytebinary_engine_v1_engine_proto_rawDesc = "" +
 	"\n" +
-	"\"flytebinary/engine/v1/engine.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a'flyteidl2/actions/actions_service.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1eflyteidl2/core/execution.proto\x1a&flyteidl2/logs/dataplane/payload.proto\x1a\x18flyteidl2/task/run.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xbc\x01\n" +
+	"\"flytebinary/engine/v1/engine.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a'flyteidl2/actions/actions_service.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1eflyteidl2/core/execution.proto\x1a&flyteidl2/logs/dataplane/payload.proto\x1a\x18flyteidl2/task/run.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe1\x01\n" +
 	"\n" +
 	"Transition\x12=\n" +
 	"\x05event\x18\x01 \x01(\v2\x1f.flyteidl2.workflow.ActionEventB\x06\xbaH\x03\xc8\x01\x01R\x05event\x124\n" +
 	"\x05error\x18\x02 \x01(\v2\x1e.flyteidl2.core.ExecutionErrorR\x05error\x129\n" +
 	"\n" +
-	"not_before\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tnotBefore\"i\n" +
+	"not_before\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tnotBefore\x12#\n" +
+	"\rbegins_report\x18\x04 \x01(\bR\fbeginsReport\"i\n" +
 	"\x18RecordTransitionsRequest\x12M\n" +
 	"\vtransitions\x18\x01 \x03(\v2!.flytebinary.engine.v1.TransitionB\b\xbaH\x05\x92\x01\x02\b\x01R\vtransitions\"a\n" +
 	"\x19RecordTransitionsResponse\x12D\n" +
