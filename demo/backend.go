@@ -52,7 +52,10 @@ func (d *demo) configure() error {
 	config, err := manager.Load("", slices.Concat(
 		// Small defaults, since tasks share a laptop.
 		[]string{"executor.pod.defaultCpu=250m", "executor.pod.defaultMemory=256Mi", "executor.pod.copilot.cpu=50m", "logging.format=json",
-			"secrets.backends=local", "gateway.domain=localhost"},
+			"secrets.backends=local", "gateway.domain=localhost",
+			// More than a laptop runs at once. The rest of a large fan-out waits in Postgres, and not as objects of an API server
+			// that shares the cores with the tasks.
+			"runs.admission.maxLive=500"},
 		d.opts.Set,
 		// The demo's own parts come last: neither the environment nor --set may replace them.
 		[]string{
