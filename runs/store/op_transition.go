@@ -72,7 +72,7 @@ func (op *recordTransitions) apply(b *batch) error {
 	}
 	op.outcomes = make([]Outcome, len(op.transitions))
 	for i := range op.transitions {
-		if i > 0 && op.transitions[i].BeginsReport {
+		if op.transitions[i].BeginsReport {
 			b.report++
 		}
 		op.outcomes[i] = op.transitions[i].apply(b)
