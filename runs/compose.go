@@ -1,6 +1,8 @@
 package runs
 
 import (
+	"runtime"
+
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
@@ -11,6 +13,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/images"
 	"github.com/flyte-binary/flyte-binary/runs/insight"
 	"github.com/flyte-binary/flyte-binary/runs/launch"
+	"github.com/flyte-binary/flyte-binary/runs/precedence"
 	"github.com/flyte-binary/flyte-binary/runs/projects"
 	"github.com/flyte-binary/flyte-binary/runs/read"
 	"github.com/flyte-binary/flyte-binary/runs/settings"
@@ -26,9 +29,10 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 	access := blobaccess.New(deps.Blobs, places)
 	stored := store.NewSettings(deps.Pool)
 	resolver := settings.NewResolver(stored, deps.Clock)
+	calls := precedence.New(deps.Clock, precedence.NewScheduler(deps.Clock), runtime.GOMAXPROCS(0))
 	launched := launch.New(launch.Config{MaxInlineInputs: config.MaxInlineInputs, InputsTimeout: config.InputsTimeout}, launch.Deps{
 		Places: places, Settings: resolver, Reader: l.rows, Storage: l.live, Blobs: deps.Blobs, Access: access, Writer: l.writer,
-		Queues: l.queues, Cache: l.cache, TaskTypes: deps.TaskTypes, Clock: deps.Clock, Pods: deps.Pods,
+		Queues: l.queues, Cache: l.cache, Calls: calls, TaskTypes: deps.TaskTypes, Clock: deps.Clock, Pods: deps.Pods,
 		Notifications: deps.Notifications,
 		Triggers:      triggersOf(deps),
 		Pools:         deps.WorkerPools,
@@ -41,7 +45,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 		Hub: l.hub, Reader: store.NewWatchReader(deps.Pool), Details: details, Clock: deps.Clock,
 	})
 	assignments := dispatch.NewAssignments(config.Assignments, dispatch.Deps{
-		Reader: l.live, Feed: l.feed, Clock: deps.Clock, Logger: logger, Waits: l.meters.waits, Tracer: tracer(deps.Tracer),
+		Reader: l.live, Feed: l.feed, Precedence: calls, Clock: deps.Clock, Logger: logger, Waits: l.meters.waits, Tracer: tracer(deps.Tracer),
 	})
 	return &handlers{
 		started: launched.Creator,

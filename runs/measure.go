@@ -27,7 +27,7 @@ func newMeters(provider metric.MeterProvider) (*meters, error) {
 	m := &meters{meter: provider.Meter("github.com/flyte-binary/flyte-binary/runs")}
 	var err error
 	if m.waits, err = m.meter.Float64Histogram("flyte.queue.wait", metric.WithUnit("s"),
-		metric.WithDescription("from when an action was admitted, which is when a place was free, until an executor got it"),
+		metric.WithDescription("from when an action was admitted, which is when a place was free, until an executor got it; includes the wait while CreateRun calls need the processors"),
 		metric.WithExplicitBucketBoundaries(.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300)); err != nil {
 		return nil, fmt.Errorf("make metric flyte.queue.wait: %w", err)
 	}

@@ -35,12 +35,19 @@ type Reader interface {
 	Specs(ctx context.Context, digests [][]byte) (map[string][]byte, error)
 }
 
+// Precedence tells whether calls of users need the processors more than new assignments do; precedence.Calls does.
+type Precedence interface {
+	ClaimProcessors() bool
+}
+
 // Deps are the dependencies of the package.
 type Deps struct {
 	Reader Reader
 	Feed   *Feed
 	Clock  clock.Clock
 	Logger zerolog.Logger
+	// Precedence says which calls new assignments wait for; nil means none.
+	Precedence Precedence
 	// Waits gets, in seconds, how long each action was admitted before an executor got it; nil means that nothing is measured.
 	Waits metric.Float64Histogram
 	// Tracer records the admission and the assignment of actions whose run has a trace; nil records none.

@@ -16,11 +16,13 @@ type Config struct {
 	Poll time.Duration `config:"poll"`
 	// PageSize is the number of references in one message of the snapshot.
 	PageSize int `config:"pageSize"`
+	// MaxDelay is how long new assignments wait at most for CreateRun calls, while those need the processors; 0 means not at all.
+	MaxDelay time.Duration `config:"maxDelay"`
 }
 
 // DefaultConfig suits every installation.
 func DefaultConfig() Config {
-	return Config{Heartbeat: 15 * time.Second, MaxAge: 10 * time.Minute, Poll: 30 * time.Second, PageSize: 1000}
+	return Config{Heartbeat: 15 * time.Second, MaxAge: 10 * time.Minute, Poll: 30 * time.Second, PageSize: 1000, MaxDelay: time.Second}
 }
 
 // Validate lists the fields that are wrong.
@@ -30,5 +32,6 @@ func (c Config) Validate() error {
 	found.If(c.MaxAge <= 0, "maxAge: must be positive, got %s", c.MaxAge)
 	found.If(c.Poll <= 0, "poll: must be positive, got %s", c.Poll)
 	found.If(c.PageSize < 1 || c.PageSize > 10_000, "pageSize: must be from 1 to 10000, got %d", c.PageSize)
+	found.If(c.MaxDelay < 0, "maxDelay: must not be negative, got %s", c.MaxDelay)
 	return found.Err()
 }

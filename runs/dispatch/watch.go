@@ -17,7 +17,8 @@ const assignmentsPerRead = 100
 // Watch sends which actions of a selection should run. It sends the references of the live set, a sentinel, then assignments and
 // releases as they happen. It repeats the sentinel as a heartbeat, and returns nil after some minutes; the client subscribes again.
 func (a *Assignments) Watch(ctx context.Context, of store.Selection, send Send) error {
-	w := &watcher{Assignments: a, of: of, send: send, known: map[int64]store.Ref{}}
+	w := &watcher{Assignments: a, of: of, send: send, known: map[int64]store.Ref{}, delayed: newDelayed(a.config.MaxDelay, a.deps)}
+	defer w.delayed.stop()
 	changes := a.deps.Feed.Subscribe() // before the snapshot, so that no change is missed
 	defer changes.Close()
 	if err := w.snapshot(ctx); err != nil {
@@ -40,6 +41,8 @@ func (a *Assignments) Watch(ctx context.Context, of store.Selection, send Send) 
 		case <-heartbeat.C():
 			err = w.sentinel()
 			heartbeat.Reset(a.config.Heartbeat)
+		case <-w.delayed.due():
+			err = w.assignDelayed(ctx)
 		case <-end.C():
 			return nil
 		case <-ctx.Done():
@@ -51,12 +54,13 @@ func (a *Assignments) Watch(ctx context.Context, of store.Selection, send Send) 
 	}
 }
 
-// watcher is one stream. known is the live set as its client knows it.
+// watcher is one stream. known is the live set as its client knows it, delayed are those that it is about to know.
 type watcher struct {
 	*Assignments
-	of    store.Selection
-	send  Send
-	known map[int64]store.Ref
+	of      store.Selection
+	send    Send
+	known   map[int64]store.Ref
+	delayed *delayed
 }
 
 func (w *watcher) snapshot(ctx context.Context) error {
@@ -106,9 +110,11 @@ func (w *watcher) follow(ctx context.Context, changes Changes) error {
 			if err := w.release(ref.Ref); err != nil {
 				return err
 			}
+		case !ref.Live:
+			w.delayed.drop(id)
 		}
 	}
-	if err := w.assign(ctx, admitted); err != nil {
+	if err := w.offer(ctx, admitted); err != nil {
 		return err
 	}
 	if len(changes.Runs) == 0 {
@@ -164,8 +170,16 @@ func (w *watcher) compare(
 			admitted = append(admitted, live[id])
 		}
 	}
-	return w.assign(ctx, admitted)
+	return w.offer(ctx, admitted)
 }
+
+// offer assigns actions, at once or as soon as no calls have precedence.
+func (w *watcher) offer(ctx context.Context, refs []store.Ref) error {
+	w.delayed.add(refs)
+	return w.assignDelayed(ctx)
+}
+
+func (w *watcher) assignDelayed(ctx context.Context) error { return w.assign(ctx, w.delayed.take()) }
 
 func (w *watcher) release(ref store.Ref) error {
 	delete(w.known, ref.ID)

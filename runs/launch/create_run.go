@@ -55,7 +55,12 @@ type RunWriter interface {
 	CreateRun(ctx context.Context, run store.NewRun) (root *store.Root, created bool, err error)
 }
 
-// Creator creates runs. All fields but Pods and Notifications are required.
+// Calls are told of each call while it is in flight; precedence.Calls is.
+type Calls interface {
+	Begin() (end func())
+}
+
+// Creator creates runs. All fields but Pods, Notifications and Triggers are required.
 type Creator struct {
 	Config   Config
 	Places   Places
@@ -66,6 +71,7 @@ type Creator struct {
 	Access   Access
 	Writer   RunWriter
 	Planner  *Planner
+	Calls    Calls
 	Pods     Pods
 	// Notifications may be nil.
 	Notifications Notifications
@@ -78,6 +84,7 @@ type Creator struct {
 // CreateRun implements workflowconnect.RunServiceHandler. A repeated request with the same name and content returns the
 // run that exists; the same name with other content returns AlreadyExists and changes nothing of that run.
 func (c *Creator) CreateRun(ctx context.Context, request *workflow.CreateRunRequest) (*workflow.CreateRunResponse, error) {
+	defer c.Calls.Begin()()
 	resolved, from, err := c.fromTrigger(ctx, request)
 	if err != nil {
 		return nil, err

@@ -80,6 +80,16 @@ func TestCreateRunReadsTheProjectOnce(t *testing.T) {
 	require.Contains(t, w.objects, w.runs[0].Root.InputURI+"/inputs.pb")
 }
 
+func TestCallsAreInFlightUntilTheirAnswer(t *testing.T) {
+	w := newWorld()
+	_, err := w.parts().Creator.CreateRun(t.Context(), request("r", nil))
+	require.NoError(t, err)
+	require.Equal(t, []int{1}, w.during)
+	_, err = w.parts().Creator.CreateRun(t.Context(), request("R", nil))
+	require.Error(t, err)
+	require.Zero(t, w.inFlight)
+}
+
 func TestSettingsCompleteTheRunSpec(t *testing.T) {
 	w := newWorld()
 	w.settings = &settingspb.Settings{Run: &settingspb.RunSettings{

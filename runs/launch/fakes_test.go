@@ -41,6 +41,8 @@ type world struct {
 	spec     *task.RunSpec
 	runs     []store.NewRun
 	actions  []store.NewAction
+	inFlight int   // CreateRun calls
+	during   []int // those in flight when each run was stored
 }
 
 func newWorld() *world {
@@ -56,7 +58,7 @@ func (w *world) parts(configured ...queues.Queue) launch.Parts {
 func (w *world) deps(configured ...queues.Queue) launch.Deps {
 	return launch.Deps{
 		Places: w, Settings: w, Reader: w, Storage: w, Blobs: w, Access: blobaccess.New(w, w), Writer: w,
-		Queues: queues.New(configured), Cache: w, Pods: w,
+		Queues: queues.New(configured), Cache: w, Calls: w, Pods: w,
 		Clock: clock.NewFake(time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC)),
 	}
 }
@@ -120,8 +122,13 @@ func (w *world) Stat(context.Context, string) (blobstore.Info, error) {
 }
 
 func (w *world) CreateRun(_ context.Context, run store.NewRun) (*store.Root, bool, error) {
-	w.runs = append(w.runs, run)
+	w.runs, w.during = append(w.runs, run), append(w.during, w.inFlight)
 	return &run.Root, true, nil
+}
+
+func (w *world) Begin() (end func()) {
+	w.inFlight++
+	return func() { w.inFlight-- }
 }
 
 func (w *world) RecordAction(_ context.Context, action store.NewAction) error {

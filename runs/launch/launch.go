@@ -49,6 +49,7 @@ type Deps struct {
 	Writer   Writer
 	Queues   Queues
 	Cache    Cache
+	Calls    Calls
 	// TaskTypes are those that somebody runs.
 	TaskTypes tasktype.Set
 	Clock     clock.Clock
@@ -80,7 +81,7 @@ func New(config Config, deps Deps) Parts {
 	return Parts{
 		Creator: &Creator{
 			Config: config, Places: deps.Places, Settings: deps.Settings, Tasks: deps.Reader, Storage: deps.Storage,
-			Inputs: deps.Blobs, Access: deps.Access, Writer: deps.Writer, Planner: planner, Pods: deps.Pods, code: code,
+			Inputs: deps.Blobs, Access: deps.Access, Writer: deps.Writer, Planner: planner, Calls: deps.Calls, Pods: deps.Pods, code: code,
 			Notifications: deps.Notifications, Triggers: deps.Triggers,
 		},
 		Recorder: &Recorder{
