@@ -22,4 +22,4 @@ func Install(log zerolog.Logger) {
 // dropped. It obeys log's level and the level of the process at each message.
 //
 // zerologr's SetMaxV and New are not used: the first replaces the level of the process, the second that of the logger.
-func Logger(log zerolog.Logger) logr.Logger { return logr.New(zerologr.NewLogSink(&log)) }
+func Logger(log zerolog.Logger) logr.Logger { return logr.New(newLazy(zerologr.NewLogSink(&log))) }

@@ -2,6 +2,7 @@ package klogs_test
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -52,4 +53,31 @@ func TestInstallKeepsTheLevelOfTheProcess(t *testing.T) {
 	logger.V(3).Info("beyond")
 	require.Contains(t, out.String(), `"level":"trace"`)
 	require.NotContains(t, out.String(), "beyond")
+}
+
+// formatted counts how often a value is formatted.
+type formatted struct{ times int }
+
+func (f *formatted) String() string {
+	f.times++
+	return "formatted"
+}
+
+// TestValuesAreFormattedByLinesOnly: a logger that writes nothing costs nothing, and each line has all values.
+func TestValuesAreFormattedByLinesOnly(t *testing.T) {
+	var out bytes.Buffer
+	logger := klogs.Logger(zerolog.New(&out).Level(zerolog.WarnLevel))
+	value := &formatted{}
+	one := logger.WithName("part").WithValues("first", value)
+	other := one.WithValues("second", 2)
+	one.WithValues("second", 3).Info("too much")
+	require.Zero(t, value.times)
+	require.Empty(t, out.String())
+
+	other.Error(errors.New("broken"), "cannot", "third", true)
+	require.JSONEq(t, `{"level":"error","error":"broken","logger":"part","first":"formatted","second":2,"third":true,"message":"cannot"}`, out.String())
+	out.Reset()
+	one.Error(nil, "again")
+	require.JSONEq(t, `{"level":"error","logger":"part","first":"formatted","message":"again"}`, out.String())
+	require.Equal(t, 2, value.times)
 }
