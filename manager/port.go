@@ -19,6 +19,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/loglimit"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/slowbody"
+	"github.com/flyte-binary/flyte-binary/internal/stacks"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
 
@@ -57,6 +58,14 @@ func listen(config ServerConfig, given net.Listener) (net.Listener, error) {
 		return nil, diagnose.Port("server.listen", config.Listen, err)
 	}
 	return listener, nil
+}
+
+// onGrownStack serves each request on a stack that has grown.
+func onGrownStack(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		stacks.Grow()
+		next.ServeHTTP(w, r)
+	})
 }
 
 func newPort(

@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/internal/failpoint"
+	"github.com/flyte-binary/flyte-binary/internal/stacks"
 )
 
 const (
@@ -111,6 +112,7 @@ func (k *Keeper[T]) missing(ctx context.Context, attempt *plugin.Attempt) (plugi
 }
 
 func (k *Keeper[T]) create(ctx context.Context, attempt *plugin.Attempt) (plugin.State, error) {
+	stacks.Grow() // Build calls other services, on this stack if they are in this process
 	key := k.Key(attempt)
 	object, err := k.kind.Build(ctx, attempt)
 	if err != nil {
