@@ -7,8 +7,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// delayStep is how often a stream asks whether calls still have precedence.
-const delayStep = 5 * time.Millisecond
+// delayStep is how often a stream asks whether calls still have precedence. There are 16 streams.
+const delayStep = 20 * time.Millisecond
 
 // delayed has the actions that one stream is about to assign: those that wait while calls have precedence. They are live already, so a
 // stream that ends meanwhile loses none: the snapshot of the next one has them.

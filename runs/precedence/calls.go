@@ -50,6 +50,7 @@ func (c *Calls) saw(n int64) {
 
 // ClaimProcessors reports whether work in the background should wait now.
 func (c *Calls) ClaimProcessors() bool {
+	c.saw(c.inFlight.Load())
 	since := c.clock.Now().UnixNano() - c.crowded.Load()
 	return since >= 0 && since < int64(lull) && c.processors.Short()
 }

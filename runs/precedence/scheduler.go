@@ -14,6 +14,9 @@ const (
 	window = 20 * time.Millisecond
 	// stale is when a reading is too old to judge the present by what happened since.
 	stale = 250 * time.Millisecond
+	// calm is how long the waits must have been short before processors count as free: work that is let in between two waves of calls
+	// costs more than the calls of many waves.
+	calm = 200 * time.Millisecond
 	// long is a wait for a processor, in seconds, as it occurs only if all are used: on an idle machine even the longest waits are
 	// some 100 µs.
 	long = 0.001
@@ -30,7 +33,8 @@ type Scheduler struct {
 	mu    sync.Mutex
 	at    time.Time // GUARDED_BY(mu): of the last reading
 	waits waits     // GUARDED_BY(mu): until then
-	short bool      // GUARDED_BY(mu): the verdict of the last window
+	last  time.Time // GUARDED_BY(mu): the end of the last window with long waits
+	short bool      // GUARDED_BY(mu): the verdict since the last reading
 }
 
 // waits are counts since the start of the process.
@@ -59,7 +63,12 @@ func (s *Scheduler) Short() bool {
 	read := s.waitsUntilNow()
 	since := waits{all: read.all - s.waits.all, long: read.long - s.waits.long}
 	s.at, s.waits = now, read
-	s.short = age < 0 || age >= stale || float64(since.long) > longShare*float64(since.all)
+	unknown := age < 0 || age >= stale
+	if !unknown && float64(since.long) > longShare*float64(since.all) {
+		s.last = now
+	}
+	quiet := now.Sub(s.last)
+	s.short = unknown || quiet >= 0 && quiet < calm
 	return s.short
 }
 
