@@ -10,8 +10,8 @@ import (
 // delayStep is how often a stream asks whether calls still have precedence. There are 16 streams.
 const delayStep = 20 * time.Millisecond
 
-// delayed has the actions that one stream is about to assign: those that wait while calls have precedence. They are live already, so a
-// stream that ends meanwhile loses none: the snapshot of the next one has them.
+// delayed has the actions that one stream assigns once no calls have precedence. They are live already, so a stream that ends meanwhile
+// loses none: the snapshot of the next one has them.
 type delayed struct {
 	longest    time.Duration
 	precedence Precedence // may be nil

@@ -54,7 +54,7 @@ func (a *Assignments) Watch(ctx context.Context, of store.Selection, send Send) 
 	}
 }
 
-// watcher is one stream. known is the live set as its client knows it, delayed are those that it is about to know.
+// watcher is one stream. known is the live set as its client knows it, without the delayed actions.
 type watcher struct {
 	*Assignments
 	of      store.Selection

@@ -55,7 +55,7 @@ type RunWriter interface {
 	CreateRun(ctx context.Context, run store.NewRun) (root *store.Root, created bool, err error)
 }
 
-// Calls are told of each call while it is in flight; precedence.Calls is.
+// Calls counts the calls in flight; precedence.Calls does.
 type Calls interface {
 	Begin() (end func())
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
-// lull is how long calls may pause without losing their precedence: those of one client come in waves, since the writer answers many
-// at once and the next ones follow only then.
+// lull is how long calls may pause without losing their precedence. They come in waves: the writer answers many at once, and only then
+// do the next ones follow.
 const lull = 20 * time.Millisecond
 
 // Processors tell whether goroutines wait for a processor; Scheduler does.
@@ -19,8 +19,8 @@ type Processors interface {
 	Short() bool
 }
 
-// Calls are those with precedence: CreateRun calls. They claim it when more are in flight than the processors can serve at once and
-// the processors are short. A single caller claims nothing: the cluster may begin with its run at once.
+// Calls counts the CreateRun calls in flight. They claim the processors when more are in flight than those can serve at once, and the
+// processors are short. One caller at a time claims nothing: the cluster may begin with its run at once.
 type Calls struct {
 	clock      clock.Clock
 	processors Processors
