@@ -11,7 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/runs/state"
 )
 
-// Somebody deletes a TaskAction, and its owner recreates it from the row.
+// A user deletes a TaskAction, and its owner recreates it from the row.
 func TestRecreatedTaskActionKeepsItsFailureCounts(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{Program: fails("ValueError", "again", core.ContainerError_RECOVERABLE, core.ExecutionError_USER)})
 	action, task := h.submit(taskTemplate(withRetries(2)), func(a *enginev1.Assignment) { a.Attempt, a.UserFailures, a.SystemFailures = 5, 1, 3 })

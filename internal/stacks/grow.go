@@ -3,8 +3,8 @@ package stacks
 
 import "runtime"
 
-// ofACall is the stack that most calls need, with their interceptors, validation, and calls inside the process.
-const ofACall = 24 << 10
+// callStack is the stack that most calls need, with their interceptors, validation, and calls inside the process.
+const callStack = 24 << 10
 
 // Grow makes room for a call. A goroutine begins with a few kilobytes, and the garbage collector takes back what it has not used
 // lately. On the way down into a call the stack would grow four times, and each time everything above is copied: a tenth of the
@@ -12,6 +12,6 @@ const ofACall = 24 << 10
 //
 //go:noinline
 func Grow() {
-	var frame [ofACall]byte
+	var frame [callStack]byte
 	runtime.KeepAlive(&frame)
 }

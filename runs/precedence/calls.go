@@ -1,6 +1,6 @@
-// Package precedence decides when work in the background waits for calls that somebody waits for. Where the server shares its
-// processors with the cluster, as on a laptop, the work on a pod costs far more of them than the call that creates its run; without
-// precedence, a script that creates many runs waits for the pods of the first ones at each further call.
+// Package precedence lets CreateRun calls go first when they compete with new assignments for processors. A pod costs far more CPU
+// than the call that creates its run. Where the API server shares the processors, as on a laptop, a script that creates many runs would
+// otherwise compete with the pods of its own first runs.
 package precedence
 
 import (
@@ -19,20 +19,20 @@ type Processors interface {
 	Short() bool
 }
 
-// Calls counts the CreateRun calls in flight. They claim the processors when more are in flight than those can serve at once, and the
-// processors are short. One caller at a time claims nothing: the cluster may begin with its run at once.
+// Calls counts the CreateRun calls in flight. They claim the processors when more calls are in flight than there are processors, and
+// the processors are short. A single caller claims nothing, so its run starts in the cluster at once.
 type Calls struct {
 	clock      clock.Clock
 	processors Processors
-	atOnce     int64
+	count      int64 // of processors
 
 	inFlight atomic.Int64
-	crowded  atomic.Int64 // when more than atOnce were last seen in flight, in Unix nanoseconds
+	crowded  atomic.Int64 // when more than count were last seen in flight, in Unix nanoseconds
 }
 
-// New returns calls of which atOnce, the number of processors, can be served at once.
-func New(clk clock.Clock, processors Processors, atOnce int) *Calls {
-	return &Calls{clock: clk, processors: processors, atOnce: int64(atOnce)}
+// New returns a counter with no calls in flight. count is the number of processors.
+func New(clk clock.Clock, processors Processors, count int) *Calls {
+	return &Calls{clock: clk, processors: processors, count: int64(count)}
 }
 
 // Begin counts a call as in flight until end is called.
@@ -43,12 +43,12 @@ func (c *Calls) Begin() (end func()) {
 
 // saw remembers that n calls were in flight, if those are many.
 func (c *Calls) saw(n int64) {
-	if n > c.atOnce {
+	if n > c.count {
 		c.crowded.Store(c.clock.Now().UnixNano())
 	}
 }
 
-// ClaimProcessors reports whether work in the background should wait now.
+// ClaimProcessors reports whether new assignments should wait now.
 func (c *Calls) ClaimProcessors() bool {
 	c.saw(c.inFlight.Load())
 	since := c.clock.Now().UnixNano() - c.crowded.Load()

@@ -14,8 +14,8 @@ const (
 	window = 20 * time.Millisecond
 	// stale is when a reading is too old to judge the present by what happened since.
 	stale = 250 * time.Millisecond
-	// calm is how long the waits must have been short before processors count as free: work that is let in between two waves of calls
-	// costs more than the calls of many waves.
+	// calm is how long waits must have been short before the processors count as free. Work that is let in between two waves of calls
+	// costs more than many waves do.
 	calm = 200 * time.Millisecond
 	// long is a wait for a processor, in seconds, as it occurs only if all are used: on an idle machine even the longest waits are
 	// some 100 µs.
