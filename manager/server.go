@@ -5,8 +5,10 @@ import (
 	"errors"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
+	"github.com/flyte-binary/flyte-binary/internal/resident"
 )
 
 // Server is the whole process, put together by Config.Complete.
@@ -55,12 +57,28 @@ func (s *Server) drain() error {
 	}
 }
 
+// settleTime is how long after the start the process has done what it does once.
+const settleTime = 5 * time.Second
+
+// releaseStart gives up the pages of the program that only the start used.
+func (s *Server) releaseStart(ctx context.Context) {
+	if clock.Sleep(ctx, s.clock, settleTime) != nil {
+		return
+	}
+	if err := resident.Release(); err != nil {
+		s.log.Debug().Err(err).Msg("the pages of the program that only the start used stay in memory")
+	}
+}
+
 // Run starts the server, waits until the context ends or the port fails, and stops it within the configured grace.
 func (s *Server) Run(ctx context.Context) error {
 	if err := s.Start(ctx); err != nil {
 		return errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
 	}
 	s.log.Info().Str("address", s.Addr()).Interface("config", Redacted(s.config)).Msg("serving")
+	running, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go s.releaseStart(running)
 	s.warnUnready(ctx)
 	if s.open {
 		warnOpen(s.log, s.port.listener.Addr())
@@ -73,8 +91,8 @@ func (s *Server) Run(ctx context.Context) error {
 	case failure = <-s.port.failed:
 		s.log.Error().Err(failure).Msg("stopping")
 	}
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.Server.ShutdownGrace)
-	defer cancel()
+	stopping, done := context.WithTimeout(context.WithoutCancel(ctx), s.config.Server.ShutdownGrace)
+	defer done()
 	err := errors.Join(failure, s.Stop(stopping))
 	s.log.Info().Err(err).Msg("stopped")
 	return err
