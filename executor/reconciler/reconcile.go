@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	"google.golang.org/protobuf/proto"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -25,18 +24,19 @@ import (
 
 // Reconciler runs TaskActions to completion.
 type Reconciler struct {
-	config   Config
-	deps     Deps
-	memory   memory
-	wake     func(types.NamespacedName)
-	synced   atomic.Bool // all TaskActions that existed at the start are known
-	cleanups *cleanupQueue
-	finishes chan struct{}   // a slot for each end that may be carried out at once
-	follows  chan struct{}   // likewise for logs that are read to their end
-	lifetime context.Context //nolint:containedctx // of background work
-	work     background
-	current  *reconciles
-	repairs  *drift.Repairs
+	config    Config
+	deps      Deps
+	memory    memory
+	wake      func(types.NamespacedName)
+	synced    atomic.Bool // all TaskActions that existed at the start are known
+	cleanups  *cleanupQueue
+	templates *templates
+	finishes  chan struct{}   // a slot for each end that may be carried out at once
+	follows   chan struct{}   // likewise for logs that are read to their end
+	lifetime  context.Context //nolint:containedctx // of background work
+	work      background
+	current   *reconciles
+	repairs   *drift.Repairs
 }
 
 // New returns a reconciler. Attach connects it to a manager.
@@ -62,6 +62,7 @@ func New(config Config, deps Deps) (*Reconciler, error) {
 		lifetime: context.Background(),
 		wake:     func(types.NamespacedName) {},
 	}
+	r.templates = newTemplates()
 	r.cleanups = newCleanupQueue(deps.Clock, &r.work)
 	return r, nil
 }
@@ -217,7 +218,7 @@ func (r *Reconciler) advanceFailed(ctx context.Context, task *v1.TaskAction, ent
 // attempt describes the current attempt to plugins.
 func (r *Reconciler) attempt(task *v1.TaskAction, entry *entry) *plugin.Attempt {
 	if entry.template == nil && entry.invalid == nil {
-		entry.template, entry.invalid = decode(task)
+		entry.template, entry.invalid = r.decode(task)
 	}
 	number := entry.current(task)
 	result := &plugin.Attempt{
@@ -237,9 +238,9 @@ func (r *Reconciler) attempt(task *v1.TaskAction, entry *entry) *plugin.Attempt 
 	return result
 }
 
-func decode(task *v1.TaskAction) (*core.TaskTemplate, *failure.Failure) {
-	template := &core.TaskTemplate{}
-	switch err := proto.Unmarshal(task.Spec.TaskTemplate, template); {
+func (r *Reconciler) decode(task *v1.TaskAction) (*core.TaskTemplate, *failure.Failure) {
+	template, err := r.templates.decode(task.Spec.TaskTemplate)
+	switch {
 	case err != nil:
 		return nil, failure.New(failure.BadTaskSpecification, "task template: %v", err)
 	case len(task.Spec.TaskTemplate) == 0:
