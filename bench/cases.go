@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"time"
@@ -154,10 +153,7 @@ func (b *bench) measure(ctx context.Context, c benchCase) Result {
 
 func (b *bench) close() {
 	if b.stack != nil {
-		b.stack.stop()
-		if !b.options.keep {
-			os.RemoveAll(b.stack.dir) //nolint:errcheck // a temporary directory
-		}
+		b.stack.stop() // Its files stay until the end: deletions would make creations dearer for the next case, see fileCost.
 		b.stack = nil
 		runtime.GC() // so that this process starts each case alike
 	}
