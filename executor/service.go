@@ -129,24 +129,40 @@ func New(config Config, deps Deps) (*Service, error) {
 	return s, nil
 }
 
-// measure exports the age of the longest reconcile.
+// measure exports the age of the longest reconcile, and how many cleanups wait.
 func (s *Service) measure() error {
 	provider := s.deps.Meter
 	if provider == nil {
 		provider = noop.NewMeterProvider()
 	}
-	const name = "flyte.reconcile.longest"
-	_, err := provider.Meter("github.com/flyte-binary/flyte-binary/executor").Float64ObservableGauge(name,
+	meter := provider.Meter("github.com/flyte-binary/flyte-binary/executor")
+	const longest, cleanups = "flyte.reconcile.longest", "flyte.cleanups.waiting"
+	if _, err := meter.Float64ObservableGauge(longest,
 		metric.WithUnit("s"), metric.WithDescription("how long the longest reconcile has been running"),
 		metric.WithFloat64Callback(func(_ context.Context, o metric.Float64Observer) error {
 			longest, _ := s.Longest()
 			o.Observe(longest.Age.Seconds())
 			return nil
-		}))
-	if err != nil {
-		return fmt.Errorf("make metric %s: %w", name, err)
+		})); err != nil {
+		return fmt.Errorf("make metric %s: %w", longest, err)
+	}
+	if _, err := meter.Int64ObservableGauge(cleanups,
+		metric.WithDescription("ended actions whose pods and TaskActions wait for their deletion"),
+		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(s.cleanups())
+			return nil
+		})); err != nil {
+		return fmt.Errorf("make metric %s: %w", cleanups, err)
 	}
 	return nil
+}
+
+// cleanups is how many ended actions wait for their cleanup.
+func (s *Service) cleanups() (waiting int64) {
+	for _, one := range s.current.all() {
+		waiting += int64(one.Cleanups())
+	}
+	return waiting
 }
 
 // Live is how many actions the process keeps in memory: live ones only.
@@ -172,6 +188,13 @@ func (s *Service) Longest() (longest reconciler.Running, found bool) {
 func (s *Service) Retains(shard int, object types.NamespacedName, uid types.UID) bool {
 	one := s.current.of(shard)
 	return one == nil || one.Retains(object, uid)
+}
+
+// AwaitRoom waits until ctx ends while too many ended actions of a shard wait for their cleanup.
+func (s *Service) AwaitRoom(ctx context.Context, shard int) {
+	if one := s.current.of(shard); one != nil {
+		one.AwaitRoom(ctx)
+	}
 }
 
 // NotifyFinished sets what is called when a TaskAction is no longer needed. The owner of TaskActions calls it before

@@ -98,6 +98,7 @@ func (s *system) clusterFigures(list *figureList, components []*insightv1.Compon
 	list.metric(metrics, "To be reconciled", "workqueue_depth", "", "Changed TaskActions that the executor has not processed yet.", nil)
 	list.metric(metrics, "Being reconciled", "controller_runtime_active_workers", "", "TaskActions that the executor processes now.", nil)
 	list.metric(metrics, "Longest reconcile", "flyte_reconcile_longest_seconds", "s", "How long the longest reconcile has been running.", nil)
+	list.metric(metrics, "Cleanups waiting", "flyte_cleanups_waiting", "", "Ended actions whose pods and TaskActions wait for their deletion.", nil)
 	list.metric(metrics, "Reconciles failed", "controller_runtime_reconcile_errors_total", "", "Reconciles that failed and were retried since the start.", nil)
 	list.group = "Storage"
 	list.latency(components, "storage")

@@ -20,7 +20,7 @@ func (s *session) compare(ctx context.Context) {
 		}
 		if live, _ := s.desired.isLive(uid); !live {
 			s.extra.Store(uid, nil)
-			s.queue.Add(uid)
+			s.removals.Add(uid)
 		}
 	}
 	var missing []int64
@@ -52,7 +52,7 @@ func (s *session) fetch(ctx context.Context, uids []int64) bool {
 		cancel()
 		if err == nil {
 			for _, uid := range s.desired.found(response.GetAssignments()) {
-				s.queue.Add(uid)
+				s.creations.Add(uid)
 			}
 			return true
 		}

@@ -22,7 +22,7 @@ type Config struct {
 	// PodSecurity is the level of the Pod Security Standards to which the API server keeps the pods of created namespaces,
 	// those of pod templates included: privileged, baseline or restricted; empty leaves it to the cluster. Default baseline.
 	PodSecurity string `config:"podSecurity"`
-	// Workers is how many objects are created or deleted at once. Default 16.
+	// Workers is how many objects are created at once, and how many are deleted at once. Default 8.
 	Workers int `config:"workers"`
 	// Resync is how often all live actions are compared with all objects. Default 5 m.
 	Resync time.Duration `config:"resync"`
@@ -46,7 +46,7 @@ func DefaultConfig() Config {
 		Namespace:        namespaces.Default,
 		CreateNamespaces: true,
 		PodSecurity:      "baseline",
-		Workers:          16,
+		Workers:          8,
 		Resync:           5 * time.Minute,
 		MaxSilence:       time.Minute,
 		RecreateDelay:    2 * time.Second,

@@ -172,6 +172,34 @@ type executor struct {
 	finished func(*v1.TaskAction)
 	retained map[string]bool // GUARDED_BY(mu): by name of the object
 	asks     map[string]int  // GUARDED_BY(mu)
+	full     chan struct{}   // GUARDED_BY(mu): closed when there is room again; nil when there is room
+}
+
+func (e *executor) AwaitRoom(ctx context.Context, _ int) {
+	e.mu.Lock()
+	full := e.full
+	e.mu.Unlock()
+	if full == nil {
+		return
+	}
+	select {
+	case <-full:
+	case <-ctx.Done():
+	}
+}
+
+// fill lets new objects wait until the function that it returns is called.
+func (e *executor) fill() (room func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	full := make(chan struct{})
+	e.full = full
+	return func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.full = nil
+		close(full)
+	}
 }
 
 func (e *executor) Retains(_ int, object types.NamespacedName, _ types.UID) bool {

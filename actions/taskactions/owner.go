@@ -34,6 +34,8 @@ type Executor interface {
 	// Retains reports whether the object of a finished action is still required: the logs of its last attempt are
 	// being sealed, or the executor has not processed it yet. The shard is that of the object, or ident.AllShards.
 	Retains(shard int, object types.NamespacedName, uid types.UID) bool
+	// AwaitRoom waits until ctx ends while so many ended actions of a shard wait for their cleanup that new objects have to wait.
+	AwaitRoom(ctx context.Context, shard int)
 	// NotifyFinished sets the function that the executor calls when it is done with an object. It is called before
 	// anything starts.
 	NotifyFinished(finished func(*v1.TaskAction))
@@ -186,7 +188,7 @@ func (o *Owner) live() int64 {
 func (o *Owner) finished(task *v1.TaskAction) {
 	if s := o.sessionOf(ident.Run{Project: task.Spec.Project, Domain: task.Spec.Domain, Name: task.Spec.Run}); s != nil {
 		s.done.Store(task.Spec.UID, task.UID)
-		s.queue.Add(task.Spec.UID)
+		s.removals.Add(task.Spec.UID)
 	}
 }
 

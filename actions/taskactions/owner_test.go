@@ -91,6 +91,22 @@ func TestAFinishedObjectOfALiveActionIsReplaced(t *testing.T) {
 	}, 20*time.Second, time.Millisecond)
 }
 
+// A long fan-out leaves no more ended objects than the executor allows: new ones wait for their deletion.
+func TestNewObjectsWaitForTheDeletionOfOthers(t *testing.T) {
+	f := newFixture(t)
+	ended, next := assignment(1, "ended"), assignment(2, "next")
+	f.engine.assign(ended, true)
+	f.start()
+	f.eventually("ended")
+	room := f.executor.fill()
+	f.engine.assign(next, true)
+	f.engine.release(ended, true)
+	f.eventually("")
+	require.Never(t, func() bool { return f.actions(f.cluster.Namespace) != "" }, 200*time.Millisecond, 10*time.Millisecond)
+	room()
+	f.eventually("next")
+}
+
 // The executor may have finished an object in a process that died before the deletion: the next owner asks again.
 func TestAnObjectIsDeletedWithoutANotice(t *testing.T) {
 	f := newFixture(t)

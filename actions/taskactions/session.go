@@ -18,30 +18,41 @@ type session struct {
 	*Owner
 	shard   int
 	desired *desired
-	queue   workqueue.TypedRateLimitingInterface[int64]
 	indexer cache.Indexer
 	extra   sync.Map // ids of actions that were found not live although they had an object
 	lost    sync.Map // ids of live actions whose object was deleted from outside
 
 	done    sync.Map // by id of action: the object with which the executor is done
 	deleted sync.Map // UIDs of objects that were deleted and are still in the cache
+
+	// creations are actions that may lack their object, removals those that may have one too many. Each has workers of its own, so that
+	// objects are deleted while new ones wait for that.
+	creations, removals queue
 }
 
+// queue holds ids of actions.
+type queue = workqueue.TypedRateLimitingInterface[int64]
+
 func newSession(o *Owner, shard int) *session {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[int64](o.config.Backoff.First, o.config.Backoff.Max)
 	return &session{
-		Owner:   o,
-		shard:   shard,
-		desired: newDesired(o.config.MaxPending),
-		queue:   workqueue.NewTypedRateLimitingQueue(limiter),
+		Owner:     o,
+		shard:     shard,
+		desired:   newDesired(o.config.MaxPending),
+		creations: newQueue(o.config),
+		removals:  newQueue(o.config),
 	}
+}
+
+func newQueue(config Config) queue {
+	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[int64](config.Backoff.First, config.Backoff.Max))
 }
 
 // run works until ctx ends.
 func (s *session) run(ctx context.Context) {
 	var parts sync.WaitGroup
 	defer parts.Wait()
-	defer s.queue.ShutDown()
+	defer s.creations.ShutDown()
+	defer s.removals.ShutDown()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
@@ -63,7 +74,8 @@ func (s *session) run(ctx context.Context) {
 		return
 	}
 	for range s.config.Workers {
-		parts.Go(func() { s.work(ctx) })
+		parts.Go(func() { s.work(ctx, s.creations, s.awaitRoom) })
+		parts.Go(func() { s.work(ctx, s.removals, func(context.Context) {}) })
 	}
 	s.subscribe(ctx)
 }
@@ -72,7 +84,7 @@ func (s *session) run(ctx context.Context) {
 func (s *session) appeared(object any) {
 	if uid, ok := uidOf(object); ok {
 		if live, known := s.desired.isLive(uid); known && !live {
-			s.queue.Add(uid)
+			s.removals.Add(uid)
 		}
 	}
 }
@@ -83,7 +95,7 @@ func (s *session) vanished(object any) {
 		s.forget(object)
 		if live, _ := s.desired.isLive(uid); live {
 			s.lost.Store(uid, nil)
-			s.queue.AddAfter(uid, s.config.RecreateDelay)
+			s.creations.AddAfter(uid, s.config.RecreateDelay)
 		}
 	}
 }
@@ -116,37 +128,45 @@ func (s *session) forget(object any) {
 	}
 }
 
-// work takes actions from the queue and reconciles their objects.
-func (s *session) work(ctx context.Context) {
+// work takes actions from a queue and reconciles their objects, each when there is room for it.
+func (s *session) work(ctx context.Context, from queue, room func(context.Context)) {
 	for {
-		uid, shutdown := s.queue.Get()
+		uid, shutdown := from.Get()
 		if shutdown {
 			return
 		}
-		s.settle(ctx, uid, s.sync(ctx, uid))
-		s.queue.Done(uid)
+		room(ctx)
+		s.settle(ctx, from, uid, s.sync(ctx, uid))
+		from.Done(uid)
+	}
+}
+
+// awaitRoom waits until the executor has room for new objects.
+func (s *session) awaitRoom(ctx context.Context) {
+	if s.executor != nil {
+		s.executor.AwaitRoom(ctx, s.shard)
 	}
 }
 
 // settle decides when an action is looked at again.
-func (s *session) settle(ctx context.Context, uid int64, err error) {
+func (s *session) settle(ctx context.Context, from queue, uid int64, err error) {
 	var later *laterError
 	switch {
 	case err == nil:
-		s.queue.Forget(uid)
+		from.Forget(uid)
 	case ctx.Err() != nil:
 	case errors.Is(err, errRetained):
-		s.queue.AddRateLimited(uid) // Finished comes first, as a rule.
+		from.AddRateLimited(uid) // Finished comes first, as a rule.
 	case errors.As(err, &later):
 		s.metrics.failures.Add(ctx, 1)
-		s.queue.AddAfter(uid, later.delay)
+		from.AddAfter(uid, later.delay)
 	default:
 		s.metrics.failures.Add(ctx, 1)
 		level := zerolog.WarnLevel
-		if s.queue.NumRequeues(uid) > 0 {
+		if from.NumRequeues(uid) > 0 {
 			level = zerolog.DebugLevel
 		}
 		s.logger.WithLevel(level).Err(err).Int64("uid", uid).Msg("cannot reconcile the TaskAction; retrying")
-		s.queue.AddRateLimited(uid)
+		from.AddRateLimited(uid)
 	}
 }

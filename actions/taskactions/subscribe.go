@@ -95,14 +95,14 @@ func (s *session) handle(message *enginev1.WatchAssignmentsResponse, next map[in
 			next[uid] = struct{}{}
 		}
 		s.desired.assign(m.Assignment)
-		s.queue.Add(uid)
+		s.creations.Add(uid)
 	case *enginev1.WatchAssignmentsResponse_Release:
 		uid := m.Release.GetRef().GetUid()
 		if gathering {
 			delete(next, uid)
 		}
 		s.desired.release(uid)
-		s.queue.Add(uid)
+		s.removals.Add(uid)
 	}
 }
 

@@ -16,9 +16,9 @@ const (
 	burstPoll = 25 * time.Millisecond
 	// maxCleanupDelay is how long a burst may delay a cleanup.
 	maxCleanupDelay = 15 * time.Second
-	// maxDelayedCleanups is how many cleanups it may delay. With more, the oldest run, so that a long fan-out does not leave
-	// everything to its end.
-	maxDelayedCleanups = 1000
+	// maxDelayedCleanups is how many cleanups it may delay. With more, the oldest run and new TaskActions wait, so that a long
+	// fan-out does not leave everything to its end.
+	maxDelayedCleanups = 750
 	// maxCleanups is how many ended actions are cleaned up at once.
 	maxCleanups = 16
 )
@@ -35,6 +35,8 @@ type cleanupQueue struct {
 	waiting []cleanup            // GUARDED_BY(mu): in the order of arrival
 	watched bool                 // GUARDED_BY(mu): a goroutine takes the next one when it may run
 	running int                  // GUARDED_BY(mu)
+	ended   time.Time            // GUARDED_BY(mu): when the last one ended
+	taken   chan struct{}        // GUARDED_BY(mu): closed and replaced when one is taken
 }
 
 // cleanup is the work that is left when an action has ended.
@@ -44,7 +46,7 @@ type cleanup struct {
 }
 
 func newCleanupQueue(clk clock.Clock, work *background) *cleanupQueue {
-	return &cleanupQueue{clock: clk, work: work}
+	return &cleanupQueue{clock: clk, work: work, taken: make(chan struct{})}
 }
 
 // progressed records that an attempt was launched, has started or has ended.
@@ -87,6 +89,7 @@ func (q *cleanupQueue) runNext(ctx context.Context) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.running--
+	q.ended = q.clock.Now()
 	q.watch(ctx)
 }
 
@@ -101,6 +104,8 @@ func (q *cleanupQueue) take(ctx context.Context) func(context.Context) {
 	if inBurst && len(q.waiting) <= maxDelayedCleanups && now.Sub(first.since) < maxCleanupDelay {
 		return nil
 	}
+	close(q.taken)
+	q.taken = make(chan struct{})
 	q.waiting[0] = cleanup{}
 	if q.waiting = q.waiting[1:]; len(q.waiting) == 0 {
 		q.waiting = nil // a queue that was long is not kept

@@ -85,6 +85,12 @@ func (r *Reconciler) cleanUp(
 	})
 }
 
+// AwaitRoom waits until ctx ends while too many ended actions wait for their cleanup.
+func (r *Reconciler) AwaitRoom(ctx context.Context) { r.cleanups.awaitRoom(ctx) }
+
+// Cleanups is how many ended actions wait for their cleanup.
+func (r *Reconciler) Cleanups() int { return r.cleanups.size() }
+
 // Retains reports whether a TaskAction must stay although its action is no longer live: the logs of its last attempt
 // are being sealed, or this process has not observed it yet, so that an ended process may have logs that are not
 // sealed. The owner asks again, or is notified by Deps.Finished.

@@ -1,0 +1,51 @@
+package reconciler
+
+import (
+	"context"
+	"time"
+)
+
+// roomPatience is how long new TaskActions wait while no cleanup ends. What cannot be cleaned up must not keep others from starting.
+const roomPatience = time.Second
+
+// awaitRoom waits while more cleanups wait than a burst may delay. The more objects the API server has, the more each request costs
+// it, and each object takes memory in every process that watches it: a fan-out that leaves its ended pods is slower, not faster.
+func (q *cleanupQueue) awaitRoom(ctx context.Context) {
+	for {
+		taken, patience := q.full()
+		if patience <= 0 {
+			return
+		}
+		timer := q.clock.NewTimer(patience)
+		select {
+		case <-taken:
+		case <-timer.C():
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// full returns a channel that is closed when the next cleanup is taken, and how long to wait for that: not at all if there is room.
+func (q *cleanupQueue) full() (taken <-chan struct{}, patience time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) <= maxDelayedCleanups {
+		return nil, 0
+	}
+	age := q.clock.Now().Sub(q.ended)
+	if age < 0 { // the clock was set back
+		return nil, 0
+	}
+	return q.taken, roomPatience - age
+}
+
+// size is how many cleanups wait.
+func (q *cleanupQueue) size() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting)
+}
