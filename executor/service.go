@@ -190,7 +190,8 @@ func (s *Service) Retains(shard int, object types.NamespacedName, uid types.UID)
 	return one == nil || one.Retains(object, uid)
 }
 
-// AwaitRoom waits until ctx ends while too many ended actions of a shard wait for their cleanup.
+// AwaitRoom returns when a shard has room for new TaskActions: when no more ended actions wait for their cleanup than a burst may
+// delay, or when none of these ends. It returns early when ctx ends.
 func (s *Service) AwaitRoom(ctx context.Context, shard int) {
 	if one := s.current.of(shard); one != nil {
 		one.AwaitRoom(ctx)

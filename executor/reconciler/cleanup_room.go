@@ -8,8 +8,9 @@ import (
 // roomPatience is how long new TaskActions wait while no cleanup ends. What cannot be cleaned up must not keep others from starting.
 const roomPatience = time.Second
 
-// awaitRoom waits while more cleanups wait than a burst may delay. The more objects the API server has, the more each request costs
-// it, and each object takes memory in every process that watches it: a fan-out that leaves its ended pods is slower, not faster.
+// awaitRoom returns when no more cleanups wait than a burst may delay, or when ctx ends. The more objects the API server has, the
+// more CPU each request takes, and each object takes memory in every process that watches it: a fan-out that leaves its ended pods
+// is slower, not faster.
 func (q *cleanupQueue) awaitRoom(ctx context.Context) {
 	for {
 		taken, patience := q.full()

@@ -85,7 +85,7 @@ func (r *Reconciler) cleanUp(
 	})
 }
 
-// AwaitRoom waits until ctx ends while too many ended actions wait for their cleanup.
+// AwaitRoom returns when there is room for new TaskActions, or when ctx ends.
 func (r *Reconciler) AwaitRoom(ctx context.Context) { r.cleanups.awaitRoom(ctx) }
 
 // Cleanups is how many ended actions wait for their cleanup.
