@@ -28,6 +28,7 @@ func TestAnInterruptedAnswerIsNoFaultOfTheContainer(t *testing.T) {
 	require.Error(t, err)
 	var wait *waitError
 	require.ErrorAs(t, later(fmt.Errorf("environment variable X: %w", err), "CreateContainerConfigError", "Failed"), &wait)
+	require.Equal(t, "ContainerCreating", wait.reason)
 
 	require.NotErrorAs(t, later(exec.CommandContext(t.Context(), t.TempDir()+"/missing").Run(), "", ""), &wait, "a fault of this machine")
 }

@@ -36,13 +36,17 @@ func (e *waitError) Error() string { return e.err.Error() }
 // Unwrap makes the cause visible.
 func (e *waitError) Unwrap() error { return e.err }
 
-// later turns temporary problems into a reason to wait: a missing object, or an API that does not answer.
+// later turns temporary problems into a reason to wait: reason for a missing object, and none that blames the container for an API
+// that does not answer.
 func later(err error, reason, event string) error {
 	if err == nil || errors.Is(err, podvolume.ErrUnsupported) {
 		return err
 	}
-	if podenv.IsMissing(err) || isAPI(err) {
+	switch {
+	case podenv.IsMissing(err):
 		return &waitError{reason: reason, event: event, err: err}
+	case isAPI(err):
+		return &waitError{reason: "ContainerCreating", event: event, err: err}
 	}
 	return err
 }

@@ -88,6 +88,7 @@ func rows() []row {
 		{"image must be there", failure.ImageNeverPull, failure.User, "forbids", waitingWith("ErrImageNeverPull", "")},
 		{"container cannot be created", failure.CreateContainerError, failure.User, "could not be created", waitingWith("CreateContainerError", "")},
 		{"secret missing", failure.CreateContainerConfig, failure.User, "secret \"x\" not found", waitingWith("CreateContainerConfigError", "secret \"x\" not found")},
+		{"secret unread", failure.ContainerStuck, failure.System, "secret cache", waitingWith("CreateContainerConfigError", "failed to sync secret cache: timed out waiting for the condition")},
 		{"unknown reason", failure.ContainerStuck, failure.System, "Mystery", waitingWith("Mystery", "")},
 		{"port is taken", failure.PortTaken, failure.User, "by pod n/other", waitingWith("PortTaken", "port 8080 is taken by pod n/other")},
 		{"creating", "", 0, "", waitingWith("ContainerCreating", "")},

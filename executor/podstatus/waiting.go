@@ -35,12 +35,20 @@ func ofWaiting(name string, waiting *corev1.ContainerStateWaiting, grace podspec
 	case "ErrImageNeverPull":
 		return failure.New(failure.ImageNeverPull, detail), 0
 	case "CreateContainerConfigError":
+		if unread(waiting.Message) {
+			return failure.New(failure.ContainerStuck, detail), grace.Other
+		}
 		return failure.New(failure.CreateContainerConfig, detail), grace.Config
 	case "CreateContainerError", "RunContainerError":
 		return failure.New(failure.CreateContainerError, detail), grace.Create
 	default:
 		return failure.New(failure.ContainerStuck, detail), grace.Other
 	}
+}
+
+// unread reports whether a node could not read a Secret or ConfigMap, which may well exist.
+func unread(message string) bool {
+	return strings.Contains(message, "failed to sync ") || transient(message) // the first is what kubelets say
 }
 
 // transient reports whether a registry did not serve an image because of an error of its own or of the network.
