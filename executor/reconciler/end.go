@@ -37,7 +37,6 @@ func (r *Reconciler) startSealing(entry *entry) {
 func (r *Reconciler) finish(task *v1.TaskAction, entry *entry) {
 	entry.mu.Lock()
 	entry.finishing = true
-	entry.awaitsCleanup = entry.sealed != nil
 	entry.mu.Unlock()
 	attempt, sealed := entry.attempt, entry.sealed
 	switch {
@@ -66,7 +65,6 @@ func (r *Reconciler) cleanUp(
 	if ctx.Err() != nil {
 		return // We are stopping, and the logs may not be sealed: our successor repeats this.
 	}
-	entry.cleanupBegins()
 	if r.deps.Finished != nil {
 		r.deps.Finished(task)
 	}
@@ -94,8 +92,8 @@ func (r *Reconciler) AwaitRoom(ctx context.Context) { r.cleanups.awaitRoom(ctx) 
 func (r *Reconciler) Cleanups() int { return r.cleanups.size() }
 
 // Retains reports whether a TaskAction must stay although its action is no longer live: the logs of its last attempt
-// are being sealed, its cleanup waits, or this process has not observed it yet, so that an ended process may have logs that
-// are not sealed. The owner asks again, or is notified by Deps.Finished.
+// are being sealed, or this process has not observed it yet, so that an ended process may have logs that are not
+// sealed. The owner asks again, or is notified by Deps.Finished.
 func (r *Reconciler) Retains(key types.NamespacedName, uid types.UID) bool {
 	return !r.synced.Load() || r.memory.retains(key, uid)
 }

@@ -69,9 +69,6 @@ type entry struct {
 	reporting bool          // GUARDED_BY(mu): a report is in flight
 	answer    *answer       // GUARDED_BY(mu): the answer to the last report, until it is taken
 	finishing bool          // GUARDED_BY(mu): its end is being carried out
-	// awaitsCleanup means that its last process has ended and its cleanup has not begun. The TaskAction stays until then: if we die,
-	// it tells our successor that a pod is left.
-	awaitsCleanup bool // GUARDED_BY(mu)
 }
 
 // position is where the runs service has the action, as far as we know.
@@ -132,8 +129,8 @@ func (m *memory) restore(key types.NamespacedName, e *entry) {
 	}
 }
 
-// retains reports whether a TaskAction waits for its cleanup, or has logs that are not sealed, or may have: one that was adopted
-// and not observed.
+// retains reports whether a TaskAction has logs that are not sealed, or may have: one that was adopted and not
+// observed.
 func (m *memory) retains(key types.NamespacedName, uid types.UID) bool {
 	m.mu.Lock()
 	_, adopted := m.adopted[uid]
@@ -158,13 +155,7 @@ func (e *entry) retained() bool {
 	if e.sealed == nil {
 		return e.adopted && !e.observed
 	}
-	return e.awaitsCleanup || !isClosed(e.sealed)
-}
-
-func (e *entry) cleanupBegins() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.awaitsCleanup = false
+	return !isClosed(e.sealed)
 }
 
 // markObserved notes that the state of the attempt has been seen, and that sealing has begun if its process had ended.
