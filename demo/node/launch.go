@@ -36,8 +36,8 @@ func (e *waitError) Error() string { return e.err.Error() }
 // Unwrap makes the cause visible.
 func (e *waitError) Unwrap() error { return e.err }
 
-// later turns temporary problems into a reason to wait: reason for a missing object, and none that blames the container for an API
-// that does not answer.
+// later turns temporary problems into a wait. The container waits with the given reason if an object is missing, and with
+// ContainerCreating if the API server does not answer, which is no fault of the container.
 func later(err error, reason, event string) error {
 	if err == nil || errors.Is(err, podvolume.ErrUnsupported) {
 		return err

@@ -11,8 +11,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-// templates decodes task templates. Actions with the same template, such as the children of a fan-out, share one, which lives as
-// long as one of them has it. Nobody may change it.
+// templates decodes task templates. Actions with the same template, such as the children of a fan-out, share one decoded copy, which
+// is dropped with the last of them. Callers must not modify it.
 type templates struct {
 	mu     sync.Mutex
 	shared map[digest]weak.Pointer[core.TaskTemplate] // GUARDED_BY(mu)
