@@ -75,10 +75,8 @@ func TestEnvironment(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{
 		"ACTION_NAME": "a0", "RUN_NAME": "r1", "INTERNAL_APP_ENDPOINT_PATTERN": "http://127.0.0.1:8090/apps/p/d/{app_fqdn}",
-		"FLYTE_INTERNAL_EXECUTION_ID": "r1", "FLYTE_INTERNAL_EXECUTION_PROJECT": "p", "FLYTE_INTERNAL_EXECUTION_DOMAIN": "d",
-		"FLYTE_INTERNAL_TASK_PROJECT": "tp", "FLYTE_INTERNAL_TASK_DOMAIN": "td", "FLYTE_INTERNAL_TASK_NAME": "env.main", "FLYTE_INTERNAL_TASK_VERSION": "v1",
-		"FLYTE_INTERNAL_PROJECT": "tp", "FLYTE_INTERNAL_DOMAIN": "td", "FLYTE_INTERNAL_NAME": "env.main", "FLYTE_INTERNAL_VERSION": "v1",
-		"FLYTE_ATTEMPT_NUMBER": "1", "_F_PN": "", "_U_ORG_NAME": "local", "_U_RUN_BASE": "/base/p/d/r1/", "_U_USE_ACTIONS": "1",
+		"FLYTE_INTERNAL_EXECUTION_PROJECT": "p", "FLYTE_INTERNAL_EXECUTION_DOMAIN": "d",
+		"FLYTE_ATTEMPT_NUMBER": "1", "_U_ORG_NAME": "local", "_U_RUN_BASE": "/base/p/d/r1/", "_U_USE_ACTIONS": "1",
 		"_U_EP_OVERRIDE": "127.0.0.1:8090", "_U_INSECURE": "true",
 		"FSSPEC_FILE": "{\"auto_mkdir\": true}", "LEVEL": "task", "MODE": "run",
 		"_F_MAX_QPS": "700", "_F_P_CNC": "5",
@@ -88,6 +86,29 @@ func TestEnvironment(t *testing.T) {
 		c.DefaultEnv = []string{"FSSPEC_FILE={\"auto_mkdir\": true}", "LEVEL=default"}
 		c.LaunchRate = 700
 	}).build(t, plugintest.Second(attempt)).Spec.Containers[0].Env, "always in the same order")
+}
+
+func TestLegacyEnvironment(t *testing.T) {
+	attempt := plugintest.AttemptOf(plugintest.ContainerTask())
+	legacy := map[string]string{
+		"FLYTE_INTERNAL_EXECUTION_ID": "r1", "_F_PN": "",
+		"FLYTE_INTERNAL_TASK_PROJECT": "tp", "FLYTE_INTERNAL_TASK_DOMAIN": "td", "FLYTE_INTERNAL_TASK_NAME": "env.main", "FLYTE_INTERNAL_TASK_VERSION": "v1",
+		"FLYTE_INTERNAL_PROJECT": "tp", "FLYTE_INTERNAL_DOMAIN": "td", "FLYTE_INTERNAL_NAME": "env.main", "FLYTE_INTERNAL_VERSION": "v1",
+	}
+	without := map[string]bool{}
+	for _, variable := range newBench(t).build(t, attempt).Spec.Containers[0].Env {
+		without[variable.Name] = true
+	}
+	more := map[string]string{}
+	for _, variable := range newBench(t, func(c *podspec.Config) { c.LegacyEnv = true }).build(t, attempt).Spec.Containers[0].Env {
+		if !without[variable.Name] {
+			more[variable.Name] = variable.Value
+		}
+		if variable.Name == "_F_PN" {
+			require.Equal(t, "metadata.name", variable.ValueFrom.FieldRef.FieldPath)
+		}
+	}
+	require.Equal(t, legacy, more)
 }
 
 func TestEnvironmentFromSecrets(t *testing.T) {

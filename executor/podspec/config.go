@@ -38,6 +38,10 @@ type Config struct {
 	// DefaultEnv are variables for every container, as a list of NAME=value because names are case-sensitive. Variables of
 	// the task and of the run win over them.
 	DefaultEnv []string `config:"defaultEnv"`
+	// LegacyEnv gives tasks ten more variables, which name the run, the task and the pod as in Flyte 1: FLYTE_INTERNAL_EXECUTION_ID,
+	// FLYTE_INTERNAL_TASK_ and FLYTE_INTERNAL_ with PROJECT, DOMAIN, NAME and VERSION, and _F_PN. Set it if code of tasks reads them.
+	// The SDK does not, and each variable takes 1 % of the CPU that a pod costs the API server.
+	LegacyEnv bool `config:"legacyEnv"`
 
 	// EnvFromSecrets are Kubernetes Secrets whose entries become variables of every container, such as the credentials of
 	// the object store. They must be in the namespace of the pods; missing ones are ignored.

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
 // environment returns the environment of a container with variables of its own: the platform wins over the run, the run
@@ -86,27 +87,37 @@ func merge(groups ...[]corev1.EnvVar) []corev1.EnvVar {
 
 // platformEnv returns what the SDK's runtime and its controller need to find the run and this installation.
 func (b *Builder) platformEnv(attempt *plugin.Attempt) []corev1.EnvVar {
-	spec, id := attempt.Task.Spec, attempt.Template.GetId()
+	spec := attempt.Task.Spec
 	result := []corev1.EnvVar{
 		{Name: "ACTION_NAME", Value: spec.Action},
 		{Name: "RUN_NAME", Value: spec.Run},
-		{Name: "FLYTE_INTERNAL_EXECUTION_ID", Value: spec.Run},
 		{Name: "FLYTE_INTERNAL_EXECUTION_PROJECT", Value: spec.Project},
 		{Name: "FLYTE_INTERNAL_EXECUTION_DOMAIN", Value: spec.Domain},
-		{Name: "FLYTE_INTERNAL_TASK_PROJECT", Value: id.GetProject()},
-		{Name: "FLYTE_INTERNAL_TASK_DOMAIN", Value: id.GetDomain()},
-		{Name: "FLYTE_INTERNAL_TASK_NAME", Value: id.GetName()},
-		{Name: "FLYTE_INTERNAL_TASK_VERSION", Value: id.GetVersion()},
-		{Name: "FLYTE_INTERNAL_PROJECT", Value: id.GetProject()},
-		{Name: "FLYTE_INTERNAL_DOMAIN", Value: id.GetDomain()},
-		{Name: "FLYTE_INTERNAL_NAME", Value: id.GetName()},
-		{Name: "FLYTE_INTERNAL_VERSION", Value: id.GetVersion()},
 		{Name: "FLYTE_ATTEMPT_NUMBER", Value: strconv.Itoa(int(attempt.Number) - 1)},
-		{Name: "_F_PN", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"}}},
 		{Name: "_U_RUN_BASE", Value: spec.RunOutputBase},
 		{Name: "_U_USE_ACTIONS", Value: "1"},
 	}
+	if b.config.LegacyEnv {
+		result = append(result, legacyEnv(spec.Run, attempt.Template.GetId())...)
+	}
 	return append(result, b.installationEnv(spec.Project, spec.Domain)...)
+}
+
+// legacyEnv returns the variables that name the run, the task and the pod as in Flyte 1. Its SDK wrote the names of a task twice.
+func legacyEnv(run string, task *core.Identifier) []corev1.EnvVar {
+	result := []corev1.EnvVar{
+		{Name: "FLYTE_INTERNAL_EXECUTION_ID", Value: run},
+		{Name: "_F_PN", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"}}},
+	}
+	for _, prefix := range []string{"FLYTE_INTERNAL_TASK_", "FLYTE_INTERNAL_"} {
+		result = append(result,
+			corev1.EnvVar{Name: prefix + "PROJECT", Value: task.GetProject()},
+			corev1.EnvVar{Name: prefix + "DOMAIN", Value: task.GetDomain()},
+			corev1.EnvVar{Name: prefix + "NAME", Value: task.GetName()},
+			corev1.EnvVar{Name: prefix + "VERSION", Value: task.GetVersion()},
+		)
+	}
+	return result
 }
 
 // appPlace stands for the name of an app in the pattern of its address; the SDK replaces it.

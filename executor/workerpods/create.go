@@ -32,8 +32,8 @@ const (
 // ofAttempt are variables that each attempt brings. The worker must not have those of the pool's first action: it loads the SDK
 // before any attempt, and the SDK looks at them when it is loaded.
 var ofAttempt = []string{
-	"ACTION_NAME", "RUN_NAME", "FLYTE_INTERNAL_EXECUTION_ID", "FLYTE_INTERNAL_TASK_NAME", "FLYTE_INTERNAL_TASK_VERSION",
-	"FLYTE_INTERNAL_NAME", "FLYTE_INTERNAL_VERSION", "FLYTE_ATTEMPT_NUMBER", "_U_RUN_BASE",
+	"ACTION_NAME", "RUN_NAME", "FLYTE_ATTEMPT_NUMBER", "_U_RUN_BASE",
+	"FLYTE_INTERNAL_EXECUTION_ID", "FLYTE_INTERNAL_TASK_NAME", "FLYTE_INTERNAL_TASK_VERSION", "FLYTE_INTERNAL_NAME", "FLYTE_INTERNAL_VERSION",
 }
 
 func runOf(worker *enginev1.DesiredWorker) ident.Run {
