@@ -32,7 +32,7 @@ type Config struct {
 	// RecreateDelay is the pause before an object that was deleted from outside is created again: most belong to actions
 	// that have just ended. Default 2 s.
 	RecreateDelay time.Duration `config:"recreateDelay"`
-	// MaxPending is how many assignments are held in memory until their objects are created. Default 2000.
+	// MaxPending is how many assignments are held in memory until their objects are created; the others are read again in pages. Default 500.
 	MaxPending int `config:"maxPending"`
 	// CallTimeout bounds each call to the API server and to the runs service. Default 30 s.
 	CallTimeout time.Duration `config:"callTimeout"`
@@ -50,7 +50,7 @@ func DefaultConfig() Config {
 		Resync:           5 * time.Minute,
 		MaxSilence:       time.Minute,
 		RecreateDelay:    2 * time.Second,
-		MaxPending:       2000,
+		MaxPending:       500,
 		CallTimeout:      30 * time.Second,
 		Backoff:          backoff.Config{First: 50 * time.Millisecond, Max: 30 * time.Second},
 	}

@@ -8,8 +8,8 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 )
 
-// desired is the desired state: which actions are live, and the assignments of some of them. It survives outages of
-// the runs service.
+// desired is the desired state: which actions are live, and the assignments of some of those that wait for their object. It survives
+// outages of the runs service.
 type desired struct {
 	limit int // of pending
 
@@ -17,14 +17,15 @@ type desired struct {
 	known   bool                           // GUARDED_BY(mu): a whole snapshot has come
 	live    map[int64]struct{}             // GUARDED_BY(mu)
 	pending map[int64]*enginev1.Assignment // GUARDED_BY(mu): not yet objects
+	wanted  map[int64]struct{}             // GUARDED_BY(mu): not yet objects, and not in pending
+	order   []int64                        // GUARDED_BY(mu): of wanted, as they came; some may no longer be wanted
 	missing map[int64]struct{}             // GUARDED_BY(mu): found missing by comparison
-	room    chan struct{}                  // GUARDED_BY(mu): closed and replaced when pending shrinks
 }
 
 func newDesired(limit int) *desired {
 	return &desired{
 		limit: limit, live: map[int64]struct{}{}, pending: map[int64]*enginev1.Assignment{},
-		missing: map[int64]struct{}{}, room: make(chan struct{}),
+		wanted: map[int64]struct{}{}, missing: map[int64]struct{}{},
 	}
 }
 
@@ -34,8 +35,34 @@ func (d *desired) assign(a *enginev1.Assignment) {
 	defer d.mu.Unlock()
 	uid := a.GetRef().GetUid()
 	d.live[uid] = struct{}{}
-	if len(d.pending) < d.limit {
+	if _, kept := d.pending[uid]; kept || len(d.pending) < d.limit {
 		d.pending[uid] = a
+		delete(d.wanted, uid)
+		return
+	}
+	d.want(uid)
+}
+
+// miss marks live actions as ones whose objects are missing.
+func (d *desired) miss(uids []int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, uid := range uids {
+		if _, live := d.live[uid]; !live {
+			continue
+		}
+		d.missing[uid] = struct{}{}
+		if d.pending[uid] == nil {
+			d.want(uid)
+		}
+	}
+}
+
+// want is called with mu held.
+func (d *desired) want(uid int64) {
+	if !d.wants(uid) {
+		d.wanted[uid] = struct{}{}
+		d.order = append(d.order, uid)
 	}
 }
 
@@ -53,12 +80,12 @@ func (d *desired) replace(live map[int64]struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.live, d.known = live, true
-	for uid := range d.pending {
-		if _, ok := live[uid]; !ok {
-			d.drop(uid)
-		}
+	ended := func(uid int64) bool { _, ok := live[uid]; return !ok }
+	maps.DeleteFunc(d.pending, func(uid int64, _ *enginev1.Assignment) bool { return ended(uid) })
+	for _, uids := range []map[int64]struct{}{d.wanted, d.missing} {
+		maps.DeleteFunc(uids, func(uid int64, _ struct{}) bool { return ended(uid) })
 	}
-	maps.DeleteFunc(d.missing, func(uid int64, _ struct{}) bool { _, ok := live[uid]; return !ok })
+	d.order = slices.DeleteFunc(d.order, func(uid int64) bool { return !d.wants(uid) })
 }
 
 // isLive reports whether an action is live; known is false until the first snapshot.
@@ -89,6 +116,51 @@ func (d *desired) assignment(uid int64) *enginev1.Assignment {
 	return d.pending[uid]
 }
 
+// page returns an action whose assignment is to be fetched, and up to size-1 others, which have waited longest, as far as there is room
+// to keep theirs.
+func (d *desired) page(uid int64, size int) []int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for len(d.order) > 0 && !d.wants(d.order[0]) {
+		d.order = d.order[1:]
+	}
+	uids := []int64{uid}
+	size = min(size, d.limit-len(d.pending))
+	for _, next := range d.order {
+		if len(uids) >= size {
+			break
+		}
+		if next != uid && d.wants(next) {
+			uids = append(uids, next)
+		}
+	}
+	return uids
+}
+
+// wants is called with mu held.
+func (d *desired) wants(uid int64) bool { _, wanted := d.wanted[uid]; return wanted }
+
+// fetched keeps the assignments of a page, except those released in the meantime, and marks those that were not found as not live.
+func (d *desired) fetched(page []int64, found []*enginev1.Assignment) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	byUID := make(map[int64]*enginev1.Assignment, len(found))
+	for _, a := range found {
+		byUID[a.GetRef().GetUid()] = a
+	}
+	for _, uid := range page {
+		switch {
+		case byUID[uid] == nil:
+			delete(d.live, uid)
+			delete(d.missing, uid)
+			d.drop(uid)
+		case d.wants(uid) && len(d.pending) < d.limit:
+			d.pending[uid] = byUID[uid]
+			delete(d.wanted, uid)
+		}
+	}
+}
+
 // made drops the assignment of an action whose object exists now, since an old assignment must not create a second
 // object. It reports whether the object had been found missing.
 func (d *desired) made(uid int64) (wasMissing bool) {
@@ -100,37 +172,8 @@ func (d *desired) made(uid int64) (wasMissing bool) {
 	return wasMissing
 }
 
-// found adds assignments that were fetched because their objects are missing, except those released in the meantime.
-func (d *desired) found(assignments []*enginev1.Assignment) (uids []int64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, a := range assignments {
-		uid := a.GetRef().GetUid()
-		if _, ok := d.live[uid]; !ok {
-			continue
-		}
-		d.pending[uid], d.missing[uid] = a, struct{}{}
-		uids = append(uids, uid)
-	}
-	return uids
-}
-
-// full returns a channel that is closed when there may be room again; nil when there is room now.
-func (d *desired) full() <-chan struct{} {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.pending) < d.limit {
-		return nil
-	}
-	return d.room
-}
-
 // drop is called with mu held.
 func (d *desired) drop(uid int64) {
-	if _, ok := d.pending[uid]; !ok {
-		return
-	}
 	delete(d.pending, uid)
-	close(d.room)
-	d.room = make(chan struct{})
+	delete(d.wanted, uid)
 }

@@ -370,6 +370,24 @@ func TestManyMoreThanMaxPending(t *testing.T) {
 	f.eventually("")
 }
 
+func TestAssignmentsAreFetchedInPages(t *testing.T) {
+	f := newFixture(t)
+	f.config.MaxPending = 50
+	f.start()
+	require.Eventually(t, func() bool { return f.engine.subscriptions() > 0 }, 20*time.Second, time.Millisecond)
+	for uid := range int64(500) {
+		f.engine.assign(assignment(uid+1, "a"), true)
+	}
+	require.Eventually(t, func() bool { return len(strings.Fields(f.actions(f.cluster.Namespace))) == 500 }, 20*time.Second, 10*time.Millisecond)
+	f.engine.mu.Lock()
+	calls := f.engine.asked
+	f.engine.mu.Unlock()
+	require.Less(t, len(calls), 100, "not one for each")
+	for _, uids := range calls {
+		require.LessOrEqual(t, len(uids), 50, "no more than may be kept")
+	}
+}
+
 func TestMetrics(t *testing.T) {
 	f := newFixture(t)
 	reader := metric.NewManualReader()

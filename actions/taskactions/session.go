@@ -25,6 +25,8 @@ type session struct {
 	done    sync.Map // by id of action: the object with which the executor is done
 	deleted sync.Map // UIDs of objects that were deleted and are still in the cache
 
+	fetching sync.Mutex // held while assignments are fetched
+
 	// creations are actions that may lack their object, removals those that may have one too many. Each has workers of its own, so that
 	// objects are deleted while new ones wait for that.
 	creations, removals queue

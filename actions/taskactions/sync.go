@@ -158,22 +158,6 @@ func (s *session) create(ctx context.Context, uid int64) error {
 	return nil
 }
 
-// assignment returns the assignment of a live action; nil when the action is no longer live.
-func (s *session) assignment(ctx context.Context, uid int64) (*enginev1.Assignment, error) {
-	if a := s.desired.assignment(uid); a != nil {
-		return a, nil
-	}
-	response, err := s.engine.GetAssignments(ctx, &enginev1.GetAssignmentsRequest{Uids: []int64{uid}})
-	if err != nil {
-		return nil, fmt.Errorf("get assignment: %w", err)
-	}
-	if len(response.GetAssignments()) == 0 {
-		s.desired.release(uid)
-		return nil, nil //nolint:nilnil // it is no longer live
-	}
-	return response.GetAssignments()[0], nil
-}
-
 // throttled keeps the pause that the API server requested.
 func throttled(err error) error {
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok && seconds > 0 {
