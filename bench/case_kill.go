@@ -41,6 +41,10 @@ func measureKill(n, concurrency int) func(context.Context, *stack, *Result) erro
 			return err
 		}
 		r.add("all ends seen after", last.Sub(killed).Seconds(), "s")
-		return p.finish(ctx)
+		if err := p.finish(ctx); err != nil {
+			return err
+		}
+		r.add("no pod left after", time.Since(killed).Seconds(), "s")
+		return nil
 	}
 }

@@ -66,9 +66,9 @@ func TestAPodWithoutATaskActionIsDeleted(t *testing.T) {
 		}
 	}
 	h.stop(h.service)
-	require.NoError(t, h.Client.Create(t.Context(), pod("orphan", "ours")))
-	require.NoError(t, h.Client.Create(t.Context(), pod("theirs", "theirs")))
 	h.start()
+	require.NoError(t, h.Client.Create(t.Context(), pod("theirs", "theirs")))
+	require.NoError(t, h.Client.Create(t.Context(), pod("orphan", "ours")))
 	h.eventuallyRepaired("pod_orphaned", 1)
 	require.Eventually(t, func() bool { return len(h.pods()) == 1 }, waitLimit, 10*time.Millisecond)
 	require.Never(t, func() bool { return len(h.pods()) != 1 }, 100*time.Millisecond, 10*time.Millisecond)

@@ -33,7 +33,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
-	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/kubetest"
 	"github.com/flyte-binary/flyte-binary/runs/state"
@@ -214,7 +213,6 @@ type harness struct {
 	mute     atomic.Bool // the API server rejects status writes
 	muted    atomic.Int64
 	finished atomic.Int64 // calls of deleteFinished
-	clock    clock.Clock
 	reader   *metric.ManualReader
 	secrets  *secretValues
 	leader   executor.Leader // nil for all shards
@@ -249,7 +247,7 @@ func (h *harness) start() {
 	h.reader = metric.NewManualReader()
 	service, err := executor.New(h.config, executor.Deps{
 		Installation: h.installation, Leader: h.leader, Meter: metric.NewMeterProvider(metric.WithReader(h.reader)),
-		Kube: kube, Sink: h.record, Assignments: h.record, Store: h.store, Secrets: h.secrets, Clock: h.clock, Logger: zerolog.New(zerolog.NewTestWriter(h.t)).Level(zerolog.WarnLevel),
+		Kube: kube, Sink: h.record, Assignments: h.record, Store: h.store, Secrets: h.secrets, Logger: zerolog.New(zerolog.NewTestWriter(h.t)).Level(zerolog.WarnLevel),
 	})
 	require.NoError(h.t, err)
 	service.NotifyFinished(h.deleteFinished)

@@ -29,7 +29,7 @@ type Config struct {
 	Resync time.Duration `config:"resync"`
 	// Sweep is how often pods without a TaskAction are looked for. Default 5 m.
 	Sweep time.Duration `config:"sweep"`
-	// OrphanAge is how old a pod without a TaskAction must be to be deleted: younger ones may be ahead of our caches.
+	// OrphanAge is how old a pod without a TaskAction must be to be deleted, except at the start: most younger ones are about to be deleted.
 	// Default 1 m.
 	OrphanAge time.Duration `config:"orphanAge"`
 	// ErrorBackoff is the pause after the first error of the API server or the object store; it doubles up to

@@ -20,11 +20,15 @@ import (
 // longGrace is how long an orphaned pod may take to stop at most.
 const longGrace = 5 * time.Minute
 
-// sweepForever deletes orphans immediately and then periodically, until the context ends.
+// sweepForever deletes orphans immediately and then periodically, until the context ends. At first their age does not matter: a
+// process that was killed leaves the pods that it was about to delete.
 func (r *Reconciler) sweepForever(ctx context.Context) error {
+	var age time.Duration
 	for {
-		if _, err := r.SweepOrphans(ctx); err != nil {
+		if err := r.sweepOrphans(ctx, age); err != nil {
 			r.deps.Logger.Warn().Err(err).Msg("cannot sweep orphaned pods; retrying with the next sweep")
+		} else {
+			age = r.config.OrphanAge
 		}
 		if clock.Sleep(ctx, r.deps.Clock, r.config.Sweep) != nil {
 			return nil //nolint:nilerr // the context has ended, as it was asked to
@@ -32,23 +36,22 @@ func (r *Reconciler) sweepForever(ctx context.Context) error {
 	}
 }
 
-// SweepOrphans deletes pods of ours whose TaskAction does not exist, as a garbage collector does. It returns how many.
-func (r *Reconciler) SweepOrphans(ctx context.Context) (int, error) {
+// sweepOrphans deletes pods of ours whose TaskAction does not exist, as a garbage collector does, if they are at least so old.
+func (r *Reconciler) sweepOrphans(ctx context.Context, age time.Duration) error {
 	pods := &corev1.PodList{}
 	if err := r.deps.Cache.List(ctx, pods, client.MatchingLabels{v1.LabelManaged: v1.ManagedValue}); err != nil {
-		return 0, fmt.Errorf("list pods: %w", err)
+		return fmt.Errorf("list pods: %w", err)
 	}
-	removed := 0
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		owner := metav1.GetControllerOf(pod)
 		if owner == nil || owner.Kind != v1.Kind || (pod.DeletionTimestamp != nil && !r.lingers(pod)) ||
-			r.deps.Clock.Now().Sub(pod.CreationTimestamp.Time) < r.config.OrphanAge {
+			r.deps.Clock.Now().Sub(pod.CreationTimestamp.Time) < age {
 			continue
 		}
 		orphan, err := r.isGone(ctx, types.NamespacedName{Namespace: pod.Namespace, Name: owner.Name}, owner.UID)
 		if err != nil {
-			return removed, err
+			return err
 		}
 		if !orphan {
 			continue
@@ -58,15 +61,14 @@ func (r *Reconciler) SweepOrphans(ctx context.Context) (int, error) {
 			options = append(options, client.GracePeriodSeconds(corev1.DefaultTerminationGracePeriodSeconds))
 		}
 		if err := r.deps.Writer.Delete(ctx, pod, options...); client.IgnoreNotFound(err) != nil {
-			return removed, fmt.Errorf("delete pod %s: %w", pod.Name, err)
+			return fmt.Errorf("delete pod %s: %w", pod.Name, err)
 		}
 		r.repaired(ctx, driftOrphan, func(e *zerolog.Event) *zerolog.Event {
 			return e.Str("namespace", pod.Namespace).Str("pod", pod.Name).Str("podUid", string(pod.UID)).
 				Str("run", pod.Labels[v1.LabelRun]).Str("action", pod.Labels[v1.LabelAction]).Str("uid", pod.Labels[v1.LabelUID])
 		})
-		removed++
 	}
-	return removed, nil
+	return nil
 }
 
 // lingers reports whether a pod may take, or takes, much longer to stop than usual: it has a sidecar that uploads
