@@ -58,7 +58,7 @@ func (s *Server) drain() error {
 }
 
 // settleTime is how long after the start the process has done what it does once.
-const settleTime = 5 * time.Second
+const settleTime = 2 * time.Second
 
 // releaseStart gives up the pages of the program that only the start used.
 func (s *Server) releaseStart(ctx context.Context) {

@@ -18,7 +18,7 @@ const (
 	maxCleanupDelay = 15 * time.Second
 	// maxDelayedCleanups is how many cleanups it may delay. With more, the oldest run and new TaskActions wait, so that a long
 	// fan-out does not leave everything to its end.
-	maxDelayedCleanups = 750
+	maxDelayedCleanups = 600
 	// maxCleanups is how many ended actions are cleaned up at once.
 	maxCleanups = 16
 )

@@ -58,7 +58,7 @@ func cluster() dashboard {
 		rate("Repaired drift", "flyte_drift_repaired_total", "kind", "{{kind}}", "docs/operations.md says what each kind means. All return to zero."),
 		one("The longest reconcile", "s", "max(flyte_reconcile_longest_seconds{$j})", "longest", "Long ones wait for the object store or the API server."),
 		one("Work of the reconciler", "short", "sum by (name) (workqueue_depth{$j})", "{{name}}", "Changed TaskActions that are not processed."),
-		one("Cleanups that wait", "short", "sum(flyte_cleanups_waiting{$j})", "waiting", "Ended actions whose pods and TaskActions are to be deleted. Above 750, new TaskActions wait."),
+		one("Cleanups that wait", "short", "sum(flyte_cleanups_waiting{$j})", "waiting", "Ended actions whose pods and TaskActions are to be deleted. Above 600, new TaskActions wait."),
 		rate("Failed reconciles", "controller_runtime_reconcile_errors_total", "controller", "{{controller}}", "They are retried."),
 		rate("Requests to the API server", "rest_client_requests_total", "code", "{{code}}", "By status."),
 		one("Certificates", "s", "min by (certificate) (flyte_certificate_expiry_timestamp_seconds{$j}) - time()", "{{certificate}}", "Time until they expire."),
