@@ -42,7 +42,8 @@ type Failover struct {
 	servers  []server              // GUARDED_BY(mu): in the order of the URL; fewer than two mean that there is nothing to do
 	config   *pgx.ConnConfig       // GUARDED_BY(mu): of the pool
 	primary  server                // GUARDED_BY(mu): zero before the first look
-	timeline uint64                // GUARDED_BY(mu): the newest that was seen
+	timeline uint64                // GUARDED_BY(mu): the newest that was seen; 0 before the first
+	promoted bool                  // GUARDED_BY(mu): it has grown since the primary was noted
 	open     map[*trackedConn]bool // GUARDED_BY(mu): connections of the pool and of those that copy its configuration
 }
 
@@ -101,8 +102,14 @@ func (f *Failover) judge(ctx context.Context, conn *pgconn.PgConn) error {
 	if timeline < f.timeline {
 		return fmt.Errorf("this server has timeline %d, and another was promoted since: its timeline is %d", timeline, f.timeline)
 	}
-	f.timeline = timeline
+	f.learn(timeline)
 	return nil
+}
+
+// learn notes a timeline that is not older than the newest. The caller holds mu.
+func (f *Failover) learn(timeline uint64) {
+	f.promoted = f.promoted || (f.timeline > 0 && timeline > f.timeline)
+	f.timeline = timeline
 }
 
 // Start implements lifecycle.Part.
@@ -186,16 +193,17 @@ func (f *Failover) find(ctx context.Context) *pgconn.PgConn {
 	return lines[best]
 }
 
-// settle notes the primary, and reports whether it is one that may be used. When it is another than before, it cuts all
-// connections that were opened before.
+// settle notes the primary, and reports whether it is one that may be used. When it is another than before, or was promoted since
+// the first connection, it cuts all connections that were opened before.
 func (f *Failover) settle(primary server, timeline uint64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if timeline < f.timeline {
 		return false
 	}
-	moved := f.primary != server{} && f.primary != primary
-	f.primary, f.timeline = primary, timeline
+	f.learn(timeline)
+	moved := f.promoted || (f.primary != server{} && f.primary != primary)
+	f.primary, f.promoted = primary, false
 	if !moved {
 		return true
 	}

@@ -17,15 +17,44 @@ import (
 // follow opens a pool on both servers of a pair.
 func follow(t *testing.T, pair *pgtest.Pair) *pgxpool.Pool {
 	t.Helper()
+	pool, start := open(t, pair)
+	start()
+	return pool
+}
+
+// open opens a pool on both servers of a pair, which follows the primary from the start on.
+func open(t *testing.T, pair *pgtest.Pair) (pool *pgxpool.Pool, start func()) {
+	t.Helper()
 	failover := pgdb.NewFailover(clock.System{}, zerolog.New(zerolog.NewTestWriter(t)))
 	config := pgdb.DefaultConfig()
 	config.URL, config.MinIdleConns, config.MaxConns = pair.URL(), 0, 8
 	pool, err := pgdb.Open(t.Context(), config, pgdb.WithFailover(failover))
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	require.NoError(t, failover.Start(t.Context()))
-	t.Cleanup(func() { require.NoError(t, failover.Stop(context.WithoutCancel(t.Context()))) })
-	return pool
+	return pool, func() {
+		require.NoError(t, failover.Start(t.Context()))
+		t.Cleanup(func() { require.NoError(t, failover.Stop(context.WithoutCancel(t.Context()))) })
+	}
+}
+
+// The first look at the servers comes after another was promoted. It must not take the new primary for the one that the
+// connections are to.
+func TestAPrimaryThatFrozeBeforeTheFirstLookIsLeft(t *testing.T) {
+	pair := pgtest.NewPair(t, true)
+	pool, start := open(t, pair)
+	conn, err := pool.Acquire(t.Context())
+	require.NoError(t, err)
+	defer conn.Release()
+	pgtest.Freeze(pair.Primary)
+	defer pgtest.Thaw(pair.Primary)
+	pair.Promote()
+	start()
+	limited, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, err = conn.Exec(limited, `SELECT 1`)
+	require.Error(t, err)
+	require.NoError(t, limited.Err(), "the connection is cut")
+	require.True(t, pgdb.IsTransient(err), "%v", err)
 }
 
 // TestAFrozenPrimaryIsLeft: the processes of the primary stop in the middle of a statement, and the standby is promoted. The
