@@ -59,7 +59,9 @@ func TestLogsOfManyContainersAndRuns(t *testing.T) {
 	b.until(t, pod, "restarted", func(p *corev1.Pod) bool {
 		return len(p.Status.ContainerStatuses) == 2 && p.Status.ContainerStatuses[1].RestartCount > 0
 	})
-	require.Equal(t, "main\n", b.logs(t, pod, &corev1.PodLogOptions{Container: "main"}))
+	require.Eventually(t, func() bool { // it has started, and may not have written yet
+		return b.logs(t, pod, &corev1.PodLogOptions{Container: "main"}) == "main\n"
+	}, 10*time.Second, 10*time.Millisecond)
 	require.Equal(t, "init\n", b.logs(t, pod, &corev1.PodLogOptions{Container: "init"}))
 	require.Equal(t, "broken\n", b.logs(t, pod, &corev1.PodLogOptions{Container: "broken", Previous: true}))
 }

@@ -43,6 +43,17 @@ func (p *Places) Land(id int64) {
 	delete(p.flights, id)
 }
 
+// InFlight are the calls that have a place now.
+func (p *Places) InFlight() map[int64]bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ids := make(map[int64]bool, len(p.flights))
+	for id := range p.flights {
+		ids[id] = true
+	}
+	return ids
+}
+
 // Free is how many calls may still board.
 func (p *Places) Free() int {
 	p.mu.Lock()

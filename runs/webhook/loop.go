@@ -102,11 +102,15 @@ func (l *Loop) work(ctx context.Context) error {
 
 // launch starts due calls as long as there are free places, in total and per host.
 func (l *Loop) launch(ctx context.Context, calls *sync.WaitGroup) error {
+	flying := l.places.InFlight()
 	pending, err := l.deps.List.Pending(ctx, l.deps.Clock.Now(), backoff.Longest(l.config.Backoff.Max), 4*l.config.Parallel)
 	if err != nil {
 		return err
 	}
 	for _, call := range pending {
+		if flying[call.ID] {
+			continue // It may have ended since the list was read. Then it has woken us, and the next list says what is left to do.
+		}
 		condition := &workflow.ConditionAction{}
 		if err := proto.Unmarshal(call.Spec, condition); err != nil || condition.GetWebhook() == nil || call.Phase != state.Paused {
 			// It was answered, or ended otherwise: no call is required.
