@@ -34,18 +34,52 @@ type place struct {
 func find(r *http.Request, t *table, domain string, own Hosts) (found place, ours bool) {
 	if label, ok := below(r.Host, domain); ok && !own.Listed(r.Host) {
 		// All names below the domain are ours, so that a page of a deleted app never finds the console in its place.
-		return place{app: t.subdomain(label), path: r.URL.EscapedPath()}, true
+		return place{app: t.subdomain(label), path: sentPath(r)}, true
 	}
 	if a := t.host(r.Host); a != nil && !serverName(r.Host, own) {
-		return place{app: a, path: r.URL.EscapedPath()}, true
+		return place{app: a, path: sentPath(r)}, true
 	}
-	rest, ok := strings.CutPrefix(r.URL.EscapedPath(), base)
+	rest, ok := strings.CutPrefix(sentPath(r), base)
 	if !ok || !own.Allow(r.Host) {
 		return place{}, false
 	}
 	key, path := cutSegments(rest, 3)
 	return place{app: t.path(key), prefix: base + key, path: path}, true
 }
+
+// sentPath is the path of a request as it was sent. url.URL has it only if it has no byte that should be escaped, and else
+// escapes anew what it has unescaped, so that an escaped slash would become a plain one.
+func sentPath(r *http.Request) string {
+	path, _, _ := strings.Cut(r.RequestURI, "?")
+	if !strings.HasPrefix(path, "/") { // an absolute address, or the star of OPTIONS
+		path = r.URL.EscapedPath()
+	}
+	return escapeRest(path)
+}
+
+// escapeRest escapes the bytes that no path may have, and keeps the escapes that are there.
+func escapeRest(path string) string {
+	clean := 0
+	for clean < len(path) && !strays(path[clean]) {
+		clean++
+	}
+	if clean == len(path) {
+		return path
+	}
+	escaped := []byte(path[:clean])
+	for _, c := range []byte(path[clean:]) {
+		if strays(c) {
+			const hex = "0123456789ABCDEF"
+			escaped = append(escaped, '%', hex[c>>4], hex[c&15])
+		} else {
+			escaped = append(escaped, c)
+		}
+	}
+	return string(escaped)
+}
+
+// strays reports whether a byte must be escaped in a path.
+func strays(c byte) bool { return c <= ' ' || c > '~' || strings.IndexByte("\"<>\\^`{|}#?", c) >= 0 }
 
 // cutSegments splits a path after n segments.
 func cutSegments(path string, n int) (segments, rest string) {
@@ -87,8 +121,8 @@ func hostname(header string) string {
 	return strings.ToLower(strings.TrimSuffix(name, "."))
 }
 
-// target is the address of an app's path at a replica, without the replica.
-func (p place) target(query string) (*url.URL, error) {
+// target is the address at a replica that a request means, without the replica.
+func (p place) target(asked *url.URL) (*url.URL, error) {
 	escaped := p.path
 	if escaped == "" {
 		escaped = "/"
@@ -97,7 +131,7 @@ func (p place) target(query string) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &url.URL{Scheme: "http", Path: path, RawPath: escaped, RawQuery: query}, nil
+	return &url.URL{Scheme: "http", Path: path, RawPath: escaped, RawQuery: asked.RawQuery, ForceQuery: asked.ForceQuery}, nil
 }
 
 func (t *table) path(key string) *app {

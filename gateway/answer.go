@@ -27,7 +27,10 @@ var (
 
 // WriteHeader implements http.ResponseWriter.
 func (a *answer) WriteHeader(status int) {
-	if a.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
+	switch {
+	case status < http.StatusOK && status != http.StatusSwitchingProtocols:
+		a.x.localise(a.Header(), "")
+	case a.status == 0:
 		a.began(status)
 	}
 	a.ResponseWriter.WriteHeader(status)

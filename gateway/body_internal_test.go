@@ -29,7 +29,7 @@ func (c *closing) Read(p []byte) (int, error) {
 // TestAWholeBodyIsReadNoFurther: whoever has the last byte may read on, although the server has closed the body meanwhile.
 func TestAWholeBodyIsReadNoFurther(t *testing.T) {
 	source := &closing{text: "hello"}
-	b := &body{source: source, moved: func() {}}
+	b := &body{source: source, moved: func() {}, ended: func() {}}
 	reader, err := b.open()
 	require.NoError(t, err)
 	part := make([]byte, 3)

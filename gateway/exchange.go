@@ -17,6 +17,7 @@ import (
 // exchange is one request and its answer.
 type exchange struct {
 	place
+	host   string // that the client has named
 	route  *enginev1.AppRoute
 	to     *url.URL // its path at a replica, with the query; the replica comes later
 	client client
@@ -25,6 +26,10 @@ type exchange struct {
 	body   pausable
 	kept   *body // nil without a body
 	out    *answer
+	// arriving is the request whose trailers come with the end of its body, passing those of them that the app gets. Both are
+	// nil if none was announced.
+	arriving *http.Request
+	passing  http.Header
 	// duplex means that the body may not have been read to its end when the answer is complete.
 	duplex bool
 	// target is the replica that has the request; it is given back at the end.
@@ -142,6 +147,7 @@ const replayed = 32 << 10
 type body struct {
 	source io.Reader
 	moved  func()
+	ended  func() // called once, before the end of the source is passed on
 
 	done atomic.Bool // the source is at its end
 
@@ -190,6 +196,7 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 	n, err := b.source.Read(p)
 	b.moved()
 	if err == io.EOF {
+		b.ended()
 		b.done.Store(true)
 	}
 	if b.read == len(b.kept) && b.read+n <= replayed {

@@ -4,14 +4,12 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"strings"
 
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// Headers that tell an app who calls. Only the gateway sets headers that begin with ours.
+// Headers that tell an app who calls. Only the gateway sets headers that begin with X-Flyte-.
 const (
-	ours          = "X-Flyte-"
 	headerCaller  = "X-Flyte-Caller"
 	headerSubject = "X-Flyte-Subject"
 	headerEmail   = "X-Flyte-Email"
@@ -24,27 +22,39 @@ func rewrite(r *httputil.ProxyRequest) {
 	r.Out.URL = x.to // with the query as it was sent
 	r.Out.Host = r.In.Host
 	header := r.Out.Header
-	for name := range header {
-		if strings.HasPrefix(name, ours) {
-			delete(header, name)
-		}
-	}
+	dropTrusted(header)
 	identify(header, rpc.IdentityFrom(r.In.Context()))
 	header.Set("X-Forwarded-For", x.client.forwarded)
 	header.Set("X-Forwarded-Host", r.In.Host)
 	header.Set("X-Forwarded-Proto", x.client.scheme)
-	header.Del("X-Forwarded-Port")
-	header.Del("X-Forwarded-Prefix")
-	header.Del("X-Real-Ip")
 	if x.prefix != "" {
 		header.Set("X-Forwarded-Prefix", x.prefix)
 	}
-	// The map is that of the client's request, which gets its values when the body has been read.
-	r.Out.Trailer = r.In.Trailer
-	for name := range r.Out.Trailer {
-		if strings.HasPrefix(name, ours) {
-			delete(r.Out.Trailer, name)
+	r.Out.Trailer = x.trailers(r.In)
+}
+
+// trailers returns a map for the trailers that a client has announced, without those that an app would believe. The values
+// arrive with the end of the body, and so may further names: only what is in the map then is passed on.
+func (x *exchange) trailers(in *http.Request) http.Header {
+	if len(in.Trailer) == 0 {
+		return nil
+	}
+	x.arriving, x.passing = in, http.Header{}
+	for name := range in.Trailer {
+		if !trusted(name) {
+			x.passing[name] = nil
 		}
+	}
+	return x.passing
+}
+
+// passTrailers sets the values when the body of the client has ended.
+func (x *exchange) passTrailers() {
+	if x.arriving == nil {
+		return
+	}
+	for name := range x.passing {
+		x.passing[name] = x.arriving.Trailer[name]
 	}
 }
 

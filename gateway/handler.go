@@ -59,7 +59,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, err)
 		return
 	}
-	x := &exchange{place: found, route: found.app.route.Load(), client: h.networks.of(r), began: uptime()}
+	x := &exchange{place: found, host: r.Host, route: found.app.route.Load(), client: h.networks.of(r), began: uptime()}
 	ctx, err := h.admit(r, x)
 	if err != nil {
 		refuse(w, r, err)
@@ -77,7 +77,7 @@ func (h *handler) admit(r *http.Request, x *exchange) (context.Context, error) {
 	if r.Method == http.MethodConnect || (x.path != "" && x.path[0] != '/') {
 		return nil, errAddress
 	}
-	to, err := x.place.target(r.URL.RawQuery)
+	to, err := x.place.target(r.URL)
 	if err != nil {
 		return nil, errAddress
 	}
@@ -137,7 +137,7 @@ func (h *handler) elsewhere(r *http.Request, x *exchange) string {
 	if x.prefix == "" || !showsPage(r) {
 		return ""
 	}
-	to := url.URL{Path: "/", RawQuery: r.URL.RawQuery}
+	to := url.URL{Path: "/", RawQuery: r.URL.RawQuery, ForceQuery: r.URL.ForceQuery}
 	if x.path != "" {
 		to.Path, to.RawPath = pathOf(x.path), x.path
 	}
@@ -225,7 +225,10 @@ func drain(body io.Reader) bool {
 // arrived sees the header of an answer.
 func (h *handler) arrived(response *http.Response) error {
 	x := exchangeOf(response.Request.Context())
-	localise(x, response, h.config.Pages == pagesSandbox)
+	x.localise(response.Header, response.Request.URL.Host)
+	if x.prefix != "" && h.config.Pages == pagesSandbox {
+		response.Header.Add("Content-Security-Policy", sandbox)
+	}
 	if response.StatusCode != http.StatusSwitchingProtocols && response.Request.ProtoMajor == 1 && !x.kept.whole() {
 		// The app answers while its request is still on its way; the server would discard the rest of it.
 		x.duplex = http.NewResponseController(x.out.ResponseWriter).EnableFullDuplex() == nil

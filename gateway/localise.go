@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 )
 
@@ -16,56 +15,20 @@ func shared() []string {
 	return []string{"Alt-Svc", "Clear-Site-Data", "Service-Worker-Allowed", "Strict-Transport-Security"}
 }
 
-// localise makes the answer of an app fit the address under which the client knows the app.
-func localise(x *exchange, response *http.Response, sandboxed bool) {
-	header := response.Header
-	for name := range header {
-		if strings.HasPrefix(name, ours) {
-			delete(header, name)
-		}
-	}
+// localise makes the header of an app's answer fit the address under which the client knows the app. It is that of an early
+// hint, or of the answer itself.
+func (x *exchange) localise(header http.Header, replica string) {
+	dropOwn(header)
 	for i, cookie := range header["Set-Cookie"] {
 		header["Set-Cookie"][i] = x.cookie(cookie)
 	}
+	x.readdress(header, replica)
 	if x.prefix == "" {
 		return
-	}
-	for _, name := range []string{"Location", "Content-Location"} {
-		if value := header.Get(name); value != "" {
-			header.Set(name, x.location(value, response.Request.Host, response.Request.URL.Host))
-		}
 	}
 	for _, name := range shared() {
 		header.Del(name)
 	}
-	if sandboxed {
-		header.Add("Content-Security-Policy", sandbox)
-	}
-}
-
-// location puts an address of the app under the prefix. Addresses of other hosts stay as they are, and so do relative ones.
-func (p place) location(value, host, replica string) string {
-	to, err := url.Parse(value)
-	if err != nil {
-		return p.prefix + "/"
-	}
-	switch {
-	case to.Host == "" && to.Scheme == "" && strings.HasPrefix(value, "/"):
-	case to.Host != "" && (to.Host == host || to.Host == replica) && to.User == nil:
-	default:
-		return value
-	}
-	path := to.EscapedPath()
-	if path != p.prefix && !strings.HasPrefix(path, p.prefix+"/") { // some frameworks know X-Forwarded-Prefix
-		path = p.prefix + "/" + strings.TrimPrefix(path, "/")
-	}
-	if to.RawQuery != "" {
-		path += "?" + to.RawQuery
-	}
-	if to.Fragment != "" {
-		path += "#" + to.EscapedFragment()
-	}
-	return path
 }
 
 // cookie binds a cookie to the app: to its path, and to the host that set it.

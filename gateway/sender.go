@@ -65,7 +65,7 @@ func (s *sender) RoundTrip(out *http.Request) (*http.Response, error) {
 	}
 	x.expired = func() { x.cancel(errTooSilent{x.limit}) }
 	if out.Body != nil {
-		x.kept = &body{source: out.Body, moved: x.touch}
+		x.kept = &body{source: out.Body, moved: x.touch, ended: x.passTrailers}
 	}
 	for {
 		t, err := s.take(out.Context(), x)
