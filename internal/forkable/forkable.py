@@ -7,7 +7,9 @@ import asyncio
 import atexit
 import builtins
 import contextlib
+import contextvars
 import ctypes
+import decimal
 import functools
 import gc
 import importlib
@@ -163,12 +165,15 @@ def version(file: str) -> tuple:
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
-def check(files: set) -> None:
-    """Refuses what a fork would break: threads, and files besides the standard ones and these."""
+def check(files: set, modules=None) -> None:
+    """Refuses what a fork would break: threads, files besides the standard ones and these, and sources of random numbers. modules are
+    those that are loaded."""
     if len(os.listdir("/proc/self/task")) != 1:
         raise Unfit("an import starts a thread outside of Python")
     if threading.active_count() != 1:
         raise Unfit("an import starts a thread")
+    if chance(modules) - {id(random._inst)}:
+        raise Unfit("an import makes a source of random numbers, which all forks would share")
     for file in sorted(open_files() - {0, 1, 2} - files):
         raise Unfit(f"an import opens {os.readlink(f'/proc/self/fd/{file}')}")
 
@@ -194,6 +199,10 @@ def refresh() -> None:
     if process is not None:
         process.ORIGINAL_DIR = os.getcwd()
         process.current_process().authkey = os.urandom(32)
+    logging._startTime = time.time() if isinstance(logging._startTime, float) else time.time_ns()
+    rich = sys.modules.get("rich")
+    if hasattr(rich, "_IMPORT_CWD"):
+        rich._IMPORT_CWD = os.getcwd()
 
 
 def set_memory(arguments: list, environ) -> None:
@@ -225,7 +234,17 @@ def compile_script(path: str, main: dict):
     if "__loader__" in main:
         module.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
     sys.modules["__main__"] = module
+    if "__mp_main__" in sys.modules:  # multiprocessing's other name of it
+        sys.modules["__mp_main__"] = module
     return code, module
+
+
+def reseed(modules) -> None:
+    """Gives a forked process random numbers of its own, as a new interpreter has them, whether or not it ever imports the modules, which
+    are given by name. Python's own are seeded by the fork."""
+    numbers = modules.get("numpy.random.mtrand")
+    if numbers is not None:
+        numbers._rand.seed()
 
 
 # ---------------------------------------------------------------- what an import may not do before a fork
@@ -269,12 +288,25 @@ def settings() -> dict:
     return {
         "variables": dict(os.environ),
         "signal handlers": [signal.getsignal(number) for number in sorted(signal.valid_signals())],
-        "the log": [logging.root.level, list(logging.root.handlers), logging.root.manager.disable, logging.getLoggerClass()],
+        "the log": [
+            logging.root.level, list(logging.root.handlers), logging.root.manager.disable, logging.getLoggerClass(), logging.getLogRecordFactory(),
+            dict(logging._levelToName), logging.raiseExceptions,
+        ],
+        "loggers": {
+            name: [one.level, one.propagate, one.disabled, list(one.handlers), list(one.filters)]
+            for name, one in logging.root.manager.loggerDict.items() if isinstance(one, logging.Logger)
+        },
         "hooks": [sys.excepthook, sys.displayhook, sys.unraisablehook, threading.excepthook, sys.gettrace(), sys.getprofile()],
         "how imports work": [list(sys.meta_path), list(sys.path_hooks), list(sys.path), builtins.__import__],
         "builtins": set(vars(builtins)) - {"_"},
         "the standard library": [socket.socket, threading.Thread, time.sleep, os.fork, subprocess.Popen, socket.create_connection],
-        "settings of the interpreter": [sys.getrecursionlimit(), sys.getswitchinterval(), gc.get_threshold(), gc.isenabled()],
+        "settings of the interpreter": [
+            sys.getrecursionlimit(), sys.getswitchinterval(), gc.get_threshold(), gc.isenabled(), list(gc.callbacks), threading.stack_size(),
+            sys.getdlopenflags(), type(asyncio.get_event_loop_policy()),
+        ],
+        "how numbers are computed": [repr(decimal.getcontext()), getattr(sys, "get_int_max_str_digits", int)()],
+        "context variables": {variable: id(value) for variable, value in contextvars.copy_context().items() if variable.name != "decimal_context"},
+        "settings of the kernel": [status("Umask", "SigBlk"), open_text("/proc/self/limits"), os.nice(0), *map(signal.getitimer, range(3))],
         "the locale": locale.setlocale(locale.LC_ALL),
         "the working directory": os.getcwd(),
         "the timeout of sockets": socket.getdefaulttimeout(),
@@ -284,16 +316,27 @@ def settings() -> dict:
     }
 
 
-def chance() -> set:
-    """Sources of random numbers that are not numpy's own."""
-    found = set()
+def status(*names: str) -> list:
+    """Lines of the process's status."""
+    return [line for line in open_text("/proc/self/status").splitlines() if line.partition(":")[0] in names]
+
+
+def open_text(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def chance(modules=None) -> set:
+    """Sources of random numbers that are not numpy's own. modules are those that are loaded."""
+    numbers, found = (sys.modules if modules is None else modules).get("numpy.random.mtrand"), set()
     for one in gc.get_objects():
         kind = type(one)
         module = kind.__module__ if isinstance(kind.__module__, str) else ""
-        if module == "random" and kind.__name__ == "Random":
-            found.add(id(one))
+        if issubclass(kind, random.Random):
+            if not issubclass(kind, random.SystemRandom):
+                found.add(id(one))
         elif module.startswith("numpy.random") and kind.__name__ in ("RandomState", "Generator"):
-            if one is not getattr(sys.modules.get("numpy.random.mtrand"), "_rand", None):
+            if one is not getattr(numbers, "_rand", None):
                 found.add(id(one))
     return found
 

@@ -132,10 +132,3 @@ def forbid(loop):
 
     loop.call_soon_threadsafe = refuse
     return lambda: loop.__dict__.pop("call_soon_threadsafe", None)
-
-
-def reseed() -> None:
-    """Gives a forked process random numbers of its own, as a new interpreter has them. Python's own are seeded by the fork."""
-    numbers = sys.modules.get("numpy.random.mtrand")
-    if numbers is not None:
-        numbers._rand.seed()

@@ -234,7 +234,7 @@ def become(server: Server, message: dict) -> None:
     except (OSError, KeyError, ValueError):
         pass  # what is shown as the command line then is the server's
     forkable.refresh()
-    preload.reseed()
+    forkable.reseed(sys.modules)
 
 
 def environ(variables: dict) -> None:

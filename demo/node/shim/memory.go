@@ -19,17 +19,18 @@ func (s *supervisor) watchMemory(pid int, ended <-chan struct{}) {
 	}
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
+	inherited := s.inherited()
 	for look := 0; ; look++ {
 		select {
 		case <-ended:
 			return
 		case <-ticker.C:
 		}
-		used := heldBytes(pid)
-		if look%treeEvery == 0 && used <= s.spec.MemoryBytes {
-			used = s.treeBytes(used)
+		pids := []int{pid}
+		if look%treeEvery == 0 {
+			pids = s.members()
 		}
-		if used <= s.spec.MemoryBytes {
+		if inherited.roughly(pids) <= s.spec.MemoryBytes || inherited.exactly(s.members()) <= s.spec.MemoryBytes {
 			continue
 		}
 		s.oom.Store(true)
@@ -38,23 +39,47 @@ func (s *supervisor) watchMemory(pid int, ended <-chan struct{}) {
 	}
 }
 
-// treeBytes is the memory of all processes. A page that a parent shares with its forks is in the sum once per process, so
-// the costlier exact measure is taken only when the sum exceeds the limit.
-func (s *supervisor) treeBytes(first int64) int64 {
-	pids := s.members()
-	if len(pids) <= 1 {
-		return first
+// inheritance is memory that processes hold because they were forked from a warm parent, and would not hold after a cold start: the
+// packages that other tasks have used. A task is charged for what it adds, and for what a cold start would have.
+type inheritance struct {
+	bytes int64
+	image string // of the program that the parent ran; a process that has executed another holds nothing of the parent's
+}
+
+func (s *supervisor) inherited() inheritance {
+	if s.waiting == nil || !s.state.Warm {
+		return inheritance{}
 	}
+	return s.waiting.inheritance
+}
+
+// of is what a process has inherited.
+func (i inheritance) of(pid int) int64 {
+	if i.bytes > 0 && i.image != "" && imageOf(pid) == i.image {
+		return i.bytes
+	}
+	return 0
+}
+
+// roughly is the memory of the processes by the kernel's own counters, which may be too high: a page that a parent shares with its
+// forks is in the sum once per process.
+func (i inheritance) roughly(pids []int) int64 {
 	var sum int64
 	for _, pid := range pids {
-		sum += heldBytes(pid)
+		sum += max(0, heldBytes(pid)-i.of(pid))
 	}
-	if sum <= s.spec.MemoryBytes {
-		return sum
+	return sum
+}
+
+// exactly is the memory of the processes with each page counted once. The kernel walks all pages for it.
+func (i inheritance) exactly(pids []int) int64 {
+	measure, sum, inherited := shareBytes, int64(0), int64(0)
+	if len(pids) == 1 {
+		measure = walkedBytes // what other tasks share with this one counts in full, as it would after a cold start
 	}
-	var exact int64
 	for _, pid := range pids {
-		exact += shareBytes(pid)
+		sum += measure(pid)
+		inherited = max(inherited, i.of(pid))
 	}
-	return exact
+	return max(0, sum-inherited)
 }

@@ -24,6 +24,25 @@ func shareBytes(pid int) int64 {
 	return shared
 }
 
+// walkedBytes is heldBytes as it is, where the kernel's counters may lag behind by some pages for each processor.
+func walkedBytes(pid int) int64 {
+	walked := sumKiB("/proc/"+strconv.Itoa(pid)+"/smaps_rollup", "Anonymous:", "Pss_Shmem:", "Swap:")
+	if walked == 0 {
+		return heldBytes(pid) // the file is not for us
+	}
+	return walked
+}
+
+// imageOf tells the programs of processes apart: forks have that of their parent, and one that executes a program gets another. It
+// is the kernel's auxiliary vector, in which some values are random. Empty when the process is gone or not ours to read.
+func imageOf(pid int) string {
+	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/auxv")
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}
+
 // sumKiB adds the values of some fields of a file with lines `<name> <number> kB`, in bytes.
 func sumKiB(path string, names ...string) int64 {
 	raw, err := os.ReadFile(path)

@@ -14,7 +14,7 @@ const canMeasure = false
 func adoptOrphans() {}
 
 // waiting is for Linux only.
-type waiting struct{}
+type waiting struct{ inheritance inheritance }
 
 func waitingProcess([]string) *waiting { return nil }
 
@@ -53,5 +53,9 @@ func Descendants(int) []int { return nil }
 func heldBytes(int) int64 { return 0 }
 
 func shareBytes(int) int64 { return 0 }
+
+func walkedBytes(int) int64 { return 0 }
+
+func imageOf(int) string { return "" }
 
 func cgroupOOM(string) bool { return false }

@@ -20,11 +20,13 @@ const readyTimeout = 10 * time.Second
 
 // waiting is a process that was forked together with this shim and waits for what it is to be, see package warm.
 type waiting struct {
-	pid    int
-	socket *os.File
+	pid         int
+	inheritance inheritance
+	socket      *os.File
 }
 
-// waitingProcess finds the waiting process, whose id is the argument after the command; nil if the start is a cold one.
+// waitingProcess finds the waiting process, whose id is the argument after the command, before the bytes of learned packages; nil if
+// the start is a cold one.
 func waitingProcess(args []string) *waiting {
 	if len(args) < 3 {
 		return nil
@@ -34,7 +36,11 @@ func waitingProcess(args []string) *waiting {
 		return nil
 	}
 	syscall.CloseOnExec(waitingFD)
-	return &waiting{pid: pid, socket: os.NewFile(waitingFD, "waiting")}
+	var learned int64
+	if len(args) > 3 {
+		learned, _ = strconv.ParseInt(args[3], 10, 64)
+	}
+	return &waiting{pid: pid, inheritance: inheritance{bytes: max(0, learned)}, socket: os.NewFile(waitingFD, "waiting")}
 }
 
 // become makes the waiting process the container's. After an error it is gone and has run nothing of the container.
@@ -42,6 +48,7 @@ func (w *waiting) become(spec Spec, files []*os.File) error {
 	defer func() { _ = w.socket.Close() }()
 	err := w.prepare(spec, files)
 	if err == nil {
+		w.inheritance.image = imageOf(w.pid)
 		err = w.write([]byte{'g'}, nil)
 	}
 	if err != nil {

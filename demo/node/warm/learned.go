@@ -17,10 +17,16 @@ import (
 //go:embed learned.py
 var learnedProgram []byte
 
+//go:embed effects.py
+var effectsProgram []byte
+
+//go:embed order.py
+var orderProgram []byte
+
 // Bounds of what a parent imports beyond the SDK.
 const (
 	learnedCount = 32               // packages
-	learnedTime  = 15 * time.Second // for all
+	learnedTime  = 15 * time.Second // for all, once to find their order and once to keep them
 	learnedBytes = 512 << 20        // for all
 	learnedTasks = 2                // that have to import a package before it is learned
 	refusals     = 4                // in one renewal; more are tried in the next
@@ -97,7 +103,7 @@ func (p *Pool) renew(ctx context.Context, m *member, of program) *parent {
 			return nil
 		}
 		m.learned = slices.Clone(of.learned)
-		one, err := p.ready(of, p.cfg.Ready+learnedTime)
+		one, err := p.ready(of, p.cfg.Ready+2*learnedTime)
 		if err == nil {
 			return one
 		}

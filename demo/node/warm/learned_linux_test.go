@@ -134,18 +134,25 @@ func TestAPackageThatAForkWouldBreakIsLeftOut(t *testing.T) {
 		"gone":      "if os.getpid() != 0 and 'warm parent' in open('/proc/self/cmdline').read() or 'parent.py' in open('/proc/self/cmdline').read(): os._exit(3)",
 		"failing":   "if 'parent.py' in open('/proc/self/cmdline').read(): raise ValueError('not here')",
 		"replacing": "import time; time.sleep = print",
+		"patching":  "import colorsys; colorsys.rgb_to_hsv = print",
+		"extending": "import fine; fine.Thing.more = lambda self: 1",
+		"seeds":     "import random\nclass Mine(random.Random): pass\nsource = Mine()",
+		"drawing":   "import uuid; run = uuid.uuid4()",
+		"pids":      "PID = os.getpid()",
+		"dated":     "import time; began = time.time()",
+		"moment":    "import datetime; began = datetime.datetime.now(datetime.timezone.utc)",
+		"umask":     "os.umask(0o77)",
+		"precision": "import decimal; decimal.getcontext().prec = 7",
+		"digits":    "sys.set_int_max_str_digits(0)",
+		"quiet":     "import logging; logging.getLogger('asyncio').setLevel(50)",
+		"context":   "import contextvars; contextvars.ContextVar('mine').set(1)",
+		"limits":    "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0))",
 	}
 	for name, code := range bad {
 		t.Run(name, func(t *testing.T) {
 			f, packages := newEnvironment(t, age+"import fine\ntry:\n    import "+name+"\nfinally:\n    print(mine(fine), mine("+name+"), flush=True)\n    os._exit(0) if sys.argv[1:] == ['end'] else None")
-			f.write(packages+"/fine.py", "import os\nprocess = os.getpid()")
-			f.write(packages+"/"+name+".py", "import os\nprocess = os.getpid()\n"+code)
-			if name == "gone" { // nothing tells which package it was
-				for range 5 {
-					require.Equal(t, "imported here imported here\n", f.output())
-				}
-				return
-			}
+			f.write(packages+"/fine.py", "import os\nprocess = os.getpid()\nclass Thing: pass\n")
+			f.write(packages+"/"+name+".py", "import os, sys\nprocess = os.getpid()\n"+code)
 			f.until("imported here imported here\n", "imported before imported here\n")
 			require.Regexp(t, `^warm \d+$`, f.counts())
 		})
@@ -166,6 +173,61 @@ class RandomState:
 _rand = RandomState()
 `)
 	f.until("imported here 0\n", "imported before 1\n")
+}
+
+// Each task imports another part of the same packages, and must see what it would see after a cold start: of a part that it does not
+// import nothing, and of one that it does everything, by whichever way it comes to it.
+func TestALearnedPackageIsThereOnlyForThoseWhoImportIt(t *testing.T) {
+	f, packages := newEnvironment(t, age+`
+import atexit, json, logging, random, sys, threading, warnings, weakref
+logging.getLogger("aaa").setLevel(10) if sys.argv[1] == "logger" else None
+def ways():
+    yield "nothing", lambda: None
+    yield "other", lambda: __import__("other")
+    yield "attribute", lambda: getattr(__import__("bbb"), "part", None)
+    yield "part", lambda: __import__("bbb.part")
+    yield "package", lambda: __import__("aaa")
+    yield "logger", lambda: __import__("aaa")
+    yield "library", lambda: __import__("colorsys")
+    yield "configured", lambda: (__import__("logging.config"), logging.config.dictConfig({"version": 1}), __import__("aaa"))
+    yield "finalizer", lambda: weakref.finalize(ways, print, "the task's own finalizer")
+for name, way in ways():
+    if name == sys.argv[1]:
+        found = way()
+names = [name for name in sys.modules if name.partition(".")[0] in ("aaa", "bbb", "other", "colorsys", "wave")]
+loggers = {name: [one.level, one.disabled, one.parent.name] for name, one in logging.root.manager.loggerDict.items() if hasattr(one, "level") and name[:3] in ("aaa", "bbb")}
+filters = [str(rule[1] and rule[1].pattern) for rule in warnings.filters if rule[1] and "of " in rule[1].pattern]
+print(json.dumps([found is not None, sorted(names), loggers, filters, len(threading._threading_atexits)]))
+if sys.argv[1] == "package":
+    print("learned" if sys.modules["aaa"].process != os.getpid() else "imported", file=sys.stderr)
+`)
+	for name, text := range map[string]string{
+		"aaa/__init__.py": "import bbb.part, wave, logging, os, warnings, atexit, weakref, threading\nprocess = os.getpid()\nlog = logging.getLogger(__name__)\n" +
+			"warnings.filterwarnings('ignore', 'of aaa')\natexit.register(print, 'aaa ends')\nthreading._register_atexit(int)\n" +
+			"class Kept: pass\nkept = Kept()\nweakref.finalize(kept, print, 'finalizer of aaa')\n",
+		"bbb/__init__.py": "import logging, warnings, atexit\nlogging.getLogger('bbb.deep')\nwarnings.filterwarnings('ignore', 'of bbb')\natexit.register(print, 'bbb ends')\n",
+		"bbb/part.py":     "import colorsys, logging, warnings, atexit\nlogging.getLogger('bbb')\nwarnings.filterwarnings('ignore', 'of part')\natexit.register(print, 'part ends')\n",
+		"other.py":        "import bbb.part\n",
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(f.dir, packages, name)), 0o755))
+		f.write(packages+"/"+name, text)
+	}
+	want := map[string]string{}
+	for _, way := range []string{"nothing", "other", "attribute", "part", "package", "logger", "library", "configured", "finalizer"} {
+		p := f.start(false, nil, way)
+		require.Zero(t, p.end().ExitCode, p.log())
+		want[way] = strings.ReplaceAll(p.log(), "imported\n", "")
+	}
+	require.Contains(t, want["package"], "aaa ends")
+	require.Contains(t, want["package"], "finalizer of aaa")
+	require.Contains(t, want["finalizer"], "the task's own finalizer")
+	require.Eventually(t, func() bool {
+		f.output("other")
+		return strings.Contains(f.output("package"), "learned\n")
+	}, 60*time.Second, 10*time.Millisecond)
+	for way, cold := range want {
+		require.Equal(t, cold, strings.ReplaceAll(f.output(way), "learned\n", ""), way)
+	}
 }
 
 func TestWhatIsWrongWithReportsCostsNothing(t *testing.T) {

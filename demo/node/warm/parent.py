@@ -61,7 +61,8 @@ forkable = load_file("forkable")
 
 def load_learned(config: dict):
     """Imports what tasks have used."""
-    learned = load_file("learned", forkable=forkable).Learned()
+    effects, order = load_file("effects", forkable=forkable), load_file("order", forkable=forkable)
+    learned = load_file("learned", forkable=forkable, effects=effects, order=order).Learned()
     with forkable.recorded(), forkable.Deferred() as deferred:
         learned.load(config, forkable.ReadRecorder.names, deferred)
     return learned
@@ -108,10 +109,11 @@ def parent(config: dict):
     try:
         deferred = forkable.load(config["script"], config["modules"])
         forkable.prepare_tls()
+        plain = anonymous()
         learned = load_learned(config)
         found = learned.sources()
         forkable.set_memory(sys.orig_argv[:1] + ["flyte-binary: warm parent of " + config["script"]], os.environ)
-        forkable.check({CONTROL, *INHERITED})
+        forkable.check({CONTROL, *INHERITED}, sys.modules | learned.modules())
     except BaseException as error:
         said = {"unfit": f"{type(error).__name__}: {error}"}
         if type(error).__name__ == "Refused":
@@ -123,6 +125,7 @@ def parent(config: dict):
     gc.collect()
     gc.disable()  # a collection would copy pages that tasks share
     gc.freeze()
+    extra = max(0, anonymous() - plain) if learned.units else 0
     control.sendall(json.dumps({"read": sorted(forkable.ReadRecorder.names), "sources": found, "learned": learned.cost}).encode() + b"\n")
     while True:
         request, ancillary, _, _ = control.recvmsg(1, socket.CMSG_SPACE(4 * (len(SHIM_FILES) + 1)))
@@ -134,7 +137,7 @@ def parent(config: dict):
         except OSError:
             forked = -1  # the node sees the files close
         if forked == 0:
-            return (*child(config, deferred, control, files), learned, config["reports"])
+            return (*child(config, deferred, control, files, learned, extra), learned, config["reports"])
         for file in files:
             os.close(file)
 
@@ -147,8 +150,18 @@ def received(ancillary) -> list:
     return list(files)
 
 
-def child(config: dict, deferred: forkable.Deferred, control: socket.socket, files: list):
-    """Is process A of the drawing. Returns in process B."""
+def anonymous() -> int:
+    """Bytes of memory of this process that no file backs. What is garbage does not count."""
+    gc.collect()
+    try:
+        with open("/proc/self/smaps_rollup", "rb") as file:
+            return sum(int(line.split()[1]) << 10 for line in file if line.startswith(b"Anonymous:"))
+    except OSError:
+        return 0
+
+
+def child(config: dict, deferred: forkable.Deferred, control: socket.socket, files: list, learned, extra: int):
+    """Is process A of the drawing. Returns in process B. extra are the bytes that learned packages take."""
     try:
         os.setsid()
         forkable.prctl(forkable.PR_SET_CHILD_SUBREAPER, 1)  # the shim says so too, but must have said it before B is made
@@ -159,8 +172,8 @@ def child(config: dict, deferred: forkable.Deferred, control: socket.socket, fil
             forkable.prctl(forkable.PR_SET_PDEATHSIG, signal.SIGKILL)
             if os.getppid() != shim:
                 os._exit(0)
-            return wait(config, deferred, alone(control, above, below))
-        become_shim(config["shim"], waiting, above.fileno(), files)
+            return wait(config, deferred, alone(control, above, below), learned)
+        become_shim(config["shim"], [str(waiting), str(extra)], above.fileno(), files)
     except BaseException:
         os._exit(1)
 
@@ -173,7 +186,7 @@ def alone(control: socket.socket, above: socket.socket, below: socket.socket) ->
     return below
 
 
-def become_shim(shim: dict, waiting: int, above: int, files: list) -> None:
+def become_shim(shim: dict, arguments: list, above: int, files: list) -> None:
     *files, started = files
     for number in (signal.SIGPIPE, getattr(signal, "SIGXFSZ", signal.SIGPIPE), signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)  # what is ignored would stay so
@@ -191,13 +204,13 @@ def become_shim(shim: dict, waiting: int, above: int, files: list) -> None:
     if not os.access(shim["path"], os.X_OK):
         os._exit(1)
     os.write(started, b"x")  # from here on the node takes this process for the shim
-    os.execve(shim["path"], [shim["path"], *shim["arguments"], str(waiting)], shim["env"])
+    os.execve(shim["path"], [shim["path"], *shim["arguments"], *arguments], shim["env"])
 
 
 # ---------------------------------------------------------------- the task
 
 
-def wait(config: dict, deferred: forkable.Deferred, shim: socket.socket):
+def wait(config: dict, deferred: forkable.Deferred, shim: socket.socket, learned):
     """Is process B: becomes what the shim says. Returns what to run."""
     try:
         head, ancillary, _, _ = shim.recvmsg(4, socket.CMSG_SPACE(4 * 3))
@@ -205,6 +218,7 @@ def wait(config: dict, deferred: forkable.Deferred, shim: socket.socket):
             os._exit(0)  # the shim has nothing to run
         spec = json.loads(exactly(shim, struct.unpack(">I", head)[0]))
         become(config, spec, received(ancillary))
+        forkable.reseed(sys.modules | learned.modules())
         code = forkable.compile_script(spec["path"], MAIN)
         gc.enable()
         deferred.resume()

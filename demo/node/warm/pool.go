@@ -61,9 +61,10 @@ func New(cfg Config, log zerolog.Logger, clk clock.Clock) (*Pool, error) {
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("warm starts: create the directory: %w", err)
 	}
-	for file, text := range map[string][]byte{
-		p.file: parentProgram, filepath.Join(cfg.Dir, "learned.py"): learnedProgram, filepath.Join(cfg.Dir, forkable.Name): forkable.Program,
+	for name, text := range map[string][]byte{
+		"parent.py": parentProgram, "learned.py": learnedProgram, "effects.py": effectsProgram, "order.py": orderProgram, forkable.Name: forkable.Program,
 	} {
+		file := filepath.Join(cfg.Dir, name)
 		// Renamed, so that a parent that is just being started reads the old file or the new one.
 		if err := os.WriteFile(file+".next", text, 0o600); err != nil {
 			return nil, fmt.Errorf("warm starts: write the program of parents: %w", err)
