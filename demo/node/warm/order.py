@@ -14,7 +14,8 @@ import sys
 def of(names: list, seconds: float) -> list:
     """For each package its name, and the modules to import before it in their order. Instead of these, a text says why the package
     cannot be imported. What follows a package that used up the time or ended the process is left out."""
-    names = sorted((name for name in names if not loaded(name)), key=lambda name: name not in sys.modules)  # those that are registered come first
+    # Those that are registered come first.
+    names = sorted((name for name in names if not loaded(name)), key=lambda name: name not in sys.modules)
     if not names:
         return []
     file = os.memfd_create("order")
