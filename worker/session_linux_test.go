@@ -137,6 +137,9 @@ def good() -> str:
 		"seed":      "import random\nrandom.seed(7)\ndef value(): return random.random()\n",
 		"numpy":     "import numpy\nnumpy.random.seed(7)\ndef value(): return numpy.random.random()\n",
 		"unseeded":  "import numpy\ndef value(): return numpy.random.random()\n",
+		"uuid":      "import uuid\nown = uuid.uuid4()\ndef value(): return own\n",
+		"moment":    "import datetime\nown = datetime.datetime.now()\ndef value(): return own\n",
+		"pid":       "import os\npid = os.getpid()\ndef value(): return pid\n",
 		"variables": "import os\nname = os.environ['ACTION_NAME']\ndef value(): return name\n",
 		"arguments": "import sys\nwords = list(sys.argv)\ndef value(): return words[words.index('--name') + 1]\n",
 		"thread":    "import threading, time\nthreading.Thread(target=lambda: time.sleep(600), daemon=True).start()\ndef value(): return threading.active_count() > 1\n",
@@ -154,7 +157,7 @@ def good() -> str:
 				outputs = append(outputs, f.outputs(uid)["o0"])
 			}
 			switch name {
-			case "chance", "unseeded", "variables", "arguments":
+			case "chance", "unseeded", "uuid", "moment", "pid", "variables", "arguments":
 				require.NotEmpty(t, outputs[0], f.log(uid))
 				require.NotEqual(t, outputs[0], outputs[1])
 			case "seed", "numpy":

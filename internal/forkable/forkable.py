@@ -9,6 +9,7 @@ import builtins
 import contextlib
 import contextvars
 import ctypes
+import datetime
 import decimal
 import functools
 import gc
@@ -271,10 +272,7 @@ def lazy(module) -> bool:
 
 def attribute(module, name: str):
     """An attribute of a module. getattr would load modules that the SDK has registered to be loaded when they are used."""
-    try:
-        return object.__getattribute__(module, "__dict__").get(name)
-    except AttributeError:
-        return None
+    return namespace(module).get(name)
 
 
 def settings() -> dict:
@@ -350,3 +348,50 @@ def alone() -> bool:
         os._exit(0)
     os.waitpid(child, 0)
     return len(os.listdir("/proc/self/task")) == 1
+
+
+def namespace(owner):
+    if issubclass(type(owner), type):
+        return type.__dict__["__dict__"].__get__(owner)
+    try:
+        return object.__getattribute__(owner, "__dict__")
+    except AttributeError:
+        return {}
+
+
+class Draws:
+    """Counts the random bytes that Python code takes from the system."""
+
+    def __init__(self):
+        self.count, self.plain = 0, os.urandom
+
+    def __enter__(self):
+        def urandom(size, /):
+            self.count += 1
+            return self.plain(size)
+
+        self.counting = os.urandom = random._urandom = urandom
+        return self
+
+    def __exit__(self, *_):
+        os.urandom = random._urandom = self.plain
+
+    def forget(self, modules: dict) -> None:
+        """Gives modules the system's own function."""
+        for module in modules.values():
+            for name, value in list(namespace(module).items()):
+                if value is self.counting:
+                    setattr(module, name, self.plain)
+
+
+def kept(modules: dict, since: float) -> str:
+    """Names something that modules have kept of this process or of the time of their import; empty if there is nothing."""
+    for name, module in modules.items():
+        for key, value in list(namespace(module).items()):
+            if type(value) is int and value == os.getpid() and "pid" in key.lower():
+                return f"{name}.{key}, the id of the process"
+            with contextlib.suppress(OverflowError, ValueError):
+                moment = value.timestamp() if type(value) is datetime.datetime else value
+                if type(moment) is float and since <= moment <= time.time():
+                    return f"{name}.{key}, the time of the import"
+    return ""

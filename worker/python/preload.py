@@ -2,11 +2,12 @@
 
 A module of the user is loaded before the fork only if that cannot be told from loading it afterwards. What an import must not
 do is refused, and the attempts then load it themselves: start threads or processes, open files, change variables or the working
-directory, draw or make random numbers, read the arguments of the attempt.
+directory, draw or make random numbers, keep the time or the id of the process, read the arguments of the attempt.
 """
 
 import asyncio
 import sys
+import time
 
 
 class Refused(BaseException):
@@ -32,8 +33,8 @@ class NumpyWatch:
 
     name = "numpy.random.mtrand"
 
-    def __init__(self):
-        self.state = None
+    def __init__(self, draws):
+        self.state, self.draws = None, draws
 
     def find_spec(self, name, path=None, target=None):
         if name != self.name:
@@ -61,7 +62,9 @@ class Remembering:
         return self.loader.create_module(spec)
 
     def exec_module(self, module):
+        drawn = self.watch.draws.count
         self.loader.exec_module(module)
+        self.watch.draws.count = drawn  # they are its seed, which each fork makes anew
         module.__spec__.loader = self.loader
         self.watch.state = repr(module._rand.get_state(legacy=False)["state"])
 
@@ -93,15 +96,15 @@ def load(message: dict, deferred) -> set:
     sys.path.insert(0, ".")
     if options["tgz"]:
         adjust_sys_path([options["dest"]])
-    watch, before = NumpyWatch(), forkable.settings()
-    sources, modules = forkable.chance(), set(sys.modules)
+    draws, before, began = forkable.Draws(), forkable.settings(), time.time()
+    watch, sources, modules = NumpyWatch(draws), forkable.chance(), set(sys.modules)
     forkable.ReadRecorder.names.clear()
     forkable.ReadRecorder.names.add("_F_SYS_PATH")  # by adjust_sys_path
     sys.meta_path.insert(0, watch)
     arguments, sys.argv = sys.argv, Arguments(sys.argv)
     restore = [forbid(loop) for loop in deferred.loops]
     try:
-        with forkable.recorded():
+        with forkable.recorded(), draws:
             load_task(options["resolver"], *options["resolver_args"])
     finally:
         sys.argv = arguments
@@ -114,8 +117,13 @@ def load(message: dict, deferred) -> set:
             raise Refused(f"it changes {what}")
     if Arguments.used:
         raise Refused("it reads the arguments of the attempt")
-    if forkable.chance() - sources or watch.changed():
+    loaded = {name: module for name, module in sys.modules.items() if name not in modules}
+    draws.forget(loaded)
+    if forkable.chance() - sources or watch.changed() or draws.count:
         raise Refused("it makes or draws random numbers, which would be the same in all attempts")
+    keeps = forkable.kept(loaded, began)
+    if keeps:
+        raise Refused(f"it keeps {keeps}, which would be the same in all attempts")
     if not forkable.alone():
         raise Refused("it starts a thread")
     for name in forkable.NEVER:

@@ -83,6 +83,8 @@ class Worker:
         except asyncio.CancelledError:
             print("The task was cancelled.", file=sys.stderr)
         except SystemExit as error:
+            if error.code is not None and not isinstance(error.code, int):
+                print(error.code, file=sys.stderr)
             code = error.code if isinstance(error.code, int) else int(error.code is not None)
         except BaseException:
             traceback.print_exc(file=stream)

@@ -7,14 +7,10 @@ modules. An import that changes anything else that another module has is refused
 
 import atexit
 import contextlib
-import datetime
 import logging
 import operator
-import os
-import random
 import sys
 import threading
-import time
 import types
 import warnings
 import weakref
@@ -85,13 +81,13 @@ class Effects:
         for name, module in modules.items():
             above, _, last = name.rpartition(".")
             parent = None if above in modules else sys.modules.get(above)
-            if parent is not None and namespace(parent).get(last) is module:
+            if parent is not None and forkable.namespace(parent).get(last) is module:
                 self.attributes.append((parent, last, module))
 
     def detach(self) -> None:
         """Removes the module from the packages above it, where a task would find it without an import."""
         for parent, name, module in self.attributes:
-            if namespace(parent).get(name) is module:
+            if forkable.namespace(parent).get(name) is module:
                 delattr(parent, name)
 
     def possible(self) -> bool:
@@ -133,16 +129,16 @@ class Bindings:
         for name, module in modules.items():
             if forkable.lazy(module) or name in ("__main__", "__mp_main__"):
                 continue
-            table = namespace(module)
+            table = forkable.namespace(module)
             self.tables[id(module)] = (name, module, dict(table), False)
             for key, value in list(table.items()):
                 if issubclass(type(value), type) and id(value) not in self.tables:
-                    self.tables[id(value)] = (f"{name}.{key}", value, dict(namespace(value)), True)
+                    self.tables[id(value)] = (f"{name}.{key}", value, dict(forkable.namespace(value)), True)
 
     def changed(self) -> str:
         """Names something that was changed; empty if nothing was. Then the present names count from now on."""
         for key, (name, owner, old, is_class) in list(self.tables.items()):
-            now = namespace(owner)
+            now = forkable.namespace(owner)
             if len(now) == len(old) and all(map(operator.is_, old.values(), now.values())):
                 continue
             for attribute in {**old, **now}:
@@ -150,15 +146,6 @@ class Bindings:
                     return f"{name}.{attribute}"
             self.tables[key] = (name, owner, dict(now), is_class)
         return ""
-
-
-def namespace(owner):
-    if issubclass(type(owner), type):
-        return type.__dict__["__dict__"].__get__(owner)
-    try:
-        return object.__getattribute__(owner, "__dict__")
-    except AttributeError:
-        return {}
 
 
 def differs(old, now, is_class: bool) -> bool:
@@ -170,49 +157,6 @@ def differs(old, now, is_class: bool) -> bool:
     if old is MISSING or issubclass(type(old), types.ModuleType):
         return False
     return not (type(old) is type(now) and isinstance(old, PLAIN) and old == now)
-
-
-class Draws:
-    """Counts the random bytes that Python code takes from the system."""
-
-    def __init__(self):
-        self.count, self.plain = 0, os.urandom
-
-    def __enter__(self):
-        def urandom(size, /):
-            self.count += 1
-            return self.plain(size)
-
-        self.counting = os.urandom = random._urandom = urandom
-        return self
-
-    def __exit__(self, *_):
-        os.urandom = random._urandom = self.plain
-
-    def forget(self, modules: dict) -> None:
-        """Gives modules the system's own function."""
-        for module in modules.values():
-            for name, value in list(namespace(module).items()):
-                if value is self.counting:
-                    setattr(module, name, self.plain)
-
-
-def kept(modules: dict, since: float) -> str:
-    """Names something that modules have kept of this process or of the time of their import; empty if there is nothing."""
-    for name, module in modules.items():
-        for key, value in list(namespace(module).items()):
-            if type(value) is int and value == os.getpid() and "pid" in key.lower():
-                return f"{name}.{key}, the id of the process"
-            if type(value) in (float, datetime.datetime) and since <= seconds(value) <= time.time():
-                return f"{name}.{key}, the time of the import"
-    return ""
-
-
-def seconds(moment) -> float:
-    try:
-        return moment if type(moment) is float else moment.timestamp()
-    except (OverflowError, ValueError):
-        return 0.0
 
 
 def thread_ends() -> list:

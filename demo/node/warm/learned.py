@@ -71,7 +71,7 @@ class Learned:
         """Imports packages until time or memory is used up."""
         began, first = time.monotonic(), held()
         sys.meta_path.insert(0, self)
-        with effects.Draws() as draws:
+        with forkable.Draws() as draws:
             for name, units in order.of(config["learned"], config["seconds"]):
                 if time.monotonic() - began > config["seconds"] or held() - first > config["bytes"]:
                     break
@@ -121,7 +121,7 @@ class Learned:
             one = min(seen & varying)
             raise Refused("it reads all variables" if one == ALL else f"it reads {one}, which may be another in each task")
         self.observe(state, sources, callbacks, loaded, first, deferred)
-        keeps = effects.kept({key: module for one in self.units[first:] for key, module in one.modules.items()}, began)
+        keeps = forkable.kept({key: module for one in self.units[first:] for key, module in one.modules.items()}, began)
         if keeps:
             raise Refused(f"it keeps {keeps}")
 
