@@ -230,8 +230,9 @@ verify: $(BIN)/protoc-gen-go buf ## Check that generated and module files are cu
 	$(BREAKING)
 
 .PHONY: published
-published: buf e2e-python ## Update proto/published.binpb from the SDK's package (docs/wire-compatibility.md says when)
-	.cache/e2e-python/bin/python tools/published/image.py proto/published.binpb
+published: buf ## Update proto/published.binpb from the contract's package (docs/wire-compatibility.md says when)
+	@scripts/python-env.sh .cache/contract-python -r tools/published/requirements.txt
+	.cache/contract-python/bin/python tools/published/image.py proto/published.binpb
 
 ##@ Tools
 

@@ -1,7 +1,7 @@
 """Writes proto/published.binpb: the wire contract as it is published, which `buf breaking` compares proto/ with.
 
-Its flyteidl2 files are the descriptors in the Python package that the released SDK pins; its flytebinary files are those of this
-tree, as `buf build` sees them. Run it with the Python of the end-to-end tests, through `make published`."""
+Its flyteidl2 files are the descriptors in the Python package of requirements.txt; its flytebinary files are those of this tree, as
+`buf build` sees them. Run it through `make published`."""
 
 from __future__ import annotations
 

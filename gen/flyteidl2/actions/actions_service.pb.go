@@ -279,6 +279,7 @@ type UpdateRequest struct {
 	ActionId      *common.ActionIdentifier `protobuf:"bytes,1,opt,name=action_id,json=actionId,proto3" json:"action_id,omitempty"`
 	Attempt       uint32                   `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	Status        *workflow.ActionStatus   `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
+	Address       *common.ActionAddress    `protobuf:"bytes,5,opt,name=address,proto3" json:"address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -330,6 +331,13 @@ func (x *UpdateRequest) GetAttempt() uint32 {
 func (x *UpdateRequest) GetStatus() *workflow.ActionStatus {
 	if x != nil {
 		return x.Status
+	}
+	return nil
+}
+
+func (x *UpdateRequest) GetAddress() *common.ActionAddress {
+	if x != nil {
+		return x.Address
 	}
 	return nil
 }
@@ -729,7 +737,7 @@ var File_flyteidl2_actions_actions_service_proto protoreflect.FileDescriptor
 
 const file_flyteidl2_actions_actions_service_proto_rawDesc = "" +
 	"\n" +
-	"'flyteidl2/actions/actions_service.proto\x12\x11flyteidl2.actions\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1fflyteidl2/common/identity.proto\x1a\x1dflyteidl2/core/literals.proto\x1a\x18flyteidl2/task/run.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a&flyteidl2/workflow/state_service.proto\"\xb0\x04\n" +
+	"'flyteidl2/actions/actions_service.proto\x12\x11flyteidl2.actions\x1a\x1bbuf/validate/validate.proto\x1a\x1eflyteidl2/common/address.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1fflyteidl2/common/identity.proto\x1a\x1dflyteidl2/core/literals.proto\x1a\x18flyteidl2/task/run.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a&flyteidl2/workflow/state_service.proto\"\xb0\x04\n" +
 	"\x06Action\x12G\n" +
 	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x121\n" +
 	"\x12parent_action_name\x18\x02 \x01(\tH\x01R\x10parentActionName\x88\x01\x01\x12$\n" +
@@ -747,11 +755,12 @@ const file_flyteidl2_actions_actions_service_proto_rawDesc = "" +
 	"\x0eEnqueueRequest\x129\n" +
 	"\x06action\x18\x01 \x01(\v2\x19.flyteidl2.actions.ActionB\x06\xbaH\x03\xc8\x01\x01R\x06action\x122\n" +
 	"\brun_spec\x18\x02 \x01(\v2\x17.flyteidl2.task.RunSpecR\arunSpec\"\x11\n" +
-	"\x0fEnqueueResponse\"\xca\x01\n" +
+	"\x0fEnqueueResponse\"\x85\x02\n" +
 	"\rUpdateRequest\x12G\n" +
 	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x12!\n" +
 	"\aattempt\x18\x02 \x01(\rB\a\xbaH\x04*\x02 \x00R\aattempt\x12@\n" +
-	"\x06status\x18\x03 \x01(\v2 .flyteidl2.workflow.ActionStatusB\x06\xbaH\x03\xc8\x01\x01R\x06statusJ\x04\b\x04\x10\x05R\x05state\"\x10\n" +
+	"\x06status\x18\x03 \x01(\v2 .flyteidl2.workflow.ActionStatusB\x06\xbaH\x03\xc8\x01\x01R\x06status\x129\n" +
+	"\aaddress\x18\x05 \x01(\v2\x1f.flyteidl2.common.ActionAddressR\aaddressJ\x04\b\x04\x10\x05R\x05state\"\x10\n" +
 	"\x0eUpdateResponse\"y\n" +
 	"\x16WatchForUpdatesRequest\x12N\n" +
 	"\x10parent_action_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierH\x00R\x0eparentActionIdB\x0f\n" +
@@ -813,10 +822,11 @@ var file_flyteidl2_actions_actions_service_proto_goTypes = []any{
 	(*workflow.ConditionAction)(nil), // 14: flyteidl2.workflow.ConditionAction
 	(*task.RunSpec)(nil),             // 15: flyteidl2.task.RunSpec
 	(*workflow.ActionStatus)(nil),    // 16: flyteidl2.workflow.ActionStatus
-	(*workflow.ActionUpdate)(nil),    // 17: flyteidl2.workflow.ActionUpdate
-	(*workflow.ControlMessage)(nil),  // 18: flyteidl2.workflow.ControlMessage
-	(*common.EnrichedIdentity)(nil),  // 19: flyteidl2.common.EnrichedIdentity
-	(*core.Literal)(nil),             // 20: flyteidl2.core.Literal
+	(*common.ActionAddress)(nil),     // 17: flyteidl2.common.ActionAddress
+	(*workflow.ActionUpdate)(nil),    // 18: flyteidl2.workflow.ActionUpdate
+	(*workflow.ControlMessage)(nil),  // 19: flyteidl2.workflow.ControlMessage
+	(*common.EnrichedIdentity)(nil),  // 20: flyteidl2.common.EnrichedIdentity
+	(*core.Literal)(nil),             // 21: flyteidl2.core.Literal
 }
 var file_flyteidl2_actions_actions_service_proto_depIdxs = []int32{
 	11, // 0: flyteidl2.actions.Action.action_id:type_name -> flyteidl2.common.ActionIdentifier
@@ -828,29 +838,30 @@ var file_flyteidl2_actions_actions_service_proto_depIdxs = []int32{
 	15, // 6: flyteidl2.actions.EnqueueRequest.run_spec:type_name -> flyteidl2.task.RunSpec
 	11, // 7: flyteidl2.actions.UpdateRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
 	16, // 8: flyteidl2.actions.UpdateRequest.status:type_name -> flyteidl2.workflow.ActionStatus
-	11, // 9: flyteidl2.actions.WatchForUpdatesRequest.parent_action_id:type_name -> flyteidl2.common.ActionIdentifier
-	17, // 10: flyteidl2.actions.WatchForUpdatesResponse.action_update:type_name -> flyteidl2.workflow.ActionUpdate
-	18, // 11: flyteidl2.actions.WatchForUpdatesResponse.control_message:type_name -> flyteidl2.workflow.ControlMessage
-	11, // 12: flyteidl2.actions.AbortRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	19, // 13: flyteidl2.actions.AbortRequest.aborted_by:type_name -> flyteidl2.common.EnrichedIdentity
-	11, // 14: flyteidl2.actions.SignalRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
-	20, // 15: flyteidl2.actions.SignalRequest.value:type_name -> flyteidl2.core.Literal
-	19, // 16: flyteidl2.actions.SignalRequest.signalled_by:type_name -> flyteidl2.common.EnrichedIdentity
-	1,  // 17: flyteidl2.actions.ActionsService.Enqueue:input_type -> flyteidl2.actions.EnqueueRequest
-	5,  // 18: flyteidl2.actions.ActionsService.WatchForUpdates:input_type -> flyteidl2.actions.WatchForUpdatesRequest
-	3,  // 19: flyteidl2.actions.ActionsService.Update:input_type -> flyteidl2.actions.UpdateRequest
-	7,  // 20: flyteidl2.actions.ActionsService.Abort:input_type -> flyteidl2.actions.AbortRequest
-	9,  // 21: flyteidl2.actions.ActionsService.Signal:input_type -> flyteidl2.actions.SignalRequest
-	2,  // 22: flyteidl2.actions.ActionsService.Enqueue:output_type -> flyteidl2.actions.EnqueueResponse
-	6,  // 23: flyteidl2.actions.ActionsService.WatchForUpdates:output_type -> flyteidl2.actions.WatchForUpdatesResponse
-	4,  // 24: flyteidl2.actions.ActionsService.Update:output_type -> flyteidl2.actions.UpdateResponse
-	8,  // 25: flyteidl2.actions.ActionsService.Abort:output_type -> flyteidl2.actions.AbortResponse
-	10, // 26: flyteidl2.actions.ActionsService.Signal:output_type -> flyteidl2.actions.SignalResponse
-	22, // [22:27] is the sub-list for method output_type
-	17, // [17:22] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	17, // 9: flyteidl2.actions.UpdateRequest.address:type_name -> flyteidl2.common.ActionAddress
+	11, // 10: flyteidl2.actions.WatchForUpdatesRequest.parent_action_id:type_name -> flyteidl2.common.ActionIdentifier
+	18, // 11: flyteidl2.actions.WatchForUpdatesResponse.action_update:type_name -> flyteidl2.workflow.ActionUpdate
+	19, // 12: flyteidl2.actions.WatchForUpdatesResponse.control_message:type_name -> flyteidl2.workflow.ControlMessage
+	11, // 13: flyteidl2.actions.AbortRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	20, // 14: flyteidl2.actions.AbortRequest.aborted_by:type_name -> flyteidl2.common.EnrichedIdentity
+	11, // 15: flyteidl2.actions.SignalRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
+	21, // 16: flyteidl2.actions.SignalRequest.value:type_name -> flyteidl2.core.Literal
+	20, // 17: flyteidl2.actions.SignalRequest.signalled_by:type_name -> flyteidl2.common.EnrichedIdentity
+	1,  // 18: flyteidl2.actions.ActionsService.Enqueue:input_type -> flyteidl2.actions.EnqueueRequest
+	5,  // 19: flyteidl2.actions.ActionsService.WatchForUpdates:input_type -> flyteidl2.actions.WatchForUpdatesRequest
+	3,  // 20: flyteidl2.actions.ActionsService.Update:input_type -> flyteidl2.actions.UpdateRequest
+	7,  // 21: flyteidl2.actions.ActionsService.Abort:input_type -> flyteidl2.actions.AbortRequest
+	9,  // 22: flyteidl2.actions.ActionsService.Signal:input_type -> flyteidl2.actions.SignalRequest
+	2,  // 23: flyteidl2.actions.ActionsService.Enqueue:output_type -> flyteidl2.actions.EnqueueResponse
+	6,  // 24: flyteidl2.actions.ActionsService.WatchForUpdates:output_type -> flyteidl2.actions.WatchForUpdatesResponse
+	4,  // 25: flyteidl2.actions.ActionsService.Update:output_type -> flyteidl2.actions.UpdateResponse
+	8,  // 26: flyteidl2.actions.ActionsService.Abort:output_type -> flyteidl2.actions.AbortResponse
+	10, // 27: flyteidl2.actions.ActionsService.Signal:output_type -> flyteidl2.actions.SignalResponse
+	23, // [23:28] is the sub-list for method output_type
+	18, // [18:23] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_flyteidl2_actions_actions_service_proto_init() }

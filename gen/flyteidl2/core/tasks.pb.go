@@ -73,6 +73,7 @@ const (
 	AcceleratorModel_AMD_MI350X                    AcceleratorModel = 307
 	AcceleratorModel_AMD_MI355X                    AcceleratorModel = 308
 	AcceleratorModel_HABANA_GAUDI1                 AcceleratorModel = 400
+	AcceleratorModel_APPLE_SILICON_GPU             AcceleratorModel = 500
 )
 
 // Enum value maps for AcceleratorModel.
@@ -118,6 +119,7 @@ var (
 		307: "AMD_MI350X",
 		308: "AMD_MI355X",
 		400: "HABANA_GAUDI1",
+		500: "APPLE_SILICON_GPU",
 	}
 	AcceleratorModel_value = map[string]int32{
 		"ACCELERATOR_MODEL_UNSPECIFIED": 0,
@@ -160,6 +162,7 @@ var (
 		"AMD_MI350X":                    307,
 		"AMD_MI355X":                    308,
 		"HABANA_GAUDI1":                 400,
+		"APPLE_SILICON_GPU":             500,
 	}
 )
 
@@ -196,6 +199,8 @@ type WorkerKind int32
 const (
 	WorkerKind_WORKER_KIND_UNSPECIFIED WorkerKind = 0
 	WorkerKind_WORKER_KIND_SANDBOX     WorkerKind = 1
+	WorkerKind_WORKER_KIND_MICROVM     WorkerKind = 2
+	WorkerKind_WORKER_KIND_REUSABLE    WorkerKind = 3
 )
 
 // Enum value maps for WorkerKind.
@@ -203,10 +208,14 @@ var (
 	WorkerKind_name = map[int32]string{
 		0: "WORKER_KIND_UNSPECIFIED",
 		1: "WORKER_KIND_SANDBOX",
+		2: "WORKER_KIND_MICROVM",
+		3: "WORKER_KIND_REUSABLE",
 	}
 	WorkerKind_value = map[string]int32{
 		"WORKER_KIND_UNSPECIFIED": 0,
 		"WORKER_KIND_SANDBOX":     1,
+		"WORKER_KIND_MICROVM":     2,
+		"WORKER_KIND_REUSABLE":    3,
 	}
 )
 
@@ -305,6 +314,7 @@ const (
 	GPUAccelerator_AMAZON_NEURON GPUAccelerator_DeviceClass = 2
 	GPUAccelerator_AMD_GPU       GPUAccelerator_DeviceClass = 3
 	GPUAccelerator_HABANA_GAUDI  GPUAccelerator_DeviceClass = 4
+	GPUAccelerator_APPLE_SILICON GPUAccelerator_DeviceClass = 5
 )
 
 // Enum value maps for GPUAccelerator_DeviceClass.
@@ -315,6 +325,7 @@ var (
 		2: "AMAZON_NEURON",
 		3: "AMD_GPU",
 		4: "HABANA_GAUDI",
+		5: "APPLE_SILICON",
 	}
 	GPUAccelerator_DeviceClass_value = map[string]int32{
 		"NVIDIA_GPU":    0,
@@ -322,6 +333,7 @@ var (
 		"AMAZON_NEURON": 2,
 		"AMD_GPU":       3,
 		"HABANA_GAUDI":  4,
+		"APPLE_SILICON": 5,
 	}
 )
 
@@ -1331,6 +1343,8 @@ type ReusePolicy struct {
 	IdleTtl       *durationpb.Duration   `protobuf:"bytes,4,opt,name=idle_ttl,json=idleTtl,proto3" json:"idle_ttl,omitempty"`
 	ScaledownTtl  *durationpb.Duration   `protobuf:"bytes,5,opt,name=scaledown_ttl,json=scaledownTtl,proto3" json:"scaledown_ttl,omitempty"`
 	Scope         ReusePolicy_Scope      `protobuf:"varint,6,opt,name=scope,proto3,enum=flyteidl2.core.ReusePolicy_Scope" json:"scope,omitempty"`
+	Name          string                 `protobuf:"bytes,7,opt,name=name,proto3" json:"name,omitempty"`
+	Version       string                 `protobuf:"bytes,8,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1405,6 +1419,20 @@ func (x *ReusePolicy) GetScope() ReusePolicy_Scope {
 		return x.Scope
 	}
 	return ReusePolicy_GLOBAL
+}
+
+func (x *ReusePolicy) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ReusePolicy) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
 }
 
 // A task as the executor needs it: type, interface, metadata, and a container or a pod.
@@ -2159,13 +2187,13 @@ const file_flyteidl2_core_tasks_proto_rawDesc = "" +
 	"\n" +
 	"\x06MEMORY\x10\x03\x12\v\n" +
 	"\aSTORAGE\x10\x04\x12\x15\n" +
-	"\x11EPHEMERAL_STORAGE\x10\x05\"\x90\x03\n" +
+	"\x11EPHEMERAL_STORAGE\x10\x05\"\xa3\x03\n" +
 	"\x0eGPUAccelerator\x12\x16\n" +
 	"\x06device\x18\x01 \x01(\tR\x06device\x12&\n" +
 	"\runpartitioned\x18\x02 \x01(\bH\x00R\runpartitioned\x12'\n" +
 	"\x0epartition_size\x18\x03 \x01(\tH\x00R\rpartitionSize\x12M\n" +
 	"\fdevice_class\x18\x04 \x01(\x0e2*.flyteidl2.core.GPUAccelerator.DeviceClassR\vdeviceClass\x12M\n" +
-	"\x11accelerator_model\x18\x05 \x01(\x0e2 .flyteidl2.core.AcceleratorModelR\x10acceleratorModel\"_\n" +
+	"\x11accelerator_model\x18\x05 \x01(\x0e2 .flyteidl2.core.AcceleratorModelR\x10acceleratorModel\"r\n" +
 	"\vDeviceClass\x12\x0e\n" +
 	"\n" +
 	"NVIDIA_GPU\x10\x00\x12\x0e\n" +
@@ -2173,7 +2201,8 @@ const file_flyteidl2_core_tasks_proto_rawDesc = "" +
 	"GOOGLE_TPU\x10\x01\x12\x11\n" +
 	"\rAMAZON_NEURON\x10\x02\x12\v\n" +
 	"\aAMD_GPU\x10\x03\x12\x10\n" +
-	"\fHABANA_GAUDI\x10\x04B\x16\n" +
+	"\fHABANA_GAUDI\x10\x04\x12\x11\n" +
+	"\rAPPLE_SILICON\x10\x05B\x16\n" +
 	"\x14partition_size_value\"k\n" +
 	"\fSharedMemory\x12\x1d\n" +
 	"\n" +
@@ -2221,14 +2250,16 @@ const file_flyteidl2_core_tasks_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x15\n" +
 	"\x13interruptible_valueJ\x04\b\n" +
-	"\x10\v\"\xed\x03\n" +
+	"\x10\v\"\x9b\x04\n" +
 	"\vReusePolicy\x12*\n" +
 	"\fmin_replicas\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\vminReplicas\x12*\n" +
 	"\fmax_replicas\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01R\vmaxReplicas\x12)\n" +
 	"\vconcurrency\x18\x03 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01R\vconcurrency\x12>\n" +
 	"\bidle_ttl\x18\x04 \x01(\v2\x19.google.protobuf.DurationB\b\xbaH\x05\xaa\x01\x022\x00R\aidleTtl\x12H\n" +
 	"\rscaledown_ttl\x18\x05 \x01(\v2\x19.google.protobuf.DurationB\b\xbaH\x05\xaa\x01\x022\x00R\fscaledownTtl\x12A\n" +
-	"\x05scope\x18\x06 \x01(\x0e2!.flyteidl2.core.ReusePolicy.ScopeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x05scope\"\x1c\n" +
+	"\x05scope\x18\x06 \x01(\x0e2!.flyteidl2.core.ReusePolicy.ScopeB\b\xbaH\x05\x82\x01\x02\x10\x01R\x05scope\x12\x12\n" +
+	"\x04name\x18\a \x01(\tR\x04name\x12\x18\n" +
+	"\aversion\x18\b \x01(\tR\aversion\"\x1c\n" +
 	"\x05Scope\x12\n" +
 	"\n" +
 	"\x06GLOBAL\x10\x00\x12\a\n" +
@@ -2331,8 +2362,7 @@ const file_flyteidl2_core_tasks_proto_rawDesc = "" +
 	"\tUNDEFINED\x10\x00\x12\b\n" +
 	"\x04ANSI\x10\x01\x12\b\n" +
 	"\x04HIVE\x10\x02\x12\t\n" +
-	"\x05OTHER\x10\x03*\xea\n" +
-	"\n" +
+	"\x05OTHER\x10\x03*\x94\v\n" +
 	"\x10AcceleratorModel\x12!\n" +
 	"\x1dACCELERATOR_MODEL_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\n" +
@@ -2392,11 +2422,14 @@ const file_flyteidl2_core_tasks_proto_rawDesc = "" +
 	"\n" +
 	"AMD_MI355X\x10\xb4\x02\x1a\r\xaaU\n" +
 	"amd-mi355x\x12$\n" +
-	"\rHABANA_GAUDI1\x10\x90\x03\x1a\x10\xaaU\rhabana-gaudi1*B\n" +
+	"\rHABANA_GAUDI1\x10\x90\x03\x1a\x10\xaaU\rhabana-gaudi1\x12(\n" +
+	"\x11APPLE_SILICON_GPU\x10\xf4\x03\x1a\x10\xaaU\rapple-silicon*u\n" +
 	"\n" +
 	"WorkerKind\x12\x1b\n" +
 	"\x17WORKER_KIND_UNSPECIFIED\x10\x00\x12\x17\n" +
-	"\x13WORKER_KIND_SANDBOX\x10\x01:M\n" +
+	"\x13WORKER_KIND_SANDBOX\x10\x01\x12\x17\n" +
+	"\x13WORKER_KIND_MICROVM\x10\x02\x12\x18\n" +
+	"\x14WORKER_KIND_REUSABLE\x10\x03:M\n" +
 	"\x10accelerator_name\x12!.google.protobuf.EnumValueOptions\x18\xd5\n" +
 	" \x01(\tR\x0facceleratorNameB9Z7github.com/flyte-binary/flyte-binary/gen/flyteidl2/coreb\x06proto3"
 

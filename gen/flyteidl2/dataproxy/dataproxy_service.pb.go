@@ -93,6 +93,7 @@ type CreateUploadLocationRequest struct {
 	AddContentMd5Metadata bool                   `protobuf:"varint,7,opt,name=add_content_md5_metadata,json=addContentMd5Metadata,proto3" json:"add_content_md5_metadata,omitempty"`
 	Org                   string                 `protobuf:"bytes,8,opt,name=org,proto3" json:"org,omitempty"`
 	ContentLength         int64                  `protobuf:"varint,9,opt,name=content_length,json=contentLength,proto3" json:"content_length,omitempty"`
+	Queue                 string                 `protobuf:"bytes,10,opt,name=queue,proto3" json:"queue,omitempty"`
 	unknownFields         protoimpl.UnknownFields
 	sizeCache             protoimpl.SizeCache
 }
@@ -190,6 +191,13 @@ func (x *CreateUploadLocationRequest) GetContentLength() int64 {
 	return 0
 }
 
+func (x *CreateUploadLocationRequest) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
 // What DataProxyService.CreateUploadLocation answers.
 type CreateUploadLocationResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -275,6 +283,7 @@ type UploadInputsRequest struct {
 	Task          isUploadInputsRequest_Task `protobuf_oneof:"task"`
 	Inputs        *task.Inputs               `protobuf:"bytes,6,opt,name=inputs,proto3" json:"inputs,omitempty"`
 	BaseDir       string                     `protobuf:"bytes,7,opt,name=base_dir,json=baseDir,proto3" json:"base_dir,omitempty"`
+	Queue         string                     `protobuf:"bytes,8,opt,name=queue,proto3" json:"queue,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -378,6 +387,13 @@ func (x *UploadInputsRequest) GetInputs() *task.Inputs {
 func (x *UploadInputsRequest) GetBaseDir() string {
 	if x != nil {
 		return x.BaseDir
+	}
+	return ""
+}
+
+func (x *UploadInputsRequest) GetQueue() string {
+	if x != nil {
+		return x.Queue
 	}
 	return ""
 }
@@ -1025,7 +1041,7 @@ var File_flyteidl2_dataproxy_dataproxy_service_proto protoreflect.FileDescriptor
 
 const file_flyteidl2_dataproxy_dataproxy_service_proto_rawDesc = "" +
 	"\n" +
-	"+flyteidl2/dataproxy/dataproxy_service.proto\x12\x13flyteidl2.dataproxy\x1a\x1bbuf/validate/validate.proto\x1a\"flyteidl2/app/app_definition.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1aflyteidl2/common/run.proto\x1a&flyteidl2/logs/dataplane/payload.proto\x1a\x1bflyteidl2/task/common.proto\x1a$flyteidl2/task/task_definition.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf8\x02\n" +
+	"+flyteidl2/dataproxy/dataproxy_service.proto\x12\x13flyteidl2.dataproxy\x1a\x1bbuf/validate/validate.proto\x1a\"flyteidl2/app/app_definition.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1aflyteidl2/common/run.proto\x1a&flyteidl2/logs/dataplane/payload.proto\x1a\x1bflyteidl2/task/common.proto\x1a$flyteidl2/task/task_definition.proto\x1a'flyteidl2/workflow/run_definition.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8e\x03\n" +
 	"\x1bCreateUploadLocationRequest\x12!\n" +
 	"\aproject\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\aproject\x12\x1f\n" +
 	"\x06domain\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06domain\x12\x1a\n" +
@@ -1037,7 +1053,9 @@ const file_flyteidl2_dataproxy_dataproxy_service_proto_rawDesc = "" +
 	"\rfilename_root\x18\x06 \x01(\tR\ffilenameRoot\x127\n" +
 	"\x18add_content_md5_metadata\x18\a \x01(\bR\x15addContentMd5Metadata\x12\x10\n" +
 	"\x03org\x18\b \x01(\tR\x03org\x12%\n" +
-	"\x0econtent_length\x18\t \x01(\x03R\rcontentLength\"\xad\x02\n" +
+	"\x0econtent_length\x18\t \x01(\x03R\rcontentLength\x12\x14\n" +
+	"\x05queue\x18\n" +
+	" \x01(\tR\x05queue\"\xad\x02\n" +
 	"\x1cCreateUploadLocationResponse\x12\x1d\n" +
 	"\n" +
 	"signed_url\x18\x01 \x01(\tR\tsignedUrl\x12\x1d\n" +
@@ -1048,7 +1066,7 @@ const file_flyteidl2_dataproxy_dataproxy_service_proto_rawDesc = "" +
 	"\aheaders\x18\x04 \x03(\v2>.flyteidl2.dataproxy.CreateUploadLocationResponse.HeadersEntryR\aheaders\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb4\x03\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xca\x03\n" +
 	"\x13UploadInputsRequest\x128\n" +
 	"\x06run_id\x18\x01 \x01(\v2\x1f.flyteidl2.common.RunIdentifierH\x00R\x05runId\x12D\n" +
 	"\n" +
@@ -1057,7 +1075,8 @@ const file_flyteidl2_dataproxy_dataproxy_service_proto_rawDesc = "" +
 	"\ttask_spec\x18\x04 \x01(\v2\x18.flyteidl2.task.TaskSpecH\x01R\btaskSpec\x12B\n" +
 	"\ftrigger_name\x18\x05 \x01(\v2\x1d.flyteidl2.common.TriggerNameH\x01R\vtriggerName\x12.\n" +
 	"\x06inputs\x18\x06 \x01(\v2\x16.flyteidl2.task.InputsR\x06inputs\x12\x19\n" +
-	"\bbase_dir\x18\a \x01(\tR\abaseDirB\v\n" +
+	"\bbase_dir\x18\a \x01(\tR\abaseDir\x12\x14\n" +
+	"\x05queue\x18\b \x01(\tR\x05queueB\v\n" +
 	"\x02id\x12\x05\xbaH\x02\b\x01B\r\n" +
 	"\x04task\x12\x05\xbaH\x02\b\x01\"n\n" +
 	"\x14UploadInputsResponse\x12V\n" +

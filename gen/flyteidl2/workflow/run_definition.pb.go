@@ -705,6 +705,7 @@ type TaskActionMetadata struct {
 	Id            *task.TaskIdentifier   `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	TaskType      string                 `protobuf:"bytes,2,opt,name=task_type,json=taskType,proto3" json:"task_type,omitempty"`
 	ShortName     string                 `protobuf:"bytes,3,opt,name=short_name,json=shortName,proto3" json:"short_name,omitempty"`
+	Queue         *string                `protobuf:"bytes,4,opt,name=queue,proto3,oneof" json:"queue,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -756,6 +757,13 @@ func (x *TaskActionMetadata) GetTaskType() string {
 func (x *TaskActionMetadata) GetShortName() string {
 	if x != nil {
 		return x.ShortName
+	}
+	return ""
+}
+
+func (x *TaskActionMetadata) GetQueue() string {
+	if x != nil && x.Queue != nil {
+		return *x.Queue
 	}
 	return ""
 }
@@ -2605,12 +2613,14 @@ const file_flyteidl2_workflow_run_definition_proto_rawDesc = "" +
 	"\awebhook\x18\v \x01(\v2$.flyteidl2.workflow.ConditionWebhookR\awebhookJ\x04\b\x02\x10\x03J\x04\b\x03\x10\x04J\x04\b\x04\x10\x05R\x06run_idR\taction_idR\x06global\"W\n" +
 	"\x10ConditionWebhook\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x121\n" +
-	"\apayload\x18\x02 \x01(\v2\x17.google.protobuf.StructR\apayload\"\x80\x01\n" +
+	"\apayload\x18\x02 \x01(\v2\x17.google.protobuf.StructR\apayload\"\xa5\x01\n" +
 	"\x12TaskActionMetadata\x12.\n" +
 	"\x02id\x18\x01 \x01(\v2\x1e.flyteidl2.task.TaskIdentifierR\x02id\x12\x1b\n" +
 	"\ttask_type\x18\x02 \x01(\tR\btaskType\x12\x1d\n" +
 	"\n" +
-	"short_name\x18\x03 \x01(\tR\tshortName\")\n" +
+	"short_name\x18\x03 \x01(\tR\tshortName\x12\x19\n" +
+	"\x05queue\x18\x04 \x01(\tH\x00R\x05queue\x88\x01\x01B\b\n" +
+	"\x06_queue\")\n" +
 	"\x13TraceActionMetadata\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"\x8b\x01\n" +
 	"\x17ConditionActionMetadata\x12\x12\n" +
@@ -3001,6 +3011,7 @@ func file_flyteidl2_workflow_run_definition_proto_init() {
 		return
 	}
 	file_flyteidl2_workflow_run_definition_proto_msgTypes[3].OneofWrappers = []any{}
+	file_flyteidl2_workflow_run_definition_proto_msgTypes[6].OneofWrappers = []any{}
 	file_flyteidl2_workflow_run_definition_proto_msgTypes[9].OneofWrappers = []any{
 		(*ActionMetadata_Task)(nil),
 		(*ActionMetadata_Trace)(nil),

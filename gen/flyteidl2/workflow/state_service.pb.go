@@ -450,6 +450,7 @@ type ActionUpdate struct {
 	Error         *core.ExecutionError     `protobuf:"bytes,3,opt,name=error,proto3,oneof" json:"error,omitempty"`
 	OutputUri     string                   `protobuf:"bytes,4,opt,name=output_uri,json=outputUri,proto3" json:"output_uri,omitempty"`
 	Value         *core.Literal            `protobuf:"bytes,5,opt,name=value,proto3,oneof" json:"value,omitempty"`
+	Address       *common.ActionAddress    `protobuf:"bytes,6,opt,name=address,proto3" json:"address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -519,11 +520,18 @@ func (x *ActionUpdate) GetValue() *core.Literal {
 	return nil
 }
 
+func (x *ActionUpdate) GetAddress() *common.ActionAddress {
+	if x != nil {
+		return x.Address
+	}
+	return nil
+}
+
 var File_flyteidl2_workflow_state_service_proto protoreflect.FileDescriptor
 
 const file_flyteidl2_workflow_state_service_proto_rawDesc = "" +
 	"\n" +
-	"&flyteidl2/workflow/state_service.proto\x12\x12flyteidl2.workflow\x1a\x1bbuf/validate/validate.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1eflyteidl2/core/execution.proto\x1a\x1dflyteidl2/core/literals.proto\x1a\x17google/rpc/status.proto\"\xbe\x01\n" +
+	"&flyteidl2/workflow/state_service.proto\x12\x12flyteidl2.workflow\x1a\x1bbuf/validate/validate.proto\x1a\x1eflyteidl2/common/address.proto\x1a!flyteidl2/common/identifier.proto\x1a\x1cflyteidl2/common/phase.proto\x1a\x1eflyteidl2/core/execution.proto\x1a\x1dflyteidl2/core/literals.proto\x1a\x17google/rpc/status.proto\"\xbe\x01\n" +
 	"\n" +
 	"PutRequest\x12G\n" +
 	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x121\n" +
@@ -548,14 +556,15 @@ const file_flyteidl2_workflow_state_service_proto_rawDesc = "" +
 	"\x0fcontrol_message\x18\x02 \x01(\v2\".flyteidl2.workflow.ControlMessageH\x00R\x0econtrolMessageB\t\n" +
 	"\amessage\",\n" +
 	"\x0eControlMessage\x12\x1a\n" +
-	"\bsentinel\x18\x01 \x01(\bR\bsentinel\"\xae\x02\n" +
+	"\bsentinel\x18\x01 \x01(\bR\bsentinel\"\xe9\x02\n" +
 	"\fActionUpdate\x12G\n" +
 	"\taction_id\x18\x01 \x01(\v2\".flyteidl2.common.ActionIdentifierB\x06\xbaH\x03\xc8\x01\x01R\bactionId\x123\n" +
 	"\x05phase\x18\x02 \x01(\x0e2\x1d.flyteidl2.common.ActionPhaseR\x05phase\x129\n" +
 	"\x05error\x18\x03 \x01(\v2\x1e.flyteidl2.core.ExecutionErrorH\x00R\x05error\x88\x01\x01\x12\x1d\n" +
 	"\n" +
 	"output_uri\x18\x04 \x01(\tR\toutputUri\x122\n" +
-	"\x05value\x18\x05 \x01(\v2\x17.flyteidl2.core.LiteralH\x01R\x05value\x88\x01\x01B\b\n" +
+	"\x05value\x18\x05 \x01(\v2\x17.flyteidl2.core.LiteralH\x01R\x05value\x88\x01\x01\x129\n" +
+	"\aaddress\x18\x06 \x01(\v2\x1f.flyteidl2.common.ActionAddressR\aaddressB\b\n" +
 	"\x06_errorB\b\n" +
 	"\x06_value2\xee\x01\n" +
 	"\fStateService\x12F\n" +
@@ -590,6 +599,7 @@ var file_flyteidl2_workflow_state_service_proto_goTypes = []any{
 	(common.ActionPhase)(0),         // 10: flyteidl2.common.ActionPhase
 	(*core.ExecutionError)(nil),     // 11: flyteidl2.core.ExecutionError
 	(*core.Literal)(nil),            // 12: flyteidl2.core.Literal
+	(*common.ActionAddress)(nil),    // 13: flyteidl2.common.ActionAddress
 }
 var file_flyteidl2_workflow_state_service_proto_depIdxs = []int32{
 	8,  // 0: flyteidl2.workflow.PutRequest.action_id:type_name -> flyteidl2.common.ActionIdentifier
@@ -605,17 +615,18 @@ var file_flyteidl2_workflow_state_service_proto_depIdxs = []int32{
 	10, // 10: flyteidl2.workflow.ActionUpdate.phase:type_name -> flyteidl2.common.ActionPhase
 	11, // 11: flyteidl2.workflow.ActionUpdate.error:type_name -> flyteidl2.core.ExecutionError
 	12, // 12: flyteidl2.workflow.ActionUpdate.value:type_name -> flyteidl2.core.Literal
-	0,  // 13: flyteidl2.workflow.StateService.Put:input_type -> flyteidl2.workflow.PutRequest
-	2,  // 14: flyteidl2.workflow.StateService.Get:input_type -> flyteidl2.workflow.GetRequest
-	4,  // 15: flyteidl2.workflow.StateService.Watch:input_type -> flyteidl2.workflow.WatchRequest
-	1,  // 16: flyteidl2.workflow.StateService.Put:output_type -> flyteidl2.workflow.PutResponse
-	3,  // 17: flyteidl2.workflow.StateService.Get:output_type -> flyteidl2.workflow.GetResponse
-	5,  // 18: flyteidl2.workflow.StateService.Watch:output_type -> flyteidl2.workflow.WatchResponse
-	16, // [16:19] is the sub-list for method output_type
-	13, // [13:16] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	13, // 13: flyteidl2.workflow.ActionUpdate.address:type_name -> flyteidl2.common.ActionAddress
+	0,  // 14: flyteidl2.workflow.StateService.Put:input_type -> flyteidl2.workflow.PutRequest
+	2,  // 15: flyteidl2.workflow.StateService.Get:input_type -> flyteidl2.workflow.GetRequest
+	4,  // 16: flyteidl2.workflow.StateService.Watch:input_type -> flyteidl2.workflow.WatchRequest
+	1,  // 17: flyteidl2.workflow.StateService.Put:output_type -> flyteidl2.workflow.PutResponse
+	3,  // 18: flyteidl2.workflow.StateService.Get:output_type -> flyteidl2.workflow.GetResponse
+	5,  // 19: flyteidl2.workflow.StateService.Watch:output_type -> flyteidl2.workflow.WatchResponse
+	17, // [17:20] is the sub-list for method output_type
+	14, // [14:17] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_flyteidl2_workflow_state_service_proto_init() }
