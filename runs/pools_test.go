@@ -42,6 +42,13 @@ func TestReusableEnvironmentsAreAssignedToPools(t *testing.T) {
 	require.Len(t, events, 1, "its process is reused, whatever the note says elsewhere")
 	require.Contains(t, events[0].GetMessage(), "waits: ")
 
+	function := childTask("r", "a0", "by-kind")
+	function.GetTask().GetSpec().GetTaskTemplate().Type = "python"
+	function.GetTask().GetSpec().GetTaskTemplate().WorkerKind = core.WorkerKind_WORKER_KIND_REUSABLE
+	require.Zero(t, c.record(function))
+	require.Equal(t, "assign r/by-kind", pools.next())
+	require.Len(t, c.details("r", "by-kind").GetAttempts()[0].GetClusterEvents(), 1)
+
 	c.report(transition("r", "below", 1, running), transition("r", "below", 1, failed), transition("r", "below", 2, queued))
 	c.report(transition("r", "below", 2, succeeded))
 	require.Equal(t, "release r/below", pools.next())

@@ -54,6 +54,11 @@ func TestUnknownQueuesAreRefusedByName(t *testing.T) {
 		request.GetTask().Queue = queue
 		require.Equal(t, want, c.record(request), queue)
 	}
+	for action, queue := range map[string]string{"a0": "gpu", "c-default": "default", "c-": "gpu"} {
+		require.Equal(t, queue, c.details("r", action).GetMetadata().GetTask().GetQueue(), action)
+	}
+	c.create(namedRun("without"))
+	require.Nil(t, c.details("without", "a0").GetMetadata().GetTask().Queue, "it names none") //nolint:protogetter // whether it is there
 }
 
 func TestQueuesAreLabelsWhenNoneIsConfigured(t *testing.T) {

@@ -4,6 +4,7 @@
 package declared
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -33,7 +34,7 @@ func (r *Refusal) In(field string) error { return rpc.InvalidArgument(field+"."+
 // Task judges the spec of a task, by the types that are served.
 func Task(spec *task.TaskSpec, types tasktype.Set) ([]protomap.Note, *Refusal) {
 	taskType := spec.GetTaskTemplate().GetType()
-	if words := types.Refusal(taskType); words != "" {
+	if words := types.Refusal(spec.GetTaskTemplate()); words != "" {
 		return nil, &Refusal{Path: "task_template.type", Words: words}
 	}
 	notes, refusal := judge(spec)
@@ -44,9 +45,7 @@ func Task(spec *task.TaskSpec, types tasktype.Set) ([]protomap.Note, *Refusal) {
 }
 
 // IsReuse reports whether a note says that processes are not reused. It does not hold for an action that a worker runs.
-func IsReuse(note protomap.Note) bool {
-	return strings.HasPrefix(note.Message, "task_template.reuse_policy: ")
-}
+func IsReuse(note protomap.Note) bool { return strings.HasSuffix(note.Message, ": "+noReuse) }
 
 // Run judges the spec of a run.
 func Run(spec *task.RunSpec) ([]protomap.Note, *Refusal) {
@@ -90,15 +89,36 @@ func (j *judgement) message(prefix string, message protoreflect.Message) {
 		case ruling.refused:
 			j.refusal = &Refusal{Path: path, Words: ruling.words}
 		case ruling.words != "":
-			if !j.noted[ruling] {
-				j.noted[ruling] = true
-				j.notes = append(j.notes, protomap.Note{Reason: reasonNotHonoured, Message: path + ": " + ruling.words})
-			}
+			j.note(ruling, path)
+		case ruling.values != nil:
+			j.value(ruling, path, field.Enum().Values().ByNumber(value.Enum()), value.Enum())
 		default:
 			j.below(path, field, value)
 		}
 		return j.refusal == nil
 	})
+}
+
+func (j *judgement) note(ruling *ruling, path string) {
+	if !j.noted[ruling] {
+		j.noted[ruling] = true
+		j.notes = append(j.notes, protomap.Note{Reason: reasonNotHonoured, Message: path + ": " + ruling.words})
+	}
+}
+
+// value judges the value of an enum; known is nil for a number that this contract does not have.
+func (j *judgement) value(of *ruling, path string, known protoreflect.EnumValueDescriptor, number protoreflect.EnumNumber) {
+	if known == nil {
+		j.refusal = &Refusal{Path: path, Words: fmt.Sprintf("this server does not know the value %d", number)}
+		return
+	}
+	switch ruling := of.values[known.Name()]; {
+	case ruling == nil:
+	case ruling.refused:
+		j.refusal = &Refusal{Path: path, Words: string(known.Name()) + ": " + ruling.words}
+	default:
+		j.note(ruling, path)
+	}
 }
 
 func (j *judgement) below(path string, field protoreflect.FieldDescriptor, value protoreflect.Value) {
@@ -113,10 +133,12 @@ func (j *judgement) below(path string, field protoreflect.FieldDescriptor, value
 	}
 }
 
-// ruling is the decision about one field. Without words it is honoured, or only shown.
+// ruling is the decision about one field, or about one value of an enum. Without words it is honoured, or only shown.
 type ruling struct {
 	words   string
 	refused bool
+	// values are the decisions about the values of an enum; nil if all are honoured, and so are numbers that it does not have.
+	values map[protoreflect.Name]*ruling
 }
 
 // decision is what is decided about the fields of one message. Each field is in one of its parts.
@@ -129,7 +151,12 @@ type decision struct {
 	noted map[protoreflect.Name]string
 	// refused are fields that a program cannot be right without, and why they are refused.
 	refused map[protoreflect.Name]string
+	// values are fields with an enum of which these values are not honoured. A number that the enum does not have is refused.
+	values map[protoreflect.Name]enum
 }
+
+// enum has the values of an enum that are not honoured.
+type enum struct{ noted, refused map[protoreflect.Name]string }
 
 func (d decision) rulings() map[protoreflect.Name]*ruling {
 	rulings := map[protoreflect.Name]*ruling{}
@@ -141,6 +168,9 @@ func (d decision) rulings() map[protoreflect.Name]*ruling {
 	}
 	for name, words := range d.refused {
 		rulings[name] = &ruling{words: words, refused: true}
+	}
+	for name, e := range d.values {
+		rulings[name] = &ruling{values: decision{noted: e.noted, refused: e.refused}.rulings()}
 	}
 	return rulings
 }

@@ -1,6 +1,7 @@
 package declared
 
 import (
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
@@ -52,7 +54,7 @@ func TestEveryDeclaredFieldIsDecided(t *testing.T) {
 		if strings.HasPrefix(string(name), "flyteidl2.workflow.") {
 			require.Empty(t, len(d.noted)+len(d.refused), "nothing judges %s yet", name)
 		}
-		require.Len(t, decisions[name], len(fields)+len(d.noted)+len(d.refused), "%s decides twice about a field", name)
+		require.Len(t, decisions[name], len(fields)+len(d.noted)+len(d.refused)+len(d.values), "%s decides twice about a field", name)
 	}
 }
 
@@ -70,6 +72,14 @@ func TestWhatIsNotHonouredIsDocumented(t *testing.T) {
 				fields++
 				row := "| `" + string(name.Name()) + "." + string(field) + "` | " + result + " | " + words + " |"
 				require.Contains(t, section, row)
+			}
+		}
+		for field, decided := range d.values {
+			for result, set := range map[string]map[protoreflect.Name]string{"noted": decided.noted, "refused": decided.refused} {
+				for value, words := range set {
+					fields++
+					require.Contains(t, section, "| `"+string(name.Name())+"."+string(field)+"` = `"+string(value)+"` | "+result+" | "+words+" |")
+				}
 			}
 		}
 	}
@@ -118,6 +128,65 @@ func TestWhatATaskDeclares(t *testing.T) {
 
 	_, refusal = Task(&task.TaskSpec{TaskTemplate: &core.TaskTemplate{Type: "python", Target: &core.TaskTemplate_Sql{Sql: &core.Sql{}}}}, tasktype.Set{})
 	require.ErrorContains(t, refusal.In("task_spec"), "task_spec.task_template.sql: this server runs no SQL statements")
+}
+
+// TestWhatAWorkerKindAsksFor: values of enums are decided one by one, and numbers that the contract does not have are refused.
+func TestWhatAWorkerKindAsksFor(t *testing.T) {
+	judged := func(template *core.TaskTemplate) ([]string, string) {
+		template.Type = "python"
+		notes, refusal := Task(&task.TaskSpec{TaskTemplate: template}, tasktype.Set{})
+		if refusal == nil {
+			return messages(notes), ""
+		}
+		return messages(notes), refusal.Path + ": " + refusal.Words
+	}
+	apple := func(accelerator *core.GPUAccelerator) *core.TaskTemplate {
+		return &core.TaskTemplate{ExtendedResources: &core.ExtendedResources{GpuAccelerator: accelerator}}
+	}
+	const gpu = "task_template.extended_resources.gpu_accelerator."
+	for name, c := range map[string]struct {
+		template *core.TaskTemplate
+		notes    []string
+		refusal  string
+	}{
+		"reusable":      {&core.TaskTemplate{WorkerKind: core.WorkerKind_WORKER_KIND_REUSABLE}, []string{"task_template.worker_kind: " + noReuse}, ""},
+		"sandbox":       {&core.TaskTemplate{WorkerKind: core.WorkerKind_WORKER_KIND_SANDBOX}, nil, "task_template.worker_kind: WORKER_KIND_SANDBOX: " + noSandbox},
+		"microvm":       {&core.TaskTemplate{WorkerKind: core.WorkerKind_WORKER_KIND_MICROVM}, nil, "task_template.worker_kind: WORKER_KIND_MICROVM: " + noSandbox},
+		"unknown":       {&core.TaskTemplate{WorkerKind: 99}, nil, "task_template.worker_kind: this server does not know the value 99"},
+		"apple's class": {apple(&core.GPUAccelerator{DeviceClass: core.GPUAccelerator_APPLE_SILICON}), nil, gpu + "device_class: APPLE_SILICON: " + noApple},
+		"apple's model": {apple(&core.GPUAccelerator{AcceleratorModel: core.AcceleratorModel_APPLE_SILICON_GPU}), nil, gpu + "accelerator_model: APPLE_SILICON_GPU: " + noApple},
+		"unknown class": {apple(&core.GPUAccelerator{DeviceClass: 77}), nil, gpu + "device_class: this server does not know the value 77"},
+		"a common one":  {apple(&core.GPUAccelerator{DeviceClass: core.GPUAccelerator_AMD_GPU, AcceleratorModel: core.AcceleratorModel_AMD_MI300X}), nil, ""},
+	} {
+		notes, refusal := judged(c.template)
+		require.Equal(t, c.notes, notes, name)
+		require.Equal(t, c.refusal, refusal, name)
+	}
+	notes, _ := Task(&task.TaskSpec{TaskTemplate: &core.TaskTemplate{WorkerKind: core.WorkerKind_WORKER_KIND_REUSABLE, ReusePolicy: &core.ReusePolicy{}}}, tasktype.Set{})
+	require.Len(t, notes, 2)
+	require.True(t, IsReuse(notes[0]) && IsReuse(notes[1]), "a task that a worker runs has neither note")
+}
+
+// TestEveryValueOfAJudgedEnumIsDecided fails when the contract gets a value that the table says nothing about: decide whether it is
+// honoured, then raise the number.
+func TestEveryValueOfAJudgedEnumIsDecided(t *testing.T) {
+	want := map[protoreflect.FullName]int{"flyteidl2.core.WorkerKind": 4, "flyteidl2.core.GPUAccelerator.DeviceClass": 6, "flyteidl2.core.AcceleratorModel": 41}
+	found := map[protoreflect.FullName]int{}
+	for message, d := range table {
+		kind, err := protoregistry.GlobalTypes.FindMessageByName(message)
+		require.NoError(t, err)
+		for field, decided := range d.values {
+			values := kind.Descriptor().Fields().ByName(field).Enum()
+			found[values.FullName()] = values.Values().Len()
+			for value := range maps.Keys(decided.noted) {
+				require.NotNil(t, values.Values().ByName(value), value)
+			}
+			for value := range maps.Keys(decided.refused) {
+				require.NotNil(t, values.Values().ByName(value), value)
+			}
+		}
+	}
+	require.Equal(t, want, found)
 }
 
 func messages(notes []protomap.Note) []string {

@@ -13,6 +13,9 @@ var decisions = func() map[protoreflect.FullName]map[protoreflect.Name]*ruling {
 
 const (
 	noArtifacts = "artifacts are not found by declarations; pass a version as an input, or return flyte.artifacts.new(...)"
+	noReuse     = "every attempt gets a process of its own: this server runs no workers of reusable environments"
+	noSandbox   = "this server has no sandboxed workers"
+	noApple     = "no node of this server offers the GPU of a Mac; the SDK runs such tasks where flyte start devbox --apple-silicon started"
 	noIdentity  = "pods get the identity of a service account of Kubernetes, and no other; use k8s_service_account"
 )
 
@@ -63,11 +66,12 @@ var table = map[protoreflect.FullName]decision{
 		// What custom says is for the type, which is judged as a whole.
 		honoured: "id type metadata interface custom container k8s_pod security_context extended_resources config",
 		shown:    "task_type_version",
-		noted:    map[protoreflect.Name]string{"reuse_policy": "every attempt gets a process of its own: this server runs no workers of reusable environments"}, // see IsReuse
-		refused: map[protoreflect.Name]string{
-			"sql":         "this server runs no SQL statements: that takes a connector",
-			"worker_kind": "this server has no sandboxed workers",
-		},
+		noted:    map[protoreflect.Name]string{"reuse_policy": noReuse}, // see IsReuse
+		refused:  map[protoreflect.Name]string{"sql": "this server runs no SQL statements: that takes a connector"},
+		values: map[protoreflect.Name]enum{"worker_kind": {
+			noted:   map[protoreflect.Name]string{"WORKER_KIND_REUSABLE": noReuse}, // see IsReuse
+			refused: map[protoreflect.Name]string{"WORKER_KIND_SANDBOX": noSandbox, "WORKER_KIND_MICROVM": noSandbox},
+		}},
 	},
 	"flyteidl2.core.Identifier": {honoured: "project domain name version", shown: "resource_type org"},
 	"flyteidl2.core.TaskMetadata": {
@@ -111,8 +115,14 @@ var table = map[protoreflect.FullName]decision{
 	"flyteidl2.core.Resources":               {honoured: "requests limits"},
 	"flyteidl2.core.Resources.ResourceEntry": {honoured: "name value"},
 	"flyteidl2.core.ExtendedResources":       {honoured: "gpu_accelerator shared_memory"},
-	"flyteidl2.core.GPUAccelerator":          {honoured: "device unpartitioned partition_size device_class accelerator_model"},
-	"flyteidl2.core.SharedMemory":            {honoured: "mount_path mount_name size_limit"},
+	"flyteidl2.core.GPUAccelerator": {
+		honoured: "device unpartitioned partition_size",
+		values: map[protoreflect.Name]enum{
+			"device_class":      {refused: map[protoreflect.Name]string{"APPLE_SILICON": noApple}},
+			"accelerator_model": {refused: map[protoreflect.Name]string{"APPLE_SILICON_GPU": noApple}},
+		},
+	},
+	"flyteidl2.core.SharedMemory": {honoured: "mount_path mount_name size_limit"},
 	"flyteidl2.core.SecurityContext": {
 		honoured: "run_as secrets",
 		refused:  map[protoreflect.Name]string{"tokens": "this server gets no tokens for tasks"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/tasktype"
 	"github.com/flyte-binary/flyte-binary/runs/builtin"
 	"github.com/flyte-binary/flyte-binary/runs/declared"
@@ -12,12 +13,18 @@ import (
 
 // planRunner decides what runs the action: this service, a pool of workers, or an executor.
 func (p *Planner) planRunner(_ context.Context, a *store.Action, planned *plannedTask, _ *runContext) error {
-	switch taskType := planned.spec.GetTaskTemplate().GetType(); {
-	case builtin.Runs(taskType):
+	switch template := planned.spec.GetTaskTemplate(); {
+	case builtin.Runs(template.GetType()):
 		a.Runner = store.RunnerBuiltin
-	case taskType == tasktype.Actor && p.Pools:
+	case p.Pools && reusable(template):
 		a.Runner = store.RunnerPool
 		planned.notes = slices.DeleteFunc(planned.notes, declared.IsReuse)
 	}
 	return nil
+}
+
+// reusable reports whether workers run the task: it has their type, or is a function that asks for their kind.
+func reusable(template *core.TaskTemplate) bool {
+	return template.GetType() == tasktype.Actor ||
+		template.GetType() == tasktype.Python && template.GetWorkerKind() == core.WorkerKind_WORKER_KIND_REUSABLE
 }

@@ -142,13 +142,17 @@ func setSpec(out *workflow.ActionMetadata, a *store.Action, condition []byte) er
 			Condition: &workflow.ConditionActionMetadata{Name: a.TaskName, Type: spec.GetType()},
 		}
 	default:
-		out.Spec = &workflow.ActionMetadata_Task{Task: &workflow.TaskActionMetadata{
+		metadata := &workflow.TaskActionMetadata{
 			Id: &task.TaskIdentifier{
 				Project: a.TaskProject, Domain: a.TaskDomain, Name: a.TaskName, Version: a.TaskVersion,
 			},
 			TaskType:  a.TaskType,
 			ShortName: a.ShortName,
-		}}
+		}
+		if a.Queue != "" {
+			metadata.Queue = proto.String(a.Queue)
+		}
+		out.Spec = &workflow.ActionMetadata_Task{Task: metadata}
 	}
 	return nil
 }

@@ -2,6 +2,9 @@ package pool
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -69,15 +72,32 @@ func Compare(a, b Key) int {
 		cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Run, b.Run))
 }
 
-// KeyOf returns the pool of an assigned action. Runs that choose an identity of their own do not share workers: what
+// maxKeyText is the length of a text in a key, in bytes. Keys are rows of an index.
+const maxKeyText = 255
+
+// keyText returns the first text that is set. Custom fields may hold any text, so one that the database cannot index ends in its
+// hash: other texts with the same beginning are other pools.
+func keyText(texts ...string) string {
+	text := cmp.Or(texts...)
+	clean := strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "?"), "?")
+	if clean == text && len(text) <= maxKeyText {
+		return text
+	}
+	hash := sha256.Sum256([]byte(text))
+	return strings.ToValidUTF8(clean[:min(len(clean), maxKeyText-2*len(hash)-1)], "") + "-" + hex.EncodeToString(hash[:])
+}
+
+// KeyOf returns the pool of an assigned action: that of the name and version in its reuse policy, else in the older description in
+// its custom fields, else of its environment. Runs that choose an identity of their own do not share workers: what
 // a worker may do is settled when its pod starts.
 func KeyOf(cluster string, a *enginev1.Assignment) Key {
 	template, run := a.GetTask().GetSpec().GetTaskTemplate(), a.GetRef().GetId().GetRun()
 	custom := template.GetCustom().GetFields()
 	key := Key{
 		Cluster: cluster, Project: run.GetProject(), Domain: run.GetDomain(),
-		Name:    cmp.Or(custom["name"].GetStringValue(), a.GetTask().GetSpec().GetEnvironment().GetName(), template.GetId().GetName()),
-		Version: cmp.Or(custom["version"].GetStringValue(), template.GetId().GetVersion()),
+		Name: keyText(template.GetReusePolicy().GetName(), custom["name"].GetStringValue(),
+			a.GetTask().GetSpec().GetEnvironment().GetName(), template.GetId().GetName()),
+		Version: keyText(template.GetReusePolicy().GetVersion(), custom["version"].GetStringValue(), template.GetId().GetVersion()),
 	}
 	if template.GetReusePolicy().GetScope() == core.ReusePolicy_RUN || a.GetRunSpec().GetSecurityContext() != nil {
 		key.Run = run.GetName()

@@ -3,8 +3,10 @@ package pool_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -309,4 +311,40 @@ func TestKeysTellRunsApartWhereThePolicySaysSo(t *testing.T) {
 	require.Equal(t, shared, pool.KeyOf("c", assignment(core.ReusePolicy_GLOBAL, nil)))
 	require.Equal(t, own, pool.KeyOf("c", assignment(core.ReusePolicy_RUN, nil)))
 	require.Equal(t, own, pool.KeyOf("c", assignment(core.ReusePolicy_GLOBAL, &task.RunSpec{SecurityContext: &core.SecurityContext{}})))
+}
+
+// TestAPoolIsNamedByItsPolicy: name and version in the policy go before those in the custom fields, and a text that no index takes
+// still tells pools apart.
+func TestAPoolIsNamedByItsPolicy(t *testing.T) {
+	key := func(custom map[string]any, policy *core.ReusePolicy) pool.Key {
+		fields, err := structpb.NewStruct(custom)
+		require.NoError(t, err)
+		return pool.KeyOf("c", &enginev1.Assignment{Task: &workflow.TaskAction{Spec: &task.TaskSpec{
+			Environment:  &task.Environment{Name: "env"},
+			TaskTemplate: &core.TaskTemplate{Id: &core.Identifier{Name: "env.f", Version: "v1"}, Custom: fields, ReusePolicy: policy},
+		}}})
+	}
+	older := map[string]any{"name": "older", "version": "abc"}
+	for name, c := range map[string]struct {
+		custom map[string]any
+		policy *core.ReusePolicy
+		want   pool.Key
+	}{
+		"policy":            {older, &core.ReusePolicy{Name: "mine", Version: "7"}, pool.Key{Cluster: "c", Name: "mine", Version: "7"}},
+		"name alone":        {older, &core.ReusePolicy{Name: "mine"}, pool.Key{Cluster: "c", Name: "mine", Version: "abc"}},
+		"custom":            {older, &core.ReusePolicy{}, pool.Key{Cluster: "c", Name: "older", Version: "abc"}},
+		"neither":           {nil, &core.ReusePolicy{}, pool.Key{Cluster: "c", Name: "env", Version: "v1"}},
+		"as long as can be": {nil, &core.ReusePolicy{Name: strings.Repeat("é", 127)}, pool.Key{Cluster: "c", Name: strings.Repeat("é", 127), Version: "v1"}},
+	} {
+		require.Equal(t, c.want, key(c.custom, c.policy), name)
+	}
+	for name, odd := range map[string]string{"long": strings.Repeat("é", 5000), "NUL": "a\x00b"} {
+		one, other := key(map[string]any{"name": odd, "version": odd}, nil), key(map[string]any{"name": odd + "!", "version": odd}, nil)
+		require.NotEqual(t, one, other, name)
+		for _, text := range []string{one.Name, one.Version, other.Name} {
+			require.LessOrEqual(t, len(text), 255, name)
+			require.True(t, utf8.ValidString(text), name)
+			require.NotContains(t, text, "\x00", name)
+		}
+	}
 }
