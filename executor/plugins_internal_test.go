@@ -9,6 +9,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/executor/podspec"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
 func TestPluginsOfTheConfiguration(t *testing.T) {
@@ -26,10 +27,10 @@ func TestPluginsOfTheConfiguration(t *testing.T) {
 }
 
 func TestServedTypesFollowTheConfiguration(t *testing.T) {
-	require.NotEmpty(t, DefaultPlugins().Served().Refusal("ray"))
+	require.NotEmpty(t, DefaultPlugins().Served().Refusal(&core.TaskTemplate{Type: "ray"}))
 	configured := Plugins{Enabled: []string{"pod"}, Default: "pod", TaskTypes: []string{"ray=pod"}}
 	require.NoError(t, configured.Validate())
-	require.Empty(t, configured.Served().Refusal("ray"))
+	require.Empty(t, configured.Served().Refusal(&core.TaskTemplate{Type: "ray"}))
 	require.Contains(t, configured.Served().Note("ray"), "ray=pod")
 }
 

@@ -23,7 +23,7 @@ func sparkSpec() *task.TaskSpec {
 // TestATypeThatNobodyServesIsRefused: wherever it is submitted, also by a task that an earlier version deployed.
 func TestATypeThatNobodyServesIsRefused(t *testing.T) {
 	c := newWriteFixture(t, nil)
-	words := (tasktype.Set{}).Refusal("spark")
+	words := (tasktype.Set{}).Refusal(sparkSpec().GetTaskTemplate())
 	refused := func(err error, field string) {
 		t.Helper()
 		require.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(err), "%v", err)

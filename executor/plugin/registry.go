@@ -55,7 +55,7 @@ func NewRegistry(routes Routes, plugins ...Plugin) (*Registry, error) {
 // says so.
 func (r *Registry) For(attempt *Attempt) Plugin {
 	taskType := attempt.Template.GetType()
-	if words := tasktype.NewSet(r.routes.TaskTypes).Refusal(taskType); words != "" {
+	if words := tasktype.NewSet(r.routes.TaskTypes).Refusal(attempt.Template); words != "" {
 		return refusing{name: taskType, words: words}
 	}
 	if name := attempt.Template.GetConfig()[ConfigKey]; name != "" {

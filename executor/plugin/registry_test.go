@@ -66,7 +66,7 @@ func TestATypeThatNobodyServesFailsTheAttempt(t *testing.T) {
 	state, err := registry.For(wrong).Advance(t.Context(), wrong)
 	require.NoError(t, err)
 	require.Equal(t, failure.BadTaskSpecification, state.Failure.Reason)
-	require.Contains(t, state.Failure.Message, (tasktype.Set{}).Refusal("spark"))
+	require.Contains(t, state.Failure.Message, (tasktype.Set{}).Refusal(wrong.Template))
 
 	configured, err := plugin.NewRegistry(plugin.Routes{Default: "pod", TaskTypes: map[string]string{"spark": "pod"}}, idle("pod"))
 	require.NoError(t, err)

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
 // Types that the runs service runs itself, without a pod.
@@ -16,32 +18,39 @@ const (
 	Echo  = "echo"       // its outputs are its inputs
 )
 
+// Python is the type of functions.
+const Python = "python"
+
 // Actor is the type of functions of reusable environments: workers run them, or a pod each where there are no workers.
 const Actor = "actor"
 
 // containers are the types whose tasks are one container or pod each. Without a type, a task is one too.
 var containers = []string{
 	Actor,
-	"container",        // containers of other SDKs
-	"notebook",         // notebooks that the SDK's plugin runs
-	"python",           // functions
+	"container", // containers of other SDKs
+	"notebook",  // notebooks that the SDK's plugin runs
+	Python,
 	"python-task",      // functions of older SDKs, and PyTorch on one node
 	"raw-container",    // containers without an SDK
 	"sandboxed-python", // functions that the SDK runs in its sandbox
 }
 
-// others are known types that need what this server does not have.
-var others = map[string]string{
-	"bigquery_query_job_task": "a connector to BigQuery",
-	"clustered-task":          "a plugin that creates JobSets",
-	"dask":                    "a plugin for the Dask operator",
-	"databricks":              "a connector to Databricks",
-	"mpi":                     "a plugin for the Kubeflow training operator",
-	"pytorch":                 "a plugin for the Kubeflow training operator",
-	"ray":                     "a plugin for the KubeRay operator",
-	"snowflake":               "a connector to Snowflake",
-	"spark":                   "a plugin for the Spark operator",
-	"tensorflow":              "a plugin for the Kubeflow training operator",
+// operators are known types of distributed jobs, and the part that would create them on a cluster.
+var operators = map[string]string{
+	"clustered-task": "a plugin that creates JobSets",
+	"dask":           "a plugin for the Dask operator",
+	"mpi":            "a plugin for the Kubeflow training operator",
+	"pytorch":        "a plugin for the Kubeflow training operator",
+	"ray":            "a plugin for the KubeRay operator",
+	"spark":          "a plugin for the Spark operator",
+	"tensorflow":     "a plugin for the Kubeflow training operator",
+}
+
+// connectors are known types whose work runs on another system, and that system.
+var connectors = map[string]string{
+	"bigquery_query_job_task": "BigQuery",
+	"databricks":              "Databricks",
+	"snowflake":               "Snowflake",
 }
 
 // Set is the types that an installation serves. The zero value serves those that need no configuration.
@@ -64,18 +73,38 @@ func (s Set) Names() []string {
 	return names
 }
 
-// Refusal says why a task of a type is not served, what would serve it and what is; empty if it is served.
-func (s Set) Refusal(taskType string) string {
+// Refusal says why a task is not served because of its type, what would serve it and what is; empty if it is served.
+func (s Set) Refusal(template *core.TaskTemplate) string {
+	taskType := template.GetType()
 	if taskType == "" || taskType == Sleep || taskType == Echo || slices.Contains(containers, taskType) || s.plugins[taskType] != "" {
 		return ""
 	}
-	missing, known := others[taskType]
+	served := strings.Join(s.Names(), ", ")
+	if system, known := connectors[taskType]; known {
+		return needsConnector(taskType, "a connector to "+system, served)
+	}
+	missing, known := operators[taskType]
+	if !known && !hasProgram(template) {
+		return needsConnector(taskType, "a connector", served)
+	}
 	if !known {
 		missing = "a plugin or a connector for it"
 	}
 	return fmt.Sprintf("no part of this installation serves tasks of type %q: that takes %s. It serves %s. "+
 		"To run such a task alone, as one plain pod, list %s=pod in executor.plugins.taskTypes",
-		taskType, missing, strings.Join(s.Names(), ", "), taskType)
+		taskType, missing, served, taskType)
+}
+
+// needsConnector says that the work of a task is not in the task: another system runs it, and a connector passes it on.
+func needsConnector(taskType, connector, served string) string {
+	return fmt.Sprintf("tasks of type %q need %s, and this server does not run connectors yet. It serves %s. "+
+		"Until it runs them, call that system from a Python task", taskType, connector, served)
+}
+
+// hasProgram reports whether the task brings something that a pod can run. Tasks of connectors have a container without an image,
+// a statement, or nothing.
+func hasProgram(template *core.TaskTemplate) bool {
+	return template.GetContainer().GetImage() != "" || template.GetK8SPod() != nil
 }
 
 // Note says that a task of a type runs alone because the configuration says so; empty for a type that is meant to. All
