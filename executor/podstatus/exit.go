@@ -91,8 +91,5 @@ func exitDetail(name string, end *corev1.ContainerStateTerminated) string {
 	default:
 		detail += ", " + end.Reason
 	}
-	if message := strings.TrimSpace(end.Message); message != "" {
-		detail += ":\n" + message
-	}
-	return detail
+	return withLog(detail, end.Message)
 }

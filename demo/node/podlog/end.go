@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// End is the end of a log as text: at most the given numbers of bytes and lines. It is empty for a log that cannot be
-// read.
+// End is the end of a log as text: at most the given numbers of bytes and lines, from the beginning of a line on where there is
+// one. It is empty for a log that cannot be read.
 func End(path string, maxBytes int, maxLines int) string {
 	file, err := os.Open(path)
 	if err != nil {
@@ -41,6 +41,9 @@ func End(path string, maxBytes int, maxLines int) string {
 	}
 	if len(text) > maxBytes {
 		text = text[len(text)-maxBytes:]
+		if _, rest, found := bytes.Cut(text, []byte{'\n'}); found {
+			text = rest // begins at a line; the only line of a log has no other beginning
+		}
 	}
 	return string(bytes.ToValidUTF8(text, nil))
 }

@@ -133,6 +133,7 @@ func TestEnd(t *testing.T) {
 	path := write(t, "log", log.String())
 	require.Equal(t, "line 98\nline 99", podlog.End(path, 2048, 2))
 	require.Equal(t, "e 99", podlog.End(path, 4, 80))
+	require.Equal(t, "line 99", podlog.End(path, 12, 80), "it begins at a line")
 	require.Len(t, strings.Split(podlog.End(path, 1<<20, 80), "\n"), 80)
 	require.Empty(t, podlog.End(path+".none", 10, 10))
 }
