@@ -53,7 +53,7 @@ func TestReusableEnvironmentsAreAssignedToPools(t *testing.T) {
 	c.report(transition("r", "below", 2, succeeded))
 	require.Equal(t, "release r/below", pools.next())
 	again := c.watchRunner(&enginev1.WatchAssignmentsRequest{Pools: true})
-	require.Equal(t, "live r/c", again.next())
+	require.Equal(t, "live r/c r/by-kind", again.next())
 }
 
 func TestPoolsTakePlacesOfTheInstallation(t *testing.T) {

@@ -33,7 +33,7 @@ var textKinds = kindsByName(map[textKind]string{
 		"short_description",
 	textSymbol: "address assigned_cluster cache_ignore_input_vars client_id cluster cluster_pool cname container_name " +
 		"cron_expression delivery_config_name delivery_id deployed_by deployment_id device discovery_version email " +
-		"env_var execution_identity expression field flavor format groups iam_role image input_arg " +
+		"env_var execution_identity expression field flavor format groups iam_role image input_arg ip " +
 		"inputs_hash k8s_service_account key kickoff_time_input_arg labels last_assigned_cluster mount_name " +
 		"namespace notification_rule_name partition_input_args partition_key partition_keys partition_size " +
 		"partitions pod_name pod_name_prefix pod_name_prefixes pod_template_name primary_container_name " +
