@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -10,7 +11,8 @@ import (
 // maxExpression is the length of a cron expression in bytes.
 const maxExpression = 255
 
-var parser = cronlib.NewParser(cronlib.Minute | cronlib.Hour | cronlib.Dom | cronlib.Month | cronlib.Dow | cronlib.Descriptor)
+// descriptors are the names of expressions.
+var descriptors = cronlib.NewParser(cronlib.Descriptor)
 
 // cron has slots where the wall clock of a zone shows what the expression says.
 type cron struct {
@@ -20,6 +22,8 @@ type cron struct {
 	// everyHour expressions do not name hours. They follow real time: no slot moves, and none is left out, when clocks
 	// change. All others follow the wall clock.
 	everyHour bool
+	// doubt is why a new trigger must not have this schedule although it can be computed; nil for most.
+	doubt error
 }
 
 func newCron(field, expression, zoneField, zone string) (*cron, error) {
@@ -38,19 +42,37 @@ func newCron(field, expression, zoneField, zone string) (*cron, error) {
 	if !strings.HasPrefix(expression, "@") && len(fields) != 5 {
 		return nil, wrong(field, "must have the five fields minute, hour, day of month, month and day of week; %q has %d", expression, len(fields))
 	}
-	wall, err := parser.Parse(expression)
-	if err != nil {
+	c := &cron{expression: strings.Join(fields, " ")}
+	if err := c.parse(fields); err != nil {
 		return nil, wrong(field, "%q is no valid cron expression: %s", expression, err)
 	}
-	c := &cron{expression: strings.Join(fields, " "), wall: wall, zone: time.UTC}
+	if c.doubt != nil {
+		c.doubt = wrong(field, "%q is no valid cron expression: %s", expression, c.doubt)
+	}
 	c.everyHour = c.expression == "@hourly" || (len(fields) == 5 && (fields[1][0] == '*' || fields[1][0] == '?'))
-	if zone != "" && zone != "UTC" {
-		// Local would be the zone of the machine, which clients do not know.
-		if c.zone, err = time.LoadLocation(zone); err != nil || zone == "Local" {
-			return nil, wrong(zoneField, "%q is no known time zone; use a name such as Europe/Berlin", zone)
-		}
+	var known bool
+	var err error
+	// Local would be the zone of the machine, which clients do not know.
+	if c.zone, known, err = loadZone(zone); err != nil || zone == "Local" {
+		return nil, wrong(zoneField, "%q is no known time zone; use a name such as Europe/Berlin", zone)
+	}
+	if !known {
+		c.doubt = wrong(zoneField, "%q is no known time zone: it is not in the IANA database, and other machines may take it for another zone; "+
+			"use a name such as Europe/Berlin", zone)
 	}
 	return c, nil
+}
+
+// parse reads the fields, or the descriptor in their place.
+func (c *cron) parse(fields []string) (err error) {
+	if !strings.HasPrefix(fields[0], "@") {
+		c.wall, c.doubt, err = parseFields(fields)
+		return err
+	}
+	if c.wall, err = descriptors.Parse(c.expression); err != nil {
+		return errors.New("the descriptors are @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly")
+	}
+	return nil
 }
 
 func (c *cron) words() string { return "cron " + c.expression + " (" + c.zone.String() + ")" }

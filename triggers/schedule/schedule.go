@@ -38,12 +38,15 @@ type ticker interface {
 // Schedule computes slots. It is immutable.
 type Schedule struct{ ticker }
 
-// New reads a schedule. anchor is the start of fixed rates that have none. It returns an *Error for a schedule that is
-// not valid, or that has no slot within Horizon after now.
+// New reads a schedule that is to be deployed. anchor is the start of fixed rates that have none. It returns an *Error for a schedule that is
+// not valid, that means something else than it seems to, or that has no slot within Horizon after now.
 func New(spec *task.Schedule, anchor, now time.Time) (Schedule, error) {
 	s, err := Parse(spec, anchor)
 	if err != nil {
 		return Schedule{}, err
+	}
+	if c, ok := s.ticker.(*cron); ok && c.doubt != nil {
+		return Schedule{}, c.doubt
 	}
 	if next, ok := s.Next(now); !ok || next.Sub(now) > Horizon {
 		field := "cron.expression"
@@ -58,7 +61,7 @@ func New(spec *task.Schedule, anchor, now time.Time) (Schedule, error) {
 	return s, nil
 }
 
-// Parse reads a schedule without asking when it fires.
+// Parse reads a schedule that was deployed, maybe by a version with fewer checks, without asking when it fires.
 func Parse(spec *task.Schedule, anchor time.Time) (Schedule, error) {
 	var t ticker
 	var err error
