@@ -12,15 +12,6 @@ import (
 // places says which projects and domains exist.
 type places struct{ projects Projects }
 
-// Exists implements blobaccess.Projects.
-func (p places) Exists(ctx context.Context, id string) (bool, error) {
-	_, err := p.projects.GetProject(ctx, &project.GetProjectRequest{Id: id})
-	if rpc.IsNotFound(err) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // check refuses places that do not exist. An archived project takes no new versions but those of runs that it let run.
 func (p places) check(ctx context.Context, name *artifact.ArtifactName, open bool) error {
 	id, domain := name.GetProject(), name.GetDomain()

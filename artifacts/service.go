@@ -116,7 +116,7 @@ func New(config Config, deps Deps) (*Service, error) {
 	s := &Service{store: versions, lineage: &lineage{store: versions, uses: deps.Uses, apps: deps.AppUses}}
 	s.writer = &writer{
 		store: versions, places: places, maxSpec: config.MaxSpecBytes, created: created,
-		data: &data{access: blobaccess.New(deps.Blobs, places), blobs: deps.Blobs, engine: deps.Engine, runs: deps.Runs},
+		data: &data{access: blobaccess.New(deps.Blobs), blobs: deps.Blobs, engine: deps.Engine, runs: deps.Runs},
 	}
 	s.inputs = &finder{store: versions, blobs: deps.Blobs}
 	s.outputs = &registrar{writer: s.writer, blobs: deps.Blobs, maxOutputs: config.MaxOutputsBytes}

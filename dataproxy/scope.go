@@ -8,18 +8,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
-// existing says which projects exist.
-type existing struct{ projects Projects }
-
-// Exists implements blobaccess.Projects.
-func (e existing) Exists(ctx context.Context, id string) (bool, error) {
-	_, err := e.projects.GetProject(ctx, &project.GetProjectRequest{Id: id})
-	if rpc.IsNotFound(err) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // checkScope checks that the project and the domain of an upload exist. The fields are those of the request.
 func (s *Service) checkScope(ctx context.Context, projectField, projectID, domainField, domain string) error {
 	if err := checkSegment(projectField, projectID); err != nil {

@@ -39,7 +39,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		deps.Clock = clock.System{}
 	}
 	return &Service{
-		config: config, deps: deps, access: blobaccess.New(deps.Store, existing{deps.Projects}), clock: deps.Clock,
+		config: config, deps: deps, access: blobaccess.New(deps.Store), clock: deps.Clock,
 		logger:  deps.Logger.With().Str("service", "dataproxy").Logger(),
 		bundles: make(chan struct{}, config.Code.MaxReads),
 	}, nil

@@ -26,9 +26,9 @@ func TestInputsGoToTheBaseOfTheProject(t *testing.T) {
 		return strings.TrimPrefix(uri, f.store.Root())
 	}
 	require.True(t, strings.HasPrefix(place(""), "/uploads/flytesnacks/development/"))
-	f.state.base = &settings.StringSetting{State: settings.SettingState_SETTING_STATE_VALUE, StringValue: f.store.Root() + "/team/"}
-	require.True(t, strings.HasPrefix(place(""), "/team/flytesnacks/development/offloaded-inputs/"))
-	require.True(t, strings.HasPrefix(place(f.store.Root()+"/mine"), "/mine/"), "the run's own setting wins")
+	f.state.base = &settings.StringSetting{State: settings.SettingState_SETTING_STATE_VALUE, StringValue: f.store.Root() + "/_team/"}
+	require.True(t, strings.HasPrefix(place(""), "/_team/flytesnacks/development/offloaded-inputs/"))
+	require.True(t, strings.HasPrefix(place(f.store.Root()+"/_mine"), "/_mine/"), "the run's own setting wins")
 	f.state.base.State = settings.SettingState_SETTING_STATE_UNSET
 	require.True(t, strings.HasPrefix(place(""), "/uploads/"))
 

@@ -28,7 +28,7 @@ func (s *Service) UploadInputs(ctx context.Context, r *dataproxy.UploadInputsReq
 		return nil, err
 	}
 	if own := r.GetBaseDir(); own != "" {
-		if err := s.access.Base(ctx, "base_dir", own, blobaccess.Place{Project: project, Domain: domain}); err != nil {
+		if err := s.access.Base("base_dir", own, blobaccess.Place{Project: project, Domain: domain}); err != nil {
 			return nil, err
 		}
 	}

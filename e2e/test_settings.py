@@ -121,7 +121,7 @@ def test_seen_by_tasks(settings, server):
 
 
 def test_run_base_and_bounds(settings, server):
-    base = str(server.data / "blobs" / "team")
+    base = str(server.data / "blobs" / "_team")
     settings({"run.run_base_dir": base, "task_resource.max.memory": "200Mi", "task_resource.min.memory": "150Mi"}, project=True)
     handle = run(configured.nothing)
     assert str(handle.phase).lower().endswith("succeeded") or handle.outputs()[0] == "done", details(handle).error_info

@@ -26,7 +26,7 @@ import (
 func newHandlers(config Config, deps Deps, l *loops) *handlers {
 	logger := deps.Logger.With().Str("service", "runs").Logger()
 	places := projects.NewPlaces(l.projects, config.Domains)
-	access := blobaccess.New(deps.Blobs, places)
+	access := blobaccess.New(deps.Blobs)
 	stored := store.NewSettings(deps.Pool)
 	resolver := settings.NewResolver(stored, deps.Clock)
 	calls := precedence.New(deps.Clock, precedence.NewScheduler(deps.Clock), runtime.GOMAXPROCS(0))

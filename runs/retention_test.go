@@ -362,14 +362,14 @@ func TestTheLoopDeletesUnderItsLease(t *testing.T) {
 func TestRetentionDeletesOnlyWhatHasTheRunsMark(t *testing.T) {
 	c := newWriteFixture(t, nil)
 	root := c.blobs.Root()
-	place := root + "/team/flytesnacks/development/"
+	place := root + "/_team/flytesnacks/development/"
 	inputs, users := place+"offloaded-inputs/digest/inputs.pb", place+"mine/model.bin"
 	for _, uri := range []string{inputs, users} {
 		require.NoError(t, c.blobs.WriteAll(t.Context(), uri, []byte("x")))
 	}
 	for _, name := range []string{"offloaded-inputs", "mine"} {
 		request := namedRun(name)
-		request.RunSpec = &task.RunSpec{RunBaseDir: root + "/team"}
+		request.RunSpec = &task.RunSpec{RunBaseDir: root + "/_team"}
 		c.create(request)
 		c.report(transition(name, "a0", 1, common.ActionPhase_ACTION_PHASE_SUCCEEDED))
 	}

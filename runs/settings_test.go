@@ -147,7 +147,7 @@ func TestSettingsReachRootAndChildren(t *testing.T) {
 		Labels: mapSetting(map[string]string{"team": "all", "cost": "1"}), Security: &settings.SecuritySettings{ServiceAccount: textSetting("tasks")},
 	})
 	c.set(projectKey, &settings.Settings{
-		Run:    &settings.RunSettings{RunBaseDir: textSetting(c.blobs.Root() + "/team"), DefaultQueue: textSetting("default")},
+		Run:    &settings.RunSettings{RunBaseDir: textSetting(c.blobs.Root() + "/_team"), DefaultQueue: textSetting("default")},
 		Labels: mapSetting(map[string]string{"team": "ml"}), EnvironmentVariables: mapSetting(map[string]string{"LEVEL": "settings", "MODE": "settings"}),
 		PodTemplateName: textSetting("base"),
 	})
@@ -169,7 +169,7 @@ func TestSettingsReachRootAndChildren(t *testing.T) {
 			spec.GetEnvs().GetValues()[0].GetKey() + "=" + spec.GetEnvs().GetValues()[0].GetValue(),
 			spec.GetEnvs().GetValues()[1].GetKey() + "=" + spec.GetEnvs().GetValues()[1].GetValue(),
 		})
-		require.Regexp(t, `^`+c.blobs.Root()+`/team/flytesnacks/development/r1\.[a-z2-7]{16}/$`, assignment.GetRunOutputBase())
+		require.Regexp(t, `^`+c.blobs.Root()+`/_team/flytesnacks/development/r1\.[a-z2-7]{16}/$`, assignment.GetRunOutputBase())
 	}
 	var queue string
 	require.NoError(t, c.pool.QueryRow(t.Context(), `SELECT queue FROM actions WHERE run_name = 'r1' AND name = 'a0'`).Scan(&queue))
@@ -183,7 +183,7 @@ func TestARetriedRequestIsTheSameWhateverSettingsSay(t *testing.T) {
 	request.RunSpec = &task.RunSpec{Labels: &task.Labels{Values: map[string]string{"own": "yes"}}}
 	first := c.create(request)
 	c.set(projectKey, &settings.Settings{
-		Labels: mapSetting(map[string]string{"team": "after"}), Run: &settings.RunSettings{RunBaseDir: textSetting(c.blobs.Root() + "/new")},
+		Labels: mapSetting(map[string]string{"team": "after"}), Run: &settings.RunSettings{RunBaseDir: textSetting(c.blobs.Root() + "/_new")},
 	})
 	again := c.create(request)
 	require.True(t, proto.Equal(first.GetAction().GetId(), again.GetAction().GetId()))

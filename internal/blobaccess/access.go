@@ -5,7 +5,6 @@
 package blobaccess
 
 import (
-	"context"
 	"errors"
 	"strings"
 
@@ -26,19 +25,11 @@ type Store interface {
 	Canonical(uri string) (string, error)
 }
 
-// Projects says which projects exist.
-type Projects interface {
-	Exists(ctx context.Context, project string) (bool, error)
-}
-
 // Rules decides. All errors of bad URIs are InvalidArgument errors that name the request's field and what it may name.
-type Rules struct {
-	store    Store
-	projects Projects
-}
+type Rules struct{ store Store }
 
 // New returns the rules of a store.
-func New(store Store, projects Projects) *Rules { return &Rules{store: store, projects: projects} }
+func New(store Store) *Rules { return &Rules{store: store} }
 
 // Data checks the URI of an object with inputs, outputs or a report: it belongs to the place, or is one of those handed to
 // the run, or lies below one of those that end with a slash. Empty ones hand nothing.
@@ -84,8 +75,10 @@ func (r *Rules) Value(field, uri string, place Place, handed ...string) error {
 }
 
 // Base checks a directory below which the data of a place are to be written: it lies in the store, but not among the
-// uploads, not among the data of another project, and not in the directory of a run of another project, wherever that is.
-func (r *Rules) Base(ctx context.Context, field, base string, place Place) error {
+// uploads, not where another project has its data or will have them once somebody creates it, and not in the directory of a run
+// of another project, wherever that is. A directory below the root whose name begins with an underscore can become no
+// project's.
+func (r *Rules) Base(field, base string, place Place) error {
 	canonical, err := r.canonical(field, strings.TrimRight(base, "/")+"/base")
 	if err != nil {
 		return err
@@ -95,20 +88,18 @@ func (r *Rules) Base(ctx context.Context, field, base string, place Place) error
 	}
 	below, found := strings.CutPrefix(canonical, r.store.Root()+"/")
 	owner, _, deep := strings.Cut(below, "/")
-	if !found || !deep || owner == place.Project {
+	if !found || !deep || owner == place.Project || strings.HasPrefix(owner, "_") {
 		return nil
 	}
 	if owner == blobpath.UploadsName {
 		return rpc.InvalidArgument(field, "%q is among the uploads, which belong to no run", base)
 	}
-	exists, err := r.projects.Exists(ctx, owner)
-	if err != nil {
-		return err
+	own := ""
+	if place.Project != "" {
+		own = " below " + r.store.Root() + "/" + place.Project + ","
 	}
-	if exists {
-		return rpc.InvalidArgument(field, "%q is among the data of project %s", base, owner)
-	}
-	return nil
+	return rpc.InvalidArgument(field, "%q is where project %s has its data, or will have them; name a directory%s below %s/_NAME, or below one of storage.extraPrefixes",
+		base, owner, own, r.store.Root())
 }
 
 // runOwner is the project of the run in whose directory a URI lies; empty when it lies in none.
@@ -123,7 +114,7 @@ func runOwner(uri string) string {
 }
 
 // RawBase is Base for a directory that only tasks write to, which may be outside of the store.
-func (r *Rules) RawBase(ctx context.Context, field, base string, place Place) error {
+func (r *Rules) RawBase(field, base string, place Place) error {
 	_, path, found := strings.Cut(base, "://")
 	if !found {
 		path = base
@@ -136,7 +127,7 @@ func (r *Rules) RawBase(ctx context.Context, field, base string, place Place) er
 	if _, err := r.store.Canonical(strings.TrimRight(base, "/") + "/base"); errors.Is(err, blobstore.ErrForbiddenPath) {
 		return nil
 	}
-	return r.Base(ctx, field, base, place)
+	return r.Base(field, base, place)
 }
 
 func (r *Rules) canonical(field, uri string) (string, error) {

@@ -1,8 +1,6 @@
 package blobaccess_test
 
 import (
-	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -12,21 +10,6 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
-
-// projects are those that exist; the one named broken cannot be looked up.
-type projects []string
-
-func (p projects) Exists(_ context.Context, id string) (bool, error) {
-	if id == "broken" {
-		return false, errors.New("the database is away")
-	}
-	for _, known := range p {
-		if known == id {
-			return true, nil
-		}
-	}
-	return false, nil
-}
 
 var place = blobaccess.Place{Project: "a", Domain: "dev"}
 
@@ -48,7 +31,7 @@ func rules(t *testing.T, check func(t *testing.T, r *blobaccess.Rules, root, ext
 			if name == "directory" {
 				extra = dir + "/extra"
 			}
-			check(t, blobaccess.New(store, projects{"a", "b"}), store.Root(), extra)
+			check(t, blobaccess.New(store), store.Root(), extra)
 		})
 	}
 }
@@ -100,11 +83,11 @@ func TestTheFormOfAURIChangesNothing(t *testing.T) {
 	store, err := blobstore.Open(t.Context(), blobstore.Config{URL: dir, Timeout: time.Minute})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
-	r := blobaccess.New(store, projects{"a", "b"})
+	r := blobaccess.New(store)
 	require.NoError(t, r.Data("uri", "file://"+dir+"/a/dev/x", place))
 	refused(t, r.Data("uri", "file://"+dir+"/b/dev/x", place))
 	require.NoError(t, r.Data("uri", dir+"/team/a/dev/x", place, "file://"+dir+"/team/a/dev/"))
-	refused(t, r.Base(t.Context(), "base", "file://"+dir+"/uploads", place))
+	refused(t, r.Base("base", "file://"+dir+"/uploads", place))
 	refused(t, r.Code("code", "file://"+dir+"/uploads/b/dev/x", place))
 }
 
@@ -123,28 +106,32 @@ func TestCodeOfOtherProjectsCannotBeNamed(t *testing.T) {
 func TestBaseDirectories(t *testing.T) {
 	rules(t, func(t *testing.T, r *blobaccess.Rules, root, extra string) {
 		for _, base := range []string{
-			root, root + "/", root + "/team", root + "/team/", root + "/a", root + "/a/dev/x", root + "/uploadsx",
-			root + "/team/a/dev/run.aaaaaaaaaaaaaaaa/a0", extra + "/uploads", extra,
+			root, root + "/", root + "/_team", root + "/_team/", root + "/a", root + "/a/dev/x", root + "/_uploadsx",
+			root + "/_team/a/dev/run.aaaaaaaaaaaaaaaa/a0", extra + "/uploads", extra, extra + "/later",
 		} {
-			require.NoError(t, r.Base(t.Context(), "base", base, place), base)
-			require.NoError(t, r.RawBase(t.Context(), "base", base, place), base)
+			require.NoError(t, r.Base("base", base, place), base)
+			require.NoError(t, r.RawBase("base", base, place), base)
 		}
 		for base, words := range map[string]string{
 			root + "/uploads": "among the uploads", root + "/uploads/": "among the uploads", root + "/uploads/a/dev": "among the uploads",
-			root + "/b": "data of project b", root + "/b/dev/run.x": "data of project b",
-			root + "/team/b/dev/run.aaaaaaaaaaaaaaaa":     "run of project b",
+			root + "/b": "project b has its data", root + "/b/dev/run.x": "project b has its data",
+			root + "/later": "project later has its data, or will have them", root + "/later/": "will have them", root + "/later/x/y": "will have them",
+			root + "/ab": "will have them", root + "/uploadsx": "will have them",
+			root + "/_team/b/dev/run.aaaaaaaaaaaaaaaa":    "run of project b",
 			extra + "/team/b/dev/run.aaaaaaaaaaaaaaaa/a0": "run of project b",
 			root + "/../x": "outside", root + "//b": "outside", root + "/./b": "outside",
 		} {
-			refused(t, r.Base(t.Context(), "base", base, place), "base", base, words)
+			refused(t, r.Base("base", base, place), "base", base, words)
 		}
-		refused(t, r.Base(t.Context(), "base", root+"/a", blobaccess.Place{Domain: "dev"}), "data of project a")
-		require.Error(t, r.Base(t.Context(), "base", root+"/broken", place), "nobody knows whether it is a project's")
+		for _, shared := range []string{root + "/a", root + "/later"} { // settings of all projects
+			refused(t, r.Base("base", shared, blobaccess.Place{Domain: "dev"}), "will have them")
+		}
+		require.NoError(t, r.Base("base", root+"/_team", blobaccess.Place{}))
 
-		refused(t, r.Base(t.Context(), "base", "s3://elsewhere", place), "outside")
-		require.NoError(t, r.RawBase(t.Context(), "base", "s3://elsewhere", place), "only tasks write there")
-		for _, base := range []string{root + "/b", root + "/./b", root + "/x/../b", root + "//b", "s3://elsewhere/../b"} {
-			refused(t, r.RawBase(t.Context(), "base", base, place), base)
+		refused(t, r.Base("base", "s3://elsewhere", place), "outside")
+		require.NoError(t, r.RawBase("base", "s3://elsewhere", place), "only tasks write there")
+		for _, base := range []string{root + "/b", root + "/later", root + "/./b", root + "/x/../b", root + "//b", "s3://elsewhere/../b"} {
+			refused(t, r.RawBase("base", base, place), base)
 		}
 	})
 }

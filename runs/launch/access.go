@@ -18,8 +18,8 @@ import (
 type Access interface {
 	Data(field, uri string, place blobaccess.Place, handed ...string) error
 	Code(field, uri string, place blobaccess.Place, handed ...string) error
-	Base(ctx context.Context, field, base string, place blobaccess.Place) error
-	RawBase(ctx context.Context, field, base string, place blobaccess.Place) error
+	Base(field, base string, place blobaccess.Place) error
+	RawBase(field, base string, place blobaccess.Place) error
 }
 
 func placeOf(run ident.Run) blobaccess.Place {
@@ -101,12 +101,12 @@ func (c *Creator) checkBases(ctx context.Context, run ident.Run, spec *task.RunS
 		return rpc.FailedPrecondition("project %s takes no runs: the object store keeps uploads of all projects below this name", run.Project)
 	}
 	if base := spec.GetRunBaseDir(); base != "" {
-		if err := c.Access.Base(ctx, "run_spec.run_base_dir", base, placeOf(run)); err != nil {
+		if err := c.Access.Base("run_spec.run_base_dir", base, placeOf(run)); err != nil {
 			return err
 		}
 	}
 	if prefix := spec.GetRawDataStorage().GetRawDataPrefix(); prefix != "" {
-		return c.Access.RawBase(ctx, "run_spec.raw_data_storage.raw_data_prefix", prefix, placeOf(run))
+		return c.Access.RawBase("run_spec.raw_data_storage.raw_data_prefix", prefix, placeOf(run))
 	}
 	return nil
 }

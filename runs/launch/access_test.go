@@ -80,13 +80,13 @@ func TestInputsOfOtherProjectsCannotBeNamed(t *testing.T) {
 		"uploaded":                    {uri: "/data/uploads/p/d/offloaded-inputs/x", legal: true},
 		"a file":                      {uri: "/data/uploads/p/d/offloaded-inputs/x/inputs.pb", legal: true},
 		"of a run":                    {uri: "/data/p/d/other/a0/inputs.pb", legal: true},
-		"below the base of the run":   {uri: "/data/team/p/d/offloaded-inputs/x", spec: &task.RunSpec{RunBaseDir: "/data/team"}, legal: true},
-		"below a base of nobody":      {uri: "/data/team/p/d/offloaded-inputs/x"},
+		"below the base of the run":   {uri: "/data/_team/p/d/offloaded-inputs/x", spec: &task.RunSpec{RunBaseDir: "/data/_team"}, legal: true},
+		"below a base of nobody":      {uri: "/data/_team/p/d/offloaded-inputs/x"},
 		"uploaded to another project": {uri: "/data/uploads/q/d/offloaded-inputs/x"},
 		"uploaded to another domain":  {uri: "/data/uploads/p/e/offloaded-inputs/x"},
 		"of a run of another project": {uri: "/data/q/d/run/a0/inputs.pb"},
 		"of another project below a base": {
-			uri: "/data/team/q/d/run/inputs", spec: &task.RunSpec{RunBaseDir: "/data/team"},
+			uri: "/data/_team/q/d/run/inputs", spec: &task.RunSpec{RunBaseDir: "/data/_team"},
 		},
 		"outside": {uri: "/etc"},
 	} {
@@ -132,6 +132,7 @@ func TestDirectoriesOfARunAreItsOwn(t *testing.T) {
 		"among uploads":          {&task.RunSpec{RunBaseDir: "/data/uploads"}, "run_spec.run_base_dir"},
 		"below uploads":          {&task.RunSpec{RunBaseDir: "/data/uploads/p/d"}, "run_spec.run_base_dir"},
 		"of another project":     {&task.RunSpec{RunBaseDir: "/data/other"}, "run_spec.run_base_dir"},
+		"of a later project":     {&task.RunSpec{RunBaseDir: "/data/later"}, "run_spec.run_base_dir"},
 		"in another's run":       {&task.RunSpec{RunBaseDir: "/data/other/d/run"}, "run_spec.run_base_dir"},
 		"raw data among uploads": {&task.RunSpec{RawDataStorage: &task.RawDataStorage{RawDataPrefix: "/data/uploads"}}, "run_spec.raw_data_storage.raw_data_prefix"},
 		"raw data of another":    {&task.RunSpec{RawDataStorage: &task.RawDataStorage{RawDataPrefix: "/data/other/d"}}, "run_spec.raw_data_storage.raw_data_prefix"},
@@ -152,7 +153,7 @@ func TestDirectoriesOfARunAreItsOwn(t *testing.T) {
 	require.ErrorContains(t, err, "run_spec.run_base_dir", "settings from before this was checked")
 
 	for _, spec := range []*task.RunSpec{
-		{RunBaseDir: "/data/team"}, {RunBaseDir: "/data/p"}, {RawDataStorage: &task.RawDataStorage{RawDataPrefix: "s3://raw"}},
+		{RunBaseDir: "/data/_team"}, {RunBaseDir: "/data/p"}, {RawDataStorage: &task.RawDataStorage{RawDataPrefix: "s3://raw"}},
 	} {
 		h := newHistory()
 		_, err := h.parts().Creator.CreateRun(t.Context(), request("r", spec))
@@ -186,20 +187,20 @@ func TestDataOfAChildBelongsToItsRun(t *testing.T) {
 		field  string // empty if it is legal
 	}{
 		"own inputs": {func(r *workflow.RecordActionRequest) {
-			r.InputUri = "/data/team/p/d/r.aaaaaaaaaaaaaaaa/child/inputs.pb"
+			r.InputUri = "/data/_team/p/d/r.aaaaaaaaaaaaaaaa/child/inputs.pb"
 		}, ""},
-		"of a sibling run":   {func(r *workflow.RecordActionRequest) { r.InputUri = "/data/team/p/d/s/child/inputs.pb" }, ""},
+		"of a sibling run":   {func(r *workflow.RecordActionRequest) { r.InputUri = "/data/_team/p/d/s/child/inputs.pb" }, ""},
 		"uploaded":           {func(r *workflow.RecordActionRequest) { r.InputUri = "/data/uploads/p/d/x/inputs.pb" }, ""},
 		"of another project": {func(r *workflow.RecordActionRequest) { r.InputUri = "/data/q/d/r/child/inputs.pb" }, "input_uri"},
 		"own trace": {
-			trace(&task.OutputReferences{OutputUri: "/data/team/p/d/r.aaaaaaaaaaaaaaaa/t/outputs.pb", ReportUri: "/data/p/d/r/t/report.html"}), "",
+			trace(&task.OutputReferences{OutputUri: "/data/_team/p/d/r.aaaaaaaaaaaaaaaa/t/outputs.pb", ReportUri: "/data/p/d/r/t/report.html"}), "",
 		},
 		"outputs of another project": {trace(&task.OutputReferences{OutputUri: "/data/q/d/r/a0/1/outputs.pb"}), "trace.outputs.output_uri"},
 		"report of another project":  {trace(&task.OutputReferences{ReportUri: "/data/q/d/r/a0/1/report.html"}), "trace.outputs.report_uri"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHistory()
-			h.context.RunOutputBase = "/data/team/p/d/r.aaaaaaaaaaaaaaaa/"
+			h.context.RunOutputBase = "/data/_team/p/d/r.aaaaaaaaaaaaaaaa/"
 			r := child(&workflow.TaskAction{Spec: taskSpec()})
 			tc.change(r)
 			response, err := h.parts().Recorder.RecordAction(t.Context(), r)

@@ -57,7 +57,7 @@ func (w *world) parts(configured ...queues.Queue) launch.Parts {
 
 func (w *world) deps(configured ...queues.Queue) launch.Deps {
 	return launch.Deps{
-		Places: w, Settings: w, Reader: w, Storage: w, Blobs: w, Access: blobaccess.New(w, w), Writer: w,
+		Places: w, Settings: w, Reader: w, Storage: w, Blobs: w, Access: blobaccess.New(w), Writer: w,
 		Queues: queues.New(configured), Cache: w, Calls: w, Pods: w,
 		Clock: clock.NewFake(time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC)),
 	}
@@ -98,10 +98,6 @@ func (w *world) Canonical(uri string) (string, error) {
 		return "", blobstore.ErrForbiddenPath
 	}
 	return uri, nil
-}
-
-func (w *world) Exists(_ context.Context, project string) (bool, error) {
-	return project == "other", nil
 }
 
 func (w *world) WriteAll(_ context.Context, uri string, body []byte) error {

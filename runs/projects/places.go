@@ -34,15 +34,6 @@ func (p *Places) Check(ctx context.Context, field, project, domain string) (stor
 	return p.projects.Get(ctx, project)
 }
 
-// Exists reports whether there is a project.
-func (p *Places) Exists(ctx context.Context, project string) (bool, error) {
-	_, err := p.projects.Get(ctx, project)
-	if rpc.IsNotFound(err) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // CheckDomain returns a NotFound error when the domain does not exist.
 func (p *Places) CheckDomain(field, domain string) error {
 	if !slices.Contains(p.domains, domain) {

@@ -27,8 +27,8 @@ type Places interface {
 
 // Access checks where runs may write; blobaccess.Rules does.
 type Access interface {
-	Base(ctx context.Context, field, base string, place blobaccess.Place) error
-	RawBase(ctx context.Context, field, base string, place blobaccess.Place) error
+	Base(field, base string, place blobaccess.Place) error
+	RawBase(field, base string, place blobaccess.Place) error
 }
 
 // Queues checks which queues exist; queues.Set does.

@@ -83,12 +83,12 @@ func (h *Handler) check(ctx context.Context, key store.SettingsKey, given *setti
 	}
 	place := blobaccess.Place{Project: key.Project, Domain: key.Domain}
 	if base := given.GetRun().GetRunBaseDir(); base.GetState() == settingspb.SettingState_SETTING_STATE_VALUE {
-		if err := h.access.Base(ctx, "settings.run.run_base_dir", base.GetStringValue(), place); err != nil {
+		if err := h.access.Base("settings.run.run_base_dir", base.GetStringValue(), place); err != nil {
 			return err
 		}
 	}
 	if raw := given.GetStorage().GetRawDataPath(); raw.GetState() == settingspb.SettingState_SETTING_STATE_VALUE {
-		if err := h.access.RawBase(ctx, "settings.storage.raw_data_path", raw.GetStringValue(), place); err != nil {
+		if err := h.access.RawBase("settings.storage.raw_data_path", raw.GetStringValue(), place); err != nil {
 			return err
 		}
 	}

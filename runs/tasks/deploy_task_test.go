@@ -54,7 +54,7 @@ func (*registry) Canonical(uri string) (string, error) {
 func (r *registry) handler() *tasks.Handler {
 	places := projects.NewPlaces(r, []string{"d"})
 	return tasks.New(tasks.Deps{
-		Places: places, Access: blobaccess.New(r, places), Writer: r, Pods: r,
+		Places: places, Access: blobaccess.New(r), Writer: r, Pods: r,
 		Clock: clock.NewFake(time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC)),
 	})
 }
