@@ -59,6 +59,11 @@ def test_triggers(fragile: Server, warm_command, tmp_path: pathlib.Path, monkeyp
     details = remote.RunDetails.get(fired[0]["runId"]["name"])
     assert details.action_details.pb2.metadata.trigger_name == "rate"
 
+    # Whoever repairs the run of a slot gets the time of the slot.
+    again = flyte.rerun(fired[0]["runId"]["name"])
+    assert output(again.name) == f"{first.isoformat()} 7 the trigger"
+    assert output(flyte.rerun(again.name, x=8).name) == f"{first.isoformat()} 8 the trigger"
+
     # After another restart, it does not fire again. A user's pause survives a deployment.
     cli("update", "trigger", "rate", TASK, "--deactivate")
     fragile.kill()
@@ -83,6 +88,23 @@ def test_triggers(fragile: Server, warm_command, tmp_path: pathlib.Path, monkeyp
     assert "mine" in names and not names & {"rate", "manual", "yearly"}, names
     cli("delete", "trigger", "mine", TASK)  # other tests use the server after this one
     assert json.dumps(slots(fragile, "rate")).count("SLOT_STATE_STARTED") == 1
+
+
+def test_a_recovered_run_has_the_time_of_its_source(fragile: Server, warm_command, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
+    cli = command_line(fragile, tmp_path, warm=warm_command)
+    monkeypatch.setenv("E2E_WITH_TRIGGERS", "1")
+    cli("deploy", "--version", uuid.uuid4().hex[:10], "flows/scheduled.py", "env")
+    source = flyte.run(remote.Trigger.get(name="breaking", task_name="scheduled.breaks"), folder=str(tmp_path))
+    source.wait(quiet=True)
+    parts = {a.name: a for a in remote.Action.listall(for_run_name=source.name) if a.name != "a0"}
+    assert len(parts) == 1, parts
+    (tmp_path / "ready").touch()
+    recovered = flyte.rerun(source.name, recover=True)
+    recovered.wait(quiet=True)
+    again = {a.name: str(a.phase).lower() for a in remote.Action.listall(for_run_name=recovered.name) if a.name != "a0"}
+    assert list(again) == list(parts) and "recovered" in again[list(parts)[0]], again
+    started = remote.RunDetails.get(source.name).pb2.run_spec.run_start_time.ToDatetime(datetime.UTC)
+    assert output(recovered.name) == started.isoformat()
 
 
 def test_a_version_of_an_artifact_fires_once(fragile: Server, warm_command, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):

@@ -2,6 +2,7 @@
 
 import datetime
 import os
+import pathlib
 
 import flyte
 from flyte.io import File
@@ -27,6 +28,10 @@ ON_ARTIFACT = (
     ),
 ) if ON else ()
 
+BREAKING = (
+    flyte.Trigger(name="breaking", automation=flyte.Cron("0 0 1 1 *"), inputs={"at": flyte.TriggerTime, "folder": ""}),
+) if ON else ()
+
 
 @env.task(triggers=TRIGGERS)
 async def main(at: datetime.datetime, x: int = 1) -> str:
@@ -38,3 +43,17 @@ async def read(report: File, day: datetime.datetime, words: str) -> str:
     async with report.open("rb") as opened:
         text = bytes(await opened.read()).decode()
     return f"{text} {words} {day.astimezone(datetime.UTC).date()} {os.environ.get('WHO', '')}"
+
+
+@env.task
+async def part(at: datetime.datetime) -> str:
+    return at.astimezone(datetime.UTC).isoformat()
+
+
+@env.task(triggers=BREAKING)
+async def breaks(at: datetime.datetime, folder: str) -> str:
+    """Fails after its part, until there is a file."""
+    said = await part(at)
+    if not (pathlib.Path(folder) / "ready").exists():
+        raise ValueError("not yet")
+    return said

@@ -1,43 +1,75 @@
 package launch
 
 import (
+	"context"
 	"slices"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/cachekey"
+	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
-// rootCacheKey is the key under which the outputs of a root action may be cached; empty when the task does not want it.
-// Children bring keys that their parent has computed, in the same way. kickoff is the result of kickoffTime.
-func rootCacheKey(planned *plannedTask, inputsHash, kickoff string) string {
+// rootCacheKey is the key under which the outputs of a root action may be cached; empty when the task does not want it, or when
+// its inputs cannot be known. Children bring keys that their parent has computed, in the same way.
+func (c *Creator) rootCacheKey(
+	ctx context.Context, root *store.Root, planned *plannedTask, request *workflow.CreateRunRequest, from startedBy, inputsHash string,
+) (string, error) {
 	template := planned.spec.GetTaskTemplate()
 	if !template.GetMetadata().GetDiscoverable() {
-		return ""
+		return "", nil
 	}
-	return cachekey.Key(planned.id.GetName(), inputsHash+kickoff, template.GetInterface(), template.GetMetadata().GetDiscoveryVersion())
+	input, known, err := c.kickoffInput(ctx, template, request, from)
+	if err != nil || !known {
+		return "", err
+	}
+	if input != "" && !slices.Contains(template.GetMetadata().GetCacheIgnoreInputVars(), input) {
+		if root.RunStartTime == nil {
+			now := c.Planner.Clock.Now()
+			root.RunStartTime = &now
+		}
+		inputsHash += "|runStartTime=" + root.RunStartTime.UTC().Format(time.RFC3339Nano)
+	}
+	return cachekey.Key(planned.id.GetName(), inputsHash, template.GetInterface(), template.GetMetadata().GetDiscoveryVersion()), nil
 }
 
 // kickoffContext is the entry of the inputs' context with which a task learns that one of its inputs is the start time of the
 // run. That input has no value yet when the run is created.
 const kickoffContext = "_u_kickoff_time_input_arg"
 
-// kickoffTime is what the start time of a run adds to the hash of its inputs; empty when no input is that time, or the
-// cache ignores that input.
-func (c *Creator) kickoffTime(root *store.Root, planned *plannedTask, request *workflow.CreateRunRequest, from startedBy) string {
-	input := from.kickoff
-	for _, entry := range request.GetInputs().GetContext() {
-		if entry.GetKey() == kickoffContext {
-			input = entry.GetValue()
+// kickoffInput is the input that is the start time of the run; empty when none is. It is not known of uploaded inputs that
+// cannot be read.
+func (c *Creator) kickoffInput(ctx context.Context, template *core.TaskTemplate, request *workflow.CreateRunRequest, from startedBy) (name string, known bool, err error) {
+	inputs := request.GetInputs()
+	// A rerun has uploaded the inputs of a triggered run. The hash that it sends says nothing of their context.
+	if uri := request.GetOffloadedInputData().GetUri(); from.kickoff == "" && uri != "" && hasTime(template) {
+		inputs, err = c.uploadedInputs(ctx, uri)
+		if err != nil && rpc.KindOf(err) == rpc.KindInvalidArgument {
+			return "", false, nil // the task fails for it, or they are too large to be read
+		}
+		if err != nil {
+			return "", false, err
 		}
 	}
-	if input == "" || slices.Contains(planned.spec.GetTaskTemplate().GetMetadata().GetCacheIgnoreInputVars(), input) {
-		return ""
+	return kickoffOf(inputs, from.kickoff), true, nil
+}
+
+func kickoffOf(inputs *task.Inputs, otherwise string) string {
+	for _, entry := range inputs.GetContext() {
+		if entry.GetKey() == kickoffContext {
+			return entry.GetValue()
+		}
 	}
-	if root.RunStartTime == nil {
-		now := c.Planner.Clock.Now()
-		root.RunStartTime = &now
-	}
-	return "|runStartTime=" + root.RunStartTime.UTC().Format(time.RFC3339Nano)
+	return otherwise
+}
+
+// hasTime reports whether a task has an input that can be the start time of a run: a datetime, or one among others.
+func hasTime(template *core.TaskTemplate) bool {
+	return slices.ContainsFunc(template.GetInterface().GetInputs().GetVariables(), func(entry *core.VariableEntry) bool {
+		t := entry.GetValue().GetType()
+		return t.GetSimple() == core.SimpleType_DATETIME || t.GetUnionType() != nil
+	})
 }

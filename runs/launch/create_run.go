@@ -197,7 +197,9 @@ func (c *Creator) create(ctx context.Context, request *workflow.CreateRunRequest
 		return nil, err
 	}
 	failpoint.Here("create-run.after-inputs")
-	root.CacheKey = rootCacheKey(planned, inputsHash, c.kickoffTime(&root, planned, request, from))
+	if root.CacheKey, err = c.rootCacheKey(ctx, &root, planned, request, from, inputsHash); err != nil {
+		return nil, err
+	}
 	if err := c.Planner.plan(ctx, &root.Action, planned, prepared.context); err != nil {
 		return nil, err
 	}

@@ -87,8 +87,9 @@ func (c *Creator) fromTrigger(ctx context.Context, request *workflow.CreateRunRe
 	completed.Task = &workflow.CreateRunRequest_TaskId{TaskId: &task.TaskIdentifier{
 		Project: name.GetProject(), Domain: name.GetDomain(), Name: name.GetTaskName(), Version: found.GetSpec().GetTaskVersion(),
 	}}
-	if completed.GetRunSpec() == nil {
-		completed.RunSpec = found.GetSpec().GetRunSpec()
+	if completed.GetRunSpec() == nil && found.GetSpec().GetRunSpec() != nil {
+		completed.RunSpec = proto.CloneOf(found.GetSpec().GetRunSpec())
+		completed.RunSpec.RunStartTime = nil // each run of a trigger has its own
 	}
 	if completed.InputWrapper == nil {
 		switch inputs := found.GetSpec().GetInputWrapper().(type) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
@@ -57,7 +58,8 @@ func (d *Details) ActionDetails(ctx context.Context, id ident.Action) (*workflow
 	return details, d.tellWait(ctx, &stored.Action, details)
 }
 
-// RunDetails reads the details of a run: those of its root action, and the run spec as it was requested.
+// RunDetails reads the details of a run: those of its root action, and the run spec as it was requested. That of a triggered
+// run has its start time as well.
 func (d *Details) RunDetails(ctx context.Context, run ident.Run) (*workflow.RunDetails, error) {
 	stored, err := d.Rows.RunDetails(ctx, run)
 	if err != nil {
@@ -74,5 +76,15 @@ func (d *Details) RunDetails(ctx context.Context, run ident.Run) (*workflow.RunD
 	if err := proto.Unmarshal(stored.RunSpec, &spec); err != nil {
 		return nil, rpc.DataLoss(err, "the stored run spec of %s cannot be read", run)
 	}
+	keepStartTime(&spec, stored)
 	return &workflow.RunDetails{RunSpec: &spec, Action: action}, nil
+}
+
+// keepStartTime adds the start time of a triggered run to its spec. Reruns and recoveries are created with a copy of the spec.
+// An input of a triggered run may be its start time, such as the slot of a schedule, and they must have the same inputs. The
+// specs of all runs of a trigger are stored once, without it.
+func keepStartTime(spec *task.RunSpec, stored *store.Details) {
+	if spec.GetRunStartTime() == nil && stored.TriggerName != "" && stored.RunStartTime != nil {
+		spec.RunStartTime = timestamppb.New(*stored.RunStartTime)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -18,6 +19,8 @@ type Details struct {
 	Spec []byte
 	// RunSpec is the encoded task.RunSpec of the run, as the caller requested it. Only RunDetails fills it in.
 	RunSpec []byte
+	// RunStartTime is the start of the run as its tasks see it. Only RunDetails fills it in.
+	RunStartTime *time.Time
 	// Events are all events of the action, in order.
 	Events []Event
 }
@@ -64,8 +67,8 @@ func (r *Reader) details(ctx context.Context, id ident.Action, withRunSpec bool)
 			return err
 		}
 		if withRunSpec {
-			const query = `SELECT s.body FROM actions a JOIN specs s ON s.digest = a.run_spec_digest WHERE a.id = $1`
-			if err := tx.QueryRow(ctx, query, d.RunID).Scan(&d.RunSpec); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			const query = `SELECT s.body, a.run_start_time FROM actions a LEFT JOIN specs s ON s.digest = a.run_spec_digest WHERE a.id = $1`
+			if err := tx.QueryRow(ctx, query, d.RunID).Scan(&d.RunSpec, &d.RunStartTime); err != nil {
 				return fmt.Errorf("read run spec of %s: %w", id, err)
 			}
 		}

@@ -1,4 +1,6 @@
-import type { Inputs } from "@gen/flyteidl2/task/common_pb.js";
+import { clone, create } from "@bufbuild/protobuf";
+import { LiteralSchema } from "@gen/flyteidl2/core/literals_pb.js";
+import { InputsSchema, NamedLiteralSchema, type Inputs } from "@gen/flyteidl2/task/common_pb.js";
 import type { RunSpec } from "@gen/flyteidl2/task/run_pb.js";
 import type { TaskSpec } from "@gen/flyteidl2/task/task_definition_pb.js";
 import { DataProxyService } from "@gen/flyteidl2/dataproxy/dataproxy_service_pb.js";
@@ -28,4 +30,24 @@ export async function sourceOfRun(run: RunName, action = "a0", signal?: AbortSig
   const ran = one ? one.details : details.details?.action;
   if (ran?.spec.case !== "task") throw new Error(`Action ${action} of run ${run.name} is not a task and cannot be rerun alone.`);
   return { run, action, spec: ran.spec.value, runSpec: details.details?.runSpec, inputs: data.inputs };
+}
+
+/** The entry of the inputs' context that names the input whose value is the start time of the run. */
+const kickoff = "_u_kickoff_time_input_arg";
+
+/**
+ * A source for a form. The start time of a scheduled run is one of its inputs: the form shows it, and a value that somebody enters
+ * instead counts, which it would not while the context names the input.
+ */
+export function withStartTime(source: Source): Source {
+  const name = source.inputs?.context.find(({ key }) => key === kickoff)?.value;
+  const at = source.runSpec?.runStartTime;
+  if (!source.inputs || !name || !at) return source;
+  const inputs = clone(InputsSchema, source.inputs);
+  inputs.context = inputs.context.filter(({ key }) => key !== kickoff);
+  const value = create(LiteralSchema, {
+    value: { case: "scalar", value: { value: { case: "primitive", value: { value: { case: "datetime", value: at } } } } },
+  });
+  inputs.literals = [...inputs.literals.filter((literal) => literal.name !== name), create(NamedLiteralSchema, { name, value })];
+  return { ...source, inputs };
 }

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { TaskSpec } from "@gen/flyteidl2/task/task_definition_pb.js";
 import type { RunName } from "@/features/run/model/use-run-model";
 import { loadInputs } from "./form/inputs";
-import { sourceOfRun } from "./source";
+import { sourceOfRun, withStartTime } from "./source";
 
 /** Loads the source of a run, and its inputs for the form. */
 export function useSource(run: RunName | undefined, action = "a0") {
@@ -10,7 +10,7 @@ export function useSource(run: RunName | undefined, action = "a0") {
     queryKey: ["launch-source", run, action],
     queryFn: async ({ signal }) => {
       if (!run) throw new Error("no run is selected");
-      const source = await sourceOfRun(run, action, signal);
+      const source = withStartTime(await sourceOfRun(run, action, signal));
       return { source, inputs: await loadInputs(source.spec, source.inputs?.literals ?? [], signal) };
     },
     enabled: run !== undefined,
