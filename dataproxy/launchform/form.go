@@ -35,12 +35,26 @@ func property(name string, variable *core.Variable, value *core.Literal) (schema
 		s["description"] = variable.GetDescription()
 	}
 	if value != nil {
-		if s["default"], err = jsonOf(path, value, 0); err != nil {
+		if err := setDefault(path, s, variable.GetType(), value); err != nil {
 			return nil, err
 		}
 		fillFields(s)
 	}
 	return s, nil
+}
+
+// setDefault makes a value the default of a property. Whoever reads the form has the type from the property alone.
+func setDefault(path string, property schema, t *core.LiteralType, value *core.Literal) error {
+	encoded, err := toStruct(property)
+	if err != nil {
+		return err
+	}
+	ofSchema, err := typeOf(path, encoded, 0)
+	if err != nil {
+		return err
+	}
+	property["default"], err = exactJSON(path, t, ofSchema, value)
+	return err
 }
 
 // fillFields gives the fields of a blob or dataset the values of the whole, for forms that show them one by one.
@@ -49,7 +63,7 @@ func fillFields(property schema) {
 		return
 	}
 	fields, _ := property["properties"].(schema)
-	values, _ := property["default"].(map[string]any)
+	values, _ := shownOf(property["default"]).(map[string]any)
 	for name, value := range values {
 		if f, ok := fields[name].(schema); ok {
 			f["default"] = value

@@ -14,11 +14,16 @@ import (
 // anyType generates every type that a form can have.
 func anyType(depth int) *rapid.Generator[*core.LiteralType] {
 	return rapid.Custom(func(t *rapid.T) *core.LiteralType {
-		kinds := 6
+		kinds := 7
 		if depth == 0 {
 			kinds = 3
 		}
 		switch rapid.IntRange(0, kinds).Draw(t, "kind") {
+		case 0:
+			if rapid.Bool().Draw(t, "dataclass") {
+				return pointType(t)
+			}
+			return simple(core.SimpleType_STRUCT)
 		default:
 			return simple(rapid.SampledFrom([]core.SimpleType{
 				core.SimpleType_NONE, core.SimpleType_INTEGER, core.SimpleType_FLOAT, core.SimpleType_STRING, core.SimpleType_BOOLEAN,
@@ -52,9 +57,22 @@ func anyType(depth int) *rapid.Generator[*core.LiteralType] {
 // anyLiteral generates values of a type.
 func anyLiteral(of *core.LiteralType) *rapid.Generator[*core.Literal] {
 	return rapid.Custom(func(t *rapid.T) *core.Literal {
+		literal := bareLiteral(of).Draw(t, "value")
+		if rapid.IntRange(0, 9).Draw(t, "about") == 0 {
+			literal.Hash = "of its content"
+		}
+		return literal
+	})
+}
+
+func bareLiteral(of *core.LiteralType) *rapid.Generator[*core.Literal] {
+	return rapid.Custom(func(t *rapid.T) *core.Literal {
 		uri := "s3://b/" + rapid.StringMatching(`[a-z]{1,3}`).Draw(t, "uri")
 		switch kind := of.GetType().(type) {
 		case *core.LiteralType_Simple:
+			if of.GetMetadata() != nil {
+				return scalar(&core.Scalar{Value: &core.Scalar_Binary{Binary: &core.Binary{Value: packedFor(t, anyPoint().Draw(t, "point")), Tag: msgpackTag}}})
+			}
 			return anySimple(t, kind.Simple)
 		case *core.LiteralType_EnumType:
 			return primitive(&core.Primitive{Value: &core.Primitive_StringValue{StringValue: rapid.SampledFrom(kind.EnumType.GetValues()).Draw(t, "chosen")}})
@@ -93,11 +111,19 @@ func anySimple(t *rapid.T, of core.SimpleType) *core.Literal {
 		at := time.Unix(rapid.Int64Range(-62135596800, 253402300799).Draw(t, "seconds"), rapid.Int64Range(0, 999999999).Draw(t, "nanos"))
 		return primitive(&core.Primitive{Value: &core.Primitive_Datetime{Datetime: timestamppb.New(at)}})
 	case core.SimpleType_DURATION:
-		d := time.Duration(rapid.Int64().Draw(t, "duration"))
-		return primitive(&core.Primitive{Value: &core.Primitive_Duration{Duration: durationpb.New(d)}})
+		d := durationpb.New(time.Duration(rapid.Int64().Draw(t, "duration")))
+		d.Seconds *= rapid.Int64Range(1, 30).Draw(t, "times") // beyond Go's durations
+		return primitive(&core.Primitive{Value: &core.Primitive_Duration{Duration: d}})
 	case core.SimpleType_BINARY:
-		return scalar(&core.Scalar{Value: &core.Scalar_Binary{Binary: &core.Binary{Value: rapid.SliceOfN(rapid.Byte(), 1, 8).Draw(t, "bytes")}}})
+		binary := &core.Binary{Value: rapid.SliceOfN(rapid.Byte(), 0, 8).Draw(t, "bytes"), Tag: rapid.SampledFrom([]string{"", "pickle", "msgpack"}).Draw(t, "tag")}
+		if binary.GetTag() == msgpackTag {
+			binary.Value = packedFor(t, anyPacked(2).Draw(t, "value"))
+		}
+		return scalar(&core.Scalar{Value: &core.Scalar_Binary{Binary: binary}})
 	case core.SimpleType_STRUCT:
+		if rapid.Bool().Draw(t, "packed") {
+			return scalar(&core.Scalar{Value: &core.Scalar_Binary{Binary: &core.Binary{Value: packedFor(t, anyFields(2).Draw(t, "fields")), Tag: msgpackTag}}})
+		}
 		generic, err := structpb.NewStruct(map[string]any{
 			"n": rapid.Float64Range(-1e6, 1e6).Draw(t, "n"), "s": rapid.StringMatching(`[a-z]*`).Draw(t, "s"), "l": []any{true, nil},
 		})

@@ -1,6 +1,7 @@
 package launchform
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -12,8 +13,8 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-func simpleLiteral(path string, t core.SimpleType, value any) (*core.Literal, error) {
-	switch t {
+func simpleLiteral(path string, of *core.LiteralType, value any) (*core.Literal, error) {
+	switch t := of.GetSimple(); t {
 	case core.SimpleType_NONE:
 		if value != nil {
 			return nil, wrong(path, "must be null")
@@ -44,7 +45,7 @@ func simpleLiteral(path string, t core.SimpleType, value any) (*core.Literal, er
 		d, err := parseDuration(path, value)
 		return primitive(&core.Primitive{Value: &core.Primitive_Duration{Duration: d}}), err
 	case core.SimpleType_STRUCT:
-		return structLiteral(path, value)
+		return structLiteral(path, shapeOf(of), value)
 	case core.SimpleType_BINARY:
 		return binaryLiteral(path, value)
 	case core.SimpleType_ERROR:
@@ -60,6 +61,9 @@ func parseInteger(path string, value any) (int64, error) {
 	case float64:
 		if v != math.Trunc(v) || v < math.MinInt64 || v >= math.MaxInt64 {
 			return 0, wrong(path, "must be a whole number of 64 bits")
+		}
+		if math.Abs(v) > maxExact {
+			return 0, wrong(path, "%s", notExact)
 		}
 		return int64(v), nil
 	case string:
@@ -121,8 +125,8 @@ func parseDuration(path string, value any) (*durationpb.Duration, error) {
 		}
 	case string:
 		v = strings.TrimSpace(v)
-		if seconds, err := strconv.ParseInt(v, 10, 64); err == nil {
-			result = &durationpb.Duration{Seconds: seconds}
+		if seconds, ok := parseSeconds(v); ok {
+			result = seconds
 		} else if d, err := time.ParseDuration(v); err == nil {
 			result = durationpb.New(d)
 		}
@@ -134,4 +138,29 @@ func parseDuration(path string, value any) (*durationpb.Duration, error) {
 		return nil, wrong(path, "the duration is out of range")
 	}
 	return result, nil
+}
+
+// secondsText writes a duration in seconds, such as 9467280000.5.
+func secondsText(d *durationpb.Duration) string {
+	seconds, nanos, sign := d.GetSeconds(), d.GetNanos(), ""
+	if seconds < 0 || nanos < 0 {
+		seconds, nanos, sign = -seconds, -nanos, "-"
+	}
+	return sign + strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%d.%09d", seconds, nanos), "0"), ".")
+}
+
+// parseSeconds reads what secondsText writes.
+func parseSeconds(text string) (*durationpb.Duration, bool) {
+	digits, negative := strings.CutPrefix(text, "-")
+	whole, fraction, _ := strings.Cut(digits, ".")
+	seconds, err := strconv.ParseUint(whole, 10, 63)
+	nanos, wrong := strconv.ParseUint((fraction + "000000000")[:max(9, len(fraction))], 10, 30)
+	if err != nil || wrong != nil || len(fraction) > 9 {
+		return nil, false
+	}
+	result := &durationpb.Duration{Seconds: int64(seconds), Nanos: int32(nanos)} //nolint:gosec // 63 and 30 bits
+	if negative {
+		result.Seconds, result.Nanos = -result.GetSeconds(), -result.GetNanos()
+	}
+	return result, true
 }

@@ -2,7 +2,6 @@ package launchform
 
 import (
 	"encoding/base64"
-	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -14,8 +13,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
-// maxExact is the largest integer up to which JSON numbers, as most readers hold them, are exact.
-const maxExact = 1 << 53
+// maxExact is the largest integer up to which different integers are different JSON numbers, as most readers hold them.
+const maxExact = 1<<53 - 1
+
+// notExact says why a whole number is refused: it may have been another one when it was sent.
+const notExact = "a whole number of more than 2^53-1 arrives changed: write it as text, such as \"9007199254740993\""
 
 // msgpackTag marks binary values that are msgpack.
 const msgpackTag = "msgpack"
@@ -32,7 +34,7 @@ func jsonOf(path string, l *core.Literal, depth int) (any, error) {
 		items := make([]any, len(value.Collection.GetLiterals()))
 		for i, item := range value.Collection.GetLiterals() {
 			var err error
-			if items[i], err = jsonOf(fmt.Sprintf("%s[%d]", path, i), item, depth+1); err != nil {
+			if items[i], err = jsonOf(at(path, i), item, depth+1); err != nil {
 				return nil, err
 			}
 		}
@@ -135,13 +137,13 @@ func datetimeJSON(path string, t *timestamppb.Timestamp) (any, error) {
 	return t.AsTime().Format(time.RFC3339Nano), nil
 }
 
-// durationJSON gives seconds for what is longer than Go's durations, about 292 years.
+// durationJSON gives seconds, with a fraction, for what is longer than Go's durations, about 292 years.
 func durationJSON(path string, d *durationpb.Duration) (any, error) {
 	if err := d.CheckValid(); err != nil {
 		return nil, wrong(path, "the duration is not valid: %v", err)
 	}
 	if exact := durationpb.New(d.AsDuration()); exact.GetSeconds() != d.GetSeconds() || exact.GetNanos() != d.GetNanos() {
-		return strconv.FormatInt(d.GetSeconds(), 10), nil
+		return secondsText(d), nil
 	}
 	return d.AsDuration().String(), nil
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"google.golang.org/protobuf/types/known/structpb"
-
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
 
@@ -15,9 +13,13 @@ func literalOf(path string, t *core.LiteralType, value any, depth int) (*core.Li
 	if depth > maxDepth {
 		return nil, wrong(path, "the value is nested too deep")
 	}
+	literal, value, err := givenLiteral(path, value)
+	if literal != nil || err != nil {
+		return literal, err
+	}
 	switch kind := t.GetType().(type) {
 	case *core.LiteralType_Simple:
-		return simpleLiteral(path, kind.Simple, value)
+		return simpleLiteral(path, t, value)
 	case *core.LiteralType_EnumType:
 		chosen, ok := value.(string)
 		if !ok || !slices.Contains(kind.EnumType.GetValues(), chosen) {
@@ -49,7 +51,7 @@ func collectionLiteral(path string, t *core.LiteralType, value any, depth int) (
 	collection := &core.LiteralCollection{Literals: make([]*core.Literal, len(items))}
 	for i, item := range items {
 		var err error
-		if collection.Literals[i], err = literalOf(fmt.Sprintf("%s[%d]", path, i), t, item, depth+1); err != nil {
+		if collection.Literals[i], err = literalOf(at(path, i), t, item, depth+1); err != nil {
 			return nil, err
 		}
 	}
@@ -143,7 +145,7 @@ func unionLiteral(path string, t *core.UnionType, value any, depth int) (*core.L
 }
 
 // fitsLoosely reports values that a type accepts for convenience but that, in a union, rather belong to another: text
-// for a number, and a dataset's object for a blob.
+// for a number, and a dataset's object for a blob. Of lists and maps, one such item suffices.
 func fitsLoosely(t *core.LiteralType, value any) bool {
 	switch kind := t.GetType().(type) {
 	case *core.LiteralType_Simple:
@@ -153,22 +155,36 @@ func fitsLoosely(t *core.LiteralType, value any) bool {
 		fields, _ := value.(map[string]any)
 		_, ok := fields["dimensionality"]
 		return !ok
+	case *core.LiteralType_CollectionType:
+		items, _ := value.([]any)
+		return slices.ContainsFunc(items, func(item any) bool { return fitsLoosely(kind.CollectionType, item) })
+	case *core.LiteralType_MapValueType:
+		fields, _ := value.(map[string]any)
+		for _, item := range fields {
+			if fitsLoosely(kind.MapValueType, item) {
+				return true
+			}
+		}
+		return false
 	default:
 		return false
 	}
 }
 
-// structLiteral keeps the JSON as it is.
-func structLiteral(path string, value any) (*core.Literal, error) {
-	fields, ok := value.(map[string]any)
-	if !ok {
+// structLiteral packs an object as clients do: a generic struct of protobuf would make every number a float.
+func structLiteral(path string, s shape, value any) (*core.Literal, error) {
+	if _, ok := value.(map[string]any); !ok {
 		return nil, wrong(path, "must be an object")
 	}
-	generic, err := structpb.NewStruct(fields)
+	return packed(path, s, value)
+}
+
+func packed(path string, s shape, value any) (*core.Literal, error) {
+	body, err := packMsgpack(path, s, value)
 	if err != nil {
-		return nil, wrong(path, "%v", err)
+		return nil, err
 	}
-	return scalar(&core.Scalar{Value: &core.Scalar_Generic{Generic: generic}}), nil
+	return scalar(&core.Scalar{Value: &core.Scalar_Binary{Binary: &core.Binary{Value: body, Tag: msgpackTag}}}), nil
 }
 
 // binaryLiteral takes base64; anything else is a value to be packed.
@@ -178,12 +194,11 @@ func binaryLiteral(path string, value any) (*core.Literal, error) {
 			return scalar(&core.Scalar{Value: &core.Scalar_Binary{Binary: &core.Binary{Value: decoded}}}), nil
 		}
 	}
-	packed, err := packMsgpack(path, value)
-	if err != nil {
-		return nil, err
-	}
-	return scalar(&core.Scalar{Value: &core.Scalar_Binary{Binary: &core.Binary{Value: packed, Tag: msgpackTag}}}), nil
+	return packed(path, shape{}, value)
 }
+
+// at is the path of an item.
+func at(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
 
 func isNone(t *core.LiteralType) bool {
 	kind, ok := t.GetType().(*core.LiteralType_Simple)

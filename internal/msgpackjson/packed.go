@@ -21,7 +21,7 @@ const maxDepth = 100
 var ErrTooDeep = errors.New("it is nested too deeply")
 
 // Decode reads one value. Bytes, and text that is not UTF-8, become base64 (RFC 4648, padded); times become RFC 3339 in
-// UTC; keys become text. leaf converts every other leaf, a nil, bool, string, int64, uint64 or float64, or returns an
+// UTC; keys become text, and two that become the same are an error. leaf converts every other leaf, a nil, bool, string, int64, uint64 or float64, or returns an
 // error.
 //
 // It walks the value itself: the library's own decoding of any value has no bound on nesting.
@@ -111,7 +111,11 @@ func (d *decoder) fields(depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if fields[fmt.Sprint(key)], err = d.value(depth+1, d.leaf); err != nil {
+		name := fmt.Sprint(key)
+		if _, twice := fields[name]; twice {
+			return nil, fmt.Errorf("two keys of a map are both %q in JSON, where keys are text", name)
+		}
+		if fields[name], err = d.value(depth+1, d.leaf); err != nil {
 			return nil, err
 		}
 	}

@@ -8,6 +8,7 @@ import { check } from "./check";
 import { fieldOf } from "./field";
 import { changed, draftsOf, initialDrafts, readInputs, sourceOf, type Input } from "./inputs";
 import { planOf } from "./literals";
+import { shown } from "./shown";
 
 const input = (name: string, schema: JsonObject, json?: JsonValue): Input => ({
   name,
@@ -41,6 +42,18 @@ describe("schemas", () => {
     expect(errors({ type: "integer" }, "many")).toEqual(["x"]);
     expect(errors({ oneOf: [{ type: "integer" }, { type: "number", format: "float" }] }, 1)).toEqual([]);
     expect(errors({ oneOf: [{ type: "integer" }, { type: "null" }] }, true)).toEqual(["x"]);
+  });
+});
+
+describe("values with their literals", () => {
+  const exact = (value: JsonValue): JsonValue => ({ $literal: "CgA=", $value: value });
+  it("are shown as JSON", () => {
+    expect(shown(exact({ a: 1 }))).toEqual({ a: 1 });
+    expect(shown(exact(null))).toBeNull();
+    expect(shown([1, exact("YQ=="), { b: exact([2]) }])).toEqual([1, "YQ==", { b: [2] }]);
+  });
+  it("leave other objects as they are", () => {
+    for (const value of [{ $literal: 1, $value: 2 }, { $literal: "CgA=" }, { $literal: "CgA=", $value: 1, more: 2 }]) expect(shown(value)).toEqual(value);
   });
 });
 

@@ -9,6 +9,7 @@ import { client } from "@/api/transport";
 import { check } from "./check";
 import { draftOf, same, unset, valueOf, type Draft, type Errors } from "./draft";
 import { fieldOf, isObject, type Field } from "./field";
+import { shown } from "./shown";
 
 /** An input of a task, as a form asks for it. */
 export interface Input {
@@ -49,7 +50,7 @@ export async function loadInputs(spec: TaskSpec, source: readonly NamedLiteral[]
 
 function inputOf(variable: VariableEntry, schema: JsonObject, literal: Literal | undefined): Input {
   const field: Field = schema["type"] === undefined && schema["oneOf"] === undefined && schema["$ref"] === undefined ? { kind: "opaque" } : fieldOf(schema);
-  const json = field.kind === "opaque" || !("default" in schema) ? undefined : schema["default"];
+  const json = field.kind === "opaque" || schema["default"] === undefined ? undefined : shown(schema["default"]);
   return { name: variable.key, about: variable.value?.description ?? "", variable, schema, field, given: literal && { literal, json } };
 }
 
