@@ -26,6 +26,15 @@ type Config struct {
 	// KeepSlots is how long the history of slots is kept; the runs are not concerned. 0 means forever. Defaults to 2160h,
 	// 90 days.
 	KeepSlots time.Duration `config:"keepSlots"`
+	// MaxPerMinute is how many runs a trigger starts within a minute at most; further slots and versions wait. Backfills do not
+	// count. 0 means no limit. Defaults to 120.
+	MaxPerMinute int `config:"maxPerMinute"`
+	// MaxUnfinished is how many runs of a trigger may be unfinished, whatever started them; further slots and versions wait until
+	// some of them have ended. 0 means no limit. Defaults to 500.
+	MaxUnfinished int `config:"maxUnfinished"`
+	// MaxWaiting is how many versions of an artifact may wait for their runs of one trigger; further versions are skipped. 0 means
+	// no limit. Defaults to 10000.
+	MaxWaiting int `config:"maxWaiting"`
 	// Lease is how long the replica that schedules may be silent before another takes over. Defaults to 15s.
 	Lease time.Duration `config:"lease"`
 }
@@ -34,6 +43,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		CatchUp: catchUpAll, CatchUpLimit: 100, LateAfter: time.Minute, Parallel: 16, Poll: 5 * time.Second, RetryMax: time.Minute,
+		MaxPerMinute: 120, MaxUnfinished: 500, MaxWaiting: 10_000,
 		KeepSlots: 90 * 24 * time.Hour, Lease: 15 * time.Second,
 	}
 }
@@ -50,6 +60,9 @@ func (c Config) Validate() error {
 	found.If(c.Poll < 100*time.Millisecond, "poll: must be at least 100ms, got %s", c.Poll)
 	found.If(c.RetryMax < time.Second, "retryMax: must be at least 1s, got %s", c.RetryMax)
 	found.If(c.KeepSlots < 0, "keepSlots: must not be negative, got %s", c.KeepSlots)
+	found.If(c.MaxPerMinute < 0 || c.MaxPerMinute > 10_000, "maxPerMinute: must be from 0 to 10000, got %d", c.MaxPerMinute)
+	found.If(c.MaxUnfinished < 0, "maxUnfinished: must not be negative, got %d", c.MaxUnfinished)
+	found.If(c.MaxWaiting < 0, "maxWaiting: must not be negative, got %d", c.MaxWaiting)
 	found.If(c.Lease < 3*time.Second, "lease: must be at least 3s, got %s", c.Lease)
 	return found.Err()
 }

@@ -35,6 +35,7 @@ const serviceName = "triggers"
 type Runs interface {
 	GetRunDetails(ctx context.Context, r *workflow.GetRunDetailsRequest) (*workflow.GetRunDetailsResponse, error)
 	AbortRun(ctx context.Context, r *workflow.AbortRunRequest) (*workflow.AbortRunResponse, error)
+	ListRuns(ctx context.Context, r *workflow.ListRunsRequest) (*workflow.ListRunsResponse, error)
 }
 
 // Deps are the dependencies of the service. It does not close the pool. All but ArtifactChannel, Clock and Meter are required.
@@ -93,6 +94,7 @@ func New(config Config, deps Deps) (*Service, error) {
 		wake:   make(chan struct{}, 1),
 		starter: &starter{
 			config: config, store: rows, runs: deps.Runs, starts: deps.Starter, artifacts: deps.Artifacts, clock: deps.Clock, logger: logger, meters: measured,
+			bound: newBound(config, rows, deps.Runs, deps.Clock),
 		},
 	}
 	loop.versions = &versions{

@@ -37,6 +37,7 @@ type starter struct {
 	clock     clock.Clock
 	logger    zerolog.Logger
 	meters    *meters
+	bound     *bound
 }
 
 // startAll creates the runs of the pending slots of a trigger, oldest first, until one has to wait.
@@ -86,9 +87,13 @@ func (s *starter) start(ctx context.Context, d *decoded, f *store.Fire) (bool, e
 	tracked := f.BackfillID != nil || d.policy.concurrency != concurrencyAllow
 	version, err := s.version(ctx, d, f)
 	if err == nil {
-		reason, err := s.skipped(ctx, d, f, version)
+		reason, until, err := s.held(ctx, d, f, version)
 		if err != nil {
 			return false, s.failed(ctx, f, err)
+		}
+		if !until.IsZero() {
+			s.meters.settled(ctx, "limited")
+			return false, s.store.Postpone(ctx, f, until, reason)
 		}
 		if reason != "" {
 			s.meters.settled(ctx, "skipped")
@@ -134,15 +139,20 @@ func (s *starter) exists(ctx context.Context, d *decoded, f *store.Fire) (bool, 
 	return by.GetName() == d.Name && by.GetTaskName() == d.Task.Name, err
 }
 
-// skipped is why a slot or a version gets no run; empty if it gets one.
-func (s *starter) skipped(ctx context.Context, d *decoded, f *store.Fire, version *artifact.Artifact) (string, error) {
+// held is why a slot or a version gets no run, or none until a time; empty if it gets one.
+func (s *starter) held(ctx context.Context, d *decoded, f *store.Fire, version *artifact.Artifact) (reason string, until time.Time, err error) {
 	if reason, err := s.circular(ctx, d, version); reason != "" || err != nil {
-		return reason, err
+		return reason, time.Time{}, err
+	}
+	// Before an unfinished run is aborted for this one.
+	if until, reason, err := s.bound.wait(ctx, d, f); !until.IsZero() || err != nil {
+		return reason, until, err
 	}
 	if f.BackfillID != nil || d.policy.concurrency == concurrencyAllow {
-		return "", nil
+		return "", time.Time{}, nil
 	}
-	return s.concurrent(ctx, d, f)
+	reason, err = s.concurrent(ctx, d, f)
+	return reason, time.Time{}, err
 }
 
 // create creates the run, or finds that it exists. It belongs to whoever has deployed the revision.

@@ -130,7 +130,7 @@ func (v *versions) record(ctx context.Context, now time.Time, fires []store.Fire
 	if len(fires) == 0 {
 		return nil
 	}
-	count, err := v.store.TakeVersions(ctx, now, fires)
+	count, err := v.store.TakeVersions(ctx, now, fires, v.config.MaxWaiting)
 	if err == nil && count > 0 {
 		v.taken()
 	}

@@ -189,6 +189,24 @@ func TestConnectErrorsAreMadeInOnePlace(t *testing.T) {
 	}
 }
 
+// What one replica does for all is done through internal/leased: it says in one place what the loss of a lease means.
+func TestLeasesAreHeldInOnePlace(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || s.dir == "internal/leased" {
+			continue
+		}
+		ast.Inspect(s.file, func(node ast.Node) bool {
+			call, ok := node.(*ast.CallExpr)
+			if !ok || len(call.Args) != 4 {
+				return true
+			}
+			selector, ok := call.Fun.(*ast.SelectorExpr)
+			require.False(t, ok && selector.Sel.Name == "Hold", "%s holds a lease itself; use leased.Loop, leased.While or leased.Once", s.path)
+			return true
+		})
+	}
+}
+
 func TestServicesDoNotAskTheMachineForTime(t *testing.T) {
 	for _, s := range sources(t) {
 		service := slices.ContainsFunc([]string{"runs", "actions", "executor", "events", "dataproxy", "cache_service", "copilot"}, func(dir string) bool {

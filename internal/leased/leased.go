@@ -1,5 +1,5 @@
-// Package leased runs what one process of an installation does for all: a loop while it holds a lease, the passes of such
-// a loop, and deletions in batches. It builds on internal/lifecycle and internal/clock.
+// Package leased runs what one process of an installation does for all: a loop or a single step while it holds a
+// lease, the passes of such a loop, and deletions in batches. It builds on internal/lifecycle and internal/clock.
 package leased
 
 import (
@@ -44,6 +44,25 @@ func While(leases Leases, name string, length time.Duration, work func(context.C
 			zerolog.Ctx(ctx).Error().Err(err).Str("lease", name).Msg("the loop stopped")
 		}
 	}
+}
+
+// Once waits for a lease and does something once while it holds it. If the lease is lost before do ends, the context of do ends,
+// and do runs again once the lease is held again.
+func Once(ctx context.Context, leases Leases, name string, length time.Duration, do func(context.Context) error) error {
+	waiting, enough := context.WithCancel(ctx)
+	defer enough()
+	var result error
+	err := leases.Hold(waiting, name, length, func(ctx context.Context) error {
+		result = do(ctx)
+		if ctx.Err() == nil {
+			enough()
+		}
+		return result
+	})
+	if result == nil {
+		result = err
+	}
+	return result
 }
 
 // Every returns work that makes a pass at once and after each pause. An error of a pass is logged: what it left, the next

@@ -75,3 +75,28 @@ func TestDrain(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, 10, total)
 }
+
+// lost are leases that are lost once while the work goes on.
+type lost struct{ times *int }
+
+func (l lost) Hold(ctx context.Context, _ string, _ time.Duration, work func(context.Context) error) error {
+	for ctx.Err() == nil {
+		*l.times++
+		held, lose := context.WithCancel(ctx)
+		if *l.times == 1 {
+			lose()
+		}
+		_ = work(held)
+		lose()
+	}
+	return nil
+}
+
+func TestOnceIsDoneWhileTheLeaseIsHeld(t *testing.T) {
+	t.Parallel()
+	var times int
+	require.NoError(t, leased.Once(t.Context(), lost{&times}, "x", time.Second, func(ctx context.Context) error { return ctx.Err() }))
+	require.Equal(t, 2, times, "what the loss of the lease interrupted is done again, and what was done is not")
+	broken := errors.New("broken")
+	require.ErrorIs(t, leased.Once(t.Context(), mine{}, "x", time.Second, func(context.Context) error { return broken }), broken)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/leased"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 )
 
@@ -53,18 +54,5 @@ func (k *Keeper) sweepIfEnabled(ctx context.Context) (int, error) {
 
 // Exclusively runs a function while no other process deletes; it waits for the lease.
 func (k *Keeper) Exclusively(ctx context.Context, do func(context.Context) error) error {
-	waiting, enough := context.WithCancel(ctx)
-	defer enough()
-	var result error
-	err := k.deps.Leases.Hold(waiting, LeaseName, k.config.Lease, func(ctx context.Context) error {
-		result = do(ctx)
-		if ctx.Err() == nil {
-			enough()
-		}
-		return result
-	})
-	if result == nil {
-		result = err
-	}
-	return result
+	return leased.Once(ctx, k.deps.Leases, LeaseName, k.config.Lease, do)
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -67,6 +68,18 @@ func (s *Store) Postpone(ctx context.Context, f *Fire, at time.Time, reason stri
 		return fmt.Errorf("postpone slot: %w", err)
 	}
 	return nil
+}
+
+// StartedBefore returns when the nth last of the slots that have started before a slot did; nil if there are fewer. Those of
+// backfills do not count.
+func (s *Store) StartedBefore(ctx context.Context, f *Fire, n int) (*time.Time, error) {
+	var at *time.Time
+	err := s.pool.QueryRow(ctx, `SELECT settled_at FROM trigger_fires WHERE trigger_id = $1 AND (slot, cause) < ($2, $3) AND state = $4
+		AND backfill_id IS NULL ORDER BY slot DESC, cause DESC OFFSET $5 LIMIT 1`, f.TriggerID, f.Slot, f.Cause, Started, n-1).Scan(&at)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return nil, fmt.Errorf("read started slots: %w", err)
+	}
+	return at, nil
 }
 
 // Live returns the slots of a trigger whose runs may be unfinished, newest first, without those of backfills.

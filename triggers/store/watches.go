@@ -87,8 +87,8 @@ func (s *Store) Watches(ctx context.Context, artifacts []Artifact) ([]*Watch, er
 }
 
 // TakeVersions records fires of triggers in one transaction, and returns how many there were. One that was recorded before
-// is left as it is.
-func (s *Store) TakeVersions(ctx context.Context, now time.Time, fires []Fire) (int, error) {
+// is left as it is. Of those of a trigger, at most so many wait for their runs, unless most is 0; more are skipped.
+func (s *Store) TakeVersions(ctx context.Context, now time.Time, fires []Fire, most int) (int, error) {
 	var ids, revisions []int64
 	var slots []time.Time
 	var causes, names []string
@@ -105,10 +105,17 @@ func (s *Store) TakeVersions(ctx context.Context, now time.Time, fires []Fire) (
 			return err
 		}
 		tag, err := tx.Exec(ctx, `
-			INSERT INTO trigger_fires (trigger_id, slot, cause, revision, state, run_name, retry_at, recorded_at)
-			SELECT u.trigger_id, u.slot, u.cause, u.revision, $6, u.run_name, $7, $7
-			FROM unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::bigint[], $5::text[]) AS u(trigger_id, slot, cause, revision, run_name)
-			ON CONFLICT DO NOTHING`, ids, slots, causes, revisions, names, Pending, now)
+			INSERT INTO trigger_fires (trigger_id, slot, cause, revision, state, reason, run_name, retry_at, recorded_at, settled_at)
+			SELECT trigger_id, slot, cause, revision, CASE WHEN excess THEN $8::smallint ELSE $6::smallint END, CASE WHEN excess THEN $10::text ELSE '' END,
+				CASE WHEN excess THEN '' ELSE run_name END, CASE WHEN NOT excess THEN $7::timestamptz END, $7::timestamptz, CASE WHEN excess THEN $7::timestamptz END
+			FROM (
+				SELECT u.*, $9::bigint > 0 AND coalesce(w.waiting, 0) + row_number() OVER (PARTITION BY u.trigger_id ORDER BY u.slot, u.cause) > $9::bigint AS excess
+				FROM unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::bigint[], $5::text[]) AS u(trigger_id, slot, cause, revision, run_name)
+				LEFT JOIN (
+					SELECT trigger_id, count(*) AS waiting FROM trigger_fires WHERE retry_at IS NOT NULL AND trigger_id = ANY($1) GROUP BY trigger_id
+				) w USING (trigger_id)) fires
+			ON CONFLICT DO NOTHING`, ids, slots, causes, revisions, names, int16(Pending), now, int16(Skipped), most,
+			fmt.Sprintf("%d versions of the trigger wait for their runs, and there may not be more (triggers.maxWaiting)", most))
 		count = int(tag.RowsAffected())
 		return err
 	})
