@@ -191,7 +191,7 @@ func TestARetriedRequestIsTheSameWhateverSettingsSay(t *testing.T) {
 
 	c.create(namedRun("r2"))
 	require.Equal(t, "after", c.assigned("r2", "a0").GetRunSpec().GetLabels().GetValues()["team"], "one's own write is seen at once")
-	require.True(t, strings.HasPrefix(c.assigned("r2", "a0").GetRunOutputBase(), c.blobs.Root()+"/new/"))
+	require.True(t, strings.HasPrefix(c.assigned("r2", "a0").GetRunOutputBase(), c.blobs.Root()+"/_new/"))
 }
 
 func TestResolvedSettingsNameTheirLevel(t *testing.T) {
