@@ -299,10 +299,10 @@ func TestInputsThatDifferNeverShareAPlace(t *testing.T) {
 func TestUploadInputsBaseDir(t *testing.T) {
 	f := newFixture(t)
 	request := inputsRequest(nil)
-	request.BaseDir = f.store.Root() + "/my/base/"
+	request.BaseDir = f.store.Root() + "/_my/base/"
 	response, err := f.data.UploadInputs(t.Context(), request)
 	require.NoError(t, err)
-	require.True(t, strings.HasPrefix(response.GetOffloadedInputData().GetUri(), f.store.Root()+"/my/base/flytesnacks/development/"))
+	require.True(t, strings.HasPrefix(response.GetOffloadedInputData().GetUri(), f.store.Root()+"/_my/base/flytesnacks/development/"))
 	body, err := f.store.ReadAll(t.Context(), response.GetOffloadedInputData().GetUri(), 0)
 	require.NoError(t, err)
 	require.Empty(t, body)
