@@ -1,12 +1,15 @@
 package ident
 
+import "strings"
+
 // MaxName is the length of the name of a run or an action in characters.
 const MaxName = 30
 
-// NameRule and PlaceRule say in an error what IsName and IsPlace accept.
+// NameRule, PlaceRule and ProjectRule say in an error what IsName, IsPlace and IsProject accept.
 const (
-	NameRule  = "has up to 30 letters, digits, dashes and underscores and begins with a letter or digit"
-	PlaceRule = "has up to 63 letters, digits, dashes, underscores and dots and begins with a letter or digit"
+	NameRule    = "has up to 30 letters, digits, dashes and underscores and begins with a letter or digit"
+	PlaceRule   = "has up to 63 letters, digits, dashes, underscores and dots and begins with a letter or digit"
+	ProjectRule = "has up to 63 lower-case letters, digits and dashes and begins and ends with a letter or digit"
 )
 
 // IsName reports whether a text can name a run or an action. Such names are parts of paths and of Kubernetes names.
@@ -14,6 +17,12 @@ func IsName(text string) bool { return len(text) <= MaxName && allowed(text, "-_
 
 // IsPlace reports whether a text can name a project or a domain.
 func IsPlace(text string) bool { return len(text) <= 63 && allowed(text, "-_.") }
+
+// IsProject reports whether a text can be the id of a new project: it becomes part of namespaces, labels and paths. Requests
+// about a project that exists are not held to it, but to IsPlace.
+func IsProject(text string) bool {
+	return IsPlace(text) && !strings.ContainsAny(text, "_.") && text == strings.ToLower(text) && !strings.HasSuffix(text, "-")
+}
 
 // allowed reports whether a text begins with an ASCII letter or digit and has only these and some other characters.
 func allowed(text, others string) bool {

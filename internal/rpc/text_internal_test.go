@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,8 +12,10 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/actions"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/project"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
 // inputs are a value with any text in it.
@@ -63,6 +66,21 @@ func TestNamesAndTextsAtTheDoor(t *testing.T) {
 	} {
 		require.ErrorContains(t, door{}.check(message.ProtoReflect()), words)
 	}
+}
+
+// TestOneRuleForIdsOfProjects: whatever is wrong with the id of a new project, the answer has the rule that holds.
+func TestOneRuleForIdsOfProjects(t *testing.T) {
+	create := func(id string) error {
+		return door{}.check((&project.CreateProjectRequest{Project: &project.Project{Id: id}}).ProtoReflect())
+	}
+	for _, id := range []string{"a b", "a_b", "a.b", "A", "-a", "a-", "é", strings.Repeat("a", 64)} {
+		require.ErrorContains(t, create(id), "project.id: ", id)
+		require.ErrorContains(t, create(id), ident.ProjectRule, id)
+	}
+	for _, id := range []string{"a", "0", "a-b", "flytesnacks", strings.Repeat("a", 63)} {
+		require.NoError(t, create(id), id)
+	}
+	require.NoError(t, door{}.check((&project.GetProjectRequest{Id: "a_b"}).ProtoReflect()), "it may exist since an earlier version")
 }
 
 func TestTextsThatPassTheDoor(t *testing.T) {

@@ -62,6 +62,7 @@ var textFields = map[protoreflect.FullName]textKind{
 	"flyteidl2.core.Secret.group_version":                textKey,
 	"flyteidl2.core.Secret.key":                          textKey,
 	"flyteidl2.notification.InlineEmailTemplate.subject": textProse,
+	"flyteidl2.project.Project.id":                       textProject,
 	"flyteidl2.task.Labels.values":                       textSymbol,
 	"flyteidl2.task.NamedLiteral.name":                   textSymbol,
 	"flyteidl2.task.NamedParameter.name":                 textSymbol,

@@ -19,6 +19,8 @@ const (
 	textName
 	// textPlace names a project or a domain.
 	textPlace
+	// textProject names a project that is created or updated.
+	textProject
 	// textKey names an entry in a store of Kubernetes: a secret or its key.
 	textKey
 	// textTitle names something for people, in one line.
@@ -38,6 +40,8 @@ func (k textKind) check(text string) (normal, words string) {
 		return text, unless(ident.IsName(text), text, ident.NameRule)
 	case textPlace:
 		return text, unless(ident.IsPlace(text), text, ident.PlaceRule)
+	case textProject:
+		return text, unless(ident.IsProject(text), text, ident.ProjectRule)
 	case textKey:
 		return text, unless(isKey(text), text, "has letters, digits, dashes, underscores and dots")
 	case textTitle:

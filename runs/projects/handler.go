@@ -4,7 +4,6 @@ package projects
 
 import (
 	"context"
-	"regexp"
 	"strings"
 	"time"
 
@@ -14,12 +13,10 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
-
-// projectID is what a project may be called: it becomes part of namespaces, labels and paths.
-var projectID = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
 // Store keeps projects; store.Projects does.
 type Store interface {
@@ -102,9 +99,8 @@ func projectRow(message *project.Project) (store.Project, error) {
 	if message.GetId() == "" {
 		return store.Project{}, rpc.InvalidArgument("project.id", "is missing")
 	}
-	if !projectID.MatchString(message.GetId()) {
-		return store.Project{}, rpc.InvalidArgument("project.id",
-			"%q must have 1 to 63 lower-case letters, digits or dashes and begin and end with a letter or digit", message.GetId())
+	if !ident.IsProject(message.GetId()) {
+		return store.Project{}, rpc.InvalidArgument("project.id", "%q is no id of a project: it %s", message.GetId(), ident.ProjectRule)
 	}
 	if _, known := project.ProjectState_name[int32(message.GetState())]; !known {
 		return store.Project{}, rpc.InvalidArgument("project.state", "%d is no state of a project", message.GetState())
