@@ -382,3 +382,41 @@ func TestRolesOfAnAttempt(t *testing.T) {
 	require.Equal(t, "tasks", worker.Spec.ServiceAccountName)
 	require.Equal(t, "image", whole.GetContainer().GetImage(), "the task is unchanged")
 }
+
+// TestVariablesArriveAsTheyAre: Kubernetes turns $$ into $ and expands $(NAME), so values of tasks, runs and the installation
+// are escaped, and those of a pod spec, which is written for Kubernetes, are not. e2e/test_variables.py has all ways to start.
+func TestVariablesArriveAsTheyAre(t *testing.T) {
+	const value, escaped = "pa$$word $(B) $C $", "pa$$$$word $$(B) $$C $$"
+	installation := func(c *podspec.Config) {
+		c.DefaultEnv, c.LegacyEnv, c.Organization = []string{"DEFAULT=" + value}, true, value
+	}
+	run := func(s *v1.TaskActionSpec) {
+		s.Env, s.RunOutputBase, s.InputURI = []v1.EnvVar{{Name: "RUN", Value: value}}, "/base$$/", "/in$(B)/inputs.pb"
+	}
+	variables := func(container corev1.Container) map[string]string {
+		env := map[string]string{}
+		for _, variable := range container.Env {
+			env[variable.Name] = variable.Value
+		}
+		return env
+	}
+	template := plugintest.ContainerTask(func(c *core.Container) {
+		c.Env, c.Args = []*core.KeyValuePair{{Key: "TASK", Value: value}}, []string{"{{.input}}", "$(TASK)"}
+	})
+	template.Id = &core.Identifier{Name: value}
+	made := newBench(t, installation).build(t, plugintest.AttemptOf(template, run)).Spec.Containers[0]
+	env := variables(made)
+	for _, name := range []string{"DEFAULT", "TASK", "RUN", "_U_ORG_NAME", "FLYTE_INTERNAL_TASK_NAME"} {
+		require.Equal(t, escaped, env[name], name)
+	}
+	require.Equal(t, "/base$$$$/", env["_U_RUN_BASE"])
+	require.Equal(t, []string{"/in$$(B)/inputs.pb", "$(TASK)"}, made.Args, "commands refer to variables as everywhere in Kubernetes")
+
+	pod := podTask(t, map[string]any{"containers": []any{map[string]any{
+		"name": "main", "image": "x", "env": []any{map[string]any{"name": "TASK", "value": "<$(RUN_NAME)> $$"}},
+	}}})
+	env = variables(newBench(t, installation).build(t, plugintest.AttemptOf(pod, run)).Spec.Containers[0])
+	require.Equal(t, "<$(RUN_NAME)> $$", env["TASK"], "a pod spec is written for Kubernetes")
+	require.Equal(t, escaped, env["RUN"])
+	require.Equal(t, escaped, env["DEFAULT"])
+}

@@ -164,7 +164,7 @@ func (b *Builder) downloader(
 		args = append(args, "--await-sidecar", "--stage="+stageDir)
 		result.VolumeMounts = append(result.VolumeMounts, corev1.VolumeMount{Name: stageVolume, MountPath: stageDir})
 	}
-	result.Args = append([]string{"copilot", "download"}, args...)
+	result.Args = literalAll(append([]string{"copilot", "download"}, args...))
 	return result
 }
 
@@ -178,11 +178,11 @@ func (b *Builder) uploader(attempt *plugin.Attempt, primary *corev1.Container, d
 	result.RestartPolicy = &always
 	result.VolumeMounts = append(result.VolumeMounts,
 		corev1.VolumeMount{Name: outputsVolume, MountPath: dir}, corev1.VolumeMount{Name: stageVolume, MountPath: stageDir})
-	result.Args = []string{
+	result.Args = literalAll([]string{
 		"copilot", "sidecar", "--attempt=" + attempt.Dir, "--storage=" + b.storage(), "--stage=" + stageDir, "--dir=" + dir,
 		"--raw=" + rawDataPrefix(attempt), "--timeout=" + b.config.Copilot.Timeout.String(),
 		"--outputs=" + base64.StdEncoding.EncodeToString(declared),
-	}
+	})
 	return result, nil
 }
 
@@ -206,7 +206,7 @@ func (b *Builder) helper(name string, primary *corev1.Container) corev1.Containe
 	var env []corev1.EnvVar
 	for _, pair := range b.config.DefaultEnv {
 		name, value, _ := cutEnv(pair)
-		env = append(env, corev1.EnvVar{Name: name, Value: value})
+		env = append(env, Variable(name, value))
 	}
 	return corev1.Container{
 		Name: name, Image: b.config.Copilot.Image, Command: []string{"flyte-binary"}, Env: env, EnvFrom: b.environmentFrom(),

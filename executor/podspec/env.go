@@ -13,7 +13,8 @@ import (
 
 // environment returns the environment of a container with variables of its own: the platform wins over the run, the run
 // over the task, the task over the defaults. Containers of the pod template get no variables of the run. Each name appears
-// once. The order is deterministic, and later variables may refer to earlier ones.
+// once. The order is deterministic, and variables that a pod or its template declares may refer to earlier ones as
+// $(NAME). All other values arrive as they are.
 func (b *Builder) environment(subject *Subject, own []corev1.EnvVar, declared bool) []corev1.EnvVar {
 	var run []corev1.EnvVar
 	if declared {
@@ -22,7 +23,7 @@ func (b *Builder) environment(subject *Subject, own []corev1.EnvVar, declared bo
 	defaults := b.brakes()
 	for _, pair := range b.config.DefaultEnv {
 		name, value, _ := cutEnv(pair)
-		defaults = append(defaults, corev1.EnvVar{Name: name, Value: value})
+		defaults = append(defaults, Variable(name, value))
 	}
 	return merge(defaults, own, run, subject.Platform)
 }
@@ -36,7 +37,7 @@ func (b *Builder) brakes() []corev1.EnvVar {
 		limit int
 	}{{"_F_MAX_QPS", b.config.LaunchRate}, {"_F_P_CNC", b.config.ChildrenInFlight}} {
 		if brake.limit > 0 {
-			result = append(result, corev1.EnvVar{Name: brake.name, Value: strconv.Itoa(brake.limit)})
+			result = append(result, Variable(brake.name, strconv.Itoa(brake.limit)))
 		}
 	}
 	return result
@@ -89,13 +90,13 @@ func merge(groups ...[]corev1.EnvVar) []corev1.EnvVar {
 func (b *Builder) platformEnv(attempt *plugin.Attempt) []corev1.EnvVar {
 	spec := attempt.Task.Spec
 	result := []corev1.EnvVar{
-		{Name: "ACTION_NAME", Value: spec.Action},
-		{Name: "RUN_NAME", Value: spec.Run},
-		{Name: "FLYTE_INTERNAL_EXECUTION_PROJECT", Value: spec.Project},
-		{Name: "FLYTE_INTERNAL_EXECUTION_DOMAIN", Value: spec.Domain},
-		{Name: "FLYTE_ATTEMPT_NUMBER", Value: strconv.Itoa(int(attempt.Number) - 1)},
-		{Name: "_U_RUN_BASE", Value: spec.RunOutputBase},
-		{Name: "_U_USE_ACTIONS", Value: "1"},
+		Variable("ACTION_NAME", spec.Action),
+		Variable("RUN_NAME", spec.Run),
+		Variable("FLYTE_INTERNAL_EXECUTION_PROJECT", spec.Project),
+		Variable("FLYTE_INTERNAL_EXECUTION_DOMAIN", spec.Domain),
+		Variable("FLYTE_ATTEMPT_NUMBER", strconv.Itoa(int(attempt.Number)-1)),
+		Variable("_U_RUN_BASE", spec.RunOutputBase),
+		Variable("_U_USE_ACTIONS", "1"),
 	}
 	if b.config.LegacyEnv {
 		result = append(result, legacyEnv(spec.Run, attempt.Template.GetId())...)
@@ -106,15 +107,15 @@ func (b *Builder) platformEnv(attempt *plugin.Attempt) []corev1.EnvVar {
 // legacyEnv returns the variables that name the run, the task and the pod as in Flyte 1. Its SDK wrote the names of a task twice.
 func legacyEnv(run string, task *core.Identifier) []corev1.EnvVar {
 	result := []corev1.EnvVar{
-		{Name: "FLYTE_INTERNAL_EXECUTION_ID", Value: run},
+		Variable("FLYTE_INTERNAL_EXECUTION_ID", run),
 		{Name: "_F_PN", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"}}},
 	}
 	for _, prefix := range []string{"FLYTE_INTERNAL_TASK_", "FLYTE_INTERNAL_"} {
 		result = append(result,
-			corev1.EnvVar{Name: prefix + "PROJECT", Value: task.GetProject()},
-			corev1.EnvVar{Name: prefix + "DOMAIN", Value: task.GetDomain()},
-			corev1.EnvVar{Name: prefix + "NAME", Value: task.GetName()},
-			corev1.EnvVar{Name: prefix + "VERSION", Value: task.GetVersion()},
+			Variable(prefix+"PROJECT", task.GetProject()),
+			Variable(prefix+"DOMAIN", task.GetDomain()),
+			Variable(prefix+"NAME", task.GetName()),
+			Variable(prefix+"VERSION", task.GetVersion()),
 		)
 	}
 	return result
@@ -125,15 +126,15 @@ const appPlace = "{app_fqdn}"
 
 // installationEnv returns what the SDK needs to find this installation, and the apps of a project and domain.
 func (b *Builder) installationEnv(project, domain string) []corev1.EnvVar {
-	result := []corev1.EnvVar{{Name: "_U_ORG_NAME", Value: b.config.Organization}}
+	result := []corev1.EnvVar{Variable("_U_ORG_NAME", b.config.Organization)}
 	if apps := b.config.appsURL(); apps != "" {
 		pattern := apps + "/" + url.PathEscape(project) + "/" + url.PathEscape(domain) + "/" + appPlace
-		result = append(result, corev1.EnvVar{Name: "INTERNAL_APP_ENDPOINT_PATTERN", Value: pattern})
+		result = append(result, Variable("INTERNAL_APP_ENDPOINT_PATTERN", pattern))
 	}
 	if b.config.Endpoint != "" {
-		result = append(result, corev1.EnvVar{Name: "_U_EP_OVERRIDE", Value: b.config.Endpoint})
+		result = append(result, Variable("_U_EP_OVERRIDE", b.config.Endpoint))
 		if b.config.Insecure {
-			result = append(result, corev1.EnvVar{Name: "_U_INSECURE", Value: "true"})
+			result = append(result, Variable("_U_INSECURE", "true"))
 		}
 	}
 	return result

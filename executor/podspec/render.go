@@ -3,7 +3,6 @@ package podspec
 import (
 	"context"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -34,13 +33,18 @@ func (r renderer) all(texts []string) []string {
 	if texts == nil {
 		return nil
 	}
-	inputs := make(map[string]string, len(r.inputs))
-	for name, value := range r.inputs {
-		inputs[name] = strings.ReplaceAll(value, "$", "$$") // Kubernetes expands $(NAME) and turns $$ into $
-	}
+	values, inputs := literals(r.values), literals(r.inputs)
 	result := make([]string, len(texts))
 	for i, text := range texts {
-		result[i] = rendering.Render(text, r.values, inputs)
+		result[i] = rendering.Render(text, values, inputs)
+	}
+	return result
+}
+
+func literals(values map[string]string) map[string]string {
+	result := make(map[string]string, len(values))
+	for name, value := range values {
+		result[name] = literal(value)
 	}
 	return result
 }

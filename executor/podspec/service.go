@@ -23,7 +23,7 @@ func (b *Builder) BuildService(ctx context.Context, subject *Subject) (*corev1.P
 // ServiceEnv returns the variables that the SDK needs in an app of a project and domain.
 func (b *Builder) ServiceEnv(project, domain string) []corev1.EnvVar {
 	return append([]corev1.EnvVar{
-		{Name: "FLYTE_INTERNAL_EXECUTION_PROJECT", Value: project},
-		{Name: "FLYTE_INTERNAL_EXECUTION_DOMAIN", Value: domain},
+		Variable("FLYTE_INTERNAL_EXECUTION_PROJECT", project),
+		Variable("FLYTE_INTERNAL_EXECUTION_DOMAIN", domain),
 	}, b.installationEnv(project, domain)...)
 }

@@ -53,7 +53,7 @@ func specOfContainer(wanted *core.Container, name string) (*corev1.PodSpec, erro
 		Name: name, Image: wanted.GetImage(), Command: wanted.GetCommand(), Args: wanted.GetArgs(), Resources: resources,
 	}
 	for _, pair := range wanted.GetEnv() {
-		container.Env = append(container.Env, corev1.EnvVar{Name: pair.GetKey(), Value: pair.GetValue()})
+		container.Env = append(container.Env, Variable(pair.GetKey(), pair.GetValue()))
 	}
 	for _, port := range wanted.GetPorts() {
 		container.Ports = append(container.Ports, corev1.ContainerPort{

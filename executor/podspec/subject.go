@@ -57,7 +57,7 @@ func (b *Builder) subjectOf(attempt *plugin.Attempt) *Subject {
 		if variable.Name == tracelink.Variable && attempt.Trace != "" {
 			value = attempt.Trace
 		}
-		subject.Env = append(subject.Env, corev1.EnvVar{Name: variable.Name, Value: value})
+		subject.Env = append(subject.Env, Variable(variable.Name, value))
 	}
 	return subject
 }

@@ -145,16 +145,16 @@ func (s *Service) become(pod *corev1.PodTemplateSpec, worker *enginev1.DesiredWo
 	primary.Env = slices.DeleteFunc(primary.Env, func(variable corev1.EnvVar) bool { return slices.Contains(ofAttempt, variable.Name) })
 	storage, _ := json.Marshal(s.deps.Pod.Copilot.Storage) // strings and booleans can always be encoded
 	primary.Env = append(primary.Env,
-		corev1.EnvVar{Name: "FLYTE_WORKER_ID", Value: worker.GetId()},
-		corev1.EnvVar{Name: "FLYTE_WORKER_ENDPOINT", Value: endpoint(s.deps.Pod.Endpoint, s.deps.Pod.Insecure)},
-		corev1.EnvVar{Name: "FLYTE_WORKER_CONCURRENCY", Value: strconv.Itoa(int(worker.GetConcurrency()))},
-		corev1.EnvVar{Name: "FLYTE_WORKER_STORAGE", Value: string(storage)},
+		podspec.Variable("FLYTE_WORKER_ID", worker.GetId()),
+		podspec.Variable("FLYTE_WORKER_ENDPOINT", endpoint(s.deps.Pod.Endpoint, s.deps.Pod.Insecure)),
+		podspec.Variable("FLYTE_WORKER_CONCURRENCY", strconv.Itoa(int(worker.GetConcurrency()))),
+		podspec.Variable("FLYTE_WORKER_STORAGE", string(storage)),
 		corev1.EnvVar{Name: "FLYTE_WORKER_TOKEN", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 			LocalObjectReference: corev1.LocalObjectReference{Name: name(worker.GetId())}, Key: tokenKey,
 		}}},
 	)
 	if grace := pod.Spec.TerminationGracePeriodSeconds; grace != nil {
-		primary.Env = append(primary.Env, corev1.EnvVar{Name: "FLYTE_WORKER_GRACE", Value: strconv.FormatInt(*grace, 10) + "s"})
+		primary.Env = append(primary.Env, podspec.Variable("FLYTE_WORKER_GRACE", strconv.FormatInt(*grace, 10)+"s"))
 	}
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	return nil
