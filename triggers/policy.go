@@ -9,12 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
 // The options of a trigger that the contract has no field for are annotations of its run spec.
 const (
-	annotationPrefix       = "flyte.org/trigger-"
+	annotationPrefix       = ident.AnnotationTrigger
 	annotationCatchUp      = annotationPrefix + "catch-up"
 	annotationCatchUpLimit = annotationPrefix + "catch-up-limit"
 	annotationConcurrency  = annotationPrefix + "concurrency"

@@ -19,8 +19,9 @@ import (
 // reservedKeys are the prefixes that labels and annotations of users must not have.
 const reservedKeys = v1.Group + "/"
 
-// FromAssignment builds the TaskAction of an assignment; the result is deterministic. It leaves out labels and
-// annotations of the run that Kubernetes would reject, so that they cannot keep an action from running.
+// FromAssignment builds the TaskAction of an assignment; the result is deterministic. Variables, labels and annotations of
+// the run that Kubernetes would reject are refused when a run is created. What earlier versions accepted is left out, so
+// that it cannot keep an action from running.
 func FromAssignment(a *enginev1.Assignment, namespace string) *v1.TaskAction {
 	action, uid := ident.ActionOf(a.GetRef().GetId()), a.GetRef().GetUid()
 	template := a.GetTask().GetSpec().GetTaskTemplate()
@@ -71,7 +72,7 @@ func FromAssignment(a *enginev1.Assignment, namespace string) *v1.TaskAction {
 func environment(spec *task.RunSpec) []v1.EnvVar {
 	var result []v1.EnvVar
 	for _, pair := range spec.GetEnvs().GetValues() {
-		if len(validation.IsEnvVarName(pair.GetKey())) == 0 {
+		if len(validation.IsRelaxedEnvVarName(pair.GetKey())) == 0 {
 			result = append(result, v1.EnvVar{Name: pair.GetKey(), Value: pair.GetValue()})
 		}
 	}

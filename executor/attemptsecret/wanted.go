@@ -56,7 +56,7 @@ func wanted(secret *core.Secret) (Wanted, error) {
 	} else if one.Variable == "" {
 		one.Variable = strings.ToUpper(strings.ReplaceAll(one.Name, "-", "_"))
 	}
-	if one.Variable != "" && len(validation.IsEnvVarName(one.Variable)) > 0 {
+	if one.Variable != "" && len(validation.IsRelaxedEnvVarName(one.Variable)) > 0 {
 		return Wanted{}, failure.New(failure.BadTaskSpecification, "secret %q cannot be variable %q", one.Name, one.Variable)
 	}
 	return one, nil

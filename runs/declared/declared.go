@@ -1,6 +1,6 @@
 // Package declared judges what the specs of runs and tasks declare: what this server does not honour is refused where a
-// program cannot be right without it, and becomes a note on the action otherwise. Nothing is dropped in silence. It builds
-// on internal/tasktype.
+// program cannot be right without it, and becomes a note on the action otherwise. What no pod could have is refused, too.
+// Nothing is dropped in silence. It builds on internal/tasktype and internal/kuberule.
 package declared
 
 import (
@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/kuberule"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/internal/tasktype"
 	"github.com/flyte-binary/flyte-binary/runs/protomap"
@@ -38,6 +39,9 @@ func Task(spec *task.TaskSpec, types tasktype.Set) ([]protomap.Note, *Refusal) {
 		return nil, &Refusal{Path: "task_template.type", Words: words}
 	}
 	notes, refusal := judge(spec)
+	if path, words := kuberule.Task(spec.GetTaskTemplate()); refusal == nil && words != "" {
+		refusal = &Refusal{Path: "task_template." + path, Words: words}
+	}
 	if words := types.Note(taskType); words != "" {
 		notes = append(notes, protomap.Note{Reason: reasonAlone, Message: words})
 	}
@@ -50,6 +54,9 @@ func IsReuse(note protomap.Note) bool { return strings.HasSuffix(note.Message, "
 // Run judges the spec of a run.
 func Run(spec *task.RunSpec) ([]protomap.Note, *Refusal) {
 	notes, refusal := judge(spec)
+	if path, words := kuberule.Run(spec); refusal == nil && words != "" {
+		refusal = &Refusal{Path: path, Words: words}
+	}
 	if len(spec.GetSecurityContext().GetSecrets()) > 0 {
 		notes = append(notes, protomap.Note{
 			Reason: reasonNotHonoured, Message: "security_context.secrets: tasks get only the secrets that they ask for themselves",

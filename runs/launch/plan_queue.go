@@ -6,14 +6,13 @@ import (
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 )
 
 const (
-	// priorityLabel on a run puts it before others, or behind them, in its queue: an integer from -100 to 100.
-	priorityLabel = "flyte.org/priority"
-	maxPriority   = 100
+	maxPriority = 100
 	// maxQueueName is the length of the name of a queue in bytes; it is a key of indexes.
 	maxQueueName = 255
 )
@@ -58,13 +57,13 @@ func (p *Planner) checkQueue(field, name string, run *runContext) error {
 
 // runPriority is the priority in the run's label; 0 without one.
 func runPriority(spec *task.RunSpec) (int32, error) {
-	value, ok := spec.GetLabels().GetValues()[priorityLabel]
+	value, ok := spec.GetLabels().GetValues()[ident.LabelPriority]
 	if !ok {
 		return 0, nil
 	}
 	n, err := strconv.ParseInt(value, 10, 32)
 	if err != nil || n < -maxPriority || n > maxPriority {
-		return 0, rpc.InvalidArgument("run_spec.labels", "%s is an integer from %d to %d, got %q", priorityLabel, -maxPriority, maxPriority, value)
+		return 0, rpc.InvalidArgument("run_spec.labels", "%s is an integer from %d to %d, got %q", ident.LabelPriority, -maxPriority, maxPriority, value)
 	}
 	return int32(n), nil
 }

@@ -115,6 +115,9 @@ func (r *Recorder) describeChild(ctx context.Context, id ident.Action, request *
 		if err != nil {
 			return err
 		}
+		if err := reviewSize("task.spec", planned, run); err != nil {
+			return err
+		}
 		if err := r.Planner.plan(ctx, &action.Action, planned, run); err != nil {
 			return err
 		}

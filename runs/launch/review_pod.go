@@ -6,6 +6,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/kuberule"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
 
@@ -16,13 +17,13 @@ type Pods interface {
 	Review(template *core.TaskTemplate, run *task.RunSpec) (field, words string)
 }
 
-// reviewPod refuses a run whose root action would fail for what it asks of its pod. The executor checks again, and alone
-// checks children.
+// reviewPod refuses a run whose root action would fail for what it asks of its pod, or for the size of the objects that it
+// becomes. The executor checks again, and alone checks what children ask for.
 func (c *Creator) reviewPod(request *workflow.CreateRunRequest, planned *plannedTask, run *task.RunSpec) error {
-	if c.Pods == nil {
-		return nil
+	field, words := kuberule.Sizes(planned.spec.GetTaskTemplate(), len(planned.body), run)
+	if words == "" && c.Pods != nil {
+		field, words = c.Pods.Review(planned.spec.GetTaskTemplate(), run)
 	}
-	field, words := c.Pods.Review(planned.spec.GetTaskTemplate(), run)
 	if words == "" {
 		return nil
 	}
@@ -34,4 +35,17 @@ func (c *Creator) reviewPod(request *workflow.CreateRunRequest, planned *planned
 		}
 	}
 	return rpc.InvalidArgument(field, "%s", words)
+}
+
+// reviewSize refuses a child whose objects would be larger than Kubernetes takes. The run spec alone was fine, or there would
+// be no run.
+func reviewSize(field string, planned *plannedTask, run *runContext) error {
+	path, words := kuberule.Sizes(planned.spec.GetTaskTemplate(), len(planned.body), run.Spec)
+	switch {
+	case words == "":
+		return nil
+	case strings.HasPrefix(path, "run_spec."):
+		path = "task_template"
+	}
+	return rpc.InvalidArgument(field+"."+path, "%s", words)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/blobaccess"
 	"github.com/flyte-binary/flyte-binary/internal/caller"
 	"github.com/flyte-binary/flyte-binary/internal/codebundle"
+	"github.com/flyte-binary/flyte-binary/internal/kuberule"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/declared"
 	"github.com/flyte-binary/flyte-binary/runs/store"
@@ -38,12 +39,15 @@ func (h *Handler) DeployTask(ctx context.Context, request *task.DeployTaskReques
 	if err := h.reviewPod(spec); err != nil {
 		return nil, err
 	}
-	if err := h.applyTriggers(ctx, request, true); err != nil {
-		return nil, err
-	}
 	digest, body, err := store.EncodeSpec(store.SpecTask, spec)
 	if err != nil {
 		return nil, rpc.InvalidArgument("spec", "cannot be encoded: %s", err.Error())
+	}
+	if path, words := kuberule.Sizes(spec.GetTaskTemplate(), len(body), nil); words != "" {
+		return nil, rpc.InvalidArgument("spec."+path, "%s", words)
+	}
+	if err := h.applyTriggers(ctx, request, true); err != nil {
+		return nil, err
 	}
 	deployer, err := caller.Encoded(ctx)
 	if err != nil {
