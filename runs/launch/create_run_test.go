@@ -51,6 +51,24 @@ func TestRefusedRunLeavesNoInputs(t *testing.T) {
 			},
 			rpc.KindInvalidArgument, "run_spec.security_context: admin",
 		},
+		"variable of a run": {func(r *workflow.CreateRunRequest, _ *world) {
+			r.RunSpec = &task.RunSpec{Envs: &task.Envs{Values: []*core.KeyValuePair{{Key: "A"}, {Key: "a=b"}}}}
+		}, rpc.KindInvalidArgument, `run_spec.envs.values[1].key: "a=b" is no name of an environment variable`},
+		"label of a run": {func(r *workflow.CreateRunRequest, _ *world) {
+			r.RunSpec = &task.RunSpec{Labels: &task.Labels{Values: map[string]string{"team": "not a value"}}}
+		}, rpc.KindInvalidArgument, `run_spec.labels.values["team"]: "not a value" is no value of a label`},
+		"annotation of a run": {func(r *workflow.CreateRunRequest, _ *world) {
+			r.RunSpec = &task.RunSpec{Annotations: &task.Annotations{Values: map[string]string{"a b": "x"}}}
+		}, rpc.KindInvalidArgument, "run_spec.annotations.values: "},
+		"annotations of a run": {func(r *workflow.CreateRunRequest, _ *world) {
+			r.RunSpec = &task.RunSpec{Annotations: &task.Annotations{Values: map[string]string{"note": strings.Repeat("x", 262_144)}}}
+		}, rpc.KindInvalidArgument, "run_spec.annotations: the annotations of a pod have at most"},
+		"variable of a task": {func(r *workflow.CreateRunRequest, _ *world) {
+			r.Task = &workflow.CreateRunRequest_TaskSpec{TaskSpec: taskSpec(withVariable("é", "x"))}
+		}, rpc.KindInvalidArgument, "task_spec.task_template.container.env[0].key: "},
+		"size of a task": {func(r *workflow.CreateRunRequest, _ *world) {
+			r.Task = &workflow.CreateRunRequest_TaskSpec{TaskSpec: taskSpec(withVariable("A", strings.Repeat("x", 1600<<10)))}
+		}, rpc.KindInvalidArgument, "task_spec.task_template: the objects of Kubernetes"},
 		"source of a rerun": {func(r *workflow.CreateRunRequest, _ *world) {
 			r.RunSpec = &task.RunSpec{Relation: &common.Relation{
 				RelatedTo: &common.RunIdentifier{Name: "gone"}, RelationType: common.RelationType_RELATION_TYPE_RERUN,
@@ -67,6 +85,12 @@ func TestRefusedRunLeavesNoInputs(t *testing.T) {
 			require.Empty(t, w.objects)
 			require.Empty(t, w.runs)
 		})
+	}
+}
+
+func withVariable(name, value string) func(*core.TaskTemplate) {
+	return func(t *core.TaskTemplate) {
+		t.Target = &core.TaskTemplate_Container{Container: &core.Container{Env: []*core.KeyValuePair{{Key: name, Value: value}}}}
 	}
 }
 

@@ -1,9 +1,11 @@
 package launch_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -40,6 +42,32 @@ func TestQueueOfAChild(t *testing.T) {
 			require.Contains(t, response.GetStatus().GetMessage(), tc.refused)
 			require.Empty(t, w.actions)
 		})
+	}
+}
+
+// TestChildrenThatNoPodCouldBeAreRefused: a parent learns at once why its child cannot run.
+func TestChildrenThatNoPodCouldBeAreRefused(t *testing.T) {
+	large := strings.Repeat("x", 700<<10)
+	for words, tc := range map[string]struct {
+		task *task.TaskSpec
+		run  *task.RunSpec
+	}{
+		"task.spec.task_template.container.env[0].key: ": {task: taskSpec(withVariable("a=b", "x"))},
+		"task.spec.task_template.metadata.metadata.labels[\"team\"]: ": {task: taskSpec(func(t *core.TaskTemplate) {
+			t.Metadata.Metadata = &core.K8SObjectMetadata{Labels: map[string]string{"team": "not a value"}}
+		})},
+		"task.spec.task_template: the objects of Kubernetes": {
+			task: taskSpec(withVariable("A", large)),
+			run:  &task.RunSpec{Envs: &task.Envs{Values: []*core.KeyValuePair{{Key: "B", Value: large}}}},
+		},
+	} {
+		w := newWorld()
+		w.spec = tc.run
+		response, err := w.parts().Recorder.RecordAction(t.Context(), child(&workflow.TaskAction{Spec: tc.task}))
+		require.NoError(t, err)
+		require.EqualValues(t, connect.CodeInvalidArgument, response.GetStatus().GetCode())
+		require.Contains(t, response.GetStatus().GetMessage(), words)
+		require.Empty(t, w.actions)
 	}
 }
 

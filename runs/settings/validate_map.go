@@ -6,15 +6,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/flyte-binary/flyte-binary/internal/ident"
+	"github.com/flyte-binary/flyte-binary/internal/kuberule"
 )
 
-// reservedPrefix is the prefix of the platform's own labels and annotations.
-const reservedPrefix = "flyte.org/"
-
-var (
-	qualifiedName = regexp.MustCompile(`^(?:([^/]+)/)?([A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)$`)
-	envName       = regexp.MustCompile(`^[-._a-zA-Z][-._a-zA-Z0-9]*$`)
-)
+// envName is the rule of shells, which is stricter than that of a run: settings reach every task of a project.
+var envName = regexp.MustCompile(`^[-._a-zA-Z][-._a-zA-Z0-9]*$`)
 
 // checkMap returns what is wrong with the first invalid entry, by name.
 func checkMap(path string, entries map[string]string) string {
@@ -22,8 +20,8 @@ func checkMap(path string, entries map[string]string) string {
 		value, problem := entries[name], ""
 		switch path {
 		case "labels":
-			if problem = checkKey(name); problem == "" && value != "" && !labelLike.MatchString(value) {
-				problem = fmt.Sprintf("%q is no value of a label: up to 63 letters, digits, dashes, underscores and dots", clip(value))
+			if problem = checkKey(name); problem == "" && !kuberule.IsValue(value) {
+				problem = fmt.Sprintf("%q is no value of a label: it %s", clip(value), kuberule.ValueRule)
 			}
 		case "annotations":
 			problem = checkKey(name)
@@ -43,11 +41,10 @@ func checkMap(path string, entries map[string]string) string {
 }
 
 func checkKey(name string) string {
-	parts := qualifiedName.FindStringSubmatch(name)
 	switch {
-	case parts == nil, parts[1] != "" && (len(parts[1]) > maxSubdomain || !subdomain.MatchString(parts[1])):
-		return "is no key: an optional domain name and a slash, then up to 63 letters, digits, dashes, underscores and dots"
-	case strings.HasPrefix(name, reservedPrefix):
+	case !kuberule.IsKey(name):
+		return "is no key: it " + kuberule.KeyRule
+	case strings.HasPrefix(name, ident.ReservedKeys):
 		return "belongs to the platform"
 	}
 	return ""

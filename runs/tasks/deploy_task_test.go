@@ -82,6 +82,12 @@ func TestDeployTaskRefuses(t *testing.T) {
 			func(r *task.DeployTaskRequest) { r.GetSpec().GetTaskTemplate().Type = "ray" }, rpc.KindInvalidArgument,
 			`spec.task_template.type: no part of this installation serves tasks of type "ray"`,
 		},
+		"label that no pod could have": {func(r *task.DeployTaskRequest) {
+			r.GetSpec().GetTaskTemplate().Metadata = &core.TaskMetadata{Metadata: &core.K8SObjectMetadata{Labels: map[string]string{"a b": "x"}}}
+		}, rpc.KindInvalidArgument, "spec.task_template.metadata.metadata.labels: "},
+		"size": {func(r *task.DeployTaskRequest) {
+			r.GetSpec().GetTaskTemplate().Config = map[string]string{"k": strings.Repeat("x", 1600<<10)}
+		}, rpc.KindInvalidArgument, "spec.task_template: the objects of Kubernetes"},
 		"project": {func(r *task.DeployTaskRequest) { r.GetTaskId().Project = "none" }, rpc.KindNotFound, "project none"},
 		"domain":  {func(r *task.DeployTaskRequest) { r.GetTaskId().Domain = "none" }, rpc.KindNotFound, "there are d"},
 	} {
