@@ -16,6 +16,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
+	"github.com/flyte-binary/flyte-binary/internal/clip"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
@@ -204,8 +205,5 @@ func reason(err error) error {
 
 func excerpt(body []byte) string {
 	const most = 60
-	if text := strings.TrimSpace(string(body)); len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(string(body[:most]), "") + "..."
+	return clip.Ellipsis(strings.TrimSpace(string(body)), most)
 }

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/clip"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 )
 
@@ -95,7 +95,7 @@ func messageOf(source string, e *Event) (*message, error) {
 			Project: run.Project, Domain: run.Domain, Run: run.Name, Action: e.Action.Name, Parent: e.Parent,
 			Kind: strings.ToLower(strings.TrimPrefix(e.Type.String(), "ACTION_TYPE_")), Task: e.TaskName, Attempt: e.Attempt,
 			Phase: strings.TrimPrefix(e.Phase.String(), "ACTION_PHASE_"), Version: e.Version, Sequence: e.Seq,
-			Error: shorten(failure.GetMessage()), ErrorCode: failure.GetCode(),
+			Error: clip.Ellipsis(failure.GetMessage(), maxError), ErrorCode: failure.GetCode(),
 		},
 	}
 	if e.Parent == "" {
@@ -108,15 +108,4 @@ func messageOf(source string, e *Event) (*message, error) {
 	return &message{
 		id: out.ID, runID: e.RunID, seq: e.Seq, key: out.PartitionKey, dedup: source + "/" + out.ID, run: run, body: body,
 	}, nil
-}
-
-func shorten(text string) string {
-	if len(text) <= maxError {
-		return text
-	}
-	cut := maxError
-	for !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/notification"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/clip"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/failpoint"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
@@ -254,13 +255,9 @@ func dataOf(o *Occurrence) (*Data, error) {
 	return data, nil
 }
 
-// shorten cuts a text at a character, and replaces what JSON in Postgres cannot have.
+// shorten cuts a text, and replaces what JSON in Postgres cannot have.
 func shorten(text string, limit int) string {
-	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "?"), "?")
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + "…"
+	return clip.Ellipsis(strings.ReplaceAll(text, "\x00", "?"), limit)
 }
 
 // collect deletes what was listed for long enough. What could not be deleted now is deleted the next time.

@@ -12,6 +12,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/task"
 	triggerpb "github.com/flyte-binary/flyte-binary/gen/flyteidl2/trigger"
+	"github.com/flyte-binary/flyte-binary/internal/clip"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/triggers/store"
 )
@@ -89,8 +90,5 @@ func message(err error) string {
 		text = own.Public()
 	}
 	const limit = 1000
-	if len(text) > limit {
-		text = text[:limit]
-	}
-	return strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\x00", "?")
+	return strings.ReplaceAll(clip.Head(text, limit), "\x00", "?")
 }

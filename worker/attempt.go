@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	workerv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1"
+	"github.com/flyte-binary/flyte-binary/internal/clip"
 )
 
 // longestMessage is how long the message of an end may be, in bytes.
@@ -150,7 +151,7 @@ func (a *attempt) fail(ended *workerv1.Ended, err error) *workerv1.Ended {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	ended.EndedAt = timestamppb.Now()
-	ended.End, ended.Message = workerv1.End_END_LOST, short(err.Error())
+	ended.End, ended.Message = workerv1.End_END_LOST, clip.Head(err.Error(), longestMessage)
 	if a.why != "" && !a.lost {
 		ended.End, ended.Message = workerv1.End_END_STOPPED, a.why
 	}
@@ -179,7 +180,5 @@ func (a *attempt) judge(ended *workerv1.Ended, end exit, memory bool) {
 			ended.Message = fmt.Sprintf("the process exited with code %d", end.code)
 		}
 	}
-	ended.Message = short(ended.GetMessage())
+	ended.Message = clip.Head(ended.GetMessage(), longestMessage)
 }
-
-func short(text string) string { return text[:min(len(text), longestMessage)] }

@@ -8,10 +8,12 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/clip"
 )
 
 const (
-	// longest is where a line of a log is cut, in bytes.
+	// longest is where a line of a log is cut, in bytes, or up to three bytes before: never inside a character.
 	longest = 128 << 10
 	// logLimit is how much of a log is kept, in bytes: as much as of a pod's.
 	logLimit = 256 << 20
@@ -66,13 +68,19 @@ func (l *logFile) handedOver() { _ = l.pipe.Close() }
 func (l *logFile) collect() {
 	defer close(l.ended)
 	reader := bufio.NewReaderSize(l.read, longest)
-	var line []byte
+	var line, rest []byte // rest is the beginning of a character whose other bytes come next
 	for {
 		text, err := reader.ReadSlice('\n')
-		if len(text) > 0 {
+		if len(rest)+len(text) > 0 {
 			line = append(time.Now().UTC().AppendFormat(line[:0], time.RFC3339Nano), ' ')
-			line = append(line, text...)
-			if text[len(text)-1] != '\n' {
+			line = append(append(line, rest...), text...)
+			rest = rest[:0]
+			if errors.Is(err, bufio.ErrBufferFull) {
+				whole := clip.Whole(line)
+				rest = append(rest, line[whole:]...)
+				line = line[:whole]
+			}
+			if line[len(line)-1] != '\n' {
 				line = append(line, '\n')
 			}
 			l.append(line)

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/flyte-binary/flyte-binary/internal/clip"
 )
 
 // Entry is where a task's function is.
@@ -71,14 +73,7 @@ func definition(text, function string) int {
 func asText(t text) (string, bool) {
 	body := t.body
 	if t.more {
-		for i := 1; i < utf8.UTFMax && i <= len(body); i++ {
-			if utf8.RuneStart(body[len(body)-i]) {
-				if !utf8.FullRune(body[len(body)-i:]) {
-					body = body[:len(body)-i]
-				}
-				break
-			}
-		}
+		body = body[:clip.Whole(body)]
 	}
 	if !utf8.Valid(body) || bytes.IndexByte(body, 0) >= 0 {
 		return "", true

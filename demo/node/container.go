@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/node/podvolume"
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
+	"github.com/flyte-binary/flyte-binary/internal/clip"
 )
 
 // container is a container of a pod. What may change is guarded by the worker's lock.
@@ -230,7 +231,7 @@ const (
 func terminationMessage(c *corev1.Container, dir string, code int) string {
 	raw, err := os.ReadFile(filepath.Join(dir, messageFile))
 	if err == nil && len(raw) > 0 {
-		return string(raw[max(0, len(raw)-messageBytes):])
+		return clip.Tail(string(raw), messageBytes)
 	}
 	if code != 0 && c.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError {
 		return podlog.End(filepath.Join(dir, process.LogFile), fallbackBytes, fallbackLines)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/clip"
 )
 
 // maxMessage is how many bytes of an error's text are kept. The SDK shows messages whole, and the log has the rest.
@@ -40,7 +41,7 @@ func New(reason Reason, detail string, args ...any) *Failure {
 	if detail = strings.TrimSpace(detail); detail != "" {
 		message += ": " + detail
 	}
-	return &Failure{Reason: reason, Class: row.Class, Recoverable: row.Recoverable, Code: string(reason), Message: clip(message)}
+	return &Failure{Reason: reason, Class: row.Class, Recoverable: row.Recoverable, Code: string(reason), Message: clip.Middle(message, maxMessage)}
 }
 
 // FromTask returns the failure that the task reported in its error document. Whoever the document blames, the task
@@ -55,7 +56,7 @@ func FromTask(reported *core.ContainerError) *Failure {
 		Class:       User,
 		Recoverable: reported.GetKind() == core.ContainerError_RECOVERABLE,
 		Code:        reported.GetCode(),
-		Message:     clip(reported.GetMessage()),
+		Message:     clip.Middle(reported.GetMessage(), maxMessage),
 		Origin:      reported.GetOrigin(),
 	}
 	if result.Code == "" {
@@ -94,7 +95,7 @@ func (f *Failure) TimedOut() bool {
 // With returns the failure with a detail appended to its message.
 func (f *Failure) With(detail string) *Failure {
 	result := *f
-	result.Message = clip(f.Message + "; " + detail)
+	result.Message = clip.Middle(f.Message+"; "+detail, maxMessage)
 	return &result
 }
 
@@ -103,7 +104,7 @@ func (f *Failure) GivenUp(failures int32) *Failure {
 	result := *f
 	result.Recoverable = false
 	result.Code = string(MaxSystemFailuresExceeded) + "|" + f.Code
-	result.Message = clip(fmt.Sprintf("%s (%d); the last time: %s", Table()[MaxSystemFailuresExceeded].Words, failures, f.Message))
+	result.Message = clip.Middle(fmt.Sprintf("%s (%d); the last time: %s", Table()[MaxSystemFailuresExceeded].Words, failures, f.Message), maxMessage)
 	return &result
 }
 
@@ -125,13 +126,4 @@ func (f *Failure) Proto() *core.ExecutionError {
 		result.Recoverability = core.ContainerError_RECOVERABLE
 	}
 	return result
-}
-
-// clip keeps the beginning and the end, where tracebacks have their cause.
-func clip(text string) string {
-	if len(text) <= maxMessage {
-		return text
-	}
-	half := maxMessage/2 - 8
-	return strings.ToValidUTF8(text[:half], "") + "\n[...]\n" + strings.ToValidUTF8(text[len(text)-half:], "")
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/flyte-binary/flyte-binary/internal/clip"
 )
 
 // plainFields are the fields of a pod spec that every task may set. Other rules look into some of them, and the executor
@@ -50,7 +52,7 @@ func (p *Policy) checkFields(spec *corev1.PodSpec) []Violation {
 		if text == harmlessValues()[name] {
 			continue
 		}
-		violation := Violation{Area: PodSpec, What: fmt.Sprintf("the pod sets %s to %s", name, shorten(text))}
+		violation := Violation{Area: PodSpec, What: fmt.Sprintf("the pod sets %s to %s", name, clip.Ellipsis(text, mostShown))}
 		if slices.Contains(furtherFields(), name) {
 			violation.Allow = "fields: [" + name + "]"
 		}
@@ -84,11 +86,5 @@ func textOf(text *string) string {
 	return *text
 }
 
-// shorten keeps messages readable.
-func shorten(text string) string {
-	const most = 100
-	if len(text) > most {
-		return strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
-}
+// mostShown is how many bytes of a value a message has.
+const mostShown = 100

@@ -13,6 +13,7 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/clip"
 )
 
 // reportLost reports a lost attempt: in one call with the next one, so that nobody takes a failure that is not final
@@ -57,7 +58,7 @@ func (r *Reconciler) decide(entry *entry, attempt *plugin.Attempt, lost *failure
 		UserFailures:   retry.UserFailures,
 		SystemFailures: retry.SystemFailures,
 		Phase:          phaseName(common.ActionPhase_ACTION_PHASE_QUEUED),
-		Message:        clip(retry.Message),
+		Message:        clip.Head(retry.Message, maxStatusMessage),
 		NotBefore:      &until,
 	}, lost
 }

@@ -14,6 +14,7 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+	"github.com/flyte-binary/flyte-binary/internal/clip"
 	"github.com/flyte-binary/flyte-binary/internal/failpoint"
 )
 
@@ -40,7 +41,7 @@ func (r *Reconciler) noteStatus(entry *entry, attempt *plugin.Attempt, state plu
 		entry.status.NotBefore = nil
 	}
 	entry.status.Attempt, entry.status.PodUID = attempt.Number, state.Object
-	entry.status.Phase, entry.status.Message = phaseName(state.Phase), clip(line(state))
+	entry.status.Phase, entry.status.Message = phaseName(state.Phase), clip.Head(line(state), maxStatusMessage)
 	entry.dirty = true
 }
 
@@ -115,11 +116,4 @@ func statusFields(status v1.TaskActionStatus) map[string]any {
 
 func phaseName(phase common.ActionPhase) string {
 	return strings.TrimPrefix(phase.String(), "ACTION_PHASE_")
-}
-
-func clip(text string) string {
-	if len(text) > maxStatusMessage {
-		return strings.ToValidUTF8(text[:maxStatusMessage], "")
-	}
-	return text
 }

@@ -20,7 +20,11 @@ import (
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
+	"github.com/flyte-binary/flyte-binary/internal/clip"
 )
+
+// maxReason is how many bytes of a reason are reported.
+const maxReason = 4000
 
 // term is the time in which this replica leads.
 type term struct {
@@ -105,7 +109,7 @@ func (t *term) compare(ctx context.Context) error {
 		if pod := have[id]; pod != nil {
 			observed = t.observe(wanted[id], pod)
 		} else if err := t.create(ctx, wanted[id]); err != nil {
-			observed.Reason = clip(err.Error())
+			observed.Reason = clip.Head(err.Error(), maxReason)
 			observed.Ended = failure.Of(err) != nil
 		}
 		if text := fmt.Sprint(observed.GetEnded(), observed.GetReason()); t.told[id] != text && (observed.GetEnded() || observed.GetReason() != "" || t.told[id] != "") {
@@ -138,14 +142,12 @@ func (t *term) observe(worker *enginev1.DesiredWorker, pod *corev1.Pod) *enginev
 	case state.Failure != nil:
 		// Only a process that is known to have ended has lost its work; others may go on.
 		observed.Ended = pod.Status.Phase == corev1.PodFailed || state.StartedAt.IsZero()
-		observed.Reason = clip(state.Failure.Message)
+		observed.Reason = clip.Head(state.Failure.Message, maxReason)
 	case state.Phase != common.ActionPhase_ACTION_PHASE_RUNNING:
-		observed.Reason = clip(state.Message)
+		observed.Reason = clip.Head(state.Message, maxReason)
 	}
 	return observed
 }
-
-func clip(text string) string { return text[:min(len(text), 4000)] }
 
 // name is the name of a worker's objects.
 func name(id string) string { return "worker-" + id }

@@ -90,7 +90,9 @@ func TestTasksThatNoPodCouldBe(t *testing.T) {
 	}{
 		{container(func(c *core.Container) { c.Env = envs("A", "1", "é", "x").GetValues() }), "container.env[1].key", `"é"`},
 		{container(func(c *core.Container) { c.Ports = []*core.ContainerPort{{ContainerPort: 70000}} }), "container.ports[0].container_port", "got 70000"},
-		{container(func(c *core.Container) { c.Ports = []*core.ContainerPort{{ContainerPort: 80, Name: "too-long-for-a-port"}} }), "container.ports[0].name", "15"},
+		{container(func(c *core.Container) {
+			c.Ports = []*core.ContainerPort{{ContainerPort: 80, Name: "too-long-for-a-port"}}
+		}), "container.ports[0].name", "15"},
 		{&core.TaskTemplate{Metadata: &core.TaskMetadata{Metadata: metadata}}, `metadata.metadata.labels["team"]`, "is no value of a label"},
 		{&core.TaskTemplate{Target: &core.TaskTemplate_K8SPod{K8SPod: &core.K8SPod{Metadata: metadata}}}, `k8s_pod.metadata.labels["team"]`, "is no value of a label"},
 		{&core.TaskTemplate{Metadata: &core.TaskMetadata{PodTemplateName: "A b"}}, "metadata.pod_template_name", "is no name"},

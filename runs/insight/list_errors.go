@@ -2,12 +2,12 @@ package insight
 
 import (
 	"context"
-	"strings"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
+	"github.com/flyte-binary/flyte-binary/internal/clip"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 	"github.com/flyte-binary/flyte-binary/runs/errorgroup"
@@ -86,7 +86,7 @@ func (e *Errors) fill(ctx context.Context, groups []*errorgroup.Group, response 
 			return err
 		}
 		response.Groups = append(response.Groups, &insightv1.ErrorGroup{
-			Code: info.GetCode(), Kind: errorKind(info.GetKind()), Message: beginning(info.GetMessage(), maxErrorMessage),
+			Code: info.GetCode(), Kind: errorKind(info.GetKind()), Message: clip.Head(info.GetMessage(), maxErrorMessage),
 			Count: uint32(group.Count), FirstAction: group.First.Name, FirstAt: timestamppb.New(group.First.At), //nolint:gosec // a count
 			Actions: group.More,
 		})
@@ -103,12 +103,4 @@ func errorKind(kind workflow.ErrorInfo_Kind) string {
 	case workflow.ErrorInfo_KIND_UNSPECIFIED:
 	}
 	return ""
-}
-
-// beginning cuts a text to at most size bytes, between characters.
-func beginning(text string, size int) string {
-	if len(text) <= size {
-		return text
-	}
-	return strings.ToValidUTF8(text[:size], "")
 }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/flyte-binary/flyte-binary/internal/clip"
 )
 
 // quantityForm is the format of Kubernetes quantities: a decimal number, then a decimal or binary suffix, or an
@@ -19,11 +21,11 @@ const maxQuantity = 40
 func Quantity(text string) (*big.Rat, error) {
 	parts := quantityForm.FindStringSubmatch(text)
 	if parts == nil || len(text) > maxQuantity {
-		return nil, fmt.Errorf("%q is no quantity such as 500m, 2 or 4Gi", clip(text))
+		return nil, fmt.Errorf("%q is no quantity such as 500m, 2 or 4Gi", shown(text))
 	}
 	amount, ok := new(big.Rat).SetString(parts[1])
 	if !ok {
-		return nil, fmt.Errorf("%q is no quantity such as 500m, 2 or 4Gi", clip(text))
+		return nil, fmt.Errorf("%q is no quantity such as 500m, 2 or 4Gi", shown(text))
 	}
 	return amount.Mul(amount, scaleOf(parts[2])), nil
 }
@@ -52,9 +54,5 @@ func power(base int64, exponent int) *big.Rat {
 	return new(big.Rat).SetInt(value)
 }
 
-func clip(text string) string {
-	if len(text) > maxQuantity {
-		return strings.ToValidUTF8(text[:maxQuantity], "") + "…"
-	}
-	return text
-}
+// shown is a text in an error.
+func shown(text string) string { return clip.Ellipsis(text, maxQuantity) }

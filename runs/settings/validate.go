@@ -125,17 +125,17 @@ func checkString(path, text string) string {
 	switch path {
 	case "run.default_queue":
 		if !labelLike.MatchString(text) {
-			return fmt.Sprintf("%q is no name of a queue: 1 to 63 letters, digits, dashes, underscores and dots", clip(text))
+			return fmt.Sprintf("%q is no name of a queue: 1 to 63 letters, digits, dashes, underscores and dots", shown(text))
 		}
 	case "run.run_base_dir", "storage.raw_data_path":
 		return checkURI(text)
 	case "security.service_account", "pod_template_name":
 		if len(text) > maxSubdomain || !subdomain.MatchString(text) {
-			return fmt.Sprintf("%q is no name of a Kubernetes object: lower-case letters, digits, dashes and dots", clip(text))
+			return fmt.Sprintf("%q is no name of a Kubernetes object: lower-case letters, digits, dashes and dots", shown(text))
 		}
 	case "app.app_dns_strategy":
 		if text != "shared" && text != "dataplane_specific" {
-			return fmt.Sprintf("%q is neither shared nor dataplane_specific", clip(text))
+			return fmt.Sprintf("%q is neither shared nor dataplane_specific", shown(text))
 		}
 	}
 	return ""
@@ -145,7 +145,7 @@ func checkURI(text string) string {
 	control := strings.IndexFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })
 	switch {
 	case !uriForm.MatchString(text):
-		return fmt.Sprintf("%q is neither an absolute path nor a URI such as s3://bucket/prefix", clip(text))
+		return fmt.Sprintf("%q is neither an absolute path nor a URI such as s3://bucket/prefix", shown(text))
 	case control >= 0 || strings.ContainsAny(text, "?#"):
 		return "may contain neither spaces and control characters nor ? and #"
 	}
@@ -173,10 +173,10 @@ func checkQuantity(path, text string) string {
 
 func checkAccelerator(given *core.GPUAccelerator) string {
 	if name := accelerator.Name(given); !labelLike.MatchString(name) {
-		return fmt.Sprintf("%q is no name of an accelerator such as nvidia-l4", clip(name))
+		return fmt.Sprintf("%q is no name of an accelerator such as nvidia-l4", shown(name))
 	}
 	if size := given.GetPartitionSize(); size != "" && !labelLike.MatchString(size) {
-		return fmt.Sprintf("%q is no size of a partition such as 1g.5gb", clip(size))
+		return fmt.Sprintf("%q is no size of a partition such as 1g.5gb", shown(size))
 	}
 	return ""
 }

@@ -21,7 +21,7 @@ func checkMap(path string, entries map[string]string) string {
 		switch path {
 		case "labels":
 			if problem = checkKey(name); problem == "" && !kuberule.IsValue(value) {
-				problem = fmt.Sprintf("%q is no value of a label: it %s", clip(value), kuberule.ValueRule)
+				problem = fmt.Sprintf("%q is no value of a label: it %s", shown(value), kuberule.ValueRule)
 			}
 		case "annotations":
 			problem = checkKey(name)
@@ -34,7 +34,7 @@ func checkMap(path string, entries map[string]string) string {
 			problem = "may not contain the character NUL"
 		}
 		if problem != "" {
-			return fmt.Sprintf("%q: %s", clip(name), problem)
+			return fmt.Sprintf("%q: %s", shown(name), problem)
 		}
 	}
 	return ""

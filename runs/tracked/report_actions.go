@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/workflow"
 	"github.com/flyte-binary/flyte-binary/internal/blobpath"
 	"github.com/flyte-binary/flyte-binary/internal/caller"
+	"github.com/flyte-binary/flyte-binary/internal/clip"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
@@ -125,11 +126,7 @@ func (r *Reporter) report(run ident.Run, update *workflow.TrackedActionUpdate) (
 
 // reason makes a text of a program fit to be stored as a reason: without zero bytes, and not too long.
 func reason(message string) string {
-	message = strings.ReplaceAll(message, "\x00", "")
-	if len(message) > maxReason {
-		message = strings.ToValidUTF8(message[:maxReason], "")
-	}
-	return message
+	return clip.Head(strings.ReplaceAll(message, "\x00", ""), maxReason)
 }
 
 const (

@@ -3,6 +3,9 @@ package podlog
 import (
 	"bytes"
 	"os"
+	"strings"
+
+	"github.com/flyte-binary/flyte-binary/internal/clip"
 )
 
 // End is the end of a log as text: at most the given numbers of bytes and lines, from the beginning of a line on where there is
@@ -39,11 +42,11 @@ func End(path string, maxBytes int, maxLines int) string {
 			break
 		}
 	}
+	end := clip.Tail(string(text), maxBytes)
 	if len(text) > maxBytes {
-		text = text[len(text)-maxBytes:]
-		if _, rest, found := bytes.Cut(text, []byte{'\n'}); found {
-			text = rest // begins at a line; the only line of a log has no other beginning
+		if _, rest, found := strings.Cut(end, "\n"); found {
+			end = rest // begins at a line; the only line of a log has no other beginning
 		}
 	}
-	return string(bytes.ToValidUTF8(text, nil))
+	return end
 }

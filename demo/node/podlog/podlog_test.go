@@ -137,3 +137,14 @@ func TestEnd(t *testing.T) {
 	require.Len(t, strings.Split(podlog.End(path, 1<<20, 80), "\n"), 80)
 	require.Empty(t, podlog.End(path+".none", 10, 10))
 }
+
+// TestLogsEndWithWholeLetters: neither a limit in bytes nor the end of a log cuts a character in two.
+func TestLogsEndWithWholeLetters(t *testing.T) {
+	path := write(t, "log", stamp(1)+" stdout F éé\n"+stamp(1)+" stdout F é\n")
+	for limit, want := range map[int64]string{1: "", 2: "é", 3: "é", 4: "éé", 5: "éé\n", 6: "éé\n", 7: "éé\né", 100: "éé\né\n"} {
+		var out bytes.Buffer
+		require.NoError(t, podlog.Copy(t.Context(), &out, path, podlog.Options{Tail: -1, Limit: limit}, nil, clock.System{}, nil))
+		require.Equal(t, want, out.String(), "%d bytes", limit)
+	}
+	require.Equal(t, "é\né", podlog.End(path, 6, 80))
+}

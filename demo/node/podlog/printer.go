@@ -3,6 +3,8 @@ package podlog
 import (
 	"bytes"
 	"io"
+
+	"github.com/flyte-binary/flyte-binary/internal/clip"
 )
 
 // printer writes entries in the requested form. Without w it only counts lines.
@@ -45,15 +47,16 @@ func (p *printer) print(e entry) error {
 
 func (p *printer) give(text []byte) error {
 	limited := p.options.Limit > 0
-	if limited && int64(len(text)) > p.left {
-		text = text[:p.left]
+	full := limited && int64(len(text)) >= p.left
+	if full && int64(len(text)) > p.left {
+		text = text[:clip.Whole(text[:p.left])]
 	}
 	n, err := p.w.Write(text)
 	p.left -= int64(n)
 	if err != nil {
 		return err
 	}
-	if limited && p.left <= 0 {
+	if full {
 		return errLimit
 	}
 	return nil
