@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
+	"github.com/flyte-binary/flyte-binary/executor/podsecret"
 )
 
 // uidIndex finds the cached objects of an app.
@@ -98,7 +99,9 @@ func strip(object any) (any, error) {
 	switch object := object.(type) {
 	case *corev1.Pod:
 		object.ManagedFields = nil
-		spec := corev1.PodSpec{NodeName: object.Spec.NodeName, TerminationGracePeriodSeconds: object.Spec.TerminationGracePeriodSeconds}
+		spec := corev1.PodSpec{
+			NodeName: object.Spec.NodeName, TerminationGracePeriodSeconds: object.Spec.TerminationGracePeriodSeconds, Volumes: podsecret.Keep(&object.Spec),
+		}
 		for _, container := range object.Spec.InitContainers {
 			spec.InitContainers = append(spec.InitContainers, corev1.Container{Name: container.Name, RestartPolicy: container.RestartPolicy})
 		}
@@ -158,6 +161,13 @@ func (s *session) find(ctx context.Context, uid string) (*found, error) {
 		if err := s.cache.List(ctx, list, of); err != nil {
 			return nil, fmt.Errorf("list objects of the app: %w", err)
 		}
+	}
+	for i := range pods.Items { // what is said of a pod is reported, and may have a value that it was given
+		cleaned, err := podsecret.Clean(ctx, podsecret.From(s.client), &pods.Items[i])
+		if err != nil {
+			return nil, err
+		}
+		pods.Items[i] = *cleaned
 	}
 	return &found{deployments: deployments.Items, services: services.Items, pods: pods.Items}, nil
 }

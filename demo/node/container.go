@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/node/podvolume"
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
 	"github.com/flyte-binary/flyte-binary/demo/node/shim"
+	"github.com/flyte-binary/flyte-binary/executor/podsecret"
 	"github.com/flyte-binary/flyte-binary/internal/clip"
 )
 
@@ -239,6 +240,8 @@ func terminationMessage(c *corev1.Container, dir string, code int) string {
 	return ""
 }
 
+// event records an event of the pod, without the values of its secrets.
 func (w *worker) event(kind, reason, message string) {
-	w.n.recorder.Event(w.pod(), kind, reason, message)
+	pod := w.pod()
+	w.n.recorder.Event(pod, kind, reason, podsecret.CleanText(w.n.ctx, w.n.secret, pod, message))
 }

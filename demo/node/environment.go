@@ -2,7 +2,6 @@ package node
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -125,18 +124,28 @@ func (l *launch) look(name, work string) (string, error) {
 			return candidate, nil
 		}
 	}
-	return "", fmt.Errorf("no such file in PATH %s", path)
+	return "", errors.New("there is no such file in the directories of its PATH")
 }
 
+// executable says why a path is no executable file. It does not name the path, of which variables may be a part.
 func (l *launch) executable(path string) error {
 	info, err := os.Stat(l.seen(path))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s does not exist", path)
+		return errors.New("the file does not exist")
 	case err != nil:
-		return err
+		return reasonOf(err)
 	case info.IsDir() || info.Mode()&0o111 == 0:
-		return fmt.Errorf("%s is not an executable file", path)
+		return errors.New("it is not an executable file")
 	}
 	return nil
+}
+
+// reasonOf is an error of the file system without the path.
+func reasonOf(err error) error {
+	var of *fs.PathError
+	if errors.As(err, &of) {
+		return of.Err
+	}
+	return err
 }

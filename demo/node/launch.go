@@ -1,11 +1,13 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -244,16 +246,18 @@ func markNotice(text string) string {
 	return "[local node] " + text + "\n"
 }
 
-// notFound explains that a command was not found.
+// notFound explains that a command was not found. It names the command as it is written: it may have been expanded from a
+// secret.
 func (l *launch) notFound(image string, err error) error {
+	command := slices.Concat(l.c.Command, l.c.Args)[0]
 	if image == "" {
 		return fmt.Errorf("the command %q of image %q was not found in the PATH of this machine (%w). Containers run as processes here: "+
 			"install the command, or map the image to a directory whose bin has it, with an entry of node.images in the configuration",
-			l.line[0], l.c.Image, err)
+			command, l.c.Image, err)
 	}
 	return fmt.Errorf("the command %q of image %q was not found (%w). Containers run as processes of this machine and the "+
 		"environment %s stands in for this image: install the command there, or map the image to another environment with an "+
-		"entry of node.images in the configuration", l.line[0], l.c.Image, err, image)
+		"entry of node.images in the configuration", command, l.c.Image, err, image)
 }
 
 func (l *launch) binds() []shim.Mount {
@@ -341,6 +345,7 @@ func (l *launch) subPath(source string, m corev1.VolumeMount) (string, error) {
 	if sub == "" {
 		return source, nil
 	}
+	written := cmp.Or(m.SubPathExpr, sub) // a variable may be a secret
 	root, err := os.OpenRoot(source)
 	if err != nil {
 		return "", fmt.Errorf("the volume %s: %w", m.Name, err)
@@ -349,10 +354,10 @@ func (l *launch) subPath(source string, m corev1.VolumeMount) (string, error) {
 	if _, err := root.Stat(sub); errors.Is(err, os.ErrNotExist) {
 		err = root.MkdirAll(sub, 0o755)
 		if err != nil {
-			return "", fmt.Errorf("the path %q of volume %s: %w", sub, m.Name, err)
+			return "", fmt.Errorf("the path %q of volume %s: %w", written, m.Name, reasonOf(err))
 		}
 	} else if err != nil {
-		return "", fmt.Errorf("the path %q of volume %s: %w", sub, m.Name, err)
+		return "", fmt.Errorf("the path %q of volume %s: %w", written, m.Name, reasonOf(err))
 	}
 	return filepath.Join(source, sub), nil
 }

@@ -34,6 +34,11 @@ func (o objects) Secret(ctx context.Context, namespace, name string) (*corev1.Se
 	return object, missing(err, "Secret", namespace, name)
 }
 
+// secret reads a Secret, with the errors of the API server.
+func (n *Node) secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+	return n.client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
 // Token implements podvolume.Tokens.
 func (o objects) Token(ctx context.Context, pod *corev1.Pod, audience string, seconds int64) (string, error) {
 	request := &authv1.TokenRequest{Spec: authv1.TokenRequestSpec{

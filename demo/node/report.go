@@ -10,6 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/flyte-binary/flyte-binary/executor/podsecret"
 )
 
 // changed signals that the status has changed. It never blocks.
@@ -85,12 +87,16 @@ func (w *worker) patch(ctx context.Context, pod *corev1.Pod, status *corev1.PodS
 	if port := w.givenPort(); port != "" {
 		metadata["annotations"] = map[string]string{annotationPort: port}
 	}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	status, err := podsecret.CleanStatus(ctx, w.n.secret, pod, status)
+	if err != nil {
+		return err
+	}
 	body, err := json.Marshal(map[string]any{"metadata": metadata, "status": status})
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
-	defer cancel()
 	_, err = w.n.client.CoreV1().Pods(pod.Namespace).Patch(
 		ctx, pod.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{}, "status")
 	return err

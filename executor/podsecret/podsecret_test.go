@@ -71,3 +71,41 @@ func TestValuesThatAPodWasGivenAreReplaced(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "exec hunter2", clean("exec hunter2"))
 }
+
+// TestEveryMessageOfAPodIsCleaned: what a container runtime or a kubelet says has no value, wherever the status has it.
+func TestEveryMessageOfAPodIsCleaned(t *testing.T) {
+	const said = `exec: "hunter2": executable file not found in $PATH`
+	reads := 0
+	get := func(context.Context, string, string) (*corev1.Secret, error) {
+		reads++
+		return &corev1.Secret{Data: map[string][]byte{"key": []byte("hunter2")}}, nil
+	}
+	state := corev1.ContainerState{
+		Waiting: &corev1.ContainerStateWaiting{Message: said}, Terminated: &corev1.ContainerStateTerminated{Reason: "StartError", Message: said},
+	}
+	statuses := []corev1.ContainerStatus{{State: *state.DeepCopy(), LastTerminationState: *state.DeepCopy()}}
+	pod := &corev1.Pod{Spec: *spec(), Status: corev1.PodStatus{
+		Message: said, InitContainerStatuses: statuses, ContainerStatuses: statuses,
+		Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Message: said}},
+	}}
+	before := pod.DeepCopy()
+	cleaned, err := podsecret.Clean(t.Context(), get, pod)
+	require.NoError(t, err)
+	require.Equal(t, before, pod, "cached objects are shared")
+	require.NotContains(t, cleaned.String(), "hunter2")
+	require.Equal(t, `exec: "[secret key]": executable file not found in $PATH`, cleaned.Status.ContainerStatuses[0].State.Terminated.Message)
+	require.Equal(t, "x [secret key]", podsecret.CleanText(t.Context(), get, pod, "x hunter2"))
+
+	reads = 0
+	for _, silent := range []*corev1.Pod{{Spec: *spec()}, {Status: before.Status}} {
+		same, err := podsecret.Clean(t.Context(), get, silent)
+		require.NoError(t, err)
+		require.Same(t, silent, same)
+	}
+	require.Zero(t, reads, "most pods cost nothing")
+
+	away := func(context.Context, string, string) (*corev1.Secret, error) { return nil, errors.New("timeout") }
+	_, err = podsecret.Clean(t.Context(), away, pod)
+	require.Error(t, err, "nothing is recorded until it can be cleaned")
+	require.Equal(t, podsecret.Withheld, podsecret.CleanText(t.Context(), away, pod, "x hunter2"))
+}

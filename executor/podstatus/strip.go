@@ -3,10 +3,12 @@ package podstatus
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/flyte-binary/flyte-binary/executor/podsecret"
 )
 
 // Strip removes from a pod that enters the cache everything that this package and the orphan sweep do not read: it keeps
-// names, labels, owners, node, containers' names and status. Other objects stay as they are.
+// names, labels, owners, node, containers' names, the names of Secrets and status. Other objects stay as they are.
 func Strip(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
@@ -17,6 +19,7 @@ func Strip(object any) (any, error) {
 		NodeName:       pod.Spec.NodeName,
 		InitContainers: stripContainers(pod.Spec.InitContainers),
 		Containers:     stripContainers(pod.Spec.Containers),
+		Volumes:        podsecret.Keep(&pod.Spec),
 	}
 	pod.OwnerReferences = append([]metav1.OwnerReference(nil), pod.OwnerReferences...)
 	return pod, nil

@@ -17,6 +17,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/executor/failure"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/executor/podsecret"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
@@ -107,6 +108,9 @@ func (t *term) compare(ctx context.Context) error {
 	for _, id := range slices.Sorted(maps.Keys(wanted)) {
 		observed := &enginev1.ObservedWorker{Id: id}
 		if pod := have[id]; pod != nil {
+			if pod, err = podsecret.Clean(ctx, podsecret.From(t.client), pod); err != nil {
+				return err
+			}
 			observed = t.observe(wanted[id], pod)
 		} else if err := t.create(ctx, wanted[id]); err != nil {
 			observed.Reason = clip.Head(err.Error(), maxReason)

@@ -102,6 +102,7 @@ func seams() []seam {
 		{module + "executor/failure", []string{"executor", "deployer", "manager", "bench", "workers"}, "attempts fail alike, wherever they run"},
 		{module + "executor/verdict", []string{"executor", "workers"}, "attempts are judged alike, wherever they run"},
 		{module + "executor/podspec/rendering", []string{"executor", "workers"}, "commands are filled alike, wherever they run"},
+		{module + "executor/podsecret", []string{"executor", "deployer", "manager", "demo"}, "what a container was given is kept out of messages, wherever it runs"},
 		{module + "executor", []string{"executor", "deployer", "manager", "bench"}, "services meet through Connect clients"},
 		{module + "copilot", []string{"copilot", "manager"}, "the co-pilot runs in the pods of tasks; services know its arguments only"},
 		{module + "worker", []string{"worker", "manager"}, "workers run in the pods of reusable environments; services know their messages and variables only"},

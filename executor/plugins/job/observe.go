@@ -12,6 +12,7 @@ import (
 
 	"github.com/flyte-binary/flyte-binary/executor/failure"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/executor/podsecret"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 )
 
@@ -26,6 +27,9 @@ func (p *Plugin) observe(ctx context.Context, attempt *plugin.Attempt, job *batc
 	}
 	var state plugin.State
 	if pod != nil {
+		if pod, err = podsecret.Clean(ctx, podsecret.From(p.deps.Live), pod); err != nil {
+			return plugin.State{}, err
+		}
 		state = p.states.Observe(attempt, pod)
 	} else {
 		state = p.withoutPod(job)

@@ -17,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/failure"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
 	"github.com/flyte-binary/flyte-binary/executor/plugintest"
+	"github.com/flyte-binary/flyte-binary/executor/podstatus"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 )
@@ -237,4 +238,32 @@ func TestAnAttemptThatCannotBeBuiltIsLost(t *testing.T) {
 	state := b.advance(t, plugintest.AttemptOf(&core.TaskTemplate{}))
 	require.Equal(t, failure.BadTaskSpecification, state.Failure.Reason)
 	require.Zero(t, b.created)
+}
+
+// TestNoFailureHasAValueThatThePodWasGiven: a container runtime says which command it did not find after it expanded it. The
+// pod comes from a cache, which keeps the names of its Secrets alone.
+func TestNoFailureHasAValueThatThePodWasGiven(t *testing.T) {
+	b := newBench(t)
+	attempt := plugintest.AttemptOf(plugintest.ContainerTask())
+	made := b.build(t, attempt)
+	made.Spec.NodeName = "n"
+	made.Spec.Containers[0].Env = append(made.Spec.Containers[0].Env, corev1.EnvVar{Name: "S", ValueFrom: &corev1.EnvVarSource{
+		SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "given"}, Key: "key"},
+	}})
+	b.secrets = map[string][]byte{"key": []byte("hunter2")}
+	made.Status = corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{{
+		Name: made.Spec.Containers[0].Name,
+		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			ExitCode: 128, Reason: "StartError", Message: `exec: "hunter2": executable file not found in $PATH: unknown`,
+		}},
+	}}}
+	stripped, err := podstatus.Strip(made.DeepCopy())
+	require.NoError(t, err)
+	for where, pod := range map[string]*corev1.Pod{"as the API server has it": made, "as the cache has it": stripped.(*corev1.Pod)} {
+		b.cache[made.Name] = pod
+		state := b.advance(t, attempt)
+		require.Equal(t, failure.StartError, state.Failure.Reason, where)
+		require.Contains(t, state.Failure.Message, `exec: "[secret key]": executable file not found`, where)
+		require.NotContains(t, state.Failure.Message, "hunter2", where)
+	}
 }

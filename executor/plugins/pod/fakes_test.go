@@ -28,16 +28,22 @@ type cluster struct {
 	created int
 	deleted []types.UID
 	refuse  error
-	reads   int // at the API server
+	reads   int               // of pods, at the API server
+	secrets map[string][]byte // of every Secret
 }
 
 // view reads pods from the cluster, or from a cache of it.
 type view struct {
 	client.Reader
-	read func(name string) *corev1.Pod
+	read    func(name string) *corev1.Pod
+	cluster *cluster // nil for a cache
 }
 
 func (v view) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	if secret, ok := into.(*corev1.Secret); ok {
+		secret.Data = v.cluster.secrets
+		return nil
+	}
 	found := v.read(key.Name)
 	if found == nil {
 		return apierrors.NewNotFound(pods(), key.Name)
@@ -47,7 +53,7 @@ func (v view) Get(_ context.Context, key client.ObjectKey, into client.Object, _
 }
 
 func (c *cluster) live() view {
-	return view{read: func(name string) *corev1.Pod {
+	return view{cluster: c, read: func(name string) *corev1.Pod {
 		c.reads++
 		return c.pods[name]
 	}}

@@ -11,6 +11,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/executor/attemptobject"
 	"github.com/flyte-binary/flyte-binary/executor/attemptsecret"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/executor/podsecret"
 	"github.com/flyte-binary/flyte-binary/executor/podspec"
 	"github.com/flyte-binary/flyte-binary/executor/podstatus"
 )
@@ -33,6 +34,8 @@ type Plugin struct {
 	config podspec.Config
 	specs  *podspec.Builder
 	states *podstatus.Reader
+
+	secrets podsecret.Getter
 }
 
 var (
@@ -48,7 +51,7 @@ func New(config podspec.Config, deps plugin.Deps) (*Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plugin{config: config, specs: specs, states: podstatus.NewReader(config, deps.Clock)}
+	p := &Plugin{config: config, specs: specs, states: podstatus.NewReader(config, deps.Clock), secrets: podsecret.From(deps.Live)}
 	p.Keeper = attemptobject.New(attemptobject.Kind[*corev1.Pod]{
 		Name:          Name,
 		ObjectName:    func(attempt *plugin.Attempt) string { return v1.PodName(attempt.Task.Name, attempt.Number) },
@@ -92,7 +95,11 @@ func (p *Plugin) build(ctx context.Context, attempt *plugin.Attempt) (*corev1.Po
 	return pod, nil
 }
 
-func (p *Plugin) observe(_ context.Context, attempt *plugin.Attempt, pod *corev1.Pod) (plugin.State, error) {
+func (p *Plugin) observe(ctx context.Context, attempt *plugin.Attempt, pod *corev1.Pod) (plugin.State, error) {
+	pod, err := podsecret.Clean(ctx, p.secrets, pod)
+	if err != nil {
+		return plugin.State{}, err
+	}
 	return p.states.Observe(attempt, pod), nil
 }
 
