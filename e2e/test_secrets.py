@@ -95,6 +95,30 @@ def search(server: Server, shown: str):
         assert value not in content, name
 
 
+def test_no_failure_tells_a_secret(server: Server, cli):
+    """What cannot start, or fails, was expanded from a secret: its value is in no answer, in no file of the server but the log of
+    the task itself, and in no log of the server."""
+    value = f"told-{secrets.token_hex(12)}"
+    cli("create", "secret", "told", "--value", value, *PLACE)
+    words = {"command": '"$(RAW)"', "path": '"/bin/$(RAW)"', "search": "its PATH", "log": "got [secret told]"}
+    for name, task in secretive.telling.items():
+        handle = run(task)
+        assert phase_of(handle) == "failed", name
+        told = str(remote.RunDetails.get(handle.name).to_dict())
+        assert value not in told, name
+        assert words[name] in str(details(handle).error_info), name
+    for path in server.data.rglob("*"):
+        relative = path.relative_to(server.data).parts
+        if relative[0] == "blobs" or relative[:2] == ("node", "pods") or not path.is_file() or path.is_symlink():
+            continue  # the log of a task is its own doing
+        try:
+            content = path.read_bytes()
+        except OSError:
+            continue
+        assert value.encode() not in content, path
+    assert value.encode() not in server.log.read_bytes()
+
+
 def test_answers(server: Server, cli):
     """What the console asks for has no value; a value that is too large is refused, and nothing of it is stored."""
     value = "dump-of-the-database-value"

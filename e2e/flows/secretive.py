@@ -31,3 +31,20 @@ raw = ContainerTask(
     secrets=[flyte.Secret("my-key", as_env_var="RAW"), flyte.Secret("f1", mount=FILES)],
 )
 raw_env = flyte.TaskEnvironment.from_task("raw_secrets", raw)
+
+
+def fails(name: str, variable: str, *command: str) -> ContainerTask:
+    """A container that does not start, or fails, with the secret in what is said about it."""
+    return ContainerTask(
+        name=name, image=flyte.Image.from_base("alpine:3.20"), resources=SMALL, command=list(command), retries=0,
+        secrets=[flyte.Secret("told", as_env_var=variable)],
+    )
+
+
+telling = {
+    "command": fails("telling_command", "RAW", "$(RAW)"),
+    "path": fails("telling_path", "RAW", "/bin/$(RAW)"),
+    "search": fails("telling_search", "PATH", "no-such-command"),
+    "log": fails("telling_log", "RAW", "/bin/sh", "-ec", 'echo "got $RAW"; exit 3'),
+}
+telling_envs = [flyte.TaskEnvironment.from_task(task.name, task) for task in telling.values()]
