@@ -12,7 +12,7 @@ import (
 // TestNoMessageOfAContainerHasASecret: whatever was expanded from a secret and makes a container fail, neither the status of the
 // pod, which is stored in etcd, nor an event has the value.
 func TestNoMessageOfAContainerHasASecret(t *testing.T) {
-	const value = "v4lue-of-a-secret/part"
+	const value, beginning = "v4lue-of-a-secret/../../part", "v4lue"
 	b := setup(t)
 	_, err := b.client.CoreV1().Secrets(b.namespace).Create(t.Context(), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "hidden"}, Data: map[string][]byte{"key": []byte(value)},
@@ -35,8 +35,8 @@ func TestNoMessageOfAContainerHasASecret(t *testing.T) {
 			c.Env, c.Command = append(c.Env, corev1.EnvVar{Name: "PATH", ValueFrom: secretKey()}), []string{"no-such-command"}
 		}, "in the directories of its PATH"},
 		"place in a volume": {func(c *corev1.Container) {
-			c.VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/mnt/flyte-test", SubPathExpr: "../$(S)"}}
-		}, `the path "../$(S)"`},
+			c.VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/mnt/flyte-test", SubPathExpr: "$(S)"}}
+		}, `the path "$(S)"`},
 		"end of the log": {func(c *corev1.Container) {
 			c.Command, c.TerminationMessagePolicy = []string{"sh", "-c", `echo "got $S"; exit 3`}, corev1.TerminationMessageFallbackToLogsOnError
 		}, "got [secret key]"},
@@ -55,7 +55,7 @@ func TestNoMessageOfAContainerHasASecret(t *testing.T) {
 			require.Equal(t, corev1.PodFailed, ended.Status.Phase)
 			status, err := json.Marshal(ended)
 			require.NoError(t, err)
-			require.NotContains(t, string(status), value)
+			require.NotContains(t, string(status), beginning)
 			require.Contains(t, ended.Status.ContainerStatuses[0].State.Terminated.Message, tc.words)
 		})
 	}
@@ -63,5 +63,5 @@ func TestNoMessageOfAContainerHasASecret(t *testing.T) {
 	require.NoError(t, err)
 	body, err := json.Marshal(events)
 	require.NoError(t, err)
-	require.NotContains(t, string(body), value)
+	require.NotContains(t, string(body), beginning)
 }
