@@ -83,6 +83,6 @@ func (s *session) adoptKnown(ctx context.Context, object *metav1.PartialObjectMe
 	if err := s.cluster.adopt(ctx, object); err != nil {
 		return err
 	}
-	s.repaired(ctx, driftUnmarked, uid, object)
+	s.repaired(ctx, driftUnmarked, true, uid, object)
 	return nil
 }

@@ -11,7 +11,7 @@ func (s *session) compare(ctx context.Context) {
 			continue
 		}
 		if live, _ := s.desired.isLive(uid); !live {
-			s.extra.Store(uid, nil)
+			s.extra.Store(uid, !s.compared.Load())
 			s.removals.Add(uid)
 		}
 	}
@@ -25,4 +25,5 @@ func (s *session) compare(ctx context.Context) {
 	for _, uid := range missing {
 		s.creations.Add(uid)
 	}
+	s.compared.Store(true)
 }

@@ -2,8 +2,8 @@ package taskactions
 
 import (
 	"context"
+	"fmt"
 
-	"github.com/rs/zerolog"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -21,13 +21,8 @@ const (
 	driftUnmarked = "task_action_unmarked"
 )
 
-// repaired counts and logs one repair.
-func (s *session) repaired(ctx context.Context, kind string, uid int64, object *metav1.PartialObjectMetadata) {
+// repaired counts and logs one repair. Expected says that a restart, a new leader or an upgrade explains it.
+func (s *session) repaired(ctx context.Context, kind string, expected bool, uid int64, object *metav1.PartialObjectMetadata) {
 	s.metrics.repairs.Count(ctx, kind)
-	level := zerolog.WarnLevel
-	if kind == driftMissing { // admitted while no replica led
-		level = zerolog.InfoLevel
-	}
-	s.logger.WithLevel(level).Str("kind", kind).Int64("uid", uid).Str("namespace", object.Namespace).
-		Str("taskAction", object.Name).Stringer("action", labelledAction(object.Labels)).Msg("drift repaired")
+	s.journal.Add(kind, expected, fmt.Sprintf("TaskAction %s/%s of %s, uid %d", object.Namespace, object.Name, labelledAction(object.Labels), uid))
 }

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rs/zerolog"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+
+	"github.com/flyte-binary/flyte-binary/internal/drift"
 )
 
 // session is one term of this replica for one shard, or for all. It begins without any knowledge, so that it acts on nothing that was true in an
@@ -19,8 +22,12 @@ type session struct {
 	shard   int
 	desired *desired
 	indexer cache.Indexer
-	extra   sync.Map // ids of actions that were found not live although they had an object
+	journal *drift.Journal
 	lost    sync.Map // ids of live actions whose object was deleted from outside
+	// extra are ids of actions that were found not live although they had an object, with whether the first comparison of
+	// the session found them: those are what an earlier owner did not get to.
+	extra    sync.Map
+	compared atomic.Bool // the first comparison is over
 
 	done    sync.Map // by id of action: the object with which the executor is done
 	deleted sync.Map // UIDs of objects that were deleted and are still in the cache
@@ -40,6 +47,7 @@ func newSession(o *Owner, shard int) *session {
 		Owner:     o,
 		shard:     shard,
 		desired:   newDesired(o.config.MaxPending),
+		journal:   drift.NewJournal(o.clock, o.logger),
 		creations: newQueue(o.config),
 		removals:  newQueue(o.config),
 	}
@@ -57,6 +65,7 @@ func (s *session) run(ctx context.Context) {
 	defer s.removals.ShutDown()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	parts.Go(func() { s.journal.Run(ctx) })
 
 	informer, err := s.objects.informer(s.shard)
 	if err != nil {

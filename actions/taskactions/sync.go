@@ -69,7 +69,8 @@ func (s *session) remove(ctx context.Context, uid int64, object *metav1.PartialO
 	if !s.isFinished(uid, object) && s.retains(object) {
 		return errRetained
 	}
-	_, found := s.extra.Load(uid)
+	value, found := s.extra.Load(uid)
+	atFirst, _ := value.(bool)
 	kind := driftFinished
 	if found {
 		var err error
@@ -86,7 +87,7 @@ func (s *session) remove(ctx context.Context, uid int64, object *metav1.PartialO
 	s.metrics.deleted.Add(ctx, 1)
 	s.extra.Delete(uid)
 	if found {
-		s.repaired(ctx, kind, uid, object)
+		s.repaired(ctx, kind, atFirst && kind == driftFinished, uid, object)
 	}
 	return nil
 }
@@ -150,9 +151,9 @@ func (s *session) create(ctx context.Context, uid int64) error {
 		s.metrics.created.Add(ctx, 1)
 		made := &metav1.PartialObjectMetadata{ObjectMeta: object.ObjectMeta}
 		if _, wasLost := s.lost.LoadAndDelete(uid); wasLost {
-			s.repaired(ctx, driftDeleted, uid, made)
+			s.repaired(ctx, driftDeleted, false, uid, made)
 		} else if wasMissing {
-			s.repaired(ctx, driftMissing, uid, made)
+			s.repaired(ctx, driftMissing, true, uid, made) // admitted while no replica led
 		}
 	}
 	return nil

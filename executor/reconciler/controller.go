@@ -67,6 +67,7 @@ func (r *Reconciler) Attach(mgr manager.Manager) error {
 		defer r.work.Close()
 		defer cancel()
 		r.work.Go(func() { r.current.watch(ctx, r.config.SlowAfter, r.deps.Logger) })
+		r.work.Go(func() { r.journal.Run(ctx) })
 		return r.sweepForever(ctx)
 	}))
 }

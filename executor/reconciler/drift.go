@@ -2,8 +2,7 @@ package reconciler
 
 import (
 	"context"
-
-	"github.com/rs/zerolog"
+	"fmt"
 
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/failure"
@@ -19,18 +18,16 @@ const (
 	driftOver = "task_action_over"
 )
 
-// repaired counts and logs one repair.
-func (r *Reconciler) repaired(ctx context.Context, kind string, ids func(*zerolog.Event) *zerolog.Event) {
+// repaired counts and logs one repair. Expected says that a restart or a new leader explains it.
+func (r *Reconciler) repaired(ctx context.Context, kind string, expected bool, object string) {
 	r.repairs.Count(ctx, kind)
-	ids(r.deps.Logger.Warn().Str("kind", kind)).Msg("drift repaired")
+	r.journal.Add(kind, expected, object)
 }
 
 // repairedTask is repaired for a TaskAction.
-func (r *Reconciler) repairedTask(ctx context.Context, kind string, task *v1.TaskAction, attempt int32) {
-	r.repaired(ctx, kind, func(e *zerolog.Event) *zerolog.Event {
-		return e.Stringer("action", actionOf(task)).Int64("uid", task.Spec.UID).Int32("attempt", attempt).
-			Str("namespace", task.Namespace).Str("taskAction", task.Name)
-	})
+func (r *Reconciler) repairedTask(ctx context.Context, kind string, expected bool, task *v1.TaskAction, attempt int32) {
+	r.repaired(ctx, kind, expected, fmt.Sprintf("TaskAction %s/%s of %s, uid %d, attempt %d",
+		task.Namespace, task.Name, actionOf(task), task.Spec.UID, attempt))
 }
 
 // deletedOutside reports whether the pod of an attempt was deleted from outside before the attempt had ended.

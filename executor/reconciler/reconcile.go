@@ -37,6 +37,7 @@ type Reconciler struct {
 	work      background
 	current   *reconciles
 	repairs   *drift.Repairs
+	journal   *drift.Journal
 }
 
 // New returns a reconciler. Attach connects it to a manager.
@@ -53,6 +54,7 @@ func New(config Config, deps Deps) (*Reconciler, error) {
 	}
 	r := &Reconciler{
 		repairs:  repairs,
+		journal:  drift.NewJournal(deps.Clock, deps.Logger),
 		current:  newReconciles(deps.Clock, deps.Slots),
 		config:   config,
 		deps:     deps,

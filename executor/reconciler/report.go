@@ -63,13 +63,13 @@ func (r *Reconciler) applyAnswer(ctx context.Context, task *v1.TaskAction, entry
 	entry.acked, entry.ackedAt = next.position, r.deps.Clock.Now()
 	if verdict.Over(taken.outcomes) {
 		if next.probe {
-			r.repairedTask(ctx, driftOver, task, next.position.attempt)
+			r.repairedTask(ctx, driftOver, entry.adopted, task, next.position.attempt)
 		}
 		entry.finished = true
 		return 0
 	}
 	if next.drift != "" {
-		r.repairedTask(ctx, next.drift, task, entry.current(task))
+		r.repairedTask(ctx, next.drift, false, task, entry.current(task))
 	}
 	if next.end || next.status != nil {
 		r.traceAttempt(task, entry, next.position)

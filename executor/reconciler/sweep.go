@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rs/zerolog"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,7 +35,8 @@ func (r *Reconciler) sweepForever(ctx context.Context) error {
 	}
 }
 
-// sweepOrphans deletes pods of ours whose TaskAction does not exist, as a garbage collector does, if they are at least so old.
+// sweepOrphans deletes pods of ours whose TaskAction does not exist, as a garbage collector does, if they are at least so old. An age of 0
+// is that of the sweep after a start.
 func (r *Reconciler) sweepOrphans(ctx context.Context, age time.Duration) error {
 	pods := &corev1.PodList{}
 	if err := r.deps.Cache.List(ctx, pods, client.MatchingLabels{v1.LabelManaged: v1.ManagedValue}); err != nil {
@@ -63,10 +63,8 @@ func (r *Reconciler) sweepOrphans(ctx context.Context, age time.Duration) error 
 		if err := r.deps.Writer.Delete(ctx, pod, options...); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("delete pod %s: %w", pod.Name, err)
 		}
-		r.repaired(ctx, driftOrphan, func(e *zerolog.Event) *zerolog.Event {
-			return e.Str("namespace", pod.Namespace).Str("pod", pod.Name).Str("podUid", string(pod.UID)).
-				Str("run", pod.Labels[v1.LabelRun]).Str("action", pod.Labels[v1.LabelAction]).Str("uid", pod.Labels[v1.LabelUID])
-		})
+		r.repaired(ctx, driftOrphan, age == 0, fmt.Sprintf("pod %s/%s of %s/%s, uid %s",
+			pod.Namespace, pod.Name, pod.Labels[v1.LabelRun], pod.Labels[v1.LabelAction], pod.Labels[v1.LabelUID]))
 	}
 	return nil
 }

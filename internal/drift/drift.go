@@ -1,5 +1,5 @@
-// Package drift counts the repairs of drift between the database, TaskActions and pods. The owner of TaskActions and the
-// reconciler find drift of different kinds; this package is the one metric that both count.
+// Package drift counts and logs the repairs of drift between the database, TaskActions and pods. The owner of TaskActions and
+// the reconciler find drift of different kinds; both use its one metric and its Journal.
 package drift
 
 import (
