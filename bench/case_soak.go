@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -113,10 +111,5 @@ func (s *stack) goroutines(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	for line := range strings.Lines(string(body)) {
-		if value, found := strings.CutPrefix(line, "go_goroutines "); found {
-			return strconv.ParseFloat(strings.TrimSpace(value), 64)
-		}
-	}
-	return 0, fmt.Errorf("the server's metrics do not have the number of goroutines")
+	return sumOf(body, "go_goroutines")
 }

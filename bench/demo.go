@@ -12,11 +12,14 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/supervise"
 )
 
-var demoReady = regexp.MustCompile(`Ready in \S+: http://(\S+)`)
+var (
+	demoReady      = regexp.MustCompile(`Ready in \S+: http://(\S+)`)
+	demoKubeconfig = regexp.MustCompile(`kubectl +--kubeconfig (\S+)`)
+)
 
 // startDemo starts the built demo with its data in a temporary directory, and waits until it is ready at the returned host:port. program
-// is empty for the usual one; python is the environment of its tasks.
-func startDemo(ctx context.Context, dir, program, python string) (*supervise.Process, string, error) {
+// is empty for the usual one; python is the environment of its tasks; more are further flags.
+func startDemo(ctx context.Context, dir, program, python string, more ...string) (*supervise.Process, string, error) {
 	program, err := filepath.Abs(cmp.Or(program, os.Getenv("FLYTE_BINARY_DEMO"), filepath.Join("bin", "flyte-binary")))
 	if err != nil {
 		return nil, "", err
@@ -24,7 +27,7 @@ func startDemo(ctx context.Context, dir, program, python string) (*supervise.Pro
 	if _, err := os.Stat(program); err != nil {
 		return nil, "", fmt.Errorf("%w; build it with make build-demo", err)
 	}
-	process, err := spawn(dir, "demo", program, nil, "demo", "--ephemeral", "--listen", "127.0.0.1:0", "--python", python)
+	process, err := spawn(dir, "demo", program, nil, append([]string{"demo", "--ephemeral", "--listen", "127.0.0.1:0", "--python", python}, more...)...)
 	if err != nil {
 		return nil, "", err
 	}

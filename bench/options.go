@@ -51,6 +51,7 @@ type options struct {
 	examples    string
 	rounds      int
 	tasks       int
+	kubeTasks   []int
 	live        int
 	soak        int
 	soakFor     time.Duration
@@ -105,18 +106,19 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.IntVar(&o.starts, "starts", 10, "starts of an app that sleeps")
 	flags.StringVar(&o.examples, "examples", "examples", "the directory with hello.py and fanout.py, for python-demo")
 	flags.IntVar(&o.rounds, "rounds", 10, "Python tasks alone, of each kind of start")
+	kubeTasks := flags.String("kubetasks", "1000,5000", "tasks in all at each look at the demo's API server, separated by commas")
 	flags.IntVar(&o.tasks, "tasks", 1000, "Python tasks at once")
 	flags.DurationVar(&o.quiet, "quiet", 10*time.Second, "how long an idle server is watched, and how long a busy one gets at most to settle")
 	flags.BoolVar(&o.reuse, "reuse", false, "run all cases on the same processes: faster, but cases affect each other")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	for _, text := range strings.Split(*fanOut, ",") {
-		var n int
-		if _, err := fmt.Sscanf(text, "%d", &n); err != nil || n <= 0 {
-			return o, fmt.Errorf("-fanout: must be positive numbers, got %q", text)
-		}
-		o.fanOut = append(o.fanOut, n)
+	var err error
+	if o.fanOut, err = numbers("fanout", *fanOut); err != nil {
+		return o, err
+	}
+	if o.kubeTasks, err = numbers("kubetasks", *kubeTasks); err != nil {
+		return o, err
 	}
 	for name, n := range map[string]int{
 		"samples": o.samples, "creates": o.creates, "plain": o.plain, "concurrency": o.concurrency, "chain": o.chain,
@@ -127,6 +129,19 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 		}
 	}
 	return o, nil
+}
+
+// numbers reads the value of a flag with several of them.
+func numbers(name, texts string) ([]int, error) {
+	var read []int
+	for text := range strings.SplitSeq(texts, ",") {
+		var n int
+		if _, err := fmt.Sscanf(text, "%d", &n); err != nil || n <= 0 {
+			return nil, fmt.Errorf("-%s: must be positive numbers, got %q", name, text)
+		}
+		read = append(read, n)
+	}
+	return read, nil
 }
 
 // choose picks cases by name.

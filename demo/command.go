@@ -39,14 +39,15 @@ Read more in docs/demo.md.`,
 				key  string
 				take func()
 			}{
-				"data-dir":  {"dataDir", func() { given.DataDir = flags.DataDir }},
-				"listen":    {"listen", func() { given.Listen = flags.Listen }},
-				"ephemeral": {"ephemeral", func() { given.Ephemeral = flags.Ephemeral }},
-				"python":    {"python", func() { given.Python = flags.Python }},
-				"postgres":  {"postgres", func() { given.Postgres = flags.Postgres }},
-				"cpus":      {"cpus", func() { given.CPUs = flags.CPUs }},
-				"warm":      {"warm", func() { given.Warm = flags.Warm }},
-				"sample":    {"sample", func() { given.sample = flags.sample }},
+				"data-dir":           {"dataDir", func() { given.DataDir = flags.DataDir }},
+				"listen":             {"listen", func() { given.Listen = flags.Listen }},
+				"ephemeral":          {"ephemeral", func() { given.Ephemeral = flags.Ephemeral }},
+				"python":             {"python", func() { given.Python = flags.Python }},
+				"postgres":           {"postgres", func() { given.Postgres = flags.Postgres }},
+				"cpus":               {"cpus", func() { given.CPUs = flags.CPUs }},
+				"warm":               {"warm", func() { given.Warm = flags.Warm }},
+				"sample":             {"sample", func() { given.sample = flags.sample }},
+				"profile-kubernetes": {"profileKubernetes", func() { given.profileKubernetes = flags.profileKubernetes }},
 			} {
 				if cmd.Flags().Changed(name) {
 					option.take()
@@ -76,8 +77,9 @@ Read more in docs/demo.md.`,
 	set.StringArrayVar(&flags.Set, "set", nil, "override a key of the server's configuration, for example --set logging.level=debug; may be repeated")
 	set.StringVar(&config, "config", "", "YAML file with these options in its section demo")
 	set.StringVar(&flags.sample, "sample", "", "Python file whose task main is run when the demo is ready")
+	set.BoolVar(&flags.profileKubernetes, "profile-kubernetes", false, "serve profiles of the API server, at its /debug/pprof")
 	for _, err := range []error{
-		set.MarkHidden("sample"), cmd.MarkFlagDirname("data-dir"), cmd.MarkFlagDirname("python"), cmd.MarkFlagFilename("config", "yaml", "yml"),
+		set.MarkHidden("sample"), set.MarkHidden("profile-kubernetes"), cmd.MarkFlagDirname("data-dir"), cmd.MarkFlagDirname("python"), cmd.MarkFlagFilename("config", "yaml", "yml"),
 		cmd.RegisterFlagCompletionFunc("warm", cobra.FixedCompletions([]string{warmOn, warmOff}, cobra.ShellCompDirectiveNoFileComp)),
 		cmd.RegisterFlagCompletionFunc("set", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 			return command.CompleteOverride(typed)

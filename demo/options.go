@@ -40,6 +40,8 @@ type Options struct {
 
 	// sample is a Python file whose task main is run when the demo is up.
 	sample string
+	// profileKubernetes serves profiles of the API server, for measurements.
+	profileKubernetes bool
 	// images is Images in the node's form.
 	images []node.Image
 	// python is the environment in full.

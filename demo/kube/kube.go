@@ -34,8 +34,8 @@ type Config struct {
 	Program string
 	// Kubelet is how the API server reaches the node for pods' logs. Without it, logs cannot be read through the API.
 	Kubelet KubeletAccess
-	// MemoryLimit is the soft limit of the child's Go heap, in the form of GOMEMLIMIT. Default 512MiB.
-	MemoryLimit string
+	// Profiling serves profiles of the child at /debug/pprof of the API server. Only for measurements.
+	Profiling bool
 	// Waiting, where set, is told every few seconds of a slow start what is waited for.
 	Waiting func(text string)
 }
@@ -85,9 +85,6 @@ func New(cfg Config, log zerolog.Logger) (*Cluster, error) {
 			return nil, fmt.Errorf("kube: program: %w", err)
 		}
 	}
-	if cfg.MemoryLimit == "" {
-		cfg.MemoryLimit = "512MiB"
-	}
 	return &Cluster{cfg: cfg, log: log}, nil
 }
 
@@ -124,11 +121,14 @@ func (c *Cluster) Start(ctx context.Context) error {
 
 // launch starts the child and waits until the API server is ready.
 func (c *Cluster) launch(ctx context.Context, probe func(context.Context) error) (*supervise.Process, error) {
+	// Whatever the user's environment says about other programs, the heap has no limit: at a limit that its contents do not
+	// fit into, Go collects without a pause, even while nothing happens. What the heap holds is bounded instead (package embedded).
+	heap := []string{"GOMEMLIMIT=off", "GOGC=100"}
 	process, err := supervise.Start(supervise.Spec{
 		Name:      "kubernetes",
 		Path:      c.cfg.Program,
 		Args:      c.arguments(),
-		Env:       append(os.Environ(), "GOMEMLIMIT="+c.cfg.MemoryLimit),
+		Env:       append(os.Environ(), heap...),
 		Dir:       c.cfg.Dir,
 		Files:     []*os.File{c.listener},
 		LogFile:   c.cfg.LogFile,
@@ -166,6 +166,9 @@ func (c *Cluster) Stop(ctx context.Context) error {
 // arguments of the child, see package embedded.
 func (c *Cluster) arguments() []string {
 	args := []string{CommandName, "--port", strconv.Itoa(c.port)}
+	if c.cfg.Profiling {
+		args = append(args, "--profiling")
+	}
 	if kubelet := c.cfg.Kubelet; kubelet != (KubeletAccess{}) {
 		args = append(args, "--kubelet-authority", kubelet.Authority,
 			"--kubelet-certificate", kubelet.ClientCertificate, "--kubelet-key", kubelet.ClientKey)

@@ -19,8 +19,9 @@ import (
 
 // options are the command line of the child; everything else is in the working directory.
 type options struct {
-	port    int
-	kubelet kube.KubeletAccess
+	port      int
+	kubelet   kube.KubeletAccess
+	profiling bool
 }
 
 // Command is the child's side: a hidden subcommand that runs etcd, the API server and the controllers in the working
@@ -48,6 +49,7 @@ func Command() *cobra.Command {
 	cmd.Flags().StringVar(&opts.kubelet.Authority, "kubelet-authority", "", "certificate of the node's authority")
 	cmd.Flags().StringVar(&opts.kubelet.ClientCertificate, "kubelet-certificate", "", "client certificate for the node")
 	cmd.Flags().StringVar(&opts.kubelet.ClientKey, "kubelet-key", "", "key of that certificate")
+	cmd.Flags().BoolVar(&opts.profiling, "profiling", false, "serve profiles below /debug/pprof, to holders of the token")
 	return cmd
 }
 

@@ -13,6 +13,10 @@ import (
 // longer than a socket's name may be.
 const socketName = "etcd.sock"
 
+// catchUpEntries is how many writes, with their bodies, etcd keeps in memory for members that lag behind. There are none;
+// 0 would mean etcd's default of 5000.
+const catchUpEntries = 100
+
 type etcd struct {
 	server   *embed.Etcd
 	endpoint string
@@ -40,6 +44,7 @@ func startEtcd(dir string) (*etcd, error) {
 	cfg.TickMs, cfg.ElectionMs = 10, 100
 	// Finished work is deleted all the time; keep little of its history. The API server compacts.
 	cfg.SnapshotCount = 5000
+	cfg.SnapshotCatchUpEntries = catchUpEntries
 	cfg.MaxWalFiles, cfg.MaxSnapFiles = 2, 2
 	server, err := embed.StartEtcd(cfg)
 	if err != nil {
