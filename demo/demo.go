@@ -18,6 +18,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/postgres"
 	"github.com/flyte-binary/flyte-binary/demo/pyenv"
 	"github.com/flyte-binary/flyte-binary/demo/terminal"
+	"github.com/flyte-binary/flyte-binary/internal/apipace"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
@@ -42,13 +43,14 @@ type demo struct {
 
 	postgres *pgembed.Server
 	cluster  *kube.Cluster
+	pace     *apipace.Meter // of the calls of node and server to the cluster
 	node     *node.Node
 	server   *manager.Server
 }
 
 // run starts everything, waits until the context ends, and stops everything.
 func run(ctx context.Context, opts Options, out io.Writer) (failure error) {
-	d := &demo{opts: opts, clock: clock.System{}, screen: terminal.New(out, clock.System{})}
+	d := &demo{opts: opts, clock: clock.System{}, screen: terminal.New(out, clock.System{}), pace: apipace.NewMeter(clock.System{})}
 	began := d.clock.Now()
 	closeFiles, err := d.open(ctx)
 	if err != nil {
@@ -172,7 +174,7 @@ func (d *demo) build(programs postgres.Programs) error {
 		return err
 	}
 	d.cluster, err = kube.New(kube.Config{
-		Dir: d.dir.Kubernetes(), LogFile: kubeLog, Waiting: d.waiting,
+		Dir: d.dir.Kubernetes(), LogFile: kubeLog, Waiting: d.waiting, Profiling: d.opts.profileKubernetes,
 		Kubelet: kube.KubeletAccess{
 			Authority: certificates.Authority, ClientCertificate: certificates.ClientCertificate, ClientKey: certificates.ClientKey,
 		},

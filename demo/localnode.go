@@ -45,7 +45,9 @@ func (d *demo) startNode(ctx context.Context) error {
 	if err := pyenv.WriteLibrary(cfg.PythonPath); err != nil {
 		return err
 	}
-	made, err := node.New(cfg, d.cluster.RESTConfig(), d.log, d.clock)
+	cluster := d.cluster.RESTConfig()
+	cluster.Wrap(d.pace.Wrap)
+	made, err := node.New(cfg, cluster, d.log, d.clock)
 	if err != nil {
 		return err
 	}

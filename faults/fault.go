@@ -50,6 +50,7 @@ const (
 	kindAPIStop       = "apiserver-stopped"
 	kindEtcd          = "etcd-kill"
 	kindCompact       = "etcd-compacted"
+	kindAPISlow       = "apiserver-slow"
 	kindThrottle      = "apiserver-429"
 	kindConflict      = "apiserver-409"
 	kindHalfOpen      = "streams-half-open"
@@ -80,7 +81,7 @@ var sinkModes = map[string]sink.Mode{
 func allKinds() []string {
 	return []string{
 		kindKill, kindStop, kindReplicaKill, kindReplicaStop, kindEtcd, kindPoint, kindPoint, kindPoint, kindPoint, kindPoint, kindPostgresFast, kindPostgresCrash, kindPostgresCut, kindPostgresHang,
-		kindPostgresStop, kindAPIKill, kindAPIStop, kindCompact, kindThrottle, kindConflict, kindHalfOpen, kindCut, kindSlow, kindDisk, kindClock, kindClock, kindReplay,
+		kindPostgresStop, kindAPIKill, kindAPIStop, kindAPISlow, kindCompact, kindThrottle, kindConflict, kindHalfOpen, kindCut, kindSlow, kindDisk, kindClock, kindClock, kindReplay,
 		kindPods, kindTaskActions, kindNode, kindSinksSlow, kindSinksRefuse, kindSinksCut, kindSinksForget, kindSinksStammer, kindVault, kindVault,
 		kindFreeze, kindReplicaFreeze,
 	}
@@ -138,6 +139,8 @@ func newFaults(r *rand.Rand, kinds []string) []fault {
 			f.length *= 2
 		case kindAPIStop:
 			f.length += 2 * time.Second
+		case kindAPISlow: // long enough for many calls to run into their deadlines
+			f.length += 12 * time.Second
 		case kindFreeze, kindReplicaFreeze: // longer than every lease, and than the database waits for an open transaction
 			f.length += 12 * time.Second
 		}

@@ -112,6 +112,10 @@ func (i *injector) apply(ctx context.Context, f fault) error {
 		return i.api.while(func() error { return s.Compact(ctx) })
 	case kindAPIStop:
 		freeze(ctx, s.APIServer, f.length)
+	case kindAPISlow:
+		s.API.Slow(12 * time.Second)
+		sleep(ctx, f.length)
+		s.API.Slow(0)
 	case kindThrottle, kindConflict:
 		status := 429
 		if f.kind == kindConflict {

@@ -61,7 +61,7 @@ func buildStorage(ctx context.Context, p *process) (lifecycle.Part, error) {
 	p.blobs = blobs
 	p.onClose(func(context.Context) error { return blobs.Close() })
 	p.check("storage", func(ctx context.Context) error { return diagnose.Storage(p.config.Storage, blobs.Ping(ctx)) })
-	probe := &writeProbe{write: blobs.CheckWrite, every: p.config.Health.WriteProbe, clock: p.clock}
+	probe := &atMost{run: blobs.CheckWrite, every: p.config.Health.WriteProbe, clock: p.clock}
 	p.degrades("storage writes", func(ctx context.Context) error { return diagnose.Storage(p.config.Storage, probe.check(ctx)) })
 	p.degrades("disk", p.config.Health.disk(blobs.FreeBytes))
 	return lifecycle.Idle{}, nil
@@ -69,12 +69,13 @@ func buildStorage(ctx context.Context, p *process) (lifecycle.Part, error) {
 
 // buildKubernetes finds the way to the API server. It makes no call: the API server may be unavailable.
 func buildKubernetes(_ context.Context, p *process) (lifecycle.Part, error) {
-	cluster, err := p.config.Kubernetes.rest(p.options.REST, p.clock, p.log)
+	cluster, err := p.config.Kubernetes.rest(p.options.REST, p.pace, p.clock, p.log)
 	if err != nil {
 		return nil, err
 	}
 	p.cluster, p.owned = cluster, cluster
 	p.check("kubernetes", func(ctx context.Context) error { return pingCluster(ctx, cluster) })
+	p.degrades("kubernetes calls", func(context.Context) error { return p.pace.LastMinute().Err() })
 	return lifecycle.Idle{}, nil
 }
 

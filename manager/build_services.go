@@ -17,6 +17,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/pgdb"
 	"github.com/flyte-binary/flyte-binary/notifications"
 	"github.com/flyte-binary/flyte-binary/runs"
+	"github.com/flyte-binary/flyte-binary/runs/admission"
 	"github.com/flyte-binary/flyte-binary/runs/store"
 	"github.com/flyte-binary/flyte-binary/triggers"
 )
@@ -62,15 +63,25 @@ func buildRuns(ctx context.Context, p *process) (lifecycle.Part, error) {
 		Cache: p.peers.cache(), GlobalCache: p.peers.globalCache(), Pods: podspec.NewReviewer(p.config.Executor.Pod),
 		TaskTypes: p.config.Executor.Plugins.Served(), Notifications: reviewer, NotifyPhases: reviewer.Everywhere(),
 		Triggers: p.peers.triggers(), TaskTriggers: p.peers.taskTriggers(),
-		EventSinks: p.config.EventStream.Names(), Artifacts: p.peers.artifactRegistry(), InUse: inUse(namespace), Images: p.options.Images, WorkerPools: p.config.workersRun(), Workers: p.peers.workerPools(),
+		EventSinks: p.config.EventStream.Names(), Artifacts: p.peers.artifactRegistry(), InUse: inUse(namespace), Images: p.options.Images, Pace: p.clusterPace(), WorkerPools: p.config.workersRun(), Workers: p.peers.workerPools(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	service.Mount(p.mux)
 	p.degrades("writes", p.config.Health.writes(service.OldestWrite))
+	starts := &atMost{every: startsEvery, clock: p.clock, run: p.config.Health.starts(service.OldestStart)}
+	p.degrades("starts", starts.check)
 	p.runs = service
 	return service, nil
+}
+
+// clusterPace is how the cluster keeps up, where this process calls it.
+func (p *process) clusterPace() admission.Pace {
+	if !p.config.Target.controller() {
+		return nil
+	}
+	return p.pace
 }
 
 func buildTriggers(_ context.Context, p *process) (lifecycle.Part, error) {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/flyte-binary/flyte-binary/internal/apipace"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/failpoint"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
@@ -30,6 +31,8 @@ type Options struct {
 	Clock clock.Clock
 	// REST reaches the cluster; nil means Config.Kubernetes.
 	REST *rest.Config
+	// Pace counts the calls to the API server, those of others to the same one too; nil means this process's alone.
+	Pace *apipace.Meter
 	// Listener is the port; nil means Config.Server.Listen. The server closes it.
 	Listener net.Listener
 	// Authenticator says who calls; nil means that of Config.Auth.
@@ -77,6 +80,9 @@ func (c Config) Complete(ctx context.Context, options Options) (server *Server, 
 	p := &process{options: options, log: options.Logger, clock: options.Clock, installation: c.Replicas.Installation}
 	if p.clock == nil {
 		p.clock = failpoint.Clock(clock.System{})
+	}
+	if p.pace = options.Pace; p.pace == nil {
+		p.pace = apipace.NewMeter(p.clock)
 	}
 	defer func() {
 		if failure != nil {

@@ -59,7 +59,7 @@ func Examine(ctx context.Context, c Config, given *rest.Config) []Finding {
 }
 
 func examineKubernetes(ctx context.Context, c Config, given *rest.Config) []Finding {
-	cluster, err := c.Kubernetes.rest(given, clock.System{}, zerolog.Nop())
+	cluster, err := c.Kubernetes.rest(given, nil, clock.System{}, zerolog.Nop())
 	if err != nil {
 		return []Finding{Finding{What: "API server"}.failed(err)}
 	}

@@ -16,6 +16,8 @@ import (
 type HealthConfig struct {
 	// OldestWrite is how long a change of an action may wait to be stored. Defaults to 10s.
 	OldestWrite time.Duration `config:"oldestWrite"`
+	// OldestStart is how long an admitted action may wait until its cluster begins with it. Defaults to 2m.
+	OldestStart time.Duration `config:"oldestStart"`
 	// MinFreeBytes is the free space that the disk of a storage directory must have. Defaults to 512 MiB.
 	MinFreeBytes uint64 `config:"minFreeBytes"`
 	// WriteProbe is the least time between two test writes to the object store. Defaults to 1m.
@@ -24,13 +26,14 @@ type HealthConfig struct {
 
 // DefaultHealthConfig is what HealthConfig's fields say.
 func DefaultHealthConfig() HealthConfig {
-	return HealthConfig{OldestWrite: 10 * time.Second, MinFreeBytes: 512 << 20, WriteProbe: time.Minute}
+	return HealthConfig{OldestWrite: 10 * time.Second, OldestStart: 2 * time.Minute, MinFreeBytes: 512 << 20, WriteProbe: time.Minute}
 }
 
 // Validate lists the fields that are wrong.
 func (c HealthConfig) Validate() error {
 	var found invalid.Fields
 	found.If(c.OldestWrite <= 0, "oldestWrite: must be positive, got %s", c.OldestWrite)
+	found.If(c.OldestStart <= 0, "oldestStart: must be positive, got %s", c.OldestStart)
 	found.If(c.WriteProbe <= 0, "writeProbe: must be positive, got %s", c.WriteProbe)
 	return found.Err()
 }
@@ -78,9 +81,24 @@ func (p *process) alive() error {
 	return reconciles(p.executor.Longest, p.config.Executor.Reconciler.SlowAfter, deadAfter)(context.Background())
 }
 
-// writeProbe writes to the object store, at most once in a while. Between two writes it returns the last result.
-type writeProbe struct {
-	write func(context.Context) error
+// starts checks the age of the oldest action that was admitted and with which its cluster has not begun.
+func (c HealthConfig) starts(oldest func(context.Context) (time.Duration, error)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		age, err := oldest(ctx)
+		if err != nil || age <= c.OldestStart {
+			return err
+		}
+		return fmt.Errorf("the oldest admitted action has waited %s for its cluster to begin with it (health.oldestStart is %s): "+
+			"the cluster is overloaded, or has no controller", age.Round(time.Second), c.OldestStart)
+	}
+}
+
+// startsEvery is the least time between two looks at the actions that are to start.
+const startsEvery = 10 * time.Second
+
+// atMost runs a check at most once in a while. Between two runs it returns the last result.
+type atMost struct {
+	run   func(context.Context) error
 	every time.Duration
 	clock clock.Clock
 
@@ -89,17 +107,17 @@ type writeProbe struct {
 	err  error     // GUARDED_BY(mu)
 }
 
-// check returns the result of the last write, after writing if that is long ago. Callers wait for a write in progress.
-func (p *writeProbe) check(ctx context.Context) error {
+// check returns the result of the last run, after another one if that is long ago. Callers wait for a run in progress.
+func (p *atMost) check(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.clock.Now()
 	if !p.last.IsZero() && now.Sub(p.last) < p.every {
 		return p.err
 	}
-	err := p.write(ctx)
+	err := p.run(ctx)
 	if errors.Is(err, context.Canceled) {
-		return err // the caller left; the store has said nothing
+		return err // the caller left, and has learned nothing
 	}
 	p.last, p.err = now, err
 	return err

@@ -36,7 +36,7 @@ func TestOldReconcilesDegradeAndVeryOldOnesAreDead(t *testing.T) {
 func TestTheStoreIsWrittenOnceInAWhile(t *testing.T) {
 	clk := clock.NewFake(time.Unix(1000, 0))
 	writes, answer := 0, error(nil)
-	probe := &writeProbe{write: func(context.Context) error { writes++; return answer }, every: time.Minute, clock: clk}
+	probe := &atMost{run: func(context.Context) error { writes++; return answer }, every: time.Minute, clock: clk}
 	for range 3 {
 		require.NoError(t, probe.check(t.Context()))
 	}

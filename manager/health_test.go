@@ -6,12 +6,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/rest"
 
 	insightv1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1"
 	"github.com/flyte-binary/flyte-binary/gen/flytebinary/insight/v1/insightv1connect"
@@ -107,6 +109,41 @@ func TestADiskThatFillsUpIsSeen(t *testing.T) {
 	last := findings[len(findings)-1]
 	require.Equal(t, "disk", last.What)
 	require.ErrorContains(t, last.Err, "health.minFreeBytes")
+}
+
+// Readiness was ok while the oldest action had waited for 20 minutes. Here no controller begins with an admitted one.
+func TestActionsThatDoNotStartAreSeen(t *testing.T) {
+	config := apiConfig(t)
+	config.Health.OldestStart = time.Millisecond
+	url := startServer(t, config, nil)
+	require.Equal(t, http.StatusOK, awaitLine(t, url, "starts: ok"))
+	requireMetric(t, url, "flyte_starts_oldest_seconds 0$")
+	runs := workflowconnect.NewRunServiceClient(http.DefaultClient, url)
+	require.NoError(t, createRun(t, runs, runOf("flytesnacks", "late")))
+	require.Eventually(t, func() bool { // the check looks again after a while
+		_, _, body := do(t, http.MethodGet, url+"/metrics", nil, nil)
+		return regexp.MustCompile(`(?m)^flyte_starts_oldest_seconds(\{.*\})? 0?\.?0*[1-9]`).MatchString(body)
+	}, time.Minute, 10*time.Millisecond)
+	require.Equal(t, http.StatusOK, awaitLine(t, url, "starts: degraded: the oldest admitted action has waited"), "another replica would be no better")
+	requireMetric(t, url, `flyte_component_degraded\{component="starts".*\} 1$`)
+}
+
+// Readiness was ok while most calls to the API server ran into their deadlines: it was asked for its version alone.
+func TestASlowClusterIsSeen(t *testing.T) {
+	cluster := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/version" {
+			_, _ = io.WriteString(w, `{"gitVersion": "v1.36.3"}`)
+			return
+		}
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	t.Cleanup(cluster.Close)
+	url := startServer(t, testConfig(t), &rest.Config{Host: cluster.URL})
+	require.Equal(t, http.StatusOK, awaitLine(t, url, "kubernetes: ok"))
+	require.Equal(t, http.StatusOK, awaitLine(t, url, "kubernetes calls: degraded: "), "calls of users still work")
+	requireMetric(t, url, `flyte_component_degraded\{component="kubernetes calls".*\} 1$`)
+	requireMetric(t, url, `flyte_kubernetes_calls_late(\{.*\})? (1|0\.[2-9])`)
+	requireMetric(t, url, "flyte_admission_limit")
 }
 
 // Readiness was ok while all reconciles hung in reads.

@@ -5,13 +5,20 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/flyte-binary/flyte-binary/internal/apipace"
 	"github.com/flyte-binary/flyte-binary/internal/apiretry"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/manager/diagnose"
 )
 
-// rest returns the connection to the cluster: the given one, else the kubeconfig, else the pod's service account.
-func (c KubernetesConfig) rest(given *rest.Config, clk clock.Clock, log zerolog.Logger) (*rest.Config, error) {
+const (
+	// Between so many writes to the API server are under way at once: fewer while it is late. More than all workers make.
+	leastWrites, mostWrites = 8, 128
+)
+
+// rest returns the connection to the cluster: the given one, else the kubeconfig, else the pod's service account. The meter,
+// where there is one, counts its calls.
+func (c KubernetesConfig) rest(given *rest.Config, meter *apipace.Meter, clk clock.Clock, log zerolog.Logger) (*rest.Config, error) {
 	var config *rest.Config
 	if given != nil {
 		config = rest.CopyConfig(given)
@@ -23,6 +30,10 @@ func (c KubernetesConfig) rest(given *rest.Config, clk clock.Clock, log zerolog.
 	}
 	config.QPS, config.Burst = c.QPS, c.Burst
 	config.UserAgent = "flyte-binary"
+	if meter != nil {
+		config.Wrap(meter.Wrap)
+	}
+	config.Wrap(apipace.NewGate(clk, leastWrites, mostWrites).Wrap)
 	config.Wrap(apiretry.Watches(clk, log))
 	return config, nil
 }

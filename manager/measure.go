@@ -32,6 +32,13 @@ func (p *process) measure() error {
 			return err
 		}
 	}
+	if p.cluster != nil {
+		if err := gauge(meter, "flyte.kubernetes.calls.late", "",
+			"share of the calls to the API server in the last minute that took longer than 5 s or had no answer, 0 to 1",
+			func(_ context.Context, set observe) error { set(p.pace.LastMinute().Share()); return nil }); err != nil {
+			return err
+		}
+	}
 	if p.pool == nil {
 		return nil
 	}

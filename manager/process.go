@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/events"
 	"github.com/flyte-binary/flyte-binary/executor"
 	"github.com/flyte-binary/flyte-binary/gateway"
+	"github.com/flyte-binary/flyte-binary/internal/apipace"
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
@@ -38,6 +39,7 @@ type process struct {
 	mux       *rpc.Mux
 	peers     peers
 	open      bool               // every caller may do everything
+	pace      *apipace.Meter     // of the calls to the API server, by this process and by the node of a demo
 	beginStop context.CancelFunc // ends the streams of clients
 	draining  atomic.Bool        // it serves, and new callers are to go elsewhere
 

@@ -39,7 +39,7 @@ func newHandlers(config Config, deps Deps, l *loops) *handlers {
 	})
 	conditions := &change.Conditions{Storage: l.live, Specs: l.rows}
 	reporter := &change.Reporter{Cache: l.cache, Writer: l.writer}
-	waits := &insight.Waits{Actions: l.rows, Queue: l.queue, Queues: l.queues, MaxLive: config.Admission.MaxLive, Pools: poolsOf(deps)}
+	waits := &insight.Waits{Actions: l.rows, Queue: l.queue, Queues: l.queues, MaxLive: config.Admission.MaxLive, Ceiling: l.admission.Limit, Pools: poolsOf(deps)}
 	details := &read.Details{Rows: l.rows, Waits: waits}
 	streams := watch.NewStreams(config.Watch, watch.Deps{
 		Hub: l.hub, Reader: store.NewWatchReader(deps.Pool), Details: details, Clock: deps.Clock,

@@ -58,6 +58,7 @@ func newGauges() gauges {
 		"flyte.actions.held":     "actions that wait for a lookup in the cache or in an earlier run, counted up to 10,000",
 		"flyte.actions.overdue":  "timeouts, starts and ends of actions that are due and not processed, counted up to 10,000",
 		"flyte.actions.stored":   "actions in the database, as it estimates them",
+		"flyte.admission.limit":  "actions that may be live now: runs.admission.maxLive, or fewer while the cluster is slow; only in the process that admits",
 		"flyte.loop.held":        "1 for a loop of the installation that some process runs, 0 for one that none runs",
 		"flyte.queue.waiting":    "actions that are not admitted yet, by queue",
 		"flyte.runs.deleting":    "runs whose data retention is deleting, counted up to 10,000",
@@ -70,6 +71,7 @@ func newGauges() gauges {
 	}
 	for name, about := range map[string]string{
 		"flyte.admission.silence": "since admission last passed over the queue without an error; only in the process that admits",
+		"flyte.starts.oldest":     "how long the oldest admitted action has waited for its cluster to begin with it",
 		"flyte.queue.oldest":      "how long the oldest action that is not admitted has waited, by queue",
 	} {
 		all[name] = &observed{name: name, about: about, options: []metric.Float64ObservableGaugeOption{metric.WithUnit("s")}}
@@ -118,6 +120,7 @@ func (s *Service) observeProcess(set setter) {
 	set("flyte.watch.streams", float64(streams.ListSubscribers), attribute.String("of", "list"))
 	if silence, admits := s.admission.Silence(); admits {
 		set("flyte.admission.silence", silence.Seconds())
+		set("flyte.admission.limit", float64(s.admission.Limit()))
 	}
 }
 
@@ -127,6 +130,11 @@ func (s *Service) observeDatabase(ctx context.Context, set setter) error {
 	if err != nil {
 		return err
 	}
+	oldest, err := s.OldestStart(ctx)
+	if err != nil {
+		return err
+	}
+	set("flyte.starts.oldest", oldest.Seconds())
 	for name, value := range map[string]int64{
 		"flyte.actions.held": found.Held, "flyte.actions.overdue": found.Overdue, "flyte.actions.stored": found.Actions,
 		"flyte.runs.deleting": found.Deletions, "flyte.webhooks.pending": found.Webhooks, "flyte.database.size": found.Bytes,

@@ -97,6 +97,9 @@ type Deps struct {
 	WorkerPools bool
 	// Workers says why the actions of pools wait; without it their wait is not explained any further.
 	Workers enginev1connect.WorkerPoolServiceClient
+	// Pace lowers the limit of live actions while the cluster is slow; nil means that it always keeps up, or that this process
+	// does not know.
+	Pace admission.Pace
 	// Meter gets the metrics; nil means none.
 	Meter metric.MeterProvider
 	// Tracer records spans of actions; nil means none.
@@ -250,7 +253,7 @@ func newLoops(config Config, deps Deps, meters *meters, replica string) (*loops,
 	})
 	l.admission = admission.New(config.Admission, admission.Deps{
 		Queue: l.queue, Queues: l.queues, Admit: l.writer, Gate: l.writer.Gate(), Signals: admissionSignals{l.feed.Subscribe()},
-		Several: deps.Several, Leases: leases, Clock: deps.Clock, Logger: logger,
+		Several: deps.Several, Leases: leases, Pace: deps.Pace, Clock: deps.Clock, Logger: logger,
 	})
 	l.cache = cachelink.New(config.Cache, cachelink.Deps{
 		Scoped: deps.Cache, Global: deps.GlobalCache, Reader: store.NewCacheReader(deps.Pool), Settler: l.writer,

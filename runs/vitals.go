@@ -71,6 +71,15 @@ func (s *Service) loopVitals(leases []store.Lease, now time.Time) []LoopVitals {
 // OldestWrite is how long the oldest change without an answer has waited to be stored; 0 when none waits.
 func (s *Service) OldestWrite() time.Duration { return s.writer.Oldest() }
 
+// OldestStart is how long the oldest admitted action has waited for its cluster to begin with it; 0 when none waits.
+func (s *Service) OldestStart(ctx context.Context) (time.Duration, error) {
+	at, err := store.OldestStart(ctx, s.pool)
+	if err != nil || at.IsZero() {
+		return 0, err
+	}
+	return s.clock.Now().Sub(at), nil
+}
+
 // loopLeases are the leases of the loops that always run somewhere. That of retention is held only while it deletes.
 func (s *Service) loopLeases() []string {
 	names := []string{admission.LeaseName, timers.LeaseName, webhook.LeaseName, cachelink.LeaseName, artifactlink.LeaseName, artifactlink.UsesLeaseName}

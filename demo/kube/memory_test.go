@@ -38,7 +38,7 @@ func TestTheHeapDoesNotKeepTheHistory(t *testing.T) {
 	require.Equal(t, 100.0, figure(t, figures, `(?m)^go_gc_gogc_percent (\S+)`))
 	require.Greater(t, figure(t, figures, `(?m)^go_gc_gomemlimit_bytes (\S+)`), 1e18, "the heap has no limit: collections cannot follow each other without a pause")
 
-	const versions, size = 600, 100 << 10
+	const versions, size = 1000, 100 << 10
 	object := configMap("rewritten", nil)
 	maps := client.CoreV1().ConfigMaps("default")
 	object, err = maps.Create(t.Context(), object, metav1.CreateOptions{})

@@ -228,7 +228,9 @@ func (b *binder) bind(c *candidate) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.pod.Namespace, Name: c.pod.Name, UID: c.pod.UID},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: b.n.cfg.Name},
 	}
-	err := b.n.client.CoreV1().Pods(c.pod.Namespace).Bind(b.n.ctx, binding, metav1.CreateOptions{})
+	err := b.n.write(b.n.ctx, nil, func(ctx context.Context) error {
+		return b.n.client.CoreV1().Pods(c.pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{})
+	})
 	switch {
 	case err == nil:
 		return

@@ -26,9 +26,11 @@ import (
 	"github.com/flyte-binary/flyte-binary/demo/node/podvolume"
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
 	"github.com/flyte-binary/flyte-binary/demo/node/warm"
+	"github.com/flyte-binary/flyte-binary/internal/apipace"
 	"github.com/flyte-binary/flyte-binary/internal/apiretry"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 	"github.com/flyte-binary/flyte-binary/internal/lifecycle"
+	"github.com/flyte-binary/flyte-binary/internal/loglimit"
 )
 
 // Node is the local node.
@@ -52,6 +54,9 @@ type Node struct {
 	ctx    context.Context //nolint:containedctx // of the goroutines, which outlive Start; ends with Stop
 	cancel context.CancelFunc
 	loops  sync.WaitGroup
+
+	writers    *apipace.Gate
+	complaints *loglimit.Limit
 
 	ports sync.Mutex // held while a container looks for a port
 
@@ -85,6 +90,7 @@ func New(cfg Config, config *rest.Config, log zerolog.Logger, clk clock.Clock) (
 	}
 	n := &Node{
 		cfg: cfg, clk: clk, client: client, apiURL: config.Host, log: log.With().Str("node", cfg.Name).Logger(), workers: map[types.UID]*worker{},
+		writers: apipace.NewGate(clk, leastWrites, mostWrites), complaints: loglimit.New(clk),
 		launcher: process.Launcher{Executable: executable, LogBytes: cfg.LogBytes, MemoryInterval: cfg.MemoryInterval},
 		capacity: corev1.ResourceList{
 			corev1.ResourceCPU:    *resource.NewMilliQuantity(int64(cfg.CPUs*cfg.CPUOvercommit*1000), resource.DecimalSI),

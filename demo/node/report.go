@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -64,23 +63,22 @@ func (w *worker) settled(ctx context.Context) bool {
 func (w *worker) write(ctx context.Context, status *corev1.PodStatus, final *bool) bool {
 	pod := w.pod()
 	for pause := retryPause(0); ; pause = retryPause(pause) {
-		err := w.patch(ctx, pod, status)
+		err := w.n.write(ctx, w.gone, func(ctx context.Context) error {
+			*status, *final = w.status() // what it is now, after the wait for its turn
+			return w.patch(ctx, pod, status)
+		})
 		switch {
 		case err == nil:
 			return true
 		case apierrors.IsNotFound(err), ctx.Err() != nil:
 			return false
 		}
-		w.log.Warn().Err(err).Bool("final", *final).Msg("writing a pod's status failed; retrying")
+		w.complain(err, "writing a pod's status failed; retrying")
 		if !w.n.after(pause, w.gone) {
 			return false
 		}
-		*status, *final = w.status()
 	}
 }
-
-// statusTimeout bounds one try.
-const statusTimeout = 10 * time.Second
 
 func (w *worker) patch(ctx context.Context, pod *corev1.Pod, status *corev1.PodStatus) error {
 	metadata := map[string]any{"uid": pod.UID}

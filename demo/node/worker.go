@@ -160,13 +160,15 @@ func (w *worker) remove(ctx context.Context) {
 	pod := w.pod()
 	now := int64(0)
 	for pause := retryPause(0); ; pause = retryPause(pause) {
-		err := w.n.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
-			GracePeriodSeconds: &now, Preconditions: &metav1.Preconditions{UID: &pod.UID},
+		err := w.n.write(ctx, w.gone, func(ctx context.Context) error {
+			return w.n.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
+				GracePeriodSeconds: &now, Preconditions: &metav1.Preconditions{UID: &pod.UID},
+			})
 		})
 		if err == nil || apierrors.IsNotFound(err) || ctx.Err() != nil {
 			return
 		}
-		w.log.Warn().Err(err).Msg("deleting a pod failed; retrying")
+		w.complain(err, "deleting a pod failed; retrying")
 		if !w.n.after(pause, w.gone) {
 			return
 		}

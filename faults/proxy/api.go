@@ -14,16 +14,18 @@ import (
 	"time"
 )
 
-// API forwards requests to a Kubernetes API server, and refuses a share of them on request.
+// API forwards requests to a Kubernetes API server. On request it refuses a share of them, or forwards them late.
 type API struct {
 	listener net.Listener
 	server   *http.Server
 	served   sync.WaitGroup
 
 	mu      sync.Mutex
-	share   float64 // GUARDED_BY(mu): of requests that are refused
-	status  int     // GUARDED_BY(mu)
-	refused int     // GUARDED_BY(mu)
+	share   float64       // GUARDED_BY(mu): of requests that are refused
+	status  int           // GUARDED_BY(mu)
+	refused int           // GUARDED_BY(mu)
+	delay   time.Duration // GUARDED_BY(mu)
+	healed  chan struct{} // GUARDED_BY(mu): closed when the delay has changed
 }
 
 // NewAPI listens on a free port of the loopback, without TLS. Clients send no token that way, so it adds one.
@@ -36,7 +38,7 @@ func NewAPI(target, token string) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &API{listener: listener}
+	p := &API{listener: listener, healed: make(chan struct{})}
 	forward := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(to)
@@ -55,7 +57,9 @@ func NewAPI(target, token string) (*API, error) {
 			refuse(w, status)
 			return
 		}
-		forward.ServeHTTP(w, r)
+		if p.hold(r) {
+			forward.ServeHTTP(w, r)
+		}
 	})}
 	p.served.Go(func() { _ = p.server.Serve(listener) }) // until Close
 	return p, nil
@@ -69,6 +73,34 @@ func (p *API) Fail(share float64, status int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.share, p.status = share, status
+}
+
+// Slow forwards every request but watches only after a delay, as an overloaded server does; 0 stops it, also for those that wait.
+func (p *API) Slow(delay time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delay = delay
+	close(p.healed)
+	p.healed = make(chan struct{})
+}
+
+// hold returns true after the delay, or false when the client has left.
+func (p *API) hold(r *http.Request) bool {
+	p.mu.Lock()
+	delay, healed := p.delay, p.healed
+	p.mu.Unlock()
+	if delay == 0 || r.URL.Query().Has("watch") {
+		return true
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-healed:
+	case <-r.Context().Done():
+		return false
+	}
+	return true
 }
 
 // Refused counts the refusals.

@@ -1,6 +1,7 @@
 package proxy_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -158,4 +159,42 @@ func TestAPIRefusesAShareOfTheRequests(t *testing.T) {
 	p.Fail(0, 0)
 	status, _ = ask(http.MethodPatch)
 	require.Equal(t, http.StatusOK, status)
+}
+
+func TestASlowAPIForwardsLate(t *testing.T) {
+	asked := make(chan struct{}, 10)
+	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked <- struct{}{} }))
+	defer target.Close()
+	p, err := proxy.NewAPI(target.URL, "secret")
+	require.NoError(t, err)
+	defer p.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	ask := func(ctx context.Context, query string) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL()+"/api"+query, nil)
+		require.NoError(t, err)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return err
+		}
+		return response.Body.Close()
+	}
+	p.Slow(time.Hour)
+	require.NoError(t, ask(t.Context(), "?watch=true"), "watches go on")
+	<-asked
+	impatient, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, ask(impatient, ""), context.DeadlineExceeded)
+	waits := make(chan error, 1)
+	go func() { waits <- ask(t.Context(), "") }()
+	require.Never(t, func() bool { return len(asked) > 0 }, 20*time.Millisecond, time.Millisecond)
+	for healed := false; !healed; { // also one that is not held yet
+		p.Slow(0)
+		select {
+		case err := <-waits:
+			require.NoError(t, err)
+			healed = true
+		case <-time.After(time.Millisecond):
+		}
+	}
+	require.Len(t, asked, 1)
 }

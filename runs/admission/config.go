@@ -9,7 +9,8 @@ import (
 // Config limits the live actions.
 type Config struct {
 	// MaxLive is how many live actions executors may have in the whole installation. Parents that wait for children
-	// do not count, nor do actions that the runs service runs itself.
+	// do not count, nor do actions that the runs service runs itself. While the API server of the cluster is slow, fewer
+	// are admitted.
 	MaxLive int `config:"maxLive"`
 	// Batch is how many actions are admitted in one operation.
 	Batch int `config:"batch"`

@@ -61,8 +61,10 @@ type Deps struct {
 	Several bool
 	Leases  leased.Leases
 	Signals Signals
-	Clock   clock.Clock
-	Logger  zerolog.Logger
+	// Pace lowers the limit of live actions while the cluster is slow; nil means that it always keeps up.
+	Pace   Pace
+	Clock  clock.Clock
+	Logger zerolog.Logger
 }
 
 // Loop is the admission loop.
@@ -71,6 +73,7 @@ type Loop struct {
 	config Config
 	deps   Deps
 
+	ceiling   *ceiling
 	backlog   atomic.Bool  // the last pass found waiting actions
 	saturated atomic.Bool  // the last pass reached the installation's limit
 	passed    atomic.Int64 // when a pass last succeeded, in Unix nanoseconds; 0 while another replica admits
@@ -83,8 +86,11 @@ func New(config Config, deps Deps) *Loop {
 	if deps.Queues == nil {
 		deps.Queues = queues.New(nil)
 	}
-	return &Loop{config: config, deps: deps}
+	return &Loop{config: config, deps: deps, ceiling: &ceiling{limit: config.MaxLive, pace: deps.Pace}}
 }
+
+// Limit is how many actions may be live now: runs.admission.maxLive, or fewer while the cluster is slow.
+func (l *Loop) Limit() int { return l.ceiling.at() }
 
 // Start implements lifecycle.Part. When it returns, the gate of a single process is as open as the limit allows.
 func (l *Loop) Start(ctx context.Context) error {

@@ -23,6 +23,7 @@ func (l *Loop) pass(ctx context.Context, lease string) (chosen int, err error) {
 			return 0, err
 		}
 		l.backlog.Store(len(backlog.Waiting) > 0)
+		l.ceiling.look(l.deps.Clock.Now(), backlog.Live)
 		if len(backlog.Waiting) == 0 {
 			return 0, nil
 		}
@@ -101,7 +102,7 @@ func (l *Loop) load(ctx context.Context, backlog *store.Backlog) (*limits.Load, 
 	if err != nil {
 		return nil, err
 	}
-	return limits.New(l.deps.Queues, limits.Snapshot{MaxLive: l.config.MaxLive, Live: backlog.Live, Scope: scope, Counted: counted}), nil
+	return limits.New(l.deps.Queues, limits.Snapshot{MaxLive: l.Limit(), Live: backlog.Live, Scope: scope, Counted: counted}), nil
 }
 
 // scope says what to count. Parents that wait for children are told apart only where that matters, because it costs
@@ -122,7 +123,7 @@ func (l *Loop) action(group *store.Waiting) limits.Action {
 
 // scarce reports whether the next batch may fill the installation.
 func (l *Loop) scarce(backlog *store.Backlog) bool {
-	return backlog.Live+l.config.Batch > l.config.MaxLive
+	return backlog.Live+l.config.Batch > l.Limit()
 }
 
 // contested reports whether children, whose run may have places, compete with actions of another run.
@@ -144,6 +145,7 @@ func (l *Loop) measure(ctx context.Context) error {
 		return err
 	}
 	l.backlog.Store(len(backlog.Waiting) > 0)
-	l.deps.Gate.Set(int64(l.config.MaxLive-backlog.Live-l.config.Batch), taken)
+	limit := l.ceiling.look(l.deps.Clock.Now(), backlog.Live)
+	l.deps.Gate.Set(int64(limit-backlog.Live-l.config.Batch), taken)
 	return nil
 }

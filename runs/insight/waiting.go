@@ -38,8 +38,10 @@ type Waits struct {
 	Actions ReservationReader
 	Queue   AheadReader
 	Queues  *queues.Set
-	// MaxLive is how many actions may be live in the installation.
+	// MaxLive is how many actions may be live in the installation, as configured; Ceiling how many now, which is fewer while the
+	// cluster is slow. Nil means always as many as configured.
 	MaxLive int
+	Ceiling func() int
 	// Pools says why actions of reusable environments wait; nil says nothing.
 	Pools Pools
 }
@@ -194,17 +196,24 @@ func (s *Waits) queueWait(ctx context.Context, w *insightv1.Wait, a *store.Stand
 	action := limits.Action{
 		Queue: queue, RunID: a.RunID, RunLimit: int(a.RunLimit), Root: a.ParentName == nil, Executor: a.Runner.OnCluster(),
 	}
-	scope := store.LoadScope{All: live >= s.MaxLive}
+	most := s.MaxLive
+	if s.Ceiling != nil {
+		most = s.Ceiling()
+	}
+	scope := store.LoadScope{All: live >= most}
 	limits.Cover(&scope, s.Queues, action)
 	counted, err := s.Queue.Load(ctx, scope)
 	if err != nil {
 		return err
 	}
-	load := limits.New(s.Queues, limits.Snapshot{MaxLive: s.MaxLive, Live: live, Scope: scope, Counted: counted})
+	load := limits.New(s.Queues, limits.Snapshot{MaxLive: most, Live: live, Scope: scope, Counted: counted})
 	w.Ahead = int64(ahead)
 	switch decision := load.Decide(action); {
 	case !decision.Admits():
 		limitWait(w, decision)
+		if decision.Limit == limits.Installation && most < s.MaxLive {
+			w.Message += fmt.Sprintf(", fewer than the usual %d because the cluster answers slowly", s.MaxLive)
+		}
 	case ahead > 0:
 		w.Cause, w.Message = insightv1.WaitCause_WAIT_CAUSE_TURN, "its turn in queue "+queue.Name+" has not come"
 	default:

@@ -87,6 +87,22 @@ func TestWaits(t *testing.T) {
 	}
 }
 
+// TestAWaitForASlowClusterSaysSo: with fewer places than configured, the reason is not the limit but the cluster.
+func TestAWaitForASlowClusterSaysSo(t *testing.T) {
+	for ceiling, text := range map[int]string{
+		2: "2 of the 2 actions that the installation may have at once are live, fewer than the usual 5 because the cluster answers slowly",
+		5: "about to be admitted",
+	} {
+		waits := &insight.Waits{
+			Queue:  &line{live: 2, load: store.Load{Parts: []store.LoadPart{{Queue: "other", RunID: 9, Root: true, Actions: 2, Executor: 2}}}},
+			Queues: queues.New(nil), MaxLive: 5, Ceiling: func() int { return ceiling },
+		}
+		w, err := waits.Of(t.Context(), standing(func(s *store.Standing) { s.Queue = "" }))
+		require.NoError(t, err)
+		require.Contains(t, w.GetMessage(), text)
+	}
+}
+
 func TestActionsThatDoNotWait(t *testing.T) {
 	for name, change := range map[string]func(*store.Standing){
 		"running":   func(s *store.Standing) { s.Phase = state.Running },

@@ -43,6 +43,22 @@ const readVitals = `SELECT pg_database_size(current_database()),
 	(SELECT count(*) FROM (SELECT 1 FROM webhooks LIMIT $2) w),
 	(SELECT count(*) FROM (SELECT 1 FROM run_deletions WHERE rows_gone_at IS NULL LIMIT $2) r)`
 
+// oldestStart looks at the first attempts alone: the pause before another one may be long. Actions of pools wait for a worker.
+const oldestStart = `SELECT min(a.admitted_at) FROM actions a WHERE ` + isLive + `
+	AND a.phase = ` + sqlQueued + ` AND a.attempt = 1 AND a.runner = ` + sqlExecutor
+
+// OldestStart is when the oldest action was admitted with which its cluster has not begun; the zero time when there is none.
+func OldestStart(ctx context.Context, pool *pgxpool.Pool) (time.Time, error) {
+	var at *time.Time
+	if err := pool.QueryRow(ctx, oldestStart).Scan(&at); err != nil {
+		return time.Time{}, fmt.Errorf("look for the oldest start: %w", err)
+	}
+	if at == nil {
+		return time.Time{}, nil
+	}
+	return *at, nil
+}
+
 // ReadVitals reads the vitals as of a time. It stops counting a backlog at 10,000.
 func ReadVitals(ctx context.Context, pool *pgxpool.Pool, now time.Time) (Vitals, error) {
 	var v Vitals
