@@ -2,6 +2,7 @@ package apps_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -80,4 +81,27 @@ func TestAConnectorOnASharedNetwork(t *testing.T) {
 	d.report("tools", replicas(1, 0, false), replicas(2, 1, true))
 	d.eventually("tools", "2:1 →2")
 	require.Equal(t, "ACTIVE/RUNNING", f.status("tools"))
+}
+
+// TestAClusterThatGivesPortsRunsReplicasSideBySide: on one network, an app with its port in its arguments has as many replicas as
+// it declares, and its new revision starts beside the old one. A node that can no longer do so is believed at once.
+func TestAClusterThatGivesPortsRunsReplicasSideBySide(t *testing.T) {
+	f := newFixture(t, nil)
+	d := f.deployerOf(&enginev1.WatchAppsRequest{SharedNetwork: true, GivesPorts: true})
+	of := func(image string) *app.App {
+		made := connector("tools")
+		made.Spec.GetContainer().Image = image
+		made.Spec.Autoscaling = &app.AutoscalingConfig{Replicas: &app.Replicas{Min: 2, Max: 2}}
+		return made
+	}
+	f.create(of("image:v1"))
+	d.eventually("tools", "1:2 →0")
+	d.report("tools", replicas(1, 2, true))
+	d.eventually("tools", "1:2 →1")
+	f.update(of("image:v2"))
+	d.eventually("tools", "1:2 2:2 →1")
+	d.stop()
+	d = f.deployerOf(&enginev1.WatchAppsRequest{SharedNetwork: true})
+	f.pass(time.Second)
+	d.eventually("tools", "1:0 2:0 →0") // the old replicas go first
 }

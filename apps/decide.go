@@ -151,7 +151,7 @@ func (d decider) input(a *store.App, known facts) (rollout.Input, error) {
 		Limits: rollout.Limits{Start: d.config.StartTimeout, Drain: d.config.Drain, Stop: d.config.StopTimeout},
 	}
 	cluster, seen := known.clusters[a.Cluster]
-	in.Shared = cluster.Shared
+	in.Shared = cluster.Shared && !cluster.GivesPorts
 	switch {
 	case !seen:
 		in.Silence = fmt.Sprintf("no deployer of cluster %s has ever been seen", a.Cluster)

@@ -219,9 +219,14 @@ type deployer struct {
 
 func (f *fixture) deployer(cluster string, shared bool) *deployer {
 	f.t.Helper()
+	return f.deployerOf(&enginev1.WatchAppsRequest{Cluster: cluster, SharedNetwork: shared})
+}
+
+func (f *fixture) deployerOf(request *enginev1.WatchAppsRequest) *deployer {
+	f.t.Helper()
 	ctx, cancel := context.WithCancel(f.t.Context())
-	d := &deployer{f: f, cluster: cluster, cancel: cancel, done: make(chan struct{}), desired: map[string]*enginev1.DesiredApp{}}
-	stream, err := f.fleet.WatchApps(ctx, &enginev1.WatchAppsRequest{Cluster: cluster, SharedNetwork: shared})
+	d := &deployer{f: f, cluster: request.GetCluster(), cancel: cancel, done: make(chan struct{}), desired: map[string]*enginev1.DesiredApp{}}
+	stream, err := f.fleet.WatchApps(ctx, request)
 	require.NoError(f.t, err)
 	go func() {
 		defer close(d.done)

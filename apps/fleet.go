@@ -21,8 +21,8 @@ func (h *handler) WatchApps(ctx context.Context, r *enginev1.WatchAppsRequest, t
 	if !clusterRule.MatchString(cluster) {
 		return rpc.InvalidArgument("cluster", "%q is no id of a cluster", cluster)
 	}
-	shared := r.GetSharedNetwork()
-	if err := h.seen(ctx, cluster, &shared); err != nil {
+	network := &store.Network{Shared: r.GetSharedNetwork(), GivesPorts: r.GetGivesPorts()}
+	if err := h.seen(ctx, cluster, network); err != nil {
 		return err
 	}
 	sentinel := func() error {
@@ -38,7 +38,7 @@ func (h *handler) WatchApps(ctx context.Context, r *enginev1.WatchAppsRequest, t
 			if err := sentinel(); err != nil {
 				return err
 			}
-			return h.seen(ctx, cluster, &shared)
+			return h.seen(ctx, cluster, network)
 		},
 		gone: func(head store.Head) error { return removed(head.UID) },
 		changed: func(ctx context.Context, rows []*store.App, _ map[int64]store.Head) error {
@@ -66,9 +66,9 @@ func (h *handler) WatchApps(ctx context.Context, r *enginev1.WatchAppsRequest, t
 }
 
 // seen notes that the deployer of a cluster is alive. If it was silent before, its apps are decided again.
-func (h *handler) seen(ctx context.Context, cluster string, shared *bool) error {
+func (h *handler) seen(ctx context.Context, cluster string, network *store.Network) error {
 	now := h.clock.Now()
-	changed, err := h.store.Seen(ctx, cluster, shared, now)
+	changed, err := h.store.Seen(ctx, cluster, network, now)
 	if err != nil || !changed {
 		return err
 	}

@@ -6,9 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/flyte-binary/flyte-binary/demo/node/shim"
 	"github.com/flyte-binary/flyte-binary/demo/pyenv"
 	"github.com/flyte-binary/flyte-binary/internal/obs"
 	"github.com/flyte-binary/flyte-binary/internal/obs/klogs"
@@ -49,6 +51,7 @@ func (d *demo) configure() error {
 	if err != nil {
 		return err
 	}
+	d.givesPorts = shim.GivesPorts()
 	config, err := manager.Load("", slices.Concat(
 		// Small defaults, since tasks share a laptop.
 		[]string{"executor.pod.defaultCpu=250m", "executor.pod.defaultMemory=256Mi", "executor.pod.copilot.cpu=50m", "logging.format=json",
@@ -69,6 +72,7 @@ func (d *demo) configure() error {
 			"executor.pod.endpoint=" + d.authority(),
 			"executor.pod.insecure=true",
 			"deployer.sharedNetwork=true",
+			"deployer.givesPorts=" + strconv.FormatBool(d.givesPorts),
 			"executor.pod.copilot.image=" + ownImage,
 			"secrets.local.directory=" + d.dir.SecretValues(),
 			"secrets.local.keyFile=" + filepath.Join(d.dir.Secrets(), "secret-values-key"),

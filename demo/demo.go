@@ -40,6 +40,8 @@ type demo struct {
 	log      zerolog.Logger
 	level    *obs.Level
 	screen   *terminal.Terminal
+	// givesPorts says that every replica of an app can have a port of its own.
+	givesPorts bool
 
 	postgres *pgembed.Server
 	cluster  *kube.Cluster

@@ -28,7 +28,7 @@ func (d *demo) nodeConfig() node.Config {
 	cfg := node.DefaultConfig()
 	cfg.DataDir, cfg.Address, cfg.Certificates = d.dir.Node(), nodeAddress, d.certificates()
 	cfg.Environment, cfg.OwnImage, cfg.OwnEnv, cfg.Store = d.opts.python.Dir, ownImage, builderEnv, d.dir.Blobs()
-	cfg.Endpoint = d.authority()
+	cfg.Endpoint, cfg.GivePorts = d.authority(), d.givesPorts
 	cfg.Warm.Enabled = cfg.Warm.Enabled && d.opts.Warm == warmOn
 	if d.opts.CPUs > 0 {
 		cfg.CPUs = d.opts.CPUs

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -59,7 +60,7 @@ func (s *session) build(ctx context.Context, t *target) (*appsv1.Deployment, err
 
 // strategy replaces pods without a gap, except where the new one could not have the port of the old one.
 func (s *session) strategy(t *target) appsv1.DeploymentStrategy {
-	if s.config.SharedNetwork && !t.revision.GetTakesPort() {
+	if s.config.sharesPorts(t.revision) {
 		return appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
 	}
 	none, some := intstr.FromInt32(0), intstr.FromString("25%")
@@ -130,6 +131,7 @@ func (s *session) listen(t *target, pod *corev1.PodTemplateSpec) {
 			Image: s.image, Primary: primary, Port: port, CPU: s.config.Forwarder.CPU, Memory: s.config.Forwarder.Memory,
 		})
 	} else {
+		declare(pod, port)
 		probeTCP(pod, port)
 	}
 	for _, name := range []string{annotationTakesPort, annotationNodePort} {
@@ -139,6 +141,16 @@ func (s *session) listen(t *target, pod *corev1.PodTemplateSpec) {
 	pod.Annotations[annotationPort] = strconv.Itoa(int(accepts))
 	if s.config.SharedNetwork && t.revision.GetTakesPort() {
 		pod.Annotations[annotationTakesPort] = primary
+	}
+}
+
+// declare makes the container that serves declare its port, by which a local node knows it.
+func declare(pod *corev1.PodTemplateSpec, port int32) {
+	for i := range pod.Spec.Containers {
+		container := &pod.Spec.Containers[i]
+		if container.Name == primary && !slices.ContainsFunc(container.Ports, func(p corev1.ContainerPort) bool { return p.ContainerPort == port }) {
+			container.Ports = append(container.Ports, corev1.ContainerPort{ContainerPort: port})
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
@@ -16,6 +17,9 @@ type Config struct {
 	// then get no Service and no route. The server is one process on the same machine: when it starts, it waits for a report before
 	// it sends requests to a replica. Default false.
 	SharedNetwork bool `config:"sharedNetwork"`
+	// GivesPorts says that the node gives each replica a port of its own on a shared network, whatever port its program asks for.
+	// Replicas and revisions of an app then run side by side. Default false.
+	GivesPorts bool `config:"givesPorts"`
 	// Route is the way from outside of the cluster to apps, past the gateway of the API.
 	Route Route `config:"route"`
 	// Forwarder is the container beside every app that makes programs reachable which listen on 127.0.0.1 only.
@@ -72,6 +76,11 @@ type Forwarder struct {
 	CPU string `config:"cpu"`
 	// Memory is its request and its limit. Default 128Mi.
 	Memory string `config:"memory"`
+}
+
+// sharesPorts reports whether replicas of a revision cannot run side by side.
+func (c Config) sharesPorts(revision *enginev1.DesiredRevision) bool {
+	return c.SharedNetwork && !c.GivesPorts && !revision.GetTakesPort()
 }
 
 // DefaultConfig suits one cluster.

@@ -2,6 +2,7 @@ package deployer_test
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -339,6 +340,29 @@ func TestARevisionMayTakeAnotherPort(t *testing.T) {
 	f.awaitReport("uid-12", 1, "has an address", func(r *enginev1.ObservedRevision) bool {
 		return r.GetReplicas()[0].GetAddress() == "10.1.2.3:31234"
 	})
+}
+
+// TestANodeThatGivesPorts: revisions run side by side, and the address of a replica has the port that the node gave it.
+func TestANodeThatGivesPorts(t *testing.T) {
+	f := newFixture(t)
+	f.config.SharedNetwork, f.config.GivesPorts = true, true
+	f.fleet.want(hello("uid-13", revision(1, 1)), false)
+	f.start()
+	f.awaitDeployments("1×1")
+	made := f.deployment(1)
+	require.Equal(t, appsv1.RollingUpdateDeploymentStrategyType, made.Spec.Strategy.Type)
+	require.NotContains(t, made.Spec.Template.Annotations, "node.flyte.org/takes-port")
+	declared := made.Spec.Template.Annotations["flyte.org/app-port"]
+	require.Equal(t, declared, strconv.Itoa(int(made.Spec.Template.Spec.Containers[0].Ports[0].ContainerPort)), "the node knows the port by its container")
+	pod := f.replica(1, "replica-13")
+	f.awaitReport("uid-13", 1, "has the declared port", func(r *enginev1.ObservedRevision) bool {
+		return len(r.GetReplicas()) == 1 && r.GetReplicas()[0].GetAddress() == "10.1.2.3:"+declared
+	})
+	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"node.flyte.org/port":"31235"}}}`))
+	require.NoError(t, f.Client.Patch(t.Context(), pod, patch))
+	f.awaitReport("uid-13", 1, "has the given port", func(r *enginev1.ObservedRevision) bool { return r.GetReplicas()[0].GetAddress() == "10.1.2.3:31235" })
+	f.fleet.want(hello("uid-13", revision(1, 1), revision(2, 1)), true)
+	f.awaitDeployments("1×1 2×1")
 }
 
 func TestAnIngressLeadsToTheService(t *testing.T) {

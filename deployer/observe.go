@@ -98,8 +98,8 @@ func (s *session) replica(pod *corev1.Pod) (*enginev1.ObservedReplica, *enginev1
 // address is where a replica listens; empty until it is known, or when its process has ended.
 func (s *session) address(pod *corev1.Pod) string {
 	port := pod.Annotations[annotationPort]
-	if s.config.SharedNetwork && pod.Annotations[annotationTakesPort] != "" {
-		port = pod.Annotations[annotationNodePort]
+	if given := pod.Annotations[annotationNodePort]; s.config.SharedNetwork && (given != "" || pod.Annotations[annotationTakesPort] != "") {
+		port = given // the node writes it together with the status Running
 	}
 	if pod.Status.PodIP == "" || port == "" || !alive(pod) {
 		return ""

@@ -85,7 +85,9 @@ func (s *session) receive(ctx context.Context) (messages <-chan *enginev1.WatchA
 	out, result := make(chan *enginev1.WatchAppsResponse), make(chan error, 1)
 	go func() {
 		defer close(out)
-		stream, err := s.fleet.WatchApps(ctx, &enginev1.WatchAppsRequest{Cluster: s.cluster, SharedNetwork: s.config.SharedNetwork})
+		stream, err := s.fleet.WatchApps(ctx, &enginev1.WatchAppsRequest{
+			Cluster: s.cluster, SharedNetwork: s.config.SharedNetwork, GivesPorts: s.config.GivesPorts,
+		})
 		if err != nil {
 			result <- err
 			return

@@ -181,7 +181,7 @@ func (s *session) deploy(ctx context.Context, t *target) error {
 
 // blocked reports whether a revision must wait until the pods of others are gone: on a shared network they have its port.
 func (s *session) blocked(t *target) bool {
-	if !s.config.SharedNetwork || t.revision.GetTakesPort() {
+	if !s.config.sharesPorts(t.revision) {
 		return false
 	}
 	for i := range t.have.pods {

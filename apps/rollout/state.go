@@ -77,7 +77,7 @@ type Input struct {
 	Reported bool
 	// Applied is the version that the cluster had applied when it reported, Version that of the last decision.
 	Applied, Version int64
-	// Shared says that the replicas of the cluster share one network.
+	// Shared says that the replicas of the cluster share one network, and its ports.
 	Shared bool
 	// Silence says why nothing can be expected of the cluster at the moment; empty while it reports.
 	Silence string

@@ -11,21 +11,34 @@ import (
 // Cluster is a row of app_clusters.
 type Cluster struct {
 	Name string
-	// Shared says that all pods of the cluster share one network.
-	Shared bool
+	Network
 	SeenAt time.Time
 	// Silent says that its deployer has not been seen for a while.
 	Silent bool
 }
 
-// Seen notes that the deployer of a cluster is there. shared is nil where it does not say how its network is. It reports
+// Network is that of the pods of a cluster.
+type Network struct {
+	// Shared says that all pods share one network.
+	Shared bool
+	// GivesPorts says that each replica has a port of its own nevertheless.
+	GivesPorts bool
+}
+
+// Seen notes that the deployer of a cluster is there. network is nil where it does not say how its network is. It reports
 // whether something has changed but the time.
-func (s *Store) Seen(ctx context.Context, cluster string, shared *bool, now time.Time) (changed bool, err error) {
+func (s *Store) Seen(ctx context.Context, cluster string, network *Network, now time.Time) (changed bool, err error) {
+	var shared, gives *bool
+	if network != nil {
+		shared, gives = &network.Shared, &network.GivesPorts
+	}
 	err = s.pool.QueryRow(ctx, `
 		WITH old AS (SELECT * FROM app_clusters WHERE cluster = $1)
-		INSERT INTO app_clusters AS c (cluster, shared_network, seen_at) VALUES ($1, coalesce($2, false), $3)
-		ON CONFLICT (cluster) DO UPDATE SET shared_network = coalesce($2, c.shared_network), seen_at = $3, silent = false
-		RETURNING coalesce((SELECT old.silent OR old.shared_network <> c.shared_network FROM old), true)`, cluster, shared, now).Scan(&changed)
+		INSERT INTO app_clusters AS c (cluster, shared_network, gives_ports, seen_at) VALUES ($1, coalesce($2, false), coalesce($3, false), $4)
+		ON CONFLICT (cluster) DO UPDATE SET shared_network = coalesce($2, c.shared_network), gives_ports = coalesce($3, c.gives_ports),
+			seen_at = $4, silent = false
+		RETURNING coalesce((SELECT old.silent OR (old.shared_network, old.gives_ports) <> (c.shared_network, c.gives_ports) FROM old), true)`,
+		cluster, shared, gives, now).Scan(&changed)
 	if err != nil {
 		return false, fmt.Errorf("note a cluster: %w", err)
 	}
@@ -34,13 +47,13 @@ func (s *Store) Seen(ctx context.Context, cluster string, shared *bool, now time
 
 // Clusters reads all clusters, by name.
 func (s *Store) Clusters(ctx context.Context) (map[string]Cluster, error) {
-	rows, err := s.pool.Query(ctx, `SELECT cluster, shared_network, seen_at, silent FROM app_clusters`)
+	rows, err := s.pool.Query(ctx, `SELECT cluster, shared_network, gives_ports, seen_at, silent FROM app_clusters`)
 	if err != nil {
 		return nil, fmt.Errorf("read clusters: %w", err)
 	}
 	found := map[string]Cluster{}
 	var c Cluster
-	_, err = pgx.ForEachRow(rows, []any{&c.Name, &c.Shared, &c.SeenAt, &c.Silent}, func() error { found[c.Name] = c; return nil })
+	_, err = pgx.ForEachRow(rows, []any{&c.Name, &c.Shared, &c.GivesPorts, &c.SeenAt, &c.Silent}, func() error { found[c.Name] = c; return nil })
 	if err != nil {
 		return nil, fmt.Errorf("read clusters: %w", err)
 	}

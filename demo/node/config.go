@@ -83,6 +83,9 @@ type Config struct {
 	PortableMounts bool `config:"portableMounts"`
 	// NoCgroups disables cgroups even where they are available.
 	NoCgroups bool `config:"noCgroups"`
+	// GivePorts gives every replica of an app a port of its own, whatever port its program asks for. Only where shim.GivesPorts.
+	// The deployer must know (deployer.givesPorts). Default false.
+	GivePorts bool `config:"givePorts"`
 	// ServiceAccountTokens gives pods the token of their service account, at the cost of one more API call per pod.
 	ServiceAccountTokens bool `config:"serviceAccountTokens"`
 	// Warm configures warm starts of Python tasks. Its directory is warm below DataDir, its executable Executable.

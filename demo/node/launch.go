@@ -67,10 +67,11 @@ func (w *worker) start(ctx context.Context, c *container) (*process.Process, err
 		return nil, fmt.Errorf("create the container's directory: %w", err)
 	}
 	pod := w.pod()
-	spec, err := w.withPort(ctx, pod, c)
+	settled, err := w.withPort(ctx, pod, c)
 	if err != nil {
 		return nil, err
 	}
+	spec := settled.spec
 	env, err := w.n.resolver.Container(ctx, pod, spec)
 	if err != nil {
 		return nil, later(err, "CreateContainerConfigError", "Failed")
@@ -80,6 +81,10 @@ func (w *worker) start(ctx context.Context, c *container) (*process.Process, err
 	if err != nil {
 		l.plan.release()
 		return nil, err
+	}
+	if command.Port = settled.port; command.Port != nil {
+		command.Notice += markNotice(fmt.Sprintf("Port %d of this machine is not free, so this program has port %d instead. It finds itself at "+
+			"its own port; others find it at the address of the app.", command.Port.Declared, command.Port.Given))
 	}
 	command.ID = string(w.uid) + "/" + c.spec.Name + "/" + filepath.Base(dir)
 	// Before the lock: a parent that is just being started takes a second.
@@ -217,7 +222,7 @@ func (l *launch) command(ctx context.Context) (process.Command, error) {
 func (l *launch) warmRequest(command process.Command) warm.Request {
 	return warm.Request{
 		Path: command.Path, Env: command.Env, Home: l.home,
-		Restricted: !command.Security.IsZero(), Mounted: len(command.Mounts) > 0,
+		Restricted: !command.Security.IsZero() || command.Port != nil, Mounted: len(command.Mounts) > 0,
 	}
 }
 

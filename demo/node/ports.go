@@ -17,16 +17,21 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/flyte-binary/flyte-binary/demo/node/shim"
 )
 
 // All processes of this machine share its ports. A pod whose program takes its port from the environment gets a free one for
-// the container that its annotation names; the node answers with the other annotation. A pod that has declared its port and
-// cannot have it waits, and says who has it.
+// the container that its annotation names; the node answers with the other annotation. A pod that has declared its port gets it
+// or another one too, where the kernel can replace the port that a program asks for (Config.GivePorts). Elsewhere it waits until
+// its port is free, and says who has it.
 const (
 	annotationTakesPort = "node.flyte.org/takes-port"
 	annotationPort      = "node.flyte.org/port"
 	// annotationFixedPort is the port on which a replica of an app listens.
 	annotationFixedPort = "flyte.org/app-port"
+	// annotationApp names the app of a replica, as project/domain/name.
+	annotationApp = "flyte.org/app-id"
 )
 
 // reasonPortTaken is the reason of a container that waits for its port.
@@ -35,30 +40,69 @@ const reasonPortTaken = "PortTaken"
 // portInterval is how often a container that waits for its port looks whether it is free.
 const portInterval = 100 * time.Millisecond
 
+// settled is a container whose port is settled.
+type settled struct {
+	spec *corev1.Container
+	port *shim.Port // that its processes have instead of theirs; nil for none
+}
+
 // withPort settles the port of a container before it starts, and returns what to start: a container that takes its port from
 // the environment gets it there, where its command and its other variables may refer to it. One pod at a time does this, so no
 // two choose the same.
-func (w *worker) withPort(ctx context.Context, pod *corev1.Pod, c *container) (*corev1.Container, error) {
+func (w *worker) withPort(ctx context.Context, pod *corev1.Pod, c *container) (settled, error) {
 	w.n.ports.Lock()
 	defer w.n.ports.Unlock()
 	if pod.Annotations[annotationTakesPort] == c.spec.Name {
 		port, err := w.freePort(ctx)
 		if err != nil {
-			return nil, err
+			return settled{}, err
 		}
 		w.hold(c, port)
-		return inEnvironment(c.spec, port), nil
+		return settled{spec: inEnvironment(c.spec, port)}, nil
+	}
+	if port := w.replacedPort(); port != "" {
+		return w.withAnother(ctx, c, port)
 	}
 	fixed := w.fixedPort(c.spec)
 	if fixed == "" {
-		return c.spec, nil
+		return settled{spec: c.spec}, nil
 	}
 	if holder := w.n.holder(ctx, w, fixed); holder != "" {
-		return nil, &waitError{reason: reasonPortTaken, event: "Failed", port: fixed, holder: holder, err: fmt.Errorf(
-			"port %s is taken by %s. All apps share the ports of this machine: stop the other, or give one of them another port", fixed, holder)}
+		return settled{}, &waitError{reason: reasonPortTaken, event: "Failed", port: fixed, holder: holder, err: fmt.Errorf(
+			"port %s is taken by %s. All apps share the ports of this machine: stop the other, or give one of them another port, as "+
+				"AppEnvironment(port=...) does", fixed, holder)}
 	}
 	w.hold(c, fixed)
-	return c.spec, nil
+	return settled{spec: c.spec}, nil
+}
+
+// withAnother gives the pod a port. All of its containers find it at the declared one, as in a network of their own.
+func (w *worker) withAnother(ctx context.Context, c *container, declared string) (settled, error) {
+	given := w.givenPort()
+	if given == "" || !w.holds(given) { // the container that listens may run already
+		var err error
+		if given, err = w.freePort(ctx); err != nil {
+			return settled{}, err
+		}
+	}
+	if declares(c.spec, declared) {
+		w.hold(c, given)
+	}
+	if given == declared {
+		return settled{spec: c.spec}, nil
+	}
+	port := &shim.Port{}
+	for _, one := range []struct {
+		text string
+		into *uint16
+	}{{declared, &port.Declared}, {given, &port.Given}} {
+		number, err := strconv.ParseUint(one.text, 10, 16)
+		if err != nil {
+			return settled{}, fmt.Errorf("the port %q: %w", one.text, err)
+		}
+		*one.into = uint16(number)
+	}
+	return settled{spec: c.spec, port: port}, nil
 }
 
 // inEnvironment returns a container whose variables have its port. They come first: others may refer to them.
@@ -96,6 +140,28 @@ func (w *worker) fixedPort(c *corev1.Container) string {
 		return port
 	}
 	return ""
+}
+
+// replacedPort is the port that a container of the pod has declared, if the pod may get another one; empty for none. The port of
+// the demo itself stays: its tasks and apps reach the server there.
+func (w *worker) replacedPort() string {
+	pod := w.pod()
+	port := pod.Annotations[annotationFixedPort]
+	if !w.n.cfg.GivePorts || pod.Annotations[annotationTakesPort] != "" || w.n.own(port) {
+		return ""
+	}
+	for _, c := range w.containers {
+		if declares(c.spec, port) {
+			return port
+		}
+	}
+	return ""
+}
+
+// own reports whether a port is that of the demo.
+func (n *Node) own(port string) bool {
+	_, own, err := net.SplitHostPort(n.cfg.Endpoint)
+	return err == nil && own == port
 }
 
 // hold records the port of a process that is about to start, and release that it has ended.
@@ -174,7 +240,11 @@ func (n *Node) given(except *worker, port string) bool {
 	others := slices.Collect(maps.Values(n.workers))
 	n.mu.Unlock()
 	return slices.ContainsFunc(others, func(w *worker) bool {
-		return w != except && !closed(w.ended) && (w.givenPort() == port || w.pod().Annotations[annotationFixedPort] == port && w.pod().Annotations[annotationTakesPort] == "")
+		if w == except || closed(w.ended) {
+			return false
+		}
+		annotations := w.pod().Annotations
+		return w.givenPort() == port || annotations[annotationFixedPort] == port && annotations[annotationTakesPort] == "" && w.replacedPort() == ""
 	})
 }
 
@@ -199,8 +269,14 @@ func (n *Node) holder(ctx context.Context, except *worker, port string) string {
 	for _, w := range others {
 		if w != except && w.holds(port) {
 			pod := w.pod()
+			if app := pod.Annotations[annotationApp]; app != "" {
+				return "app " + app
+			}
 			return "pod " + pod.Namespace + "/" + pod.Name
 		}
+	}
+	if n.own(port) {
+		return "this demo"
 	}
 	if errors.Is(tryPort(ctx, port), syscall.EADDRINUSE) {
 		return "another program of this machine"
@@ -217,7 +293,8 @@ func (w *worker) portOf(c *container, port intstr.IntOrString) int32 {
 		}
 	}
 	pod := w.pod()
-	if pod.Annotations[annotationTakesPort] != c.spec.Name || pod.Annotations[annotationFixedPort] != strconv.Itoa(int(number)) {
+	instead := pod.Annotations[annotationTakesPort] == c.spec.Name || w.replacedPort() != ""
+	if !instead || pod.Annotations[annotationFixedPort] != strconv.Itoa(int(number)) {
 		return number
 	}
 	if given, err := strconv.ParseInt(w.givenPort(), 10, 32); err == nil {

@@ -48,7 +48,7 @@ func TestReplicasThatStartTogetherGetPortsOfTheirOwn(t *testing.T) {
 				errs = append(errs, err)
 				return
 			}
-			ports[started.Env[0].Value]++
+			ports[started.spec.Env[0].Value]++
 		})
 	}
 	starting.Wait()

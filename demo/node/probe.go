@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/flyte-binary/flyte-binary/demo/node/process"
+	"github.com/flyte-binary/flyte-binary/demo/node/shim"
 )
 
 // eagerProbe is how often a container that has never been ready is probed: a probe is cheap here, and somebody may wait.
@@ -232,14 +233,21 @@ func (o *probed) run(ctx context.Context, line []string) error {
 	if command == nil || len(line) == 0 {
 		return nil
 	}
-	one := exec.CommandContext(ctx, line[0], line[1:]...)
-	one.Env, one.Dir = command.Env, command.Dir
+	path, err := o.executable(command.Env, line[0])
+	if err != nil {
+		if path, err = exec.LookPath(line[0]); err != nil {
+			return err
+		}
+	}
+	one := exec.CommandContext(ctx, path)
+	one.Args, one.Env, one.Dir = line, command.Env, command.Dir
+	if port := command.Port; port != nil { // it looks for the container where the container believes to be
+		one.Path = o.w.n.launcher.Executable
+		one.Args = append([]string{one.Path, shim.PortCommand, strconv.Itoa(int(port.Declared)), strconv.Itoa(int(port.Given)), path}, line...)
+	}
 	one.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	one.Cancel = func() error { return syscall.Kill(-one.Process.Pid, syscall.SIGKILL) } // with what it has started
-	if path, err := o.executable(command.Env, line[0]); err == nil {
-		one.Path, one.Err = path, nil
-	}
-	err := one.Run()
+	err = one.Run()
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("the command %s did not end in time", line[0])
 	}

@@ -79,8 +79,8 @@ func (w *worker) attach(c *container, run int32) {
 		}
 	}
 	port := w.fixedPort(c.spec)
-	if w.pod().Annotations[annotationTakesPort] == c.spec.Name {
-		port = w.givenPort()
+	if given := w.givenPort(); given != "" && (port != "" || w.pod().Annotations[annotationTakesPort] == c.spec.Name) {
+		port = given
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -10,6 +10,9 @@ package shim
 // Command is the first argument that turns the binary into a shim.
 const Command = "internal-shim"
 
+// PortCommand is the first argument that turns the binary into RunWithPort.
+const PortCommand = "internal-with-port"
+
 // File descriptors that the node hands over beside the three standard ones.
 const (
 	ReportFD = 3 // pipe: one JSON State per line, at the start of the container and at its end

@@ -29,6 +29,9 @@ func (s *supervisor) confine() error {
 			return err
 		}
 	}
+	if err := s.givePort(); err != nil {
+		return err
+	}
 	return security.restrict()
 }
 

@@ -23,6 +23,8 @@ func (s *supervisor) confine() error {
 	switch {
 	case len(s.spec.Mounts) > 0, security.ReadOnlyRoot:
 		return errors.New("this system has no mount namespaces")
+	case s.spec.Port != nil:
+		return errors.New("this system cannot give a process another port")
 	case security.User != nil, security.NoNewPrivileges, len(security.Drop) > 0:
 		return errors.New("this system cannot restrict the rights of a process")
 	}

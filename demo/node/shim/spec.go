@@ -34,6 +34,17 @@ type Spec struct {
 	Notice string `json:"notice,omitempty"`
 	// Security restricts the processes.
 	Security Security `json:"security,omitzero"`
+	// Port replaces the port on which the processes listen; nil replaces none. Where GivesPorts only.
+	Port *Port `json:"port,omitempty"`
+}
+
+// Port is a port of this machine that processes have instead of the one that they ask for. A TCP socket that is bound to
+// Declared is bound to Given, with the same address, and a connection to Declared on this machine goes to Given: the processes
+// have their port to themselves, whoever else has it. What a socket says of itself afterwards has Given. Processes of a user
+// who is not root get no further privileges (NoNewPrivileges).
+type Port struct {
+	Declared uint16 `json:"declared"`
+	Given    uint16 `json:"given"`
 }
 
 // Security is what of a container's security context a process of this machine can have. All but the zero value needs

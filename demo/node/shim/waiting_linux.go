@@ -59,8 +59,8 @@ func (w *waiting) become(spec Spec, files []*os.File) error {
 
 // prepare returns when the process has said that it is ready.
 func (w *waiting) prepare(spec Spec, files []*os.File) error {
-	if len(spec.Mounts) > 0 || !spec.Security.IsZero() {
-		return errors.New("a process that runs already cannot get mounts or lose rights")
+	if len(spec.Mounts) > 0 || !spec.Security.IsZero() || spec.Port != nil {
+		return errors.New("a process that runs already cannot get mounts or another port, or lose rights")
 	}
 	if spec.Cgroup != "" {
 		if err := os.WriteFile(spec.Cgroup+"/cgroup.procs", []byte(strconv.Itoa(w.pid)), 0o600); err != nil {

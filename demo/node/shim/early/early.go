@@ -14,7 +14,13 @@ import (
 )
 
 func init() { //nolint:gochecknoinits // see the package comment
-	if len(os.Args) > 1 && os.Args[1] == shim.Command {
+	if len(os.Args) < 2 {
+		return
+	}
+	switch os.Args[1] {
+	case shim.Command:
 		os.Exit(shim.Main())
+	case shim.PortCommand:
+		os.Exit(shim.RunWithPort(os.Args[2:]))
 	}
 }

@@ -36,6 +36,9 @@ type WatchAppsRequest struct {
 	// do not take their port from the environment then have one replica at most, and a new revision replaces the old one
 	// instead of starting beside it.
 	SharedNetwork bool `protobuf:"varint,2,opt,name=shared_network,json=sharedNetwork,proto3" json:"shared_network,omitempty"`
+	// Each replica has a port of its own nevertheless, whatever port its program asks for. Apps then have as many replicas as they
+	// declare, and a new revision starts beside the old one.
+	GivesPorts    bool `protobuf:"varint,3,opt,name=gives_ports,json=givesPorts,proto3" json:"gives_ports,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -80,6 +83,13 @@ func (x *WatchAppsRequest) GetCluster() string {
 func (x *WatchAppsRequest) GetSharedNetwork() bool {
 	if x != nil {
 		return x.SharedNetwork
+	}
+	return false
+}
+
+func (x *WatchAppsRequest) GetGivesPorts() bool {
+	if x != nil {
+		return x.GivesPorts
 	}
 	return false
 }
@@ -1748,10 +1758,12 @@ var File_flytebinary_engine_v1_apps_proto protoreflect.FileDescriptor
 
 const file_flytebinary_engine_v1_apps_proto_rawDesc = "" +
 	"\n" +
-	" flytebinary/engine/v1/apps.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\"flyteidl2/app/app_definition.proto\x1a!flyteidl2/common/identifier.proto\x1a flyteidl2/core/artifact_id.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\\\n" +
+	" flytebinary/engine/v1/apps.proto\x12\x15flytebinary.engine.v1\x1a\x1bbuf/validate/validate.proto\x1a\"flyteidl2/app/app_definition.proto\x1a!flyteidl2/common/identifier.proto\x1a flyteidl2/core/artifact_id.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"}\n" +
 	"\x10WatchAppsRequest\x12!\n" +
 	"\acluster\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18 R\acluster\x12%\n" +
-	"\x0eshared_network\x18\x02 \x01(\bR\rsharedNetwork\"\xd7\x01\n" +
+	"\x0eshared_network\x18\x02 \x01(\bR\rsharedNetwork\x12\x1f\n" +
+	"\vgives_ports\x18\x03 \x01(\bR\n" +
+	"givesPorts\"\xd7\x01\n" +
 	"\x11WatchAppsResponse\x125\n" +
 	"\x03app\x18\x01 \x01(\v2!.flytebinary.engine.v1.DesiredAppH\x00R\x03app\x12=\n" +
 	"\aremoved\x18\x02 \x01(\v2!.flytebinary.engine.v1.RemovedAppH\x00R\aremoved\x12A\n" +
