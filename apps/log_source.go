@@ -3,6 +3,7 @@ package apps
 import (
 	"context"
 	"errors"
+	"math"
 	"path"
 	"strings"
 	"time"
@@ -29,8 +30,8 @@ type logs struct {
 }
 
 // live follows the log of a running container until it ends or the context does. It resumes where it broke off, while the
-// container is here.
-func (l *logs) live(ctx, here context.Context, a *store.App, r replica, out *lines, limit int) {
+// container is here, and begins after what was read of the runs before.
+func (l *logs) live(ctx, here context.Context, a *store.App, r replica, from *reading, out *lines, limit int) {
 	pods := l.pods[a.Cluster]
 	if pods == nil {
 		out.note(r, "the logs of cluster "+a.Cluster+" are not reachable from this process; configure its address under clusters")
@@ -40,7 +41,8 @@ func (l *logs) live(ctx, here context.Context, a *store.App, r replica, out *lin
 	if err != nil {
 		return
 	}
-	from := &position{}
+	from.turn.Lock()
+	defer from.turn.Unlock()
 	for {
 		from.resume()
 		err := l.tail(ctx, pods, &enginev1.TailContainerRequest{
@@ -65,7 +67,7 @@ func (l *logs) tail(ctx context.Context, pods PodLogs, r *enginev1.TailContainer
 }
 
 // stored adds the last lines of a log that was kept; limit 0 means all.
-func (l *logs) stored(ctx context.Context, a *store.App, r replica, out *lines, limit int) {
+func (l *logs) stored(ctx context.Context, a *store.App, r replica, from *reading, out *lines, limit int) {
 	if !within(l.blobs.Root(), a, r.GetLogUri()) {
 		return
 	}
@@ -79,6 +81,7 @@ func (l *logs) stored(ctx context.Context, a *store.App, r replica, out *lines, 
 	defer object.Close()
 	var last []*dataplane.LogLine
 	err = storedlog.Read(object, batchLines, func(batch []*dataplane.LogLine) error {
+		from.pass(batch)
 		if limit == 0 {
 			out.add(r, batch)
 			return out.flush()
@@ -111,6 +114,15 @@ type position struct {
 
 // resume is called before a log is read again: it begins with lines that were read.
 func (p *position) resume() { p.again, p.skip = !p.time.IsZero(), p.seen }
+
+// pass moves the position to the end of lines of an earlier run, if it is not beyond them.
+func (p *position) pass(batch []*dataplane.LogLine) {
+	for _, line := range batch {
+		if at := line.GetTimestamp().AsTime(); line.GetTimestamp() != nil && !at.Before(p.time) {
+			p.time, p.seen = at, math.MaxInt32
+		}
+	}
+}
 
 // after leaves out the lines up to the position, and moves it.
 func (p *position) after(batch []*dataplane.LogLine) []*dataplane.LogLine {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -178,4 +179,67 @@ func TestLogsEndWithTheApp(t *testing.T) {
 	for stream.Receive() {
 	}
 	require.NoError(t, stream.Err())
+}
+
+// TestTheLogsOfACrashLoop: earlier runs of a container come first, each line once, although the last of them can be read as the
+// current one, too; later runs join in.
+func TestTheLogsOfACrashLoop(t *testing.T) {
+	f := newFixture(t, nil)
+	d := f.deployer("", false)
+	f.create(command("web"))
+	d.eventually("web", "1:1 →0")
+	uid := d.of("web").GetUid()
+	var started atomic.Bool
+	read := make(chan struct{}, 1) // the log of the run that has ended was read as the current one
+	f.tails(func(_ context.Context, _ *enginev1.TailContainerRequest, send func(int, string)) error {
+		if started.Load() {
+			send(30, "third breaks")
+			return nil
+		}
+		send(20, "second begins")
+		send(20, "second breaks")
+		select {
+		case read <- struct{}{}:
+		default:
+		}
+		return nil
+	})
+	f.steps()
+	report := func(phase string, startedAt *timestamppb.Timestamp, attempts ...string) {
+		t.Helper()
+		all := replicas(1, 1, false)
+		now := all.GetReplicas()[0]
+		now.Name, now.Phase, now.Restarts, now.StartedAt = "pod", phase, 2, startedAt
+		for i, text := range attempts {
+			name := fmt.Sprintf("pod.attempt-%d", i+1)
+			uri := f.blobs.Root() + "/flytesnacks/development/_apps/" + uid + "/logs/" + name + ".log"
+			require.NoError(t, f.blobs.WriteAll(t.Context(), uri, []byte(text)))
+			all.Replicas = append(all.Replicas, &enginev1.ObservedReplica{
+				Name: name, Phase: "Ended", LogUri: uri, StartedAt: timestamppb.New(noon.Add(time.Duration(10*i) * time.Second)),
+			})
+		}
+		d.report("web", all)
+	}
+	at := func(second int, text string) string {
+		return noon.Add(time.Duration(second)*time.Second).Format(time.RFC3339Nano) + " " + text + "\n"
+	}
+	report("CrashLoopBackOff", nil, at(10, "first breaks"), at(20, "second begins")+at(20, "second breaks"))
+	want := []string{"pod.attempt-1: first breaks", "pod.attempt-2: second begins", "pod.attempt-2: second breaks"}
+	for _, target := range []*app.TailLogsRequest{
+		{Target: &app.TailLogsRequest_AppId{AppId: id("web")}},
+		{Target: &app.TailLogsRequest_ReplicaId{ReplicaId: &app.ReplicaIdentifier{AppId: id("web"), Name: "pod"}}},
+	} {
+		started.Store(false)
+		report("CrashLoopBackOff", nil)
+		go func() { // the container is started while the stream is open
+			<-read
+			started.Store(true)
+			report("Running", timestamppb.New(noon.Add(25*time.Second)))
+		}()
+		lines, names := f.read(target, "third breaks")
+		require.Equal(t, append(want[:3:3], "pod: third breaks"), lines)
+		require.Subset(t, names, []string{"pod.attempt-1", "pod.attempt-2", "pod"})
+	}
+	lines, _ := f.read(&app.TailLogsRequest{Target: &app.TailLogsRequest_ReplicaId{ReplicaId: &app.ReplicaIdentifier{AppId: id("web"), Name: "pod.attempt-1"}}}, "")
+	require.Equal(t, want[:1], lines)
 }

@@ -50,7 +50,7 @@ func (h *handler) TailLogs(ctx context.Context, r *app.TailLogsRequest, to *conn
 	}
 	changes := h.hub.subscribe()
 	defer changes.close()
-	t := &tailing{h: h, app: a, only: only, out: newLines(idOf(a.Key), to.Send), changes: changes, tails: map[string]context.CancelFunc{}}
+	t := &tailing{h: h, app: a, only: only, out: newLines(idOf(a.Key), to.Send), changes: changes, tails: map[string]context.CancelFunc{}, read: map[string]*reading{}}
 	return ended(ctx, t.run(ctx))
 }
 
@@ -62,7 +62,8 @@ type tailing struct {
 	out     *lines
 	changes *subscription
 
-	tails map[string]context.CancelFunc // of the logs that are read, by replica and restarts
+	tails map[string]context.CancelFunc // of the logs that are read, by replica and run
+	read  map[string]*reading           // what was read of each replica
 	group sync.WaitGroup
 	ended chan struct{}
 }
@@ -73,8 +74,33 @@ type replica struct {
 	gone bool
 }
 
-// key tells the runs of the container of a replica apart: each has a log of its own.
-func (r replica) key() string { return fmt.Sprintf("%s#%d", r.GetName(), r.GetRestarts()) }
+// key tells the runs of the container of a replica apart: each has a log of its own. One that waits to be started again is
+// counted before it starts.
+func (r replica) key() string {
+	return fmt.Sprintf("%s#%d#%d", r.GetName(), r.GetRestarts(), r.GetStartedAt().GetSeconds())
+}
+
+// pod is the pod whose log it is. Of a container that was started again, each earlier run is a replica that is gone, named
+// after the pod and the attempt.
+func (r replica) pod() string {
+	pod, _, _ := strings.Cut(r.GetName(), ".attempt-")
+	return pod
+}
+
+// reading is how far the log of a pod was read. Its container's runs follow each other, and until the next one starts, the
+// log of the last one is still there.
+type reading struct {
+	turn sync.Mutex // held while a run is read
+	position
+}
+
+// of returns the reading of the pod of a replica.
+func (t *tailing) of(r replica) *reading {
+	if t.read[r.pod()] == nil {
+		t.read[r.pod()] = &reading{}
+	}
+	return t.read[r.pod()]
+}
 
 func (t *tailing) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -94,7 +120,7 @@ func (t *tailing) run(ctx context.Context) error {
 	}
 	for _, r := range found {
 		if r.gone {
-			t.h.logs.stored(ctx, t.app, r, t.out, t.limit())
+			t.h.logs.stored(ctx, t.app, r, t.of(r), t.out, t.limit())
 		}
 	}
 	t.start(ctx, found)
@@ -206,10 +232,10 @@ func (t *tailing) start(ctx context.Context, found []replica) (started bool) {
 		started = true
 		here, cancel := context.WithCancel(ctx)
 		t.tails[r.key()] = cancel
-		a := *t.app
+		a, from := *t.app, t.of(r)
 		t.group.Go(func() {
 			defer cancel()
-			t.h.logs.live(ctx, here, &a, r, t.out, t.limit())
+			t.h.logs.live(ctx, here, &a, r, from, t.out, t.limit())
 			select {
 			case t.ended <- struct{}{}:
 			default:
@@ -253,7 +279,7 @@ func (t *tailing) replicas(ctx context.Context) (found []replica, exists bool, e
 		}
 	}
 	for _, r := range known {
-		if t.only == "" || t.only == r.GetName() {
+		if t.only == "" || t.only == r.GetName() || t.only == r.pod() {
 			found = append(found, r)
 		}
 	}

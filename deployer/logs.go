@@ -36,13 +36,16 @@ type gone struct {
 
 // sealed is the log of a pod.
 type sealed struct {
-	busy bool   // it waits, or is being copied
-	uri  string // where it is kept; empty until it is
+	pod     string
+	attempt int32
+	busy    bool   // it waits, or is being copied
+	uri     string // where it is kept; empty until it is
 }
 
 // logKeeper copies the logs of replicas that end into the object store. It begins to read when a pod is told to stop, and
 // reads on until its container has ended: afterwards the cluster has the log no more. Hence nothing is kept of a pod that
-// vanishes at once, with its node or by force, and of a container that was restarted only the last run.
+// vanishes at once, with its node or by force. The log of a container that is started again is copied while the next run is the
+// current one.
 type logKeeper struct {
 	sealer  *logs.Sealer // nil keeps nothing
 	client  client.Client
@@ -53,18 +56,19 @@ type logKeeper struct {
 	backoff backoff.Config
 	changed func(uid string)
 	workers int
-	waiting chan *corev1.Pod
+	waiting chan sealing
+	local   bool // the pods are those of a local node
 
 	mu    sync.Mutex
-	taken map[string]map[string]*sealed // GUARDED_BY(mu): by uid of the app and pod, as long as the pod is there
-	ended map[string]map[string]gone    // GUARDED_BY(mu): by uid of the app and pod, until it is reported
+	taken map[string]map[string]*sealed // GUARDED_BY(mu): by uid of the app and name, as long as the pod is there
+	ended map[string]map[string]gone    // GUARDED_BY(mu): by uid of the app and name, until it is reported
 }
 
 func newLogKeeper(s *Service, c client.Client, changed func(uid string)) *logKeeper {
 	k := &logKeeper{
 		client: c, root: s.deps.Store.Root(), logger: s.deps.Logger, meters: s.meters, clock: s.deps.Clock, backoff: s.config.Backoff,
 		changed: changed, workers: s.config.KeepLogs,
-		waiting: make(chan *corev1.Pod, maxWaiting), taken: map[string]map[string]*sealed{}, ended: map[string]map[string]gone{},
+		waiting: make(chan sealing, maxWaiting), local: s.config.SharedNetwork, taken: map[string]map[string]*sealed{}, ended: map[string]map[string]gone{},
 	}
 	if s.config.KeepLogs > 0 && s.deps.Logs.Seal {
 		config := s.deps.Logs
@@ -74,34 +78,45 @@ func newLogKeeper(s *Service, c client.Client, changed func(uid string)) *logKee
 	return k
 }
 
-// watch takes up the pods of an app that end, and forgets those that are gone.
+// watch takes up the pods of an app that end, and the earlier runs of those that go on, and forgets those that are gone.
 func (k *logKeeper) watch(uid string, pods []corev1.Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	there := map[string]bool{}
+	runs := map[string]int32{} // by pod: the attempt that has ended last
 	for i := range pods {
 		pod := &pods[i]
-		there[pod.Name] = true
-		if k.taken[uid][pod.Name] != nil || (pod.DeletionTimestamp == nil && alive(pod)) {
-			continue
+		last, found := earlier(pod, k.local)
+		runs[pod.Name] = last.attempt
+		if found {
+			k.take(uid, last)
 		}
-		select {
-		case k.waiting <- pod.DeepCopy():
-			if k.taken[uid] == nil {
-				k.taken[uid] = map[string]*sealed{}
-			}
-			k.taken[uid][pod.Name] = &sealed{busy: true}
-		default:
-			k.logger.Warn().Str("pod", pod.Name).Msg("too many replicas end at once; the log of this one may not be kept")
+		if pod.DeletionTimestamp != nil || !alive(pod) {
+			k.take(uid, sealing{pod: pod})
 		}
 	}
 	for name, one := range k.taken[uid] {
-		if !one.busy && !there[name] {
+		if last, there := runs[one.pod]; !one.busy && (!there || one.attempt != 0 && one.attempt < last) {
 			delete(k.taken[uid], name)
 		}
 	}
 	if len(k.taken[uid]) == 0 {
 		delete(k.taken, uid)
+	}
+}
+
+// take has a log copied, once. The caller holds mu.
+func (k *logKeeper) take(uid string, one sealing) {
+	if k.taken[uid][one.name()] != nil {
+		return
+	}
+	select {
+	case k.waiting <- sealing{one.pod.DeepCopy(), one.attempt}:
+		if k.taken[uid] == nil {
+			k.taken[uid] = map[string]*sealed{}
+		}
+		k.taken[uid][one.name()] = &sealed{pod: one.pod.Name, attempt: one.attempt, busy: true}
+	default:
+		k.logger.Warn().Str("pod", one.pod.Name).Msg("too many replicas end at once; the log of this one may not be kept")
 	}
 }
 
@@ -162,21 +177,22 @@ func (k *logKeeper) run(ctx context.Context) {
 	}
 }
 
-// keep copies the log of one pod. A pod that has ended by itself is deleted afterwards: its Deployment has a new one.
-func (k *logKeeper) keep(ctx context.Context, pod *corev1.Pod) {
+// keep copies one log. A pod that has ended by itself is deleted afterwards: its Deployment has a new one.
+func (k *logKeeper) keep(ctx context.Context, one sealing) {
+	pod, name := one.pod, one.name()
 	uid := pod.Labels[labelUID]
-	uri := k.copy(ctx, pod)
+	uri := k.copy(ctx, one)
 	k.mu.Lock()
-	k.taken[uid][pod.Name] = &sealed{uri: uri}
+	k.taken[uid][name] = &sealed{pod: pod.Name, attempt: one.attempt, uri: uri}
 	if uri != "" && len(k.ended[uid]) < maxKept {
 		if k.ended[uid] == nil {
 			k.ended[uid] = map[string]gone{}
 		}
-		k.ended[uid][pod.Name] = gone{revision: revisionOf(pod.Labels), replica: ended(pod, uri)}
+		k.ended[uid][name] = gone{revision: revisionOf(pod.Labels), replica: one.ended(uri)}
 	}
 	k.mu.Unlock()
 	k.changed(uid)
-	if pod.DeletionTimestamp != nil || ctx.Err() != nil {
+	if one.attempt != 0 || pod.DeletionTimestamp != nil || ctx.Err() != nil {
 		return
 	}
 	if err := k.client.Delete(ctx, blank(pod), client.Preconditions{UID: &pod.UID}); client.IgnoreNotFound(err) != nil {
@@ -185,13 +201,16 @@ func (k *logKeeper) keep(ctx context.Context, pod *corev1.Pod) {
 }
 
 // copy returns where the log is kept; empty when it is not.
-func (k *logKeeper) copy(ctx context.Context, pod *corev1.Pod) string {
+func (k *logKeeper) copy(ctx context.Context, one sealing) string {
+	pod := one.pod
 	project, domain, ok := projectOf(pod.Annotations[annotationID])
 	if k.sealer == nil || !ok || !started(pod) {
 		return ""
 	}
-	uri := blobpath.AppLog(k.root, project, domain, pod.Labels[labelUID], pod.Name)
-	log := plugin.Log{Namespace: pod.Namespace, Pod: pod.Name, Container: primary, Follow: alive(pod)}
+	uri := blobpath.AppLog(k.root, project, domain, pod.Labels[labelUID], one.name())
+	log := plugin.Log{
+		Namespace: pod.Namespace, Pod: pod.Name, Container: primary, Follow: one.attempt == 0 && alive(pod), Previous: one.attempt != 0,
+	}
 	for retries := k.backoff.New(); ; {
 		kept, err := k.sealer.Keep(ctx, log, uri)
 		switch {

@@ -2,6 +2,7 @@ package deployer_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,9 @@ func newLogging(t *testing.T) *logging {
 			l.asked <- pod
 			<-l.release
 			return words
+		},
+		Previous: func(pod, container string) string {
+			return "2026-01-02T03:04:00Z " + pod + "/" + container + " breaks\n"
 		},
 		StopDelay: time.Hour, // until the test deletes it for good
 	})
@@ -282,4 +286,46 @@ func TestNoLogsAreKeptWithoutWorkers(t *testing.T) {
 	require.Eventually(t, func() bool { return l.pod(pod) == nil }, waitLimit, look, "the ended pod is deleted nevertheless")
 	require.Empty(t, l.asked)
 	l.notKept("uid-l9", pod)
+}
+
+// startedAgain makes the status of a pod that of one whose container was started again that often.
+func (l *logging) startedAgain(pod *corev1.Pod, restarts int32, now corev1.ContainerState) {
+	l.t.Helper()
+	found := l.pod(pod)
+	found.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: "app", RestartCount: restarts, State: now,
+		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			ExitCode: 3, Reason: "Error", StartedAt: metav1.NewTime(time.Unix(1_800_000_000+int64(restarts), 0)),
+		}},
+	}}
+	_, err := l.Clientset.CoreV1().Pods(l.Namespace).UpdateStatus(l.t.Context(), found, metav1.UpdateOptions{})
+	require.NoError(l.t, err)
+}
+
+// TestTheLogsOfACrashLoopAreKept: the cluster has the log of an earlier run only until the next one ends.
+func TestTheLogsOfACrashLoopAreKept(t *testing.T) {
+	l := newLogging(t)
+	l.fleet.want(hello("uid-l9", revision(1, 1)), false)
+	l.start()
+	pod := l.runs("uid-l9", "replica-l9")
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}
+	for attempt := int32(1); attempt <= 3; attempt++ {
+		if attempt == 3 { // in between, the current run is the one that has ended, and the one before is kept already
+			l.startedAgain(pod, 2, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}})
+		}
+		l.startedAgain(pod, attempt, running)
+		name := fmt.Sprintf("replica-l9.attempt-%d", attempt)
+		replica := l.kept(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		uri := "/store/p/d/_apps/uid-l9/logs/" + name + ".log"
+		require.Equal(t, uri, replica.GetLogUri())
+		require.Equal(t, "2026-01-02T03:04:00Z replica-l9/app breaks\n", l.store.read(uri))
+		require.Equal(t, "Ended", replica.GetPhase())
+		require.Equal(t, fmt.Sprintf("attempt %d of replica-l9 ended with exit code 3", attempt), replica.GetReason())
+		require.EqualValues(t, attempt-1, replica.GetRestarts())
+		require.EqualValues(t, 1_800_000_000+int64(attempt), replica.GetStartedAt().GetSeconds())
+	}
+	l.awaitReport("uid-l9", 1, "has its replica alone", func(r *enginev1.ObservedRevision) bool {
+		return len(r.GetReplicas()) == 1 && r.GetReplicas()[0].GetName() == "replica-l9" && r.GetReplicas()[0].GetLogUri() == ""
+	})
+	require.NotNil(t, l.pod(pod), "the pod goes on")
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/flyte-binary/flyte-binary/executor/failure"
 	enginev1 "github.com/flyte-binary/flyte-binary/gen/flytebinary/engine/v1"
@@ -85,9 +86,7 @@ func (s *session) replica(pod *corev1.Pod) (*enginev1.ObservedReplica, *enginev1
 		Restarts: uint32(max(0, state.Restarts)), Phase: state.Word, Container: primary, Node: pod.Spec.NodeName,
 		LogUri: s.keeper.uri(pod.Labels[labelUID], pod.Name),
 	}
-	if !state.StartedAt.IsZero() {
-		result.StartedAt = timestamppb.New(state.StartedAt)
-	}
+	result.StartedAt = timeOf(metav1.NewTime(state.StartedAt))
 	if state.Why == nil {
 		return result, nil, state.Recheck
 	}
@@ -161,4 +160,12 @@ func ended(pod *corev1.Pod, uri string) *enginev1.ObservedReplica {
 	return &enginev1.ObservedReplica{
 		Name: pod.Name, Draining: true, Phase: phaseEnded, Container: primary, Node: pod.Spec.NodeName, LogUri: uri,
 	}
+}
+
+// timeOf is a time of the cluster in a report; nil if it is not known.
+func timeOf(t metav1.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t.Time)
 }

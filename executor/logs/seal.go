@@ -38,14 +38,14 @@ func (s *Sealer) Seal(ctx context.Context, log plugin.Log, uri string) error {
 	return err
 }
 
-// Keep is Seal for callers who must know whether there is an object: there is none of a pod that is missing.
+// Keep is Seal for callers who must know whether there is an object: there is none of a pod or a run that is missing.
 func (s *Sealer) Keep(ctx context.Context, log plugin.Log, uri string) (kept bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.SealTimeout)
 	defer cancel()
-	options := &corev1.PodLogOptions{Container: log.Container, Timestamps: true, Follow: log.Follow, LimitBytes: &s.config.MaxBytes}
+	options := &corev1.PodLogOptions{Container: log.Container, Timestamps: true, Follow: log.Follow, Previous: log.Previous, LimitBytes: &s.config.MaxBytes}
 	stream, err := s.pods.Pods(log.Namespace).GetLogs(log.Pod, options).Stream(ctx)
 	if err != nil {
-		if apierrors.IsNotFound(err) {
+		if apierrors.IsNotFound(err) || log.Previous && apierrors.IsBadRequest(err) { // the node has removed it
 			return false, nil
 		}
 		return false, fmt.Errorf("read log of %s/%s: %w", log.Pod, log.Container, err)

@@ -33,6 +33,8 @@ type Log struct {
 	Namespace, Pod, Container string
 	// Follow reads until the container ends.
 	Follow bool
+	// Previous reads the log of the run before the current one.
+	Previous bool
 }
 
 // Rememberer is a plugin that keeps state in memory for live attempts, which a leak test can count.

@@ -13,9 +13,16 @@ type kubelet struct {
 	server *httptest.Server
 }
 
-func startKubelet(t testing.TB, log func(pod, container string) string) *kubelet {
+func startKubelet(t testing.TB, log, previous func(pod, container string) string) *kubelet {
 	handler := http.NewServeMux()
 	handler.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", func(w http.ResponseWriter, r *http.Request) {
+		log := log
+		if r.URL.Query().Get("previous") == "true" {
+			if log = previous; log == nil {
+				http.Error(w, "previous terminated container not found", http.StatusBadRequest)
+				return
+			}
+		}
 		if log == nil {
 			return
 		}

@@ -63,6 +63,8 @@ type NodeOptions struct {
 	SkipBinding bool
 	// Log is what a container wrote; nil means nothing.
 	Log func(pod, container string) string
+	// Previous is what the run of a container before the current one wrote; nil means that there was none.
+	Previous func(pod, container string) string
 	// StopDelay is how long a pod takes to stop when it is deleted.
 	StopDelay time.Duration
 	// AllNamespaces widens the node beyond the test's namespace.
@@ -76,7 +78,7 @@ func StartNode(t testing.TB, cluster *Cluster, options NodeOptions) *Node {
 	if node.options.Program == nil {
 		node.options.Program = func(context.Context, *corev1.Pod) Result { return Result{} }
 	}
-	node.kubelet = startKubelet(t, options.Log)
+	node.kubelet = startKubelet(t, options.Log, options.Previous)
 	node.register(t)
 
 	ctx, cancel := context.WithCancel(context.Background())
