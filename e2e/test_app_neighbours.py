@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 
 import flyte
 import httpx
@@ -68,3 +69,16 @@ def test_a_redirect_keeps_its_bytes(server: Server):
     answer = connection.getresponse()
     assert answer.headers["Location"] == "/apps/flytesnacks/development/neighbour-one/search/100%", json.dumps(dict(answer.headers))
     connection.close()
+
+
+def test_the_logs_of_a_crash_loop_are_kept(capfd: pytest.CaptureFixture):
+    """An app that ends at each start shows what each of its attempts has said, also when it is stopped."""
+    with pytest.raises(RuntimeError):
+        flyte.serve(neighbours.broken)
+    remote.App.get("broken").deactivate(wait=True)
+
+    def attempts() -> bool:
+        remote.App.get("broken").show_logs(raw=True)  # the stream ends, since the app is stopped
+        return len(set(re.findall(r"process \d+ breaks", capfd.readouterr().out))) >= 3
+
+    eventually(attempts, what="the logs of three attempts")

@@ -34,3 +34,11 @@ def neighbour(name: str, replicas: int = 1) -> flyte.app.AppEnvironment:
         name=name, image=flyte.Image.from_debian_base(), args=["python", "-u", "-c", PROGRAM], resources=SMALL, requires_auth=False,
         env_vars={"NAME": name}, scaling=flyte.app.Scaling(replicas=(replicas, replicas)),
     )
+
+
+# It ends at each start, and says who it was.
+broken = flyte.app.AppEnvironment(
+    name="broken", image=flyte.Image.from_debian_base(), resources=SMALL, requires_auth=False,
+    args=["python", "-u", "-c", "import os, sys; print('process', os.getpid(), 'breaks'); sys.exit(3)"],
+    scaling=flyte.app.Scaling(replicas=(1, 1)),
+)
