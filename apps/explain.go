@@ -95,6 +95,8 @@ func wanted(state rollout.State, spec *app.Spec, now time.Time) (count uint32, b
 		return 0, "the app is stopped"
 	case state.Trial && state.Serving.Number != 0:
 		return count, fmt.Sprintf("revision %d is starting while revision %d serves", state.Newest, state.Serving.Number)
+	case state.Trial && state.Failure != nil:
+		return count, fmt.Sprintf("revision %d does not start; its container is started again and again", state.Newest)
 	case state.Trial:
 		return count, fmt.Sprintf("revision %d is starting", state.Newest)
 	case state.Replicas == 0:

@@ -262,3 +262,19 @@ func TestList(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "flyte://artifacts/flytesnacks/development/model@v1", explained.GetUses()[0].GetArtifactUri())
 }
+
+// TestAnAppThatDoesNotStartIsNotStarting: its page says that it has failed, and its replicas say nothing else.
+func TestAnAppThatDoesNotStartIsNotStarting(t *testing.T) {
+	f := newFixture(t, nil)
+	d := f.deployer("", false)
+	f.create(command("web"))
+	d.eventually("web", "1:1 →0")
+	explain := func() string {
+		explained, err := f.insight.ExplainApp(t.Context(), &insightv1.ExplainAppRequest{AppId: id("web")})
+		require.NoError(t, err)
+		return explained.GetWantedBecause()
+	}
+	require.Equal(t, "revision 1 is starting", explain())
+	d.report("web", failing(1, "it breaks"))
+	require.Equal(t, "revision 1 does not start; its container is started again and again", explain())
+}

@@ -1,8 +1,10 @@
+import { headline } from "./headline";
 import css from "./apps.module.css";
 
-/** A message; of a long one, such as a traceback, the first line until it is opened. */
+/** A message; of a long one, such as a traceback, what it is about until it is opened. */
 export function Message({ text }: { readonly text: string }) {
-  const [first = "", ...rest] = text.trim().split("\n");
+  const [, ...rest] = text.trim().split("\n");
+  const first = headline(text);
   if (rest.length === 0) return <span className={css["message"]}>{first}</span>;
   return (
     <details className={css["message"]}>

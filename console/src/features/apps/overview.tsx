@@ -5,6 +5,7 @@ import { dateOf } from "@/design/format";
 import { Loading } from "@/design/notice";
 import { When } from "@/design/time";
 import { whoIs } from "@/features/action/summary/people";
+import { saysTheSame } from "./headline";
 import { Message } from "./message";
 import { Traffic } from "./traffic";
 import { Used } from "./used";
@@ -22,9 +23,9 @@ export function Overview({ explained, onLog }: { readonly explained: ExplainAppR
     <>
       <Facts
         facts={[
-          ["Serving", serving > 0n ? `revision ${serving}` : "nothing"],
+          ["Serving", serving > 0n ? `revision ${serving}` : "no revision yet"],
           ["Newest revision", String(app?.metadata?.revision ?? 0n)],
-          ["Last message", message !== "" && message !== explained.summary && <Message key="message" text={message} />],
+          ["Last message", message !== "" && !saysTheSame(message, explained.summary) && <Message key="message" text={message} />],
           ["Replicas", [`${wanted} of ${rangeOf(app?.spec?.autoscaling)}`, wantedBecause].filter(Boolean).join(": ")],
           ["Scales at", scalingWords(app?.spec?.autoscaling)],
           ["Cluster", app?.status?.assignedCluster],
@@ -36,7 +37,7 @@ export function Overview({ explained, onLog }: { readonly explained: ExplainAppR
       <Traffic traffic={traffic} />
       <section className={css["section"]} aria-label="Replicas">
         <h2>Replicas</h2>
-        <Replicas replicas={replicas} onLog={onLog} />
+        <Replicas replicas={replicas} said={[message, explained.summary]} onLog={onLog} />
       </section>
       {uses.length > 0 && (
         <section className={css["section"]} aria-label="Uses">
@@ -55,7 +56,14 @@ function stateOf({ ready, draining, gone, phase }: AppReplica): string {
   return ready ? "Ready" : phase || "Starting";
 }
 
-function Replicas({ replicas, onLog }: { readonly replicas: readonly AppReplica[]; readonly onLog: (replica: string) => void }) {
+interface ReplicasProps {
+  readonly replicas: readonly AppReplica[];
+  /** What the page has said already. */
+  readonly said: readonly string[];
+  readonly onLog: (replica: string) => void;
+}
+
+function Replicas({ replicas, said, onLog }: ReplicasProps) {
   if (replicas.length === 0) return <p className={css["muted"]}>No replica runs.</p>;
   return (
     <table className={tables["tasks"]} aria-label="Replicas">
@@ -78,7 +86,7 @@ function Replicas({ replicas, onLog }: { readonly replicas: readonly AppReplica[
             <th scope="row">{replica.name}</th>
             <td data-label="State">
               <span>
-                <Tag>{stateOf(replica)}</Tag> {replica.reason && <Message text={replica.reason} />}
+                <Tag>{stateOf(replica)}</Tag> {replica.reason && !said.some((text) => saysTheSame(text, replica.reason)) && <Message text={replica.reason} />}
               </span>
             </td>
             <td data-label="Revision">{String(replica.revision)}</td>
