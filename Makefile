@@ -178,6 +178,11 @@ warm-storm: build-demo e2e-python ## Start 500 warm processes that end in all wa
 	cd demo && FLYTE_WARM_STORM=500 go test -count=1 -v -run TestStorm ./node/warm
 	FLYTE_WARM_STORM=500 .cache/e2e-python/bin/python -m pytest e2e/test_faults.py -k storm_of_warm -q
 
+.PHONY: differential
+differential: build-demo cluster-tools ## Run the same programs cold, warm and pooled, with all lists of learned packages, and compare them
+	@scripts/python-env.sh .cache/differential-python -r e2e/requirements.txt -r e2e/requirements-differential.txt
+	FLYTE_DIFFERENTIAL=1 .cache/differential-python/bin/python -m pytest e2e/test_differential.py -s $(ARGS)
+
 .PHONY: faults
 faults: build-demo cluster-tools ## Inject faults under load and check docs/promises.md; ARGS='-seeds 200 -first 1 -minutes 60'
 	go run ./faults $(ARGS)
@@ -328,5 +333,5 @@ $(BIN)/protoc-gen-go: tools/go.mod
 
 .PHONY: clean
 clean: ## Remove build output; keep downloads
-	rm -rf bin $(BIN) .cache/e2e-python .cache/moto .cache/envoy .cache/demo-python console/test-results console/screenshots
+	rm -rf bin $(BIN) .cache/e2e-python .cache/differential-python .cache/moto .cache/envoy .cache/demo-python console/test-results console/screenshots
 	find console/dist -mindepth 1 ! -name .keep -delete

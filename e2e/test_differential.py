@@ -1,0 +1,177 @@
+"""The same programs, started in every way in which a task can start: cold, from a warm parent that has learned nothing, little or all
+that is installed, and in workers with one slot and with several. What a program computes or sees must be the same, and what it draws
+must differ between any two processes. `make differential` has the long lists.
+
+What may differ is in docs/warm-starts.md and docs/reusable-environments.md, and in DOCUMENTED below.
+"""
+
+import collections
+import importlib.metadata
+import json
+import os
+import random
+import re
+
+import flyte
+import flyte.remote as remote
+import pytest
+
+from flows import differing
+from server import Server, eventually
+from test_flows import phase_of
+from test_warm import COLD, explained
+
+pytestmark = pytest.mark.usefixtures("sdk")
+
+LONG = os.environ.get("FLYTE_DIFFERENTIAL") == "1"
+
+#: Packages that are taught first. The second is reached as an attribute of the first.
+FEW = ["numpy", "numpy.random"]
+
+#: What a way to start may show of itself, and why.
+DOCUMENTED = {
+    "in_slots": {
+        "handlers",  # coroutines of one process, whose event loop handles signals
+    },
+}
+
+
+def installed() -> list[str]:
+    """The packages of the environment, which is the one that runs this test. Some are refused, for the reasons in the server's log."""
+    found = {name for name in importlib.metadata.packages_distributions() if re.fullmatch(r"[a-z][A-Za-z0-9]*", name)}
+    return sorted(found - {"flyte", "flyteidl2", "pip", "pytest", "py", "streamlit", "xdist"})
+
+
+def teach(server: Server, names: list[str]) -> set[str]:
+    """Has the warm parents learn packages, as two tasks that import them do. Returns the names that were not refused."""
+    folders = list((server.data / "node/warm/imports").iterdir())
+    assert folders, "no warm parent has started"
+    for folder in folders:
+        for name in names:
+            (folder / name).write_bytes(b"..")
+
+    def settled():
+        text = server.log.read_text(errors="replace")
+        refused = {name for name in names if re.search(rf'does not import this package.*\b{re.escape(name)}"?\b', text)}
+        learned = json.loads(outputs(launch(differing.alone, "learned"))[0])["same"]["learned"]
+        return learned if set(names) <= refused | set(learned) else None
+
+    return set(eventually(settled, what=f"a parent that has learned {names}"))
+
+
+def launch(task, *arguments, cold: bool = False):
+    return flyte.with_runcontext(env_vars=COLD if cold else {}).run(task, *arguments)
+
+
+def outputs(handle) -> list:
+    handle.wait(quiet=True)
+    if phase_of(handle) != "succeeded":
+        pytest.fail(f"{handle.name}: {remote.RunDetails.get(handle.name).action_details.error_info}")
+    return handle.outputs()
+
+
+class Comparison:
+    """Programs in processes that were started in different ways."""
+
+    def __init__(self, programs: list[str]):
+        self.programs, self.drawn = programs, collections.defaultdict(list)
+        self.expected = {}
+
+    def run(self, task, times: int = 1, cold: bool = False) -> None:
+        """Starts each program some times, and compares it with the first that was started cold."""
+        way = task.name.rpartition(".")[2]
+        handles = [(name, launch(task, name, cold=cold)) for name in self.programs for _ in range(times)]
+        for name, handle in handles:
+            told = json.loads(outputs(handle)[0])
+            if cold:
+                self.expected.setdefault(name, told["same"])
+            assert way != "alone" or told["warm"] != cold, f"{handle.name} did not start as it should"
+            expected, got = self.expected[name], told["same"]
+            differing = {
+                key: (expected.get(key), got.get(key)) for key in expected | got
+                if expected.get(key) != got.get(key) and key not in DOCUMENTED.get(way, ())
+            }
+            assert not differing, f"{name}, {way}, cold: {cold}\n{explained(differing)}"
+            for key, value in told["own"].items():
+                self.drawn[name, key].append(json.dumps(value))
+
+    def different(self) -> None:
+        """No two processes have drawn the same."""
+        same = {key: values for key, values in self.drawn.items() if len(set(values)) < len(values)}
+        assert not same, same
+
+
+def test_programs_cannot_tell_how_they_started(server: Server):
+    names = [name for name in differing.PROGRAMS if name != "learned"]
+    for name in ("torch", "jax"):
+        if name not in importlib.metadata.packages_distributions():
+            print(f"{name} is left out: it is not installed here, as it is large")
+            names.remove(name)
+    launched = Comparison(names)
+    launched.run(differing.alone, cold=True)
+    launched.run(differing.alone, cold=True)
+    launched.run(differing.alone, times=2)
+    launched.run(differing.in_one_slot, times=3)
+    launched.run(differing.in_slots, times=3)
+    assert {"numpy", "numpy.random"} <= teach(server, FEW)
+    launched.run(differing.alone, times=3)
+    if LONG:
+        teach(server, installed())
+        launched.run(differing.alone, times=3)
+    launched.different()
+
+
+def test_imports_do_what_they_do_in_a_cold_start(server: Server):
+    """Packages that a parent has learned, in other lists than it has learned them."""
+    everything = [name for name in installed() if name.partition(".")[0] not in ("numpy",)]
+    chance = random.Random(20_261_126)
+    for _ in range(12 if LONG else 1):
+        outputs(launch(differing.alone, "chance"))  # the parent is there
+        learned = teach(server, [*FEW, *chance.sample(everything, 6 if LONG else 3)])
+        lists = [json.dumps(chance.sample([*everything, *FEW, *learned], 4)) for _ in range(4 if LONG else 2)]
+        launched = Comparison(lists)
+        launched.run(differing.alone, cold=True)
+        launched.run(differing.alone)
+
+
+ENDS = ["raise", "chained", "exit 3", "exit with text", "leave 4", "signal", "at the end", "a thread", "recursion", "big number"]
+
+
+def end_of(handle) -> dict:
+    """How a run ended, without what differs between any two."""
+    handle.wait(quiet=True)
+    action = remote.RunDetails.get(handle.name).action_details
+    error = action.error_info
+    text = error.message if error is not None else ""
+    text = re.sub(r"/\S*/(?=[^/\s]+)", "", text).replace(handle.name, "RUN")
+    text = re.sub(r"ends_(alone|in_one_slot|in_slots)|differing(_single|_several)?", "TASK", text)
+    return {
+        "phase": phase_of(handle), "kind": error.kind if error is not None else None, "code": error.code if error is not None else None,
+        "message": text, "attempts": len(action.pb2.attempts),
+    }
+
+
+def test_tasks_end_alike(server: Server):
+    ends = ENDS if LONG else ENDS[:7]
+    cold = {how: launch(differing.ends_alone, how, cold=True) for how in ends}
+    warm = {how: launch(differing.ends_alone, how) for how in ends}
+    pooled = {how: launch(differing.ends_in_one_slot, how) for how in ends}
+    expected = {how: end_of(handle) for how, handle in cold.items()}
+    for way in (warm, pooled):
+        for how, handle in way.items():
+            got = end_of(handle)
+            assert got == expected[how], how
+    assert expected["raise"]["phase"] == "failed" and "as asked" in expected["raise"]["message"]
+    assert expected["at the end"]["phase"] == "succeeded"
+
+
+def test_a_task_pays_for_no_package_of_others(server: Server):
+    """What succeeds cold succeeds warm, also close to the limit, and what does not fit does not fit."""
+    cold = [outputs(launch(differing.holds, 40, "", cold=True))[0] for _ in range(2)]
+    teach(server, [*FEW, *(installed() if LONG else ["pydantic", "PIL", "httpx"])])
+    fitting = differing.holds.override(resources=flyte.Resources(memory=f"{max(cold) + 6}Mi"))
+    handles = [launch(fitting, 40, "", cold=True), *(launch(fitting, 40, "") for _ in range(3))]
+    for handle in handles:
+        assert outputs(handle)[0] >= 40
+    for handle in (launch(fitting, 400, "", cold=True), launch(fitting, 400, "")):
+        assert (end_of(handle)["phase"], end_of(handle)["code"]) == ("failed", "OOMKilled")
