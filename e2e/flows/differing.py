@@ -37,6 +37,7 @@ def chance() -> tuple[dict, dict]:
     random.seed(7)
     same = {"random": random.random(), "a source": random.Random(7).random(), "hash of a number": hash(2.5)}
     same["shuffled"] = random.sample(range(100), 20)
+    random.seed()  # other attempts of the same process must not draw what this one would
     same["digest"] = hashlib.sha256(b"x").hexdigest()
     return same, own
 
@@ -53,6 +54,7 @@ def numpy_without_import() -> tuple[dict, dict]:
         "rand": list(numpy.random.rand(5)), "default_rng": list(numpy.random.default_rng(7).random(5)), "errors": numpy.geterr(),
         "permutation": numpy.random.permutation(20).tolist(), "sum": float(numpy.linspace(0, 1, 1001).sum()), "printed": repr(numpy.arange(3) / 3),
     }
+    numpy.random.seed()
     same["solved"] = numpy.round(numpy.linalg.solve([[2.0, 1.0], [1.0, 3.0]], [3.0, 5.0]), 12).tolist()
     return same, own
 
@@ -81,7 +83,9 @@ def torch() -> tuple[dict, dict]:
 
         drawn = torch.rand(1).item()
         torch.manual_seed(7)
-        return {"rand": torch.rand(3).tolist(), "threads": torch.get_num_threads()}, {"rand": drawn}
+        seeded = torch.rand(3).tolist()
+        torch.seed()
+        return {"rand": seeded, "threads": torch.get_num_threads()}, {"rand": drawn}
 
     return scientific("torch", look)
 
