@@ -85,8 +85,6 @@ func (w *worker) patch(ctx context.Context, pod *corev1.Pod, status *corev1.PodS
 	if port := w.givenPort(); port != "" {
 		metadata["annotations"] = map[string]string{annotationPort: port}
 	}
-	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
-	defer cancel()
 	status, err := podsecret.CleanStatus(ctx, w.n.secret, pod, status)
 	if err != nil {
 		return err
