@@ -92,14 +92,14 @@ func TestTaskWithoutOutputsMayWriteNone(t *testing.T) {
 
 func TestMissingOutputsAreRetriedThenExplained(t *testing.T) {
 	h := newHarness(t, kubetest.NodeOptions{SkipRunning: true})
-	action, task := h.submit(taskTemplate(withRetries(5)))
-	h.record.awaitPhase(t, action, 4, state.Failed)
+	action, task := h.submit(taskTemplate(withRetries(1)))
+	h.record.awaitPhase(t, action, 2, state.Failed)
 	h.awaitGone(task)
 	failed := h.record.last(action).GetError()
-	require.Equal(t, core.ExecutionError_SYSTEM, failed.GetKind())
-	require.Contains(t, failed.GetCode(), "MaxSystemFailuresExceeded")
-	require.Contains(t, failed.GetMessage(), "did not write the outputs that the task declares")
-	require.Equal(t, 4, h.node.Started(), "one attempt and three system retries, whatever the task's own")
+	require.Equal(t, core.ExecutionError_USER, failed.GetKind(), "the process ended by itself, as by sys.exit(0)")
+	require.Equal(t, "OutputsMissing", failed.GetCode())
+	require.Contains(t, failed.GetMessage(), "ended by itself with exit code 0 before the task returned")
+	require.Equal(t, 2, h.node.Started(), "one attempt and the task's own retry, and none of the system's")
 }
 
 // Story R18: attempts that were retried vanished, with their errors, logs and end times.

@@ -95,8 +95,8 @@ func TestLinksAreNoOutputs(t *testing.T) {
 			h.record.awaitPhase(t, action, 1, state.Failed)
 			h.awaitGone(task)
 			failed := h.record.last(action).GetError()
-			require.Equal(t, core.ExecutionError_SYSTEM, failed.GetKind())
-			require.Contains(t, failed.GetMessage(), "did not write the outputs that the task declares")
+			require.Equal(t, core.ExecutionError_USER, failed.GetKind())
+			require.Equal(t, "OutputsMissing", failed.GetCode())
 		})
 	}
 }

@@ -32,6 +32,7 @@ type container struct {
 	found    bool             // proc is of an earlier node and not followed yet
 	plan     *podvolume.Plan  // mounts of this run
 	lost     bool             // how it ended is unknown
+	byItself bool             // it ended as by a signal that nobody else can have sent
 	unready  bool             // a probe says so
 	command  *process.Command // of this run; nil for a process of an earlier node
 	port     string           // that this run has; empty for none
@@ -164,6 +165,7 @@ func (w *worker) await(ctx context.Context, c *container, p *process.Process) bo
 	end, lost := w.endOf(c, p)
 	w.mu.Lock()
 	c.state, c.lost, c.port = corev1.ContainerState{Terminated: &end}, lost, ""
+	c.byItself = p.State().ByItself
 	plan := c.plan
 	c.plan = nil
 	w.mu.Unlock()

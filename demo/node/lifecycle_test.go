@@ -61,6 +61,41 @@ func TestExitCodesAndSignals(t *testing.T) {
 	}
 }
 
+// TestWhoEndedAContainer: a real kubelet does not say who sent a signal. This node knows its own.
+func TestWhoEndedAContainer(t *testing.T) {
+	b := setup(t)
+	own := func(pod *corev1.Pod) bool {
+		for _, c := range pod.Status.Conditions {
+			if c.Type == "flyte.org/EndedByItself" && c.Status == corev1.ConditionTrue {
+				return c.Message == pod.Spec.Containers[0].Name
+			}
+		}
+		return false
+	}
+	require.True(t, own(b.run(t, b.shell("kill -KILL $$"))))
+	require.True(t, own(b.run(t, b.shell("kill -TERM $$"))))
+	require.True(t, own(b.run(t, b.shell("exit 137"))))
+	require.False(t, own(b.run(t, b.shell("exit 3"))))
+}
+
+// TestAMissingObjectOfAVolumeIsNotWaitedForLong: the reason is one that the executor bounds. The container starts if the object comes in time.
+func TestAMissingObjectOfAVolumeIsNotWaitedForLong(t *testing.T) {
+	b := setup(t)
+	pod := b.create(t, b.shell("cat /etc/absent/x", func(p *corev1.Pod) {
+		p.Spec.Volumes = []corev1.Volume{{Name: "absent", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: "absent"},
+		}}}}
+	}))
+	require.Eventually(t, func() bool {
+		now, err := b.client.CoreV1().Pods(pod.Namespace).Get(t.Context(), pod.Name, metav1.GetOptions{})
+		if err != nil || len(now.Status.ContainerStatuses) == 0 || now.Status.ContainerStatuses[0].State.Waiting == nil {
+			return false
+		}
+		waits := now.Status.ContainerStatuses[0].State.Waiting
+		return waits.Reason == "CreateContainerConfigError" && strings.Contains(waits.Message, "absent")
+	}, 20*time.Second, 10*time.Millisecond)
+}
+
 func TestTerminationMessage(t *testing.T) {
 	b := setup(t)
 	own := b.run(t, b.shell("echo noise; echo my words >/dev/termination-log; exit 1"))

@@ -111,6 +111,9 @@ func (w *worker) status() (corev1.PodStatus, bool) {
 	if notice := w.notice(); notice != "" {
 		status.Conditions = append(status.Conditions, w.condition(conditionNotice, true, reasonImageNotMapped, notice))
 	}
+	if name := w.endedByItself(); name != "" {
+		status.Conditions = append(status.Conditions, w.condition(conditionByItself, true, "Signal", name))
+	}
 	if w.verdict != nil {
 		status.Reason, status.Message = w.verdict.reason, w.verdict.message
 		if w.verdict.disruption != "" {
@@ -123,6 +126,20 @@ func (w *worker) status() (corev1.PodStatus, bool) {
 
 // conditionNotice tells the executor, which shows it on the action, what users should know although nothing has failed.
 const conditionNotice corev1.PodConditionType = "flyte.org/Notice"
+
+// conditionByItself tells the executor which container ended as by a signal that neither the node nor the kernel sent: real nodes
+// do not know that.
+const conditionByItself corev1.PodConditionType = "flyte.org/EndedByItself"
+
+// endedByItself is the name of the first such container; empty if there is none. Called with the lock held.
+func (w *worker) endedByItself() string {
+	for _, c := range w.containers {
+		if c.byItself && w.stop == nil {
+			return c.spec.Name
+		}
+	}
+	return ""
+}
 
 // notice is what the containers' images give reason to say. Called with the lock held.
 func (w *worker) notice() string {

@@ -14,7 +14,7 @@ import (
 
 func TestReportedErrorsAreUserFailuresWhateverTheirOrigin(t *testing.T) {
 	for _, origin := range []core.ExecutionError_ErrorKind{core.ExecutionError_USER, core.ExecutionError_SYSTEM} {
-		got := failure.FromTask(&core.ContainerError{Code: "E", Message: "no network", Kind: core.ContainerError_RECOVERABLE, Origin: origin})
+		got := failure.FromTask(&core.ContainerError{Code: "E", Message: "no network", Kind: core.ContainerError_RECOVERABLE, Origin: origin}, false)
 		require.Equal(t, failure.TaskFailed, got.Reason)
 		require.Equal(t, failure.User, got.Class)
 		require.Equal(t, "no network", got.Message)
@@ -27,14 +27,21 @@ func TestReportedErrorsAreUserFailuresWhateverTheirOrigin(t *testing.T) {
 func TestWhatTheCopilotLosesIsNotTheTasksFailure(t *testing.T) {
 	got := failure.FromTask(&core.ContainerError{
 		Code: "CopilotFailed", Message: "co-pilot: the sidecar is not listening", Kind: core.ContainerError_RECOVERABLE, Origin: core.ExecutionError_SYSTEM,
-	})
+	}, true)
 	require.Equal(t, failure.CopilotFailed, got.Reason)
 	require.Equal(t, failure.System, got.Class)
 	require.True(t, got.Recoverable)
 	require.Contains(t, got.Message, "the sidecar is not listening")
 
-	missing := failure.FromTask(&core.ContainerError{Code: "OutputMissing", Kind: core.ContainerError_RECOVERABLE, Origin: core.ExecutionError_USER})
+	missing := failure.FromTask(&core.ContainerError{Code: "OutputMissing", Kind: core.ContainerError_RECOVERABLE, Origin: core.ExecutionError_USER}, true)
 	require.Equal(t, failure.User, missing.Class, "what the container left out is its own failure")
+}
+
+// A task could have its own failure repeated as one of the system, by an error that only the co-pilot reports.
+func TestOnlyTheCopilotSpeaksForItself(t *testing.T) {
+	imitated := failure.FromTask(&core.ContainerError{Code: "CopilotFailed", Message: "mine", Origin: core.ExecutionError_SYSTEM}, false)
+	require.Equal(t, failure.User, imitated.Class)
+	require.Equal(t, "CopilotFailed", imitated.Code)
 }
 
 func TestTimeLimitsHaveTheirOwnMessages(t *testing.T) {
@@ -64,10 +71,10 @@ func TestCodesThatTheSDKKnows(t *testing.T) {
 }
 
 func TestTheTaskDecidesRecoverability(t *testing.T) {
-	final := failure.FromTask(&core.ContainerError{Code: "E", Kind: core.ContainerError_NON_RECOVERABLE})
+	final := failure.FromTask(&core.ContainerError{Code: "E", Kind: core.ContainerError_NON_RECOVERABLE}, false)
 	require.False(t, final.Recoverable)
 	require.Equal(t, core.ContainerError_NON_RECOVERABLE, final.Proto().GetRecoverability())
-	unnamed := failure.FromTask(&core.ContainerError{})
+	unnamed := failure.FromTask(&core.ContainerError{}, false)
 	require.NotEmpty(t, unnamed.Code)
 	require.NotEmpty(t, unnamed.Message)
 }

@@ -72,6 +72,7 @@ const (
 	NotListening              Reason = "NotListening"
 	PortTaken                 Reason = "PortTaken"
 	WorkerLost                Reason = "WorkerLost"
+	WorkerOOM                 Reason = "WorkerOOMKilled"
 	MaxSystemFailuresExceeded Reason = "MaxSystemFailuresExceeded"
 )
 
@@ -121,12 +122,13 @@ func Table() map[Reason]Row {
 		PodNotAllowed:             {User, false, "the task asks for a pod that this installation does not allow"},
 		SecretMissing:             {User, false, "the task asks for a secret that does not exist"},
 		SecretUnusable:            {User, false, "the task cannot get a secret in the way that it asks for"},
-		OutputsMissing:            {System, true, "the process exited with 0 but did not write the outputs that the task declares"},
+		OutputsMissing:            {User, true, "the task's process ended by itself with exit code 0 before the task returned: it wrote neither outputs nor an error"},
 		CopilotFailed:             {System, true, "the inputs or outputs of the container could not be copied"},
-		ErrorUnreadable:           {System, true, "the task reported an error that cannot be read"},
+		ErrorUnreadable:           {User, true, "the task reported an error that cannot be read"},
 		TaskFailed:                {User, true, "the task reported an error"},
 		PortTaken:                 {User, true, "the port that the app declares is taken on its machine"},
 		WorkerLost:                {System, true, "the worker that ran the task was lost before it was done"},
+		WorkerOOM:                 {System, true, "the worker that ran the task ran out of memory while it ran several tasks, and which of them used the memory is not known; ask for more memory, or for fewer tasks at a time"},
 		NoRoom:                    {System, true, "no node has room for the pod now"},
 		NotListening:              {User, true, "the process runs, but nothing accepts connections on the port of the app; check the port and that the app listens"},
 		MaxSystemFailuresExceeded: {System, false, "the system lost too many attempts"},

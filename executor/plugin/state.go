@@ -17,6 +17,8 @@ type State struct {
 	Phase common.ActionPhase
 	// Failure is why the phase is FAILED.
 	Failure *failure.Failure
+	// Stopped is what stopped the process, such as the deletion of its pod, although it exited with 0; nil if it ended by itself.
+	Stopped *failure.Failure
 	// Settled means that Failure is final: an error document in the attempt's directory is not from the process that
 	// ended.
 	Settled bool
@@ -28,6 +30,8 @@ type State struct {
 	Notice Notice
 	// Object is the uid of the attempt's main object; empty until it exists.
 	Object types.UID
+	// Since is when the phase of an attempt without a process began, in whole seconds as the cluster reports it; zero if that is not known.
+	Since time.Time
 	// StartedAt is when the process started, in whole seconds as the cluster reports it; zero if it did not start.
 	StartedAt time.Time
 	// EndedAt is when the process ended, likewise.
@@ -39,6 +43,10 @@ type State struct {
 	// Stopping means that something stops the attempt, such as the deletion of its pod: its logs can be read only a
 	// little longer.
 	Stopping bool
+	// StillRuns means that the phase is terminal although the process runs: it has to be stopped.
+	StillRuns bool
+	// Stuck means that the attempt waits for something that is not part of a normal start, such as a missing secret.
+	Stuck bool
 	// Recheck asks for another call after this time even if nothing changes; 0 asks for none.
 	Recheck time.Duration
 }

@@ -1,8 +1,10 @@
 package plugintest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/flyte-binary/flyte-binary/internal/blobstore"
 )
@@ -30,6 +32,12 @@ func (b *Blobs) ReadAll(_ context.Context, uri string, limit int64) ([]byte, err
 		return nil, fmt.Errorf("%s: %w", uri, blobstore.ErrTooLarge)
 	}
 	return body, nil
+}
+
+// NewReader implements verdict.Store.
+func (b *Blobs) NewReader(ctx context.Context, uri string) (io.ReadCloser, error) {
+	body, err := b.ReadAll(ctx, uri, 1<<40)
+	return io.NopCloser(bytes.NewReader(body)), err
 }
 
 // Stat implements plugin.Store.

@@ -84,6 +84,8 @@ func rows() []row {
 		{"registry does not answer", failure.ImageRegistryBusy, failure.System, "i/o timeout", waitingWith("ErrImagePull", "dial tcp: i/o timeout")},
 		{"registry is broken", failure.ImageRegistryBusy, failure.System, "503", waitingWith("ImagePullBackOff", "unexpected status: 503 Service Unavailable")},
 		{"registry limits", failure.ImageRegistryBusy, failure.System, "429", waitingWith("ImagePullBackOff", "429 Too Many Requests")},
+		{"the registry's name is wrong", failure.ImagePullBackOff, failure.User, "no such host", waitingWith("ErrImagePull", "dial tcp: lookup registry.exmaple: no such host")},
+		{"the pod's own hook fails", failure.CreateContainerError, failure.User, "hook", waitingWith("PostStartHookError", "hook exited with 1")},
 		{"image name", failure.InvalidImageName, failure.User, "not valid", waitingWith("InvalidImageName", "")},
 		{"image must be there", failure.ImageNeverPull, failure.User, "forbids", waitingWith("ErrImageNeverPull", "")},
 		{"container cannot be created", failure.CreateContainerError, failure.User, "could not be created", waitingWith("CreateContainerError", "")},
@@ -124,7 +126,7 @@ func elsewhere() []failure.Reason {
 		failure.BadTaskSpecification, failure.OutputsMissing, failure.ErrorUnreadable, failure.MaxSystemFailuresExceeded,
 		failure.CopilotFailed, failure.ObjectRefused, failure.ObjectForbidden, failure.ObjectTooLarge, failure.TaskFailed,
 		failure.DeadlineExceeded, failure.QueuedTooLong, failure.PodNotAllowed,
-		failure.SecretMissing, failure.SecretUnusable, failure.NoRoom, failure.NotListening, failure.WorkerLost,
+		failure.SecretMissing, failure.SecretUnusable, failure.NoRoom, failure.NotListening, failure.WorkerLost, failure.WorkerOOM,
 	}
 }
 

@@ -72,6 +72,13 @@ func exits(code int32) corev1.ContainerState {
 	}}
 }
 
+// unprepared is a pod whose volumes the kubelet cannot make, of which it says nothing but in events.
+func unprepared(p *corev1.Pod) {
+	p.Spec.NodeName, p.Status.Phase = "n", corev1.PodPending
+	p.Status.ContainerStatuses = container(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}})
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionFalse, LastTransitionTime: p.CreationTimestamp}}
+}
+
 func TestStatesOfPods(t *testing.T) {
 	deleting := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 35, 0, time.UTC)) // 30 s after the pod was made
 	always := corev1.ContainerRestartPolicyAlways
@@ -110,6 +117,9 @@ func TestStatesOfPods(t *testing.T) {
 		{"image name", 0, func(p *corev1.Pod) {
 			p.Spec.NodeName, p.Status.ContainerStatuses = "n", container(waits("InvalidImageName"))
 		}, failed, failure.InvalidImageName, ""},
+		{"a volume that does not exist, seen at once", 20 * time.Second, unprepared, initializing, "", ""},
+		{"a volume that does not exist", time.Minute, unprepared, initializing, "", "ConfigMap"},
+		{"a volume that does not exist for long", time.Hour, unprepared, failed, failure.ContainerStuck, "ConfigMap"},
 		{"init container stuck", time.Hour, func(p *corev1.Pod) {
 			p.Spec.NodeName = "n"
 			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", State: waits("CreateContainerError")}}
@@ -219,4 +229,41 @@ func TestLogLinks(t *testing.T) {
 	links = observedBy(t, config, attempt, made, 0).LogLinks
 	require.Equal(t, "https://logs/?from=100&to=200", links[2].GetUri())
 	require.Equal(t, "https://board/{{.runName}}/{{.actionName}}", template.GetMetadata().GetLogLinks()[0].GetUri(), "the task is unchanged")
+}
+
+// TestWhoStoppedAProcessThatExitedWith0: a process that is asked to stop may exit with 0. If it left no outputs, it did not end by itself.
+func TestWhoStoppedAProcessThatExitedWith0(t *testing.T) {
+	deleted := func(at time.Time) func(*corev1.Pod) {
+		grace, until := int64(30), metav1.NewTime(at.Add(30*time.Second))
+		return func(p *corev1.Pod) {
+			p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &until, &grace
+			p.Status.Phase, p.Status.ContainerStatuses = corev1.PodSucceeded, container(exits(0)) // at 200 s
+		}
+	}
+	require.Equal(t, failure.UnexpectedDeletion, observed(t, 0, deleted(time.Unix(150, 0))).Stopped.Reason)
+	require.Equal(t, failure.UnexpectedDeletion, observed(t, 0, deleted(time.Unix(200, 0))).Stopped.Reason)
+	require.Nil(t, observed(t, 0, deleted(time.Unix(210, 0))).Stopped, "it had ended before")
+	require.Equal(t, failure.Evicted, observed(t, 0, func(p *corev1.Pod) {
+		p.Status.Phase, p.Status.Reason, p.Status.ContainerStatuses = corev1.PodSucceeded, "Evicted", container(exits(0))
+	}).Stopped.Reason)
+	require.Nil(t, observed(t, 0, func(p *corev1.Pod) {
+		p.Status.Phase, p.Status.ContainerStatuses = corev1.PodSucceeded, container(exits(0))
+	}).Stopped)
+}
+
+// TestASignalOfTheTasksOwn: os.kill(os.getpid(), 9) ran four times as a failure of the system. Only the local node knows who sent a signal.
+func TestASignalOfTheTasksOwn(t *testing.T) {
+	for _, code := range []int32{137, 143} {
+		by := func(name string, status corev1.ConditionStatus) plugin.State {
+			return observed(t, 0, func(p *corev1.Pod) {
+				p.Status.Phase, p.Status.ContainerStatuses = corev1.PodFailed, container(exits(code))
+				p.Status.Conditions = []corev1.PodCondition{{Type: "flyte.org/EndedByItself", Status: status, Message: name}}
+			})
+		}
+		own := by("primary", corev1.ConditionTrue).Failure
+		require.Equal(t, failure.Signalled, own.Reason)
+		require.Equal(t, failure.User, own.Class)
+		require.Equal(t, failure.System, by("sidecar", corev1.ConditionTrue).Failure.Class)
+		require.Equal(t, failure.System, by("primary", corev1.ConditionFalse).Failure.Class)
+	}
 }

@@ -21,6 +21,9 @@ const (
 	terminatingSlack = time.Minute
 	// noticeCondition is the condition with which a node says something about a pod although nothing has failed.
 	noticeCondition corev1.PodConditionType = "flyte.org/Notice"
+	// byItselfCondition is the condition with which a node says that it knows who ended a container as by a signal: the container
+	// that the message names.
+	byItselfCondition corev1.PodConditionType = "flyte.org/EndedByItself"
 )
 
 // Reader reads the states of attempts from their pods. It is safe for concurrent use.
@@ -62,6 +65,9 @@ func (r *Reader) Observe(attempt *plugin.Attempt, pod *corev1.Pod) plugin.State 
 	default:
 		r.ofPending(&state, pod, now)
 	}
+	if state.Phase == common.ActionPhase_ACTION_PHASE_SUCCEEDED {
+		state.Stopped = stoppedBy(pod, state.EndedAt)
+	}
 	if pod.DeletionTimestamp != nil && state.Failure == nil && state.Recheck == 0 {
 		state.Recheck = max(time.Second, pod.DeletionTimestamp.Add(terminatingSlack).Sub(now)+time.Second)
 	}
@@ -87,8 +93,30 @@ func ofEnd(state *plugin.State, pod *corev1.Pod, primary *corev1.ContainerStatus
 		own = cluster
 	} else if pod.DeletionTimestamp != nil && own.Reason != failure.OOMKilled {
 		own = failure.New(failure.UnexpectedDeletion, own.Message)
+	} else if own.Reason == failure.Killed || own.Reason == failure.Terminated {
+		if known := conditionOf(pod, byItselfCondition); known != nil && known.Status == corev1.ConditionTrue && known.Message == primary.Name {
+			own = failure.New(failure.Signalled, "it was sent by the task itself: "+exitDetail(primary.Name, end))
+		}
 	}
 	state.Fail(own)
+}
+
+// stoppedBy is what stopped a process that exited with 0; nil if it ended by itself, or before the pod was deleted.
+func stoppedBy(pod *corev1.Pod, ended time.Time) *failure.Failure {
+	if cluster := ofPod(pod); cluster != nil {
+		return cluster
+	}
+	if pod.DeletionTimestamp == nil {
+		return nil
+	}
+	asked := pod.DeletionTimestamp.Time
+	if grace := pod.DeletionGracePeriodSeconds; grace != nil {
+		asked = asked.Add(-time.Duration(*grace) * time.Second)
+	}
+	if !ended.IsZero() && ended.Add(time.Second).Before(asked) {
+		return nil
+	}
+	return failure.New(failure.UnexpectedDeletion, "")
 }
 
 // ofFailedPod diagnoses a pod that failed although its primary container did not end.
@@ -123,6 +151,7 @@ func (r *Reader) ofPending(state *plugin.State, pod *corev1.Pod, now time.Time) 
 	since := pod.CreationTimestamp.Time
 	if condition := conditionOf(pod, corev1.PodScheduled); condition != nil {
 		since = condition.LastTransitionTime.Time
+		state.Since = since
 	}
 	if r.stuck(state, pod.Status.InitContainerStatuses, since, now) {
 		return
@@ -130,7 +159,29 @@ func (r *Reader) ofPending(state *plugin.State, pod *corev1.Pod, now time.Time) 
 	if condition := conditionOf(pod, corev1.PodInitialized); condition != nil && condition.Status == corev1.ConditionTrue {
 		since = condition.LastTransitionTime.Time
 	}
-	r.stuck(state, pod.Status.ContainerStatuses, since, now)
+	if !r.stuck(state, pod.Status.ContainerStatuses, since, now) {
+		r.unprepared(state, pod, now)
+	}
+}
+
+// unprepared looks at a pod whose volumes or network are not ready: then its containers wait as in a normal start, and the kubelet says
+// why in events only. Images are pulled later.
+func (r *Reader) unprepared(state *plugin.State, pod *corev1.Pod, now time.Time) {
+	condition := conditionOf(pod, corev1.PodReadyToStartContainers)
+	if condition == nil || condition.Status != corev1.ConditionFalse {
+		return
+	}
+	lost := failure.New(failure.ContainerStuck, "the volumes or the network of pod %s are not ready; a volume may name a ConfigMap, a Secret or a "+
+		"claim that does not exist, which the events of the pod say", pod.Name)
+	since := condition.LastTransitionTime.Time
+	switch left := since.Add(r.config.Grace.Other).Sub(now); {
+	case left <= 0:
+		state.Fail(lost)
+	case now.Before(since.Add(r.config.Grace.Config)):
+		state.Recheck = since.Add(r.config.Grace.Config).Sub(now)
+	default:
+		state.Reason, state.Message, state.Recheck, state.Stuck = "PodNotPrepared", lost.Message, left, true
+	}
 }
 
 // stuck looks for the first container whose wait is not part of a normal start.
@@ -146,7 +197,7 @@ func (r *Reader) stuck(state *plugin.State, statuses []corev1.ContainerStatus, s
 			continue
 		}
 		if left := since.Add(grace).Sub(now); left > 0 {
-			state.Reason, state.Message, state.Recheck = waiting.Reason, lost.Message, left
+			state.Reason, state.Message, state.Recheck, state.Stuck = waiting.Reason, lost.Message, left, true
 		} else {
 			state.Fail(lost)
 		}
@@ -157,7 +208,7 @@ func (r *Reader) stuck(state *plugin.State, statuses []corev1.ContainerStatus, s
 
 // ofUnscheduled reads the state of a pod without a node.
 func ofUnscheduled(state *plugin.State, pod *corev1.Pod, now time.Time) {
-	state.Phase = common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES
+	state.Phase, state.Since = common.ActionPhase_ACTION_PHASE_WAITING_FOR_RESOURCES, pod.CreationTimestamp.Time
 	if condition := conditionOf(pod, corev1.PodScheduled); condition != nil && condition.Status == corev1.ConditionFalse {
 		state.Reason, state.Message = condition.Reason, condition.Message
 		return

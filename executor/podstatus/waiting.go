@@ -23,7 +23,7 @@ func ofWaiting(name string, waiting *corev1.ContainerStateWaiting, grace podspec
 	switch waiting.Reason {
 	case "", "ContainerCreating", "PodInitializing":
 		return nil, 0
-	case "ErrImagePull", "ImagePullBackOff", "ImageInspectError", "RegistryUnavailable":
+	case "ErrImagePull", "ImagePullBackOff", "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed":
 		if transient(waiting.Message) {
 			return failure.New(failure.ImageRegistryBusy, detail), grace.ImagePull
 		}
@@ -39,7 +39,7 @@ func ofWaiting(name string, waiting *corev1.ContainerStateWaiting, grace podspec
 			return failure.New(failure.ContainerStuck, detail), grace.Other
 		}
 		return failure.New(failure.CreateContainerConfig, detail), grace.Config
-	case "CreateContainerError", "RunContainerError":
+	case "CreateContainerError", "RunContainerError", "PostStartHookError":
 		return failure.New(failure.CreateContainerError, detail), grace.Create
 	default:
 		return failure.New(failure.ContainerStuck, detail), grace.Other
@@ -56,7 +56,7 @@ func transient(message string) bool {
 	message = strings.ToLower(message)
 	for _, sign := range []string{
 		"429", "too many requests", "toomanyrequests", "i/o timeout", "tls handshake timeout", "connection refused", "connection reset",
-		"context deadline exceeded", "unexpected eof", "no such host", "server misbehaving", "500 internal server error", "502 bad gateway",
+		"context deadline exceeded", "unexpected eof", "server misbehaving", "500 internal server error", "502 bad gateway",
 		"503 service unavailable", "504 gateway time",
 	} {
 		if strings.Contains(message, sign) {

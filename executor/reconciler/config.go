@@ -27,6 +27,10 @@ type Config struct {
 	StatusDelay time.Duration `config:"statusDelay"`
 	// Resync is how often the unchanged state of an action is reported again, to learn whether it is still live. Default 10 m.
 	Resync time.Duration `config:"resync"`
+	// Linger is how long the process of an attempt may go on after it wrote its outcome. Then the outcome counts, and the process is
+	// stopped. A process is looked at when it has run for as long, and then with pauses that double up to three times Linger. 0 lets it go on
+	// for ever. Default 5 m.
+	Linger time.Duration `config:"linger"`
 	// Sweep is how often pods without a TaskAction are looked for. Default 5 m.
 	Sweep time.Duration `config:"sweep"`
 	// OrphanAge is how old a pod without a TaskAction must be to be deleted, except at the start: most younger ones are about to be deleted.
@@ -49,6 +53,7 @@ func DefaultConfig() Config {
 		SlowAfter:         time.Minute,
 		StatusDelay:       2 * time.Second,
 		Resync:            10 * time.Minute,
+		Linger:            5 * time.Minute,
 		Sweep:             5 * time.Minute,
 		OrphanAge:         time.Minute,
 		ErrorBackoff:      100 * time.Millisecond,
@@ -71,6 +76,7 @@ func (c Config) Validate() error {
 	} {
 		found.If(field.value <= 0, "%s: must be positive, got %s", field.name, field.value)
 	}
+	found.If(c.Linger < 0, "linger: must not be negative, got %s", c.Linger)
 	found.If(c.MaxSystemBackoff < c.SystemBackoff,
 		"maxSystemBackoff: must not be less than systemBackoff, got %s", c.MaxSystemBackoff)
 	found.If(c.MaxErrorBackoff < c.ErrorBackoff, "maxErrorBackoff: must not be less than errorBackoff, got %s", c.MaxErrorBackoff)

@@ -13,6 +13,7 @@ import (
 	v1 "github.com/flyte-binary/flyte-binary/executor/api/v1"
 	"github.com/flyte-binary/flyte-binary/executor/failure"
 	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
@@ -61,7 +62,7 @@ func TestBudgetsAreKept(t *testing.T) {
 			lost := failure.New(reason, "")
 			if rapid.Bool().Draw(t, "reported by the task") {
 				// Whomever the task blames, it has used one of its own retries.
-				lost = failure.FromTask(&core.ContainerError{Kind: core.ContainerError_RECOVERABLE, Origin: core.ExecutionError_SYSTEM})
+				lost = failure.FromTask(&core.ContainerError{Kind: core.ContainerError_RECOVERABLE, Origin: core.ExecutionError_SYSTEM}, false)
 			}
 			if number > 1+int32(retries)+maxSystem {
 				t.Fatalf("attempt %d of %d and %d", number, retries, maxSystem)
@@ -132,11 +133,13 @@ func TestPreciseTimes(t *testing.T) {
 	fake, _ := r.deps.Clock.(*clock.Fake)
 	fake.Step(300 * time.Millisecond)
 	e := &entry{}
-	require.Equal(t, now, r.eventTime(e, time.Unix(1000, 0)), "truncated to this second: now is more precise")
-	require.Equal(t, now, r.eventTime(e, time.Unix(900, 0)), "never before the last reported time")
-	require.Equal(t, time.Unix(901, 0).UTC(), r.eventTime(&entry{}, time.Unix(900, 0)), "seen late: the end of that second")
-	require.Equal(t, now, r.eventTime(&entry{}, time.Unix(1090, 0)), "a node whose clock is ahead: not in the future")
-	require.Equal(t, now, r.eventTime(&entry{}, time.Time{}))
+	running := position{attempt: 1, phase: common.ActionPhase_ACTION_PHASE_RUNNING}
+	ended := position{attempt: 1, phase: common.ActionPhase_ACTION_PHASE_SUCCEEDED}
+	require.Equal(t, now, r.eventTime(e, running, time.Unix(1000, 0)), "truncated to this second: now is more precise")
+	require.Equal(t, now, r.eventTime(e, ended, time.Unix(900, 0)), "never before the phase before it")
+	require.Equal(t, time.Unix(901, 0).UTC(), r.eventTime(&entry{}, running, time.Unix(900, 0)), "seen late: the end of that second")
+	require.Equal(t, now, r.eventTime(&entry{}, running, time.Unix(1090, 0)), "a node whose clock is ahead: not in the future")
+	require.Equal(t, now, r.eventTime(&entry{}, running, time.Time{}))
 }
 
 func TestConfigNamesTheWrongField(t *testing.T) {

@@ -2,6 +2,7 @@ package reconciler
 
 import (
 	"context"
+	"io"
 
 	"github.com/rs/zerolog"
 	"go.opentelemetry.io/otel/metric"
@@ -24,6 +25,7 @@ type Sink interface {
 // Store reads what tasks wrote, with the errors of blobstore.
 type Store interface {
 	ReadAll(ctx context.Context, uri string, limit int64) ([]byte, error)
+	NewReader(ctx context.Context, uri string) (io.ReadCloser, error)
 	Stat(ctx context.Context, uri string) (blobstore.Info, error)
 }
 

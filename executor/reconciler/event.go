@@ -71,21 +71,6 @@ func line(state plugin.State) string {
 	return state.Reason
 }
 
-// eventTime is the best estimate of a time that the cluster truncated to seconds: the latest that it can be. So a
-// parent, whose process ends after it saw the end of its child, never seems to have ended before the child. Times of
-// one action never go back.
-func (r *Reconciler) eventTime(entry *entry, seen time.Time) time.Time {
-	result := r.deps.Clock.Now()
-	if latest := seen.UTC().Add(time.Second); !seen.IsZero() && latest.Before(result) {
-		result = latest
-	}
-	if result.Before(entry.lastTime) {
-		result = entry.lastTime
-	}
-	entry.lastTime = result
-	return result
-}
-
 func actionOf(task *v1.TaskAction) ident.Action {
 	return ident.Action{
 		Run:  ident.Run{Project: task.Spec.Project, Domain: task.Spec.Domain, Name: task.Spec.Run},

@@ -19,6 +19,7 @@ import (
 // reportLost reports a lost attempt: in one call with the next one, so that nobody takes a failure that is not final
 // for the end.
 func (r *Reconciler) reportLost(task *v1.TaskAction, entry *entry, attempt *plugin.Attempt, state plugin.State) {
+	state = r.notAhead(state)
 	transitions := r.missedStart(task, entry, attempt, state)
 	next, lost := r.decide(entry, attempt, state.Failure)
 
@@ -30,16 +31,16 @@ func (r *Reconciler) reportLost(task *v1.TaskAction, entry *entry, attempt *plug
 	if lost.TimedOut() {
 		at.phase = common.ActionPhase_ACTION_PHASE_TIMED_OUT
 	}
-	transitions = append(transitions, verdict.Transition(r.observed(task, at, r.eventTime(entry, state.EndedAt), state), lost))
+	transitions = append(transitions, verdict.Transition(r.observed(task, at, r.endTime(entry, at, state), state), lost))
 	if next == nil {
-		if !lost.TimedOut() { // Then the process still runs.
+		if !lost.TimedOut() && !state.StillRuns { // Then the process still runs.
 			r.startSealing(entry)
 		}
 		r.report(task, entry, &plan{position: at, end: true, drift: drift}, transitions...)
 		return
 	}
 	queued := position{attempt: next.Attempt, phase: common.ActionPhase_ACTION_PHASE_QUEUED}
-	event := r.event(task, queued, r.eventTime(entry, r.deps.Clock.Now()))
+	event := r.event(task, queued, r.eventTime(entry, queued, r.deps.Clock.Now()))
 	event.ClusterEvents = []*workflow.ClusterEvent{clusterEvent(event.GetUpdatedTime().AsTime(), lost.Code, next.Message)}
 	transitions = append(transitions, &enginev1.Transition{Event: event, NotBefore: timestamppb.New(next.NotBefore.Time)})
 	r.report(task, entry, &plan{position: queued, status: next, drift: drift}, transitions...)

@@ -53,8 +53,9 @@ type entry struct {
 
 	acked           position  // the last position that was acknowledged
 	ackedAt         time.Time // when it was
-	lastTime        time.Time // the time of the last observation, which never goes back
+	begun           begun     // the last phase that was reported
 	running         running   // the start of the last process
+	lingering       lingering // the look at what a running process has written
 	transientErrors int       // errors of the API server or the object store in a row
 	confirmedLive   bool      // the runs service has the action as live
 	plan            *plan     // what to do when the report in flight is acknowledged

@@ -40,10 +40,14 @@ func (r *Reconciler) reportProgress(task *v1.TaskAction, entry *entry, attempt *
 		}
 	}
 	when := now
-	if state.Phase == common.ActionPhase_ACTION_PHASE_RUNNING && acked.phase < state.Phase {
+	switch isNew := acked.attempt != at.attempt || acked.phase < state.Phase; {
+	case !isNew:
+	case state.Phase == common.ActionPhase_ACTION_PHASE_RUNNING:
 		when = state.StartedAt
+	default:
+		when = state.Since
 	}
-	event := r.observed(task, at, r.eventTime(entry, when), state)
+	event := r.observed(task, at, r.eventTime(entry, at, when), state)
 	if state.Phase == common.ActionPhase_ACTION_PHASE_RUNNING && (acked.attempt != at.attempt || acked.phase < state.Phase) {
 		addNotice(event, state.Notice)
 	}
@@ -59,11 +63,14 @@ func (r *Reconciler) nextVersion(last uint32, task *v1.TaskAction) uint32 {
 
 // reportSuccess reports that the attempt succeeded.
 func (r *Reconciler) reportSuccess(ctx context.Context, taskAction *v1.TaskAction, entry *entry, attempt *plugin.Attempt, state plugin.State) {
+	state = r.notAhead(state)
 	transitions := r.missedStart(taskAction, entry, attempt, state)
 	at := position{attempt: attempt.Number, phase: common.ActionPhase_ACTION_PHASE_SUCCEEDED}
-	event := r.observed(taskAction, at, r.eventTime(entry, state.EndedAt), state)
+	event := r.observed(taskAction, at, r.endTime(entry, at, state), state)
 	event.Outputs = &task.OutputReferences{OutputUri: attempt.Dir + "/" + blobpath.OutputsFile, ReportUri: r.reportURI(ctx, attempt)}
-	r.startSealing(entry)
+	if !state.StillRuns {
+		r.startSealing(entry)
+	}
 	r.report(taskAction, entry, &plan{position: at, end: true}, append(transitions, &enginev1.Transition{Event: event})...)
 }
 
@@ -76,7 +83,7 @@ func (r *Reconciler) missedStart(task *v1.TaskAction, entry *entry, attempt *plu
 	at := position{attempt: attempt.Number, phase: running}
 	started := state
 	started.Message, started.Reason = "", ""
-	event := r.observed(task, at, r.eventTime(entry, state.StartedAt), started)
+	event := r.observed(task, at, r.eventTime(entry, at, state.StartedAt), started)
 	addNotice(event, state.Notice)
 	return []*enginev1.Transition{{Event: event}}
 }

@@ -13,7 +13,7 @@ func (r *Reconciler) outcome(ctx context.Context, attempt *plugin.Attempt, state
 	if state.Phase != common.ActionPhase_ACTION_PHASE_SUCCEEDED && (state.Settled || state.Failure == nil) {
 		return state, nil
 	}
-	lost, err := verdict.Of(ctx, r.deps.Store, attempt.Template, attempt.Dir, state.Failure)
+	lost, err := verdict.Of(ctx, r.deps.Store, attempt.Template, attempt.Dir, verdict.End{Lost: state.Failure, Stopped: state.Stopped})
 	switch {
 	case err != nil:
 	case lost != nil:

@@ -152,7 +152,7 @@ func (r *Reconciler) advance(ctx context.Context, task *v1.TaskAction, entry *en
 				entry.followedAttempt = attempt.Number
 				r.followLogs(attempt, r.logsOf(ctx, attempt))
 			}
-			state, err = r.outcome(ctx, attempt, r.withTimeouts(entry, attempt, state))
+			state, err = r.outcome(ctx, attempt, r.withOutcome(ctx, entry, attempt, r.withTimeouts(entry, attempt, state)))
 		}
 		if err != nil {
 			return r.advanceFailed(ctx, task, entry, attempt, err), nil

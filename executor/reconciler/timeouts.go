@@ -38,6 +38,9 @@ func (r *Reconciler) withTimeouts(entry *entry, attempt *plugin.Attempt, state p
 		check(timelimit.Queued, entry.waitsSince(attempt), metadata.GetTimeouts().GetQueuedTimeout().AsDuration(), failure.QueuedTooLong)
 	case common.ActionPhase_ACTION_PHASE_INITIALIZING:
 		deadline()
+		if state.Stuck { // it does not begin to start either
+			check(timelimit.Queued, entry.waitsSince(attempt), metadata.GetTimeouts().GetQueuedTimeout().AsDuration(), failure.QueuedTooLong)
+		}
 	case common.ActionPhase_ACTION_PHASE_RUNNING:
 		deadline()
 		check(timelimit.Runtime, entry.runsSince(attempt.Number, state.StartedAt, now), metadata.GetTimeout().AsDuration(), failure.RuntimeExceeded)

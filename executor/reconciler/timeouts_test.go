@@ -105,3 +105,13 @@ func TestAnAttemptGetsItsWholeTime(t *testing.T) {
 	require.Equal(t, 5*time.Second, r.withTimeouts(seen, attempt, state).Recheck)
 	require.Equal(t, 5300*time.Millisecond, r.withTimeouts(inherited, attempt, state).Recheck, "a successor counts from the end of that second")
 }
+
+// TestAStuckStartCountsAsQueued: an attempt that cannot start for want of a secret does not begin to start, whatever its phase.
+func TestAStuckStartCountsAsQueued(t *testing.T) {
+	r := deciding(t, 0)
+	attempt := limitedAttempt(r, 1, 25*time.Second)
+	require.Nil(t, r.withTimeouts(&entry{}, attempt, plugin.State{Phase: initializing}).Failure, "a normal start may take long")
+	stuck := r.withTimeouts(&entry{}, attempt, plugin.State{Phase: initializing, Stuck: true})
+	require.NotNil(t, stuck.Failure)
+	require.Equal(t, failure.QueuedTooLong, stuck.Failure.Reason)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -198,6 +199,26 @@ type waitingStore struct{ store Store }
 func (s waitingStore) ReadAll(ctx context.Context, uri string, limit int64) ([]byte, error) {
 	defer lend(ctx, "reading "+uri)()
 	return s.store.ReadAll(ctx, uri, limit)
+}
+
+// NewReader implements Store.
+func (s waitingStore) NewReader(ctx context.Context, uri string) (io.ReadCloser, error) {
+	defer lend(ctx, "opening "+uri)()
+	reader, err := s.store.NewReader(ctx, uri)
+	return &waitingReader{ReadCloser: reader, ctx: ctx, what: "reading " + uri}, err
+}
+
+// waitingReader is a stream of a reconcile.
+type waitingReader struct {
+	io.ReadCloser
+	ctx  context.Context //nolint:containedctx // of the reconcile
+	what string
+}
+
+// Read implements io.Reader.
+func (r *waitingReader) Read(p []byte) (int, error) {
+	defer lend(r.ctx, r.what)()
+	return r.ReadCloser.Read(p)
 }
 
 // Stat implements Store.

@@ -3,6 +3,7 @@ package reconciler
 import (
 	"bytes"
 	"context"
+	"io"
 	"testing"
 	"time"
 
@@ -90,6 +91,11 @@ func (s hungStore) ReadAll(context.Context, string, int64) ([]byte, error) {
 	s.asked <- struct{}{}
 	<-s.release
 	return nil, blobstore.ErrNotExist
+}
+
+func (s hungStore) NewReader(ctx context.Context, uri string) (io.ReadCloser, error) {
+	_, err := s.ReadAll(ctx, uri, 0)
+	return nil, err
 }
 
 func (s hungStore) Stat(ctx context.Context, uri string) (blobstore.Info, error) {

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -82,20 +83,29 @@ func userPause(wanted *core.Backoff, n int32) time.Duration {
 	return time.Duration(min(pause, float64(24*time.Hour)))
 }
 
-// explainMemory adds the limit that the task asked for.
+// explainMemory adds the limit and the request that the task asked for.
 func explainMemory(template *core.TaskTemplate, lost *failure.Failure) *failure.Failure {
 	if lost.Reason != failure.OOMKilled {
 		return lost
 	}
 	resources := template.GetContainer().GetResources()
-	for _, entries := range [][]*core.Resources_ResourceEntry{resources.GetLimits(), resources.GetRequests()} {
-		for _, entry := range entries {
-			if entry.GetName() == core.Resources_MEMORY && entry.GetValue() != "" {
-				return lost.With("it asked for " + entry.GetValue())
-			}
-		}
+	limit, request := memoryOf(resources.GetLimits()), memoryOf(resources.GetRequests())
+	switch {
+	case limit != "" && request != "" && limit != request:
+		return lost.With("it asked for " + limit + " as its limit, and for " + request + " as its request")
+	case limit != "" || request != "":
+		return lost.With("it asked for " + cmp.Or(limit, request))
 	}
 	return lost
+}
+
+func memoryOf(entries []*core.Resources_ResourceEntry) string {
+	for _, entry := range entries {
+		if entry.GetName() == core.Resources_MEMORY {
+			return entry.GetValue()
+		}
+	}
+	return ""
 }
 
 // retryWords say why an attempt was lost, when the next one begins, and how much of which budget is used.

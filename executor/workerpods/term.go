@@ -147,6 +147,7 @@ func (t *term) observe(worker *enginev1.DesiredWorker, pod *corev1.Pod) *enginev
 		// Only a process that is known to have ended has lost its work; others may go on.
 		observed.Ended = pod.Status.Phase == corev1.PodFailed || state.StartedAt.IsZero()
 		observed.Reason = clip.Head(state.Failure.Message, maxReason)
+		observed.OutOfMemory = observed.GetEnded() && state.Failure.Reason == failure.OOMKilled
 	case state.Phase != common.ActionPhase_ACTION_PHASE_RUNNING:
 		observed.Reason = clip.Head(state.Message, maxReason)
 	}

@@ -56,6 +56,7 @@ type supervisor struct {
 	waiting *waiting // the process of a warm start, nil in a cold one
 	state   State
 	oom     atomic.Bool // the memory watcher has ended the container
+	asked   atomic.Bool // the node has asked for the end
 }
 
 // run starts the container and returns when nothing of it is left and its log is complete.
@@ -81,6 +82,7 @@ func (s *supervisor) run() {
 		s.fail(err)
 		return
 	}
+	kills := kernelKills()
 	pid, err := s.spawn(streams)
 	if err != nil {
 		streams.abandon()
@@ -101,6 +103,7 @@ func (s *supervisor) run() {
 	s.killAll(pid)
 	streams.drain()
 	s.finish(status)
+	s.state.ByItself = s.state.ExitCode > 128 && !s.state.OutOfMemory && !s.asked.Load() && kills >= 0 && kernelKills() == kills
 }
 
 // fail records that there was no process.
@@ -131,6 +134,7 @@ func (s *supervisor) obey(pid int) {
 		if _, err := s.control.Read(wish); err != nil {
 			return
 		}
+		s.asked.Store(true)
 		switch wish[0] {
 		case Terminate:
 			_ = syscall.Kill(-pid, syscall.SIGTERM)

@@ -60,3 +60,19 @@ func sumKiB(path string, names ...string) int64 {
 	}
 	return sum
 }
+
+// kernelKills is how many processes of the machine the kernel has killed for want of memory; -1 if that is not known.
+func kernelKills() int64 {
+	raw, err := os.ReadFile("/proc/vmstat")
+	if err != nil {
+		return -1
+	}
+	for line := range strings.Lines(string(raw)) {
+		if rest, ok := strings.CutPrefix(line, "oom_kill "); ok {
+			if n, err := strconv.ParseInt(strings.TrimSpace(rest), 10, 64); err == nil {
+				return n
+			}
+		}
+	}
+	return -1
+}

@@ -653,7 +653,9 @@ type ObservedWorker struct {
 	// All of its processes have ended, for certain, or will never begin.
 	Ended bool `protobuf:"varint,2,opt,name=ended,proto3" json:"ended,omitempty"`
 	// Why it does not run, in words; may be empty.
-	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// It has ended because its processes together used more memory than its limit.
+	OutOfMemory   bool `protobuf:"varint,4,opt,name=out_of_memory,json=outOfMemory,proto3" json:"out_of_memory,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -707,6 +709,13 @@ func (x *ObservedWorker) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *ObservedWorker) GetOutOfMemory() bool {
+	if x != nil {
+		return x.OutOfMemory
+	}
+	return false
 }
 
 // ReportWorkersResponse is empty.
@@ -778,11 +787,12 @@ const file_flytebinary_engine_v1_workers_proto_rawDesc = "" +
 	"\x18IssueWorkerTokenResponse\x12\x19\n" +
 	"\x05token\x18\x01 \x01(\tB\x03\x80\x01\x01R\x05token\"b\n" +
 	"\x14ReportWorkersRequest\x12J\n" +
-	"\aworkers\x18\x01 \x03(\v2%.flytebinary.engine.v1.ObservedWorkerB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\aworkers\"c\n" +
+	"\aworkers\x18\x01 \x03(\v2%.flytebinary.engine.v1.ObservedWorkerB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\aworkers\"\x87\x01\n" +
 	"\x0eObservedWorker\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18?R\x02id\x12\x14\n" +
 	"\x05ended\x18\x02 \x01(\bR\x05ended\x12 \n" +
-	"\x06reason\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\x80 R\x06reason\"\x17\n" +
+	"\x06reason\x18\x03 \x01(\tB\b\xbaH\x05r\x03(\x80 R\x06reason\x12\"\n" +
+	"\rout_of_memory\x18\x04 \x01(\bR\voutOfMemory\"\x17\n" +
 	"\x15ReportWorkersResponse*\xaf\x01\n" +
 	"\x0fWorkerWaitCause\x12!\n" +
 	"\x1dWORKER_WAIT_CAUSE_UNSPECIFIED\x10\x00\x12\x1b\n" +

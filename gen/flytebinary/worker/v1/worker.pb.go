@@ -36,7 +36,7 @@ const (
 	End_END_UNSPECIFIED End = 0
 	// The process exited.
 	End_END_EXITED End = 1
-	// A signal ended it that neither the server nor the worker had asked for.
+	// A signal ended it that neither the server nor the worker had asked for, nor did the kernel send it for want of memory.
 	End_END_SIGNALED End = 2
 	// It used more memory than the worker has.
 	End_END_OUT_OF_MEMORY End = 3
@@ -44,6 +44,8 @@ const (
 	End_END_STOPPED End = 4
 	// The worker could not run it, or lost it: a failure of the system, never of the task.
 	End_END_LOST End = 5
+	// It was lost because the worker ran out of memory while several attempts shared a process: which of them used it is not known.
+	End_END_OUT_OF_MEMORY_TOGETHER End = 6
 )
 
 // Enum value maps for End.
@@ -55,14 +57,16 @@ var (
 		3: "END_OUT_OF_MEMORY",
 		4: "END_STOPPED",
 		5: "END_LOST",
+		6: "END_OUT_OF_MEMORY_TOGETHER",
 	}
 	End_value = map[string]int32{
-		"END_UNSPECIFIED":   0,
-		"END_EXITED":        1,
-		"END_SIGNALED":      2,
-		"END_OUT_OF_MEMORY": 3,
-		"END_STOPPED":       4,
-		"END_LOST":          5,
+		"END_UNSPECIFIED":            0,
+		"END_EXITED":                 1,
+		"END_SIGNALED":               2,
+		"END_OUT_OF_MEMORY":          3,
+		"END_STOPPED":                4,
+		"END_LOST":                   5,
+		"END_OUT_OF_MEMORY_TOGETHER": 6,
 	}
 )
 
@@ -1023,7 +1027,7 @@ const file_flytebinary_worker_v1_worker_proto_rawDesc = "" +
 	"\x05Drain\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\"B\n" +
 	"\fAcknowledged\x122\n" +
-	"\x03ids\x18\x01 \x03(\v2 .flytebinary.worker.v1.AttemptIdR\x03ids*r\n" +
+	"\x03ids\x18\x01 \x03(\v2 .flytebinary.worker.v1.AttemptIdR\x03ids*\x92\x01\n" +
 	"\x03End\x12\x13\n" +
 	"\x0fEND_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -1031,7 +1035,8 @@ const file_flytebinary_worker_v1_worker_proto_rawDesc = "" +
 	"\fEND_SIGNALED\x10\x02\x12\x15\n" +
 	"\x11END_OUT_OF_MEMORY\x10\x03\x12\x0f\n" +
 	"\vEND_STOPPED\x10\x04\x12\f\n" +
-	"\bEND_LOST\x10\x052d\n" +
+	"\bEND_LOST\x10\x05\x12\x1e\n" +
+	"\x1aEND_OUT_OF_MEMORY_TOGETHER\x10\x062d\n" +
 	"\rWorkerService\x12S\n" +
 	"\x04Work\x12\".flytebinary.worker.v1.WorkRequest\x1a#.flytebinary.worker.v1.WorkResponse(\x010\x01BIZGgithub.com/flyte-binary/flyte-binary/gen/flytebinary/worker/v1;workerv1b\x06proto3"
 

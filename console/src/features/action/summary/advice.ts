@@ -141,8 +141,8 @@ const byCode: Readonly<Record<string, Advice>> = {
   ResourceDeletedExternally: deleted,
   UnexpectedObjectDeletion: deleted,
   OutputsMissing: {
-    title: "No outputs written",
-    steps: ["Check the log: did the process finish, and could it write to the object store?"],
+    title: "The process ended before the task returned",
+    steps: ["Check the code for calls that end the process, such as sys.exit, and the end of the log."],
     look: "logs",
   },
   MaxSystemFailuresExceeded: platform,

@@ -1,0 +1,68 @@
+package reconciler
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/flyte-binary/flyte-binary/executor/plugin"
+	"github.com/flyte-binary/flyte-binary/executor/verdict"
+	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/common"
+)
+
+// longestLook is how many times Config.Linger passes at most between two looks at what a running process has written.
+const longestLook = 3
+
+// lingering is what is known of a process that may go on after it wrote its outcome.
+type lingering struct {
+	attempt int32
+	started time.Time
+	next    time.Time     // when to look
+	pause   time.Duration // after that look
+	since   time.Time     // when the outcome was found; zero while there is none
+}
+
+// withOutcome ends an attempt whose process goes on for too long after it wrote its error document or its outputs, as one does that
+// hangs in the shutdown of the SDK. A process is looked at after Config.Linger, and then with pauses that double: most end before
+// the first look, and the others cost two requests to the object store for each.
+func (r *Reconciler) withOutcome(ctx context.Context, entry *entry, attempt *plugin.Attempt, state plugin.State) plugin.State {
+	if r.config.Linger <= 0 || state.Phase != common.ActionPhase_ACTION_PHASE_RUNNING || state.StartedAt.IsZero() || verdict.HasDataSidecar(attempt.Template) {
+		return state
+	}
+	now, l := r.deps.Clock.Now(), &entry.lingering
+	if l.attempt != attempt.Number || !l.started.Equal(state.StartedAt) {
+		*l = lingering{attempt: attempt.Number, started: state.StartedAt, next: state.StartedAt.Add(r.config.Linger), pause: r.config.Linger}
+		if l.next.Before(now) || l.next.Sub(now) > r.config.Linger { // after a restart, or by another clock: spread the looks
+			l.next = now.Add(rand.N(r.config.Linger)) //nolint:gosec // spreads load
+		}
+	}
+	if l.since.IsZero() && !l.next.After(now) {
+		found, err := verdict.Written(ctx, r.deps.Store, attempt.Dir)
+		switch {
+		case err != nil:
+			zerolog.Ctx(ctx).Warn().Err(err).Msg("look for what a running task has written; retrying")
+		case found:
+			l.since = now
+		default:
+			l.pause = min(2*l.pause, longestLook*r.config.Linger)
+		}
+		l.next = now.Add(l.pause)
+	}
+	due := l.next
+	if !l.since.IsZero() {
+		due = l.since.Add(r.config.Linger)
+		state.Reason = "OutcomeWritten"
+		state.Message = "the task has written its outcome, but its process goes on; it is ended " + r.config.Linger.String() + " after that was noticed"
+	}
+	if left := due.Sub(now); left > 0 {
+		if state.Recheck == 0 || left < state.Recheck {
+			state.Recheck = left
+		}
+		return state
+	}
+	state.Phase, state.EndedAt, state.Message = common.ActionPhase_ACTION_PHASE_SUCCEEDED, now, "its process was ended, since it had written its outcome long before"
+	state.StillRuns = true
+	return state
+}
