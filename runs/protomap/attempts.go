@@ -112,20 +112,23 @@ func moment(event *workflow.ActionEvent, row *store.Event) time.Time {
 	return row.RecordedAt
 }
 
-// step enters a phase. Times never go backwards, whatever clocks the events carry.
+// step enters a phase. Times never go backwards, whatever clocks the events carry. Another observation of the same phase moves
+// nothing: it may be later than the start of the next phase, as its machine reports it.
 func (m *merge) step(phase common.ActionPhase, at time.Time) {
+	transitions := m.attempt.GetPhaseTransitions()
+	if m.attempt.GetPhase() == phase && len(transitions) > 0 {
+		return
+	}
 	at = later(at, m.last)
 	m.last = at
 	stamp := timestamppb.New(at)
 	if m.attempt.GetStartTime() == nil {
 		m.attempt.StartTime = stamp
 	}
-	if transitions := m.attempt.GetPhaseTransitions(); m.attempt.GetPhase() != phase || len(transitions) == 0 {
-		if len(transitions) > 0 {
-			transitions[len(transitions)-1].EndTime = stamp
-		}
-		m.attempt.PhaseTransitions = append(transitions, &workflow.PhaseTransition{Phase: phase, StartTime: stamp})
+	if len(transitions) > 0 {
+		transitions[len(transitions)-1].EndTime = stamp
 	}
+	m.attempt.PhaseTransitions = append(transitions, &workflow.PhaseTransition{Phase: phase, StartTime: stamp})
 	m.attempt.Phase = phase
 	if Terminal(phase) {
 		m.attempt.EndTime = stamp

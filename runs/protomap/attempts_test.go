@@ -66,6 +66,19 @@ func action(phase int16, attempt int32, endMs int) *store.Action {
 	return a
 }
 
+// TestALateObservationMovesNoPhase: what is seen of a phase when the next one has long begun does not shorten that one.
+func TestALateObservationMovesNoPhase(t *testing.T) {
+	attempts, err := protomap.Attempts(action(succeeded, 1, 500), []store.Event{
+		row(t, 1, queued, 0, nil, nil),
+		row(t, 1, starting, 100, &workflow.ActionEvent{}, nil),
+		row(t, 1, starting, 600, &workflow.ActionEvent{Version: 1, ClusterEvents: []*workflow.ClusterEvent{{Message: "ContainerCreating"}}}, nil),
+		row(t, 1, running, 200, &workflow.ActionEvent{}, nil),
+		row(t, 1, succeeded, 500, &workflow.ActionEvent{}, nil),
+	})
+	require.NoError(t, err)
+	require.Equal(t, []string{"QUEUED 3-100", "INITIALIZING 100-200", "RUNNING 200-500", "SUCCEEDED 500-500"}, transitions(attempts[0]))
+}
+
 // TestAttemptsOfARetriedAction: the lost attempt keeps its own error, logs, phases and times.
 func TestAttemptsOfARetriedAction(t *testing.T) {
 	logs := func(pod string) *core.LogContext { return &core.LogContext{PrimaryPodName: pod} }
