@@ -34,9 +34,12 @@ func (h *handler) end(ctx context.Context, a *store.Action, lost *failure.Failur
 	}
 	template := assigned.GetTask().GetSpec().GetTaskTemplate()
 	dir := blobpath.AttemptDir(assigned.GetRunOutputBase(), a.Action.Name, uint32(a.Attempt)) //nolint:gosec // from 1
+	if a.Stop == store.Written {
+		lost = nil // what it wrote counts, not how it was ended
+	}
 	if a.Stop == store.Overtime {
 		lost = overtime(template)
-	} else if lost, err = verdict.Of(ctx, h.deps.Store, template, dir, lost); err != nil {
+	} else if lost, err = verdict.Of(ctx, h.deps.Store, template, dir, verdict.End{Lost: lost}); err != nil {
 		return nil, err
 	}
 	if lost == nil {
@@ -55,7 +58,8 @@ func overtime(template *core.TaskTemplate) *failure.Failure {
 
 // succeeded records a success.
 func (h *handler) succeeded(ctx context.Context, a *store.Action, assigned *enginev1.Assignment, dir string, at time.Time) error {
-	event := h.event(a, assigned, common.ActionPhase_ACTION_PHASE_SUCCEEDED, at)
+	_, ended := span(a, at, h.deps.Clock.Now())
+	event := h.event(a, assigned, common.ActionPhase_ACTION_PHASE_SUCCEEDED, ended)
 	event.Outputs = &task.OutputReferences{OutputUri: dir + "/" + blobpath.OutputsFile}
 	if assigned.GetTask().GetSpec().GetTaskTemplate().GetMetadata().GetGeneratesDeck().GetValue() {
 		uri := dir + "/" + blobpath.ReportFile
@@ -67,7 +71,7 @@ func (h *handler) succeeded(ctx context.Context, a *store.Action, assigned *engi
 			event.Outputs.ReportUri = uri
 		}
 	}
-	return h.record(ctx, append(h.missedStart(a, assigned), &enginev1.Transition{Event: event})...)
+	return h.record(ctx, append(h.missedStart(a, assigned, at), &enginev1.Transition{Event: event})...)
 }
 
 // failed records a lost attempt: in one call with the next one, so that nobody takes a failure that is not final for the end.
@@ -83,7 +87,8 @@ func (h *handler) failed(
 	if lost.TimedOut() {
 		phase = common.ActionPhase_ACTION_PHASE_TIMED_OUT
 	}
-	transitions := append(h.missedStart(a, assigned), verdict.Transition(h.event(a, assigned, phase, at), lost))
+	_, ended := span(a, at, h.deps.Clock.Now())
+	transitions := append(h.missedStart(a, assigned, at), verdict.Transition(h.event(a, assigned, phase, ended), lost))
 	if retry == nil {
 		if err := h.record(ctx, transitions...); err != nil {
 			return nil, err
@@ -133,12 +138,14 @@ func (h *handler) record(ctx context.Context, transitions ...*enginev1.Transitio
 	return err
 }
 
-// missedStart is the start of the process, if there was one: its end may be seen first, as happens with short ones.
-func (h *handler) missedStart(a *store.Action, assigned *enginev1.Assignment) []*enginev1.Transition {
+// missedStart is the start of the process, if there was one: its end may be seen first, as happens with short ones. endedAt is when it
+// ended, or zero.
+func (h *handler) missedStart(a *store.Action, assigned *enginev1.Assignment, endedAt time.Time) []*enginev1.Transition {
 	if a.BegunAt == nil {
 		return nil
 	}
-	return []*enginev1.Transition{{Event: h.event(a, assigned, common.ActionPhase_ACTION_PHASE_RUNNING, *a.BegunAt)}}
+	began, _ := span(a, h.deps.Clock.Now(), endedAt)
+	return []*enginev1.Transition{{Event: h.event(a, assigned, common.ActionPhase_ACTION_PHASE_RUNNING, began)}}
 }
 
 // event is the event of a position. Times are never later than now: the clock of a worker may be ahead.

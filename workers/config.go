@@ -25,6 +25,9 @@ type Config struct {
 	SystemBackoff time.Duration `config:"systemBackoff"`
 	// MaxSystemBackoff is the longest such pause. Defaults to 1m.
 	MaxSystemBackoff time.Duration `config:"maxSystemBackoff"`
+	// Linger is how long the process of an attempt may go on after it wrote its outcome, as executor.reconciler.linger for pods. 0 lets it go
+	// on for ever. Defaults to 5m.
+	Linger time.Duration `config:"linger"`
 	// KeeperLease is how long the replica that sizes pools may be silent before another takes over. Defaults to 15s.
 	KeeperLease time.Duration `config:"keeperLease"`
 	// Poll is how often everything is looked at that nobody was told of. Defaults to 30s.
@@ -39,7 +42,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Enabled: true, Lease: 30 * time.Second, Grace: 10 * time.Second, MaxSystemFailures: 3, SystemBackoff: time.Second, MaxSystemBackoff: time.Minute,
-		KeeperLease: 15 * time.Second, Poll: 30 * time.Second, Heartbeat: 15 * time.Second, MaxAge: 10 * time.Minute,
+		Linger: 5 * time.Minute, KeeperLease: 15 * time.Second, Poll: 30 * time.Second, Heartbeat: 15 * time.Second, MaxAge: 10 * time.Minute,
 	}
 }
 
@@ -54,6 +57,7 @@ func (c Config) Validate() error {
 		{"grace", c.Grace, 0},
 		{"systemBackoff", c.SystemBackoff, time.Millisecond},
 		{"maxSystemBackoff", c.MaxSystemBackoff, max(c.SystemBackoff, 0)},
+		{"linger", c.Linger, 0},
 		{"keeperLease", c.KeeperLease, 3 * time.Second},
 		{"poll", c.Poll, 100 * time.Millisecond},
 		{"heartbeat", c.Heartbeat, 100 * time.Millisecond},

@@ -28,6 +28,8 @@ func lostBy(end *workerv1.Ended, template *core.TaskTemplate) *failure.Failure {
 		return signalled(syscall.Signal(end.GetCode()), detail(fmt.Sprintf("the process was ended by signal %d", end.GetCode())))
 	case workerv1.End_END_OUT_OF_MEMORY:
 		return failure.New(failure.OOMKilled, "%s", end.GetMessage())
+	case workerv1.End_END_OUT_OF_MEMORY_TOGETHER:
+		return failure.New(failure.WorkerOOM, "%s", end.GetMessage())
 	case workerv1.End_END_STOPPED:
 		if template.GetMetadata().GetTimeout().AsDuration() > 0 { // the worker enforces it, too
 			return overtime(template)
@@ -36,15 +38,11 @@ func lostBy(end *workerv1.Ended, template *core.TaskTemplate) *failure.Failure {
 	return failure.New(failure.WorkerLost, "%s", end.GetMessage())
 }
 
+// signalled is the failure of a process that was ended by a signal of the task: the worker reports those that it sent itself, or that
+// the kernel may have sent, as lost.
 func signalled(signal syscall.Signal, detail string) *failure.Failure {
-	switch signal {
-	case syscall.SIGKILL:
-		return failure.New(failure.Killed, "%s", detail)
-	case syscall.SIGTERM:
-		return failure.New(failure.Terminated, "%s", detail)
-	case syscall.SIGSEGV:
+	if signal == syscall.SIGSEGV {
 		return failure.New(failure.SegmentationFault, "%s", detail)
-	default:
-		return failure.New(failure.Signalled, "%s", detail)
 	}
+	return failure.New(failure.Signalled, "%s", detail)
 }

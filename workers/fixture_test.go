@@ -420,6 +420,11 @@ func (w *fake) finish(a *workerv1.Assignment, how workerv1.End, code int32) {
 	w.beat()
 }
 
+// finishLater ends the process of an attempt, which the next message says.
+func (w *fake) finishLater(a *workerv1.Assignment, how workerv1.End) {
+	w.ended[a.GetId().GetUid()] = &workerv1.Ended{Id: a.GetId(), EndedAt: timestamppb.Now(), End: how}
+}
+
 func (w *fake) acknowledged(a *workerv1.Assignment) {
 	w.f.t.Helper()
 	m := w.next()

@@ -14,6 +14,7 @@ import (
 	"github.com/flyte-binary/flyte-binary/internal/backoff"
 	"github.com/flyte-binary/flyte-binary/internal/ident"
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
+	"github.com/flyte-binary/flyte-binary/workers/store"
 )
 
 // WatchWorkers implements enginev1connect.WorkerFleetServiceHandler.
@@ -107,7 +108,8 @@ func (h *handler) ReportWorkers(ctx context.Context, r *enginev1.ReportWorkersRe
 		return backoff.After(h.config.SystemBackoff, h.config.MaxSystemBackoff, failures)
 	}
 	for _, w := range r.GetWorkers() {
-		if err := h.store.Report(ctx, w.GetId(), w.GetEnded(), w.GetReason(), pause); err != nil {
+		observed := store.Observed{ID: w.GetId(), Ended: w.GetEnded(), Reason: w.GetReason(), OutOfMemory: w.GetOutOfMemory()}
+		if err := h.store.Report(ctx, observed, pause); err != nil {
 			return nil, err
 		}
 	}

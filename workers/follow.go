@@ -151,12 +151,15 @@ func (s *session) once(a *attempt, send bool) error {
 		}
 		s.tell(result{attempt: a, assignment: message})
 	}
-	if err := s.begins(a, assigned); err != nil || !a.await(s, a.ended) {
+	if err := s.begins(a, assigned); err != nil || !s.awaitEnd(a, assigned) {
 		return err
 	}
 	s.ending.Store(a.row.UID, true)
 	defer s.ending.Delete(a.row.UID)
 	row := a.current()
+	if err := s.recall(a, &row, assigned); err != nil {
+		return err
+	}
 	lost := lostBy(a.end, assigned.GetTask().GetSpec().GetTaskTemplate())
 	return s.over(a)(s.handler.end(s.ctx, &row, lost, a.end.GetEndedAt().AsTime(), s.claimant))
 }
@@ -189,7 +192,7 @@ func (s *session) begins(a *attempt, assigned *enginev1.Assignment) error {
 	if err := s.writer.Begun(s.ctx, &row, *row.BegunAt, row.Warm, limit); err != nil {
 		return err
 	}
-	return s.record(s.ctx, s.missedStart(&row, assigned)...)
+	return s.record(s.ctx, s.missedStart(&row, assigned, time.Time{})...)
 }
 
 // endsSoon waits a moment, and reports whether the attempt or the session has ended.

@@ -83,12 +83,24 @@ func (k *keeper) orphans(ctx context.Context) error {
 		return err
 	}
 	for i := range found {
-		lost := failure.New(failure.WorkerLost, "worker %s", found[i].Worker)
-		if _, err := k.end(ctx, &found[i], lost, k.deps.Clock.Now(), store.Claimant{}); err != nil {
+		if _, err := k.end(ctx, &found[i].Action, lostWith(&found[i]), k.deps.Clock.Now(), store.Claimant{}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// lostWith says why an attempt was lost with its worker. Memory is the task's own fault, if the task is known to have used it.
+func lostWith(o *store.Orphan) *failure.Failure {
+	switch {
+	case o.OutOfMemory && o.Blamed == o.UID:
+		return failure.New(failure.OOMKilled, "worker %s", o.Worker)
+	case o.OutOfMemory && o.Blamed == 0:
+		return failure.New(failure.WorkerOOM, "worker %s", o.Worker)
+	case o.OutOfMemory:
+		return failure.New(failure.WorkerLost, "worker %s: another task used more memory than the worker has", o.Worker)
+	}
+	return failure.New(failure.WorkerLost, "worker %s", o.Worker)
 }
 
 func (k *keeper) expire(ctx context.Context) error {

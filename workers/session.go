@@ -57,6 +57,8 @@ type result struct {
 	attempt *attempt
 	// assignment is to be sent.
 	assignment *workerv1.Assignment
+	// stop says that the worker is to stop it.
+	stop bool
 	// over says that the worker has the attempt no more.
 	over bool
 	// claimed is what it has instead.
@@ -330,6 +332,9 @@ func (s *session) apply(r result) error {
 			return nil
 		}
 		return s.stream.Send(&workerv1.WorkResponse{Message: &workerv1.WorkResponse_Assignment{Assignment: r.assignment}})
+	}
+	if r.stop {
+		return s.stop(idOf(&r.attempt.row), s.config.Grace)
 	}
 	if !r.over {
 		return nil

@@ -144,12 +144,29 @@ func (s *Store) Unreleased(ctx context.Context) ([]int64, error) {
 	return pgx.CollectRows(rows, pgx.RowTo[int64])
 }
 
+// Orphan is an attempt of a worker that is gone.
+type Orphan struct {
+	Action
+	// OutOfMemory means that the worker has ended for want of memory.
+	OutOfMemory bool
+	// Blamed is the uid of the action that used it; 0 if that is not known.
+	Blamed int64
+}
+
 // Orphans lists the attempts of workers that are gone.
-func (s *Store) Orphans(ctx context.Context, limit int) ([]Action, error) {
-	found, err := list(ctx, s.db, `
-		SELECT `+actionColumns+` FROM pool_actions a
-		WHERE a.worker_id IS NOT NULL AND NOT EXISTS (SELECT FROM pool_workers w WHERE w.id = a.worker_id AND w.state <> `+sqlGone+`)
+func (s *Store) Orphans(ctx context.Context, limit int) ([]Orphan, error) {
+	rows, err := s.db.Query(ctx, `
+		SELECT `+actionColumns+`, coalesce(w.out_of_memory, false), coalesce(w.blamed, 0)
+		FROM pool_actions a LEFT JOIN pool_workers w ON w.id = a.worker_id
+		WHERE a.worker_id IS NOT NULL AND coalesce(w.state, `+sqlGone+`) = `+sqlGone+`
 		ORDER BY a.uid LIMIT $1`, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read attempts of lost workers: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Orphan, error) {
+		var o Orphan
+		return o, row.Scan(append(o.targets(), &o.OutOfMemory, &o.Blamed)...)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read attempts of lost workers: %w", err)
 	}

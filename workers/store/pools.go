@@ -180,8 +180,21 @@ func (s *Store) SetToken(ctx context.Context, id string, hash []byte) (bool, err
 	return tag.RowsAffected() == 1, nil
 }
 
-// Report records why a worker does not run. One that has ended before it worked delays the next worker of its pool.
-func (s *Store) Report(ctx context.Context, id string, ended bool, reason string, pause func(failures int) time.Duration) error {
+// Observed is what a cluster knows of a worker.
+type Observed struct {
+	ID string
+	// Ended means that none of its processes runs, and none will.
+	Ended bool
+	// Reason says why it does not run.
+	Reason string
+	// OutOfMemory means that it has ended for want of memory.
+	OutOfMemory bool
+}
+
+// Report records why a worker does not run. One that has ended before it worked delays the next worker of its pool. One that has
+// ended for want of memory blames the action that used it, if that is known.
+func (s *Store) Report(ctx context.Context, o Observed, pause func(failures int) time.Duration) error {
+	id, reason := o.ID, o.Reason
 	return s.inTx(ctx, "record the state of a worker", func(tx pgx.Tx) ([]Change, error) {
 		if _, err := lockOf(ctx, tx, poolOf, id); err != nil {
 			return nil, err
@@ -198,7 +211,7 @@ func (s *Store) Report(ctx context.Context, id string, ended bool, reason string
 		if err != nil {
 			return nil, err
 		}
-		if !ended {
+		if !o.Ended {
 			if _, err = tx.Exec(ctx, `UPDATE pool_workers SET reason = $2 WHERE id = $1`, id, reason); err == nil {
 				_, err = tx.Exec(ctx, `UPDATE worker_pools SET problem = $2 WHERE id = $1`, pool, reason)
 			}
@@ -210,6 +223,19 @@ func (s *Store) Report(ctx context.Context, id string, ended bool, reason string
 				return nil, err
 			}
 		}
+		if o.OutOfMemory {
+			if _, err := tx.Exec(ctx, blame, id); err != nil {
+				return nil, err
+			}
+		}
 		return gone(ctx, tx, reason, `w.id = $2`, id)
 	})
 }
+
+// blame finds out, when a worker has run out of memory, which of its actions used it: the only one that it had, or the only one whose
+// process had run for long enough to be recorded. Memory of several attempts in one process cannot be told apart.
+const blame = `
+	UPDATE pool_workers SET out_of_memory = true, blamed = coalesce((
+		SELECT CASE WHEN count(*) = 1 THEN min(uid) WHEN count(begun_at) = 1 THEN min(uid) FILTER (WHERE begun_at IS NOT NULL) END
+		FROM pool_actions WHERE worker_id = $1), 0)
+	WHERE id = $1`

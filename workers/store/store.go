@@ -118,6 +118,7 @@ const (
 	NoStop   Stop = 0
 	Released Stop = 1 // the action has ended otherwise
 	Overtime Stop = 2 // it exceeds its time limit
+	Written  Stop = 3 // it has written its outcome, and its process goes on; of a session alone, not in the database
 )
 
 // Enum values as literals for SQL text.
@@ -158,8 +159,15 @@ const actionColumns = `a.uid, a.pool_id, a.project, a.domain, a.run, a.name, a.a
 
 func scanAction(row pgx.CollectableRow) (Action, error) {
 	var a Action
-	return a, row.Scan(&a.UID, &a.Pool, &a.Action.Run.Project, &a.Action.Run.Domain, &a.Action.Run.Name, &a.Action.Name, &a.Ancestors,
-		&a.Nested, &a.Priority, &a.QueuedAt, &a.Attempt, &a.UserFailures, &a.SystemFailures, &a.NotBefore, &a.Worker, &a.Offered, &a.Claimed, &a.BegunAt, &a.Warm, &a.Stop)
+	return a, row.Scan(a.targets()...)
+}
+
+// targets are the places of actionColumns.
+func (a *Action) targets() []any {
+	return []any{
+		&a.UID, &a.Pool, &a.Action.Run.Project, &a.Action.Run.Domain, &a.Action.Run.Name, &a.Action.Name, &a.Ancestors,
+		&a.Nested, &a.Priority, &a.QueuedAt, &a.Attempt, &a.UserFailures, &a.SystemFailures, &a.NotBefore, &a.Worker, &a.Offered, &a.Claimed, &a.BegunAt, &a.Warm, &a.Stop,
+	}
 }
 
 // Worker is a row of pool_workers.
