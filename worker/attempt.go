@@ -51,7 +51,7 @@ func (a *attempt) run() *workerv1.Ended {
 	following, enough := context.WithCancel(context.Background())
 	var follower sync.WaitGroup
 	follower.Go(func() { log.follow(following) })
-	kills := outOfMemoryKills()
+	kills := memoryKills()
 	p, err := w.runner.start(a.preparing, a.command(), log.pipe)
 	log.handedOver()
 	if err == nil {
@@ -60,7 +60,7 @@ func (a *attempt) run() *workerv1.Ended {
 		ended.EndedAt = timestamppb.Now()
 		a.gone()
 		p.release()
-		a.judge(ended, end, outOfMemoryKills() > kills)
+		a.judge(ended, end, memoryKills().since(kills))
 	} else {
 		a.fail(ended, err)
 		log.note(ended.GetMessage())
@@ -159,7 +159,7 @@ func (a *attempt) fail(ended *workerv1.Ended, err error) *workerv1.Ended {
 }
 
 // judge says how the process ended.
-func (a *attempt) judge(ended *workerv1.Ended, end exit, memory bool) {
+func (a *attempt) judge(ended *workerv1.Ended, end exit, memory shortage) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
@@ -167,9 +167,13 @@ func (a *attempt) judge(ended *workerv1.Ended, end exit, memory bool) {
 		ended.End, ended.Message = workerv1.End_END_LOST, a.why
 	case a.why != "":
 		ended.End, ended.Message = workerv1.End_END_STOPPED, a.why
+	case end.lost != "" && end.crowd && memory == ours:
+		ended.End, ended.Message = workerv1.End_END_OUT_OF_MEMORY_TOGETHER, end.lost
 	case end.lost != "":
 		ended.End, ended.Message = workerv1.End_END_LOST, end.lost
-	case end.signal == syscall.SIGKILL && memory:
+	case end.signal == syscall.SIGKILL && memory == machines:
+		ended.End, ended.Message = workerv1.End_END_LOST, "the process was killed (SIGKILL), and the machine may have run out of memory"
+	case end.signal == syscall.SIGKILL && memory == ours:
 		ended.End, ended.Message = workerv1.End_END_OUT_OF_MEMORY, "the process used more memory than the worker has"
 	case end.signal != 0:
 		ended.End, ended.Code = workerv1.End_END_SIGNALED, int32(end.signal) //nolint:gosec // a small number

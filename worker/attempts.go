@@ -186,7 +186,7 @@ func (a *sharedAttempt) died() exit {
 		a.of.kill()
 	}
 	if a.of.ended() > 1 {
-		return exit{lost: "the process that runs the attempts of this worker ended; which of them ended it is not known"}
+		return exit{lost: "the process that runs the attempts of this worker ended; which of them ended it is not known", crowd: true}
 	}
 	return a.of.end
 }

@@ -18,6 +18,7 @@ import (
 const (
 	workerEnv   = "FLYTE_TEST_WORKER"   // works, with the configuration in the variable
 	deadlineEnv = "FLYTE_TEST_DEADLINE" // sets a deadline and stops itself
+	concealEnv  = "FLYTE_TEST_CONCEAL"  // conceals its token
 )
 
 func TestMain(m *testing.M) {
@@ -27,6 +28,8 @@ func TestMain(m *testing.M) {
 		err = workAsChild(os.Getenv(workerEnv))
 	case os.Getenv(deadlineEnv) != "":
 		err = stopAsChild(os.Getenv(deadlineEnv))
+	case os.Getenv(concealEnv) != "":
+		err = concealAsChild()
 	default:
 		os.Exit(m.Run())
 	}

@@ -30,6 +30,7 @@ type exit struct {
 	code   int
 	signal syscall.Signal
 	lost   string
+	crowd  bool // several attempts shared the process
 }
 
 // process is a running attempt.

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -78,28 +77,38 @@ func childrenOf(pid int) []int {
 	return found
 }
 
-// outOfMemoryKills is how many processes of this container the kernel has killed for want of memory; 0 if that is not known.
-func outOfMemoryKills() int64 {
+// memoryKills counts what the kernel has killed for want of memory: processes of this container's cgroup (v2), and of the machine.
+func memoryKills() kills {
+	return kills{container: ofCgroup(), machine: oomKills("/proc/vmstat")}
+}
+
+func ofCgroup() int64 {
 	own, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
-		return 0
+		return -1
 	}
 	path, found := strings.CutPrefix(strings.TrimSpace(string(own)), "0::")
 	if !found {
-		return 0
+		return -1
 	}
-	text, err := os.ReadFile(filepath.Join("/sys/fs/cgroup", path, "memory.events"))
-	if errors.Is(err, os.ErrNotExist) { // the cgroup is mounted as the root
-		text, err = os.ReadFile("/sys/fs/cgroup/memory.events")
+	if n := oomKills(filepath.Join("/sys/fs/cgroup", path, "memory.events")); n >= 0 {
+		return n
 	}
+	return oomKills("/sys/fs/cgroup/memory.events") // the cgroup is mounted as the root
+}
+
+// oomKills reads the counter oom_kill of a file of the kernel; -1 if there is none.
+func oomKills(path string) int64 {
+	text, err := os.ReadFile(path)
 	if err != nil {
-		return 0
+		return -1
 	}
 	for line := range strings.Lines(string(text)) {
 		if words := strings.Fields(line); len(words) == 2 && words[0] == "oom_kill" {
-			n, _ := strconv.ParseInt(words[1], 10, 64)
-			return n
+			if n, err := strconv.ParseInt(words[1], 10, 64); err == nil {
+				return n
+			}
 		}
 	}
-	return 0
+	return -1
 }

@@ -19,7 +19,7 @@ func adoptOrphans() error { return nil }
 
 func killOrphans(func(pid int) bool) {}
 
-func outOfMemoryKills() int64 { return 0 }
+func memoryKills() kills { return kills{-1, -1} }
 
 // NewDeadline returns none: attempts are not forked here, and only Linux has timers that end a stopped process.
 func NewDeadline() (Deadline, error) { return nil, nil } //nolint:nilnil // no deadline

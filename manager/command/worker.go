@@ -59,7 +59,13 @@ func installProgram(dir string) (failure error) {
 
 // runWorker runs a worker until SIGTERM and the end of what it runs, or until the server wants it no more.
 func runWorker(ctx context.Context) (failure error) {
-	config, err := worker.FromEnvironment(os.Getenv)
+	token, concealed := worker.Conceal(worker.EnvToken) // before anything else of the user's can run
+	config, err := worker.FromEnvironment(func(name string) string {
+		if name == worker.EnvToken {
+			return token
+		}
+		return os.Getenv(name)
+	})
 	if err != nil {
 		return err
 	}
@@ -77,6 +83,9 @@ func runWorker(ctx context.Context) (failure error) {
 		}
 	}
 	log := zerolog.New(os.Stderr).With().Timestamp().Str("worker", config.ID).Logger()
+	if concealed != nil {
+		log.Warn().Err(concealed).Msg("attempts may be able to read the worker's token")
+	}
 	if config.Deadline, err = worker.NewDeadline(); err != nil {
 		log.Warn().Err(err).Msg("attempts go on if this process alone is stopped past its lease")
 	}

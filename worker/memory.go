@@ -1,0 +1,24 @@
+package worker
+
+// shortage says whether the kernel has killed for want of memory.
+type shortage int
+
+const (
+	none     shortage = iota
+	ours              // a process of this container
+	machines          // one of the machine, or that is not known
+)
+
+// kills counts processes that the kernel has killed for want of memory; -1 if that is not known.
+type kills struct{ container, machine int64 }
+
+// since compares with the counts of before.
+func (k kills) since(before kills) shortage {
+	switch {
+	case k.container > before.container && before.container >= 0:
+		return ours
+	case k.container < 0 && k.machine < 0, k.container < 0 && k.machine > before.machine:
+		return machines
+	}
+	return none
+}
