@@ -173,9 +173,12 @@ func TestOlderAppsAreFoundByTheirRuns(t *testing.T) {
 	require.Equal(t, []string{
 		"elsewhere other development r3", "marked flytesnacks development r1", "marked flytesnacks development r2", "raw flytesnacks development r4",
 	}, before)
-	version, err := pgdb.MigrateDown(t.Context(), f.pool, store.Schema())
-	require.NoError(t, err)
-	require.EqualValues(t, 3, version)
+	for version := int64(0); version != 3; { // later ones first
+		var err error
+		version, err = pgdb.MigrateDown(t.Context(), f.pool, store.Schema())
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, version, int64(3))
+	}
 	require.NoError(t, pgdb.Migrate(t.Context(), f.pool, store.Schema()))
 	require.Equal(t, before, stored())
 }
