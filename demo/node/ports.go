@@ -244,7 +244,7 @@ func (n *Node) given(except *worker, port string) bool {
 			return false
 		}
 		annotations := w.pod().Annotations
-		return w.givenPort() == port || annotations[annotationFixedPort] == port && annotations[annotationTakesPort] == "" && w.replacedPort() == ""
+		return w.holds(port) || w.givenPort() == port || annotations[annotationFixedPort] == port && annotations[annotationTakesPort] == "" && w.replacedPort() == ""
 	})
 }
 
