@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 
 	"github.com/flyte-binary/flyte-binary/internal/rpc"
 )
@@ -23,6 +24,12 @@ func rewrite(r *httputil.ProxyRequest) {
 	r.Out.Host = r.In.Host
 	header := r.Out.Header
 	dropTrusted(header)
+	if upgrade := header.Get("Upgrade"); upgrade != "" && !strings.EqualFold(upgrade, "websocket") {
+		// Behind an upgrade to HTTP/2, a client would send the app further requests, with any header, past the gateway.
+		header.Del("Upgrade")
+		header.Del("Connection")
+	}
+	header.Del("Http2-Settings")
 	identify(header, rpc.IdentityFrom(r.In.Context()))
 	header.Set("X-Forwarded-For", x.client.forwarded)
 	header.Set("X-Forwarded-Host", r.In.Host)

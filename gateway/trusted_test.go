@@ -106,6 +106,30 @@ func TestClientsCannotSpeakForTheirProxy(t *testing.T) {
 	})
 }
 
+// TestOnlyWebSocketsAreTunnels: behind an upgrade to HTTP/2, further requests would reach the app past the gateway, with any header.
+func TestOnlyWebSocketsAreTunnels(t *testing.T) {
+	f := start(t, newApps(route("one", replica(t, func(w http.ResponseWriter, r *http.Request) {
+		if to := r.Header.Get("Upgrade"); to != "" { // an app that does whatever it is asked for
+			w.Header().Set("Connection", "Upgrade")
+			w.Header().Set("Upgrade", to)
+			w.WriteHeader(http.StatusSwitchingProtocols)
+			return
+		}
+		if r.Header.Get("Http2-Settings") != "" {
+			w.WriteHeader(http.StatusTeapot)
+		}
+	}))), options{})
+	for upgrade, want := range map[string]int{
+		"websocket": http.StatusSwitchingProtocols, "WebSocket": http.StatusSwitchingProtocols, "h2c": http.StatusOK, "websocket, h2c": http.StatusOK,
+		"HTTP/2.0": http.StatusOK, "TLS/1.0": http.StatusOK,
+	} {
+		response := sendRaw(t, f, "GET /apps/p/d/one/ HTTP/1.1", []string{
+			"Connection: Upgrade, HTTP2-Settings", "Upgrade: " + upgrade, "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA",
+		}, "")
+		require.Equal(t, want, response.StatusCode, upgrade)
+	}
+}
+
 // TestAnnouncedTrailersPass: an app gets the trailers that its client has announced, and no others.
 func TestAnnouncedTrailersPass(t *testing.T) {
 	f := start(t, newApps(route("one", replica(t, func(w http.ResponseWriter, r *http.Request) {
