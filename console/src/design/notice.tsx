@@ -26,13 +26,14 @@ export function Notice({
   );
 }
 
-/** An error of the API with its advice. */
-export function ProblemNotice({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
+/** An error of the API with its advice. The children follow it, such as a link back. */
+export function ProblemNotice({ error, retry, children }: { readonly error: unknown; readonly retry?: () => void; readonly children?: ReactNode }) {
   const problem: Problem = isProblem(error) ? error : problemOf(error);
   return (
     <Notice tone="danger" title={problem.title} role="alert">
       <p>{problem.message}</p>
       <p className={css["muted"]}>{problem.advice}</p>
+      {children && <p>{children}</p>}
       {retry && (
         <div>
           <Button small onClick={retry}>

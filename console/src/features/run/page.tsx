@@ -1,4 +1,4 @@
-import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useDeferredValue, useMemo, type ReactNode } from "react";
 import { DeliveryState } from "@gen/flytebinary/insight/v1/notifications_pb.js";
 import { ActionPhase } from "@gen/flyteidl2/common/phase_pb.js";
@@ -78,7 +78,13 @@ function Run({ run }: { readonly run: RunName }) {
         {run.tracked ? <TrackedActions run={run} phase={phase} /> : <RunActions run={run} phase={phase} model={model} />}
       </Header>
       {run.tracked && <Silence model={model} version={version} live={isLive(phase)} />}
-      {failed && <ProblemNotice error={failed} />}
+      {failed && (
+        <ProblemNotice error={failed}>
+          <Link to="/domain/$domain/project/$project/runs" params={{ domain: run.domain, project: run.project }}>
+            All runs of {run.project} / {run.domain}
+          </Link>
+        </ProblemNotice>
+      )}
       {!failed && model.size === 0 && <Loading what="run" />}
       {model.size > 0 && <Actions run={run} model={model} version={version} search={search} change={change} onSelect={select} />}
     </div>

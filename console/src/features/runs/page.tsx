@@ -8,6 +8,7 @@ import { Empty, Loading, ProblemNotice } from "@/design/notice";
 import { useColumns } from "./columns";
 import { FilterBar } from "./filter-bar";
 import { RunList } from "./list";
+import { NoRuns } from "./no-runs";
 import { PausedBanner } from "./paused-banner";
 import { isTracked, nameOf } from "./request";
 import { isFiltered, patched, type RunsSearch } from "./search";
@@ -99,13 +100,7 @@ function Nothing({
   readonly search: RunsSearch;
   readonly onSearch: (search: RunsSearch) => void;
 }) {
-  if (!isFiltered(search)) {
-    return (
-      <Empty title="No runs yet" command={`flyte run -p ${project} -d ${domain} hello.py main`}>
-        <p>New runs appear here immediately.</p>
-      </Empty>
-    );
-  }
+  if (!isFiltered(search)) return <NoRuns place={{ project, domain }} />;
   const { task, q } = search;
   return (
     <Empty title="No runs match these filters" {...(q !== undefined && !task ? { command: `flyte get run -p ${project} -d ${domain} ${q}` } : {})}>

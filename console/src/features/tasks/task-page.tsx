@@ -1,22 +1,32 @@
+import { Code } from "@connectrpc/connect";
 import { useQuery } from "@connectrpc/connect-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { TaskService, type ListVersionsResponse_VersionResponse } from "@gen/flyteidl2/task/task_service_pb.js";
+import { problemOf } from "@/api/problem";
 import { useTitle } from "@/app/title";
 import { buttonClass } from "@/design/button";
 import { CopyButton } from "@/design/copy";
 import { Select } from "@/design/field";
 import { dateOf } from "@/design/format";
-import { Empty, Loading, ProblemNotice } from "@/design/notice";
+import { Loading, ProblemNotice } from "@/design/notice";
 import { Tabs } from "@/design/tabs";
 import { When } from "@/design/time";
-import { shellWord } from "@/features/action/copy-as";
 import { whoIs } from "@/features/action/summary/people";
 import { EnvironmentTab } from "./environment";
 import { InterfaceTab } from "./interface";
 import { TaskRuns } from "./runs";
 import type { TaskSearch, TaskTab } from "./search";
+import { Undeployed } from "./undeployed";
+import { useSpecOfRuns } from "./use-spec-of-runs";
 import { VersionsTab } from "./versions";
 import css from "./tasks.module.css";
+
+const tabNames: readonly (readonly [TaskTab, string])[] = [
+  ["runs", "Runs and history"],
+  ["interface", "Interface"],
+  ["environment", "Environment"],
+  ["versions", "Versions"],
+];
 
 /** A task: its runs, interface, environment and versions. */
 export function TaskPage() {
@@ -39,12 +49,15 @@ export function TaskPage() {
       ? navigate({ to: "/domain/$domain/project/$project/tasks/$task", params: { project, domain, task }, search: after })
       : navigate({ to: "/domain/$domain/project/$project/tasks/$task/$version", params: { project, domain, task, version: to }, search: after }));
   };
-  const spec = details.data?.details?.spec;
-  const metadata = details.data?.details?.metadata;
-  const tab: TaskTab = search.tab ?? "runs";
+  const missing = chosen === undefined ? answer.isSuccess : details.error !== null && problemOf(details.error).code === Code.NotFound;
   const place = { project, domain };
-  const error = answer.error ?? details.error;
-  const tabs: Record<TaskTab, () => React.ReactNode> = {
+  const ofRuns = useSpecOfRuns(place, task, version, missing);
+  const spec = missing ? ofRuns.data?.spec : details.data?.details?.spec;
+  const metadata = details.data?.details?.metadata;
+  const tabs = missing ? tabNames.filter(([known]) => spec !== undefined || known === "runs") : tabNames;
+  const tab: TaskTab = tabs.some(([known]) => known === search.tab) ? (search.tab ?? "runs") : "runs";
+  const error = answer.error ?? (missing ? ofRuns.error : details.error);
+  const contents: Record<TaskTab, () => React.ReactNode> = {
     runs: () => (
       <TaskRuns
         place={place}
@@ -65,14 +78,16 @@ export function TaskPage() {
         <CopyButton text={task} label="Copy task name" />
         <div className={css["do"]}>
           {versions.length > 0 && <VersionSelect versions={versions} version={version} onChange={(next) => go({ version: next })} />}
-          <Link
-            to="/domain/$domain/project/$project/launch"
-            params={place}
-            search={{ task, ...(version !== undefined && { version }) }}
-            className={buttonClass("primary")}
-          >
-            Launch
-          </Link>
+          {metadata && (
+            <Link
+              to="/domain/$domain/project/$project/launch"
+              params={place}
+              search={{ task, ...(version !== undefined && { version }) }}
+              className={buttonClass("primary")}
+            >
+              Launch
+            </Link>
+          )}
         </div>
       </div>
       {spec?.documentation?.shortDescription && <p>{spec.documentation.shortDescription}</p>}
@@ -90,22 +105,18 @@ export function TaskPage() {
         </p>
       )}
       {error && <ProblemNotice error={error} retry={() => void (answer.error ? answer.refetch() : details.refetch())} />}
-      {answer.isLoading && <Loading what="task" />}
-      {answer.isSuccess && versions.length === 0 ? (
-        <Empty title="Task not found" command={`flyte deploy -p ${shellWord(project)} -d ${shellWord(domain)} hello.py env`} />
-      ) : (
+      {(answer.isLoading || ofRuns.isLoading) && <Loading what="task" />}
+      {missing && ofRuns.isSuccess && (
+        <Undeployed place={place} task={task} version={version} run={ofRuns.data?.run} others={version !== undefined && versions.length > 0} />
+      )}
+      {(missing ? ofRuns.data : !answer.isLoading) && (
         <Tabs
           label="Task"
           value={tab}
           onChange={(next) => go({ search: { ...without(search, "tab"), ...(next !== "runs" && { tab: next }) } })}
-          tabs={[
-            ["runs", "Runs and history"],
-            ["interface", "Interface"],
-            ["environment", "Environment"],
-            ["versions", "Versions"],
-          ]}
+          tabs={tabs}
         >
-          <div className={css["tab"]}>{!spec && (tab === "interface" || tab === "environment") && !error ? <Loading what="task" /> : tabs[tab]()}</div>
+          <div className={css["tab"]}>{!spec && (tab === "interface" || tab === "environment") && !error ? <Loading what="task" /> : contents[tab]()}</div>
         </Tabs>
       )}
     </div>

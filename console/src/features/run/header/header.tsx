@@ -60,10 +60,12 @@ export function Header({ run, details, model, children }: HeaderProps) {
         <div className={css["do"]}>{children}</div>
       </div>
       <div className={css["second"]}>
-        <span className={css["name"]}>
-          {run.name}
-          <CopyButton text={run.name} label="Copy run name" />
-        </span>
+        {known && (
+          <span className={css["name"]}>
+            {run.name}
+            <CopyButton text={run.name} label="Copy run name" />
+          </span>
+        )}
         {root && <Origin details={details} started={started} />}
       </div>
     </header>

@@ -1,0 +1,54 @@
+import { Link } from "@tanstack/react-router";
+import type { Place } from "@/app/place";
+import { Empty, Notice } from "@/design/notice";
+import { shellWord } from "@/features/action/copy-as";
+
+interface UndeployedProps {
+  readonly place: Place;
+  readonly task: string;
+  /** The version that the page is about; undefined where it is about all of them. */
+  readonly version: string | undefined;
+  /** A run that brought the task with it. */
+  readonly run: string | undefined;
+  /** Whether other versions of the task are deployed. */
+  readonly others: boolean;
+}
+
+/** Says that a task, or a version of it, is not deployed, and where it came from. */
+export function Undeployed({ place, task, version, run, others }: UndeployedProps) {
+  const { project, domain } = place;
+  const what = version === undefined ? "This task" : "This version";
+  if (run === undefined) {
+    return (
+      <Empty
+        title={version === undefined ? "Task not found" : "Version not found"}
+        {...(!others && { command: `flyte deploy -p ${shellWord(project)} -d ${shellWord(domain)} hello.py env` })}
+      >
+        <p>{what} is not deployed, and no run started with it. Other actions may have called it: look at the run that you came from.</p>
+        {others && <AllVersions place={place} task={task} />}
+      </Empty>
+    );
+  }
+  return (
+    <Notice title={`${what} is not deployed`} role="status">
+      <p>
+        It came with the run{" "}
+        <Link to="/domain/$domain/project/$project/runs/$run" params={{ project, domain, run }}>
+          {run}
+        </Link>
+        , as <code>flyte run</code> sends it. What you see here is what that run knows. To start it again, rerun that run; to launch it from here, deploy it.
+      </p>
+      {others && <AllVersions place={place} task={task} />}
+    </Notice>
+  );
+}
+
+function AllVersions({ place: { project, domain }, task }: { readonly place: Place; readonly task: string }) {
+  return (
+    <p>
+      <Link to="/domain/$domain/project/$project/tasks/$task" params={{ project, domain, task }}>
+        Deployed versions of this task
+      </Link>
+    </p>
+  );
+}
