@@ -21,12 +21,12 @@ type binder struct {
 	idle  idleness
 
 	mu      sync.Mutex
-	seq     uint64                            // GUARDED_BY(mu)
-	waiting map[types.UID]*candidate          // GUARDED_BY(mu)
-	queue   []*candidate                      // GUARDED_BY(mu): in order; may contain removed ones
-	claims  map[types.UID]corev1.ResourceList // GUARDED_BY(mu): of pods that are bound or about to be
-	used    corev1.ResourceList               // GUARDED_BY(mu): sum of claims
-	ended   map[types.UID]struct{}            // GUARDED_BY(mu): released, although the API may not know yet
+	seq     uint64                   // GUARDED_BY(mu)
+	waiting map[types.UID]*candidate // GUARDED_BY(mu)
+	queue   []*candidate             // GUARDED_BY(mu): in order; may contain removed ones
+	claims  map[types.UID]claim      // GUARDED_BY(mu): of pods that are bound or about to be
+	used    corev1.ResourceList      // GUARDED_BY(mu): sum of claims
+	ended   map[types.UID]struct{}   // GUARDED_BY(mu): released, although the API may not know yet
 }
 
 // candidate is a waiting pod.
@@ -36,7 +36,7 @@ type candidate struct {
 	seq     uint64 // order of arrival: creation times count whole seconds only
 	since   time.Time
 	gone    bool
-	told    string // the last explanation that was written
+	told    explanation // the last one that was written
 }
 
 // maxBindings is how many pods are bound at a time.
@@ -45,7 +45,7 @@ const maxBindings = 8
 func newBinder(n *Node) *binder {
 	return &binder{
 		n: n, wake: make(chan struct{}, 1), calls: make(chan struct{}, maxBindings), waiting: map[types.UID]*candidate{},
-		claims: map[types.UID]corev1.ResourceList{}, used: corev1.ResourceList{}, ended: map[types.UID]struct{}{},
+		claims: map[types.UID]claim{}, used: corev1.ResourceList{}, ended: map[types.UID]struct{}{},
 		idle: idleness{cpus: n.cfg.CPUs, clk: n.clk},
 	}
 }
@@ -112,13 +112,13 @@ func (b *binder) claim(pod *corev1.Pod) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, ended := b.ended[pod.UID]; !ended {
-		b.take(pod.UID, request(pod))
+		b.take(pod, request(pod))
 	}
 }
 
-func (b *binder) take(uid types.UID, what corev1.ResourceList) {
-	if _, claimed := b.claims[uid]; !claimed {
-		b.claims[uid] = what
+func (b *binder) take(pod *corev1.Pod, what corev1.ResourceList) {
+	if _, claimed := b.claims[pod.UID]; !claimed {
+		b.claims[pod.UID] = claim{what: what, by: ownerOf(pod)}
 		add(b.used, what)
 	}
 }
@@ -128,9 +128,9 @@ func (b *binder) take(uid types.UID, what corev1.ResourceList) {
 func (b *binder) release(uid types.UID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if what, claimed := b.claims[uid]; claimed {
+	if held, claimed := b.claims[uid]; claimed {
 		delete(b.claims, uid)
-		subtract(b.used, what)
+		subtract(b.used, held.what)
 		b.ended[uid] = struct{}{}
 		b.signal()
 		return
@@ -188,12 +188,11 @@ func (b *binder) bindAll(tick bool) {
 		if why.none() {
 			c.gone = true
 			delete(b.waiting, c.pod.UID)
-			b.take(c.pod.UID, c.request)
+			b.take(c.pod, c.request)
 			chosen = append(chosen, c)
 			continue
 		}
-		if message := why.message(); tick && message != c.told && (why.never || b.n.clk.Now().Sub(c.since) >= b.n.cfg.UnschedulableAfter) {
-			c.told = message
+		if tick && (why.never || b.n.clk.Now().Sub(c.since) >= b.n.cfg.UnschedulableAfter) && b.retell(c, why, len(rest)) {
 			explain = append(explain, c)
 		}
 		rest = append(rest, c)
@@ -205,7 +204,8 @@ func (b *binder) bindAll(tick bool) {
 		b.async(func() { b.bind(c) })
 	}
 	for _, c := range explain {
-		b.async(func() { b.explain(c.pod, c.told) })
+		text := c.told.text
+		b.async(func() { b.explain(c.pod, text) })
 	}
 }
 

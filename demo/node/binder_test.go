@@ -32,7 +32,8 @@ func TestPodsQueueForCPUs(t *testing.T) {
 	})
 	require.Equal(t, corev1.PodPending, waiting.Status.Phase)
 	require.Equal(t, "Unschedulable", condition(waiting, corev1.PodScheduled).Reason)
-	require.Equal(t, "0/1 nodes are available: 1 Insufficient cpu.", condition(waiting, corev1.PodScheduled).Message)
+	require.Equal(t, "0/1 nodes are available: 1 Insufficient cpu. Of 2 cpu, these hold most: pod "+first.Name+" (1500m).",
+		condition(waiting, corev1.PodScheduled).Message)
 	require.Contains(t, b.event(t, second, "FailedScheduling"), "Insufficient cpu")
 
 	third := b.create(t, b.shell("echo third >>"+dir+"/order", asking("cpu", "1")))
@@ -89,6 +90,33 @@ func TestAPodThatNeverFitsIsExplained(t *testing.T) {
 			require.Contains(t, condition(pod, corev1.PodScheduled).Message, words)
 		}
 	}
+}
+
+// TestWhoHoldsTheCPUsIsSaid: a pod that waits names the largest holders, and says when a parent and its child never fit together.
+func TestWhoHoldsTheCPUsIsSaid(t *testing.T) {
+	b := setup(t, func(c *nodeConfig) { c.CPUs, c.Relief = 4, 0 })
+	of := func(label, name, cpus string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			asking("cpu", cpus)(p)
+			p.Labels = map[string]string{label: name}
+		}
+	}
+	for _, holder := range [][3]string{
+		{"flyte.org/run", "parent", "2"}, {"flyte.org/app", "chat", "500m"}, {"flyte.org/run", "small", "250m"}, {"flyte.org/run", "other", "250m"}, {"flyte.org/run", "small", "1"},
+	} {
+		b.running(t, b.create(t, b.shell("sleep 100", of(holder[0], holder[1], holder[2]))))
+	}
+	said := func(change func(*corev1.Pod)) string {
+		pod := b.until(t, b.create(t, b.shell("exit 0", change)), "explained", func(p *corev1.Pod) bool {
+			return condition(p, corev1.PodScheduled).Reason == "Unschedulable"
+		})
+		return condition(pod, corev1.PodScheduled).Message
+	}
+	const who = "0/1 nodes are available: 1 Insufficient cpu. Of 4 cpu, these hold most: run parent (2), run small (1250m), app chat (500m), 1 more."
+	require.Equal(t, who, said(of("flyte.org/run", "else", "1")))
+	require.Equal(t, who, said(of("flyte.org/run", "parent", "2")), "a parent and its child fit together once the others have ended")
+	require.Equal(t, who+" Its own run holds 2 of cpu: a parent that waits for this action keeps its share, and with the 3 that this action requests "+
+		"they do not fit on this machine together. Request less of it for one of them: it may wait for ever.", said(of("flyte.org/run", "parent", "3")))
 }
 
 // Parents that wait for their children hold their CPUs. Nested deeper than there are CPUs, they would wait forever.
