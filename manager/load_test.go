@@ -188,6 +188,8 @@ func TestQueuesInFilesAndInOneLine(t *testing.T) {
 		_, err = manager.Load(file(t, required), []string{"runs.queues=" + text})
 		require.ErrorContains(t, err, complaint)
 	}
+	_, err = manager.Load(file(t, required), []string{"runs.queues=gpu maxActions=x colour=red priority=high"})
+	require.ErrorContains(t, err, `queue gpu: maxActions is a number, got "x"; it has no field "colour"; priority is a number, got "high"`)
 	_, err = manager.Load(file(t, required+"runs: {queues: [{name: gpu, maxAction: 4}]}\n"), nil)
 	require.ErrorContains(t, err, "runs.queues[0].maxAction: unknown key; did you mean runs.queues[0].maxActions?")
 }

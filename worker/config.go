@@ -1,10 +1,11 @@
 package worker
 
 import (
-	"fmt"
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/flyte-binary/flyte-binary/internal/invalid"
 )
 
 // The variables by which a worker is configured. The server sets them in the worker's pod.
@@ -49,36 +50,31 @@ type Config struct {
 
 // FromEnvironment reads the variables of the server. Dir, Scratch, Environ, Version and Deadline are left to the caller.
 func FromEnvironment(env func(string) string) (Config, error) {
+	var found invalid.Fields
 	c := Config{ID: env(EnvID), Token: env(EnvToken), Endpoint: env(EnvEndpoint), Concurrency: 1, Grace: 30 * time.Second}
 	if text := env(EnvConcurrency); text != "" {
 		n, err := strconv.ParseUint(text, 10, 32)
-		if err != nil {
-			return c, fmt.Errorf("%s: %q is not a number of attempts", EnvConcurrency, text)
-		}
+		found.If(err != nil, "%s: %q is not a number of attempts", EnvConcurrency, text)
 		c.Concurrency = uint32(n)
 	}
 	if text := env(EnvGrace); text != "" {
 		var err error
 		if c.Grace, err = time.ParseDuration(text); err != nil {
-			return c, fmt.Errorf("%s: %w", EnvGrace, err)
+			found.Add("%s: %w", EnvGrace, err)
 		}
 	}
-	return c, c.validate()
+	found.Section("", c.validate())
+	return c, found.Err()
 }
 
 func (c Config) validate() error {
+	var found invalid.Fields
+	found.If(c.ID == "", "%s: must be set; workers are started by the server", EnvID)
+	found.If(c.Token == "", "%s: must be set", EnvToken)
 	at, err := url.Parse(c.Endpoint)
-	switch {
-	case c.ID == "":
-		return fmt.Errorf("%s: must be set; workers are started by the server", EnvID)
-	case c.Token == "":
-		return fmt.Errorf("%s: must be set", EnvToken)
-	case err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https":
-		return fmt.Errorf("%s: must be the URL of a server, http:// or https://, got %q", EnvEndpoint, c.Endpoint)
-	case c.Concurrency == 0 || c.Concurrency > 1000:
-		return fmt.Errorf("%s: must be from 1 to 1000, got %d", EnvConcurrency, c.Concurrency)
-	case c.Grace <= 0:
-		return fmt.Errorf("%s: must be positive, got %s", EnvGrace, c.Grace)
-	}
-	return nil
+	found.If(err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https",
+		"%s: must be the URL of a server, http:// or https://, got %q", EnvEndpoint, c.Endpoint)
+	found.If(c.Concurrency == 0 || c.Concurrency > 1000, "%s: must be from 1 to 1000, got %d", EnvConcurrency, c.Concurrency)
+	found.If(c.Grace <= 0, "%s: must be positive, got %s", EnvGrace, c.Grace)
+	return found.Err()
 }

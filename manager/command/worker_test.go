@@ -26,3 +26,16 @@ func TestAWorkerNeedsAServer(t *testing.T) {
 	_, err := run(t, "worker")
 	require.ErrorContains(t, err, worker.EnvConcurrency)
 }
+
+// TestAWorkerNamesAllThatIsWrong: with one start, not with one start for each variable.
+func TestAWorkerNamesAllThatIsWrong(t *testing.T) {
+	for name, value := range map[string]string{
+		worker.EnvID: "", worker.EnvToken: "", worker.EnvEndpoint: "localhost:1", worker.EnvConcurrency: "many", worker.EnvGrace: "long", worker.EnvStorage: "",
+	} {
+		t.Setenv(name, value)
+	}
+	_, err := run(t, "worker")
+	for _, name := range []string{worker.EnvID, worker.EnvToken, worker.EnvEndpoint, worker.EnvConcurrency, worker.EnvGrace} {
+		require.ErrorContains(t, err, name+": ")
+	}
+}

@@ -4,6 +4,7 @@ package queues
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -76,6 +77,7 @@ func (q *Queue) UnmarshalText(text []byte) error {
 	numbers := map[string]*int{
 		"maxActions": &q.MaxActions, "maxRuns": &q.MaxRuns, "maxDepth": &q.MaxDepth, "priority": &q.Priority, "minActions": &q.MinActions,
 	}
+	var problems []error
 	for _, word := range words[1:] {
 		field, value, _ := strings.Cut(word, "=")
 		switch field {
@@ -88,13 +90,19 @@ func (q *Queue) UnmarshalText(text []byte) error {
 		}
 		number := numbers[field]
 		if number == nil {
-			return fmt.Errorf("queue %s has no field %q", q.Name, field)
+			problems = append(problems, fmt.Errorf("it has no field %q", field))
+			continue
 		}
 		n, err := strconv.Atoi(value)
 		if err != nil {
-			return fmt.Errorf("queue %s: %s is a number, got %q", q.Name, field, value)
+			problems = append(problems, fmt.Errorf("%s is a number, got %q", field, value))
+			continue
 		}
 		*number = n
+	}
+	if len(problems) > 0 {
+		words := strings.ReplaceAll(errors.Join(problems...).Error(), "\n", "; ")
+		return fmt.Errorf("queue %s: %s", q.Name, words)
 	}
 	return nil
 }
