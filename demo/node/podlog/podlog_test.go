@@ -146,5 +146,7 @@ func TestLogsEndWithWholeLetters(t *testing.T) {
 		require.NoError(t, podlog.Copy(t.Context(), &out, path, podlog.Options{Tail: -1, Limit: limit}, nil, clock.System{}, nil))
 		require.Equal(t, want, out.String(), "%d bytes", limit)
 	}
-	require.Equal(t, "é\né", podlog.End(path, 6, 80))
+	require.Equal(t, "éé\né", podlog.End(path, 7, 80))
+	require.Equal(t, "é", podlog.End(path, 6, 80), "it begins at a line")
+	require.Equal(t, "é", podlog.End(write(t, "line", stamp(1)+" stdout F éé\n"), 3, 80))
 }
