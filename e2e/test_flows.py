@@ -12,7 +12,7 @@ import flyte.errors
 import flyte.remote as remote
 import pytest
 
-from flows import basic, context, failing, kinds
+from flows import basic, context, failing, kinds, logs
 from server import alive, eventually
 
 pytestmark = pytest.mark.usefixtures("sdk")
@@ -278,3 +278,11 @@ def test_pods_that_are_not_allowed_are_refused(server):
     assert "executor.pod.policy.exceptions: [privileged]" in answer["message"]
     with pytest.raises(Exception, match=r'service account "admin".*executor\.pod\.policy\.serviceAccounts'):
         flyte.with_runcontext(service_account="admin").run(basic.hello, "you")
+
+
+def test_long_lines_keep_their_letters(sdk):
+    handle = run(logs.letters, count=500_000)
+    assert phase_of(handle) == "succeeded"
+    text = "".join(handle.get_logs())
+    assert "\ufffd" not in text
+    assert text.count("é") == 500_000

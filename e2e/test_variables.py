@@ -49,6 +49,21 @@ def test_variables_arrive_as_they_are(server: Server, with_settings):
             assert f"{name}={value}" in lines, lines
 
 
+def test_what_no_pod_could_have_is_refused_at_the_door(server: Server, sdk):
+    for words, wrong in {
+        r"run_spec\.envs\.values": {"env_vars": {"a=b": "x"}},
+        r"run_spec\.labels\.values": {"labels": {"team": "not a value"}},
+        r"run_spec\.annotations": {"annotations": {"note": "x" * 262_144}},
+        r"task_template|run_spec\.envs": {"env_vars": {"A": "x" * 2_000_000}},
+    }.items():
+        with pytest.raises(Exception, match=words):
+            flyte.with_runcontext(**wrong).run(variables.in_a_pod)
+    # What is as large as it may be has its pod.
+    handle = flyte.with_runcontext(annotations={"note": "x" * (258_048 - len("note"))}).run(variables.in_a_pod)
+    handle.wait(quiet=True)
+    assert phase_of(handle) == "succeeded", remote.RunDetails.get(handle.name).action_details.error_info
+
+
 def test_variables_of_apps_arrive_as_they_are(server: Server, sdk):
     flyte.deploy(variables.app())
     url = f"http://{server.endpoint}/apps/flytesnacks/development/variables/"

@@ -11,3 +11,9 @@ env = flyte.TaskEnvironment(name="logs", resources=flyte.Resources(cpu="200m", m
 async def waiting(mark: str) -> None:
     print(f"waiting {mark}", flush=True)
     await asyncio.sleep(300)
+
+
+@env.task
+async def letters(count: int) -> None:
+    """Prints one long line."""
+    print("é" * count, flush=True)
