@@ -209,6 +209,26 @@ func TestReplicasAreReported(t *testing.T) {
 	require.EqualValues(t, 3, seen.GetReplicas()[0].GetRestarts())
 }
 
+// TestNoReportHasAValueThatAReplicaWasGiven: a container runtime says which command it did not find after it expanded it.
+func TestNoReportHasAValueThatAReplicaWasGiven(t *testing.T) {
+	f := newFixture(t)
+	f.secrets["key"] = "hunter2"
+	f.fleet.want(hello("uid-14", revision(1, 1, func(spec *app.Spec) {
+		spec.SecurityContext = &app.SecurityContext{Secrets: []*core.Secret{{Key: "key", MountRequirement: core.Secret_ENV_VAR}}}
+	})), false)
+	f.start()
+	f.awaitDeployments("1×1")
+	f.replica(1, "replica-14", func(pod *corev1.Pod) {
+		pod.Status.Conditions[0].Status = corev1.ConditionFalse
+		pod.Status.ContainerStatuses[0] = corev1.ContainerStatus{Name: "app", State: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{ExitCode: 128, Reason: "StartError", Message: `exec: "hunter2": executable file not found`},
+		}}
+	})
+	seen := f.awaitReport("uid-14", 1, "does not start", func(r *enginev1.ObservedRevision) bool { return r.GetProblem() != nil })
+	require.Contains(t, seen.GetProblem().GetMessage(), `exec: "[secret key]": executable file not found`)
+	require.NotContains(t, seen.String(), "hunter2")
+}
+
 func TestSecretsLiveAsLongAsReplicas(t *testing.T) {
 	f := newFixture(t)
 	f.secrets["key"] = "first"
