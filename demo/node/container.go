@@ -31,7 +31,7 @@ type container struct {
 	proc     *process.Process // of this run
 	found    bool             // proc is of an earlier node and not followed yet
 	plan     *podvolume.Plan  // mounts of this run
-	lost     bool             // how it ended is unknown
+	lost     bool             // how it ended is unknown, or is the machine's fault
 	byItself bool             // it ended as by a signal that nobody else can have sent
 	unready  bool             // a probe says so
 	command  *process.Command // of this run; nil for a process of an earlier node
@@ -206,6 +206,9 @@ func (w *worker) endOf(c *container, p *process.Process) (end corev1.ContainerSt
 		end.ExitCode, end.Reason = 137, "ContainerStatusUnknown"
 		end.Message = "the process was lost together with its supervisor, so how it ended is not known"
 		end.FinishedAt = metav1.NewTime(w.n.clk.Now())
+		return end, true
+	case state.StartError != "" && state.MachineFault:
+		end.Reason, end.Message = "ContainerStatusUnknown", "the machine could not start any process for the container: "+state.StartError
 		return end, true
 	case state.StartError != "":
 		end.Reason, end.Message = "StartError", state.StartError

@@ -298,6 +298,9 @@ func (l *launch) mounts(place place, image string) error {
 		protect = append(protect, image)
 	}
 	plan, err := l.w.n.mounter.Plan(mounts, protect...)
+	if errors.Is(err, podvolume.ErrRecords) {
+		return &waitError{reason: "ContainerCreating", event: "FailedMount", err: err}
+	}
 	if err != nil {
 		return err
 	}

@@ -122,9 +122,12 @@ func (n *Node) Start(ctx context.Context) error {
 	if err := os.MkdirAll(n.podsDir(), 0o700); err != nil {
 		return fmt.Errorf("create the node's data directory: %w", err)
 	}
-	var err error
 	namespaces := !n.cfg.PortableMounts && podvolume.HaveNamespaces()
-	if n.mounter, err = podvolume.NewMounter(filepath.Join(n.cfg.DataDir, "mounts.json"), namespaces); err != nil {
+	register, err := podvolume.OpenRegister()
+	if err != nil {
+		return err
+	}
+	if n.mounter, err = podvolume.NewMounter(filepath.Join(n.cfg.DataDir, "mounts.json"), register, namespaces); err != nil {
 		return err
 	}
 	if !n.cfg.NoCgroups {

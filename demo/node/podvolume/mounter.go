@@ -45,13 +45,15 @@ type Unseen struct {
 }
 
 // Mounter creates mount paths. It records what it created outside the node's own directory, across restarts, and
-// removes it when no container uses it.
+// removes it when no container of any node of this machine uses it.
 type Mounter struct {
 	namespaces bool
 	ledger     string
+	register   Register
 
 	mu      sync.Mutex
 	created map[string]*point // GUARDED_BY(mu): by path
+	others  map[string]*point // GUARDED_BY(mu): what other nodes have made, while the register is locked
 }
 
 // point is a path that was made for mounts.
@@ -61,19 +63,18 @@ type point struct {
 	refs    int
 }
 
-// NewMounter stores its records in the file ledger. namespaces means that each container gets a mount namespace.
-func NewMounter(ledger string, namespaces bool) (*Mounter, error) {
-	m := &Mounter{namespaces: namespaces, ledger: ledger, created: map[string]*point{}}
-	raw, err := os.ReadFile(ledger)
+// NewMounter stores its records in the file ledger and shares mount paths with the nodes of the register. namespaces means that
+// each container gets a mount namespace.
+func NewMounter(ledger string, register Register, namespaces bool) (*Mounter, error) {
+	m := &Mounter{namespaces: namespaces, ledger: ledger, register: register, created: map[string]*point{}}
+	made, err := readLedger(ledger)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the ledger of mount paths: %w", err)
+		return nil, err
 	}
-	if err := json.Unmarshal(raw, &m.created); err != nil {
-		return nil, fmt.Errorf("read the ledger of mount paths %s: %w", ledger, err)
-	}
+	m.created = made
 	return m, nil
 }
 
@@ -84,26 +85,30 @@ func (m *Mounter) Namespaces() bool { return m.namespaces }
 // the container has ended.
 func (m *Mounter) Plan(mounts []Mount, protect ...string) (*Plan, error) {
 	plan := &Plan{owner: m}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	mounts = slices.Clone(mounts)
 	slices.SortFunc(mounts, func(a, b Mount) int { return strings.Compare(a.Target, b.Target) }) // outer ones first
-	for i := range mounts {
-		if err := m.add(plan, mounts[:i], mounts[i], protect); err != nil {
-			m.release(plan.used)
-			return nil, err
+	err := m.alone(func() error {
+		for i := range mounts {
+			if err := m.add(plan, mounts[:i], mounts[i], protect); err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		plan.Release()
+		return nil, err
 	}
-	return plan, m.save()
+	return plan, nil
 }
 
-// Release drops the use of the paths.
+// Release drops the use of the paths. Those that cannot be removed stay in the ledger, and the next node removes them.
 func (p *Plan) Release() {
 	p.closed.Do(func() {
-		p.owner.mu.Lock()
-		defer p.owner.mu.Unlock()
-		p.owner.release(p.used)
-		_ = p.owner.save()
+		_ = p.owner.alone(func() error {
+			p.owner.release(p.used)
+			return nil
+		})
 	})
 }
 
@@ -120,14 +125,36 @@ func (m *Mounter) Hold(targets []string) *Plan {
 
 // Sweep removes what an earlier node created and no container holds.
 func (m *Mounter) Sweep() error {
+	return m.alone(func() error {
+		for path, p := range m.created {
+			if p.refs == 0 {
+				m.remove(path, p)
+			}
+		}
+		return nil
+	})
+}
+
+// ErrRecords means that the records of mount paths cannot be read or written, which is no fault of the container.
+var ErrRecords = errors.New("the records of mount paths on this machine")
+
+// alone changes mount paths while no other node of this machine does, and writes the ledger before the others go on.
+func (m *Mounter) alone(change func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for path, p := range m.created {
-		if p.refs == 0 {
-			m.remove(path, p)
-		}
+	unlock, err := m.register.lock()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrRecords, err)
 	}
-	return m.save()
+	defer unlock()
+	if m.others, err = m.register.others(m.ledger); err != nil {
+		return fmt.Errorf("%w: %w", ErrRecords, err)
+	}
+	failure := change()
+	if err := m.save(); err != nil {
+		return errors.Join(failure, fmt.Errorf("%w: %w", ErrRecords, err))
+	}
+	return failure
 }
 
 func (m *Mounter) use(plan *Plan, target string) {
@@ -156,19 +183,25 @@ func (m *Mounter) parents(target string, made []string) []string {
 	for _, dir := range made {
 		all[dir] = true
 	}
-	for _, other := range m.created {
-		for _, dir := range other.Parents {
-			if strings.HasPrefix(target, dir+"/") {
-				all[dir] = true
+	for _, points := range []map[string]*point{m.created, m.others} {
+		for _, other := range points {
+			for _, dir := range other.Parents {
+				if strings.HasPrefix(target, dir+"/") {
+					all[dir] = true
+				}
 			}
 		}
 	}
 	return slices.Sorted(maps.Keys(all))
 }
 
-// remove removes a path. It removes only empty directories and files, and links that are still its own.
+// remove removes a path, unless another node uses it too: to remove a directory detaches what is mounted there in other
+// namespaces. It removes only empty directories and files, and links that are still its own. Called with the register locked.
 func (m *Mounter) remove(path string, p *point) {
 	delete(m.created, path)
+	if p.Link == "" && m.others[path] != nil {
+		return
+	}
 	if p.Link != "" {
 		if to, err := os.Readlink(path); err != nil || to != p.Link {
 			return
@@ -188,6 +221,9 @@ func (m *Mounter) save() error {
 			return fmt.Errorf("write the ledger of mount paths: %w", err)
 		}
 		return nil
+	}
+	if err := m.register.add(m.ledger); err != nil {
+		return err
 	}
 	raw, err := json.Marshal(m.created)
 	if err != nil {

@@ -55,15 +55,23 @@ func (m *Mounter) bind(plan *Plan, outer []Mount, mount Mount, target string, di
 			return err
 		}
 	}
-	if _, err := os.Stat(target); err == nil {
+	var parents []string
+	_, err := os.Stat(target)
+	switch {
+	case err == nil && m.others[target] == nil: // the machine's own, or made by this node
 		m.use(plan, target)
 		return nil
+	case err != nil:
+		if parents, err = makePoint(target, dir); err != nil {
+			return fmt.Errorf("the mount path %s cannot be made on this machine: %w", target, err)
+		}
 	}
-	parents, err := makePoint(target, dir)
-	if err != nil {
-		return fmt.Errorf("the mount path %s cannot be made on this machine: %w", target, err)
+	p := m.created[target] // with its users, if somebody has removed the path from under them
+	if p == nil {
+		p = &point{}
+		m.created[target] = p
 	}
-	m.created[target] = &point{Parents: m.parents(target, parents)}
+	p.Parents = m.parents(target, append(parents, p.Parents...))
 	m.use(plan, target)
 	return nil
 }
@@ -81,6 +89,9 @@ func (m *Mounter) link(plan *Plan, mount Mount, target string) error {
 		case p != nil:
 			return fmt.Errorf("%s is in use by another pod of this machine", target)
 		}
+	}
+	if m.others[target] != nil {
+		return fmt.Errorf("%s is in use by another demo of this machine", target)
 	}
 	if _, err := os.Lstat(target); err == nil {
 		return fmt.Errorf("%s exists on this machine", target)

@@ -181,7 +181,7 @@ func TestRewrite(t *testing.T) {
 func mounter(t *testing.T, namespaces bool) (*podvolume.Mounter, string) {
 	t.Helper()
 	ledger := filepath.Join(t.TempDir(), "mounts.json")
-	m, err := podvolume.NewMounter(ledger, namespaces)
+	m, err := podvolume.NewMounter(ledger, register(t), namespaces)
 	require.NoError(t, err)
 	return m, ledger
 }
@@ -225,7 +225,7 @@ func TestLinksOverARestart(t *testing.T) {
 	_, err := m.Plan([]podvolume.Mount{{Source: one, Target: target}})
 	require.NoError(t, err)
 
-	held, err := podvolume.NewMounter(ledger, false)
+	held, err := podvolume.NewMounter(ledger, register(t), false)
 	require.NoError(t, err)
 	hold := held.Hold([]string{target, "/not/ours"})
 	require.NoError(t, held.Sweep())

@@ -2,6 +2,7 @@ package shim
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -110,7 +111,29 @@ func (s *supervisor) run() {
 func (s *supervisor) fail(err error) {
 	now := time.Now().UTC()
 	s.state.Phase, s.state.StartError, s.state.ExitCode = Exited, err.Error(), 128
+	s.state.MachineFault = !ofCommand(err)
 	s.state.StartedAt, s.state.FinishedAt = now, now
+}
+
+// commandError is an error of the kernel about the program, its arguments or its directory.
+type commandError struct{ error }
+
+// Unwrap makes the cause visible.
+func (e commandError) Unwrap() error { return e.error }
+
+// ofCommand reports whether another command could have been started. Mounts, logs and processes that the machine cannot make
+// are not the command's.
+func ofCommand(err error) bool {
+	var command commandError
+	if !errors.As(err, &command) {
+		return false
+	}
+	for _, short := range []error{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.EIO} {
+		if errors.Is(err, short) {
+			return false
+		}
+	}
+	return true
 }
 
 // finish records how the first process ended.

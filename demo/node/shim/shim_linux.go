@@ -97,7 +97,7 @@ func (s *supervisor) spawn(streams *streams) (int, error) {
 		pid, err = syscall.ForkExec(s.spec.Path, s.spec.Argv, attr)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("start %s: %w", s.spec.Path, err)
+		return 0, commandError{fmt.Errorf("start %s: %w", s.spec.Path, err)}
 	}
 	return pid, nil
 }

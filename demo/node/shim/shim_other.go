@@ -42,7 +42,7 @@ func (s *supervisor) spawn(streams *streams) (int, error) {
 		Files: []uintptr{null.Fd(), streams.writers[0].Fd(), streams.writers[1].Fd()},
 	})
 	if err != nil {
-		return 0, fmt.Errorf("start %s: %w", s.spec.Path, err)
+		return 0, commandError{fmt.Errorf("start %s: %w", s.spec.Path, err)}
 	}
 	return pid, nil
 }

@@ -42,8 +42,10 @@ type State struct {
 	// Warm means that the process was forked from a warm parent. Refused says why it was not although that was tried.
 	Warm    bool   `json:"warm,omitempty"`
 	Refused string `json:"refused,omitempty"`
-	// StartError says why there was no process at all.
-	StartError string `json:"startError,omitempty"`
+	// StartError says why there was no process at all. MachineFault means that no command could have been started; otherwise it is
+	// this command.
+	StartError   string `json:"startError,omitempty"`
+	MachineFault bool   `json:"machineFault,omitempty"`
 }
 
 // ReadState reads a state file. A missing file is os.ErrNotExist.
