@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -163,6 +164,9 @@ func (w *worker) await(ctx context.Context, c *container, p *process.Process) bo
 		return false
 	}
 	end, lost := w.endOf(c, p)
+	if times, _ := p.Stops(); times > 0 {
+		w.event(corev1.EventTypeWarning, reasonSupervisorStopped, fmt.Sprintf("Container %s: a signal stopped its supervisor %d times", c.spec.Name, times))
+	}
 	w.mu.Lock()
 	c.state, c.lost, c.port = corev1.ContainerState{Terminated: &end}, lost, ""
 	c.byItself = p.State().ByItself
@@ -217,6 +221,10 @@ func (w *worker) endOf(c *container, p *process.Process) (end corev1.ContainerSt
 		end.Reason = "OOMKilled"
 		end.Message = "the container used more than its memory limit of " + c.spec.Resources.Limits.Memory().String()
 		return end, false
+	case endedForStops(p):
+		end.Reason = reasonSupervisorStopped
+		end.Message = "a process of the container stopped the supervisor of the container with a signal, again and again; without it no limit holds"
+		return end, false
 	case state.ExitCode == 0:
 		end.Reason = "Completed"
 	default:
@@ -224,6 +232,14 @@ func (w *worker) endOf(c *container, p *process.Process) (end corev1.ContainerSt
 	}
 	end.Message = terminationMessage(c.spec, p.Dir(), state.ExitCode)
 	return end, false
+}
+
+// reasonSupervisorStopped is the reason of events and ends of containers that have stopped their supervisor.
+const reasonSupervisorStopped = "SupervisorStopped"
+
+func endedForStops(p *process.Process) bool {
+	_, ended := p.Stops()
+	return ended
 }
 
 // Limits of a container's termination message.

@@ -60,6 +60,7 @@ func rows() []row {
 		{"a number that is no signal", failure.ContainerFailed, failure.User, "exit code 190", endedWith(190, "Error", "")},
 		{"cannot start", failure.StartError, failure.User, "exec: no such file", endedWith(128, "StartError", "exec: no such file")},
 		{"cannot run", failure.StartError, failure.User, "check the image", endedWith(127, "ContainerCannotRun", "")},
+		{"stopped its supervisor", failure.Signalled, failure.User, "again and again", endedWith(137, "SupervisorStopped", "again and again")},
 		{"status unknown", failure.NodeLost, failure.Infra, "lost", endedWith(137, "ContainerStatusUnknown", "")},
 
 		{"evicted", failure.Evicted, failure.System, "low on resource: memory", podWith("Evicted", "The node was low on resource: memory.")},

@@ -15,6 +15,7 @@ const (
 	runtimeCannotRun   = "ContainerCannotRun"
 	runtimeStartError  = "StartError"
 	runtimeStatusLost  = "ContainerStatusUnknown"
+	runtimeStopped     = "SupervisorStopped" // of the demo's node: the container has stopped what watches it
 	exitSignalBase     = 128
 	exitKilledByLegacy = 247 // the exit code of a killed child in the shells of some runtimes
 )
@@ -29,6 +30,8 @@ func ofContainer(name string, end *corev1.ContainerStateTerminated) *failure.Fai
 		return failure.New(failure.StartError, detail)
 	case runtimeStatusLost:
 		return failure.New(failure.NodeLost, detail)
+	case runtimeStopped:
+		return failure.New(failure.Signalled, detail)
 	}
 	switch code := end.ExitCode; {
 	case code == 0:

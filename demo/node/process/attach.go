@@ -47,6 +47,7 @@ func Attach(dir string) (*Process, error) {
 		close(p.started)
 	}
 	go p.watch(lock)
+	go p.guard()
 	return p, nil
 }
 

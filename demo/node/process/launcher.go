@@ -92,6 +92,7 @@ func (l *Launcher) Start(dir string, c Command) (*Process, error) {
 	p := newProcess(c.ID, dir, control)
 	p.state.Cgroup = spec.Cgroup
 	go p.follow(began, read, body)
+	go p.guard()
 	return p, nil
 }
 

@@ -21,6 +21,7 @@ type Process struct {
 	mu      sync.Mutex
 	control *os.File   // GUARDED_BY(mu): takes commands, nil when the shim is gone
 	state   shim.State // GUARDED_BY(mu)
+	stops   int        // GUARDED_BY(mu): how often the shim was found stopped
 }
 
 func newProcess(id, dir string, control *os.File) *Process {

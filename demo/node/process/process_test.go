@@ -123,6 +123,56 @@ func TestCannotStart(t *testing.T) {
 	require.Contains(t, p.State().StartError, "no such file")
 }
 
+// What the machine cannot do is not blamed on the command.
+func TestAStartThatFailsSaysWhoseFaultItIs(t *testing.T) {
+	b := setup(t)
+	p := b.shell(t, "", func(c *process.Command) { c.Path = filepath.Join(b.dir, "missing") })
+	wait(t, p.Done())
+	require.False(t, p.State().MachineFault)
+	if os.Geteuid() != 0 {
+		t.Skip("mount namespaces need root")
+	}
+	b = setup(t)
+	p = b.shell(t, "", func(c *process.Command) {
+		c.Mounts = []shim.Mount{{Source: b.dir, Target: filepath.Join(b.dir, "gone")}}
+	})
+	wait(t, p.Done())
+	require.Contains(t, p.State().StartError, "mount a volume at")
+	require.True(t, p.State().MachineFault)
+}
+
+// A supervisor that is stopped by its own container goes on; one that is stopped again and again ends with it.
+func TestAStoppedSupervisor(t *testing.T) {
+	for name, attached := range map[string]bool{"of this node": false, "of the node before": true} {
+		t.Run(name, func(t *testing.T) {
+			b := setup(t)
+			first := b.shell(t, `(setsid sh -c 'while :; do kill -STOP '$PPID'; sleep 0.05; done' &); kill -STOP $PPID; echo 1 >ready; sleep 1000`)
+			b.pidFrom(t, "ready")
+			p := first
+			if attached {
+				wait(t, first.Started())
+				var err error
+				p, err = process.Attach(b.dir)
+				require.NoError(t, err)
+			}
+			wait(t, p.Done())
+			times, ended := p.Stops()
+			require.Positive(t, times)
+			require.True(t, ended || attached, "the first one guards it, too")
+			require.Equal(t, int(syscall.SIGKILL), p.State().Signal, "%+v", p.State())
+		})
+	}
+	t.Run("once", func(t *testing.T) {
+		b := setup(t)
+		p := b.shell(t, `kill -STOP $PPID; exit 4`)
+		wait(t, p.Done())
+		times, ended := p.Stops()
+		require.False(t, ended)
+		require.Equal(t, 1, times)
+		require.Equal(t, 4, p.State().ExitCode)
+	})
+}
+
 func TestTerminateReachesTheWholeGroup(t *testing.T) {
 	b := setup(t)
 	p := b.shell(t, `(trap 'echo child; exit 0' TERM; echo $$ >child.ready; while :; do sleep 0.05; done) &
