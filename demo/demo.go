@@ -34,6 +34,7 @@ type demo struct {
 	opts     Options
 	dir      *datadir.Dir
 	listener net.Listener
+	host     string // by which clients and links name the listener
 	clock    clock.Clock
 	config   manager.Config
 	logFile  *os.File
@@ -52,6 +53,9 @@ type demo struct {
 
 // run starts everything, waits until the context ends, and stops everything.
 func run(ctx context.Context, opts Options, out io.Writer) (failure error) {
+	if err := leaveShell(); err != nil {
+		return err
+	}
 	d := &demo{opts: opts, clock: clock.System{}, screen: terminal.New(out, clock.System{}), pace: apipace.NewMeter(clock.System{})}
 	began := d.clock.Now()
 	closeFiles, err := d.open(ctx)
@@ -94,9 +98,14 @@ func (d *demo) open(ctx context.Context) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := d.dir.HasRoom(); err != nil {
+		return nil, errors.Join(err, d.dir.Close())
+	}
 	if d.listener, err = listen(ctx, d.opts.Listen); err != nil {
 		return nil, errors.Join(err, d.dir.Close())
 	}
+	wanted, _, _ := net.SplitHostPort(d.opts.Listen)
+	d.host = hostFor(wanted, d.listener.Addr().(*net.TCPAddr).IP, lookup(ctx)) //nolint:forcetypeassert // a TCP listener has no other
 	if err := d.openFiles(); err != nil {
 		return nil, errors.Join(err, d.listener.Close(), d.dir.Close())
 	}
@@ -151,10 +160,10 @@ func (d *demo) start(ctx context.Context) error {
 		return nil
 	})
 	group.Go(func() error {
-		return d.screen.Step("postgres", programs.Origin, func() error { return d.postgres.Start(starting) })
+		return d.screen.Step("postgres", programs.Origin, func() error { return d.notStarted("database", d.postgres.Start(starting)) })
 	})
 	group.Go(func() error {
-		if err := d.screen.Step("kubernetes", "", func() error { return d.cluster.Start(starting) }); err != nil {
+		if err := d.screen.Step("kubernetes", "", func() error { return d.notStarted("API server", d.cluster.Start(starting)) }); err != nil {
 			return err
 		}
 		return d.startNode(starting)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -37,15 +38,34 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// authority is host:port for clients on this machine and for tasks. A loopback address becomes localhost: the SDK defaults
-// to plain text there, and reads an organisation out of the first part of other names.
+// authority is host:port for clients on this machine and for tasks.
 func (d *demo) authority() string {
-	host, _, _ := net.SplitHostPort(d.opts.Listen)
-	ip := net.ParseIP(host)
-	if host == "" || isLoopback(host) || ip != nil && ip.IsUnspecified() {
-		host = "localhost"
+	return net.JoinHostPort(d.host, strconv.Itoa(d.listener.Addr().(*net.TCPAddr).Port)) //nolint:forcetypeassert // a TCP listener has no other
+}
+
+// hostFor is the name of an address that is listened on: host is what the options say of it. A loopback address becomes localhost
+// where that name leads to it: the SDK defaults to plain text there, and reads an organisation out of the first part of other names.
+// lookup returns the addresses of a name.
+func hostFor(host string, ip net.IP, lookup func(name string) ([]net.IP, error)) string {
+	const local = "localhost"
+	if host != "" && host != local && net.ParseIP(host) == nil {
+		return host
 	}
-	return net.JoinHostPort(host, strconv.Itoa(d.listener.Addr().(*net.TCPAddr).Port)) //nolint:forcetypeassert // a TCP listener has no other
+	if ip.IsUnspecified() {
+		ip = net.IPv4(127, 0, 0, 1)
+	}
+	if !ip.IsLoopback() {
+		return ip.String()
+	}
+	if found, err := lookup(local); err == nil && slices.ContainsFunc(found, ip.Equal) {
+		return local
+	}
+	return ip.String()
+}
+
+// lookup asks the resolver of this machine.
+func lookup(ctx context.Context) func(name string) ([]net.IP, error) {
+	return func(name string) ([]net.IP, error) { return net.DefaultResolver.LookupIP(ctx, "ip", name) }
 }
 
 func (d *demo) url() string { return "http://" + d.authority() }

@@ -74,6 +74,9 @@ func buildPort(_ context.Context, p *process) (lifecycle.Part, error) {
 	}
 	hosts := browserguard.NewHosts(append(slices.Clone(p.config.Server.AllowedHosts), p.config.Server.Listen,
 		p.config.Storage.PublicURL, p.config.Runs.Webhooks.PublicURL, p.config.Executor.Pod.Endpoint)...)
+	if names := p.options.MachineNames; names != nil {
+		hosts = hosts.OnMachine(names...)
+	}
 	clients, err := newClients(p.config.Server, p.log, loglimit.New(p.clock), p.telemetry.Meter)
 	if err != nil {
 		return nil, err

@@ -121,14 +121,11 @@ func (c *Cluster) Start(ctx context.Context) error {
 
 // launch starts the child and waits until the API server is ready.
 func (c *Cluster) launch(ctx context.Context, probe func(context.Context) error) (*supervise.Process, error) {
-	// Whatever the user's environment says about other programs, the heap has no limit: at a limit that its contents do not
-	// fit into, Go collects without a pause, even while nothing happens. What the heap holds is bounded instead (package embedded).
-	heap := []string{"GOMEMLIMIT=off", "GOGC=100"}
 	process, err := supervise.Start(supervise.Spec{
 		Name:      "kubernetes",
 		Path:      c.cfg.Program,
 		Args:      c.arguments(),
-		Env:       append(os.Environ(), heap...),
+		Env:       c.environment(),
 		Dir:       c.cfg.Dir,
 		Files:     []*os.File{c.listener},
 		LogFile:   c.cfg.LogFile,
@@ -144,6 +141,17 @@ func (c *Cluster) launch(ctx context.Context, probe func(context.Context) error)
 		return nil, err
 	}
 	return process, nil
+}
+
+// environment is that of the child: nothing of this process's changes how the API server works, whose libraries read variables
+// too. Its temporary files are among its own.
+func (c *Cluster) environment() []string {
+	return []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + c.cfg.Dir, "TMPDIR=" + c.cfg.Dir, "LANG=C", "TZ=UTC",
+		// The heap has no limit: at a limit that its contents do not fit into, Go collects without a pause, even while nothing
+		// happens. What the heap holds is bounded instead (package embedded).
+		"GOMEMLIMIT=off", "GOGC=100",
+	}
 }
 
 const (

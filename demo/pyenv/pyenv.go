@@ -96,7 +96,7 @@ type commands struct {
 func (c commands) run(ctx context.Context, name, program string, args ...string) (string, error) {
 	out := &output{progress: c.progress}
 	err := supervise.Run(ctx, c.clock, supervise.Patience{Total: commandTotal, Waiting: c.waiting}, supervise.Spec{
-		Name: name, Path: program, Args: args, Env: os.Environ(), Output: out,
+		Name: name, Path: program, Args: args, Env: environment(), Output: out,
 	})
 	return out.String(), err
 }

@@ -28,6 +28,19 @@ func TestHosts(t *testing.T) {
 	require.False(t, hosts.Listed("app.localhost:8088"), "allowed, but not by name")
 }
 
+func TestNamesOfNeighboursAreUnknownOnAMachine(t *testing.T) {
+	cluster := browserguard.NewHosts("flyte.example.com")
+	machine := cluster.OnMachine("Laptop", "laptop.example.com")
+	for _, known := range []string{"127.0.0.1:8088", "[::1]:8088", "localhost:8088", "app.localhost", "laptop:8088", "laptop.example.com", "flyte.example.com"} {
+		require.True(t, machine.Allow(known), known)
+	}
+	for _, neighbour := range []string{"printer", "wpad:8088", "flyte.flyte.svc", "x.svc.cluster.local", "laptop.local"} {
+		require.False(t, machine.Allow(neighbour), neighbour)
+	}
+	require.True(t, cluster.Allow("printer"), "the names of services in a namespace have no dot")
+	require.False(t, cluster.Listed("laptop"), "the other hosts stay as they are")
+}
+
 func TestGuard(t *testing.T) {
 	guard := browserguard.Guard(browserguard.NewHosts("flyte.example"), func(r *http.Request) bool {
 		return r.Header.Get("Origin") == "https://partner.example"

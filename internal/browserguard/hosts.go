@@ -1,6 +1,7 @@
 package browserguard
 
 import (
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -9,9 +10,12 @@ import (
 
 // Hosts are the names under which a server may be addressed.
 //
-// Always allowed are names that no stranger can point at the server: IP addresses, localhost and its subdomains, names
-// without a dot, and names of Kubernetes services.
-type Hosts struct{ names map[string]struct{} }
+// Always allowed are names that no stranger can point at the server: IP addresses, localhost and its subdomains and, where
+// OnMachine was not called, names without a dot and names of Kubernetes services.
+type Hosts struct {
+	names     map[string]struct{}
+	onMachine bool
+}
 
 // NewHosts returns the hosts with the given names and URLs; a port, an empty text and the part * of a URL are ignored.
 func NewHosts(namesAndURLs ...string) Hosts {
@@ -20,6 +24,18 @@ func NewHosts(namesAndURLs ...string) Hosts {
 		if u, err := url.Parse(strings.ReplaceAll(text, ":*", "")); err == nil && u.Host != "" {
 			text = u.Host
 		}
+		if name := hostname(text); name != "" {
+			h.names[name] = struct{}{}
+		}
+	}
+	return h
+}
+
+// OnMachine returns the hosts of a server outside of a cluster, which is known by the given names of its machine: in the network of
+// a laptop, a neighbour may answer for any other name without a dot, by multicast DNS and the like.
+func (h Hosts) OnMachine(names ...string) Hosts {
+	h.onMachine, h.names = true, maps.Clone(h.names)
+	for _, text := range names {
 		if name := hostname(text); name != "" {
 			h.names[name] = struct{}{}
 		}
@@ -36,15 +52,11 @@ func (h Hosts) Allow(header string) bool {
 	if _, err := netip.ParseAddr(name); err == nil {
 		return true
 	}
-	if !strings.Contains(name, ".") {
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		return true
 	}
-	for _, suffix := range []string{".localhost", ".svc", ".svc.cluster.local"} {
-		if strings.HasSuffix(name, suffix) {
-			return true
-		}
-	}
-	return h.Listed(header)
+	inCluster := !strings.Contains(name, ".") || strings.HasSuffix(name, ".svc") || strings.HasSuffix(name, ".svc.cluster.local")
+	return inCluster && !h.onMachine || h.Listed(header)
 }
 
 // Listed reports whether a Host header has one of the names that NewHosts was given.

@@ -71,6 +71,14 @@ func (a account) ownDir(dir string) error {
 	return nil
 }
 
+// ClosedError says that the user as which Postgres runs cannot enter a directory.
+type ClosedError struct{ Dir, User string }
+
+// Error implements error.
+func (e *ClosedError) Error() string {
+	return fmt.Sprintf("%s is closed to the user %s, as which Postgres runs because we are root", e.Dir, e.User)
+}
+
 // canEnter explains what initdb would report as a plain permission error.
 func (a account) canEnter(dir string) error {
 	for {
@@ -84,8 +92,7 @@ func (a account) canEnter(dir string) error {
 				(int(stat.Gid) == a.gid && mode&0o010 != 0) ||
 				(int(stat.Uid) == a.uid && mode&0o100 != 0)
 			if !enter {
-				return fmt.Errorf("%s is closed to the user %s, as which Postgres runs because we are root: "+
-					"choose a data directory elsewhere or open it with `chmod o+x %s`", dir, a.name, dir)
+				return &ClosedError{Dir: dir, User: a.name}
 			}
 		}
 		parent := filepath.Dir(dir)

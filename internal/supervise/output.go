@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"sync/atomic"
 )
@@ -40,8 +41,31 @@ func (p *Process) output() int64 {
 	return info.Size()
 }
 
-// tailBytes is how much of a program's output an error carries.
-const tailBytes = 2 << 10
+const (
+	// tailBytes is how much of a program's output an error carries.
+	tailBytes = 2 << 10
+	// stackBytes is how much of the end of a log may be the stack of a Go program that has panicked.
+	stackBytes = 256 << 10
+)
+
+// stackOf is the first line of a goroutine in a Go program's stack.
+var stackOf = regexp.MustCompile(`(?m)^goroutine \d+ (gp=\S+ )?.*\[.*\]:$`)
+
+// withoutStack is the end of an output, as much as an error carries. Of a Go program that has panicked it is what was written before
+// the stack: the reason is there.
+func withoutStack(text string) string {
+	for _, start := range []string{"\npanic: ", "\nfatal error: "} {
+		at := strings.LastIndex("\n"+text, start)
+		if at < 0 {
+			continue
+		}
+		if stack := stackOf.FindStringIndex(text[at:]); stack != nil {
+			text = text[:at+stack[0]]
+			break
+		}
+	}
+	return text[max(0, len(text)-tailBytes):]
+}
 
 // outputTail is the end of what the program wrote.
 func (p *Process) outputTail() string {
@@ -60,7 +84,7 @@ func (p *Process) lastOutput() string {
 	if p.spec.LogFile != "" {
 		from = ", from " + p.spec.LogFile
 	}
-	text := strings.TrimSpace(p.outputTail())
+	text := strings.TrimSpace(withoutStack(p.outputTail()))
 	if text == "" {
 		return ""
 	}
@@ -74,7 +98,7 @@ func tail(path string) string {
 	}
 	defer file.Close()
 	if size, err := file.Seek(0, io.SeekEnd); err == nil {
-		_, _ = file.Seek(max(0, size-tailBytes), io.SeekStart)
+		_, _ = file.Seek(max(0, size-stackBytes), io.SeekStart)
 	}
 	text, _ := io.ReadAll(file)
 	return string(text)
