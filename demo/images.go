@@ -35,15 +35,11 @@ type machineImages struct {
 var _ images.Catalog = machineImages{}
 
 // Find implements images.Catalog. An environment that is broken does not exist, so that clients have it built anew.
-func (m machineImages) Find(_ context.Context, _, _, name string) (*images.Built, error) {
+func (m machineImages) Find(_ context.Context, project, domain, name string) (*images.Built, error) {
 	if m.node.Mapped(name) {
 		return &images.Built{Reference: name}, nil
 	}
-	tag, described := environments.TagOf(name)
-	if !described {
-		return nil, nil //nolint:nilnil // Catalog wants it
-	}
-	found, err := m.store.Sound(tag)
+	found, err := m.store.SoundImage(environments.Image{Project: project, Domain: domain, Name: name})
 	if err != nil || found == nil {
 		return nil, err
 	}

@@ -43,8 +43,27 @@ var (
 // Start starts a demo on a free port and returns when it is ready. The demo stops at the end of the test.
 func Start(t testing.TB, args ...string) *Demo {
 	t.Helper()
+	return StartIn(t, Shell{}, args...)
+}
+
+// Shell is what the shell of a user has that starts a demo.
+type Shell struct {
+	// Umask is the mask of file modes, in octal; empty for that of the test.
+	Umask string
+	// Env are variables besides those of the test, as NAME=value.
+	Env []string
+}
+
+// StartIn is Start in a shell.
+func StartIn(t testing.TB, shell Shell, args ...string) *Demo {
+	t.Helper()
 	d := &Demo{t: t, output: &output{}, exited: make(chan struct{})}
-	d.cmd = exec.Command(Program(t), append([]string{"demo", "--listen", "127.0.0.1:0", "--python", Python(t)}, args...)...) //nolint:noctx // the test stops it gracefully
+	command := append([]string{Program(t), "demo", "--listen", "127.0.0.1:0", "--python", Python(t)}, args...)
+	if shell.Umask != "" {
+		command = append([]string{"/bin/sh", "-c", `umask "$0"; exec "$@"`, shell.Umask}, command...)
+	}
+	d.cmd = exec.Command(command[0], command[1:]...) //nolint:noctx // the test stops it gracefully
+	d.cmd.Env = append(os.Environ(), shell.Env...)
 	d.cmd.Stdout, d.cmd.Stderr = d.output, d.output
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, d.cmd.Start())

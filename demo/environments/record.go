@@ -24,6 +24,10 @@ type Record struct {
 	Project string `json:"project,omitempty"`
 	Domain  string `json:"domain,omitempty"`
 	Run     string `json:"run,omitempty"`
+	// Description is the digest of the description and the files that it was made from; empty if an earlier version has made it.
+	Description string `json:"description,omitempty"`
+	// Warning is what users should know of it, such as packages that do not fit together; empty for nothing.
+	Warning string `json:"warning,omitempty"`
 	// Made is when it was made.
 	Made time.Time `json:"made"`
 

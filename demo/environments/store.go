@@ -74,24 +74,34 @@ func (s *Store) Sound(tag string) (*Environment, error) {
 // record.
 type Build func(ctx context.Context, made Environment) (Record, error)
 
-// Make returns the environment of a tag. If there is none, or it is broken or was made before since, build makes one; otherwise made
+// Wanted says which environment is good enough.
+type Wanted struct {
+	// Since is when the environment must have been made at the earliest.
+	Since time.Time
+	// Description is the digest of what it must have been made from; empty for any.
+	Description string
+}
+
+func (w Wanted) has(env *Environment) bool {
+	return !env.Made.Before(w.Since) && (w.Description == "" || w.Description == env.Description)
+}
+
+// Make returns the environment of a tag. If there is none, or it is broken or not as wanted, build makes one; otherwise made
 // is false. Of many that ask at once one builds, and the others wait: waiting is called once if that is necessary. A build that
 // fails leaves nothing.
-func (s *Store) Make(ctx context.Context, tag string, since time.Time, waiting func(), build Build) (env *Environment, made bool, failure error) {
+func (s *Store) Make(ctx context.Context, tag string, wanted Wanted, waiting func(), build Build) (env *Environment, made bool, failure error) {
 	if _, ok := TagOf(":" + tag); !ok {
 		return nil, false, fmt.Errorf("the tag %q is no digest of layers: want 32 hexadecimal digits", tag)
 	}
-	for _, name := range []string{"tags", "made", "locks", "cache"} {
-		if err := os.MkdirAll(filepath.Join(s.dir, name), 0o755); err != nil { //nolint:gosec // tasks may run as other users
-			return nil, false, fmt.Errorf("create the directory of environments: %w", err)
-		}
+	if err := s.prepare(); err != nil {
+		return nil, false, err
 	}
 	unlock, err := s.lock(ctx, tag, waiting)
 	if err != nil {
 		return nil, false, err
 	}
 	defer unlock()
-	if env, err = s.Sound(tag); err != nil || env != nil && !env.Made.Before(since) {
+	if env, err = s.Sound(tag); err != nil || env != nil && wanted.has(env) {
 		return env, false, err
 	}
 	name := tag[:prefixLength] + "-" + strings.ToLower(rand.Text()[:6])
@@ -110,7 +120,7 @@ func (s *Store) Make(ctx context.Context, tag string, since time.Time, waiting f
 	if next.Record, err = build(ctx, next); err != nil {
 		return nil, false, err
 	}
-	next.Dir, next.Made = name, s.clk.Now().UTC()
+	next.Dir, next.Made, next.Description = name, s.clk.Now().UTC(), wanted.Description
 	if err := next.usable(); err != nil {
 		return nil, false, err
 	}
@@ -121,6 +131,27 @@ func (s *Store) Make(ctx context.Context, tag string, since time.Time, waiting f
 		return nil, false, err
 	}
 	return &next, true, nil
+}
+
+// prepare creates the directories. Tasks may run as other users and must reach their environment by its name, but those users need
+// not list the environments, and have no business with cache and locks: whoever can open a lock can hold it.
+func (s *Store) prepare() error {
+	if err := os.MkdirAll(s.dir, 0o711); err != nil { //nolint:gosec // as said above
+		return fmt.Errorf("create the directory of environments: %w", err)
+	}
+	if err := os.Chmod(s.dir, 0o711); err != nil { //nolint:gosec // as said above; earlier versions have left it open
+		return fmt.Errorf("close the directory of environments: %w", err)
+	}
+	for name, mode := range map[string]os.FileMode{"made": 0o711, "tags": 0o700, "locks": 0o700, "cache": 0o700} {
+		dir := filepath.Join(s.dir, name)
+		if err := os.MkdirAll(dir, mode); err != nil {
+			return fmt.Errorf("create the directory of environments: %w", err)
+		}
+		if err := os.Chmod(dir, mode); err != nil {
+			return fmt.Errorf("close the directory of environments: %w", err)
+		}
+	}
+	return nil
 }
 
 // lock waits for the lock of a tag. The kernel releases it when the process ends, however it ends.

@@ -25,7 +25,7 @@ const die = "ENVIRONMENTS_TEST_DIE"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(die); dir != "" {
-		_, _, _ = environments.New(dir, clock.System{}).Make(context.Background(), tag, time.Time{}, nil,
+		_, _, _ = environments.New(dir, clock.System{}).Make(context.Background(), tag, environments.Wanted{}, nil,
 			func(_ context.Context, env environments.Environment) (environments.Record, error) {
 				_ = os.WriteFile(filepath.Join(env.Venv, "half"), nil, 0o600)
 				_, _ = fmt.Fprintln(os.Stdout, "in the middle")
@@ -75,7 +75,7 @@ func TestOfManyMakersOneMakes(t *testing.T) {
 	for range 100 {
 		all.Go(func() {
 			store := environments.New(dir, clock.System{}) // as a process of its own
-			env, fresh, err := store.Make(t.Context(), tag, time.Time{}, func() {
+			env, fresh, err := store.Make(t.Context(), tag, environments.Wanted{}, func() {
 				if waited.Add(1) == 99 {
 					close(release)
 				}
@@ -99,23 +99,23 @@ func TestABuildThatFailsLeavesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	store := environments.New(dir, clock.System{})
-	_, _, err := store.Make(t.Context(), tag, time.Time{}, nil, func(_ context.Context, env environments.Environment) (environments.Record, error) {
+	_, _, err := store.Make(t.Context(), tag, environments.Wanted{}, nil, func(_ context.Context, env environments.Environment) (environments.Record, error) {
 		return environments.Record{}, errors.Join(fill(env), errors.New("no space left on device"))
 	})
 	require.ErrorContains(t, err, "no space left")
-	_, _, err = store.Make(t.Context(), tag, time.Time{}, nil, func(context.Context, environments.Environment) (environments.Record, error) {
+	_, _, err = store.Make(t.Context(), tag, environments.Wanted{}, nil, func(context.Context, environments.Environment) (environments.Record, error) {
 		return environments.Record{}, nil // an installer that lies
 	})
 	require.ErrorContains(t, err, "bin/python")
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "tags", tag+".json.next"), 0o700)) // the record cannot be written
-	_, _, err = store.Make(t.Context(), tag, time.Time{}, nil, build)
+	_, _, err = store.Make(t.Context(), tag, environments.Wanted{}, nil, build)
 	require.ErrorContains(t, err, "write the record")
 	require.Empty(t, list(t, dir, "made"))
 	require.Empty(t, list(t, dir, "tags"))
 	found, err := store.Find(tag)
 	require.NoError(t, err)
 	require.Nil(t, found)
-	_, _, err = store.Make(t.Context(), "../../../etc", time.Time{}, nil, build)
+	_, _, err = store.Make(t.Context(), "../../../etc", environments.Wanted{}, nil, build)
 	require.ErrorContains(t, err, "no digest")
 }
 
@@ -143,7 +143,7 @@ func TestAMakerThatIsKilledIsReplaced(t *testing.T) {
 
 	require.NoError(t, maker.Process.Kill())
 	require.Error(t, maker.Wait())
-	_, made, err := store.Make(t.Context(), tag, time.Time{}, nil, build)
+	_, made, err := store.Make(t.Context(), tag, environments.Wanted{}, nil, build)
 	require.NoError(t, err)
 	require.True(t, made)
 	require.Len(t, list(t, dir, "made"), 2)
@@ -184,7 +184,7 @@ func TestABrokenEnvironmentIsMadeAnew(t *testing.T) {
 			t.Parallel()
 			store := environments.New(t.TempDir(), clock.System{})
 			again := func() (*environments.Environment, bool) {
-				env, made, err := store.Make(t.Context(), tag, time.Time{}, nil, func(ctx context.Context, env environments.Environment) (environments.Record, error) {
+				env, made, err := store.Make(t.Context(), tag, environments.Wanted{}, nil, func(ctx context.Context, env environments.Environment) (environments.Record, error) {
 					record, err := build(ctx, env)
 					return record, errors.Join(err, os.WriteFile(filepath.Join(env.Venv, "module.py"), []byte("x = 1\n"), 0o600))
 				})
@@ -218,7 +218,7 @@ func TestTheLeastRecentlyUsedGo(t *testing.T) {
 	tags := make([]string, 5)
 	for i := range tags {
 		tags[i] = strings.Repeat(fmt.Sprint(i), 32)
-		_, _, err := store.Make(t.Context(), tags[i], time.Time{}, nil, build)
+		_, _, err := store.Make(t.Context(), tags[i], environments.Wanted{}, nil, build)
 		require.NoError(t, err)
 	}
 	for _, i := range []int{3, 0, 4, 1, 2} { // from the least to the most recently used
@@ -246,7 +246,7 @@ func TestARecordThatIsDamagedCountsAsNone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	store := environments.New(dir, clock.System{})
-	_, _, err := store.Make(t.Context(), tag, time.Time{}, nil, build)
+	_, _, err := store.Make(t.Context(), tag, environments.Wanted{}, nil, build)
 	require.NoError(t, err)
 	for _, content := range []string{"", "{", `{"dir": "../../etc"}`, `{"dir": ".."}`, `{}`} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "tags", tag+".json"), []byte(content), 0o600))
@@ -254,7 +254,7 @@ func TestARecordThatIsDamagedCountsAsNone(t *testing.T) {
 		require.NoError(t, err, content)
 		require.Nil(t, found, content)
 	}
-	_, made, err := store.Make(t.Context(), tag, time.Time{}, nil, build)
+	_, made, err := store.Make(t.Context(), tag, environments.Wanted{}, nil, build)
 	require.NoError(t, err)
 	require.True(t, made)
 }

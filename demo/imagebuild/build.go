@@ -50,7 +50,7 @@ func (b *Build) say(format string, values ...any) { _, _ = fmt.Fprintf(b.Out, fo
 
 // Make returns the reference of the image. It makes the environment unless there is a sound one.
 func (b *Build) Make(ctx context.Context) (string, error) {
-	tag, ok := environments.TagOf(b.Target)
+	key, ok := environments.Image{Project: b.Project, Domain: b.Domain, Name: b.Target}.Key()
 	if !ok {
 		return "", fmt.Errorf("target_image: want a name whose tag is a digest of the layers (32 hexadecimal digits), got %q", b.Target)
 	}
@@ -62,12 +62,15 @@ func (b *Build) Make(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("image %s: %w", b.Target, err)
 	}
-	since, err := b.forcedSince(ctx)
-	if err != nil {
+	wanted := environments.Wanted{}
+	if wanted.Since, err = b.forcedSince(ctx); err != nil {
+		return "", err
+	}
+	if wanted.Description, err = b.description(spec); err != nil {
 		return "", err
 	}
 	waiting := func() { b.say("Another run builds this image. Waiting for it ...") }
-	env, made, err := b.Store.Make(ctx, tag, since, waiting, func(ctx context.Context, env environments.Environment) (environments.Record, error) {
+	env, made, err := b.Store.Make(ctx, key, wanted, waiting, func(ctx context.Context, env environments.Environment) (environments.Record, error) {
 		return b.build(ctx, plan, env)
 	})
 	if err != nil {
@@ -110,6 +113,7 @@ func (b *Build) build(ctx context.Context, plan *recipe.Recipe, env environments
 			return record, fmt.Errorf("layer step %d of %d: %w", i+1, len(plan.Steps), err)
 		}
 	}
+	record.Warning = w.check(ctx)
 	if w.copied {
 		record.WorkDir = strings.TrimPrefix(plan.WorkDir, "/")
 	}

@@ -52,6 +52,7 @@ venv)
 	[ "$3" != --requirement ] || [ "$4" != - ] || sed 's/^/wanted: /'
 	printf '{"url": "%s"}' "$UV_DEFAULT_INDEX" > "$VIRTUAL_ENV/lib/python3.11/site-packages/x.dist-info/direct_url.json"
 	case $* in *--no-build*) echo "cannot install that" >&2; exit 1;; esac
+	case $1$2 in pipcheck) [ ! -e "$VIRTUAL_ENV/mixed" ] || { printf 'The package \140a\140 requires \140b>2\140, but \1401\140 is installed\n' >&2; exit 1; };; esac
 	;;
 esac
 `
@@ -62,6 +63,9 @@ type fixture struct {
 	dir   string
 	store *environments.Store
 }
+
+// theImage is the image that is built.
+var theImage = environments.Image{Project: "p", Domain: "d", Name: "image:" + strings.Repeat("a", 32)}
 
 // theRun is the run of a build.
 type theRun struct {
@@ -155,7 +159,7 @@ func TestAForcedBuild(t *testing.T) {
 	made := func() string {
 		_, err := f.Make(t.Context())
 		require.NoError(t, err)
-		env, err := f.store.Sound(strings.Repeat("a", 32))
+		env, err := f.store.SoundImage(theImage)
 		require.NoError(t, err)
 		return env.Dir
 	}
@@ -180,7 +184,7 @@ func TestAnEnvironmentIsMadeOnce(t *testing.T) {
 	require.Contains(t, f.log.String(), "wanted: a==1\nwanted: b\n")
 	require.Contains(t, f.log.String(), "arguments: pip install flyte==1\n")
 	require.Contains(t, f.log.String(), "--python /machine/python3.11")
-	env, err := f.store.Sound(strings.Repeat("a", 32))
+	env, err := f.store.SoundImage(theImage)
 	require.NoError(t, err)
 	require.Equal(t, "p/d/r", env.Project+"/"+env.Domain+"/"+env.Run)
 	f.log.Reset()
@@ -267,7 +271,7 @@ func TestFilesOfTheClient(t *testing.T) {
 	)
 	_, err := f.Make(t.Context())
 	require.NoError(t, err)
-	env, err := f.store.Find(strings.Repeat("a", 32))
+	env, err := f.store.FindImage(theImage)
 	require.NoError(t, err)
 	for name, want := range map[string]string{"src/x/m.py": "src/x/m.py", "src/l.py": "src/x/m.py", "a.txt": "a.txt", "b.txt": "a.txt"} {
 		body, err := os.ReadFile(filepath.Join(env.Files, env.WorkDir, name))
@@ -308,11 +312,11 @@ func TestACommandChangesOnlyItsImage(t *testing.T) {
 	f := newFixture(t, running("echo inside > made; mkdir -p sub; which python; echo changed > "+outside+" || echo refused"))
 	_, err := f.Make(t.Context())
 	require.NoError(t, err)
-	env, err := f.store.Find(strings.Repeat("a", 32))
+	env, err := f.store.FindImage(theImage)
 	require.NoError(t, err)
 	require.FileExists(t, filepath.Join(env.Files, "root", "made"))
 	require.Contains(t, f.log.String(), filepath.Join(env.Venv, "bin", "python"))
-	if os.Geteuid() != 0 || strings.Contains(f.log.String(), "does not allow mount namespaces") {
+	if !f.fences() {
 		t.Log("the fence needs root and mount namespaces: not checked")
 		return
 	}
@@ -320,4 +324,126 @@ func TestACommandChangesOnlyItsImage(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "kept", string(body))
 	require.Contains(t, f.log.String(), "refused")
+}
+
+// fences reports whether commands were fenced.
+func (f *fixture) fences() bool {
+	return os.Geteuid() == 0 && !strings.Contains(f.log.String(), "does not allow mount namespaces")
+}
+
+// A command has the rights of a step of an image build in a container: it cannot undo its fence, nor reach what others use.
+func TestACommandCannotLeaveItsFence(t *testing.T) {
+	t.Parallel()
+	machine := t.TempDir()
+	outside := filepath.Join(machine, "outside")
+	require.NoError(t, os.WriteFile(outside, []byte("kept"), 0o666))
+	script := `try() { if sh -c "$2" >/dev/null 2>&1; then echo "escaped: $1"; else echo "held: $1"; fi; }
+try remount 'mount -o remount,rw / && echo x > OUTSIDE'
+try rebind 'mount -o remount,bind,rw MACHINE && echo x > OUTSIDE'
+try umount 'umount MACHINE'
+try namespace 'unshare -m true'
+try enter 'nsenter -t 1 -m true'
+try user 'unshare -Urm sh -c "mount -o remount,rw / && echo x > OUTSIDE"'
+try root 'echo x > /proc/1/root/OUTSIDE'
+try parent 'echo x > /proc/$(awk "{print \$4}" /proc/$PPID/stat)/root/OUTSIDE'
+try node 'mknod disk b 7 0'
+try devices 'ls /dev/mem || ls /dev/loop0 || ls /dev/sda || ls /dev/vda'
+try kernel 'echo 1 > /proc/sys/vm/drop_caches'
+try time 'date -s 2020-01-01'
+try cache 'touch CACHE/poisoned'
+try write 'echo x > OUTSIDE'
+echo works > own && chown 65534 own && chmod 600 own && mkdir -p "$TMPDIR/d" "$HOME/h" "$UV_CACHE_DIR" && : > /dev/null && echo fine
+`
+	f := newFixture(t)
+	script = strings.NewReplacer("MACHINE", machine, "OUTSIDE", outside, "CACHE", f.store.Cache()).Replace(script)
+	f.spec(t, "3.11", []*pb.Layer{running(script)})
+	_, err := f.Make(t.Context())
+	require.NoError(t, err, f.log.String())
+	log := f.log.String()
+	if !f.fences() {
+		t.Skip("the fence needs root and mount namespaces")
+	}
+	require.NotContains(t, log, "\nescaped: ", log)
+	require.Equal(t, 15, strings.Count(log, "\nheld: "), log)
+	require.Contains(t, log, "\nfine\n", log)
+	body, err := os.ReadFile(outside)
+	require.NoError(t, err)
+	require.Equal(t, "kept", string(body))
+}
+
+// The tag of an image is what its project says of it, and an environment is that of its description.
+func TestATagOfAnotherProjectMeansNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, packages(nil, nil, "evil"))
+	_, err := f.Make(t.Context())
+	require.NoError(t, err)
+	f.log.Reset()
+	f.spec(t, "3.11", []*pb.Layer{packages(nil, nil, "good")})
+	_, err = f.Make(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, f.log.String(), "wanted: good", "the same tag, and another description")
+	f.log.Reset()
+	_, err = f.Make(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, f.log.String(), "exists: its environment was made")
+}
+
+// Two archives of the same files are the same description.
+func TestTheDescriptionIsThatOfTheFiles(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, copying("a.txt", "."))
+	a, b := &tar.Header{Name: "a.txt", Typeflag: tar.TypeReg}, &tar.Header{Name: "b.txt", Typeflag: tar.TypeReg}
+	f.archive(t, a, b)
+	_, err := f.Make(t.Context())
+	require.NoError(t, err)
+	f.log.Reset()
+	a.ModTime = time.Now()
+	f.archive(t, b, a)
+	_, err = f.Make(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, f.log.String(), "exists")
+	f.archive(t, a)
+	_, err = f.Make(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, f.log.String(), "Building a Python environment")
+}
+
+func TestPackagesThatDoNotFitTogetherAreSaid(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, packages(nil, nil, "a"), running(`touch "$VIRTUAL_ENV/mixed"`))
+	_, err := f.Make(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, f.log.String(), "Warning: the packages of image")
+	env, err := f.store.FindImage(theImage)
+	require.NoError(t, err)
+	require.Contains(t, env.Warning, "The package `a` requires `b>2`, but `1` is installed")
+	fits := newFixture(t, packages(nil, nil, "a"))
+	_, err = fits.Make(t.Context())
+	require.NoError(t, err)
+	env, err = fits.store.FindImage(theImage)
+	require.NoError(t, err)
+	require.Empty(t, env.Warning)
+}
+
+func TestAProjectForAnotherPythonIsRefusedInWords(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, &pb.Layer{Layer: &pb.Layer_UvProject{UvProject: &pb.UVProject{Pyproject: "."}}})
+	f.archive(t, &tar.Header{Name: "pyproject.toml", Typeflag: tar.TypeReg})
+	f.rewrite(t, "pyproject.toml", "[project]\nname = \"x\"\nrequires-python = \">=3.12\"\n")
+	_, err := f.Make(t.Context())
+	require.ErrorContains(t, err, "this project wants Python >=3.12, and the image has Python 3.11")
+}
+
+// rewrite makes the archive one file with a content.
+func (f *fixture) rewrite(t *testing.T, name, content string) {
+	t.Helper()
+	var packed bytes.Buffer
+	zipped := gzip.NewWriter(&packed)
+	writer := tar.NewWriter(zipped)
+	require.NoError(t, writer.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Size: int64(len(content)), Mode: 0o644}))
+	_, err := writer.Write([]byte(content))
+	require.NoError(t, err)
+	require.NoError(t, writer.Close())
+	require.NoError(t, zipped.Close())
+	f.blob(t, "context.tar.gz", packed.Bytes())
 }

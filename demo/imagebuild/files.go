@@ -107,12 +107,15 @@ func (w *worker) system(ctx context.Context, step *recipe.System) error {
 func (w *worker) command(ctx context.Context, step *recipe.Command, secrets []secret) error {
 	dir := path.Join(w.env.Files, step.Dir)
 	home := path.Join(w.scratch, "home")
-	if err := errors.Join(os.MkdirAll(dir, 0o755), os.MkdirAll(home, 0o700)); err != nil { //nolint:gosec // tasks may run as other users
+	temp, cache := path.Join(w.scratch, "tmp"), path.Join(w.scratch, "cache")
+	if err := errors.Join(os.MkdirAll(dir, 0o755), os.MkdirAll(home, 0o700), os.MkdirAll(temp, 0o700)); err != nil { //nolint:gosec // tasks may run as other users
 		return fmt.Errorf("create the working directory of a command: %w", err)
 	}
 	w.build.say("$ %s", step.Line)
 	env := []string{
 		"PATH=" + path.Join(w.env.Venv, "bin") + string(os.PathListSeparator) + variable(w.build.Environ, "PATH"), "HOME=" + home,
+		// Everything that it may write is of this build: the installer's cache has files of all images.
+		"TMPDIR=" + temp, "XDG_CACHE_HOME=" + cache, "UV_CACHE_DIR=" + path.Join(cache, "uv"),
 	}
 	t := tool{path: "/bin/sh", args: []string{"-ec", step.Line}, env: env, dir: dir, secrets: secrets}
 	if shell, err := lookPath("bash", variable(w.build.Environ, "PATH")); err == nil {

@@ -55,6 +55,9 @@ func (w *worker) sync(ctx context.Context, step *recipe.Sync, secrets []secret) 
 	if err := w.exists(filepath.Join(step.Project, "pyproject.toml")); err != nil {
 		return err
 	}
+	if err := w.supportsPython(filepath.Join(step.Project, "pyproject.toml")); err != nil {
+		return err
+	}
 	args := []string{"sync", "--active", "--inexact", "--no-editable", "--project", step.Project}
 	if step.Lock != "" {
 		if err := w.exists(step.Lock); err != nil {
@@ -87,6 +90,9 @@ func (w *worker) poetry(ctx context.Context, step *recipe.Poetry, secrets []secr
 			return err
 		}
 	}
+	if err := w.supportsPython(filepath.Join(dir, "pyproject.toml")); err != nil {
+		return err
+	}
 	if place := filepath.Join(dir, "poetry.lock"); filepath.Clean(step.Lock) != place {
 		body, err := w.read(step.Lock)
 		if err != nil {
@@ -99,6 +105,15 @@ func (w *worker) poetry(ctx context.Context, step *recipe.Poetry, secrets []secr
 	args := []string{"tool", "run", "--python", w.python, poetryRequirement, "install", "--no-interaction", "--no-ansi", "--directory", dir}
 	env := []string{"POETRY_VIRTUALENVS_CREATE=false", "POETRY_CACHE_DIR=" + filepath.Join(w.scratch, "poetry")}
 	return w.run(ctx, tool{args: append(args, step.Args...), env: env, secrets: secrets})
+}
+
+// supportsPython checks that a project can be installed into the environment.
+func (w *worker) supportsPython(file string) error {
+	body, err := w.read(file)
+	if err != nil {
+		return err
+	}
+	return recipe.CheckPython(body, w.plan.Python)
 }
 
 // optionsOf are the options of the installer as arguments and variables.

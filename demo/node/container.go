@@ -38,6 +38,7 @@ type container struct {
 	command  *process.Command // of this run; nil for a process of an earlier node
 	port     string           // that this run has; empty for none
 	notice   string           // what users should know of it although nothing has failed
+	reason   string           // of the notice
 }
 
 // containersOf lists a pod's containers in the order of their start.

@@ -232,13 +232,12 @@ func TestWorkingDirectoryOutlivesThePod(t *testing.T) {
 		return os.IsNotExist(err)
 	}, 10*time.Second, 5*time.Millisecond)
 	require.Equal(t, "result", content(t, dirs[0]+"/result.txt"))
-	require.Equal(t, "temp", content(t, dirs[1]+"/temp.txt"))
+	require.NoDirExists(t, dirs[1], "temporary files end with the attempt")
 
 	require.NoError(t, b.node.RemoveRun("pr", "do", "other"))
 	require.FileExists(t, dirs[0]+"/result.txt")
 	require.NoError(t, b.node.RemoveRun("pr", "do", "ru"))
 	require.NoDirExists(t, dirs[0])
-	require.NoDirExists(t, dirs[1])
 	require.Error(t, b.node.RemoveRun("pr", "do", ""))
 }
 
@@ -250,4 +249,60 @@ func TestEachAttemptHasAFreshDirectory(t *testing.T) {
 		}))
 		require.Equal(t, corev1.PodSucceeded, pod.Status.Phase)
 	}
+}
+
+// unpacks is an archive of code as clients ship it, unpacked into the working directory of a task as the SDK does.
+const unpacks = `printf 'code' >m.py; mkdir pkg; printf 'more' >pkg/n.py; touch -d @0 m.py pkg/n.py; tar -czf fast1.tar.gz m.py pkg/n.py
+touch .fast1.tar.gz.lock .fast1.tar.gz.extracted; mkdir __pycache__; touch __pycache__/m.pyc; echo home >$HOME/h; echo temp >$TMPDIR/t; `
+
+func TestFilesOfAnEndedAttemptAreFreed(t *testing.T) {
+	b := setup(t)
+	of := func(action string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Labels = map[string]string{"flyte.org/project": "pr", "flyte.org/domain": "do", "flyte.org/run": "ru", "flyte.org/action": action}
+		}
+	}
+	plain := b.run(t, b.shell(unpacks+"echo $TMPDIR", of("plain")))
+	results := b.run(t, b.shell(unpacks+"echo changed >>m.py; echo result >result.txt; pwd", of("results")))
+	temp := strings.TrimSpace(b.logs(t, plain, &corev1.PodLogOptions{}))
+	work := strings.TrimSpace(b.logs(t, results, &corev1.PodLogOptions{}))
+	require.FileExists(t, temp+"/t", "the pod is still there")
+	for _, pod := range []*corev1.Pod{plain, results} {
+		b.delete(t, pod, 0)
+		b.goneFromAPI(t, pod)
+		require.Eventually(t, func() bool {
+			_, err := os.Stat(filepath.Join(b.cfg.DataDir, "pods", string(uidOf(pod))))
+			return os.IsNotExist(err)
+		}, 30*time.Second, 5*time.Millisecond)
+	}
+	left, err := os.ReadDir(filepath.Join(b.cfg.DataDir, "tmp"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+	require.NoDirExists(t, filepath.Join(b.cfg.DataDir, "work/pr/do/ru/plain"), "it has no results")
+	require.NoDirExists(t, filepath.Join(filepath.Dir(work), "home"))
+	names := []string{}
+	entries, err := os.ReadDir(work)
+	require.NoError(t, err)
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	require.Equal(t, []string{"m.py", "result.txt"}, names, "what the task has written or changed")
+}
+
+// A node that was killed after the pod had left the API frees its files at the next start.
+func TestFilesOfAnAttemptAreFreedAfterACrash(t *testing.T) {
+	b := setup(t)
+	pod := b.run(t, b.shell(unpacks+"pwd", func(p *corev1.Pod) {
+		p.Labels = map[string]string{"flyte.org/run": "ru", "flyte.org/action": "a0"}
+	}))
+	work := strings.TrimSpace(b.logs(t, pod, &corev1.PodLogOptions{}))
+	require.FileExists(t, work+"/m.py")
+	b.crash(t)
+	b.delete(t, pod, 0)
+	b.start(t)
+	require.Eventually(t, func() bool {
+		left, err := os.ReadDir(filepath.Join(b.cfg.DataDir, "tmp"))
+		_, gone := os.Stat(work)
+		return err == nil && len(left) == 0 && os.IsNotExist(gone)
+	}, 30*time.Second, 10*time.Millisecond)
 }

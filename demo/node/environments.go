@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/flyte-binary/flyte-binary/demo/environments"
 	"github.com/flyte-binary/flyte-binary/internal/clock"
 )
 
@@ -28,7 +27,7 @@ func (n *Node) collect() {
 	}
 }
 
-// uses reports whether a pod of this node that has not ended names an image with a tag.
+// uses reports whether a pod of this node that has not ended names the image of an environment.
 func (n *Node) uses(tag string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -39,7 +38,7 @@ func (n *Node) uses(tag string) bool {
 		}
 		for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 			for i := range containers {
-				if used, ok := environments.TagOf(containers[i].Image); ok && used == tag {
+				if imageOf(pod, containers[i].Image).Uses(tag) {
 					return true
 				}
 			}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/flyte-binary/flyte-binary/demo/environments"
 )
 
@@ -28,17 +30,24 @@ func (c Config) environmentFor(image string) (dir string, mapped bool) {
 	return best.Environment, best.Pattern != "" || c.Environment == "" || (image != "" && image == c.OwnImage)
 }
 
-// madeFor is the environment that was made for an image; nil if there is none, or if an entry of Images wins.
-func (c Config) madeFor(image string) (*environments.Environment, error) {
-	tag, described := environments.TagOf(image)
-	if c.Made == nil || !described || c.Mapped(image) {
+// madeFor is the environment that was made for an image of a pod; nil if there is none, or if an entry of Images wins.
+func (c Config) madeFor(pod *corev1.Pod, image string) (*environments.Environment, error) {
+	if c.Made == nil || c.Mapped(image) {
 		return nil, nil //nolint:nilnil // documented
 	}
-	return c.Made.Find(tag)
+	return c.Made.FindImage(imageOf(pod, image))
+}
+
+// imageOf is an image as a pod of its project and domain means it.
+func imageOf(pod *corev1.Pod, name string) environments.Image {
+	return environments.Image{Project: pod.Labels[labelProject], Domain: pod.Labels[labelDomain], Name: name}
 }
 
 // reasonImageNotMapped is the reason of events and notices about images that the default environment stands in for.
 const reasonImageNotMapped = "ImageNotMapped"
+
+// reasonImageInconsistent is the reason of those about images whose packages do not fit together.
+const reasonImageInconsistent = "ImageInconsistent"
 
 // standIn says that the default environment replaces an image that no entry names.
 func standIn(image, environment string) string {

@@ -104,9 +104,9 @@ func (w *worker) start(ctx context.Context, c *container) (*process.Process, err
 		return nil, err
 	}
 	if l.notice != "" && c.notice == "" {
-		w.n.recorder.Event(pod, corev1.EventTypeWarning, reasonImageNotMapped, "Container "+c.spec.Name+": "+l.notice)
+		w.n.recorder.Event(pod, corev1.EventTypeWarning, l.reason, "Container "+c.spec.Name+": "+l.notice)
 	}
-	c.proc, c.plan, c.notice, c.command = p, l.plan.Plan, l.notice, &command
+	c.proc, c.plan, c.notice, c.reason, c.command = p, l.plan.Plan, l.notice, l.reason, &command
 	return p, nil
 }
 
@@ -144,7 +144,8 @@ type launch struct {
 	volumes map[string]string
 	home    string
 	plan    heldPlan
-	notice  string
+	notice  string // what users should know although nothing has failed, and its reason
+	reason  string
 }
 
 // heldPlan is a plan or none.
@@ -161,14 +162,14 @@ func (l *launch) command(ctx context.Context) (process.Command, error) {
 	var none process.Command
 	cfg := l.w.n.cfg
 	image, mapped := cfg.environmentFor(l.c.Image)
-	made, err := cfg.madeFor(l.c.Image)
+	made, err := cfg.madeFor(l.pod, l.c.Image)
 	switch {
 	case err != nil:
 		return none, err
 	case made != nil:
-		image = made.Venv
+		image, l.notice, l.reason = made.Venv, made.Warning, reasonImageInconsistent
 	case !mapped:
-		l.notice = standIn(l.c.Image, image)
+		l.notice, l.reason = standIn(l.c.Image, image), reasonImageNotMapped
 	}
 	if len(l.line) == 0 {
 		return none, fmt.Errorf("the container has no command and no arguments. The default command of image %q is unknown, "+

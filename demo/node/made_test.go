@@ -18,7 +18,7 @@ import (
 func TestAnImageThatWasBuiltIsItsEnvironment(t *testing.T) {
 	store := environments.New(t.TempDir(), clock.System{})
 	tag := strings.Repeat("a", 32)
-	env, _, err := store.Make(t.Context(), tag, time.Time{}, nil, func(_ context.Context, env environments.Environment) (environments.Record, error) {
+	env, _, err := store.Make(t.Context(), tag, environments.Wanted{}, nil, func(_ context.Context, env environments.Environment) (environments.Record, error) {
 		for name, content := range map[string]string{
 			filepath.Join(env.Venv, "bin", "python"): "#!/bin/sh\n", filepath.Join(env.Venv, "bin", "a0"): "#!/bin/sh\n",
 			filepath.Join(env.Files, "root", "data", "file"): "of the image",

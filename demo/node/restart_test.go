@@ -203,3 +203,16 @@ func parent(t *testing.T, pid string) string {
 	require.True(t, found)
 	return strings.Fields(rest)[0]
 }
+
+// A container that stops its supervisor with a signal goes on, and its pod says so. One that does nothing else ends by its own fault.
+func TestAContainerThatStopsItsSupervisor(t *testing.T) {
+	b := setup(t)
+	once := b.run(t, b.shell("kill -STOP $PPID; exit 3"))
+	require.Equal(t, int32(3), terminated(once).ExitCode)
+	require.Contains(t, b.event(t, once, "SupervisorStopped"), "1 times")
+	always := b.run(t, b.shell(`(while :; do kill -STOP $PPID; sleep 0.05; done) & sleep 1000`))
+	require.Equal(t, "SupervisorStopped", terminated(always).Reason)
+	require.Contains(t, terminated(always).Message, "again and again")
+	require.Equal(t, corev1.PodFailed, always.Status.Phase)
+	require.Empty(t, always.Status.Reason, "the node was not lost")
+}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -108,8 +109,8 @@ func (w *worker) status() (corev1.PodStatus, bool) {
 		w.condition(corev1.ContainersReady, ready, reason, ""),
 		w.condition(corev1.PodScheduled, true, "", ""),
 	}
-	if notice := w.notice(); notice != "" {
-		status.Conditions = append(status.Conditions, w.condition(conditionNotice, true, reasonImageNotMapped, notice))
+	if reason, notice := w.notice(); notice != "" {
+		status.Conditions = append(status.Conditions, w.condition(conditionNotice, true, reason, notice))
 	}
 	if name := w.endedByItself(); name != "" {
 		status.Conditions = append(status.Conditions, w.condition(conditionByItself, true, "Signal", name))
@@ -141,15 +142,16 @@ func (w *worker) endedByItself() string {
 	return ""
 }
 
-// notice is what the containers' images give reason to say. Called with the lock held.
-func (w *worker) notice() string {
+// notice is what the containers' images give reason to say, with the first reason. Called with the lock held.
+func (w *worker) notice() (reason, text string) {
 	var lines []string
 	for _, c := range w.containers {
 		if c.notice != "" && !slices.Contains(lines, c.notice) {
 			lines = append(lines, c.notice)
+			reason = cmp.Or(reason, c.reason)
 		}
 	}
-	return strings.Join(lines, "\n")
+	return reason, strings.Join(lines, "\n")
 }
 
 // phase derives the phase of the pod from its containers. Called with the lock held.

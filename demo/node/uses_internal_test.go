@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/flyte-binary/flyte-binary/demo/environments"
 )
 
 func TestPodsThatHaveNotEndedUseTheirImages(t *testing.T) {
@@ -23,4 +25,14 @@ func TestPodsThatHaveNotEndedUseTheirImages(t *testing.T) {
 	require.False(t, n.uses(tag("b")))
 	require.True(t, n.uses(tag("c")))
 	require.False(t, n.uses(tag("d")))
+	key := func(project, of string) string {
+		key, ok := environments.Image{Project: project, Domain: "d", Name: "image:" + tag(of)}.Key()
+		require.True(t, ok)
+		return key
+	}
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: "image:" + tag("e")}}}}
+	pod.Labels = map[string]string{"flyte.org/project": "p", "flyte.org/domain": "d"}
+	n.workers["of a project"] = &worker{latest: pod}
+	require.True(t, n.uses(key("p", "e")))
+	require.False(t, n.uses(key("q", "e")), "another project's")
 }

@@ -28,9 +28,9 @@ type place struct {
 	work, temp, home string
 }
 
-// place creates a container's directories. Those of a run's pod are kept when the pod is deleted: clients that do not copy
-// results into the object store name files in their working directory, which live as long as the run (see RemoveRun). Temporary directories have short
-// names of their own, since sockets are made in them.
+// place creates a container's directories. Of those of a run's pod the working directory is kept when the pod is deleted: clients that
+// do not copy results into the object store name files in it, which live as long as the run (see RemoveRun). The others are freed then
+// (see free). Temporary directories have short names of their own, since sockets are made in them.
 func (n *Node) place(pod *corev1.Pod, c *corev1.Container) (place, error) {
 	root := filepath.Join(n.podWork(pod, c), c.Name)
 	p := place{work: filepath.Join(root, "work"), home: filepath.Join(root, "home")}
@@ -40,9 +40,12 @@ func (n *Node) place(pod *corev1.Pod, c *corev1.Container) (place, error) {
 			return p, fmt.Errorf("create the container's working directory: %w", err)
 		}
 	}
-	// The link says which temporary directories go with the run.
+	// The link says which temporary directory goes with the attempt.
 	if err := os.Symlink(p.temp, filepath.Join(root, "tmp")); err != nil && !errors.Is(err, os.ErrExist) {
 		return p, fmt.Errorf("create the container's working directory: %w", err)
+	}
+	if err := n.remember(pod, c.Name, root); err != nil {
+		return p, fmt.Errorf("note the container's working directory: %w", err)
 	}
 	return p, nil
 }
@@ -79,18 +82,6 @@ func (n *Node) RemoveRun(project, domain, run string) error {
 		}
 	}
 	return errors.Join(append(errs, os.RemoveAll(dir))...)
-}
-
-// removeTemporary removes the temporary directories of a pod that belongs to no run; nothing else would.
-func (n *Node) removeTemporary(pod *corev1.Pod) error {
-	if pod.Labels[labelRun] != "" && pod.Labels[labelAction] != "" {
-		return nil
-	}
-	var errs []error
-	for i := range len(pod.Spec.InitContainers) + len(pod.Spec.Containers) {
-		errs = append(errs, os.RemoveAll(filepath.Join(n.cfg.DataDir, "tmp", shortUID(pod)+"-"+strconv.Itoa(i))))
-	}
-	return errors.Join(errs...)
 }
 
 // attemptOf is the attempt that a pod is, from 1.

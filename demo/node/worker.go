@@ -2,8 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -150,7 +148,7 @@ func (w *worker) part(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	if err := errors.Join(os.RemoveAll(w.dir), w.n.removeTemporary(w.pod())); err != nil {
+	if err := w.n.free(w.dir); err != nil {
 		w.log.Warn().Err(err).Msg("cannot remove the files of a pod")
 	}
 }

@@ -74,11 +74,18 @@ func (r *Recipe) copyConfig(layer *imagebuilder.CopyConfig) error {
 // createsUser is part of the command that the SDK adds to its images. It creates the user of the container.
 const createsUser = "useradd --create-home --shell /bin/bash flyte"
 
+// installsPixi is part of the command with which the SDK replaces a layer of pixi.
+const installsPixi = "https://pixi.sh/install.sh"
+
 func (r *Recipe) commands(layer *imagebuilder.Commands) error {
 	for i, line := range layer.GetCmd() {
 		switch {
 		case strings.TrimSpace(line) == "" || strings.ContainsRune(line, 0):
 			return fmt.Errorf("commands.cmd[%d]: is empty or has a NUL", i)
+		case strings.Contains(line, installsPixi):
+			return fmt.Errorf("commands.cmd[%d]: the image is made by pixi, which installs a Python and packages of conda of its own. An "+
+				"environment of this machine cannot have them: list the packages with with_pip_packages, with_uv_project or "+
+				"with_poetry_project, or give the demo an environment for the image with --image NAME=DIR", i)
 		case strings.Contains(line, createsUser):
 			r.note("The command that creates the user of the container is left out: tasks run as the user of the demo.")
 			continue

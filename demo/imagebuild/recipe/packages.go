@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
@@ -70,7 +69,7 @@ func (r *Recipe) poetryProject(layer *imagebuilder.PoetryProject) error {
 	if err != nil {
 		return err
 	}
-	args, err := arguments("poetry_project.extra_args", layer.GetExtraArgs())
+	args, err := poetryOptions.arguments("poetry_project.extra_args", layer.GetExtraArgs())
 	if err != nil {
 		return err
 	}
@@ -97,7 +96,7 @@ func optionsOf(layer string, given *imagebuilder.PipOptions) (Options, error) {
 		}
 	}
 	var err error
-	options.Args, err = arguments(layer+".options.extra_args", given.GetExtraArgs())
+	options.Args, err = uvOptions.arguments(layer+".options.extra_args", given.GetExtraArgs())
 	return options, err
 }
 
@@ -119,36 +118,6 @@ func checkPackage(name string) error {
 		return fmt.Errorf("is a path, not a package: %q. Use with_source_folder, with_requirements or with_uv_project for files", name)
 	}
 	return nil
-}
-
-// elsewhere are options that would install into another place than the environment, or run the installer with other settings.
-var elsewhere = []string{ //nolint:gochecknoglobals // a table
-	"--target", "-t", "--prefix", "--root", "--user", "--system", "--python", "-p", "--cache-dir", "--directory", "-C", "--project",
-	"--config-file", "--active", "--editable", "-e", "--requirement", "-r", "--env-file", "--output-file", "-o", "--log",
-}
-
-// arguments splits the extra arguments of an installer. Quotes have no meaning here, so they are refused.
-func arguments(field, text string) ([]string, error) {
-	if strings.ContainsAny(text, "'\"\\`") || control(strings.NewReplacer("\n", " ", "\t", " ").Replace(text)) {
-		return nil, fmt.Errorf("%s: quotes, backslashes and control characters are not supported, got %q", field, text)
-	}
-	if strings.TrimSpace(text) == "" {
-		return nil, nil
-	}
-	args := strings.Fields(text)
-	for i, arg := range args {
-		name, _, _ := strings.Cut(arg, "=")
-		if strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && len(arg) > 2 {
-			name = arg[:2] // a short option with its value
-		}
-		switch {
-		case slices.Contains(elsewhere, name):
-			return nil, fmt.Errorf("%s: the option %s is not allowed: packages go into the environment of the image", field, name)
-		case !strings.HasPrefix(arg, "-") && (i == 0 || !strings.HasPrefix(args[i-1], "-")):
-			return nil, fmt.Errorf("%s: %q is not an option", field, arg)
-		}
-	}
-	return args, nil
 }
 
 // Poetry's project may be given as its file.

@@ -3,6 +3,8 @@ package shim
 import (
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"syscall"
 	"unsafe"
 )
@@ -14,6 +16,7 @@ const (
 	prSetNoNewPrivileges = 38
 	sysMountSetattr      = 442 // on all architectures
 	atRecursive          = 0x8000
+	oPath                = 0x200000
 	mountReadOnly        = 0x1
 )
 
@@ -32,6 +35,58 @@ func (s Security) restrict() error {
 		}
 	}
 	return nil
+}
+
+// Confine takes rights from this thread, and so from the program that it becomes: all capabilities but some, by their numbers, and the
+// right to gain any. It also gives it an own /dev with nothing but the devices that every container has, since what is written to the
+// device of a disk is on no mount. The process must be in a mount namespace of its own, and the goroutine must be locked to its
+// thread.
+func Confine(keep []int) error {
+	if err := smallDev(); err != nil {
+		return fmt.Errorf("make a directory of devices: %w", err)
+	}
+	const highest = 63
+	var drop []int
+	for number := range highest + 1 {
+		if !slices.Contains(keep, number) {
+			drop = append(drop, number)
+		}
+	}
+	return Security{Drop: drop, NoNewPrivileges: true}.restrict()
+}
+
+// smallDev replaces /dev.
+func smallDev() error {
+	files := map[string]*os.File{}
+	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
+		file, err := os.OpenFile("/dev/"+name, oPath, 0)
+		if err != nil {
+			continue // the machine does not have it either
+		}
+		defer func() { _ = file.Close() }()
+		files[name] = file
+	}
+	if err := syscall.Mount("tmpfs", "/dev", "tmpfs", syscall.MS_NOSUID|syscall.MS_NOEXEC, "mode=755"); err != nil {
+		return &os.PathError{Op: "mount", Path: "/dev", Err: err}
+	}
+	for name, file := range files {
+		target := "/dev/" + name
+		if err := os.WriteFile(target, nil, 0o600); err != nil {
+			return err
+		}
+		if err := syscall.Mount("/proc/self/fd/"+strconv.Itoa(int(file.Fd())), target, "", syscall.MS_BIND, ""); err != nil {
+			return &os.PathError{Op: "mount", Path: target, Err: err}
+		}
+	}
+	for name, to := range map[string]string{"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"} {
+		if err := os.Symlink(to, "/dev/"+name); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir("/dev/shm", 0o700); err != nil {
+		return err
+	}
+	return os.Chmod("/dev/shm", 0o1777) //nolint:gosec // as everywhere
 }
 
 // CloseRoot makes everything that this process sees read-only, except some directories. The process must be in a mount
