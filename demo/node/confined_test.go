@@ -116,7 +116,8 @@ func TestReadOnlyRoot(t *testing.T) {
 	store, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	b := setup(t, func(c *nodeConfig) { c.Store = store })
 	pod := b.run(t, b.confined(
-		"echo x >"+data+"/x && echo x >/dev/null && echo x >"+store+"/x && ! touch work 2>/dev/null && ! touch /etc/x 2>/dev/null && echo closed",
+		"echo x >"+data+"/x && echo x >/dev/null && echo x >"+store+"/x && ! touch work 2>/dev/null && ! touch /etc/x 2>/dev/null && ! mount -o remount,rw / 2>/dev/null && "+
+			"! nsenter -t 1 -m touch /etc/x 2>/dev/null && echo closed",
 		corev1.SecurityContext{ReadOnlyRootFilesystem: ptr(true)},
 		withVolumes(map[string]corev1.VolumeSource{data: {EmptyDir: &corev1.EmptyDirVolumeSource{}}}),
 	))

@@ -61,8 +61,24 @@ func securityOf(pod *corev1.PodSecurityContext, own *corev1.SecurityContext, m m
 			return s, refused("readOnlyRootFilesystem", "it needs mount namespaces, which are available to root on Linux only")
 		}
 		s.ReadOnlyRoot = true
+		s.Drop = withoutUndoing(s.Drop, own.Capabilities)
 	}
 	return s, nil
+}
+
+// withoutUndoing adds the capabilities to those that are dropped with which root could make a read-only file system writable again, or
+// get around it. Containers of a cluster do not have them either, but for MKNOD. What is added by name stays.
+func withoutUndoing(drop []int, wanted *corev1.Capabilities) []int {
+	for _, name := range []string{"SYS_ADMIN", "SYS_PTRACE", "SYS_RAWIO", "SYS_MODULE", "DAC_READ_SEARCH", "MKNOD"} {
+		number := slices.Index(capabilities(), name)
+		added := wanted != nil && slices.ContainsFunc(wanted.Add, func(one corev1.Capability) bool {
+			return strings.TrimPrefix(strings.ToUpper(string(one)), "CAP_") == name
+		})
+		if !added && !slices.Contains(drop, number) {
+			drop = append(drop, number)
+		}
+	}
+	return drop
 }
 
 // refused explains what a container asks for and does not get.

@@ -39,7 +39,7 @@ func TestSecurityContextIsHonouredOrRefused(t *testing.T) {
 			own: corev1.SecurityContext{RunAsUser: ref(int64(8)), RunAsGroup: ref(int64(3))}, on: root,
 			want: shim.Security{User: &shim.User{UID: 8, GID: 3, Groups: []uint32{0, 9}}},
 		},
-		"read-only root":              {own: corev1.SecurityContext{ReadOnlyRootFilesystem: ref(true)}, on: root, want: shim.Security{ReadOnlyRoot: true}},
+		"read-only root":              {own: corev1.SecurityContext{ReadOnlyRootFilesystem: ref(true)}, on: root, want: shim.Security{ReadOnlyRoot: true, Drop: []int{21, 19, 17, 16, 2, 27}}},
 		"read-only root as a user":    {own: corev1.SecurityContext{ReadOnlyRootFilesystem: ref(true)}, on: user, refused: "mount namespaces"},
 		"capabilities of a user":      {own: corev1.SecurityContext{Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}, on: user},
 		"more capabilities of a user": {own: corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN"}}}, on: user, refused: "capabilities.add"},
