@@ -95,6 +95,10 @@ var decisions = map[string]string{
 	"flyteidl2.core.LogContext.pod_name_prefix":   "the name of a pod",
 	"flyteidl2.core.LogContext.pod_name_prefixes": "the name of a pod",
 
+	// Addresses of actions: checked for their form, and not kept.
+	"flyteidl2.common.ActionAddress.path": "not kept",
+	"flyteidl2.common.ActionAddress.url":  "not kept",
+
 	// Services that are not served.
 	"flyteidl2.connector.CreateTaskRequest.output_prefix": "connectors are not served",
 	"flyteidl2.connector.GetTaskRequest.output_prefix":    "connectors are not served",
