@@ -10,8 +10,8 @@ import (
 )
 
 // The keys of a value whose JSON alone would give another literal back, such as a pickle or the variant of a union that is not the
-// first to fit: the literal itself, encoded, and the JSON to show. While the JSON is as it was, the value is that literal. JSON that
-// was changed is converted like any other.
+// first to fit: the literal itself, encoded, and the JSON to show. While the JSON is as it was, the value is that literal. Of JSON that
+// was changed, the other parts stay what they were where that can be told.
 const (
 	keyLiteral = "$literal"
 	keyShown   = "$value"
@@ -97,9 +97,9 @@ func hasLiteral(fields map[string]any) bool {
 	return literal && shown && len(fields) == 2
 }
 
-// givenLiteral is the literal of a value that has it with it. It returns nil, and the JSON that counts, if there is none or the JSON
-// was changed.
-func givenLiteral(path string, value any) (*core.Literal, any, error) {
+// givenLiteral is the literal of a value that has it with it. It returns nil, and the JSON that counts, if there is none, or if the
+// JSON was changed and nothing of the literal is left.
+func givenLiteral(path string, t *core.LiteralType, value any) (*core.Literal, any, error) {
 	fields, ok := value.(map[string]any)
 	if !ok || !hasLiteral(fields) {
 		return nil, value, nil
@@ -118,7 +118,8 @@ func givenLiteral(path string, value any) (*core.Literal, any, error) {
 		return nil, nil, err
 	}
 	if !reflect.DeepEqual(shown, fields[keyShown]) {
-		return nil, fields[keyShown], nil
+		literal, err := editedLiteral(path, t, literal, fields[keyShown])
+		return literal, fields[keyShown], err
 	}
 	return literal, nil, nil
 }

@@ -233,6 +233,29 @@ func TestEditedValuesReplaceTheirLiterals(t *testing.T) {
 	edited, err := literalOf("x", of, value, 0)
 	require.NoError(t, err)
 	require.True(t, proto.Equal(packedLiteral(t, entries{{"a", 2}}), edited), "%v", edited)
+	for name, tc := range map[string]struct {
+		was, want any
+		change    func(map[string]any)
+	}{
+		"one entry":       {entries{{"b", 1.0}, {"a", 1}}, entries{{"b", 1.0}, {"a", 5}}, func(v map[string]any) { v["a"] = 5.0 }},
+		"a new entry":     {entries{{"b", 1.0}, {"a", 1}}, entries{{"b", 1.0}, {"a", 1}, {"0", 2}}, func(v map[string]any) { v["0"] = 2.0 }},
+		"one entry less":  {entries{{"b", 1.0}, {"a", 1}}, entries{{"b", 1.0}}, func(v map[string]any) { delete(v, "a") }},
+		"numbers as keys": {entries{{1, 2.0}, {2, "x"}}, entries{{1, 2.0}, {2, "y"}}, func(v map[string]any) { v["2"] = "y" }},
+		"deep": {
+			entries{{"l", []any{1.0, entries{{"x", []byte{1}}, {"y", 1}}}}}, entries{{"l", []any{1.0, entries{{"x", []byte{1}}, {"y", 2}}, 3}}},
+			func(v map[string]any) { v["l"] = []any{1.0, map[string]any{"x": "AQ==", "y": 2.0}, 3.0} },
+		},
+		"another kind": {entries{{"a", 1.0}}, entries{{"a", []any{1}}}, func(v map[string]any) { v["a"] = []any{1.0} }},
+	} {
+		given, err := withLiteral("x", packedLiteral(t, tc.was))
+		require.NoError(t, err)
+		shown, ok := given.(map[string]any)[keyShown].(map[string]any)
+		require.True(t, ok, name)
+		tc.change(shown)
+		edited, err := literalOf("x", of, given, 0)
+		require.NoError(t, err, name)
+		require.True(t, proto.Equal(packedLiteral(t, tc.want), edited), "%s: %x", name, edited.GetScalar().GetBinary().GetValue())
+	}
 
 	value[keyLiteral] = "%"
 	_, err = literalOf("x", of, value, 0)

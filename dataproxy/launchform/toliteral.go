@@ -13,7 +13,7 @@ func literalOf(path string, t *core.LiteralType, value any, depth int) (*core.Li
 	if depth > maxDepth {
 		return nil, wrong(path, "the value is nested too deep")
 	}
-	literal, value, err := givenLiteral(path, value)
+	literal, value, err := givenLiteral(path, t, value)
 	if literal != nil || err != nil {
 		return literal, err
 	}

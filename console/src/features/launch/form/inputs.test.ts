@@ -8,7 +8,7 @@ import { check } from "./check";
 import { fieldOf } from "./field";
 import { changed, draftsOf, initialDrafts, readInputs, sourceOf, type Input } from "./inputs";
 import { planOf } from "./literals";
-import { shown } from "./shown";
+import { changedFrom, shown } from "./shown";
 
 const input = (name: string, schema: JsonObject, json?: JsonValue): Input => ({
   name,
@@ -51,6 +51,11 @@ describe("values with their literals", () => {
     expect(shown(exact({ a: 1 }))).toEqual({ a: 1 });
     expect(shown(exact(null))).toBeNull();
     expect(shown([1, exact("YQ=="), { b: exact([2]) }])).toEqual([1, "YQ==", { b: [2] }]);
+  });
+  it("are sent back with their literals when they were changed", () => {
+    expect(changedFrom(exact({ a: 1 }), { a: 2 })).toEqual(exact({ a: 2 }));
+    expect(changedFrom({ a: 1 }, { a: 2 })).toEqual({ a: 2 });
+    expect(changedFrom(undefined, 1)).toBe(1);
   });
   it("leave other objects as they are", () => {
     for (const value of [{ $literal: 1, $value: 2 }, { $literal: "CgA=" }, { $literal: "CgA=", $value: 1, more: 2 }]) expect(shown(value)).toEqual(value);

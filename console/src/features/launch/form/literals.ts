@@ -6,6 +6,7 @@ import { client } from "@/api/transport";
 import { unset, type Draft } from "./draft";
 import type { Field } from "./field";
 import { changed, type Drafts, type Input } from "./inputs";
+import { changedFrom } from "./shown";
 
 /** The literals of inputs, in the order of the interface. Unchanged inputs keep their literals, so that cache keys stay the same. */
 export async function literalsOf(inputs: readonly Input[], drafts: Drafts, values: Readonly<Record<string, JsonValue>>): Promise<NamedLiteral[]> {
@@ -32,7 +33,7 @@ export function planOf(
   const selected = inputs.filter(({ name }) => names.has(name));
   return {
     variables: selected.map(({ name, variable, field }) => narrowed(variable, field, drafts[name] ?? unset)),
-    values: Object.fromEntries(selected.map(({ name }) => [name, values[name] ?? null])),
+    values: Object.fromEntries(selected.map(({ name, schema }) => [name, changedFrom(schema["default"], values[name] ?? null)])),
   };
 }
 
