@@ -40,14 +40,14 @@ func edited(path string, s shape, was []byte, value any) ([]byte, error) {
 		return was, nil
 	}
 	in := msgpack.NewDecoder(bytes.NewReader(was))
-	switch new := value.(type) {
+	switch left := value.(type) {
 	case map[string]any:
 		if code := was[0]; msgpcode.IsFixedMap(code) || code == msgpcode.Map16 || code == msgpcode.Map32 {
-			return editedFields(path, s, in, new)
+			return editedFields(path, s, in, left)
 		}
 	case []any:
 		if code := was[0]; msgpcode.IsFixedArray(code) || code == msgpcode.Array16 || code == msgpcode.Array32 {
-			return editedItems(path, s, in, new)
+			return editedItems(path, s, in, left)
 		}
 	}
 	return packMsgpack(path, s, value)

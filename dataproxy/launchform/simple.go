@@ -158,7 +158,7 @@ func parseSeconds(text string) (*durationpb.Duration, bool) {
 	if err != nil || wrong != nil || len(fraction) > 9 {
 		return nil, false
 	}
-	result := &durationpb.Duration{Seconds: int64(seconds), Nanos: int32(nanos)} //nolint:gosec // 63 and 30 bits
+	result := &durationpb.Duration{Seconds: int64(seconds), Nanos: int32(nanos)}
 	if negative {
 		result.Seconds, result.Nanos = -result.GetSeconds(), -result.GetNanos()
 	}
