@@ -18,6 +18,7 @@ import importlib.machinery
 import locale
 import logging
 import os
+import pathlib
 import random
 import signal
 import socket
@@ -304,7 +305,10 @@ def settings() -> dict:
         ],
         "how numbers are computed": [repr(decimal.getcontext()), getattr(sys, "get_int_max_str_digits", int)()],
         "context variables": {variable: id(value) for variable, value in contextvars.copy_context().items() if variable.name != "decimal_context"},
-        "settings of the kernel": [status("Umask", "SigBlk"), open_text("/proc/self/limits"), os.nice(0), *map(signal.getitimer, range(3))],
+        "settings of the kernel": [
+            [line for line in pathlib.Path("/proc/self/status").read_text().splitlines() if line.startswith(("Umask:", "SigBlk:"))],
+            pathlib.Path("/proc/self/limits").read_text(), os.nice(0), *map(signal.getitimer, range(3)),
+        ],
         "the locale": locale.setlocale(locale.LC_ALL),
         "the working directory": os.getcwd(),
         "the timeout of sockets": socket.getdefaulttimeout(),
@@ -312,16 +316,6 @@ def settings() -> dict:
         "child processes": children,
         "random numbers": random.getstate(),
     }
-
-
-def status(*names: str) -> list:
-    """Lines of the process's status."""
-    return [line for line in open_text("/proc/self/status").splitlines() if line.partition(":")[0] in names]
-
-
-def open_text(path: str) -> str:
-    with open(path, encoding="utf-8") as file:
-        return file.read()
 
 
 def chance(modules=None) -> set:
@@ -359,6 +353,10 @@ def namespace(owner):
         return {}
 
 
+#: Packages that may draw random bytes while they are imported, and why.
+DRAWING = {"numpy": "its own source is seeded after a fork", "opentelemetry": "keys that are unique within a process"}
+
+
 class Draws:
     """Counts the random bytes that Python code takes from the system."""
 
@@ -367,7 +365,10 @@ class Draws:
 
     def __enter__(self):
         def urandom(size, /):
-            self.count += 1
+            frame, package = sys._getframe(1), ""
+            while frame is not None and (not package or package in sys.stdlib_module_names):
+                frame, package = frame.f_back, str(frame.f_globals.get("__name__")).partition(".")[0]
+            self.count += package not in DRAWING
             return self.plain(size)
 
         self.counting = os.urandom = random._urandom = urandom
@@ -385,7 +386,7 @@ class Draws:
 
 
 def kept(modules: dict, since: float) -> str:
-    """Names something that modules have kept of this process or of the time of their import; empty if there is nothing."""
+    """Names something that modules have kept of this process or of the time of their import."""
     for name, module in modules.items():
         for key, value in list(namespace(module).items()):
             if type(value) is int and value == os.getpid() and "pid" in key.lower():

@@ -33,8 +33,8 @@ class NumpyWatch:
 
     name = "numpy.random.mtrand"
 
-    def __init__(self, draws):
-        self.state, self.draws = None, draws
+    def __init__(self):
+        self.state = None
 
     def find_spec(self, name, path=None, target=None):
         if name != self.name:
@@ -62,9 +62,7 @@ class Remembering:
         return self.loader.create_module(spec)
 
     def exec_module(self, module):
-        drawn = self.watch.draws.count
         self.loader.exec_module(module)
-        self.watch.draws.count = drawn  # they are its seed, which each fork makes anew
         module.__spec__.loader = self.loader
         self.watch.state = repr(module._rand.get_state(legacy=False)["state"])
 
@@ -97,7 +95,7 @@ def load(message: dict, deferred) -> set:
     if options["tgz"]:
         adjust_sys_path([options["dest"]])
     draws, before, began = forkable.Draws(), forkable.settings(), time.time()
-    watch, sources, modules = NumpyWatch(draws), forkable.chance(), set(sys.modules)
+    watch, sources, modules = NumpyWatch(), forkable.chance(), set(sys.modules)
     forkable.ReadRecorder.names.clear()
     forkable.ReadRecorder.names.add("_F_SYS_PATH")  # by adjust_sys_path
     sys.meta_path.insert(0, watch)

@@ -61,8 +61,8 @@ def complete(before: set, waiting: set) -> list:
     for name in sys.modules:
         if name in before or name in waiting or not loaded(name):
             continue
-        above = name.rpartition(".")[0]
-        if not above or above in done:
+        parts = name.split(".")
+        if all(".".join(parts[:end]) in done for end in range(1, len(parts))):
             units.append(name)
         done.add(name)
     return units
