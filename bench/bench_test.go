@@ -118,6 +118,19 @@ other_total{verb="POST"} 9
 	require.ErrorContains(t, err, "many")
 }
 
+func TestASumOfAMetric(t *testing.T) {
+	body := []byte("# HELP places x\nplaces{of=\"pods\"} 100\nplaces{of=\"jobs }\"} 1.5e2 1700000000\nplaces_total 7\nalone 3\n")
+	for name, want := range map[string]float64{"places": 250, "alone": 3} {
+		sum, err := sumOf(body, name)
+		require.NoError(t, err)
+		require.InDelta(t, want, sum, 1e-9, name)
+	}
+	_, err := sumOf(body, "missing")
+	require.ErrorContains(t, err, "missing")
+	_, err = sumOf([]byte("places many\n"), "places")
+	require.ErrorContains(t, err, "many")
+}
+
 func TestOptionsAreChecked(t *testing.T) {
 	for _, args := range [][]string{{"-fanout", "0"}, {"-fanout", "5,x"}, {"-samples", "0"}, {"-no-such"}} {
 		_, err := parseOptions(args, testWriter{t})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/flyte-binary/flyte-binary/gen/flyteidl2/core"
@@ -24,6 +25,7 @@ const kubeMemoryCase = "kube-memory"
 type kubeMemory struct {
 	demo        string // the program; empty for the usual one
 	tasks       []int  // in all, at each look
+	churn       bool   // write what tasks write, instead of running them
 	concurrency int
 	quiet       time.Duration // of each idle time
 	profiles    string        // directory for heap profiles; empty for none
@@ -46,16 +48,31 @@ func (c kubeMemory) measure(ctx context.Context, s *stack, r *Result) error {
 	defer stopProcess(demo)
 	server := newClient("http://"+address, "")
 	defer server.close()
-	kube, err := demoKube(dir)
+	config, err := demoKube(dir)
 	if err != nil {
 		return err
+	}
+	kube, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	do := func(ctx context.Context, from, to int) error { return c.run(ctx, server, from, to) }
+	if c.churn {
+		written, err := newChurn(ctx, config)
+		if err != nil {
+			return err
+		}
+		do = func(ctx context.Context, from, to int) error {
+			_, err := each(to-from, c.concurrency, func(i int) int { return from + i }, func(i int) error { return written.task(ctx, i) })
+			return err
+		}
 	}
 	if err := c.idle(ctx, r, kube, "at the start"); err != nil {
 		return err
 	}
 	done := 0
 	for _, n := range c.tasks {
-		if err := c.work(ctx, r, server, kube, done, n); err != nil {
+		if err := c.work(ctx, r, kube, do, done, n); err != nil {
 			return err
 		}
 		done = n
@@ -67,26 +84,13 @@ func (c kubeMemory) measure(ctx context.Context, s *stack, r *Result) error {
 }
 
 // work does the tasks from the number done to n, and records what the API server used meanwhile.
-func (c kubeMemory) work(ctx context.Context, r *Result, server *client, kube *kubernetes.Clientset, done, n int) error {
+func (c kubeMemory) work(ctx context.Context, r *Result, kube *kubernetes.Clientset, do func(ctx context.Context, from, to int) error, done, n int) error {
 	before, err := readKube(ctx, kube)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	// No more than some hundreds are on their way: many that wait would measure Postgres.
-	const onTheirWay = 400
-	const part = 200
-	for first := done; first < n; first += part {
-		if _, err := each(min(part, n-first), c.concurrency, func(i int) int { return first + i }, func(i int) error {
-			return createShortRun(ctx, server, ident.Run{Project: project, Domain: domain, Name: fmt.Sprintf("short-%d", i)})
-		}); err != nil {
-			return err
-		}
-		if err := awaitUnfinished(ctx, server, onTheirWay); err != nil {
-			return err
-		}
-	}
-	if err := awaitUnfinished(ctx, server, 0); err != nil {
+	if err := do(ctx, done, n); err != nil {
 		return err
 	}
 	elapsed := time.Since(began)
@@ -99,6 +103,24 @@ func (c kubeMemory) work(ctx context.Context, r *Result, server *client, kube *k
 	r.add("CPU of the API server per task"+when, (after.cpu-before.cpu)*1000/float64(n-done), "ms")
 	after.report(r, fmt.Sprintf("at the end of %d tasks", n))
 	return c.profile(ctx, kube, fmt.Sprintf("busy-%d", n))
+}
+
+// run runs tasks and waits for their ends.
+func (c kubeMemory) run(ctx context.Context, server *client, from, to int) error {
+	// No more than some hundreds are on their way: many that wait would measure Postgres.
+	const onTheirWay = 400
+	const part = 200
+	for first := from; first < to; first += part {
+		if _, err := each(min(part, to-first), c.concurrency, func(i int) int { return first + i }, func(i int) error {
+			return createShortRun(ctx, server, ident.Run{Project: project, Domain: domain, Name: fmt.Sprintf("short-%d", i)})
+		}); err != nil {
+			return err
+		}
+		if err := awaitUnfinished(ctx, server, onTheirWay); err != nil {
+			return err
+		}
+	}
+	return awaitUnfinished(ctx, server, 0)
 }
 
 // idle records what the API server uses while nothing happens.
@@ -221,7 +243,7 @@ func endsAtOnce(dir string) (string, error) {
 }
 
 // demoKube connects to the API server of the demo whose output is in dir.
-func demoKube(dir string) (*kubernetes.Clientset, error) {
+func demoKube(dir string) (*rest.Config, error) {
 	said, err := os.ReadFile(filepath.Join(dir, "demo.log"))
 	if err != nil {
 		return nil, err
@@ -230,9 +252,5 @@ func demoKube(dir string) (*kubernetes.Clientset, error) {
 	if found == nil {
 		return nil, fmt.Errorf("the demo does not say where its kubeconfig is: %s", said)
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", string(found[1]))
-	if err != nil {
-		return nil, err
-	}
-	return kubernetes.NewForConfig(config)
+	return clientcmd.BuildConfigFromFlags("", string(found[1]))
 }

@@ -98,7 +98,7 @@ func cases(o options) []benchCase {
 		},
 		benchCase{
 			kubeMemoryCase, fmt.Sprintf("memory and CPU of the API server of the demo, which must be built, after %v tasks, busy and idle for %s", o.kubeTasks, o.quiet), false, true,
-			kubeMemory{demo: o.demo, tasks: o.kubeTasks, concurrency: o.concurrency, quiet: o.quiet, profiles: o.profile}.measure,
+			kubeMemory{demo: o.demo, tasks: o.kubeTasks, churn: o.churn, concurrency: o.concurrency, quiet: o.quiet, profiles: o.profile}.measure,
 		},
 		benchCase{"soak", "actions of all kinds for a long time: nothing may grow", true, true, measureSoak(o.soak, o.soakFor, o.soakRound, o.concurrency)},
 		// Its replicas replace the server of the stack, which the cases after it would lack.

@@ -52,6 +52,7 @@ type options struct {
 	rounds      int
 	tasks       int
 	kubeTasks   []int
+	churn       bool
 	live        int
 	soak        int
 	soakFor     time.Duration
@@ -107,6 +108,7 @@ func parseOptions(args []string, progress io.Writer) (options, error) {
 	flags.StringVar(&o.examples, "examples", "examples", "the directory with hello.py and fanout.py, for python-demo")
 	flags.IntVar(&o.rounds, "rounds", 10, "Python tasks alone, of each kind of start")
 	kubeTasks := flags.String("kubetasks", "1000,5000", "tasks in all at each look at the demo's API server, separated by commas")
+	flags.BoolVar(&o.churn, "churn", false, "write to the demo's API server what tasks write, instead of running them: for many thousands")
 	flags.IntVar(&o.tasks, "tasks", 1000, "Python tasks at once")
 	flags.DurationVar(&o.quiet, "quiet", 10*time.Second, "how long an idle server is watched, and how long a busy one gets at most to settle")
 	flags.BoolVar(&o.reuse, "reuse", false, "run all cases on the same processes: faster, but cases affect each other")
