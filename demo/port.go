@@ -43,9 +43,9 @@ func (d *demo) authority() string {
 	return net.JoinHostPort(d.host, strconv.Itoa(d.listener.Addr().(*net.TCPAddr).Port)) //nolint:forcetypeassert // a TCP listener has no other
 }
 
-// hostFor is the name of an address that is listened on: host is what the options say of it. A loopback address becomes localhost
-// where that name leads to it: the SDK defaults to plain text there, and reads an organisation out of the first part of other names.
-// lookup returns the addresses of a name.
+// hostFor is the name of an address that is listened on: host is what the options say of it. A loopback address becomes localhost, or
+// Debian's other name, where that name leads to it: the SDK defaults to plain text there, reads an organisation out of the first part
+// of other names, and cannot print links with brackets. lookup returns the addresses of a name.
 func hostFor(host string, ip net.IP, lookup func(name string) ([]net.IP, error)) string {
 	const local = "localhost"
 	if host != "" && host != local && net.ParseIP(host) == nil {
@@ -57,8 +57,10 @@ func hostFor(host string, ip net.IP, lookup func(name string) ([]net.IP, error))
 	if !ip.IsLoopback() {
 		return ip.String()
 	}
-	if found, err := lookup(local); err == nil && slices.ContainsFunc(found, ip.Equal) {
-		return local
+	for _, name := range []string{local, "ip6-" + local} {
+		if found, err := lookup(name); err == nil && slices.ContainsFunc(found, ip.Equal) {
+			return name
+		}
 	}
 	return ip.String()
 }

@@ -29,8 +29,8 @@ func TestTheAddressThatClientsGetIsTheOneListenedOn(t *testing.T) {
 		{"192.0.2.1", "192.0.2.1", "192.0.2.1", both},
 		{"laptop.example", "192.0.2.1", "laptop.example", both},
 	} {
-		got := hostFor(c.host, net.ParseIP(c.listened), func(string) ([]net.IP, error) {
-			if c.localhost == nil {
+		got := hostFor(c.host, net.ParseIP(c.listened), func(name string) ([]net.IP, error) {
+			if c.localhost == nil || name != "localhost" {
 				return nil, errors.New("no such host")
 			}
 			var all []net.IP
@@ -41,4 +41,8 @@ func TestTheAddressThatClientsGetIsTheOneListenedOn(t *testing.T) {
 		})
 		require.Equal(t, c.want, got, "%s (%s) where localhost is %v", c.host, c.listened, c.localhost)
 	}
+	got := hostFor("::1", net.ParseIP("::1"), func(name string) ([]net.IP, error) {
+		return map[string][]net.IP{"localhost": {net.IPv4(127, 0, 0, 1)}, "ip6-localhost": {net.ParseIP("::1")}}[name], nil
+	})
+	require.Equal(t, "ip6-localhost", got, "the SDK cannot print links with brackets")
 }

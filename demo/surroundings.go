@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"syscall"
@@ -14,7 +15,7 @@ import (
 
 // leaveShell makes this process independent of what a user's shell holds for other programs. Files get the modes that they are made
 // with, and tasks the file mode mask that they have in a container. The driver of Postgres reads variables that are about other
-// databases. A directory for temporary files must exist. Children get an environment of their own.
+// databases. Variables that name files which do not exist would break programs that tasks use. Children get an environment of their own.
 func leaveShell() error {
 	syscall.Umask(0o022)
 	for _, variable := range os.Environ() {
@@ -24,9 +25,11 @@ func leaveShell() error {
 			}
 		}
 	}
-	if dir := os.Getenv("TMPDIR"); dir != "" {
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return os.Unsetenv("TMPDIR")
+	for _, name := range []string{"TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"} {
+		if _, err := os.Stat(os.Getenv(name)); errors.Is(err, fs.ErrNotExist) {
+			if err := os.Unsetenv(name); err != nil {
+				return fmt.Errorf("drop the variable %s: %w", name, err)
+			}
 		}
 	}
 	return nil

@@ -89,7 +89,7 @@ func inherited(patterns []string, name string) bool {
 
 // withLocal makes sure that this machine is not reached through a proxy.
 func withLocal(list string) string {
-	for _, host := range []string{"localhost", "127.0.0.1"} {
+	for _, host := range []string{"localhost", "127.0.0.1", "::1", "ip6-localhost"} {
 		if !strings.Contains(","+list+",", ","+host+",") {
 			if list != "" {
 				list += ","

@@ -79,7 +79,7 @@ func TestEnvironmentOfAContainer(t *testing.T) {
 		"PLAIN": "1", "DEPENDENT": "1-$(COLOUR)", "COLOUR": "red", "SECRET": "value", "POD": pod.Name, "LABEL": "label",
 		"NODE": b.cfg.Name, "ADDRESS": "127.0.0.1", "CPUS": "8", "ALL_key": "value", "FROM_NODE": "1", "BOTH": "container",
 		"PYTHONUNBUFFERED": "1", "VIRTUAL_ENV": environment, "TZ": "UTC", "HTTPS_PROXY": "http://proxy:3128",
-		"NO_PROXY": "example.org,localhost,127.0.0.1", "no_proxy": "localhost,127.0.0.1",
+		"NO_PROXY": "example.org,localhost,127.0.0.1,::1,ip6-localhost", "no_proxy": "localhost,127.0.0.1,::1,ip6-localhost",
 	} {
 		require.Equal(t, value, seen[name], name)
 	}
