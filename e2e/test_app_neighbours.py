@@ -45,7 +45,9 @@ def test_two_apps_serve_on_the_port_that_the_sdk_declares():
     # Two replicas of one app, and a new revision beside the old one.
     eventually(lambda: len({knows(two)["PID"] for _ in range(10)}) == 2, what="answers of both replicas")
     changed = remote.App.get("neighbour-one").pb2
-    changed.spec.container.env.add(key="NAME", value="renamed")
+    for variable in changed.spec.container.env:
+        if variable.key == "NAME":
+            variable.value = "renamed"
     remote.App.update(changed, "another name")
     eventually(lambda: knows(one)["NAME"] == "renamed", what="an answer of the new revision")
     assert knows(two)["NAME"] == "neighbour-two"
