@@ -19,7 +19,7 @@ const firstStart = 256 << 20
 // demo must start to delete old runs.
 func (d *Dir) HasRoom() error {
 	if _, err := os.Stat(filepath.Join(d.Postgres(), "data", "PG_VERSION")); !errors.Is(err, fs.ErrNotExist) {
-		return nil //nolint:nilerr // whatever else is wrong, its user will say it
+		return nil // whatever else is wrong, its user will say it
 	}
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(d.root, &disk); err != nil {

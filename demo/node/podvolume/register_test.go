@@ -50,7 +50,7 @@ func mountAndRelease(registered, ledger, target, times string) error {
 			return err
 		}
 		if count == 0 {
-			fmt.Println("mounted")
+			_, _ = fmt.Fprintln(os.Stdout, "mounted")
 			_, err := io.Copy(io.Discard, os.Stdin)
 			return err
 		}
