@@ -322,7 +322,7 @@ func TestTheLogsOfACrashLoopAreKept(t *testing.T) {
 		require.Equal(t, "Ended", replica.GetPhase())
 		require.Equal(t, fmt.Sprintf("attempt %d of replica-l9 ended with exit code 3", attempt), replica.GetReason())
 		require.EqualValues(t, attempt-1, replica.GetRestarts())
-		require.EqualValues(t, 1_800_000_000+int64(attempt), replica.GetStartedAt().GetSeconds())
+		require.Equal(t, 1_800_000_000+int64(attempt), replica.GetStartedAt().GetSeconds())
 	}
 	l.awaitReport("uid-l9", 1, "has its replica alone", func(r *enginev1.ObservedRevision) bool {
 		return len(r.GetReplicas()) == 1 && r.GetReplicas()[0].GetName() == "replica-l9" && r.GetReplicas()[0].GetLogUri() == ""

@@ -58,7 +58,7 @@ func TestUnknownQueuesAreRefusedByName(t *testing.T) {
 		require.Equal(t, queue, c.details("r", action).GetMetadata().GetTask().GetQueue(), action)
 	}
 	c.create(namedRun("without"))
-	require.Nil(t, c.details("without", "a0").GetMetadata().GetTask().Queue, "it names none") //nolint:protogetter // whether it is there
+	require.Nil(t, c.details("without", "a0").GetMetadata().GetTask().Queue, "it names none")
 }
 
 func TestQueuesAreLabelsWhenNoneIsConfigured(t *testing.T) {

@@ -144,7 +144,7 @@ func (g *Gate) Wrap(next http.RoundTripper) http.RoundTripper {
 			return next.RoundTrip(request)
 		}
 		refused := g.Do(request.Context(), func() (late bool) {
-			response, err = next.RoundTrip(request)
+			response, err = next.RoundTrip(request) //nolint:bodyclose // the caller gets it
 			return unanswered(response, err)
 		})
 		if refused != nil {
