@@ -45,7 +45,7 @@ func TestADemoStartsWhateverTheShellHolds(t *testing.T) {
 
 			kube, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", demo.Child("internal-kube")))
 			require.NoError(t, err)
-			for _, foreign := range []string{"PGOPTIONS", "KUBE_FEATURE", "HTTPS_PROXY", "ETCD_NAME", "GOGC=", "LC_ALL", "/nowhere"} {
+			for _, foreign := range []string{"PGOPTIONS", "KUBE_FEATURE", "HTTPS_PROXY", "ETCD_NAME", "GOMEMLIMIT=1GiB", "GOGC=50", "LC_ALL", "/nowhere"} {
 				require.False(t, bytes.Contains(kube, []byte(foreign)), "the API server does not get %s", foreign)
 			}
 			require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
