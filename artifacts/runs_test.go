@@ -103,7 +103,7 @@ func TestAnArtifactMayPointToWhatItsRunWasHanded(t *testing.T) {
 	_, err = w.client.CreateArtifact(t.Context(), request("m", "2", value(file(handed+"else")), by("r", "a0")))
 	refused(t, err, connect.CodeInvalidArgument, "spec.value")
 
-	raw := w.blobs.Root() + "/raw"
+	raw := w.blobs.Root() + "/_raw"
 	w.launchWith("elsewhere", &task.RunSpec{RawDataStorage: &task.RawDataStorage{RawDataPrefix: raw}})
 	w.create("m", "2", value(file(raw+"/x")), by("elsewhere", "a0"))
 	_, err = w.client.CreateArtifact(t.Context(), request("m", "3", value(file(raw+"/x")), by("r", "a0")))

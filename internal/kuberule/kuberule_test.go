@@ -49,6 +49,7 @@ func TestRunSpecsThatNoPodCouldHave(t *testing.T) {
 		{&task.RunSpec{Envs: envs("1A", "x", "with space", "$$", "A", strings.Repeat("x", 1000))}, "", ""},
 		{labelled("example.com/team", "ML_1.x"), "", ""},
 		{labelled("flyte.org/priority", "5"), "", ""},
+		{labelled("flyte.org/priority", "-7"), "", ""},
 		{annotated("note", "any text,\nin lines"), "", ""},
 		{annotated("flyte.org/trigger-catch-up", "none"), "", ""},
 		{annotated("flyte.org/mirror-limits-request", "true"), "", ""},

@@ -48,6 +48,7 @@ func labels(path string, values map[string]string) (at, words string) {
 		switch {
 		case !IsKey(key):
 			return path, quoted(key) + " is no key of a label: it " + KeyRule
+		case strings.HasPrefix(key, ident.ReservedKeys): // the platform reads it, and no pod gets it: a priority may be negative
 		case !IsValue(values[key]):
 			return fmt.Sprintf("%s[%q]", path, key), quoted(values[key]) + " is no value of a label: it " + ValueRule
 		}
