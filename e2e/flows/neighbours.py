@@ -1,5 +1,7 @@
 """Two apps on the port that the SDK declares when a program names none. Each answers with what it knows of the request."""
 
+import shlex
+
 import flyte
 import flyte.app
 
@@ -28,10 +30,15 @@ wsgiref.simple_server.make_server("", PORT, serve, Server).serve_forever()
 """
 
 
+def program(text: str) -> list[str]:
+    """The arguments of an app, which the SDK hands to a shell."""
+    return ["python", "-u", "-c", shlex.quote(text)]
+
+
 def neighbour(name: str, replicas: int = 1) -> flyte.app.AppEnvironment:
     """An app on port 8080."""
     return flyte.app.AppEnvironment(
-        name=name, image=flyte.Image.from_debian_base(), args=["python", "-u", "-c", PROGRAM], resources=SMALL, requires_auth=False,
+        name=name, image=flyte.Image.from_debian_base(), args=program(PROGRAM), resources=SMALL, requires_auth=False,
         env_vars={"NAME": name}, scaling=flyte.app.Scaling(replicas=(replicas, replicas)),
     )
 
@@ -39,6 +46,6 @@ def neighbour(name: str, replicas: int = 1) -> flyte.app.AppEnvironment:
 # It ends at each start, and says who it was.
 broken = flyte.app.AppEnvironment(
     name="broken", image=flyte.Image.from_debian_base(), resources=SMALL, requires_auth=False,
-    args=["python", "-u", "-c", "import os, sys; print('process', os.getpid(), 'breaks'); sys.exit(3)"],
+    args=program("import os, sys; print('process', os.getpid(), 'breaks'); sys.exit(3)"),
     scaling=flyte.app.Scaling(replicas=(1, 1)),
 )
