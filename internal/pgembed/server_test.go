@@ -149,7 +149,9 @@ func TestClosedParentIsExplained(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o700))
 	server := newServer(t, pgembed.Config{DataDir: filepath.Join(dir, "pg")})
-	require.ErrorContains(t, server.Start(t.Context()), "chmod o+x")
+	var closed *pgembed.ClosedError
+	require.ErrorAs(t, server.Start(t.Context()), &closed)
+	require.Equal(t, dir, closed.Dir)
 }
 
 func TestStopBeforeStart(t *testing.T) {
