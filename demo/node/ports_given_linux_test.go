@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -146,6 +145,6 @@ func TestTheAppThatHasThePortIsNamed(t *testing.T) {
 	b.running(t, b.create(t, b.shell("exec sleep 100", fixed(t, port), func(p *corev1.Pod) { p.Annotations["flyte.org/app-id"] = "flytesnacks/development/first" })))
 	second := b.create(t, b.shell("exec sleep 100", fixed(t, port)))
 	message := b.portTaken(t, second, "app flytesnacks/development/first")
-	require.False(t, strings.Contains(message, "pod "), message)
+	require.NotContains(t, message, "pod ")
 	require.Contains(t, message, "AppEnvironment(port=...)")
 }

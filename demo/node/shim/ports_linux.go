@@ -120,7 +120,7 @@ func (p Port) listen() (*portListener, error) {
 	filter := struct {
 		length  uint16
 		program *instruction
-	}{uint16(len(program)), &program[0]}
+	}{uint16(len(program)), &program[0]} //nolint:gosec // seven instructions
 	install := func(flags uintptr) (uintptr, syscall.Errno) {
 		fd, _, errno := syscall.RawSyscall(number, secFilter, flags, uintptr(unsafe.Pointer(&filter))) //nolint:gosec // a call of the kernel
 		return fd, errno
@@ -139,7 +139,7 @@ func (p Port) listen() (*portListener, error) {
 	if errno != 0 {
 		return nil, fmt.Errorf("ask the kernel about ports: %w", errno)
 	}
-	return &portListener{port: p, fd: int(fd)}, nil //nolint:gosec // a file descriptor
+	return &portListener{port: p, fd: int(fd)}, nil
 }
 
 // serve answers until this process ends.
@@ -171,10 +171,12 @@ func (l *portListener) next() bool {
 	return true
 }
 
-func (l *portListener) reply(a answer) { l.control(secSend, unsafe.Pointer(&a)) } //nolint:gosec // a call of the kernel
+func (l *portListener) reply(a answer) {
+	_ = l.control(secSend, unsafe.Pointer(&a)) //nolint:gosec // a call of the kernel; who asked may have ended
+}
 
 func (l *portListener) control(command uintptr, about unsafe.Pointer) syscall.Errno {
-	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(l.fd), command, uintptr(about)) //nolint:gosec // a call of the kernel
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(l.fd), command, uintptr(about))
 	return errno
 }
 
@@ -225,7 +227,7 @@ func (p Port) replace(address []byte, connects bool) bool {
 	if len(address) < 8 {
 		return false
 	}
-	ip := netip.Addr{}
+	var ip netip.Addr
 	switch family := binary.NativeEndian.Uint16(address); {
 	case family == syscall.AF_INET:
 		ip, _ = netip.AddrFromSlice(address[4:8])
@@ -253,12 +255,12 @@ func takeSocket(tid string, number uintptr) (int, error) {
 	if errno != 0 {
 		return 0, errno
 	}
-	defer func() { _ = syscall.Close(int(process)) }() //nolint:gosec // a file descriptor
+	defer func() { _ = syscall.Close(int(process)) }()
 	socket, _, errno := syscall.Syscall(sysPidfdGetfd, process, number, 0)
 	if errno != 0 {
 		return 0, errno
 	}
-	return int(socket), nil //nolint:gosec // a file descriptor
+	return int(socket), nil
 }
 
 // leaderOf returns the process to which a thread belongs.
