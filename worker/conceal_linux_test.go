@@ -22,7 +22,7 @@ func concealAsChild() error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(value, os.Getenv(EnvToken) == "", dumpable, os.Getenv("FLYTE_TEST_OTHER"))
+	fmt.Fprintln(os.Stdout, value, os.Getenv(EnvToken) == "", dumpable, os.Getenv("FLYTE_TEST_OTHER"))
 	_, err = os.Stdin.Read(make([]byte, 1))
 	_ = err // the end of the input
 	return nil
