@@ -35,7 +35,7 @@ async function echo(request: APIRequestContext, name: string): Promise<void> {
   await call(request, "workflow.RunService/CreateRun", {
     runId: { ...scope, name },
     taskId,
-    runSpec: { labels: { values: { [short]: text, plain: link } }, envs: { values: [{ key: "HOSTILE", value: text }] } },
+    runSpec: { annotations: { values: { hostile: text, plain: link } }, envs: { values: [{ key: "HOSTILE", value: text }] } },
     inputs: {
       literals: [
         { name: "x", value: words(text) },
