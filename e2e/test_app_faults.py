@@ -119,7 +119,7 @@ def test_processes_end(own: Server, tmp_path: pathlib.Path):
 
         explained = eventually(lambda: state(own, "eater").get("substate") == "OOM_KILLED" and explain(own, "eater"), what="the end of the eater")
         hungry.unlink()
-        [replica] = explained["replicas"]
+        [replica] = [one for one in explained["replicas"] if ".attempt-" not in one["name"]]
         for text in (replica["reason"], explained["summary"], explained["advice"]):
             assert "memory" in text, explained
 
@@ -194,16 +194,13 @@ def test_a_revision_is_never_ready(own: Server):
 
 
 def test_a_port_that_is_taken(own: Server):
+    """The replica listens on another port, and does not know."""
     with contextlib.closing(socket.socket()) as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
-        port = other.getsockname()[1]
-        deploy("fixed", port=port)
-        waiting = eventually(lambda: [one for one in replicas(own, "fixed") if one.get("reason")], what="a replica that says why it waits")
-        assert waiting[0]["phase"] == "PortTaken" and f"port {port} is taken by another program" in waiting[0]["reason"], waiting
-        assert str(port) in state(own, "fixed")["message"]
-    with Load(served(own, "fixed")) as load:
-        load.more(20)
+        deploy("fixed", port=other.getsockname()[1])
+        with Load(served(own, "fixed")) as load:
+            load.more(20)
     assert load.broken() == []
     assert replicas(own, "fixed")[0].get("restarts", 0) == 0
 

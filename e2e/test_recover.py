@@ -37,7 +37,7 @@ def approval(run: str):
 
 def made_from(source: str) -> list[str]:
     """The runs that were created from a run. An index serves this list."""
-    return [r.name for r in remote.Run.listall() if r.pb2.action.metadata.relation.related_to.name == source]
+    return [r.name for r in remote.Run.listall(sort_by=("created_at", "desc")) if r.pb2.action.metadata.relation.related_to.name == source]
 
 
 def finished(name: str):

@@ -105,6 +105,8 @@ def test_a_recovered_run_has_the_time_of_its_source(fragile: Server, warm_comman
     assert list(again) == list(parts) and "recovered" in again[list(parts)[0]], again
     started = remote.RunDetails.get(source.name).pb2.run_spec.run_start_time.ToDatetime(datetime.UTC)
     assert output(recovered.name) == started.isoformat()
+    monkeypatch.delenv("E2E_WITH_TRIGGERS")
+    cli("deploy", "--version", uuid.uuid4().hex[:10], "flows/scheduled.py", "env")  # so that no trigger is left for other tests
 
 
 def test_a_version_of_an_artifact_fires_once(fragile: Server, warm_command, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):

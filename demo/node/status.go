@@ -135,7 +135,7 @@ const conditionByItself corev1.PodConditionType = "flyte.org/EndedByItself"
 // endedByItself is the name of the first such container; empty if there is none. Called with the lock held.
 func (w *worker) endedByItself() string {
 	for _, c := range w.containers {
-		if c.byItself && w.stop == nil {
+		if c.byItself && w.stop == nil && c.spec.Image != w.n.cfg.OwnImage { // this program does not end itself
 			return c.spec.Name
 		}
 	}

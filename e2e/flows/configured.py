@@ -24,7 +24,7 @@ async def nothing() -> str:
     return "done"
 
 
-@env.task(retries=1)
+@env.task(retries=2)
 async def in_steps() -> list[str]:
     """Attempt 1 saves its steps and is killed, attempt 2 fails without a checkpoint, attempt 3 continues from that of attempt 1."""
     checkpoint = flyte.ctx().checkpoint
