@@ -103,7 +103,7 @@ func removeBundle(work, name string) error {
 func removeUnpacked(root *os.Root, name string) error {
 	file, err := root.Open(name)
 	if err != nil {
-		return nil //nolint:nilerr // as said above
+		return nil
 	}
 	defer func() { _ = file.Close() }()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
@@ -111,13 +111,13 @@ func removeUnpacked(root *os.Root, name string) error {
 	}
 	unzipped, err := gzip.NewReader(file)
 	if err != nil {
-		return nil //nolint:nilerr // as said above
+		return nil
 	}
 	archive := tar.NewReader(io.LimitReader(unzipped, maxBundleBytes))
 	for {
 		entry, err := archive.Next()
 		if err != nil {
-			return nil //nolint:nilerr // its end, or as said above
+			return nil
 		}
 		path := filepath.Clean(entry.Name)
 		info, err := root.Lstat(path)
