@@ -102,5 +102,5 @@ test("nothing that is shown runs", async ({ page, request, launch, complaints })
   await expect(panel(page).getByTestId("report").locator("iframe:not([data-behind])").contentFrame().getByRole("heading", { name: "Hostile" })).toBeVisible();
   await harmless(page, run);
   await page.goto(place);
-  await harmless(page);
+  await harmless(page, "flytesnacks");
 });
