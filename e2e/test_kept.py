@@ -8,18 +8,29 @@ import pandas as pd
 import pytest
 
 from flows import kept
+from server import eventually
 from test_flows import result
 
 pytestmark = pytest.mark.usefixtures("sdk")
+
+
+def emptied(folder: pathlib.Path) -> bool:
+    """Removes what is in a folder. The node frees the scratch folders of ended tasks at the same time, so what vanishes meanwhile
+    makes this return False."""
+    try:
+        for entry in folder.iterdir():
+            shutil.rmtree(entry)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("sync", [False, True], ids=["async", "sync"])
 def test_results_outlive_their_source(server, sync):
     file, tree, frame, seen = result(kept.main, "as it was", sync)
     assert seen == ["as it was"] * 8
-    for folder in ("work", "tmp"):
-        shutil.rmtree(server.data / "node" / folder)  # scratch folders of all tasks that have ended
-        (server.data / "node" / folder).mkdir()
+    for folder in ("work", "tmp"):  # the scratch folders of all tasks that have ended
+        eventually(lambda: emptied(server.data / "node" / folder), what=f"an empty {folder}")
     blobs = str(server.data / "blobs") + "/"
     for uri in (file.path, tree.path, frame.uri):
         assert uri.startswith(blobs), uri

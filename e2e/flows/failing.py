@@ -56,13 +56,18 @@ async def hog(megabytes: int) -> int:
     return len(block)
 
 
+def publish(file: str, pid: int) -> None:
+    """Writes a file that is complete as soon as it can be seen."""
+    with open(file + ".new", "w") as out:
+        out.write(str(pid))
+    os.replace(file + ".new", file)
+
+
 @env.task
 async def sleeper(pid_file: str) -> int:
-    with open(pid_file, "w") as out:
-        out.write(str(os.getpid()))
+    publish(pid_file, os.getpid())
     child = await asyncio.create_subprocess_exec("sleep", "600")
-    with open(pid_file + ".child", "w") as out:
-        out.write(str(child.pid))
+    publish(pid_file + ".child", child.pid)
     await asyncio.sleep(600)
     return 0
 

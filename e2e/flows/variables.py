@@ -8,6 +8,8 @@ import flyte
 import flyte.app
 from flyte.extras import ContainerTask
 
+from flows.neighbours import program
+
 SMALL = flyte.Resources(cpu="100m", memory="300Mi")
 GIVEN = {"WORD": "pa$$word", "ONE": "1", "NAMED": "$(ONE)", "MIXED": "$${ONE} $ $(", "PATHLIKE": "$(HOME)/$$(ONE)"}
 SHOWN = [*GIVEN, "1A", "OF_RUN", "OF_SETTINGS"]
@@ -64,6 +66,6 @@ def free_port() -> int:
 def app() -> flyte.app.AppEnvironment:
     port = free_port()
     return flyte.app.AppEnvironment(
-        name="variables", image="auto", args=["python", "-u", "-c", SERVE % port], port=port, resources=SMALL, requires_auth=False,
+        name="variables", image="auto", args=program(SERVE % port), port=port, resources=SMALL, requires_auth=False,
         scaling=flyte.app.Scaling(replicas=(1, 1)), env_vars=GIVEN,
     )
