@@ -63,11 +63,19 @@ func (n *Node) freeAttempt(root string) error {
 		errs = append(errs, removeBundle(work, strings.TrimSuffix(strings.TrimPrefix(filepath.Base(marker), "."), unpackedSuffix)))
 	}
 	prune(work)
-	// An attempt without results leaves no directory, and neither does an action without such an attempt.
-	for dir := root; dir != n.cfg.DataDir && filepath.Dir(dir) != n.cfg.DataDir && os.Remove(dir) == nil; {
+	n.removeEmpty(root)
+	return errors.Join(errs...)
+}
+
+// removeEmpty removes a directory and its parents below the data directory, up to the first that has files: an attempt without
+// results leaves no directory, and neither does an action without such an attempt. The next attempt may create its directory
+// below the same parents at this moment.
+func (n *Node) removeEmpty(dir string) {
+	n.places.Lock()
+	defer n.places.Unlock()
+	for dir != n.cfg.DataDir && filepath.Dir(dir) != n.cfg.DataDir && os.Remove(dir) == nil {
 		dir = filepath.Dir(dir)
 	}
-	return errors.Join(errs...)
 }
 
 // removeTemporary removes the temporary directory that a link leads to, and the link.

@@ -58,7 +58,8 @@ type Node struct {
 	writers    *apipace.Gate
 	complaints *loglimit.Limit
 
-	ports sync.Mutex // held while a container looks for a port
+	ports  sync.Mutex // held while a container looks for a port
+	places sync.Mutex // held while directories of attempts are created, or removed with their empty parents
 
 	mu       sync.Mutex
 	workers  map[types.UID]*worker // GUARDED_BY(mu)

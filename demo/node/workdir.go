@@ -35,10 +35,8 @@ func (n *Node) place(pod *corev1.Pod, c *corev1.Container) (place, error) {
 	root := filepath.Join(n.podWork(pod, c), c.Name)
 	p := place{work: filepath.Join(root, "work"), home: filepath.Join(root, "home")}
 	p.temp = filepath.Join(n.cfg.DataDir, "tmp", shortUID(pod)+"-"+strconv.Itoa(indexOf(pod, c)))
-	for _, dir := range []string{p.work, p.home, p.temp} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return p, fmt.Errorf("create the container's working directory: %w", err)
-		}
+	if err := n.makeAll(p.work, p.home, p.temp); err != nil {
+		return p, fmt.Errorf("create the container's working directory: %w", err)
 	}
 	// The link says which temporary directory goes with the attempt.
 	if err := os.Symlink(p.temp, filepath.Join(root, "tmp")); err != nil && !errors.Is(err, os.ErrExist) {
@@ -48,6 +46,18 @@ func (n *Node) place(pod *corev1.Pod, c *corev1.Container) (place, error) {
 		return p, fmt.Errorf("note the container's working directory: %w", err)
 	}
 	return p, nil
+}
+
+// makeAll creates directories and their parents.
+func (n *Node) makeAll(dirs ...string) error {
+	n.places.Lock()
+	defer n.places.Unlock()
+	for _, dir := range dirs {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // podWork is the directory of a pod's working directories.
